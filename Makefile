@@ -1,0 +1,122 @@
+# `make help` lists the targets. The set-up is incremental: a stamp below .venv says what is done.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+UV_VERSION := 0.13.8
+EXPERIMENTS := pktsize-desc ddio-tune
+export UV_PROJECT_ENVIRONMENT := $(abspath $(VENV))
+export PATH := $(abspath $(BIN)):$(HOME)/.cargo/bin:$(PATH)
+unexport VIRTUAL_ENV PYTHONPATH
+
+# What the compiled module is made of; platforms and experiments are built into it.
+CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
+  $(shell find crates platforms experiments -type f -not -path '*/target/*' 2>/dev/null)
+WHEEL_SOURCES := $(CORE_SOURCES) README.md LICENSE \
+  $(shell find python -type f -not -name '*.so' -not -path '*/__pycache__/*')
+
+.PHONY: help run test check bench setup wheel clean format browser rust-tools
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: setup ## Simulate the published experiments beside the measured server; write HTML reports
+	@for experiment in $(EXPERIMENTS); do skipline experiment run $$experiment; echo; done
+	echo "Reports to open in a browser:"
+	for experiment in $(EXPERIMENTS); do echo "  $(CURDIR)/reports/$$experiment/report.html"; done
+
+test: setup browser check ## Set everything up and run every test
+	cargo test --workspace --locked --quiet
+	pytest
+
+check: setup rust-tools ## Format, lints with warnings as errors, types, fast tests
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	ruff check --quiet
+	ruff format --check --quiet
+	mypy --no-error-summary
+	stubtest skipline._core --concise
+	pytest -q tests/smoke tests/component
+
+bench: ## Measure line operations per second and the parts that decide them
+	cargo bench -p scenario --locked
+
+setup: $(STAMPS)/module ## Install what is missing into .venv and build the module
+	@:
+
+wheel: setup ## Build a manylinux wheel into dist/
+	@$(MAKE) --no-print-directory $(STAMPS)/wheel
+
+format: setup ## Format all code
+	cargo fmt --all
+	ruff check --quiet --fix
+	ruff format --quiet
+
+clean: ## Remove everything that was built; reports stay
+	rm -rf $(VENV) dist target .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -f python/skipline/_core*.so
+
+$(STAMPS)/venv:
+	@rm -rf $(VENV)
+	command -v python3 >/dev/null || { echo "error: python3 (3.11 or newer) is missing"; exit 1; }
+	python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+	  { echo "error: $$(python3 --version) is too old: Skipline needs 3.11 or newer"; exit 1; }
+	if ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3-venv
+	  else
+	    echo "error: Python's venv module is missing: install the package python3-venv"; exit 1
+	  fi
+	fi
+	python3 -m venv $(VENV)
+	pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/packages: pyproject.toml uv.lock | $(STAMPS)/venv
+	@uv sync --locked --inexact --no-install-project --quiet
+	touch $@
+
+$(STAMPS)/module: $(STAMPS)/packages $(CORE_SOURCES)
+	@command -v cargo >/dev/null ||
+	  { echo "error: cargo is missing: install Rust from https://rustup.rs"; exit 1; }
+	command -v cc >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null ||
+	  { echo "error: a C compiler is missing: install the package gcc"; exit 1; }
+	echo "building the simulator (about a minute the first time)"
+	maturin develop --uv --release --locked
+	touch $@
+
+# Cross-linking with zig keeps the wheel free of this machine's glibc version.
+$(STAMPS)/wheel: $(WHEEL_SOURCES)
+	@rm -rf dist
+	maturin build --release --locked --compatibility manylinux_2_28 --zig --out dist
+	touch $@
+
+# The page tests open the reports in a real browser; without one they are skipped and say so.
+browser:
+	@if ! command -v chromium >/dev/null || ! command -v chromedriver >/dev/null; then
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+	    echo "installing chromium for the page tests"
+	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	      apt-get install -y -qq chromium chromium-driver >/dev/null; } ||
+	      echo "note: chromium cannot be installed; the page tests will be skipped"
+	  else
+	    echo "note: for the page tests install the packages chromium and chromium-driver"
+	  fi
+	fi
+
+rust-tools:
+	@if ! cargo fmt --version >/dev/null 2>&1 || ! cargo clippy --version >/dev/null 2>&1; then
+	  if command -v rustup >/dev/null; then
+	    rustup component add rustfmt clippy
+	  else
+	    echo "error: cargo fmt or cargo clippy is missing: install the packages rustfmt and"
+	    echo "rust-clippy, or Rust from https://rustup.rs"; exit 1
+	  fi
+	fi

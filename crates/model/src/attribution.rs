@@ -1,0 +1,37 @@
+//! Who did it: agents, and whose lines they pushed out.
+//!
+//! Models: attribution of every eviction from the LLC.
+//! Source: architecture.md ("every eviction is attributed").
+//! Simplifies: nothing.
+
+/// A number for everything that moves lines: cores first (core i is agent i), devices after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AgentId(pub u8);
+
+/// Evictions from the LLC: evictor x owner x whether the line had been read before it left.
+#[derive(Clone, Debug)]
+pub struct EvictionCounts {
+    agents: usize,
+    counts: Vec<[u64; 2]>,
+}
+
+impl EvictionCounts {
+    /// All zero, for `agents` agents.
+    #[must_use]
+    pub fn new(agents: usize) -> Self {
+        Self { agents, counts: vec![[0; 2]; agents * agents] }
+    }
+
+    /// Counts one line of `owner` pushed out by `evictor`.
+    #[inline]
+    pub fn add(&mut self, evictor: AgentId, owner: AgentId, read: bool) {
+        let cell = usize::from(evictor.0) * self.agents + usize::from(owner.0);
+        self.counts[cell][usize::from(read)] += 1;
+    }
+
+    /// Lines of `owner` pushed out by `evictor`, read before or not.
+    #[must_use]
+    pub fn count(&self, evictor: AgentId, owner: AgentId, read: bool) -> u64 {
+        self.counts[usize::from(evictor.0) * self.agents + usize::from(owner.0)][usize::from(read)]
+    }
+}

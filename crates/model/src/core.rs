@@ -1,0 +1,98 @@
+//! A core as its software sees it: a clock, compute cycles, and memory accesses that overlap.
+//!
+//! Models: independent accesses in flight up to the line fill buffers, stores that retire through
+//! the store buffer, software prefetches whose data is waited for where it is used.
+//! Source: model.md section 4; line fill buffers 10 to 12 (platform file).
+//! Simplifies: no instruction fetch, no branch misses: they are part of the compute cycles.
+
+pub mod private_cache;
+
+use crate::fabric::Fabric;
+use crate::occupancy::Slots;
+use crate::tracer::{Found, Tracer};
+use units::{Cycles, Gigahertz, LineAddr, Picos};
+
+/// A core in its own time.
+#[derive(Clone, Debug)]
+pub struct Core {
+    id: u8,
+    clock: Gigahertz,
+    now: Picos,
+    fill_buffers: Slots,
+    issue: Picos,
+}
+
+impl Core {
+    /// Core `id` at time zero.
+    #[must_use]
+    pub fn new(id: u8, clock: Gigahertz, fill_buffers: u32) -> Self {
+        let issue = Cycles(1.0).at(clock);
+        Self { id, clock, now: Picos::ZERO, fill_buffers: Slots::new(fill_buffers), issue }
+    }
+
+    /// Its number.
+    #[must_use]
+    pub fn id(&self) -> u8 {
+        self.id
+    }
+
+    /// Its time.
+    #[must_use]
+    pub fn now(&self) -> Picos {
+        self.now
+    }
+
+    /// Nothing happens on this core before `time`.
+    pub fn wait_until(&mut self, time: Picos) {
+        self.now = self.now.max(time);
+    }
+
+    /// Work without memory accesses.
+    pub fn compute(&mut self, cycles: Cycles) {
+        self.now += cycles.at(self.clock);
+    }
+
+    /// A load whose value is needed at once.
+    pub fn load<T: Tracer>(&mut self, fabric: &mut Fabric<T>, line: LineAddr) -> Found {
+        let (start, served) = self.start(|at| fabric.core_read(self.id, line, at));
+        self.finish(start, served.done, served.found);
+        self.wait_until(served.done);
+        served.found
+    }
+
+    /// A load that later work does not wait for: out-of-order execution hides it.
+    pub fn load_independent<T: Tracer>(&mut self, fabric: &mut Fabric<T>, line: LineAddr) {
+        let (start, served) = self.start(|at| fabric.core_read(self.id, line, at));
+        self.finish(start, served.done, served.found);
+    }
+
+    /// A store: it retires through the store buffer while later work goes on.
+    pub fn store<T: Tracer>(&mut self, fabric: &mut Fabric<T>, line: LineAddr) {
+        let (start, served) = self.start(|at| fabric.core_write(self.id, line, at));
+        self.finish(start, served.done, served.found);
+    }
+
+    /// A software prefetch; returns when its line is there, for [`Self::wait_until`].
+    pub fn prefetch<T: Tracer>(&mut self, fabric: &mut Fabric<T>, line: LineAddr) -> Picos {
+        let (start, served) = self.start(|at| fabric.core_prefetch(self.id, line, at));
+        self.finish(start, served.done, served.found);
+        served.done
+    }
+
+    /// Runs an access at the time when the core issues it.
+    fn start<R>(&self, access: impl FnOnce(Picos) -> R) -> (Picos, R) {
+        let start = self.now + self.issue;
+        (start, access(start))
+    }
+
+    /// Accounts for an access: the core goes on after the issue, unless all fill buffers were in
+    /// use, in which case it stood still until one was free.
+    fn finish(&mut self, start: Picos, done: Picos, found: Found) {
+        self.now = start;
+        if found != Found::L1 {
+            let free = self.fill_buffers.ready(start);
+            self.fill_buffers.occupy(free, free + done.saturating_sub(start));
+            self.now = free;
+        }
+    }
+}

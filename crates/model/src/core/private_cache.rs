@@ -1,0 +1,170 @@
+//! One private cache level of a core: L1D or L2.
+//!
+//! Models: a write-back, write-allocate cache with MESI states and exact tags.
+//! Source: platform file (sizes and ways).
+//! Simplifies: L1D is kept inside L2 (DEVIATIONS.md, 4); no instruction cache.
+
+use crate::llc::replacement::{Replacement, Replacer};
+use tag_array::TagArray;
+use units::{LineAddr, SetIndex, WayMask};
+
+/// State of a line in a private cache; a line that is not there is invalid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// Other caches may hold it too: read only.
+    Shared,
+    /// Only here, equal to what is below: may be written without asking.
+    Exclusive,
+    /// Only here and newer than what is below.
+    Modified,
+}
+
+/// Size of a private cache.
+#[derive(Clone, Copy, Debug)]
+pub struct PrivateCacheConfig {
+    /// Number of sets, a power of two.
+    pub sets: u32,
+    /// Lines per set.
+    pub ways: u32,
+    /// Victim choice.
+    pub replacement: Replacement,
+}
+
+/// A private cache.
+#[derive(Clone, Debug)]
+pub struct PrivateCache {
+    tags: TagArray,
+    states: Vec<State>,
+    replacer: Replacer,
+    set_mask: u32,
+    all_ways: WayMask,
+}
+
+impl PrivateCache {
+    /// An empty cache.
+    ///
+    /// # Panics
+    /// If `sets` is no power of two.
+    #[must_use]
+    pub fn new(config: PrivateCacheConfig, seed: u64) -> Self {
+        assert!(config.sets.is_power_of_two());
+        let tags = TagArray::new(config.sets, config.ways);
+        Self {
+            states: vec![State::Shared; tags.slots()],
+            replacer: Replacer::new(config.replacement, &tags, config.sets, seed),
+            tags,
+            set_mask: config.sets - 1,
+            all_ways: WayMask::bottom(config.ways),
+        }
+    }
+
+    #[inline]
+    fn set_of(&self, line: LineAddr) -> SetIndex {
+        SetIndex(line.0 as u32 & self.set_mask)
+    }
+
+    /// State of `line` without touching it.
+    #[inline]
+    #[must_use]
+    pub fn state(&self, line: LineAddr) -> Option<State> {
+        let set = self.set_of(line);
+        self.tags.find(set, line).map(|way| self.states[self.tags.slot(set, way)])
+    }
+
+    /// An access by the core: the state before it, or `None` on a miss. A write of a line that may
+    /// be written makes it Modified.
+    #[inline]
+    pub fn access(&mut self, line: LineAddr, write: bool) -> Option<State> {
+        let set = self.set_of(line);
+        let way = self.tags.find(set, line)?;
+        self.replacer.touch(&self.tags, set, way);
+        let slot = self.tags.slot(set, way);
+        let state = self.states[slot];
+        if write && state != State::Shared {
+            self.states[slot] = State::Modified;
+        }
+        Some(state)
+    }
+
+    /// Puts `line` into the cache, or changes its state if it is there; returns the line that had
+    /// to leave.
+    #[inline]
+    pub fn fill(&mut self, line: LineAddr, state: State) -> Option<(LineAddr, State)> {
+        let set = self.set_of(line);
+        if let Some(way) = self.tags.find(set, line) {
+            let slot = self.tags.slot(set, way);
+            self.states[slot] = state;
+            return None;
+        }
+        let way = self.replacer.choose(&self.tags, set, self.all_ways);
+        let slot = self.tags.slot(set, way);
+        let victim = self.tags.line_at(set, way).map(|victim| (victim, self.states[slot]));
+        self.tags.put(set, way, line);
+        self.states[slot] = state;
+        self.replacer.touch(&self.tags, set, way);
+        victim
+    }
+
+    /// Changes the state of a line that is here; nothing happens if it is not.
+    #[inline]
+    pub fn set_state(&mut self, line: LineAddr, state: State) {
+        let set = self.set_of(line);
+        if let Some(way) = self.tags.find(set, line) {
+            let slot = self.tags.slot(set, way);
+            self.states[slot] = state;
+        }
+    }
+
+    /// Removes `line`; returns the state it had.
+    #[inline]
+    pub fn invalidate(&mut self, line: LineAddr) -> Option<State> {
+        let set = self.set_of(line);
+        let way = self.tags.find(set, line)?;
+        self.tags.clear(set, way);
+        Some(self.states[self.tags.slot(set, way)])
+    }
+
+    /// All lines held with their states, in no particular order.
+    pub fn lines(&self) -> impl Iterator<Item = (LineAddr, State)> + '_ {
+        self.tags.lines().map(|line| {
+            let state = self.state(line);
+            (line, state.unwrap_or(State::Shared))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two_lines() -> PrivateCache {
+        let config = PrivateCacheConfig { sets: 1, ways: 2, replacement: Replacement::Lru };
+        PrivateCache::new(config, 1)
+    }
+
+    #[test]
+    fn the_least_recently_used_line_leaves_with_its_state() {
+        let mut cache = two_lines();
+        cache.fill(LineAddr(1), State::Exclusive);
+        cache.fill(LineAddr(2), State::Exclusive);
+        cache.access(LineAddr(1), true);
+        assert_eq!(cache.fill(LineAddr(3), State::Shared), Some((LineAddr(2), State::Exclusive)));
+        assert_eq!(cache.fill(LineAddr(4), State::Shared), Some((LineAddr(1), State::Modified)));
+    }
+
+    #[test]
+    fn a_shared_line_is_not_written_without_asking() {
+        let mut cache = two_lines();
+        cache.fill(LineAddr(1), State::Shared);
+        assert_eq!(cache.access(LineAddr(1), true), Some(State::Shared));
+        assert_eq!(cache.state(LineAddr(1)), Some(State::Shared));
+    }
+
+    #[test]
+    fn an_invalidated_line_misses() {
+        let mut cache = two_lines();
+        cache.fill(LineAddr(1), State::Modified);
+        assert_eq!(cache.invalidate(LineAddr(1)), Some(State::Modified));
+        assert_eq!(cache.access(LineAddr(1), false), None);
+    }
+}

@@ -1,0 +1,53 @@
+//! What the fabric counts: plain integers that only grow; rates are differences of two readings.
+
+macro_rules! subtract_fields {
+    ($type:ty: $($field:ident),+ $(,)?) => {
+        impl $type {
+            /// Takes an earlier reading off, so that what is left happened since.
+            pub fn subtract(&mut self, earlier: &Self) {
+                $(self.$field -= earlier.$field;)+
+            }
+        }
+    };
+}
+
+/// Lines counted as the CHA's TOR_INSERTS events count them, and by where loads were served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// One line of one agent's request; look-ups further down are not counted again.
+    pub line_ops: u64,
+    /// Full-line DMA writes (ItoM) that found their line in the LLC.
+    pub pcie_write_hits: u64,
+    /// Full-line DMA writes (ItoM) that did not.
+    pub pcie_write_misses: u64,
+    /// Partial-line DMA writes (RFO) that found their line in the LLC.
+    pub pcie_partial_write_hits: u64,
+    /// Partial-line DMA writes (RFO) that did not.
+    pub pcie_partial_write_misses: u64,
+    /// DMA reads (PCIRdCur) served by the LLC or a core's cache.
+    pub pcie_read_hits: u64,
+    /// DMA reads (PCIRdCur) served by DRAM.
+    pub pcie_read_misses: u64,
+    /// Lines allocated in the LLC by devices.
+    pub llc_io_allocations: u64,
+    /// Directory entries pushed out, which invalidate core copies.
+    pub directory_evictions: u64,
+}
+
+/// What one core's private caches did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CoreCounters {
+    /// Demand loads and stores.
+    pub accesses: u64,
+    /// Demand accesses that L1D did not hold.
+    pub l1_misses: u64,
+    /// Demand accesses that L2 did not hold.
+    pub l2_misses: u64,
+    /// Demand loads served neither by L1D, L2 nor the LLC.
+    pub llc_load_misses: u64,
+    /// Prefetches (software or L2) served neither by L2 nor the LLC.
+    pub llc_prefetch_misses: u64,
+}
+
+subtract_fields!(Counters: line_ops, pcie_write_hits, pcie_write_misses, pcie_partial_write_hits, pcie_partial_write_misses, pcie_read_hits, pcie_read_misses, llc_io_allocations, directory_evictions);
+subtract_fields!(CoreCounters: accesses, l1_misses, l2_misses, llc_load_misses, llc_prefetch_misses);

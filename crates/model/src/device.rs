@@ -1,0 +1,3 @@
+//! Devices: what moves lines from the other side of a PCIe link.
+
+pub mod nic;

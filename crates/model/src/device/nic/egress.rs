@@ -1,0 +1,60 @@
+//! The sending side of a port's wire, and what has left through it.
+//!
+//! Models: frames of all send queues share one wire at line rate.
+//! Source: IEEE 802.3 overheads as in [`crate::traffic`].
+//! Simplifies: order between queues within a window of the meter (DEVIATIONS.md, 1).
+
+use super::rings::Packet;
+use crate::occupancy::Meter;
+use crate::traffic::WIRE_OVERHEAD_BYTES;
+use hdrhistogram::Histogram;
+use units::{Bytes, GbitPerSec, Picos};
+
+/// Latencies up to this are told apart; longer ones count as this.
+const MAX_LATENCY_NS: u64 = 1_000_000_000;
+
+/// An empty histogram of latencies in ns, three digits exact.
+///
+/// # Panics
+/// Never: the bounds are constants that it accepts.
+#[must_use]
+pub fn latency_histogram() -> Histogram<u64> {
+    Histogram::new_with_max(MAX_LATENCY_NS, 3).expect("constant bounds are accepted")
+}
+
+/// The sending side of a port.
+#[derive(Debug)]
+pub struct Egress {
+    line_rate: GbitPerSec,
+    wire: Meter,
+    /// Packets sent.
+    pub packets: u64,
+    /// Bytes sent, without FCS, preamble and gap.
+    pub bytes: u64,
+    /// From the end of a packet's arrival to the end of its departure, in ns.
+    pub latency_ns: Histogram<u64>,
+}
+
+impl Egress {
+    /// An idle wire.
+    #[must_use]
+    pub fn new(line_rate: GbitPerSec) -> Self {
+        let latency_ns = latency_histogram();
+        Self { line_rate, wire: Meter::default(), packets: 0, bytes: 0, latency_ns }
+    }
+
+    /// The latencies recorded since the last call.
+    pub fn take_latencies(&mut self) -> Histogram<u64> {
+        std::mem::replace(&mut self.latency_ns, latency_histogram())
+    }
+
+    /// Sends a packet that is complete in the NIC at `ready`.
+    pub fn send(&mut self, packet: Packet, ready: Picos) {
+        let on_wire = Bytes(packet.bytes.0 + WIRE_OVERHEAD_BYTES);
+        let departure = self.wire.reserve(ready, self.line_rate.time_for(on_wire));
+        self.packets += 1;
+        self.bytes += packet.bytes.0;
+        let latency = departure.saturating_sub(packet.arrival);
+        self.latency_ns.saturating_record(latency.0 / 1_000);
+    }
+}

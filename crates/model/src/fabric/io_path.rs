@@ -1,0 +1,179 @@
+//! Device -> link -> root complex -> LLC or DRAM.
+//!
+//! Models: full-line DMA writes (ItoM), partial ones (read for ownership and merge) and DMA reads
+//! (PCIRdCur), with DDIO on or off.
+//! Source: model.md section 2; claims atc-02 and atc-03.
+//! Simplifies: a burst's lines reach the LLC in address order.
+
+use super::Fabric;
+use crate::attribution::AgentId;
+use crate::llc::LineInfo;
+use crate::root_complex::ddio::Ddio;
+use crate::tracer::{Found, Operation, Tracer};
+use units::{LINE_BYTES, LineAddr, Picos, SetIndex, WayMask};
+
+/// When a DMA write has got how far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DmaDone {
+    /// The last line has an IIO entry: the device may send what follows.
+    pub accepted: Picos,
+    /// Every line can be seen by cores.
+    pub visible: Picos,
+}
+
+/// A core or the LLC had the line, or nobody.
+enum WriteOutcome {
+    Hit,
+    Allocated,
+    ToDram,
+}
+
+impl<T: Tracer> Fabric<T> {
+    /// Device `link` writes `bytes` from the start of `first` on.
+    pub fn dma_write(&mut self, link: usize, first: LineAddr, bytes: u64, now: Picos) -> DmaDone {
+        let agent = self.device_agent(link);
+        let on_link = self.links[link].config().write_bytes(bytes);
+        let arrival = self.links[link].send_up(now, on_link);
+        let full_lines = bytes / LINE_BYTES;
+        let mut done = DmaDone { accepted: now, visible: arrival };
+        for i in 0..bytes.div_ceil(LINE_BYTES) {
+            let start = self.iio.writes.ready(arrival);
+            let end = self.write_line(agent, first.step(i), i < full_lines, start);
+            self.iio.writes.occupy(start, end);
+            // A line that waits for an entry holds back the link, so the device waits as long.
+            done.accepted = done.accepted.max(now + start.saturating_sub(arrival));
+            done.visible = done.visible.max(end);
+        }
+        done
+    }
+
+    /// Device `link` reads `bytes` from the start of `first` on; returns when the last completion
+    /// has arrived.
+    pub fn dma_read(&mut self, link: usize, first: LineAddr, bytes: u64, now: Picos) -> Picos {
+        let agent = self.device_agent(link);
+        let on_link = self.links[link].config().read_request_bytes(bytes);
+        let arrival = self.links[link].send_up(now, on_link);
+        let mut data = arrival;
+        for i in 0..bytes.div_ceil(LINE_BYTES) {
+            let start = self.iio.reads.ready(arrival);
+            let end = self.read_line(agent, first.step(i), start);
+            self.iio.reads.occupy(start, end);
+            data = data.max(end);
+        }
+        let completions = self.links[link].config().completion_bytes(bytes);
+        self.links[link].send_down(data, completions)
+    }
+
+    fn write_line(&mut self, agent: AgentId, line: LineAddr, full: bool, now: Picos) -> Picos {
+        self.counters.line_ops += 1;
+        let set = self.llc.set_of(line);
+        let outcome = match self.ddio {
+            Ddio::Ways(mask) => self.write_into_llc(agent, set, line, full, mask, now),
+            Ddio::Off => self.write_to_dram(agent, set, line, full, now),
+        };
+        let hit = matches!(outcome, WriteOutcome::Hit);
+        *match (full, hit) {
+            (true, true) => &mut self.counters.pcie_write_hits,
+            (true, false) => &mut self.counters.pcie_write_misses,
+            (false, true) => &mut self.counters.pcie_partial_write_hits,
+            (false, false) => &mut self.counters.pcie_partial_write_misses,
+        } += 1;
+        // A partial line that was not there is read first, then merged.
+        let merged = if full || hit { now } else { self.dram.read(now) };
+        match outcome {
+            WriteOutcome::Hit | WriteOutcome::Allocated => merged + self.iio.config.llc_write,
+            WriteOutcome::ToDram => {
+                let taken = self.dram.write(merged);
+                taken.max(merged + self.iio.config.dram_write)
+            }
+        }
+    }
+
+    fn write_into_llc(
+        &mut self,
+        agent: AgentId,
+        set: SetIndex,
+        line: LineAddr,
+        full: bool,
+        mask: WayMask,
+        now: Picos,
+    ) -> WriteOutcome {
+        let info = LineInfo { owner: agent, dirty: true, consumed: false, from_io: true };
+        let operation = write_operation(full);
+        if let Some(way) = self.llc.find(set, line) {
+            if self.llc.is_inclusive_way(way) {
+                let holders = self.llc.sharers(set, way);
+                self.invalidate_cores(line, holders);
+                self.llc.set_sharers(set, way, crate::llc::Sharers::NONE);
+            }
+            self.llc.update(set, way, info);
+            self.trace(now, agent, operation, line, Found::LlcHit(way), None);
+            return WriteOutcome::Hit;
+        }
+        self.drop_core_copies(set, line);
+        let (way, evicted) = self.llc.allocate(set, line, info, mask);
+        self.counters.llc_io_allocations += 1;
+        self.trace(now, agent, operation, line, Found::LlcAllocated(way), evicted.as_ref());
+        if let Some(evicted) = evicted {
+            self.evict(agent, set, evicted, now);
+        }
+        WriteOutcome::Allocated
+    }
+
+    fn write_to_dram(
+        &mut self,
+        agent: AgentId,
+        set: SetIndex,
+        line: LineAddr,
+        full: bool,
+        now: Picos,
+    ) -> WriteOutcome {
+        if let Some(way) = self.llc.find(set, line) {
+            if let Some(stale) = self.llc.take(set, way) {
+                let modified = self.invalidate_cores(line, stale.sharers);
+                // A full line overwrites the old content; a partial one needs the rest of it.
+                if !full && (modified || stale.info.dirty) {
+                    self.dram.write(now);
+                }
+            }
+        } else {
+            self.drop_core_copies(set, line);
+        }
+        self.trace(now, agent, write_operation(full), line, Found::Dram, None);
+        WriteOutcome::ToDram
+    }
+
+    /// A line that only cores hold leaves them: its content is overwritten by a device.
+    fn drop_core_copies(&mut self, set: SetIndex, line: LineAddr) {
+        let holders = self.directory.sharers(set, line);
+        if !holders.is_empty() {
+            self.invalidate_cores(line, holders);
+            self.directory.record(set, line, crate::llc::Sharers::NONE);
+        }
+    }
+
+    fn read_line(&mut self, agent: AgentId, line: LineAddr, now: Picos) -> Picos {
+        self.counters.line_ops += 1;
+        let set = self.llc.set_of(line);
+        let llc_done = now + self.iio.config.llc_read;
+        if let Some(way) = self.llc.find(set, line) {
+            let info = LineInfo { consumed: true, ..self.llc.info(set, way) };
+            self.llc.update(set, way, info);
+            self.counters.pcie_read_hits += 1;
+            self.trace(now, agent, Operation::DmaRead, line, Found::LlcHit(way), None);
+            return llc_done;
+        }
+        if let Some(core) = self.directory.sharers(set, line).cores().next() {
+            self.counters.pcie_read_hits += 1;
+            self.trace(now, agent, Operation::DmaRead, line, Found::OtherCore(core), None);
+            return llc_done + self.core_path.snoop_extra();
+        }
+        self.counters.pcie_read_misses += 1;
+        self.trace(now, agent, Operation::DmaRead, line, Found::Dram, None);
+        self.dram.read(now) + self.iio.config.dram_read_extra
+    }
+}
+
+fn write_operation(full: bool) -> Operation {
+    if full { Operation::DmaWriteFull } else { Operation::DmaWritePartial }
+}

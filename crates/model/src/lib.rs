@@ -1,0 +1,21 @@
+//! The hardware: caches, root complex, links, memory and devices, as timed calls.
+//!
+//! Reading order, along the way of a received packet: [`traffic`] (what arrives),
+//! [`device`] (the NIC), [`root_complex`] (link, IIO, DDIO), [`fabric`] (where devices and cores
+//! meet), [`llc`], [`mod@core`], [`dram`]; [`machine`] steps them all. [`occupancy`] is how
+//! contention works, [`attribution`] and [`tracer`] are how it can be watched.
+//!
+//! Deliberately absent: input and output, clocks, globals, unsafe code, dynamic dispatch per line.
+
+pub mod attribution;
+pub mod core;
+pub mod counters;
+pub mod device;
+pub mod dram;
+pub mod fabric;
+pub mod llc;
+pub mod machine;
+pub mod occupancy;
+pub mod root_complex;
+pub mod tracer;
+pub mod traffic;

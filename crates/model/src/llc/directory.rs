@@ -1,0 +1,173 @@
+//! The snoop filter: which cores hold lines that the LLC does not.
+//!
+//! Models: the directory-only ways beside the data ways of each set (12 directory ways on
+//! Skylake-SP, two of which are the inclusive ways and are modelled in [`super::slice`]).
+//! Source: model.md section 1 (21 combined tag ways).
+//! Simplifies: an entry never moves between directory-only and inclusive ways on its own.
+
+use super::replacement::{Replacement, Replacer};
+use tag_array::TagArray;
+use units::{LineAddr, SetIndex, WayMask};
+
+/// A set of cores, bit i for core i.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sharers(u64);
+
+impl Sharers {
+    /// No core.
+    pub const NONE: Self = Self(0);
+
+    /// Just this core.
+    #[inline]
+    #[must_use]
+    pub fn of(core: u8) -> Self {
+        Self(1 << core)
+    }
+
+    /// With `core` added.
+    #[inline]
+    #[must_use]
+    pub fn with(self, core: u8) -> Self {
+        Self(self.0 | 1 << core)
+    }
+
+    /// With `core` removed.
+    #[inline]
+    #[must_use]
+    pub fn without(self, core: u8) -> Self {
+        Self(self.0 & !(1 << core))
+    }
+
+    /// Whether no core is in it.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether `core` is in it.
+    #[inline]
+    #[must_use]
+    pub fn contains(self, core: u8) -> bool {
+        self.0 >> core & 1 == 1
+    }
+
+    /// The cores in it, lowest first.
+    pub fn cores(self) -> impl Iterator<Item = u8> {
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let core = (left != 0).then(|| left.trailing_zeros() as u8)?;
+            left &= left - 1;
+            Some(core)
+        })
+    }
+}
+
+/// The directory-only entries of every set.
+#[derive(Clone, Debug)]
+pub struct Directory {
+    tags: TagArray,
+    sharers: Vec<Sharers>,
+    /// Entries in use per set: most look-ups by devices end here.
+    in_use: Vec<u8>,
+    replacer: Replacer,
+    all_ways: WayMask,
+}
+
+impl Directory {
+    /// An empty directory of `sets` x `ways` entries.
+    #[must_use]
+    pub fn new(sets: u32, ways: u32, replacement: Replacement, seed: u64) -> Self {
+        let tags = TagArray::new(sets, ways);
+        Self {
+            sharers: vec![Sharers::NONE; tags.slots()],
+            in_use: vec![0; sets as usize],
+            replacer: Replacer::new(replacement, &tags, sets, seed),
+            tags,
+            all_ways: WayMask::bottom(ways),
+        }
+    }
+
+    /// Cores that hold `line`; none if it has no entry.
+    #[inline]
+    #[must_use]
+    pub fn sharers(&self, set: SetIndex, line: LineAddr) -> Sharers {
+        if self.in_use[set.0 as usize] == 0 {
+            return Sharers::NONE;
+        }
+        match self.tags.find(set, line) {
+            Some(way) => self.sharers[self.tags.slot(set, way)],
+            None => Sharers::NONE,
+        }
+    }
+
+    /// Notes who holds `line`: an empty set frees the entry, a new line may push out another,
+    /// which is returned and has to leave the cores that hold it.
+    pub fn record(
+        &mut self,
+        set: SetIndex,
+        line: LineAddr,
+        sharers: Sharers,
+    ) -> Option<(LineAddr, Sharers)> {
+        if let Some(way) = self.tags.find(set, line) {
+            if sharers.is_empty() {
+                self.tags.clear(set, way);
+                self.in_use[set.0 as usize] -= 1;
+            } else {
+                let slot = self.tags.slot(set, way);
+                self.sharers[slot] = sharers;
+                self.replacer.touch(&self.tags, set, way);
+            }
+            return None;
+        }
+        if sharers.is_empty() {
+            return None;
+        }
+        let way = self.replacer.choose(&self.tags, set, self.all_ways);
+        let slot = self.tags.slot(set, way);
+        let victim = self.tags.line_at(set, way).map(|victim| (victim, self.sharers[slot]));
+        self.in_use[set.0 as usize] += u8::from(victim.is_none());
+        self.tags.put(set, way, line);
+        self.sharers[slot] = sharers;
+        self.replacer.touch(&self.tags, set, way);
+        victim
+    }
+
+    /// All lines with an entry, in no particular order.
+    pub fn lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
+        self.tags.lines()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_set_pushes_out_an_entry_with_its_cores() {
+        let mut directory = Directory::new(1, 2, Replacement::Lru, 1);
+        let set = SetIndex(0);
+        assert_eq!(directory.record(set, LineAddr(1), Sharers::of(0)), None);
+        assert_eq!(directory.record(set, LineAddr(2), Sharers::of(1)), None);
+        let victim = directory.record(set, LineAddr(3), Sharers::of(2));
+        assert_eq!(victim, Some((LineAddr(1), Sharers::of(0))));
+        assert_eq!(directory.sharers(set, LineAddr(1)), Sharers::NONE);
+    }
+
+    #[test]
+    fn an_entry_without_cores_is_free_again() {
+        let mut directory = Directory::new(1, 1, Replacement::Lru, 1);
+        let set = SetIndex(0);
+        directory.record(set, LineAddr(1), Sharers::of(5));
+        directory.record(set, LineAddr(1), Sharers::NONE);
+        assert_eq!(directory.sharers(set, LineAddr(1)), Sharers::NONE);
+        assert_eq!(directory.record(set, LineAddr(2), Sharers::of(5)), None);
+    }
+
+    #[test]
+    fn cores_come_out_lowest_first() {
+        let sharers = Sharers::of(40).with(3).with(7).without(7);
+        assert_eq!(sharers.cores().collect::<Vec<_>>(), [3, 40]);
+        assert!(sharers.contains(40) && !sharers.contains(7));
+    }
+}

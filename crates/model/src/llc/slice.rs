@@ -1,0 +1,269 @@
+//! Data ways of all slices of a last-level cache.
+//!
+//! Models: the non-inclusive LLC of Skylake-SP: lines are allocated within a way mask and found in
+//! every way; lines that cores hold too live in the *inclusive ways*, which carry a core bitmask.
+//! Source: model.md section 1; "inclusive ways and migration" as published for A4 (ISCA'25).
+//! Simplifies: slices share one replacement state type; nothing else.
+
+use super::directory::Sharers;
+use super::replacement::{Replacement, Replacer};
+use crate::attribution::AgentId;
+use address_map::AddressMap;
+use tag_array::TagArray;
+use units::{LINE_BYTES, LineAddr, SetIndex, WayMask};
+
+/// Shape and policies of an LLC.
+#[derive(Clone, Debug)]
+pub struct LlcConfig {
+    /// Address to slice and set.
+    pub map: AddressMap,
+    /// Data ways per set.
+    pub ways: u32,
+    /// The lowest ways, in which lines live that a core holds too.
+    pub inclusive_ways: u32,
+    /// Victim choice in the data ways.
+    pub replacement: Replacement,
+}
+
+/// What is known about a line in the LLC beside its tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineInfo {
+    /// Who put the current content here.
+    pub owner: AgentId,
+    /// Newer than memory.
+    pub dirty: bool,
+    /// Used by anybody since the owner put it here.
+    pub consumed: bool,
+    /// Written by a device and not rewritten by a core since.
+    pub from_io: bool,
+}
+
+impl LineInfo {
+    const DIRTY: u16 = 1;
+    const CONSUMED: u16 = 2;
+    const FROM_IO: u16 = 4;
+
+    fn pack(self) -> u16 {
+        u16::from(self.owner.0) << 8
+            | if self.dirty { Self::DIRTY } else { 0 }
+            | if self.consumed { Self::CONSUMED } else { 0 }
+            | if self.from_io { Self::FROM_IO } else { 0 }
+    }
+
+    fn unpack(packed: u16) -> Self {
+        Self {
+            owner: AgentId((packed >> 8) as u8),
+            dirty: packed & Self::DIRTY != 0,
+            consumed: packed & Self::CONSUMED != 0,
+            from_io: packed & Self::FROM_IO != 0,
+        }
+    }
+}
+
+/// A line that had to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Evicted {
+    /// Which line.
+    pub line: LineAddr,
+    /// What was known about it.
+    pub info: LineInfo,
+    /// Cores that still hold it.
+    pub sharers: Sharers,
+}
+
+/// The data ways of every slice.
+#[derive(Clone, Debug)]
+pub struct Llc {
+    map: AddressMap,
+    tags: TagArray,
+    infos: Vec<u16>,
+    /// Core bitmasks of the inclusive ways: set x inclusive ways + way.
+    sharers: Vec<Sharers>,
+    inclusive_ways: u32,
+    replacer: Replacer,
+    lines_of_owner: Vec<u64>,
+}
+
+impl Llc {
+    /// An empty LLC used by `agents` agents.
+    #[must_use]
+    pub fn new(config: &LlcConfig, agents: usize, seed: u64) -> Self {
+        let sets = config.map.total_sets();
+        let tags = TagArray::new(sets, config.ways);
+        Self {
+            map: config.map.clone(),
+            infos: vec![0; tags.slots()],
+            sharers: vec![Sharers::NONE; (sets * config.inclusive_ways) as usize],
+            inclusive_ways: config.inclusive_ways,
+            replacer: Replacer::new(config.replacement, &tags, sets, seed),
+            tags,
+            lines_of_owner: vec![0; agents],
+        }
+    }
+
+    /// The set of `line` over all slices.
+    #[inline]
+    #[must_use]
+    pub fn set_of(&self, line: LineAddr) -> SetIndex {
+        self.map.set_of(line)
+    }
+
+    /// The way that holds `line`.
+    #[inline]
+    #[must_use]
+    pub fn find(&self, set: SetIndex, line: LineAddr) -> Option<u32> {
+        self.tags.find(set, line)
+    }
+
+    /// What is known about the line at a place.
+    #[inline]
+    #[must_use]
+    pub fn info(&self, set: SetIndex, way: u32) -> LineInfo {
+        LineInfo::unpack(self.infos[self.tags.slot(set, way)])
+    }
+
+    /// Replaces what is known about the line at a place; the place counts as used.
+    #[inline]
+    pub fn update(&mut self, set: SetIndex, way: u32, info: LineInfo) {
+        let slot = self.tags.slot(set, way);
+        let before = LineInfo::unpack(self.infos[slot]).owner;
+        if before != info.owner {
+            self.lines_of_owner[usize::from(before.0)] -= 1;
+            self.lines_of_owner[usize::from(info.owner.0)] += 1;
+        }
+        self.infos[slot] = info.pack();
+        self.replacer.touch(&self.tags, set, way);
+    }
+
+    /// Whether `way` is one in which lines live that cores hold too.
+    #[inline]
+    #[must_use]
+    pub fn is_inclusive_way(&self, way: u32) -> bool {
+        way < self.inclusive_ways
+    }
+
+    /// Mask of the inclusive ways.
+    #[must_use]
+    pub fn inclusive_mask(&self) -> WayMask {
+        WayMask::bottom(self.inclusive_ways)
+    }
+
+    /// Cores that hold the line at a place.
+    #[inline]
+    #[must_use]
+    pub fn sharers(&self, set: SetIndex, way: u32) -> Sharers {
+        if way < self.inclusive_ways {
+            self.sharers[(set.0 * self.inclusive_ways + way) as usize]
+        } else {
+            Sharers::NONE
+        }
+    }
+
+    /// Notes which cores hold the line at a place.
+    ///
+    /// # Panics
+    /// In debug builds for a line outside the inclusive ways.
+    #[inline]
+    pub fn set_sharers(&mut self, set: SetIndex, way: u32, sharers: Sharers) {
+        debug_assert!(self.is_inclusive_way(way));
+        self.sharers[(set.0 * self.inclusive_ways + way) as usize] = sharers;
+    }
+
+    /// Places `line` in a way of `within`; returns the way and the line that had to leave.
+    #[inline]
+    pub fn allocate(
+        &mut self,
+        set: SetIndex,
+        line: LineAddr,
+        info: LineInfo,
+        within: WayMask,
+    ) -> (u32, Option<Evicted>) {
+        debug_assert!(self.find(set, line).is_none());
+        let way = self.replacer.choose(&self.tags, set, within);
+        let evicted = self.take(set, way);
+        self.tags.put(set, way, line);
+        let slot = self.tags.slot(set, way);
+        self.infos[slot] = info.pack();
+        self.lines_of_owner[usize::from(info.owner.0)] += 1;
+        self.replacer.touch(&self.tags, set, way);
+        (way, evicted)
+    }
+
+    /// Empties a place; returns what was there.
+    #[inline]
+    pub fn take(&mut self, set: SetIndex, way: u32) -> Option<Evicted> {
+        let line = self.tags.line_at(set, way)?;
+        let info = self.info(set, way);
+        let sharers = self.sharers(set, way);
+        self.tags.clear(set, way);
+        if self.is_inclusive_way(way) {
+            self.set_sharers(set, way, Sharers::NONE);
+        }
+        self.lines_of_owner[usize::from(info.owner.0)] -= 1;
+        Some(Evicted { line, info, sharers })
+    }
+
+    /// Bytes held for each agent.
+    pub fn occupancy_bytes(&self) -> impl Iterator<Item = u64> + '_ {
+        self.lines_of_owner.iter().map(|lines| lines * LINE_BYTES)
+    }
+
+    /// All lines held, in no particular order.
+    pub fn lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
+        self.tags.lines()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use address_map::{SetFunction, SliceFunction};
+
+    fn small() -> Llc {
+        let config = LlcConfig {
+            map: AddressMap::new(1, 1, SliceFunction::Mixing, SetFunction::Plain),
+            ways: 4,
+            inclusive_ways: 1,
+            replacement: Replacement::Lru,
+        };
+        Llc::new(&config, 3, 1)
+    }
+
+    fn info(owner: u8) -> LineInfo {
+        LineInfo { owner: AgentId(owner), dirty: true, consumed: false, from_io: true }
+    }
+
+    #[test]
+    fn an_allocation_stays_within_its_mask_and_names_its_victim() {
+        let mut llc = small();
+        let set = SetIndex(0);
+        for line in 0..2 {
+            assert_eq!(llc.allocate(set, LineAddr(line), info(0), WayMask(0b1100)).1, None);
+        }
+        let (way, evicted) = llc.allocate(set, LineAddr(2), info(1), WayMask(0b1100));
+        assert_eq!(way, 2);
+        assert_eq!(evicted.map(|e| (e.line, e.info.owner)), Some((LineAddr(0), AgentId(0))));
+        assert_eq!(llc.occupancy_bytes().collect::<Vec<_>>(), [64, 64, 0]);
+    }
+
+    #[test]
+    fn only_inclusive_ways_remember_cores() {
+        let mut llc = small();
+        let set = SetIndex(0);
+        llc.allocate(set, LineAddr(9), info(0), WayMask(0b0001));
+        llc.set_sharers(set, 0, Sharers::of(3));
+        assert_eq!(llc.take(set, 0).map(|e| e.sharers), Some(Sharers::of(3)));
+        assert_eq!(llc.sharers(set, 0), Sharers::NONE);
+        assert_eq!(llc.sharers(set, 2), Sharers::NONE);
+    }
+
+    #[test]
+    fn an_update_changes_the_owner_in_place() {
+        let mut llc = small();
+        let set = SetIndex(0);
+        let (way, _) = llc.allocate(set, LineAddr(9), info(0), WayMask(0b0010));
+        llc.update(set, way, info(2));
+        assert_eq!(llc.info(set, way), info(2));
+        assert_eq!(llc.occupancy_bytes().collect::<Vec<_>>(), [0, 0, 64]);
+    }
+}

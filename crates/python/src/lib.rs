@@ -1,0 +1,146 @@
+//! The Python module `skipline._core`: runs scenarios and tells facts, one function per concept.
+//!
+//! Bad input raises `InputError`, a failed run `RunError`; results are JSON texts.
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use scenario::{InputError as BadInput, Progress, builtin, schema};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+create_exception!(_core, InputError, PyException, "Bad input: the message is for people.");
+create_exception!(_core, RunError, PyException, "A run that failed although its input was good.");
+
+/// Seed of runs that do not ask for one.
+const DEFAULT_SEED: u64 = 1;
+/// Time between two calls of a progress function.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Python objects in overrides: (key, value).
+type Overrides = Vec<(String, String)>;
+
+fn bad_input(error: &BadInput) -> PyErr {
+    InputError::new_err(error.to_string())
+}
+
+fn as_json(value: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| RunError::new_err(error.to_string()))
+}
+
+/// Runs a scenario and returns its result as JSON.
+///
+/// `progress` is called about ten times a second with packets, fraction and simulated_ns; what it
+/// raises ends the run. Other Python threads run meanwhile.
+#[pyfunction]
+#[pyo3(signature = (scenario, overrides, seed=None, trace_packet=None, progress=None))]
+fn run(
+    py: Python<'_>,
+    scenario: &str,
+    overrides: Overrides,
+    seed: Option<u64>,
+    trace_packet: Option<u64>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    py.detach(|| {
+        let seed = seed.unwrap_or(DEFAULT_SEED);
+        let job = scenario::job(scenario, &overrides, seed).map_err(|error| bad_input(&error))?;
+        let mut raised: Option<PyErr> = None;
+        let mut last = Instant::now();
+        let watch = |now: Progress| {
+            if last.elapsed() < PROGRESS_INTERVAL {
+                return ControlFlow::Continue(());
+            }
+            last = Instant::now();
+            match Python::attach(|py| report(py, progress.as_ref(), now)) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    raised = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        };
+        let result = job.run(trace_packet, watch);
+        match (result, raised) {
+            (_, Some(error)) => Err(error),
+            (Ok(result), None) => as_json(&result),
+            (Err(stopped), None) => Err(RunError::new_err(stopped.to_string())),
+        }
+    })
+}
+
+/// Tells Python how far a run is, after looking for signals.
+fn report(py: Python<'_>, progress: Option<&Py<PyAny>>, now: Progress) -> PyResult<()> {
+    py.check_signals()?;
+    let Some(progress) = progress else { return Ok(()) };
+    let told = pyo3::types::PyDict::new(py);
+    told.set_item("packets", now.packets)?;
+    told.set_item("fraction", now.fraction)?;
+    told.set_item("simulated_ns", now.simulated_ns)?;
+    progress.call1(py, (told,)).map(|_| ())
+}
+
+/// Checks a scenario and returns it with every default filled in, as JSON.
+#[pyfunction]
+fn check_scenario(scenario: &str, overrides: Overrides) -> PyResult<String> {
+    let job =
+        scenario::job(scenario, &overrides, DEFAULT_SEED).map_err(|error| bad_input(&error))?;
+    as_json(job.scenario())
+}
+
+/// Names of the platforms that are part of the program.
+#[pyfunction]
+fn platform_names() -> Vec<String> {
+    builtin::platform_names()
+}
+
+/// A platform by name or path, as JSON; every leaf has value, source and confidence.
+#[pyfunction]
+fn platform(name_or_path: &str) -> PyResult<String> {
+    let platform = builtin::platform("platforms", name_or_path).map_err(|e| bad_input(&e))?;
+    as_json(&platform)
+}
+
+/// The JSON schema of "scenario", "platform" or "result".
+#[pyfunction(name = "schema")]
+fn schema_of(kind: &str) -> PyResult<String> {
+    match schema::of(kind) {
+        Some(schema) => as_json(&schema),
+        None => Err(InputError::new_err(format!(
+            "no schema `{kind}`; there are: scenario, platform, result"
+        ))),
+    }
+}
+
+/// The text of a file under platforms/ or experiments/ that is part of the program.
+#[pyfunction]
+fn builtin_file(relative_path: &str) -> Option<&'static str> {
+    builtin::file(relative_path)
+}
+
+/// Paths of all files that are part of the program.
+#[pyfunction]
+fn builtin_files() -> Vec<String> {
+    builtin::files()
+}
+
+/// Version of Skipline.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("InputError", module.py().get_type::<InputError>())?;
+    module.add("RunError", module.py().get_type::<RunError>())?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(check_scenario, module)?)?;
+    module.add_function(wrap_pyfunction!(platform_names, module)?)?;
+    module.add_function(wrap_pyfunction!(platform, module)?)?;
+    module.add_function(wrap_pyfunction!(schema_of, module)?)?;
+    module.add_function(wrap_pyfunction!(builtin_file, module)?)?;
+    module.add_function(wrap_pyfunction!(builtin_files, module)?)?;
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    Ok(())
+}

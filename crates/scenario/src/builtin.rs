@@ -1,0 +1,103 @@
+//! Platforms and experiments that are part of the program, so that it works without its repository.
+
+use crate::error::{InputError, suggest};
+use crate::platform::Platform;
+use include_dir::{Dir, include_dir};
+use std::path::Path;
+
+static PLATFORMS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../platforms");
+static EXPERIMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
+
+/// The text of a file under platforms/ or experiments/, if it is part of the program.
+#[must_use]
+pub fn file(path: &str) -> Option<&'static str> {
+    let (folder, rest) = path.split_once('/')?;
+    let folder = match folder {
+        "platforms" => &PLATFORMS,
+        "experiments" => &EXPERIMENTS,
+        _ => return None,
+    };
+    folder.get_file(rest)?.contents_utf8()
+}
+
+/// Paths of all files that are part of the program, sorted.
+#[must_use]
+pub fn files() -> Vec<String> {
+    let mut paths = Vec::new();
+    for (name, folder) in [("platforms", &PLATFORMS), ("experiments", &EXPERIMENTS)] {
+        collect(name, folder, &mut paths);
+    }
+    paths.sort();
+    paths
+}
+
+fn collect(name: &str, folder: &Dir<'_>, paths: &mut Vec<String>) {
+    paths.extend(folder.files().map(|file| format!("{name}/{}", file.path().display())));
+    for inner in folder.dirs() {
+        collect(name, inner, paths);
+    }
+}
+
+/// Names of all platforms that are part of the program, sorted.
+#[must_use]
+pub fn platform_names() -> Vec<String> {
+    files()
+        .iter()
+        .filter_map(|path| path.strip_prefix("platforms/")?.strip_suffix(".toml"))
+        .map(String::from)
+        .collect()
+}
+
+/// Reads a text from disk, or from the program if there is no such file.
+///
+/// # Errors
+/// If there is neither.
+pub fn read(path: &str) -> Result<String, InputError> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(text),
+        Err(error) => file(path).map(String::from).ok_or_else(|| InputError::Unreadable {
+            file: path.into(),
+            reason: plain(&error),
+            hint: format!("give a path, or one of the built-in files: {}", suggest_file(path)),
+        }),
+    }
+}
+
+/// The platform that `wanted` names: a path ending in .toml (seen from the scenario's folder, then
+/// from here), or the name of a known one.
+///
+/// # Errors
+/// If there is no such platform, or its file is damaged.
+pub fn platform(scenario_file: &str, wanted: &str) -> Result<Platform, InputError> {
+    if Path::new(wanted).extension().is_some_and(|extension| extension == "toml") {
+        let beside = Path::new(scenario_file).parent().map(|folder| folder.join(wanted));
+        let path = match beside {
+            Some(path) if path.is_file() => path.display().to_string(),
+            _ => wanted.to_string(),
+        };
+        return Platform::read(&path, &read(&path)?);
+    }
+    let path = format!("platforms/{wanted}.toml");
+    let text = std::fs::read_to_string(&path).ok().or_else(|| file(&path).map(String::from));
+    match text {
+        Some(text) => Platform::read(&path, &text),
+        None => Err(InputError::UnknownPlatform {
+            file: scenario_file.into(),
+            name: wanted.into(),
+            known: suggest(wanted, &platform_names()),
+        }),
+    }
+}
+
+fn suggest_file(path: &str) -> String {
+    suggest(path, &files())
+}
+
+fn plain(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "no such file".into(),
+        std::io::ErrorKind::PermissionDenied => "permission denied".into(),
+        std::io::ErrorKind::InvalidData => "not UTF-8 text".into(),
+        _ => error.to_string(),
+    }
+}

@@ -1,0 +1,87 @@
+//! Range checks that name file, key, value and what is allowed.
+
+use crate::error::InputError;
+
+/// Checks the values of one file.
+#[derive(Clone, Copy, Debug)]
+pub struct Check<'f> {
+    /// Its name in messages.
+    pub file: &'f str,
+}
+
+impl Check<'_> {
+    /// The error for a value that is not allowed.
+    pub fn refuse(&self, key: &str, value: &impl ToString, allowed: String) -> InputError {
+        let (file, key, value) = (self.file.into(), key.into(), value.to_string());
+        InputError::OutOfRange { file, key, value, allowed }
+    }
+
+    /// A whole number from `low` to `high`; `what` says what is counted.
+    pub fn whole<V: PartialOrd + ToString>(
+        &self,
+        key: &str,
+        value: V,
+        (low, high): (V, V),
+        what: &str,
+    ) -> Result<(), InputError> {
+        if value >= low && value <= high {
+            return Ok(());
+        }
+        let allowed = format!("allowed: {} to {} {what}", low.to_string(), high.to_string());
+        Err(self.refuse(key, &value, allowed))
+    }
+
+    /// A number from `low` to `high`.
+    pub fn number(&self, key: &str, value: f64, (low, high): (f64, f64)) -> Result<(), InputError> {
+        if value.is_finite() && value >= low && value <= high {
+            return Ok(());
+        }
+        Err(self.refuse(key, &value, format!("allowed: {low} to {high}")))
+    }
+
+    /// A number above zero.
+    pub fn positive(&self, key: &str, value: f64) -> Result<(), InputError> {
+        if value.is_finite() && value > 0.0 {
+            return Ok(());
+        }
+        Err(self.refuse(key, &value, "allowed: numbers above 0".into()))
+    }
+
+    /// A number of nanoseconds, or of cycles: zero is allowed, a second is not.
+    pub fn delay(&self, key: &str, value: f64) -> Result<(), InputError> {
+        self.number(key, value, (0.0, 1e6))
+    }
+
+    /// A power of two.
+    pub fn power_of_two(&self, key: &str, value: u32) -> Result<(), InputError> {
+        if value.is_power_of_two() && value <= 1 << 20 {
+            return Ok(());
+        }
+        Err(self.refuse(key, &value, "allowed: powers of two up to 1048576".into()))
+    }
+
+    /// One of a few values.
+    pub fn one_of<V: PartialEq + ToString>(
+        &self,
+        key: &str,
+        value: V,
+        allowed: &[V],
+    ) -> Result<(), InputError> {
+        if allowed.contains(&value) {
+            return Ok(());
+        }
+        let list: Vec<String> = allowed.iter().map(ToString::to_string).collect();
+        Err(self.refuse(key, &value, format!("allowed: {}", list.join(", "))))
+    }
+
+    /// A curve of positive points with rising first coordinates.
+    pub fn rising(&self, key: &str, curve: &[(f64, f64)]) -> Result<(), InputError> {
+        let rises = curve.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        let positive = curve.iter().all(|point| point.0 >= 0.0 && point.1 > 0.0);
+        if !curve.is_empty() && rises && positive {
+            return Ok(());
+        }
+        let shown = format!("{curve:?}");
+        Err(self.refuse(key, &shown, "allowed: pairs [GB/s, ns] with rising traffic".into()))
+    }
+}

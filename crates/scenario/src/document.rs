@@ -1,0 +1,170 @@
+//! From TOML text to a typed value, with errors that name file and key.
+
+use crate::error::{InputError, suggest};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+/// Parses `text` and puts the overrides (`key=value` of the command line) over it.
+///
+/// # Errors
+/// If the text is not TOML, or an override goes through something that is not a table.
+pub fn parse(
+    file: &str,
+    text: &str,
+    overrides: &[(String, String)],
+) -> Result<toml::Table, InputError> {
+    let mut table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+        InputError::Syntax { file: file.into(), reason: error.to_string().trim_end().into() }
+    })?;
+    for (key, value) in overrides {
+        set(&mut table, key, value)?;
+    }
+    Ok(table)
+}
+
+/// Turns a table into `V`; keys that `V` does not know are refused.
+///
+/// # Errors
+/// For an unknown key, a missing one, or a value of the wrong kind.
+pub fn interpret<V: DeserializeOwned + JsonSchema>(
+    file: &str,
+    table: toml::Table,
+) -> Result<V, InputError> {
+    let mut unknown = Vec::new();
+    let mut note = |path: serde_ignored::Path<'_>| unknown.push(path.to_string());
+    let document = toml::Value::Table(table);
+    let result =
+        serde_path_to_error::deserialize(serde_ignored::Deserializer::new(document, &mut note));
+    if let Some(path) = unknown.first() {
+        let key = path.replace("?.", "");
+        let known = suggest_key(&key, &schemars::schema_for!(V).to_value());
+        return Err(InputError::UnknownKey { file: file.into(), key, known });
+    }
+    result.map_err(|error: serde_path_to_error::Error<toml::de::Error>| {
+        let key = error.path().to_string();
+        let reason = plain_types(error.into_inner().message());
+        InputError::WrongValue { file: file.into(), key, reason }
+    })
+}
+
+fn set(table: &mut toml::Table, key: &str, value: &str) -> Result<(), InputError> {
+    let wrong = |reason: &str| InputError::WrongValue {
+        file: "--set".into(),
+        key: key.into(),
+        reason: reason.into(),
+    };
+    let (parents, leaf) = key.rsplit_once('.').map_or(("", key), |split| split);
+    if leaf.is_empty() {
+        return Err(wrong("a key is missing; write --set key=value"));
+    }
+    let mut place = table;
+    for parent in parents.split('.').filter(|part| !part.is_empty()) {
+        let entry = place.entry(parent).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        place = entry.as_table_mut().ok_or_else(|| wrong("goes through a key that is no table"))?;
+    }
+    place.insert(leaf.into(), value_of(value));
+    Ok(())
+}
+
+/// A TOML value if the text is one, else the text itself: paths and names need no quotes.
+fn value_of(text: &str) -> toml::Value {
+    let document = format!("value = {text}");
+    match document.parse::<toml::Table>() {
+        Ok(mut table) if table.len() == 1 => {
+            table.remove("value").unwrap_or_else(|| toml::Value::String(text.into()))
+        }
+        _ => toml::Value::String(text.into()),
+    }
+}
+
+/// The nearest key that the schema knows beside the unknown one.
+fn suggest_key(path: &str, schema: &serde_json::Value) -> String {
+    let mut place = schema;
+    let mut parts: Vec<&str> = path.split('.').collect();
+    let leaf = parts.pop().unwrap_or_default();
+    for part in parts {
+        place = resolve(&place["properties"][part], schema);
+    }
+    let known: Vec<String> = place["properties"]
+        .as_object()
+        .map(|properties| properties.keys().cloned().collect())
+        .unwrap_or_default();
+    suggest(leaf, &known)
+}
+
+/// Follows references into the schema's definitions, through optional values.
+fn resolve<'s>(
+    place: &'s serde_json::Value,
+    schema: &'s serde_json::Value,
+) -> &'s serde_json::Value {
+    let inner = place["anyOf"].get(0).unwrap_or(place);
+    match inner["$ref"].as_str().and_then(|reference| reference.rsplit('/').next()) {
+        Some(name) => &schema["$defs"][name],
+        None => inner,
+    }
+}
+
+/// Rust's type names in the words of a user.
+fn plain_types(message: &str) -> String {
+    message
+        .replace("expected u32", "expected a whole number from 0 to 4294967295")
+        .replace("expected u64", "expected a whole number, 0 or more")
+        .replace("expected usize", "expected a whole number, 0 or more")
+        .replace("expected f64", "expected a number")
+        .trim_end()
+        .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[allow(dead_code)]
+    struct Outer {
+        cores: u32,
+        inner: Option<Inner>,
+    }
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[allow(dead_code)]
+    struct Inner {
+        pattern: String,
+    }
+
+    fn read(text: &str, overrides: &[(&str, &str)]) -> Result<Outer, InputError> {
+        let owned: Vec<_> = overrides.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+        interpret("a.toml", parse("a.toml", text, &owned)?)
+    }
+
+    fn message(text: &str, overrides: &[(&str, &str)]) -> String {
+        read(text, overrides).expect_err("must be refused").to_string()
+    }
+
+    #[test]
+    fn overrides_win_and_create_tables() {
+        let outer = read("cores = 1", &[("cores", "0x10"), ("inner.pattern", "/a/b.pcap")])
+            .expect("is valid");
+        assert_eq!(outer.cores, 16);
+        assert_eq!(outer.inner.map(|inner| inner.pattern).as_deref(), Some("/a/b.pcap"));
+    }
+
+    #[test]
+    fn an_unknown_key_names_its_place_and_the_nearest_known_one() {
+        let text = message("cores = 1\n[inner]\npatern = 'x'\npattern = 'y'", &[]);
+        assert_eq!(text, "a.toml: unknown key `inner.patern`; did you mean `pattern`?");
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_kind_names_its_key() {
+        let text = message("cores = 1", &[("cores", "many")]);
+        assert!(text.starts_with("a.toml: `cores`: invalid type: string \"many\""), "{text}");
+        assert!(text.contains("expected a whole number"), "{text}");
+    }
+
+    #[test]
+    fn a_syntax_error_says_where() {
+        assert!(message("cores = ", &[]).contains("line 1"), "{}", message("cores = ", &[]));
+    }
+}

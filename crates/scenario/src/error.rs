@@ -1,0 +1,106 @@
+//! What can be wrong with what the user gave, said so that it can be put right.
+
+use std::path::PathBuf;
+
+/// Bad input. The text names file, key, value, what is allowed, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// A file that cannot be read.
+    #[error("{}: cannot be read: {reason}; {hint}", file.display())]
+    Unreadable {
+        /// Which file.
+        file: PathBuf,
+        /// What the system says.
+        reason: String,
+        /// What to do.
+        hint: String,
+    },
+    /// A file that is not TOML.
+    #[error("{file}: not valid TOML: {reason}")]
+    Syntax {
+        /// Which file.
+        file: String,
+        /// What the parser says, with its position.
+        reason: String,
+    },
+    /// A key that does not exist.
+    #[error("{file}: unknown key `{key}`; {known}")]
+    UnknownKey {
+        /// Which file, or the command line.
+        file: String,
+        /// Full path of the key.
+        key: String,
+        /// The nearest known key, or all of them.
+        known: String,
+    },
+    /// A value of the wrong kind, or a key that is missing.
+    #[error("{file}: `{key}`: {reason}")]
+    WrongValue {
+        /// Which file.
+        file: String,
+        /// Full path of the key.
+        key: String,
+        /// What is wrong and what was expected.
+        reason: String,
+    },
+    /// A value outside its range, or one that does not go with another.
+    #[error("{file}: `{key}` = {value}: {allowed}")]
+    OutOfRange {
+        /// Which file.
+        file: String,
+        /// Full path of the key.
+        key: String,
+        /// The value given.
+        value: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// A platform that is not known.
+    #[error("{file}: `platform` = \"{name}\": no such platform; {known}")]
+    UnknownPlatform {
+        /// Which file names it.
+        file: String,
+        /// The name given.
+        name: String,
+        /// The nearest known name, or all of them.
+        known: String,
+    },
+    /// A capture that cannot be replayed.
+    #[error(transparent)]
+    Capture(#[from] workload::traffic::CaptureError),
+}
+
+/// "did you mean `x`?" if a known name is near, else the list of known names.
+#[must_use]
+pub fn suggest(name: &str, known: &[String]) -> String {
+    let nearest = known
+        .iter()
+        .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
+        .min()
+        .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 3);
+    match nearest {
+        Some((_, candidate)) => format!("did you mean `{candidate}`?"),
+        None => format!("known here: {}", known.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::suggest;
+
+    fn known() -> Vec<String> {
+        ["rx_descriptors", "packet_bytes", "cores"].map(String::from).to_vec()
+    }
+
+    #[test]
+    fn a_slip_of_the_fingers_finds_its_key() {
+        assert_eq!(suggest("rx_descriptorz", &known()), "did you mean `rx_descriptors`?");
+        assert_eq!(suggest("coers", &known()), "did you mean `cores`?");
+    }
+
+    #[test]
+    fn something_else_entirely_lists_what_there_is() {
+        let all = "known here: rx_descriptors, packet_bytes, cores";
+        assert_eq!(suggest("wavelength_nm", &known()), all);
+    }
+}

@@ -1,0 +1,40 @@
+//! From a scenario file to a result.
+//!
+//! Reading order: [`scenario`] and [`platform`] (what is asked, on which machine), [`document`]
+//! (TOML with errors for people), [`assemble`] (typed configuration to machine), [`run`] (batches
+//! until the intervals are tight), [`metrics`] and [`result`] (what is promised to scripts).
+
+pub mod assemble;
+pub mod builtin;
+mod check;
+pub mod document;
+pub mod error;
+pub mod metrics;
+pub mod platform;
+pub mod result;
+pub mod run;
+pub mod sample;
+pub mod scenario;
+pub mod schema;
+pub mod sourced;
+pub mod statistics;
+pub mod story;
+
+pub use error::InputError;
+pub use run::{Job, Progress, Stopped};
+
+/// Reads scenario and platform and checks both.
+///
+/// # Errors
+/// If anything about the input is wrong; the message names file, key, value and what is allowed.
+pub fn job(
+    scenario_file: &str,
+    overrides: &[(String, String)],
+    seed: u64,
+) -> Result<Job, InputError> {
+    let text = builtin::read(scenario_file)?;
+    let scenario = scenario::Scenario::read(scenario_file, &text, overrides)?;
+    let name = scenario.platform.clone();
+    let platform = builtin::platform(scenario_file, &name)?;
+    Job::new(scenario_file, scenario, platform, &name, seed)
+}

@@ -1,0 +1,121 @@
+//! The result of a run as promised to scripts.
+
+use crate::platform::FittedParameter;
+use crate::scenario::Scenario;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Result of a run. The same scenario, seed and version give the same bytes, except `wall_s` and
+/// what is derived from it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RunResult {
+    /// The scenario with every default filled in.
+    pub scenario: Scenario,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Version of Skipline.
+    pub version: String,
+    /// Name of the platform.
+    pub platform: String,
+    /// What chose the slice of a line: a part's own function or a stand-in.
+    pub slice_function: String,
+    /// Simulated time in all.
+    pub simulated_ns: f64,
+    /// Simulated time that the metrics leave out.
+    pub warmup_ns: f64,
+    /// Packets sent in all.
+    pub packets: u64,
+    /// Batches that the metrics are made of.
+    pub batches: usize,
+    /// Why the run ended.
+    pub stopped_by: StoppedBy,
+    /// Wall-clock time of the simulation.
+    pub wall_s: f64,
+    /// Line operations: one line of one agent's request.
+    pub line_ops: u64,
+    /// Line operations per second of wall-clock time.
+    pub line_ops_per_s: f64,
+    /// Simulated seconds per second of wall-clock time.
+    pub real_time_factor: f64,
+    /// Platform parameters that were chosen by fitting; everything else is not.
+    pub fitted_parameters: Vec<FittedParameter>,
+    /// Metrics by name.
+    pub metrics: BTreeMap<String, MetricResult>,
+    /// The story of one packet, if it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Vec<TraceEvent>>,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub enum StoppedBy {
+    /// The intervals were tight enough.
+    #[serde(rename = "interval")]
+    Interval,
+    /// The highest number of batches was reached first.
+    #[serde(rename = "cap")]
+    Cap,
+    /// No packets came any more.
+    #[serde(rename = "source ended")]
+    SourceEnded,
+}
+
+/// A metric.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct MetricResult {
+    /// Its value, or values by part.
+    pub value: Numbers,
+    /// Half width of the 95 % interval; null if the run was too short for one.
+    pub ci95: Intervals,
+    /// Unit of both.
+    pub unit: String,
+}
+
+/// One number, or numbers by part.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Numbers {
+    /// One number.
+    One(f64),
+    /// By part.
+    Parts(BTreeMap<String, f64>),
+}
+
+/// Half widths in the shape of the numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Intervals {
+    /// Of one number.
+    One(Option<f64>),
+    /// By part.
+    Parts(BTreeMap<String, Option<f64>>),
+}
+
+/// One operation on a line of the traced packet.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct TraceEvent {
+    /// When, in simulated time.
+    pub time_ns: f64,
+    /// Who.
+    pub agent: String,
+    /// What.
+    pub operation: String,
+    /// Line within the packet, from 0.
+    pub line: u64,
+    /// Where the line was, or what became of it.
+    pub found: String,
+    /// What had to leave for it.
+    pub evicted: Option<TraceEviction>,
+}
+
+/// A line that had to leave for a line of the traced packet.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct TraceEviction {
+    /// Whose content it was.
+    pub owner: String,
+    /// "dirty" if it went to DRAM, else "clean".
+    pub state: String,
+    /// Whether it had been read since it was put there.
+    pub read: bool,
+}

@@ -1,0 +1,289 @@
+//! Running a scenario: warm-up, batches, intervals, and when it is enough.
+
+use crate::assemble::{self, ForwarderMachine};
+use crate::error::InputError;
+use crate::metrics::{self, Compute, Kind};
+use crate::platform::Platform;
+use crate::result::{Intervals, MetricResult, Numbers, RunResult, StoppedBy};
+use crate::sample::Sample;
+use crate::scenario::{RunKeys, Scenario};
+use crate::statistics::{half_width_95, mean, warm_up};
+use crate::story;
+use hdrhistogram::Histogram;
+use model::device::nic::egress::latency_histogram;
+use model::tracer::{NoTrace, Tracer, WatchLines};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use units::Picos;
+use workload::traffic::Capture;
+
+/// A batch ends after this much simulated time even if it has not sent its packets.
+const LONGEST_BATCH: Picos = Picos(200_000_000_000);
+
+/// A scenario that has been checked, with all that it needs.
+#[derive(Clone, Debug)]
+pub struct Job {
+    scenario: Scenario,
+    platform: Platform,
+    platform_name: String,
+    capture: Option<Capture>,
+    seed: u64,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Packets sent.
+    pub packets: u64,
+    /// Done, between 0 and 1: of the most that the run may take.
+    pub fraction: f64,
+    /// Simulated time.
+    pub simulated_ns: f64,
+}
+
+/// A run that did not end: the watcher stopped it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the run was stopped before its end")]
+pub struct Stopped;
+
+/// One batch.
+struct Batch {
+    sample: Sample,
+    latency_ns: Histogram<u64>,
+}
+
+impl Job {
+    /// Checks a scenario against its platform and reads its capture.
+    ///
+    /// # Errors
+    /// If anything about the input is wrong.
+    pub fn new(
+        file: &str,
+        scenario: Scenario,
+        platform: Platform,
+        platform_name: &str,
+        seed: u64,
+    ) -> Result<Self, InputError> {
+        let scenario = scenario.resolve(file, &platform)?;
+        let capture = assemble::read_capture(file, &scenario, &platform)?;
+        Ok(Self { scenario, platform, platform_name: platform_name.into(), capture, seed })
+    }
+
+    /// The scenario with every default filled in.
+    #[must_use]
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// Runs to the end. `watch` is told after each batch how far the run is, and may stop it.
+    ///
+    /// # Errors
+    /// If `watch` stopped the run.
+    pub fn run(
+        &self,
+        trace_packet: Option<u64>,
+        watch: impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<RunResult, Stopped> {
+        if let Some(packet) = trace_packet {
+            let mut machine = self.machine(WatchLines::default());
+            machine.port.trace_packet(packet);
+            let (mut result, machine) = self.measure(machine, watch)?;
+            result.trace = Some(story::of_packet(&machine.fabric.tracer, self.scenario.cores));
+            return Ok(result);
+        }
+        Ok(self.measure(self.machine(NoTrace), watch)?.0)
+    }
+
+    /// The machine at time zero: for tests that look inside.
+    pub fn machine<T: Tracer>(&self, tracer: T) -> ForwarderMachine<T> {
+        let capture = self.capture.as_ref();
+        assemble::machine(&self.scenario, &self.platform, capture, self.seed, tracer)
+    }
+
+    fn measure<T: Tracer>(
+        &self,
+        mut machine: ForwarderMachine<T>,
+        mut watch: impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(RunResult, ForwarderMachine<T>), Stopped> {
+        let keys = &self.scenario.run;
+        let started = std::time::Instant::now();
+        let setup_ops = machine.fabric.counters().line_ops;
+        let mut batches: Vec<Batch> = Vec::new();
+        let mut before = Sample::read(&machine);
+        let stopped_by = loop {
+            let packets = machine.egress.packets + keys.batch_packets;
+            let goes_on = machine.run(packets, machine.now() + LONGEST_BATCH);
+            let reading = Sample::read(&machine);
+            batches.push(Batch {
+                sample: reading.since(&before),
+                latency_ns: machine.egress.take_latencies(),
+            });
+            before = reading;
+            let progress = Progress {
+                packets: machine.egress.packets,
+                fraction: batches.len() as f64 / f64::from(keys.max_batches),
+                simulated_ns: machine.now().as_ns(),
+            };
+            if watch(progress).is_break() {
+                return Err(Stopped);
+            }
+            if !goes_on {
+                break StoppedBy::SourceEnded;
+            }
+            if batches.len() >= keys.min_batches as usize && tight_enough(&batches, keys) {
+                break StoppedBy::Interval;
+            }
+            // A replay with a number of loops is wanted whole.
+            if batches.len() >= keys.max_batches as usize && self.scenario.traffic.loops.is_none() {
+                break StoppedBy::Cap;
+            }
+        };
+        let wall_s = started.elapsed().as_secs_f64();
+        let line_ops = machine.fabric.counters().line_ops - setup_ops;
+        let simulated = machine.now();
+        let skipped = match stopped_by {
+            StoppedBy::SourceEnded => 0,
+            StoppedBy::Interval | StoppedBy::Cap => warm_up_of(&batches),
+        };
+        let warmup_ns = batches[..skipped].iter().map(|batch| batch.sample.span.as_ns()).sum();
+        let result = RunResult {
+            scenario: self.scenario.clone(),
+            seed: self.seed,
+            version: env!("CARGO_PKG_VERSION").into(),
+            platform: self.platform_name.clone(),
+            slice_function: assemble::slice_function(&self.platform).describe().into(),
+            simulated_ns: simulated.as_ns(),
+            warmup_ns,
+            packets: machine.egress.packets,
+            batches: batches.len() - skipped,
+            stopped_by,
+            wall_s,
+            line_ops,
+            line_ops_per_s: line_ops as f64 / wall_s,
+            real_time_factor: simulated.as_seconds() / wall_s,
+            fitted_parameters: self.platform.fitted(),
+            metrics: combine(&batches[skipped..]),
+            trace: None,
+        };
+        Ok((result, machine))
+    }
+}
+
+/// The metrics that decide about warm-up and end.
+const HEADLINES: [(fn(&Sample) -> f64, bool); 3] = [
+    (|s| rate(s.counters.pcie_write_hits, s.counters.pcie_write_misses), false),
+    (|s| rate(s.counters.pcie_read_hits, s.counters.pcie_read_misses), false),
+    (|s| s.tx_bytes as f64 / s.span.as_ns().max(1e-3), true),
+];
+
+fn rate(hits: u64, misses: u64) -> f64 {
+    100.0 * hits as f64 / (hits + misses).max(1) as f64
+}
+
+fn headline(batches: &[Batch], of: fn(&Sample) -> f64) -> Vec<f64> {
+    batches.iter().map(|batch| of(&batch.sample)).collect()
+}
+
+fn warm_up_of(batches: &[Batch]) -> usize {
+    HEADLINES.iter().map(|(of, _)| warm_up(&headline(batches, *of))).max().unwrap_or_default()
+}
+
+fn tight_enough(batches: &[Batch], keys: &RunKeys) -> bool {
+    let rest = &batches[warm_up_of(batches)..];
+    HEADLINES.iter().all(|&(of, relative)| {
+        let series = headline(rest, of);
+        let wanted = if relative {
+            mean(&series) * keys.throughput_interval_percent / 100.0
+        } else {
+            keys.hit_rate_interval_points
+        };
+        half_width_95(&series).is_some_and(|half| half <= wanted)
+    })
+}
+
+/// All metrics of the measured batches.
+fn combine(batches: &[Batch]) -> BTreeMap<String, MetricResult> {
+    let mut results = BTreeMap::new();
+    for metric in metrics::all() {
+        let combined = match metric.compute {
+            Compute::One(of) => {
+                let series: Vec<f64> = batches.iter().map(|batch| of(&batch.sample)).collect();
+                let (value, half) = combine_series(&series, batches, metric.kind);
+                (Numbers::One(value), Intervals::One(half))
+            }
+            Compute::Parts(of) => {
+                let mut parts: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+                for (part, value) in batches.iter().flat_map(|batch| of(&batch.sample)) {
+                    parts.entry(part).or_default().push(value);
+                }
+                let combined = parts
+                    .into_iter()
+                    .map(|(part, series)| (part, combine_series(&series, batches, metric.kind)));
+                let (mut values, mut halves) = (BTreeMap::new(), BTreeMap::new());
+                for (part, (value, half)) in combined {
+                    values.insert(part.clone(), value);
+                    halves.insert(part, half);
+                }
+                (Numbers::Parts(values), Intervals::Parts(halves))
+            }
+        };
+        let (value, ci95) = combined;
+        let unit = metric.unit.to_string();
+        results.insert(metric.name.to_string(), MetricResult { value, ci95, unit });
+    }
+    results.insert("latency_ns".into(), latency(batches));
+    results
+}
+
+/// Value and half width of a metric from its batches.
+fn combine_series(series: &[f64], batches: &[Batch], kind: Kind) -> (f64, Option<f64>) {
+    let half = half_width_95(series);
+    let count = series.len() as f64;
+    match kind {
+        // Batches have equal packets, not equal times: a rate is weighted by time.
+        Kind::Rate => {
+            let time: f64 = batches.iter().map(|batch| batch.sample.span.as_ns()).sum();
+            let weighted: f64 = series
+                .iter()
+                .zip(batches)
+                .map(|(value, batch)| value * batch.sample.span.as_ns())
+                .sum();
+            (if time > 0.0 { weighted / time } else { 0.0 }, half)
+        }
+        Kind::Count => (series.iter().sum(), half.map(|half| half * count)),
+        Kind::Level => (mean(series), half),
+    }
+}
+
+/// A named figure of a latency distribution.
+type LatencyFigure = (&'static str, fn(&Histogram<u64>) -> f64);
+
+const LATENCY_FIGURES: [LatencyFigure; 10] = [
+    ("min", |h| h.min() as f64),
+    ("p25", |h| h.value_at_quantile(0.25) as f64),
+    ("p50", |h| h.value_at_quantile(0.50) as f64),
+    ("p75", |h| h.value_at_quantile(0.75) as f64),
+    ("p90", |h| h.value_at_quantile(0.90) as f64),
+    ("p99", |h| h.value_at_quantile(0.99) as f64),
+    ("p99.9", |h| h.value_at_quantile(0.999) as f64),
+    ("p99.99", |h| h.value_at_quantile(0.9999) as f64),
+    ("max", |h| h.max() as f64),
+    ("mean", |h| h.mean()),
+];
+
+fn latency(batches: &[Batch]) -> MetricResult {
+    let mut merged = latency_histogram();
+    for batch in batches {
+        // Histograms of equal bounds: adding cannot fail.
+        let added = merged.add(&batch.latency_ns);
+        debug_assert!(added.is_ok());
+    }
+    let (mut values, mut halves) = (BTreeMap::new(), BTreeMap::new());
+    for (name, of) in LATENCY_FIGURES {
+        let series: Vec<f64> = batches.iter().map(|batch| of(&batch.latency_ns)).collect();
+        values.insert(name.to_string(), of(&merged));
+        halves.insert(name.to_string(), half_width_95(&series));
+    }
+    let (value, ci95) = (Numbers::Parts(values), Intervals::Parts(halves));
+    MetricResult { value, ci95, unit: "ns".into() }
+}

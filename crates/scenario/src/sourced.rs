@@ -1,0 +1,32 @@
+//! A number and where it comes from.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How much a number can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// Read in the named source.
+    Seen,
+    /// Recalled: to be treated as a guess.
+    Memory,
+    /// Computed from other numbers in the way the source says.
+    Derived,
+    /// Chosen so that the model meets the measurements named in `fitted_on`.
+    Fitted,
+}
+
+/// A value with its source; the unit is in the key.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Sourced<V> {
+    /// The value itself.
+    pub value: V,
+    /// Where it was read, or how it was derived.
+    pub source: String,
+    /// How much it can be trusted.
+    pub confidence: Confidence,
+    /// The measurements that chose a fitted value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fitted_on: Option<String>,
+}

@@ -1,0 +1,55 @@
+//! The story of a traced packet in words.
+
+use crate::metrics::agent_names;
+use crate::result::{TraceEvent, TraceEviction};
+use model::attribution::AgentId;
+use model::tracer::{Event, Found, Operation, WatchLines};
+
+/// What happened to the lines of the watched packet, in order of time.
+#[must_use]
+pub fn of_packet(tracer: &WatchLines, cores: u32) -> Vec<TraceEvent> {
+    let names = agent_names(cores as usize);
+    let name = |agent: AgentId| names[usize::from(agent.0)].clone();
+    let Some(first) = tracer.first_watched() else { return Vec::new() };
+    let mut events: Vec<&Event> = tracer.events.iter().collect();
+    events.sort_by_key(|event| event.time);
+    events
+        .into_iter()
+        .map(|event| TraceEvent {
+            time_ns: event.time.as_ns(),
+            agent: name(event.agent),
+            operation: operation(event.operation).into(),
+            line: event.line.0 - first.0,
+            found: found(event.found),
+            evicted: event.pushed_out.map(|pushed_out| TraceEviction {
+                owner: name(pushed_out.owner),
+                state: if pushed_out.dirty { "dirty" } else { "clean" }.into(),
+                read: pushed_out.consumed,
+            }),
+        })
+        .collect()
+}
+
+fn operation(operation: Operation) -> &'static str {
+    match operation {
+        Operation::DmaWriteFull => "DMA write (ItoM)",
+        Operation::DmaWritePartial => "DMA write, partial (RFO)",
+        Operation::DmaRead => "DMA read (PCIRdCur)",
+        Operation::Load => "load",
+        Operation::Store => "store",
+        Operation::Prefetch => "prefetch",
+        Operation::L2Victim => "L2 victim",
+        Operation::LlcEviction => "LLC eviction",
+    }
+}
+
+fn found(found: Found) -> String {
+    match found {
+        Found::L1 => "L1D".into(),
+        Found::L2 => "L2".into(),
+        Found::LlcHit(way) => format!("LLC hit, way {way}"),
+        Found::OtherCore(core) => format!("held by core{core}"),
+        Found::LlcAllocated(way) => format!("LLC allocated, way {way}"),
+        Found::Dram => "DRAM".into(),
+    }
+}

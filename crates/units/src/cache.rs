@@ -1,0 +1,89 @@
+//! Names of places in the memory system.
+
+use std::fmt;
+
+/// Bytes of a cache line on every machine modelled here.
+pub const LINE_BYTES: u64 = 64;
+
+/// A physical address divided by the line size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LineAddr(pub u64);
+
+impl LineAddr {
+    /// The line that holds the byte at `physical_address`.
+    #[must_use]
+    pub fn of_byte(physical_address: u64) -> Self {
+        Self(physical_address / LINE_BYTES)
+    }
+
+    /// The line `lines` further on.
+    #[must_use]
+    pub fn step(self, lines: u64) -> Self {
+        Self(self.0 + lines)
+    }
+
+    /// The other line of the same aligned 128-byte pair.
+    #[must_use]
+    pub fn neighbour(self) -> Self {
+        Self(self.0 ^ 1)
+    }
+}
+
+/// A set of a cache, counted over all slices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SetIndex(pub u32);
+
+/// A slice of the last-level cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SliceId(pub u16);
+
+/// A set of ways, bit i for way i, as in CAT masks and the IIO LLC WAYS register.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct WayMask(pub u32);
+
+impl WayMask {
+    /// The `count` highest of `ways` ways: where DDIO allocates.
+    #[must_use]
+    pub fn top(count: u32, ways: u32) -> Self {
+        Self(((1u32 << count) - 1) << (ways - count))
+    }
+
+    /// The `count` lowest ways.
+    #[must_use]
+    pub fn bottom(count: u32) -> Self {
+        Self((1u32 << count) - 1)
+    }
+
+    /// How many ways are in the mask.
+    #[must_use]
+    pub fn count(self) -> u32 {
+        self.0.count_ones()
+    }
+}
+
+impl fmt::Debug for WayMask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_top_ways_of_eleven_are_the_ddio_default() {
+        assert_eq!(WayMask::top(2, 11), WayMask(0x600));
+    }
+
+    #[test]
+    fn no_ways_is_the_empty_mask() {
+        assert_eq!(WayMask::top(0, 11), WayMask(0));
+    }
+
+    #[test]
+    fn neighbours_pair_up() {
+        assert_eq!(LineAddr(6).neighbour(), LineAddr(7));
+        assert_eq!(LineAddr(7).neighbour(), LineAddr(6));
+    }
+}

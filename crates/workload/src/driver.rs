@@ -1,0 +1,5 @@
+//! Driver software of a kernel-bypass stack: buffer pool, receive queue, send queue.
+
+pub mod mempool;
+pub mod rx;
+pub mod tx;

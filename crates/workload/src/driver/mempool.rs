@@ -1,0 +1,220 @@
+//! A pool of packet buffers shared by all cores.
+//!
+//! Models: rte_mempool: per-core LIFO caches over one FIFO ring; each object is a header line, a
+//! two-line mbuf, a private area, headroom and data, padded to an odd number of lines.
+//! Source: DPDK mempool guide and rte_mempool.h (flush at 1.5 x cache size, refill to cache size
+//! plus what is asked for).
+//! Simplifies: the ring's own head and tail words are not modelled as lines.
+
+use crate::host_memory::{HostMemory, Region, touch};
+use model::core::Core;
+use model::device::nic::rings::Buffer;
+use model::fabric::Fabric;
+use model::tracer::Tracer;
+use std::collections::VecDeque;
+use units::{LINE_BYTES, LineAddr};
+
+/// Lines of the object header.
+const HEADER_LINES: u64 = 1;
+/// Lines of the mbuf.
+const MBUF_LINES: u64 = 2;
+/// Lines of headroom before packet data.
+const HEADROOM_LINES: u64 = 2;
+/// Pointers to objects per line of a cache or ring.
+const POINTERS_PER_LINE: u64 = LINE_BYTES / 8;
+
+/// Shape of a pool.
+#[derive(Clone, Copy, Debug)]
+pub struct MempoolConfig {
+    /// Number of buffers.
+    pub buffers: u32,
+    /// Pointers that a core keeps for itself.
+    pub cache: u32,
+    /// Lines of application data between mbuf and headroom.
+    pub private_lines: u64,
+    /// Room for packet data.
+    pub data_bytes: u64,
+}
+
+impl MempoolConfig {
+    /// Lines from one object to the next: odd, so that objects spread over channels.
+    #[must_use]
+    pub fn object_lines(&self) -> u64 {
+        let lines = self.data_offset_lines() + self.data_bytes.div_ceil(LINE_BYTES);
+        lines | 1
+    }
+
+    /// Lines from the start of an object to packet data.
+    #[must_use]
+    pub fn data_offset_lines(&self) -> u64 {
+        HEADER_LINES + MBUF_LINES + self.private_lines + HEADROOM_LINES
+    }
+}
+
+/// A buffer pool.
+#[derive(Debug)]
+pub struct Mempool {
+    config: MempoolConfig,
+    objects: Region,
+    objects_per_page: u64,
+    page_lines: u64,
+    /// Free objects beyond the caches; taken at the front, given back at the end.
+    fifo: VecDeque<u32>,
+    fifo_lines: Region,
+    /// Pointers taken from and given to the FIFO since the beginning: where its ring stands.
+    taken: u64,
+    given: u64,
+    caches: Vec<Vec<u32>>,
+    cache_lines: Vec<LineAddr>,
+}
+
+impl Mempool {
+    /// A pool in which all buffers are free, for `cores` cores.
+    ///
+    /// # Panics
+    /// If an object does not fit a page: the scenario is checked before it comes here.
+    pub fn new(config: MempoolConfig, memory: &mut HostMemory, cores: usize) -> Self {
+        let page_lines = memory.page().0 / LINE_BYTES;
+        let objects_per_page = page_lines / config.object_lines();
+        assert!(objects_per_page > 0, "a buffer must fit a page");
+        let pages = u64::from(config.buffers).div_ceil(objects_per_page);
+        let objects = memory.region(pages * page_lines * LINE_BYTES);
+        let fifo_lines = memory.region(u64::from(config.buffers.next_power_of_two()) * 8);
+        // A cache holds up to 1.5 times its size, and an over-full moment more.
+        let cache_bytes = (u64::from(config.cache) * 3 * 8).next_multiple_of(LINE_BYTES) + 1024;
+        let caches = memory.region(cache_bytes * cores as u64);
+        let lines_per_cache = cache_bytes / LINE_BYTES;
+        Self {
+            objects,
+            objects_per_page,
+            page_lines,
+            fifo: (0..config.buffers).collect(),
+            fifo_lines,
+            taken: 0,
+            given: 0,
+            caches: vec![Vec::new(); cores],
+            cache_lines: (0..cores as u64)
+                .map(|core| caches.line(core * lines_per_cache))
+                .collect(),
+            config,
+        }
+    }
+
+    /// The mbuf line that driver and application touch.
+    #[must_use]
+    pub fn mbuf_line(&self, id: u32) -> LineAddr {
+        self.object(id).step(HEADER_LINES)
+    }
+
+    /// The first line of a buffer's private area.
+    #[must_use]
+    pub fn private_line(&self, id: u32) -> LineAddr {
+        self.object(id).step(HEADER_LINES + MBUF_LINES)
+    }
+
+    /// A buffer as the NIC sees it.
+    #[must_use]
+    pub fn buffer(&self, id: u32) -> Buffer {
+        Buffer { id, data: self.object(id).step(self.config.data_offset_lines()) }
+    }
+
+    /// Buffers that nobody has taken.
+    #[must_use]
+    pub fn free(&self) -> usize {
+        self.fifo.len() + self.caches.iter().map(Vec::len).sum::<usize>()
+    }
+
+    /// Takes `count` buffers for `core`; none if the pool cannot give them all.
+    pub fn get<T: Tracer>(
+        &mut self,
+        core: &mut Core,
+        fabric: &mut Fabric<T>,
+        count: usize,
+        out: &mut Vec<u32>,
+    ) -> bool {
+        let index = usize::from(core.id());
+        let held = self.caches[index].len();
+        if held < count {
+            let wanted = count + self.config.cache as usize - held.min(self.config.cache as usize);
+            let wanted = if wanted <= self.fifo.len() { wanted } else { count - held };
+            if wanted > self.fifo.len() {
+                return false;
+            }
+            self.touch_fifo(core, fabric, self.taken, wanted as u64);
+            self.taken += wanted as u64;
+            self.caches[index].extend(self.fifo.drain(..wanted));
+            self.touch_cache(core, fabric, held, wanted);
+        }
+        let left = self.caches[index].len() - count;
+        self.touch_cache(core, fabric, left, count);
+        out.extend(self.caches[index].drain(left..).rev());
+        true
+    }
+
+    /// Gives buffers back from `core`.
+    pub fn put<T: Tracer>(&mut self, core: &mut Core, fabric: &mut Fabric<T>, buffers: &[u32]) {
+        let index = usize::from(core.id());
+        let held = self.caches[index].len();
+        self.touch_cache(core, fabric, held, buffers.len());
+        self.caches[index].extend_from_slice(buffers);
+        let cache = self.config.cache as usize;
+        if self.caches[index].len() >= cache + cache / 2 {
+            let excess = self.caches[index].len() - cache;
+            self.touch_fifo(core, fabric, self.given, excess as u64);
+            self.given += excess as u64;
+            self.fifo.extend(self.caches[index].drain(cache..));
+        }
+    }
+
+    /// All lines of the pool's pages, in the order of the virtual address space.
+    pub fn lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
+        self.objects.lines()
+    }
+
+    /// What building the pool leaves in the caches: header, mbuf and private lines of every object
+    /// are written in order.
+    pub fn initialise<T: Tracer>(&self, fabric: &mut Fabric<T>, core: u8) {
+        let lines = HEADER_LINES + MBUF_LINES + self.config.private_lines;
+        for id in 0..self.config.buffers {
+            let object = self.object(id);
+            touch(fabric, core, (0..lines).map(|line| object.step(line)));
+        }
+    }
+
+    fn object(&self, id: u32) -> LineAddr {
+        let (page, place) =
+            (u64::from(id) / self.objects_per_page, u64::from(id) % self.objects_per_page);
+        self.objects.line(page * self.page_lines + place * self.config.object_lines())
+    }
+
+    fn touch_cache<T: Tracer>(
+        &self,
+        core: &mut Core,
+        fabric: &mut Fabric<T>,
+        from: usize,
+        count: usize,
+    ) {
+        let first = self.cache_lines[usize::from(core.id())];
+        for line in lines_of_pointers(from as u64, count as u64) {
+            core.store(fabric, first.step(line));
+        }
+    }
+
+    fn touch_fifo<T: Tracer>(
+        &self,
+        core: &mut Core,
+        fabric: &mut Fabric<T>,
+        from: u64,
+        count: u64,
+    ) {
+        let entries = u64::from(self.config.buffers.next_power_of_two());
+        for line in lines_of_pointers(from, count) {
+            core.store(fabric, self.fifo_lines.line(line % (entries / POINTERS_PER_LINE)));
+        }
+    }
+}
+
+/// Lines that hold the pointers `from .. from + count` of an array.
+fn lines_of_pointers(from: u64, count: u64) -> std::ops::Range<u64> {
+    from / POINTERS_PER_LINE..(from + count).div_ceil(POINTERS_PER_LINE)
+}

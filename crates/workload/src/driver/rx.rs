@@ -1,0 +1,116 @@
+//! The driver's half of a receive queue.
+//!
+//! Models: completion polling, refill in batches from the pool, the doorbell record.
+//! Source: DPDK mlx5 vector receive (refill threshold min(64, n/4)); model.md section 3.
+//! Simplifies: one completion line reports up to eight packets, all of one kind.
+
+use super::mempool::Mempool;
+use model::core::Core;
+use model::device::nic::rings::{DESCRIPTORS_PER_LINE, Packet, RxRing};
+use model::fabric::Fabric;
+use model::tracer::Tracer;
+use std::collections::VecDeque;
+use units::Picos;
+
+/// Refill waits for this many free descriptors, or a quarter of the ring.
+const REFILL_MAX: u32 = 64;
+
+/// Driver state of a receive queue.
+#[derive(Debug)]
+pub struct RxDriver {
+    descriptors: u32,
+    /// Descriptors without a buffer.
+    empty: u32,
+    /// Descriptors posted since the beginning.
+    posted: u64,
+    /// Packets of the completion being read.
+    pending: VecDeque<Packet>,
+    fresh: Vec<u32>,
+}
+
+impl RxDriver {
+    /// A queue of `descriptors` descriptors, all empty.
+    #[must_use]
+    pub fn new(descriptors: u32) -> Self {
+        Self {
+            descriptors,
+            empty: descriptors,
+            posted: 0,
+            pending: VecDeque::new(),
+            fresh: Vec::new(),
+        }
+    }
+
+    /// Free descriptors that trigger a refill.
+    fn refill_threshold(&self) -> u32 {
+        REFILL_MAX.min(self.descriptors / 4).max(1)
+    }
+
+    /// Posts buffers for all empty descriptors if enough are empty. A pool that has run dry leaves
+    /// them empty until the next call.
+    pub fn refill<T: Tracer>(
+        &mut self,
+        core: &mut Core,
+        fabric: &mut Fabric<T>,
+        ring: &mut RxRing,
+        pool: &mut Mempool,
+    ) {
+        if self.empty < self.refill_threshold() {
+            return;
+        }
+        self.fresh.clear();
+        if !pool.get(core, fabric, self.empty as usize, &mut self.fresh) {
+            return;
+        }
+        for (i, &id) in self.fresh.iter().enumerate() {
+            if i == 0 || (self.posted + i as u64) % DESCRIPTORS_PER_LINE == 0 {
+                core.store(fabric, ring.descriptors.line_of(self.posted + i as u64));
+            }
+            // The driver reads the buffer's address from its mbuf.
+            core.load_independent(fabric, pool.mbuf_line(id));
+        }
+        core.store(fabric, ring.doorbell);
+        let visible = core.now();
+        ring.posted.extend(self.fresh.iter().map(|&id| (visible, pool.buffer(id))));
+        self.posted += self.fresh.len() as u64;
+        self.empty = 0;
+    }
+
+    /// When the next completion can be seen, if one is under way.
+    #[must_use]
+    pub fn next_visible(&self, ring: &RxRing) -> Picos {
+        if self.pending.is_empty() {
+            ring.completed.front().map_or(Picos::NEVER, |completion| completion.visible)
+        } else {
+            Picos::ZERO
+        }
+    }
+
+    /// Packets of a completion that has been read but not all of them taken.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Reads completions until a packet is found; returns it with its mbuf filled in.
+    pub fn receive<T: Tracer>(
+        &mut self,
+        core: &mut Core,
+        fabric: &mut Fabric<T>,
+        ring: &mut RxRing,
+        pool: &Mempool,
+    ) -> Option<Packet> {
+        if self.pending.is_empty() {
+            if ring.completed.front()?.visible > core.now() {
+                return None;
+            }
+            let completion = ring.completed.pop_front()?;
+            core.load(fabric, completion.line);
+            self.pending.extend(completion.packets);
+        }
+        let packet = self.pending.pop_front()?;
+        core.store(fabric, pool.mbuf_line(packet.buffer.id));
+        self.empty += 1;
+        Some(packet)
+    }
+}

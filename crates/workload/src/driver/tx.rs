@@ -1,0 +1,161 @@
+//! The driver's half of a send queue, and the software queue before it.
+//!
+//! Models: a bounded software queue, bursts as multi-packet requests, buffers freed when a
+//! completion reports them.
+//! Source: model.md section 3 (internal queue 1024, blocking; completion every 32 packets).
+//! Simplifies: packets are never copied into the request (no inlining).
+
+use super::mempool::Mempool;
+use model::core::Core;
+use model::device::nic::rings::{Packet, TxRequest, TxRing};
+use model::fabric::Fabric;
+use model::tracer::Tracer;
+use std::collections::VecDeque;
+use units::{LineAddr, Picos};
+
+/// Pointers per line of the software queue.
+const POINTERS_PER_LINE: u64 = 8;
+
+/// Driver state of a send queue.
+#[derive(Debug)]
+pub struct TxDriver {
+    /// Packets that may be in the ring.
+    ring_packets: u32,
+    burst: usize,
+    doorbell: Picos,
+    /// Packets waiting for the ring.
+    waiting: VecDeque<Packet>,
+    waiting_limit: usize,
+    waiting_lines: LineAddr,
+    enqueued: u64,
+    /// Buffers in the ring, oldest first.
+    in_ring: VecDeque<u32>,
+    next_entry: u64,
+    freed: Vec<u32>,
+}
+
+/// Shape of a send queue.
+#[derive(Clone, Copy, Debug)]
+pub struct TxDriverConfig {
+    /// Packets that may be in the ring.
+    pub ring_packets: u32,
+    /// Packets that may wait for the ring.
+    pub internal_queue: u32,
+    /// Packets per request.
+    pub burst: u32,
+    /// From the doorbell write until the NIC sees it.
+    pub doorbell: Picos,
+}
+
+impl TxDriver {
+    /// An empty queue whose software part lies at `waiting_lines`.
+    #[must_use]
+    pub fn new(config: TxDriverConfig, waiting_lines: LineAddr) -> Self {
+        Self {
+            ring_packets: config.ring_packets,
+            burst: config.burst as usize,
+            doorbell: config.doorbell,
+            waiting: VecDeque::new(),
+            waiting_limit: config.internal_queue as usize,
+            waiting_lines,
+            enqueued: 0,
+            in_ring: VecDeque::new(),
+            next_entry: 0,
+            freed: Vec::new(),
+        }
+    }
+
+    /// Packets that wait for the ring.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Packets in the ring that have not been reported as sent.
+    #[must_use]
+    pub fn in_ring(&self) -> usize {
+        self.in_ring.len()
+    }
+
+    /// Whether another packet may wait.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.waiting.len() < self.waiting_limit
+    }
+
+    /// Lets a packet wait for the ring.
+    pub fn enqueue<T: Tracer>(&mut self, core: &mut Core, fabric: &mut Fabric<T>, packet: Packet) {
+        let line = self.enqueued % self.waiting_limit as u64 / POINTERS_PER_LINE;
+        core.store(fabric, self.waiting_lines.step(line));
+        self.enqueued += 1;
+        self.waiting.push_back(packet);
+    }
+
+    /// When a waiting packet can enter the ring: now, when the next completion can be seen, or
+    /// never if nothing waits or no completion is under way.
+    #[must_use]
+    pub fn next_chance(&self, ring: &TxRing) -> Picos {
+        if self.waiting.is_empty() {
+            return Picos::NEVER;
+        }
+        if self.in_ring.len() < self.ring_packets as usize {
+            return Picos::ZERO;
+        }
+        ring.completed.front().map_or(Picos::NEVER, |completion| completion.0)
+    }
+
+    /// Frees what has been sent, then posts one burst; returns how many packets it had.
+    pub fn send_burst<T: Tracer>(
+        &mut self,
+        core: &mut Core,
+        fabric: &mut Fabric<T>,
+        ring: &mut TxRing,
+        pool: &mut Mempool,
+    ) -> usize {
+        self.free_sent(core, fabric, ring, pool);
+        let room = self.ring_packets as usize - self.in_ring.len();
+        let count = self.burst.min(self.waiting.len()).min(room);
+        if count == 0 {
+            return 0;
+        }
+        let packets: Vec<Packet> = self.waiting.drain(..count).collect();
+        for packet in &packets {
+            core.load_independent(fabric, pool.mbuf_line(packet.buffer.id));
+            self.in_ring.push_back(packet.buffer.id);
+        }
+        let entries = TxRequest::entries_for(count as u64);
+        for entry in 0..entries {
+            core.store(fabric, ring.requests.line_of(self.next_entry + entry));
+        }
+        core.store(fabric, ring.doorbell);
+        ring.queued.push_back(TxRequest {
+            visible: core.now() + self.doorbell,
+            first_entry: self.next_entry,
+            packets,
+        });
+        self.next_entry += entries;
+        count
+    }
+
+    fn free_sent<T: Tracer>(
+        &mut self,
+        core: &mut Core,
+        fabric: &mut Fabric<T>,
+        ring: &mut TxRing,
+        pool: &mut Mempool,
+    ) {
+        while let Some(&(visible, line, packets)) = ring.completed.front() {
+            if visible > core.now() {
+                break;
+            }
+            ring.completed.pop_front();
+            core.load(fabric, line);
+            self.freed.clear();
+            self.freed.extend(self.in_ring.drain(..packets as usize));
+            for &id in &self.freed {
+                core.load_independent(fabric, pool.mbuf_line(id));
+            }
+            pool.put(core, fabric, &self.freed);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Physical memory as a driver gets it: regions made of pages scattered at random.
+//!
+//! Models: huge pages (2 MiB, 1 GiB) or plain ones (4 KiB); contiguous inside a page only.
+//! Source: DPDK's memory model; model.md section 3 ("objects lie in huge pages scattered").
+//! Simplifies: every page of the machine is equally likely to be free.
+
+use model::tracer::Tracer;
+use rand_chacha::ChaCha8Rng;
+use rand_core::{RngCore, SeedableRng};
+use std::collections::BTreeSet;
+use units::{Bytes, LINE_BYTES, LineAddr};
+
+/// Physical memory of the machine: below what the tag arrays can name.
+const PHYSICAL_BYTES: u64 = 192 << 30;
+
+/// Hands out pages.
+#[derive(Debug)]
+pub struct HostMemory {
+    page: Bytes,
+    taken: BTreeSet<u64>,
+    rng: ChaCha8Rng,
+}
+
+/// Memory that is contiguous in the virtual, not in the physical address space.
+#[derive(Clone, Debug)]
+pub struct Region {
+    first_lines: Vec<LineAddr>,
+    page_lines: u64,
+}
+
+impl HostMemory {
+    /// Memory in pages of `page`, placed by `seed`.
+    #[must_use]
+    pub fn new(page: Bytes, seed: u64) -> Self {
+        Self { page, taken: BTreeSet::new(), rng: ChaCha8Rng::seed_from_u64(seed) }
+    }
+
+    /// Size of a page.
+    #[must_use]
+    pub fn page(&self) -> Bytes {
+        self.page
+    }
+
+    /// A region of at least `bytes`, rounded up to whole pages.
+    ///
+    /// # Panics
+    /// If the machine's memory is exhausted: scenarios are checked to need far less.
+    pub fn region(&mut self, bytes: u64) -> Region {
+        let pages = bytes.div_ceil(self.page.0).max(1);
+        let frames = PHYSICAL_BYTES / self.page.0;
+        assert!(self.taken.len() as u64 + pages <= frames, "simulated memory is exhausted");
+        let page_lines = self.page.0 / LINE_BYTES;
+        let first_lines =
+            (0..pages).map(|_| LineAddr(self.free_frame(frames) * page_lines)).collect();
+        Region { first_lines, page_lines }
+    }
+
+    fn free_frame(&mut self, frames: u64) -> u64 {
+        loop {
+            let frame = self.rng.next_u64() % frames;
+            if self.taken.insert(frame) {
+                return frame;
+            }
+        }
+    }
+}
+
+impl Region {
+    /// The line `offset` lines into the region.
+    #[must_use]
+    pub fn line(&self, offset: u64) -> LineAddr {
+        let page = (offset / self.page_lines) as usize;
+        self.first_lines[page].step(offset % self.page_lines)
+    }
+
+    /// All lines in the order of the virtual address space.
+    pub fn lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
+        (0..self.first_lines.len() as u64 * self.page_lines).map(|offset| self.line(offset))
+    }
+}
+
+/// Lays small structures one after another into one region.
+#[derive(Debug)]
+pub struct Arena {
+    region: Region,
+    next_line: u64,
+}
+
+impl Arena {
+    /// An arena over `region`.
+    #[must_use]
+    pub fn new(region: Region) -> Self {
+        Self { region, next_line: 0 }
+    }
+
+    /// The first of the lines that `bytes` need, physically contiguous.
+    ///
+    /// # Panics
+    /// If the structure is larger than a page or the region is full.
+    pub fn place(&mut self, bytes: u64) -> LineAddr {
+        let lines = bytes.div_ceil(LINE_BYTES);
+        let page_lines = self.region.page_lines;
+        assert!(lines <= page_lines, "a ring must fit a page");
+        if self.next_line % page_lines + lines > page_lines {
+            self.next_line = self.next_line.next_multiple_of(page_lines);
+        }
+        let first = self.region.line(self.next_line);
+        self.next_line += lines;
+        first
+    }
+}
+
+/// Stores to lines in order, as initialisation code does before time counts.
+pub fn touch<T: Tracer>(
+    fabric: &mut model::fabric::Fabric<T>,
+    core: u8,
+    lines: impl Iterator<Item = LineAddr>,
+) {
+    for line in lines {
+        fabric.core_write(core, line, units::Picos::ZERO);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_do_not_overlap_and_are_contiguous_inside() {
+        let mut memory = HostMemory::new(Bytes(2 << 20), 1);
+        let region = memory.region(40 << 20);
+        let lines: BTreeSet<LineAddr> = region.lines().collect();
+        assert_eq!(lines.len(), (40 << 20) / 64);
+        assert_eq!(region.line(1).0, region.line(0).0 + 1);
+    }
+
+    #[test]
+    fn an_arena_keeps_structures_within_a_page() {
+        let mut memory = HostMemory::new(Bytes(4096), 1);
+        let mut arena = Arena::new(memory.region(16_384));
+        let first = arena.place(3_000);
+        let second = arena.place(3_000);
+        assert_eq!(first.0 % 64, 0);
+        assert_eq!(second.0 % 64, 0);
+        assert_ne!(first, second);
+    }
+}

@@ -1,0 +1,9 @@
+//! What drives the machine: traffic on the wire, driver software, packet applications.
+//!
+//! Reading order: [`traffic`] (what arrives), [`host_memory`] (where things lie), [`driver`]
+//! (buffer pool and queues), [`app`] (what a core does with a packet).
+
+pub mod app;
+pub mod driver;
+pub mod host_memory;
+pub mod traffic;

@@ -1,0 +1,24 @@
+//! What arrives at a port: generated traffic and replayed captures.
+//!
+//! Models: frames on a full-duplex Ethernet link with the RSS hash that a NIC computes for them.
+//! Source: IEEE 802.3 for the wire, Microsoft's RSS specification for the hash.
+//! Simplifies: a frame is its size, its flow's hash and its arrival; payloads do not exist.
+//!
+//! [`FixedRate`] and [`Trains`] generate, [`CaptureReplay`] replays a [`Capture`]. All are
+//! deterministic, and their times carry fractions of a picosecond, so that no rate drifts.
+
+mod capture;
+mod fixed;
+mod flows;
+mod rss;
+mod trains;
+mod wire;
+
+pub use capture::{
+    Capture, CaptureError, CaptureFault, CaptureReplay, CapturedPacket, Place, ReplayConfig,
+    ReplaySpeed,
+};
+pub use fixed::{FixedRate, FixedRateConfig};
+pub use flows::random_udp_flows;
+pub use rss::{FlowAddresses, FlowPorts, FlowTuple, Toeplitz};
+pub use trains::{Trains, TrainsConfig};

@@ -1,0 +1,5 @@
+"""`python -m skipline`."""
+
+from skipline.cli import main
+
+main()

@@ -1,0 +1,195 @@
+"""The command line: only wiring. Each command's work is in the module of its name."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from skipline import _core, terminal
+from skipline._core import InputError, RunError
+
+
+class Format(StrEnum):
+    """How a result is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+class SchemaKind(StrEnum):
+    """Files that have a JSON schema."""
+
+    SCENARIO = "scenario"
+    PLATFORM = "platform"
+    RESULT = "result"
+
+
+app = typer.Typer(
+    help="Predict where I/O data goes in a server: DDIO, last-level cache, DRAM.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+experiments = typer.Typer(
+    help="Published experiments: predicted beside measured.", no_args_is_help=True
+)
+platforms = typer.Typer(help="Facts about machines, each with its source.")
+app.add_typer(experiments, name="experiment")
+app.add_typer(platforms, name="platforms")
+
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Replace a scenario key; repeatable."),
+]
+Seed = Annotated[int | None, typer.Option(min=0, help="Seed; default: the scenario's own.")]
+Output = Annotated[Format, typer.Option("--format", help="For people or for programs.")]
+
+
+@app.callback(invoke_without_command=True)
+def skipline(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Predict where I/O data goes in a server: DDIO, last-level cache, DRAM."""
+    if version:
+        terminal.emit(f"skipline {_core.version()}")
+        raise typer.Exit
+
+
+@app.command()
+def run(
+    scenario: Annotated[str, typer.Argument(help="Scenario file, on disk or built in.")],
+    settings: Settings = None,
+    seed: Seed = None,
+    output: Output = Format.TABLE,
+    out: Annotated[Path | None, typer.Option(help="Also write DIR/result.json.")] = None,
+    explain: Annotated[bool, typer.Option(help="Table: who evicted whom, read or not.")] = False,
+    trace_packet: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Print packet N line by line.")
+    ] = None,
+) -> None:
+    """Simulate one scenario."""
+    from skipline import run_command
+
+    request = run_command.Request(scenario, settings or [], seed, out, explain, trace_packet)
+    run_command.execute(request, output.value)
+
+
+@app.command()
+def report(
+    path: Annotated[Path, typer.Argument(help="Directory of results, or a file in it.")],
+    out: Annotated[Path | None, typer.Option(help="HTML file; default: beside the data.")] = None,
+) -> None:
+    """Write the HTML report of an experiment or of a single run."""
+    from skipline.report import command
+
+    terminal.emit(str(command.write(path, out)))
+
+
+@app.command()
+def schema(kind: SchemaKind) -> None:
+    """Print the JSON schema of a kind of file, for editors."""
+    terminal.emit(_core.schema(kind.value))
+
+
+@experiments.command("list")
+def experiment_list(output: Output = Format.TABLE) -> None:
+    """List the experiments, built in and below ./experiments."""
+    from skipline.experiment import command
+
+    command.list_all(output.value)
+
+
+@experiments.command("show")
+def experiment_show(
+    experiment: Annotated[str, typer.Argument(metavar="ID", help="Identifier or TOML file.")],
+    output: Output = Format.TABLE,
+) -> None:
+    """Show an experiment: question, points, checks, reference."""
+    from skipline.experiment import command
+
+    command.show(experiment, output.value)
+
+
+@experiments.command("run")
+def experiment_run(
+    experiment: Annotated[str, typer.Argument(metavar="ID", help="Identifier or TOML file.")],
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Points at a time; default: all cores.")
+    ] = None,
+    seed: Seed = None,
+    output: Output = Format.TABLE,
+    out: Annotated[Path | None, typer.Option(help="Results; default: reports/ID.")] = None,
+) -> None:
+    """Simulate all points beside the measured ones; write tables and an HTML report."""
+    from skipline.experiment import command
+
+    command.run(experiment, jobs, seed, out, output.value)
+
+
+@platforms.callback(invoke_without_command=True)
+def platforms_default(context: typer.Context) -> None:
+    """Facts about machines, each with its source."""
+    if context.invoked_subcommand is None:
+        platforms_list()
+
+
+@platforms.command("list")
+def platforms_list() -> None:
+    """List the known platforms."""
+    from skipline.platforms import overview
+
+    terminal.show(overview())
+
+
+@platforms.command("show")
+def platforms_show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name, or a TOML file.")],
+    output: Output = Format.TABLE,
+) -> None:
+    """Show a platform's facts with confidence and source."""
+    from skipline.platforms import as_csv, details
+
+    match output:
+        case Format.TABLE:
+            terminal.show(details(name))
+        case Format.JSON:
+            terminal.emit(_core.platform(name))
+        case Format.CSV:
+            terminal.emit(as_csv(name))
+
+
+@platforms.command("check")
+def platforms_check(file: Annotated[str, typer.Argument(metavar="FILE")]) -> None:
+    """Check a platform file: keys, ranges, a source for every number."""
+    from skipline.platforms import facts
+
+    terminal.emit(f"{file}: good, {len(facts(file))} facts")
+
+
+def main() -> NoReturn:
+    """Run the command line and turn every outcome into an exit code (see cli.md)."""
+    try:
+        app(prog_name="skipline")
+    except SystemExit as stop:
+        if stop.code == _INTERRUPTED:
+            terminal.note("interrupted; nothing was written")
+        raise
+    except KeyboardInterrupt:
+        terminal.note("interrupted; nothing was written")
+        sys.exit(_INTERRUPTED)
+    except terminal.Interrupted as interruption:
+        terminal.note(f"interrupted; {interruption}")
+        sys.exit(_INTERRUPTED)
+    except InputError as error:
+        terminal.complain(str(error))
+        sys.exit(2)
+    except RunError as error:
+        terminal.complain(str(error))
+        sys.exit(1)
+    sys.exit(0)
+
+
+_INTERRUPTED = 130

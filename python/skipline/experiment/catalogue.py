@@ -1,0 +1,65 @@
+"""Finds experiments by identifier: the stem of their TOML file, on disk or built in."""
+
+import posixpath
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from skipline import resources, toml_model
+from skipline._core import InputError
+from skipline.experiment.definition import Experiment
+from skipline.nearest import did_you_mean
+
+FOLDER = "experiments"
+# What tells an experiment from the scenarios that lie beside it.
+_MARK = "question"
+
+
+class Entry(NamedTuple):
+    """An experiment and where it was found."""
+
+    identifier: str
+    path: str
+    experiment: Experiment
+
+    @property
+    def scenario_path(self) -> str:
+        """Path of the scenario that the points vary."""
+        return resources.beside(self.path, self.experiment.scenario)
+
+    @property
+    def reference_path(self) -> str:
+        """Path of the table of measured numbers."""
+        return resources.beside(self.path, self.experiment.reference.file)
+
+
+def entries() -> list[Entry]:
+    """Return all experiments, by identifier."""
+    paths = [
+        path
+        for path in resources.names_below(FOLDER, ".toml")
+        if _MARK in toml_model.parse(resources.read_text(path), path)
+    ]
+    return sorted(_load(path) for path in paths)
+
+
+def find(name: str) -> Entry:
+    """Return the experiment with identifier `name`, or the one in the TOML file `name`."""
+    if name.endswith(".toml"):
+        return _load(posixpath.normpath(name))
+    paths = resources.names_below(FOLDER, ".toml")
+    for path in paths:
+        if name in (_identifier(path), path.removeprefix(f"{FOLDER}/").removesuffix(".toml")):
+            return _load(path)
+    known = [_identifier(path) for path in paths if _MARK in resources.read_text(path)]
+    raise InputError(
+        f"experiment '{name}': unknown{did_you_mean(name, known)}; known: {', '.join(known)}"
+    )
+
+
+def _identifier(path: str) -> str:
+    return PurePosixPath(path).stem
+
+
+def _load(path: str) -> Entry:
+    text = resources.read_text(path)
+    return Entry(_identifier(path), path, toml_model.load(Experiment, text, path))

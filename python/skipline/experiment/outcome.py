@@ -1,0 +1,122 @@
+"""Everything that an experiment found, in memory and in its directory.
+
+Files of the directory: points/*.json (one result per point), results.parquet and results.csv (the
+table), outcome.json (definition, verdicts, provenance), report.html.
+"""
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from skipline import atomic
+from skipline._core import InputError
+from skipline.experiment import checks, table, trivial
+from skipline.experiment.catalogue import Entry
+from skipline.experiment.definition import Experiment
+from skipline.experiment.runner import Finished
+from skipline.result import FittedParameter
+
+OUTCOME_FILE = "outcome.json"
+TABLE_FILE = "results.parquet"
+CSV_FILE = "results.csv"
+POINTS_FOLDER = "points"
+
+
+class Summary(BaseModel):
+    """What is not in the table: definition, verdicts, provenance."""
+
+    model_config = ConfigDict(frozen=True)
+
+    identifier: str
+    scenario: str
+    experiment: Experiment
+    platform: str
+    seed: int
+    version: str
+    command: str
+    fitted_parameters: list[FittedParameter]
+    verdicts: list[checks.Verdict]
+    trivial: list[trivial.TrivialScore]
+    points: int
+    line_ops: int
+    wall_s: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Summary and result table of an experiment."""
+
+    summary: Summary
+    table: pl.DataFrame
+
+    @property
+    def axes(self) -> list[str]:
+        """Columns that identify a point."""
+        return [axis.key for axis in self.summary.experiment.axis]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the summary with all points, as `--format json` prints it."""
+        return {
+            **self.summary.model_dump(mode="json"),
+            "results": self.table.to_dicts(),
+        }
+
+
+def conclude(entry: Entry, finished: list[Finished], seed_given: int | None) -> Outcome:
+    """Judge the finished points of an experiment."""
+    experiment = entry.experiment
+    results = [done.result for done in finished]
+    rows = table.build(entry.identifier, experiment, finished)
+    axes = [axis.key for axis in experiment.axis]
+    name = entry.identifier if entry.path.startswith("experiments/") else entry.path
+    summary = Summary(
+        identifier=entry.identifier,
+        scenario=entry.scenario_path,
+        experiment=experiment,
+        platform=results[0].platform,
+        seed=results[0].seed,
+        version=results[0].version,
+        command=f"skipline experiment run {name}"
+        + (f" --seed {seed_given}" if seed_given is not None else ""),
+        fitted_parameters=_union([done.result.fitted_parameters for done in finished]),
+        verdicts=[checks.judge(check, rows, axes) for check in experiment.check],
+        trivial=trivial.scores(experiment, rows, results[0].platform),
+        points=len(finished),
+        line_ops=sum(result.line_ops for result in results),
+        wall_s=sum(result.wall_s for result in results),
+    )
+    return Outcome(summary, rows)
+
+
+def write(outcome: Outcome, directory: Path) -> None:
+    """Write table and summary; the summary comes last, so that it stands for a whole set."""
+    parquet = io.BytesIO()
+    outcome.table.write_parquet(parquet)
+    atomic.write(directory / TABLE_FILE, parquet.getvalue())
+    atomic.write(directory / CSV_FILE, outcome.table.write_csv())
+    atomic.write(directory / OUTCOME_FILE, outcome.summary.model_dump_json(indent=1) + "\n")
+
+
+def read(directory: Path) -> Outcome:
+    """Read what `write` wrote."""
+    try:
+        summary = Summary.model_validate_json((directory / OUTCOME_FILE).read_bytes())
+    except ValidationError as error:
+        raise InputError(
+            f"{directory / OUTCOME_FILE}: damaged; run the experiment again: "
+            f"{error.errors()[0]['msg']}"
+        ) from error
+    try:
+        return Outcome(summary, pl.read_parquet(io.BytesIO((directory / TABLE_FILE).read_bytes())))
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(
+            f"{directory / TABLE_FILE}: missing or damaged; run the experiment again"
+        ) from error
+
+
+def _union(lists: list[list[FittedParameter]]) -> list[FittedParameter]:
+    return list({entry.key: entry for entries in lists for entry in entries}.values())

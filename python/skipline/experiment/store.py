@@ -1,0 +1,87 @@
+"""Keeps finished points, so that an interrupted experiment goes on where it stopped.
+
+A kept point is reused only when everything that decides its result is the same: the resolved
+scenario with the content of every file that it names, the platform, the seed and the simulator.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from skipline import _core, atomic
+from skipline.experiment.points import Point
+from skipline.result import Result
+
+
+class _Kept(BaseModel):
+    key: str
+    result: dict[str, Any]
+
+
+class PointStore:
+    """One JSON file per point in a directory."""
+
+    def __init__(self, directory: Path, scenario_path: str, seed: int | None) -> None:
+        self._directory = atomic.prepare_directory(directory)
+        self._scenario_path = scenario_path
+        self._seed = seed
+
+    def read(self, point: Point) -> Result | None:
+        """Return the kept result of a point, or None when there is none that is still valid."""
+        try:
+            kept = _Kept.model_validate_json(self._path(point).read_bytes())
+            result = Result.model_validate(kept.result)
+        except (OSError, ValidationError):
+            return None
+        return result if kept.key == self._key(point) else None
+
+    def write(self, point: Point, result_json: str) -> None:
+        """Keep a point's result."""
+        kept = {"key": self._key(point), "result": json.loads(result_json)}
+        atomic.write(self._path(point), json.dumps(kept, indent=1) + "\n")
+
+    def _path(self, point: Point) -> Path:
+        return self._directory / f"{point.label}.json"
+
+    def _key(self, point: Point) -> str:
+        resolved = json.loads(_core.check_scenario(self._scenario_path, point.overrides))
+        parts = {
+            "scenario": resolved,
+            "files": {name: _file_digest(Path(name)) for name in _files_named_in(resolved)},
+            "platform": _core.platform(str(resolved["platform"])),
+            "seed": self._seed,
+            "simulator": [_core.version(), _simulator_digest()],
+        }
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _files_named_in(value: object) -> Iterator[str]:
+    """Yield every string below `value` that is the path of a file (captures, platforms)."""
+    match value:
+        case dict():
+            for entry in value.values():
+                yield from _files_named_in(entry)
+        case list():
+            for entry in value:
+                yield from _files_named_in(entry)
+        case str() if len(value) < _LONGEST_PATH and Path(value).is_file():
+            yield value
+
+
+def _file_digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@cache
+def _simulator_digest() -> str:
+    """Digest of the compiled module: a rebuilt simulator may give other results."""
+    return _file_digest(Path(str(_core.__file__)))
+
+
+_LONGEST_PATH = 1024

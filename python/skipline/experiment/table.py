@@ -1,0 +1,111 @@
+"""Predicted beside measured: one row per point and number of a metric."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from skipline.experiment.definition import Experiment
+from skipline.experiment.runner import Finished
+
+NUMBERS = {
+    "predicted": pl.Float64,
+    "ci95": pl.Float64,
+    "measured": pl.Float64,
+    "measured_sd": pl.Float64,
+    "measured_min": pl.Float64,
+    "measured_max": pl.Float64,
+    "measured_runs": pl.Int64,
+    "error": pl.Float64,
+    "relative_error": pl.Float64,
+}
+
+
+def build(identifier: str, experiment: Experiment, finished: list[Finished]) -> pl.DataFrame:
+    """Build the result table.
+
+    Columns: experiment, one per axis, basis, metric, component (null for a scalar), unit, then
+    NUMBERS. `error` is predicted - measured in the metric's unit, `relative_error` in percent of
+    the measured mean; both null where nothing was measured.
+    """
+    rows = [row for done in finished for row in _rows(identifier, done)]
+    schema: dict[str, pl.DataType | type[pl.DataType]] = {
+        "experiment": pl.String,
+        **{axis.key: _axis_type(axis.values) for axis in experiment.axis},
+        "basis": pl.String,
+        "metric": pl.String,
+        "component": pl.String,
+        "unit": pl.String,
+        **NUMBERS,
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _axis_type(values: list[int | float]) -> type[pl.DataType]:
+    return pl.Int64 if all(isinstance(value, int) for value in values) else pl.Float64
+
+
+def _rows(identifier: str, done: Finished) -> list[dict[str, object]]:
+    point, result = done
+    rows = []
+    for entry in result.entries():
+        measured = point.measured.get(entry.metric) if entry.component is None else None
+        row: dict[str, object] = {
+            "experiment": identifier,
+            **point.axes,
+            "basis": point.basis,
+            "metric": entry.metric,
+            "component": entry.component,
+            "unit": entry.unit,
+            "predicted": entry.value,
+            "ci95": entry.ci95,
+        }
+        if measured is not None and entry.value is not None:
+            error = entry.value - measured.mean
+            row |= {
+                "measured": measured.mean,
+                "measured_sd": measured.sd,
+                "measured_min": measured.min,
+                "measured_max": measured.max,
+                "measured_runs": measured.runs,
+                "error": error,
+                "relative_error": 100 * error / measured.mean if measured.mean else None,
+            }
+        rows.append(row)
+    return rows
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One predicted number beside its measured one, in the metric's unit."""
+
+    axes: dict[str, int | float | str]
+    basis: str
+    metric: str
+    unit: str
+    predicted: float
+    ci95: float | None
+    measured: float
+    measured_sd: float
+    measured_min: float
+    measured_max: float
+    measured_runs: int
+    error: float
+    relative_error: float | None
+
+
+def comparisons(
+    table: pl.DataFrame, axes: list[str], metrics: list[str], below: float | None = None
+) -> list[Comparison]:
+    """Return the numbers of `metrics` that were measured, optionally only those `below`."""
+    rows = table.filter(pl.col("metric").is_in(metrics), pl.col("measured").is_not_null())
+    if below is not None:
+        rows = rows.filter(pl.col("measured") < below)
+    return [_comparison(row, axes) for row in rows.iter_rows(named=True)]
+
+
+def _comparison(row: dict[str, Any], axes: list[str]) -> Comparison:
+    names = ("basis", "metric", "unit", *NUMBERS)
+    return Comparison(
+        axes={axis: row[axis] for axis in axes}, **{name: row[name] for name in names}
+    )

@@ -1,0 +1,94 @@
+"""Platform facts: each number of a machine with its source and confidence.
+
+Units are in the keys (`dram.loaded_latency_ns`).
+"""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+
+from skipline import _core
+
+_CONFIDENCE_STYLE = {"seen": "green", "derived": "cyan", "memory": "yellow", "fitted": "magenta"}
+
+
+class Fact(NamedTuple):
+    """One parameter of a platform."""
+
+    key: str
+    value: Any
+    confidence: str
+    source: str
+    fitted_on: str | None
+
+
+def facts(name_or_path: str) -> list[Fact]:
+    """Read a platform's facts, in the order of its file."""
+    return list(_leaves(json.loads(_core.platform(name_or_path)), ""))
+
+
+def number(name_or_path: str, key: str) -> float | None:
+    """Return the numeric fact `key` (`llc.slices`), or None when the platform has none."""
+    for fact in facts(name_or_path):
+        if fact.key == key and isinstance(fact.value, int | float):
+            return float(fact.value)
+    return None
+
+
+def _leaves(table: dict[str, Any], prefix: str) -> Iterator[Fact]:
+    for name, entry in table.items():
+        key = f"{prefix}{name}"
+        if not isinstance(entry, dict):
+            continue  # the title, not a fact
+        if "value" in entry:
+            source, confidence = entry["source"], entry["confidence"]
+            yield Fact(key, entry["value"], confidence, source, entry.get("fitted_on"))
+        else:
+            yield from _leaves(entry, f"{key}.")
+
+
+def overview() -> RenderableType:
+    """List the known platforms: how many facts each has, and how sure they are."""
+    table = Table("platform", "facts", "seen", "derived", "memory", "fitted", box=None)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name in _core.platform_names():
+        known = facts(name)
+        counts = [
+            str(sum(fact.confidence == level for fact in known))
+            for level in ("seen", "derived", "memory", "fitted")
+        ]
+        table.add_row(name, str(len(known)), *counts)
+    return Group(table, "", "skipline platforms show NAME: every fact with its source")
+
+
+def details(name_or_path: str) -> RenderableType:
+    """Show a platform's facts as a table."""
+    table = Table("key", "value", "confidence", "source", title=name_or_path, box=None)
+    table.columns[1].justify = "right"
+    table.columns[1].overflow = "fold"
+    table.columns[3].overflow = "fold"
+    for fact in facts(name_or_path):
+        style = _CONFIDENCE_STYLE.get(fact.confidence, "")
+        source = fact.source + (f" (fitted on {fact.fitted_on})" if fact.fitted_on else "")
+        confidence = f"[{style}]{fact.confidence}[/]" if style else fact.confidence
+        table.add_row(fact.key, _plain(fact.value), confidence, source)
+    return table
+
+
+def as_csv(name_or_path: str) -> str:
+    """Write one row per fact."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(Fact._fields)
+    writer.writerows(facts(name_or_path))
+    return text.getvalue()
+
+
+def _plain(value: object) -> str:
+    return json.dumps(value) if isinstance(value, list | dict | bool) else str(value)

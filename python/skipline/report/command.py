@@ -1,0 +1,49 @@
+"""`skipline report`: the page of an experiment's directory or of a single run."""
+
+from pathlib import Path
+
+from skipline import atomic, result
+from skipline._core import InputError
+from skipline.experiment import outcome
+from skipline.run_command import RESULT_FILE
+
+_REPORT_FILE = "report.html"
+
+
+def write(path: Path, out: Path | None) -> Path:
+    """Write the report of the results at `path` and return where it is."""
+    if not path.exists():
+        raise InputError(f"{path}: no such file or directory")
+    directory = path if path.is_dir() else path.parent
+    target = out or directory / _REPORT_FILE
+    if not target.parent.is_dir():
+        raise InputError(f"--out {target}: the directory {target.parent} does not exist")
+    atomic.write(target, _page(path))
+    return target.resolve()
+
+
+def _page(path: Path) -> str:
+    directory = path if path.is_dir() else path.parent
+    of_experiment = path.is_dir() or path.name in (outcome.OUTCOME_FILE, outcome.TABLE_FILE)
+    if of_experiment and (directory / outcome.OUTCOME_FILE).is_file():
+        from skipline.report.experiment_page import page
+
+        return page(outcome.read(directory))
+    single = directory / RESULT_FILE if path.is_dir() else path
+    if not single.is_file():
+        raise InputError(
+            f"{path}: no results here; expected {RESULT_FILE} (of `skipline run --out DIR`) or "
+            f"{outcome.OUTCOME_FILE} (of `skipline experiment run ID --out DIR`)"
+        )
+    from skipline.report.run_page import page as run_page
+
+    return run_page(result.parse(_text(single), str(single)))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not a result of `skipline run`: not UTF-8 text") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error

@@ -1,0 +1,42 @@
+"""Finds scenario, experiment and reference files: on disk first, else built into the module.
+
+Built-in files have the paths that they have in the repository (experiments/ddio-bench/l2fwd.toml),
+so that an installed wheel and a clone take the same names.
+"""
+
+import posixpath
+from pathlib import Path
+
+from skipline import _core
+from skipline._core import InputError
+
+
+def read_text(path: str) -> str:
+    """Return the text of the file on disk at `path`, else of the built-in file of that name."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        text = _core.builtin_file(posixpath.normpath(path))
+        if text is None:
+            raise InputError(f"{path}: no such file, neither on disk nor built in") from None
+        return text
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def beside(path: str, relative: str) -> str:
+    """Return `relative` seen from the folder of the file `path`."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(path), relative))
+
+
+def names_below(folder: str, suffix: str) -> list[str]:
+    """List files below `folder` with `suffix`, on disk and built in, sorted, each once."""
+    on_disk = [path.as_posix() for path in Path(folder).rglob(f"*{suffix}") if path.is_file()]
+    built_in = [
+        name
+        for name in _core.builtin_files()
+        if name.startswith(f"{folder}/") and name.endswith(suffix)
+    ]
+    return sorted({*on_disk, *built_in})

@@ -1,0 +1,123 @@
+"""The result of one run, as `skipline run --format json` prints it."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from skipline._core import InputError
+
+Number = float | int | None
+
+
+class Entry(NamedTuple):
+    """One number of a metric; `component` is its key in a breakdown, None for a scalar."""
+
+    metric: str
+    component: str | None
+    value: Number
+    ci95: Number
+    unit: str
+
+
+class Metric(BaseModel):
+    """A number, or a breakdown of numbers, with the half width of its 95 % interval."""
+
+    model_config = ConfigDict(frozen=True)
+
+    value: Number | dict[str, Number]
+    ci95: Number | dict[str, Number] = None
+    unit: str
+
+    def entries(self, name: str) -> Iterator[Entry]:
+        """Yield the metric's numbers, one per component."""
+        if not isinstance(self.value, dict):
+            ci95 = None if isinstance(self.ci95, dict) else self.ci95
+            yield Entry(name, None, self.value, ci95, self.unit)
+            return
+        intervals = self.ci95 if isinstance(self.ci95, dict) else {}
+        for component, value in self.value.items():
+            yield Entry(name, component, value, intervals.get(component), self.unit)
+
+
+class FittedParameter(BaseModel):
+    """A platform parameter that was chosen by fitting, and the data that it was fitted on."""
+
+    model_config = ConfigDict(frozen=True)
+
+    key: str
+    value: Any
+    unit: str | None = None
+    fitted_on: str
+
+
+class Eviction(BaseModel):
+    """What an allocation pushed out."""
+
+    owner: str
+    state: str
+    read: bool
+
+
+class TraceEvent(BaseModel):
+    """One line operation in the story of a traced packet."""
+
+    time_ns: float
+    agent: str
+    operation: str
+    line: int | str
+    found: str | None
+    latency_ns: float | None
+    evicted: Eviction | None = None
+
+
+class Result(BaseModel):
+    """A whole run. Keys that a later version adds are kept."""
+
+    model_config = ConfigDict(extra="allow")
+
+    scenario: dict[str, Any]
+    seed: int
+    version: str
+    platform: str
+    simulated_ns: float
+    warmup_ns: float
+    packets: int
+    batches: int
+    stopped_by: str
+    wall_s: float
+    line_ops: int
+    line_ops_per_s: float
+    real_time_factor: float
+    fitted_parameters: list[FittedParameter] = []
+    metrics: dict[str, Metric]
+    trace: list[TraceEvent] | None = None
+
+    @property
+    def title(self) -> str:
+        """The scenario's title, or a plain name if it has none."""
+        return str(self.scenario.get("title") or "Skipline run")
+
+    def scalar(self, metric: str) -> float:
+        """Return the value of a metric that is one number, in the metric's unit."""
+        value = self.metrics[metric].value
+        if isinstance(value, dict) or value is None:
+            raise KeyError(f"{metric} is not a single number")
+        return float(value)
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield every number of every metric, in the order of the result."""
+        for name, metric in self.metrics.items():
+            yield from metric.entries(name)
+
+
+def parse(text: str, name: str) -> Result:
+    """Parse a stored result; `name` is the file that a fault is reported with."""
+    try:
+        return Result.model_validate_json(text)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in fault["loc"]) or "the file"
+        raise InputError(
+            f"{name}: not a result of `skipline run`: {where}: {fault['msg'].lower()}"
+        ) from error

@@ -1,0 +1,163 @@
+"""A run's result for people: grouped table, evictions, story of one packet, CSV."""
+
+import csv
+import io
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from skipline import quantity
+from skipline.result import Entry, Number, Result
+
+GROUPS: dict[str, list[str]] = {
+    "Cache": [
+        "pcie_write_hit_rate",
+        "pcie_read_hit_rate",
+        "pcie_write_hits",
+        "pcie_write_misses",
+        "pcie_read_hits",
+        "pcie_read_misses",
+        "llc_misses_per_s",
+        "llc_occupancy_bytes",
+    ],
+    "Link": ["throughput_gbps", "pcie_utilisation", "iio_occupancy_lines", "pause_frames"],
+    "Packets": [
+        "rx_mpps",
+        "tx_mpps",
+        "rx_packets",
+        "rx_bytes",
+        "rx_dropped",
+        "time_in_regime",
+    ],
+    "Memory": ["dram_read_gbytes_per_s", "dram_write_gbytes_per_s"],
+}
+# Shown by tables of their own.
+APART = {"latency_ns", "evictions"}
+
+
+def groups(result: Result) -> Iterator[tuple[str, list[Entry]]]:
+    """Yield the result's groups of numbers; metrics that no group names come last, as `More`."""
+    named = {name for names in GROUPS.values() for name in names} | APART
+    rest = [name for name in result.metrics if name not in named]
+    for title, names in [*GROUPS.items(), ("More", rest)]:
+        present = [name for name in names if name in result.metrics]
+        entries = [entry for name in present for entry in result.metrics[name].entries(name)]
+        if entries:
+            yield title, entries
+
+
+def overview(result: Result) -> RenderableType:
+    """Show the whole result: grouped numbers with intervals, latency, how the run went."""
+    parts: list[RenderableType] = [Text(result.title, style="bold"), _metrics_table(result)]
+    if "latency_ns" in result.metrics:
+        parts += ["", _latency_table(result)]
+    return Group(*parts, "", *run_facts(result))
+
+
+def _metrics_table(result: Result) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column("metric", min_width=34)
+    table.add_column("value", justify="right", min_width=14)
+    table.add_column("ci95", style="dim")
+    table.add_column("unit")
+    for title, entries in groups(result):
+        table.add_row()
+        table.add_row(Text(title, style="bold cyan"))
+        for entry in entries:
+            label = entry.metric if entry.component is None else f"{entry.metric}.{entry.component}"
+            table.add_row(f"  {label}", *quantity.text(entry.value, entry.ci95, entry.unit))
+    return table
+
+
+def _latency_table(result: Result) -> Table:
+    entries = list(result.metrics["latency_ns"].entries("latency_ns"))
+    table = Table(box=None, pad_edge=False)
+    table.add_column(Text("Latency", style="bold cyan"), no_wrap=True)
+    for entry in entries:
+        table.add_column(entry.component or "", justify="right")
+    texts = [quantity.text(entry.value, entry.ci95, entry.unit) for entry in entries]
+    table.add_row("  latency", *(f"{text.value} {text.unit}" for text in texts))
+    table.add_row("  95 %", *(text.ci95 for text in texts), style="dim")
+    return table
+
+
+def run_facts(result: Result) -> list[str]:
+    """Tell in a few lines how the run went and what was fitted."""
+    stop = {
+        "interval": "the intervals are tight enough",
+        "cap": "the cap on the run length was reached before the intervals were tight",
+        "source ended": "the traffic source ended",
+    }.get(result.stopped_by, result.stopped_by)
+    fitted = ", ".join(f"{p.key} (on {p.fitted_on})" for p in result.fitted_parameters)
+    return [
+        f"Simulated {result.simulated_ns / 1e6:,.2f} ms after {result.warmup_ns / 1e6:,.2f} ms of "
+        f"warm-up: {result.packets:,} packets in {result.batches} batches; stopped because {stop}.",
+        f"Took {result.wall_s:.2f} s: {result.line_ops_per_s / 1e6:,.1f} million line operations "
+        f"per second, {1e9 * result.wall_s / result.simulated_ns:,.1f} × slower than real time.",
+        f"Platform {result.platform}, seed {result.seed}, version {result.version}.",
+        f"Fitted parameters: {fitted or 'none'}.",
+    ]
+
+
+def evictions(result: Result) -> list[tuple[str, str, Number, Number]]:
+    """Return rows (evictor, owner, lines evicted after they were read, lines evicted unread)."""
+    metric = result.metrics.get("evictions")
+    counts: dict[tuple[str, str], dict[str, Number]] = {}
+    for entry in metric.entries("evictions") if metric else ():
+        pair, _, state = (entry.component or "").rpartition(":")
+        evictor, _, owner = pair.partition(">")
+        counts.setdefault((evictor, owner), {})[state] = entry.value
+    rows = [(*pair, by.get("read") or 0, by.get("unread") or 0) for pair, by in counts.items()]
+    return sorted(rows, key=lambda row: -((row[2] or 0) + (row[3] or 0)))
+
+
+def evictions_table(result: Result) -> RenderableType:
+    """Show whose allocation pushed out whose lines, and whether they had been read."""
+    rows = evictions(result)
+    if not rows:
+        return "No line was evicted from the LLC."
+    total = sum((read or 0) + (unread or 0) for _, _, read, unread in rows) or 1
+    unit = result.metrics["evictions"].unit
+    table = Table(title="Who evicted whom from the LLC", box=None, title_justify="left")
+    table.add_column("evictor")
+    table.add_column("owner of the line")
+    for name in (f"read before, {unit}", f"unread, {unit}", "share"):
+        table.add_column(name, justify="right")
+    for evictor, owner, read, unread in rows:
+        share = 100 * ((read or 0) + (unread or 0)) / total
+        table.add_row(evictor, owner, f"{read:,}", f"{unread:,}", f"{share:.1f} %")
+    return table
+
+
+def trace_table(result: Result, packet: int) -> RenderableType:
+    """Tell a packet's story, one line operation per row."""
+    if not result.trace:
+        return f"Packet {packet} was not among those simulated; nothing to trace."
+    table = Table(title=f"Packet {packet}, line by line", box=None, title_justify="left")
+    for name in ("time, ns", "agent", "operation", "line", "found in", "latency, ns", "evicted"):
+        table.add_column(name, justify="right" if name.endswith("ns") else "left")
+    for event in result.trace:
+        gone = event.evicted
+        evicted = f"{gone.owner}, {gone.state}, {'read' if gone.read else 'unread'}" if gone else ""
+        latency = "" if event.latency_ns is None else f"{event.latency_ns:,.1f}"
+        table.add_row(
+            f"{event.time_ns:,.1f}",
+            event.agent,
+            event.operation,
+            str(event.line),
+            event.found or "",
+            latency,
+            evicted,
+        )
+    return table
+
+
+def as_csv(result: Result) -> str:
+    """Write one row per number: metric, component, value, ci95, unit."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(Entry._fields)
+    writer.writerows(result.entries())
+    return text.getvalue()

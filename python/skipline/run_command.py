@@ -1,0 +1,58 @@
+"""`skipline run`: one scenario, printed and optionally stored."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from skipline import _core, atomic, result, result_view, terminal
+from skipline.simulation import parse_settings
+
+RESULT_FILE = "result.json"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for."""
+
+    scenario: str
+    settings: list[str]
+    seed: int | None
+    out: Path | None
+    explain: bool
+    trace_packet: int | None
+
+
+def execute(request: Request, output: str) -> None:
+    """Simulate, store the result if asked to, and print it as `output` (table, json or csv)."""
+    settings = parse_settings(request.settings)
+    _core.check_scenario(request.scenario, settings)
+    if request.out is not None:
+        atomic.prepare_directory(request.out)
+    with terminal.progress_bar("simulating") as bar:
+        text = _core.run(
+            request.scenario,
+            settings,
+            request.seed,
+            request.trace_packet,
+            lambda state: bar.update(state["fraction"]),
+        )
+    if request.out is not None:
+        atomic.write(request.out / RESULT_FILE, text + "\n")
+    _print(request, text, output)
+    if request.out is not None:
+        terminal.note(f"wrote {request.out / RESULT_FILE}")
+
+
+def _print(request: Request, text: str, output: str) -> None:
+    if output == "json":
+        terminal.emit(text)
+        return
+    parsed = result.parse(text, request.scenario)
+    if output == "csv":
+        terminal.emit(result_view.as_csv(parsed))
+        return
+    parts = [result_view.overview(parsed)]
+    if request.explain:
+        parts += ["", result_view.evictions_table(parsed)]
+    if request.trace_packet is not None:
+        parts += ["", result_view.trace_table(parsed, request.trace_packet)]
+    terminal.show(*parts)

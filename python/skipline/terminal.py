@@ -1,0 +1,102 @@
+"""What reaches the terminal: tables and data on stdout, progress and errors on stderr."""
+
+import io
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console, RenderableType
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from skipline._core import RunError
+
+_PIPED_WIDTH = 110
+
+
+def emit(text: str) -> None:
+    """Write to stdout. A reader that went away ends the command quietly; a full disk does not."""
+    try:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _silence_stdout()
+        raise SystemExit(0) from None
+    except OSError as error:
+        _silence_stdout()
+        raise RunError(f"the output cannot be written: {error.strerror}") from error
+
+
+def show(*renderables: RenderableType) -> None:
+    """Render for people and write to stdout, coloured only on a terminal."""
+    is_terminal = sys.stdout.isatty()
+    width = None if is_terminal or "COLUMNS" in os.environ else _PIPED_WIDTH
+    console = Console(
+        file=io.StringIO(),
+        force_terminal=is_terminal,
+        width=width or shutil.get_terminal_size().columns,
+        highlight=False,
+    )
+    with console.capture() as captured:
+        for renderable in renderables:
+            console.print(renderable)
+    emit("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def complain(message: str) -> None:
+    """Print one line of error to stderr."""
+    print(f"error: {message}", file=sys.stderr)
+
+
+def note(message: str) -> None:
+    """Print one line of information to stderr."""
+    print(message, file=sys.stderr)
+
+
+class Interrupted(Exception):
+    """Ctrl-C in a command that keeps what it finished; the message says what and where."""
+
+
+class Bar:
+    """A running progress display."""
+
+    def __init__(self, progress: Progress, description: str) -> None:
+        self._progress = progress
+        self._task = progress.add_task(description, total=1.0)
+
+    def update(self, fraction: float, description: str | None = None) -> None:
+        """Show `fraction` (0 to 1) and, if given, another description."""
+        self._progress.update(self._task, completed=min(fraction, 1.0), description=description)
+
+
+@contextmanager
+def progress_bar(description: str) -> Iterator[Bar]:
+    """Show progress with elapsed and remaining time on stderr, if that is a terminal."""
+    console = Console(stderr=True)
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as progress:
+        yield Bar(progress, description)
+
+
+def _silence_stdout() -> None:
+    """Keep the interpreter from flushing into the broken stdout when it exits."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)

@@ -1,0 +1,62 @@
+"""Reads TOML into a pydantic model; each fault becomes one line: file, key, value, allowed."""
+
+import tomllib
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from skipline._core import InputError
+from skipline.nearest import did_you_mean
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def parse(text: str, name: str) -> dict[str, Any]:
+    """Parse TOML `text`; `name` is the file name that a fault is reported with."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{name}: not valid TOML: {error}") from error
+
+
+def load(model: type[Model], text: str, name: str) -> Model:
+    """Parse and validate TOML `text` as `model`."""
+    try:
+        return model.model_validate(parse(text, name))
+    except ValidationError as error:
+        raise InputError(f"{name}: {_first_fault(model, error)}") from error
+
+
+def _first_fault(model: type[BaseModel], error: ValidationError) -> str:
+    faults = error.errors(include_url=False)
+    # A mistyped key is both unknown and missing; the unknown one tells what to do.
+    fault = next((f for f in faults if f["type"] == "extra_forbidden"), faults[0])
+    location = [str(part) for part in fault["loc"]]
+    key = ".".join(location)
+    if fault["type"] == "extra_forbidden":
+        known = _keys_at(model, location[:-1])
+        return (
+            f"key '{key}': unknown{did_you_mean(location[-1], known)}; allowed: {', '.join(known)}"
+        )
+    if fault["type"] == "missing":
+        return f"key '{key}': missing"
+    message = fault["msg"].removeprefix("Value error, ")
+    return f"key '{key}' = {fault['input']!r}: {message}" if key else message
+
+
+def _keys_at(model: type[BaseModel], location: list[str]) -> list[str]:
+    """Names of the keys allowed at `location`, followed through lists and optional tables."""
+    here = model
+    for part in location:
+        field = here.model_fields.get(part)
+        if field is not None:
+            here = _table_in(field.annotation) or here
+    return [field.alias or name for name, field in here.model_fields.items()]
+
+
+def _table_in(annotation: Any) -> type[BaseModel] | None:
+    """Find the table type in an annotation such as `list[Axis]` or `Trivial | None`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    found = (_table_in(argument) for argument in get_args(annotation))
+    return next((table for table in found if table is not None), None)

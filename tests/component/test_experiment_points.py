@@ -1,0 +1,78 @@
+"""Points come from the axes, and what each is offered from the measured table."""
+
+from pathlib import Path
+
+import pytest
+
+from command_line import REPOSITORY
+from skipline import InputError
+from skipline.experiment import catalogue
+from skipline.experiment.points import points
+
+FOLDER = REPOSITORY / "experiments" / "ddio-bench"
+PKTSIZE_DESC = str(FOLDER / "pktsize-desc.toml")
+
+
+def changed(directory: Path, old: str, new: str) -> str:
+    """Copy the experiment with a text replaced; return the copy's path."""
+    text = Path(PKTSIZE_DESC).read_text()
+    assert old in text
+    (directory / "measured.csv").write_text((FOLDER / "measured.csv").read_text())
+    copy = directory / "changed.toml"
+    copy.write_text(text.replace(old, new, 1))
+    return str(copy)
+
+
+def test_points_are_all_combinations_of_the_axes() -> None:
+    planned = points(catalogue.find(PKTSIZE_DESC))
+    assert len({point.label for point in planned}) == 4 * 6
+    assert all(point.settings["ddio_ways"] == 2 for point in planned)
+
+
+def test_each_point_is_offered_what_the_generator_sent() -> None:
+    planned = points(catalogue.find(PKTSIZE_DESC))
+    offered = {point.axes["packet_bytes"]: point.settings["offered_gbps"] for point in planned}
+    assert 26 < float(offered[256]) < 27
+    assert 90 < float(offered[512]) < 92
+    assert 99 < float(offered[1500]) < 100
+
+
+def test_a_point_carries_the_spread_of_its_measured_runs() -> None:
+    wanted = {"packet_bytes": 1500, "rx_descriptors": 4096}
+    point = next(p for p in points(catalogue.find(PKTSIZE_DESC)) if p.axes == wanted)
+    measured = point.measured["pcie_write_hit_rate"]
+    assert (measured.mean, measured.min, measured.max) == (39.287049, 35.4933, 41.8221)
+
+
+def test_only_points_that_chose_a_parameter_are_fitted(tmp_path: Path) -> None:
+    fit = "fit_points = [{ packet_bytes = 1500, rx_descriptors = 128 }]"
+    planned = points(catalogue.find(changed(tmp_path, "fit_points = []", fit)))
+    fitted = [point.axes for point in planned if point.basis == "fitted"]
+    assert fitted == [{"packet_bytes": 1500, "rx_descriptors": 128}]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("values = [256,", "values = [257,", "no row with metric 'generator_tx_gbps'.* = 257"),
+        ("label =", "lable =", "key 'axis.0.lable': unknown.*did you mean 'label'"),
+        ('check = "hit-rates"', 'check = "rates"', "'rates' is not one of hit-rates, throughput"),
+        ('role = "x"', 'role = "panel"', "exactly one .*axis.* must have role"),
+        ('file = "measured.csv"', 'file = "none.csv"', "none.csv: no such file"),
+        ("fit_points = []", "fit_points = [{ cores = 1 }]", "'cores' is not one of packet_bytes"),
+    ],
+)
+def test_a_damaged_experiment_is_refused_with_its_reason(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    path = changed(tmp_path, old, new)
+    with pytest.raises(InputError, match=message):
+        points(catalogue.find(path))
+
+
+def test_a_damaged_measured_table_is_refused_with_its_reason(tmp_path: Path) -> None:
+    path = changed(tmp_path, "", "")
+    table = tmp_path / "measured.csv"
+    table.write_text(table.read_text().replace("39.287049", "thirty-nine"))
+    with pytest.raises(InputError, match=r"measured\.csv: column 'mean' = 'thirty-nine'"):
+        points(catalogue.find(path))

@@ -1,0 +1,47 @@
+"""Results are read back as they were written."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from skipline import InputError, result, result_view
+from skipline.run_command import RESULT_FILE
+
+
+@pytest.fixture
+def stored(short_run: Path) -> result.Result:
+    return result.parse((short_run / RESULT_FILE).read_text(), RESULT_FILE)
+
+
+def test_a_breakdown_gives_one_entry_per_component() -> None:
+    metric = result.Metric(value={"up": 1.0, "down": 2.0}, ci95={"up": 0.1}, unit="percent")
+    assert list(metric.entries("pcie")) == [
+        ("pcie", "up", 1.0, 0.1, "percent"),
+        ("pcie", "down", 2.0, None, "percent"),
+    ]
+
+
+def test_evictions_are_sorted_into_evictor_owner_read_and_unread(stored: result.Result) -> None:
+    counts = {"nic0>core0:unread": 1, "nic0>nic0:read": 5, "nic0>nic0:unread": 2}
+    stored.metrics["evictions"] = result.Metric(value=dict(counts), unit="lines")
+    assert result_view.evictions(stored) == [("nic0", "nic0", 5, 2), ("nic0", "core0", 0, 1)]
+
+
+def test_every_number_is_in_the_csv(stored: result.Result) -> None:
+    rows = list(csv.DictReader(io.StringIO(result_view.as_csv(stored))))
+    assert len(rows) == len(list(stored.entries()))
+    assert {row["metric"] for row in rows} == set(stored.metrics)
+
+
+def test_every_metric_is_shown_by_a_group_or_a_table_of_its_own(stored: result.Result) -> None:
+    stored.metrics["brand_new"] = result.Metric(value=1.0, unit="lines")
+    shown = {entry.metric for _, entries in result_view.groups(stored) for entry in entries}
+    assert shown | result_view.APART >= set(stored.metrics)
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"seed": 1}', '{"metrics": "none"}'])
+def test_something_else_is_not_taken_for_a_result(text: str) -> None:
+    with pytest.raises(InputError, match=r"some\.json: not a result"):
+        result.parse(text, "some.json")

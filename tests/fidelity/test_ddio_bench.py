@@ -1,0 +1,87 @@
+"""Is the simulated Gold 6140 as close to the measured one as the experiments claim?"""
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from command_line import EXPERIMENTS
+from skipline.experiment import outcome
+from skipline.experiment.checks import judge
+from skipline.experiment.definition import Check
+from skipline.experiment.outcome import Outcome
+
+HIT_RATES = ["pcie_write_hit_rate", "pcie_read_hit_rate"]
+
+
+@pytest.fixture
+def concluded(published: Callable[[str], Path]) -> Callable[[str], Outcome]:
+    return lambda identifier: outcome.read(published(identifier))
+
+
+@pytest.mark.parametrize("identifier", EXPERIMENTS)
+def test_every_check_holds(concluded: Callable[[str], Outcome], identifier: str) -> None:
+    verdicts = concluded(identifier).summary.verdicts
+    assert len(verdicts) == 2
+    assert [verdict.text for verdict in verdicts if not verdict.holds] == []
+
+
+def test_both_experiments_together_stay_within_eight_points_and_ten_percent(
+    concluded: Callable[[str], Outcome],
+) -> None:
+    tables = [concluded(identifier).table for identifier in EXPERIMENTS]
+    table = pl.concat(tables, how="diagonal")
+    hits = Check(
+        name="hits",
+        text="hit rates of all 34 points",
+        metrics=HIT_RATES,
+        statistic="mean_absolute_error",
+        measured_below=99.0,
+        at_most=8.0,
+        unit="points",
+    )
+    wire = Check(
+        name="wire",
+        text="throughput of all 34 points",
+        metrics=["throughput_gbps"],
+        statistic="worst_relative_error",
+        at_most=10.0,
+        unit="%",
+    )
+    for check in (hits, wire):
+        verdict = judge(check, table, ["experiment"])
+        assert verdict.holds, verdict
+    assert judge(wire, table, ["experiment"]).numbers == 34
+
+
+def test_more_ways_never_lower_the_hit_rate_beyond_the_intervals(
+    concluded: Callable[[str], Outcome],
+) -> None:
+    table = concluded("ddio-tune").table
+    for metric in HIT_RATES:
+        rows = table.filter(pl.col("metric") == metric).sort("ddio_ways").to_dicts()
+        for fewer, more in itertools.pairwise(rows):
+            slack = (fewer["ci95"] or 0.0) + (more["ci95"] or 0.0)
+            assert more["predicted"] >= fewer["predicted"] - slack, (metric, more["ddio_ways"])
+
+
+def test_the_model_beats_the_constant_predictor(concluded: Callable[[str], Outcome]) -> None:
+    for identifier in EXPERIMENTS:
+        summary = concluded(identifier).summary
+        constant = next(s for s in summary.trivial if s.text == "constant 100 %")
+        hits = next(v for v in summary.verdicts if v.name == "hit-rates")
+        assert hits.value < constant.value
+
+
+@pytest.mark.parametrize("identifier", EXPERIMENTS)
+def test_fitted_and_predicted_are_told_apart(
+    concluded: Callable[[str], Outcome], identifier: str
+) -> None:
+    found = concluded(identifier)
+    for parameter in found.summary.fitted_parameters:
+        assert parameter.fitted_on
+    fit_points = found.summary.experiment.fit_points
+    fitted = found.table.filter(pl.col("basis") == "fitted").select(found.axes).unique()
+    assert fitted.height == len(fit_points)

@@ -1,0 +1,125 @@
+"""Bad input ends with exit code 2 and one message that says what to do; never a stack trace."""
+
+from pathlib import Path
+
+import pytest
+
+from command_line import L2FWD, Outcome, Skipline
+
+
+def assert_refused(done: Outcome, *told: str) -> None:
+    """Exit code 2, one error message that contains what is told, nothing on stdout."""
+    assert done.code == 2, done.err
+    assert done.out == ""
+    assert "Traceback" not in done.err
+    assert done.err.startswith("error: ")
+    assert done.err.count("error: ") == 1, done.err
+    for text in told:
+        assert text in done.err, done.err
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("rx_descriptor=256", ["rx_descriptor", "rx_descriptors"]),
+        ("ddio_ways=12", ["ddio_ways", "12", "11"]),
+        ("ddio_ways=-1", ["ddio_ways", "-1", "0"]),
+        ("ddio_ways=two", ["ddio_ways", "two"]),
+        ("rx_descriptors=0", ["rx_descriptors", "0"]),
+        ("packet_bytes=100000", ["packet_bytes", "100000"]),
+        ("offered_gbps=0", ["offered_gbps", "0"]),
+        ("offered_gbps=nan", ["offered_gbps", "nan"]),
+        ("platform=skylake-gold-6141", ["skylake-gold-6141", "skylake-gold-6140"]),
+        ("platform=missing.toml", ["missing.toml"]),
+        ("traffic.pcap=missing.pcap", ["missing.pcap"]),
+        ("rx_descriptors", ["--set", "rx_descriptors", "key=value"]),
+        ("=5", ["--set", "=5", "key=value"]),
+    ],
+)
+def test_a_wrong_setting_names_key_value_and_what_is_allowed(
+    skipline: Skipline, setting: str, told: list[str]
+) -> None:
+    assert_refused(skipline("run", L2FWD, "--set", setting), *told)
+
+
+def test_a_missing_scenario_is_named(skipline: Skipline) -> None:
+    assert_refused(skipline("run", "nowhere.toml"), "nowhere.toml")
+
+
+@pytest.mark.parametrize("content", [b"cores = ", b"\xff\xfe\x00", b"", b"croes = 1\n"])
+def test_a_damaged_scenario_is_named(skipline: Skipline, tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "damaged.toml").write_bytes(content)
+    assert_refused(skipline("run", "damaged.toml"), "damaged.toml")
+
+
+@pytest.mark.parametrize("content", [b"", b"llc = ", b"\xff\xfe\x00", b"[lcc]\nslices = 1\n"])
+def test_a_damaged_platform_is_named(skipline: Skipline, tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "damaged.toml").write_bytes(content)
+    assert_refused(skipline("platforms", "check", "damaged.toml"), "damaged.toml")
+    done = skipline("run", L2FWD, "--set", "platform=damaged.toml")
+    assert_refused(done, "damaged.toml")
+
+
+PCAP_HEADER = b"\xd4\xc3\xb2\xa1\x02\x00\x04\x00" + bytes(8) + b"\xff\xff\x00\x00\x01\x00\x00\x00"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("empty", b""),
+        ("truncated-header", PCAP_HEADER[:11]),
+        ("wrong-magic", b"not a capture at all, but long enough to be one"),
+        ("oversized-record", PCAP_HEADER + bytes(8) + b"\xff\xff\xff\x7f\xff\xff\xff\x7f"),
+        ("truncated-record", PCAP_HEADER + bytes(8) + b"\x40\x00\x00\x00\x40\x00\x00\x00abc"),
+        ("no-packets", PCAP_HEADER),
+    ],
+)
+def test_a_damaged_capture_is_named(
+    skipline: Skipline, tmp_path: Path, name: str, content: bytes
+) -> None:
+    (tmp_path / f"{name}.pcap").write_bytes(content)
+    done = skipline("run", L2FWD, "--set", f"traffic.pcap={name}.pcap")
+    assert_refused(done, f"{name}.pcap")
+
+
+def test_an_unknown_experiment_suggests_the_nearest(skipline: Skipline) -> None:
+    for action in ("run", "show"):
+        done = skipline("experiment", action, "pktsize-dsc")
+        assert_refused(done, "pktsize-dsc", "did you mean 'pktsize-desc'", "ddio-tune")
+
+
+def test_a_report_needs_results(skipline: Skipline, tmp_path: Path) -> None:
+    assert_refused(skipline("report", "nowhere"), "nowhere")
+    (tmp_path / "empty").mkdir()
+    assert_refused(skipline("report", "empty"), "empty", "result.json", "outcome.json")
+    (tmp_path / "empty" / "result.json").write_text("{}")
+    assert_refused(skipline("report", "empty"), "result.json", "not a result")
+
+
+def test_a_file_cannot_be_the_directory_of_results(skipline: Skipline, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    assert_refused(skipline("run", L2FWD, "--out", "taken"), "taken")
+    assert_refused(skipline("experiment", "run", "ddio-tune", "--out", "taken"), "taken")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run"],
+        ["rum", L2FWD],
+        ["run", L2FWD, "--format", "xml"],
+        ["run", L2FWD, "--seed", "-1"],
+        ["run", L2FWD, "--trace-packet", "first"],
+        ["experiment", "run", "ddio-tune", "--jobs", "0"],
+        ["schema", "nothing"],
+        ["platforms", "show"],
+    ],
+)
+def test_wrong_usage_is_told_apart_from_a_failed_run(
+    skipline: Skipline, arguments: list[str]
+) -> None:
+    done = skipline(*arguments)
+    assert done.code == 2
+    assert done.out == ""
+    assert "Usage" in done.err
+    assert "Traceback" not in done.err

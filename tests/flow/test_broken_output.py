@@ -1,0 +1,70 @@
+"""Output that cannot be written is told; a reader that went away is not an error."""
+
+import os
+import resource
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from command_line import L2FWD, SHORT, Skipline
+
+COMMANDS = [
+    ("run", L2FWD, *SHORT),
+    ("run", L2FWD, *SHORT, "--format", "json"),
+    ("experiment", "list"),
+    ("platforms", "show", "skylake-gold-6140"),
+    ("schema", "result"),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_closed_pipe_ends_quietly(skipline: Skipline, command: tuple[str, ...]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        skipline.arguments(*command),
+        cwd=skipline.directory,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_full_disk_below_stdout_is_told(skipline: Skipline, command: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            skipline.arguments(*command),
+            cwd=skipline.directory,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "error: the output cannot be written: No space left on device\n"
+
+
+def test_a_result_that_does_not_fit_leaves_no_part_of_it(
+    skipline: Skipline, tmp_path: Path
+) -> None:
+    def no_room_for_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (256, 256))
+
+    done = subprocess.run(
+        skipline.arguments("run", L2FWD, *SHORT, "--out", "out"),
+        cwd=skipline.directory,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        preexec_fn=no_room_for_files,
+    )
+    assert done.returncode == 1
+    assert "error: out/result.json: cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list((tmp_path / "out").iterdir()) == []

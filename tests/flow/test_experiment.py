@@ -1,0 +1,116 @@
+"""An experiment is run once, kept, and the same every time."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from command_line import Skipline
+from small_experiment import write_small_experiment
+
+FILES = ["outcome.json", "points", "report.html", "results.csv", "results.parquet"]
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> str:
+    return write_small_experiment(tmp_path)
+
+
+def test_the_directory_has_table_outcome_and_report(
+    skipline: Skipline, tmp_path: Path, experiment: str
+) -> None:
+    done = skipline("experiment", "run", experiment)
+    assert done.code == 0, done.err
+    written = tmp_path / "reports" / "two-rings"
+    assert sorted(path.name for path in written.iterdir()) == FILES
+    assert str(written / "report.html") in done.out
+
+
+def test_the_table_has_predicted_beside_measured(
+    skipline: Skipline, tmp_path: Path, experiment: str
+) -> None:
+    skipline("experiment", "run", experiment, "--out", "out")
+    table = pl.read_parquet(tmp_path / "out" / "results.parquet")
+    rows = table.filter(pl.col("metric") == "pcie_write_hit_rate").to_dicts()
+    assert [row["rx_descriptors"] for row in rows] == [256, 512]
+    assert [row["measured"] for row in rows] == [98.0, 90.0]
+    assert [row["basis"] for row in rows] == ["predicted", "fitted"]
+    for row in rows:
+        assert row["error"] == pytest.approx(row["predicted"] - row["measured"])
+    assert table.filter(pl.col("metric") == "throughput_gbps")["measured"].null_count() == 2
+
+
+def test_json_is_one_object_and_csv_one_row_per_number(
+    skipline: Skipline, tmp_path: Path, experiment: str
+) -> None:
+    done = skipline("experiment", "run", experiment, "--out", "out", "--format", "json")
+    assert done.json["points"] == 2
+    assert done.json["verdicts"][0]["holds"] is True
+    again = skipline("experiment", "run", experiment, "--out", "out", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(again.out)))
+    assert len(rows) == len(done.json["results"])
+    assert again.out == (tmp_path / "out" / "results.csv").read_text()
+
+
+def test_finished_points_are_reused(skipline: Skipline, experiment: str) -> None:
+    assert "2 points simulated, reused 0" in skipline("experiment", "run", experiment).out
+    assert "0 points simulated, reused 2" in skipline("experiment", "run", experiment).out
+
+
+def test_only_points_whose_input_changed_are_simulated_again(
+    skipline: Skipline, tmp_path: Path, experiment: str
+) -> None:
+    skipline("experiment", "run", experiment)
+    write_small_experiment(tmp_path, offered=97.0)
+    assert "1 points simulated, reused 1" in skipline("experiment", "run", experiment).out
+    other_seed = skipline("experiment", "run", experiment, "--seed", "99")
+    assert "2 points simulated, reused 0" in other_seed.out
+
+
+@pytest.mark.parametrize("damage", ["", "{", '{"key": "x", "result": {}}'])
+def test_a_damaged_point_is_simulated_again(
+    skipline: Skipline, tmp_path: Path, experiment: str, damage: str
+) -> None:
+    skipline("experiment", "run", experiment, "--out", "out")
+    kept = tmp_path / "out" / "points" / "rx_descriptors=256.json"
+    kept.write_text(damage)
+    done = skipline("experiment", "run", experiment, "--out", "out")
+    assert "1 points simulated, reused 1" in done.out
+    assert json.loads(kept.read_text())["result"]["metrics"]
+
+
+def test_the_number_of_threads_does_not_change_a_number(
+    skipline: Skipline, tmp_path: Path, experiment: str
+) -> None:
+    for jobs in ("1", "2"):
+        skipline("experiment", "run", experiment, "--jobs", jobs, "--out", jobs)
+    one, two = (tmp_path / jobs / "results.csv" for jobs in ("1", "2"))
+    assert one.read_bytes() == two.read_bytes()
+
+
+def test_a_point_that_cannot_run_ends_the_experiment(
+    skipline: Skipline, tmp_path: Path, experiment: str
+) -> None:
+    text = (tmp_path / experiment).read_text()
+    (tmp_path / experiment).write_text(text.replace("ddio_ways = 2", "ddio_ways = 99"))
+    done = skipline("experiment", "run", experiment, "--out", "out")
+    assert done.code == 2
+    assert "ddio_ways" in done.err
+    assert "Traceback" not in done.err
+    assert not (tmp_path / "out" / "outcome.json").exists()
+
+
+def test_a_report_can_be_made_again_from_the_directory(
+    skipline: Skipline, tmp_path: Path, experiment: str
+) -> None:
+    skipline("experiment", "run", experiment, "--out", "out")
+    first = (tmp_path / "out" / "report.html").read_bytes()
+    (tmp_path / "out" / "report.html").unlink()
+    done = skipline("report", "out")
+    assert done.out == f"{tmp_path / 'out' / 'report.html'}\n"
+    assert (tmp_path / "out" / "report.html").read_bytes() == first
+    assert skipline("report", "out/results.parquet", "--out", "other.html").code == 0
+    assert (tmp_path / "other.html").read_bytes() == first

@@ -1,0 +1,94 @@
+"""Reports open without a network, draw every figure, and fit a desk and a phone."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+from command_line import Skipline
+
+CHROMIUM = shutil.which("chromium")
+DRIVER = shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason="needs the packages chromium and chromium-driver"
+)
+SIZES = [(1280, 900), (390, 844)]
+PANELS = {"pktsize-desc": 3 * 4 + 2, "ddio-tune": 3 + 2}
+DRAW_LIMIT_S = 60
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[webdriver.Chrome]:
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM or ""
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--disable-background-networking",
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+    ):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(executable_path=DRIVER))
+    yield driver
+    driver.quit()
+
+
+def opened(browser: webdriver.Chrome, page: Path, size: tuple[int, int]) -> int:
+    """Open a page in a window of `size` pixels, wait for its figures, return their number."""
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": size[0] < 600},
+    )
+    browser.get(page.as_uri())
+    expected = len(browser.find_elements(By.CSS_SELECTOR, "[data-chart]"))
+    WebDriverWait(browser, DRAW_LIMIT_S).until(
+        lambda b: len(b.find_elements(By.CSS_SELECTOR, "[data-chart] svg")) == expected
+    )
+    return expected
+
+
+def assert_healthy(browser: webdriver.Chrome, width: int) -> None:
+    """No message in the console, nothing loaded, no figure without marks, nothing sticks out."""
+    assert browser.get_log("browser") == []  # type: ignore[no-untyped-call]
+    assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
+    empty = "return [...document.querySelectorAll('[data-chart] svg')]\
+        .filter(svg => !svg.querySelector('.mark-symbol path, .mark-rect path')).length"
+    assert browser.execute_script(empty) == 0
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("identifier", PANELS)
+def test_a_published_experiment_draws_all_its_panels(
+    browser: webdriver.Chrome,
+    published: Callable[[str], Path],
+    identifier: str,
+    size: tuple[int, int],
+) -> None:
+    panels = opened(browser, published(identifier) / "report.html", size)
+    assert panels == PANELS[identifier]
+    assert_healthy(browser, size[0])
+    text = browser.find_element(By.TAG_NAME, "body").text
+    for promised in ("Simulated against measured", "What the model has to beat", "Fitted"):
+        assert promised in text
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_single_run_draws_its_figures(
+    browser: webdriver.Chrome,
+    short_run: Path,
+    tmp_path: Path,
+    skipline: Skipline,
+    size: tuple[int, int],
+) -> None:
+    done = skipline("report", str(short_run), "--out", "run.html")
+    assert done.code == 0, done.err
+    assert opened(browser, tmp_path / "run.html", size) >= 3
+    assert_healthy(browser, size[0])

@@ -1,0 +1,132 @@
+"""`skipline run` gives what it promises, to people and to programs."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+from command_line import L2FWD, SHORT, Skipline
+
+SCALARS = {
+    "pcie_write_hit_rate": "percent",
+    "pcie_read_hit_rate": "percent",
+    "pcie_write_hits": "lines",
+    "pcie_write_misses": "lines",
+    "pcie_read_hits": "lines",
+    "pcie_read_misses": "lines",
+    "throughput_gbps": "Gbps",
+    "rx_mpps": "Mpps",
+    "tx_mpps": "Mpps",
+    "rx_dropped": "packets",
+    "pause_frames": "frames",
+    "dram_read_gbytes_per_s": "GB/s",
+    "dram_write_gbytes_per_s": "GB/s",
+    "iio_occupancy_lines": "lines",
+}
+BREAKDOWNS = {
+    "llc_misses_per_s": {"core0"},
+    "pcie_utilisation": {"up", "down"},
+    "time_in_regime": {"ring_full", "sender_blocked", "idle"},
+    "latency_ns": {
+        *("min", "p25", "p50", "p75", "p90", "p99", "p99.9", "p99.99", "max", "mean"),
+    },
+}
+# Wall-clock time and what is derived from it.
+WALL = ("wall_s", "line_ops_per_s", "real_time_factor")
+
+
+def without_wall_clock(text: str) -> str:
+    """Blank what may differ between two equal runs; all other bytes stay as they are."""
+    result = json.loads(text)
+    for name in WALL:
+        number = json.dumps(result[name])
+        assert text.count(f'"{name}":{number}') + text.count(f'"{name}": {number}') == 1
+        text = text.replace(f'"{name}":{number}', "").replace(f'"{name}": {number}', "")
+    return text
+
+
+def test_the_result_has_every_promised_name(skipline: Skipline) -> None:
+    result = skipline("run", L2FWD, *SHORT, "--format", "json").json
+    promised = {"scenario", "seed", "version", "simulated_ns", "wall_s", "line_ops", "metrics"}
+    assert promised <= result.keys()
+    metrics = result["metrics"]
+    for name, unit in SCALARS.items():
+        assert metrics[name]["unit"] == unit, name
+        assert isinstance(metrics[name]["value"], int | float), name
+        assert "ci95" in metrics[name], name
+    for name, keys in BREAKDOWNS.items():
+        assert keys <= metrics[name]["value"].keys(), name
+    assert sum(metrics["llc_occupancy_bytes"]["value"].values()) > 0
+    for key in metrics["evictions"]["value"]:
+        assert key.count(">") == 1
+        assert key.rpartition(":")[2] in ("read", "unread")
+
+
+def test_hits_and_misses_agree_with_the_hit_rates(skipline: Skipline) -> None:
+    metrics = skipline("run", L2FWD, *SHORT, "--format", "json").json["metrics"]
+    for direction in ("write", "read"):
+        hits = metrics[f"pcie_{direction}_hits"]["value"]
+        misses = metrics[f"pcie_{direction}_misses"]["value"]
+        rate = metrics[f"pcie_{direction}_hit_rate"]["value"]
+        assert abs(100 * hits / (hits + misses) - rate) < 0.01
+
+
+def test_the_same_seed_gives_the_same_bytes(skipline: Skipline) -> None:
+    command = ("run", L2FWD, *SHORT, "--seed", "7", "--format", "json")
+    assert without_wall_clock(skipline(*command).out) == without_wall_clock(skipline(*command).out)
+
+
+def test_another_seed_gives_another_result(skipline: Skipline) -> None:
+    first = skipline("run", L2FWD, *SHORT, "--seed", "7", "--format", "json").json
+    second = skipline("run", L2FWD, *SHORT, "--seed", "8", "--format", "json").json
+    assert (first["seed"], second["seed"]) == (7, 8)
+    assert first["metrics"] != second["metrics"]
+
+
+def test_a_setting_reaches_the_scenario(skipline: Skipline) -> None:
+    done = skipline("run", L2FWD, *SHORT, "--set", "rx_descriptors=256", "--format", "json")
+    assert done.json["scenario"]["rx_descriptors"] == 256
+    assert done.err == ""
+
+
+def test_csv_has_one_row_per_number(skipline: Skipline) -> None:
+    done = skipline("run", L2FWD, *SHORT, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(done.out)))
+    assert {*SCALARS, *BREAKDOWNS} <= {row["metric"] for row in rows}
+    assert {row["component"] for row in rows if row["metric"] == "pcie_utilisation"} == {
+        "up",
+        "down",
+    }
+
+
+def test_the_table_shows_values_with_interval_and_unit(skipline: Skipline) -> None:
+    done = skipline("run", L2FWD, *SHORT)
+    line = next(line for line in done.out.splitlines() if "pcie_write_hit_rate" in line)
+    assert "±" in line
+    assert line.endswith("%")
+    for group in ("Cache", "Link", "Packets", "Memory", "Latency"):
+        assert group in done.out
+
+
+def test_out_writes_exactly_the_printed_result(skipline: Skipline, tmp_path: Path) -> None:
+    done = skipline("run", L2FWD, *SHORT, "--format", "json", "--out", "results/first")
+    written = tmp_path / "results" / "first"
+    assert (written / "result.json").read_text() == done.out
+    assert [path.name for path in written.iterdir()] == ["result.json"]
+
+
+def test_explain_shows_who_evicted_whom(skipline: Skipline) -> None:
+    done = skipline("run", L2FWD, *SHORT, "--explain")
+    assert "Who evicted whom" in done.out or "No line was evicted" in done.out
+    assert "Who evicted whom" not in skipline("run", L2FWD, *SHORT).out
+
+
+def test_a_traced_packet_tells_its_story(skipline: Skipline) -> None:
+    arguments = ("run", L2FWD, *SHORT, "--trace-packet", "100")
+    events = skipline(*arguments, "--format", "json").json["trace"]
+    times = [event["time_ns"] for event in events]
+    assert len(events) >= 1500 // 64
+    assert times == sorted(times)
+    table = skipline(*arguments).out
+    assert "Packet 100, line by line" in table
+    assert events[0]["operation"] in table

@@ -1,0 +1,64 @@
+"""The wheel works on its own: a clean environment, an empty directory, no repository."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from command_line import L2FWD, REPOSITORY, SHORT
+
+
+def run(*command: str | Path, cwd: Path = REPOSITORY) -> str:
+    """Run a command that must succeed; return its stdout."""
+    environment = {
+        key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")
+    }
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clean environment with the wheel and the locked versions of what it needs."""
+    run("make", "wheel")
+    (wheel,) = (REPOSITORY / "dist").glob("skipline-*.whl")
+    assert "manylinux_2_28" in wheel.name
+    assert "abi3" in wheel.name
+    uv = shutil.which("uv", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    assert uv is not None
+    environment = tmp_path_factory.mktemp("wheel") / "environment"
+    locked = environment.parent / "requirements.txt"
+    export = ("export", "--locked", "--no-dev", "--no-emit-project", "--quiet")
+    run(uv, *export, "--output-file", locked)
+    run(uv, "venv", "--quiet", "--python", sys.executable, environment)
+    python = environment / "bin" / "python"
+    run(uv, "pip", "install", "--quiet", "--python", python, "--requirements", locked)
+    run(uv, "pip", "install", "--quiet", "--python", python, "--no-deps", wheel)
+    return environment / "bin" / "skipline"
+
+
+def test_the_wheel_brings_its_platforms(installed: Path, tmp_path: Path) -> None:
+    assert "skylake-gold-6140" in run(installed, "platforms", "list", cwd=tmp_path)
+
+
+def test_the_wheel_runs_a_built_in_scenario(installed: Path, tmp_path: Path) -> None:
+    out = run(installed, "run", L2FWD, *SHORT, "--format", "csv", cwd=tmp_path)
+    assert "pcie_write_hit_rate" in out
+
+
+def test_the_wheel_brings_its_experiments_and_reports(installed: Path, tmp_path: Path) -> None:
+    assert "pktsize-desc" in run(installed, "experiment", "list", cwd=tmp_path)
+    run(installed, "run", L2FWD, *SHORT, "--out", "out", cwd=tmp_path)
+    run(installed, "report", "out", cwd=tmp_path)
+    assert "</html>" in (tmp_path / "out" / "report.html").read_text()

@@ -1,0 +1,72 @@
+"""An experiment of two short points, to test how experiments are run, kept and reported."""
+
+from pathlib import Path
+
+from command_line import ENDLESS_BATCH, L2FWD, SHORT_BATCH
+from skipline import resources
+
+_MEASURED = """ring,metric,unit,mean,sd,min,max,runs
+256,offered,Gbps,{offered},0,90,99,3
+256,hits,percent,98,0.5,97,99,3
+512,offered,Gbps,99.0,0,90,99,3
+512,hits,percent,90,1,88,92,3
+"""
+
+_EXPERIMENT = """
+title = "Two rings"
+question = "Does a larger ring hit less?"
+source = "made up for tests"
+scenario = "scenario/l2fwd.toml"
+fit_points = [{{ rx_descriptors = 512 }}]
+
+[[axis]]
+key = "rx_descriptors"
+values = [256, 512]
+label = "RX descriptors"
+short_label = "ring"
+reference = "ring"
+role = "x"
+
+[fixed]
+packet_bytes = 1024
+ddio_ways = 2
+"run.max_batches" = 10
+
+[reference]
+file = "measured.csv"
+source = "made up for tests"
+inputs = {{ offered_gbps = "offered", "run.batch_packets" = "batch" }}
+
+[[metric]]
+name = "pcie_write_hit_rate"
+reference = "hits"
+label = "PCIe write hit rate"
+short_label = "write hit, %"
+
+[[check]]
+name = "hits"
+text = "hits: mean absolute error"
+metrics = ["pcie_write_hit_rate"]
+statistic = "mean_absolute_error"
+at_most = 100
+unit = "points"
+"""
+
+
+def write_small_experiment(
+    directory: Path, *, offered: float = 98.0, endless_ring: int | None = None
+) -> str:
+    """Write the experiment and what it needs; return its path relative to `directory`.
+
+    `offered` is the load of the first point in Gbps; the point with `endless_ring` descriptors
+    never ends by itself.
+    """
+    batches = "".join(
+        f"{ring},batch,packets,{ENDLESS_BATCH if ring == endless_ring else SHORT_BATCH},0,0,0,3\n"
+        for ring in (256, 512)
+    )
+    (directory / "scenario").mkdir(exist_ok=True)
+    (directory / "scenario" / "l2fwd.toml").write_text(resources.read_text(L2FWD))
+    (directory / "measured.csv").write_text(_MEASURED.format(offered=offered) + batches)
+    (directory / "two-rings.toml").write_text(_EXPERIMENT.format())
+    return "two-rings.toml"
