@@ -88,6 +88,8 @@ def test_an_experiment_keeps_its_finished_points_and_goes_on(
         process.send_signal(signal.SIGINT)
         told = read_rest(terminal)
         assert process.wait() == INTERRUPTED
-    assert "interrupted; 1 points finished" in told
+    assert "interrupted; finished points are kept in out/points" in told
     assert "Traceback" not in told
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["points"]
+    kept = [path.name for path in (tmp_path / "out" / "points").iterdir()]
+    assert kept == ["rx_descriptors=256.json"]

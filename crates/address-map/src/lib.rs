@@ -8,6 +8,9 @@
 
 use units::{LineAddr, SetIndex, SliceId};
 
+/// XOR masks of 2, 4, 8 and 16 slices over physical address bits (EuroSys'19, Haswell and after).
+pub const XOR_MASKS: [u64; 4] = [0x1B_5F57_5440, 0x2E_B5FA_A880, 0x3C_CCC9_3100, 0x31_AEEB_1200];
+
 /// How the slice of a line is chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SliceFunction {
@@ -16,6 +19,10 @@ pub enum SliceFunction {
         /// One mask over physical address bits for each bit of the slice number.
         masks: Vec<u64>,
     },
+    /// The four published XOR masks choose one of 16 equal shares, a uniform mix the place within
+    /// it: lines of one huge page with equal set index meet different slices, as they do under an
+    /// XOR function, for any number of slices. A stand-in, right in its balance only.
+    Balanced,
     /// A uniform mixing function over any number of slices: right on average, not for one address.
     Mixing,
 }
@@ -26,17 +33,19 @@ impl SliceFunction {
     pub fn describe(&self) -> &'static str {
         match self {
             Self::Xor { .. } => "published XOR masks",
+            Self::Balanced => {
+                "balanced stand-in on the published XOR masks (the part's own is not public)"
+            }
             Self::Mixing => "uniform mixing stand-in (the part's own function is not public)",
         }
     }
 
     fn slice(&self, line: LineAddr, slices: u32) -> u32 {
         match self {
-            Self::Xor { masks } => {
-                let address = line.0 * units::LINE_BYTES;
-                masks.iter().enumerate().fold(0, |slice, (bit, mask)| {
-                    slice | (((address & mask).count_ones() & 1) << bit)
-                })
+            Self::Xor { masks } => parities(line, masks),
+            Self::Balanced => {
+                let share = u64::from(parities(line, &XOR_MASKS)) << 60;
+                scale(share | mix(line.0) >> 4, slices)
             }
             Self::Mixing => scale(mix(line.0), slices),
         }
@@ -100,6 +109,15 @@ impl AddressMap {
     pub fn total_sets(&self) -> u32 {
         self.slices * self.sets_per_slice
     }
+}
+
+/// Bit i is the parity of the physical address under mask i.
+#[inline]
+fn parities(line: LineAddr, masks: &[u64]) -> u32 {
+    let address = line.0 * units::LINE_BYTES;
+    masks.iter().enumerate().fold(0, |bits, (bit, mask)| {
+        bits | (((address & mask).count_ones() & 1) << bit)
+    })
 }
 
 /// The finaliser of splitmix64: every output bit depends on every input bit.

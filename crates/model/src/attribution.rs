@@ -22,6 +22,11 @@ impl EvictionCounts {
         Self { agents, counts: vec![[0; 2]; agents * agents] }
     }
 
+    /// Back to zero.
+    pub fn clear(&mut self) {
+        self.counts.fill([0; 2]);
+    }
+
     /// Counts one line of `owner` pushed out by `evictor`.
     #[inline]
     pub fn add(&mut self, evictor: AgentId, owner: AgentId, read: bool) {

@@ -91,7 +91,7 @@ impl Core {
         self.now = start;
         if found != Found::L1 {
             let free = self.fill_buffers.ready(start);
-            self.fill_buffers.occupy(free, free + done.saturating_sub(start));
+            self.fill_buffers.occupy(free + done.saturating_sub(start));
             self.now = free;
         }
     }

@@ -51,6 +51,12 @@ impl Dram {
         self.meter.reserve(now, self.line_time)
     }
 
+    /// Forgets all traffic so far.
+    pub fn forget(&mut self) {
+        self.meter = Meter::default();
+        (self.lines_read, self.lines_written) = (0, 0);
+    }
+
     /// Lines read and written since the beginning.
     #[must_use]
     pub fn lines_moved(&self) -> (u64, u64) {

@@ -118,6 +118,16 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
+    /// Ends the initialisation: cache content stays, all that was counted and reserved is forgotten.
+    pub fn start_clock(&mut self) {
+        self.counters = Counters::default();
+        self.evictions.clear();
+        for private in &mut self.cores {
+            private.counters = CoreCounters::default();
+        }
+        self.dram.forget();
+    }
+
     /// The agent that device `link` is: devices come after the cores.
     #[must_use]
     pub fn device_agent(&self, link: usize) -> AgentId {

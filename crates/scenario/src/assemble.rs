@@ -5,7 +5,7 @@ use crate::platform::{
     Platform, PrivateLevel, ReplacementName, SetFunctionName, SliceFunctionName,
 };
 use crate::scenario::{InitialContent, Pattern, Scenario};
-use address_map::{AddressMap, SetFunction, SliceFunction};
+use address_map::{AddressMap, XOR_MASKS, SetFunction, SliceFunction};
 use model::core::Core;
 use model::core::private_cache::PrivateCacheConfig;
 use model::device::nic::NicConfig;
@@ -36,9 +36,6 @@ use workload::traffic::{
     Capture, CaptureReplay, FixedRate, FixedRateConfig, ReplayConfig, ReplaySpeed, Toeplitz,
     Trains, TrainsConfig,
 };
-
-/// XOR masks of 2, 4 and 8 slices over physical address bits (EuroSys'19).
-const XOR_MASKS: [u64; 3] = [0x1B_5F57_5440, 0x2E_B5FA_A880, 0x3C_CCC9_3100];
 
 /// What arrives, whatever its kind.
 #[derive(Debug)]
@@ -123,6 +120,7 @@ pub fn machine<T: Tracer>(
         .zip(0..)
         .map(|(pair, id)| forwarder(scenario, platform, &mut fabric, &pool, pair, id, &mut arena))
         .collect();
+    fabric.start_clock();
     let source = traffic(scenario, platform, capture, seed);
     Machine::new(fabric, &nic, source, queues, software)
 }
@@ -185,6 +183,7 @@ pub fn slice_function(platform: &Platform) -> SliceFunction {
             let bits = llc.slices.value.trailing_zeros() as usize;
             SliceFunction::Xor { masks: XOR_MASKS[..bits].to_vec() }
         }
+        SliceFunctionName::Balanced => SliceFunction::Balanced,
         SliceFunctionName::Mixing => SliceFunction::Mixing,
     }
 }
@@ -242,6 +241,7 @@ fn nic_config(platform: &Platform) -> NicConfig {
         packets_per_completion: nic.packets_per_completion.value,
         completion_gather: Picos::from_ns(nic.completion_gather_ns.value),
         doorbell: Picos::from_ns(nic.doorbell_ns.value),
+        read_pipeline: Picos::from_ns(nic.read_pipeline_ns.value),
         tx_pipeline: Picos::from_ns(nic.tx_pipeline_ns.value),
         tx_queue_entries: nic.tx_queue_entries.value,
         tx_packets_per_completion: nic.tx_packets_per_completion.value,

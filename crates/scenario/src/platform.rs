@@ -169,6 +169,8 @@ pub struct NicFacts {
     pub completion_gather_ns: Sourced<f64>,
     /// From the doorbell write to the send queue's reaction.
     pub doorbell_ns: Sourced<f64>,
+    /// What the NIC itself adds to the latency of a DMA read.
+    pub read_pipeline_ns: Sourced<f64>,
     /// From a packet's data in the NIC to the wire.
     pub tx_pipeline_ns: Sourced<f64>,
     /// Entries of a send queue: one per packet and one per read request.
@@ -210,8 +212,10 @@ pub enum ReplacementName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SliceFunctionName {
-    /// The published XOR masks, for 2, 4 or 8 slices.
+    /// The published XOR masks, for 2, 4, 8 or 16 slices.
     Xor,
+    /// A stand-in for any number that spreads a huge page as evenly as XOR masks do.
+    Balanced,
     /// A uniform mixing stand-in for any number.
     Mixing,
 }
@@ -274,7 +278,7 @@ impl Platform {
         check.whole("llc.ways", llc.ways.value, (1, 31), "")?;
         check.whole("llc.inclusive_ways", llc.inclusive_ways.value, (1, llc.ways.value), "")?;
         if llc.slice_function.value == SliceFunctionName::Xor {
-            check.one_of("llc.slices", llc.slices.value, &[2, 4, 8])?;
+            check.one_of("llc.slices", llc.slices.value, &[2, 4, 8, 16])?;
         }
         check.whole("directory.ways", self.directory.ways.value, (1, 32), "")?;
         check.whole("ddio.default_ways", self.ddio.default_ways.value, (0, llc.ways.value), "")?;

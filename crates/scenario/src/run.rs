@@ -107,7 +107,6 @@ impl Job {
     ) -> Result<(RunResult, ForwarderMachine<T>), Stopped> {
         let keys = &self.scenario.run;
         let started = std::time::Instant::now();
-        let setup_ops = machine.fabric.counters().line_ops;
         let mut batches: Vec<Batch> = Vec::new();
         let mut before = Sample::read(&machine);
         let stopped_by = loop {
@@ -139,7 +138,7 @@ impl Job {
             }
         };
         let wall_s = started.elapsed().as_secs_f64();
-        let line_ops = machine.fabric.counters().line_ops - setup_ops;
+        let line_ops = machine.fabric.counters().line_ops;
         let simulated = machine.now();
         let skipped = match stopped_by {
             StoppedBy::SourceEnded => 0,

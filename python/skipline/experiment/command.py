@@ -14,6 +14,7 @@ from skipline.experiment.runner import Runner
 from skipline.experiment.store import PointStore
 
 DEFAULT_FOLDER = Path("reports")
+REPORT_FILE = "report.html"
 
 
 def list_all(output: str) -> None:
@@ -65,17 +66,14 @@ def run(name: str, jobs: int | None, seed: int | None, out: Path | None, output:
     planned = points(entry)
     directory = atomic.prepare_directory(out or DEFAULT_FOLDER / entry.identifier)
     _check_platform(entry, planned[0])
-    store = PointStore(directory / outcome.POINTS_FOLDER, entry.scenario_path, seed)
-    with terminal.progress_bar(entry.identifier) as bar:
-        runner = Runner(entry.scenario_path, seed, store)
-        finished, reused = runner.run(planned, jobs or os.cpu_count() or 1, bar)
-    concluded = outcome.conclude(entry, finished, seed)
-    outcome.write(concluded, directory)
-
-    from skipline.report.experiment_page import page
-
-    report = directory / "report.html"
-    atomic.write(report, page(concluded))
+    try:
+        concluded, reused = _simulate(entry, planned, directory, seed, jobs)
+    except KeyboardInterrupt:
+        raise terminal.Interrupted(
+            f"finished points are kept in {directory / outcome.POINTS_FOLDER}; "
+            "the next run goes on from there"
+        ) from None
+    report = directory / REPORT_FILE
     if output == "json":
         terminal.emit(json.dumps(concluded.as_json()))
     elif output == "csv":
@@ -87,6 +85,22 @@ def run(name: str, jobs: int | None, seed: int | None, out: Path | None, output:
             f"Report: {report.resolve()}",
         ]
         terminal.show(view.overview(concluded, notes))
+
+
+def _simulate(
+    entry: Entry, planned: list[Point], directory: Path, seed: int | None, jobs: int | None
+) -> tuple[outcome.Outcome, int]:
+    """Run the points and write the directory; return the outcome and how many were reused."""
+    from skipline.report.experiment_page import page
+
+    store = PointStore(directory / outcome.POINTS_FOLDER, entry.scenario_path, seed)
+    with terminal.progress_bar(entry.identifier) as bar:
+        runner = Runner(entry.scenario_path, seed, store)
+        finished, reused = runner.run(planned, jobs or os.cpu_count() or 1, bar)
+    concluded = outcome.conclude(entry, finished, seed)
+    outcome.write(concluded, directory)
+    atomic.write(directory / REPORT_FILE, page(concluded))
+    return concluded, reused
 
 
 def _check_platform(entry: Entry, point: Point) -> None:

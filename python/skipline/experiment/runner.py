@@ -10,7 +10,7 @@ from skipline import _core
 from skipline.experiment.points import Point
 from skipline.experiment.store import PointStore
 from skipline.result import Result
-from skipline.terminal import Bar, Interrupted
+from skipline.terminal import Bar
 
 _REFRESH_S = 0.1
 
@@ -39,7 +39,7 @@ class Runner:
     def run(self, points: list[Point], jobs: int, bar: Bar) -> tuple[list[Finished], int]:
         """Return every point with its result, in order, and how many were reused.
 
-        Ctrl-C raises Interrupted; what was finished stays in the store.
+        On Ctrl-C, or when a point fails, what was finished stays in the store.
         """
         results = {point.label: self._store.read(point) for point in points}
         missing = [point for point in points if results[point.label] is None]
@@ -82,12 +82,7 @@ class Runner:
         with ThreadPoolExecutor(jobs) as pool:
             try:
                 yield pool
-            except BaseException as error:
+            except BaseException:
                 self._stop.set()
                 pool.shutdown(wait=True, cancel_futures=True)
-                if isinstance(error, KeyboardInterrupt):
-                    kept = sum(fraction >= 1.0 for fraction in self._fractions.values())
-                    raise Interrupted(
-                        f"{kept} points finished in this run are kept, and reused by the next one"
-                    ) from None
                 raise

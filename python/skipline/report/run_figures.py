@@ -83,7 +83,7 @@ def _evictions(result: Result) -> Panel | None:
             tooltip=["pair:N", "state:N", alt.Tooltip("lines:Q", format=",")],
         )
     )
-    title = "Evictions from the LLC: evictor → owner"
+    title = "LLC evictions: evictor → owner"
     return title, specification(bars, height=80 + _ROW_PX * pairs)
 
 

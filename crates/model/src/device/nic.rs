@@ -33,7 +33,9 @@ pub struct NicConfig {
     pub completion_gather: Picos,
     /// From the doorbell until the send queue sees it.
     pub doorbell: Picos,
-    /// From the arrival of a DMA read's data in the NIC until it can be used.
+    /// What the NIC itself adds to the latency of a DMA read: scheduling, tags, reassembly.
+    pub read_pipeline: Picos,
+    /// From a packet's data in the NIC to the wire.
     pub tx_pipeline: Picos,
     /// Entries of a send queue: a packet takes one, each of its read requests another.
     pub tx_queue_entries: u32,

@@ -35,16 +35,15 @@ impl<T: Tracer> Fabric<T> {
         let on_link = self.links[link].config().write_bytes(bytes);
         let arrival = self.links[link].send_up(now, on_link);
         let full_lines = bytes / LINE_BYTES;
-        let mut done = DmaDone { accepted: now, visible: arrival };
+        let (mut entry_time, mut longest) = (Picos::ZERO, Picos::ZERO);
         for i in 0..bytes.div_ceil(LINE_BYTES) {
-            let start = self.iio.writes.ready(arrival);
-            let end = self.write_line(agent, first.step(i), i < full_lines, start);
-            self.iio.writes.occupy(start, end);
-            // A line that waits for an entry holds back the link, so the device waits as long.
-            done.accepted = done.accepted.max(now + start.saturating_sub(arrival));
-            done.visible = done.visible.max(end);
+            let hold = self.write_line(agent, first.step(i), i < full_lines, arrival);
+            entry_time += hold;
+            longest = longest.max(hold);
         }
-        done
+        let waited = self.iio.writes.admit(arrival, entry_time);
+        // Lines that wait for entries hold back the link, so the device waits as long.
+        DmaDone { accepted: now + waited, visible: arrival + waited + longest }
     }
 
     /// Device `link` reads `bytes` from the start of `first` on; returns when the last completion
@@ -52,18 +51,19 @@ impl<T: Tracer> Fabric<T> {
     pub fn dma_read(&mut self, link: usize, first: LineAddr, bytes: u64, now: Picos) -> Picos {
         let agent = self.device_agent(link);
         let on_link = self.links[link].config().read_request_bytes(bytes);
-        let arrival = self.links[link].send_up(now, on_link);
-        let mut data = arrival;
+        let arrival = self.links[link].request_up(now, on_link);
+        let (mut entry_time, mut longest) = (Picos::ZERO, Picos::ZERO);
         for i in 0..bytes.div_ceil(LINE_BYTES) {
-            let start = self.iio.reads.ready(arrival);
-            let end = self.read_line(agent, first.step(i), start);
-            self.iio.reads.occupy(start, end);
-            data = data.max(end);
+            let hold = self.read_line(agent, first.step(i), arrival);
+            entry_time += hold;
+            longest = longest.max(hold);
         }
+        let data = arrival + self.iio.reads.admit(arrival, entry_time) + longest;
         let completions = self.links[link].config().completion_bytes(bytes);
         self.links[link].send_down(data, completions)
     }
 
+    /// Writes a line that arrives at `now`; returns how long it holds its IIO entry.
     fn write_line(&mut self, agent: AgentId, line: LineAddr, full: bool, now: Picos) -> Picos {
         self.counters.line_ops += 1;
         let set = self.llc.set_of(line);
@@ -80,13 +80,13 @@ impl<T: Tracer> Fabric<T> {
         } += 1;
         // A partial line that was not there is read first, then merged.
         let merged = if full || hit { now } else { self.dram.read(now) };
-        match outcome {
+        let end = match outcome {
             WriteOutcome::Hit | WriteOutcome::Allocated => merged + self.iio.config.llc_write,
             WriteOutcome::ToDram => {
-                let taken = self.dram.write(merged);
-                taken.max(merged + self.iio.config.dram_write)
+                self.dram.write(merged).max(merged + self.iio.config.dram_write)
             }
-        }
+        };
+        end - now
     }
 
     fn write_into_llc(
@@ -152,25 +152,26 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
+    /// Reads a line for a request that arrives at `now`; returns how long it holds its IIO entry.
     fn read_line(&mut self, agent: AgentId, line: LineAddr, now: Picos) -> Picos {
         self.counters.line_ops += 1;
         let set = self.llc.set_of(line);
-        let llc_done = now + self.iio.config.llc_read;
+        let from_llc = self.iio.config.llc_read;
         if let Some(way) = self.llc.find(set, line) {
             let info = LineInfo { consumed: true, ..self.llc.info(set, way) };
             self.llc.update(set, way, info);
             self.counters.pcie_read_hits += 1;
             self.trace(now, agent, Operation::DmaRead, line, Found::LlcHit(way), None);
-            return llc_done;
+            return from_llc;
         }
         if let Some(core) = self.directory.sharers(set, line).cores().next() {
             self.counters.pcie_read_hits += 1;
             self.trace(now, agent, Operation::DmaRead, line, Found::OtherCore(core), None);
-            return llc_done + self.core_path.snoop_extra();
+            return from_llc + self.core_path.snoop_extra();
         }
         self.counters.pcie_read_misses += 1;
         self.trace(now, agent, Operation::DmaRead, line, Found::Dram, None);
-        self.dram.read(now) + self.iio.config.dram_read_extra
+        self.dram.read(now) + self.iio.config.dram_read_extra - now
     }
 }
 

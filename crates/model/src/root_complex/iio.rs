@@ -5,7 +5,7 @@
 //! entries on Cascade Lake.
 //! Simplifies: one block for all root ports of a socket.
 
-use crate::occupancy::Slots;
+use crate::occupancy::Entries;
 use units::Picos;
 
 /// Sizes and latencies of the block.
@@ -32,17 +32,17 @@ pub struct Iio {
     /// Parameters.
     pub config: IioConfig,
     /// Entries of DMA writes.
-    pub writes: Slots,
+    pub writes: Entries,
     /// Entries of DMA reads.
-    pub reads: Slots,
+    pub reads: Entries,
 }
 
 impl Iio {
     /// With all entries free.
     #[must_use]
     pub fn new(config: IioConfig) -> Self {
-        let writes = Slots::new(config.write_entries);
-        let reads = Slots::new(config.read_entries);
+        let writes = Entries::new(config.write_entries);
+        let reads = Entries::new(config.read_entries);
         Self { config, writes, reads }
     }
 

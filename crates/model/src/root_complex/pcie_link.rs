@@ -107,6 +107,14 @@ impl PcieLink {
         self.up.reserve(now, self.time_for(bytes)) + self.propagation
     }
 
+    /// Sends read requests of `bytes` in all towards the root complex; returns when the last has
+    /// arrived. The device's arbiter lets them pass between posted writes, so that they wait for
+    /// one TLP in transmission at most, not for the writes queued behind it.
+    pub fn request_up(&mut self, now: Picos, bytes: u64) -> Picos {
+        self.up_bytes += bytes;
+        self.up.slip_in(now, self.time_for(bytes)) + self.propagation
+    }
+
     /// Sends TLPs of `bytes` in all towards the device; returns when the last has arrived.
     pub fn send_down(&mut self, now: Picos, bytes: u64) -> Picos {
         self.down_bytes += bytes;

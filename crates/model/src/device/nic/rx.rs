@@ -253,7 +253,8 @@ impl RxQueue {
                 if self.doorbell_read > now {
                     return;
                 }
-                self.doorbell_read = fabric.dma_read(link, ring.doorbell, DOORBELL_BYTES, now);
+                self.doorbell_read = fabric.dma_read(link, ring.doorbell, DOORBELL_BYTES, now)
+                    + config.read_pipeline;
                 self.known = ring.posted.iter().take_while(|posted| posted.0 <= now).count();
                 if self.known == 0 {
                     return;
@@ -263,7 +264,8 @@ impl RxQueue {
             let count = to_boundary.min(self.known);
             let line = ring.descriptors.line_of(self.fetch_index);
             let bytes = count as u64 * RX_DESCRIPTOR_BYTES;
-            let usable = fabric.dma_read(link, line, bytes, now.max(self.doorbell_read));
+            let usable = fabric.dma_read(link, line, bytes, now.max(self.doorbell_read))
+                + config.read_pipeline;
             for (_, buffer) in ring.posted.drain(..count) {
                 self.fetched.push_back((usable, buffer));
             }

@@ -103,38 +103,32 @@ impl TxQueue {
     ) {
         let line = ring.requests.line_of(request.first_entry);
         let bytes = TxRequest::bytes_for(request.packets.len() as u64);
-        let readable = fabric.dma_read(self.link, line, bytes, now);
+        let readable = fabric.dma_read(self.link, line, bytes, now) + self.config.read_pipeline;
         self.requests.push_back(request.packets.len());
         self.fetched.extend(request.packets.into_iter().map(|packet| (readable, packet)));
     }
 
-    /// Reads a packet's data, request by request; returns when all of it is there.
+    /// Reads a packet's data, request by request; returns when all of it is there. The packet holds
+    /// an entry of its own until then.
     fn read_payload<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
         packet: Packet,
         now: Picos,
     ) -> Picos {
-        let first_entry = self.entries.ready(now);
         let per_request = fabric.link(self.link).config().max_read_request_bytes;
-        // The packet's own entry, taken first and held until the last of its data.
-        let mut reads = Vec::with_capacity(4);
-        let mut start = first_entry;
+        let mut last = now;
         let mut offset = 0;
         while offset < packet.bytes.0 {
             let bytes = per_request.min(packet.bytes.0 - offset);
             let line = packet.buffer.data.step(offset / LINE_BYTES);
-            let done = fabric.dma_read(self.link, line, bytes, start);
-            reads.push((start, done));
+            let done = fabric.dma_read(self.link, line, bytes, self.entries.ready(now))
+                + self.config.read_pipeline;
+            self.entries.occupy(done);
+            last = last.max(done);
             offset += bytes;
-            start = first_entry;
         }
-        let last = reads.iter().map(|read| read.1).max().unwrap_or(first_entry);
-        self.entries.occupy(first_entry, last);
-        for (start, done) in reads {
-            let from = self.entries.ready(start);
-            self.entries.occupy(from, done.max(from));
-        }
+        self.entries.occupy(last);
         last
     }
 
