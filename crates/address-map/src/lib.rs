@@ -45,7 +45,10 @@ impl SliceFunction {
             Self::Xor { masks } => parities(line, masks),
             Self::Balanced => {
                 let share = u64::from(parities(line, &XOR_MASKS)) << 60;
-                scale(share | mix(line.0) >> 4, slices)
+                // Bits 20:17 of the address only choose the share: what is mixed is constant over the 16
+                // lines of a 2 MiB page with equal bits 16:6, so that they get different slices.
+                let rest = line.0 >> 15 << 11 | line.0 & 0x7FF;
+                scale(share | mix(rest) >> 4, slices)
             }
             Self::Mixing => scale(mix(line.0), slices),
         }

@@ -5,6 +5,7 @@
 //! Source: model.md section 4; line fill buffers 10 to 12 (platform file).
 //! Simplifies: no instruction fetch, no branch misses: they are part of the compute cycles.
 
+pub mod prefetcher;
 pub mod private_cache;
 
 use crate::fabric::Fabric;

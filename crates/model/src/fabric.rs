@@ -14,6 +14,7 @@ pub use core_path::{CorePathConfig, Served};
 pub use io_path::DmaDone;
 
 use crate::attribution::{AgentId, EvictionCounts};
+use crate::core::prefetcher::Prefetcher;
 use crate::core::private_cache::{PrivateCache, PrivateCacheConfig, State};
 use crate::counters::{CoreCounters, Counters};
 use crate::dram::{Dram, DramConfig};
@@ -61,6 +62,7 @@ pub struct FabricConfig {
 struct PrivateCaches {
     l1: PrivateCache,
     l2: PrivateCache,
+    prefetcher: Prefetcher,
     counters: CoreCounters,
 }
 
@@ -95,6 +97,7 @@ impl<T: Tracer> Fabric<T> {
         let private = |core| PrivateCaches {
             l1: PrivateCache::new(config.l1, seed(2 * u64::from(core) + 10)),
             l2: PrivateCache::new(config.l2, seed(2 * u64::from(core) + 11)),
+            prefetcher: Prefetcher::new(config.core_path.prefetcher),
             counters: CoreCounters::default(),
         };
         Self {

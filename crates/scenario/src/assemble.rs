@@ -7,6 +7,7 @@ use crate::platform::{
 use crate::scenario::{InitialContent, Pattern, Scenario};
 use address_map::{AddressMap, XOR_MASKS, SetFunction, SliceFunction};
 use model::core::Core;
+use model::core::prefetcher::PrefetcherConfig;
 use model::core::private_cache::PrivateCacheConfig;
 use model::device::nic::NicConfig;
 use model::device::nic::rings::{
@@ -145,7 +146,10 @@ fn fabric_config(scenario: &Scenario, platform: &Platform, seed: u64) -> FabricC
             llc: Cycles(llc.latency_core_cycles.value).at(core)
                 + Cycles(llc.latency_uncore_cycles.value).at(uncore),
             other_core: Picos::from_ns(platform.cpu.core_to_core_ns.value),
-            adjacent_line_prefetch: platform.cpu.adjacent_line_prefetch.value,
+            prefetcher: PrefetcherConfig {
+                adjacent_line: platform.cpu.adjacent_line_prefetch.value,
+                stream_lines: platform.cpu.stream_prefetch_lines.value,
+            },
             clean_victims_to_llc: llc.clean_victims.value,
         },
         llc: LlcConfig {

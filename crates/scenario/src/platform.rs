@@ -49,6 +49,8 @@ pub struct Cpu {
     pub fill_buffers: Sourced<u32>,
     /// The L2 prefetcher fetches the other line of a 128-byte pair on an L2 miss.
     pub adjacent_line_prefetch: Sourced<bool>,
+    /// Lines that the L2 streamer fetches ahead of an ascending sequence; 0 switches it off.
+    pub stream_prefetch_lines: Sourced<u32>,
     /// Load-to-use latency of a line that another core holds modified.
     pub core_to_core_ns: Sourced<f64>,
 }

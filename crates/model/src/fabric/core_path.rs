@@ -8,6 +8,7 @@
 
 use super::Fabric;
 use crate::attribution::AgentId;
+use crate::core::prefetcher::PrefetcherConfig;
 use crate::core::private_cache::State;
 use crate::llc::{LineInfo, Sharers};
 use crate::tracer::{Found, Operation, Tracer};
@@ -24,8 +25,8 @@ pub struct CorePathConfig {
     pub llc: Picos,
     /// Load-to-use latency of a line that another core holds modified.
     pub other_core: Picos,
-    /// The L2 prefetcher fetches the other line of a 128-byte pair on an L2 miss.
-    pub adjacent_line_prefetch: bool,
+    /// The prefetchers of L2.
+    pub prefetcher: PrefetcherConfig,
     /// L2 victims that are not newer than memory are placed in the LLC too.
     pub clean_victims_to_llc: bool,
 }
@@ -114,14 +115,14 @@ impl<T: Tracer> Fabric<T> {
         }
         self.fill_l2(core, line, state, now);
         self.fill_l1(core, line, if want == Want::Store { State::Modified } else { state });
-        if self.core_path.adjacent_line_prefetch {
-            self.prefetch_neighbour(core, line.neighbour(), now);
+        for ahead in self.cores[usize::from(core)].prefetcher.after_miss(line) {
+            self.prefetch_into_l2(core, ahead, now);
         }
         served
     }
 
     /// The L2 prefetcher's access: into L2 only, nobody waits for it.
-    fn prefetch_neighbour(&mut self, core: u8, line: LineAddr, now: Picos) {
+    fn prefetch_into_l2(&mut self, core: u8, line: LineAddr, now: Picos) {
         if self.cores[usize::from(core)].l2.state(line).is_some() {
             return;
         }
