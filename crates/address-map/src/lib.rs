@@ -118,9 +118,10 @@ impl AddressMap {
 #[inline]
 fn parities(line: LineAddr, masks: &[u64]) -> u32 {
     let address = line.0 * units::LINE_BYTES;
-    masks.iter().enumerate().fold(0, |bits, (bit, mask)| {
-        bits | (((address & mask).count_ones() & 1) << bit)
-    })
+    masks
+        .iter()
+        .enumerate()
+        .fold(0, |bits, (bit, mask)| bits | (((address & mask).count_ones() & 1) << bit))
 }
 
 /// The finaliser of splitmix64: every output bit depends on every input bit.

@@ -5,7 +5,7 @@ use crate::platform::{
     Platform, PrivateLevel, ReplacementName, SetFunctionName, SliceFunctionName,
 };
 use crate::scenario::{InitialContent, Pattern, Scenario};
-use address_map::{AddressMap, XOR_MASKS, SetFunction, SliceFunction};
+use address_map::{AddressMap, SetFunction, SliceFunction, XOR_MASKS};
 use model::core::Core;
 use model::core::prefetcher::PrefetcherConfig;
 use model::core::private_cache::PrivateCacheConfig;

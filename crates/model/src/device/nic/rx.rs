@@ -159,12 +159,12 @@ impl<S: PacketSource> RxPort<S> {
         let index = entry as usize % self.queues.len();
         let pair = &mut pairs[index];
         self.queues[index].top_up(fabric, self.link, &self.config, &mut pair.rx, now);
-        let Some((usable, buffer)) = self.queues[index].fetched.pop_front() else {
+        let Some(buffer) = self.queues[index].take_ready(now) else {
             self.counters.dropped_no_descriptor += 1;
             self.counters.ring_full += waited;
             return None;
         };
-        self.receive(fabric, index, buffer, arrival, usable);
+        self.receive(fabric, index, buffer, arrival);
         let full = self.queues[index].gathered.len() >= self.config.packets_per_completion as usize;
         full.then(|| (index, self.complete(fabric, &mut pair.rx, index, now)))
     }
@@ -175,14 +175,13 @@ impl<S: PacketSource> RxPort<S> {
         index: usize,
         buffer: Buffer,
         arrival: Arrival,
-        usable: Picos,
     ) {
         let Bytes(bytes) = arrival.bytes;
         let sequence = self.counters.packets;
         if self.traced_packet == Some(sequence) {
             fabric.tracer.watch(buffer.data, bytes.div_ceil(LINE_BYTES));
         }
-        let start = (arrival.time + self.config.rx_pipeline).max(usable).max(self.link_free);
+        let start = (arrival.time + self.config.rx_pipeline).max(self.link_free);
         let done = fabric.dma_write(self.link, buffer.data, bytes, start);
         self.link_free = done.accepted;
         self.buffered.push_back((done.visible, bytes));
@@ -238,6 +237,16 @@ impl<S: PacketSource> RxPort<S> {
 }
 
 impl RxQueue {
+    /// The buffer of the next descriptor, if one is on the chip at `now`.
+    fn take_ready(&mut self, now: Picos) -> Option<Buffer> {
+        let &(usable, buffer) = self.fetched.front()?;
+        if usable > now {
+            return None;
+        }
+        self.fetched.pop_front();
+        Some(buffer)
+    }
+
     /// Fetches descriptors until enough are on the chip or no more are known to be posted.
     fn top_up<T: Tracer>(
         &mut self,
