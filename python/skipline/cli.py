@@ -115,13 +115,17 @@ def experiment_show(
 
 @experiments.command("run")
 def experiment_run(
-    experiment: Annotated[str, typer.Argument(metavar="ID", help="Identifier or TOML file.")],
+    experiment: Annotated[
+        list[str], typer.Argument(metavar="ID...", help="Identifiers or TOML files.")
+    ],
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Points at a time; default: all cores.")
     ] = None,
     seed: Seed = None,
     output: Output = Format.TABLE,
-    out: Annotated[Path | None, typer.Option(help="Results; default: reports/ID.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Results; default: reports/ID. Of several: OUT/ID.")
+    ] = None,
 ) -> None:
     """Simulate all points beside the measured ones; write tables and an HTML report."""
     from skipline.experiment import command

@@ -47,8 +47,12 @@ class FittedParameter(BaseModel):
 
     key: str
     value: Any
-    unit: str | None = None
     fitted_on: str
+
+    @property
+    def value_text(self) -> str:
+        """The value as people write it."""
+        return f"{self.value:g}" if isinstance(self.value, float) else str(self.value)
 
 
 class Eviction(BaseModel):
@@ -65,9 +69,8 @@ class TraceEvent(BaseModel):
     time_ns: float
     agent: str
     operation: str
-    line: int | str
-    found: str | None
-    latency_ns: float | None
+    line: int
+    found: str
     evicted: Eviction | None = None
 
 
@@ -80,6 +83,7 @@ class Result(BaseModel):
     seed: int
     version: str
     platform: str
+    slice_function: str
     simulated_ns: float
     warmup_ns: float
     packets: int

@@ -85,6 +85,28 @@ impl<S: PacketSource, W: Software<T>, T: Tracer> Machine<S, W, T> {
         self.now
     }
 
+    /// Packets handed to a send queue whose payload has not been read.
+    #[must_use]
+    pub fn packets_in_send_queues(&self) -> usize {
+        let posted = self.queues.iter().flat_map(|pair| &pair.tx.queued);
+        let fetched: usize = self.tx.iter().map(TxQueue::packets_fetched).sum();
+        fetched + posted.map(|request| request.packets.len()).sum::<usize>()
+    }
+
+    /// Buffers posted for receiving, on the chip or not.
+    #[must_use]
+    pub fn buffers_posted(&self) -> usize {
+        let in_memory: usize = self.queues.iter().map(|pair| pair.rx.posted.len()).sum();
+        in_memory + self.port.descriptors_on_chip()
+    }
+
+    /// Received packets that the software has not been told of or has not looked at.
+    #[must_use]
+    pub fn packets_completed_unseen(&self) -> usize {
+        let completed = self.queues.iter().flat_map(|pair| &pair.rx.completed);
+        self.port.packets_gathered() + completed.map(|line| line.packets.len()).sum::<usize>()
+    }
+
     /// Runs until `packets` have been sent in all, `until` has come, or nobody will act again.
     /// Returns whether anybody still will.
     pub fn run(&mut self, packets: u64, until: Picos) -> bool {

@@ -1,4 +1,4 @@
-//! Line-by-line stories: what happened to chosen lines, in order.
+//! Line-by-line stories: what happened to the lines of a packet, in order.
 //!
 //! Models: nothing; it watches. The tracer is a type parameter of the fabric, so that runs without
 //! a trace carry no trace code.
@@ -80,8 +80,10 @@ pub trait Tracer {
     const WATCHING: bool;
     /// Takes an event.
     fn record(&mut self, event: Event);
-    /// From now on, the lines `first .. first + lines` are of interest.
-    fn watch(&mut self, first: LineAddr, lines: u64);
+    /// Packet `sequence` lies in the lines `first .. first + lines` from now on.
+    fn packet_arrives(&mut self, sequence: u64, first: LineAddr, lines: u64);
+    /// Packet `sequence` has left the host's memory.
+    fn packet_leaves(&mut self, sequence: u64);
 }
 
 /// No trace.
@@ -93,35 +95,52 @@ impl Tracer for NoTrace {
     #[inline]
     fn record(&mut self, _event: Event) {}
     #[inline]
-    fn watch(&mut self, _first: LineAddr, _lines: u64) {}
+    fn packet_arrives(&mut self, _sequence: u64, _first: LineAddr, _lines: u64) {}
+    #[inline]
+    fn packet_leaves(&mut self, _sequence: u64) {}
 }
 
-/// Keeps the events of the watched lines.
-#[derive(Clone, Debug, Default)]
-pub struct WatchLines {
-    watched: Vec<std::ops::Range<u64>>,
+/// Keeps what happens to the lines of one packet between its arrival and its departure.
+#[derive(Clone, Debug)]
+pub struct WatchPacket {
+    sequence: u64,
+    lines: Option<std::ops::Range<u64>>,
+    present: bool,
     /// What happened, in the order in which it was simulated.
     pub events: Vec<Event>,
 }
 
-impl WatchLines {
-    /// The first line that was watched, if any.
+impl WatchPacket {
+    /// Waits for the packet with this number among those that get a descriptor.
     #[must_use]
-    pub fn first_watched(&self) -> Option<LineAddr> {
-        self.watched.first().map(|range| LineAddr(range.start))
+    pub fn new(sequence: u64) -> Self {
+        Self { sequence, lines: None, present: false, events: Vec::new() }
+    }
+
+    /// The packet's first line, if it has arrived.
+    #[must_use]
+    pub fn first_line(&self) -> Option<LineAddr> {
+        self.lines.as_ref().map(|lines| LineAddr(lines.start))
     }
 }
 
-impl Tracer for WatchLines {
+impl Tracer for WatchPacket {
     const WATCHING: bool = true;
 
     fn record(&mut self, event: Event) {
-        if self.watched.iter().any(|range| range.contains(&event.line.0)) {
+        if self.present && self.lines.as_ref().is_some_and(|lines| lines.contains(&event.line.0)) {
             self.events.push(event);
         }
     }
 
-    fn watch(&mut self, first: LineAddr, lines: u64) {
-        self.watched.push(first.0..first.0 + lines);
+    fn packet_arrives(&mut self, sequence: u64, first: LineAddr, lines: u64) {
+        if sequence == self.sequence {
+            self.lines = Some(first.0..first.0 + lines);
+            self.present = true;
+        }
+    }
+
+    fn packet_leaves(&mut self, sequence: u64) {
+        self.present &= sequence != self.sequence;
     }
 }

@@ -17,7 +17,7 @@ impl Check<'_> {
     }
 
     /// A whole number from `low` to `high`; `what` says what is counted.
-    pub fn whole<V: PartialOrd + ToString>(
+    pub fn whole<V: PartialOrd + ToString + Copy>(
         &self,
         key: &str,
         value: V,
@@ -61,7 +61,7 @@ impl Check<'_> {
     }
 
     /// One of a few values.
-    pub fn one_of<V: PartialEq + ToString>(
+    pub fn one_of<V: PartialEq + ToString + Copy>(
         &self,
         key: &str,
         value: V,

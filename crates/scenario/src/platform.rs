@@ -288,7 +288,33 @@ impl Platform {
         check.whole("iio.read_entries", self.iio.read_entries.value, (1, 4096), "")?;
         check.positive("dram.sustained_gbytes_per_s", self.dram.sustained_gbytes_per_s.value)?;
         check.rising("dram.loaded_latency_ns", &self.dram.loaded_latency_ns.value)?;
+        self.check_delays(&check)?;
         self.check_link_and_nic(&check)
+    }
+
+    fn check_delays(&self, check: &Check<'_>) -> Result<(), InputError> {
+        let (nic, software) = (&self.nic, &self.software);
+        let delays = [
+            ("l1d.latency_cycles", &self.l1d.latency_cycles),
+            ("l2.latency_cycles", &self.l2.latency_cycles),
+            ("llc.latency_core_cycles", &self.llc.latency_core_cycles),
+            ("llc.latency_uncore_cycles", &self.llc.latency_uncore_cycles),
+            ("cpu.core_to_core_ns", &self.cpu.core_to_core_ns),
+            ("iio.llc_write_ns", &self.iio.llc_write_ns),
+            ("iio.dram_write_ns", &self.iio.dram_write_ns),
+            ("iio.llc_read_ns", &self.iio.llc_read_ns),
+            ("iio.dram_read_extra_ns", &self.iio.dram_read_extra_ns),
+            ("pcie.propagation_ns", &self.pcie.propagation_ns),
+            ("nic.rx_pipeline_ns", &nic.rx_pipeline_ns),
+            ("nic.completion_gather_ns", &nic.completion_gather_ns),
+            ("nic.doorbell_ns", &nic.doorbell_ns),
+            ("nic.read_pipeline_ns", &nic.read_pipeline_ns),
+            ("nic.tx_pipeline_ns", &nic.tx_pipeline_ns),
+            ("software.l2_forward_cycles_per_packet", &software.l2_forward_cycles_per_packet),
+            ("software.poll_cycles", &software.poll_cycles),
+            ("software.rng_call_cycles", &software.rng_call_cycles),
+        ];
+        delays.iter().try_for_each(|(key, delay)| check.delay(key, delay.value))
     }
 
     fn check_link_and_nic(&self, check: &Check<'_>) -> Result<(), InputError> {

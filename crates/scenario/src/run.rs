@@ -11,7 +11,7 @@ use crate::statistics::{half_width_95, mean, warm_up};
 use crate::story;
 use hdrhistogram::Histogram;
 use model::device::nic::egress::latency_histogram;
-use model::tracer::{NoTrace, Tracer, WatchLines};
+use model::tracer::{NoTrace, Tracer, WatchPacket};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use units::Picos;
@@ -85,8 +85,7 @@ impl Job {
         watch: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<RunResult, Stopped> {
         if let Some(packet) = trace_packet {
-            let mut machine = self.machine(WatchLines::default());
-            machine.port.trace_packet(packet);
+            let machine = self.machine(WatchPacket::new(packet));
             let (mut result, machine) = self.measure(machine, watch)?;
             result.trace = Some(story::of_packet(&machine.fabric.tracer, self.scenario.cores));
             return Ok(result);
@@ -105,38 +104,8 @@ impl Job {
         mut machine: ForwarderMachine<T>,
         mut watch: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(RunResult, ForwarderMachine<T>), Stopped> {
-        let keys = &self.scenario.run;
         let started = std::time::Instant::now();
-        let mut batches: Vec<Batch> = Vec::new();
-        let mut before = Sample::read(&machine);
-        let stopped_by = loop {
-            let packets = machine.egress.packets + keys.batch_packets;
-            let goes_on = machine.run(packets, machine.now() + LONGEST_BATCH);
-            let reading = Sample::read(&machine);
-            batches.push(Batch {
-                sample: reading.since(&before),
-                latency_ns: machine.egress.take_latencies(),
-            });
-            before = reading;
-            let progress = Progress {
-                packets: machine.egress.packets,
-                fraction: batches.len() as f64 / f64::from(keys.max_batches),
-                simulated_ns: machine.now().as_ns(),
-            };
-            if watch(progress).is_break() {
-                return Err(Stopped);
-            }
-            if !goes_on {
-                break StoppedBy::SourceEnded;
-            }
-            if batches.len() >= keys.min_batches as usize && tight_enough(&batches, keys) {
-                break StoppedBy::Interval;
-            }
-            // A replay with a number of loops is wanted whole.
-            if batches.len() >= keys.max_batches as usize && self.scenario.traffic.loops.is_none() {
-                break StoppedBy::Cap;
-            }
-        };
+        let (batches, stopped_by) = self.run_batches(&mut machine, &mut watch)?;
         let wall_s = started.elapsed().as_secs_f64();
         let line_ops = machine.fabric.counters().line_ops;
         let simulated = machine.now();
@@ -166,36 +135,89 @@ impl Job {
         };
         Ok((result, machine))
     }
+
+    /// Runs batch after batch until the intervals are tight, the cap is reached or nothing comes.
+    fn run_batches<T: Tracer>(
+        &self,
+        machine: &mut ForwarderMachine<T>,
+        watch: &mut impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(Vec<Batch>, StoppedBy), Stopped> {
+        let keys = &self.scenario.run;
+        // A replay with a number of loops is wanted whole.
+        let to_the_end = self.scenario.traffic.loops.is_some();
+        let mut batches: Vec<Batch> = Vec::new();
+        let mut before = Sample::read(machine);
+        loop {
+            let packets = machine.egress.packets + keys.batch_packets;
+            let goes_on = machine.run(packets, machine.now() + LONGEST_BATCH);
+            let reading = Sample::read(machine);
+            let sample = reading.since(&before);
+            batches.push(Batch { sample, latency_ns: machine.egress.take_latencies() });
+            before = reading;
+            let progress = Progress {
+                packets: machine.egress.packets,
+                fraction: (batches.len() as f64 / f64::from(keys.max_batches)).min(1.0),
+                simulated_ns: machine.now().as_ns(),
+            };
+            if watch(progress).is_break() {
+                return Err(Stopped);
+            }
+            if !goes_on {
+                return Ok((batches, StoppedBy::SourceEnded));
+            }
+            if to_the_end || batches.len() < keys.min_batches as usize {
+                continue;
+            }
+            if tight_enough(&batches, keys) {
+                return Ok((batches, StoppedBy::Interval));
+            }
+            if batches.len() >= keys.max_batches as usize {
+                return Ok((batches, StoppedBy::Cap));
+            }
+        }
+    }
 }
 
-/// The metrics that decide about warm-up and end.
-const HEADLINES: [(fn(&Sample) -> f64, bool); 3] = [
-    (|s| rate(s.counters.pcie_write_hits, s.counters.pcie_write_misses), false),
-    (|s| rate(s.counters.pcie_read_hits, s.counters.pcie_read_misses), false),
-    (|s| s.tx_bytes as f64 / s.span.as_ns().max(1e-3), true),
+/// A metric that decides about warm-up and end.
+struct Headline {
+    of: fn(&Sample) -> f64,
+    /// Half width of its interval at which the run may stop, given its mean.
+    wanted: fn(&RunKeys, f64) -> f64,
+}
+
+const HEADLINES: [Headline; 3] = [
+    Headline {
+        of: |s| rate(s.counters.pcie_write_hits, s.counters.pcie_write_misses),
+        wanted: |keys, _| keys.hit_rate_interval_points,
+    },
+    Headline {
+        of: |s| rate(s.counters.pcie_read_hits, s.counters.pcie_read_misses),
+        wanted: |keys, _| keys.hit_rate_interval_points,
+    },
+    Headline {
+        of: |s| s.tx_bytes as f64 / s.span.as_ns().max(1e-3),
+        wanted: |keys, mean| mean * keys.throughput_interval_percent / 100.0,
+    },
 ];
 
 fn rate(hits: u64, misses: u64) -> f64 {
     100.0 * hits as f64 / (hits + misses).max(1) as f64
 }
 
-fn headline(batches: &[Batch], of: fn(&Sample) -> f64) -> Vec<f64> {
-    batches.iter().map(|batch| of(&batch.sample)).collect()
+fn series(batches: &[Batch], headline: &Headline) -> Vec<f64> {
+    batches.iter().map(|batch| (headline.of)(&batch.sample)).collect()
 }
 
 fn warm_up_of(batches: &[Batch]) -> usize {
-    HEADLINES.iter().map(|(of, _)| warm_up(&headline(batches, *of))).max().unwrap_or_default()
+    let cuts = HEADLINES.iter().map(|headline| warm_up(&series(batches, headline)));
+    cuts.max().unwrap_or_default()
 }
 
 fn tight_enough(batches: &[Batch], keys: &RunKeys) -> bool {
     let rest = &batches[warm_up_of(batches)..];
-    HEADLINES.iter().all(|&(of, relative)| {
-        let series = headline(rest, of);
-        let wanted = if relative {
-            mean(&series) * keys.throughput_interval_percent / 100.0
-        } else {
-            keys.hit_rate_interval_points
-        };
+    HEADLINES.iter().all(|headline| {
+        let series = series(rest, headline);
+        let wanted = (headline.wanted)(keys, mean(&series));
         half_width_95(&series).is_some_and(|half| half <= wanted)
     })
 }

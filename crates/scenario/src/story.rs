@@ -3,14 +3,14 @@
 use crate::metrics::agent_names;
 use crate::result::{TraceEvent, TraceEviction};
 use model::attribution::AgentId;
-use model::tracer::{Event, Found, Operation, WatchLines};
+use model::tracer::{Event, Found, Operation, WatchPacket};
 
 /// What happened to the lines of the watched packet, in order of time.
 #[must_use]
-pub fn of_packet(tracer: &WatchLines, cores: u32) -> Vec<TraceEvent> {
+pub fn of_packet(tracer: &WatchPacket, cores: u32) -> Vec<TraceEvent> {
     let names = agent_names(cores as usize);
     let name = |agent: AgentId| names[usize::from(agent.0)].clone();
-    let Some(first) = tracer.first_watched() else { return Vec::new() };
+    let Some(first) = tracer.first_line() else { return Vec::new() };
     let mut events: Vec<&Event> = tracer.events.iter().collect();
     events.sort_by_key(|event| event.time);
     events

@@ -10,8 +10,8 @@ from skipline.experiment.definition import Experiment
 from skipline.nearest import did_you_mean
 
 FOLDER = "experiments"
-# What tells an experiment from the scenarios that lie beside it.
-_MARK = "question"
+# What tells an experiment from the scenarios that lie beside it: it names one.
+_MARK = "scenario"
 
 
 class Entry(NamedTuple):
@@ -34,26 +34,28 @@ class Entry(NamedTuple):
 
 def entries() -> list[Entry]:
     """Return all experiments, by identifier."""
-    paths = [
-        path
-        for path in resources.names_below(FOLDER, ".toml")
-        if _MARK in toml_model.parse(resources.read_text(path), path)
-    ]
-    return sorted(_load(path) for path in paths)
+    return sorted(_load(path) for path in _paths())
 
 
 def find(name: str) -> Entry:
     """Return the experiment with identifier `name`, or the one in the TOML file `name`."""
     if name.endswith(".toml"):
         return _load(posixpath.normpath(name))
-    paths = resources.names_below(FOLDER, ".toml")
-    for path in paths:
+    for path in resources.names_below(FOLDER, ".toml"):
         if name in (_identifier(path), path.removeprefix(f"{FOLDER}/").removesuffix(".toml")):
             return _load(path)
-    known = [_identifier(path) for path in paths if _MARK in resources.read_text(path)]
+    known = [_identifier(path) for path in _paths()]
     raise InputError(
         f"experiment '{name}': unknown{did_you_mean(name, known)}; known: {', '.join(known)}"
     )
+
+
+def _paths() -> list[str]:
+    return [
+        path
+        for path in resources.names_below(FOLDER, ".toml")
+        if _MARK in toml_model.parse(resources.read_text(path), path)
+    ]
 
 
 def _identifier(path: str) -> str:
@@ -62,4 +64,9 @@ def _identifier(path: str) -> str:
 
 def _load(path: str) -> Entry:
     text = resources.read_text(path)
+    if _MARK not in toml_model.parse(text, path):
+        raise InputError(
+            f"{path}: not an experiment: key '{_MARK}' is missing; "
+            f"to simulate a scenario: skipline run {path}"
+        )
     return Entry(_identifier(path), path, toml_model.load(Experiment, text, path))

@@ -1,15 +1,35 @@
-"""Judges a result table by the checks of its experiment."""
+"""Judges compared numbers by the checks of an experiment, fitted and predicted points apart."""
 
-import polars as pl
+from collections.abc import Sequence
+
 from pydantic import BaseModel, ConfigDict
 
 from skipline._core import RunError
-from skipline.experiment.definition import Check
-from skipline.experiment.table import comparisons
+from skipline.experiment.definition import Basis, Check
+from skipline.experiment.table import Comparison
+
+BASES: tuple[Basis, ...] = ("fitted", "predicted")
+
+
+class GroupError(BaseModel):
+    """The error over the numbers of one basis, and where it is worst, in the check's unit."""
+
+    model_config = ConfigDict(frozen=True)
+
+    basis: Basis
+    value: float
+    numbers: int
+    worst_metric: str
+    worst_point: dict[str, int | float | str]
+    worst_error: float
+    worst_text: str
 
 
 class Verdict(BaseModel):
-    """How a check came out. `value` and `at_most` are in `unit`."""
+    """How a check came out: it holds when each group of points keeps the limit.
+
+    `value` is the error over both groups together. A group without numbers is not listed.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -20,30 +40,60 @@ class Verdict(BaseModel):
     unit: str
     holds: bool
     numbers: int
-    worst_point: dict[str, int | float | str]
-    worst_metric: str
-    worst_error: float
+    groups: list[GroupError]
+
+    def group(self, basis: Basis) -> GroupError | None:
+        """Return the error on the points of one basis, None where nothing was compared."""
+        return next((group for group in self.groups if group.basis == basis), None)
 
 
-def judge(check: Check, table: pl.DataFrame, axes: list[str]) -> Verdict:
-    """Apply `check`; `axes` names the columns that identify a point."""
-    rows = comparisons(table, axes, check.metrics, check.measured_below)
-    if not rows:
+def selected(check: Check, rows: Sequence[Comparison]) -> list[Comparison]:
+    """Return the numbers that a check is about."""
+    below = float("inf") if check.measured_below is None else check.measured_below
+    return [row for row in rows if row.metric in check.metrics and row.measured < below]
+
+
+def judge(check: Check, rows: Sequence[Comparison]) -> Verdict:
+    """Apply `check` to those of `rows` that it is about."""
+    chosen = selected(check, rows)
+    if not chosen:
         raise RunError(f"check '{check.name}': no measured number to compare with")
-    absolute = check.statistic == "mean_absolute_error"
-    errors = [row.error if absolute else row.relative_error or 0.0 for row in rows]
-    sizes = [abs(error) for error in errors]
-    worst = sizes.index(max(sizes))
-    value = sum(sizes) / len(sizes) if absolute else sizes[worst]
+    by_basis = {basis: [row for row in chosen if row.basis == basis] for basis in BASES}
+    groups = [_group(check, basis, of) for basis, of in by_basis.items() if of]
     return Verdict(
         name=check.name,
         text=check.text,
-        value=value,
+        value=_statistic(check, [_error(check, row) for row in chosen]),
         at_most=check.at_most,
         unit=check.unit,
-        holds=value <= check.at_most,
-        numbers=len(rows),
-        worst_point=rows[worst].axes,
-        worst_metric=rows[worst].metric,
-        worst_error=errors[worst],
+        holds=all(group.value <= check.at_most for group in groups),
+        numbers=len(chosen),
+        groups=groups,
     )
+
+
+def _group(check: Check, basis: Basis, rows: Sequence[Comparison]) -> GroupError:
+    errors = [_error(check, row) for row in rows]
+    worst = max(range(len(rows)), key=lambda index: abs(errors[index]))
+    return GroupError(
+        basis=basis,
+        value=_statistic(check, errors),
+        numbers=len(rows),
+        worst_metric=rows[worst].metric,
+        worst_point=rows[worst].axes,
+        worst_error=errors[worst],
+        worst_text=f"{rows[worst].label} at {rows[worst].place}",
+    )
+
+
+def _error(check: Check, row: Comparison) -> float:
+    if check.statistic == "mean_absolute_error":
+        return row.error
+    return row.relative_error or 0.0
+
+
+def _statistic(check: Check, errors: Sequence[float]) -> float:
+    sizes = [abs(error) for error in errors]
+    if check.statistic == "mean_absolute_error":
+        return sum(sizes) / len(sizes)
+    return max(sizes)

@@ -5,9 +5,12 @@ import io
 import json
 import os
 from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
 
 from skipline import _core, atomic, terminal
-from skipline.experiment import catalogue, outcome, trivial, view
+from skipline.experiment import catalogue, outcome, together, trivial, view
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.points import Point, points
 from skipline.experiment.runner import Runner
@@ -60,39 +63,63 @@ def show(name: str, output: str) -> None:
         terminal.show(view.definition(entry, planned))
 
 
-def run(name: str, jobs: int | None, seed: int | None, out: Path | None, output: str) -> None:
-    """Simulate all points, write the directory, print the comparison."""
+def run(
+    names: list[str], jobs: int | None, seed: int | None, out: Path | None, output: str
+) -> None:
+    """Simulate all points of the experiments, write their directories, print the comparison."""
+    plans = [_plan(name, out, several=len(names) > 1) for name in names]
+    done: list[Done] = []
+    for plan in plans:
+        try:
+            done.append(_simulate(plan, seed, jobs))
+        except KeyboardInterrupt:
+            raise terminal.Interrupted(
+                f"finished points are kept in {plan.directory / outcome.POINTS_FOLDER}; "
+                "the next run goes on from there"
+            ) from None
+    outcomes = [entry.outcome for entry in done]
+    if output == "json":
+        terminal.emit(json.dumps(_as_json(outcomes)))
+    elif output == "csv":
+        tables = [concluded.table for concluded in outcomes]
+        terminal.emit(pl.concat(tables, how="diagonal").write_csv())
+    else:
+        terminal.show(view.overview(outcomes, [_note(entry) for entry in done]))
+
+
+class Plan(NamedTuple):
+    """An experiment that is going to run."""
+
+    entry: Entry
+    points: list[Point]
+    directory: Path
+
+
+class Done(NamedTuple):
+    """An experiment that has run; `reused` points were kept from before."""
+
+    plan: Plan
+    outcome: outcome.Outcome
+    reused: int
+
+
+def _plan(name: str, out: Path | None, *, several: bool) -> Plan:
+    """Find out before the run, not after it, what is wrong with an experiment or its directory."""
     entry = catalogue.find(name)
     planned = points(entry)
-    directory = atomic.prepare_directory(out or DEFAULT_FOLDER / entry.identifier)
-    _check_platform(entry, planned[0])
-    try:
-        concluded, reused = _simulate(entry, planned, directory, seed, jobs)
-    except KeyboardInterrupt:
-        raise terminal.Interrupted(
-            f"finished points are kept in {directory / outcome.POINTS_FOLDER}; "
-            "the next run goes on from there"
-        ) from None
-    report = directory / REPORT_FILE
-    if output == "json":
-        terminal.emit(json.dumps(concluded.as_json()))
-    elif output == "csv":
-        terminal.emit(concluded.table.write_csv())
-    else:
-        simulated = len(planned) - reused
-        notes = [
-            f"{simulated} points simulated, reused {reused}; results in {directory}",
-            f"Report: {report.resolve()}",
-        ]
-        terminal.show(view.overview(concluded, notes))
+    for point in planned:
+        resolved = json.loads(_core.check_scenario(entry.scenario_path, point.overrides))
+    if entry.experiment.trivial is not None:
+        trivial.capacity_of_a_way(entry.experiment.trivial, str(resolved["platform"]))
+    folder = DEFAULT_FOLDER if out is None else out
+    here = folder / entry.identifier if out is None or several else folder
+    return Plan(entry, planned, atomic.prepare_directory(here))
 
 
-def _simulate(
-    entry: Entry, planned: list[Point], directory: Path, seed: int | None, jobs: int | None
-) -> tuple[outcome.Outcome, int]:
-    """Run the points and write the directory; return the outcome and how many were reused."""
+def _simulate(plan: Plan, seed: int | None, jobs: int | None) -> Done:
     from skipline.report.experiment_page import page
 
+    entry, planned, directory = plan
     store = PointStore(directory / outcome.POINTS_FOLDER, entry.scenario_path, seed)
     with terminal.progress_bar(entry.identifier) as bar:
         runner = Runner(entry.scenario_path, seed, store)
@@ -100,11 +127,21 @@ def _simulate(
     concluded = outcome.conclude(entry, finished, seed)
     outcome.write(concluded, directory)
     atomic.write(directory / REPORT_FILE, page(concluded))
-    return concluded, reused
+    return Done(plan, concluded, reused)
 
 
-def _check_platform(entry: Entry, point: Point) -> None:
-    """Find out before the run, not after it, that the platform lacks a fact that is needed."""
-    if entry.experiment.trivial is not None:
-        resolved = json.loads(_core.check_scenario(entry.scenario_path, point.overrides))
-        trivial.capacity_of_a_way(entry.experiment.trivial, str(resolved["platform"]))
+def _as_json(outcomes: list[outcome.Outcome]) -> dict[str, Any]:
+    if len(outcomes) == 1:
+        return outcomes[0].as_json()
+    return {
+        "experiments": [concluded.as_json() for concluded in outcomes],
+        "together": together.conclude(outcomes).model_dump(mode="json"),
+    }
+
+
+def _note(done: Done) -> tuple[str, str]:
+    simulated = len(done.plan.points) - done.reused
+    return (
+        f"{simulated} points simulated, {done.reused} reused; tables in {done.plan.directory}",
+        str((done.plan.directory / REPORT_FILE).resolve()),
+    )

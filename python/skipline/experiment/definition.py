@@ -5,6 +5,8 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Value = int | float | str
+# Whether measured values of a point chose a parameter of the model.
+Basis = Literal["fitted", "predicted"]
 
 
 class _Table(BaseModel):

@@ -6,6 +6,7 @@ table), outcome.json (definition, verdicts, provenance), report.html.
 
 import io
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ class Summary(BaseModel):
     scenario: str
     experiment: Experiment
     platform: str
+    slice_function: str
     seed: int
     version: str
     command: str
@@ -53,10 +55,10 @@ class Outcome:
     summary: Summary
     table: pl.DataFrame
 
-    @property
-    def axes(self) -> list[str]:
-        """Columns that identify a point."""
-        return [axis.key for axis in self.summary.experiment.axis]
+    @cached_property
+    def rows(self) -> list[table.Comparison]:
+        """Every predicted number that has a measured one beside it."""
+        return table.comparisons(self.summary.experiment, self.table)
 
     def as_json(self) -> dict[str, Any]:
         """Return the summary with all points, as `--format json` prints it."""
@@ -70,26 +72,28 @@ def conclude(entry: Entry, finished: list[Finished], seed_given: int | None) -> 
     """Judge the finished points of an experiment."""
     experiment = entry.experiment
     results = [done.result for done in finished]
-    rows = table.build(entry.identifier, experiment, finished)
-    axes = [axis.key for axis in experiment.axis]
+    whole = table.build(entry.identifier, experiment, finished)
+    rows = table.comparisons(experiment, whole)
+    backlogs = experiment.trivial.backlog_buffers if experiment.trivial else []
     name = entry.identifier if entry.path.startswith("experiments/") else entry.path
     summary = Summary(
         identifier=entry.identifier,
         scenario=entry.scenario_path,
         experiment=experiment,
         platform=results[0].platform,
+        slice_function=results[0].slice_function,
         seed=results[0].seed,
         version=results[0].version,
         command=f"skipline experiment run {name}"
         + (f" --seed {seed_given}" if seed_given is not None else ""),
         fitted_parameters=_union([done.result.fitted_parameters for done in finished]),
-        verdicts=[checks.judge(check, rows, axes) for check in experiment.check],
-        trivial=trivial.scores(experiment, rows, results[0].platform),
+        verdicts=[checks.judge(check, rows) for check in experiment.check],
+        trivial=trivial.scores(trivial.targets(experiment, rows, results[0].platform), backlogs),
         points=len(finished),
         line_ops=sum(result.line_ops for result in results),
         wall_s=sum(result.wall_s for result in results),
     )
-    return Outcome(summary, rows)
+    return Outcome(summary, whole)
 
 
 def write(outcome: Outcome, directory: Path) -> None:

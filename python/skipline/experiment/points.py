@@ -2,14 +2,11 @@
 
 import itertools
 from dataclasses import dataclass
-from typing import Literal
 
 from skipline.experiment.catalogue import Entry
-from skipline.experiment.definition import Experiment, Value
+from skipline.experiment.definition import Basis, Experiment, Value
 from skipline.experiment.reference import Measured, ReferenceTable
 from skipline.simulation import toml_literal
-
-Basis = Literal["fitted", "predicted"]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from skipline.experiment.definition import Experiment
+from skipline.experiment.definition import Basis, Experiment
 from skipline.experiment.runner import Finished
 
 NUMBERS = {
@@ -80,8 +80,10 @@ class Comparison:
     """One predicted number beside its measured one, in the metric's unit."""
 
     axes: dict[str, int | float | str]
-    basis: str
+    place: str
+    basis: Basis
     metric: str
+    label: str
     unit: str
     predicted: float
     ci95: float | None
@@ -94,18 +96,20 @@ class Comparison:
     relative_error: float | None
 
 
-def comparisons(
-    table: pl.DataFrame, axes: list[str], metrics: list[str], below: float | None = None
-) -> list[Comparison]:
-    """Return the numbers of `metrics` that were measured, optionally only those `below`."""
-    rows = table.filter(pl.col("metric").is_in(metrics), pl.col("measured").is_not_null())
-    if below is not None:
-        rows = rows.filter(pl.col("measured") < below)
-    return [_comparison(row, axes) for row in rows.iter_rows(named=True)]
+def comparisons(experiment: Experiment, table: pl.DataFrame) -> list[Comparison]:
+    """Return every number of the compared metrics that was measured."""
+    labels = {metric.name: metric.label for metric in experiment.metric}
+    rows = table.filter(pl.col("metric").is_in(list(labels)), pl.col("measured").is_not_null())
+    return [
+        _comparison(experiment, row, labels[row["metric"]]) for row in rows.iter_rows(named=True)
+    ]
 
 
-def _comparison(row: dict[str, Any], axes: list[str]) -> Comparison:
+def _comparison(experiment: Experiment, row: dict[str, Any], label: str) -> Comparison:
     names = ("basis", "metric", "unit", *NUMBERS)
     return Comparison(
-        axes={axis: row[axis] for axis in axes}, **{name: row[name] for name in names}
+        axes={axis.key: row[axis.key] for axis in experiment.axis},
+        place=", ".join(axis.text(row[axis.key]) for axis in experiment.axis),
+        label=label,
+        **{name: row[name] for name in names},
     )

@@ -1,67 +1,97 @@
 """Predictors without a model, as the yardstick that a model must beat."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-import polars as pl
 from pydantic import BaseModel, ConfigDict
 
 from skipline import platforms
 from skipline._core import InputError
-from skipline.experiment.definition import Experiment, Trivial, Value
-from skipline.experiment.table import comparisons
+from skipline.experiment.checks import BASES, selected
+from skipline.experiment.definition import Basis, Experiment, Trivial, Value
+from skipline.experiment.table import Comparison
 
 _LINE_BYTES = 64
 
 
 class TrivialScore(BaseModel):
-    """Mean absolute error of a trivial predictor of hit rates over the points of a check."""
+    """Mean absolute error of a trivial predictor of hit rates over the points of a check.
+
+    `value` is over all of them, `by_basis` over those that the model was, or was not, fitted on.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     text: str
     value: float
+    by_basis: dict[Basis, float]
     fitted_on: str | None = None
 
 
-def scores(experiment: Experiment, table: pl.DataFrame, platform: str) -> list[TrivialScore]:
-    """Score the constant 100 % and each footprint formula with its best constant."""
+@dataclass(frozen=True)
+class Target:
+    """A measured hit rate and what a trivial predictor knows about its point."""
+
+    measured: float
+    basis: Basis
+    settings: dict[str, Value]
+    way_bytes: float
+
+
+def targets(experiment: Experiment, rows: Sequence[Comparison], platform: str) -> list[Target]:
+    """Return the measured hit rates that the trivial predictors are judged on."""
     trivial = experiment.trivial
     if trivial is None:
         return []
     check = next(check for check in experiment.check if check.name == trivial.check)
-    axes = [axis.key for axis in experiment.axis]
-    rows = comparisons(table, axes, check.metrics, check.measured_below)
-    measured = [row.measured / 100 for row in rows]
-    settings = [{**experiment.fixed, **row.axes} for row in rows]
     way_bytes = capacity_of_a_way(trivial, platform)
-    constant = TrivialScore(
-        text="constant 100 %", value=_mean_absolute_error([1.0] * len(measured), measured)
-    )
-    return [constant] + [
-        _formula_score(settings, measured, way_bytes, backlog)
-        for backlog in trivial.backlog_buffers
+    return [
+        Target(row.measured / 100, row.basis, {**experiment.fixed, **row.axes}, way_bytes)
+        for row in selected(check, rows)
     ]
 
 
-def _formula_score(
-    rows: Sequence[Mapping[str, Value]], measured: list[float], way_bytes: float, backlog: int
-) -> TrivialScore:
-    ratios = [_capacity_over_footprint(row, way_bytes, backlog) for row in rows]
-    c = best_constant(ratios, measured)
-    predicted = [min(1.0, c * ratio) for ratio in ratios]
+def scores(aims: Sequence[Target], backlogs: Sequence[int]) -> list[TrivialScore]:
+    """Score the constant 100 % and each footprint formula with its best constant."""
+    if not aims:
+        return []
+    constant = _score("constant 100 %", aims, [1.0] * len(aims), None)
+    return [constant] + [_formula_score(aims, backlog) for backlog in backlogs]
+
+
+def _formula_score(aims: Sequence[Target], backlog: int) -> TrivialScore:
+    ratios = [_capacity_over_footprint(aim, backlog) for aim in aims]
+    c = best_constant(ratios, [aim.measured for aim in aims])
     buffers = f"(descriptors + {backlog})" if backlog else "descriptors"
-    return TrivialScore(
-        text=f"min(1, {c:.2f} × DDIO ways' capacity / ({buffers} × packet's lines × 64 B))",
-        value=_mean_absolute_error(predicted, measured),
-        fitted_on="all points of this check",
+    return _score(
+        f"min(1, {c:.2f} × DDIO ways' capacity / ({buffers} × packet's lines × 64 B))",
+        aims,
+        [min(1.0, c * ratio) for ratio in ratios],
+        "these same points",
     )
 
 
-def _capacity_over_footprint(row: Mapping[str, Value], way_bytes: float, backlog: int) -> float:
-    lines = math.ceil(float(row["packet_bytes"]) / _LINE_BYTES)
-    footprint = (float(row["rx_descriptors"]) + backlog) * lines * _LINE_BYTES
-    return float(row["ddio_ways"]) * way_bytes / footprint
+def _score(
+    text: str, aims: Sequence[Target], predicted: Sequence[float], fitted_on: str | None
+) -> TrivialScore:
+    errors = [100 * abs(p - aim.measured) for p, aim in zip(predicted, aims, strict=True)]
+    by_basis = {
+        basis: [e for e, aim in zip(errors, aims, strict=True) if aim.basis == basis]
+        for basis in BASES
+    }
+    return TrivialScore(
+        text=text,
+        value=sum(errors) / len(errors),
+        by_basis={basis: sum(of) / len(of) for basis, of in by_basis.items() if of},
+        fitted_on=fitted_on,
+    )
+
+
+def _capacity_over_footprint(aim: Target, backlog: int) -> float:
+    lines = math.ceil(float(aim.settings["packet_bytes"]) / _LINE_BYTES)
+    footprint = (float(aim.settings["rx_descriptors"]) + backlog) * lines * _LINE_BYTES
+    return float(aim.settings["ddio_ways"]) * aim.way_bytes / footprint
 
 
 def best_constant(ratios: list[float], measured: list[float]) -> float:
@@ -93,9 +123,3 @@ def capacity_of_a_way(trivial: Trivial, platform: str) -> float:
             )
         product *= value
     return product
-
-
-def _mean_absolute_error(predicted: list[float], measured: list[float]) -> float:
-    """Return the error in points (0 to 100) of hit rates given as fractions."""
-    errors = [abs(p - m) for p, m in zip(predicted, measured, strict=True)]
-    return 100 * sum(errors) / len(errors)

@@ -7,10 +7,13 @@ from rich.table import Table
 from rich.text import Text
 
 from skipline.experiment.catalogue import Entry
-from skipline.experiment.checks import Verdict
-from skipline.experiment.outcome import Outcome
+from skipline.experiment import together
+from skipline.experiment.checks import BASES, Verdict
+from skipline.experiment.definition import Basis
+from skipline.experiment.outcome import Outcome, Summary
 from skipline.experiment.points import Point
-from skipline.experiment.table import Comparison, comparisons
+from skipline.experiment.table import Comparison
+from skipline.experiment.together import Together
 
 _FAR_ERROR = {"percent": 8.0}
 
@@ -59,23 +62,89 @@ def definition(entry: Entry, points: list[Point]) -> RenderableType:
     return Group(Text(experiment.title, style="bold cyan"), table)
 
 
-def overview(outcome: Outcome, notes: list[str]) -> RenderableType:
-    """Show measured beside predicted, then verdicts, trivial predictors, fitted parameters."""
-    summary = outcome.summary
-    fitted = "; ".join(f"{p.key} (on {p.fitted_on})" for p in summary.fitted_parameters)
-    return Group(
-        Text(summary.experiment.title, style="bold cyan"),
-        summary.experiment.question,
-        "",
-        comparison_table(outcome),
-        "",
-        *(verdict_line(verdict) for verdict in summary.verdicts),
-        "",
-        *_trivial_lines(outcome),
-        "",
-        f"Fitted parameters: {fitted or 'none'}.",
-        f"Platform {summary.platform}, seed {summary.seed}, version {summary.version}.",
-        *notes,
+def overview(outcomes: list[Outcome], notes: list[tuple[str, str]]) -> RenderableType:
+    """Show measured beside simulated, then the errors, what was fitted, and where it all is.
+
+    `notes` has for each experiment a line on its run and the path of its report.
+    """
+    parts: list[RenderableType] = []
+    for outcome in outcomes:
+        parts += [_heading(outcome), "", comparison_table(outcome), ""]
+    joint = together.conclude(outcomes)
+    parts += [errors_table(joint), "", *furthest_off(joint), ""]
+    summaries = [outcome.summary for outcome in outcomes]
+    parts += [_fitted_table(summaries), ""]
+    for text in dict.fromkeys(_provenance(summary) for summary in summaries):
+        parts.append(text)
+    for summary, (note, _) in zip(summaries, notes, strict=True):
+        parts.append(Text(f"{summary.identifier}: {note}"))
+    parts += ["", Text("Report to open in a browser:", style="bold")]
+    parts += [Text(f"  {report}", overflow="fold", no_wrap=True) for _, report in notes]
+    return Group(*parts)
+
+
+def _heading(outcome: Outcome) -> RenderableType:
+    experiment = outcome.summary.experiment
+    return Group(Text(experiment.title, style="bold cyan"), Text(experiment.question))
+
+
+def errors_table(joint: Together) -> Table:
+    """Return the error of each check and of the trivial predictors, by basis."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    count = f"{joint.points} points"
+    table.add_column(f"Error over the {count}")
+    for name in ("fitted\npoints", "predicted\npoints", "all\npoints"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("")
+    for verdict in joint.verdicts:
+        table.add_row(Text(f"{verdict.text}, {verdict.unit}", style="cyan"))
+        groups = [verdict.group(basis) for basis in BASES]
+        cells = [f"{group.value:.2f}" if group else "–" for group in groups]
+        table.add_row("  this simulation", *cells, f"{verdict.value:.2f}", _limit(verdict))
+        if verdict.name == joint.trivial_check:
+            for score in joint.trivial:
+                fitted = f"fitted on {score.fitted_on}" if score.fitted_on else ""
+                values = [score.by_basis.get(basis) for basis in BASES]
+                cells = ["–" if value is None else f"{value:.2f}" for value in values]
+                table.add_row(f"  {score.text}", *cells, f"{score.value:.2f}", fitted, style="dim")
+        numbers = [str(group.numbers) if group else "0" for group in groups]
+        table.add_row("  numbers compared", *numbers, str(verdict.numbers), style="dim")
+    return table
+
+
+def _limit(verdict: Verdict) -> Text:
+    word, style = ("holds", "bold green") if verdict.holds else ("FAILS", "bold red")
+    return Text.assemble((word, style), f": at most {verdict.at_most:g}")
+
+
+def furthest_off(joint: Together) -> list[Text]:
+    """Tell where each group of points is worst."""
+    return [
+        Text(
+            f"Furthest off, {group.basis} points: {group.worst_error:+.1f} {verdict.unit}, "
+            f"{group.worst_text}"
+        )
+        for verdict in joint.verdicts
+        for group in verdict.groups
+    ]
+
+
+def _fitted_table(summaries: list[Summary]) -> RenderableType:
+    fitted = {p.key: p for summary in summaries for p in summary.fitted_parameters}
+    if not fitted:
+        return "No parameter of the platform was fitted."
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("Fitted parameter", "value", "fitted on"):
+        table.add_column(name, justify="right" if name == "value" else "left")
+    for parameter in fitted.values():
+        table.add_row(parameter.key, parameter.value_text, parameter.fitted_on)
+    return table
+
+
+def _provenance(summary: Summary) -> str:
+    return (
+        f"Platform {summary.platform}, seed {summary.seed}, version {summary.version}. "
+        f"Slice function: {summary.slice_function}."
     )
 
 
@@ -91,7 +160,7 @@ def comparison_table(outcome: Outcome) -> Table:
         table.add_column("\nerror", justify="right", no_wrap=True)
     table.add_column("\nbasis", no_wrap=True)
     names = [metric.name for metric in experiment.metric]
-    rows = comparisons(outcome.table, outcome.axes, names)
+    rows = outcome.rows
     previous: object = None
     for _, group in itertools.groupby(rows, key=lambda row: row.axes):
         by_name = {row.metric: row for row in group}
@@ -101,8 +170,12 @@ def comparison_table(outcome: Outcome) -> Table:
             table.add_row()
         previous = values[0]
         cells = [cell for name in names for cell in _cells(by_name[name])]
-        table.add_row(*(str(value) for value in values), *cells, first.basis)
+        table.add_row(*(str(value) for value in values), *cells, _basis(first.basis))
     return table
+
+
+def _basis(basis: Basis) -> Text:
+    return Text(basis, style="magenta" if basis == "fitted" else "")
 
 
 def _cells(row: Comparison) -> list[RenderableType]:
@@ -113,26 +186,3 @@ def _cells(row: Comparison) -> list[RenderableType]:
     if abs(row.error) > _FAR_ERROR.get(row.unit, abs(row.measured) / 10):
         error.stylize("bold red")
     return [f"{row.measured:.1f}", simulated, error]
-
-
-def verdict_line(verdict: Verdict) -> Text:
-    """Tell in one line how a check came out and where it was worst."""
-    word, style = ("holds", "bold green") if verdict.holds else ("FAILS", "bold red")
-    place = ", ".join(f"{key} {value}" for key, value in verdict.worst_point.items())
-    return Text.assemble(
-        (f"{word:6}", style),
-        f"{verdict.text}: {verdict.value:.2f} {verdict.unit}, at most {verdict.at_most:g} "
-        f"({verdict.numbers} numbers; worst {verdict.worst_error:+.1f}: {verdict.worst_metric} at "
-        f"{place})",
-    )
-
-
-def _trivial_lines(outcome: Outcome) -> list[str]:
-    scores = outcome.summary.trivial
-    if not scores:
-        return []
-    lines = ["Trivial predictors on the points of the first line, mean absolute error:"]
-    for score in scores:
-        fitted = f"  (fitted on {score.fitted_on})" if score.fitted_on else ""
-        lines.append(f"  {score.value:5.2f}  {score.text}{fitted}")
-    return lines

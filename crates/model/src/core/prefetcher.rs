@@ -56,11 +56,11 @@ mod tests {
 
     fn after(config: PrefetcherConfig, misses: &[u64]) -> Vec<u64> {
         let mut prefetcher = Prefetcher::new(config);
-        misses
-            .iter()
-            .map(|&line| prefetcher.after_miss(LineAddr(line)).map(|line| line.0).collect())
-            .next_back()
-            .unwrap_or_default()
+        let mut fetched = Vec::new();
+        for &line in misses {
+            fetched = prefetcher.after_miss(LineAddr(line)).map(|line| line.0).collect();
+        }
+        fetched
     }
 
     #[test]

@@ -95,14 +95,26 @@ impl L2Forward {
         self.shares
     }
 
-    /// Packets between receive and send: in the burst, in the software queue, in the ring.
+    /// Buffers that nobody has taken from the pool that all cores share.
     #[must_use]
-    pub fn packets_held(&self) -> usize {
+    pub fn buffers_free(&self) -> usize {
+        self.pool.borrow().free()
+    }
+
+    /// Packets that have been taken from the receive queue and not handed to the send queue.
+    #[must_use]
+    pub fn packets_in_work(&self) -> usize {
         let unprocessed = match self.phase {
             Phase::Process(next) => self.batch.len() - next,
             Phase::Receive | Phase::Send => self.batch.len(),
         };
-        unprocessed + self.rx.pending() + self.tx.waiting() + self.tx.in_ring()
+        unprocessed + self.rx.pending() + self.tx.waiting()
+    }
+
+    /// Packets handed to the send queue whose buffers have not been freed.
+    #[must_use]
+    pub fn packets_in_ring(&self) -> usize {
+        self.tx.in_ring()
     }
 
     fn receive<T: Tracer>(&mut self, fabric: &mut Fabric<T>, pair: &mut QueuePair) -> Turn {

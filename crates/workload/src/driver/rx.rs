@@ -63,7 +63,7 @@ impl RxDriver {
             return;
         }
         for (i, &id) in self.fresh.iter().enumerate() {
-            if i == 0 || (self.posted + i as u64) % DESCRIPTORS_PER_LINE == 0 {
+            if i == 0 || (self.posted + i as u64).is_multiple_of(DESCRIPTORS_PER_LINE) {
                 core.store(fabric, ring.descriptors.line_of(self.posted + i as u64));
             }
             // The driver reads the buffer's address from its mbuf.

@@ -65,8 +65,6 @@ pub struct RxPort<S> {
     /// The link takes no further payload before this.
     link_free: Picos,
     last_arrival: Picos,
-    /// The packet whose lines are to be watched.
-    traced_packet: Option<u64>,
     /// What has been counted.
     pub counters: RxCounters,
 }
@@ -103,20 +101,26 @@ impl<S: PacketSource> RxPort<S> {
             buffered_bytes: 0,
             link_free: Picos::ZERO,
             last_arrival: Picos::ZERO,
-            traced_packet: None,
             counters: RxCounters::default(),
         }
-    }
-
-    /// Watch the lines of packet `sequence` from its arrival on.
-    pub fn trace_packet(&mut self, sequence: u64) {
-        self.traced_packet = Some(sequence);
     }
 
     /// Whether the source has ended and everything has been handed over.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.next.is_none() && self.queues.iter().all(|queue| queue.gathered.is_empty())
+    }
+
+    /// Descriptors that have been fetched and not used.
+    #[must_use]
+    pub fn descriptors_on_chip(&self) -> usize {
+        self.queues.iter().map(|queue| queue.fetched.len()).sum()
+    }
+
+    /// Packets written into host memory whose completion has not been.
+    #[must_use]
+    pub fn packets_gathered(&self) -> usize {
+        self.queues.iter().map(|queue| queue.gathered.len()).sum()
     }
 
     /// When the port has something to do next.
@@ -178,9 +182,7 @@ impl<S: PacketSource> RxPort<S> {
     ) {
         let Bytes(bytes) = arrival.bytes;
         let sequence = self.counters.packets;
-        if self.traced_packet == Some(sequence) {
-            fabric.tracer.watch(buffer.data, bytes.div_ceil(LINE_BYTES));
-        }
+        fabric.tracer.packet_arrives(sequence, buffer.data, bytes.div_ceil(LINE_BYTES));
         let start = (arrival.time + self.config.rx_pipeline).max(self.link_free);
         let done = fabric.dma_write(self.link, buffer.data, bytes, start);
         self.link_free = done.accepted;

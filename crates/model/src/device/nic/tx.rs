@@ -49,6 +49,12 @@ impl TxQueue {
         }
     }
 
+    /// Packets whose request has been fetched and whose payload has not.
+    #[must_use]
+    pub fn packets_fetched(&self) -> usize {
+        self.fetched.len()
+    }
+
     /// When the queue has something to do next, given what the driver has posted.
     #[must_use]
     pub fn next_wake(&self, ring: &TxRing, now: Picos) -> Picos {
@@ -87,6 +93,7 @@ impl TxQueue {
             }
         }
         let read = self.read_payload(fabric, packet, now);
+        fabric.tracer.packet_leaves(packet.sequence);
         egress.send(packet, read + self.config.tx_pipeline);
         self.last_read = self.last_read.max(read);
         self.uncompleted += 1;

@@ -1,0 +1,66 @@
+//! A fabric small enough that every set overflows soon, shared by the tests of this folder.
+
+use address_map::{AddressMap, SetFunction, SliceFunction};
+use model::core::prefetcher::PrefetcherConfig;
+use model::core::private_cache::PrivateCacheConfig;
+use model::dram::DramConfig;
+use model::fabric::{CorePathConfig, FabricConfig};
+use model::llc::LlcConfig;
+use model::llc::replacement::Replacement;
+use model::root_complex::ddio::Ddio;
+use model::root_complex::iio::IioConfig;
+use model::root_complex::pcie_link::PcieLinkConfig;
+use units::{Picos, WayMask};
+
+/// LLC ways of the small fabric; the lowest two are inclusive.
+pub const WAYS: u32 = 6;
+
+/// Two cores and one device: L1D 4 lines, L2 8 lines, LLC 2 slices x 4 sets x 6 ways, DDIO in the
+/// top two ways, no prefetchers, LRU everywhere.
+pub fn config() -> FabricConfig {
+    let level = |sets, ways| PrivateCacheConfig { sets, ways, replacement: Replacement::Lru };
+    FabricConfig {
+        cores: 2,
+        links: vec![PcieLinkConfig {
+            lanes: 16,
+            gtransfers_per_s: 8.0,
+            max_payload_bytes: 256,
+            max_read_request_bytes: 512,
+            data_link_interval_bytes: 168.0,
+            propagation_ns: 200.0,
+        }],
+        l1: level(2, 2),
+        l2: level(2, 4),
+        core_path: CorePathConfig {
+            l1: Picos(1_000),
+            l2: Picos(5_000),
+            llc: Picos(20_000),
+            other_core: Picos(50_000),
+            prefetcher: PrefetcherConfig::default(),
+            clean_victims_to_llc: true,
+        },
+        llc: LlcConfig {
+            map: AddressMap::new(2, 4, SliceFunction::Mixing, SetFunction::Plain),
+            ways: WAYS,
+            inclusive_ways: 2,
+            replacement: Replacement::Lru,
+        },
+        directory_ways: 2,
+        directory_replacement: Replacement::Lru,
+        core_way_masks: vec![WayMask::bottom(WAYS); 2],
+        ddio: Ddio::top_ways(2, WAYS),
+        iio: IioConfig {
+            write_entries: 92,
+            read_entries: 190,
+            llc_write: Picos(70_000),
+            dram_write: Picos(300_000),
+            llc_read: Picos(70_000),
+            dram_read_extra: Picos(20_000),
+        },
+        dram: DramConfig {
+            sustained_gbytes_per_s: 100.0,
+            loaded_latency: vec![(1.0, 90.0), (100.0, 160.0)],
+        },
+        seed: 1,
+    }
+}

@@ -1,0 +1,216 @@
+//! Whole runs of the forwarder: would they fail if the model were wrong?
+
+use model::tracer::{NoTrace, WatchPacket};
+use scenario::result::{Intervals, Numbers, RunResult};
+use scenario::{Job, job};
+use std::ops::ControlFlow;
+use units::Picos;
+use workload::app::l2_forward::L2Forward;
+
+const L2FWD: &str = "experiments/ddio-bench/l2fwd.toml";
+
+fn l2fwd(overrides: &[(&str, &str)]) -> Job {
+    let owned: Vec<(String, String)> =
+        overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    job(L2FWD, &owned, 7).expect("the scenario is valid")
+}
+
+fn run(overrides: &[(&str, &str)]) -> RunResult {
+    l2fwd(overrides).run(None, |_| ControlFlow::Continue(())).expect("nobody stops it")
+}
+
+fn value(result: &RunResult, name: &str) -> f64 {
+    match result.metrics[name].value {
+        Numbers::One(value) => value,
+        Numbers::Parts(_) => panic!("{name} has parts"),
+    }
+}
+
+fn part(result: &RunResult, name: &str, part: &str) -> f64 {
+    match &result.metrics[name].value {
+        Numbers::Parts(parts) => parts[part],
+        Numbers::One(_) => panic!("{name} has no parts"),
+    }
+}
+
+fn half_width(result: &RunResult, name: &str) -> f64 {
+    match result.metrics[name].ci95 {
+        Intervals::One(Some(half)) => half,
+        _ => panic!("{name} has no interval"),
+    }
+}
+
+#[test]
+fn packets_in_are_packets_out_dropped_or_in_flight() {
+    for (cores, descriptors) in [("1", "128"), ("1", "4096"), ("3", "512")] {
+        let job = l2fwd(&[("cores", cores), ("rx_descriptors", descriptors)]);
+        let mut machine = job.machine(NoTrace);
+        machine.run(30_000, Picos::NEVER);
+        let rx = machine.port.counters;
+        let dropped = rx.dropped_no_descriptor + rx.dropped_buffer_full;
+        assert_eq!(rx.offered_packets, rx.packets + dropped);
+        let in_work: usize = machine.software.iter().map(L2Forward::packets_in_work).sum();
+        let in_queues = machine.packets_completed_unseen() + machine.packets_in_send_queues();
+        let in_flight = (in_work + in_queues) as u64;
+        assert_eq!(rx.packets, machine.egress.packets + in_flight, "{cores} x {descriptors}");
+        assert_eq!(rx.bytes, rx.packets * 1500);
+        assert_eq!(machine.egress.bytes, machine.egress.packets * 1500);
+    }
+}
+
+#[test]
+fn every_buffer_is_in_the_pool_a_ring_or_a_packet() {
+    let job = l2fwd(&[("cores", "2"), ("rx_descriptors", "256")]);
+    let mut machine = job.machine(NoTrace);
+    machine.run(20_000, Picos::NEVER);
+    let free: usize = machine.software[0].buffers_free();
+    let posted: usize = machine.buffers_posted();
+    let of_core = |core: &L2Forward| core.packets_in_work() + core.packets_in_ring();
+    let held: usize = machine.software.iter().map(of_core).sum();
+    let completed: usize = machine.packets_completed_unseen();
+    assert_eq!(free + posted + held + completed, 65_535);
+}
+
+#[test]
+fn each_direction_of_the_link_carries_what_the_packets_need() {
+    let result =
+        run(&[("packet_bytes", "1024"), ("offered_gbps", "20"), ("rx_descriptors", "512")]);
+    let packets_per_s = value(&result, "rx_mpps") * 1e6;
+    // Payload with TLP headers, and a 500th for descriptors and completions as a lower bound.
+    let up_bytes = packets_per_s * (1024.0 + 4.0 * 24.0);
+    let down_bytes = packets_per_s * (1024.0 + 4.0 * 20.0);
+    let share = |bytes: f64| 100.0 * bytes * 8.0 / 113.7e9;
+    let (up, down) =
+        (part(&result, "pcie_utilisation", "up"), part(&result, "pcie_utilisation", "down"));
+    assert!(up > share(up_bytes) && up < 1.2 * share(up_bytes), "{up} {}", share(up_bytes));
+    assert!(down > share(down_bytes) && down < 1.1 * share(down_bytes), "{down}");
+}
+
+#[test]
+fn without_ddio_nothing_is_allocated_and_all_goes_through_dram() {
+    let job = l2fwd(&[("ddio_ways", "0"), ("rx_descriptors", "256"), ("offered_gbps", "40")]);
+    let mut machine = job.machine(NoTrace);
+    machine.run(20_000, Picos::NEVER);
+    assert_eq!(machine.fabric.counters().llc_io_allocations, 0);
+    let result = run(&[("ddio_ways", "0"), ("rx_descriptors", "256"), ("offered_gbps", "40")]);
+    let received_gbytes_per_s = value(&result, "rx_mpps") * 1500.0 / 1e3;
+    let written = value(&result, "dram_write_gbytes_per_s");
+    assert!(written >= received_gbytes_per_s, "{written} against {received_gbytes_per_s}");
+    assert_eq!(value(&result, "pcie_write_hit_rate"), 0.0);
+}
+
+#[test]
+fn more_ways_never_lower_the_hit_rate_beyond_its_interval() {
+    let results: Vec<RunResult> = ["1", "2", "3", "5", "8", "11"]
+        .iter()
+        .map(|ways| run(&[("ddio_ways", ways), ("packet_bytes", "1024")]))
+        .collect();
+    for pair in results.windows(2) {
+        for name in ["pcie_write_hit_rate", "pcie_read_hit_rate"] {
+            let slack = half_width(&pair[0], name) + half_width(&pair[1], name);
+            let (fewer, more) = (value(&pair[0], name), value(&pair[1], name));
+            assert!(more >= fewer - slack, "{name}: {fewer} with fewer ways, {more} with more");
+        }
+    }
+    let spread =
+        value(&results[5], "pcie_write_hit_rate") - value(&results[0], "pcie_write_hit_rate");
+    assert!(spread > 40.0, "ways must matter at all: {spread}");
+}
+
+#[test]
+fn rings_beyond_the_ddio_ways_leak() {
+    let small = run(&[("rx_descriptors", "256"), ("packet_bytes", "1024")]);
+    let large = run(&[("rx_descriptors", "8192"), ("packet_bytes", "1024")]);
+    let miss = |result: &RunResult| 100.0 - value(result, "pcie_write_hit_rate");
+    assert!(miss(&large) > 10.0 * miss(&small).max(1.0));
+    assert!(value(&large, "dram_write_gbytes_per_s") > value(&small, "dram_write_gbytes_per_s"));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_result_and_another_seed_another() {
+    let same = |seed| {
+        let job = job(L2FWD, &[("rx_descriptors".into(), "512".into())], seed).expect("is valid");
+        let mut result = job.run(None, |_| ControlFlow::Continue(())).expect("nobody stops it");
+        (result.wall_s, result.line_ops_per_s, result.real_time_factor) = (0.0, 0.0, 0.0);
+        serde_json::to_string(&result).expect("is JSON")
+    };
+    assert_eq!(same(3), same(3));
+    assert_ne!(same(3), same(4));
+}
+
+#[test]
+fn watching_a_packet_changes_nothing_but_the_trace() {
+    let overrides = [("rx_descriptors", "256"), ("packet_bytes", "300")];
+    let plain = run(&overrides);
+    let traced =
+        l2fwd(&overrides).run(Some(1_000), |_| ControlFlow::Continue(())).expect("nobody stops it");
+    assert_eq!(plain.metrics, traced.metrics);
+    assert!(traced.trace.is_some_and(|trace| !trace.is_empty()));
+}
+
+/// Events of a packet as "agent operation line: place".
+fn story(packet: u64) -> Vec<String> {
+    let result = l2fwd(&[("packet_bytes", "300"), ("rx_descriptors", "256")])
+        .run(Some(packet), |_| ControlFlow::Continue(()))
+        .expect("nobody stops it");
+    let told = |event: &scenario::result::TraceEvent| {
+        let place = event.found.split(',').next().unwrap_or_default();
+        format!("{} {} {}: {place}", event.agent, event.operation, event.line)
+    };
+    result.trace.expect("was asked for").iter().map(told).collect()
+}
+
+/// 300 bytes are four full lines and a partial one. By packet 20,000 the small ring is warm.
+#[test]
+fn a_packet_s_story_is_the_one_the_rules_tell() {
+    let expected = [
+        "nic0 DMA write (ItoM) 0: LLC hit",
+        "nic0 DMA write (ItoM) 1: LLC hit",
+        "nic0 DMA write (ItoM) 2: LLC hit",
+        "nic0 DMA write (ItoM) 3: LLC hit",
+        "nic0 DMA write, partial (RFO) 4: LLC hit",
+        "core0 prefetch 0: LLC hit",
+        "core0 load 0: L1D",
+        "core0 store 0: L1D",
+        "nic0 DMA read (PCIRdCur) 0: LLC hit",
+        "nic0 DMA read (PCIRdCur) 1: LLC hit",
+        "nic0 DMA read (PCIRdCur) 2: LLC hit",
+        "nic0 DMA read (PCIRdCur) 3: LLC hit",
+        "nic0 DMA read (PCIRdCur) 4: LLC hit",
+    ];
+    // The L2 prefetchers may bring the header's neighbour (if it is the packet's second line:
+    // buffers lie an odd number of lines apart) and up to two lines ahead (if the last miss in the
+    // page was below).
+    let by_prefetcher = ["core0 prefetch 1: LLC hit", "core0 prefetch 2: LLC hit"];
+    let mut prefetched = 0;
+    for packet in 20_000..20_006 {
+        let (extra, told): (Vec<String>, Vec<String>) =
+            story(packet).into_iter().partition(|event| by_prefetcher.contains(&event.as_str()));
+        assert_eq!(told, expected, "packet {packet}");
+        assert!(extra.len() <= 2, "packet {packet}: {extra:?}");
+        prefetched += extra.len();
+    }
+    assert!((1..=10).contains(&prefetched), "{prefetched} lines were prefetched");
+}
+
+#[test]
+fn without_ddio_a_packet_s_first_read_goes_to_dram() {
+    let overrides = [("packet_bytes", "128"), ("rx_descriptors", "256"), ("ddio_ways", "0")];
+    let job = l2fwd(&overrides);
+    let mut machine = job.machine(WatchPacket::new(10_000));
+    machine.run(15_000, Picos::NEVER);
+    let story = scenario::story::of_packet(&machine.fabric.tracer, 1);
+    let first_by = |agent: &str| story.iter().find(|event| event.agent == agent);
+    assert_eq!(first_by("nic0").map(|event| event.found.as_str()), Some("DRAM"));
+    assert_eq!(first_by("core0").map(|event| event.found.as_str()), Some("DRAM"));
+}
+
+#[test]
+fn the_invariants_hold_in_the_middle_of_a_run() {
+    let job = l2fwd(&[("cores", "4"), ("rx_descriptors", "1024")]);
+    let mut machine = job.machine(NoTrace);
+    for packets in [1_000, 10_000, 40_000] {
+        machine.run(packets, Picos::NEVER);
+        assert_eq!(machine.fabric.check_invariants(), Ok(()));
+    }
+}
