@@ -27,9 +27,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: setup ## Simulate the published experiments beside the measured server; write HTML reports
-	@for experiment in $(EXPERIMENTS); do skipline experiment run $$experiment; echo; done
-	echo "Reports to open in a browser:"
-	for experiment in $(EXPERIMENTS); do echo "  $(CURDIR)/reports/$$experiment/report.html"; done
+	@skipline experiment run $(EXPERIMENTS)
 
 test: setup browser check ## Set everything up and run every test
 	cargo test --workspace --locked --quiet

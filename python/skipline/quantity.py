@@ -12,6 +12,8 @@ _SCALES: dict[str, list[tuple[float, float, str]]] = {
     "1/s": [(1e6, 1e6, "M/s"), (1e3, 1e3, "k/s"), (0, 1, "/s")],
     "percent": [(0, 1, "%")],
 }
+# Units of what is counted; a mean of counts may still be a fraction.
+_COUNTS = {"lines", "packets", "frames"}
 _DIGITS = 4
 
 
@@ -28,16 +30,26 @@ def text(value: Number, ci95: Number, unit: str) -> Text:
     factor, shown = _scale(value, unit)
     if value is None:
         return Text("–", "", shown)
-    if isinstance(value, int) and factor == 1 and ci95 is None:
-        return Text(f"{value:,}", "", shown)
     scaled = value / factor
     interval = None if ci95 is None else ci95 / factor
-    decimals = _decimals(scaled, interval)
-    return Text(
-        f"{scaled:,.{decimals}f}",
-        "" if interval is None else f"± {interval:,.{decimals}f}",
-        shown,
-    )
+    whole = unit in _COUNTS and float(value).is_integer()
+    decimals = 0 if whole else _decimals(scaled, interval)
+    return Text(f"{scaled:,.{decimals}f}", _half_width(interval, decimals), shown)
+
+
+def count(value: Number) -> str:
+    """Write a number of things."""
+    return "–" if value is None else f"{value:,.0f}"
+
+
+def _half_width(interval: float | None, decimals: int) -> str:
+    """Write an interval; one that is smaller than the last digit shown is not called zero."""
+    if interval is None:
+        return ""
+    if interval == 0:
+        return "± 0"
+    last = 10.0**-decimals
+    return f"± {interval:,.{decimals}f}" if interval >= last / 2 else f"± <{last:.{decimals}f}"
 
 
 def _scale(value: Number, unit: str) -> tuple[float, str]:

@@ -19,16 +19,29 @@ GROUPS: dict[str, list[str]] = {
         "pcie_write_misses",
         "pcie_read_hits",
         "pcie_read_misses",
+        "pcie_partial_write_hits",
+        "pcie_partial_write_misses",
+        "l2_misses_per_s",
         "llc_misses_per_s",
+        "llc_prefetch_misses_per_s",
         "llc_occupancy_bytes",
     ],
-    "Link": ["throughput_gbps", "pcie_utilisation", "iio_occupancy_lines", "pause_frames"],
+    "Link": [
+        "offered_gbps",
+        "throughput_gbps",
+        "pcie_utilisation",
+        "iio_occupancy_lines",
+        "pause_frames",
+    ],
     "Packets": [
         "rx_mpps",
         "tx_mpps",
         "rx_packets",
         "rx_bytes",
+        "tx_packets",
+        "tx_bytes",
         "rx_dropped",
+        "rx_dropped_by_cause",
         "time_in_regime",
     ],
     "Memory": ["dram_read_gbytes_per_s", "dram_write_gbytes_per_s"],
@@ -72,7 +85,7 @@ def _metrics_table(result: Result) -> Table:
 
 
 def _latency_table(result: Result) -> Table:
-    entries = list(result.metrics["latency_ns"].entries("latency_ns"))
+    entries = latencies(result)
     table = Table(box=None, pad_edge=False)
     table.add_column(Text("Latency", style="bold cyan"), no_wrap=True)
     for entry in entries:
@@ -83,6 +96,19 @@ def _latency_table(result: Result) -> Table:
     return table
 
 
+def latencies(result: Result) -> list[Entry]:
+    """Return the latency figures from the shortest to the longest, the mean last."""
+    metric = result.metrics.get("latency_ns")
+    return sorted(metric.entries("latency_ns"), key=_rank) if metric else []
+
+
+def _rank(entry: Entry) -> float:
+    """Put `min`, percentiles, `max` and `mean` in this order."""
+    name = entry.component or ""
+    ends = {"min": -1.0, "max": 101.0, "mean": 102.0}
+    return ends[name] if name in ends else float(name.removeprefix("p"))
+
+
 def run_facts(result: Result) -> list[str]:
     """Tell in a few lines how the run went and what was fitted."""
     stop = {
@@ -90,15 +116,26 @@ def run_facts(result: Result) -> list[str]:
         "cap": "the cap on the run length was reached before the intervals were tight",
         "source ended": "the traffic source ended",
     }.get(result.stopped_by, result.stopped_by)
-    fitted = ", ".join(f"{p.key} (on {p.fitted_on})" for p in result.fitted_parameters)
+    measured_ms = (result.simulated_ns - result.warmup_ns) / 1e6
+    part = (
+        f"the last {measured_ms:,.2f} ms ({result.batches} batches), what came before is warm-up"
+        if result.warmup_ns
+        else "all of it"
+    )
     return [
-        f"Simulated {result.simulated_ns / 1e6:,.2f} ms after {result.warmup_ns / 1e6:,.2f} ms of "
-        f"warm-up: {result.packets:,} packets in {result.batches} batches; stopped because {stop}.",
+        f"Simulated {result.packets:,} packets in {result.simulated_ns / 1e6:,.2f} ms; the metrics "
+        f"are of {part}. It ended because {stop}.",
         f"Took {result.wall_s:.2f} s: {result.line_ops_per_s / 1e6:,.1f} million line operations "
         f"per second, {1e9 * result.wall_s / result.simulated_ns:,.1f} × slower than real time.",
-        f"Platform {result.platform}, seed {result.seed}, version {result.version}.",
-        f"Fitted parameters: {fitted or 'none'}.",
+        f"Platform {result.platform}, seed {result.seed}, version {result.version}. "
+        f"Slice function: {result.slice_function}.",
+        f"Parameters of the platform that were fitted: {fitted_names(result) or 'none'}.",
     ]
+
+
+def fitted_names(result: Result) -> str:
+    """Name the fitted parameters; `skipline platforms show` has the data they were fitted on."""
+    return ", ".join(parameter.key for parameter in result.fitted_parameters)
 
 
 def evictions(result: Result) -> list[tuple[str, str, Number, Number]]:
@@ -127,7 +164,9 @@ def evictions_table(result: Result) -> RenderableType:
         table.add_column(name, justify="right")
     for evictor, owner, read, unread in rows:
         share = 100 * ((read or 0) + (unread or 0)) / total
-        table.add_row(evictor, owner, f"{read:,}", f"{unread:,}", f"{share:.1f} %")
+        table.add_row(
+            evictor, owner, quantity.count(read), quantity.count(unread), f"{share:.1f} %"
+        )
     return table
 
 
@@ -136,19 +175,17 @@ def trace_table(result: Result, packet: int) -> RenderableType:
     if not result.trace:
         return f"Packet {packet} was not among those simulated; nothing to trace."
     table = Table(title=f"Packet {packet}, line by line", box=None, title_justify="left")
-    for name in ("time, ns", "agent", "operation", "line", "found in", "latency, ns", "evicted"):
-        table.add_column(name, justify="right" if name.endswith("ns") else "left")
+    for name in ("time, ns", "agent", "operation", "line", "found", "evicted"):
+        table.add_column(name, justify="right" if name in ("time, ns", "line") else "left")
     for event in result.trace:
         gone = event.evicted
         evicted = f"{gone.owner}, {gone.state}, {'read' if gone.read else 'unread'}" if gone else ""
-        latency = "" if event.latency_ns is None else f"{event.latency_ns:,.1f}"
         table.add_row(
             f"{event.time_ns:,.1f}",
             event.agent,
             event.operation,
             str(event.line),
-            event.found or "",
-            latency,
+            event.found,
             evicted,
         )
     return table

@@ -1,31 +1,35 @@
-"""Checks judge the distance between predicted and measured."""
+"""Checks judge the distance between predicted and measured, fitted and predicted points apart."""
 
-import polars as pl
 import pytest
 
+from skipline import RunError
 from skipline.experiment.checks import judge
-from skipline.experiment.definition import Check
-from skipline.experiment.table import NUMBERS
+from skipline.experiment.definition import Basis, Check
+from skipline.experiment.table import Comparison
 
 
-def table(pairs: list[tuple[float, float]]) -> pl.DataFrame:
-    """Build a result table of one metric from (predicted, measured) pairs."""
-    numbers = dict.fromkeys(NUMBERS, 0.0)
-    rows = [
-        {
-            "ring": ring,
-            "basis": "predicted",
-            "metric": "rate",
-            "unit": "percent",
-            **numbers,
-            "predicted": predicted,
-            "measured": measured,
-            "error": predicted - measured,
-            "relative_error": 100 * (predicted - measured) / measured,
-        }
+def compared(pairs: list[tuple[float, float]], basis: Basis = "predicted") -> list[Comparison]:
+    """Build the numbers of one metric from (predicted, measured) pairs."""
+    return [
+        Comparison(
+            axes={"ring": ring},
+            place=f"ring {ring}",
+            basis=basis,
+            metric="rate",
+            label="Rate",
+            unit="percent",
+            predicted=predicted,
+            ci95=None,
+            measured=measured,
+            measured_sd=0.0,
+            measured_min=measured,
+            measured_max=measured,
+            measured_runs=3,
+            error=predicted - measured,
+            relative_error=100 * (predicted - measured) / measured,
+        )
         for ring, (predicted, measured) in enumerate(pairs)
     ]
-    return pl.DataFrame(rows)
 
 
 def check(statistic: str, at_most: float, below: float | None = None) -> Check:
@@ -43,22 +47,41 @@ def check(statistic: str, at_most: float, below: float | None = None) -> Check:
 
 
 def test_mean_absolute_error_counts_both_directions() -> None:
-    verdict = judge(check("mean_absolute_error", 4.0), table([(54, 50), (48, 50)]), ["ring"])
+    verdict = judge(check("mean_absolute_error", 4.0), compared([(54, 50), (48, 50)]))
     assert verdict.value == pytest.approx(3.0)
     assert verdict.holds
-    assert (verdict.worst_point, verdict.worst_error) == ({"ring": 0}, 4.0)
+    (group,) = verdict.groups
+    assert (group.worst_point, group.worst_error) == ({"ring": 0}, 4.0)
+    assert group.worst_text == "Rate at ring 0"
 
 
 def test_points_that_were_measured_high_can_be_left_out() -> None:
     pairs = [(90.0, 99.5), (48.0, 50.0)]
-    verdict = judge(check("mean_absolute_error", 1.9, below=99.0), table(pairs), ["ring"])
+    verdict = judge(check("mean_absolute_error", 1.9, below=99.0), compared(pairs))
     assert verdict.value == pytest.approx(2.0)
     assert (verdict.numbers, verdict.holds) == (1, False)
 
 
 def test_relative_error_is_judged_at_its_worst() -> None:
     pairs = [(110.0, 100.0), (44.0, 50.0)]
-    verdict = judge(check("worst_relative_error", 11.0), table(pairs), ["ring"])
+    verdict = judge(check("worst_relative_error", 11.0), compared(pairs))
     assert verdict.value == pytest.approx(12.0)
     assert not verdict.holds
-    assert verdict.worst_error == pytest.approx(-12.0)
+    assert verdict.groups[0].worst_error == pytest.approx(-12.0)
+
+
+def test_good_fitted_points_do_not_hide_bad_predictions() -> None:
+    rows = compared([(50.0, 50.0)] * 9, "fitted") + compared([(45.0, 50.0)], "predicted")
+    verdict = judge(check("mean_absolute_error", 1.0), rows)
+    assert verdict.value == pytest.approx(0.5)
+    fitted, predicted = verdict.group("fitted"), verdict.group("predicted")
+    assert fitted is not None
+    assert predicted is not None
+    assert (fitted.value, fitted.numbers) == (0.0, 9)
+    assert (predicted.value, predicted.numbers) == (5.0, 1)
+    assert not verdict.holds
+
+
+def test_a_check_without_a_number_is_not_called_good() -> None:
+    with pytest.raises(RunError, match="no measured number"):
+        judge(check("mean_absolute_error", 1.0, below=10.0), compared([(50.0, 50.0)]))

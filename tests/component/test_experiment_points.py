@@ -10,6 +10,9 @@ from skipline.experiment import catalogue
 from skipline.experiment.points import points
 
 FOLDER = REPOSITORY / "experiments" / "ddio-bench"
+FIT_POINTS = (
+    "fit_points = [{ packet_bytes = 512 }, { packet_bytes = 1024 }, { packet_bytes = 1500 }]"
+)
 PKTSIZE_DESC = str(FOLDER / "pktsize-desc.toml")
 
 
@@ -46,9 +49,16 @@ def test_a_point_carries_the_spread_of_its_measured_runs() -> None:
 
 def test_only_points_that_chose_a_parameter_are_fitted(tmp_path: Path) -> None:
     fit = "fit_points = [{ packet_bytes = 1500, rx_descriptors = 128 }]"
-    planned = points(catalogue.find(changed(tmp_path, "fit_points = []", fit)))
+    planned = points(catalogue.find(changed(tmp_path, FIT_POINTS, fit)))
     fitted = [point.axes for point in planned if point.basis == "fitted"]
     assert fitted == [{"packet_bytes": 1500, "rx_descriptors": 128}]
+
+
+def test_a_key_that_a_fit_point_leaves_out_means_all_its_values() -> None:
+    planned = points(catalogue.find(PKTSIZE_DESC))
+    predicted = {point.axes["packet_bytes"] for point in planned if point.basis == "predicted"}
+    fitted = {point.axes["packet_bytes"] for point in planned if point.basis == "fitted"}
+    assert (predicted, fitted) == ({256}, {512, 1024, 1500})
 
 
 @pytest.mark.parametrize(
@@ -59,7 +69,7 @@ def test_only_points_that_chose_a_parameter_are_fitted(tmp_path: Path) -> None:
         ('check = "hit-rates"', 'check = "rates"', "'rates' is not one of hit-rates, throughput"),
         ('role = "x"', 'role = "panel"', "exactly one .*axis.* must have role"),
         ('file = "measured.csv"', 'file = "none.csv"', "none.csv: no such file"),
-        ("fit_points = []", "fit_points = [{ cores = 1 }]", "'cores' is not one of packet_bytes"),
+        (FIT_POINTS, "fit_points = [{ cores = 1 }]", "'cores' is not one of packet_bytes"),
     ],
 )
 def test_a_damaged_experiment_is_refused_with_its_reason(

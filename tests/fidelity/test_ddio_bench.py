@@ -8,9 +8,7 @@ import polars as pl
 import pytest
 
 from command_line import EXPERIMENTS
-from skipline.experiment import outcome
-from skipline.experiment.checks import judge
-from skipline.experiment.definition import Check
+from skipline.experiment import outcome, together
 from skipline.experiment.outcome import Outcome
 
 HIT_RATES = ["pcie_write_hit_rate", "pcie_read_hit_rate"]
@@ -31,29 +29,14 @@ def test_every_check_holds(concluded: Callable[[str], Outcome], identifier: str)
 def test_both_experiments_together_stay_within_eight_points_and_ten_percent(
     concluded: Callable[[str], Outcome],
 ) -> None:
-    tables = [concluded(identifier).table for identifier in EXPERIMENTS]
-    table = pl.concat(tables, how="diagonal")
-    hits = Check(
-        name="hits",
-        text="hit rates of all 34 points",
-        metrics=HIT_RATES,
-        statistic="mean_absolute_error",
-        measured_below=99.0,
-        at_most=8.0,
-        unit="points",
-    )
-    wire = Check(
-        name="wire",
-        text="throughput of all 34 points",
-        metrics=["throughput_gbps"],
-        statistic="worst_relative_error",
-        at_most=10.0,
-        unit="%",
-    )
-    for check in (hits, wire):
-        verdict = judge(check, table, ["experiment"])
+    joint = together.conclude([concluded(identifier) for identifier in EXPERIMENTS])
+    limits = {"hit-rates": 8.0, "throughput": 10.0}
+    assert {verdict.name: verdict.at_most for verdict in joint.verdicts} == limits
+    for verdict in joint.verdicts:
         assert verdict.holds, verdict
-    assert judge(wire, table, ["experiment"]).numbers == 34
+        assert [group.basis for group in verdict.groups] == ["fitted", "predicted"]
+    assert joint.points == 34
+    assert next(v for v in joint.verdicts if v.name == "throughput").numbers == 34
 
 
 def test_more_ways_never_lower_the_hit_rate_beyond_the_intervals(
@@ -75,13 +58,18 @@ def test_the_model_beats_the_constant_predictor(concluded: Callable[[str], Outco
         assert hits.value < constant.value
 
 
+# How many points have measured values that chose a parameter of the platform.
+FITTED_POINTS = {"pktsize-desc": 3 * 6, "ddio-tune": 1}
+
+
 @pytest.mark.parametrize("identifier", EXPERIMENTS)
 def test_fitted_and_predicted_are_told_apart(
     concluded: Callable[[str], Outcome], identifier: str
 ) -> None:
     found = concluded(identifier)
+    assert found.summary.fitted_parameters
     for parameter in found.summary.fitted_parameters:
         assert parameter.fitted_on
-    fit_points = found.summary.experiment.fit_points
-    fitted = found.table.filter(pl.col("basis") == "fitted").select(found.axes).unique()
-    assert fitted.height == len(fit_points)
+    axes = [axis.key for axis in found.summary.experiment.axis]
+    fitted = found.table.filter(pl.col("basis") == "fitted").select(axes).unique()
+    assert fitted.height == FITTED_POINTS[identifier]

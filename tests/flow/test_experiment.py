@@ -56,8 +56,8 @@ def test_json_is_one_object_and_csv_one_row_per_number(
 
 
 def test_finished_points_are_reused(skipline: Skipline, experiment: str) -> None:
-    assert "2 points simulated, reused 0" in skipline("experiment", "run", experiment).out
-    assert "0 points simulated, reused 2" in skipline("experiment", "run", experiment).out
+    assert "2 points simulated, 0 reused" in skipline("experiment", "run", experiment).out
+    assert "0 points simulated, 2 reused" in skipline("experiment", "run", experiment).out
 
 
 def test_only_points_whose_input_changed_are_simulated_again(
@@ -65,9 +65,9 @@ def test_only_points_whose_input_changed_are_simulated_again(
 ) -> None:
     skipline("experiment", "run", experiment)
     write_small_experiment(tmp_path, offered=97.0)
-    assert "1 points simulated, reused 1" in skipline("experiment", "run", experiment).out
+    assert "1 points simulated, 1 reused" in skipline("experiment", "run", experiment).out
     other_seed = skipline("experiment", "run", experiment, "--seed", "99")
-    assert "2 points simulated, reused 0" in other_seed.out
+    assert "2 points simulated, 0 reused" in other_seed.out
 
 
 @pytest.mark.parametrize("damage", ["", "{", '{"key": "x", "result": {}}'])
@@ -78,7 +78,7 @@ def test_a_damaged_point_is_simulated_again(
     kept = tmp_path / "out" / "points" / "rx_descriptors=256.json"
     kept.write_text(damage)
     done = skipline("experiment", "run", experiment, "--out", "out")
-    assert "1 points simulated, reused 1" in done.out
+    assert "1 points simulated, 1 reused" in done.out
     assert json.loads(kept.read_text())["result"]["metrics"]
 
 

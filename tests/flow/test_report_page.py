@@ -76,7 +76,11 @@ def test_a_published_experiment_draws_all_its_panels(
     assert panels == PANELS[identifier]
     assert_healthy(browser, size[0])
     text = browser.find_element(By.TAG_NAME, "body").text
-    for promised in ("Simulated against measured", "What the model has to beat", "Fitted"):
+    for promised in (
+        "Simulated against measured",
+        "what the model has to beat",
+        "Fitted parameters",
+    ):
         assert promised in text
 
 

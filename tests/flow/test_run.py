@@ -14,7 +14,7 @@ SCALARS = {
     "pcie_write_misses": "lines",
     "pcie_read_hits": "lines",
     "pcie_read_misses": "lines",
-    "throughput_gbps": "Gbps",
+    "throughput_gbps": "Gbit/s",
     "rx_mpps": "Mpps",
     "tx_mpps": "Mpps",
     "rx_dropped": "packets",

@@ -15,25 +15,34 @@ pub const XOR_MASKS: [u64; 4] = [0x1B_5F57_5440, 0x2E_B5FA_A880, 0x3C_CCC9_3100,
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SliceFunction {
     /// Bit i of the slice number is the parity of the physical address under mask i.
-    Xor {
-        /// One mask over physical address bits for each bit of the slice number.
-        masks: Vec<u64>,
-    },
+    Xor(Parities),
     /// The four published XOR masks choose one of 16 equal shares, a uniform mix the place within
     /// it: lines of one huge page with equal set index meet different slices, as they do under an
     /// XOR function, for any number of slices. A stand-in, right in its balance only.
-    Balanced,
+    Balanced(Parities),
     /// A uniform mixing function over any number of slices: right on average, not for one address.
     Mixing,
 }
 
 impl SliceFunction {
+    /// The XOR function of `masks`, one for each bit of the slice number.
+    #[must_use]
+    pub fn xor(masks: &[u64]) -> Self {
+        Self::Xor(Parities::new(masks))
+    }
+
+    /// The balanced stand-in.
+    #[must_use]
+    pub fn balanced() -> Self {
+        Self::Balanced(Parities::new(&XOR_MASKS))
+    }
+
     /// What this function is, for reports.
     #[must_use]
     pub fn describe(&self) -> &'static str {
         match self {
-            Self::Xor { .. } => "published XOR masks",
-            Self::Balanced => {
+            Self::Xor(_) => "published XOR masks",
+            Self::Balanced(_) => {
                 "balanced stand-in on the published XOR masks (the part's own is not public)"
             }
             Self::Mixing => "uniform mixing stand-in (the part's own function is not public)",
@@ -42,9 +51,9 @@ impl SliceFunction {
 
     fn slice(&self, line: LineAddr, slices: u32) -> u32 {
         match self {
-            Self::Xor { masks } => parities(line, masks),
-            Self::Balanced => {
-                let share = u64::from(parities(line, &XOR_MASKS)) << 60;
+            Self::Xor(parities) => parities.of(line),
+            Self::Balanced(parities) => {
+                let share = u64::from(parities.of(line)) << 60;
                 // Bits 20:17 of the address only choose the share: what is mixed is constant over the 16
                 // lines of a 2 MiB page with equal bits 16:6, so that they get different slices.
                 let rest = line.0 >> 15 << 11 | line.0 & 0x7FF;
@@ -52,6 +61,44 @@ impl SliceFunction {
             }
             Self::Mixing => scale(mix(line.0), slices),
         }
+    }
+}
+
+/// Parities of a physical address under up to eight masks, one table look-up per address byte.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parities {
+    /// For each byte of the address, bit i is the byte's parity under its part of mask i.
+    tables: Box<[[u8; 256]; ADDRESS_BYTES]>,
+}
+
+/// Bytes of a physical address that masks may cover.
+const ADDRESS_BYTES: usize = 5;
+
+impl Parities {
+    /// # Panics
+    /// If there are more than eight masks, or one covers bits above 39.
+    #[must_use]
+    pub fn new(masks: &[u64]) -> Self {
+        assert!(masks.len() <= 8 && masks.iter().all(|mask| mask >> (8 * ADDRESS_BYTES) == 0));
+        let mut tables = Box::new([[0; 256]; ADDRESS_BYTES]);
+        for (place, table) in tables.iter_mut().enumerate() {
+            for (byte, entry) in table.iter_mut().enumerate() {
+                let address = (byte as u64) << (8 * place);
+                *entry = masks.iter().enumerate().fold(0, |bits, (bit, mask)| {
+                    bits | (((address & mask).count_ones() & 1) as u8) << bit
+                });
+            }
+        }
+        Self { tables }
+    }
+
+    /// Bit i is the parity of the address of `line` under mask i.
+    #[inline]
+    fn of(&self, line: LineAddr) -> u32 {
+        let address = line.0 * units::LINE_BYTES;
+        let bytes = address.to_le_bytes();
+        let bits = self.tables.iter().zip(bytes).map(|(table, byte)| table[usize::from(byte)]);
+        u32::from(bits.fold(0, |parities, bits| parities ^ bits))
     }
 }
 
@@ -114,16 +161,6 @@ impl AddressMap {
     }
 }
 
-/// Bit i is the parity of the physical address under mask i.
-#[inline]
-fn parities(line: LineAddr, masks: &[u64]) -> u32 {
-    let address = line.0 * units::LINE_BYTES;
-    masks
-        .iter()
-        .enumerate()
-        .fold(0, |bits, (bit, mask)| bits | (((address & mask).count_ones() & 1) << bit))
-}
-
 /// The finaliser of splitmix64: every output bit depends on every input bit.
 #[inline]
 fn mix(value: u64) -> u64 {
@@ -146,12 +183,7 @@ mod tests {
 
     #[test]
     fn xor_masks_fill_eight_slices_evenly_over_a_huge_page() {
-        let map = AddressMap::new(
-            8,
-            2048,
-            SliceFunction::Xor { masks: HASWELL_8.to_vec() },
-            SetFunction::Plain,
-        );
+        let map = AddressMap::new(8, 2048, SliceFunction::xor(&HASWELL_8), SetFunction::Plain);
         let mut lines = [0; 8];
         for line in 0..32_768 {
             lines[map.slice_of(LineAddr(line)).0 as usize] += 1;
@@ -161,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_single_bit_of_a_mask_selects_its_slice() {
-        let function = SliceFunction::Xor { masks: HASWELL_8.to_vec() };
+        let function = SliceFunction::xor(&HASWELL_8);
         assert_eq!(function.slice(LineAddr::of_byte(0x40), 8), 0b001);
         assert_eq!(function.slice(LineAddr::of_byte(0x80), 8), 0b010);
         assert_eq!(function.slice(LineAddr::of_byte(0x100), 8), 0b100);

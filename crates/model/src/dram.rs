@@ -22,6 +22,8 @@ pub struct Dram {
     config: DramConfig,
     line_time: Picos,
     meter: Meter,
+    /// The latency at the present traffic, and the utilisation for which it was computed.
+    latency: (f64, Picos),
     lines_read: u64,
     lines_written: u64,
 }
@@ -35,7 +37,14 @@ impl Dram {
     pub fn new(config: DramConfig) -> Self {
         assert!(!config.loaded_latency.is_empty());
         let line_time = Picos::from_ns(LINE_BYTES as f64 / config.sustained_gbytes_per_s);
-        Self { config, line_time, meter: Meter::default(), lines_read: 0, lines_written: 0 }
+        Self {
+            latency: (0.0, Picos::from_ns(config.loaded_latency[0].1)),
+            config,
+            line_time,
+            meter: Meter::default(),
+            lines_read: 0,
+            lines_written: 0,
+        }
     }
 
     /// Reads a line; returns when its data is there.
@@ -54,6 +63,7 @@ impl Dram {
     /// Forgets all traffic so far.
     pub fn forget(&mut self) {
         self.meter = Meter::default();
+        self.latency = (0.0, Picos::from_ns(self.config.loaded_latency[0].1));
         (self.lines_read, self.lines_written) = (0, 0);
     }
 
@@ -63,9 +73,15 @@ impl Dram {
         (self.lines_read, self.lines_written)
     }
 
-    fn latency(&self, now: Picos) -> Picos {
-        let traffic = self.meter.utilisation_before(now) * self.config.sustained_gbytes_per_s;
-        Picos::from_ns(interpolate(&self.config.loaded_latency, traffic))
+    fn latency(&mut self, now: Picos) -> Picos {
+        let utilisation = self.meter.utilisation_before(now);
+        // It changes once per window, not once per line.
+        if utilisation != self.latency.0 {
+            let traffic = utilisation * self.config.sustained_gbytes_per_s;
+            let latency_ns = interpolate(&self.config.loaded_latency, traffic);
+            self.latency = (utilisation, Picos::from_ns(latency_ns));
+        }
+        self.latency.1
     }
 }
 

@@ -185,9 +185,9 @@ pub fn slice_function(platform: &Platform) -> SliceFunction {
     match llc.slice_function.value {
         SliceFunctionName::Xor => {
             let bits = llc.slices.value.trailing_zeros() as usize;
-            SliceFunction::Xor { masks: XOR_MASKS[..bits].to_vec() }
+            SliceFunction::xor(&XOR_MASKS[..bits])
         }
-        SliceFunctionName::Balanced => SliceFunction::Balanced,
+        SliceFunctionName::Balanced => SliceFunction::balanced(),
         SliceFunctionName::Mixing => SliceFunction::Mixing,
     }
 }

@@ -57,6 +57,13 @@ impl TagArray {
         self.tags.len()
     }
 
+    /// Reads the first tag of `set`, so that the set is in the host's cache when it is searched.
+    #[inline]
+    #[must_use]
+    pub fn glance(&self, set: SetIndex) -> u32 {
+        self.tags[self.slot(set, 0)]
+    }
+
     /// The way that holds `line`, if any.
     #[inline]
     #[must_use]

@@ -2,6 +2,6 @@
 
 Reading order: definition (the TOML), catalogue (finding it), points (what is simulated), reference
 (what was measured), store and runner (simulating and keeping points), table (both side by side),
-checks and trivial (judging), outcome (all of it), together (several experiments), view (for people),
-command (the wiring).
+checks and trivial (judging), outcome (all of it), together (several experiments), view (for
+people), command (the wiring).
 """

@@ -19,6 +19,7 @@ from skipline.experiment import checks, table, trivial
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.definition import Experiment
 from skipline.experiment.runner import Finished
+from skipline.experiment.table import Comparison, comparisons
 from skipline.result import FittedParameter
 
 OUTCOME_FILE = "outcome.json"
@@ -56,9 +57,9 @@ class Outcome:
     table: pl.DataFrame
 
     @cached_property
-    def rows(self) -> list[table.Comparison]:
+    def rows(self) -> list[Comparison]:
         """Every predicted number that has a measured one beside it."""
-        return table.comparisons(self.summary.experiment, self.table)
+        return comparisons(self.summary.experiment, self.table)
 
     def as_json(self) -> dict[str, Any]:
         """Return the summary with all points, as `--format json` prints it."""
@@ -73,7 +74,7 @@ def conclude(entry: Entry, finished: list[Finished], seed_given: int | None) -> 
     experiment = entry.experiment
     results = [done.result for done in finished]
     whole = table.build(entry.identifier, experiment, finished)
-    rows = table.comparisons(experiment, whole)
+    rows = comparisons(experiment, whole)
     backlogs = experiment.trivial.backlog_buffers if experiment.trivial else []
     name = entry.identifier if entry.path.startswith("experiments/") else entry.path
     summary = Summary(

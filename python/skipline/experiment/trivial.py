@@ -63,9 +63,9 @@ def scores(aims: Sequence[Target], backlogs: Sequence[int]) -> list[TrivialScore
 def _formula_score(aims: Sequence[Target], backlog: int) -> TrivialScore:
     ratios = [_capacity_over_footprint(aim, backlog) for aim in aims]
     c = best_constant(ratios, [aim.measured for aim in aims])
-    buffers = f"(descriptors + {backlog})" if backlog else "descriptors"
+    footprint = f"bytes of ring and {backlog} more buffers" if backlog else "bytes of ring"
     return _score(
-        f"min(1, {c:.2f} × DDIO ways' capacity / ({buffers} × packet's lines × 64 B))",
+        f"min(1, {c:.2f} × bytes of DDIO ways / {footprint})",
         aims,
         [min(1.0, c * ratio) for ratio in ratios],
         "these same points",

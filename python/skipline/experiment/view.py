@@ -6,8 +6,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from skipline.experiment.catalogue import Entry
 from skipline.experiment import together
+from skipline.experiment.catalogue import Entry
 from skipline.experiment.checks import BASES, Verdict
 from skipline.experiment.definition import Basis
 from skipline.experiment.outcome import Outcome, Summary
@@ -121,7 +121,7 @@ def furthest_off(joint: Together) -> list[Text]:
     """Tell where each group of points is worst."""
     return [
         Text(
-            f"Furthest off, {group.basis} points: {group.worst_error:+.1f} {verdict.unit}, "
+            f"Furthest off of the {group.basis}: {group.worst_error:+.1f} {verdict.unit}, "
             f"{group.worst_text}"
         )
         for verdict in joint.verdicts

@@ -1,8 +1,11 @@
 """Look of all figures: colour-blind-safe colours (Okabe and Ito), axes, sizes."""
 
+from collections.abc import Collection
 from typing import Any
 
 import altair as alt
+
+from skipline.experiment.definition import Basis
 
 MEASURED = "#1b1f24"
 PREDICTED = "#0072b2"
@@ -23,6 +26,7 @@ _CONFIG: dict[str, Any] = {
         "tickColor": "#8c959f",
         "labelOverlap": True,
     },
+    "legend": {"labelFontSize": 12, "labelColor": "#57606a"},
 }
 
 
@@ -41,19 +45,40 @@ def specification(chart: Any, height: int = HEIGHT_PX) -> dict[str, Any]:
     return sized.configure(**_CONFIG).to_dict()  # type: ignore[no-any-return]
 
 
-def legend() -> str:
-    """Return the key to measured and predicted marks, as HTML."""
+def legend(bases: Collection[Basis]) -> str:
+    """Return the key to measured and simulated marks, as HTML; `bases` are those that occur."""
     measured = (
         f'<svg width="14" height="22" aria-hidden="true"><path d="M7 1V21M3 1H11M3 21H11" '
         f'stroke="{MEASURED}" stroke-width="1.5"/><circle cx="7" cy="11" r="4" fill="{MEASURED}"/>'
         "</svg>"
     )
-    predicted = (
+    entries = [(measured, "measured: mean, lowest and highest run")]
+    if "predicted" in bases:
+        entries.append((_simulated_mark(PREDICTED), "simulated, predicted (band: 95 % interval)"))
+    if "fitted" in bases:
+        text = "simulated, fitted (its measured value chose a parameter)"
+        entries.append((_simulated_mark("#fff"), text))
+    spans = "".join(f"<span>{mark}{text}</span>" for mark, text in entries)
+    return f'<div class="legend">{spans}</div>'
+
+
+def _simulated_mark(fill: str) -> str:
+    return (
         f'<svg width="30" height="22" aria-hidden="true"><rect width="30" height="12" y="5" '
         f'fill="{PREDICTED}" opacity=".2"/><path d="M0 11H30" stroke="{PREDICTED}" '
-        'stroke-width="2"/></svg>'
+        f'stroke-width="2"/><circle cx="15" cy="11" r="4" fill="{fill}" stroke="{PREDICTED}" '
+        'stroke-width="1.5"/></svg>'
     )
-    return (
-        f'<div class="legend"><span>{measured}measured: mean, lowest and highest run</span>'
-        f"<span>{predicted}simulated: value and 95 % interval</span></div>"
+
+
+def basis_legend(bases: Collection[Basis]) -> str:
+    """Return the key to filled and hollow points of a scatter plot, as HTML."""
+    texts = {"predicted": ("#57606a", "predicted"), "fitted": ("none", "fitted")}
+    spans = "".join(
+        f'<span><svg width="14" height="14" aria-hidden="true"><circle cx="7" cy="7" r="4.5" '
+        f'fill="{texts[basis][0]}" stroke="#57606a" stroke-width="1.5"/></svg>'
+        f"{texts[basis][1]}</span>"
+        for basis in ("predicted", "fitted")
+        if basis in bases
     )
+    return f'<div class="legend">{spans}</div>'

@@ -1,32 +1,33 @@
 """The report of an experiment: measured beside simulated."""
 
 import itertools
+from collections.abc import Sequence
 
 from skipline import quantity
-from skipline.experiment.checks import Verdict
+from skipline.experiment.checks import BASES, GroupError, Verdict
 from skipline.experiment.outcome import Outcome
-from skipline.experiment.table import Comparison, comparisons
+from skipline.experiment.table import Comparison
+from skipline.experiment.trivial import TrivialScore
 from skipline.report import figures
-from skipline.report.chart_style import legend
+from skipline.report.chart_style import basis_legend, legend
 from skipline.report.document import Document, Markup, card, cards, details, escape, table
+from skipline.report.fitted import fitted_table
 
 
 def page(outcome: Outcome) -> str:
     """Return the HTML page of an experiment."""
     summary = outcome.summary
     experiment = summary.experiment
-    names = [metric.name for metric in experiment.metric]
-    rows = comparisons(outcome.table, outcome.axes, names)
     document = Document(experiment.title)
     document.add(f"<h1>{escape(experiment.title)}</h1>")
     document.add(f'<p class="question">{escape(experiment.question)}</p>')
     document.add(f'<p class="facts">{escape(_facts(outcome))}</p>')
     document.add(cards(_headlines(outcome)))
-    _add_figures(document, outcome, rows)
-    _add_scatter(document, outcome, rows)
-    _add_yardstick(document, outcome)
+    _add_figures(document, outcome)
+    _add_errors(document, outcome)
+    _add_scatter(document, outcome)
     _add_fitted(document, outcome)
-    _add_numbers(document, outcome, rows)
+    _add_numbers(document, outcome)
     _add_provenance(document, outcome)
     return document.render()
 
@@ -43,22 +44,19 @@ def _headlines(outcome: Outcome) -> list[str]:
     summary = outcome.summary
     entries = [
         card(
-            verdict.text,
-            f"{verdict.value:.1f} {verdict.unit}",
-            f"{'holds' if verdict.holds else 'fails'}: at most {verdict.at_most:g} allowed, "
-            f"{verdict.numbers} numbers",
-            "good" if verdict.holds else "bad",
+            f"{verdict.text}, {group.basis} points",
+            f"{group.value:.1f} {verdict.unit}",
+            f"{'within' if group.value <= verdict.at_most else 'beyond'} the limit of "
+            f"{verdict.at_most:g}; {group.numbers} numbers",
+            "good" if group.value <= verdict.at_most else "bad",
         )
         for verdict in summary.verdicts
+        for group in verdict.groups
     ]
-    if summary.trivial:
-        best = min(summary.trivial, key=lambda score: score.value)
-        detail = f"mean absolute error, {'fitted to these points' if best.fitted_on else best.text}"
-        entries.append(card("Best trivial predictor", f"{best.value:.1f} points", detail))
     rate = summary.line_ops / summary.wall_s / 1e6 if summary.wall_s else 0.0
     entries.append(
         card(
-            "Simulation time, all points on one core",
+            "Simulation time, sum of all points",
             f"{summary.wall_s:.1f} s",
             f"{rate:.0f} million line operations per second",
         )
@@ -66,8 +64,8 @@ def _headlines(outcome: Outcome) -> list[str]:
     return entries
 
 
-def _add_figures(document: Document, outcome: Outcome, rows: list[Comparison]) -> None:
-    experiment = outcome.summary.experiment
+def _add_figures(document: Document, outcome: Outcome) -> None:
+    experiment, rows = outcome.summary.experiment, outcome.rows
     if not experiment.panel_axes:
         document.heading(f"Against {experiment.x_axis.label}")
         panels = [
@@ -75,15 +73,16 @@ def _add_figures(document: Document, outcome: Outcome, rows: list[Comparison]) -
             for metric in experiment.metric
             for panel in figures.along_x(experiment, metric.name, rows)
         ]
-        document.panels(panels, legend())
+        document.panels(panels, legend({row.basis for row in rows}))
         return
     for metric in experiment.metric:
         document.heading(metric.label)
-        document.panels(figures.along_x(experiment, metric.name, rows), legend())
+        panels = figures.along_x(experiment, metric.name, rows)
+        document.panels(panels, legend({row.basis for row in rows}))
 
 
-def _add_scatter(document: Document, outcome: Outcome, rows: list[Comparison]) -> None:
-    experiment = outcome.summary.experiment
+def _add_scatter(document: Document, outcome: Outcome) -> None:
+    experiment, rows = outcome.summary.experiment, outcome.rows
     document.heading(
         "Simulated against measured",
         "On the dashed line the simulation is right. Horizontal bars: lowest to highest run.",
@@ -91,48 +90,76 @@ def _add_scatter(document: Document, outcome: Outcome, rows: list[Comparison]) -
     units = {row.metric: row.unit for row in rows}
     by_unit = itertools.groupby(sorted(units, key=lambda name: units[name]), lambda n: units[n])
     groups = sorted((list(group) for _, group in by_unit), key=len, reverse=True)
-    document.panels([figures.scatter(experiment, group, rows) for group in groups])
+    panels = [figures.scatter(experiment, group, rows) for group in groups]
+    document.panels(panels, basis_legend({row.basis for row in rows}))
 
 
-def _add_yardstick(document: Document, outcome: Outcome) -> None:
+def _add_errors(document: Document, outcome: Outcome) -> None:
     summary = outcome.summary
-    if not summary.trivial or summary.experiment.trivial is None:
-        return
-    name = summary.experiment.trivial.check
-    verdict = next(verdict for verdict in summary.verdicts if verdict.name == name)
-    document.heading("What the model has to beat", f"{verdict.text}.")
-    rows: list[list[object]] = [[Markup("<b>this simulation</b>"), f"{verdict.value:.2f}", ""]]
-    rows += [[score.text, f"{score.value:.2f}", score.fitted_on or ""] for score in summary.trivial]
-    document.add(table(["predictor", "error, points", "its constant was fitted on"], rows, [1]))
+    document.heading(
+        "Errors, and what the model has to beat",
+        "Points whose measured values helped to choose a parameter are fitted; all others are "
+        "predicted. The trivial predictors know only sizes: a ring is its descriptors × the cache "
+        "lines of a packet × 64 B. Their one constant is chosen to fit the points that they are "
+        "judged on.",
+    )
+    yardstick = summary.experiment.trivial
+    for verdict in summary.verdicts:
+        scores = summary.trivial if yardstick and yardstick.check == verdict.name else []
+        document.add(f"<h3>{escape(verdict.text)}</h3>")
+        document.add(_error_table(verdict, scores))
+        for group in verdict.groups:
+            document.add(f'<p class="dim">{escape(_furthest(verdict, group))}</p>')
+
+
+def _error_table(verdict: Verdict, scores: Sequence[TrivialScore]) -> str:
+    groups = [verdict.group(basis) for basis in BASES]
+    word, mood = ("holds", "good-text") if verdict.holds else ("fails", "bad-text")
+    limit = Markup(f'<span class="{mood}">{word}</span>: at most {verdict.at_most:g}')
+    rows: list[list[object]] = [
+        [
+            Markup("<b>this simulation</b>"),
+            *(f"{group.value:.2f}" if group else "–" for group in groups),
+            f"{verdict.value:.2f}",
+            limit,
+        ]
+    ]
+    for score in scores:
+        values = [score.by_basis.get(basis) for basis in BASES]
+        cells = ["–" if value is None else f"{value:.2f}" for value in values]
+        rows.append([score.text, *cells, f"{score.value:.2f}", ""])
+    counts = [str(group.numbers) if group else "0" for group in groups]
+    rows.append(["numbers compared", *counts, str(verdict.numbers), ""])
+    unit = verdict.unit
+    header = [f"error, {unit}", "fitted points", "predicted points", "all points", ""]
+    return table(header, rows, [1, 2, 3])
+
+
+def _furthest(verdict: Verdict, group: GroupError) -> str:
+    return (
+        f"Furthest off of the {group.basis} points: {group.worst_error:+.1f} {verdict.unit}, "
+        f"{group.worst_text}."
+    )
 
 
 def _add_fitted(document: Document, outcome: Outcome) -> None:
-    summary = outcome.summary
-    basis = outcome.table.group_by("basis").agg().to_series().to_list()
-    lead = (
-        "Every point is a prediction: no measured value of this experiment chose a parameter."
-        if basis == ["predicted"] and not summary.fitted_parameters
-        else "A parameter chosen by fitting is listed with the data that chose it. Points marked "
-        "fitted took part in such a choice; all others are predictions."
+    document.heading(
+        "Fitted parameters",
+        "One set of parameters for all points. Those that no source gives were chosen to match "
+        "measured data.",
     )
-    document.heading("Fitted and predicted", lead)
-    rows = [[p.key, p.value, p.unit or "", p.fitted_on] for p in summary.fitted_parameters]
-    if rows:
-        document.add(table(["parameter", "value", "unit", "fitted on"], rows, [1]))
-    else:
-        document.add("<p>No parameter of the platform was fitted.</p>")
+    document.add(fitted_table(outcome.summary.fitted_parameters))
 
 
-def _add_numbers(document: Document, outcome: Outcome, rows: list[Comparison]) -> None:
+def _add_numbers(document: Document, outcome: Outcome) -> None:
     experiment = outcome.summary.experiment
     document.heading("Numbers")
-    for verdict in outcome.summary.verdicts:
-        document.add(f"<p>{_verdict(verdict)}</p>")
     for metric in experiment.metric:
-        chosen = [row for row in rows if row.metric == metric.name]
+        chosen = [row for row in outcome.rows if row.metric == metric.name]
         unit = figures.unit_text(chosen[0].unit)
-        header = [axis.label for axis in experiment.axis]
-        header += [f"measured, {unit}", "sd", "lowest", "highest", "simulated", "95 %", "error", ""]
+        header = [axis.label + (f", {axis.unit}" if axis.unit else "") for axis in experiment.axis]
+        header += [f"measured, {unit}", "sd", "lowest run", "highest run"]
+        header += [f"simulated, {unit}", "95 % interval", "error", "basis"]
         body = [_number_row(row) for row in chosen]
         markup = table(header, body, range(len(header) - 1))
         document.add(details(f"{metric.label}: {len(chosen)} points", markup))
@@ -151,24 +178,19 @@ def _number_row(row: Comparison) -> list[object]:
     ]
 
 
-def _verdict(verdict: Verdict) -> str:
-    word, mood = ("holds", "good-text") if verdict.holds else ("fails", "bad-text")
-    place = ", ".join(f"{key} {value}" for key, value in verdict.worst_point.items())
-    return (
-        f'<span class="{mood}">{word}</span> {escape(verdict.text)}: {verdict.value:.2f} '
-        f"{escape(verdict.unit)}, at most {verdict.at_most:g}. "
-        f'<span class="dim">Worst: {escape(verdict.worst_metric)} at {escape(place)}, '
-        f"{verdict.worst_error:+.1f}.</span>"
-    )
-
-
 def _add_provenance(document: Document, outcome: Outcome) -> None:
     summary = outcome.summary
     reference = summary.experiment.reference
+    inputs = "".join(
+        f" Each point's {key} is what was measured there ({metric})."
+        for key, metric in reference.inputs.items()
+    )
     document.heading("Where this comes from")
     document.add(f"<p>Measured: {escape(reference.source)} ({escape(reference.file)}).</p>")
     document.add(
         f"<p>Simulated: Skipline {escape(summary.version)}, platform {escape(summary.platform)}, "
-        f"scenario {escape(summary.scenario)}, seed {summary.seed}. The same command gives the "
-        f"same numbers:</p><pre>{escape(summary.command)}</pre>"
+        f"scenario {escape(summary.scenario)}, seed {summary.seed}.{escape(inputs)}</p>"
+        f"<p>Slice function: {escape(summary.slice_function)}.</p>"
+        "<p>The same command gives the same numbers:</p>"
+        f"<pre>{escape(summary.command)}</pre>"
     )

@@ -16,6 +16,7 @@ _UNITS = {"percent": "%"}
 _LOG_MARGIN = 1.25
 # A little above 100, so that marks at 100 % are not cut in half.
 _PERCENT_TOP = 101.0
+PERCENT_TICKS = [0, 20, 40, 60, 80, 100]
 
 
 def unit_text(unit: str) -> str:
@@ -28,6 +29,7 @@ def along_x(experiment: Experiment, metric: str, rows: list[Comparison]) -> list
     rows = [row for row in rows if row.metric == metric]
     domain = _value_domain(rows)
     label = next(entry.label for entry in experiment.metric if entry.name == metric)
+    axis_title = f"{label}, {unit_text(rows[0].unit)}"
     panels = []
     axes = experiment.panel_axes
     combinations = itertools.product(*(axis.values for axis in axes))
@@ -35,42 +37,52 @@ def along_x(experiment: Experiment, metric: str, rows: list[Comparison]) -> list
         wanted = dict(zip((axis.key for axis in axes), combination, strict=True))
         chosen = [row for row in rows if wanted.items() <= row.axes.items()]
         title = ", ".join(axis.text(wanted[axis.key]) for axis in axes) or label
-        panels.append((title, _line_panel(experiment.x_axis, chosen, domain)))
+        title += _basis_in_title(chosen)
+        panels.append((title, _line_panel(experiment.x_axis, chosen, axis_title, domain)))
     return panels
 
 
-def _line_panel(axis: Axis, rows: list[Comparison], domain: list[float]) -> dict[str, Any]:
+def _basis_in_title(rows: list[Comparison]) -> str:
+    bases = {row.basis for row in rows}
+    return f" ({bases.pop()})" if len(bases) == 1 else ""
+
+
+def _line_panel(
+    axis: Axis, rows: list[Comparison], title: str, domain: list[float]
+) -> dict[str, Any]:
     unit = unit_text(rows[0].unit)
     base = chart([_record(row, axis) for row in rows])
     x = alt.X("x:Q", title=axis.label, scale=_x_scale(axis), axis=_x_axis(axis))
-    y = alt.Y("predicted:Q", title=unit, scale=alt.Scale(domain=domain, nice=False))
-    band = base.mark_area(color=PREDICTED, opacity=0.2).encode(
-        x, alt.Y("low:Q", title=unit), alt.Y2("high:Q")
-    )
-    line = base.mark_line(color=PREDICTED, strokeWidth=2).encode(x, y)
+    y_axis = alt.Axis(values=PERCENT_TICKS) if rows[0].unit == "percent" else alt.Axis(tickCount=6)
+    scale = alt.Scale(domain=domain, nice=False)
+
+    def y(field: str) -> alt.Y:
+        return alt.Y(field, title=title, scale=scale, axis=y_axis)
+
+    band = base.mark_area(color=PREDICTED, opacity=0.2).encode(x, y("low:Q"), alt.Y2("high:Q"))
+    line = base.mark_line(color=PREDICTED, strokeWidth=2).encode(x, y("predicted:Q"))
     spread = base.mark_rule(color=MEASURED, strokeWidth=1.5).encode(
-        x, alt.Y("measured_min:Q"), alt.Y2("measured_max:Q")
+        x, y("measured_min:Q"), alt.Y2("measured_max:Q")
     )
     ends = [
-        base.mark_tick(color=MEASURED, size=8, thickness=1.5, orient="horizontal").encode(
-            x, alt.Y(end)
-        )
+        base.mark_tick(color=MEASURED, size=9, thickness=1.5, orient="horizontal").encode(x, y(end))
         for end in ("measured_min:Q", "measured_max:Q")
     ]
-    points = base.mark_circle(color=MEASURED, size=46, opacity=1).encode(
-        x, alt.Y("measured:Q"), tooltip=_tooltip(axis, unit)
+    points = base.mark_circle(color=MEASURED, size=60, opacity=1).encode(
+        x, y("measured:Q"), tooltip=_tooltip(axis, unit)
     )
-    simulated = base.mark_circle(color=PREDICTED, size=30, opacity=1).encode(
-        x, y, tooltip=_tooltip(axis, unit)
+    fill = alt.condition("datum.basis == 'fitted'", alt.value("#fff"), alt.value(PREDICTED))
+    simulated = base.mark_point(stroke=PREDICTED, size=26, opacity=1, strokeWidth=1.5).encode(
+        x, y("predicted:Q"), fill=fill, tooltip=_tooltip(axis, unit)
     )
     return specification(alt.layer(band, line, spread, *ends, points, simulated))
 
 
 def scatter(experiment: Experiment, metrics: list[str], rows: list[Comparison]) -> Panel:
-    """Draw predicted against measured for metrics of one unit; the diagonal is perfection."""
+    """Draw simulated against measured for metrics of one unit; the diagonal is perfection."""
     rows = [row for row in rows if row.metric in metrics]
     unit = unit_text(rows[0].unit)
-    domain = _value_domain(rows)
+    domain = _close_domain(rows)
     labels = {entry.name: entry.label for entry in experiment.metric if entry.name in metrics}
     records = [{**_record(row, experiment.x_axis), "name": labels[row.metric]} for row in rows]
     base = chart(records)
@@ -94,17 +106,22 @@ def scatter(experiment: Experiment, metrics: list[str], rows: list[Comparison]) 
     spread = base.mark_rule(opacity=0.45).encode(
         alt.X("measured_min:Q"), y, alt.X2("measured_max:Q"), color=colour
     )
-    points = base.mark_point(filled=True, size=55, opacity=0.85).encode(
-        x, y, color=colour, shape=shape, tooltip=["point:N", *_tooltip(None, unit)]
-    )
-    return " and ".join(names), specification(alt.layer(diagonal, spread, points), height=380)
+    tooltip = ["point:N", "basis:N", *_tooltip(None, unit)]
+    points = [
+        base.transform_filter(f"datum.basis == '{basis}'")
+        .mark_point(filled=basis == "predicted", size=60, opacity=0.9, strokeWidth=1.8)
+        .encode(x, y, color=colour, shape=shape, tooltip=tooltip)
+        for basis in sorted({row.basis for row in rows})
+    ]
+    return " and ".join(names), specification(alt.layer(diagonal, spread, *points), height=380)
 
 
 def _record(row: Comparison, axis: Axis) -> dict[str, Any]:
     half = row.ci95 or 0.0
     return {
         "x": row.axes[axis.key],
-        "point": ", ".join(f"{key} {value}" for key, value in row.axes.items()),
+        "point": row.place,
+        "basis": row.basis,
         "predicted": row.predicted,
         "low": row.predicted - half,
         "high": row.predicted + half,
@@ -143,10 +160,23 @@ def _x_axis(axis: Axis) -> alt.Axis:
 
 
 def _value_domain(rows: list[Comparison]) -> list[float]:
-    """Return the range that all panels share: percentages end at 100, others start at zero."""
+    """Return the range that all panels share: percentages from 0 to 100, others from zero."""
+    if rows[0].unit == "percent":
+        return [0.0, _PERCENT_TOP]
+    _, high = _extent(rows)
+    step = 10.0 ** math.floor(math.log10(high)) / 2
+    return [0.0, math.ceil(high * 1.02 / step) * step]
+
+
+def _close_domain(rows: list[Comparison]) -> list[float]:
+    """Return the range that the points fill; percentages end at 100."""
+    low, high = _extent(rows)
+    step = 10.0 ** math.floor(math.log10(max(high - low, 1e-3)))
+    start = max(0.0, math.floor(low / step) * step)
+    return [start, _PERCENT_TOP if rows[0].unit == "percent" else math.ceil(high / step) * step]
+
+
+def _extent(rows: list[Comparison]) -> tuple[float, float]:
     lows = [min(row.measured_min, row.predicted - (row.ci95 or 0.0)) for row in rows]
     highs = [max(row.measured_max, row.predicted + (row.ci95 or 0.0)) for row in rows]
-    if rows[0].unit == "percent":
-        return [float(math.floor(max(0.0, min(lows)) / 20) * 20), _PERCENT_TOP]
-    step = 10.0 ** math.floor(math.log10(max(highs))) / 2
-    return [0.0, math.ceil(max(highs) * 1.02 / step) * step]
+    return min(lows), max(highs)

@@ -3,9 +3,10 @@
 import json
 from collections.abc import Iterator
 
-from skipline import quantity
+from skipline import quantity, result_view
 from skipline.report import run_figures
 from skipline.report.document import Document, card, cards, details, escape, table
+from skipline.report.fitted import fitted_table
 from skipline.result import Entry, Result
 from skipline.result_view import groups, run_facts
 
@@ -29,16 +30,17 @@ def page(result: Result) -> str:
     document.heading("Metrics", "Each with the half width of its 95 % interval.")
     document.add(f'<div class="blocks">{"".join(_blocks(result))}</div>')
     document.heading("How it ran")
-    for line in run_facts(result):
+    for line in run_facts(result)[:-1]:
         document.add(f"<p>{escape(line)}</p>")
+    document.add(fitted_table(result.fitted_parameters))
     scenario = f"<pre>{escape(json.dumps(result.scenario, indent=2))}</pre>"
     document.add(details("The scenario with all defaults", scenario))
     return document.render()
 
 
 def _blocks(result: Result) -> Iterator[str]:
-    latency = result.metrics.get("latency_ns")
-    apart = [("Latency", list(latency.entries("latency_ns")))] if latency else []
+    latency = result_view.latencies(result)
+    apart = [("Latency", latency)] if latency else []
     for title, entries in [*groups(result), *apart]:
         rows = table(["metric", "value", "95 %", "unit"], _rows(entries), [1])
         yield f"<section><h3>{escape(title)}</h3>{rows}</section>"

@@ -35,6 +35,7 @@ impl<T: Tracer> Fabric<T> {
         let on_link = self.links[link].config().write_bytes(bytes);
         let arrival = self.links[link].send_up(now, on_link);
         let full_lines = bytes / LINE_BYTES;
+        self.approach(first, bytes.div_ceil(LINE_BYTES));
         let (mut entry_time, mut longest) = (Picos::ZERO, Picos::ZERO);
         for i in 0..bytes.div_ceil(LINE_BYTES) {
             let hold = self.write_line(agent, first.step(i), i < full_lines, arrival);
@@ -52,6 +53,7 @@ impl<T: Tracer> Fabric<T> {
         let agent = self.device_agent(link);
         let on_link = self.links[link].config().read_request_bytes(bytes);
         let arrival = self.links[link].request_up(now, on_link);
+        self.approach(first, bytes.div_ceil(LINE_BYTES));
         let (mut entry_time, mut longest) = (Picos::ZERO, Picos::ZERO);
         for i in 0..bytes.div_ceil(LINE_BYTES) {
             let hold = self.read_line(agent, first.step(i), arrival);
@@ -61,6 +63,18 @@ impl<T: Tracer> Fabric<T> {
         let data = arrival + self.iio.reads.admit(arrival, entry_time) + longest;
         let completions = self.links[link].config().completion_bytes(bytes);
         self.links[link].send_down(data, completions)
+    }
+
+    /// Loads what the look-ups of a burst will need, all lines before the first look-up: the host's
+    /// cache misses then overlap instead of following one another.
+    #[inline]
+    fn approach(&self, first: LineAddr, lines: u64) {
+        let seen = (0..lines).fold(0, |seen, i| {
+            let set = self.llc.set_of(first.step(i));
+            seen ^ self.llc.glance(set) ^ self.directory.glance(set)
+        });
+        // The value is of no use; without this the loads would be removed.
+        std::hint::black_box(seen);
     }
 
     /// Writes a line that arrives at `now`; returns how long it holds its IIO entry.

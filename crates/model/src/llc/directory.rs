@@ -68,8 +68,9 @@ impl Sharers {
 pub struct Directory {
     tags: TagArray,
     sharers: Vec<Sharers>,
-    /// Entries in use per set: most look-ups by devices end here.
-    in_use: Vec<u8>,
+    /// Per set, one bit for each entry, chosen by its tag: most look-ups by devices end here,
+    /// without a visit to the entries.
+    signatures: Vec<u32>,
     replacer: Replacer,
     all_ways: WayMask,
 }
@@ -81,18 +82,25 @@ impl Directory {
         let tags = TagArray::new(sets, ways);
         Self {
             sharers: vec![Sharers::NONE; tags.slots()],
-            in_use: vec![0; sets as usize],
+            signatures: vec![0; sets as usize],
             replacer: Replacer::new(replacement, &tags, sets, seed),
             tags,
             all_ways: WayMask::bottom(ways),
         }
     }
 
+    /// Reads the memory that a look-up in `set` reads first; the value means nothing.
+    #[inline]
+    #[must_use]
+    pub fn glance(&self, set: SetIndex) -> u32 {
+        self.signatures[set.0 as usize]
+    }
+
     /// Cores that hold `line`; none if it has no entry.
     #[inline]
     #[must_use]
     pub fn sharers(&self, set: SetIndex, line: LineAddr) -> Sharers {
-        if self.in_use[set.0 as usize] == 0 {
+        if self.signatures[set.0 as usize] & signature(line) == 0 {
             return Sharers::NONE;
         }
         match self.tags.find(set, line) {
@@ -109,10 +117,11 @@ impl Directory {
         line: LineAddr,
         sharers: Sharers,
     ) -> Option<(LineAddr, Sharers)> {
-        if let Some(way) = self.tags.find(set, line) {
+        let known = self.signatures[set.0 as usize] & signature(line) != 0;
+        if known && let Some(way) = self.tags.find(set, line) {
             if sharers.is_empty() {
                 self.tags.clear(set, way);
-                self.in_use[set.0 as usize] -= 1;
+                self.sign(set);
             } else {
                 let slot = self.tags.slot(set, way);
                 self.sharers[slot] = sharers;
@@ -126,17 +135,33 @@ impl Directory {
         let way = self.replacer.choose(&self.tags, set, self.all_ways);
         let slot = self.tags.slot(set, way);
         let victim = self.tags.line_at(set, way).map(|victim| (victim, self.sharers[slot]));
-        self.in_use[set.0 as usize] += u8::from(victim.is_none());
         self.tags.put(set, way, line);
+        if victim.is_some() {
+            self.sign(set);
+        } else {
+            self.signatures[set.0 as usize] |= signature(line);
+        }
         self.sharers[slot] = sharers;
         self.replacer.touch(&self.tags, set, way);
         victim
+    }
+
+    /// Makes the signature of a set anew, after an entry has gone.
+    fn sign(&mut self, set: SetIndex) {
+        let lines = (0..self.tags.ways()).filter_map(|way| self.tags.line_at(set, way));
+        self.signatures[set.0 as usize] = lines.fold(0, |bits, line| bits | signature(line));
     }
 
     /// All lines with an entry, in no particular order.
     pub fn lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
         self.tags.lines()
     }
+}
+
+/// The bit of a line: taken from above the set index, where lines of one set differ.
+#[inline]
+fn signature(line: LineAddr) -> u32 {
+    1 << ((line.0 >> 11 ^ line.0 >> 16) & 31)
 }
 
 #[cfg(test)]

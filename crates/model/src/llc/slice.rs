@@ -108,6 +108,14 @@ impl Llc {
         self.map.set_of(line)
     }
 
+    /// Reads the memory that a look-up in `set` reads first; the value means nothing.
+    #[inline]
+    #[must_use]
+    pub fn glance(&self, set: SetIndex) -> u32 {
+        let slot = self.tags.slot(set, 0);
+        self.tags.glance(set) ^ u32::from(self.infos[slot])
+    }
+
     /// The way that holds `line`.
     #[inline]
     #[must_use]
