@@ -21,6 +21,18 @@ pub struct DmaDone {
     pub visible: Picos,
 }
 
+/// Lines of a burst that are handled together.
+const BURST_LINES: usize = 64;
+
+/// For how long the lines of a burst hold IIO entries.
+#[derive(Clone, Copy, Default)]
+struct Held {
+    /// All lines together.
+    entry_time: Picos,
+    /// The longest of them.
+    longest: Picos,
+}
+
 /// A core or the LLC had the line, or nobody.
 enum WriteOutcome {
     Hit,
@@ -35,16 +47,12 @@ impl<T: Tracer> Fabric<T> {
         let on_link = self.links[link].config().write_bytes(bytes);
         let arrival = self.links[link].send_up(now, on_link);
         let full_lines = bytes / LINE_BYTES;
-        self.approach(first, bytes.div_ceil(LINE_BYTES));
-        let (mut entry_time, mut longest) = (Picos::ZERO, Picos::ZERO);
-        for i in 0..bytes.div_ceil(LINE_BYTES) {
-            let hold = self.write_line(agent, first.step(i), i < full_lines, arrival);
-            entry_time += hold;
-            longest = longest.max(hold);
-        }
-        let waited = self.iio.writes.admit(arrival, entry_time);
+        let held = self.each_line(first, bytes, |fabric, i, line, set| {
+            fabric.write_line(agent, line, set, i < full_lines, arrival)
+        });
+        let waited = self.iio.writes.admit(arrival, held.entry_time);
         // Lines that wait for entries hold back the link, so the device waits as long.
-        DmaDone { accepted: now + waited, visible: arrival + waited + longest }
+        DmaDone { accepted: now + waited, visible: arrival + waited + held.longest }
     }
 
     /// Device `link` reads `bytes` from the start of `first` on; returns when the last completion
@@ -53,34 +61,60 @@ impl<T: Tracer> Fabric<T> {
         let agent = self.device_agent(link);
         let on_link = self.links[link].config().read_request_bytes(bytes);
         let arrival = self.links[link].request_up(now, on_link);
-        self.approach(first, bytes.div_ceil(LINE_BYTES));
-        let (mut entry_time, mut longest) = (Picos::ZERO, Picos::ZERO);
-        for i in 0..bytes.div_ceil(LINE_BYTES) {
-            let hold = self.read_line(agent, first.step(i), arrival);
-            entry_time += hold;
-            longest = longest.max(hold);
-        }
-        let data = arrival + self.iio.reads.admit(arrival, entry_time) + longest;
+        let held = self.each_line(first, bytes, |fabric, _, line, set| {
+            fabric.read_line(agent, line, set, arrival)
+        });
+        let data = arrival + self.iio.reads.admit(arrival, held.entry_time) + held.longest;
         let completions = self.links[link].config().completion_bytes(bytes);
         self.links[link].send_down(data, completions)
     }
 
-    /// Loads what the look-ups of a burst will need, all lines before the first look-up: the host's
-    /// cache misses then overlap instead of following one another.
+    /// Calls `serve` for each line of a burst with the line's number, address and set; adds up for
+    /// how long the lines hold their IIO entries.
+    ///
+    /// The sets of up to [`BURST_LINES`] lines are computed and glanced at before the first look-up:
+    /// the host's cache misses then overlap instead of following one another.
     #[inline]
-    fn approach(&self, first: LineAddr, lines: u64) {
-        let seen = (0..lines).fold(0, |seen, i| {
-            let set = self.llc.set_of(first.step(i));
-            seen ^ self.llc.glance(set) ^ self.directory.glance(set)
-        });
-        // The value is of no use; without this the loads would be removed.
-        std::hint::black_box(seen);
+    fn each_line(
+        &mut self,
+        first: LineAddr,
+        bytes: u64,
+        mut serve: impl FnMut(&mut Self, u64, LineAddr, SetIndex) -> Picos,
+    ) -> Held {
+        let lines = bytes.div_ceil(LINE_BYTES);
+        let mut held = Held::default();
+        let mut sets = [SetIndex(0); BURST_LINES];
+        let mut served = 0;
+        while served < lines {
+            let burst = &mut sets[..((lines - served) as usize).min(BURST_LINES)];
+            let mut seen = 0;
+            for (set, line) in burst.iter_mut().zip(served..) {
+                *set = self.llc.set_of(first.step(line));
+                seen ^= self.llc.glance(*set) ^ self.directory.glance(*set);
+            }
+            // The value is of no use; without this the loads would be removed.
+            std::hint::black_box(seen);
+            for (&mut set, i) in burst.iter_mut().zip(served..) {
+                let hold = serve(self, i, first.step(i), set);
+                held.entry_time += hold;
+                held.longest = held.longest.max(hold);
+            }
+            served += burst.len() as u64;
+        }
+        held
     }
 
     /// Writes a line that arrives at `now`; returns how long it holds its IIO entry.
-    fn write_line(&mut self, agent: AgentId, line: LineAddr, full: bool, now: Picos) -> Picos {
+    #[inline]
+    fn write_line(
+        &mut self,
+        agent: AgentId,
+        line: LineAddr,
+        set: SetIndex,
+        full: bool,
+        now: Picos,
+    ) -> Picos {
         self.counters.line_ops += 1;
-        let set = self.llc.set_of(line);
         let outcome = match self.ddio {
             Ddio::Ways(mask) => self.write_into_llc(agent, set, line, full, mask, now),
             Ddio::Off => self.write_to_dram(agent, set, line, full, now),
@@ -167,9 +201,9 @@ impl<T: Tracer> Fabric<T> {
     }
 
     /// Reads a line for a request that arrives at `now`; returns how long it holds its IIO entry.
-    fn read_line(&mut self, agent: AgentId, line: LineAddr, now: Picos) -> Picos {
+    #[inline]
+    fn read_line(&mut self, agent: AgentId, line: LineAddr, set: SetIndex, now: Picos) -> Picos {
         self.counters.line_ops += 1;
-        let set = self.llc.set_of(line);
         let from_llc = self.iio.config.llc_read;
         if let Some(way) = self.llc.find(set, line) {
             let info = LineInfo { consumed: true, ..self.llc.info(set, way) };
