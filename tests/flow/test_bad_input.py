@@ -28,7 +28,7 @@ def assert_refused(done: Outcome, *told: str) -> None:
         ("rx_descriptors=0", ["rx_descriptors", "0"]),
         ("packet_bytes=100000", ["packet_bytes", "100000"]),
         ("offered_gbps=0", ["offered_gbps", "0"]),
-        ("offered_gbps=nan", ["offered_gbps", "nan"]),
+        ("offered_gbps=nan", ["offered_gbps", "NaN"]),
         ("platform=skylake-gold-6141", ["skylake-gold-6141", "skylake-gold-6140"]),
         ("platform=missing.toml", ["missing.toml"]),
         ("traffic.pcap=missing.pcap", ["missing.pcap"]),

@@ -1,6 +1,7 @@
 //! What arrives on a wire: the seam between the hardware and whatever generates traffic.
 //!
-//! Models: frames as a port sees them. Source: IEEE 802.3 (4 B FCS, 8 B preamble, 12 B gap).
+//! Models: frames as a port sees them.
+//! Source: IEEE 802.3 (4 B FCS, 8 B preamble, 12 B gap).
 //! Simplifies: nothing; a frame is its size, its flow's RSS hash and its arrival time.
 
 use units::{Bytes, Picos};

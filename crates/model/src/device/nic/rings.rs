@@ -1,5 +1,10 @@
 //! Rings in host memory: what driver and NIC hand to each other, and in which lines it lies.
 //!
+//! Models: mlx5's receive and send rings, completions and doorbell records.
+//! Source: Linux and DPDK mlx5 drivers (16 B scatter entries, 64 B completions and send entries,
+//! multi-packet requests of 32 B and 16 B per packet).
+//! Simplifies: a compressed completion is one line for up to eight packets.
+//!
 //! The content is kept beside the caches (they hold no data); every access to it is accompanied by
 //! the access to its line. Things become visible to the other side at a time.
 

@@ -1,0 +1,67 @@
+//! Every component says what it models, from which source, and what it simplifies.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Files that hold no component: maps of the crate, and what only watches.
+const NOT_COMPONENTS: [&str; 3] = ["lib.rs", "tracer.rs", "invariants.rs"];
+/// Shorter files are folders' tables of contents.
+const LEAST_LINES: usize = 20;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn sources(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
+    for entry in fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("is readable").path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).expect("is readable");
+            found.push((path, text));
+        }
+    }
+}
+
+fn all_sources() -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    for name in ["model", "workload", "address-map", "tag-array"] {
+        sources(&root().join("crates").join(name).join("src"), &mut found);
+    }
+    found
+}
+
+#[test]
+fn a_component_of_the_model_names_its_source() {
+    let mut found = Vec::new();
+    sources(&root().join("crates/model/src"), &mut found);
+    let components = found.iter().filter(|(path, text)| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        !NOT_COMPONENTS.contains(&name) && text.lines().count() >= LEAST_LINES
+    });
+    let mut seen = 0;
+    for (path, text) in components {
+        for part in ["//! Models: ", "//! Source: ", "//! Simplifies: "] {
+            assert!(text.contains(part), "{} lacks `{part}`", path.display());
+        }
+        seen += 1;
+    }
+    assert!(seen >= 20, "only {seen} components were found");
+}
+
+#[test]
+fn every_deviation_that_code_refers_to_is_explained() {
+    let explained = fs::read_to_string(root().join("DEVIATIONS.md")).expect("is there");
+    let mut referred = 0;
+    for (path, text) in all_sources() {
+        for (at, _) in text.match_indices("DEVIATIONS.md, ") {
+            let rest = &text[at + "DEVIATIONS.md, ".len()..];
+            let number: String = rest.chars().take_while(char::is_ascii_digit).collect();
+            let heading = format!("\n## {number}. ");
+            assert!(explained.contains(&heading), "{}: {number}", path.display());
+            referred += 1;
+        }
+    }
+    assert!(referred >= 9, "only {referred} references were found");
+}
