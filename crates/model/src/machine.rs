@@ -50,6 +50,8 @@ pub struct Machine<S, W, T: Tracer> {
     /// Whether each core polls in vain.
     idle: Vec<bool>,
     now: Picos,
+    /// Ties go to the highest agent index instead of the lowest.
+    ties_to_last: bool,
 }
 
 impl<S: PacketSource, W: Software<T>, T: Tracer> Machine<S, W, T> {
@@ -76,7 +78,13 @@ impl<S: PacketSource, W: Software<T>, T: Tracer> Machine<S, W, T> {
             wake,
             idle: vec![false; cores],
             now: Picos::ZERO,
+            ties_to_last: false,
         }
+    }
+
+    /// Turns the tie-break round: results must not depend on it beyond their intervals.
+    pub fn give_ties_to_last(&mut self) {
+        self.ties_to_last = true;
     }
 
     /// Simulated time: no agent acts before it.
@@ -128,7 +136,7 @@ impl<S: PacketSource, W: Software<T>, T: Tracer> Machine<S, W, T> {
     fn earliest(&self) -> (usize, Picos) {
         let mut first = (0, self.wake[0]);
         for (agent, &time) in self.wake.iter().enumerate().skip(1) {
-            if time < first.1 {
+            if time < first.1 || (self.ties_to_last && time == first.1) {
                 first = (agent, time);
             }
         }

@@ -206,6 +206,22 @@ fn without_ddio_a_packet_s_first_read_goes_to_dram() {
 }
 
 #[test]
+fn the_order_of_agents_at_equal_times_does_not_matter() {
+    let hit_rate = |turned_round: bool| {
+        let mut machine = l2fwd(&[("cores", "4"), ("rx_descriptors", "1024")]).machine(NoTrace);
+        if turned_round {
+            machine.give_ties_to_last();
+        }
+        machine.run(80_000, Picos::NEVER);
+        let counters = machine.fabric.counters();
+        let (hits, misses) = (counters.pcie_write_hits as f64, counters.pcie_write_misses as f64);
+        100.0 * hits / (hits + misses)
+    };
+    let (first, last) = (hit_rate(false), hit_rate(true));
+    assert!((first - last).abs() < 0.5, "{first} and {last} percent");
+}
+
+#[test]
 fn the_invariants_hold_in_the_middle_of_a_run() {
     let job = l2fwd(&[("cores", "4"), ("rx_descriptors", "1024")]);
     let mut machine = job.machine(NoTrace);
