@@ -18,7 +18,7 @@ unexport VIRTUAL_ENV PYTHONPATH
 # What the compiled module is made of; platforms and experiments are built into it.
 CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
   $(shell find crates platforms experiments -type f -not -path '*/target/*' 2>/dev/null)
-WHEEL_SOURCES := $(CORE_SOURCES) README.md LICENSE \
+WHEEL_SOURCES := $(CORE_SOURCES) $(wildcard README.md LICENSE) \
   $(shell find python -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
 .PHONY: help run test check bench setup wheel clean format browser rust-tools

@@ -5,10 +5,27 @@
 >>> result.scalar("pcie_write_hit_rate")
 """
 
+from typing import TYPE_CHECKING
+
 from skipline._core import InputError, RunError
 from skipline._core import version as _version
-from skipline.result import Metric, Result
-from skipline.simulation import run
+
+if TYPE_CHECKING:
+    from skipline.result import Metric, Result
+    from skipline.simulation import run
 
 __version__ = _version()
 __all__ = ["InputError", "Metric", "Result", "RunError", "__version__", "run"]
+
+
+def __getattr__(name: str) -> object:
+    """Import what is asked for: the command line starts at once, and needs little of it."""
+    if name in ("Metric", "Result"):
+        from skipline import result
+
+        return getattr(result, name)
+    if name == "run":
+        from skipline.simulation import run
+
+        return run
+    raise AttributeError(f"module 'skipline' has no attribute '{name}'")

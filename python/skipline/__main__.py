@@ -1,5 +1,17 @@
-"""`python -m skipline`."""
+"""`python -m skipline`, and the command `skipline`."""
 
-from skipline.cli import main
+import sys
+from typing import NoReturn
 
-main()
+
+def main() -> NoReturn:
+    """Start the command line; Ctrl-C while it is still being loaded ends it quietly."""
+    try:
+        from skipline import cli
+    except KeyboardInterrupt:
+        sys.exit(130)
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()

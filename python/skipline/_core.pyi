@@ -2,6 +2,23 @@
 
 from collections.abc import Callable
 
+__all__ = [
+    "DEFAULT_SEED",
+    "InputError",
+    "RunError",
+    "builtin_file",
+    "builtin_files",
+    "check_scenario",
+    "half_width_95",
+    "platform",
+    "platform_names",
+    "run",
+    "schema",
+    "version",
+]
+
+DEFAULT_SEED: int
+
 class InputError(Exception):
     """Bad input; the message names file, key, value and what is allowed."""
 
@@ -11,9 +28,9 @@ class RunError(Exception):
 def run(
     scenario: str,
     overrides: list[tuple[str, str]],
-    seed: int | None,
-    trace_packet: int | None,
-    progress: Callable[[dict[str, float]], None] | None,
+    seed: int | None = None,
+    trace_packet: int | None = None,
+    progress: Callable[[dict[str, float]], None] | None = None,
 ) -> str: ...
 def check_scenario(scenario: str, overrides: list[tuple[str, str]]) -> str: ...
 def platform_names() -> list[str]: ...
@@ -21,4 +38,5 @@ def platform(name_or_path: str) -> str: ...
 def schema(kind: str) -> str: ...
 def builtin_file(relative_path: str) -> str | None: ...
 def builtin_files() -> list[str]: ...
+def half_width_95(values: list[float]) -> float | None: ...
 def version() -> str: ...

@@ -44,7 +44,18 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Replace a scenario key; repeatable."),
 ]
-Seed = Annotated[int | None, typer.Option(min=0, help="Seed; default: the scenario's own.")]
+
+
+def _in_64_bits(value: int | None) -> int | None:
+    """Refuse what the simulator has no room for."""
+    if value is not None and not 0 <= value < 1 << 64:
+        raise typer.BadParameter(f"{value} is not a whole number from 0 to 2^64 - 1")
+    return value
+
+
+Seed = Annotated[
+    int | None, typer.Option(metavar="N", callback=_in_64_bits, help="Seed; default: 1.")
+]
 Output = Annotated[Format, typer.Option("--format", help="For people or for programs.")]
 
 
@@ -60,14 +71,17 @@ def skipline(
 
 @app.command()
 def run(
-    scenario: Annotated[str, typer.Argument(help="Scenario file, on disk or built in.")],
+    scenario: Annotated[
+        str, typer.Argument(metavar="SCENARIO", help="Scenario file, on disk or built in.")
+    ],
     settings: Settings = None,
     seed: Seed = None,
     output: Output = Format.TABLE,
     out: Annotated[Path | None, typer.Option(help="Also write DIR/result.json.")] = None,
     explain: Annotated[bool, typer.Option(help="Table: who evicted whom, read or not.")] = False,
     trace_packet: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Print packet N line by line.")
+        int | None,
+        typer.Option(metavar="N", callback=_in_64_bits, help="Print packet N line by line."),
     ] = None,
 ) -> None:
     """Simulate one scenario."""
@@ -79,7 +93,9 @@ def run(
 
 @app.command()
 def report(
-    path: Annotated[Path, typer.Argument(help="Directory of results, or a file in it.")],
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="Directory of results, or a file in it.")
+    ],
     out: Annotated[Path | None, typer.Option(help="HTML file; default: beside the data.")] = None,
 ) -> None:
     """Write the HTML report of an experiment or of a single run."""
@@ -89,7 +105,7 @@ def report(
 
 
 @app.command()
-def schema(kind: SchemaKind) -> None:
+def schema(kind: Annotated[SchemaKind, typer.Argument(metavar="KIND")]) -> None:
     """Print the JSON schema of a kind of file, for editors."""
     terminal.emit(_core.schema(kind.value))
 
@@ -116,7 +132,7 @@ def experiment_show(
 @experiments.command("run")
 def experiment_run(
     experiment: Annotated[
-        list[str], typer.Argument(metavar="ID...", help="Identifiers or TOML files.")
+        list[str], typer.Argument(metavar="ID", help="Identifiers or TOML files.")
     ],
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Points at a time; default: all cores.")
@@ -191,6 +207,10 @@ def main() -> NoReturn:
         terminal.complain(str(error))
         sys.exit(2)
     except RunError as error:
+        terminal.complain(str(error))
+        sys.exit(1)
+    except OSError as error:
+        terminal.give_up_stdout()
         terminal.complain(str(error))
         sys.exit(1)
     sys.exit(0)

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from skipline import quantity
+from skipline import quantity, terminal
 from skipline.result import Entry, Number, Result
 
 GROUPS: dict[str, list[str]] = {
@@ -48,6 +48,8 @@ GROUPS: dict[str, list[str]] = {
 }
 # Shown by tables of their own.
 APART = {"latency_ns", "evictions"}
+# Columns from which on latency has room for a table across.
+_WIDE = 108
 
 
 def groups(result: Result) -> Iterator[tuple[str, list[Entry]]]:
@@ -63,19 +65,23 @@ def groups(result: Result) -> Iterator[tuple[str, list[Entry]]]:
 
 def overview(result: Result) -> RenderableType:
     """Show the whole result: grouped numbers with intervals, latency, how the run went."""
-    parts: list[RenderableType] = [Text(result.title, style="bold"), _metrics_table(result)]
-    if "latency_ns" in result.metrics:
+    wide = terminal.width() >= _WIDE
+    blocks = list(groups(result))
+    if not wide:
+        blocks.append(("Latency", latencies(result)))
+    parts: list[RenderableType] = [Text(result.title, style="bold"), _metrics_table(blocks)]
+    if wide and "latency_ns" in result.metrics:
         parts += ["", _latency_table(result)]
     return Group(*parts, "", *run_facts(result))
 
 
-def _metrics_table(result: Result) -> Table:
+def _metrics_table(blocks: list[tuple[str, list[Entry]]]) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column("metric", min_width=34)
     table.add_column("value", justify="right", min_width=14)
     table.add_column("ci95", style="dim")
     table.add_column("unit")
-    for title, entries in groups(result):
+    for title, entries in blocks:
         table.add_row()
         table.add_row(Text(title, style="bold cyan"))
         for entry in entries:

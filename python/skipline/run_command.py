@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skipline import _core, atomic, result, result_view, terminal
+from skipline._core import InputError
+from skipline.experiment import catalogue
 from skipline.simulation import parse_settings
 
 RESULT_FILE = "result.json"
@@ -24,7 +26,7 @@ class Request:
 def execute(request: Request, output: str) -> None:
     """Simulate, store the result if asked to, and print it as `output` (table, json or csv)."""
     settings = parse_settings(request.settings)
-    _core.check_scenario(request.scenario, settings)
+    _check(request.scenario, settings)
     if request.out is not None:
         atomic.prepare_directory(request.out)
     with terminal.progress_bar("simulating") as bar:
@@ -40,6 +42,18 @@ def execute(request: Request, output: str) -> None:
     _print(request, text, output)
     if request.out is not None:
         terminal.note(f"wrote {request.out / RESULT_FILE}")
+
+
+def _check(scenario: str, settings: list[tuple[str, str]]) -> None:
+    try:
+        _core.check_scenario(scenario, settings)
+    except InputError as error:
+        if "unknown key" in str(error) and catalogue.is_experiment(scenario):
+            raise InputError(
+                f"{scenario}: this is an experiment, not a scenario; "
+                f"to run it: skipline experiment run {scenario}"
+            ) from error
+        raise
 
 
 def _print(request: Request, text: str, output: str) -> None:

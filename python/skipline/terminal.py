@@ -20,30 +20,29 @@ from rich.progress import (
 from skipline._core import RunError
 
 _PIPED_WIDTH = 110
+# Tables are never narrower: a line that the terminal wraps is better than numbers cut off.
+_LEAST_WIDTH = 78
 
 
 def emit(text: str) -> None:
     """Write to stdout. A reader that went away ends the command quietly; a full disk does not."""
+    if sys.stdout is None:
+        raise RunError("the output cannot be written: stdout is closed")
     try:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         sys.stdout.flush()
     except BrokenPipeError:
-        _silence_stdout()
+        give_up_stdout()
         raise SystemExit(0) from None
     except OSError as error:
-        _silence_stdout()
+        give_up_stdout()
         raise RunError(f"the output cannot be written: {error.strerror}") from error
 
 
 def show(*renderables: RenderableType) -> None:
     """Render for people and write to stdout, coloured only on a terminal."""
-    is_terminal = sys.stdout.isatty()
-    width = None if is_terminal or "COLUMNS" in os.environ else _PIPED_WIDTH
     console = Console(
-        file=io.StringIO(),
-        force_terminal=is_terminal,
-        width=width or shutil.get_terminal_size().columns,
-        highlight=False,
+        file=io.StringIO(), force_terminal=_is_terminal(), width=width(), highlight=False
     )
     with console.capture() as captured:
         for renderable in renderables:
@@ -51,14 +50,26 @@ def show(*renderables: RenderableType) -> None:
     emit("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
+def width() -> int:
+    """Return how many columns `show` has."""
+    if _is_terminal() or "COLUMNS" in os.environ:
+        return max(shutil.get_terminal_size().columns, _LEAST_WIDTH)
+    return _PIPED_WIDTH
+
+
+def _is_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
 def complain(message: str) -> None:
     """Print one line of error to stderr."""
-    print(f"error: {message}", file=sys.stderr)
+    note(f"error: {message}")
 
 
 def note(message: str) -> None:
     """Print one line of information to stderr."""
-    print(message, file=sys.stderr)
+    if sys.stderr is not None:
+        print(message, file=sys.stderr)
 
 
 class Interrupted(Exception):
@@ -95,8 +106,10 @@ def progress_bar(description: str) -> Iterator[Bar]:
         yield Bar(progress, description)
 
 
-def _silence_stdout() -> None:
-    """Keep the interpreter from flushing into the broken stdout when it exits."""
+def give_up_stdout() -> None:
+    """Keep the interpreter from flushing into a broken stdout when it exits."""
+    if sys.stdout is None:
+        return
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
     os.close(null)

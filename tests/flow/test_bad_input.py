@@ -31,6 +31,12 @@ def assert_refused(done: Outcome, *told: str) -> None:
         ("offered_gbps=nan", ["offered_gbps", "NaN"]),
         ("platform=skylake-gold-6141", ["skylake-gold-6141", "skylake-gold-6140"]),
         ("platform=missing.toml", ["missing.toml"]),
+        ("packet_bytes=3000", ["packet_bytes", "3000", "2048"]),
+        ("cores=19", ["cores", "19", "18"]),
+        ("core_way_mask=0", ["core_way_mask", "0x0", "0x7ff"]),
+        ("traffic.patern=fixed", ["traffic.patern", "pattern"]),
+        ("traffic.pattern=trainz", ["traffic.pattern", "trainz", "trains", "fixed"]),
+        ("traffic.loops=1", ["traffic.loops", "traffic.pcap"]),
         ("traffic.pcap=missing.pcap", ["missing.pcap"]),
         ("rx_descriptors", ["--set", "rx_descriptors", "key=value"]),
         ("=5", ["--set", "=5", "key=value"]),
@@ -88,6 +94,13 @@ def test_an_unknown_experiment_suggests_the_nearest(skipline: Skipline) -> None:
         assert_refused(done, "pktsize-dsc", "did you mean 'pktsize-desc'", "ddio-tune")
 
 
+def test_scenario_and_experiment_are_told_apart(skipline: Skipline) -> None:
+    experiment = "experiments/ddio-bench/ddio-tune.toml"
+    assert_refused(skipline("run", experiment), f"skipline experiment run {experiment}")
+    assert_refused(skipline("experiment", "run", L2FWD), f"skipline run {L2FWD}")
+    assert_refused(skipline("experiment", "show", "l2fwd"), f"skipline run {L2FWD}")
+
+
 def test_a_report_needs_results(skipline: Skipline, tmp_path: Path) -> None:
     assert_refused(skipline("report", "nowhere"), "nowhere")
     (tmp_path / "empty").mkdir()
@@ -100,6 +113,15 @@ def test_a_file_cannot_be_the_directory_of_results(skipline: Skipline, tmp_path:
     (tmp_path / "taken").write_text("")
     assert_refused(skipline("run", L2FWD, "--out", "taken"), "taken")
     assert_refused(skipline("experiment", "run", "ddio-tune", "--out", "taken"), "taken")
+    assert_refused(skipline("run", L2FWD, "--out", "taken/below"), "taken/below")
+
+
+def test_a_directory_cannot_be_the_report(
+    skipline: Skipline, tmp_path: Path, short_run: Path
+) -> None:
+    (tmp_path / "folder").mkdir()
+    assert_refused(skipline("report", str(short_run), "--out", "folder"), "folder")
+    assert_refused(skipline("report", str(short_run), "--out", "no/where.html"), "no/where.html")
 
 
 @pytest.mark.parametrize(
@@ -109,6 +131,9 @@ def test_a_file_cannot_be_the_directory_of_results(skipline: Skipline, tmp_path:
         ["rum", L2FWD],
         ["run", L2FWD, "--format", "xml"],
         ["run", L2FWD, "--seed", "-1"],
+        ["run", L2FWD, "--seed", str(2**64)],
+        ["run", L2FWD, "--trace-packet", str(2**64)],
+        ["experiment", "run"],
         ["run", L2FWD, "--trace-packet", "first"],
         ["experiment", "run", "ddio-tune", "--jobs", "0"],
         ["schema", "nothing"],

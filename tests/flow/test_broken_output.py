@@ -34,7 +34,7 @@ def test_a_closed_pipe_ends_quietly(skipline: Skipline, command: tuple[str, ...]
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [*COMMANDS, ("run", "--help")])
 def test_a_full_disk_below_stdout_is_told(skipline: Skipline, command: tuple[str, ...]) -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
@@ -46,7 +46,22 @@ def test_a_full_disk_below_stdout_is_told(skipline: Skipline, command: tuple[str
             check=False,
         )
     assert done.returncode == 1
-    assert done.stderr == "error: the output cannot be written: No space left on device\n"
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    assert "No space left on device" in done.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS[:3])
+def test_a_closed_stdout_is_told(skipline: Skipline, command: tuple[str, ...]) -> None:
+    done = subprocess.run(
+        ["sh", "-c", '"$@" >&-', "sh", *skipline.arguments(*command)],
+        cwd=skipline.directory,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr == "error: the output cannot be written: stdout is closed\n"
 
 
 def test_a_result_that_does_not_fit_leaves_no_part_of_it(

@@ -75,11 +75,56 @@ def test_a_damaged_point_is_simulated_again(
     skipline: Skipline, tmp_path: Path, experiment: str, damage: str
 ) -> None:
     skipline("experiment", "run", experiment, "--out", "out")
-    kept = tmp_path / "out" / "points" / "rx_descriptors=256.json"
+    kept = tmp_path / "out" / "points" / "rx_descriptors=256,seed=1.json"
     kept.write_text(damage)
     done = skipline("experiment", "run", experiment, "--out", "out")
     assert "1 points simulated, 1 reused" in done.out
     assert json.loads(kept.read_text())["result"]["metrics"]
+
+
+def test_several_experiments_are_summed_up_together(
+    skipline: Skipline, tmp_path: Path, experiment: str
+) -> None:
+    other = "two-more-rings.toml"
+    (tmp_path / other).write_text((tmp_path / experiment).read_text())
+    names = (experiment, other, experiment)
+    done = skipline("experiment", "run", *names, "--out", "out", "--format", "json")
+    one, two = done.json["experiments"]
+    assert (one["identifier"], two["identifier"]) == ("two-rings", "two-more-rings")
+    joint = done.json["together"]
+    assert joint["points"] == 4
+    (verdict,) = joint["verdicts"]
+    assert verdict["value"] == pytest.approx(one["verdicts"][0]["value"])
+    assert [group["basis"] for group in verdict["groups"]] == ["fitted", "predicted"]
+    assert [group["numbers"] for group in verdict["groups"]] == [2, 2]
+    assert (tmp_path / "out" / "two-more-rings" / "report.html").exists()
+    table = skipline("experiment", "run", *names, "--out", "out").out
+    assert "Error over the 4 points" in table
+
+
+def test_each_repeat_has_its_seed_and_the_mean_is_compared(
+    skipline: Skipline, tmp_path: Path, experiment: str
+) -> None:
+    text = (tmp_path / experiment).read_text()
+    (tmp_path / experiment).write_text(text.replace("\nscenario", "\nrepeats = 5\nscenario", 1))
+    done = skipline("experiment", "run", experiment, "--out", "out", "--seed", "7")
+    assert done.code == 0, done.err
+    assert "seeds 7 to 11" in done.out
+    hits = []
+    for seed in range(7, 12):
+        kept = tmp_path / "out" / "points" / f"rx_descriptors=512,seed={seed}.json"
+        result = json.loads(kept.read_text())["result"]
+        assert result["seed"] == seed
+        hits.append(result["metrics"]["pcie_write_hit_rate"]["value"])
+    table = pl.read_parquet(tmp_path / "out" / "results.parquet")
+    row = table.filter(pl.col("rx_descriptors") == 512, pl.col("metric") == "pcie_write_hit_rate")
+    (numbers,) = row.to_dicts()
+    assert numbers["predicted"] == pytest.approx(sum(hits) / 5)
+    assert (numbers["predicted_min"], numbers["predicted_max"]) == (min(hits), max(hits))
+    assert numbers["predicted_runs"] == 5
+    too_high = skipline("experiment", "run", experiment, "--seed", str(2**64 - 1))
+    assert too_high.code == 2
+    assert "--seed 18446744073709551615: allowed: 0 to" in too_high.err
 
 
 def test_the_number_of_threads_does_not_change_a_number(

@@ -4,6 +4,7 @@ import os
 import pty
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,6 +74,26 @@ def test_a_run_ends_with_one_line_and_writes_nothing(skipline: Skipline, tmp_pat
     assert list((tmp_path / "out").iterdir()) == []
 
 
+def test_ctrl_c_while_the_command_is_loading_ends_it_quietly(skipline: Skipline) -> None:
+    interrupted = (
+        "import sys\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'typer': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "from skipline.__main__ import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", interrupted],
+        cwd=skipline.directory,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, "", "")
+
+
 def test_progress_goes_to_a_terminal_only(skipline: Skipline) -> None:
     assert skipline("run", L2FWD, *SHORT, "--format", "json").err == ""
 
@@ -84,7 +105,7 @@ def test_an_experiment_keeps_its_finished_points_and_goes_on(
     experiment = write_small_experiment(tmp_path, endless_ring=512)
     arguments = ("experiment", "run", experiment, "--jobs", "2", "--out", "out")
     with on_a_terminal(skipline, *arguments) as (process, terminal):
-        read_until(terminal, "point 1 of 2")
+        read_until(terminal, "run 1 of 2")
         process.send_signal(signal.SIGINT)
         told = read_rest(terminal)
         assert process.wait() == INTERRUPTED
@@ -92,4 +113,4 @@ def test_an_experiment_keeps_its_finished_points_and_goes_on(
     assert "Traceback" not in told
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["points"]
     kept = [path.name for path in (tmp_path / "out" / "points").iterdir()]
-    assert kept == ["rx_descriptors=256.json"]
+    assert kept == ["rx_descriptors=256,seed=1.json"]

@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import os
+import subprocess
 from pathlib import Path
 
 from command_line import L2FWD, SHORT, Skipline
@@ -106,6 +108,19 @@ def test_the_table_shows_values_with_interval_and_unit(skipline: Skipline) -> No
     assert line.endswith("%")
     for group in ("Cache", "Link", "Packets", "Memory", "Latency"):
         assert group in done.out
+
+
+def test_a_narrow_terminal_cuts_no_number_off(skipline: Skipline) -> None:
+    done = subprocess.run(
+        skipline.arguments("run", L2FWD, *SHORT),
+        cwd=skipline.directory,
+        env={**os.environ, "COLUMNS": "40"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "…" not in done.stdout
+    assert any("pcie_write_hit_rate" in row and "%" in row for row in done.stdout.splitlines())
 
 
 def test_out_writes_exactly_the_printed_result(skipline: Skipline, tmp_path: Path) -> None:

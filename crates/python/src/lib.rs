@@ -124,6 +124,12 @@ fn builtin_files() -> Vec<String> {
     builtin::files()
 }
 
+/// Half width of the 95 % interval of the mean of independent values; None for fewer than five.
+#[pyfunction]
+fn half_width_95(values: Vec<f64>) -> Option<f64> {
+    scenario::statistics::half_width_95(&values)
+}
+
 /// Version of Skipline.
 #[pyfunction]
 fn version() -> &'static str {
@@ -141,6 +147,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema_of, module)?)?;
     module.add_function(wrap_pyfunction!(builtin_file, module)?)?;
     module.add_function(wrap_pyfunction!(builtin_files, module)?)?;
+    module.add_function(wrap_pyfunction!(half_width_95, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add("DEFAULT_SEED", DEFAULT_SEED)?;
     Ok(())
 }

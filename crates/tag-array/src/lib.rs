@@ -6,7 +6,12 @@
 //! ([`TagArray::MAX_LINES`]). The whole line number is kept, so no set function has to be inverted.
 //!
 //! The compare runs over a whole set without branches, in chunks of eight, which compilers turn
-//! into vector instructions; a set of up to 16 ways is one host cache line.
+//! into vector instructions; a set of up to 16 ways is one host cache line. [`Table`] keeps large
+//! arrays in huge pages.
+
+mod table;
+
+pub use table::Table;
 
 use units::{LineAddr, SetIndex, WayMask};
 
@@ -18,7 +23,7 @@ const CHUNK: usize = 8;
 /// Tags of `sets` x `ways` lines.
 #[derive(Clone, Debug)]
 pub struct TagArray {
-    tags: Vec<u32>,
+    tags: Table<u32>,
     stride: usize,
     ways: u32,
 }
@@ -35,7 +40,7 @@ impl TagArray {
     pub fn new(sets: u32, ways: u32) -> Self {
         assert!((1..=32).contains(&ways));
         let stride = (ways as usize).next_multiple_of(CHUNK);
-        Self { tags: vec![EMPTY; sets as usize * stride], stride, ways }
+        Self { tags: Table::new(EMPTY, sets as usize * stride), stride, ways }
     }
 
     /// Places per set.
@@ -57,11 +62,10 @@ impl TagArray {
         self.tags.len()
     }
 
-    /// Reads the first tag of `set`, so that the set is in the host's cache when it is searched.
+    /// Starts to load `set` into the host's cache.
     #[inline]
-    #[must_use]
-    pub fn glance(&self, set: SetIndex) -> u32 {
-        self.tags[self.slot(set, 0)]
+    pub fn prefetch(&self, set: SetIndex) {
+        self.tags.prefetch(self.slot(set, 0));
     }
 
     /// The way that holds `line`, if any.

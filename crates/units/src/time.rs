@@ -15,7 +15,8 @@ impl Picos {
     /// From nanoseconds, rounded to the nearest picosecond. Negative input becomes zero.
     #[must_use]
     pub fn from_ns(ns: f64) -> Self {
-        Self((ns * 1e3).round() as u64)
+        // Casts saturate, so this rounds without a call; it is on the path of every packet.
+        Self((ns * 1e3 + 0.5) as u64)
     }
 
     /// As nanoseconds.

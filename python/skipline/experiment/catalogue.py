@@ -50,12 +50,13 @@ def find(name: str) -> Entry:
     )
 
 
+def is_experiment(path: str) -> bool:
+    """Tell whether the TOML file at `path` is an experiment."""
+    return _MARK in toml_model.parse(resources.read_text(path), path)
+
+
 def _paths() -> list[str]:
-    return [
-        path
-        for path in resources.names_below(FOLDER, ".toml")
-        if _MARK in toml_model.parse(resources.read_text(path), path)
-    ]
+    return [path for path in resources.names_below(FOLDER, ".toml") if is_experiment(path)]
 
 
 def _identifier(path: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from skipline import _core, atomic, terminal
+from skipline._core import InputError
 from skipline.experiment import catalogue, outcome, together, trivial, view
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.points import Point, points
@@ -67,7 +68,8 @@ def run(
     names: list[str], jobs: int | None, seed: int | None, out: Path | None, output: str
 ) -> None:
     """Simulate all points of the experiments, write their directories, print the comparison."""
-    plans = [_plan(name, out, several=len(names) > 1) for name in names]
+    wanted = list(dict.fromkeys(names))
+    plans = [_plan(name, seed, out, several=len(wanted) > 1) for name in wanted]
     done: list[Done] = []
     for plan in plans:
         try:
@@ -103,10 +105,11 @@ class Done(NamedTuple):
     reused: int
 
 
-def _plan(name: str, out: Path | None, *, several: bool) -> Plan:
+def _plan(name: str, seed: int | None, out: Path | None, *, several: bool) -> Plan:
     """Find out before the run, not after it, what is wrong with an experiment or its directory."""
     entry = catalogue.find(name)
     planned = points(entry)
+    _check_seeds(seed, entry.experiment.repeats)
     for point in planned:
         resolved = json.loads(_core.check_scenario(entry.scenario_path, point.overrides))
     if entry.experiment.trivial is not None:
@@ -116,13 +119,21 @@ def _plan(name: str, out: Path | None, *, several: bool) -> Plan:
     return Plan(entry, planned, atomic.prepare_directory(here))
 
 
+def _check_seeds(seed: int | None, repeats: int) -> None:
+    most = (1 << 64) - repeats
+    if seed is not None and seed > most:
+        raise InputError(f"--seed {seed}: allowed: 0 to {most}, as {repeats} repeats count up")
+
+
 def _simulate(plan: Plan, seed: int | None, jobs: int | None) -> Done:
     from skipline.report.experiment_page import page
 
     entry, planned, directory = plan
-    store = PointStore(directory / outcome.POINTS_FOLDER, entry.scenario_path, seed)
+    store = PointStore(directory / outcome.POINTS_FOLDER, entry.scenario_path)
+    first = _core.DEFAULT_SEED if seed is None else seed
     with terminal.progress_bar(entry.identifier) as bar:
-        runner = Runner(entry.scenario_path, seed, store)
+        seeds = range(first, first + entry.experiment.repeats)
+        runner = Runner(entry.scenario_path, seeds, store)
         finished, reused = runner.run(planned, jobs or os.cpu_count() or 1, bar)
     concluded = outcome.conclude(entry, finished, seed)
     outcome.write(concluded, directory)

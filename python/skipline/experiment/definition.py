@@ -74,12 +74,17 @@ class Trivial(_Table):
 
 
 class Experiment(_Table):
-    """Question, scenario, points, reference and checks."""
+    """Question, scenario, points, reference and checks.
+
+    Each point runs `repeats` times with consecutive seeds: pages, flows and victims fall anew, as
+    they do between runs of a real machine.
+    """
 
     title: str
     question: str
     source: str
     scenario: str
+    repeats: int = Field(default=1, ge=1, le=100)
     axis: list[Axis] = Field(min_length=1)
     fixed: dict[str, Value] = {}
     fit_points: list[dict[str, Value]] = []

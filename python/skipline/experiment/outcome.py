@@ -56,6 +56,12 @@ class Outcome:
     summary: Summary
     table: pl.DataFrame
 
+    @property
+    def seeds(self) -> str:
+        """The seeds of the repeats, for people."""
+        first, repeats = self.summary.seed, self.summary.experiment.repeats
+        return f"seed {first}" if repeats == 1 else f"seeds {first} to {first + repeats - 1}"
+
     @cached_property
     def rows(self) -> list[Comparison]:
         """Every predicted number that has a measured one beside it."""
@@ -72,7 +78,7 @@ class Outcome:
 def conclude(entry: Entry, finished: list[Finished], seed_given: int | None) -> Outcome:
     """Judge the finished points of an experiment."""
     experiment = entry.experiment
-    results = [done.result for done in finished]
+    results = [result for done in finished for result in done.results]
     whole = table.build(entry.identifier, experiment, finished)
     rows = comparisons(experiment, whole)
     backlogs = experiment.trivial.backlog_buffers if experiment.trivial else []
@@ -87,7 +93,7 @@ def conclude(entry: Entry, finished: list[Finished], seed_given: int | None) -> 
         version=results[0].version,
         command=f"skipline experiment run {name}"
         + (f" --seed {seed_given}" if seed_given is not None else ""),
-        fitted_parameters=_union([done.result.fitted_parameters for done in finished]),
+        fitted_parameters=_union([result.fitted_parameters for result in results]),
         verdicts=[checks.judge(check, rows) for check in experiment.check],
         trivial=trivial.scores(trivial.targets(experiment, rows, results[0].platform), backlogs),
         points=len(finished),

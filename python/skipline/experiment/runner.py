@@ -16,10 +16,17 @@ _REFRESH_S = 0.1
 
 
 class Finished(NamedTuple):
-    """A point with its result."""
+    """A point with the results of its repeats, in the order of their seeds."""
 
     point: Point
-    result: Result
+    results: list[Result]
+
+
+class Task(NamedTuple):
+    """One repeat of a point."""
+
+    point: Point
+    seed: int
 
 
 class _StopRun(Exception):
@@ -27,46 +34,52 @@ class _StopRun(Exception):
 
 
 class Runner:
-    """Runs points that the store does not have yet."""
+    """Runs the repeats of points that the store does not have yet."""
 
-    def __init__(self, scenario_path: str, seed: int | None, store: PointStore) -> None:
+    def __init__(self, scenario_path: str, seeds: range, store: PointStore) -> None:
         self._scenario_path = scenario_path
-        self._seed = seed
+        self._seeds = seeds
         self._store = store
         self._stop = threading.Event()
-        self._fractions: dict[str, float] = {}
+        self._fractions: dict[tuple[str, int], float] = {}
 
     def run(self, points: list[Point], jobs: int, bar: Bar) -> tuple[list[Finished], int]:
-        """Return every point with its result, in order, and how many were reused.
+        """Return every point with its results, in order, and how many points were reused.
 
-        On Ctrl-C, or when a point fails, what was finished stays in the store.
+        On Ctrl-C, or when a run fails, what was finished stays in the store.
         """
-        results = {point.label: self._store.read(point) for point in points}
-        missing = [point for point in points if results[point.label] is None]
-        reused = len(points) - len(missing)
+        tasks = [Task(point, seed) for point in points for seed in self._seeds]
+        results: dict[tuple[str, int], Result] = {}
+        for task in tasks:
+            if (kept := self._store.read(*task)) is not None:
+                results[task.point.label, task.seed] = kept
+        missing = [task for task in tasks if (task.point.label, task.seed) not in results]
         with self._threads(jobs) as pool:
-            futures = {pool.submit(self._simulate, point): point for point in missing}
-            self._follow(set(futures), len(points), reused, bar)
-        for future, point in futures.items():
-            results[point.label] = future.result()
-        done = [Finished(p, result) for p in points if (result := results[p.label]) is not None]
-        return done, reused
+            futures = {pool.submit(self._simulate, task): task for task in missing}
+            self._follow(set(futures), len(tasks), len(tasks) - len(missing), bar)
+        for future, task in futures.items():
+            results[task.point.label, task.seed] = future.result()
+        done = [Finished(p, [results[p.label, seed] for seed in self._seeds]) for p in points]
+        return done, len(points) - len({task.point.label for task in missing})
 
-    def _simulate(self, point: Point) -> Result:
+    def _simulate(self, task: Task) -> Result:
+        key = (task.point.label, task.seed)
+
         def progress(state: dict[str, float]) -> None:
-            self._fractions[point.label] = state["fraction"]
+            self._fractions[key] = state["fraction"]
             if self._stop.is_set():
                 raise _StopRun
 
         if self._stop.is_set():
             raise _StopRun
-        text = _core.run(self._scenario_path, point.overrides, self._seed, None, progress)
-        self._store.write(point, text)
-        self._fractions[point.label] = 1.0
+        overrides = task.point.overrides
+        text = _core.run(self._scenario_path, overrides, task.seed, None, progress)
+        self._store.write(task.point, task.seed, text)
+        self._fractions[key] = 1.0
         return Result.model_validate_json(text)
 
     def _follow(self, pending: set[Future[Result]], total: int, reused: int, bar: Bar) -> None:
-        """Show progress until all points are done; the first failure ends the others."""
+        """Show progress until all runs are done; the first failure ends the others."""
         while pending:
             done, pending = wait(pending, timeout=_REFRESH_S, return_when=FIRST_COMPLETED)
             for future in done:
@@ -74,7 +87,7 @@ class Runner:
                     raise error
             finished = total - len(pending)
             work = reused + sum(self._fractions.values())
-            bar.update(work / total, f"point {finished} of {total}")
+            bar.update(work / total, f"run {finished} of {total}")
 
     @contextlib.contextmanager
     def _threads(self, jobs: int) -> Iterator[ThreadPoolExecutor]:

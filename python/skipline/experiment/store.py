@@ -24,37 +24,36 @@ class _Kept(BaseModel):
 
 
 class PointStore:
-    """One JSON file per point in a directory."""
+    """One JSON file per point and seed in a directory."""
 
-    def __init__(self, directory: Path, scenario_path: str, seed: int | None) -> None:
+    def __init__(self, directory: Path, scenario_path: str) -> None:
         self._directory = atomic.prepare_directory(directory)
         self._scenario_path = scenario_path
-        self._seed = seed
 
-    def read(self, point: Point) -> Result | None:
-        """Return the kept result of a point, or None when there is none that is still valid."""
+    def read(self, point: Point, seed: int) -> Result | None:
+        """Return the kept result of a repeat of a point, or None if none is valid any more."""
         try:
-            kept = _Kept.model_validate_json(self._path(point).read_bytes())
+            kept = _Kept.model_validate_json(self._path(point, seed).read_bytes())
             result = Result.model_validate(kept.result)
         except (OSError, ValidationError):
             return None
-        return result if kept.key == self._key(point) else None
+        return result if kept.key == self._key(point, seed) else None
 
-    def write(self, point: Point, result_json: str) -> None:
-        """Keep a point's result."""
-        kept = {"key": self._key(point), "result": json.loads(result_json)}
-        atomic.write(self._path(point), json.dumps(kept, indent=1) + "\n")
+    def write(self, point: Point, seed: int, result_json: str) -> None:
+        """Keep the result of a point's repeat."""
+        kept = {"key": self._key(point, seed), "result": json.loads(result_json)}
+        atomic.write(self._path(point, seed), json.dumps(kept, indent=1) + "\n")
 
-    def _path(self, point: Point) -> Path:
-        return self._directory / f"{point.label}.json"
+    def _path(self, point: Point, seed: int) -> Path:
+        return self._directory / f"{point.label},seed={seed}.json"
 
-    def _key(self, point: Point) -> str:
+    def _key(self, point: Point, seed: int) -> str:
         resolved = json.loads(_core.check_scenario(self._scenario_path, point.overrides))
         parts = {
             "scenario": resolved,
             "files": {name: _file_digest(Path(name)) for name in _files_named_in(resolved)},
             "platform": _core.platform(str(resolved["platform"])),
-            "seed": self._seed,
+            "seed": seed,
             "simulator": [_core.version(), _simulator_digest()],
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

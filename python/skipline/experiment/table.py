@@ -5,12 +5,16 @@ from typing import Any
 
 import polars as pl
 
+from skipline import _core
 from skipline.experiment.definition import Basis, Experiment
 from skipline.experiment.runner import Finished
 
 NUMBERS = {
     "predicted": pl.Float64,
     "ci95": pl.Float64,
+    "predicted_min": pl.Float64,
+    "predicted_max": pl.Float64,
+    "predicted_runs": pl.Int64,
     "measured": pl.Float64,
     "measured_sd": pl.Float64,
     "measured_min": pl.Float64,
@@ -25,8 +29,10 @@ def build(identifier: str, experiment: Experiment, finished: list[Finished]) -> 
     """Build the result table.
 
     Columns: experiment, one per axis, basis, metric, component (null for a scalar), unit, then
-    NUMBERS. `error` is predicted - measured in the metric's unit, `relative_error` in percent of
-    the measured mean; both null where nothing was measured.
+    NUMBERS. `predicted` is the mean of the repeats and `ci95` the half width of its interval: over
+    the repeats if there are five or more, else the one within the first run. `error` is
+    predicted - measured in the metric's unit, `relative_error` in percent of the measured mean;
+    both null where nothing was measured.
     """
     rows = [row for done in finished for row in _rows(identifier, done)]
     schema: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -46,9 +52,13 @@ def _axis_type(values: list[int | float]) -> type[pl.DataType]:
 
 
 def _rows(identifier: str, done: Finished) -> list[dict[str, object]]:
-    point, result = done
+    point, results = done
     rows = []
-    for entry in result.entries():
+    for repeats in zip(*(result.entries() for result in results), strict=True):
+        entry = repeats[0]
+        values = [repeat.value for repeat in repeats if repeat.value is not None]
+        predicted = sum(values) / len(values) if values else None
+        across = _core.half_width_95(values)
         measured = point.measured.get(entry.metric) if entry.component is None else None
         row: dict[str, object] = {
             "experiment": identifier,
@@ -57,11 +67,14 @@ def _rows(identifier: str, done: Finished) -> list[dict[str, object]]:
             "metric": entry.metric,
             "component": entry.component,
             "unit": entry.unit,
-            "predicted": entry.value,
-            "ci95": entry.ci95,
+            "predicted": predicted,
+            "ci95": entry.ci95 if across is None else across,
+            "predicted_min": min(values, default=None),
+            "predicted_max": max(values, default=None),
+            "predicted_runs": len(values),
         }
-        if measured is not None and entry.value is not None:
-            error = entry.value - measured.mean
+        if measured is not None and predicted is not None:
+            error = predicted - measured.mean
             row |= {
                 "measured": measured.mean,
                 "measured_sd": measured.sd,
@@ -87,6 +100,9 @@ class Comparison:
     unit: str
     predicted: float
     ci95: float | None
+    predicted_min: float
+    predicted_max: float
+    predicted_runs: int
     measured: float
     measured_sd: float
     measured_min: float
@@ -94,6 +110,14 @@ class Comparison:
     measured_runs: int
     error: float
     relative_error: float | None
+
+    @property
+    def predicted_range(self) -> tuple[float, float]:
+        """Lowest and highest repeat; of a single run, the ends of its 95 % interval."""
+        if self.predicted_runs > 1:
+            return self.predicted_min, self.predicted_max
+        half = self.ci95 or 0.0
+        return self.predicted - half, self.predicted + half
 
 
 def comparisons(experiment: Experiment, table: pl.DataFrame) -> list[Comparison]:

@@ -6,6 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from skipline import terminal
 from skipline.experiment import together
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.checks import BASES, Verdict
@@ -15,6 +16,8 @@ from skipline.experiment.points import Point
 from skipline.experiment.table import Comparison
 from skipline.experiment.together import Together
 
+# Columns from which on intervals have room.
+_WIDE = 108
 _FAR_ERROR = {"percent": 8.0}
 
 
@@ -53,6 +56,8 @@ def definition(entry: Entry, points: list[Point]) -> RenderableType:
         table.add_row(f"measured {key}", f"each point's own {metric}")
     fitted = sum(point.basis == "fitted" for point in points)
     table.add_row("points", f"{len(points)}: {fitted} fitted, {len(points) - fitted} predicted")
+    if experiment.repeats > 1:
+        table.add_row("repeats", f"{experiment.repeats} per point, each with its own seed")
     table.add_row("compared", ", ".join(metric.name for metric in experiment.metric))
     table.add_row("reference", f"{entry.reference_path}: {experiment.reference.source}")
     for check in experiment.check:
@@ -67,14 +72,15 @@ def overview(outcomes: list[Outcome], notes: list[tuple[str, str]]) -> Renderabl
 
     `notes` has for each experiment a line on its run and the path of its report.
     """
+    wide = terminal.width() >= _WIDE
     parts: list[RenderableType] = []
     for outcome in outcomes:
-        parts += [_heading(outcome), "", comparison_table(outcome), ""]
+        parts += [_heading(outcome), "", comparison_table(outcome, wide=wide), ""]
     joint = together.conclude(outcomes)
     parts += [errors_table(joint), "", *furthest_off(joint), ""]
     summaries = [outcome.summary for outcome in outcomes]
     parts += [_fitted_table(summaries), ""]
-    for text in dict.fromkeys(_provenance(summary) for summary in summaries):
+    for text in dict.fromkeys(_provenance(outcome) for outcome in outcomes):
         parts.append(text)
     for summary, (note, _) in zip(summaries, notes, strict=True):
         parts.append(Text(f"{summary.identifier}: {note}"))
@@ -103,7 +109,7 @@ def errors_table(joint: Together) -> Table:
         table.add_row("  this simulation", *cells, f"{verdict.value:.2f}", _limit(verdict))
         if verdict.name == joint.trivial_check:
             for score in joint.trivial:
-                fitted = f"fitted on {score.fitted_on}" if score.fitted_on else ""
+                fitted = f"fitted to {score.fitted_on}" if score.fitted_on else ""
                 values = [score.by_basis.get(basis) for basis in BASES]
                 cells = ["–" if value is None else f"{value:.2f}" for value in values]
                 table.add_row(f"  {score.text}", *cells, f"{score.value:.2f}", fitted, style="dim")
@@ -141,22 +147,24 @@ def _fitted_table(summaries: list[Summary]) -> RenderableType:
     return table
 
 
-def _provenance(summary: Summary) -> str:
+def _provenance(outcome: Outcome) -> str:
+    summary = outcome.summary
     return (
-        f"Platform {summary.platform}, seed {summary.seed}, version {summary.version}. "
+        f"Platform {summary.platform}, {outcome.seeds}, version {summary.version}. "
         f"Slice function: {summary.slice_function}."
     )
 
 
-def comparison_table(outcome: Outcome) -> Table:
-    """Return one row per point: for each metric measured, simulated with interval, error."""
+def comparison_table(outcome: Outcome, *, wide: bool) -> Table:
+    """Return one row per point: for each metric measured, simulated (if wide: interval), error."""
     experiment = outcome.summary.experiment
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for axis in experiment.axis:
         table.add_column(axis.short_label.replace(" ", "\n"), justify="right")
     for metric in experiment.metric:
-        table.add_column(f" {metric.short_label}\nmeasured", justify="right", no_wrap=True)
-        table.add_column("\nsimulated", justify="right", no_wrap=True)
+        measured = "measured" if wide else "meas."
+        table.add_column(f"{metric.short_label}\n{measured}", justify="right", no_wrap=True)
+        table.add_column("\nsimulated" if wide else "\nsim.", justify="right", no_wrap=True)
         table.add_column("\nerror", justify="right", no_wrap=True)
     table.add_column("\nbasis", no_wrap=True)
     names = [metric.name for metric in experiment.metric]
@@ -169,7 +177,7 @@ def comparison_table(outcome: Outcome) -> Table:
         if len(values) > 1 and previous not in (None, values[0]):
             table.add_row()
         previous = values[0]
-        cells = [cell for name in names for cell in _cells(by_name[name])]
+        cells = [cell for name in names for cell in _cells(by_name[name], wide)]
         table.add_row(*(str(value) for value in values), *cells, _basis(first.basis))
     return table
 
@@ -178,9 +186,9 @@ def _basis(basis: Basis) -> Text:
     return Text(basis, style="magenta" if basis == "fitted" else "")
 
 
-def _cells(row: Comparison) -> list[RenderableType]:
+def _cells(row: Comparison, wide: bool) -> list[RenderableType]:
     simulated = Text(f"{row.predicted:.1f}")
-    if row.ci95 is not None:
+    if wide and row.ci95 is not None:
         simulated.append(f" ± {row.ci95:.1f}", style="dim")
     error = Text(f"{row.error:+.1f}")
     if abs(row.error) > _FAR_ERROR.get(row.unit, abs(row.measured) / 10):

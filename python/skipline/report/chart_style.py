@@ -45,8 +45,9 @@ def specification(chart: Any, height: int = HEIGHT_PX) -> dict[str, Any]:
     return sized.configure(**_CONFIG).to_dict()  # type: ignore[no-any-return]
 
 
-def legend(bases: Collection[Basis]) -> str:
+def legend(bases: Collection[Basis], repeats: int) -> str:
     """Return the key to measured and simulated marks, as HTML; `bases` are those that occur."""
+    band = "95 % interval" if repeats == 1 else f"lowest and highest of {repeats} runs"
     measured = (
         f'<svg width="14" height="22" aria-hidden="true"><path d="M7 1V21M3 1H11M3 21H11" '
         f'stroke="{MEASURED}" stroke-width="1.5"/><circle cx="7" cy="11" r="4" fill="{MEASURED}"/>'
@@ -54,7 +55,7 @@ def legend(bases: Collection[Basis]) -> str:
     )
     entries = [(measured, "measured: mean, lowest and highest run")]
     if "predicted" in bases:
-        entries.append((_simulated_mark(PREDICTED), "simulated, predicted (band: 95 % interval)"))
+        entries.append((_simulated_mark(PREDICTED), f"simulated, predicted (band: {band})"))
     if "fitted" in bases:
         text = "simulated, fitted (its measured value chose a parameter)"
         entries.append((_simulated_mark("#fff"), text))

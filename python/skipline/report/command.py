@@ -18,6 +18,8 @@ def write(path: Path, out: Path | None) -> Path:
     target = out or directory / _REPORT_FILE
     if not target.parent.is_dir():
         raise InputError(f"--out {target}: the directory {target.parent} does not exist")
+    if target.is_dir():
+        raise InputError(f"--out {target}: this is a directory; name the HTML file")
     atomic.write(target, _page(path))
     return target.resolve()
 

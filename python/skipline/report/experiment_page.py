@@ -36,7 +36,7 @@ def _facts(outcome: Outcome) -> str:
     summary = outcome.summary
     return (
         f"{summary.experiment.source}. Simulated {summary.platform}, scenario {summary.scenario}, "
-        f"{summary.points} points, version {summary.version}, seed {summary.seed}."
+        f"{summary.points} points, version {summary.version}, {outcome.seeds}."
     )
 
 
@@ -73,12 +73,12 @@ def _add_figures(document: Document, outcome: Outcome) -> None:
             for metric in experiment.metric
             for panel in figures.along_x(experiment, metric.name, rows)
         ]
-        document.panels(panels, legend({row.basis for row in rows}))
+        document.panels(panels, legend({row.basis for row in rows}, experiment.repeats))
         return
     for metric in experiment.metric:
         document.heading(metric.label)
         panels = figures.along_x(experiment, metric.name, rows)
-        document.panels(panels, legend({row.basis for row in rows}))
+        document.panels(panels, legend({row.basis for row in rows}, experiment.repeats))
 
 
 def _add_scatter(document: Document, outcome: Outcome) -> None:
@@ -107,31 +107,35 @@ def _add_errors(document: Document, outcome: Outcome) -> None:
     for verdict in summary.verdicts:
         scores = summary.trivial if yardstick and yardstick.check == verdict.name else []
         document.add(f"<h3>{escape(verdict.text)}</h3>")
+        document.add(f"<p>{_limit(verdict)}</p>")
         document.add(_error_table(verdict, scores))
         for group in verdict.groups:
             document.add(f'<p class="dim">{escape(_furthest(verdict, group))}</p>')
 
 
+def _limit(verdict: Verdict) -> str:
+    word, mood = ("holds", "good-text") if verdict.holds else ("fails", "bad-text")
+    limit = f"at most {verdict.at_most:g} {escape(verdict.unit)} allowed in each group"
+    return f'<span class="{mood}">{word}</span>: {limit}'
+
+
 def _error_table(verdict: Verdict, scores: Sequence[TrivialScore]) -> str:
     groups = [verdict.group(basis) for basis in BASES]
-    word, mood = ("holds", "good-text") if verdict.holds else ("fails", "bad-text")
-    limit = Markup(f'<span class="{mood}">{word}</span>: at most {verdict.at_most:g}')
     rows: list[list[object]] = [
         [
             Markup("<b>this simulation</b>"),
             *(f"{group.value:.2f}" if group else "–" for group in groups),
             f"{verdict.value:.2f}",
-            limit,
         ]
     ]
     for score in scores:
         values = [score.by_basis.get(basis) for basis in BASES]
         cells = ["–" if value is None else f"{value:.2f}" for value in values]
-        rows.append([score.text, *cells, f"{score.value:.2f}", ""])
+        rows.append([score.text, *cells, f"{score.value:.2f}"])
     counts = [str(group.numbers) if group else "0" for group in groups]
-    rows.append(["numbers compared", *counts, str(verdict.numbers), ""])
+    rows.append(["numbers compared", *counts, str(verdict.numbers)])
     unit = verdict.unit
-    header = [f"error, {unit}", "fitted points", "predicted points", "all points", ""]
+    header = [f"error, {unit}", "fitted points", "predicted points", "all points"]
     return table(header, rows, [1, 2, 3])
 
 
@@ -189,7 +193,7 @@ def _add_provenance(document: Document, outcome: Outcome) -> None:
     document.add(f"<p>Measured: {escape(reference.source)} ({escape(reference.file)}).</p>")
     document.add(
         f"<p>Simulated: Skipline {escape(summary.version)}, platform {escape(summary.platform)}, "
-        f"scenario {escape(summary.scenario)}, seed {summary.seed}.{escape(inputs)}</p>"
+        f"scenario {escape(summary.scenario)}, {outcome.seeds}.{escape(inputs)}</p>"
         f"<p>Slice function: {escape(summary.slice_function)}.</p>"
         "<p>The same command gives the same numbers:</p>"
         f"<pre>{escape(summary.command)}</pre>"

@@ -117,15 +117,15 @@ def scatter(experiment: Experiment, metrics: list[str], rows: list[Comparison]) 
 
 
 def _record(row: Comparison, axis: Axis) -> dict[str, Any]:
-    half = row.ci95 or 0.0
+    low, high = row.predicted_range
     return {
         "x": row.axes[axis.key],
         "point": row.place,
         "basis": row.basis,
         "predicted": row.predicted,
-        "low": row.predicted - half,
-        "high": row.predicted + half,
-        "interval": half,
+        "low": low,
+        "high": high,
+        "interval": row.ci95,
         "measured": row.measured,
         "measured_min": row.measured_min,
         "measured_max": row.measured_max,
@@ -177,6 +177,6 @@ def _close_domain(rows: list[Comparison]) -> list[float]:
 
 
 def _extent(rows: list[Comparison]) -> tuple[float, float]:
-    lows = [min(row.measured_min, row.predicted - (row.ci95 or 0.0)) for row in rows]
-    highs = [max(row.measured_max, row.predicted + (row.ci95 or 0.0)) for row in rows]
+    lows = [min(row.measured_min, row.predicted_range[0]) for row in rows]
+    highs = [max(row.measured_max, row.predicted_range[1]) for row in rows]
     return min(lows), max(highs)

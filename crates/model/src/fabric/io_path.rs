@@ -72,7 +72,7 @@ impl<T: Tracer> Fabric<T> {
     /// Calls `serve` for each line of a burst with the line's number, address and set; adds up for
     /// how long the lines hold their IIO entries.
     ///
-    /// The sets of up to [`BURST_LINES`] lines are computed and glanced at before the first look-up:
+    /// The sets of up to [`BURST_LINES`] lines are computed and prefetched before the first look-up:
     /// the host's cache misses then overlap instead of following one another.
     #[inline]
     fn each_line(
@@ -87,13 +87,11 @@ impl<T: Tracer> Fabric<T> {
         let mut served = 0;
         while served < lines {
             let burst = &mut sets[..((lines - served) as usize).min(BURST_LINES)];
-            let mut seen = 0;
             for (set, line) in burst.iter_mut().zip(served..) {
                 *set = self.llc.set_of(first.step(line));
-                seen ^= self.llc.glance(*set) ^ self.directory.glance(*set);
+                self.llc.prefetch(*set);
+                self.directory.prefetch(*set);
             }
-            // The value is of no use; without this the loads would be removed.
-            std::hint::black_box(seen);
             for (&mut set, i) in burst.iter_mut().zip(served..) {
                 let hold = serve(self, i, first.step(i), set);
                 held.entry_time += hold;

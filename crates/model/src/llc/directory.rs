@@ -6,7 +6,7 @@
 //! Simplifies: an entry never moves between directory-only and inclusive ways on its own.
 
 use super::replacement::{Replacement, Replacer};
-use tag_array::TagArray;
+use tag_array::{Table, TagArray};
 use units::{LineAddr, SetIndex, WayMask};
 
 /// A set of cores, bit i for core i.
@@ -67,10 +67,10 @@ impl Sharers {
 #[derive(Clone, Debug)]
 pub struct Directory {
     tags: TagArray,
-    sharers: Vec<Sharers>,
+    sharers: Table<Sharers>,
     /// Per set, one bit for each entry, chosen by its tag: most look-ups by devices end here,
     /// without a visit to the entries.
-    signatures: Vec<u32>,
+    signatures: Table<u32>,
     replacer: Replacer,
     all_ways: WayMask,
 }
@@ -81,19 +81,18 @@ impl Directory {
     pub fn new(sets: u32, ways: u32, replacement: Replacement, seed: u64) -> Self {
         let tags = TagArray::new(sets, ways);
         Self {
-            sharers: vec![Sharers::NONE; tags.slots()],
-            signatures: vec![0; sets as usize],
+            sharers: Table::new(Sharers::NONE, tags.slots()),
+            signatures: Table::new(0, sets as usize),
             replacer: Replacer::new(replacement, &tags, sets, seed),
             tags,
             all_ways: WayMask::bottom(ways),
         }
     }
 
-    /// Reads the memory that a look-up in `set` reads first; the value means nothing.
+    /// Starts to load what a look-up in `set` needs first into the host's cache.
     #[inline]
-    #[must_use]
-    pub fn glance(&self, set: SetIndex) -> u32 {
-        self.signatures[set.0 as usize]
+    pub fn prefetch(&self, set: SetIndex) {
+        self.signatures.prefetch(set.0 as usize);
     }
 
     /// Cores that hold `line`; none if it has no entry.

@@ -7,7 +7,7 @@
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use tag_array::TagArray;
+use tag_array::{Table, TagArray};
 use units::{SetIndex, WayMask};
 
 /// A replacement policy.
@@ -26,7 +26,7 @@ pub enum Replacement {
 pub struct Replacer {
     policy: Replacement,
     /// LRU: time of last use per slot. Empty for the other policies.
-    last_use: Vec<u64>,
+    last_use: Table<u64>,
     clock: u64,
     /// NRU: ways used since the last round, per set. Empty for the other policies.
     used: Vec<u32>,
@@ -40,7 +40,7 @@ impl Replacer {
         let if_policy = |wanted, length| if policy == wanted { length } else { 0 };
         Self {
             policy,
-            last_use: vec![0; if_policy(Replacement::Lru, tags.slots())],
+            last_use: Table::new(0, if_policy(Replacement::Lru, tags.slots())),
             clock: 0,
             used: vec![0; if_policy(Replacement::Nru, sets as usize)],
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),

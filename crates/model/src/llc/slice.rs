@@ -9,7 +9,7 @@ use super::directory::Sharers;
 use super::replacement::{Replacement, Replacer};
 use crate::attribution::AgentId;
 use address_map::AddressMap;
-use tag_array::TagArray;
+use tag_array::{Table, TagArray};
 use units::{LINE_BYTES, LineAddr, SetIndex, WayMask};
 
 /// Shape and policies of an LLC.
@@ -76,9 +76,9 @@ pub struct Evicted {
 pub struct Llc {
     map: AddressMap,
     tags: TagArray,
-    infos: Vec<u16>,
+    infos: Table<u16>,
     /// Core bitmasks of the inclusive ways: set x inclusive ways + way.
-    sharers: Vec<Sharers>,
+    sharers: Table<Sharers>,
     inclusive_ways: u32,
     replacer: Replacer,
     lines_of_owner: Vec<u64>,
@@ -92,8 +92,8 @@ impl Llc {
         let tags = TagArray::new(sets, config.ways);
         Self {
             map: config.map.clone(),
-            infos: vec![0; tags.slots()],
-            sharers: vec![Sharers::NONE; (sets * config.inclusive_ways) as usize],
+            infos: Table::new(0, tags.slots()),
+            sharers: Table::new(Sharers::NONE, (sets * config.inclusive_ways) as usize),
             inclusive_ways: config.inclusive_ways,
             replacer: Replacer::new(config.replacement, &tags, sets, seed),
             tags,
@@ -108,12 +108,11 @@ impl Llc {
         self.map.set_of(line)
     }
 
-    /// Reads the memory that a look-up in `set` reads first; the value means nothing.
+    /// Starts to load what a look-up in `set` needs into the host's cache.
     #[inline]
-    #[must_use]
-    pub fn glance(&self, set: SetIndex) -> u32 {
-        let slot = self.tags.slot(set, 0);
-        self.tags.glance(set) ^ u32::from(self.infos[slot])
+    pub fn prefetch(&self, set: SetIndex) {
+        self.tags.prefetch(set);
+        self.infos.prefetch(self.tags.slot(set, 0));
     }
 
     /// The way that holds `line`.
