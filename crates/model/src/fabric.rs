@@ -129,6 +129,10 @@ impl<T: Tracer> Fabric<T> {
             private.counters = CoreCounters::default();
         }
         self.dram.forget();
+        self.iio = Iio::new(self.iio.config.clone());
+        for link in &mut self.links {
+            *link = PcieLink::new(link.config().clone());
+        }
     }
 
     /// The agent that device `link` is: devices come after the cores.

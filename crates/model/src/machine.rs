@@ -55,16 +55,19 @@ pub struct Machine<S, W, T: Tracer> {
 }
 
 impl<S: PacketSource, W: Software<T>, T: Tracer> Machine<S, W, T> {
-    /// Puts the parts together; `queues` and `software` have one entry per core.
+    /// Puts the parts together, with receive descriptors on the chip, and starts the clock; `queues`
+    /// and `software` have one entry per core.
     pub fn new(
-        fabric: Fabric<T>,
+        mut fabric: Fabric<T>,
         nic: &NicConfig,
         source: S,
-        queues: Vec<QueuePair>,
+        mut queues: Vec<QueuePair>,
         software: Vec<W>,
     ) -> Self {
         let cores = software.len();
-        let port = RxPort::new(0, nic.clone(), source, cores);
+        let mut port = RxPort::new(0, nic.clone(), source, cores);
+        port.prepare(&mut fabric, &mut queues);
+        fabric.start_clock();
         let mut wake = vec![Picos::ZERO; 1 + 2 * cores];
         wake[0] = port.next_wake();
         wake[1..=cores].fill(Picos::NEVER);

@@ -72,7 +72,8 @@ pub fn read_capture(
     platform: &Platform,
 ) -> Result<Option<Capture>, InputError> {
     let Some(path) = &scenario.traffic.pcap else { return Ok(None) };
-    let capture = Capture::read(path)?;
+    let capture =
+        Capture::read(path).map_err(|fault| InputError::Capture { file: file.into(), fault })?;
     let largest = capture.largest_frame_bytes().0;
     let fits = platform.software.buffer_data_bytes.value;
     if largest > fits {
@@ -121,7 +122,6 @@ pub fn machine<T: Tracer>(
         .zip(0..)
         .map(|(pair, id)| forwarder(scenario, platform, &mut fabric, &pool, pair, id, &mut arena))
         .collect();
-    fabric.start_clock();
     let source = traffic(scenario, platform, capture, seed);
     Machine::new(fabric, &nic, source, queues, software)
 }

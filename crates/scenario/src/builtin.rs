@@ -58,7 +58,12 @@ pub fn read(path: &str) -> Result<String, InputError> {
         Err(error) => file(path).map(String::from).ok_or_else(|| InputError::Unreadable {
             file: path.into(),
             reason: plain(&error),
-            hint: format!("give a path, or one of the built-in files: {}", suggest_file(path)),
+            hint: match error.kind() {
+                std::io::ErrorKind::NotFound => {
+                    format!("; give a path or a built-in file: {}", suggest(path, &files()))
+                }
+                _ => String::new(),
+            },
         }),
     }
 }
@@ -89,13 +94,10 @@ pub fn platform(scenario_file: &str, wanted: &str) -> Result<Platform, InputErro
     }
 }
 
-fn suggest_file(path: &str) -> String {
-    suggest(path, &files())
-}
-
 fn plain(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => "no such file".into(),
+        std::io::ErrorKind::IsADirectory => "it is a directory".into(),
         std::io::ErrorKind::PermissionDenied => "permission denied".into(),
         std::io::ErrorKind::InvalidData => "not UTF-8 text".into(),
         _ => error.to_string(),

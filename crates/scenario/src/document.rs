@@ -41,8 +41,13 @@ pub fn interpret<V: DeserializeOwned + JsonSchema>(
         return Err(InputError::UnknownKey { file: file.into(), key, known });
     }
     result.map_err(|error: serde_path_to_error::Error<toml::de::Error>| {
-        let key = error.path().to_string();
+        let path = error.path().to_string();
         let reason = plain_types(error.into_inner().message());
+        let (key, reason) = match missing_key(&reason) {
+            Some(missing) if path == "." => (missing, "is missing".into()),
+            Some(missing) => (format!("{path}.{missing}"), "is missing".into()),
+            None => (path, reason),
+        };
         InputError::WrongValue { file: file.into(), key, reason }
     })
 }
@@ -104,8 +109,17 @@ fn resolve<'s>(
     }
 }
 
+/// The key that a message of serde says is missing.
+fn missing_key(message: &str) -> Option<String> {
+    message.strip_prefix("missing field `")?.split('`').next().map(String::from)
+}
+
 /// Rust's type names in the words of a user.
 fn plain_types(message: &str) -> String {
+    let message = match message.split_once("expected struct ") {
+        Some((before, _)) => format!("{before}expected a table"),
+        None => message.to_string(),
+    };
     message
         .replace("expected u32", "expected a whole number from 0 to 4294967295")
         .replace("expected u64", "expected a whole number, 0 or more")
@@ -161,6 +175,19 @@ mod tests {
         let text = message("cores = 1", &[("cores", "many")]);
         assert!(text.starts_with("a.toml: `cores`: invalid type: string \"many\""), "{text}");
         assert!(text.contains("expected a whole number"), "{text}");
+    }
+
+    #[test]
+    fn a_missing_key_is_named_with_its_place() {
+        assert_eq!(message("", &[]), "a.toml: `cores`: is missing");
+        let text = message("cores = 1\n[inner]", &[]);
+        assert_eq!(text, "a.toml: `inner.pattern`: is missing");
+    }
+
+    #[test]
+    fn a_number_in_place_of_a_table_is_refused_in_plain_words() {
+        let text = message("cores = 1\ninner = 5", &[]);
+        assert!(text.contains("`inner`") && text.ends_with("expected a table"), "{text}");
     }
 
     #[test]

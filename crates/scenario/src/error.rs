@@ -6,13 +6,13 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// A file that cannot be read.
-    #[error("{}: cannot be read: {reason}; {hint}", file.display())]
+    #[error("{}: cannot be read: {reason}{hint}", file.display())]
     Unreadable {
         /// Which file.
         file: PathBuf,
         /// What the system says.
         reason: String,
-        /// What to do.
+        /// What to do, after a semicolon; empty if there is nothing to say.
         hint: String,
     },
     /// A file that is not TOML.
@@ -66,8 +66,13 @@ pub enum InputError {
         known: String,
     },
     /// A capture that cannot be replayed.
-    #[error(transparent)]
-    Capture(#[from] workload::traffic::CaptureError),
+    #[error("{file}: `traffic.pcap`: {fault}")]
+    Capture {
+        /// Which file names it.
+        file: String,
+        /// What is wrong with it, and where.
+        fault: workload::traffic::CaptureError,
+    },
 }
 
 /// "did you mean `x`?" if a known name is near, else the list of known names.

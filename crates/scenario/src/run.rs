@@ -48,6 +48,9 @@ pub struct Stopped;
 
 /// One batch.
 struct Batch {
+    /// What had been counted when it began.
+    before: Sample,
+    /// What was counted in it.
     sample: Sample,
     latency_ns: Histogram<u64>,
 }
@@ -130,7 +133,7 @@ impl Job {
             line_ops_per_s: line_ops as f64 / wall_s,
             real_time_factor: simulated.as_seconds() / wall_s,
             fitted_parameters: self.platform.fitted(),
-            metrics: combine(&batches[skipped..]),
+            metrics: combine(&batches[skipped..], &Sample::read(&machine)),
             trace: None,
         };
         Ok((result, machine))
@@ -152,8 +155,12 @@ impl Job {
             let goes_on = machine.run(packets, machine.now() + LONGEST_BATCH);
             let reading = Sample::read(machine);
             let sample = reading.since(&before);
-            batches.push(Batch { sample, latency_ns: machine.egress.take_latencies() });
-            before = reading;
+            let latency_ns = machine.egress.take_latencies();
+            batches.push(Batch {
+                before: std::mem::replace(&mut before, reading),
+                sample,
+                latency_ns,
+            });
             let progress = Progress {
                 packets: machine.egress.packets,
                 fraction: (batches.len() as f64 / f64::from(keys.max_batches)).min(1.0),
@@ -222,33 +229,30 @@ fn tight_enough(batches: &[Batch], keys: &RunKeys) -> bool {
     })
 }
 
-/// All metrics of the measured batches.
-fn combine(batches: &[Batch]) -> BTreeMap<String, MetricResult> {
+/// All metrics of the measured batches; `end` is the reading after the last.
+fn combine(batches: &[Batch], end: &Sample) -> BTreeMap<String, MetricResult> {
+    let whole = end.since(&batches[0].before);
     let mut results = BTreeMap::new();
     for metric in metrics::all() {
-        let combined = match metric.compute {
+        let (value, ci95) = match metric.compute {
             Compute::One(of) => {
                 let series: Vec<f64> = batches.iter().map(|batch| of(&batch.sample)).collect();
-                let (value, half) = combine_series(&series, batches, metric.kind);
+                let (value, half) = estimate(metric.kind, of(&whole), &series);
                 (Numbers::One(value), Intervals::One(half))
             }
             Compute::Parts(of) => {
-                let mut parts: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-                for (part, value) in batches.iter().flat_map(|batch| of(&batch.sample)) {
-                    parts.entry(part).or_default().push(value);
-                }
-                let combined = parts
-                    .into_iter()
-                    .map(|(part, series)| (part, combine_series(&series, batches, metric.kind)));
+                let each: Vec<BTreeMap<String, f64>> =
+                    batches.iter().map(|batch| of(&batch.sample).into_iter().collect()).collect();
                 let (mut values, mut halves) = (BTreeMap::new(), BTreeMap::new());
-                for (part, (value, half)) in combined {
+                for (part, total) in of(&whole) {
+                    let series: Vec<f64> = each.iter().map(|parts| parts[&part]).collect();
+                    let (value, half) = estimate(metric.kind, total, &series);
                     values.insert(part.clone(), value);
                     halves.insert(part, half);
                 }
                 (Numbers::Parts(values), Intervals::Parts(halves))
             }
         };
-        let (value, ci95) = combined;
         let unit = metric.unit.to_string();
         results.insert(metric.name.to_string(), MetricResult { value, ci95, unit });
     }
@@ -256,22 +260,13 @@ fn combine(batches: &[Batch]) -> BTreeMap<String, MetricResult> {
     results
 }
 
-/// Value and half width of a metric from its batches.
-fn combine_series(series: &[f64], batches: &[Batch], kind: Kind) -> (f64, Option<f64>) {
+/// Value and half width of a metric: `total` is its value over the whole measured time, `series`
+/// those of the batches.
+fn estimate(kind: Kind, total: f64, series: &[f64]) -> (f64, Option<f64>) {
     let half = half_width_95(series);
-    let count = series.len() as f64;
     match kind {
-        // Batches have equal packets, not equal times: a rate is weighted by time.
-        Kind::Rate => {
-            let time: f64 = batches.iter().map(|batch| batch.sample.span.as_ns()).sum();
-            let weighted: f64 = series
-                .iter()
-                .zip(batches)
-                .map(|(value, batch)| value * batch.sample.span.as_ns())
-                .sum();
-            (if time > 0.0 { weighted / time } else { 0.0 }, half)
-        }
-        Kind::Count => (series.iter().sum(), half.map(|half| half * count)),
+        Kind::Rate => (total, half),
+        Kind::Count => (total, half.map(|half| half * series.len() as f64)),
         Kind::Level => (mean(series), half),
     }
 }

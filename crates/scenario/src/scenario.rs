@@ -338,11 +338,13 @@ impl Scenario {
 
     fn check_mask(&self, check: &Check<'_>, ways: u32) -> Result<(), InputError> {
         let mask = self.core_way_mask.unwrap_or(1);
-        if mask != 0 && mask < 1 << ways {
+        let contiguous =
+            mask != 0 && (mask >> mask.trailing_zeros()).wrapping_add(1).is_power_of_two();
+        if contiguous && mask < 1 << ways {
             return Ok(());
         }
-        let allowed =
-            format!("allowed: 0x1 to {:#x} (a non-empty mask of {ways} ways)", (1u64 << ways) - 1);
+        let all = (1u64 << ways) - 1;
+        let allowed = format!("allowed: 0x1 to {all:#x}, contiguous ways, as CAT requires");
         Err(check.refuse("core_way_mask", &format!("{mask:#x}"), allowed))
     }
 

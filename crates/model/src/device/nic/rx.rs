@@ -105,6 +105,17 @@ impl<S: PacketSource> RxPort<S> {
         }
     }
 
+    /// Fetches the first descriptors of every queue, as a NIC has done long before traffic comes.
+    pub fn prepare<T: Tracer>(&mut self, fabric: &mut Fabric<T>, pairs: &mut [QueuePair]) {
+        for (queue, pair) in self.queues.iter_mut().zip(pairs) {
+            queue.top_up(fabric, self.link, &self.config, &mut pair.rx, Picos::ZERO);
+            queue.doorbell_read = Picos::ZERO;
+            for (usable, _) in &mut queue.fetched {
+                *usable = Picos::ZERO;
+            }
+        }
+    }
+
     /// Whether the source has ended and everything has been handed over.
     #[must_use]
     pub fn is_finished(&self) -> bool {
