@@ -8,6 +8,11 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AgentId(pub u8);
 
+impl AgentId {
+    /// Agents of a machine at most: their number has to fit beside two flags in a byte.
+    pub const MOST: u8 = 64;
+}
+
 /// Evictions from the LLC: evictor x owner x whether the line had been read before it left.
 #[derive(Clone, Debug)]
 pub struct EvictionCounts {

@@ -88,10 +88,11 @@ impl<T: Tracer> Fabric<T> {
     /// Empty caches.
     ///
     /// # Panics
-    /// If there are more than 64 cores, or not one way mask for each.
+    /// If there are more than 64 agents, or not one way mask for each.
     #[must_use]
     pub fn new(config: &FabricConfig, tracer: T) -> Self {
-        assert!(config.cores <= 64 && config.core_way_masks.len() == config.cores as usize);
+        assert!(config.cores as usize + config.links.len() <= usize::from(AgentId::MOST));
+        assert!(config.core_way_masks.len() == config.cores as usize);
         let agents = config.cores as usize + config.links.len();
         let seed = |part: u64| config.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(part);
         let private = |core| PrivateCaches {
@@ -139,6 +140,12 @@ impl<T: Tracer> Fabric<T> {
     #[must_use]
     pub fn device_agent(&self, link: usize) -> AgentId {
         AgentId((self.cores.len() + link) as u8)
+    }
+
+    /// Whether an agent is a device: the lines that it owns were written by DMA and not rewritten
+    /// by a core since.
+    fn is_device(&self, agent: AgentId) -> bool {
+        usize::from(agent.0) >= self.cores.len()
     }
 
     /// What has been counted so far.

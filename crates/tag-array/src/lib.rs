@@ -19,11 +19,16 @@ use units::{LineAddr, SetIndex, WayMask};
 const EMPTY: u32 = u32::MAX;
 /// Tags per vector step; sets are padded to a multiple of it.
 const CHUNK: usize = 8;
+/// Notes per word.
+const NOTES: usize = 4;
 
-/// Tags of `sets` x `ways` lines.
+/// Tags of `sets` x `ways` lines, with a byte of notes for each.
+///
+/// A set is one block: its tags, then its notes. Up to twelve ways fit one host cache line, so that
+/// a look-up and what it finds cost one host cache miss.
 #[derive(Clone, Debug)]
 pub struct TagArray {
-    tags: Table<u32>,
+    words: Table<u32>,
     stride: usize,
     ways: u32,
 }
@@ -39,8 +44,9 @@ impl TagArray {
     #[must_use]
     pub fn new(sets: u32, ways: u32) -> Self {
         assert!((1..=32).contains(&ways));
-        let stride = (ways as usize).next_multiple_of(CHUNK);
-        Self { tags: Table::new(EMPTY, sets as usize * stride), stride, ways }
+        let tags_and_notes = ways as usize + (ways as usize).div_ceil(NOTES);
+        let stride = tags_and_notes.next_multiple_of(CHUNK);
+        Self { words: Table::new(EMPTY, sets as usize * stride), stride, ways }
     }
 
     /// Places per set.
@@ -49,23 +55,43 @@ impl TagArray {
         self.ways
     }
 
-    /// Index of (set, way) in arrays that keep something beside each tag.
+    /// Index of (set, way) in arrays that keep more than a byte beside each tag.
     #[inline]
     #[must_use]
-    pub fn slot(&self, set: SetIndex, way: u32) -> usize {
-        set.0 as usize * self.stride + way as usize
+    pub fn place(&self, set: SetIndex, way: u32) -> usize {
+        (set.0 * self.ways + way) as usize
     }
 
-    /// Number of slots, padding included: the length of arrays indexed by [`Self::slot`].
+    /// The note at a place: whatever was put there last, undefined if nothing was.
+    #[inline]
     #[must_use]
-    pub fn slots(&self) -> usize {
-        self.tags.len()
+    pub fn note(&self, set: SetIndex, way: u32) -> u8 {
+        let (word, shift) = self.place_of_note(set, way);
+        (self.words[word] >> shift) as u8
+    }
+
+    /// Changes the note at a place.
+    #[inline]
+    pub fn set_note(&mut self, set: SetIndex, way: u32, note: u8) {
+        let (word, shift) = self.place_of_note(set, way);
+        self.words[word] = self.words[word] & !(0xFF << shift) | u32::from(note) << shift;
+    }
+
+    #[inline]
+    fn place_of_note(&self, set: SetIndex, way: u32) -> (usize, u32) {
+        let first = set.0 as usize * self.stride + self.ways as usize;
+        (first + way as usize / NOTES, way % NOTES as u32 * 8)
+    }
+
+    #[inline]
+    fn word(&self, set: SetIndex, way: u32) -> usize {
+        set.0 as usize * self.stride + way as usize
     }
 
     /// Starts to load `set` into the host's cache.
     #[inline]
     pub fn prefetch(&self, set: SetIndex) {
-        self.tags.prefetch(self.slot(set, 0));
+        self.words.prefetch(self.word(set, 0));
     }
 
     /// The way that holds `line`, if any.
@@ -87,43 +113,50 @@ impl TagArray {
     #[inline]
     #[must_use]
     pub fn line_at(&self, set: SetIndex, way: u32) -> Option<LineAddr> {
-        let tag = self.tags[self.slot(set, way)];
+        let tag = self.words[self.word(set, way)];
         (tag != EMPTY).then_some(LineAddr(u64::from(tag)))
     }
 
-    /// Puts `line` at a place, whatever was there.
+    /// Puts `line` with a note at a place, whatever was there.
     #[inline]
-    pub fn put(&mut self, set: SetIndex, way: u32, line: LineAddr) {
+    pub fn put(&mut self, set: SetIndex, way: u32, line: LineAddr, note: u8) {
         debug_assert!(line.0 < Self::MAX_LINES);
-        let slot = self.slot(set, way);
-        self.tags[slot] = line.0 as u32;
+        let word = self.word(set, way);
+        self.words[word] = line.0 as u32;
+        self.set_note(set, way, note);
     }
 
     /// Empties a place.
     #[inline]
     pub fn clear(&mut self, set: SetIndex, way: u32) {
-        let slot = self.slot(set, way);
-        self.tags[slot] = EMPTY;
+        let word = self.word(set, way);
+        self.words[word] = EMPTY;
     }
 
     /// All lines held, in no particular order.
     pub fn lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
-        self.tags.iter().filter(|&&tag| tag != EMPTY).map(|&tag| LineAddr(u64::from(tag)))
+        self.words
+            .chunks_exact(self.stride)
+            .flat_map(|set| &set[..self.ways as usize])
+            .filter(|&&tag| tag != EMPTY)
+            .map(|&tag| LineAddr(u64::from(tag)))
     }
 
     #[inline]
     fn matches(&self, set: SetIndex, tag: u32) -> u32 {
         let first = set.0 as usize * self.stride;
-        let tags = &self.tags[first..first + self.stride];
+        let length = (self.ways as usize).next_multiple_of(CHUNK);
+        let words = &self.words[first..first + length];
         let mut found = 0u32;
-        for (chunk, eight) in tags.chunks_exact(CHUNK).enumerate() {
+        for (chunk, eight) in words.chunks_exact(CHUNK).enumerate() {
             let mut bits = 0u32;
             for (way, &held) in eight.iter().enumerate() {
                 bits |= u32::from(held == tag) << way;
             }
             found |= bits << (chunk * CHUNK);
         }
-        found
+        // The last chunk may reach into the notes.
+        found & u32::MAX >> (32 - self.ways)
     }
 }
 
@@ -145,7 +178,7 @@ mod tests {
                 let way = way % ways;
                 match line {
                     Some(line) if array.find(SetIndex(set), LineAddr(line)).is_none() => {
-                        array.put(SetIndex(set), way, LineAddr(line));
+                        array.put(SetIndex(set), way, LineAddr(line), line as u8);
                         reference.insert((set, way), line);
                     }
                     Some(_) => {}
@@ -161,6 +194,15 @@ mod tests {
                         .map(|(&(_, w), _)| w);
                     prop_assert_eq!(array.find(SetIndex(set), LineAddr(line)), expected);
                 }
+                for (&(set, way), &line) in &reference {
+                    prop_assert_eq!(array.note(SetIndex(set), way), line as u8);
+                }
+                let held_lines: Vec<u64> = reference.values().copied().collect();
+                let mut lines: Vec<u64> = array.lines().map(|line| line.0).collect();
+                lines.sort_unstable();
+                let mut expected = held_lines;
+                expected.sort_unstable();
+                prop_assert_eq!(lines, expected);
                 let empty = array.empty_ways(SetIndex(set), WayMask(u32::MAX >> (32 - ways)));
                 let held = reference.keys().filter(|key| key.0 == set).count() as u32;
                 prop_assert_eq!(empty.count(), ways - held);

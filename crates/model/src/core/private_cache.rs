@@ -19,6 +19,21 @@ pub enum State {
     Modified,
 }
 
+impl State {
+    fn note(self) -> u8 {
+        self as u8
+    }
+
+    /// Notes of empty places may be anything.
+    fn of_note(note: u8) -> Self {
+        match note {
+            0 => Self::Shared,
+            1 => Self::Exclusive,
+            _ => Self::Modified,
+        }
+    }
+}
+
 /// Size of a private cache.
 #[derive(Clone, Copy, Debug)]
 pub struct PrivateCacheConfig {
@@ -34,7 +49,6 @@ pub struct PrivateCacheConfig {
 #[derive(Clone, Debug)]
 pub struct PrivateCache {
     tags: TagArray,
-    states: Vec<State>,
     replacer: Replacer,
     set_mask: u32,
     all_ways: WayMask,
@@ -50,7 +64,6 @@ impl PrivateCache {
         assert!(config.sets.is_power_of_two());
         let tags = TagArray::new(config.sets, config.ways);
         Self {
-            states: vec![State::Shared; tags.slots()],
             replacer: Replacer::new(config.replacement, &tags, config.sets, seed),
             tags,
             set_mask: config.sets - 1,
@@ -68,7 +81,7 @@ impl PrivateCache {
     #[must_use]
     pub fn state(&self, line: LineAddr) -> Option<State> {
         let set = self.set_of(line);
-        self.tags.find(set, line).map(|way| self.states[self.tags.slot(set, way)])
+        self.tags.find(set, line).map(|way| State::of_note(self.tags.note(set, way)))
     }
 
     /// An access by the core: the state before it, or `None` on a miss. A write of a line that may
@@ -78,10 +91,9 @@ impl PrivateCache {
         let set = self.set_of(line);
         let way = self.tags.find(set, line)?;
         self.replacer.touch(&self.tags, set, way);
-        let slot = self.tags.slot(set, way);
-        let state = self.states[slot];
-        if write && state != State::Shared {
-            self.states[slot] = State::Modified;
+        let state = State::of_note(self.tags.note(set, way));
+        if write && state == State::Exclusive {
+            self.tags.set_note(set, way, State::Modified.note());
         }
         Some(state)
     }
@@ -92,15 +104,13 @@ impl PrivateCache {
     pub fn fill(&mut self, line: LineAddr, state: State) -> Option<(LineAddr, State)> {
         let set = self.set_of(line);
         if let Some(way) = self.tags.find(set, line) {
-            let slot = self.tags.slot(set, way);
-            self.states[slot] = state;
+            self.tags.set_note(set, way, state.note());
             return None;
         }
         let way = self.replacer.choose(&self.tags, set, self.all_ways);
-        let slot = self.tags.slot(set, way);
-        let victim = self.tags.line_at(set, way).map(|victim| (victim, self.states[slot]));
-        self.tags.put(set, way, line);
-        self.states[slot] = state;
+        let state_there = State::of_note(self.tags.note(set, way));
+        let victim = self.tags.line_at(set, way).map(|victim| (victim, state_there));
+        self.tags.put(set, way, line, state.note());
         self.replacer.touch(&self.tags, set, way);
         victim
     }
@@ -110,8 +120,7 @@ impl PrivateCache {
     pub fn set_state(&mut self, line: LineAddr, state: State) {
         let set = self.set_of(line);
         if let Some(way) = self.tags.find(set, line) {
-            let slot = self.tags.slot(set, way);
-            self.states[slot] = state;
+            self.tags.set_note(set, way, state.note());
         }
     }
 
@@ -121,7 +130,7 @@ impl PrivateCache {
         let set = self.set_of(line);
         let way = self.tags.find(set, line)?;
         self.tags.clear(set, way);
-        Some(self.states[self.tags.slot(set, way)])
+        Some(State::of_note(self.tags.note(set, way)))
     }
 
     /// All lines held with their states, in no particular order.

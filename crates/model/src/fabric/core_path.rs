@@ -171,7 +171,7 @@ impl<T: Tracer> Fabric<T> {
     ) -> (State, Found) {
         let info = LineInfo { consumed: true, ..self.llc.info(set, way) };
         let holders = self.llc.sharers(set, way).without(core);
-        if !info.from_io && holders.is_empty() && !self.llc.is_inclusive_way(way) {
+        if !self.is_device(info.owner) && holders.is_empty() && !self.llc.is_inclusive_way(way) {
             // Victim cache behaviour: the core's own line moves back into its L2.
             self.llc.take(set, way);
             self.record_sharers(set, line, Sharers::of(core), now);
@@ -233,8 +233,7 @@ impl<T: Tracer> Fabric<T> {
         if self.downgrade_cores(line, holders) {
             // The newest content has to live somewhere that may be shared: an inclusive way.
             self.directory.record(set, line, Sharers::NONE);
-            let info =
-                LineInfo { owner: AgentId(core), dirty: true, consumed: true, from_io: false };
+            let info = LineInfo { owner: AgentId(core), dirty: true, consumed: true };
             let mask = self.llc.inclusive_mask();
             let (way, evicted) = self.llc.allocate(set, line, info, mask);
             if let Some(evicted) = evicted {
@@ -282,7 +281,7 @@ impl<T: Tracer> Fabric<T> {
             let left = self.llc.sharers(set, way).without(core);
             self.llc.set_sharers(set, way, left);
             if modified {
-                let info = LineInfo { owner: agent, dirty: true, consumed: true, from_io: false };
+                let info = LineInfo { owner: agent, dirty: true, consumed: true };
                 self.llc.update(set, way, info);
             }
             self.trace(now, agent, Operation::L2Victim, line, Found::LlcHit(way), None);
@@ -293,7 +292,7 @@ impl<T: Tracer> Fabric<T> {
         if !left.is_empty() || !(modified || self.core_path.clean_victims_to_llc) {
             return;
         }
-        let info = LineInfo { owner: agent, dirty: modified, consumed: true, from_io: false };
+        let info = LineInfo { owner: agent, dirty: modified, consumed: true };
         let mask = self.core_way_masks[usize::from(core)];
         let (way, evicted) = self.llc.allocate(set, line, info, mask);
         self.trace(

@@ -144,7 +144,7 @@ impl<T: Tracer> Fabric<T> {
         mask: WayMask,
         now: Picos,
     ) -> WriteOutcome {
-        let info = LineInfo { owner: agent, dirty: true, consumed: false, from_io: true };
+        let info = LineInfo { owner: agent, dirty: true, consumed: false };
         let operation = write_operation(full);
         if let Some(way) = self.llc.find(set, line) {
             if self.llc.is_inclusive_way(way) {

@@ -6,6 +6,7 @@
 //! Simplifies: an entry never moves between directory-only and inclusive ways on its own.
 
 use super::replacement::{Replacement, Replacer};
+use std::collections::BTreeMap;
 use tag_array::{Table, TagArray};
 use units::{LineAddr, SetIndex, WayMask};
 
@@ -45,6 +46,13 @@ impl Sharers {
         self.0 == 0
     }
 
+    /// The only core in it; none if there is no core or several.
+    #[inline]
+    #[must_use]
+    pub fn only(self) -> Option<u8> {
+        (self.0.count_ones() == 1).then(|| self.0.trailing_zeros() as u8)
+    }
+
     /// Whether `core` is in it.
     #[inline]
     #[must_use]
@@ -63,11 +71,15 @@ impl Sharers {
     }
 }
 
+/// The note of a line that several cores hold.
+const SEVERAL: u8 = u8::MAX;
+
 /// The directory-only entries of every set.
 #[derive(Clone, Debug)]
 pub struct Directory {
     tags: TagArray,
-    sharers: Table<Sharers>,
+    /// Holders of lines that several cores hold; a line with one holder has it in its note.
+    shared: BTreeMap<LineAddr, Sharers>,
     /// Per set, one bit for each entry, chosen by its tag: most look-ups by devices end here,
     /// without a visit to the entries.
     signatures: Table<u32>,
@@ -81,7 +93,7 @@ impl Directory {
     pub fn new(sets: u32, ways: u32, replacement: Replacement, seed: u64) -> Self {
         let tags = TagArray::new(sets, ways);
         Self {
-            sharers: Table::new(Sharers::NONE, tags.slots()),
+            shared: BTreeMap::new(),
             signatures: Table::new(0, sets as usize),
             replacer: Replacer::new(replacement, &tags, sets, seed),
             tags,
@@ -103,7 +115,7 @@ impl Directory {
             return Sharers::NONE;
         }
         match self.tags.find(set, line) {
-            Some(way) => self.sharers[self.tags.slot(set, way)],
+            Some(way) => self.holders(set, way, line),
             None => Sharers::NONE,
         }
     }
@@ -119,11 +131,14 @@ impl Directory {
         let known = self.signatures[set.0 as usize] & signature(line) != 0;
         if known && let Some(way) = self.tags.find(set, line) {
             if sharers.is_empty() {
-                self.tags.clear(set, way);
+                self.forget(set, way, line);
                 self.sign(set);
             } else {
-                let slot = self.tags.slot(set, way);
-                self.sharers[slot] = sharers;
+                if self.tags.note(set, way) == SEVERAL {
+                    self.shared.remove(&line);
+                }
+                let note = self.note_for(line, sharers);
+                self.tags.set_note(set, way, note);
                 self.replacer.touch(&self.tags, set, way);
             }
             return None;
@@ -132,17 +147,44 @@ impl Directory {
             return None;
         }
         let way = self.replacer.choose(&self.tags, set, self.all_ways);
-        let slot = self.tags.slot(set, way);
-        let victim = self.tags.line_at(set, way).map(|victim| (victim, self.sharers[slot]));
-        self.tags.put(set, way, line);
+        let victim = self.tags.line_at(set, way).map(|victim| {
+            let holders = self.holders(set, way, victim);
+            self.forget(set, way, victim);
+            (victim, holders)
+        });
+        let note = self.note_for(line, sharers);
+        self.tags.put(set, way, line, note);
         if victim.is_some() {
             self.sign(set);
         } else {
             self.signatures[set.0 as usize] |= signature(line);
         }
-        self.sharers[slot] = sharers;
         self.replacer.touch(&self.tags, set, way);
         victim
+    }
+
+    fn holders(&self, set: SetIndex, way: u32, line: LineAddr) -> Sharers {
+        match self.tags.note(set, way) {
+            SEVERAL => self.shared.get(&line).copied().unwrap_or_default(),
+            core => Sharers::of(core),
+        }
+    }
+
+    /// The note that says who holds `line`, and the entry beside it if there are several.
+    fn note_for(&mut self, line: LineAddr, sharers: Sharers) -> u8 {
+        if let Some(core) = sharers.only() {
+            return core;
+        }
+        self.shared.insert(line, sharers);
+        SEVERAL
+    }
+
+    /// Empties a place.
+    fn forget(&mut self, set: SetIndex, way: u32, line: LineAddr) {
+        if self.tags.note(set, way) == SEVERAL {
+            self.shared.remove(&line);
+        }
+        self.tags.clear(set, way);
     }
 
     /// Makes the signature of a set anew, after an entry has gone.

@@ -25,7 +25,7 @@ pub enum Replacement {
 #[derive(Clone, Debug)]
 pub struct Replacer {
     policy: Replacement,
-    /// LRU: time of last use per slot. Empty for the other policies.
+    /// LRU: time of last use per place. Empty for the other policies.
     last_use: Table<u64>,
     clock: u64,
     /// NRU: ways used since the last round, per set. Empty for the other policies.
@@ -40,7 +40,7 @@ impl Replacer {
         let if_policy = |wanted, length| if policy == wanted { length } else { 0 };
         Self {
             policy,
-            last_use: Table::new(0, if_policy(Replacement::Lru, tags.slots())),
+            last_use: Table::new(0, if_policy(Replacement::Lru, (sets * tags.ways()) as usize)),
             clock: 0,
             used: vec![0; if_policy(Replacement::Nru, sets as usize)],
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
@@ -53,7 +53,7 @@ impl Replacer {
         match self.policy {
             Replacement::Lru => {
                 self.clock += 1;
-                self.last_use[tags.slot(set, way)] = self.clock;
+                self.last_use[tags.place(set, way)] = self.clock;
             }
             Replacement::Nru => {
                 let used = &mut self.used[set.0 as usize];
@@ -79,7 +79,7 @@ impl Replacer {
         }
         match self.policy {
             Replacement::Lru => ways_of(within)
-                .min_by_key(|&way| self.last_use[tags.slot(set, way)])
+                .min_by_key(|&way| self.last_use[tags.place(set, way)])
                 .unwrap_or_default(),
             Replacement::Nru => {
                 let unused = within.0 & !self.used[set.0 as usize];
@@ -120,7 +120,7 @@ mod tests {
         let mut tags = TagArray::new(1, 4);
         let mut replacer = Replacer::new(policy, &tags, 1, 7);
         for way in 0..4 {
-            tags.put(SetIndex(0), way, LineAddr(u64::from(way)));
+            tags.put(SetIndex(0), way, LineAddr(u64::from(way)), 0);
             replacer.touch(&tags, SetIndex(0), way);
         }
         (tags, replacer)

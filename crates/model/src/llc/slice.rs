@@ -34,28 +34,25 @@ pub struct LineInfo {
     pub dirty: bool,
     /// Used by anybody since the owner put it here.
     pub consumed: bool,
-    /// Written by a device and not rewritten by a core since.
-    pub from_io: bool,
 }
 
 impl LineInfo {
-    const DIRTY: u16 = 1;
-    const CONSUMED: u16 = 2;
-    const FROM_IO: u16 = 4;
+    const DIRTY: u8 = 1;
+    const CONSUMED: u8 = 2;
+    const OWNER_SHIFT: u32 = 2;
 
-    fn pack(self) -> u16 {
-        u16::from(self.owner.0) << 8
+    fn note(self) -> u8 {
+        debug_assert!(self.owner.0 < AgentId::MOST);
+        self.owner.0 << Self::OWNER_SHIFT
             | if self.dirty { Self::DIRTY } else { 0 }
             | if self.consumed { Self::CONSUMED } else { 0 }
-            | if self.from_io { Self::FROM_IO } else { 0 }
     }
 
-    fn unpack(packed: u16) -> Self {
+    fn of_note(note: u8) -> Self {
         Self {
-            owner: AgentId((packed >> 8) as u8),
-            dirty: packed & Self::DIRTY != 0,
-            consumed: packed & Self::CONSUMED != 0,
-            from_io: packed & Self::FROM_IO != 0,
+            owner: AgentId(note >> Self::OWNER_SHIFT),
+            dirty: note & Self::DIRTY != 0,
+            consumed: note & Self::CONSUMED != 0,
         }
     }
 }
@@ -76,7 +73,6 @@ pub struct Evicted {
 pub struct Llc {
     map: AddressMap,
     tags: TagArray,
-    infos: Table<u16>,
     /// Core bitmasks of the inclusive ways: set x inclusive ways + way.
     sharers: Table<Sharers>,
     inclusive_ways: u32,
@@ -92,7 +88,6 @@ impl Llc {
         let tags = TagArray::new(sets, config.ways);
         Self {
             map: config.map.clone(),
-            infos: Table::new(0, tags.slots()),
             sharers: Table::new(Sharers::NONE, (sets * config.inclusive_ways) as usize),
             inclusive_ways: config.inclusive_ways,
             replacer: Replacer::new(config.replacement, &tags, sets, seed),
@@ -112,7 +107,6 @@ impl Llc {
     #[inline]
     pub fn prefetch(&self, set: SetIndex) {
         self.tags.prefetch(set);
-        self.infos.prefetch(self.tags.slot(set, 0));
     }
 
     /// The way that holds `line`.
@@ -126,19 +120,18 @@ impl Llc {
     #[inline]
     #[must_use]
     pub fn info(&self, set: SetIndex, way: u32) -> LineInfo {
-        LineInfo::unpack(self.infos[self.tags.slot(set, way)])
+        LineInfo::of_note(self.tags.note(set, way))
     }
 
     /// Replaces what is known about the line at a place; the place counts as used.
     #[inline]
     pub fn update(&mut self, set: SetIndex, way: u32, info: LineInfo) {
-        let slot = self.tags.slot(set, way);
-        let before = LineInfo::unpack(self.infos[slot]).owner;
+        let before = self.info(set, way).owner;
         if before != info.owner {
             self.lines_of_owner[usize::from(before.0)] -= 1;
             self.lines_of_owner[usize::from(info.owner.0)] += 1;
         }
-        self.infos[slot] = info.pack();
+        self.tags.set_note(set, way, info.note());
         self.replacer.touch(&self.tags, set, way);
     }
 
@@ -188,9 +181,7 @@ impl Llc {
         debug_assert!(self.find(set, line).is_none());
         let way = self.replacer.choose(&self.tags, set, within);
         let evicted = self.take(set, way);
-        self.tags.put(set, way, line);
-        let slot = self.tags.slot(set, way);
-        self.infos[slot] = info.pack();
+        self.tags.put(set, way, line, info.note());
         self.lines_of_owner[usize::from(info.owner.0)] += 1;
         self.replacer.touch(&self.tags, set, way);
         (way, evicted)
@@ -237,7 +228,7 @@ mod tests {
     }
 
     fn info(owner: u8) -> LineInfo {
-        LineInfo { owner: AgentId(owner), dirty: true, consumed: false, from_io: true }
+        LineInfo { owner: AgentId(owner), dirty: true, consumed: false }
     }
 
     #[test]
