@@ -148,6 +148,15 @@ impl<T: Tracer> Fabric<T> {
         usize::from(agent.0) >= self.cores.len()
     }
 
+    /// Software will soon touch `line`: loads what the simulator needs for it into the host's cache.
+    /// Nothing in the simulated machine changes.
+    #[inline]
+    pub fn expect(&self, line: LineAddr) {
+        let set = self.llc.set_of(line);
+        self.llc.prefetch(set);
+        self.directory.prefetch(set);
+    }
+
     /// What has been counted so far.
     #[must_use]
     pub fn counters(&self) -> &Counters {

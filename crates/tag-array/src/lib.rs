@@ -142,7 +142,7 @@ impl TagArray {
             .map(|&tag| LineAddr(u64::from(tag)))
     }
 
-    #[inline]
+    #[inline(always)]
     fn matches(&self, set: SetIndex, tag: u32) -> u32 {
         let first = set.0 as usize * self.stride;
         let length = (self.ways as usize).next_multiple_of(CHUNK);

@@ -90,7 +90,7 @@ impl<T: Tracer> Fabric<T> {
             for (set, line) in burst.iter_mut().zip(served..) {
                 *set = self.llc.set_of(first.step(line));
                 self.llc.prefetch(*set);
-                self.directory.prefetch(*set);
+                self.directory.prefetch_signature(*set);
             }
             for (&mut set, i) in burst.iter_mut().zip(served..) {
                 let hold = serve(self, i, first.step(i), set);

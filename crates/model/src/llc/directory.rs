@@ -101,10 +101,17 @@ impl Directory {
         }
     }
 
-    /// Starts to load what a look-up in `set` needs first into the host's cache.
+    /// Starts to load what a look-up by a device in `set` needs into the host's cache.
+    #[inline]
+    pub fn prefetch_signature(&self, set: SetIndex) {
+        self.signatures.prefetch(set.0 as usize);
+    }
+
+    /// Starts to load what a look-up by a core in `set` needs into the host's cache.
     #[inline]
     pub fn prefetch(&self, set: SetIndex) {
         self.signatures.prefetch(set.0 as usize);
+        self.tags.prefetch(set);
     }
 
     /// Cores that hold `line`; none if it has no entry.

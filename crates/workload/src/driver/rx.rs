@@ -106,6 +106,11 @@ impl RxDriver {
             }
             let completion = ring.completed.pop_front()?;
             core.load(fabric, completion.line);
+            for packet in &completion.packets {
+                fabric.expect(pool.mbuf_line(packet.buffer.id));
+                fabric.expect(pool.private_line(packet.buffer.id));
+                fabric.expect(packet.buffer.data);
+            }
             self.pending.extend(completion.packets);
         }
         let packet = self.pending.pop_front()?;
