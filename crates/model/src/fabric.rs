@@ -211,7 +211,7 @@ impl<T: Tracer> Fabric<T> {
             self.record_sharers(set, line, sharers, now);
         }
         if T::WATCHING {
-            let found = if info.dirty { Found::Dram } else { Found::LlcHit(0) };
+            let found = if info.dirty { Found::Dram } else { Found::Nowhere };
             self.trace(now, evictor, Operation::LlcEviction, line, found, None);
         }
     }
@@ -233,6 +233,16 @@ impl<T: Tracer> Fabric<T> {
             let l1 = private.l1.invalidate(line);
             let l2 = private.l2.invalidate(line);
             modified || l1 == Some(State::Modified) || l2 == Some(State::Modified)
+        })
+    }
+
+    /// The core among `cores` that has `line` modified, if any.
+    #[inline]
+    fn modified_by(&self, line: LineAddr, cores: Sharers) -> Option<u8> {
+        cores.cores().find(|&core| {
+            let private = &self.cores[usize::from(core)];
+            private.l1.state(line) == Some(State::Modified)
+                || private.l2.state(line) == Some(State::Modified)
         })
     }
 

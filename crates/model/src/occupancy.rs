@@ -68,6 +68,14 @@ impl Meter {
         Picos(self.total_busy_ps)
     }
 
+    /// Busy time up to about `now`: what is reserved for later windows is left out.
+    #[must_use]
+    pub fn busy_until(&self, now: Picos) -> Picos {
+        let later = (now.0 / WINDOW_PS + 1).max(self.end.saturating_sub(WINDOWS))..self.end;
+        let later_ps: u64 = later.map(|window| self.busy_ps[(window % WINDOWS) as usize]).sum();
+        Picos(self.total_busy_ps - later_ps)
+    }
+
     /// Share of the window before the one of `now` that was busy, 0 to 1.
     #[inline]
     #[must_use]

@@ -42,6 +42,10 @@ pub enum Found {
     LlcAllocated(u32),
     /// Nowhere: served by or written to DRAM.
     Dram,
+    /// In the core's own cache, but shared: it may write it now.
+    Upgraded,
+    /// It leaves and nobody needs to keep it: memory has the same content.
+    Nowhere,
 }
 
 /// A line that had to leave because of the operation.

@@ -16,7 +16,7 @@ const SCENARIOS: [(&str, &[(&str, &str)]); 4] = [
     ("defaults: 1500 B x 4096 descriptors", &[]),
     ("fits two ways: 1500 B x 256 descriptors", &[("rx_descriptors", "256")]),
     (
-        "small packets: 64 B x 1024 descriptors",
+        "small packets: 60 B x 1024 descriptors",
         &[("packet_bytes", "60"), ("rx_descriptors", "1024")],
     ),
     ("eight cores: 1500 B x 256 descriptors", &[("cores", "8"), ("rx_descriptors", "256")]),

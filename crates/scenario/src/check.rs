@@ -39,14 +39,6 @@ impl Check<'_> {
         Err(self.refuse(key, &value, format!("allowed: {low} to {high}")))
     }
 
-    /// A number above zero.
-    pub fn positive(&self, key: &str, value: f64) -> Result<(), InputError> {
-        if value.is_finite() && value > 0.0 {
-            return Ok(());
-        }
-        Err(self.refuse(key, &value, "allowed: numbers above 0".into()))
-    }
-
     /// A number of nanoseconds, or of cycles: zero is allowed, a second is not.
     pub fn delay(&self, key: &str, value: f64) -> Result<(), InputError> {
         self.number(key, value, (0.0, 1e6))
@@ -54,10 +46,10 @@ impl Check<'_> {
 
     /// A power of two.
     pub fn power_of_two(&self, key: &str, value: u32) -> Result<(), InputError> {
-        if value.is_power_of_two() && value <= 1 << 20 {
+        if value.is_power_of_two() && value <= 1 << 16 {
             return Ok(());
         }
-        Err(self.refuse(key, &value, "allowed: powers of two up to 1048576".into()))
+        Err(self.refuse(key, &value, "allowed: powers of two up to 65536".into()))
     }
 
     /// One of a few values.

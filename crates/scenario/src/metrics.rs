@@ -166,9 +166,9 @@ fn evictions(sample: &Sample) -> Vec<(String, f64)> {
     cells
 }
 
+/// Not a number, null in JSON, if nothing was counted.
 fn percent(hits: u64, misses: u64) -> f64 {
-    let all = hits + misses;
-    if all == 0 { 0.0 } else { 100.0 * hits as f64 / all as f64 }
+    100.0 * hits as f64 / (hits + misses) as f64
 }
 
 fn wire_gbps(packets: u64, bytes: u64, span: Picos) -> f64 {

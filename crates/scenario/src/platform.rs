@@ -267,8 +267,6 @@ impl Platform {
     fn check(&self, file: &str) -> Result<(), InputError> {
         let check = Check { file };
         check.whole("cpu.cores", self.cpu.cores.value, (1, 63), "")?;
-        check.positive("cpu.core_ghz", self.cpu.core_ghz.value)?;
-        check.positive("cpu.uncore_ghz", self.cpu.uncore_ghz.value)?;
         check.whole("cpu.fill_buffers", self.cpu.fill_buffers.value, (1, 256), "")?;
         check.power_of_two("l1d.sets", self.l1d.sets.value)?;
         check.whole("l1d.ways", self.l1d.ways.value, (1, 32), "")?;
@@ -286,9 +284,9 @@ impl Platform {
         check.whole("ddio.default_ways", self.ddio.default_ways.value, (0, llc.ways.value), "")?;
         check.whole("iio.write_entries", self.iio.write_entries.value, (1, 4096), "")?;
         check.whole("iio.read_entries", self.iio.read_entries.value, (1, 4096), "")?;
-        check.positive("dram.sustained_gbytes_per_s", self.dram.sustained_gbytes_per_s.value)?;
         check.rising("dram.loaded_latency_ns", &self.dram.loaded_latency_ns.value)?;
         self.check_delays(&check)?;
+        self.check_sizes(&check)?;
         self.check_link_and_nic(&check)
     }
 
@@ -317,9 +315,45 @@ impl Platform {
         delays.iter().try_for_each(|(key, delay)| check.delay(key, delay.value))
     }
 
+    /// Sizes that decide how much memory a simulation needs, and what a buffer may look like.
+    fn check_sizes(&self, check: &Check<'_>) -> Result<(), InputError> {
+        let sets = self.llc.slices.value * self.llc.sets_per_slice.value;
+        check.whole("llc.slices x llc.sets_per_slice", sets, (1, 1 << 20), "sets in all")?;
+        let software = &self.software;
+        check.whole("software.private_lines", software.private_lines.value, (0, 64), "lines")?;
+        let private = software.private_lines.value;
+        let what = "lines, no more than software.private_lines";
+        check.whole(
+            "software.annotation_lines",
+            software.annotation_lines.value,
+            (0, private),
+            what,
+        )?;
+        let bytes = software.buffer_data_bytes.value;
+        check.whole("software.buffer_data_bytes", bytes, (64, 65_536), "bytes")?;
+        check.whole(
+            "nic.rx_buffer_bytes",
+            self.nic.rx_buffer_bytes.value,
+            (16_384, 1 << 30),
+            "bytes",
+        )?;
+        check.number(
+            "dram.sustained_gbytes_per_s",
+            self.dram.sustained_gbytes_per_s.value,
+            (0.1, 1e4),
+        )?;
+        check.number("nic.line_rate_gbps", self.nic.line_rate_gbps.value, (0.1, 1e4))?;
+        check.number("pcie.gtransfers_per_s", self.pcie.gtransfers_per_s.value, (1.0, 256.0))?;
+        let interval = self.pcie.data_link_interval_bytes.value;
+        check.number("pcie.data_link_interval_bytes", interval, (64.0, 1e6))?;
+        check.number("cpu.core_ghz", self.cpu.core_ghz.value, (0.1, 10.0))?;
+        check.number("cpu.uncore_ghz", self.cpu.uncore_ghz.value, (0.1, 10.0))?;
+        let streamed = self.cpu.stream_prefetch_lines.value;
+        check.whole("cpu.stream_prefetch_lines", streamed, (0, 20), "lines")
+    }
+
     fn check_link_and_nic(&self, check: &Check<'_>) -> Result<(), InputError> {
         check.one_of("pcie.lanes", self.pcie.lanes.value, &[1, 2, 4, 8, 16])?;
-        check.positive("pcie.gtransfers_per_s", self.pcie.gtransfers_per_s.value)?;
         let sizes = [128, 256, 512, 1024, 2048, 4096];
         check.one_of("pcie.max_payload_bytes", self.pcie.max_payload_bytes.value, &sizes)?;
         check.one_of(
@@ -327,7 +361,6 @@ impl Platform {
             self.pcie.max_read_request_bytes.value,
             &sizes,
         )?;
-        check.positive("nic.line_rate_gbps", self.nic.line_rate_gbps.value)?;
         check.whole(
             "nic.packets_per_completion",
             self.nic.packets_per_completion.value,

@@ -56,6 +56,9 @@ pub enum StoppedBy {
     /// The highest number of batches was reached first.
     #[serde(rename = "cap")]
     Cap,
+    /// Packets came and none left any more.
+    #[serde(rename = "stalled")]
+    Stalled,
     /// No packets came any more.
     #[serde(rename = "source ended")]
     SourceEnded,
@@ -64,7 +67,7 @@ pub enum StoppedBy {
 /// A metric.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MetricResult {
-    /// Its value, or values by part.
+    /// Its value, or values by part; null where nothing was counted.
     pub value: Numbers,
     /// Half width of the 95 % interval; null if the run was too short for one.
     pub ci95: Intervals,

@@ -7,7 +7,7 @@ use crate::platform::Platform;
 use crate::result::{Intervals, MetricResult, Numbers, RunResult, StoppedBy};
 use crate::sample::Sample;
 use crate::scenario::{RunKeys, Scenario};
-use crate::statistics::{half_width_95, mean, warm_up};
+use crate::statistics::{LEAST_BATCHES, half_width_95, mean, warm_up};
 use crate::story;
 use hdrhistogram::Histogram;
 use model::device::nic::egress::latency_histogram;
@@ -28,6 +28,16 @@ pub struct Job {
     platform_name: String,
     capture: Option<Capture>,
     seed: u64,
+}
+
+/// Batches of a whole replay at most: each keeps a histogram.
+const MOST_REPLAY_BATCHES: u64 = 512;
+
+impl Batch {
+    /// Packets came and none left.
+    fn is_stalled(&self) -> bool {
+        self.sample.rx.offered_packets > 0 && self.sample.tx_packets == 0
+    }
 }
 
 /// How far a run is.
@@ -113,7 +123,7 @@ impl Job {
         let line_ops = machine.fabric.counters().line_ops;
         let simulated = machine.now();
         let skipped = match stopped_by {
-            StoppedBy::SourceEnded => 0,
+            StoppedBy::SourceEnded | StoppedBy::Stalled => 0,
             StoppedBy::Interval | StoppedBy::Cap => warm_up_of(&batches),
         };
         let warmup_ns = batches[..skipped].iter().map(|batch| batch.sample.span.as_ns()).sum();
@@ -139,6 +149,12 @@ impl Job {
         Ok((result, machine))
     }
 
+    /// Packets of all loops of the capture, if a number of loops is wanted.
+    fn packets_to_replay(&self) -> Option<u64> {
+        let capture = self.capture.as_ref()?;
+        self.scenario.traffic.loops.map(|loops| (capture.packet_count() * loops).max(1))
+    }
+
     /// Runs batch after batch until the intervals are tight, the cap is reached or nothing comes.
     fn run_batches<T: Tracer>(
         &self,
@@ -146,13 +162,15 @@ impl Job {
         watch: &mut impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(Vec<Batch>, StoppedBy), Stopped> {
         let keys = &self.scenario.run;
-        // A replay with a number of loops is wanted whole.
-        let to_the_end = self.scenario.traffic.loops.is_some();
+        // A replay with a number of loops is wanted whole, in a bounded number of batches.
+        let whole = self.packets_to_replay();
+        let batch_packets = keys.batch_packets.max(whole.unwrap_or(0) / MOST_REPLAY_BATCHES);
+        let longest_batch = if whole.is_some() { Picos::NEVER } else { LONGEST_BATCH };
         let mut batches: Vec<Batch> = Vec::new();
         let mut before = Sample::read(machine);
         loop {
-            let packets = machine.egress.packets + keys.batch_packets;
-            let goes_on = machine.run(packets, machine.now() + LONGEST_BATCH);
+            let packets = machine.egress.packets + batch_packets;
+            let goes_on = machine.run(packets, machine.now().saturating_add(longest_batch));
             let reading = Sample::read(machine);
             let sample = reading.since(&before);
             let latency_ns = machine.egress.take_latencies();
@@ -163,7 +181,10 @@ impl Job {
             });
             let progress = Progress {
                 packets: machine.egress.packets,
-                fraction: (batches.len() as f64 / f64::from(keys.max_batches)).min(1.0),
+                fraction: match whole {
+                    Some(all) => machine.port.counters.offered_packets as f64 / all as f64,
+                    None => batches.len() as f64 / f64::from(keys.max_batches),
+                },
                 simulated_ns: machine.now().as_ns(),
             };
             if watch(progress).is_break() {
@@ -172,8 +193,11 @@ impl Job {
             if !goes_on {
                 return Ok((batches, StoppedBy::SourceEnded));
             }
-            if to_the_end || batches.len() < keys.min_batches as usize {
+            if whole.is_some() || batches.len() < keys.min_batches as usize {
                 continue;
+            }
+            if batches.iter().rev().take(LEAST_BATCHES).all(Batch::is_stalled) {
+                return Ok((batches, StoppedBy::Stalled));
             }
             if tight_enough(&batches, keys) {
                 return Ok((batches, StoppedBy::Interval));
@@ -207,8 +231,9 @@ const HEADLINES: [Headline; 3] = [
     },
 ];
 
+/// In percent; without events there is no rate, and no run ends because of it.
 fn rate(hits: u64, misses: u64) -> f64 {
-    100.0 * hits as f64 / (hits + misses).max(1) as f64
+    100.0 * hits as f64 / (hits + misses) as f64
 }
 
 fn series(batches: &[Batch], headline: &Headline) -> Vec<f64> {
@@ -225,7 +250,7 @@ fn tight_enough(batches: &[Batch], keys: &RunKeys) -> bool {
     HEADLINES.iter().all(|headline| {
         let series = series(rest, headline);
         let wanted = (headline.wanted)(keys, mean(&series));
-        half_width_95(&series).is_some_and(|half| half <= wanted)
+        half_width_95(&series).is_some_and(|half| half <= wanted && wanted > 0.0)
     })
 }
 
@@ -263,7 +288,7 @@ fn combine(batches: &[Batch], end: &Sample) -> BTreeMap<String, MetricResult> {
 /// Value and half width of a metric: `total` is its value over the whole measured time, `series`
 /// those of the batches.
 fn estimate(kind: Kind, total: f64, series: &[f64]) -> (f64, Option<f64>) {
-    let half = half_width_95(series);
+    let half = half_width_95(series).filter(|half| half.is_finite());
     match kind {
         Kind::Rate => (total, half),
         Kind::Count => (total, half.map(|half| half * series.len() as f64)),
@@ -297,8 +322,9 @@ fn latency(batches: &[Batch]) -> MetricResult {
     let (mut values, mut halves) = (BTreeMap::new(), BTreeMap::new());
     for (name, of) in LATENCY_FIGURES {
         let series: Vec<f64> = batches.iter().map(|batch| of(&batch.latency_ns)).collect();
-        values.insert(name.to_string(), of(&merged));
-        halves.insert(name.to_string(), half_width_95(&series));
+        let value = if merged.is_empty() { f64::NAN } else { of(&merged) };
+        values.insert(name.to_string(), value);
+        halves.insert(name.to_string(), half_width_95(&series).filter(|_| value.is_finite()));
     }
     let (value, ci95) = (Numbers::Parts(values), Intervals::Parts(halves));
     MetricResult { value, ci95, unit: "ns".into() }

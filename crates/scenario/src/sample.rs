@@ -46,7 +46,7 @@ impl Sample {
         let fabric = &machine.fabric;
         let cores = machine.software.len();
         let agents = cores + 1;
-        let shares = machine.software.iter().map(workload::app::l2_forward::L2Forward::time_shares);
+        let shares = machine.software.iter().map(|core| core.time_shares(machine.now()));
         let (idle, sender_blocked) = shares.fold((Picos::ZERO, Picos::ZERO), |sum, share| {
             (sum.0 + share.idle, sum.1 + share.sender_blocked)
         });
@@ -65,7 +65,7 @@ impl Sample {
             tx_packets: machine.egress.packets,
             tx_bytes: machine.egress.bytes,
             dram_lines: fabric.dram().lines_moved(),
-            link_busy: fabric.link(0).total_busy(),
+            link_busy: fabric.link(0).busy_until(machine.now()),
             iio_occupied: fabric.iio().total_occupied(),
             idle,
             sender_blocked,

@@ -291,7 +291,8 @@ impl Scenario {
         let ways = platform.llc.ways.value;
         let check = Check { file };
         check.whole("cores", self.cores, (1, platform.cpu.cores.value), "cores of the platform")?;
-        check.whole("rx_descriptors", self.rx_descriptors, (8, 32_768), "descriptors")?;
+        let rings: Vec<u32> = (3..=15).map(|bits| 1 << bits).collect();
+        check.one_of("rx_descriptors", self.rx_descriptors, &rings)?;
         let fits = platform.software.buffer_data_bytes.value;
         check.whole("packet_bytes", self.packet_bytes, (60, fits), "bytes that a buffer holds")?;
         check.number(
@@ -304,16 +305,14 @@ impl Scenario {
         check.number("core_ghz", self.core_ghz.unwrap_or(1.0), (0.1, 10.0))?;
         check.number("uncore_ghz", self.uncore_ghz.unwrap_or(1.0), (0.1, 10.0))?;
         self.check_mask(&check, ways)?;
-        check.whole(
-            "tx_descriptors",
-            self.tx_descriptors.unwrap_or(256),
-            (32, 32_768),
-            "packets",
-        )?;
+        // A ring that never fills a completion would never be freed.
+        let least = platform.nic.tx_packets_per_completion.value.max(8);
+        let rings: Vec<u32> = rings.into_iter().filter(|&ring| ring >= least).collect();
+        check.one_of("tx_descriptors", self.tx_descriptors.unwrap_or(256), &rings)?;
         check.whole("internal_queue", self.internal_queue, (32, 65_536), "packets")?;
         check.whole("burst", self.burst, (1, 64), "packets")?;
         check.whole("pool_cache", self.pool_cache, (32, 512), "buffers, DPDK's own limit")?;
-        self.check_pool(&check)?;
+        self.check_pool(&check, platform)?;
         self.check_traffic(&check, platform)?;
         check.whole("run.batch_packets", self.run.batch_packets, (256, 1 << 24), "packets")?;
         check.whole("run.min_batches", self.run.min_batches, (10, 1000), "batches")?;
@@ -348,13 +347,15 @@ impl Scenario {
         Err(check.refuse("core_way_mask", &format!("{mask:#x}"), allowed))
     }
 
-    /// The pool must fill every receive ring and the burst in work; send rings and queues may run it
-    /// dry, as they may in reality.
-    fn check_pool(&self, check: &Check<'_>) -> Result<(), InputError> {
-        let per_core = self.rx_descriptors + self.pool_cache + 2 * self.burst;
+    /// The pool must fill every receive ring and cache, the bursts in work, and the sent packets that
+    /// no completion has reported yet; more in send rings and queues may run it dry for a while.
+    fn check_pool(&self, check: &Check<'_>, platform: &Platform) -> Result<(), InputError> {
+        let unreported = platform.nic.tx_packets_per_completion.value;
+        let cached = self.pool_cache + self.pool_cache / 2;
+        let per_core = self.rx_descriptors + cached + 2 * self.burst + 2 * unreported;
         let least = u64::from(per_core) * u64::from(self.cores);
         let why = format!(
-            "buffers; receive rings, pool caches and bursts take {least}: lower rx_descriptors or \
+            "buffers; receive rings, pool caches, bursts and sends take {least}: lower rx_descriptors or \
              cores, or raise pool_buffers"
         );
         check.whole("pool_buffers", u64::from(self.pool_buffers), (least, 1 << 20), &why)
@@ -379,7 +380,7 @@ impl Scenario {
                 let allowed = "only together with traffic.pcap";
                 Err(check.refuse("traffic.loops", &loops, allowed.into()))
             }
-            Some(loops) => check.whole("traffic.loops", loops, (1, 1 << 40), "loops"),
+            Some(loops) => check.whole("traffic.loops", loops, (1, 1_000_000), "loops"),
             None => Ok(()),
         }
     }

@@ -51,5 +51,7 @@ fn found(found: Found) -> String {
         Found::OtherCore(core) => format!("held by core{core}"),
         Found::LlcAllocated(way) => format!("LLC allocated, way {way}"),
         Found::Dram => "DRAM".into(),
+        Found::Upgraded => "own cache, upgraded".into(),
+        Found::Nowhere => "dropped, clean".into(),
     }
 }

@@ -76,7 +76,7 @@ fn each_direction_of_the_link_carries_what_the_packets_need() {
     let result =
         run(&[("packet_bytes", "1024"), ("offered_gbps", "20"), ("rx_descriptors", "512")]);
     let packets_per_s = value(&result, "rx_mpps") * 1e6;
-    // Payload with TLP headers, and a 500th for descriptors and completions as a lower bound.
+    // Payload with TLP headers; descriptors and completions come on top.
     let up_bytes = packets_per_s * (1024.0 + 4.0 * 24.0);
     let down_bytes = packets_per_s * (1024.0 + 4.0 * 20.0);
     let share = |bytes: f64| 100.0 * bytes * 8.0 / 113.7e9;
@@ -172,7 +172,7 @@ fn a_packet_s_story_is_the_one_the_rules_tell() {
         "core0 prefetch 0: LLC hit",
         "core0 load 0: L1D",
         "core0 store 0: L1D",
-        "nic0 DMA read (PCIRdCur) 0: LLC hit",
+        "nic0 DMA read (PCIRdCur) 0: held by core0",
         "nic0 DMA read (PCIRdCur) 1: LLC hit",
         "nic0 DMA read (PCIRdCur) 2: LLC hit",
         "nic0 DMA read (PCIRdCur) 3: LLC hit",

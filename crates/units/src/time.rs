@@ -31,6 +31,12 @@ impl Picos {
         self.0 as f64 / 1e12
     }
 
+    /// This much later; [`Self::NEVER`] if that is beyond it.
+    #[must_use]
+    pub fn saturating_add(self, span: Self) -> Self {
+        Self(self.0.saturating_add(span.0))
+    }
+
     /// The span from `earlier` to here, zero if `earlier` lies later.
     #[must_use]
     pub fn saturating_sub(self, earlier: Self) -> Self {

@@ -141,18 +141,16 @@ impl<T: Tracer> Fabric<T> {
         } else {
             let holders = self.directory.sharers(set, line).without(core);
             if holders.is_empty() {
+                // A core that writes a line it alone still holds needs no data.
+                let held = self.cores[usize::from(core)].l2.state(line).is_some();
                 self.record_sharers(set, line, Sharers::of(core), now);
-                (State::Exclusive, Found::Dram)
+                (State::Exclusive, if held { Found::Upgraded } else { Found::Dram })
             } else {
                 self.fetch_from_core(core, set, line, holders, want, now)
             }
         };
         let done = match found {
             Found::OtherCore(_) => now + self.core_path.other_core,
-            // A core that writes a line it holds alone in the directory upgrades without memory.
-            Found::Dram if self.cores[usize::from(core)].l2.state(line).is_some() => {
-                now + self.core_path.llc
-            }
             Found::Dram => self.dram.read(now),
             _ => now + self.core_path.llc,
         };

@@ -35,8 +35,11 @@ struct Held {
 
 /// A core or the LLC had the line, or nobody.
 enum WriteOutcome {
+    /// It was in the LLC.
     Hit,
-    Allocated,
+    /// It was not; a core's modified copy may have had the rest of a partial line.
+    Allocated { rest_from_core: bool },
+    /// DDIO is off.
     ToDram,
 }
 
@@ -124,10 +127,14 @@ impl<T: Tracer> Fabric<T> {
             (false, true) => &mut self.counters.pcie_partial_write_hits,
             (false, false) => &mut self.counters.pcie_partial_write_misses,
         } += 1;
-        // A partial line that was not there is read first, then merged.
-        let merged = if full || hit { now } else { self.dram.read(now) };
+        // The rest of a partial line is read first if no cache had it, then merged.
+        let has_rest =
+            full || hit || matches!(outcome, WriteOutcome::Allocated { rest_from_core: true });
+        let merged = if has_rest { now } else { self.dram.read(now) };
         let end = match outcome {
-            WriteOutcome::Hit | WriteOutcome::Allocated => merged + self.iio.config.llc_write,
+            WriteOutcome::Hit | WriteOutcome::Allocated { .. } => {
+                merged + self.iio.config.llc_write
+            }
             WriteOutcome::ToDram => {
                 self.dram.write(merged).max(merged + self.iio.config.dram_write)
             }
@@ -156,14 +163,14 @@ impl<T: Tracer> Fabric<T> {
             self.trace(now, agent, operation, line, Found::LlcHit(way), None);
             return WriteOutcome::Hit;
         }
-        self.drop_core_copies(set, line);
+        let rest_from_core = self.drop_core_copies(set, line);
         let (way, evicted) = self.llc.allocate(set, line, info, mask);
         self.counters.llc_io_allocations += 1;
         self.trace(now, agent, operation, line, Found::LlcAllocated(way), evicted.as_ref());
         if let Some(evicted) = evicted {
             self.evict(agent, set, evicted, now);
         }
-        WriteOutcome::Allocated
+        WriteOutcome::Allocated { rest_from_core }
     }
 
     fn write_to_dram(
@@ -174,28 +181,28 @@ impl<T: Tracer> Fabric<T> {
         full: bool,
         now: Picos,
     ) -> WriteOutcome {
-        if let Some(way) = self.llc.find(set, line) {
-            if let Some(stale) = self.llc.take(set, way) {
-                let modified = self.invalidate_cores(line, stale.sharers);
-                // A full line overwrites the old content; a partial one needs the rest of it.
-                if !full && (modified || stale.info.dirty) {
-                    self.dram.write(now);
-                }
-            }
-        } else {
-            self.drop_core_copies(set, line);
+        let way = self.llc.find(set, line);
+        let newer_than_dram = match way.and_then(|way| self.llc.take(set, way)) {
+            Some(stale) => self.invalidate_cores(line, stale.sharers) || stale.info.dirty,
+            None => self.drop_core_copies(set, line),
+        };
+        // A full line overwrites the old content; a partial one needs the rest of it in DRAM.
+        if !full && newer_than_dram {
+            self.dram.write(now);
         }
         self.trace(now, agent, write_operation(full), line, Found::Dram, None);
         WriteOutcome::ToDram
     }
 
-    /// A line that only cores hold leaves them: its content is overwritten by a device.
-    fn drop_core_copies(&mut self, set: SetIndex, line: LineAddr) {
+    /// A line that only cores hold leaves them, because a device writes it; says whether one of them
+    /// had it modified.
+    fn drop_core_copies(&mut self, set: SetIndex, line: LineAddr) -> bool {
         let holders = self.directory.sharers(set, line);
-        if !holders.is_empty() {
-            self.invalidate_cores(line, holders);
-            self.directory.record(set, line, crate::llc::Sharers::NONE);
+        if holders.is_empty() {
+            return false;
         }
+        self.directory.record(set, line, crate::llc::Sharers::NONE);
+        self.invalidate_cores(line, holders)
     }
 
     /// Reads a line for a request that arrives at `now`; returns how long it holds its IIO entry.
@@ -207,6 +214,11 @@ impl<T: Tracer> Fabric<T> {
             let info = LineInfo { consumed: true, ..self.llc.info(set, way) };
             self.llc.update(set, way, info);
             self.counters.pcie_read_hits += 1;
+            let holders = self.llc.sharers(set, way);
+            if let Some(core) = self.modified_by(line, holders) {
+                self.trace(now, agent, Operation::DmaRead, line, Found::OtherCore(core), None);
+                return from_llc + self.core_path.snoop_extra();
+            }
             self.trace(now, agent, Operation::DmaRead, line, Found::LlcHit(way), None);
             return from_llc;
         }

@@ -108,8 +108,8 @@ impl PcieLink {
     }
 
     /// Sends read requests of `bytes` in all towards the root complex; returns when the last has
-    /// arrived. The device's arbiter lets them pass between posted writes, so that they wait for
-    /// one TLP in transmission at most, not for the writes queued behind it.
+    /// arrived. The device's arbiter lets them pass between posted writes: they take bandwidth but
+    /// do not queue (DEVIATIONS.md, 1).
     pub fn request_up(&mut self, now: Picos, bytes: u64) -> Picos {
         self.up_bytes += bytes;
         self.up.slip_in(now, self.time_for(bytes)) + self.propagation
@@ -125,10 +125,10 @@ impl PcieLink {
         Picos((bytes as f64 * self.ps_per_byte) as u64)
     }
 
-    /// Time that each direction (up, down) has been busy since the beginning.
+    /// Time that each direction (up, down) has been busy until `now`.
     #[must_use]
-    pub fn total_busy(&self) -> (Picos, Picos) {
-        (self.up.total_busy(), self.down.total_busy())
+    pub fn busy_until(&self, now: Picos) -> (Picos, Picos) {
+        (self.up.busy_until(now), self.down.busy_until(now))
     }
 
     /// TLP bytes that each direction (up, down) has carried since the beginning.

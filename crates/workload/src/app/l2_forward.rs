@@ -7,7 +7,7 @@
 //! Simplifies: work between memory accesses is a number of cycles per packet (scenario key).
 
 use crate::driver::mempool::Mempool;
-use crate::driver::rx::RxDriver;
+use crate::driver::rx::{Refill, RxDriver};
 use crate::driver::tx::TxDriver;
 use model::core::Core;
 use model::device::nic::rings::{Packet, QueuePair};
@@ -40,6 +40,19 @@ pub struct TimeShares {
     pub idle: Picos,
     /// Waiting for room in the send ring.
     pub sender_blocked: Picos,
+}
+
+impl TimeShares {
+    /// Adds a wait (since when, and whether for the send ring) that lasts until `now`.
+    fn add(&mut self, waiting: Option<(Picos, bool)>, now: Picos) {
+        let Some((since, for_sender)) = waiting else { return };
+        let waited = now.saturating_sub(since);
+        if for_sender {
+            self.sender_blocked += waited;
+        } else {
+            self.idle += waited;
+        }
+    }
 }
 
 /// Where the forwarder is in its loop.
@@ -89,10 +102,12 @@ impl L2Forward {
         }
     }
 
-    /// How the core has spent its time so far.
+    /// How the core has spent its time until `now`, a wait that still goes on included.
     #[must_use]
-    pub fn time_shares(&self) -> TimeShares {
-        self.shares
+    pub fn time_shares(&self, now: Picos) -> TimeShares {
+        let mut shares = self.shares;
+        shares.add(self.waiting, now);
+        shares
     }
 
     /// Buffers that nobody has taken from the pool that all cores share.
@@ -119,7 +134,12 @@ impl L2Forward {
 
     fn receive<T: Tracer>(&mut self, fabric: &mut Fabric<T>, pair: &mut QueuePair) -> Turn {
         let mut pool = self.pool.borrow_mut();
-        self.rx.refill(&mut self.core, fabric, &mut pair.rx, &mut pool);
+        let mut refill = self.rx.refill(&mut self.core, fabric, &mut pair.rx, &mut pool);
+        if refill == Refill::PoolDry {
+            // Buffers of sent packets may be all that is left.
+            self.tx.free_sent(&mut self.core, fabric, &mut pair.tx, &mut pool);
+            refill = self.rx.refill(&mut self.core, fabric, &mut pair.rx, &mut pool);
+        }
         self.batch.clear();
         while self.batch.len() < self.config.burst
             && let Some(packet) = self.rx.receive(&mut self.core, fabric, &mut pair.rx, &pool)
@@ -138,7 +158,11 @@ impl L2Forward {
             self.phase = Phase::Send;
             return Turn::Busy(self.core.now());
         }
-        self.wait(sendable.min(self.rx.next_visible(&pair.rx)), false)
+        let freed = match refill {
+            Refill::PoolDry => TxDriver::next_completion(&pair.tx),
+            Refill::Done => Picos::NEVER,
+        };
+        self.wait(sendable.min(freed).min(self.rx.next_visible(&pair.rx)), false)
     }
 
     fn process<T: Tracer>(&mut self, fabric: &mut Fabric<T>, index: usize) -> Turn {
@@ -198,14 +222,8 @@ impl L2Forward {
 
     fn end_wait(&mut self, now: Picos) {
         self.core.wait_until(now);
-        if let Some((since, for_sender)) = self.waiting.take() {
-            let waited = now.saturating_sub(since);
-            if for_sender {
-                self.shares.sender_blocked += waited;
-            } else {
-                self.shares.idle += waited;
-            }
-        }
+        let waited = self.waiting.take();
+        self.shares.add(waited, now);
     }
 }
 

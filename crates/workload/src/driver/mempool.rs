@@ -132,6 +132,9 @@ impl Mempool {
         count: usize,
         out: &mut Vec<u32>,
     ) -> bool {
+        if count >= self.config.cache as usize {
+            return self.get_from_fifo(core, fabric, count, out);
+        }
         let index = usize::from(core.id());
         let held = self.caches[index].len();
         if held < count {
@@ -148,6 +151,23 @@ impl Mempool {
         let left = self.caches[index].len() - count;
         self.touch_cache(core, fabric, left, count);
         out.extend(self.caches[index].drain(left..).rev());
+        true
+    }
+
+    /// Requests that are larger than a cache go past it.
+    fn get_from_fifo<T: Tracer>(
+        &mut self,
+        core: &mut Core,
+        fabric: &mut Fabric<T>,
+        count: usize,
+        out: &mut Vec<u32>,
+    ) -> bool {
+        if count > self.fifo.len() {
+            return false;
+        }
+        self.touch_fifo(core, fabric, self.taken, count as u64);
+        self.taken += count as u64;
+        out.extend(self.fifo.drain(..count));
         true
     }
 

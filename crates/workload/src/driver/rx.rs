@@ -6,14 +6,20 @@
 
 use super::mempool::Mempool;
 use model::core::Core;
-use model::device::nic::rings::{DESCRIPTORS_PER_LINE, Packet, RxRing};
+use model::device::nic::rings::{DESCRIPTORS_PER_LINE, Packet, RxRing, refill_threshold};
 use model::fabric::Fabric;
 use model::tracer::Tracer;
 use std::collections::VecDeque;
 use units::Picos;
 
-/// Refill waits for this many free descriptors, or a quarter of the ring.
-const REFILL_MAX: u32 = 64;
+/// What became of a refill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refill {
+    /// Nothing is left to do for now.
+    Done,
+    /// The pool did not have enough buffers.
+    PoolDry,
+}
 
 /// Driver state of a receive queue.
 #[derive(Debug)]
@@ -41,26 +47,21 @@ impl RxDriver {
         }
     }
 
-    /// Free descriptors that trigger a refill.
-    fn refill_threshold(&self) -> u32 {
-        REFILL_MAX.min(self.descriptors / 4).max(1)
-    }
-
-    /// Posts buffers for all empty descriptors if enough are empty. A pool that has run dry leaves
-    /// them empty until the next call.
+    /// Posts buffers for all empty descriptors if enough are empty; says whether the pool had run
+    /// dry, which leaves them empty.
     pub fn refill<T: Tracer>(
         &mut self,
         core: &mut Core,
         fabric: &mut Fabric<T>,
         ring: &mut RxRing,
         pool: &mut Mempool,
-    ) {
-        if self.empty < self.refill_threshold() {
-            return;
+    ) -> Refill {
+        if self.empty < refill_threshold(self.descriptors) {
+            return Refill::Done;
         }
         self.fresh.clear();
         if !pool.get(core, fabric, self.empty as usize, &mut self.fresh) {
-            return;
+            return Refill::PoolDry;
         }
         for (i, &id) in self.fresh.iter().enumerate() {
             if i == 0 || (self.posted + i as u64).is_multiple_of(DESCRIPTORS_PER_LINE) {
@@ -74,6 +75,7 @@ impl RxDriver {
         ring.posted.extend(self.fresh.iter().map(|&id| (visible, pool.buffer(id))));
         self.posted += self.fresh.len() as u64;
         self.empty = 0;
+        Refill::Done
     }
 
     /// When the next completion can be seen, if one is under way.

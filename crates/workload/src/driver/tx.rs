@@ -101,6 +101,12 @@ impl TxDriver {
         if self.in_ring.len() < self.ring_packets as usize {
             return Picos::ZERO;
         }
+        Self::next_completion(ring)
+    }
+
+    /// When the next completion can be seen, or never if none is under way.
+    #[must_use]
+    pub fn next_completion(ring: &TxRing) -> Picos {
         ring.completed.front().map_or(Picos::NEVER, |completion| completion.0)
     }
 
@@ -137,7 +143,8 @@ impl TxDriver {
         count
     }
 
-    fn free_sent<T: Tracer>(
+    /// Gives the buffers of reported packets back to the pool.
+    pub fn free_sent<T: Tracer>(
         &mut self,
         core: &mut Core,
         fabric: &mut Fabric<T>,

@@ -23,6 +23,15 @@ pub const TX_REQUEST_HEADER_BYTES: u64 = 32;
 pub const TX_SEGMENT_BYTES: u64 = 16;
 /// Bytes of a send ring entry: requests begin at multiples of it.
 pub const TX_ENTRY_BYTES: u64 = 64;
+/// Free descriptors at which a driver refills a receive ring at the latest.
+const REFILL_MOST: u32 = 64;
+
+/// Free descriptors at which a driver refills a receive ring of `entries` (mlx5: min(64, n / 4)).
+#[must_use]
+pub fn refill_threshold(entries: u32) -> u32 {
+    REFILL_MOST.min(entries / 4).max(1)
+}
+
 /// Bytes of a doorbell record.
 pub const DOORBELL_BYTES: u64 = 8;
 
@@ -42,6 +51,16 @@ impl Ring {
     #[must_use]
     pub fn bytes(entries: u32, entry_bytes: u64) -> u64 {
         u64::from(entries) * entry_bytes
+    }
+
+    /// Splits `bytes` from entry `index` on at the ring's end: the first line and the bytes of each
+    /// part; the second is empty if the ring's end is not passed.
+    #[must_use]
+    pub fn parts(&self, index: u64, bytes: u64) -> [(LineAddr, u64); 2] {
+        let place = index % u64::from(self.entries);
+        let to_end = (u64::from(self.entries) - place) * self.entry_bytes;
+        let before_end = bytes.min(to_end);
+        [(self.line_of(index), before_end), (self.first, bytes - before_end)]
     }
 
     /// The line in which entry `index` (counted without end) begins.
@@ -157,6 +176,13 @@ mod tests {
         let ring = Ring { first: LineAddr(100), entries: 8, entry_bytes: RX_DESCRIPTOR_BYTES };
         let lines: Vec<u64> = (0..9).map(|i| ring.line_of(i).0).collect();
         assert_eq!(lines, [100, 100, 100, 100, 101, 101, 101, 101, 100]);
+    }
+
+    #[test]
+    fn what_passes_the_end_of_a_ring_goes_on_at_its_start() {
+        let ring = Ring { first: LineAddr(100), entries: 16, entry_bytes: TX_ENTRY_BYTES };
+        assert_eq!(ring.parts(14, 544), [(LineAddr(114), 128), (LineAddr(100), 416)]);
+        assert_eq!(ring.parts(16, 544), [(LineAddr(100), 544), (LineAddr(100), 0)]);
     }
 
     #[test]

@@ -8,7 +8,7 @@
 use super::NicConfig;
 use super::rings::{
     Buffer, COMPLETION_BYTES, DOORBELL_BYTES, Packet, QueuePair, RX_DESCRIPTOR_BYTES, RxCompletion,
-    RxRing,
+    RxRing, refill_threshold,
 };
 use crate::fabric::Fabric;
 use crate::tracer::Tracer;
@@ -34,7 +34,8 @@ pub struct RxCounters {
     pub dropped_no_descriptor: u64,
     /// Dropped because the internal buffer was full (rx_discards_phy).
     pub dropped_buffer_full: u64,
-    /// Time during which packets were dropped for want of a descriptor.
+    /// Time during which a queue whose packet came next had no more free descriptors than the
+    /// driver refills at once: the ring is full of packets that wait for the core.
     pub ring_full: Picos,
 }
 
@@ -173,10 +174,13 @@ impl<S: PacketSource> RxPort<S> {
         let entry = arrival.rss_hash % INDIRECTION_ENTRIES;
         let index = entry as usize % self.queues.len();
         let pair = &mut pairs[index];
+        let free = pair.rx.posted.len() + self.queues[index].fetched.len();
+        if free <= refill_threshold(pair.rx.descriptors.entries) as usize {
+            self.counters.ring_full += waited;
+        }
         self.queues[index].top_up(fabric, self.link, &self.config, &mut pair.rx, now);
         let Some(buffer) = self.queues[index].take_ready(now) else {
             self.counters.dropped_no_descriptor += 1;
-            self.counters.ring_full += waited;
             return None;
         };
         self.receive(fabric, index, buffer, arrival);

@@ -108,9 +108,14 @@ impl TxQueue {
         request: TxRequest,
         now: Picos,
     ) {
-        let line = ring.requests.line_of(request.first_entry);
         let bytes = TxRequest::bytes_for(request.packets.len() as u64);
-        let readable = fabric.dma_read(self.link, line, bytes, now) + self.config.read_pipeline;
+        let mut readable = now;
+        for (line, bytes) in ring.requests.parts(request.first_entry, bytes) {
+            if bytes > 0 {
+                readable = readable.max(fabric.dma_read(self.link, line, bytes, now));
+            }
+        }
+        readable += self.config.read_pipeline;
         self.requests.push_back(request.packets.len());
         self.fetched.extend(request.packets.into_iter().map(|packet| (readable, packet)));
     }
