@@ -190,7 +190,7 @@ def platforms_check(file: Annotated[str, typer.Argument(metavar="FILE")]) -> Non
 
 
 def main() -> NoReturn:
-    """Run the command line and turn every outcome into an exit code (see cli.md)."""
+    """Run the command line and turn every outcome into an exit code."""
     try:
         app(prog_name="skipline")
     except SystemExit as stop:

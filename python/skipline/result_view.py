@@ -121,6 +121,7 @@ def run_facts(result: Result) -> list[str]:
         "interval": "the intervals are tight enough",
         "cap": "the cap on the run length was reached before the intervals were tight",
         "source ended": "the traffic source ended",
+        "stalled": "packets came but none left any more",
     }.get(result.stopped_by, result.stopped_by)
     measured_ms = (result.simulated_ns - result.warmup_ns) / 1e6
     part = (
@@ -132,11 +133,19 @@ def run_facts(result: Result) -> list[str]:
         f"Simulated {result.packets:,} packets in {result.simulated_ns / 1e6:,.2f} ms; the metrics "
         f"are of {part}. It ended because {stop}.",
         f"Took {result.wall_s:.2f} s: {result.line_ops_per_s / 1e6:,.1f} million line operations "
-        f"per second, {1e9 * result.wall_s / result.simulated_ns:,.1f} × slower than real time.",
+        f"per second, {_pace(1e9 * result.wall_s / result.simulated_ns)} than real time.",
+        "The intervals (± 95 %) cover this run. Another --seed places the buffers' pages anew, "
+        "which moves hit rates near the capacity of the DDIO ways by several points.",
         f"Platform {result.platform}, seed {result.seed}, version {result.version}. "
         f"Slice function: {result.slice_function}.",
         f"Parameters of the platform that were fitted: {fitted_names(result) or 'none'}.",
     ]
+
+
+def _pace(slowdown: float) -> str:
+    if slowdown >= 1:
+        return f"{slowdown:,.1f} × slower"
+    return f"{1 / slowdown:,.1f} × faster"
 
 
 def fitted_names(result: Result) -> str:

@@ -37,6 +37,8 @@ def execute(request: Request, output: str) -> None:
             request.trace_packet,
             lambda state: bar.update(state["fraction"]),
         )
+    if request.trace_packet is not None:
+        _require_trace(text, request)
     if request.out is not None:
         atomic.write(request.out / RESULT_FILE, text + "\n")
     _print(request, text, output)
@@ -54,6 +56,15 @@ def _check(scenario: str, settings: list[tuple[str, str]]) -> None:
                 f"to run it: skipline experiment run {scenario}"
             ) from error
         raise
+
+
+def _require_trace(text: str, request: Request) -> None:
+    if result.parse(text, request.scenario).trace:
+        return
+    raise InputError(
+        f"--trace-packet {request.trace_packet}: no such packet; packets that got a descriptor are "
+        "numbered from 0, and this run ended before this one came"
+    )
 
 
 def _print(request: Request, text: str, output: str) -> None:

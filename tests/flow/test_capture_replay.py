@@ -17,11 +17,12 @@ LOOPS_KEY = "traffic.loops"
 SCALE_KEY = "traffic.scale_to_gbps"
 RX_PACKETS = "rx_packets"
 RX_BYTES = "rx_bytes"
-THROUGHPUT = "throughput_gbps"
+OFFERED = "offered_gbps"
+RX_DROPPED = "rx_dropped"
 
 ASKED_GBPS = 40
 # The run ends anywhere within a loop of the capture.
-THROUGHPUT_TOLERANCE = 0.02
+OFFERED_TOLERANCE = 0.02
 
 UDP_CLIENTS = 8
 UDP_PAYLOADS = [18, 64, 300, 700, 1400] * 10
@@ -86,12 +87,20 @@ def test_one_loop_of_a_replay_receives_what_was_captured(
     assert metrics[RX_BYTES] == sum(packet.frame_bytes for packet in captured.packets)
 
 
-def test_a_scaled_replay_has_the_asked_throughput(captured: Captured, skipline: Skipline) -> None:
+def test_a_scaled_replay_is_offered_at_the_asked_rate(
+    captured: Captured, skipline: Skipline
+) -> None:
+    """What arrives has the asked mean rate; bursts of the capture may be more than a core takes."""
+    loops = 20
     done = skipline(
-        *RUN, "--set", f"{PCAP_KEY}={captured.path}", "--set", f"{SCALE_KEY}={ASKED_GBPS}"
+        *RUN,
+        *("--set", f"{PCAP_KEY}={captured.path}"),
+        *("--set", f"{SCALE_KEY}={ASKED_GBPS}"),
+        *("--set", f"{LOOPS_KEY}={loops}"),
     )
-    throughput_gbps = metrics_of(done)[THROUGHPUT]
-    assert throughput_gbps == pytest.approx(ASKED_GBPS, rel=THROUGHPUT_TOLERANCE)
+    metrics = metrics_of(done)
+    assert metrics[OFFERED] == pytest.approx(ASKED_GBPS, rel=OFFERED_TOLERANCE)
+    assert metrics[RX_PACKETS] + metrics[RX_DROPPED] == loops * len(captured.packets)
 
 
 def test_a_truncated_capture_is_refused_by_name(

@@ -1,7 +1,7 @@
 //! Who did it: agents, and whose lines they pushed out.
 //!
 //! Models: attribution of every eviction from the LLC.
-//! Source: architecture.md ("every eviction is attributed").
+//! Source: none needed; every eviction has an evictor and an owner.
 //! Simplifies: nothing.
 
 /// A number for everything that moves lines: cores first (core i is agent i), devices after.

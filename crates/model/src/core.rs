@@ -2,7 +2,7 @@
 //!
 //! Models: independent accesses in flight up to the line fill buffers, stores that retire through
 //! the store buffer, software prefetches whose data is waited for where it is used.
-//! Source: model.md section 4; line fill buffers 10 to 12 (platform file).
+//! Source: Intel optimization manual; line fill buffers 10 to 12 (platform file).
 //! Simplifies: no instruction fetch, no branch misses: they are part of the compute cycles.
 
 pub mod prefetcher;

@@ -1,7 +1,7 @@
 //! What the fabric counts: plain integers that only grow; rates are differences of two readings.
 //!
 //! Models: the CHA's TOR_INSERTS events (ItoM, RFO, PCIRdCur; hit and miss) and core events.
-//! Source: host.md, "PCIe hit and miss events"; partial writes are an event of their own.
+//! Source: Intel uncore performance monitoring guides (TOR_INSERTS); partial writes are an event of their own.
 //! Simplifies: nothing.
 
 macro_rules! subtract_fields {

@@ -1,9 +1,9 @@
 //! The memory system of a socket as timed calls: caches, root complex, DRAM.
 //!
-//! Models: what model.md sections 1 and 2 say of a Skylake-class socket. Devices enter through
+//! Models: a Skylake-class socket. Devices enter through
 //! [`io_path`], cores through [`core_path`]; both meet in the LLC, whose victims leave through
 //! [`Fabric::evict`]. Every call changes state at once and returns when it is done.
-//! Source: model.md; the parameters come from a platform file.
+//! Source: those named in each part; the parameters come from a platform file.
 //! Simplifies: one socket; the mesh has one mean latency (DEVIATIONS.md, 7).
 
 mod core_path;

@@ -2,7 +2,7 @@
 //!
 //! Models: nothing of its own; it steps the agent whose turn it is. Ties go to the lower index:
 //! receive port, then send queues, then cores.
-//! Source: architecture.md ("timed calls").
+//! Source: ARCHITECTURE.md, "Two flows"; occupancy simulation as in zsim and Sniper.
 //! Simplifies: one port.
 
 use crate::device::nic::NicConfig;

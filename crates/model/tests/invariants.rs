@@ -1,4 +1,4 @@
-//! Random agents on a small fabric: the invariants of architecture.md hold after every operation.
+//! Random agents on a small fabric: the invariants of ARCHITECTURE.md hold after every operation.
 
 mod small_fabric;
 

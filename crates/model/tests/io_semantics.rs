@@ -1,4 +1,4 @@
-//! What device writes and reads do to lines, rule by rule (model.md sections 1 and 2).
+//! What device writes and reads do to lines, rule by rule.
 
 mod small_fabric;
 

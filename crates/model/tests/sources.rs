@@ -51,6 +51,20 @@ fn a_component_of_the_model_names_its_source() {
 }
 
 #[test]
+fn every_document_that_code_cites_is_there() {
+    let mut cited = 0;
+    for (path, text) in all_sources() {
+        for word in text.split(|c: char| !(c.is_alphanumeric() || "._/-".contains(c))) {
+            if let Some(document) = word.strip_suffix(".md").map(|name| format!("{name}.md")) {
+                assert!(root().join(&document).is_file(), "{}: {document}", path.display());
+                cited += 1;
+            }
+        }
+    }
+    assert!(cited >= 9, "only {cited} citations were found");
+}
+
+#[test]
 fn every_deviation_that_code_refers_to_is_explained() {
     let explained = fs::read_to_string(root().join("DEVIATIONS.md")).expect("is there");
     let mut referred = 0;

@@ -1,6 +1,6 @@
 //! How fast the simulator is: line operations per second of whole scenarios, on one core.
 //!
-//! A line operation is one line of one agent's request (architecture.md). Each benchmark runs a
+//! A line operation is one line of one agent's request (docs/glossary.md). Each benchmark runs a
 //! fixed number of packets of a warm machine, so that criterion's throughput is line operations.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};

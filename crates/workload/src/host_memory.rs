@@ -1,7 +1,7 @@
 //! Physical memory as a driver gets it: regions made of pages scattered at random.
 //!
 //! Models: huge pages (2 MiB, 1 GiB) or plain ones (4 KiB); contiguous inside a page only.
-//! Source: DPDK's memory model; model.md section 3 ("objects lie in huge pages scattered").
+//! Source: DPDK's memory model.
 //! Simplifies: every page of the machine is equally likely to be free.
 
 use model::tracer::Tracer;

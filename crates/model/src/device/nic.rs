@@ -2,7 +2,7 @@
 //!
 //! Models: descriptors, completions and doorbell records as real cache lines; descriptor prefetch;
 //! completion compression; multi-packet send work requests; per-queue limits of outstanding reads.
-//! Source: model.md section 3; DPDK mlx5 guide and driver (completions of 64 B, 8 compressed into
+//! Source: DPDK mlx5 guide and driver (completions of 64 B, 8 compressed into
 //! one, send completion every 32 packets, enhanced multi-packet write of up to 32 packets).
 //! Simplifies: flow control is off; a packet without a descriptor is dropped at once, as
 //! rx_out_of_buffer counts it (DEVIATIONS.md, 8).

@@ -3,7 +3,7 @@
 //! Models: loads, stores and prefetches of cores on a non-inclusive LLC: a line from DRAM fills L2
 //! only; an L2 victim goes to the LLC within the core's CAT mask; a line that a device wrote
 //! migrates into an inclusive way when a core touches it and stays there.
-//! Source: model.md section 1; A4 (ISCA'25) for the migration.
+//! Source: Intel (non-inclusive victim LLC of Skylake-SP); A4 (ISCA'25) for the migration.
 //! Simplifies: L1D is inside L2 (DEVIATIONS.md, 4); a line shared by cores stays in the LLC.
 
 use super::Fabric;

@@ -1,4 +1,4 @@
-//! What must hold of all caches together after every call (architecture.md, "invariants").
+//! What must hold of all caches together after every call (ARCHITECTURE.md, "Invariants").
 
 use super::Fabric;
 use crate::core::private_cache::State;

@@ -2,7 +2,7 @@
 //!
 //! Models: full-line DMA writes (ItoM), partial ones (read for ownership and merge) and DMA reads
 //! (PCIRdCur), with DDIO on or off.
-//! Source: model.md section 2; claims atc-02 and atc-03.
+//! Source: ATC'20 (write update and write allocate, reads without allocation).
 //! Simplifies: a burst's lines reach the LLC in address order.
 
 use super::Fabric;

@@ -2,7 +2,7 @@
 //!
 //! Models: the directory-only ways beside the data ways of each set (12 directory ways on
 //! Skylake-SP, two of which are the inclusive ways and are modelled in [`super::slice`]).
-//! Source: model.md section 1 (21 combined tag ways).
+//! Source: community.intel.com td-p/1185376 (21 combined tag ways).
 //! Simplifies: an entry never moves between directory-only and inclusive ways on its own.
 
 use super::replacement::{Replacement, Replacer};

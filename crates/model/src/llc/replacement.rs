@@ -1,7 +1,7 @@
 //! Which way of a set gives way: a closed set of policies, used by every cache level.
 //!
 //! Models: victim choice among the ways that an allocation may use. Empty ways go first.
-//! Source: model.md section 1; LRU, NRU and random as in the textbooks.
+//! Source: LRU, NRU and random as in the textbooks.
 //! Simplifies: Intel's server LLC policy is not published; random victims fit the measured rings of
 //! the Gold 6140 best (DEVIATIONS.md, 3).
 

@@ -2,7 +2,7 @@
 //!
 //! Models: the non-inclusive LLC of Skylake-SP: lines are allocated within a way mask and found in
 //! every way; lines that cores hold too live in the *inclusive ways*, which carry a core bitmask.
-//! Source: model.md section 1; "inclusive ways and migration" as published for A4 (ISCA'25).
+//! Source: Intel (slices, ways); "inclusive ways and migration" as published for A4 (ISCA'25).
 //! Simplifies: slices share one replacement state type; nothing else.
 
 use super::directory::Sharers;

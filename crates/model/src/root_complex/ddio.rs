@@ -1,7 +1,7 @@
 //! What the root complex does with lines that devices write: the DDIO policy of a socket.
 //!
 //! Models: Intel Data Direct I/O, on, off, and limited to some ways.
-//! Source: model.md section 2; ATC'20 (IIO LLC WAYS register, default 0x600 of 11 ways).
+//! Source: ATC'20 (IIO LLC WAYS register, default 0x600 of 11 ways).
 //! Simplifies: one policy for all root ports (DEVIATIONS.md, 6).
 
 use units::WayMask;

@@ -2,7 +2,7 @@
 //!
 //! Models: transaction layer packets over a full-duplex link, with the shares that data link
 //! acknowledgements, flow control and skip symbols take.
-//! Source: pcie-bench's model (Neugebauer et al., SIGCOMM'18), model.md section 2.
+//! Source: pcie-bench's model (Neugebauer et al., SIGCOMM'18).
 //! Simplifies: headers of vendor messages and completions split at 64 B boundaries inside an MPS
 //! are not distinguished.
 
@@ -157,7 +157,7 @@ mod tests {
         config.tlp_gbps() * bytes as f64 / on_link as f64
     }
 
-    /// Expected values: model.md section 2, run from pcie-bench's published model.
+    /// Expected values: computed with pcie-bench's published model.
     #[test]
     fn gen3_x16_reaches_the_published_bandwidths() {
         let link = gen3_x16();

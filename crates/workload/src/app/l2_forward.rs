@@ -3,7 +3,7 @@
 //! Models: the forwarder of the measured testbed (burst 32, header line read and written,
 //! annotations in the private area, blocking software queue before the send ring), with optional
 //! extra work per packet.
-//! Source: model.md sections 3 and 4; public scripts of ddio-bench.
+//! Source: public scripts of ddio-bench (github aliireza/ddio-bench@55d0542).
 //! Simplifies: work between memory accesses is a number of cycles per packet (scenario key).
 
 use crate::driver::mempool::Mempool;

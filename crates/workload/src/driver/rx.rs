@@ -1,7 +1,7 @@
 //! The driver's half of a receive queue.
 //!
 //! Models: completion polling, refill in batches from the pool, the doorbell record.
-//! Source: DPDK mlx5 vector receive (refill threshold min(64, n/4)); model.md section 3.
+//! Source: DPDK mlx5 vector receive (refill threshold min(64, n/4)).
 //! Simplifies: one completion line reports up to eight packets, all of one kind.
 
 use super::mempool::Mempool;

@@ -2,7 +2,7 @@
 //!
 //! Models: RSS over queues, an internal buffer in front of the link, descriptor prefetch through
 //! doorbell record and ring, payload writes, compressed completions.
-//! Source: model.md section 3.
+//! Source: Linux and DPDK mlx5 drivers; DPDK mlx5 guide for the drop counters.
 //! Simplifies: the order of the wire is the order of the link.
 
 use super::NicConfig;

@@ -1,7 +1,7 @@
 //! A send queue: from host memory towards the wire.
 //!
 //! Models: request fetch, payload reads limited by the queue's entries, completions.
-//! Source: model.md section 3; the number of entries is fitted to the rate that one queue of the
+//! Source: DPDK mlx5 driver; the number of entries is fitted to the rate that one queue of the
 //! measured testbed reaches (platform file).
 //! Simplifies: an entry is taken in order and freed when its data has arrived.
 
