@@ -80,9 +80,13 @@ fn a_modified_header_is_read_by_the_device_as_a_hit() {
     let mut fabric = fabric();
     write(&mut fabric, LINE);
     fabric.core_write(0, LINE, NOW);
-    fabric.dma_read(0, LINE, 64, NOW);
+    let from_core = fabric.dma_read(0, LINE, 64, NOW);
     assert_eq!(fabric.counters().pcie_read_hits, 1);
     assert_eq!(fabric.core_read(0, LINE, NOW).found, Found::L1, "the core keeps it");
+    let mut plain = self::fabric();
+    write(&mut plain, LINE);
+    let from_llc = plain.dma_read(0, LINE, 64, NOW);
+    assert!(from_core > from_llc, "it comes from the core: {from_core:?} after {from_llc:?}");
 }
 
 #[test]
@@ -122,6 +126,25 @@ fn a_partial_line_that_is_nowhere_is_read_before_it_is_merged() {
     fabric.dma_write(0, LINE, 100, NOW);
     assert_eq!(fabric.counters().pcie_partial_write_hits, 1);
     assert_eq!(fabric.dram().lines_moved(), (1, 0), "a hit is merged in place");
+}
+
+/// A partial write over a line that a core has modified, in L2 only or with a tag in the LLC.
+#[test]
+fn a_partial_write_merges_with_the_newest_content_wherever_it_is() {
+    let moved = |mut fabric: Fabric, through_llc: bool| {
+        if through_llc {
+            write(&mut fabric, LINE);
+        }
+        fabric.core_write(0, LINE, NOW);
+        let before = fabric.dram().lines_moved();
+        fabric.dma_write(0, LINE, 28, NOW);
+        let after = fabric.dram().lines_moved();
+        (after.0 - before.0, after.1 - before.1)
+    };
+    assert_eq!(moved(fabric(), true), (0, 0), "the LLC tag is updated in place");
+    assert_eq!(moved(fabric(), false), (0, 0), "the core's copy has the rest");
+    // Without DDIO the newest content goes to DRAM first, then the merged line.
+    assert_eq!(moved(without_ddio(), false), (1, 2));
 }
 
 #[test]

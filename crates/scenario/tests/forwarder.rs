@@ -222,6 +222,43 @@ fn the_order_of_agents_at_equal_times_does_not_matter() {
 }
 
 #[test]
+fn a_pool_that_runs_dry_does_not_stop_the_forwarder() {
+    let least = ["128", "32", "368"];
+    let job = l2fwd(&[
+        ("rx_descriptors", least[0]),
+        ("pool_cache", least[1]),
+        ("pool_buffers", least[2]),
+    ]);
+    let mut machine = job.machine(NoTrace);
+    assert!(machine.run(20_000, Picos(20_000_000_000)));
+    assert_eq!(machine.egress.packets, 20_000, "it stopped at {:?}", machine.now());
+}
+
+#[test]
+fn a_core_without_packets_is_idle_all_the_time() {
+    let one_flow = [("cores", "4"), ("traffic.pattern", "fixed"), ("traffic.flows", "1")];
+    let result = run(&one_flow);
+    let idle = part(&result, "time_in_regime", "idle");
+    assert!(idle > 74.0, "three of four cores have nothing to do, yet idle is {idle} %");
+}
+
+#[test]
+fn a_ring_that_is_always_full_says_so_and_an_empty_one_too() {
+    let full = run(&[("rng_calls", "400"), ("rx_descriptors", "1024")]);
+    assert!(part(&full, "time_in_regime", "ring_full") > 90.0);
+    let empty = run(&[("offered_gbps", "10"), ("rx_descriptors", "1024")]);
+    assert!(part(&empty, "time_in_regime", "ring_full") < 1.0);
+}
+
+#[test]
+fn a_rate_without_events_is_null() {
+    let result = run(&[("offered_gbps", "0.001"), ("run.batch_packets", "256")]);
+    let json = serde_json::to_value(&result.metrics["throughput_gbps"]).expect("is JSON");
+    assert!(json["value"].is_number());
+    assert_ne!(result.stopped_by, scenario::result::StoppedBy::Interval);
+}
+
+#[test]
 fn the_invariants_hold_in_the_middle_of_a_run() {
     let job = l2fwd(&[("cores", "4"), ("rx_descriptors", "1024")]);
     let mut machine = job.machine(NoTrace);
