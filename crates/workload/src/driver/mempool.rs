@@ -132,21 +132,24 @@ impl Mempool {
         count: usize,
         out: &mut Vec<u32>,
     ) -> bool {
-        if count >= self.config.cache as usize {
-            return self.get_from_fifo(core, fabric, count, out);
+        let cache_size = self.config.cache as usize;
+        // Requests larger than a cache go past it.
+        if count >= cache_size && self.draw(core, fabric, count, out) {
+            return true;
         }
         let index = usize::from(core.id());
         let held = self.caches[index].len();
         if held < count {
-            let wanted = count + self.config.cache as usize - held.min(self.config.cache as usize);
-            let wanted = if wanted <= self.fifo.len() { wanted } else { count - held };
-            if wanted > self.fifo.len() {
+            let mut cache = std::mem::take(&mut self.caches[index]);
+            let full = count + cache_size - held.min(cache_size);
+            let drawn = self.draw(core, fabric, full, &mut cache)
+                || self.draw(core, fabric, count - held, &mut cache);
+            let filled = cache.len() - held;
+            self.caches[index] = cache;
+            if !drawn {
                 return false;
             }
-            self.touch_fifo(core, fabric, self.taken, wanted as u64);
-            self.taken += wanted as u64;
-            self.caches[index].extend(self.fifo.drain(..wanted));
-            self.touch_cache(core, fabric, held, wanted);
+            self.touch_cache(core, fabric, held, filled);
         }
         let left = self.caches[index].len() - count;
         self.touch_cache(core, fabric, left, count);
@@ -154,8 +157,8 @@ impl Mempool {
         true
     }
 
-    /// Requests that are larger than a cache go past it.
-    fn get_from_fifo<T: Tracer>(
+    /// Moves `count` buffers from the FIFO to `out`; none if it has fewer.
+    fn draw<T: Tracer>(
         &mut self,
         core: &mut Core,
         fabric: &mut Fabric<T>,
