@@ -117,12 +117,6 @@ impl<S: PacketSource> RxPort<S> {
         }
     }
 
-    /// Whether the source has ended and everything has been handed over.
-    #[must_use]
-    pub fn is_finished(&self) -> bool {
-        self.next.is_none() && self.queues.iter().all(|queue| queue.gathered.is_empty())
-    }
-
     /// Descriptors that have been fetched and not used.
     #[must_use]
     pub fn descriptors_on_chip(&self) -> usize {
