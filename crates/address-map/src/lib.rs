@@ -154,6 +154,13 @@ impl AddressMap {
         SetIndex(slice * self.sets_per_slice + index)
     }
 
+    /// The slice that a set, counted over all slices, belongs to.
+    #[inline]
+    #[must_use]
+    pub fn slice_of_set(&self, set: SetIndex) -> SliceId {
+        SliceId((set.0 >> self.sets_per_slice.trailing_zeros()) as u16)
+    }
+
     /// Sets over all slices.
     #[must_use]
     pub fn total_sets(&self) -> u32 {

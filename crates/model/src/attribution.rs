@@ -4,12 +4,23 @@
 //! Source: none needed; every eviction has an evictor and an owner.
 //! Simplifies: nothing.
 
-/// A number for everything that moves lines: cores first (core i is agent i), devices after.
+/// A number for everything that moves lines in a machine: cores first, socket by socket (core i is
+/// agent i), devices after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AgentId(pub u8);
 
 impl AgentId {
-    /// Agents of a machine at most: their number has to fit beside two flags in a byte.
+    /// Agents of a machine at most.
+    pub const MOST: u8 = u8::MAX;
+}
+
+/// An agent as one socket numbers it: its own cores first, all devices of the machine after. Lines
+/// in a socket's LLC were put there by nobody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner(pub u8);
+
+impl Owner {
+    /// Owners of a socket at most: their number has to fit beside two flags in a byte.
     pub const MOST: u8 = 64;
 }
 

@@ -7,6 +7,7 @@
 
 pub mod prefetcher;
 pub mod private_cache;
+pub mod private_caches;
 
 use crate::fabric::Fabric;
 use crate::occupancy::Slots;

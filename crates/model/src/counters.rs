@@ -36,6 +36,10 @@ pub struct Counters {
     pub llc_io_allocations: u64,
     /// Directory entries pushed out, which invalidate core copies.
     pub directory_evictions: u64,
+    /// Lines newer than memory that left the LLC for it.
+    pub llc_writebacks: u64,
+    /// Reads and writes of lines whose memory belongs to another socket.
+    pub remote_lines: u64,
 }
 
 /// What one core's private caches did.
@@ -45,13 +49,27 @@ pub struct CoreCounters {
     pub accesses: u64,
     /// Demand accesses that L1D did not hold.
     pub l1_misses: u64,
-    /// Demand accesses that L2 did not hold.
+    /// Modified lines that left L1D.
+    pub l1_writebacks: u64,
+    /// Instruction fetches.
+    pub fetches: u64,
+    /// Instruction fetches that L1I did not hold.
+    pub fetch_misses: u64,
+    /// Demand accesses and fetches that L2 did not hold.
     pub l2_misses: u64,
+    /// Modified lines from L1D that L2 did not hold: they are allocated there.
+    pub l2_victim_misses: u64,
+    /// Modified lines that left L2.
+    pub l2_writebacks: u64,
+    /// Demand accesses, fetches and victims from above that neither LLC nor other cores held.
+    pub llc_misses: u64,
+    /// Modified lines from L2 that the LLC did not hold, where levels are independent.
+    pub llc_victim_misses: u64,
     /// Demand loads served neither by L1D, L2 nor the LLC.
     pub llc_load_misses: u64,
     /// Prefetches (software or L2) served neither by L2 nor the LLC.
     pub llc_prefetch_misses: u64,
 }
 
-subtract_fields!(Counters: line_ops, pcie_write_hits, pcie_write_misses, pcie_partial_write_hits, pcie_partial_write_misses, pcie_read_hits, pcie_read_misses, llc_io_allocations, directory_evictions);
-subtract_fields!(CoreCounters: accesses, l1_misses, l2_misses, llc_load_misses, llc_prefetch_misses);
+subtract_fields!(Counters: line_ops, pcie_write_hits, pcie_write_misses, pcie_partial_write_hits, pcie_partial_write_misses, pcie_read_hits, pcie_read_misses, llc_io_allocations, directory_evictions, llc_writebacks, remote_lines);
+subtract_fields!(CoreCounters: accesses, l1_misses, l1_writebacks, fetches, fetch_misses, l2_misses, l2_victim_misses, l2_writebacks, llc_misses, llc_victim_misses, llc_load_misses, llc_prefetch_misses);

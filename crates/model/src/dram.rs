@@ -5,7 +5,7 @@
 //! Simplifies: no banks, rows or refresh; the curve stands for them (DEVIATIONS.md, 5).
 
 use crate::occupancy::Meter;
-use units::{LINE_BYTES, Picos};
+use units::{LINE_BYTES, LineAddr, Picos};
 
 /// Bandwidth and latency of a socket's memory.
 #[derive(Clone, Debug)]
@@ -48,14 +48,14 @@ impl Dram {
     }
 
     /// Reads a line; returns when its data is there.
-    pub fn read(&mut self, now: Picos) -> Picos {
+    pub fn read(&mut self, _line: LineAddr, now: Picos) -> Picos {
         self.lines_read += 1;
         let latency = self.latency(now);
         self.meter.reserve(now, self.line_time).max(now + latency)
     }
 
     /// Writes a line; returns when the write has been taken (posted: nobody waits for the array).
-    pub fn write(&mut self, now: Picos) -> Picos {
+    pub fn write(&mut self, _line: LineAddr, now: Picos) -> Picos {
         self.lines_written += 1;
         self.meter.reserve(now, self.line_time)
     }
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn an_idle_read_takes_the_idle_latency() {
-        assert_eq!(skylake().read(Picos(1_000_000)), Picos(1_091_700));
+        assert_eq!(skylake().read(LineAddr(0), Picos(1_000_000)), Picos(1_091_700));
     }
 
     #[test]
@@ -120,7 +120,7 @@ mod tests {
         // 55.1 GB/s: a line every 1.16 ns.
         let mut latency_ns = 0.0;
         for asked in (0..2_000).map(|i| Picos(i * 1_161)) {
-            latency_ns = (dram.read(asked) - asked).as_ns();
+            latency_ns = (dram.read(LineAddr(0), asked) - asked).as_ns();
         }
         assert!((latency_ns - 116.3).abs() < 2.0, "{latency_ns}");
     }
@@ -128,7 +128,10 @@ mod tests {
     #[test]
     fn sustained_traffic_does_not_exceed_the_bandwidth() {
         let mut dram = skylake();
-        let last = (0..100_000).map(|_| dram.write(Picos::ZERO)).max().expect("writes were made");
+        let last = (0..100_000)
+            .map(|_| dram.write(LineAddr(0), Picos::ZERO))
+            .max()
+            .expect("writes were made");
         let gbytes_per_s = 100_000.0 * 64.0 / last.as_ns();
         assert!((gbytes_per_s / 104.4 - 1.0).abs() < 0.01, "{gbytes_per_s}");
     }

@@ -1,83 +1,106 @@
-//! The memory system of a socket as timed calls: caches, root complex, DRAM.
+//! The memory system of a machine as timed calls: caches, root complex, links, memory.
 //!
-//! Models: a Skylake-class socket. Devices enter through
-//! [`io_path`], cores through [`core_path`]; both meet in the LLC, whose victims leave through
-//! [`Fabric::evict`]. Every call changes state at once and returns when it is done.
+//! Models: one or two sockets. Devices enter through [`io_path`], cores through [`core_path`]; both
+//! meet in the LLC of a [`socket`], whose victims leave through [`victims`]; what a socket does not
+//! hold is found by [`home`], in another socket or in [`memory`]. Every call changes state at once
+//! and returns when it is done.
 //! Source: those named in each part; the parameters come from a platform file.
-//! Simplifies: one socket; the mesh has one mean latency (DEVIATIONS.md, 7).
+//! Simplifies: the sockets are alike.
 
+mod buffered_io;
 mod core_path;
+mod fetch;
+mod home;
 mod invariants;
 mod io_path;
+mod memory;
+mod socket;
+mod victims;
 
 pub use core_path::{CorePathConfig, Served};
 pub use io_path::DmaDone;
+pub use memory::{Memory, MemoryConfig, NodeConfig};
+pub use socket::{DirectoryConfig, SocketConfig};
 
-use crate::attribution::{AgentId, EvictionCounts};
-use crate::core::prefetcher::Prefetcher;
-use crate::core::private_cache::{PrivateCache, PrivateCacheConfig, State};
+use crate::attribution::{AgentId, EvictionCounts, Owner};
+use crate::core::private_caches::PrivateCachesConfig;
 use crate::counters::{CoreCounters, Counters};
-use crate::dram::{Dram, DramConfig};
-use crate::llc::replacement::Replacement;
-use crate::llc::{Directory, Evicted, Llc, LlcConfig, Sharers};
-use crate::root_complex::ddio::Ddio;
-use crate::root_complex::iio::{Iio, IioConfig};
+use crate::llc::{Evicted, Llc};
+use crate::root_complex::buffer::{BufferConfig, RootComplexBuffer};
+use crate::root_complex::ddio::IoPolicy;
+use crate::root_complex::iio::Iio;
+use crate::root_complex::iommu::{Iommu, IommuConfig};
 use crate::root_complex::pcie_link::{PcieLink, PcieLinkConfig};
 use crate::tracer::{Event, Found, NoTrace, Operation, PushedOut, Tracer};
-use units::{LineAddr, Picos, SetIndex, WayMask};
+use home::Elsewhere;
+use socket::Socket;
+use units::{LineAddr, Picos, WayMask};
 
-/// Everything that a socket is built from.
+/// Everything that a machine's memory system is built from.
 #[derive(Clone, Debug)]
 pub struct FabricConfig {
-    /// Cores that take part.
-    pub cores: u32,
-    /// Devices that take part, each on its own link.
-    pub links: Vec<PcieLinkConfig>,
-    /// L1 data cache of each core.
-    pub l1: PrivateCacheConfig,
-    /// L2 of each core.
-    pub l2: PrivateCacheConfig,
+    /// Cores that take part, in each socket.
+    pub cores: Vec<u32>,
+    /// Devices that take part, each on its own root port.
+    pub ports: Vec<PortConfig>,
+    /// Private caches of each core.
+    pub private: PrivateCachesConfig,
     /// Latencies and policies of cores' accesses.
     pub core_path: CorePathConfig,
-    /// The shared cache.
-    pub llc: LlcConfig,
-    /// Directory-only ways.
-    pub directory_ways: u32,
-    /// Victim choice in the directory.
-    pub directory_replacement: Replacement,
-    /// Ways in which each core's lines may be allocated (CAT).
+    /// What is shared in each socket.
+    pub socket: SocketConfig,
+    /// Ways in which each core's lines may be allocated (CAT), socket by socket.
     pub core_way_masks: Vec<WayMask>,
-    /// Where device writes go.
-    pub ddio: Ddio,
-    /// The integrated I/O block.
-    pub iio: IioConfig,
-    /// Memory.
-    pub dram: DramConfig,
+    /// Memory behind the sockets.
+    pub memory: MemoryConfig,
     /// Seed of everything random in the fabric.
     pub seed: u64,
 }
 
-/// The private caches of one core.
+/// A device's way into the machine.
 #[derive(Clone, Debug)]
-struct PrivateCaches {
-    l1: PrivateCache,
-    l2: PrivateCache,
-    prefetcher: Prefetcher,
-    counters: CoreCounters,
+pub struct PortConfig {
+    /// The link.
+    pub link: PcieLinkConfig,
+    /// The socket whose root complex it ends in.
+    pub socket: u8,
+    /// What happens to the lines that the device writes and reads.
+    pub policy: IoPolicy,
+    /// A buffer of the root complex in front of the caches; without entries there is none.
+    pub buffer: BufferConfig,
+    /// Translation of the device's addresses; none if they are physical.
+    pub iommu: Option<IommuConfig>,
 }
 
-/// A socket's memory system.
+/// A root port.
+#[derive(Clone, Debug)]
+struct Port {
+    link: PcieLink,
+    socket: usize,
+    policy: IoPolicy,
+    buffer: Option<RootComplexBuffer>,
+    iommu: Iommu,
+}
+
+/// Where a core is: its socket, and its number there.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    socket: usize,
+    local: u8,
+}
+
+/// A machine's memory system.
 #[derive(Clone, Debug)]
 pub struct Fabric<T: Tracer = NoTrace> {
-    cores: Vec<PrivateCaches>,
-    links: Vec<PcieLink>,
-    llc: Llc,
-    directory: Directory,
+    sockets: Vec<Socket>,
+    places: Vec<Place>,
+    ports: Vec<Port>,
+    memory: Memory,
+    elsewhere: Elsewhere,
+    /// Whether any port has a root-complex buffer: only then are buffers asked.
+    buffered: bool,
     core_path: CorePathConfig,
     core_way_masks: Vec<WayMask>,
-    ddio: Ddio,
-    iio: Iio,
-    dram: Dram,
     counters: Counters,
     evictions: EvictionCounts,
     /// Receives what happens to watched lines.
@@ -88,34 +111,37 @@ impl<T: Tracer> Fabric<T> {
     /// Empty caches.
     ///
     /// # Panics
-    /// If there are more than 64 agents, or not one way mask for each.
+    /// If a socket has more than 64 owners, or a core no way mask: the platform is checked before
+    /// it comes here.
     #[must_use]
     pub fn new(config: &FabricConfig, tracer: T) -> Self {
-        assert!(config.cores as usize + config.links.len() <= usize::from(AgentId::MOST));
-        assert!(config.core_way_masks.len() == config.cores as usize);
-        let agents = config.cores as usize + config.links.len();
-        let seed = |part: u64| config.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(part);
-        let private = |core| PrivateCaches {
-            l1: PrivateCache::new(config.l1, seed(2 * u64::from(core) + 10)),
-            l2: PrivateCache::new(config.l2, seed(2 * u64::from(core) + 11)),
-            prefetcher: Prefetcher::new(config.core_path.prefetcher),
-            counters: CoreCounters::default(),
+        let cores: usize = config.cores.iter().map(|&cores| cores as usize).sum();
+        assert!(config.core_way_masks.len() == cores);
+        let agents = cores + config.ports.len();
+        assert!(agents <= usize::from(AgentId::MOST));
+        let mut places = Vec::with_capacity(cores);
+        let mut sockets = Vec::new();
+        for (socket, &count) in config.cores.iter().enumerate() {
+            assert!(count as usize + config.ports.len() <= usize::from(Owner::MOST));
+            sockets.push(Socket::new(config, socket, places.len()));
+            places.extend((0..count as u8).map(|local| Place { socket, local }));
+        }
+        let port = |port: &PortConfig| Port {
+            link: PcieLink::new(port.link.clone()),
+            socket: usize::from(port.socket),
+            policy: port.policy,
+            buffer: RootComplexBuffer::new(port.buffer),
+            iommu: port.iommu.clone().map_or_else(Iommu::off, Iommu::new),
         };
         Self {
-            cores: (0..config.cores).map(private).collect(),
-            links: config.links.iter().cloned().map(PcieLink::new).collect(),
-            llc: Llc::new(&config.llc, agents, seed(1)),
-            directory: Directory::new(
-                config.llc.map.total_sets(),
-                config.directory_ways,
-                config.directory_replacement,
-                seed(2),
-            ),
+            sockets,
+            places,
+            ports: config.ports.iter().map(port).collect(),
+            memory: Memory::new(&config.memory),
+            elsewhere: Elsewhere::default(),
+            buffered: config.ports.iter().any(|port| port.buffer.entries > 0),
             core_path: config.core_path.clone(),
             core_way_masks: config.core_way_masks.clone(),
-            ddio: config.ddio,
-            iio: Iio::new(config.iio.clone()),
-            dram: Dram::new(config.dram.clone()),
             counters: Counters::default(),
             evictions: EvictionCounts::new(agents),
             tracer,
@@ -126,35 +152,47 @@ impl<T: Tracer> Fabric<T> {
     pub fn start_clock(&mut self) {
         self.counters = Counters::default();
         self.evictions.clear();
-        for private in &mut self.cores {
-            private.counters = CoreCounters::default();
+        self.memory.forget();
+        for socket in &mut self.sockets {
+            socket.forget();
         }
-        self.dram.forget();
-        self.iio = Iio::new(self.iio.config.clone());
-        for link in &mut self.links {
-            *link = PcieLink::new(link.config().clone());
+        for port in &mut self.ports {
+            port.link = PcieLink::new(port.link.config().clone());
+            port.iommu.forget();
+            if let Some(buffer) = &mut port.buffer {
+                buffer.forget();
+            }
         }
     }
 
-    /// The agent that device `link` is: devices come after the cores.
+    /// The agent that a device is: devices come after all cores.
     #[must_use]
-    pub fn device_agent(&self, link: usize) -> AgentId {
-        AgentId((self.cores.len() + link) as u8)
-    }
-
-    /// Whether an agent is a device: the lines that it owns were written by DMA and not rewritten
-    /// by a core since.
-    fn is_device(&self, agent: AgentId) -> bool {
-        usize::from(agent.0) >= self.cores.len()
+    pub fn device_agent(&self, port: usize) -> AgentId {
+        AgentId((self.places.len() + port) as u8)
     }
 
     /// Software will soon touch `line`: loads what the simulator needs for it into the host's cache.
     /// Nothing in the simulated machine changes.
     #[inline]
     pub fn expect(&self, line: LineAddr) {
-        let set = self.llc.set_of(line);
-        self.llc.prefetch(set);
-        self.directory.prefetch(set);
+        let socket = &self.sockets[0];
+        socket.prefetch(socket.llc.set_of(line));
+    }
+
+    /// Changes what a root port does from now on; lines that are in the caches stay.
+    ///
+    /// # Panics
+    /// If the port has a root-complex buffer: its place follows from the policy that it was built
+    /// with.
+    pub fn set_io_policy(&mut self, port: usize, policy: IoPolicy) {
+        assert!(self.ports[port].buffer.is_none());
+        self.ports[port].policy = policy;
+    }
+
+    /// What a root port does.
+    #[must_use]
+    pub fn io_policy(&self, port: usize) -> IoPolicy {
+        self.ports[port].policy
     }
 
     /// What has been counted so far.
@@ -166,7 +204,8 @@ impl<T: Tracer> Fabric<T> {
     /// What has been counted for `core` so far.
     #[must_use]
     pub fn core_counters(&self, core: u8) -> &CoreCounters {
-        &self.cores[usize::from(core)].counters
+        let place = self.places[usize::from(core)];
+        &self.sockets[place.socket].cores[usize::from(place.local)].counters
     }
 
     /// Who pushed out whom so far.
@@ -175,75 +214,56 @@ impl<T: Tracer> Fabric<T> {
         &self.evictions
     }
 
+    /// The IOMMU in front of a device's root port.
+    #[must_use]
+    pub fn iommu(&self, port: usize) -> &Iommu {
+        &self.ports[port].iommu
+    }
+
     /// The link of a device.
     #[must_use]
-    pub fn link(&self, link: usize) -> &PcieLink {
-        &self.links[link]
+    pub fn link(&self, port: usize) -> &PcieLink {
+        &self.ports[port].link
     }
 
-    /// The integrated I/O block.
+    /// The integrated I/O block of a socket.
     #[must_use]
-    pub fn iio(&self) -> &Iio {
-        &self.iio
+    pub fn iio(&self, socket: usize) -> &Iio {
+        &self.sockets[socket].iio
     }
 
-    /// The memory.
+    /// The memory of all sockets.
     #[must_use]
-    pub fn dram(&self) -> &Dram {
-        &self.dram
+    pub fn memory(&self) -> &Memory {
+        &self.memory
     }
 
-    /// The shared cache.
+    /// The shared cache of a socket.
     #[must_use]
-    pub fn llc(&self) -> &Llc {
-        &self.llc
+    pub fn llc(&self, socket: usize) -> &Llc {
+        &self.sockets[socket].llc
     }
 
-    /// Deals with a line that had to leave the LLC for `evictor`: counts it, writes it back, and
-    /// keeps the cores that still hold it in the directory.
-    fn evict(&mut self, evictor: AgentId, set: SetIndex, evicted: Evicted, now: Picos) {
-        let Evicted { line, info, sharers } = evicted;
-        self.evictions.add(evictor, info.owner, info.consumed);
-        if info.dirty {
-            self.dram.write(now);
-        }
-        if !sharers.is_empty() {
-            self.record_sharers(set, line, sharers, now);
-        }
-        if T::WATCHING {
-            let found = if info.dirty { Found::Dram } else { Found::Nowhere };
-            self.trace(now, evictor, Operation::LlcEviction, line, found, None);
-        }
-    }
-
-    /// Updates the directory; an entry that it pushes out takes the core copies with it.
-    fn record_sharers(&mut self, set: SetIndex, line: LineAddr, sharers: Sharers, now: Picos) {
-        if let Some((victim, holders)) = self.directory.record(set, line, sharers) {
-            self.counters.directory_evictions += 1;
-            if self.invalidate_cores(victim, holders) {
-                self.dram.write(now);
+    /// Bytes that each agent holds in the LLCs of all sockets.
+    #[must_use]
+    pub fn llc_occupancy_bytes(&self) -> Vec<u64> {
+        let mut bytes = vec![0; self.places.len() + self.ports.len()];
+        for socket in &self.sockets {
+            for (owner, held) in (0..).map(Owner).zip(socket.llc.occupancy_bytes()) {
+                bytes[usize::from(self.agent_of(socket, owner).0)] += held;
             }
         }
+        bytes
     }
 
-    /// Removes `line` from the private caches of `cores`; says whether one of them had it modified.
-    fn invalidate_cores(&mut self, line: LineAddr, cores: Sharers) -> bool {
-        cores.cores().fold(false, |modified, core| {
-            let private = &mut self.cores[usize::from(core)];
-            let l1 = private.l1.invalidate(line);
-            let l2 = private.l2.invalidate(line);
-            modified || l1 == Some(State::Modified) || l2 == Some(State::Modified)
-        })
-    }
-
-    /// The core among `cores` that has `line` modified, if any.
-    #[inline]
-    fn modified_by(&self, line: LineAddr, cores: Sharers) -> Option<u8> {
-        cores.cores().find(|&core| {
-            let private = &self.cores[usize::from(core)];
-            private.l1.state(line) == Some(State::Modified)
-                || private.l2.state(line) == Some(State::Modified)
-        })
+    /// The agent behind a socket's owner number.
+    fn agent_of(&self, socket: &Socket, owner: Owner) -> AgentId {
+        let cores = socket.cores.len() as u8;
+        if owner.0 < cores {
+            AgentId(socket.first_core as u8 + owner.0)
+        } else {
+            self.device_agent(usize::from(owner.0 - cores))
+        }
     }
 
     #[inline]
@@ -254,14 +274,14 @@ impl<T: Tracer> Fabric<T> {
         operation: Operation,
         line: LineAddr,
         found: Found,
-        evicted: Option<&Evicted>,
+        evicted: Option<(usize, &Evicted)>,
     ) {
         if T::WATCHING {
-            let pushed_out = evicted.map(|e| PushedOut {
-                line: e.line,
-                owner: e.info.owner,
-                dirty: e.info.dirty,
-                consumed: e.info.consumed,
+            let pushed_out = evicted.map(|(socket, evicted)| PushedOut {
+                line: evicted.line,
+                owner: self.agent_of(&self.sockets[socket], evicted.info.owner),
+                dirty: evicted.info.dirty,
+                consumed: evicted.info.consumed,
             });
             self.tracer.record(Event { time, agent, line, operation, found, pushed_out });
         }

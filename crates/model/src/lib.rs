@@ -10,12 +10,16 @@
 pub mod attribution;
 pub mod core;
 pub mod counters;
+pub mod cxl;
 pub mod device;
 pub mod dram;
 pub mod fabric;
 pub mod llc;
 pub mod machine;
+pub mod miss_kinds;
 pub mod occupancy;
+mod recency;
 pub mod root_complex;
 pub mod tracer;
 pub mod traffic;
+pub mod upi;

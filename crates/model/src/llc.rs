@@ -1,11 +1,14 @@
 //! The last-level cache of a socket: slices, way masks, replacement, directory.
 //!
 //! [`slice`] holds lines and who put them there; [`directory`] knows lines that only cores hold;
+//! [`latency`] how far a slice is from a core;
 //! [`replacement`] chooses victims for every cache of the machine.
 
 pub mod directory;
+pub mod latency;
 pub mod replacement;
 pub mod slice;
 
 pub use directory::{Directory, Sharers};
-pub use slice::{Evicted, LineInfo, Llc, LlcConfig};
+pub use latency::LlcLatency;
+pub use slice::{Evicted, Inclusion, LineInfo, Llc, LlcConfig};

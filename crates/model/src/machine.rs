@@ -1,7 +1,7 @@
 //! A machine: one fabric, a NIC with its queues, and the software on its cores.
 //!
 //! Models: nothing of its own; it steps the agent whose turn it is. Ties go to the lower index:
-//! receive port, then send queues, then cores.
+//! receive port, then send queues, then cores with queues, then the others.
 //! Source: ARCHITECTURE.md, "Two flows"; occupancy simulation as in zsim and Sniper.
 //! Simplifies: one port.
 
@@ -31,9 +31,16 @@ pub trait Software<T: Tracer> {
     fn step(&mut self, fabric: &mut Fabric<T>, queues: &mut QueuePair, now: Picos) -> Turn;
 }
 
-/// A machine that runs one software per core, each with a queue pair of the NIC.
+/// What runs on a core without a queue: it sees only the memory system.
+pub trait Kernel<T: Tracer> {
+    /// Does the next small piece of work at `now`; returns when it goes on.
+    fn step(&mut self, fabric: &mut Fabric<T>, now: Picos) -> Picos;
+}
+
+/// A machine that runs one software per core, each with a queue pair of the NIC, and kernels on the
+/// cores after them.
 #[derive(Debug)]
-pub struct Machine<S, W, T: Tracer> {
+pub struct Machine<S, W, K, T: Tracer> {
     /// Caches, links, memory.
     pub fabric: Fabric<T>,
     /// Queues in host memory, one pair per core.
@@ -42,8 +49,10 @@ pub struct Machine<S, W, T: Tracer> {
     pub port: RxPort<S>,
     /// Sending side of the port.
     pub egress: Egress,
-    /// Software of each core.
+    /// Software of each core with a queue.
     pub software: Vec<W>,
+    /// What the other cores run.
+    pub kernels: Vec<K>,
     tx: Vec<TxQueue>,
     /// Next turn of each agent.
     wake: Vec<Picos>,
@@ -54,7 +63,7 @@ pub struct Machine<S, W, T: Tracer> {
     ties_to_last: bool,
 }
 
-impl<S: PacketSource, W: Software<T>, T: Tracer> Machine<S, W, T> {
+impl<S: PacketSource, W: Software<T>, K: Kernel<T>, T: Tracer> Machine<S, W, K, T> {
     /// Puts the parts together, with receive descriptors on the chip, and starts the clock; `queues`
     /// and `software` have one entry per core.
     pub fn new(
@@ -63,12 +72,13 @@ impl<S: PacketSource, W: Software<T>, T: Tracer> Machine<S, W, T> {
         source: S,
         mut queues: Vec<QueuePair>,
         software: Vec<W>,
+        kernels: Vec<K>,
     ) -> Self {
         let cores = software.len();
         let mut port = RxPort::new(0, nic.clone(), source, cores);
         port.prepare(&mut fabric, &mut queues);
         fabric.start_clock();
-        let mut wake = vec![Picos::ZERO; 1 + 2 * cores];
+        let mut wake = vec![Picos::ZERO; 1 + 2 * cores + kernels.len()];
         wake[0] = port.next_wake();
         wake[1..=cores].fill(Picos::NEVER);
         Self {
@@ -77,6 +87,7 @@ impl<S: PacketSource, W: Software<T>, T: Tracer> Machine<S, W, T> {
             port,
             egress: Egress::new(nic.line_rate),
             software,
+            kernels,
             tx: (0..cores).map(|_| TxQueue::new(0, nic.clone())).collect(),
             wake,
             idle: vec![false; cores],
@@ -123,7 +134,7 @@ impl<S: PacketSource, W: Software<T>, T: Tracer> Machine<S, W, T> {
     pub fn run(&mut self, packets: u64, until: Picos) -> bool {
         while self.egress.packets < packets {
             let (agent, time) = self.earliest();
-            if time == Picos::NEVER {
+            if time == Picos::NEVER || self.only_kernels_left() {
                 return false;
             }
             if time > until {
@@ -134,6 +145,12 @@ impl<S: PacketSource, W: Software<T>, T: Tracer> Machine<S, W, T> {
             self.step(agent, time);
         }
         true
+    }
+
+    /// Whether nothing that moves packets will act again.
+    fn only_kernels_left(&self) -> bool {
+        let movers = self.wake.len() - self.kernels.len();
+        !self.kernels.is_empty() && self.wake[..movers].iter().all(|&time| time == Picos::NEVER)
     }
 
     fn earliest(&self) -> (usize, Picos) {
@@ -162,7 +179,7 @@ impl<S: PacketSource, W: Software<T>, T: Tracer> Machine<S, W, T> {
             if let Some(visible) = completed {
                 self.wake_core(index, visible);
             }
-        } else {
+        } else if agent <= 2 * cores {
             let index = agent - 1 - cores;
             let pair = &mut self.queues[index];
             let turn = self.software[index].step(&mut self.fabric, pair, now);
@@ -171,6 +188,9 @@ impl<S: PacketSource, W: Software<T>, T: Tracer> Machine<S, W, T> {
                 Turn::Idle(until) => (until, true),
             };
             self.wake[1 + index] = self.tx[index].next_wake(&pair.tx, now);
+        } else {
+            let kernel = &mut self.kernels[agent - 1 - 2 * cores];
+            self.wake[agent] = kernel.step(&mut self.fabric, now);
         }
     }
 

@@ -1,5 +1,8 @@
 //! The way of a device into the memory system: link, root complex buffer, DDIO policy.
 
+mod associative;
+pub mod buffer;
 pub mod ddio;
 pub mod iio;
+pub mod iommu;
 pub mod pcie_link;

@@ -21,10 +21,18 @@ pub enum Operation {
     Store,
     /// Prefetch by software or by the L2 prefetcher.
     Prefetch,
+    /// Instruction fetch.
+    Fetch,
     /// A victim of L2 moves into the LLC.
     L2Victim,
+    /// A line from memory, or from another core, is placed in the LLC too.
+    LlcFill,
+    /// A line that a device has written leaves the root-complex buffer.
+    IoWriteBack,
     /// The line leaves the LLC.
     LlcEviction,
+    /// The line leaves the cores because the snoop filter has no room for it.
+    DirectoryEviction,
 }
 
 /// Where the line was found, or what became of it.
@@ -40,12 +48,29 @@ pub enum Found {
     OtherCore(u8),
     /// Nowhere: allocated in this LLC way.
     LlcAllocated(u32),
-    /// Nowhere: served by or written to DRAM.
+    /// Nowhere: served by or written to DRAM of the same socket.
     Dram,
+    /// Nowhere: served by or written to DRAM of another socket.
+    RemoteDram,
+    /// Nowhere: served by or written to CXL memory.
+    Cxl,
+    /// In a cache of another socket.
+    OtherSocket(u8),
+    /// In the root complex's own buffer.
+    RootComplexBuffer,
     /// In the core's own cache, but shared: it may write it now.
     Upgraded,
     /// It leaves and nobody needs to keep it: memory has the same content.
     Nowhere,
+}
+
+impl Found {
+    /// Whether no cache had it.
+    #[inline]
+    #[must_use]
+    pub fn is_memory(self) -> bool {
+        matches!(self, Self::Dram | Self::RemoteDram | Self::Cxl)
+    }
 }
 
 /// A line that had to leave because of the operation.

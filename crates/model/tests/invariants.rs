@@ -5,7 +5,7 @@ mod small_fabric;
 use model::core::prefetcher::PrefetcherConfig;
 use model::fabric::Fabric;
 use model::llc::replacement::Replacement;
-use model::root_complex::ddio::Ddio;
+use model::root_complex::ddio::{Ddio, DmaKind, IoPolicy};
 use model::tracer::NoTrace;
 use proptest::prelude::*;
 use units::{LineAddr, Picos};
@@ -43,7 +43,9 @@ fn apply(fabric: &mut Fabric, step: &Step, now: Picos) {
         Step::Read(core, line) => drop(fabric.core_read(core, LineAddr(line), now)),
         Step::Write(core, line) => drop(fabric.core_write(core, LineAddr(line), now)),
         Step::Prefetch(core, line) => drop(fabric.core_prefetch(core, LineAddr(line), now)),
-        Step::DmaWrite(line, bytes) => drop(fabric.dma_write(0, LineAddr(line), bytes, now)),
+        Step::DmaWrite(line, bytes) => {
+            drop(fabric.dma_write(0, LineAddr(line), bytes, DmaKind::Payload, now))
+        }
         Step::DmaRead(line, bytes) => drop(fabric.dma_read(0, LineAddr(line), bytes, now)),
     }
 }
@@ -59,9 +61,9 @@ proptest! {
         stream_lines in 0u32..4,
     ) {
         let mut config = small_fabric::config();
-        config.ddio = ddio;
-        config.llc.replacement = replacement;
-        config.core_path.prefetcher = PrefetcherConfig { adjacent_line, stream_lines };
+        config.ports[0].policy = IoPolicy::uniform(ddio);
+        config.socket.llc.replacement = replacement;
+        config.private.prefetcher = PrefetcherConfig { adjacent_line, stream_lines };
         let mut fabric = Fabric::new(&config, NoTrace);
         for (i, step) in steps.iter().enumerate() {
             apply(&mut fabric, step, Picos(i as u64 * 10_000));
@@ -75,7 +77,7 @@ proptest! {
         ddio in ddio(),
     ) {
         let mut config = small_fabric::config();
-        config.ddio = ddio;
+        config.ports[0].policy = IoPolicy::uniform(ddio);
         let mut fabric = Fabric::new(&config, NoTrace);
         let (mut full, mut partial, mut read) = (0, 0, 0);
         for step in &steps {

@@ -3,7 +3,7 @@
 mod small_fabric;
 
 use model::fabric::Fabric;
-use model::root_complex::ddio::Ddio;
+use model::root_complex::ddio::{Ddio, DmaKind, IoPolicy};
 use model::tracer::{Found, NoTrace};
 use units::{LineAddr, Picos, WayMask};
 
@@ -16,16 +16,16 @@ fn fabric() -> Fabric {
 
 fn without_ddio() -> Fabric {
     let mut config = small_fabric::config();
-    config.ddio = Ddio::Off;
+    config.ports[0].policy = IoPolicy::uniform(Ddio::Off);
     Fabric::new(&config, NoTrace)
 }
 
 fn write(fabric: &mut Fabric, line: LineAddr) {
-    fabric.dma_write(0, line, 64, NOW);
+    fabric.dma_write(0, line, 64, DmaKind::Payload, NOW);
 }
 
 fn way_of(fabric: &Fabric, line: LineAddr) -> Option<u32> {
-    fabric.llc().find(fabric.llc().set_of(line), line)
+    fabric.llc(0).find(fabric.llc(0).set_of(line), line)
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn a_read_miss_comes_from_dram_and_allocates_nothing() {
     fabric.dma_read(0, LINE, 64, NOW);
     assert_eq!(fabric.counters().pcie_read_misses, 1);
     assert_eq!(way_of(&fabric, LINE), None);
-    assert_eq!(fabric.dram().lines_moved(), (1, 0));
+    assert_eq!(fabric.memory().lines_moved(), (1, 0));
 }
 
 #[test]
@@ -113,19 +113,19 @@ fn with_ddio_the_first_read_of_a_payload_line_needs_no_dram() {
     let mut fabric = fabric();
     write(&mut fabric, LINE);
     assert!(matches!(fabric.core_read(0, LINE, NOW).found, Found::LlcHit(_)));
-    assert_eq!(fabric.dram().lines_moved(), (0, 0));
+    assert_eq!(fabric.memory().lines_moved(), (0, 0));
 }
 
 #[test]
 fn a_partial_line_that_is_nowhere_is_read_before_it_is_merged() {
     let mut fabric = fabric();
-    fabric.dma_write(0, LINE, 100, NOW);
+    fabric.dma_write(0, LINE, 100, DmaKind::Payload, NOW);
     let counters = fabric.counters();
     assert_eq!((counters.pcie_write_misses, counters.pcie_partial_write_misses), (1, 1));
-    assert_eq!(fabric.dram().lines_moved(), (1, 0));
-    fabric.dma_write(0, LINE, 100, NOW);
+    assert_eq!(fabric.memory().lines_moved(), (1, 0));
+    fabric.dma_write(0, LINE, 100, DmaKind::Payload, NOW);
     assert_eq!(fabric.counters().pcie_partial_write_hits, 1);
-    assert_eq!(fabric.dram().lines_moved(), (1, 0), "a hit is merged in place");
+    assert_eq!(fabric.memory().lines_moved(), (1, 0), "a hit is merged in place");
 }
 
 /// A partial write over a line that a core has modified, in L2 only or with a tag in the LLC.
@@ -136,9 +136,9 @@ fn a_partial_write_merges_with_the_newest_content_wherever_it_is() {
             write(&mut fabric, LINE);
         }
         fabric.core_write(0, LINE, NOW);
-        let before = fabric.dram().lines_moved();
-        fabric.dma_write(0, LINE, 28, NOW);
-        let after = fabric.dram().lines_moved();
+        let before = fabric.memory().lines_moved();
+        fabric.dma_write(0, LINE, 28, DmaKind::Payload, NOW);
+        let after = fabric.memory().lines_moved();
         (after.0 - before.0, after.1 - before.1)
     };
     assert_eq!(moved(fabric(), true), (0, 0), "the LLC tag is updated in place");
@@ -157,7 +157,7 @@ fn a_dirty_victim_of_a_device_goes_to_dram_and_is_attributed() {
     }
     let unread = fabric.evictions().count(nic, nic, false);
     assert!(unread >= 40 - 16);
-    assert_eq!(fabric.dram().lines_moved(), (0, unread));
+    assert_eq!(fabric.memory().lines_moved(), (0, unread));
     assert_eq!(fabric.evictions().count(nic, nic, true), 0);
 }
 
@@ -194,7 +194,7 @@ fn a_modified_line_of_another_core_is_handed_over() {
     let mut fabric = fabric();
     fabric.core_write(0, LINE, NOW);
     assert_eq!(fabric.core_read(1, LINE, NOW).found, Found::OtherCore(0));
-    assert_eq!(fabric.dram().lines_moved(), (1, 0), "only the first access needed DRAM");
+    assert_eq!(fabric.memory().lines_moved(), (1, 0), "only the first access needed DRAM");
     fabric.core_write(1, LINE, NOW);
     assert!(!matches!(fabric.core_read(0, LINE, NOW).found, Found::L1 | Found::L2));
 }
@@ -204,13 +204,13 @@ fn writes_beyond_the_iio_s_entries_are_held_back() {
     let mut fabric = without_ddio();
     // 92 entries x 64 B / 300 ns = 19.6 GB/s: beyond the link's 14, so only a slower DRAM shows it.
     let mut slow = small_fabric::config();
-    slow.ddio = Ddio::Off;
-    slow.iio.dram_write = Picos(3_000_000);
+    slow.ports[0].policy = IoPolicy::uniform(Ddio::Off);
+    slow.socket.iio.dram_write = Picos(3_000_000);
     let mut slow = Fabric::new(&slow, NoTrace);
     let time = |fabric: &mut Fabric| {
         let mut now = NOW;
         for i in 0..2_000 {
-            now = fabric.dma_write(0, LineAddr(64 * i), 1024, now).accepted;
+            now = fabric.dma_write(0, LineAddr(64 * i), 1024, DmaKind::Payload, now).accepted;
         }
         (now - NOW).as_ns()
     };

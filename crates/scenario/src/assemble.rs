@@ -1,27 +1,19 @@
 //! From facts and wishes to a machine: the only place that knows both.
 
+pub mod hardware;
+
 use crate::error::InputError;
-use crate::platform::{
-    Platform, PrivateLevel, ReplacementName, SetFunctionName, SliceFunctionName,
-};
-use crate::scenario::{InitialContent, Pattern, Scenario};
-use address_map::{AddressMap, SetFunction, SliceFunction, XOR_MASKS};
+use crate::platform::{PacketServer, Platform};
+use crate::scenario::{AccessPattern, CoRunnerKeys, InitialContent, MemoryNode, Pattern, Scenario};
+use hardware::{Hardware, Nodes};
 use model::core::Core;
-use model::core::prefetcher::PrefetcherConfig;
-use model::core::private_cache::PrivateCacheConfig;
 use model::device::nic::NicConfig;
 use model::device::nic::rings::{
     COMPLETION_BYTES, DOORBELL_BYTES, QueuePair, RX_DESCRIPTOR_BYTES, Ring, RxRing, TX_ENTRY_BYTES,
     TxRequest, TxRing,
 };
-use model::dram::DramConfig;
-use model::fabric::{CorePathConfig, Fabric, FabricConfig};
-use model::llc::LlcConfig;
-use model::llc::replacement::Replacement;
+use model::fabric::Fabric;
 use model::machine::Machine;
-use model::root_complex::ddio::Ddio;
-use model::root_complex::iio::IioConfig;
-use model::root_complex::pcie_link::PcieLinkConfig;
 use model::tracer::Tracer;
 use model::traffic::{Arrival, PacketSource};
 use std::cell::RefCell;
@@ -29,6 +21,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use units::{Bytes, Cycles, GbitPerSec, Gigahertz, LineAddr, Picos, WayMask};
 use workload::app::l2_forward::{L2Forward, L2ForwardConfig};
+use workload::app::memory_kernel::{self, MemoryKernel, MemoryKernelConfig};
 use workload::driver::mempool::{Mempool, MempoolConfig};
 use workload::driver::rx::RxDriver;
 use workload::driver::tx::{TxDriver, TxDriverConfig};
@@ -59,8 +52,8 @@ impl PacketSource for Traffic {
     }
 }
 
-/// A forwarder on every core of the scenario.
-pub type ForwarderMachine<T> = Machine<Traffic, L2Forward, T>;
+/// A forwarder on every forwarding core, memory kernels on those after them.
+pub type ForwarderMachine<T> = Machine<Traffic, L2Forward, MemoryKernel, T>;
 
 /// Reads the capture of a scenario, if it has one.
 ///
@@ -69,13 +62,13 @@ pub type ForwarderMachine<T> = Machine<Traffic, L2Forward, T>;
 pub fn read_capture(
     file: &str,
     scenario: &Scenario,
-    platform: &Platform,
+    server: &PacketServer<'_>,
 ) -> Result<Option<Capture>, InputError> {
     let Some(path) = &scenario.traffic.pcap else { return Ok(None) };
     let capture =
         Capture::read(path).map_err(|fault| InputError::Capture { file: file.into(), fault })?;
     let largest = capture.largest_frame_bytes().0;
-    let fits = platform.software.buffer_data_bytes.value;
+    let fits = server.software.buffer_data_bytes.value;
     if largest > fits {
         return Err(InputError::OutOfRange {
             file: file.into(),
@@ -90,7 +83,19 @@ pub fn read_capture(
     Ok(Some(capture))
 }
 
+/// A resolved scenario and the facts that it runs on.
+#[derive(Clone, Copy)]
+struct Plan<'a> {
+    scenario: &'a Scenario,
+    platform: &'a Platform,
+    server: PacketServer<'a>,
+    seed: u64,
+}
+
 /// Builds the machine of a resolved scenario, caches warm as at time zero.
+///
+/// # Panics
+/// If the platform does not serve packets: resolving the scenario has checked that.
 pub fn machine<T: Tracer>(
     scenario: &Scenario,
     platform: &Platform,
@@ -98,11 +103,12 @@ pub fn machine<T: Tracer>(
     seed: u64,
     tracer: T,
 ) -> ForwarderMachine<T> {
-    let nic = nic_config(platform);
-    let mut fabric = Fabric::new(&fabric_config(scenario, platform, seed), tracer);
-    let mut memory = HostMemory::new(Bytes(scenario.page_size.bytes()), seed);
+    let server = platform.packet_server("").expect("a resolved scenario's platform has a NIC");
+    let plan = Plan { scenario, platform, server, seed };
+    let mut fabric = Fabric::new(&plan.hardware().fabric(), tracer);
+    let mut memory = plan.host_memory();
     let cores = scenario.cores as usize;
-    let mempool = Mempool::new(mempool_config(scenario, platform), &mut memory, cores);
+    let mempool = Mempool::new(plan.mempool_config(), &mut memory, cores);
     let ring_bytes: u64 = ring_bytes(scenario);
     let arena_bytes = (ring_bytes * u64::from(scenario.cores)).next_multiple_of(memory.page().0);
     // Rings do not cross pages: twice the room is always enough.
@@ -120,144 +126,178 @@ pub fn machine<T: Tracer>(
     let software = queues
         .iter_mut()
         .zip(0..)
-        .map(|(pair, id)| forwarder(scenario, platform, &mut fabric, &pool, pair, id, &mut arena))
+        .map(|(pair, id)| plan.forwarder(&mut fabric, &pool, pair, id, &mut arena))
         .collect();
-    let source = traffic(scenario, platform, capture, seed);
-    Machine::new(fabric, &nic, source, queues, software)
+    let kernels = plan.kernels(&mut memory);
+    let source = plan.traffic(capture);
+    Machine::new(fabric, &plan.nic_config(), source, queues, software, kernels)
 }
 
-fn fabric_config(scenario: &Scenario, platform: &Platform, seed: u64) -> FabricConfig {
-    let core = Gigahertz(scenario.core_ghz.unwrap_or(platform.cpu.core_ghz.value));
-    let uncore = Gigahertz(scenario.uncore_ghz.unwrap_or(platform.cpu.uncore_ghz.value));
-    let llc = &platform.llc;
-    let ways = llc.ways.value;
-    let mask = WayMask(scenario.core_way_mask.unwrap_or((1 << ways) - 1));
-    // The IIO's latencies are stated at the platform's own uncore clock.
-    let uncore_slowdown = platform.cpu.uncore_ghz.value / uncore.0;
-    let iio_time = |ns: f64| Picos::from_ns(ns * uncore_slowdown);
-    FabricConfig {
-        cores: scenario.cores,
-        links: vec![link_config(platform)],
-        l1: private_config(&platform.l1d),
-        l2: private_config(&platform.l2),
-        core_path: CorePathConfig {
-            l1: Cycles(platform.l1d.latency_cycles.value).at(core),
-            l2: Cycles(platform.l2.latency_cycles.value).at(core),
-            llc: Cycles(llc.latency_core_cycles.value).at(core)
-                + Cycles(llc.latency_uncore_cycles.value).at(uncore),
-            other_core: Picos::from_ns(platform.cpu.core_to_core_ns.value),
-            prefetcher: PrefetcherConfig {
-                adjacent_line: platform.cpu.adjacent_line_prefetch.value,
-                stream_lines: platform.cpu.stream_prefetch_lines.value,
-            },
-            clean_victims_to_llc: llc.clean_victims.value,
-        },
-        llc: LlcConfig {
-            map: address_map(platform),
-            ways,
-            inclusive_ways: llc.inclusive_ways.value,
-            replacement: replacement(llc.replacement.value),
-        },
-        directory_ways: platform.directory.ways.value,
-        directory_replacement: replacement(platform.directory.replacement.value),
-        core_way_masks: vec![mask; scenario.cores as usize],
-        ddio: Ddio::top_ways(scenario.ddio_ways.unwrap_or(0), ways),
-        iio: IioConfig {
-            write_entries: platform.iio.write_entries.value,
-            read_entries: platform.iio.read_entries.value,
-            llc_write: iio_time(platform.iio.llc_write_ns.value),
-            dram_write: Picos::from_ns(platform.iio.dram_write_ns.value),
-            llc_read: iio_time(platform.iio.llc_read_ns.value),
-            dram_read_extra: Picos::from_ns(platform.iio.dram_read_extra_ns.value),
-        },
-        dram: DramConfig {
-            sustained_gbytes_per_s: platform.dram.sustained_gbytes_per_s.value,
-            loaded_latency: platform.dram.loaded_latency_ns.value.clone(),
-        },
-        seed,
+impl Plan<'_> {
+    fn core_clock(&self) -> Gigahertz {
+        Gigahertz(self.scenario.core_ghz.unwrap_or(self.platform.cpu.core_ghz.value))
     }
-}
 
-/// The slice function of a platform.
-#[must_use]
-pub fn slice_function(platform: &Platform) -> SliceFunction {
-    let llc = &platform.llc;
-    match llc.slice_function.value {
-        SliceFunctionName::Xor => {
-            let bits = llc.slices.value.trailing_zeros() as usize;
-            SliceFunction::xor(&XOR_MASKS[..bits])
+    fn core(&self, id: u8) -> Core {
+        Core::new(id, self.core_clock(), self.platform.cpu.fill_buffers.value)
+    }
+
+    /// Memory nodes and sockets that this scenario touches.
+    fn nodes(&self) -> Nodes {
+        let node = self.scenario.memory_node;
+        Nodes {
+            other_socket: self.scenario.nic_socket > 0 || node == MemoryNode::OtherSocket,
+            cxl: node == MemoryNode::Cxl,
         }
-        SliceFunctionName::Balanced => SliceFunction::balanced(),
-        SliceFunctionName::Mixing => SliceFunction::Mixing,
     }
-}
 
-fn address_map(platform: &Platform) -> AddressMap {
-    let llc = &platform.llc;
-    let set_function = match llc.set_function.value {
-        SetFunctionName::Plain => SetFunction::Plain,
-        SetFunctionName::Hashed => SetFunction::Hashed,
-    };
-    AddressMap::new(
-        llc.slices.value,
-        llc.sets_per_slice.value,
-        slice_function(platform),
-        set_function,
-    )
-}
-
-fn private_config(level: &PrivateLevel) -> PrivateCacheConfig {
-    PrivateCacheConfig {
-        sets: level.sets.value,
-        ways: level.ways.value,
-        replacement: replacement(level.replacement.value),
+    fn hardware(&self) -> Hardware<'_> {
+        let (scenario, platform) = (self.scenario, self.platform);
+        let all_ways = platform.llc.all_ways_mask();
+        let mask = |mask: Option<u32>| WayMask(mask.unwrap_or(all_ways));
+        let mut core_way_masks = vec![mask(scenario.core_way_mask); scenario.cores as usize];
+        if let Some(keys) = &scenario.co_runner {
+            core_way_masks.resize(scenario.all_cores() as usize, mask(keys.way_mask));
+        }
+        Hardware {
+            platform,
+            core: self.core_clock(),
+            uncore: Gigahertz(scenario.uncore_ghz.unwrap_or(platform.cpu.uncore_ghz.value)),
+            core_way_masks,
+            ports: vec![hardware::port(scenario, platform, &self.server)],
+            nodes: self.nodes(),
+            seed: self.seed,
+        }
     }
-}
 
-fn replacement(name: ReplacementName) -> Replacement {
-    match name {
-        ReplacementName::Lru => Replacement::Lru,
-        ReplacementName::Nru => Replacement::Nru,
-        ReplacementName::Random => Replacement::Random,
+    /// Memory of the node that buffers and rings lie in.
+    fn host_memory(&self) -> HostMemory {
+        let nodes = self.nodes();
+        let count = 1 + u64::from(nodes.other_socket) + u64::from(nodes.cxl);
+        let page = Bytes(self.scenario.page_size.bytes());
+        let node = nodes.number(self.scenario.memory_node);
+        HostMemory::in_node(page, self.seed, node, count)
     }
-}
 
-fn link_config(platform: &Platform) -> PcieLinkConfig {
-    let pcie = &platform.pcie;
-    PcieLinkConfig {
-        lanes: pcie.lanes.value,
-        gtransfers_per_s: pcie.gtransfers_per_s.value,
-        max_payload_bytes: pcie.max_payload_bytes.value,
-        max_read_request_bytes: pcie.max_read_request_bytes.value,
-        data_link_interval_bytes: pcie.data_link_interval_bytes.value,
-        propagation_ns: pcie.propagation_ns.value,
+    fn kernels(&self, memory: &mut HostMemory) -> Vec<MemoryKernel> {
+        let Some(keys) = &self.scenario.co_runner else { return Vec::new() };
+        let first = self.scenario.cores as u8;
+        (first..first + keys.cores as u8).map(|id| self.kernel(keys, id, memory)).collect()
     }
-}
 
-fn nic_config(platform: &Platform) -> NicConfig {
-    let nic = &platform.nic;
-    NicConfig {
-        line_rate: GbitPerSec(nic.line_rate_gbps.value),
-        rx_buffer_bytes: nic.rx_buffer_bytes.value,
-        rx_pipeline: Picos::from_ns(nic.rx_pipeline_ns.value),
-        rx_descriptors_prefetched: nic.rx_descriptors_prefetched.value,
-        rx_descriptors_per_fetch: nic.rx_descriptors_per_fetch.value,
-        packets_per_completion: nic.packets_per_completion.value,
-        completion_gather: Picos::from_ns(nic.completion_gather_ns.value),
-        doorbell: Picos::from_ns(nic.doorbell_ns.value),
-        read_pipeline: Picos::from_ns(nic.read_pipeline_ns.value),
-        tx_pipeline: Picos::from_ns(nic.tx_pipeline_ns.value),
-        tx_queue_entries: nic.tx_queue_entries.value,
-        tx_packets_per_completion: nic.tx_packets_per_completion.value,
+    fn kernel(&self, keys: &CoRunnerKeys, id: u8, memory: &mut HostMemory) -> MemoryKernel {
+        let config = MemoryKernelConfig {
+            lines: keys.working_set_bytes.div_ceil(units::LINE_BYTES),
+            pattern: match keys.pattern {
+                AccessPattern::Random => memory_kernel::Pattern::Random,
+                AccessPattern::Sequential => memory_kernel::Pattern::Sequential,
+                AccessPattern::PointerChase => memory_kernel::Pattern::PointerChase,
+            },
+            store_percent: keys.store_percent,
+            cycles_per_access: Cycles(keys.cycles_per_access),
+            seed: self.seed.wrapping_add(u64::from(id)),
+        };
+        MemoryKernel::new(config, self.core(id), memory.region(keys.working_set_bytes))
     }
-}
 
-fn mempool_config(scenario: &Scenario, platform: &Platform) -> MempoolConfig {
-    MempoolConfig {
-        buffers: scenario.pool_buffers,
-        cache: scenario.pool_cache,
-        private_lines: u64::from(platform.software.private_lines.value),
-        data_bytes: platform.software.buffer_data_bytes.value,
+    fn nic_config(&self) -> NicConfig {
+        let nic = self.server.nic;
+        NicConfig {
+            line_rate: GbitPerSec(nic.line_rate_gbps.value),
+            rx_buffer_bytes: nic.rx_buffer_bytes.value,
+            rx_pipeline: Picos::from_ns(nic.rx_pipeline_ns.value),
+            rx_descriptors_prefetched: nic.rx_descriptors_prefetched.value,
+            rx_descriptors_per_fetch: nic.rx_descriptors_per_fetch.value,
+            packets_per_completion: nic.packets_per_completion.value,
+            completion_gather: Picos::from_ns(nic.completion_gather_ns.value),
+            doorbell: Picos::from_ns(nic.doorbell_ns.value),
+            read_pipeline: Picos::from_ns(nic.read_pipeline_ns.value),
+            tx_pipeline: Picos::from_ns(nic.tx_pipeline_ns.value),
+            tx_queue_entries: nic.tx_queue_entries.value,
+            tx_packets_per_completion: nic.tx_packets_per_completion.value,
+        }
+    }
+
+    fn mempool_config(&self) -> MempoolConfig {
+        MempoolConfig {
+            buffers: self.scenario.pool_buffers,
+            cache: self.scenario.pool_cache,
+            private_lines: u64::from(self.server.software.private_lines.value),
+            data_bytes: self.server.software.buffer_data_bytes.value,
+        }
+    }
+
+    fn forwarder<T: Tracer>(
+        &self,
+        fabric: &mut Fabric<T>,
+        pool: &Rc<RefCell<Mempool>>,
+        pair: &mut QueuePair,
+        id: u8,
+        arena: &mut Arena,
+    ) -> L2Forward {
+        let (scenario, software) = (self.scenario, self.server.software);
+        let mut rx = RxDriver::new(scenario.rx_descriptors);
+        // Queues are filled before time counts: by a core whose clock nobody looks at afterwards.
+        let mut setup_core = self.core(id);
+        rx.refill(&mut setup_core, fabric, &mut pair.rx, &mut pool.borrow_mut());
+        for (visible, _) in &mut pair.rx.posted {
+            *visible = Picos::ZERO;
+        }
+        let waiting_lines: LineAddr = arena.place(u64::from(scenario.internal_queue) * 8);
+        let tx = TxDriver::new(
+            TxDriverConfig {
+                ring_packets: scenario.tx_descriptors.unwrap_or(256),
+                internal_queue: scenario.internal_queue,
+                burst: scenario.burst,
+                doorbell: Picos::from_ns(self.server.nic.doorbell_ns.value),
+            },
+            waiting_lines,
+        );
+        let config = L2ForwardConfig {
+            burst: scenario.burst as usize,
+            cycles_per_packet: Cycles(software.l2_forward_cycles_per_packet.value),
+            extra_cycles: Cycles(f64::from(scenario.rng_calls) * software.rng_call_cycles.value),
+            poll_cycles: Cycles(software.poll_cycles.value),
+            annotation_lines: u64::from(software.annotation_lines.value),
+        };
+        L2Forward::new(config, self.core(id), Rc::clone(pool), rx, tx)
+    }
+
+    fn traffic(&self, capture: Option<&Capture>) -> Traffic {
+        let rss = Toeplitz::default();
+        let (scenario, keys) = (self.scenario, &self.scenario.traffic);
+        if let Some(capture) = capture {
+            let config = ReplayConfig {
+                speed: keys
+                    .scale_to_gbps
+                    .map_or(ReplaySpeed::AsCaptured, ReplaySpeed::ScaledToGbps),
+                line_rate_gbps: self.server.nic.line_rate_gbps.value,
+                loops: keys.loops,
+            };
+            return Traffic::Replay(CaptureReplay::new(capture, &config, &rss));
+        }
+        match keys.pattern {
+            Pattern::Fixed => Traffic::Fixed(FixedRate::new(
+                &FixedRateConfig {
+                    packet_bytes: scenario.packet_bytes,
+                    offered_gbps: scenario.offered_gbps,
+                    flows: keys.flows as usize,
+                    seed: self.seed,
+                },
+                &rss,
+            )),
+            Pattern::Trains => Traffic::Trains(Trains::new(
+                &TrainsConfig {
+                    packet_bytes: scenario.packet_bytes,
+                    offered_gbps: scenario.offered_gbps,
+                    threads: keys.generator_threads as usize,
+                    flows_per_thread: keys.flows as usize,
+                    train_packets: u64::from(keys.train_packets),
+                    seed: self.seed,
+                },
+                &rss,
+            )),
+        }
     }
 }
 
@@ -300,84 +340,5 @@ fn queue_pair(scenario: &Scenario, arena: &mut Arena) -> QueuePair {
             queued: VecDeque::new(),
             completed: VecDeque::new(),
         },
-    }
-}
-
-fn forwarder<T: Tracer>(
-    scenario: &Scenario,
-    platform: &Platform,
-    fabric: &mut Fabric<T>,
-    pool: &Rc<RefCell<Mempool>>,
-    pair: &mut QueuePair,
-    id: u8,
-    arena: &mut Arena,
-) -> L2Forward {
-    let software = &platform.software;
-    let clock = Gigahertz(scenario.core_ghz.unwrap_or(platform.cpu.core_ghz.value));
-    let mut rx = RxDriver::new(scenario.rx_descriptors);
-    // Queues are filled before time counts: by a core whose clock nobody looks at afterwards.
-    let mut setup_core = Core::new(id, clock, platform.cpu.fill_buffers.value);
-    rx.refill(&mut setup_core, fabric, &mut pair.rx, &mut pool.borrow_mut());
-    for (visible, _) in &mut pair.rx.posted {
-        *visible = Picos::ZERO;
-    }
-    let waiting_lines: LineAddr = arena.place(u64::from(scenario.internal_queue) * 8);
-    let tx = TxDriver::new(
-        TxDriverConfig {
-            ring_packets: scenario.tx_descriptors.unwrap_or(256),
-            internal_queue: scenario.internal_queue,
-            burst: scenario.burst,
-            doorbell: Picos::from_ns(platform.nic.doorbell_ns.value),
-        },
-        waiting_lines,
-    );
-    let config = L2ForwardConfig {
-        burst: scenario.burst as usize,
-        cycles_per_packet: Cycles(software.l2_forward_cycles_per_packet.value),
-        extra_cycles: Cycles(f64::from(scenario.rng_calls) * software.rng_call_cycles.value),
-        poll_cycles: Cycles(software.poll_cycles.value),
-        annotation_lines: u64::from(software.annotation_lines.value),
-    };
-    let core = Core::new(id, clock, platform.cpu.fill_buffers.value);
-    L2Forward::new(config, core, Rc::clone(pool), rx, tx)
-}
-
-fn traffic(
-    scenario: &Scenario,
-    platform: &Platform,
-    capture: Option<&Capture>,
-    seed: u64,
-) -> Traffic {
-    let rss = Toeplitz::default();
-    let keys = &scenario.traffic;
-    if let Some(capture) = capture {
-        let config = ReplayConfig {
-            speed: keys.scale_to_gbps.map_or(ReplaySpeed::AsCaptured, ReplaySpeed::ScaledToGbps),
-            line_rate_gbps: platform.nic.line_rate_gbps.value,
-            loops: keys.loops,
-        };
-        return Traffic::Replay(CaptureReplay::new(capture, &config, &rss));
-    }
-    match keys.pattern {
-        Pattern::Fixed => Traffic::Fixed(FixedRate::new(
-            &FixedRateConfig {
-                packet_bytes: scenario.packet_bytes,
-                offered_gbps: scenario.offered_gbps,
-                flows: keys.flows as usize,
-                seed,
-            },
-            &rss,
-        )),
-        Pattern::Trains => Traffic::Trains(Trains::new(
-            &TrainsConfig {
-                packet_bytes: scenario.packet_bytes,
-                offered_gbps: scenario.offered_gbps,
-                threads: keys.generator_threads as usize,
-                flows_per_thread: keys.flows as usize,
-                train_packets: u64::from(keys.train_packets),
-                seed,
-            },
-            &rss,
-        )),
     }
 }

@@ -78,7 +78,8 @@ impl Job {
         seed: u64,
     ) -> Result<Self, InputError> {
         let scenario = scenario.resolve(file, &platform)?;
-        let capture = assemble::read_capture(file, &scenario, &platform)?;
+        let server = platform.packet_server(platform_name)?;
+        let capture = assemble::read_capture(file, &scenario, &server)?;
         Ok(Self { scenario, platform, platform_name: platform_name.into(), capture, seed })
     }
 
@@ -100,7 +101,8 @@ impl Job {
         if let Some(packet) = trace_packet {
             let machine = self.machine(WatchPacket::new(packet));
             let (mut result, machine) = self.measure(machine, watch)?;
-            result.trace = Some(story::of_packet(&machine.fabric.tracer, self.scenario.cores));
+            result.trace =
+                Some(story::of_packet(&machine.fabric.tracer, self.scenario.all_cores()));
             return Ok(result);
         }
         Ok(self.measure(self.machine(NoTrace), watch)?.0)
@@ -132,7 +134,7 @@ impl Job {
             seed: self.seed,
             version: env!("CARGO_PKG_VERSION").into(),
             platform: self.platform_name.clone(),
-            slice_function: assemble::slice_function(&self.platform).describe().into(),
+            slice_function: assemble::hardware::slice_function(&self.platform).describe().into(),
             simulated_ns: simulated.as_ns(),
             warmup_ns,
             packets: machine.egress.packets,

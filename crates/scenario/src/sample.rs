@@ -44,7 +44,7 @@ impl Sample {
     #[must_use]
     pub fn read<T: Tracer>(machine: &ForwarderMachine<T>) -> Self {
         let fabric = &machine.fabric;
-        let cores = machine.software.len();
+        let cores = machine.software.len() + machine.kernels.len();
         let agents = cores + 1;
         let shares = machine.software.iter().map(|core| core.time_shares(machine.now()));
         let (idle, sender_blocked) = shares.fold((Picos::ZERO, Picos::ZERO), |sum, share| {
@@ -64,13 +64,13 @@ impl Sample {
             rx: machine.port.counters,
             tx_packets: machine.egress.packets,
             tx_bytes: machine.egress.bytes,
-            dram_lines: fabric.dram().lines_moved(),
+            dram_lines: fabric.memory().lines_moved(),
             link_busy: fabric.link(0).busy_until(machine.now()),
-            iio_occupied: fabric.iio().total_occupied(),
+            iio_occupied: fabric.iio(0).total_occupied(),
             idle,
             sender_blocked,
             evictions,
-            occupancy: fabric.llc().occupancy_bytes().collect(),
+            occupancy: fabric.llc_occupancy_bytes(),
         }
     }
 

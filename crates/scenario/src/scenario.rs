@@ -1,5 +1,7 @@
 //! A scenario: what is run on which platform. Defaults are those of the measured testbed.
 
+mod check;
+
 use crate::check::Check;
 use crate::document;
 use crate::error::InputError;
@@ -37,6 +39,22 @@ pub struct Scenario {
     /// Ways in which the device may allocate; 0 switches DDIO off. The platform's own by default.
     #[serde(default)]
     pub ddio_ways: Option<u32>,
+    /// With DDIO off: descriptors and completions still use the platform's own ways, as ATC'20
+    /// supposes of a root port that is switched off.
+    #[serde(default)]
+    pub ddio_keeps_descriptors: bool,
+    /// With DDIO off: a DMA read takes the line out of the caches, as on parts before Ivy Bridge.
+    #[serde(default)]
+    pub evict_on_dma_read: bool,
+    /// The socket that the NIC is attached to: 0 is the one with the forwarding cores.
+    #[serde(default)]
+    pub nic_socket: u32,
+    /// The memory that buffers and rings lie in.
+    #[serde(default)]
+    pub memory_node: MemoryNode,
+    /// Pages in which the IOMMU translates device addresses.
+    #[serde(default)]
+    pub iommu: IommuPages,
     /// Extra std::mt19937 calls per packet.
     #[serde(default)]
     pub rng_calls: u32,
@@ -74,6 +92,9 @@ pub struct Scenario {
     /// What arrives.
     #[serde(default)]
     pub traffic: TrafficKeys,
+    /// What runs beside the forwarding cores.
+    #[serde(default)]
+    pub co_runner: Option<CoRunnerKeys>,
     /// How long to run.
     #[serde(default)]
     pub run: RunKeys,
@@ -86,6 +107,85 @@ pub enum Application {
     /// Run-to-completion L2 forwarder.
     #[default]
     L2Forward,
+}
+
+/// A memory node, seen from the forwarding cores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MemoryNode {
+    /// DRAM of the forwarding cores' socket.
+    #[default]
+    Local,
+    /// DRAM of the other socket.
+    OtherSocket,
+    /// CXL memory attached to the forwarding cores' socket.
+    Cxl,
+}
+
+/// What the IOMMU does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum IommuPages {
+    /// Device addresses are physical.
+    #[default]
+    #[serde(rename = "off")]
+    Off,
+    /// It translates 4 KiB pages.
+    #[serde(rename = "4K")]
+    Base4K,
+    /// It translates 2 MiB pages.
+    #[serde(rename = "2M")]
+    Huge2M,
+    /// It translates 1 GiB pages.
+    #[serde(rename = "1G")]
+    Huge1G,
+}
+
+impl IommuPages {
+    /// Bytes of a page, unless it is off.
+    #[must_use]
+    pub fn bytes(self) -> Option<u64> {
+        match self {
+            Self::Off => None,
+            Self::Base4K => Some(4 << 10),
+            Self::Huge2M => Some(2 << 20),
+            Self::Huge1G => Some(1 << 30),
+        }
+    }
+}
+
+/// A memory kernel on cores after the forwarding ones.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CoRunnerKeys {
+    /// How many cores run it, each with a working set of its own.
+    #[serde(default = "defaults::cores")]
+    pub cores: u32,
+    /// Working set of each.
+    pub working_set_bytes: u64,
+    /// Order in which it is touched.
+    #[serde(default)]
+    pub pattern: AccessPattern,
+    /// Share of stores.
+    #[serde(default)]
+    pub store_percent: u32,
+    /// Work between two accesses.
+    #[serde(default = "defaults::cycles_per_access")]
+    pub cycles_per_access: f64,
+    /// CAT mask of these cores. All ways by default.
+    #[serde(default)]
+    pub way_mask: Option<u32>,
+}
+
+/// Order in which a working set is touched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AccessPattern {
+    /// Any line, independent of the last.
+    #[default]
+    Random,
+    /// One line after another.
+    Sequential,
+    /// Any line, known only when the last has arrived.
+    PointerChase,
 }
 
 /// A page size.
@@ -239,6 +339,9 @@ mod defaults {
     pub fn flows() -> u32 {
         4096
     }
+    pub fn cycles_per_access() -> f64 {
+        1.0
+    }
     pub fn train_packets() -> u32 {
         128
     }
@@ -278,111 +381,24 @@ impl Scenario {
     /// # Errors
     /// Names the first value that is out of range or does not go with another.
     pub fn resolve(mut self, file: &str, platform: &Platform) -> Result<Self, InputError> {
-        self.ddio_ways.get_or_insert(platform.ddio.default_ways.value);
+        let server = platform.packet_server(&self.platform)?;
+        let all_ways = platform.llc.all_ways_mask();
+        self.ddio_ways.get_or_insert(server.ddio.default_ways.value);
         self.core_ghz.get_or_insert(platform.cpu.core_ghz.value);
         self.uncore_ghz.get_or_insert(platform.cpu.uncore_ghz.value);
-        self.core_way_mask.get_or_insert((1 << platform.llc.ways.value) - 1);
+        self.core_way_mask.get_or_insert(all_ways);
         self.tx_descriptors.get_or_insert(if self.cores > 2 { 2048 } else { 256 });
-        self.check(file, platform)?;
+        if let Some(co_runner) = &mut self.co_runner {
+            co_runner.way_mask.get_or_insert(all_ways);
+        }
+        check::scenario(&self, &Check { file }, platform, &server)?;
         Ok(self)
     }
 
-    fn check(&self, file: &str, platform: &Platform) -> Result<(), InputError> {
-        let ways = platform.llc.ways.value;
-        let check = Check { file };
-        check.whole("cores", self.cores, (1, platform.cpu.cores.value), "cores of the platform")?;
-        let rings: Vec<u32> = (3..=15).map(|bits| 1 << bits).collect();
-        check.one_of("rx_descriptors", self.rx_descriptors, &rings)?;
-        let fits = platform.software.buffer_data_bytes.value;
-        check.whole("packet_bytes", self.packet_bytes, (60, fits), "bytes that a buffer holds")?;
-        check.number(
-            "offered_gbps",
-            self.offered_gbps,
-            (1e-3, platform.nic.line_rate_gbps.value),
-        )?;
-        check.whole("ddio_ways", self.ddio_ways.unwrap_or(0), (0, ways), "ways of the LLC")?;
-        check.whole("rng_calls", self.rng_calls, (0, 1_000_000), "calls")?;
-        check.number("core_ghz", self.core_ghz.unwrap_or(1.0), (0.1, 10.0))?;
-        check.number("uncore_ghz", self.uncore_ghz.unwrap_or(1.0), (0.1, 10.0))?;
-        self.check_mask(&check, ways)?;
-        // A ring that never fills a completion would never be freed.
-        let least = platform.nic.tx_packets_per_completion.value.max(8);
-        let rings: Vec<u32> = rings.into_iter().filter(|&ring| ring >= least).collect();
-        check.one_of("tx_descriptors", self.tx_descriptors.unwrap_or(256), &rings)?;
-        check.whole("internal_queue", self.internal_queue, (32, 65_536), "packets")?;
-        check.whole("burst", self.burst, (1, 64), "packets")?;
-        check.whole("pool_cache", self.pool_cache, (32, 512), "buffers, DPDK's own limit")?;
-        self.check_pool(&check, platform)?;
-        self.check_traffic(&check, platform)?;
-        check.whole("run.batch_packets", self.run.batch_packets, (256, 1 << 24), "packets")?;
-        check.whole("run.min_batches", self.run.min_batches, (10, 1000), "batches")?;
-        let (min, max) = (self.run.min_batches, self.run.max_batches);
-        check.whole(
-            "run.max_batches",
-            max,
-            (min, 1000),
-            "batches, no fewer than run.min_batches",
-        )?;
-        check.number(
-            "run.hit_rate_interval_points",
-            self.run.hit_rate_interval_points,
-            (1e-3, 100.0),
-        )?;
-        check.number(
-            "run.throughput_interval_percent",
-            self.run.throughput_interval_percent,
-            (1e-3, 100.0),
-        )
-    }
-
-    fn check_mask(&self, check: &Check<'_>, ways: u32) -> Result<(), InputError> {
-        let mask = self.core_way_mask.unwrap_or(1);
-        let contiguous =
-            mask != 0 && (mask >> mask.trailing_zeros()).wrapping_add(1).is_power_of_two();
-        if contiguous && mask < 1 << ways {
-            return Ok(());
-        }
-        let all = (1u64 << ways) - 1;
-        let allowed = format!("allowed: 0x1 to {all:#x}, contiguous ways, as CAT requires");
-        Err(check.refuse("core_way_mask", &format!("{mask:#x}"), allowed))
-    }
-
-    /// The pool must fill every receive ring and cache, the bursts in work, and the sent packets that
-    /// no completion has reported yet; more in send rings and queues may run it dry for a while.
-    fn check_pool(&self, check: &Check<'_>, platform: &Platform) -> Result<(), InputError> {
-        let unreported = platform.nic.tx_packets_per_completion.value;
-        let cached = self.pool_cache + self.pool_cache / 2;
-        let per_core = self.rx_descriptors + cached + 2 * self.burst + 2 * unreported;
-        let least = u64::from(per_core) * u64::from(self.cores);
-        let why = format!(
-            "buffers; receive rings, pool caches, bursts and sends take {least}: lower rx_descriptors or \
-             cores, or raise pool_buffers"
-        );
-        check.whole("pool_buffers", u64::from(self.pool_buffers), (least, 1 << 20), &why)
-    }
-
-    fn check_traffic(&self, check: &Check<'_>, platform: &Platform) -> Result<(), InputError> {
-        let traffic = &self.traffic;
-        check.whole("traffic.generator_threads", traffic.generator_threads, (1, 256), "threads")?;
-        check.whole("traffic.flows", traffic.flows, (1, 1 << 20), "flows")?;
-        check.whole("traffic.train_packets", traffic.train_packets, (1, 1 << 20), "packets")?;
-        let line_rate = platform.nic.line_rate_gbps.value;
-        if let Some(gbps) = traffic.scale_to_gbps {
-            if traffic.pcap.is_none() {
-                let allowed =
-                    "only together with traffic.pcap; set offered_gbps for synthetic traffic";
-                return Err(check.refuse("traffic.scale_to_gbps", &gbps, allowed.into()));
-            }
-            check.number("traffic.scale_to_gbps", gbps, (1e-3, line_rate))?;
-        }
-        match traffic.loops {
-            Some(loops) if traffic.pcap.is_none() => {
-                let allowed = "only together with traffic.pcap";
-                Err(check.refuse("traffic.loops", &loops, allowed.into()))
-            }
-            Some(loops) => check.whole("traffic.loops", loops, (1, 1_000_000), "loops"),
-            None => Ok(()),
-        }
+    /// Cores in use, forwarding or not.
+    #[must_use]
+    pub fn all_cores(&self) -> u32 {
+        self.cores + self.co_runner.as_ref().map_or(0, |co_runner| co_runner.cores)
     }
 
     /// Bytes of a synthetic packet on the wire.

@@ -38,8 +38,12 @@ fn operation(operation: Operation) -> &'static str {
         Operation::Load => "load",
         Operation::Store => "store",
         Operation::Prefetch => "prefetch",
+        Operation::Fetch => "instruction fetch",
         Operation::L2Victim => "L2 victim",
+        Operation::LlcFill => "LLC fill",
+        Operation::IoWriteBack => "I/O write-back",
         Operation::LlcEviction => "LLC eviction",
+        Operation::DirectoryEviction => "snoop filter eviction",
     }
 }
 
@@ -50,7 +54,11 @@ fn found(found: Found) -> String {
         Found::LlcHit(way) => format!("LLC hit, way {way}"),
         Found::OtherCore(core) => format!("held by core{core}"),
         Found::LlcAllocated(way) => format!("LLC allocated, way {way}"),
+        Found::OtherSocket(socket) => format!("held by socket{socket}"),
+        Found::RootComplexBuffer => "root complex buffer".into(),
         Found::Dram => "DRAM".into(),
+        Found::RemoteDram => "DRAM of another socket, over UPI".into(),
+        Found::Cxl => "CXL memory".into(),
         Found::Upgraded => "own cache, upgraded".into(),
         Found::Nowhere => "dropped, clean".into(),
     }

@@ -1,3 +1,4 @@
-//! Packet applications: what a core does with the packets of its queue.
+//! What cores do: packet applications with their queue, memory kernels without one.
 
 pub mod l2_forward;
+pub mod memory_kernel;

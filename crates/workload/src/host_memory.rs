@@ -10,13 +10,17 @@ use rand_core::{RngCore, SeedableRng};
 use std::collections::BTreeSet;
 use units::{Bytes, LINE_BYTES, LineAddr};
 
-/// Physical memory of the machine: below what the tag arrays can name.
-const PHYSICAL_BYTES: u64 = 192 << 30;
+/// Physical memory of all nodes: what the tag arrays can name.
+const ADDRESSABLE_BYTES: u64 = 256 << 30;
+/// Part of a node that is free for drivers; the rest is the system's.
+const FREE_QUARTERS: u64 = 3;
 
 /// Hands out pages.
 #[derive(Debug)]
 pub struct HostMemory {
     page: Bytes,
+    first_frame: u64,
+    frames: u64,
     taken: BTreeSet<u64>,
     rng: ChaCha8Rng,
 }
@@ -29,10 +33,23 @@ pub struct Region {
 }
 
 impl HostMemory {
-    /// Memory in pages of `page`, placed by `seed`.
+    /// Memory of a machine with one node, in pages of `page`, placed by `seed`.
     #[must_use]
     pub fn new(page: Bytes, seed: u64) -> Self {
-        Self { page, taken: BTreeSet::new(), rng: ChaCha8Rng::seed_from_u64(seed) }
+        Self::in_node(page, seed, 0, 1)
+    }
+
+    /// Memory of node `node` of `nodes`, which share the address space evenly.
+    #[must_use]
+    pub fn in_node(page: Bytes, seed: u64, node: u64, nodes: u64) -> Self {
+        let node_bytes = ADDRESSABLE_BYTES / nodes.next_power_of_two();
+        Self {
+            page,
+            first_frame: node * node_bytes / page.0,
+            frames: node_bytes / 4 * FREE_QUARTERS / page.0,
+            taken: BTreeSet::new(),
+            rng: ChaCha8Rng::seed_from_u64(seed),
+        }
     }
 
     /// Size of a page.
@@ -47,17 +64,15 @@ impl HostMemory {
     /// If the machine's memory is exhausted: scenarios are checked to need far less.
     pub fn region(&mut self, bytes: u64) -> Region {
         let pages = bytes.div_ceil(self.page.0).max(1);
-        let frames = PHYSICAL_BYTES / self.page.0;
-        assert!(self.taken.len() as u64 + pages <= frames, "simulated memory is exhausted");
+        assert!(self.taken.len() as u64 + pages <= self.frames, "simulated memory is exhausted");
         let page_lines = self.page.0 / LINE_BYTES;
-        let first_lines =
-            (0..pages).map(|_| LineAddr(self.free_frame(frames) * page_lines)).collect();
+        let first_lines = (0..pages).map(|_| LineAddr(self.free_frame() * page_lines)).collect();
         Region { first_lines, page_lines }
     }
 
-    fn free_frame(&mut self, frames: u64) -> u64 {
+    fn free_frame(&mut self) -> u64 {
         loop {
-            let frame = self.rng.next_u64() % frames;
+            let frame = self.first_frame + self.rng.next_u64() % self.frames;
             if self.taken.insert(frame) {
                 return frame;
             }

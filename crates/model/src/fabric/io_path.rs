@@ -1,14 +1,15 @@
-//! Device -> link -> root complex -> LLC or DRAM.
+//! Device -> link -> root complex -> LLC or memory.
 //!
 //! Models: full-line DMA writes (ItoM), partial ones (read for ownership and merge) and DMA reads
-//! (PCIRdCur), with DDIO on or off.
-//! Source: ATC'20 (write update and write allocate, reads without allocation).
+//! (PCIRdCur), with DDIO on or off per root port, to memory of this socket or of another.
+//! Source: ATC'20 (write update and write allocate, reads without allocation, remote sockets);
+//! ISPASS'20 (what a DMA read leaves behind).
 //! Simplifies: a burst's lines reach the LLC in address order.
 
 use super::Fabric;
 use crate::attribution::AgentId;
-use crate::llc::LineInfo;
-use crate::root_complex::ddio::Ddio;
+use crate::llc::{Evicted, Inclusion, LineInfo, Sharers};
+use crate::root_complex::ddio::{Ddio, DmaKind};
 use crate::tracer::{Found, Operation, Tracer};
 use units::{LINE_BYTES, LineAddr, Picos, SetIndex, WayMask};
 
@@ -21,6 +22,8 @@ pub struct DmaDone {
     pub visible: Picos,
 }
 
+/// Lines of a 4 KiB page: a request crosses at most one page border (PCIe forbids more than 4 KiB).
+const SMALLEST_PAGE_LINES: u64 = 64;
 /// Lines of a burst that are handled together.
 const BURST_LINES: usize = 64;
 
@@ -33,43 +36,74 @@ struct Held {
     longest: Picos,
 }
 
+/// A device's request as its lines share it.
+#[derive(Clone, Copy)]
+pub(super) struct Request {
+    pub port: usize,
+    pub agent: AgentId,
+    pub socket: usize,
+    /// It has crossed the link: its lines take IIO entries.
+    pub arrived: Picos,
+    /// Its addresses have been translated.
+    pub now: Picos,
+}
+
 /// A core or the LLC had the line, or nobody.
 enum WriteOutcome {
     /// It was in the LLC.
     Hit,
     /// It was not; a core's modified copy may have had the rest of a partial line.
     Allocated { rest_from_core: bool },
-    /// DDIO is off.
-    ToDram,
+    /// It goes to memory; a partial line needs its rest from there.
+    ToMemory,
 }
 
 impl<T: Tracer> Fabric<T> {
-    /// Device `link` writes `bytes` from the start of `first` on.
-    pub fn dma_write(&mut self, link: usize, first: LineAddr, bytes: u64, now: Picos) -> DmaDone {
-        let agent = self.device_agent(link);
-        let on_link = self.links[link].config().write_bytes(bytes);
-        let arrival = self.links[link].send_up(now, on_link);
+    /// The device at `port` writes `bytes` from the start of `first` on.
+    pub fn dma_write(
+        &mut self,
+        port: usize,
+        first: LineAddr,
+        bytes: u64,
+        kind: DmaKind,
+        now: Picos,
+    ) -> DmaDone {
+        let on_link = self.ports[port].link.config().write_bytes(bytes);
+        let arrival = self.ports[port].link.send_up(now, on_link);
+        let request = self.request(port, first, bytes, arrival);
         let full_lines = bytes / LINE_BYTES;
-        let held = self.each_line(first, bytes, |fabric, i, line, set| {
-            fabric.write_line(agent, line, set, i < full_lines, arrival)
+        let held = self.each_line(request.socket, first, bytes, |fabric, i, line, set| {
+            fabric.write_line(request, kind, line, set, i < full_lines)
         });
-        let waited = self.iio.writes.admit(arrival, held.entry_time);
+        let waited = self.sockets[request.socket].iio.writes.admit(arrival, held.entry_time);
         // Lines that wait for entries hold back the link, so the device waits as long.
         DmaDone { accepted: now + waited, visible: arrival + waited + held.longest }
     }
 
-    /// Device `link` reads `bytes` from the start of `first` on; returns when the last completion
-    /// has arrived.
-    pub fn dma_read(&mut self, link: usize, first: LineAddr, bytes: u64, now: Picos) -> Picos {
-        let agent = self.device_agent(link);
-        let on_link = self.links[link].config().read_request_bytes(bytes);
-        let arrival = self.links[link].request_up(now, on_link);
-        let held = self.each_line(first, bytes, |fabric, _, line, set| {
-            fabric.read_line(agent, line, set, arrival)
+    /// The device at `port` reads `bytes` from the start of `first` on; returns when the last
+    /// completion has arrived.
+    pub fn dma_read(&mut self, port: usize, first: LineAddr, bytes: u64, now: Picos) -> Picos {
+        let on_link = self.ports[port].link.config().read_request_bytes(bytes);
+        let arrival = self.ports[port].link.request_up(now, on_link);
+        let request = self.request(port, first, bytes, arrival);
+        let held = self.each_line(request.socket, first, bytes, |fabric, _, line, set| {
+            fabric.read_line(request, line, set)
         });
-        let data = arrival + self.iio.reads.admit(arrival, held.entry_time) + held.longest;
-        let completions = self.links[link].config().completion_bytes(bytes);
-        self.links[link].send_down(data, completions)
+        let entries = &mut self.sockets[request.socket].iio.reads;
+        let data = arrival + entries.admit(arrival, held.entry_time) + held.longest;
+        let completions = self.ports[port].link.config().completion_bytes(bytes);
+        self.ports[port].link.send_down(data, completions)
+    }
+
+    fn request(&mut self, port: usize, first: LineAddr, bytes: u64, arrived: Picos) -> Request {
+        let part = &mut self.ports[port];
+        let mut now = part.iommu.translate(first, arrived);
+        let last = first.step(bytes.div_ceil(LINE_BYTES).max(1) - 1);
+        if first.0 / SMALLEST_PAGE_LINES != last.0 / SMALLEST_PAGE_LINES {
+            now = now.max(part.iommu.translate(last, arrived));
+        }
+        let socket = part.socket;
+        Request { port, agent: self.device_agent(port), socket, arrived, now }
     }
 
     /// Calls `serve` for each line of a burst with the line's number, address and set; adds up for
@@ -80,6 +114,7 @@ impl<T: Tracer> Fabric<T> {
     #[inline]
     fn each_line(
         &mut self,
+        socket: usize,
         first: LineAddr,
         bytes: u64,
         mut serve: impl FnMut(&mut Self, u64, LineAddr, SetIndex) -> Picos,
@@ -90,10 +125,10 @@ impl<T: Tracer> Fabric<T> {
         let mut served = 0;
         while served < lines {
             let burst = &mut sets[..((lines - served) as usize).min(BURST_LINES)];
+            let part = &self.sockets[socket];
             for (set, line) in burst.iter_mut().zip(served..) {
-                *set = self.llc.set_of(first.step(line));
-                self.llc.prefetch(*set);
-                self.directory.prefetch_signature(*set);
+                *set = part.llc.set_of(first.step(line));
+                part.prefetch_for_device(*set);
             }
             for (&mut set, i) in burst.iter_mut().zip(served..) {
                 let hold = serve(self, i, first.step(i), set);
@@ -105,134 +140,252 @@ impl<T: Tracer> Fabric<T> {
         held
     }
 
-    /// Writes a line that arrives at `now`; returns how long it holds its IIO entry.
+    /// Writes a line; returns how long it holds its IIO entry.
     #[inline]
     fn write_line(
         &mut self,
-        agent: AgentId,
+        request: Request,
+        kind: DmaKind,
         line: LineAddr,
         set: SetIndex,
         full: bool,
-        now: Picos,
     ) -> Picos {
         self.counters.line_ops += 1;
-        let outcome = match self.ddio {
-            Ddio::Ways(mask) => self.write_into_llc(agent, set, line, full, mask, now),
-            Ddio::Off => self.write_to_dram(agent, set, line, full, now),
+        if self.buffered {
+            if self.ports[request.port].buffer.is_some() {
+                return self.write_through_buffer(request, line, full);
+            }
+            self.snoop_buffers_for_write(request, line, full);
+        }
+        let now = request.now;
+        let ddio = self.ports[request.port].policy.writes(kind);
+        let outcome = if self.memory.socket_of(line) == request.socket {
+            match ddio {
+                Ddio::Ways(mask) => self.write_into_llc(request, set, line, full, mask),
+                Ddio::Off => self.write_to_memory(request, line, full),
+            }
+        } else {
+            self.write_to_other_socket(request, set, line, full, ddio)
         };
         let hit = matches!(outcome, WriteOutcome::Hit);
+        self.count_write(full, hit);
+        // The rest of a partial line is read first if no cache had it, then merged.
+        let has_rest =
+            full || hit || matches!(outcome, WriteOutcome::Allocated { rest_from_core: true });
+        let merged = if has_rest { now } else { self.memory.read(request.socket, line, now) };
+        let iio = &self.sockets[request.socket].iio.config;
+        let end = match outcome {
+            WriteOutcome::Hit | WriteOutcome::Allocated { .. } => merged + iio.llc_write,
+            WriteOutcome::ToMemory => {
+                let taken = merged + iio.dram_write;
+                self.memory.write(request.socket, line, merged).max(taken)
+            }
+        };
+        end - request.arrived
+    }
+
+    fn write_into_llc(
+        &mut self,
+        request: Request,
+        set: SetIndex,
+        line: LineAddr,
+        full: bool,
+        mask: WayMask,
+    ) -> WriteOutcome {
+        let Request { port, agent, socket, now, .. } = request;
+        let part = &mut self.sockets[socket];
+        let info = LineInfo { owner: part.device(port), dirty: true, consumed: false };
+        if let Some(way) = part.llc.find(set, line) {
+            if part.llc.is_tracked_way(way) {
+                let holders = part.llc.sharers(set, way);
+                part.invalidate_cores(line, holders);
+                part.llc.set_sharers(set, way, Sharers::NONE);
+            } else if part.inclusion == Inclusion::Nine {
+                self.drop_core_copies(socket, set, line);
+            }
+            self.sockets[socket].llc.update(set, way, info);
+            self.drop_elsewhere(socket, line);
+            self.trace(now, agent, write_operation(full), line, Found::LlcHit(way), None);
+            return WriteOutcome::Hit;
+        }
+        let rest_from_core =
+            self.drop_core_copies(socket, set, line) | self.drop_elsewhere(socket, line);
+        let (way, evicted) = self.sockets[socket].llc.allocate(set, line, info, mask);
+        self.counters.llc_io_allocations += 1;
+        self.trace_allocation(request, write_operation(full), line, way, evicted.as_ref());
+        if let Some(evicted) = evicted {
+            self.evict(socket, agent, set, evicted, now);
+        }
+        WriteOutcome::Allocated { rest_from_core }
+    }
+
+    fn write_to_memory(&mut self, request: Request, line: LineAddr, full: bool) -> WriteOutcome {
+        let Request { agent, socket, now, .. } = request;
+        let newer_than_memory =
+            self.drop_from_socket(socket, line) | self.drop_elsewhere(socket, line);
+        // A full line overwrites the old content; a partial one needs the rest of it in memory.
+        if !full && newer_than_memory {
+            self.memory.write(socket, line, now);
+        }
+        let found = self.memory.found(socket, line);
+        self.trace(now, agent, write_operation(full), line, found, None);
+        WriteOutcome::ToMemory
+    }
+
+    /// The line's home is another socket: the data crosses UPI to its memory, and nothing is placed
+    /// in the LLC there. It may leave a clean copy in the LLC on its way.
+    fn write_to_other_socket(
+        &mut self,
+        request: Request,
+        set: SetIndex,
+        line: LineAddr,
+        full: bool,
+        ddio: Ddio,
+    ) -> WriteOutcome {
+        let Request { port, agent, socket, now, .. } = request;
+        let was_here = self.sockets[socket].llc.find(set, line).is_some();
+        self.count_remote(socket, line);
+        let outcome = self.write_to_memory(request, line, full);
+        self.elsewhere.forget(line);
+        let Ddio::Ways(mask) = ddio else { return outcome };
+        if !self.ports[port].policy.remote_writes_pollute {
+            return outcome;
+        }
+        let part = &mut self.sockets[socket];
+        let info = LineInfo { owner: part.device(port), dirty: false, consumed: false };
+        let (way, evicted) = part.llc.allocate(set, line, info, mask);
+        self.counters.llc_io_allocations += u64::from(!was_here);
+        self.note_copy(socket, line);
+        self.trace_allocation(request, Operation::LlcFill, line, way, evicted.as_ref());
+        if let Some(evicted) = evicted {
+            self.evict(socket, agent, set, evicted, now);
+        }
+        outcome
+    }
+
+    pub(super) fn trace_allocation(
+        &mut self,
+        request: Request,
+        operation: Operation,
+        line: LineAddr,
+        way: u32,
+        evicted: Option<&Evicted>,
+    ) {
+        let pushed_out = evicted.map(|evicted| (request.socket, evicted));
+        let found = Found::LlcAllocated(way);
+        self.trace(request.now, request.agent, operation, line, found, pushed_out);
+    }
+
+    /// A line that cores hold without a tracked LLC way leaves them, because a device writes it;
+    /// says whether one of them had it modified.
+    fn drop_core_copies(&mut self, socket: usize, set: SetIndex, line: LineAddr) -> bool {
+        let part = &mut self.sockets[socket];
+        let holders = part.untracked_holders(set, line);
+        if holders.is_empty() {
+            return false;
+        }
+        if let Some(directory) = &mut part.directory {
+            directory.record(set, line, Sharers::NONE);
+        }
+        part.invalidate_cores(line, holders)
+    }
+
+    /// Copies in other sockets go; says whether one was newer than memory.
+    pub(super) fn drop_elsewhere(&mut self, socket: usize, line: LineAddr) -> bool {
+        let others = self.others_with(socket, line);
+        others != 0 && self.take_from(others, line)
+    }
+
+    /// Reads a line; returns how long it holds its IIO entry.
+    #[inline]
+    fn read_line(&mut self, request: Request, line: LineAddr, set: SetIndex) -> Picos {
+        self.counters.line_ops += 1;
+        if self.buffered {
+            if self.ports[request.port].buffer.is_some() {
+                return self.read_through_buffer(request, line, set);
+            }
+            self.snoop_buffers(line, None, request.now);
+        }
+        let Request { port, agent, socket, now, .. } = request;
+        let (found, done) = self.find_for_device(socket, line, set, now);
+        self.count_remote(socket, line);
+        self.count_read(found);
+        self.trace(now, agent, Operation::DmaRead, line, found, None);
+        let policy = &self.ports[port].policy;
+        if policy.evict_on_dma_read && policy.payload == Ddio::Off {
+            self.leave_after_read(socket, line, now);
+        }
+        done - request.arrived
+    }
+
+    #[inline]
+    pub(super) fn count_write(&mut self, full: bool, hit: bool) {
         *match (full, hit) {
             (true, true) => &mut self.counters.pcie_write_hits,
             (true, false) => &mut self.counters.pcie_write_misses,
             (false, true) => &mut self.counters.pcie_partial_write_hits,
             (false, false) => &mut self.counters.pcie_partial_write_misses,
         } += 1;
-        // The rest of a partial line is read first if no cache had it, then merged.
-        let has_rest =
-            full || hit || matches!(outcome, WriteOutcome::Allocated { rest_from_core: true });
-        let merged = if has_rest { now } else { self.dram.read(now) };
-        let end = match outcome {
-            WriteOutcome::Hit | WriteOutcome::Allocated { .. } => {
-                merged + self.iio.config.llc_write
-            }
-            WriteOutcome::ToDram => {
-                self.dram.write(merged).max(merged + self.iio.config.dram_write)
-            }
-        };
-        end - now
     }
 
-    fn write_into_llc(
-        &mut self,
-        agent: AgentId,
-        set: SetIndex,
-        line: LineAddr,
-        full: bool,
-        mask: WayMask,
-        now: Picos,
-    ) -> WriteOutcome {
-        let info = LineInfo { owner: agent, dirty: true, consumed: false };
-        let operation = write_operation(full);
-        if let Some(way) = self.llc.find(set, line) {
-            if self.llc.is_inclusive_way(way) {
-                let holders = self.llc.sharers(set, way);
-                self.invalidate_cores(line, holders);
-                self.llc.set_sharers(set, way, crate::llc::Sharers::NONE);
-            }
-            self.llc.update(set, way, info);
-            self.trace(now, agent, operation, line, Found::LlcHit(way), None);
-            return WriteOutcome::Hit;
-        }
-        let rest_from_core = self.drop_core_copies(set, line);
-        let (way, evicted) = self.llc.allocate(set, line, info, mask);
-        self.counters.llc_io_allocations += 1;
-        self.trace(now, agent, operation, line, Found::LlcAllocated(way), evicted.as_ref());
-        if let Some(evicted) = evicted {
-            self.evict(agent, set, evicted, now);
-        }
-        WriteOutcome::Allocated { rest_from_core }
-    }
-
-    fn write_to_dram(
-        &mut self,
-        agent: AgentId,
-        set: SetIndex,
-        line: LineAddr,
-        full: bool,
-        now: Picos,
-    ) -> WriteOutcome {
-        let way = self.llc.find(set, line);
-        let newer_than_dram = match way.and_then(|way| self.llc.take(set, way)) {
-            Some(stale) => self.invalidate_cores(line, stale.sharers) || stale.info.dirty,
-            None => self.drop_core_copies(set, line),
-        };
-        // A full line overwrites the old content; a partial one needs the rest of it in DRAM.
-        if !full && newer_than_dram {
-            self.dram.write(now);
-        }
-        self.trace(now, agent, write_operation(full), line, Found::Dram, None);
-        WriteOutcome::ToDram
-    }
-
-    /// A line that only cores hold leaves them, because a device writes it; says whether one of them
-    /// had it modified.
-    fn drop_core_copies(&mut self, set: SetIndex, line: LineAddr) -> bool {
-        let holders = self.directory.sharers(set, line);
-        if holders.is_empty() {
-            return false;
-        }
-        self.directory.record(set, line, crate::llc::Sharers::NONE);
-        self.invalidate_cores(line, holders)
-    }
-
-    /// Reads a line for a request that arrives at `now`; returns how long it holds its IIO entry.
     #[inline]
-    fn read_line(&mut self, agent: AgentId, line: LineAddr, set: SetIndex, now: Picos) -> Picos {
-        self.counters.line_ops += 1;
-        let from_llc = self.iio.config.llc_read;
-        if let Some(way) = self.llc.find(set, line) {
-            let info = LineInfo { consumed: true, ..self.llc.info(set, way) };
-            self.llc.update(set, way, info);
+    pub(super) fn count_read(&mut self, found: Found) {
+        if found.is_memory() {
+            self.counters.pcie_read_misses += 1;
+        } else {
             self.counters.pcie_read_hits += 1;
-            let holders = self.llc.sharers(set, way);
-            if let Some(core) = self.modified_by(line, holders) {
-                self.trace(now, agent, Operation::DmaRead, line, Found::OtherCore(core), None);
-                return from_llc + self.core_path.snoop_extra();
-            }
-            self.trace(now, agent, Operation::DmaRead, line, Found::LlcHit(way), None);
-            return from_llc;
         }
-        if let Some(core) = self.directory.sharers(set, line).cores().next() {
-            self.counters.pcie_read_hits += 1;
-            self.trace(now, agent, Operation::DmaRead, line, Found::OtherCore(core), None);
-            return from_llc + self.core_path.snoop_extra();
+    }
+
+    /// Where a DMA read gets its data, and when; nothing changes hands.
+    #[inline]
+    pub(super) fn find_for_device(
+        &mut self,
+        socket: usize,
+        line: LineAddr,
+        set: SetIndex,
+        now: Picos,
+    ) -> (Found, Picos) {
+        let part = &mut self.sockets[socket];
+        let from_llc = now + part.iio.config.llc_read;
+        let first_core = part.first_core as u8;
+        let snooped = from_llc + self.core_path.snoop_extra();
+        if let Some(way) = part.llc.find(set, line) {
+            let info = LineInfo { consumed: true, ..part.llc.info(set, way) };
+            part.llc.update(set, way, info);
+            let holders = if part.inclusion == Inclusion::Nine {
+                part.untracked_holders(set, line)
+            } else {
+                part.llc.sharers(set, way)
+            };
+            return match part.modified_by(line, holders) {
+                Some(core) => (Found::OtherCore(first_core + core), snooped),
+                None => (Found::LlcHit(way), from_llc),
+            };
         }
-        self.counters.pcie_read_misses += 1;
-        self.trace(now, agent, Operation::DmaRead, line, Found::Dram, None);
-        self.dram.read(now) + self.iio.config.dram_read_extra - now
+        if let Some(core) = part.untracked_holders(set, line).cores().next() {
+            return (Found::OtherCore(first_core + core), snooped);
+        }
+        let extra = part.iio.config.dram_read_extra;
+        let others = self.others_with(socket, line);
+        if others != 0 {
+            let answer = self.memory.snoop(socket, others, now) + self.core_path.snoop_extra();
+            let from = others.trailing_zeros() as u8;
+            return (Found::OtherSocket(from), answer.max(from_llc));
+        }
+        (self.memory.found(socket, line), self.memory.read(socket, line, now) + extra)
+    }
+
+    /// Parts before Ivy Bridge: a line that a device has read leaves the caches.
+    fn leave_after_read(&mut self, socket: usize, line: LineAddr, now: Picos) {
+        let dirty = self.drop_from_socket(socket, line) | self.drop_elsewhere(socket, line);
+        self.elsewhere.forget(line);
+        if dirty {
+            self.memory.write(socket, line, now);
+        }
     }
 }
 
-fn write_operation(full: bool) -> Operation {
+pub(super) fn write_operation(full: bool) -> Operation {
     if full { Operation::DmaWriteFull } else { Operation::DmaWritePartial }
 }

@@ -1,16 +1,48 @@
 //! Data ways of all slices of a last-level cache.
 //!
-//! Models: the non-inclusive LLC of Skylake-SP: lines are allocated within a way mask and found in
-//! every way; lines that cores hold too live in the *inclusive ways*, which carry a core bitmask.
-//! Source: Intel (slices, ways); "inclusive ways and migration" as published for A4 (ISCA'25).
+//! Models: lines are allocated within a way mask and found in every way. What a line here says about
+//! copies in cores is the inclusion policy: ways that hold lines which cores hold too carry a core
+//! bitmask.
+//! Source: Intel (slices, ways, inclusion by generation); "inclusive ways and migration" as published
+//! for A4 (ISCA'25).
 //! Simplifies: slices share one replacement state type; nothing else.
 
 use super::directory::Sharers;
 use super::replacement::{Replacement, Replacer};
-use crate::attribution::AgentId;
+use crate::attribution::Owner;
 use address_map::AddressMap;
 use tag_array::{Table, TagArray};
-use units::{LINE_BYTES, LineAddr, SetIndex, WayMask};
+use units::{LINE_BYTES, LineAddr, SetIndex, SliceId, WayMask};
+
+/// What a line in the LLC means for the private caches above it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inclusion {
+    /// Every line of a core is here too; a line that leaves takes the cores' copies with it (Intel
+    /// up to Broadwell).
+    Inclusive,
+    /// A victim cache of L2; lines that cores hold too live in the lowest ways (Skylake-SP and after).
+    NonInclusive {
+        /// How many of the lowest ways.
+        inclusive_ways: u32,
+    },
+    /// A victim cache of L2 that gives up what a core takes (AMD Zen, per core complex).
+    ExclusiveVictim,
+    /// Levels know nothing of each other: each is filled on its miss, nothing is invalidated
+    /// ("non-inclusive, non-exclusive"), as in most cache simulators.
+    Nine,
+}
+
+impl Inclusion {
+    /// The lowest of `ways` ways that know which cores hold their lines.
+    #[must_use]
+    pub fn tracked_ways(self, ways: u32) -> u32 {
+        match self {
+            Self::Inclusive => ways,
+            Self::NonInclusive { inclusive_ways } => inclusive_ways,
+            Self::ExclusiveVictim | Self::Nine => 0,
+        }
+    }
+}
 
 /// Shape and policies of an LLC.
 #[derive(Clone, Debug)]
@@ -19,8 +51,8 @@ pub struct LlcConfig {
     pub map: AddressMap,
     /// Data ways per set.
     pub ways: u32,
-    /// The lowest ways, in which lines live that a core holds too.
-    pub inclusive_ways: u32,
+    /// What a line here means for the cores.
+    pub inclusion: Inclusion,
     /// Victim choice in the data ways.
     pub replacement: Replacement,
 }
@@ -29,7 +61,7 @@ pub struct LlcConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineInfo {
     /// Who put the current content here.
-    pub owner: AgentId,
+    pub owner: Owner,
     /// Newer than memory.
     pub dirty: bool,
     /// Used by anybody since the owner put it here.
@@ -42,7 +74,7 @@ impl LineInfo {
     const OWNER_SHIFT: u32 = 2;
 
     fn note(self) -> u8 {
-        debug_assert!(self.owner.0 < AgentId::MOST);
+        debug_assert!(self.owner.0 < Owner::MOST);
         self.owner.0 << Self::OWNER_SHIFT
             | if self.dirty { Self::DIRTY } else { 0 }
             | if self.consumed { Self::CONSUMED } else { 0 }
@@ -50,7 +82,7 @@ impl LineInfo {
 
     fn of_note(note: u8) -> Self {
         Self {
-            owner: AgentId(note >> Self::OWNER_SHIFT),
+            owner: Owner(note >> Self::OWNER_SHIFT),
             dirty: note & Self::DIRTY != 0,
             consumed: note & Self::CONSUMED != 0,
         }
@@ -73,26 +105,33 @@ pub struct Evicted {
 pub struct Llc {
     map: AddressMap,
     tags: TagArray,
-    /// Core bitmasks of the inclusive ways: set x inclusive ways + way.
+    /// Core bitmasks of the tracked ways: set x tracked ways + way.
     sharers: Table<Sharers>,
-    inclusive_ways: u32,
+    tracked_ways: u32,
     replacer: Replacer,
     lines_of_owner: Vec<u64>,
+    /// Ways that I/O has emptied, per set; no sets unless somebody marks them.
+    freed_by_io: Vec<WayMask>,
+    /// A mark outlives what fills the place again, as in the published gem5 code.
+    marks_stay: bool,
 }
 
 impl Llc {
-    /// An empty LLC used by `agents` agents.
+    /// An empty LLC used by `owners` owners.
     #[must_use]
-    pub fn new(config: &LlcConfig, agents: usize, seed: u64) -> Self {
+    pub fn new(config: &LlcConfig, owners: usize, seed: u64) -> Self {
         let sets = config.map.total_sets();
         let tags = TagArray::new(sets, config.ways);
+        let tracked_ways = config.inclusion.tracked_ways(config.ways);
         Self {
             map: config.map.clone(),
-            sharers: Table::new(Sharers::NONE, (sets * config.inclusive_ways) as usize),
-            inclusive_ways: config.inclusive_ways,
+            sharers: Table::new(Sharers::NONE, (sets * tracked_ways) as usize),
+            tracked_ways,
             replacer: Replacer::new(config.replacement, &tags, sets, seed),
             tags,
-            lines_of_owner: vec![0; agents],
+            lines_of_owner: vec![0; owners],
+            freed_by_io: Vec::new(),
+            marks_stay: false,
         }
     }
 
@@ -138,22 +177,43 @@ impl Llc {
     /// Whether `way` is one in which lines live that cores hold too.
     #[inline]
     #[must_use]
-    pub fn is_inclusive_way(&self, way: u32) -> bool {
-        way < self.inclusive_ways
+    pub fn is_tracked_way(&self, way: u32) -> bool {
+        way < self.tracked_ways
     }
 
-    /// Mask of the inclusive ways.
+    /// Mask of the tracked ways.
     #[must_use]
-    pub fn inclusive_mask(&self) -> WayMask {
-        WayMask::bottom(self.inclusive_ways)
+    pub fn tracked_mask(&self) -> WayMask {
+        WayMask::bottom(self.tracked_ways)
+    }
+
+    /// The slice that a set belongs to.
+    #[inline]
+    #[must_use]
+    pub fn slice_of_set(&self, set: SetIndex) -> SliceId {
+        self.map.slice_of_set(set)
+    }
+
+    /// Marks the line at a place as newer than memory, without counting that as a use.
+    #[inline]
+    pub fn mark_dirty(&mut self, set: SetIndex, way: u32) {
+        let info = LineInfo { dirty: true, ..self.info(set, way) };
+        self.tags.set_note(set, way, info.note());
+    }
+
+    /// Marks the line at a place as equal to memory, without counting that as a use.
+    #[inline]
+    pub fn mark_clean(&mut self, set: SetIndex, way: u32) {
+        let info = LineInfo { dirty: false, ..self.info(set, way) };
+        self.tags.set_note(set, way, info.note());
     }
 
     /// Cores that hold the line at a place.
     #[inline]
     #[must_use]
     pub fn sharers(&self, set: SetIndex, way: u32) -> Sharers {
-        if way < self.inclusive_ways {
-            self.sharers[(set.0 * self.inclusive_ways + way) as usize]
+        if way < self.tracked_ways {
+            self.sharers[(set.0 * self.tracked_ways + way) as usize]
         } else {
             Sharers::NONE
         }
@@ -162,11 +222,11 @@ impl Llc {
     /// Notes which cores hold the line at a place.
     ///
     /// # Panics
-    /// In debug builds for a line outside the inclusive ways.
+    /// In debug builds for a line outside the tracked ways.
     #[inline]
     pub fn set_sharers(&mut self, set: SetIndex, way: u32, sharers: Sharers) {
-        debug_assert!(self.is_inclusive_way(way));
-        self.sharers[(set.0 * self.inclusive_ways + way) as usize] = sharers;
+        debug_assert!(self.is_tracked_way(way));
+        self.sharers[(set.0 * self.tracked_ways + way) as usize] = sharers;
     }
 
     /// Places `line` in a way of `within`; returns the way and the line that had to leave.
@@ -182,6 +242,11 @@ impl Llc {
         let way = self.replacer.choose(&self.tags, set, within);
         let evicted = self.take(set, way);
         self.tags.put(set, way, line, info.note());
+        if !self.marks_stay
+            && let Some(freed) = self.freed_by_io.get_mut(set.0 as usize)
+        {
+            freed.0 &= !(1 << way);
+        }
         self.lines_of_owner[usize::from(info.owner.0)] += 1;
         self.replacer.touch(&self.tags, set, way);
         (way, evicted)
@@ -194,14 +259,30 @@ impl Llc {
         let info = self.info(set, way);
         let sharers = self.sharers(set, way);
         self.tags.clear(set, way);
-        if self.is_inclusive_way(way) {
+        if self.is_tracked_way(way) {
             self.set_sharers(set, way, Sharers::NONE);
         }
         self.lines_of_owner[usize::from(info.owner.0)] -= 1;
         Some(Evicted { line, info, sharers })
     }
 
-    /// Bytes held for each agent.
+    /// Marks a place as emptied by I/O: an I/O write-back may refill it, whatever way it is. With
+    /// `stays`, marks outlive what fills their places.
+    pub fn mark_freed(&mut self, set: SetIndex, way: u32, stays: bool) {
+        self.marks_stay = stays;
+        if self.freed_by_io.is_empty() {
+            self.freed_by_io = vec![WayMask(0); self.map.total_sets() as usize];
+        }
+        self.freed_by_io[set.0 as usize].0 |= 1 << way;
+    }
+
+    /// Places of a set that are marked.
+    #[must_use]
+    pub fn freed_ways(&self, set: SetIndex) -> WayMask {
+        self.freed_by_io.get(set.0 as usize).copied().unwrap_or(WayMask(0))
+    }
+
+    /// Bytes held for each owner.
     pub fn occupancy_bytes(&self) -> impl Iterator<Item = u64> + '_ {
         self.lines_of_owner.iter().map(|lines| lines * LINE_BYTES)
     }
@@ -221,14 +302,14 @@ mod tests {
         let config = LlcConfig {
             map: AddressMap::new(1, 1, SliceFunction::Mixing, SetFunction::Plain),
             ways: 4,
-            inclusive_ways: 1,
+            inclusion: Inclusion::NonInclusive { inclusive_ways: 1 },
             replacement: Replacement::Lru,
         };
         Llc::new(&config, 3, 1)
     }
 
     fn info(owner: u8) -> LineInfo {
-        LineInfo { owner: AgentId(owner), dirty: true, consumed: false }
+        LineInfo { owner: Owner(owner), dirty: true, consumed: false }
     }
 
     #[test]
@@ -240,7 +321,7 @@ mod tests {
         }
         let (way, evicted) = llc.allocate(set, LineAddr(2), info(1), WayMask(0b1100));
         assert_eq!(way, 2);
-        assert_eq!(evicted.map(|e| (e.line, e.info.owner)), Some((LineAddr(0), AgentId(0))));
+        assert_eq!(evicted.map(|e| (e.line, e.info.owner)), Some((LineAddr(0), Owner(0))));
         assert_eq!(llc.occupancy_bytes().collect::<Vec<_>>(), [64, 64, 0]);
     }
 

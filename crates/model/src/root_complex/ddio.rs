@@ -1,12 +1,14 @@
-//! What the root complex does with lines that devices write: the DDIO policy of a socket.
+//! What the root complex does with lines that a device writes and reads: the policy of a root port.
 //!
-//! Models: Intel Data Direct I/O, on, off, and limited to some ways.
-//! Source: ATC'20 (IIO LLC WAYS register, default 0x600 of 11 ways).
-//! Simplifies: one policy for all root ports (DEVIATIONS.md, 6).
+//! Models: Intel Data Direct I/O, on, off, and limited to some ways; the same apart for descriptors;
+//! what a DMA read leaves behind; the IIO LLC WAYS register behind the mask.
+//! Source: ATC'20 (register 0xC8B, default 0x600 of 11 ways; global and per-port switch; remote
+//! sockets); ISPASS'20 (three transmit behaviours).
+//! Simplifies: the way mask register belongs to the socket, ports of a socket may still differ.
 
 use units::WayMask;
 
-/// DDIO policy.
+/// Whether and where device writes are placed in the LLC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ddio {
     /// Writes go to DRAM and invalidate every cached copy.
@@ -23,6 +25,90 @@ impl Ddio {
     }
 }
 
+/// What a device writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DmaKind {
+    /// Packet or block data.
+    Payload,
+    /// Descriptors, completions, doorbell records.
+    Descriptor,
+}
+
+/// The policy of one root port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IoPolicy {
+    /// For packet and block data.
+    pub payload: Ddio,
+    /// For descriptors and completions: a port that is switched off may keep them on.
+    pub descriptors: Ddio,
+    /// With DDIO off, a DMA read takes the line out of the caches (parts before Ivy Bridge).
+    pub evict_on_dma_read: bool,
+    /// A write for the memory of another socket leaves a copy in the LLC of the device's socket.
+    pub remote_writes_pollute: bool,
+}
+
+impl IoPolicy {
+    /// Everything as `ddio`, without eviction on reads.
+    #[must_use]
+    pub fn uniform(ddio: Ddio) -> Self {
+        Self {
+            payload: ddio,
+            descriptors: ddio,
+            evict_on_dma_read: false,
+            remote_writes_pollute: true,
+        }
+    }
+
+    /// What holds for a write of this kind.
+    #[inline]
+    #[must_use]
+    pub fn writes(&self, kind: DmaKind) -> Ddio {
+        match kind {
+            DmaKind::Payload => self.payload,
+            DmaKind::Descriptor => self.descriptors,
+        }
+    }
+}
+
+/// The IIO LLC WAYS register (0xC8B): ways in which devices of a socket may allocate.
+///
+/// Bits may be added to the part's default up to all ways; the default's own bits stay set whatever
+/// is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LlcWaysRegister {
+    default: WayMask,
+    value: WayMask,
+    ways: u32,
+}
+
+impl LlcWaysRegister {
+    /// After reset, on a part with `ways` LLC ways whose devices get the top `default_ways`.
+    #[must_use]
+    pub fn after_reset(default_ways: u32, ways: u32) -> Self {
+        let default = WayMask::top(default_ways, ways);
+        Self { default, value: default, ways }
+    }
+
+    /// Writes it; returns what reads back.
+    pub fn write(&mut self, mask: WayMask) -> WayMask {
+        let all = WayMask::bottom(self.ways).0;
+        self.value = WayMask(mask.0 & all | self.default.0);
+        self.value
+    }
+
+    /// What it holds.
+    #[must_use]
+    pub fn read(&self) -> WayMask {
+        self.value
+    }
+
+    /// The policy that follows.
+    #[must_use]
+    pub fn ddio(&self) -> Ddio {
+        Ddio::Ways(self.value)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -31,5 +117,13 @@ mod tests {
     fn zero_ways_switch_ddio_off() {
         assert_eq!(Ddio::top_ways(0, 11), Ddio::Off);
         assert_eq!(Ddio::top_ways(2, 11), Ddio::Ways(WayMask(0x600)));
+    }
+
+    #[test]
+    fn a_port_that_is_off_may_keep_its_descriptors_on() {
+        let mut policy = IoPolicy::uniform(Ddio::top_ways(2, 11));
+        policy.payload = Ddio::Off;
+        assert_eq!(policy.writes(DmaKind::Payload), Ddio::Off);
+        assert_eq!(policy.writes(DmaKind::Descriptor), Ddio::Ways(WayMask(0x600)));
     }
 }

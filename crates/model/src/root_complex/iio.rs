@@ -26,6 +26,21 @@ pub struct IioConfig {
     pub dram_read_extra: Picos,
 }
 
+impl IioConfig {
+    /// For a machine that has no devices.
+    #[must_use]
+    pub fn without_devices() -> Self {
+        Self {
+            write_entries: 1,
+            read_entries: 1,
+            llc_write: Picos::ZERO,
+            dram_write: Picos::ZERO,
+            llc_read: Picos::ZERO,
+            dram_read_extra: Picos::ZERO,
+        }
+    }
+}
+
 /// The block.
 #[derive(Clone, Debug)]
 pub struct Iio {

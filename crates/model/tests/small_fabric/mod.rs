@@ -3,11 +3,16 @@
 use address_map::{AddressMap, SetFunction, SliceFunction};
 use model::core::prefetcher::PrefetcherConfig;
 use model::core::private_cache::PrivateCacheConfig;
+use model::core::private_caches::PrivateCachesConfig;
 use model::dram::DramConfig;
-use model::fabric::{CorePathConfig, FabricConfig};
-use model::llc::LlcConfig;
+use model::fabric::{
+    CorePathConfig, DirectoryConfig, FabricConfig, MemoryConfig, NodeConfig, PortConfig,
+    SocketConfig,
+};
 use model::llc::replacement::Replacement;
-use model::root_complex::ddio::Ddio;
+use model::llc::{Inclusion, LlcConfig, LlcLatency};
+use model::root_complex::buffer::{BufferConfig, Placement};
+use model::root_complex::ddio::{Ddio, IoPolicy};
 use model::root_complex::iio::IioConfig;
 use model::root_complex::pcie_link::PcieLinkConfig;
 use units::{Picos, WayMask};
@@ -20,47 +25,73 @@ pub const WAYS: u32 = 6;
 pub fn config() -> FabricConfig {
     let level = |sets, ways| PrivateCacheConfig { sets, ways, replacement: Replacement::Lru };
     FabricConfig {
-        cores: 2,
-        links: vec![PcieLinkConfig {
-            lanes: 16,
-            gtransfers_per_s: 8.0,
-            max_payload_bytes: 256,
-            max_read_request_bytes: 512,
-            data_link_interval_bytes: 168.0,
-            propagation_ns: 200.0,
+        cores: vec![2],
+        ports: vec![PortConfig {
+            link: link(),
+            socket: 0,
+            policy: IoPolicy::uniform(Ddio::top_ways(2, WAYS)),
+            buffer: without_buffer(),
+            iommu: None,
         }],
-        l1: level(2, 2),
-        l2: level(2, 4),
+        private: PrivateCachesConfig {
+            l1: level(2, 2),
+            l1i: None,
+            l2: level(2, 4),
+            prefetcher: PrefetcherConfig::default(),
+        },
         core_path: CorePathConfig {
             l1: Picos(1_000),
             l2: Picos(5_000),
-            llc: Picos(20_000),
+            llc: LlcLatency::uniform(Picos(20_000)),
             other_core: Picos(50_000),
-            prefetcher: PrefetcherConfig::default(),
+            other_socket: Picos(110_000),
             clean_victims_to_llc: true,
         },
-        llc: LlcConfig {
-            map: AddressMap::new(2, 4, SliceFunction::Mixing, SetFunction::Plain),
-            ways: WAYS,
-            inclusive_ways: 2,
-            replacement: Replacement::Lru,
+        socket: SocketConfig {
+            llc: LlcConfig {
+                map: AddressMap::new(2, 4, SliceFunction::Mixing, SetFunction::Plain),
+                ways: WAYS,
+                inclusion: Inclusion::NonInclusive { inclusive_ways: 2 },
+                replacement: Replacement::Lru,
+            },
+            directory: Some(DirectoryConfig { ways: 2, replacement: Replacement::Lru }),
+            iio: IioConfig {
+                write_entries: 92,
+                read_entries: 190,
+                llc_write: Picos(70_000),
+                dram_write: Picos(300_000),
+                llc_read: Picos(70_000),
+                dram_read_extra: Picos(20_000),
+            },
         },
-        directory_ways: 2,
-        directory_replacement: Replacement::Lru,
         core_way_masks: vec![WayMask::bottom(WAYS); 2],
-        ddio: Ddio::top_ways(2, WAYS),
-        iio: IioConfig {
-            write_entries: 92,
-            read_entries: 190,
-            llc_write: Picos(70_000),
-            dram_write: Picos(300_000),
-            llc_read: Picos(70_000),
-            dram_read_extra: Picos(20_000),
-        },
-        dram: DramConfig {
-            sustained_gbytes_per_s: 100.0,
-            loaded_latency: vec![(1.0, 90.0), (100.0, 160.0)],
-        },
+        memory: MemoryConfig { nodes: vec![node(0)], upi: None },
         seed: 1,
     }
+}
+
+/// As on Xeons.
+pub fn without_buffer() -> BufferConfig {
+    BufferConfig { entries: 0, mshrs: 1, placement: Placement::LlcSide, as_published_code: false }
+}
+
+/// A gen 3 x16 link.
+pub fn link() -> PcieLinkConfig {
+    PcieLinkConfig {
+        lanes: 16,
+        gtransfers_per_s: 8.0,
+        max_payload_bytes: 256,
+        max_read_request_bytes: 512,
+        data_link_interval_bytes: 168.0,
+        propagation_ns: 200.0,
+    }
+}
+
+/// The channels of a socket.
+pub fn node(socket: u8) -> NodeConfig {
+    let dram = DramConfig {
+        sustained_gbytes_per_s: 100.0,
+        loaded_latency: vec![(1.0, 90.0), (100.0, 160.0)],
+    };
+    NodeConfig::Dram { socket, dram }
 }

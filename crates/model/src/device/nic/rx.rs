@@ -11,6 +11,7 @@ use super::rings::{
     RxRing, refill_threshold,
 };
 use crate::fabric::Fabric;
+use crate::root_complex::ddio::DmaKind;
 use crate::tracer::Tracer;
 use crate::traffic::{Arrival, PacketSource};
 use std::collections::VecDeque;
@@ -193,7 +194,7 @@ impl<S: PacketSource> RxPort<S> {
         let sequence = self.counters.packets;
         fabric.tracer.packet_arrives(sequence, buffer.data, bytes.div_ceil(LINE_BYTES));
         let start = (arrival.time + self.config.rx_pipeline).max(self.link_free);
-        let done = fabric.dma_write(self.link, buffer.data, bytes, start);
+        let done = fabric.dma_write(self.link, buffer.data, bytes, DmaKind::Payload, start);
         self.link_free = done.accepted;
         self.buffered.push_back((done.visible, bytes));
         self.buffered_bytes += bytes;
@@ -224,7 +225,8 @@ impl<S: PacketSource> RxPort<S> {
         let line = ring.completions.line_of(queue.completion_index);
         // A compressed completion takes the ring entries of all packets it reports.
         queue.completion_index += queue.gathered.len() as u64;
-        let done = fabric.dma_write(self.link, line, COMPLETION_BYTES, now.max(self.link_free));
+        let start = now.max(self.link_free);
+        let done = fabric.dma_write(self.link, line, COMPLETION_BYTES, DmaKind::Descriptor, start);
         // Writes of one device are seen in their order: the payload first.
         let visible = done.visible.max(queue.gathered_visible);
         ring.completed.push_back(RxCompletion {

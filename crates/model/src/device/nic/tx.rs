@@ -10,6 +10,7 @@ use super::egress::Egress;
 use super::rings::{COMPLETION_BYTES, Packet, TxRequest, TxRing};
 use crate::fabric::Fabric;
 use crate::occupancy::Slots;
+use crate::root_complex::ddio::DmaKind;
 use crate::tracer::Tracer;
 use std::collections::VecDeque;
 use units::{LINE_BYTES, Picos};
@@ -147,7 +148,8 @@ impl TxQueue {
     fn complete<T: Tracer>(&mut self, fabric: &mut Fabric<T>, ring: &mut TxRing) -> Picos {
         let line = ring.completions.line_of(self.completion_index);
         self.completion_index += 1;
-        let done = fabric.dma_write(self.link, line, COMPLETION_BYTES, self.last_read);
+        let kind = DmaKind::Descriptor;
+        let done = fabric.dma_write(self.link, line, COMPLETION_BYTES, kind, self.last_read);
         ring.completed.push_back((done.visible, line, self.uncompleted));
         self.uncompleted = 0;
         done.visible

@@ -1,0 +1,258 @@
+//! Device requests through a root-complex buffer: the bus actions that the buffer asks for.
+//!
+//! Models: the gem5 DDIO model's path: acquisitions in the caches, write-backs into the LLC that
+//! update, refill a block freed by I/O, or allocate in the DDIO ways; cores' requests snoop buffers.
+//! Source: "Data Direct I/O characterization for future I/O system exploration" (ISPASS'20).
+//! Simplifies: buffers sit at their own socket's root complex; lines of other sockets pass through
+//! them like local ones.
+
+use super::Fabric;
+use super::io_path::{Request, write_operation};
+use crate::attribution::{AgentId, Owner};
+use crate::core::private_cache::State;
+use crate::llc::LineInfo;
+use crate::root_complex::buffer::{Acquire, BufferAction, Held, WriteBack};
+use crate::root_complex::ddio::Ddio;
+use crate::tracer::{Found, Operation, Tracer};
+use units::{LineAddr, Picos, SetIndex, WayMask};
+
+impl<T: Tracer> Fabric<T> {
+    /// A device writes a line; returns how long it holds its IIO entry.
+    pub(super) fn write_through_buffer(
+        &mut self,
+        request: Request,
+        line: LineAddr,
+        full: bool,
+    ) -> Picos {
+        let Request { port, agent, now, .. } = request;
+        let Some(buffer) = &mut self.ports[port].buffer else { return Picos::ZERO };
+        let action = buffer.write(line, agent, full, now);
+        let (found, done) = self.perform(request, line, action);
+        self.count_write(full, !found.is_memory());
+        self.trace(now, agent, write_operation(full), line, found, None);
+        done - request.arrived
+    }
+
+    /// A device reads a line; returns how long it holds its IIO entry.
+    pub(super) fn read_through_buffer(
+        &mut self,
+        request: Request,
+        line: LineAddr,
+        _set: SetIndex,
+    ) -> Picos {
+        let Request { port, agent, now, .. } = request;
+        let Some(buffer) = &mut self.ports[port].buffer else { return Picos::ZERO };
+        let action = buffer.read(line, agent, now);
+        let (found, done) = self.perform(request, line, action);
+        self.count_read(found);
+        self.trace(now, agent, Operation::DmaRead, line, found, None);
+        done - request.arrived
+    }
+
+    /// Makes room and acquires what an access needs; returns where that was and when it is there.
+    fn perform(
+        &mut self,
+        request: Request,
+        line: LineAddr,
+        action: BufferAction,
+    ) -> (Found, Picos) {
+        let BufferAction { acquire, victim, ready } = action;
+        if let Some(victim) = victim {
+            self.write_back_from_buffer(request.port, victim, ready);
+        }
+        if acquire == Acquire::None {
+            return (Found::RootComplexBuffer, ready);
+        }
+        let (found, answered, modified) = match acquire {
+            Acquire::Exclusive { with_data } => {
+                self.take_for_buffer(request, line, with_data, ready)
+            }
+            Acquire::Shared | Acquire::None => self.share_with_buffer(request, line, ready),
+        };
+        let done = match &mut self.ports[request.port].buffer {
+            Some(buffer) => buffer.fill(line, ready, answered, modified),
+            None => answered,
+        };
+        (found, done)
+    }
+
+    /// The buffer gets a shared copy: whoever could write the line without asking can no more.
+    fn share_with_buffer(
+        &mut self,
+        request: Request,
+        line: LineAddr,
+        now: Picos,
+    ) -> (Found, Picos, bool) {
+        let socket = request.socket;
+        self.snoop_other_buffers(line, request.port, now);
+        let set = self.sockets[socket].llc.set_of(line);
+        let (found, done) = self.find_for_device(socket, line, set, now);
+        for index in 0..self.sockets.len() {
+            let part = &mut self.sockets[index];
+            let holders = part.holders(set, line);
+            if !part.downgrade_cores(line, holders) {
+                continue;
+            }
+            match part.llc.find(set, line) {
+                Some(way) => part.llc.mark_dirty(set, way),
+                None => drop(self.memory.write(index, line, now)),
+            }
+        }
+        (found, done, false)
+    }
+
+    /// The buffer gets the only copy; what the LLC loses by that is marked as freed by I/O.
+    fn take_for_buffer(
+        &mut self,
+        request: Request,
+        line: LineAddr,
+        with_data: bool,
+        now: Picos,
+    ) -> (Found, Picos, bool) {
+        let Request { port, socket, .. } = request;
+        let acquire = Acquire::Exclusive { with_data };
+        let held = self.snoop_other_buffers_exclusively(line, port);
+        let set = self.sockets[socket].llc.set_of(line);
+        let (found, done) = if with_data {
+            self.find_for_device(socket, line, set, now)
+        } else {
+            let found = self.where_it_is(socket, set, line);
+            (found, now + self.sockets[socket].iio.config.llc_read)
+        };
+        let way = self.sockets[socket].llc.find(set, line);
+        let dirty = self.drop_from_socket(socket, line) | self.drop_elsewhere(socket, line) | held;
+        self.elsewhere.forget(line);
+        if let (Some(way), Some(buffer)) = (way, &self.ports[port].buffer)
+            && buffer.config().marks_freed(acquire)
+        {
+            let stays = !buffer.config().refill_clears_mark();
+            self.sockets[socket].llc.mark_freed(set, way, stays);
+        }
+        (found, done, dirty && with_data)
+    }
+
+    fn where_it_is(&self, socket: usize, set: SetIndex, line: LineAddr) -> Found {
+        let part = &self.sockets[socket];
+        match (part.llc.find(set, line), part.untracked_holders(set, line).cores().next()) {
+            (Some(way), _) => Found::LlcHit(way),
+            (None, Some(core)) => Found::OtherCore(part.first_core as u8 + core),
+            (None, None) => self.memory.found(socket, line),
+        }
+    }
+
+    /// A line leaves a buffer: into the LLC or to memory, if it is newer than that.
+    fn write_back_from_buffer(&mut self, port: usize, held: Held, now: Picos) {
+        let Held { line, device, modified } = held;
+        let Some(buffer) = self.ports[port].buffer.as_ref().filter(|_| modified) else { return };
+        let config = *buffer.config();
+        let socket = self.ports[port].socket;
+        match config.write_back(device) {
+            WriteBack::Memory => {
+                self.memory.write(socket, line, now);
+                let found = self.memory.found(socket, line);
+                self.trace(now, device, Operation::IoWriteBack, line, found, None);
+            }
+            WriteBack::Llc { ways_of } => {
+                // Without device identifiers the LLC takes the first port's ways for all.
+                let ways_port = ways_of.map_or(0, |agent| self.port_of(agent));
+                let Ddio::Ways(mask) = self.ports[ways_port].policy.payload else { return };
+                self.write_back_into_llc(port, held, mask, now);
+            }
+        }
+    }
+
+    /// An I/O write-back: updates the line, else refills a block freed by I/O, else allocates in the
+    /// DDIO ways.
+    fn write_back_into_llc(&mut self, port: usize, held: Held, mask: WayMask, now: Picos) {
+        let Held { line, device, .. } = held;
+        let socket = self.ports[port].socket;
+        let owner: Owner = self.sockets[socket].device(self.port_of(device));
+        let info = LineInfo { owner, dirty: true, consumed: false };
+        let llc = &mut self.sockets[socket].llc;
+        let set = llc.set_of(line);
+        if let Some(way) = llc.find(set, line) {
+            llc.update(set, way, info);
+            self.trace(now, device, Operation::IoWriteBack, line, Found::LlcHit(way), None);
+            return;
+        }
+        let freed = llc.freed_ways(set);
+        let within = if freed.0 == 0 { mask } else { WayMask(1 << freed.0.trailing_zeros()) };
+        let (way, evicted) = llc.allocate(set, line, info, within);
+        self.counters.llc_io_allocations += 1;
+        self.note_copy(socket, line);
+        let pushed_out = evicted.as_ref().map(|evicted| (socket, evicted));
+        let found = Found::LlcAllocated(way);
+        self.trace(now, device, Operation::IoWriteBack, line, found, pushed_out);
+        if let Some(evicted) = evicted {
+            self.evict(socket, device, set, evicted, now);
+        }
+    }
+
+    fn port_of(&self, device: AgentId) -> usize {
+        usize::from(device.0) - self.places.len()
+    }
+
+    /// A core asks for a line beyond its own caches. A buffer that has it keeps a shared copy at
+    /// most; says what the core may have.
+    pub(super) fn snoop_buffers_for_core(
+        &mut self,
+        line: LineAddr,
+        exclusive: bool,
+        now: Picos,
+    ) -> State {
+        if exclusive {
+            for port in 0..self.ports.len() {
+                let Some(buffer) = &mut self.ports[port].buffer else { continue };
+                // Modified content goes to the writing core, which is about to modify it again.
+                buffer.snoop_invalidate(line);
+            }
+            return State::Exclusive;
+        }
+        if self.snoop_buffers(line, None, now) { State::Shared } else { State::Exclusive }
+    }
+
+    /// Somebody reads a line: buffers but that of `except` write back what they have modified.
+    /// Says whether one has it.
+    pub(super) fn snoop_buffers(
+        &mut self,
+        line: LineAddr,
+        except: Option<usize>,
+        now: Picos,
+    ) -> bool {
+        let mut shared = false;
+        for port in (0..self.ports.len()).filter(|&port| Some(port) != except) {
+            let Some(buffer) = &mut self.ports[port].buffer else { continue };
+            if let Some(held) = buffer.snoop_read(line) {
+                shared = true;
+                self.write_back_from_buffer(port, held, now);
+            }
+        }
+        shared
+    }
+
+    fn snoop_other_buffers(&mut self, line: LineAddr, port: usize, now: Picos) {
+        self.snoop_buffers(line, Some(port), now);
+    }
+
+    /// Takes a line out of every buffer but one; says whether that was newer than memory.
+    fn snoop_other_buffers_exclusively(&mut self, line: LineAddr, except: usize) -> bool {
+        let mut modified = false;
+        for (index, port) in self.ports.iter_mut().enumerate() {
+            if index != except
+                && let Some(held) = port.buffer.as_mut().and_then(|b| b.snoop_invalidate(line))
+            {
+                modified |= held.modified;
+            }
+        }
+        modified
+    }
+
+    /// A device behind a plain root port writes a line: it leaves all buffers. The rest of a partial
+    /// line that was modified there goes to memory first.
+    pub(super) fn snoop_buffers_for_write(&mut self, request: Request, line: LineAddr, full: bool) {
+        let modified = self.snoop_other_buffers_exclusively(line, request.port);
+        if modified && !full {
+            self.memory.write(request.socket, line, request.now);
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Copies in other sockets: the home of a line knows which sockets beside it hold one.
+//!
+//! Models: a home agent per socket with an exact directory of other sockets; reads make the copies
+//! elsewhere Shared and clean, writes take them away.
+//! Source: Intel UPI (home snoop with a memory directory).
+//! Simplifies: the directory never overflows and is never stale (Intel keeps two bits per line in
+//! memory, and a small cache of them).
+
+use super::Fabric;
+use super::core_path::Served;
+use crate::core::private_cache::State;
+use crate::llc::Sharers;
+use crate::tracer::{Found, Tracer};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use units::{LineAddr, Picos, SetIndex};
+
+/// Line numbers are their own hash but for the low bits: the table is only ever asked, never walked
+/// in order, so its order cannot reach a result.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LineHasher(u64);
+
+impl Hasher for LineHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = (self.0 ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0 ^= self.0 >> 32;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// Sockets, bit i for socket i, that hold a line whose home is another socket.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Elsewhere {
+    holders: HashMap<LineAddr, u8, BuildHasherDefault<LineHasher>>,
+}
+
+impl Elsewhere {
+    pub(super) fn holders(&self, line: LineAddr) -> u8 {
+        self.holders.get(&line).copied().unwrap_or_default()
+    }
+
+    fn add(&mut self, line: LineAddr, socket: usize) {
+        *self.holders.entry(line).or_default() |= 1 << socket;
+    }
+
+    fn remove(&mut self, line: LineAddr, socket: usize) {
+        if let Some(holders) = self.holders.get_mut(&line) {
+            *holders &= !(1 << socket);
+            if *holders == 0 {
+                self.holders.remove(&line);
+            }
+        }
+    }
+
+    pub(super) fn forget(&mut self, line: LineAddr) {
+        self.holders.remove(&line);
+    }
+
+    /// Whether `socket` is recorded for `line`; all that is recorded, for the invariants.
+    pub(super) fn recorded(&self) -> impl Iterator<Item = (LineAddr, u8)> + '_ {
+        self.holders.iter().map(|(&line, &sockets)| (line, sockets))
+    }
+}
+
+impl<T: Tracer> Fabric<T> {
+    /// Sockets other than `socket` that hold `line`, bit i for socket i.
+    #[inline]
+    pub(super) fn others_with(&self, socket: usize, line: LineAddr) -> u8 {
+        if self.sockets.len() == 1 {
+            return 0;
+        }
+        let home = self.memory.socket_of(line);
+        let mut others = self.elsewhere.holders(line);
+        if home != socket && self.socket_has(home, line) {
+            others |= 1 << home;
+        }
+        others & !(1 << socket)
+    }
+
+    fn socket_has(&self, socket: usize, line: LineAddr) -> bool {
+        let socket = &self.sockets[socket];
+        socket.has(socket.llc.set_of(line), line)
+    }
+
+    /// A socket that holds `line` claims it for one of its cores: with `exclusive` every copy
+    /// elsewhere is taken away. Returns the state that the core may have.
+    pub(super) fn claim(
+        &mut self,
+        socket: usize,
+        line: LineAddr,
+        exclusive: bool,
+        now: Picos,
+    ) -> State {
+        let others = self.others_with(socket, line);
+        if others == 0 {
+            return State::Exclusive;
+        }
+        if !exclusive {
+            return State::Shared;
+        }
+        let dirty = self.take_from(others, line);
+        debug_assert!(!dirty, "a line that is shared between sockets is clean");
+        self.memory.snoop(socket, others, now);
+        State::Exclusive
+    }
+
+    /// Gets a line that `socket` does not hold, from another one or from memory.
+    pub(super) fn fetch_from_other_sockets(
+        &mut self,
+        socket: usize,
+        line: LineAddr,
+        exclusive: bool,
+        now: Picos,
+    ) -> (State, Served) {
+        let others = self.others_with(socket, line);
+        let served = if others == 0 {
+            let found = self.memory.found(socket, line);
+            Served { done: self.memory.read(socket, line, now), found }
+        } else {
+            let done =
+                self.memory.snoop(socket, others, now).max(now + self.core_path.other_socket);
+            Served { done, found: Found::OtherSocket(others.trailing_zeros() as u8) }
+        };
+        self.count_remote(socket, line);
+        let state = match (others, exclusive) {
+            (0, _) => State::Exclusive,
+            (_, true) if self.take_from(others, line) => State::Modified,
+            (_, true) => State::Exclusive,
+            (_, false) => {
+                self.share_from(others, line, now);
+                State::Shared
+            }
+        };
+        self.note_copy(socket, line);
+        (state, served)
+    }
+
+    pub(super) fn count_remote(&mut self, socket: usize, line: LineAddr) {
+        if self.sockets.len() > 1 && self.memory.socket_of(line) != socket {
+            self.counters.remote_lines += 1;
+        }
+    }
+
+    /// `socket` has a copy from now on.
+    pub(super) fn note_copy(&mut self, socket: usize, line: LineAddr) {
+        if self.sockets.len() > 1 && self.memory.socket_of(line) != socket {
+            self.elsewhere.add(line, socket);
+        }
+    }
+
+    /// Takes every copy away from the sockets in `others`; says whether one was newer than memory.
+    pub(super) fn take_from(&mut self, others: u8, line: LineAddr) -> bool {
+        let mut dirty = false;
+        for socket in sockets_of(others) {
+            dirty |= self.drop_from_socket(socket, line);
+            self.elsewhere.remove(line, socket);
+        }
+        dirty
+    }
+
+    /// Makes every copy in the sockets of `others` Shared and clean; what is newer than memory goes
+    /// there.
+    fn share_from(&mut self, others: u8, line: LineAddr, now: Picos) {
+        for socket in sockets_of(others) {
+            let part = &mut self.sockets[socket];
+            let set = part.llc.set_of(line);
+            let holders = part.holders(set, line);
+            let mut dirty = part.downgrade_cores(line, holders);
+            if let Some(way) = part.llc.find(set, line) {
+                dirty |= part.llc.info(set, way).dirty;
+                part.llc.mark_clean(set, way);
+            }
+            if dirty {
+                self.memory.write(socket, line, now);
+            }
+        }
+    }
+
+    /// Takes a line out of every cache of a socket; says whether a copy was newer than memory.
+    pub(super) fn drop_from_socket(&mut self, socket: usize, line: LineAddr) -> bool {
+        let part = &mut self.sockets[socket];
+        let set = part.llc.set_of(line);
+        let holders = part.untracked_holders(set, line);
+        let mut dirty = part.invalidate_cores(line, holders);
+        if !holders.is_empty()
+            && let Some(directory) = &mut part.directory
+        {
+            directory.record(set, line, Sharers::NONE);
+        }
+        if let Some(way) = part.llc.find(set, line)
+            && let Some(taken) = part.llc.take(set, way)
+        {
+            dirty |= taken.info.dirty;
+            dirty |= part.invalidate_cores(line, taken.sharers);
+        }
+        dirty
+    }
+
+    /// A core gave a line up: its socket may have no copy left.
+    #[inline]
+    pub(super) fn forget_if_gone(&mut self, core: u8, line: LineAddr) {
+        if self.sockets.len() > 1 {
+            let socket = self.place(core).socket;
+            let set = self.sockets[socket].llc.set_of(line);
+            self.forget_if_gone_from(socket, set, line);
+        }
+    }
+
+    /// A cache of `socket` gave a line up: the socket may have no copy left.
+    #[inline]
+    pub(super) fn forget_if_gone_from(&mut self, socket: usize, set: SetIndex, line: LineAddr) {
+        if self.sockets.len() > 1
+            && self.memory.socket_of(line) != socket
+            && !self.sockets[socket].has(set, line)
+        {
+            self.elsewhere.remove(line, socket);
+        }
+    }
+}
+
+fn sockets_of(mask: u8) -> impl Iterator<Item = usize> {
+    (0..8).filter(move |socket| mask >> socket & 1 == 1)
+}

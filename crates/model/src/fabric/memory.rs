@@ -1,0 +1,204 @@
+//! Memory behind the sockets: which node an address belongs to, and the way there.
+//!
+//! Models: NUMA nodes (DRAM of a socket, CXL memory attached to one), and the UPI links that lead to
+//! those of other sockets.
+//! Source: Intel MLC local and remote latencies (platform file); ASPLOS'24 for CXL nodes.
+//! Simplifies: nodes share the simulated address space evenly.
+
+use crate::cxl::{Cxl, CxlConfig};
+use crate::dram::{Dram, DramConfig};
+use crate::tracer::Found;
+use crate::upi::{SocketId, Upi, UpiConfig};
+use tag_array::TagArray;
+use units::{LINE_BYTES, LineAddr, Picos};
+
+/// Memory of a machine.
+#[derive(Clone, Debug)]
+pub struct MemoryConfig {
+    /// Nodes in the order of their addresses.
+    pub nodes: Vec<NodeConfig>,
+    /// Links between sockets; needed if there are several.
+    pub upi: Option<UpiConfig>,
+}
+
+impl MemoryConfig {
+    /// Lines of a node: all have the same number.
+    #[must_use]
+    pub fn node_lines(&self) -> u64 {
+        (TagArray::MAX_LINES + 1) / (self.nodes.len() as u64).next_power_of_two()
+    }
+}
+
+/// A NUMA node.
+#[derive(Clone, Debug)]
+pub enum NodeConfig {
+    /// Channels of a socket.
+    Dram {
+        /// Which socket.
+        socket: u8,
+        /// Its channels.
+        dram: DramConfig,
+    },
+    /// A CXL memory device.
+    Cxl {
+        /// The socket that it is attached to.
+        socket: u8,
+        /// The device.
+        cxl: CxlConfig,
+    },
+}
+
+#[derive(Clone, Debug)]
+enum Part {
+    Dram(Dram),
+    Cxl(Cxl),
+}
+
+#[derive(Clone, Debug)]
+struct Node {
+    socket: usize,
+    part: Part,
+}
+
+/// All memory.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    nodes: Vec<Node>,
+    node_shift: u32,
+    upi: Option<Upi>,
+}
+
+impl Memory {
+    /// Idle memory.
+    ///
+    /// # Panics
+    /// If there is no node: the platform is checked before it comes here.
+    #[must_use]
+    pub fn new(config: &MemoryConfig) -> Self {
+        assert!(!config.nodes.is_empty());
+        let node = |node: &NodeConfig| match node {
+            NodeConfig::Dram { socket, dram } => {
+                Node { socket: usize::from(*socket), part: Part::Dram(Dram::new(dram.clone())) }
+            }
+            NodeConfig::Cxl { socket, cxl } => {
+                Node { socket: usize::from(*socket), part: Part::Cxl(Cxl::new(cxl.clone())) }
+            }
+        };
+        Self {
+            nodes: config.nodes.iter().map(node).collect(),
+            node_shift: config.node_lines().trailing_zeros(),
+            upi: config.upi.clone().map(Upi::new),
+        }
+    }
+
+    #[inline]
+    fn node_of(&self, line: LineAddr) -> usize {
+        let node = (line.0 >> self.node_shift) as usize;
+        debug_assert!(node < self.nodes.len(), "{line:?} is in no node");
+        node.min(self.nodes.len() - 1)
+    }
+
+    /// The socket that a line's memory is attached to: its home.
+    #[inline]
+    #[must_use]
+    pub fn socket_of(&self, line: LineAddr) -> usize {
+        self.nodes[self.node_of(line)].socket
+    }
+
+    /// How a line in memory is found by `socket`.
+    #[must_use]
+    pub fn found(&self, socket: usize, line: LineAddr) -> Found {
+        let node = &self.nodes[self.node_of(line)];
+        match node.part {
+            Part::Cxl(_) => Found::Cxl,
+            Part::Dram(_) if node.socket == socket => Found::Dram,
+            Part::Dram(_) => Found::RemoteDram,
+        }
+    }
+
+    /// Reads a line for `socket`; returns when its data is there.
+    #[inline]
+    pub fn read(&mut self, socket: usize, line: LineAddr, now: Picos) -> Picos {
+        let index = self.node_of(line);
+        let home = self.nodes[index].socket;
+        if home == socket {
+            return self.nodes[index].read(line, now);
+        }
+        let asked = self.cross(socket, home, 0, now);
+        let data = self.nodes[index].read(line, asked);
+        self.cross(home, socket, LINE_BYTES, data)
+    }
+
+    /// Writes a line of `socket`; returns when the write has been taken.
+    #[inline]
+    pub fn write(&mut self, socket: usize, line: LineAddr, now: Picos) -> Picos {
+        let index = self.node_of(line);
+        let home = self.nodes[index].socket;
+        let arrived = if home == socket { now } else { self.cross(socket, home, LINE_BYTES, now) };
+        self.nodes[index].write(line, arrived)
+    }
+
+    /// Asks the sockets in `others` (bit i for socket i) for a line; returns when the answer of the
+    /// last is there.
+    pub fn snoop(&mut self, socket: usize, others: u8, now: Picos) -> Picos {
+        (0..8).filter(|other| others >> other & 1 == 1).fold(now, |latest, other| {
+            let asked = self.cross(socket, other, 0, now);
+            latest.max(self.cross(other, socket, LINE_BYTES, asked))
+        })
+    }
+
+    fn cross(&mut self, from: usize, to: usize, bytes: u64, now: Picos) -> Picos {
+        match &mut self.upi {
+            Some(upi) => upi.cross(SocketId(from as u8), SocketId(to as u8), bytes, now),
+            None => now,
+        }
+    }
+
+    /// Forgets all traffic so far.
+    pub fn forget(&mut self) {
+        for node in &mut self.nodes {
+            match &mut node.part {
+                Part::Dram(dram) => dram.forget(),
+                Part::Cxl(cxl) => cxl.forget(),
+            }
+        }
+        if let Some(upi) = &mut self.upi {
+            upi.forget();
+        }
+    }
+
+    /// Lines read and written since the beginning, over all nodes.
+    #[must_use]
+    pub fn lines_moved(&self) -> (u64, u64) {
+        (0..self.nodes.len())
+            .map(|node| self.node_lines_moved(node))
+            .fold((0, 0), |sum, moved| (sum.0 + moved.0, sum.1 + moved.1))
+    }
+
+    /// Lines read from and written to one node since the beginning.
+    #[must_use]
+    pub fn node_lines_moved(&self, node: usize) -> (u64, u64) {
+        match &self.nodes[node].part {
+            Part::Dram(dram) => dram.lines_moved(),
+            Part::Cxl(cxl) => cxl.lines_moved(),
+        }
+    }
+}
+
+impl Node {
+    #[inline]
+    fn read(&mut self, line: LineAddr, now: Picos) -> Picos {
+        match &mut self.part {
+            Part::Dram(dram) => dram.read(line, now),
+            Part::Cxl(cxl) => cxl.read(line, now),
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, line: LineAddr, now: Picos) -> Picos {
+        match &mut self.part {
+            Part::Dram(dram) => dram.write(line, now),
+            Part::Cxl(cxl) => cxl.write(line, now),
+        }
+    }
+}

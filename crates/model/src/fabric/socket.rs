@@ -1,0 +1,162 @@
+//! What the cores and devices of one socket share, and the cores' own caches.
+//!
+//! Models: one processor: cores, LLC, snoop filter, integrated I/O block.
+//! Source: platform file.
+//! Simplifies: without a snoop filter every core is asked; that takes no time of its own.
+
+use super::FabricConfig;
+use crate::attribution::Owner;
+use crate::core::private_cache::State;
+use crate::core::private_caches::PrivateCaches;
+use crate::counters::CoreCounters;
+use crate::llc::replacement::Replacement;
+use crate::llc::{Directory, Inclusion, Llc, LlcConfig, Sharers};
+use crate::root_complex::iio::{Iio, IioConfig};
+use units::{LineAddr, SetIndex};
+
+/// Shared parts of a socket.
+#[derive(Clone, Debug)]
+pub struct SocketConfig {
+    /// The shared cache.
+    pub llc: LlcConfig,
+    /// The snoop filter; without one, every core is asked.
+    pub directory: Option<DirectoryConfig>,
+    /// The integrated I/O block.
+    pub iio: IioConfig,
+}
+
+/// The snoop filter.
+#[derive(Clone, Copy, Debug)]
+pub struct DirectoryConfig {
+    /// Directory-only ways beside the LLC's tracked ways.
+    pub ways: u32,
+    /// Victim choice.
+    pub replacement: Replacement,
+}
+
+/// A processor.
+#[derive(Clone, Debug)]
+pub(super) struct Socket {
+    pub cores: Vec<PrivateCaches>,
+    pub llc: Llc,
+    pub directory: Option<Directory>,
+    pub inclusion: Inclusion,
+    pub iio: Iio,
+    /// Number of its first core in the machine.
+    pub first_core: usize,
+}
+
+impl Socket {
+    pub fn new(config: &FabricConfig, number: usize, first_core: usize) -> Self {
+        let cores = config.cores[number] as usize;
+        let seed = |part: u64| {
+            // Parts of the first socket are numbered from 1, its cores from 10 on.
+            let part = part + ((number as u64) << 32);
+            config.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(part)
+        };
+        let private = |core| PrivateCaches::new(&config.private, seed(2 * core as u64 + 10));
+        let llc = &config.socket.llc;
+        let directory = config.socket.directory.map(|directory| {
+            let sets = llc.map.total_sets();
+            Directory::new(sets, directory.ways, directory.replacement, seed(2))
+        });
+        Self {
+            cores: (0..cores).map(private).collect(),
+            llc: Llc::new(llc, cores + config.ports.len(), seed(1)),
+            directory,
+            inclusion: llc.inclusion,
+            iio: Iio::new(config.socket.iio.clone()),
+            first_core,
+        }
+    }
+
+    /// Forgets all that was counted and reserved; cache content stays.
+    pub fn forget(&mut self) {
+        for core in &mut self.cores {
+            core.counters = CoreCounters::default();
+        }
+        self.iio = Iio::new(self.iio.config.clone());
+    }
+
+    /// Loads what a look-up needs into the host's cache.
+    #[inline]
+    pub fn prefetch(&self, set: SetIndex) {
+        self.llc.prefetch(set);
+        if let Some(directory) = &self.directory {
+            directory.prefetch(set);
+        }
+    }
+
+    /// Loads what a look-up by a device needs into the host's cache.
+    #[inline]
+    pub fn prefetch_for_device(&self, set: SetIndex) {
+        self.llc.prefetch(set);
+        if let Some(directory) = &self.directory {
+            directory.prefetch_signature(set);
+        }
+    }
+
+    /// The owner number of a device.
+    #[inline]
+    pub fn device(&self, port: usize) -> Owner {
+        Owner((self.cores.len() + port) as u8)
+    }
+
+    /// Whether the content was written by a device and not rewritten by a core since.
+    #[inline]
+    pub fn is_device(&self, owner: Owner) -> bool {
+        usize::from(owner.0) >= self.cores.len()
+    }
+
+    /// Cores that hold a line which has no tracked LLC way.
+    #[inline]
+    pub fn untracked_holders(&self, set: SetIndex, line: LineAddr) -> Sharers {
+        match &self.directory {
+            Some(directory) => directory.sharers(set, line),
+            None if self.inclusion == Inclusion::Inclusive => Sharers::NONE,
+            None => self.ask_every_core(line),
+        }
+    }
+
+    /// Cores that hold a line, wherever that is known.
+    pub fn holders(&self, set: SetIndex, line: LineAddr) -> Sharers {
+        match self.llc.find(set, line) {
+            Some(way) if self.llc.is_tracked_way(way) => self.llc.sharers(set, way),
+            _ => self.untracked_holders(set, line),
+        }
+    }
+
+    /// Whether the line is in any cache of this socket.
+    pub fn has(&self, set: SetIndex, line: LineAddr) -> bool {
+        self.llc.find(set, line).is_some() || !self.untracked_holders(set, line).is_empty()
+    }
+
+    pub fn ask_every_core(&self, line: LineAddr) -> Sharers {
+        let holds = |core: &u8| self.cores[usize::from(*core)].state(line).is_some();
+        (0..self.cores.len() as u8).filter(holds).fold(Sharers::NONE, Sharers::with)
+    }
+
+    /// Removes `line` from the private caches of `cores`; says whether one of them had it modified.
+    #[inline]
+    pub fn invalidate_cores(&mut self, line: LineAddr, cores: Sharers) -> bool {
+        cores.cores().fold(false, |modified, core| {
+            let state = self.cores[usize::from(core)].invalidate(line);
+            modified || state == Some(State::Modified)
+        })
+    }
+
+    /// Makes the copies of `cores` Shared; says whether one was modified.
+    pub fn downgrade_cores(&mut self, line: LineAddr, cores: Sharers) -> bool {
+        cores
+            .cores()
+            .fold(false, |modified, core| self.cores[usize::from(core)].downgrade(line) || modified)
+    }
+
+    /// The core among `cores` that has `line` modified, if any.
+    #[inline]
+    pub fn modified_by(&self, line: LineAddr, cores: Sharers) -> Option<u8> {
+        let modified =
+            |core: &u8| self.cores[usize::from(*core)].state(line) == Some(State::Modified);
+        cores.cores().find(modified)
+    }
+}

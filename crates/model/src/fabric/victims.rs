@@ -1,0 +1,183 @@
+//! Lines that have to leave: out of L1D, L2, the LLC and the snoop filter.
+//!
+//! Models: write-backs level by level, victims of L2 that move into the LLC within the core's CAT
+//! mask, and what an LLC eviction means for the cores above it under each inclusion policy.
+//! Source: Intel (non-inclusive victim LLC of Skylake-SP, inclusive LLC before).
+//! Simplifies: nobody waits for a write-back.
+
+use super::Fabric;
+use crate::attribution::{AgentId, Owner};
+use crate::core::private_cache::State;
+use crate::llc::{Evicted, Inclusion, LineInfo, Sharers};
+use crate::tracer::{Found, Operation, Tracer};
+use units::{LineAddr, Picos, SetIndex};
+
+impl<T: Tracer> Fabric<T> {
+    /// Puts a line into L1D (or L1I); its victim moves down.
+    pub(super) fn fill_l1(&mut self, core: u8, line: LineAddr, state: State, now: Picos) {
+        let private = self.private(core);
+        if let Some((victim, State::Modified)) = private.l1.fill(line, state) {
+            private.counters.l1_writebacks += 1;
+            if private.l2.state(victim).is_some() {
+                private.l2.set_state(victim, State::Modified);
+            } else {
+                self.write_allocate_in_l2(core, victim, now);
+            }
+        }
+    }
+
+    /// Independent levels: a modified line from L1D that L2 has lost is fetched and written there.
+    fn write_allocate_in_l2(&mut self, core: u8, line: LineAddr, now: Picos) {
+        self.private(core).counters.l2_victim_misses += 1;
+        let (_, served) = self.fetch_for_store(core, line, now);
+        self.private(core).counters.llc_misses += u64::from(served.found.is_memory());
+        self.fill_l2(core, line, State::Modified, now);
+    }
+
+    /// Puts a line into L2; its victim moves down.
+    pub(super) fn fill_l2(&mut self, core: u8, line: LineAddr, state: State, now: Picos) {
+        let private = self.private(core);
+        let Some((victim, state)) = private.l2.fill(line, state) else { return };
+        if self.inclusion() == Inclusion::Nine {
+            if state == State::Modified {
+                self.write_back_independently(core, victim, now);
+            }
+            self.forget_if_gone(core, victim);
+            return;
+        }
+        let private = self.private(core);
+        let above = private.invalidate_l1(victim);
+        let modified = state == State::Modified || above == Some(State::Modified);
+        private.counters.l2_writebacks += u64::from(modified);
+        self.take_l2_victim(core, victim, modified, now);
+    }
+
+    /// Independent levels: a modified line from L2 is written into the LLC, which fetches it first
+    /// if it has lost it.
+    fn write_back_independently(&mut self, core: u8, line: LineAddr, now: Picos) {
+        let place = self.places[usize::from(core)];
+        let socket = &mut self.sockets[place.socket];
+        socket.cores[usize::from(place.local)].counters.l2_writebacks += 1;
+        let set = socket.llc.set_of(line);
+        if let Some(way) = socket.llc.find(set, line) {
+            socket.llc.mark_dirty(set, way);
+            self.trace(now, AgentId(core), Operation::L2Victim, line, Found::LlcHit(way), None);
+            return;
+        }
+        let counters = &mut self.private(core).counters;
+        counters.llc_victim_misses += 1;
+        counters.llc_misses += 1;
+        self.memory.read(place.socket, line, now);
+        self.place_in_llc(core, set, line, true, Operation::L2Victim, now);
+    }
+
+    /// A line leaves a core's L2: into its tracked way if it still has one, else into the LLC.
+    fn take_l2_victim(&mut self, core: u8, line: LineAddr, modified: bool, now: Picos) {
+        let place = self.places[usize::from(core)];
+        let socket = &mut self.sockets[place.socket];
+        let set = socket.llc.set_of(line);
+        let agent = AgentId(core);
+        if let Some(way) = socket.llc.find(set, line) {
+            let left = socket.llc.sharers(set, way).without(place.local);
+            socket.llc.set_sharers(set, way, left);
+            if modified {
+                let info = LineInfo { owner: Owner(place.local), dirty: true, consumed: true };
+                socket.llc.update(set, way, info);
+            }
+            self.trace(now, agent, Operation::L2Victim, line, Found::LlcHit(way), None);
+            return;
+        }
+        let left = socket.untracked_holders(set, line).without(place.local);
+        self.record_holders(place.socket, set, line, left, now);
+        if !left.is_empty() {
+            return;
+        }
+        if modified || self.core_path.clean_victims_to_llc {
+            self.place_in_llc(core, set, line, modified, Operation::L2Victim, now);
+        } else {
+            self.forget_if_gone(core, line);
+        }
+    }
+
+    /// Allocates a core's line in the LLC within the core's CAT mask.
+    pub(super) fn place_in_llc(
+        &mut self,
+        core: u8,
+        set: SetIndex,
+        line: LineAddr,
+        dirty: bool,
+        why: Operation,
+        now: Picos,
+    ) -> u32 {
+        let place = self.places[usize::from(core)];
+        let info = LineInfo { owner: Owner(place.local), dirty, consumed: true };
+        let mask = self.core_way_masks[usize::from(core)];
+        let llc = &mut self.sockets[place.socket].llc;
+        let (way, evicted) = llc.allocate(set, line, info, mask);
+        let pushed_out = evicted.as_ref().map(|evicted| (place.socket, evicted));
+        let found = Found::LlcAllocated(way);
+        self.trace(now, AgentId(core), why, line, found, pushed_out);
+        if let Some(evicted) = evicted {
+            self.evict(place.socket, AgentId(core), set, evicted, now);
+        }
+        way
+    }
+
+    /// Deals with a line that had to leave a socket's LLC for `evictor`: counts it, writes it back,
+    /// and does to the cores that still hold it what the inclusion policy says.
+    pub(super) fn evict(
+        &mut self,
+        socket: usize,
+        evictor: AgentId,
+        set: SetIndex,
+        evicted: Evicted,
+        now: Picos,
+    ) {
+        let Evicted { line, info, sharers } = evicted;
+        let owner = self.agent_of(&self.sockets[socket], info.owner);
+        self.evictions.add(evictor, owner, info.consumed);
+        let mut dirty = info.dirty;
+        if !sharers.is_empty() {
+            if self.inclusion() == Inclusion::Inclusive {
+                dirty |= self.sockets[socket].invalidate_cores(line, sharers);
+            } else {
+                self.record_holders(socket, set, line, sharers, now);
+            }
+        }
+        if dirty {
+            self.counters.llc_writebacks += 1;
+            self.memory.write(socket, line, now);
+        }
+        if T::WATCHING {
+            let found = if dirty { Found::Dram } else { Found::Nowhere };
+            self.trace(now, evictor, Operation::LlcEviction, line, found, None);
+        }
+        self.forget_if_gone_from(socket, set, line);
+    }
+
+    /// Updates the snoop filter; an entry that it pushes out takes the core copies with it.
+    pub(super) fn record_holders(
+        &mut self,
+        socket: usize,
+        set: SetIndex,
+        line: LineAddr,
+        holders: Sharers,
+        now: Picos,
+    ) {
+        let Some(directory) = &mut self.sockets[socket].directory else { return };
+        if let Some((victim, cores)) = directory.record(set, line, holders) {
+            self.counters.directory_evictions += 1;
+            let dirty = self.sockets[socket].invalidate_cores(victim, cores);
+            if dirty {
+                self.memory.write(socket, victim, now);
+            }
+            if T::WATCHING {
+                let first = self.sockets[socket].first_core as u8;
+                let holder = AgentId(first + cores.cores().next().unwrap_or_default());
+                let found = if dirty { Found::Dram } else { Found::Nowhere };
+                self.trace(now, holder, Operation::DirectoryEviction, victim, found, None);
+            }
+            self.forget_if_gone_from(socket, set, victim);
+        }
+    }
+}

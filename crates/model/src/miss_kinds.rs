@@ -1,0 +1,250 @@
+//! Why accesses to a cache miss: the three classic kinds, and lines that were invalidated.
+//!
+//! Models: nothing in the machine; a shadow of a cache with the same number of lines, fully
+//! associative with exact LRU, sees the same accesses. A miss is *compulsory* if the line was never
+//! seen before, *capacity* if the shadow misses too, *conflict* otherwise (sets, way masks or the
+//! replacement policy are to blame).
+//! Source: Hill and Smith, "Evaluating associativity in CPU caches" (IEEE ToC 1989).
+//! Simplifies: LRU is not the best policy, so a cache may hit where its shadow misses. Such
+//! *anti-conflict* hits are counted: misses of the shadow = compulsory + capacity + invalidated +
+//! anti-conflict. Costs four bytes of host memory per line of simulated memory, for each 64 MiB of
+//! it of which anything was touched.
+
+use crate::attribution::AgentId;
+use crate::recency::Recency;
+use tag_array::Table;
+use units::LineAddr;
+
+/// Why an access missed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MissKind {
+    /// Nobody had asked for the line before.
+    Compulsory,
+    /// A fully associative LRU cache of the same size would have missed too.
+    Capacity,
+    /// It would have hit.
+    Conflict,
+    /// The line had been taken away by [`MissKinds::invalidate`] since its last access.
+    Invalidated,
+}
+
+/// Accesses of one agent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccessCounts {
+    /// Hits, anti-conflict hits included.
+    pub hits: u64,
+    /// Hits where the fully associative LRU cache missed.
+    pub anti_conflict_hits: u64,
+    misses: [u64; 4],
+}
+
+impl AccessCounts {
+    /// Misses of one kind.
+    #[must_use]
+    pub fn misses(&self, kind: MissKind) -> u64 {
+        self.misses[kind as usize]
+    }
+
+    /// Misses of all kinds.
+    #[must_use]
+    pub fn all_misses(&self) -> u64 {
+        self.misses.iter().sum()
+    }
+
+    /// Misses of the fully associative LRU cache: all but conflicts, and where it did worse.
+    #[must_use]
+    pub fn fully_associative_misses(&self) -> u64 {
+        self.all_misses() - self.misses(MissKind::Conflict) + self.anti_conflict_hits
+    }
+}
+
+/// The shadow of a cache, and what was counted for each agent.
+#[derive(Clone, Debug)]
+pub struct MissKinds {
+    shadow: Shadow,
+    counts: Vec<AccessCounts>,
+}
+
+impl MissKinds {
+    /// For a cache of this many lines, empty.
+    ///
+    /// # Panics
+    /// If there are no lines, or 2^31 and more.
+    #[must_use]
+    pub fn new(lines_of_cache: u32) -> Self {
+        let counts = vec![AccessCounts::default(); usize::from(AgentId::MOST)];
+        Self { shadow: Shadow::new(lines_of_cache), counts }
+    }
+
+    /// An access that brings the line into the cache if it was not there; `hit` says whether it was.
+    /// Returns why it missed.
+    #[inline]
+    pub fn access(&mut self, agent: AgentId, line: LineAddr, hit: bool) -> Option<MissKind> {
+        let before = self.shadow.access(line, true);
+        self.count(agent, before, hit)
+    }
+
+    /// As [`Self::access`], but a miss brings nothing in: a device's read, for instance.
+    #[inline]
+    pub fn pass_by(&mut self, agent: AgentId, line: LineAddr, hit: bool) -> Option<MissKind> {
+        let before = self.shadow.access(line, false);
+        self.count(agent, before, hit)
+    }
+
+    /// An access to `line` will come soon: loads what it needs into the host's cache.
+    #[inline]
+    pub fn expect(&self, line: LineAddr) {
+        self.shadow.places.prefetch(line.0 as u32);
+    }
+
+    /// The line is taken out of the cache by something other than its replacement.
+    pub fn invalidate(&mut self, line: LineAddr) {
+        self.shadow.invalidate(line);
+    }
+
+    /// What was counted for an agent.
+    #[must_use]
+    pub fn counts(&self, agent: AgentId) -> &AccessCounts {
+        &self.counts[usize::from(agent.0)]
+    }
+
+    /// Back to zero; what the cache holds and has seen stays.
+    pub fn clear(&mut self) {
+        self.counts.fill(AccessCounts::default());
+    }
+
+    #[inline]
+    fn count(&mut self, agent: AgentId, before: Before, hit: bool) -> Option<MissKind> {
+        let counts = &mut self.counts[usize::from(agent.0)];
+        if hit {
+            counts.hits += 1;
+            counts.anti_conflict_hits += u64::from(before != Before::Resident);
+            return None;
+        }
+        let kind = match before {
+            Before::NeverSeen => MissKind::Compulsory,
+            Before::PushedOut => MissKind::Capacity,
+            Before::Resident => MissKind::Conflict,
+            Before::Invalidated => MissKind::Invalidated,
+        };
+        counts.misses[kind as usize] += 1;
+        Some(kind)
+    }
+}
+
+/// Where the shadow had a line before an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Before {
+    NeverSeen,
+    PushedOut,
+    Invalidated,
+    Resident,
+}
+
+/// Places of lines that are not in the shadow. Slot numbers begin above them.
+const NEVER_SEEN: u32 = 0;
+const PUSHED_OUT: u32 = 1;
+const INVALIDATED: u32 = 2;
+const FIRST_SLOT: u32 = 3;
+
+/// The line of a slot that is free.
+const NO_LINE: u32 = u32::MAX;
+
+/// Lines per page of the table of places, as a power of two: 64 MiB of simulated memory.
+const PAGE_BITS: u32 = 20;
+const PAGE_LINES: usize = 1 << PAGE_BITS;
+
+/// A fully associative LRU cache in constant time per access.
+#[derive(Clone, Debug)]
+struct Shadow {
+    /// The line of each slot. Free slots are the oldest, so the oldest is always the next to use.
+    slots: Recency<u32>,
+    places: Places,
+}
+
+impl Shadow {
+    fn new(lines: u32) -> Self {
+        Self { slots: Recency::new(lines, NO_LINE), places: Places::default() }
+    }
+
+    #[inline]
+    fn access(&mut self, line: LineAddr, allocates: bool) -> Before {
+        let place = self.places.of(line);
+        let found = *place;
+        if found >= FIRST_SLOT {
+            self.slots.renew((found - FIRST_SLOT) as usize);
+            return Before::Resident;
+        }
+        if allocates {
+            let slot = self.slots.oldest();
+            *place = slot as u32 + FIRST_SLOT;
+            self.replace(slot, line);
+        } else {
+            *place = PUSHED_OUT;
+        }
+        match found {
+            NEVER_SEEN => Before::NeverSeen,
+            INVALIDATED => Before::Invalidated,
+            _ => Before::PushedOut,
+        }
+    }
+
+    fn invalidate(&mut self, line: LineAddr) {
+        let place = self.places.of(line);
+        let found = *place;
+        if found == NEVER_SEEN {
+            return;
+        }
+        *place = INVALIDATED;
+        if found >= FIRST_SLOT {
+            let slot = (found - FIRST_SLOT) as usize;
+            *self.slots.value_mut(slot) = NO_LINE;
+            self.slots.retire(slot);
+        }
+    }
+
+    /// Gives the oldest slot to `line`.
+    #[inline]
+    fn replace(&mut self, slot: usize, line: LineAddr) {
+        let victim = std::mem::replace(self.slots.value_mut(slot), line.0 as u32);
+        if victim != NO_LINE {
+            *self.places.of(LineAddr(u64::from(victim))) = PUSHED_OUT;
+        }
+        self.slots.renew(slot);
+        // The next victim is known already: its place is loaded until it is needed.
+        self.places.prefetch(*self.slots.value(self.slots.oldest()));
+    }
+}
+
+/// The place of each line, by line number. Pages without any line that was seen are not there.
+#[derive(Clone, Debug, Default)]
+struct Places(Vec<Option<Table<u32>>>);
+
+impl Places {
+    #[inline]
+    fn of(&mut self, line: LineAddr) -> &mut u32 {
+        let page = (line.0 >> PAGE_BITS) as usize;
+        if self.0.get(page).is_none_or(Option::is_none) {
+            self.add_page(line);
+        }
+        let places = self.0[page].as_mut().expect("the page was just added");
+        &mut places[line.0 as usize % PAGE_LINES]
+    }
+
+    #[inline]
+    fn prefetch(&self, line: u32) {
+        if let Some(Some(page)) = self.0.get((line >> PAGE_BITS) as usize) {
+            page.prefetch(line as usize % PAGE_LINES);
+        }
+    }
+
+    #[cold]
+    fn add_page(&mut self, line: LineAddr) {
+        assert!(line.0 < u64::from(NO_LINE), "line numbers fit 32 bits in every cache");
+        let page = (line.0 >> PAGE_BITS) as usize;
+        if self.0.len() <= page {
+            self.0.resize_with(page + 1, || None);
+        }
+        self.0[page] = Some(Table::new(NEVER_SEEN, PAGE_LINES));
+    }
+}

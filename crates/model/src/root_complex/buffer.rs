@@ -1,0 +1,252 @@
+//! The root-complex buffer: a few lines that devices hold on their way, with their coherence states.
+//!
+//! Models: a fully associative LRU buffer with miss-status registers (MSHRs) in front of the LLC
+//! (DDIO on) or of memory (DDIO off), and the separate I/O cache of older gem5 models. It is a state
+//! machine: [`RootComplexBuffer::read`] and [`RootComplexBuffer::write`] say which bus action is
+//! needed, the fabric performs it and reports back with [`RootComplexBuffer::fill`].
+//! Source: "Data Direct I/O characterization for future I/O system exploration" (ISPASS'20).
+//! Simplifies: no data; a line is in the buffer from the call on, not from its arrival; a write-back
+//! takes no MSHR. That a core's read leaves a shared copy in the buffer is a choice, not a finding.
+//!
+//! What the fabric and the LLC must do, the acquisition before the victim's write-back:
+//!
+//! - **[`Acquire::Shared`]**: deliver the newest content (LLC, else a core, else DRAM without
+//!   allocation). A core that may write the line without asking keeps it as shared only; what it had
+//!   modified is written back. The LLC keeps its copy and, if that is modified, its duty to write back.
+//! - **[`Acquire::Exclusive`]**: remove the line from the LLC and from every core. Without data, what
+//!   was modified is dropped: each byte is about to be overwritten. With data, the newest content is
+//!   delivered; if it was newer than memory, that duty passes to the buffer (`modified` of `fill`).
+//! - **Freed by I/O**: an LLC block that such an invalidation or read for ownership empties is marked
+//!   if [`BufferConfig::marks_freed`] says so. Whoever fills a marked block clears the mark, unless
+//!   [`BufferConfig::refill_clears_mark`] denies it.
+//! - **[`WriteBack::Llc`]**: update the line if the LLC has it; else refill a marked block of the set,
+//!   in whatever way it lies; else allocate in the DDIO ways of the device, evicting as usual. The
+//!   line is modified and owned by the device.
+//! - **Cores**: before a core's read beyond its private caches, [`RootComplexBuffer::snoop_read`]: if
+//!   the buffer has the line the core gets it as shared, never exclusive, and what was modified is
+//!   written back. Before a core obtains the right to write, [`RootComplexBuffer::snoop_invalidate`]:
+//!   modified content goes to that core. Requests of devices behind other buffers do the same.
+//!
+//! `as_published_code` reproduces the authors' public code where it departs from their paper: marks
+//! are set by invalidations only and stay when the block is refilled, so that a later write-back can
+//! push out a live line outside the DDIO ways; the LLC knows only that a line is of I/O, not of which
+//! device; the number of DDIO ways is used as a bit pattern.
+
+mod placement;
+
+pub use placement::{Acquire, BufferConfig, Placement, WriteBack};
+
+use super::associative::{Associative, VictimChoice};
+use crate::attribution::AgentId;
+use crate::occupancy::Entries;
+use units::{LineAddr, Picos};
+
+/// A line that was in the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Which line.
+    pub line: LineAddr,
+    /// The device that wrote it, or else asked for it first.
+    pub device: AgentId,
+    /// Newer than what caches and memory have: [`BufferConfig::write_back`] says where it goes.
+    pub modified: bool,
+}
+
+/// What a device's access to a line asks of the fabric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferAction {
+    /// What must be obtained, beginning at `ready`.
+    pub acquire: Acquire,
+    /// What leaves the buffer for it.
+    pub victim: Option<Held>,
+    /// When the access can go on: at once, or when an earlier fill of the line has arrived. With
+    /// nothing to acquire, the access is done then.
+    pub ready: Picos,
+}
+
+/// What was counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BufferCounters {
+    /// Accesses of devices that needed nothing.
+    pub hits: u64,
+    /// Copies acquired to read.
+    pub shared_acquired: u64,
+    /// Copies acquired with the sole right to them.
+    pub exclusive_acquired: u64,
+    /// Modified lines that left for room or because a core read them.
+    pub write_backs: u64,
+}
+
+/// State of a line in the buffer, as in the private caches of cores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BufferState {
+    /// Caches may hold it too.
+    Shared,
+    /// Only here, equal to memory.
+    Exclusive,
+    /// Only here and newer than memory.
+    Modified,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    state: BufferState,
+    device: AgentId,
+    /// When its last fill arrives.
+    filled: Picos,
+}
+
+/// The buffer.
+#[derive(Clone, Debug)]
+pub struct RootComplexBuffer {
+    config: BufferConfig,
+    lines: Associative<Entry>,
+    mshrs: Entries,
+    counters: BufferCounters,
+}
+
+impl RootComplexBuffer {
+    /// An empty buffer; none if the configuration has no entries.
+    ///
+    /// # Panics
+    /// If there are entries but no MSHRs: the platform is checked before it comes here.
+    #[must_use]
+    pub fn new(config: BufferConfig) -> Option<Self> {
+        let blank = Entry { state: BufferState::Shared, device: AgentId(0), filled: Picos::ZERO };
+        (config.entries > 0).then(|| Self {
+            config,
+            lines: Associative::new(config.entries, VictimChoice::Lru, blank),
+            mshrs: Entries::new(config.mshrs),
+            counters: BufferCounters::default(),
+        })
+    }
+
+    /// The parameters.
+    #[must_use]
+    pub fn config(&self) -> &BufferConfig {
+        &self.config
+    }
+
+    /// What was counted so far.
+    #[must_use]
+    pub fn counters(&self) -> BufferCounters {
+        self.counters
+    }
+
+    /// State of a line; none if it is not here.
+    #[must_use]
+    pub fn state(&self, line: LineAddr) -> Option<BufferState> {
+        self.lines.find(key(line)).map(|slot| self.lines.value(slot).state)
+    }
+
+    /// `device` reads a line.
+    #[inline]
+    pub fn read(&mut self, line: LineAddr, device: AgentId, now: Picos) -> BufferAction {
+        if let Some(slot) = self.lines.find(key(line)) {
+            self.counters.hits += 1;
+            let ready = self.lines.touch(slot).filled.max(now);
+            return BufferAction { acquire: Acquire::None, victim: None, ready };
+        }
+        let acquire = self.config.read_acquires();
+        let state =
+            if acquire == Acquire::Shared { BufferState::Shared } else { BufferState::Exclusive };
+        let victim = self.put(line, Entry { state, device, filled: now });
+        self.counts(acquire);
+        BufferAction { acquire, victim, ready: now }
+    }
+
+    /// `device` writes a line, all of it (`full`) or some of its bytes.
+    #[inline]
+    pub fn write(
+        &mut self,
+        line: LineAddr,
+        device: AgentId,
+        full: bool,
+        now: Picos,
+    ) -> BufferAction {
+        let wanted = Acquire::Exclusive { with_data: !full };
+        let Some(slot) = self.lines.find(key(line)) else {
+            let entry = Entry { state: BufferState::Modified, device, filled: now };
+            let victim = self.put(line, entry);
+            self.counts(wanted);
+            return BufferAction { acquire: wanted, victim, ready: now };
+        };
+        let entry = self.lines.touch(slot);
+        let acquire = if entry.state == BufferState::Shared { wanted } else { Acquire::None };
+        (entry.state, entry.device) = (BufferState::Modified, device);
+        let ready = entry.filled.max(now);
+        self.counts(acquire);
+        BufferAction { acquire, victim: None, ready }
+    }
+
+    /// The fabric has acquired `line`: it asked at `asked`, the answer came at `answered`, from a
+    /// copy newer than memory (`modified`) that is no more. Returns when the line is in the buffer,
+    /// which is later if all MSHRs were taken.
+    pub fn fill(&mut self, line: LineAddr, asked: Picos, answered: Picos, modified: bool) -> Picos {
+        let hold = answered.saturating_sub(asked);
+        // `Entries` spreads the load evenly; while MSHRs are free, the load waits for none of them.
+        let spread = hold.saturating_sub(Picos(hold.0 / u64::from(self.config.mshrs)));
+        let waited = self.mshrs.admit(asked, hold).saturating_sub(spread);
+        let filled = asked + hold + waited;
+        if let Some(slot) = self.lines.find(key(line)) {
+            let entry = self.lines.value_mut(slot);
+            entry.filled = filled;
+            if modified {
+                entry.state = BufferState::Modified;
+            }
+        }
+        filled
+    }
+
+    /// A core reads a line that its own caches lack. If the buffer has it, it keeps a shared copy
+    /// and the core may have no more than that either; what was modified is written back.
+    #[inline]
+    pub fn snoop_read(&mut self, line: LineAddr) -> Option<Held> {
+        let slot = self.lines.find(key(line))?;
+        let was = *self.lines.value(slot);
+        self.lines.value_mut(slot).state = BufferState::Shared;
+        Some(self.held(line, was, true))
+    }
+
+    /// A core is to write a line, or flushes it: the buffer loses it. Modified content goes to the
+    /// writing core, or with a flush to memory.
+    #[inline]
+    pub fn snoop_invalidate(&mut self, line: LineAddr) -> Option<Held> {
+        let slot = self.lines.find(key(line))?;
+        let was = self.lines.take(slot);
+        Some(self.held(line, was, false))
+    }
+
+    /// Forgets all that was counted and reserved; lines stay.
+    pub fn forget(&mut self) {
+        self.counters = BufferCounters::default();
+        self.mshrs = Entries::new(self.config.mshrs);
+        self.lines.values_mut().for_each(|entry| entry.filled = Picos::ZERO);
+    }
+
+    fn put(&mut self, line: LineAddr, entry: Entry) -> Option<Held> {
+        let (victim, was) = self.lines.insert(key(line), entry)?;
+        Some(self.held(LineAddr(u64::from(victim)), was, true))
+    }
+
+    fn held(&mut self, line: LineAddr, was: Entry, writes_back: bool) -> Held {
+        let modified = was.state == BufferState::Modified;
+        self.counters.write_backs += u64::from(modified && writes_back);
+        Held { line, device: was.device, modified }
+    }
+
+    fn counts(&mut self, acquire: Acquire) {
+        *match acquire {
+            Acquire::None => &mut self.counters.hits,
+            Acquire::Shared => &mut self.counters.shared_acquired,
+            Acquire::Exclusive { .. } => &mut self.counters.exclusive_acquired,
+        } += 1;
+    }
+}
+
+/// Line numbers fit 32 bits, as in every cache of the model.
+#[inline]
+fn key(line: LineAddr) -> u32 {
+    debug_assert!(line.0 < tag_array::TagArray::MAX_LINES);
+    line.0 as u32
+}

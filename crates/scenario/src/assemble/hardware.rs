@@ -1,0 +1,289 @@
+//! From a platform's facts to the fabric's configuration.
+
+use crate::platform::{
+    InclusionName, PacketServer, Platform, PrivateLevel, ReplacementName, SetFunctionName,
+    SliceFunctionName,
+};
+use crate::scenario::{MemoryNode, Scenario};
+use address_map::{AddressMap, SetFunction, SliceFunction, XOR_MASKS};
+use model::core::prefetcher::PrefetcherConfig;
+use model::core::private_cache::PrivateCacheConfig;
+use model::core::private_caches::PrivateCachesConfig;
+use model::fabric::{
+    CorePathConfig, DirectoryConfig, FabricConfig, MemoryConfig, NodeConfig, PortConfig,
+    SocketConfig,
+};
+use model::llc::replacement::Replacement;
+use model::llc::{Inclusion, LlcConfig, LlcLatency};
+use model::root_complex::buffer::{BufferConfig, Placement};
+use model::root_complex::ddio::{Ddio, IoPolicy};
+use model::root_complex::iio::IioConfig;
+use model::root_complex::iommu::{IommuConfig, PageSize, VictimChoice};
+use model::root_complex::pcie_link::PcieLinkConfig;
+use units::{Cycles, Gigahertz, Picos, WayMask};
+
+/// What a run decides about the machine beside the platform's facts.
+pub struct Hardware<'p> {
+    /// The facts.
+    pub platform: &'p Platform,
+    /// Core clock.
+    pub core: Gigahertz,
+    /// Clock of mesh and LLC.
+    pub uncore: Gigahertz,
+    /// CAT masks of the cores in use; all are in the first socket.
+    pub core_way_masks: Vec<WayMask>,
+    /// Root ports in use.
+    pub ports: Vec<PortConfig>,
+    /// Memory nodes in use.
+    pub nodes: Nodes,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
+/// Memory nodes of a run: the local one always takes part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Nodes {
+    /// A second socket with its memory.
+    pub other_socket: bool,
+    /// The CXL node.
+    pub cxl: bool,
+}
+
+impl Nodes {
+    /// Number of a node in the order of addresses.
+    #[must_use]
+    pub fn number(self, node: MemoryNode) -> u64 {
+        match node {
+            MemoryNode::Local => 0,
+            MemoryNode::OtherSocket => 1,
+            MemoryNode::Cxl => 1 + u64::from(self.other_socket),
+        }
+    }
+}
+
+impl Hardware<'_> {
+    /// The whole configuration.
+    #[must_use]
+    pub fn fabric(self) -> FabricConfig {
+        let mut cores = vec![self.core_way_masks.len() as u32];
+        if self.nodes.other_socket {
+            cores.push(0);
+        }
+        FabricConfig {
+            cores,
+            private: self.private(),
+            core_path: self.core_path(),
+            socket: self.socket(),
+            memory: self.memory(),
+            core_way_masks: self.core_way_masks,
+            ports: self.ports,
+            seed: self.seed,
+        }
+    }
+
+    fn private(&self) -> PrivateCachesConfig {
+        let platform = self.platform;
+        PrivateCachesConfig {
+            l1: private_config(&platform.l1d),
+            l1i: platform.l1i.as_ref().map(private_config),
+            l2: private_config(&platform.l2),
+            prefetcher: PrefetcherConfig {
+                adjacent_line: platform.cpu.adjacent_line_prefetch.value,
+                stream_lines: platform.cpu.stream_prefetch_lines.value,
+            },
+        }
+    }
+
+    fn core_path(&self) -> CorePathConfig {
+        let platform = self.platform;
+        let other_core = Picos::from_ns(platform.cpu.core_to_core_ns.value);
+        let other_socket = platform.upi.as_ref().map(|upi| upi.core_to_core_ns.value);
+        CorePathConfig {
+            l1: Cycles(platform.l1d.latency_cycles.value).at(self.core),
+            l2: Cycles(platform.l2.latency_cycles.value).at(self.core),
+            llc: self.llc_latency(),
+            other_core,
+            other_socket: other_socket.map_or(other_core, Picos::from_ns),
+            clean_victims_to_llc: platform.llc.clean_victims.value,
+        }
+    }
+
+    fn llc_latency(&self) -> LlcLatency {
+        let llc = &self.platform.llc;
+        let mean = Cycles(llc.latency_core_cycles.value).at(self.core)
+            + Cycles(llc.latency_uncore_cycles.value).at(self.uncore);
+        LlcLatency::uniform(mean)
+    }
+
+    fn socket(&self) -> SocketConfig {
+        let platform = self.platform;
+        let ways = platform.llc.ways.value;
+        SocketConfig {
+            llc: LlcConfig {
+                map: address_map(platform),
+                ways,
+                inclusion: inclusion(platform),
+                replacement: replacement(platform.llc.replacement.value),
+            },
+            directory: platform.directory.as_ref().map(|directory| DirectoryConfig {
+                ways: directory.ways.value,
+                replacement: replacement(directory.replacement.value),
+            }),
+            iio: self.iio(),
+        }
+    }
+
+    /// Latencies of the IIO are stated at the platform's own uncore clock.
+    fn iio(&self) -> IioConfig {
+        let Some(facts) = &self.platform.iio else { return IioConfig::without_devices() };
+        let uncore_slowdown = self.platform.cpu.uncore_ghz.value / self.uncore.0;
+        let iio_time = |ns: f64| Picos::from_ns(ns * uncore_slowdown);
+        IioConfig {
+            write_entries: facts.write_entries.value,
+            read_entries: facts.read_entries.value,
+            llc_write: iio_time(facts.llc_write_ns.value),
+            dram_write: Picos::from_ns(facts.dram_write_ns.value),
+            llc_read: iio_time(facts.llc_read_ns.value),
+            dram_read_extra: Picos::from_ns(facts.dram_read_extra_ns.value),
+        }
+    }
+
+    fn memory(&self) -> MemoryConfig {
+        let dram = |socket| NodeConfig::Dram { socket, dram: self.platform.dram.config() };
+        let mut nodes = vec![dram(0)];
+        if self.nodes.other_socket {
+            nodes.push(dram(1));
+        }
+        if let Some(cxl) = self.platform.cxl.as_ref().filter(|_| self.nodes.cxl) {
+            nodes.push(NodeConfig::Cxl { socket: 0, cxl: cxl.config() });
+        }
+        let upi = self.platform.upi.as_ref().filter(|_| self.nodes.other_socket);
+        MemoryConfig { nodes, upi: upi.map(|upi| upi.config()) }
+    }
+}
+
+/// The root port of a scenario's NIC.
+#[must_use]
+pub fn port(scenario: &Scenario, platform: &Platform, server: &PacketServer<'_>) -> PortConfig {
+    let ways = platform.llc.ways.value;
+    let ddio_ways = scenario.ddio_ways.unwrap_or(0);
+    let payload = Ddio::top_ways(ddio_ways, ways);
+    let mut policy = IoPolicy::uniform(payload);
+    policy.evict_on_dma_read = scenario.evict_on_dma_read;
+    if scenario.ddio_keeps_descriptors {
+        policy.descriptors = Ddio::top_ways(server.ddio.default_ways.value, ways);
+    }
+    if let Some(pollutes) = &server.ddio.remote_writes_pollute {
+        policy.remote_writes_pollute = pollutes.value;
+    }
+    let page = scenario.iommu.bytes().and_then(PageSize::of_bytes);
+    let iommu = platform.iommu.as_ref().zip(page).map(|(facts, page)| IommuConfig {
+        entries: facts.iotlb_entries.value,
+        victims: VictimChoice::Lru,
+        page,
+        mappings: Vec::new(),
+        walk: Picos::from_ns(facts.walk_ns.value),
+        concurrent_walks: facts.concurrent_walks.value,
+    });
+    PortConfig {
+        link: link_config(server),
+        socket: scenario.nic_socket as u8,
+        buffer: buffer(scenario, platform, &mut policy),
+        policy,
+        iommu,
+    }
+}
+
+/// The root-complex buffer of platforms that have one, on the side that DDIO puts it.
+fn buffer(scenario: &Scenario, platform: &Platform, policy: &mut IoPolicy) -> BufferConfig {
+    let off = scenario.ddio_ways == Some(0);
+    let evict_on_dma_read = scenario.evict_on_dma_read;
+    let placement =
+        if off { Placement::MemorySide { evict_on_dma_read } } else { Placement::LlcSide };
+    let none = BufferConfig { entries: 0, mshrs: 1, placement, as_published_code: false };
+    let Some(facts) = &platform.root_complex_buffer else { return none };
+    let config = BufferConfig {
+        entries: facts.entries.value,
+        mshrs: facts.mshrs.value,
+        placement: if facts.separate_io_cache.value {
+            Placement::SeparateIoCache
+        } else {
+            placement
+        },
+        as_published_code: facts.as_published_code.value,
+    };
+    if let Some(ways) = scenario.ddio_ways.filter(|_| !off) {
+        let mask = config.ddio_ways(ways, platform.llc.ways.value);
+        (policy.payload, policy.descriptors) = (Ddio::Ways(mask), Ddio::Ways(mask));
+    }
+    config
+}
+
+fn inclusion(platform: &Platform) -> Inclusion {
+    match (platform.llc.inclusion.value, &platform.llc.inclusive_ways) {
+        (InclusionName::NonInclusive, Some(ways)) => {
+            Inclusion::NonInclusive { inclusive_ways: ways.value }
+        }
+        // The platform's check demands the number of ways.
+        (InclusionName::NonInclusive, None) => Inclusion::NonInclusive { inclusive_ways: 0 },
+        (InclusionName::Inclusive, _) => Inclusion::Inclusive,
+        (InclusionName::ExclusiveVictim, _) => Inclusion::ExclusiveVictim,
+        (InclusionName::Nine, _) => Inclusion::Nine,
+    }
+}
+
+/// The slice function of a platform.
+#[must_use]
+pub fn slice_function(platform: &Platform) -> SliceFunction {
+    let llc = &platform.llc;
+    match llc.slice_function.value {
+        SliceFunctionName::Xor => {
+            let bits = llc.slices.value.trailing_zeros() as usize;
+            SliceFunction::xor(&XOR_MASKS[..bits])
+        }
+        SliceFunctionName::Balanced => SliceFunction::balanced(),
+        SliceFunctionName::Mixing => SliceFunction::Mixing,
+    }
+}
+
+fn address_map(platform: &Platform) -> AddressMap {
+    let llc = &platform.llc;
+    let set_function = match llc.set_function.value {
+        SetFunctionName::Plain => SetFunction::Plain,
+        SetFunctionName::Hashed => SetFunction::Hashed,
+    };
+    AddressMap::new(
+        llc.slices.value,
+        llc.sets_per_slice.value,
+        slice_function(platform),
+        set_function,
+    )
+}
+
+fn private_config(level: &PrivateLevel) -> PrivateCacheConfig {
+    PrivateCacheConfig {
+        sets: level.sets.value,
+        ways: level.ways.value,
+        replacement: replacement(level.replacement.value),
+    }
+}
+
+fn replacement(name: ReplacementName) -> Replacement {
+    match name {
+        ReplacementName::Lru => Replacement::Lru,
+        ReplacementName::Nru => Replacement::Nru,
+        ReplacementName::Random => Replacement::Random,
+    }
+}
+
+fn link_config(server: &PacketServer<'_>) -> PcieLinkConfig {
+    let pcie = server.pcie;
+    PcieLinkConfig {
+        lanes: pcie.lanes.value,
+        gtransfers_per_s: pcie.gtransfers_per_s.value,
+        max_payload_bytes: pcie.max_payload_bytes.value,
+        max_read_request_bytes: pcie.max_read_request_bytes.value,
+        data_link_interval_bytes: pcie.data_link_interval_bytes.value,
+        propagation_ns: pcie.propagation_ns.value,
+    }
+}

@@ -1,0 +1,185 @@
+//! Cores and caches of a socket as facts.
+
+use crate::check::Check;
+use crate::error::InputError;
+use crate::sourced::Sourced;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Processor facts.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Cpu {
+    /// Cores of the socket.
+    pub cores: Sourced<u32>,
+    /// Core clock unless the scenario says otherwise.
+    pub core_ghz: Sourced<f64>,
+    /// Clock of mesh and LLC unless the scenario says otherwise.
+    pub uncore_ghz: Sourced<f64>,
+    /// Line fill buffers of a core.
+    pub fill_buffers: Sourced<u32>,
+    /// The L2 prefetcher fetches the other line of a 128-byte pair on an L2 miss.
+    pub adjacent_line_prefetch: Sourced<bool>,
+    /// Lines that the L2 streamer fetches ahead of an ascending sequence; 0 switches it off.
+    pub stream_prefetch_lines: Sourced<u32>,
+    /// Load-to-use latency of a line that another core holds modified.
+    pub core_to_core_ns: Sourced<f64>,
+}
+
+/// A private cache level.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PrivateLevel {
+    /// Sets, a power of two.
+    pub sets: Sourced<u32>,
+    /// Lines per set.
+    pub ways: Sourced<u32>,
+    /// Load-to-use latency in core cycles.
+    pub latency_cycles: Sourced<f64>,
+    /// Victim choice.
+    pub replacement: Sourced<ReplacementName>,
+}
+
+/// The last-level cache.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct LastLevel {
+    /// Slices.
+    pub slices: Sourced<u32>,
+    /// Sets of a slice, a power of two.
+    pub sets_per_slice: Sourced<u32>,
+    /// Data ways.
+    pub ways: Sourced<u32>,
+    /// What a line in the LLC means for the private caches above it.
+    pub inclusion: Sourced<InclusionName>,
+    /// Non-inclusive: the lowest ways, in which lines live that a core holds too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inclusive_ways: Option<Sourced<u32>>,
+    /// Victim choice.
+    pub replacement: Sourced<ReplacementName>,
+    /// Part of the mean load-to-use latency that passes in the core's clock.
+    pub latency_core_cycles: Sourced<f64>,
+    /// Part of the mean load-to-use latency that passes in the uncore's clock.
+    pub latency_uncore_cycles: Sourced<f64>,
+    /// How the slice of a line is chosen.
+    pub slice_function: Sourced<SliceFunctionName>,
+    /// How the set inside a slice is chosen.
+    pub set_function: Sourced<SetFunctionName>,
+    /// L2 victims that are not newer than memory are placed in the LLC too.
+    pub clean_victims: Sourced<bool>,
+}
+
+/// Directory-only ways.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct DirectoryWays {
+    /// Entries per set beyond those of the inclusive ways.
+    pub ways: Sourced<u32>,
+    /// Victim choice.
+    pub replacement: Sourced<ReplacementName>,
+}
+
+/// An inclusion policy of the LLC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InclusionName {
+    /// Every line of a core is in the LLC; a line that leaves takes the cores' copies with it.
+    Inclusive,
+    /// A victim cache of L2; lines that cores hold too live in the inclusive ways.
+    NonInclusive,
+    /// A victim cache of L2 that gives up what a core takes.
+    ExclusiveVictim,
+    /// Independent levels: each is filled on its miss, nothing is invalidated.
+    Nine,
+}
+
+/// A replacement policy.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ReplacementName {
+    /// Least recently used.
+    Lru,
+    /// Not recently used: one bit per way.
+    Nru,
+    /// Random.
+    Random,
+}
+
+/// A slice function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SliceFunctionName {
+    /// The published XOR masks, for 2, 4, 8 or 16 slices.
+    Xor,
+    /// A stand-in for any number that spreads a huge page as evenly as XOR masks do.
+    Balanced,
+    /// A uniform mixing stand-in for any number.
+    Mixing,
+}
+
+/// A set function.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SetFunctionName {
+    /// Low address bits.
+    Plain,
+    /// Low address bits XORed with a mix of the others.
+    Hashed,
+}
+
+impl Cpu {
+    pub(super) fn check(&self, check: &Check<'_>) -> Result<(), InputError> {
+        check.whole("cpu.cores", self.cores.value, (1, 63), "")?;
+        check.whole("cpu.fill_buffers", self.fill_buffers.value, (1, 256), "")?;
+        check.number("cpu.core_ghz", self.core_ghz.value, (0.1, 10.0))?;
+        check.number("cpu.uncore_ghz", self.uncore_ghz.value, (0.1, 10.0))?;
+        check.delay("cpu.core_to_core_ns", self.core_to_core_ns.value)?;
+        let streamed = self.stream_prefetch_lines.value;
+        check.whole("cpu.stream_prefetch_lines", streamed, (0, 20), "lines")
+    }
+}
+
+impl PrivateLevel {
+    pub(super) fn check(&self, name: &str, check: &Check<'_>) -> Result<(), InputError> {
+        check.power_of_two(&format!("{name}.sets"), self.sets.value)?;
+        check.whole(&format!("{name}.ways"), self.ways.value, (1, 32), "")?;
+        check.delay(&format!("{name}.latency_cycles"), self.latency_cycles.value)
+    }
+}
+
+impl LastLevel {
+    /// A mask of all data ways.
+    #[must_use]
+    pub fn all_ways_mask(&self) -> u32 {
+        (1 << self.ways.value) - 1
+    }
+
+    pub(super) fn check(&self, check: &Check<'_>) -> Result<(), InputError> {
+        check.whole("llc.slices", self.slices.value, (1, 256), "")?;
+        check.power_of_two("llc.sets_per_slice", self.sets_per_slice.value)?;
+        let sets = self.slices.value * self.sets_per_slice.value;
+        check.whole("llc.slices x llc.sets_per_slice", sets, (1, 1 << 20), "sets in all")?;
+        check.whole("llc.ways", self.ways.value, (1, 31), "")?;
+        check.delay("llc.latency_core_cycles", self.latency_core_cycles.value)?;
+        check.delay("llc.latency_uncore_cycles", self.latency_uncore_cycles.value)?;
+        if self.slice_function.value == SliceFunctionName::Xor {
+            check.one_of("llc.slices", self.slices.value, &[2, 4, 8, 16])?;
+        }
+        match (self.inclusion.value, &self.inclusive_ways) {
+            (InclusionName::NonInclusive, Some(ways)) => {
+                check.whole("llc.inclusive_ways", ways.value, (1, self.ways.value), "")
+            }
+            (InclusionName::NonInclusive, None) => {
+                let allowed = "needed where llc.inclusion is non-inclusive".into();
+                Err(check.refuse("llc.inclusive_ways", &"missing", allowed))
+            }
+            (_, Some(ways)) => {
+                let allowed = "only where llc.inclusion is non-inclusive".into();
+                Err(check.refuse("llc.inclusive_ways", &ways.value, allowed))
+            }
+            (_, None) => Ok(()),
+        }
+    }
+}
+
+impl DirectoryWays {
+    pub(super) fn check(&self, check: &Check<'_>) -> Result<(), InputError> {
+        check.whole("directory.ways", self.ways.value, (1, 32), "")
+    }
+}

@@ -1,0 +1,109 @@
+//! Memory of a machine as facts.
+
+use crate::check::Check;
+use crate::error::InputError;
+use crate::sourced::Sourced;
+use model::cxl::CxlConfig;
+use model::dram::DramConfig;
+use model::upi::UpiConfig;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Picos;
+
+/// Memory of the socket.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct DramFacts {
+    /// Highest traffic.
+    pub sustained_gbytes_per_s: Sourced<f64>,
+    /// Pairs of traffic in GB/s and load latency in ns, traffic rising.
+    pub loaded_latency_ns: Sourced<Vec<(f64, f64)>>,
+}
+
+impl DramFacts {
+    pub(super) fn check(&self, check: &Check<'_>) -> Result<(), InputError> {
+        check.rising("dram.loaded_latency_ns", &self.loaded_latency_ns.value)?;
+        let sustained = self.sustained_gbytes_per_s.value;
+        check.number("dram.sustained_gbytes_per_s", sustained, (0.1, 1e4))
+    }
+}
+
+impl DramFacts {
+    /// What a socket's memory is built from.
+    #[must_use]
+    pub fn config(&self) -> DramConfig {
+        DramConfig {
+            sustained_gbytes_per_s: self.sustained_gbytes_per_s.value,
+            loaded_latency: self.loaded_latency_ns.value.clone(),
+        }
+    }
+}
+
+/// Links between the two sockets of a machine.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct UpiFacts {
+    /// Data per second and direction when memory of the other socket is read.
+    pub read_gbytes_per_s: Sourced<f64>,
+    /// Header of each line of data, and size of a message without data.
+    pub header_bytes: Sourced<u64>,
+    /// By how much an idle read of the other socket's memory takes longer than a local one.
+    pub round_trip_extra_ns: Sourced<f64>,
+    /// Load-to-use latency of a line that a core of the other socket holds modified.
+    pub core_to_core_ns: Sourced<f64>,
+}
+
+impl UpiFacts {
+    pub(super) fn check(&self, check: &Check<'_>) -> Result<(), InputError> {
+        check.number("upi.read_gbytes_per_s", self.read_gbytes_per_s.value, (0.1, 1e4))?;
+        check.whole("upi.header_bytes", self.header_bytes.value, (1, 64), "bytes")?;
+        check.delay("upi.round_trip_extra_ns", self.round_trip_extra_ns.value)?;
+        check.delay("upi.core_to_core_ns", self.core_to_core_ns.value)
+    }
+
+    /// What the links of two sockets are built from.
+    #[must_use]
+    pub fn config(&self) -> UpiConfig {
+        UpiConfig {
+            sockets: 2,
+            read_gbytes_per_s: self.read_gbytes_per_s.value,
+            header_bytes: self.header_bytes.value,
+            round_trip_extra: Picos::from_ns(self.round_trip_extra_ns.value),
+        }
+    }
+}
+
+/// A CXL memory card.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CxlFacts {
+    /// Idle latency of a load.
+    pub read_ns: Sourced<f64>,
+    /// From sending a line until its completion, idle.
+    pub write_ns: Sourced<f64>,
+    /// What its memory sustains when only read.
+    pub read_gbytes_per_s: Sourced<f64>,
+    /// What its memory sustains when only written.
+    pub write_gbytes_per_s: Sourced<f64>,
+    /// Bandwidth of the link per direction, headers counted.
+    pub link_gbytes_per_s: Sourced<f64>,
+}
+
+impl CxlFacts {
+    pub(super) fn check(&self, check: &Check<'_>) -> Result<(), InputError> {
+        check.delay("cxl.read_ns", self.read_ns.value)?;
+        check.delay("cxl.write_ns", self.write_ns.value)?;
+        check.number("cxl.read_gbytes_per_s", self.read_gbytes_per_s.value, (0.1, 1e4))?;
+        check.number("cxl.write_gbytes_per_s", self.write_gbytes_per_s.value, (0.1, 1e4))?;
+        check.number("cxl.link_gbytes_per_s", self.link_gbytes_per_s.value, (0.1, 1e4))
+    }
+
+    /// What the card is built from.
+    #[must_use]
+    pub fn config(&self) -> CxlConfig {
+        CxlConfig {
+            read_latency: Picos::from_ns(self.read_ns.value),
+            write_latency: Picos::from_ns(self.write_ns.value),
+            read_gbytes_per_s: self.read_gbytes_per_s.value,
+            write_gbytes_per_s: self.write_gbytes_per_s.value,
+            link_gbytes_per_s: self.link_gbytes_per_s.value,
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Ranges of scenario keys, and what does not go together.
+
+use super::{CoRunnerKeys, IommuPages, MemoryNode, RunKeys, Scenario};
+use crate::check::Check;
+use crate::error::InputError;
+use crate::platform::{PacketServer, Platform};
+
+/// Checks every value of a scenario whose defaults are filled in.
+pub(super) fn scenario(
+    scenario: &Scenario,
+    check: &Check<'_>,
+    platform: &Platform,
+    server: &PacketServer<'_>,
+) -> Result<(), InputError> {
+    let cores = platform.cpu.cores.value;
+    check.whole("cores", scenario.cores, (1, cores), "cores of the platform")?;
+    let ways = platform.llc.ways.value;
+    check.whole("ddio_ways", scenario.ddio_ways.unwrap_or(0), (0, ways), "ways of the LLC")?;
+    check.whole("rng_calls", scenario.rng_calls, (0, 1_000_000), "calls")?;
+    check.number("core_ghz", scenario.core_ghz.unwrap_or(1.0), (0.1, 10.0))?;
+    check.number("uncore_ghz", scenario.uncore_ghz.unwrap_or(1.0), (0.1, 10.0))?;
+    mask(check, "core_way_mask", scenario.core_way_mask.unwrap_or(1), ways)?;
+    policies(scenario, check, platform)?;
+    queues(scenario, check, server)?;
+    pool(scenario, check, server)?;
+    traffic(scenario, check, server)?;
+    if let Some(keys) = &scenario.co_runner {
+        co_runner(keys, check, cores - scenario.cores, ways)?;
+    }
+    run(&scenario.run, check)
+}
+
+/// Keys that only work with DDIO off, or with parts that the platform must have.
+fn policies(scenario: &Scenario, check: &Check<'_>, platform: &Platform) -> Result<(), InputError> {
+    if scenario.ddio_ways != Some(0) {
+        let allowed = "only with ddio_ways = 0";
+        for (key, on) in [
+            ("ddio_keeps_descriptors", scenario.ddio_keeps_descriptors),
+            ("evict_on_dma_read", scenario.evict_on_dma_read),
+        ] {
+            if on {
+                return Err(check.refuse(key, &on, allowed.into()));
+            }
+        }
+    }
+    check.whole("nic_socket", scenario.nic_socket, (0, 1), "")?;
+    let two_sockets = scenario.nic_socket > 0 || scenario.memory_node == MemoryNode::OtherSocket;
+    if two_sockets && platform.upi.is_none() {
+        let key = if scenario.nic_socket > 0 { "nic_socket" } else { "memory_node" };
+        let allowed = "a second socket needs a platform with a [upi] table".into();
+        return Err(check.refuse(key, &"another socket", allowed));
+    }
+    if scenario.memory_node == MemoryNode::Cxl && platform.cxl.is_none() {
+        let allowed = "needs a platform with a [cxl] table".into();
+        return Err(check.refuse("memory_node", &"cxl", allowed));
+    }
+    if scenario.iommu != IommuPages::Off && platform.iommu.is_none() {
+        let allowed = "needs a platform with an [iommu] table".into();
+        return Err(check.refuse("iommu", &"on", allowed));
+    }
+    Ok(())
+}
+
+fn queues(
+    scenario: &Scenario,
+    check: &Check<'_>,
+    server: &PacketServer<'_>,
+) -> Result<(), InputError> {
+    let rings: Vec<u32> = (3..=15).map(|bits| 1 << bits).collect();
+    check.one_of("rx_descriptors", scenario.rx_descriptors, &rings)?;
+    let fits = server.software.buffer_data_bytes.value;
+    check.whole("packet_bytes", scenario.packet_bytes, (60, fits), "bytes that a buffer holds")?;
+    let line_rate = server.nic.line_rate_gbps.value;
+    check.number("offered_gbps", scenario.offered_gbps, (1e-3, line_rate))?;
+    // A ring that never fills a completion would never be freed.
+    let least = server.nic.tx_packets_per_completion.value.max(8);
+    let rings: Vec<u32> = rings.into_iter().filter(|&ring| ring >= least).collect();
+    check.one_of("tx_descriptors", scenario.tx_descriptors.unwrap_or(256), &rings)?;
+    check.whole("internal_queue", scenario.internal_queue, (32, 65_536), "packets")?;
+    check.whole("burst", scenario.burst, (1, 64), "packets")
+}
+
+fn mask(check: &Check<'_>, key: &str, mask: u32, ways: u32) -> Result<(), InputError> {
+    let contiguous = mask != 0 && (mask >> mask.trailing_zeros()).wrapping_add(1).is_power_of_two();
+    if contiguous && u64::from(mask) < 1 << ways {
+        return Ok(());
+    }
+    let all = (1u64 << ways) - 1;
+    let allowed = format!("allowed: 0x1 to {all:#x}, contiguous ways, as CAT requires");
+    Err(check.refuse(key, &format!("{mask:#x}"), allowed))
+}
+
+/// The pool must fill every receive ring and cache, the bursts in work, and the sent packets that
+/// no completion has reported yet; more in send rings and queues may run it dry for a while.
+fn pool(
+    scenario: &Scenario,
+    check: &Check<'_>,
+    server: &PacketServer<'_>,
+) -> Result<(), InputError> {
+    check.whole("pool_cache", scenario.pool_cache, (32, 512), "buffers, DPDK's own limit")?;
+    let unreported = server.nic.tx_packets_per_completion.value;
+    let cached = scenario.pool_cache + scenario.pool_cache / 2;
+    let per_core = scenario.rx_descriptors + cached + 2 * scenario.burst + 2 * unreported;
+    let least = u64::from(per_core) * u64::from(scenario.cores);
+    let why = format!(
+        "buffers; receive rings, pool caches, bursts and sends take {least}: lower rx_descriptors or \
+         cores, or raise pool_buffers"
+    );
+    check.whole("pool_buffers", u64::from(scenario.pool_buffers), (least, 1 << 20), &why)
+}
+
+fn traffic(
+    scenario: &Scenario,
+    check: &Check<'_>,
+    server: &PacketServer<'_>,
+) -> Result<(), InputError> {
+    let traffic = &scenario.traffic;
+    check.whole("traffic.generator_threads", traffic.generator_threads, (1, 256), "threads")?;
+    check.whole("traffic.flows", traffic.flows, (1, 1 << 20), "flows")?;
+    check.whole("traffic.train_packets", traffic.train_packets, (1, 1 << 20), "packets")?;
+    let line_rate = server.nic.line_rate_gbps.value;
+    if let Some(gbps) = traffic.scale_to_gbps {
+        if traffic.pcap.is_none() {
+            let allowed = "only together with traffic.pcap; set offered_gbps for synthetic traffic";
+            return Err(check.refuse("traffic.scale_to_gbps", &gbps, allowed.into()));
+        }
+        check.number("traffic.scale_to_gbps", gbps, (1e-3, line_rate))?;
+    }
+    match traffic.loops {
+        Some(loops) if traffic.pcap.is_none() => {
+            let allowed = "only together with traffic.pcap";
+            Err(check.refuse("traffic.loops", &loops, allowed.into()))
+        }
+        Some(loops) => check.whole("traffic.loops", loops, (1, 1_000_000), "loops"),
+        None => Ok(()),
+    }
+}
+
+fn co_runner(
+    keys: &CoRunnerKeys,
+    check: &Check<'_>,
+    free_cores: u32,
+    ways: u32,
+) -> Result<(), InputError> {
+    let what = "cores that do not forward";
+    check.whole("co_runner.cores", keys.cores, (1, free_cores.max(1)), what)?;
+    if free_cores == 0 {
+        let allowed = "all cores of the platform forward packets: lower `cores`".into();
+        return Err(check.refuse("co_runner.cores", &keys.cores, allowed));
+    }
+    let bytes = keys.working_set_bytes;
+    check.whole("co_runner.working_set_bytes", bytes, (64, 4 << 30), "bytes")?;
+    check.whole("co_runner.store_percent", keys.store_percent, (0, 100), "percent")?;
+    check.number("co_runner.cycles_per_access", keys.cycles_per_access, (0.0, 1e6))?;
+    mask(check, "co_runner.way_mask", keys.way_mask.unwrap_or(1), ways)
+}
+
+fn run(run: &RunKeys, check: &Check<'_>) -> Result<(), InputError> {
+    check.whole("run.batch_packets", run.batch_packets, (256, 1 << 24), "packets")?;
+    check.whole("run.min_batches", run.min_batches, (10, 1000), "batches")?;
+    let what = "batches, no fewer than run.min_batches";
+    check.whole("run.max_batches", run.max_batches, (run.min_batches, 1000), what)?;
+    let points = run.hit_rate_interval_points;
+    check.number("run.hit_rate_interval_points", points, (1e-3, 100.0))?;
+    let percent = run.throughput_interval_percent;
+    check.number("run.throughput_interval_percent", percent, (1e-3, 100.0))
+}

@@ -1,0 +1,97 @@
+//! A co-runner that does nothing but touch memory.
+//!
+//! Models: loads and stores over a working set, at random or in order, as X-Mem does; independent
+//! accesses overlap up to the line fill buffers, a pointer chase waits for each.
+//! Source: X-Mem (Gottscho et al., ISPASS'16); the co-runner of ATC'20 is cache-hungry in this way.
+//! Simplifies: compute work between accesses is a number of cycles.
+
+use crate::host_memory::Region;
+use model::core::Core;
+use model::fabric::Fabric;
+use model::machine::Kernel;
+use model::tracer::Tracer;
+use rand_chacha::ChaCha8Rng;
+use rand_core::{RngCore, SeedableRng};
+use units::{Cycles, LineAddr, Picos};
+
+/// In which order the working set is touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// Any line, independent of the last.
+    Random,
+    /// One line after another.
+    Sequential,
+    /// Any line, known only when the last has arrived.
+    PointerChase,
+}
+
+/// What the kernel does.
+#[derive(Clone, Debug)]
+pub struct MemoryKernelConfig {
+    /// Lines of the working set.
+    pub lines: u64,
+    /// Order.
+    pub pattern: Pattern,
+    /// Share of accesses that are stores, in percent.
+    pub store_percent: u32,
+    /// Work between two accesses.
+    pub cycles_per_access: Cycles,
+    /// Seed of the random order.
+    pub seed: u64,
+}
+
+/// Accesses per turn: small against everything that is measured.
+const ACCESSES_PER_TURN: u32 = 16;
+
+/// The kernel on its core.
+#[derive(Debug)]
+pub struct MemoryKernel {
+    config: MemoryKernelConfig,
+    core: Core,
+    memory: Region,
+    next: u64,
+    rng: ChaCha8Rng,
+}
+
+impl MemoryKernel {
+    /// On `core`, over the beginning of `memory`.
+    #[must_use]
+    pub fn new(config: MemoryKernelConfig, core: Core, memory: Region) -> Self {
+        let rng = ChaCha8Rng::seed_from_u64(config.seed);
+        Self { config, core, memory, next: 0, rng }
+    }
+
+    fn next_line(&mut self) -> LineAddr {
+        let offset = match self.config.pattern {
+            Pattern::Sequential => {
+                self.next = (self.next + 1) % self.config.lines;
+                self.next
+            }
+            Pattern::Random | Pattern::PointerChase => self.below(self.config.lines),
+        };
+        self.memory.line(offset)
+    }
+
+    /// A uniform number below `bound`, which is small against 2^32.
+    fn below(&mut self, bound: u64) -> u64 {
+        u64::from(self.rng.next_u32()) * bound >> 32
+    }
+}
+
+impl<T: Tracer> Kernel<T> for MemoryKernel {
+    fn step(&mut self, fabric: &mut Fabric<T>, now: Picos) -> Picos {
+        self.core.wait_until(now);
+        for _ in 0..ACCESSES_PER_TURN {
+            let line = self.next_line();
+            self.core.compute(self.config.cycles_per_access);
+            if self.below(100) < u64::from(self.config.store_percent) {
+                self.core.store(fabric, line);
+            } else if self.config.pattern == Pattern::PointerChase {
+                self.core.load(fabric, line);
+            } else {
+                self.core.load_independent(fabric, line);
+            }
+        }
+        self.core.now()
+    }
+}
