@@ -59,9 +59,11 @@ pub struct CoreCounters {
     pub l2_misses: u64,
     /// Modified lines from L1D that L2 did not hold: they are allocated there.
     pub l2_victim_misses: u64,
+    /// Those of them that had to come from memory.
+    pub l2_victims_from_memory: u64,
     /// Modified lines that left L2.
     pub l2_writebacks: u64,
-    /// Demand accesses, fetches and victims from above that neither LLC nor other cores held.
+    /// Demand accesses and fetches that no cache held.
     pub llc_misses: u64,
     /// Modified lines from L2 that the LLC did not hold, where levels are independent.
     pub llc_victim_misses: u64,
@@ -72,4 +74,4 @@ pub struct CoreCounters {
 }
 
 subtract_fields!(Counters: line_ops, pcie_write_hits, pcie_write_misses, pcie_partial_write_hits, pcie_partial_write_misses, pcie_read_hits, pcie_read_misses, llc_io_allocations, directory_evictions, llc_writebacks, remote_lines);
-subtract_fields!(CoreCounters: accesses, l1_misses, l1_writebacks, fetches, fetch_misses, l2_misses, l2_victim_misses, l2_writebacks, llc_misses, llc_victim_misses, llc_load_misses, llc_prefetch_misses);
+subtract_fields!(CoreCounters: accesses, l1_misses, l1_writebacks, fetches, fetch_misses, l2_misses, l2_victim_misses, l2_victims_from_memory, l2_writebacks, llc_misses, llc_victim_misses, llc_load_misses, llc_prefetch_misses);

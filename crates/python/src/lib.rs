@@ -5,9 +5,11 @@
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use scenario::{InputError as BadInput, Progress, builtin, schema};
+use scenario::trace_run::TraceRunError;
+use scenario::{InputError as BadInput, Progress, TraceJob, Wanted, builtin, schema};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
+use units::LineAddr;
 
 create_exception!(_core, InputError, PyException, "Bad input: the message is for people.");
 create_exception!(_core, RunError, PyException, "A run that failed although its input was good.");
@@ -33,7 +35,9 @@ fn as_json(value: &impl serde::Serialize) -> PyResult<String> {
 /// `progress` is called about ten times a second with packets, fraction and simulated_ns; what it
 /// raises ends the run. Other Python threads run meanwhile.
 #[pyfunction]
-#[pyo3(signature = (scenario, overrides, seed=None, trace_packet=None, progress=None))]
+#[pyo3(signature = (scenario, overrides, seed=None, trace_packet=None, progress=None, *,
+                    trace_line=None, miss_kinds=false))]
+#[allow(clippy::too_many_arguments)]
 fn run(
     py: Python<'_>,
     scenario: &str,
@@ -41,6 +45,8 @@ fn run(
     seed: Option<u64>,
     trace_packet: Option<u64>,
     progress: Option<Py<PyAny>>,
+    trace_line: Option<u64>,
+    miss_kinds: bool,
 ) -> PyResult<String> {
     py.detach(|| {
         let seed = seed.unwrap_or(DEFAULT_SEED);
@@ -60,7 +66,9 @@ fn run(
                 }
             }
         };
-        let result = job.run(trace_packet, watch);
+        let line = trace_line.map(LineAddr::of_byte);
+        let wanted = Wanted { packet: trace_packet, line, miss_kinds };
+        let result = job.run(wanted, watch);
         match (result, raised) {
             (_, Some(error)) => Err(error),
             (Ok(result), None) => as_json(&result),
@@ -78,6 +86,55 @@ fn report(py: Python<'_>, progress: Option<&Py<PyAny>>, now: Progress) -> PyResu
     told.set_item("fraction", now.fraction)?;
     told.set_item("simulated_ns", now.simulated_ns)?;
     progress.call1(py, (told,)).map(|_| ())
+}
+
+/// Replays a trace through a machine and returns what each level did, as JSON.
+///
+/// `progress` is called about ten times a second with the references so far; what it raises ends
+/// the replay.
+#[pyfunction]
+#[pyo3(signature = (trace, machine, trace_format=None, miss_kinds=false, seed=None, progress=None))]
+fn trace(
+    py: Python<'_>,
+    trace: &str,
+    machine: &str,
+    trace_format: Option<&str>,
+    miss_kinds: bool,
+    seed: Option<u64>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    py.detach(|| {
+        let seed = seed.unwrap_or(DEFAULT_SEED);
+        let job = TraceJob::new(trace, machine, trace_format, miss_kinds, seed)
+            .map_err(|error| bad_input(&error))?;
+        let mut raised: Option<PyErr> = None;
+        let mut last = Instant::now();
+        let watch = |references: u64| {
+            if last.elapsed() < PROGRESS_INTERVAL {
+                return ControlFlow::Continue(());
+            }
+            last = Instant::now();
+            let told = Python::attach(|py| {
+                py.check_signals()?;
+                progress.as_ref().map_or(Ok(()), |call| call.call1(py, (references,)).map(drop))
+            });
+            match told {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    raised = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        };
+        match (job.run(watch), raised) {
+            (_, Some(error)) => Err(error),
+            (Ok(result), None) => as_json(&result),
+            (Err(TraceRunError::Trace(error)), None) => Err(InputError::new_err(error.to_string())),
+            (Err(TraceRunError::Stopped(stopped)), None) => {
+                Err(RunError::new_err(stopped.to_string()))
+            }
+        }
+    })
 }
 
 /// Checks a scenario and returns it with every default filled in, as JSON.
@@ -141,6 +198,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("InputError", module.py().get_type::<InputError>())?;
     module.add("RunError", module.py().get_type::<RunError>())?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(trace, module)?)?;
     module.add_function(wrap_pyfunction!(check_scenario, module)?)?;
     module.add_function(wrap_pyfunction!(platform_names, module)?)?;
     module.add_function(wrap_pyfunction!(platform, module)?)?;

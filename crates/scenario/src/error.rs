@@ -65,6 +65,9 @@ pub enum InputError {
         /// The nearest known name, or all of them.
         known: String,
     },
+    /// A trace that cannot be replayed.
+    #[error(transparent)]
+    Trace(#[from] workload::trace::TraceError),
     /// A capture that cannot be replayed.
     #[error("{file}: `traffic.pcap`: {fault}")]
     Capture {

@@ -19,9 +19,11 @@ pub mod schema;
 pub mod sourced;
 pub mod statistics;
 pub mod story;
+pub mod trace_run;
 
 pub use error::InputError;
-pub use run::{Job, Progress, Stopped};
+pub use run::{Job, Progress, Stopped, Wanted};
+pub use trace_run::TraceJob;
 
 /// Reads scenario and platform and checks both.
 ///

@@ -2,6 +2,7 @@
 
 use crate::platform::FittedParameter;
 use crate::scenario::Scenario;
+use model::miss_kinds::{AccessCounts, MissKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -45,6 +46,45 @@ pub struct RunResult {
     /// The story of one packet, if it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Vec<TraceEvent>>,
+    /// The story of one line of memory, if it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line_trace: Option<Vec<TraceEvent>>,
+    /// Kinds of LLC misses by agent over the whole run, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub miss_kinds: Option<BTreeMap<String, MissKindCounts>>,
+}
+
+/// Requests that reached a cache, sorted by what a fully associative LRU cache of the same size
+/// would have made of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct MissKindCounts {
+    /// Hits.
+    pub hits: u64,
+    /// Hits where the fully associative cache missed.
+    pub anti_conflict_hits: u64,
+    /// Misses of lines that nobody had asked for before.
+    pub compulsory: u64,
+    /// Misses that the fully associative cache has too.
+    pub capacity: u64,
+    /// Misses where it hits: sets, way masks or the replacement policy are to blame.
+    pub conflict: u64,
+    /// Misses of lines that a device write to memory had taken away.
+    pub invalidated: u64,
+}
+
+impl MissKindCounts {
+    /// What a shadow has counted.
+    #[must_use]
+    pub fn of(counts: &AccessCounts) -> Self {
+        Self {
+            hits: counts.hits,
+            anti_conflict_hits: counts.anti_conflict_hits,
+            compulsory: counts.misses(MissKind::Compulsory),
+            capacity: counts.misses(MissKind::Capacity),
+            conflict: counts.misses(MissKind::Conflict),
+            invalidated: counts.misses(MissKind::Invalidated),
+        }
+    }
 }
 
 /// Why a run ended.

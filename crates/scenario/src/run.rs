@@ -4,17 +4,18 @@ use crate::assemble::{self, ForwarderMachine};
 use crate::error::InputError;
 use crate::metrics::{self, Compute, Kind};
 use crate::platform::Platform;
-use crate::result::{Intervals, MetricResult, Numbers, RunResult, StoppedBy};
+use crate::result::{Intervals, MetricResult, MissKindCounts, Numbers, RunResult, StoppedBy};
 use crate::sample::Sample;
 use crate::scenario::{RunKeys, Scenario};
 use crate::statistics::{LEAST_BATCHES, half_width_95, mean, warm_up};
 use crate::story;
 use hdrhistogram::Histogram;
+use model::attribution::AgentId;
 use model::device::nic::egress::latency_histogram;
-use model::tracer::{NoTrace, Tracer, WatchPacket};
+use model::tracer::{NoTrace, Tracer, Watch, WatchLine, WatchMisses, WatchPacket};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use units::Picos;
+use units::{LineAddr, Picos};
 use workload::traffic::Capture;
 
 /// A batch ends after this much simulated time even if it has not sent its packets.
@@ -38,6 +39,17 @@ impl Batch {
     fn is_stalled(&self) -> bool {
         self.sample.rx.offered_packets > 0 && self.sample.tx_packets == 0
     }
+}
+
+/// What a run is to tell beside its metrics; it is slower for that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// The story of a packet: its number among those that get a descriptor.
+    pub packet: Option<u64>,
+    /// The story of a line of memory.
+    pub line: Option<LineAddr>,
+    /// Kinds of LLC misses.
+    pub miss_kinds: bool,
 }
 
 /// How far a run is.
@@ -95,17 +107,29 @@ impl Job {
     /// If `watch` stopped the run.
     pub fn run(
         &self,
-        trace_packet: Option<u64>,
+        wanted: Wanted,
         watch: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<RunResult, Stopped> {
-        if let Some(packet) = trace_packet {
-            let machine = self.machine(WatchPacket::new(packet));
-            let (mut result, machine) = self.measure(machine, watch)?;
-            result.trace =
-                Some(story::of_packet(&machine.fabric.tracer, self.scenario.all_cores()));
-            return Ok(result);
+        if wanted == Wanted::default() {
+            return Ok(self.measure(self.machine(NoTrace), watch)?.0);
         }
-        Ok(self.measure(self.machine(NoTrace), watch)?.0)
+        let llc = &self.platform.llc;
+        let lines = llc.slices.value * llc.sets_per_slice.value * llc.ways.value;
+        let tracer = Watch {
+            packet: wanted.packet.map(WatchPacket::new),
+            line: wanted.line.map(WatchLine::new),
+            misses: wanted.miss_kinds.then(|| WatchMisses::new(lines)),
+        };
+        let (mut result, machine) = self.measure(self.machine(tracer), watch)?;
+        let cores = self.scenario.all_cores();
+        let watched = &machine.fabric.tracer;
+        result.trace = watched.packet.as_ref().map(|packet| story::of_packet(packet, cores));
+        result.line_trace = watched.line.as_ref().map(|line| story::of_line(line, cores));
+        result.miss_kinds = watched.misses.as_ref().map(|misses| {
+            let names = metrics::agent_names(cores as usize).into_iter().zip((0..).map(AgentId));
+            names.map(|(name, agent)| (name, MissKindCounts::of(misses.counts(agent)))).collect()
+        });
+        Ok(result)
     }
 
     /// The machine at time zero: for tests that look inside.
@@ -147,6 +171,8 @@ impl Job {
             fitted_parameters: self.platform.fitted(),
             metrics: combine(&batches[skipped..], &Sample::read(&machine)),
             trace: None,
+            line_trace: None,
+            miss_kinds: None,
         };
         Ok((result, machine))
     }

@@ -3,15 +3,25 @@
 use crate::metrics::agent_names;
 use crate::result::{TraceEvent, TraceEviction};
 use model::attribution::AgentId;
-use model::tracer::{Event, Found, Operation, WatchPacket};
+use model::tracer::{Event, Found, Operation, WatchLine, WatchPacket};
 
-/// What happened to the lines of the watched packet, in order of time.
+/// What happened to the lines of the watched packet, in order of time; lines count from its first.
 #[must_use]
 pub fn of_packet(tracer: &WatchPacket, cores: u32) -> Vec<TraceEvent> {
+    let Some(first) = tracer.first_line() else { return Vec::new() };
+    tell(&tracer.events, cores, first.0)
+}
+
+/// What happened to the watched line, in order of time; lines are line addresses.
+#[must_use]
+pub fn of_line(tracer: &WatchLine, cores: u32) -> Vec<TraceEvent> {
+    tell(&tracer.events, cores, 0)
+}
+
+fn tell(events: &[Event], cores: u32, first_line: u64) -> Vec<TraceEvent> {
     let names = agent_names(cores as usize);
     let name = |agent: AgentId| names[usize::from(agent.0)].clone();
-    let Some(first) = tracer.first_line() else { return Vec::new() };
-    let mut events: Vec<&Event> = tracer.events.iter().collect();
+    let mut events: Vec<&Event> = events.iter().collect();
     events.sort_by_key(|event| event.time);
     events
         .into_iter()
@@ -19,7 +29,7 @@ pub fn of_packet(tracer: &WatchPacket, cores: u32) -> Vec<TraceEvent> {
             time_ns: event.time.as_ns(),
             agent: name(event.agent),
             operation: operation(event.operation).into(),
-            line: event.line.0 - first.0,
+            line: event.line.0.wrapping_sub(first_line),
             found: found(event.found),
             evicted: event.pushed_out.map(|pushed_out| TraceEviction {
                 owner: name(pushed_out.owner),

@@ -2,7 +2,7 @@
 
 use model::tracer::{NoTrace, WatchPacket};
 use scenario::result::{Intervals, Numbers, RunResult};
-use scenario::{Job, job};
+use scenario::{Job, Wanted, job};
 use std::ops::ControlFlow;
 use units::Picos;
 use workload::app::l2_forward::L2Forward;
@@ -16,7 +16,7 @@ fn l2fwd(overrides: &[(&str, &str)]) -> Job {
 }
 
 fn run(overrides: &[(&str, &str)]) -> RunResult {
-    l2fwd(overrides).run(None, |_| ControlFlow::Continue(())).expect("nobody stops it")
+    l2fwd(overrides).run(Wanted::default(), |_| ControlFlow::Continue(())).expect("nobody stops it")
 }
 
 fn value(result: &RunResult, name: &str) -> f64 {
@@ -130,7 +130,8 @@ fn rings_beyond_the_ddio_ways_leak() {
 fn the_same_seed_gives_the_same_result_and_another_seed_another() {
     let same = |seed| {
         let job = job(L2FWD, &[("rx_descriptors".into(), "512".into())], seed).expect("is valid");
-        let mut result = job.run(None, |_| ControlFlow::Continue(())).expect("nobody stops it");
+        let mut result =
+            job.run(Wanted::default(), |_| ControlFlow::Continue(())).expect("nobody stops it");
         (result.wall_s, result.line_ops_per_s, result.real_time_factor) = (0.0, 0.0, 0.0);
         serde_json::to_string(&result).expect("is JSON")
     };
@@ -142,8 +143,9 @@ fn the_same_seed_gives_the_same_result_and_another_seed_another() {
 fn watching_a_packet_changes_nothing_but_the_trace() {
     let overrides = [("rx_descriptors", "256"), ("packet_bytes", "300")];
     let plain = run(&overrides);
-    let traced =
-        l2fwd(&overrides).run(Some(1_000), |_| ControlFlow::Continue(())).expect("nobody stops it");
+    let traced = l2fwd(&overrides)
+        .run(Wanted { packet: Some(1_000), ..Wanted::default() }, |_| ControlFlow::Continue(()))
+        .expect("nobody stops it");
     assert_eq!(plain.metrics, traced.metrics);
     assert!(traced.trace.is_some_and(|trace| !trace.is_empty()));
 }
@@ -151,7 +153,7 @@ fn watching_a_packet_changes_nothing_but_the_trace() {
 /// Events of a packet as "agent operation line: place".
 fn story(packet: u64) -> Vec<String> {
     let result = l2fwd(&[("packet_bytes", "300"), ("rx_descriptors", "256")])
-        .run(Some(packet), |_| ControlFlow::Continue(()))
+        .run(Wanted { packet: Some(packet), ..Wanted::default() }, |_| ControlFlow::Continue(()))
         .expect("nobody stops it");
     let told = |event: &scenario::result::TraceEvent| {
         let place = event.found.split(',').next().unwrap_or_default();

@@ -6,4 +6,5 @@
 pub mod app;
 pub mod driver;
 pub mod host_memory;
+pub mod trace;
 pub mod traffic;

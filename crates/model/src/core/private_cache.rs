@@ -115,13 +115,15 @@ impl PrivateCache {
         victim
     }
 
-    /// Changes the state of a line that is here; nothing happens if it is not.
+    /// Changes the state of a line that is here, and says whether it is.
     #[inline]
-    pub fn set_state(&mut self, line: LineAddr, state: State) {
+    pub fn set_state(&mut self, line: LineAddr, state: State) -> bool {
         let set = self.set_of(line);
-        if let Some(way) = self.tags.find(set, line) {
+        let way = self.tags.find(set, line);
+        if let Some(way) = way {
             self.tags.set_note(set, way, state.note());
         }
+        way.is_some()
     }
 
     /// Removes `line`; returns the state it had.

@@ -59,6 +59,13 @@ impl PrivateCaches {
         self.l1.state(line).max(self.l2.state(line)).max(instructions)
     }
 
+    /// Whether a data cache has `line` modified.
+    #[inline]
+    #[must_use]
+    pub fn is_modified(&self, line: LineAddr) -> bool {
+        self.l1.state(line) == Some(State::Modified) || self.l2.state(line) == Some(State::Modified)
+    }
+
     /// Removes `line` everywhere; returns the strongest state it had.
     #[inline]
     pub fn invalidate(&mut self, line: LineAddr) -> Option<State> {
@@ -76,7 +83,7 @@ impl PrivateCaches {
     /// Makes every copy of `line` Shared; says whether one was modified.
     #[inline]
     pub fn downgrade(&mut self, line: LineAddr) -> bool {
-        let modified = self.state(line) == Some(State::Modified);
+        let modified = self.is_modified(line);
         self.l1.set_state(line, State::Shared);
         self.l2.set_state(line, State::Shared);
         if let Some(l1i) = &mut self.l1i {

@@ -103,9 +103,7 @@ impl<T: Tracer> Fabric<T> {
         }
         private.counters.fetch_misses += 1;
         let (state, served) = self.beyond_l1(core, line, Want::Fetch, now);
-        if self.keeps(core, line)
-            && let Some(l1i) = &mut self.private(core).l1i
-        {
+        if let (Some(state), Some(l1i)) = (state, &mut self.private(core).l1i) {
             l1i.fill(line, state);
         }
         served
@@ -133,20 +131,29 @@ impl<T: Tracer> Fabric<T> {
             private.counters.l1_misses += 1;
         }
         let (state, served) = self.beyond_l1(core, line, want, now);
-        if served.found == Found::L2 || self.keeps(core, line) {
+        if let Some(state) = state {
             self.fill_l1(core, line, if write { State::Modified } else { state }, now);
         }
         self.prefetch_after(core, line, served.found, now);
         served
     }
 
-    /// Gets a line into L2 if it is not there; returns the state that L1 may hold it in.
+    /// Gets a line into L2 if it is not there; returns the state that L1 may hold it in. None: the
+    /// access was served, but its own victim has cost the line its entry in the snoop filter, so
+    /// that it is gone again.
     #[inline]
-    fn beyond_l1(&mut self, core: u8, line: LineAddr, want: Want, now: Picos) -> (State, Served) {
+    fn beyond_l1(
+        &mut self,
+        core: u8,
+        line: LineAddr,
+        want: Want,
+        now: Picos,
+    ) -> (Option<State>, Served) {
         let enough = |state: &State| want != Want::Store || *state != State::Shared;
         if let Some(state) = self.private(core).l2.access(line, false).filter(enough) {
             self.trace(now, AgentId(core), want.operation(), line, Found::L2, None);
-            return (state, Served { done: now + self.core_path.l2, found: Found::L2 });
+            let done = now + self.core_path.l2;
+            return (Some(state), Served { done, found: Found::L2 });
         }
         let (state, served) = self.fetch(core, line, want, now);
         let counters = &mut self.private(core).counters;
@@ -158,15 +165,11 @@ impl<T: Tracer> Fabric<T> {
             counters.llc_misses += u64::from(from_memory);
             counters.llc_load_misses += u64::from(from_memory && want == Want::Load);
         }
+        let filter_evictions = self.counters.directory_evictions;
         self.fill_l2(core, line, state, now);
-        (state, served)
-    }
-
-    /// Whether a core may keep a line that it has just got. Its own victim may have cost it the
-    /// entry in the snoop filter: then the access was served, and the line is gone again.
-    #[inline]
-    fn keeps(&mut self, core: u8, line: LineAddr) -> bool {
-        self.inclusion() == Inclusion::Nine || self.private(core).l2.state(line).is_some()
+        let lost = self.counters.directory_evictions != filter_evictions
+            && self.private(core).l2.state(line).is_none();
+        (Some(state).filter(|_| !lost), served)
     }
 
     /// What the L2 prefetchers fetch after an access that missed L2: into L2 only, nobody waits.

@@ -255,7 +255,10 @@ impl<T: Tracer> Fabric<T> {
         let place = self.place(core);
         let write = want == Want::Store;
         // A core that writes a line it alone still holds needs no data.
-        let held = self.private(core).state(line).is_some();
+        let held = match self.inclusion() {
+            Inclusion::Nine => self.private(core).state(line).is_some(),
+            _ => self.private(core).l2.state(line).is_some(),
+        };
         let (state, served) = if held {
             let state = self.claim(place.socket, line, write, now);
             let done = now + self.llc_latency(place, set);

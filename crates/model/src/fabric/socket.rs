@@ -155,8 +155,6 @@ impl Socket {
     /// The core among `cores` that has `line` modified, if any.
     #[inline]
     pub fn modified_by(&self, line: LineAddr, cores: Sharers) -> Option<u8> {
-        let modified =
-            |core: &u8| self.cores[usize::from(*core)].state(line) == Some(State::Modified);
-        cores.cores().find(modified)
+        cores.cores().find(|&core| self.cores[usize::from(core)].is_modified(line))
     }
 }

@@ -18,9 +18,7 @@ impl<T: Tracer> Fabric<T> {
         let private = self.private(core);
         if let Some((victim, State::Modified)) = private.l1.fill(line, state) {
             private.counters.l1_writebacks += 1;
-            if private.l2.state(victim).is_some() {
-                private.l2.set_state(victim, State::Modified);
-            } else {
+            if !private.l2.set_state(victim, State::Modified) {
                 self.write_allocate_in_l2(core, victim, now);
             }
         }
@@ -30,7 +28,8 @@ impl<T: Tracer> Fabric<T> {
     fn write_allocate_in_l2(&mut self, core: u8, line: LineAddr, now: Picos) {
         self.private(core).counters.l2_victim_misses += 1;
         let (_, served) = self.fetch_for_store(core, line, now);
-        self.private(core).counters.llc_misses += u64::from(served.found.is_memory());
+        let from_memory = served.found.is_memory();
+        self.private(core).counters.l2_victims_from_memory += u64::from(from_memory);
         self.fill_l2(core, line, State::Modified, now);
     }
 
@@ -64,9 +63,7 @@ impl<T: Tracer> Fabric<T> {
             self.trace(now, AgentId(core), Operation::L2Victim, line, Found::LlcHit(way), None);
             return;
         }
-        let counters = &mut self.private(core).counters;
-        counters.llc_victim_misses += 1;
-        counters.llc_misses += 1;
+        self.private(core).counters.llc_victim_misses += 1;
         self.memory.read(place.socket, line, now);
         self.place_in_llc(core, set, line, true, Operation::L2Victim, now);
     }
@@ -169,6 +166,10 @@ impl<T: Tracer> Fabric<T> {
             self.counters.directory_evictions += 1;
             let dirty = self.sockets[socket].invalidate_cores(victim, cores);
             if dirty {
+                if let Some(holder) = cores.only() {
+                    let private = &mut self.sockets[socket].cores[usize::from(holder)];
+                    private.counters.l2_writebacks += 1;
+                }
                 self.memory.write(socket, victim, now);
             }
             if T::WATCHING {

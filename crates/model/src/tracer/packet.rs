@@ -1,0 +1,53 @@
+//! The story of one packet.
+//!
+//! Models: nothing; it watches the packet's lines from its arrival to its departure.
+//! Source: none needed.
+//! Simplifies: nothing.
+
+use super::{Event, Tracer};
+use units::LineAddr;
+
+/// Keeps what happens to the lines of one packet between its arrival and its departure.
+#[derive(Clone, Debug)]
+pub struct WatchPacket {
+    sequence: u64,
+    lines: Option<std::ops::Range<u64>>,
+    present: bool,
+    /// What happened, in the order in which it was simulated.
+    pub events: Vec<Event>,
+}
+
+impl WatchPacket {
+    /// Waits for the packet with this number among those that get a descriptor.
+    #[must_use]
+    pub fn new(sequence: u64) -> Self {
+        Self { sequence, lines: None, present: false, events: Vec::new() }
+    }
+
+    /// The packet's first line, if it has arrived.
+    #[must_use]
+    pub fn first_line(&self) -> Option<LineAddr> {
+        self.lines.as_ref().map(|lines| LineAddr(lines.start))
+    }
+}
+
+impl Tracer for WatchPacket {
+    const WATCHING: bool = true;
+
+    fn record(&mut self, event: Event) {
+        if self.present && self.lines.as_ref().is_some_and(|lines| lines.contains(&event.line.0)) {
+            self.events.push(event);
+        }
+    }
+
+    fn packet_arrives(&mut self, sequence: u64, first: LineAddr, lines: u64) {
+        if sequence == self.sequence {
+            self.lines = Some(first.0..first.0 + lines);
+            self.present = true;
+        }
+    }
+
+    fn packet_leaves(&mut self, sequence: u64) {
+        self.present &= sequence != self.sequence;
+    }
+}

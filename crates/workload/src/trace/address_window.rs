@@ -1,0 +1,158 @@
+//! Where 64-bit addresses lie in the memory that the caches can name.
+//!
+//! Models: a memory of 256 GiB; each GiB of addresses that a program uses gets one of its own.
+//! Source: the caches' tags hold 32-bit line numbers.
+//! Simplifies: a GiB keeps its number if it lies below 256 GiB and nothing took its place before;
+//! otherwise it gets the highest that is free. The low 30 bits of an address never change, so
+//! that sets are right, while slice functions see other high bits.
+
+use thiserror::Error;
+use units::LineAddr;
+
+/// Lines of a region: a GiB.
+const REGION_LINE_BITS: u32 = 24;
+const REGIONS: usize = 256;
+/// Twice the regions, so that a look-up ends soon.
+const SLOTS: usize = 2 * REGIONS;
+
+/// A program that uses more memory than can be simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "uses more than {REGIONS} different GiB of addresses; one too many holds address {address:#x}"
+)]
+pub struct AddressWindowFull {
+    /// First byte of the line that found no place.
+    pub address: u64,
+}
+
+/// A GiB of the program's addresses and where it lies.
+#[derive(Clone, Copy, Debug)]
+struct Region {
+    number: u64,
+    first_line: u64,
+}
+
+/// Places lines of a 64-bit address space in 32-bit line numbers, the same always in the same place.
+#[derive(Clone, Debug)]
+pub struct AddressWindow {
+    /// Open addressing: a region is at or, without a gap, after the slot of its hash.
+    slots: Box<[Option<Region>; SLOTS]>,
+    taken: [bool; REGIONS],
+    last: Region,
+}
+
+impl Default for AddressWindow {
+    fn default() -> Self {
+        // No line is in this region, so the first one is looked up.
+        let last = Region { number: u64::MAX, first_line: 0 };
+        Self { slots: Box::new([None; SLOTS]), taken: [false; REGIONS], last }
+    }
+}
+
+impl AddressWindow {
+    /// Where `line` lies: a line number below 2^32.
+    ///
+    /// # Errors
+    /// If it is in another GiB than the first 256 that were asked for.
+    #[inline]
+    pub fn place(&mut self, line: LineAddr) -> Result<LineAddr, AddressWindowFull> {
+        let number = line.0 >> REGION_LINE_BITS;
+        if number != self.last.number {
+            self.last = self
+                .region(number)
+                .ok_or(AddressWindowFull { address: line.0 * units::LINE_BYTES })?;
+        }
+        let within = line.0 & ((1 << REGION_LINE_BITS) - 1);
+        Ok(LineAddr(self.last.first_line | within))
+    }
+
+    fn region(&mut self, number: u64) -> Option<Region> {
+        // Fibonacci hashing: neighbours go to distant slots.
+        let mut slot = (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize % SLOTS;
+        while let Some(region) = self.slots[slot] {
+            if region.number == number {
+                return Some(region);
+            }
+            slot = (slot + 1) % SLOTS;
+        }
+        let place = self.free_place(number)?;
+        self.taken[place] = true;
+        let region = Region { number, first_line: (place as u64) << REGION_LINE_BITS };
+        self.slots[slot] = Some(region);
+        Some(region)
+    }
+
+    fn free_place(&self, number: u64) -> Option<usize> {
+        let own = usize::try_from(number).ok().filter(|&own| self.taken.get(own) == Some(&false));
+        own.or_else(|| self.taken.iter().rposition(|taken| !taken))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const GIB: u64 = 1 << 30;
+
+    fn place(window: &mut AddressWindow, address: u64) -> Result<u64, AddressWindowFull> {
+        window.place(LineAddr::of_byte(address)).map(|line| line.0 * 64)
+    }
+
+    #[test]
+    fn low_addresses_stay_where_they_are() {
+        let mut window = AddressWindow::default();
+        for address in [0, 64, GIB, 17 * GIB + 4096, 255 * GIB, 256 * GIB - 64] {
+            assert_eq!(place(&mut window, address), Ok(address));
+        }
+    }
+
+    #[test]
+    fn high_addresses_come_down_from_the_top() {
+        let mut window = AddressWindow::default();
+        assert_eq!(place(&mut window, 0x7fff_1234_5640), Ok(255 * GIB + 0x1234_5640));
+        assert_eq!(place(&mut window, 0x1000 * GIB), Ok(254 * GIB));
+        assert_eq!(place(&mut window, 0x7fff_1234_5680), Ok(255 * GIB + 0x1234_5680));
+    }
+
+    #[test]
+    fn a_low_address_whose_place_is_taken_moves() {
+        let mut window = AddressWindow::default();
+        assert_eq!(place(&mut window, 1 << 40), Ok(255 * GIB));
+        assert_eq!(place(&mut window, 255 * GIB + 128), Ok(254 * GIB + 128));
+        assert_eq!(place(&mut window, 255 * GIB), Ok(254 * GIB));
+    }
+
+    #[test]
+    fn the_257th_gib_is_refused_by_its_address_and_the_others_stay() {
+        let mut window = AddressWindow::default();
+        for region in 0..256 {
+            place(&mut window, (region + 1_000) * GIB).unwrap();
+        }
+        let error = place(&mut window, 0xdead_beef_0000).unwrap_err();
+        let told = "uses more than 256 different GiB of addresses; \
+                    one too many holds address 0xdeadbeef0000";
+        assert_eq!(error.to_string(), told);
+        assert_eq!(place(&mut window, 1_000 * GIB + 64), Ok(255 * GIB + 64));
+        assert_eq!(place(&mut window, 1_255 * GIB), Ok(0));
+    }
+
+    proptest! {
+        #[test]
+        fn lines_keep_their_low_bits_and_never_share_a_place(
+            regions in prop::collection::vec(0_u64..1 << 34, 1..256),
+            lines in prop::collection::vec((any::<prop::sample::Index>(), 0_u64..1 << 24), 1..400),
+        ) {
+            let mut window = AddressWindow::default();
+            let mut placed = std::collections::BTreeMap::new();
+            for (region, within) in lines {
+                let line = region.get(&regions) << 24 | within;
+                let place = window.place(LineAddr(line)).unwrap().0;
+                prop_assert!(place < 1 << 32);
+                prop_assert_eq!(place & 0xff_ffff, within);
+                prop_assert_eq!(*placed.entry(place).or_insert(line), line);
+                prop_assert_eq!(window.place(LineAddr(line)).unwrap().0, place);
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! A trace file read front to back, unpacked, through one buffer.
+
+use std::io::{self, Read};
+
+use super::compression::{self, Compression};
+use super::error::TraceFault;
+
+/// Half of a small L2: what is read is decoded before it leaves the host's caches.
+pub(super) const BUFFER_BYTES: usize = 1 << 17;
+/// Enough to recognise a format by.
+const START_BYTES: usize = 1 << 14;
+
+/// The content of a file that has been read but not decoded, and the rest of the file.
+pub(super) struct Input {
+    content: Box<dyn Read + Send>,
+    compression: Option<Compression>,
+    buffer: Vec<u8>,
+    /// The part of the buffer that has not been decoded.
+    from: usize,
+    to: usize,
+    /// Where that part starts in the content.
+    offset: u64,
+}
+
+impl Input {
+    pub(super) fn open(file: Box<dyn Read + Send>) -> Result<Self, TraceFault> {
+        let (compression, content) = compression::unpacked(file)
+            .map_err(|error| TraceFault::CannotRead { offset: 0, error })?;
+        let buffer = vec![0; BUFFER_BYTES];
+        Ok(Self { content, compression, buffer, from: 0, to: 0, offset: 0 })
+    }
+
+    pub(super) fn compression(&self) -> Option<Compression> {
+        self.compression
+    }
+
+    /// The start of the content, which stays to be decoded.
+    pub(super) fn start(&mut self) -> Result<&[u8], TraceFault> {
+        while self.to < START_BYTES && self.fill()? {}
+        Ok(self.ready())
+    }
+
+    /// What can be decoded now.
+    pub(super) fn ready(&self) -> &[u8] {
+        &self.buffer[self.from..self.to]
+    }
+
+    /// Byte offset of [`Self::ready`] in the content.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Takes what has been decoded away from the front of [`Self::ready`].
+    pub(super) fn consume(&mut self, bytes: usize) {
+        self.from += bytes;
+        self.offset += bytes as u64;
+    }
+
+    /// Makes more ready; false if there is no more, or no room for it.
+    pub(super) fn fill(&mut self) -> Result<bool, TraceFault> {
+        self.buffer.copy_within(self.from..self.to, 0);
+        self.to -= self.from;
+        self.from = 0;
+        loop {
+            match self.content.read(&mut self.buffer[self.to..]) {
+                Ok(read) => {
+                    self.to += read;
+                    return Ok(read > 0);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.unreadable(error)),
+            }
+        }
+    }
+
+    fn unreadable(&self, error: io::Error) -> TraceFault {
+        let offset = self.offset + self.to as u64;
+        match self.compression {
+            Some(compression) => TraceFault::CannotUnpack { compression, offset, error },
+            None => TraceFault::CannotRead { offset, error },
+        }
+    }
+}

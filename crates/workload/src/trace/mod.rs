@@ -1,0 +1,166 @@
+//! Address traces: what programs touched, recorded by other tools, read to be replayed.
+//!
+//! Models: fetches, loads and stores of one program in its order, with address and size.
+//! Source: the manual of Dinero III (din), lackey's help in Valgrind (lackey), the `input_instr`
+//! record of ChampSim (champsim); raw64 is eight little-endian bytes per address.
+//! Simplifies: there is no time between references; where a format has no size, a reference is
+//! one byte.
+//!
+//! `compression` and `input` turn a file into pieces of its content, one file per format turns
+//! these into references, `guess` chooses the format, [`AddressWindow`] places 64-bit addresses
+//! where the caches can hold them.
+
+mod address_window;
+mod champsim;
+mod compression;
+mod din;
+mod error;
+mod format;
+mod guess;
+mod input;
+mod lackey;
+mod raw64;
+mod reference;
+mod replay;
+#[cfg(test)]
+mod test_files;
+#[cfg(test)]
+mod tests;
+mod text;
+mod zstd;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::mem;
+use std::path::{Path, PathBuf};
+
+use self::input::Input;
+use self::text::LineCount;
+
+pub use self::address_window::{AddressWindow, AddressWindowFull};
+pub use self::compression::Compression;
+pub use self::error::{TraceError, TraceFault};
+pub use self::format::TraceFormat;
+pub use self::reference::{Reference, ReferenceKind};
+pub use self::replay::{Counts, Replay, ServedBy, Shadows};
+
+/// References that [`TraceReader::next_block`] aims at: 64 KiB, so that a block stays in the
+/// host's L2 until it is replayed.
+pub const BLOCK_REFERENCES: usize = 4096;
+
+/// The name that stands for standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// Reads a trace front to back, block by block; gzip, xz, zstd and bzip2 are unpacked on the way.
+pub struct TraceReader {
+    path: PathBuf,
+    input: Input,
+    format: TraceFormat,
+    lines: LineCount,
+    state: State,
+}
+
+#[derive(PartialEq, Eq)]
+enum State {
+    Opened,
+    Reading,
+    Ended,
+}
+
+impl TraceReader {
+    /// Opens the trace at `path`, `-` for standard input. Without a format its name decides, or
+    /// else its content.
+    ///
+    /// # Errors
+    /// If the file cannot be read or unpacked, or if its format is neither given nor recognised.
+    pub fn open(path: impl AsRef<Path>, format: Option<TraceFormat>) -> Result<Self, TraceError> {
+        let path = path.as_ref();
+        if path == Path::new(STANDARD_INPUT) {
+            return Self::from_reader(path, io::stdin(), format);
+        }
+        match open_file(path) {
+            Ok(file) => Self::from_reader(path, file, format),
+            Err(fault) => Err(TraceError { path: path.to_owned(), fault }),
+        }
+    }
+
+    /// Reads the trace that `reader` gives; `name` is what errors call it.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn from_reader(
+        name: impl AsRef<Path>,
+        reader: impl Read + Send + 'static,
+        format: Option<TraceFormat>,
+    ) -> Result<Self, TraceError> {
+        let path = name.as_ref().to_owned();
+        let opened = Input::open(Box::new(reader)).and_then(|mut input| {
+            let format = match format.or_else(|| guess::by_name(&path)) {
+                Some(format) => format,
+                None => guess::by_content(input.start()?)?,
+            };
+            Ok((input, format))
+        });
+        match opened {
+            Ok((input, format)) => {
+                Ok(Self { path, input, format, lines: LineCount::default(), state: State::Opened })
+            }
+            Err(fault) => Err(TraceError { path, fault }),
+        }
+    }
+
+    /// The format that is read.
+    #[must_use]
+    pub fn format(&self) -> TraceFormat {
+        self.format
+    }
+
+    /// How the file is compressed, `None` if it is not.
+    #[must_use]
+    pub fn compression(&self) -> Option<Compression> {
+        self.input.compression()
+    }
+
+    /// Replaces what is in `into` by the next references, about [`BLOCK_REFERENCES`] of them;
+    /// false if there are no more.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is damaged or truncated, or holds no reference at all. What is
+    /// in `into` then precedes the fault, and the trace is over: further calls give false.
+    pub fn next_block(&mut self, into: &mut Vec<Reference>) -> Result<bool, TraceError> {
+        into.clear();
+        into.reserve(BLOCK_REFERENCES);
+        if self.state == State::Ended {
+            return Ok(false);
+        }
+        let read = self.read_block(into);
+        let first = mem::replace(&mut self.state, State::Reading) == State::Opened;
+        let fault = match read {
+            Ok(()) if !into.is_empty() => return Ok(true),
+            Ok(()) if first => Some(TraceFault::Empty { format: self.format }),
+            Ok(()) => None,
+            Err(fault) => Some(fault),
+        };
+        self.state = State::Ended;
+        fault.map_or(Ok(false), |fault| Err(TraceError { path: self.path.clone(), fault }))
+    }
+
+    /// Leaves `into` empty only at the end.
+    fn read_block(&mut self, into: &mut Vec<Reference>) -> Result<(), TraceFault> {
+        let Self { input, format, lines, .. } = self;
+        match format {
+            TraceFormat::Din => lines.read_block(input, into, *format, din::plain, din::reference),
+            TraceFormat::Lackey => {
+                lines.read_block(input, into, *format, lackey::plain, lackey::reference)
+            }
+            TraceFormat::ChampSim => champsim::read_block(input, into),
+            TraceFormat::Raw64 => raw64::read_block(input, into),
+        }
+    }
+}
+
+fn open_file(path: &Path) -> Result<File, TraceFault> {
+    let file = File::open(path).map_err(TraceFault::CannotOpen)?;
+    let is_directory = file.metadata().map_err(TraceFault::CannotOpen)?.is_dir();
+    if is_directory { Err(TraceFault::IsDirectory) } else { Ok(file) }
+}

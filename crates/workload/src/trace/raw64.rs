@@ -1,0 +1,39 @@
+//! Bare addresses.
+//!
+//! Models: loads, in the order of the file.
+//! Source: eight bytes per address, little-endian; there is no header.
+//! Simplifies: there are neither sizes nor stores, so a reference is a load of one byte.
+
+use super::error::TraceFault;
+use super::input::Input;
+use super::{BLOCK_REFERENCES, Reference, ReferenceKind, TraceFormat};
+
+const RECORD_BYTES: usize = 8;
+
+/// Appends a block of references.
+pub(super) fn read_block(input: &mut Input, into: &mut Vec<Reference>) -> Result<(), TraceFault> {
+    while into.len() < BLOCK_REFERENCES {
+        let (records, rest) = input.ready().as_chunks::<RECORD_BYTES>();
+        let records = &records[..records.len().min(BLOCK_REFERENCES - into.len())];
+        into.extend(records.iter().map(|record| Reference {
+            address: u64::from_le_bytes(*record),
+            bytes: 1,
+            kind: ReferenceKind::Load,
+        }));
+        let (done, present) = (records.len() * RECORD_BYTES, rest.len());
+        input.consume(done);
+        if done == 0 && !input.fill()? {
+            return if present == 0 { Ok(()) } else { Err(truncated(input, present)) };
+        }
+    }
+    Ok(())
+}
+
+fn truncated(input: &Input, present: usize) -> TraceFault {
+    TraceFault::TruncatedRecord {
+        offset: input.offset(),
+        present,
+        needed: RECORD_BYTES,
+        format: TraceFormat::Raw64,
+    }
+}

@@ -1,0 +1,73 @@
+//! One memory reference of a program.
+
+use units::{LINE_BYTES, LineAddr};
+
+/// What a reference does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReferenceKind {
+    /// Reads an instruction.
+    Fetch,
+    /// Reads data.
+    Load,
+    /// Writes data.
+    Store,
+    /// Reads data and writes them back to the same place.
+    Modify,
+}
+
+impl ReferenceKind {
+    /// Whether it leaves its lines modified.
+    #[must_use]
+    pub fn writes(self) -> bool {
+        matches!(self, Self::Store | Self::Modify)
+    }
+}
+
+/// What an instruction touches at one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// The first byte.
+    pub address: u64,
+    /// How many bytes; at least one is touched.
+    pub bytes: u32,
+    /// What is done with them.
+    pub kind: ReferenceKind,
+}
+
+impl Reference {
+    /// The lines that it touches, in ascending order: two if it straddles a border.
+    ///
+    /// They are lines of the program's 64-bit addresses; see [`super::AddressWindow`].
+    pub fn lines(self) -> impl Iterator<Item = LineAddr> {
+        let last_byte = self.address.saturating_add(u64::from(self.bytes.max(1)) - 1);
+        (self.address / LINE_BYTES..=last_byte / LINE_BYTES).map(LineAddr)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines_of(address: u64, bytes: u32) -> Vec<u64> {
+        let reference = Reference { address, bytes, kind: ReferenceKind::Load };
+        reference.lines().map(|line| line.0).collect()
+    }
+
+    #[test]
+    fn a_reference_touches_every_line_that_it_has_a_byte_in() {
+        assert_eq!(lines_of(64, 64), [1]);
+        assert_eq!(lines_of(127, 1), [1]);
+        assert_eq!(lines_of(127, 2), [1, 2]);
+        assert_eq!(lines_of(60, 72), [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_reference_without_a_size_touches_the_line_of_its_address() {
+        assert_eq!(lines_of(130, 0), [2]);
+    }
+
+    #[test]
+    fn a_reference_at_the_end_of_all_addresses_does_not_wrap() {
+        assert_eq!(lines_of(u64::MAX, 8), [u64::MAX / 64]);
+    }
+}

@@ -1,0 +1,184 @@
+//! Replays a trace on the first core of a machine, as fast as the model goes.
+//!
+//! Models: a program's references, one after another; each waits for the one before it.
+//! Source: none needed: the trace says what is touched, the machine what that means.
+//! Simplifies: a Modify is one access, a store: its load finds what the store would. It is counted
+//! as a load.
+
+use super::{AddressWindow, AddressWindowFull, Reference, ReferenceKind};
+use model::attribution::AgentId;
+use model::fabric::Fabric;
+use model::miss_kinds::{AccessCounts, MissKinds};
+use model::tracer::{Found, NoTrace};
+use units::{LineAddr, Picos};
+
+/// Where a reference was served: the farthest that one of its lines was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ServedBy {
+    /// L1I or L1D.
+    L1,
+    /// L2.
+    L2,
+    /// The LLC.
+    Llc,
+    /// Memory.
+    Memory,
+}
+
+impl ServedBy {
+    fn of(found: Found) -> Self {
+        match found {
+            Found::L1 => Self::L1,
+            Found::L2 => Self::L2,
+            found if found.is_memory() => Self::Memory,
+            _ => Self::Llc,
+        }
+    }
+}
+
+/// What was replayed, by kind and by where it was served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    references: [[u64; 4]; 3],
+    lines: [[u64; 4]; 3],
+    /// Instruction fetches that the machine has no L1I for.
+    pub fetches_left_out: u64,
+}
+
+impl Counts {
+    /// References of a kind that were served there: by the line that was found farthest away.
+    #[must_use]
+    pub fn references(&self, kind: ReferenceKind, by: ServedBy) -> u64 {
+        self.references[row(kind)][by as usize]
+    }
+
+    /// Lines of references of a kind that were served there.
+    #[must_use]
+    pub fn lines(&self, kind: ReferenceKind, by: ServedBy) -> u64 {
+        self.lines[row(kind)][by as usize]
+    }
+}
+
+/// A Modify counts as a load, as cachegrind counts it.
+fn row(kind: ReferenceKind) -> usize {
+    match kind {
+        ReferenceKind::Fetch => 0,
+        ReferenceKind::Load | ReferenceKind::Modify => 1,
+        ReferenceKind::Store => 2,
+    }
+}
+
+/// Shadows of L1D, L2 and LLC that tell the kinds of misses.
+#[derive(Debug)]
+pub struct Shadows {
+    levels: [MissKinds; 3],
+}
+
+/// The core that replays.
+const CORE: u8 = 0;
+
+impl Shadows {
+    /// For caches of so many lines: L1D, L2, LLC.
+    #[must_use]
+    pub fn new(lines: [u32; 3]) -> Self {
+        Self { levels: lines.map(MissKinds::new) }
+    }
+
+    /// What a level's accesses were: 0 for L1D, 1 for L2, 2 for the LLC.
+    #[must_use]
+    pub fn counts(&self, level: usize) -> &AccessCounts {
+        self.levels[level].counts(AgentId(CORE))
+    }
+
+    fn access(&mut self, line: LineAddr, by: ServedBy, fetch: bool) {
+        let levels = [ServedBy::L1, ServedBy::L2, ServedBy::Llc];
+        for (shadow, level) in self.levels.iter_mut().zip(levels) {
+            // L1I has no shadow of its own.
+            if by >= level && !(fetch && level == ServedBy::L1) {
+                shadow.access(AgentId(CORE), line, by == level);
+            }
+        }
+    }
+}
+
+/// A trace on its way through a machine.
+#[derive(Debug)]
+pub struct Replay {
+    /// The machine.
+    pub fabric: Fabric<NoTrace>,
+    /// What was counted.
+    pub counts: Counts,
+    /// Kinds of misses, if they were asked for.
+    pub shadows: Option<Shadows>,
+    window: AddressWindow,
+    now: Picos,
+    fetches: bool,
+}
+
+/// How far ahead of its turn a reference is announced: enough to hide the host's memory.
+const ANNOUNCED_AHEAD: usize = 12;
+
+impl Replay {
+    /// On the first core of an idle machine.
+    #[must_use]
+    pub fn new(fabric: Fabric<NoTrace>, shadows: Option<Shadows>) -> Self {
+        let fetches = fabric.fetches_instructions();
+        Self {
+            fabric,
+            counts: Counts::default(),
+            shadows,
+            window: AddressWindow::default(),
+            now: Picos::ZERO,
+            fetches,
+        }
+    }
+
+    /// Time of the core.
+    #[must_use]
+    pub fn now(&self) -> Picos {
+        self.now
+    }
+
+    /// Replays references in their order.
+    ///
+    /// # Errors
+    /// If they use more different addresses than the simulated memory holds.
+    pub fn block(&mut self, references: &[Reference]) -> Result<(), AddressWindowFull> {
+        for (i, &reference) in references.iter().enumerate() {
+            if let Some(ahead) = references.get(i + ANNOUNCED_AHEAD) {
+                let line = self.window.place(LineAddr::of_byte(ahead.address))?;
+                self.fabric.expect(line);
+            }
+            if reference.kind == ReferenceKind::Fetch && !self.fetches {
+                self.counts.fetches_left_out += 1;
+                continue;
+            }
+            self.one(reference)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn one(&mut self, reference: Reference) -> Result<(), AddressWindowFull> {
+        let mut farthest = ServedBy::L1;
+        for line in reference.lines() {
+            let line = self.window.place(line)?;
+            let served = match reference.kind {
+                ReferenceKind::Fetch => self.fabric.core_fetch(CORE, line, self.now),
+                ReferenceKind::Load => self.fabric.core_read(CORE, line, self.now),
+                ReferenceKind::Store | ReferenceKind::Modify => {
+                    self.fabric.core_write(CORE, line, self.now)
+                }
+            };
+            self.now = served.done;
+            let by = ServedBy::of(served.found);
+            farthest = farthest.max(by);
+            self.counts.lines[row(reference.kind)][by as usize] += 1;
+            if let Some(shadows) = &mut self.shadows {
+                shadows.access(line, by, reference.kind == ReferenceKind::Fetch);
+            }
+        }
+        self.counts.references[row(reference.kind)][farthest as usize] += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,11 @@
+"""The simulators that are compared with those by others."""
+
+from collections.abc import Callable
+
+from parity import referee
+from parity.referee import Counts, Machine
+from parity.traces import Trace
+
+Subject = Callable[[Trace, Machine], dict[str, Counts]]
+
+SUBJECTS: dict[str, Subject] = {"referee": referee.levels_of}
