@@ -14,6 +14,7 @@ __all__ = [
     "platform_names",
     "run",
     "schema",
+    "trace",
     "version",
 ]
 
@@ -31,6 +32,17 @@ def run(
     seed: int | None = None,
     trace_packet: int | None = None,
     progress: Callable[[dict[str, float]], None] | None = None,
+    *,
+    trace_line: int | None = None,
+    miss_kinds: bool = False,
+) -> str: ...
+def trace(
+    trace: str,
+    machine: str,
+    trace_format: str | None = None,
+    miss_kinds: bool = False,
+    seed: int | None = None,
+    progress: Callable[[int, float | None], None] | None = None,
 ) -> str: ...
 def check_scenario(scenario: str, overrides: list[tuple[str, str]]) -> str: ...
 def platform_names() -> list[str]: ...

@@ -19,6 +19,15 @@ class Format(StrEnum):
     CSV = "csv"
 
 
+class TraceFormat(StrEnum):
+    """Formats of address traces."""
+
+    DIN = "din"
+    LACKEY = "lackey"
+    CHAMPSIM = "champsim"
+    RAW64 = "raw64"
+
+
 class SchemaKind(StrEnum):
     """Files that have a JSON schema."""
 
@@ -53,6 +62,17 @@ def _in_64_bits(value: int | None) -> int | None:
     return value
 
 
+def _address(text: str) -> int:
+    """Read a physical address, decimal or hexadecimal."""
+    try:
+        address = int(text, 0)
+    except ValueError:
+        raise typer.BadParameter(f"{text} is not an address, like 0x1f40 or 8000") from None
+    if not 0 <= address < 256 << 30:
+        raise typer.BadParameter(f"{text} is not in the simulated memory: 0 to 256 GiB")
+    return address
+
+
 Seed = Annotated[
     int | None, typer.Option(metavar="N", callback=_in_64_bits, help="Seed; default: 1.")
 ]
@@ -78,17 +98,51 @@ def run(
     seed: Seed = None,
     output: Output = Format.TABLE,
     out: Annotated[Path | None, typer.Option(help="Also write DIR/result.json.")] = None,
-    explain: Annotated[bool, typer.Option(help="Table: who evicted whom, read or not.")] = False,
+    explain: Annotated[
+        bool, typer.Option(help="Who evicted whom, read or not; why requests missed the LLC.")
+    ] = False,
     trace_packet: Annotated[
         int | None,
         typer.Option(metavar="N", callback=_in_64_bits, help="Print packet N line by line."),
+    ] = None,
+    trace_line: Annotated[
+        int | None,
+        typer.Option(
+            metavar="ADDRESS", parser=_address, help="Print the story of the line at ADDRESS."
+        ),
     ] = None,
 ) -> None:
     """Simulate one scenario."""
     from skipline import run_command
 
-    request = run_command.Request(scenario, settings or [], seed, out, explain, trace_packet)
+    request = run_command.Request(
+        scenario, settings or [], seed, out, explain, trace_packet, trace_line
+    )
     run_command.execute(request, output.value)
+
+
+@app.command()
+def trace(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Address trace, - for standard input.")
+    ],
+    machine: Annotated[
+        str, typer.Option(metavar="M", help="Platform file, or name of a known platform.")
+    ],
+    trace_format: Annotated[
+        TraceFormat | None, typer.Option(help="Format; default: by name or content.")
+    ] = None,
+    output: Output = Format.TABLE,
+    explain: Annotated[
+        bool, typer.Option(help="Why lines missed: compulsory, capacity, conflict.")
+    ] = False,
+    seed: Seed = None,
+) -> None:
+    """Replay an address trace through a machine: hits, misses, write-backs per level."""
+    from skipline import trace_command
+
+    chosen = None if trace_format is None else trace_format.value
+    trace_command.execute(file, machine, chosen, output.value, explain, seed)
 
 
 @app.command()

@@ -74,6 +74,22 @@ class TraceEvent(BaseModel):
     evicted: Eviction | None = None
 
 
+class MissKinds(BaseModel):
+    """Requests that reached a cache, sorted by a fully associative LRU cache of the same size."""
+
+    hits: int
+    anti_conflict_hits: int
+    compulsory: int
+    capacity: int
+    conflict: int
+    invalidated: int
+
+    @property
+    def misses(self) -> int:
+        """Misses of all kinds."""
+        return self.compulsory + self.capacity + self.conflict + self.invalidated
+
+
 class Result(BaseModel):
     """A whole run. Keys that a later version adds are kept."""
 
@@ -96,6 +112,8 @@ class Result(BaseModel):
     fitted_parameters: list[FittedParameter] = []
     metrics: dict[str, Metric]
     trace: list[TraceEvent] | None = None
+    line_trace: list[TraceEvent] | None = None
+    miss_kinds: dict[str, MissKinds] | None = None
 
     @property
     def title(self) -> str:

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from skipline import quantity, terminal
-from skipline.result import Entry, Number, Result
+from skipline.result import Entry, MissKinds, Number, Result, TraceEvent
 
 GROUPS: dict[str, list[str]] = {
     "Cache": [
@@ -185,14 +185,51 @@ def evictions_table(result: Result) -> RenderableType:
     return table
 
 
+def miss_kinds_table(kinds: dict[str, MissKinds], title: str, first: str) -> RenderableType:
+    """Show why requests missed: compulsory, capacity, conflict; `first` names the rows."""
+    table = Table(title=title, box=None, title_justify="left")
+    table.add_column(first)
+    names = ("requests", "misses", "compulsory", "capacity", "conflict", "invalidated")
+    for name in names:
+        table.add_column(name, justify="right")
+    for name, counts in kinds.items():
+        numbers = (
+            counts.hits + counts.misses,
+            counts.misses,
+            counts.compulsory,
+            counts.capacity,
+            counts.conflict,
+            counts.invalidated,
+        )
+        table.add_row(name, *(quantity.count(number) for number in numbers))
+    return Group(
+        table,
+        "Capacity: a fully associative LRU cache of the same size misses too; conflict: it would "
+        "hit (sets, way masks,",
+        "replacement); compulsory: never asked for before; invalidated: a device wrote the line "
+        "to memory.",
+    )
+
+
 def trace_table(result: Result, packet: int) -> RenderableType:
     """Tell a packet's story, one line operation per row."""
     if not result.trace:
         return f"Packet {packet} was not among those simulated; nothing to trace."
-    table = Table(title=f"Packet {packet}, line by line", box=None, title_justify="left")
-    for name in ("time, ns", "agent", "operation", "line", "found", "evicted"):
-        table.add_column(name, justify="right" if name in ("time, ns", "line") else "left")
-    for event in result.trace:
+    return _story(result.trace, f"Packet {packet}, line by line", "line")
+
+
+def line_table(result: Result, address: int) -> RenderableType:
+    """Tell the story of a line of memory."""
+    if not result.line_trace:
+        return f"Nobody touched the line at address {address:#x}."
+    return _story(result.line_trace, f"The line at address {address:#x}", "line address")
+
+
+def _story(events: list[TraceEvent], title: str, line: str) -> RenderableType:
+    table = Table(title=title, box=None, title_justify="left")
+    for name in ("time, ns", "agent", "operation", line, "found", "evicted"):
+        table.add_column(name, justify="right" if name in ("time, ns", line) else "left")
+    for event in events:
         gone = event.evicted
         evicted = f"{gone.owner}, {gone.state}, {'read' if gone.read else 'unread'}" if gone else ""
         table.add_row(

@@ -21,6 +21,7 @@ class Request:
     out: Path | None
     explain: bool
     trace_packet: int | None
+    trace_line: int | None
 
 
 def execute(request: Request, output: str) -> None:
@@ -36,6 +37,8 @@ def execute(request: Request, output: str) -> None:
             request.seed,
             request.trace_packet,
             lambda state: bar.update(state["fraction"]),
+            trace_line=request.trace_line,
+            miss_kinds=request.explain,
         )
     if request.trace_packet is not None:
         _require_trace(text, request)
@@ -78,6 +81,10 @@ def _print(request: Request, text: str, output: str) -> None:
     parts = [result_view.overview(parsed)]
     if request.explain:
         parts += ["", result_view.evictions_table(parsed)]
+        title = "Why requests missed the LLC, over the whole run"
+        parts += ["", result_view.miss_kinds_table(parsed.miss_kinds or {}, title, "agent")]
     if request.trace_packet is not None:
         parts += ["", result_view.trace_table(parsed, request.trace_packet)]
+    if request.trace_line is not None:
+        parts += ["", result_view.line_table(parsed, request.trace_line)]
     terminal.show(*parts)

@@ -1,46 +1,63 @@
-"""Skipline's caches, asked as a user asks them."""
+"""Skipline's caches, asked for what they do with a trace."""
 
-from pathlib import Path
+import json
+import tomllib
+from typing import Any
 
-from command_line import Skipline
+from command_line import REPOSITORY
 from parity.referee import Counts, Level, Machine
 from parity.traces import Trace
+from skipline import _core
+
+REFERENCE_MACHINE = REPOSITORY / "platforms" / "three-level-lru.toml"
+# Levels of a platform from the core on; a smaller machine ends before the last of them, which
+# changes nothing above.
+TABLES = ("l1d", "l2", "llc")
 
 
 def skipline_levels(trace: Trace, machine: Machine) -> dict[str, Counts]:
-    """What `skipline trace` counts per level."""
-    directory = trace.path.parent
-    file = directory / "machine.toml"
-    file.write_text(machine_toml(machine))
-    return traced(directory, trace, file)
-
-
-def traced(directory: Path, trace: Trace, machine: Path | str) -> dict[str, Counts]:
-    """The same for the machine that a file describes or that is built in."""
-    arguments = ["trace", str(trace.path), "--machine", str(machine)]
-    arguments += ["--trace-format", trace.format, "--format", "json"]
-    done = Skipline(directory)(*arguments)
-    assert done.code == 0, done.err
+    """What `skipline trace` counts per level, under the names that `machine` gives them."""
+    levels = iter(traced(trace, machine)["levels"])
+    shapes = [*([machine.instructions] if machine.instructions else []), *machine.levels]
     return {
-        level["name"]: Counts(level["hits"], level["misses"], level["writebacks"])
-        for level in done.json["levels"]
+        shape.name: Counts(level["hits"], level["misses"], level["writebacks"])
+        for shape, level in zip(shapes, levels, strict=False)
     }
 
 
+def traced(trace: Trace, machine: Machine) -> dict[str, Any]:
+    """The whole result of `skipline trace --format json`."""
+    file = trace.path.parent / "machine.toml"
+    file.write_text(machine_toml(machine))
+    result = json.loads(_core.trace(str(trace.path), str(file), trace.format))
+    assert isinstance(result, dict)
+    return result
+
+
 def machine_toml(machine: Machine) -> str:
-    """A machine of independent levels, as a platform file."""
-    tables = ['title = "independent levels"\n']
+    """The reference machine of independent levels with other shapes."""
+    platform = tomllib.loads(REFERENCE_MACHINE.read_text())
+    for table, level in zip(TABLES, machine.levels, strict=False):
+        _reshape(platform[table], level, machine.replacement)
     if machine.instructions:
-        tables.append(_level_toml("instructions", machine.instructions, machine.replacement))
-    tables += [_level_toml("level", level, machine.replacement) for level in machine.levels]
+        platform["l1i"] = dict(platform["l1d"])
+        _reshape(platform["l1i"], machine.instructions, machine.replacement)
+    tables = [f'title = "{platform.pop("title")}"\n']
+    tables += [_table_toml(name, table) for name, table in platform.items()]
     return "\n".join(tables)
 
 
-def _level_toml(table: str, level: Level, replacement: str) -> str:
-    return (
-        f"[[{table}]]\n"
-        f'name = "{level.name}"\n'
-        f"sets = {level.sets}\n"
-        f"ways = {level.ways}\n"
-        f'replacement = "{replacement}"\n'
+def _reshape(table: dict[str, Any], level: Level, replacement: str) -> None:
+    sets = "sets_per_slice" if "sets_per_slice" in table else "sets"
+    for key, value in ((sets, level.sets), ("ways", level.ways), ("replacement", replacement)):
+        table[key] = {"value": value, "source": "this test", "confidence": "seen"}
+
+
+def _table_toml(name: str, table: dict[str, Any]) -> str:
+    leaves = (
+        f"{key} = {{ value = {json.dumps(leaf['value'])}, source = {json.dumps(leaf['source'])}, "
+        f"confidence = {json.dumps(leaf['confidence'])} }}\n"
+        for key, leaf in table.items()
     )
+    return f"[{name}]\n" + "".join(leaves)
+

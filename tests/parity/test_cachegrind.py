@@ -15,6 +15,7 @@ import pytest
 
 from parity import referee, valgrind_peer
 from parity.referee import Counts, Level, Machine
+from parity.skipline_trace import traced as skipline_traced
 from parity.subjects import SUBJECTS, Subject
 from parity.valgrind_peer import OWN_PROGRAMS, SYSTEM_PROGRAMS, Traced
 
@@ -65,3 +66,24 @@ def test_all_events_follow_from_the_trace(
     program, trace = traced(name).program, traced(name).trace
     shapes = SHAPES[shape]
     assert referee.cachegrind_of(trace.references, *shapes) == program.cachegrind(*shapes)
+
+
+@pytest.mark.parametrize("name", SYSTEM_PROGRAMS)
+def test_references_of_programs_of_the_system_miss_as_often(
+    traced: Callable[[str], Traced], name: str
+) -> None:
+    """Also those that straddle lines, where the last level never has to choose a victim."""
+    i1, d1, ll = SHAPES["desktop"][0], SHAPES["desktop"][1], Level("LL", 8192, 16)
+    events = traced(name).program.cachegrind(i1, d1, ll)
+    result = skipline_traced(traced(name).trace, Machine((d1, ll), instructions=i1))
+    levels = {level["name"]: level["references"] for level in result["levels"]}
+    assert result["fetches_left_out"] == 0
+    counted = {
+        "I1mr": levels["L1I"]["fetch"]["misses"],
+        "D1mr": levels["L1"]["load"]["misses"],
+        "D1mw": levels["L1"]["store"]["misses"],
+        "ILmr": levels["L2"]["fetch"]["misses"],
+        "DLmr": levels["L2"]["load"]["misses"],
+        "DLmw": levels["L2"]["store"]["misses"],
+    }
+    assert counted == {event: events[event] for event in counted}

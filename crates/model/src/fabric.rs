@@ -23,6 +23,7 @@ pub use memory::{Memory, MemoryConfig, NodeConfig};
 pub use socket::{DirectoryConfig, SocketConfig};
 
 use crate::attribution::{AgentId, EvictionCounts, Owner};
+use crate::core::private_cache::State;
 use crate::core::private_caches::PrivateCachesConfig;
 use crate::counters::{CoreCounters, Counters};
 use crate::llc::{Evicted, Llc};
@@ -242,6 +243,13 @@ impl<T: Tracer> Fabric<T> {
     #[must_use]
     pub fn llc(&self, socket: usize) -> &Llc {
         &self.sockets[socket].llc
+    }
+
+    /// The strongest state in which a core's own caches hold a line.
+    #[must_use]
+    pub fn core_state(&self, core: u8, line: LineAddr) -> Option<State> {
+        let place = self.places[usize::from(core)];
+        self.sockets[place.socket].cores[usize::from(place.local)].state(line)
     }
 
     /// Bytes that each agent holds in the LLCs of all sockets.

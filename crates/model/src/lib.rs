@@ -2,8 +2,9 @@
 //!
 //! Reading order, along the way of a received packet: [`traffic`] (what arrives),
 //! [`device`] (the NIC), [`root_complex`] (link, IIO, DDIO), [`fabric`] (where devices and cores
-//! meet), [`llc`], [`mod@core`], [`dram`]; [`machine`] steps them all. [`occupancy`] is how
-//! contention works, [`attribution`] and [`tracer`] are how it can be watched.
+//! meet), [`llc`], [`mod@core`], [`dram`]; [`replacement`] chooses victims for every cache and
+//! [`machine`] steps them all. [`occupancy`] is how contention works, [`attribution`], [`tracer`]
+//! and [`miss_kinds`] are how it can be watched.
 //!
 //! Deliberately absent: input and output, clocks, globals, unsafe code, dynamic dispatch per line.
 
@@ -19,6 +20,7 @@ pub mod machine;
 pub mod miss_kinds;
 pub mod occupancy;
 mod recency;
+pub mod replacement;
 pub mod root_complex;
 pub mod tracer;
 pub mod traffic;

@@ -1,12 +1,10 @@
-//! The last-level cache of a socket: slices, way masks, replacement, directory.
+//! The last-level cache of a socket: slices, way masks, directory.
 //!
 //! [`slice`] holds lines and who put them there; [`directory`] knows lines that only cores hold;
-//! [`latency`] how far a slice is from a core;
-//! [`replacement`] chooses victims for every cache of the machine.
+//! [`latency`] how far a slice is from a core.
 
 pub mod directory;
 pub mod latency;
-pub mod replacement;
 pub mod slice;
 
 pub use directory::{Directory, Sharers};

@@ -4,7 +4,7 @@ mod small_fabric;
 
 use model::core::prefetcher::PrefetcherConfig;
 use model::fabric::Fabric;
-use model::llc::replacement::Replacement;
+use model::replacement::Replacement;
 use model::root_complex::ddio::{Ddio, DmaKind, IoPolicy};
 use model::tracer::NoTrace;
 use proptest::prelude::*;

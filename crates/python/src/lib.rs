@@ -5,7 +5,7 @@
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use scenario::trace_run::TraceRunError;
+use scenario::trace_run::{TraceProgress, TraceRunError};
 use scenario::{InputError as BadInput, Progress, TraceJob, Wanted, builtin, schema};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -90,8 +90,8 @@ fn report(py: Python<'_>, progress: Option<&Py<PyAny>>, now: Progress) -> PyResu
 
 /// Replays a trace through a machine and returns what each level did, as JSON.
 ///
-/// `progress` is called about ten times a second with the references so far; what it raises ends
-/// the replay.
+/// `progress` is called about ten times a second with the references so far and the share of the
+/// file that has been read (None if unknown); what it raises ends the replay.
 #[pyfunction]
 #[pyo3(signature = (trace, machine, trace_format=None, miss_kinds=false, seed=None, progress=None))]
 fn trace(
@@ -109,14 +109,15 @@ fn trace(
             .map_err(|error| bad_input(&error))?;
         let mut raised: Option<PyErr> = None;
         let mut last = Instant::now();
-        let watch = |references: u64| {
+        let watch = |now: TraceProgress| {
             if last.elapsed() < PROGRESS_INTERVAL {
                 return ControlFlow::Continue(());
             }
             last = Instant::now();
             let told = Python::attach(|py| {
                 py.check_signals()?;
-                progress.as_ref().map_or(Ok(()), |call| call.call1(py, (references,)).map(drop))
+                let told = (now.references, now.fraction);
+                progress.as_ref().map_or(Ok(()), |call| call.call1(py, told).map(drop))
             });
             match told {
                 Ok(()) => ControlFlow::Continue(()),

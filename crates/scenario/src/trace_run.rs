@@ -29,6 +29,15 @@ pub struct TraceJob {
     seed: u64,
 }
 
+/// How far a replay is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TraceProgress {
+    /// References so far.
+    pub references: u64,
+    /// Share of the file that has been read; none where its size is not known.
+    pub fraction: Option<f64>,
+}
+
 /// What a trace did to the levels of a machine.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TraceResult {
@@ -111,13 +120,13 @@ impl TraceJob {
         Ok(Self { platform, machine, trace, reader, explain, seed })
     }
 
-    /// Replays the whole trace. `watch` is told the references so far, and may stop it.
+    /// Replays the whole trace. `watch` is told how far it is, and may stop it.
     ///
     /// # Errors
     /// If the trace is damaged, or `watch` stopped the replay.
     pub fn run(
         mut self,
-        mut watch: impl FnMut(u64) -> ControlFlow<()>,
+        mut watch: impl FnMut(TraceProgress) -> ControlFlow<()>,
     ) -> Result<TraceResult, TraceRunError> {
         let mut replay = Replay::new(self.fabric(), self.explain.then(|| self.shadows()));
         let mut block = Vec::with_capacity(2 * BLOCK_REFERENCES);
@@ -135,8 +144,11 @@ impl TraceJob {
             if !goes_on {
                 break;
             }
-            if blocks % WATCH_EVERY_BLOCKS == 0 && watch(references).is_break() {
-                return Err(Stopped.into());
+            if blocks % WATCH_EVERY_BLOCKS == 0 {
+                let fraction = self.reader.fraction();
+                if watch(TraceProgress { references, fraction }).is_break() {
+                    return Err(Stopped.into());
+                }
             }
         }
         Ok(self.result(&replay, started.elapsed().as_secs_f64()))

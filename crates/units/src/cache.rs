@@ -45,13 +45,13 @@ impl WayMask {
     /// The `count` highest of `ways` ways: where DDIO allocates.
     #[must_use]
     pub fn top(count: u32, ways: u32) -> Self {
-        Self(((1u32 << count) - 1) << (ways - count))
+        Self((Self::bottom(count).0).checked_shl(ways - count).unwrap_or(0))
     }
 
     /// The `count` lowest ways.
     #[must_use]
     pub fn bottom(count: u32) -> Self {
-        Self((1u32 << count) - 1)
+        Self(((1u64 << count) - 1) as u32)
     }
 
     /// How many ways are in the mask.
@@ -77,7 +77,14 @@ mod tests {
     }
 
     #[test]
+    fn all_of_thirty_two_ways_are_a_full_mask() {
+        assert_eq!(WayMask::bottom(32), WayMask(u32::MAX));
+        assert_eq!(WayMask::top(32, 32), WayMask(u32::MAX));
+    }
+
+    #[test]
     fn no_ways_is_the_empty_mask() {
+        assert_eq!(WayMask::top(0, 32), WayMask(0));
         assert_eq!(WayMask::top(0, 11), WayMask(0));
     }
 

@@ -4,7 +4,7 @@
 //! Source: platform file (sizes and ways).
 //! Simplifies: L1D is kept inside L2 (DEVIATIONS.md, 4); no instruction cache.
 
-use crate::llc::replacement::{Replacement, Replacer};
+use crate::replacement::{Replacement, Replacer};
 use tag_array::TagArray;
 use units::{LineAddr, SetIndex, WayMask};
 
@@ -90,7 +90,7 @@ impl PrivateCache {
     pub fn access(&mut self, line: LineAddr, write: bool) -> Option<State> {
         let set = self.set_of(line);
         let way = self.tags.find(set, line)?;
-        self.replacer.touch(&self.tags, set, way);
+        self.replacer.hit(&self.tags, set, way);
         let state = State::of_note(self.tags.note(set, way));
         if write && state == State::Exclusive {
             self.tags.set_note(set, way, State::Modified.note());
@@ -111,7 +111,7 @@ impl PrivateCache {
         let state_there = State::of_note(self.tags.note(set, way));
         let victim = self.tags.line_at(set, way).map(|victim| (victim, state_there));
         self.tags.put(set, way, line, state.note());
-        self.replacer.touch(&self.tags, set, way);
+        self.replacer.fill(&self.tags, set, way);
         victim
     }
 

@@ -40,12 +40,13 @@ impl<T: Tracer> Fabric<T> {
 
     /// A line that a root-complex buffer shares may not move up into a core as modified.
     fn clean_in_llc(&mut self, socket: usize, line: LineAddr, now: Picos) {
-        let llc = &mut self.sockets[socket].llc;
+        let llc = &self.sockets[socket].llc;
         let set = llc.set_of(line);
         if let Some(way) = llc.find(set, line)
             && llc.info(set, way).dirty
+            && self.sockets[socket].gives_up(set, way)
         {
-            llc.mark_clean(set, way);
+            self.sockets[socket].llc.mark_clean(set, way);
             self.memory.write(socket, line, now);
         }
     }
@@ -95,14 +96,7 @@ impl<T: Tracer> Fabric<T> {
         let place = self.place(core);
         let socket = &mut self.sockets[place.socket];
         let info = LineInfo { consumed: true, ..socket.llc.info(set, way) };
-        let moves_up = match socket.inclusion {
-            Inclusion::Inclusive | Inclusion::Nine => false,
-            Inclusion::ExclusiveVictim => true,
-            // Victim cache behaviour: the core's own line moves back into its L2.
-            Inclusion::NonInclusive { .. } => {
-                !socket.llc.is_tracked_way(way) && !socket.is_device(info.owner)
-            }
-        };
+        let moves_up = socket.gives_up(set, way);
         if moves_up {
             socket.llc.take(set, way);
             let state = if info.dirty {

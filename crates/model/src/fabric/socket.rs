@@ -9,8 +9,8 @@ use crate::attribution::Owner;
 use crate::core::private_cache::State;
 use crate::core::private_caches::PrivateCaches;
 use crate::counters::CoreCounters;
-use crate::llc::replacement::Replacement;
 use crate::llc::{Directory, Inclusion, Llc, LlcConfig, Sharers};
+use crate::replacement::Replacement;
 use crate::root_complex::iio::{Iio, IioConfig};
 use units::{LineAddr, SetIndex};
 
@@ -106,6 +106,19 @@ impl Socket {
     #[inline]
     pub fn is_device(&self, owner: Owner) -> bool {
         usize::from(owner.0) >= self.cores.len()
+    }
+
+    /// Whether the LLC gives up the line at a place when a core takes it.
+    #[inline]
+    pub fn gives_up(&self, set: SetIndex, way: u32) -> bool {
+        match self.inclusion {
+            Inclusion::Inclusive | Inclusion::Nine => false,
+            Inclusion::ExclusiveVictim => true,
+            // Victim cache behaviour: the core's own line moves back into its L2.
+            Inclusion::NonInclusive { .. } => {
+                !self.llc.is_tracked_way(way) && !self.is_device(self.llc.info(set, way).owner)
+            }
+        }
     }
 
     /// Cores that hold a line which has no tracked LLC way.

@@ -5,7 +5,7 @@
 //! Source: community.intel.com td-p/1185376 (21 combined tag ways).
 //! Simplifies: an entry never moves between directory-only and inclusive ways on its own.
 
-use super::replacement::{Replacement, Replacer};
+use crate::replacement::{Replacement, Replacer};
 use std::collections::BTreeMap;
 use tag_array::{Table, TagArray};
 use units::{LineAddr, SetIndex, WayMask};
@@ -146,7 +146,7 @@ impl Directory {
                 }
                 let note = self.note_for(line, sharers);
                 self.tags.set_note(set, way, note);
-                self.replacer.touch(&self.tags, set, way);
+                self.replacer.hit(&self.tags, set, way);
             }
             return None;
         }
@@ -166,7 +166,7 @@ impl Directory {
         } else {
             self.signatures[set.0 as usize] |= signature(line);
         }
-        self.replacer.touch(&self.tags, set, way);
+        self.replacer.fill(&self.tags, set, way);
         victim
     }
 

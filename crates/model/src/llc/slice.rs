@@ -8,8 +8,8 @@
 //! Simplifies: slices share one replacement state type; nothing else.
 
 use super::directory::Sharers;
-use super::replacement::{Replacement, Replacer};
 use crate::attribution::Owner;
+use crate::replacement::{Replacement, Replacer};
 use address_map::AddressMap;
 use tag_array::{Table, TagArray};
 use units::{LINE_BYTES, LineAddr, SetIndex, SliceId, WayMask};
@@ -171,7 +171,7 @@ impl Llc {
             self.lines_of_owner[usize::from(info.owner.0)] += 1;
         }
         self.tags.set_note(set, way, info.note());
-        self.replacer.touch(&self.tags, set, way);
+        self.replacer.hit(&self.tags, set, way);
     }
 
     /// Whether `way` is one in which lines live that cores hold too.
@@ -248,7 +248,7 @@ impl Llc {
             freed.0 &= !(1 << way);
         }
         self.lines_of_owner[usize::from(info.owner.0)] += 1;
-        self.replacer.touch(&self.tags, set, way);
+        self.replacer.fill(&self.tags, set, way);
         (way, evicted)
     }
 

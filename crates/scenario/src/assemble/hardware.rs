@@ -1,8 +1,7 @@
 //! From a platform's facts to the fabric's configuration.
 
 use crate::platform::{
-    InclusionName, PacketServer, Platform, PrivateLevel, ReplacementName, SetFunctionName,
-    SliceFunctionName,
+    InclusionName, PacketServer, Platform, PrivateLevel, SetFunctionName, SliceFunctionName,
 };
 use crate::scenario::{MemoryNode, Scenario};
 use address_map::{AddressMap, SetFunction, SliceFunction, XOR_MASKS};
@@ -13,7 +12,6 @@ use model::fabric::{
     CorePathConfig, DirectoryConfig, FabricConfig, MemoryConfig, NodeConfig, PortConfig,
     SocketConfig,
 };
-use model::llc::replacement::Replacement;
 use model::llc::{Inclusion, LlcConfig, LlcLatency};
 use model::root_complex::buffer::{BufferConfig, Placement};
 use model::root_complex::ddio::{Ddio, IoPolicy};
@@ -123,11 +121,11 @@ impl Hardware<'_> {
                 map: address_map(platform),
                 ways,
                 inclusion: inclusion(platform),
-                replacement: replacement(platform.llc.replacement.value),
+                replacement: platform.llc.replacement.value.0,
             },
             directory: platform.directory.as_ref().map(|directory| DirectoryConfig {
                 ways: directory.ways.value,
-                replacement: replacement(directory.replacement.value),
+                replacement: directory.replacement.value.0,
             }),
             iio: self.iio(),
         }
@@ -264,15 +262,7 @@ fn private_config(level: &PrivateLevel) -> PrivateCacheConfig {
     PrivateCacheConfig {
         sets: level.sets.value,
         ways: level.ways.value,
-        replacement: replacement(level.replacement.value),
-    }
-}
-
-fn replacement(name: ReplacementName) -> Replacement {
-    match name {
-        ReplacementName::Lru => Replacement::Lru,
-        ReplacementName::Nru => Replacement::Nru,
-        ReplacementName::Random => Replacement::Random,
+        replacement: level.replacement.value.0,
     }
 }
 

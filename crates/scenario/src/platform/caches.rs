@@ -3,8 +3,10 @@
 use crate::check::Check;
 use crate::error::InputError;
 use crate::sourced::Sourced;
+use model::replacement::Replacement;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::WayMask;
 
 /// Processor facts.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -89,16 +91,35 @@ pub enum InclusionName {
     Nine,
 }
 
-/// A replacement policy.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ReplacementName {
-    /// Least recently used.
-    Lru,
-    /// Not recently used: one bit per way.
-    Nru,
-    /// Random.
-    Random,
+/// A replacement policy by its name: lru, fifo, tree-plru, nru, random, srrip, brrip, or a member of
+/// the QLRU family like qlru_h11_m1_r0_u0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplacementName(pub Replacement);
+
+impl Serialize for ReplacementName {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for ReplacementName {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        name.parse().map(Self).map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for ReplacementName {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ReplacementName".into()
+    }
+
+    fn json_schema(_generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "lru, fifo, tree-plru, nru, random, srrip, brrip, qlru_h.._m.._r.._u..",
+            "type": "string",
+        })
+    }
 }
 
 /// A slice function.
@@ -147,7 +168,7 @@ impl LastLevel {
     /// A mask of all data ways.
     #[must_use]
     pub fn all_ways_mask(&self) -> u32 {
-        (1 << self.ways.value) - 1
+        WayMask::bottom(self.ways.value).0
     }
 
     pub(super) fn check(&self, check: &Check<'_>) -> Result<(), InputError> {
@@ -155,7 +176,7 @@ impl LastLevel {
         check.power_of_two("llc.sets_per_slice", self.sets_per_slice.value)?;
         let sets = self.slices.value * self.sets_per_slice.value;
         check.whole("llc.slices x llc.sets_per_slice", sets, (1, 1 << 20), "sets in all")?;
-        check.whole("llc.ways", self.ways.value, (1, 31), "")?;
+        check.whole("llc.ways", self.ways.value, (1, 32), "")?;
         check.delay("llc.latency_core_cycles", self.latency_core_cycles.value)?;
         check.delay("llc.latency_uncore_cycles", self.latency_uncore_cycles.value)?;
         if self.slice_function.value == SliceFunctionName::Xor {

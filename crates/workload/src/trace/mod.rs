@@ -33,6 +33,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::mem;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use self::input::Input;
 use self::text::LineCount;
@@ -58,6 +60,27 @@ pub struct TraceReader {
     format: TraceFormat,
     lines: LineCount,
     state: State,
+    progress: Option<Progress>,
+}
+
+/// How much of a file has been read, before unpacking.
+struct Progress {
+    read: Arc<AtomicU64>,
+    file_bytes: u64,
+}
+
+/// A file that says how much of it has been read.
+struct Counted {
+    file: File,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.file.read(buffer)?;
+        self.read.fetch_add(bytes as u64, Ordering::Relaxed);
+        Ok(bytes)
+    }
 }
 
 #[derive(PartialEq, Eq)]
@@ -79,9 +102,23 @@ impl TraceReader {
             return Self::from_reader(path, io::stdin(), format);
         }
         match open_file(path) {
-            Ok(file) => Self::from_reader(path, file, format),
+            Ok(file) => {
+                let file_bytes = file.metadata().map_or(0, |facts| facts.len());
+                let read = Arc::new(AtomicU64::new(0));
+                let counted = Counted { file, read: Arc::clone(&read) };
+                let reader = Self::from_reader(path, counted, format)?;
+                let progress = (file_bytes > 0).then_some(Progress { read, file_bytes });
+                Ok(Self { progress, ..reader })
+            }
             Err(fault) => Err(TraceError { path: path.to_owned(), fault }),
         }
+    }
+
+    /// Share of the file that has been read, 0 to 1; none where its size is not known.
+    #[must_use]
+    pub fn fraction(&self) -> Option<f64> {
+        let progress = self.progress.as_ref()?;
+        Some(progress.read.load(Ordering::Relaxed) as f64 / progress.file_bytes as f64)
     }
 
     /// Reads the trace that `reader` gives; `name` is what errors call it.
@@ -103,7 +140,8 @@ impl TraceReader {
         });
         match opened {
             Ok((input, format)) => {
-                Ok(Self { path, input, format, lines: LineCount::default(), state: State::Opened })
+                let lines = LineCount::default();
+                Ok(Self { path, input, format, lines, state: State::Opened, progress: None })
             }
             Err(fault) => Err(TraceError { path, fault }),
         }

@@ -1,0 +1,124 @@
+//! The ways of each set in the order in which they were renewed: by use (LRU) or by filling (FIFO).
+//!
+//! Models: the exact order, for any number of ways.
+//! Source: none needed. A set of up to 16 ways is a list of 4-bit way numbers in one word, newest
+//! lowest; looking for a way compares all sixteen digits at once.
+//! Simplifies: nothing.
+
+use tag_array::Table;
+use units::{SetIndex, WayMask};
+
+/// Digits of a word.
+const MOST_DIGITS: u32 = 16;
+/// Every digit is 1.
+const ONES: u64 = 0x1111_1111_1111_1111;
+/// The highest bit of every digit.
+const HIGH_BITS: u64 = 8 * ONES;
+const MOST_WAYS: usize = 32;
+
+/// The order of the ways of every set.
+#[derive(Clone, Debug)]
+pub(super) enum Order {
+    /// Way numbers, newest first. Numbers that are no ways come last and stay there.
+    List { lists: Table<u64>, ways: u32 },
+    /// How many ways are newer, per way. What is no way has a higher rank than all ways.
+    Ranks(Table<[u8; MOST_WAYS]>),
+}
+
+impl Order {
+    /// All ways of all sets in order, the lowest the oldest.
+    pub(super) fn new(sets: u32, ways: u32) -> Self {
+        let newest_first = (0..MOST_WAYS as u32).map(|i| if i < ways { ways - 1 - i } else { i });
+        if ways <= MOST_DIGITS {
+            let digits = newest_first.take(MOST_DIGITS as usize);
+            let list = digits.rev().fold(0, |list, way| list << 4 | u64::from(way));
+            return Self::List { lists: Table::new(list, sets as usize), ways };
+        }
+        let mut ranks = [0; MOST_WAYS];
+        for (rank, way) in newest_first.enumerate() {
+            ranks[way as usize] = rank as u8;
+        }
+        Self::Ranks(Table::new(ranks, sets as usize))
+    }
+
+    /// Makes `way` the newest. (Inlined always: a call would take as long as the work.)
+    #[inline(always)]
+    pub(super) fn renew(&mut self, set: SetIndex, way: u32) {
+        match self {
+            Self::List { lists, .. } => {
+                let list = &mut lists[set.0 as usize];
+                *list = moved_to_front(*list, way);
+            }
+            Self::Ranks(ranks) => make_newest(&mut ranks[set.0 as usize], way),
+        }
+    }
+
+    /// The oldest way of `within`.
+    #[inline(always)]
+    pub(super) fn oldest(&self, set: SetIndex, within: WayMask) -> u32 {
+        match self {
+            Self::List { lists, ways } => last_of(lists[set.0 as usize], *ways, within.0),
+            Self::Ranks(ranks) => highest_rank(&ranks[set.0 as usize], within.0),
+        }
+    }
+}
+
+/// The highest bit of the digit of `list` that is `way`.
+#[inline]
+fn place_of(list: u64, way: u32) -> u64 {
+    let zero_there = list ^ (u64::from(way) * ONES);
+    // The lowest digit that borrows is the zero; only higher ones may borrow from it by mistake.
+    let borrowed = zero_there.wrapping_sub(ONES) & !zero_there & HIGH_BITS;
+    borrowed & borrowed.wrapping_neg()
+}
+
+/// `list` with `way` moved to the lowest digit and what was below it one digit up.
+#[inline]
+fn moved_to_front(list: u64, way: u32) -> u64 {
+    let place = place_of(list, way);
+    let up_to_place = place | (place - 1);
+    let shifted = list << 4 | u64::from(way);
+    list ^ (list ^ shifted) & up_to_place
+}
+
+/// The way of `within` that comes last in a list of `ways` ways.
+///
+/// The ways within and the others are looked up side by side until the fewer are through: host CPUs
+/// of the oldest kind that we build for cannot count bits quickly.
+#[inline]
+fn last_of(list: u64, ways: u32, within: u32) -> u32 {
+    let all_places = HIGH_BITS >> (64 - 4 * ways);
+    let (mut wanted, mut others) = (within, !within & u32::MAX >> (32 - ways));
+    let (mut places, mut other_places) = (0, 0);
+    while wanted != 0 && others != 0 {
+        places |= place_of(list, wanted.trailing_zeros());
+        other_places |= place_of(list, others.trailing_zeros());
+        wanted &= wanted - 1;
+        others &= others - 1;
+    }
+    let found = if others == 0 { all_places & !other_places } else { places };
+    let shift = found.ilog2() & !3;
+    (list >> shift) as u32 & 15
+}
+
+#[inline(never)]
+fn make_newest(ranks: &mut [u8; MOST_WAYS], way: u32) {
+    let before = ranks[way as usize];
+    for rank in ranks.iter_mut() {
+        *rank += u8::from(*rank < before);
+    }
+    ranks[way as usize] = 0;
+}
+
+/// The way of `within` with the highest rank.
+#[inline(never)]
+fn highest_rank(ranks: &[u8; MOST_WAYS], within: u32) -> u32 {
+    let mut left = within;
+    let mut highest = 0;
+    while left != 0 {
+        let way = left.trailing_zeros();
+        highest = highest.max(u32::from(ranks[way as usize]) << 8 | way);
+        left &= left - 1;
+    }
+    highest & 0xFF
+}
