@@ -4,7 +4,7 @@ use model::tracer::NoTrace;
 use scenario::platform::Platform;
 use scenario::result::{Numbers, RunResult};
 use scenario::scenario::Scenario;
-use scenario::{InputError, Job, builtin, Wanted};
+use scenario::{InputError, Job, Wanted, builtin};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
