@@ -3,104 +3,20 @@
 //! Models: the hash that spreads lines over slices, and the set index inside a slice.
 //! Source: EuroSys'19 (XOR masks for 2^n slices), J. McCalpin's Intel_Address_Hash
 //! (base sequence with permutation masks for other counts).
-//! Simplifies: parts whose base sequence is not public use a uniform mixing function, which says
+//! Simplifies: parts whose base sequence is not at hand use a uniform mixing function, which says
 //! what it is through [`SliceFunction::describe`] (DEVIATIONS.md, 2).
 
+mod base_sequence;
+mod parities;
+#[cfg(test)]
+mod properties;
+mod slice_function;
+
+pub use base_sequence::{BaseSequence, SliceTable, SliceTableError};
+pub use parities::{ADDRESS_BITS, MOST_MASKS, Parities};
+pub use slice_function::{SliceFunction, XOR_MASKS};
+
 use units::{LineAddr, SetIndex, SliceId};
-
-/// XOR masks of 2, 4, 8 and 16 slices over physical address bits (EuroSys'19, Haswell and after).
-pub const XOR_MASKS: [u64; 4] = [0x1B_5F57_5440, 0x2E_B5FA_A880, 0x3C_CCC9_3100, 0x31_AEEB_1200];
-
-/// How the slice of a line is chosen.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SliceFunction {
-    /// Bit i of the slice number is the parity of the physical address under mask i.
-    Xor(Parities),
-    /// The four published XOR masks choose one of 16 equal shares, a uniform mix the place within
-    /// it: lines of one huge page with equal set index meet different slices, as they do under an
-    /// XOR function, for any number of slices. A stand-in, right in its balance only.
-    Balanced(Parities),
-    /// A uniform mixing function over any number of slices: right on average, not for one address.
-    Mixing,
-}
-
-impl SliceFunction {
-    /// The XOR function of `masks`, one for each bit of the slice number.
-    #[must_use]
-    pub fn xor(masks: &[u64]) -> Self {
-        Self::Xor(Parities::new(masks))
-    }
-
-    /// The balanced stand-in.
-    #[must_use]
-    pub fn balanced() -> Self {
-        Self::Balanced(Parities::new(&XOR_MASKS))
-    }
-
-    /// What this function is, for reports.
-    #[must_use]
-    pub fn describe(&self) -> &'static str {
-        match self {
-            Self::Xor(_) => "published XOR masks",
-            Self::Balanced(_) => {
-                "balanced stand-in on the published XOR masks (the part's own is not public)"
-            }
-            Self::Mixing => "uniform mixing stand-in (the part's own function is not public)",
-        }
-    }
-
-    fn slice(&self, line: LineAddr, slices: u32) -> u32 {
-        match self {
-            Self::Xor(parities) => parities.of(line),
-            Self::Balanced(parities) => {
-                let share = u64::from(parities.of(line)) << 60;
-                // Bits 20:17 of the address only choose the share: what is mixed is constant over the 16
-                // lines of a 2 MiB page with equal bits 16:6, so that they get different slices.
-                let rest = line.0 >> 15 << 11 | line.0 & 0x7FF;
-                scale(share | mix(rest) >> 4, slices)
-            }
-            Self::Mixing => scale(mix(line.0), slices),
-        }
-    }
-}
-
-/// Parities of a physical address under up to eight masks, one table look-up per address byte.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parities {
-    /// For each byte of the address, bit i is the byte's parity under its part of mask i.
-    tables: Box<[[u8; 256]; ADDRESS_BYTES]>,
-}
-
-/// Bytes of a physical address that masks may cover.
-const ADDRESS_BYTES: usize = 5;
-
-impl Parities {
-    /// # Panics
-    /// If there are more than eight masks, or one covers bits above 39.
-    #[must_use]
-    pub fn new(masks: &[u64]) -> Self {
-        assert!(masks.len() <= 8 && masks.iter().all(|mask| mask >> (8 * ADDRESS_BYTES) == 0));
-        let mut tables = Box::new([[0; 256]; ADDRESS_BYTES]);
-        for (place, table) in tables.iter_mut().enumerate() {
-            for (byte, entry) in table.iter_mut().enumerate() {
-                let address = (byte as u64) << (8 * place);
-                *entry = masks.iter().enumerate().fold(0, |bits, (bit, mask)| {
-                    bits | (((address & mask).count_ones() & 1) as u8) << bit
-                });
-            }
-        }
-        Self { tables }
-    }
-
-    /// Bit i is the parity of the address of `line` under mask i.
-    #[inline]
-    fn of(&self, line: LineAddr) -> u32 {
-        let address = line.0 * units::LINE_BYTES;
-        let bytes = address.to_le_bytes();
-        let bits = self.tables.iter().zip(bytes).map(|(table, byte)| table[usize::from(byte)]);
-        u32::from(bits.fold(0, |parities, bits| parities ^ bits))
-    }
-}
 
 /// How the set inside a slice is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,8 +38,8 @@ pub struct AddressMap {
 
 impl AddressMap {
     /// # Panics
-    /// If `sets_per_slice` is no power of two or there are no slices: the platform is checked
-    /// before it comes here.
+    /// If `sets_per_slice` is no power of two, there are no slices, or a base sequence is for
+    /// another number of them: the platform is checked before it comes here.
     #[must_use]
     pub fn new(
         slices: u32,
@@ -132,10 +48,26 @@ impl AddressMap {
         set_function: SetFunction,
     ) -> Self {
         assert!(slices > 0 && sets_per_slice.is_power_of_two());
+        if let SliceFunction::BaseSequence(sequence) = &slice_function {
+            assert_eq!(sequence.slices(), slices, "the base sequence is another part's");
+        }
         Self { slices, sets_per_slice, slice_function, set_function }
     }
 
+    /// How the slice of a line is chosen.
+    #[must_use]
+    pub fn slice_function(&self) -> &SliceFunction {
+        &self.slice_function
+    }
+
+    /// Slices of the socket.
+    #[must_use]
+    pub fn slices(&self) -> u32 {
+        self.slices
+    }
+
     /// The slice that holds `line`.
+    #[inline]
     #[must_use]
     pub fn slice_of(&self, line: LineAddr) -> SliceId {
         SliceId(self.slice_function.slice(line, self.slices) as u16)
@@ -154,7 +86,7 @@ impl AddressMap {
         SetIndex(slice * self.sets_per_slice + index)
     }
 
-    /// The slice that a set, counted over all slices, belongs to.
+    /// The slice that a set is part of.
     #[inline]
     #[must_use]
     pub fn slice_of_set(&self, set: SetIndex) -> SliceId {
@@ -174,12 +106,6 @@ fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     value ^ (value >> 31)
-}
-
-/// A uniform 64-bit value to 0..n without division.
-#[inline]
-fn scale(value: u64, n: u32) -> u32 {
-    (((value >> 32) * u64::from(n)) >> 32) as u32
 }
 
 #[cfg(test)]

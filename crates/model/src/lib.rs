@@ -17,6 +17,7 @@ pub mod dram;
 pub mod fabric;
 pub mod llc;
 pub mod machine;
+pub mod mesh;
 pub mod miss_kinds;
 pub mod occupancy;
 mod recency;

@@ -68,6 +68,15 @@ pub fn read(path: &str) -> Result<String, InputError> {
     }
 }
 
+/// The path of a file that another one names: seen from its folder if it is there, else from here.
+#[must_use]
+pub fn beside(file: &str, named: &str) -> String {
+    match Path::new(file).parent().map(|folder| folder.join(named)) {
+        Some(path) if path.is_file() => path.display().to_string(),
+        _ => named.to_string(),
+    }
+}
+
 /// The platform that `wanted` names: a path ending in .toml (seen from the scenario's folder, then
 /// from here), or the name of a known one.
 ///
@@ -75,11 +84,7 @@ pub fn read(path: &str) -> Result<String, InputError> {
 /// If there is no such platform, or its file is damaged.
 pub fn platform(scenario_file: &str, wanted: &str) -> Result<Platform, InputError> {
     if Path::new(wanted).extension().is_some_and(|extension| extension == "toml") {
-        let beside = Path::new(scenario_file).parent().map(|folder| folder.join(wanted));
-        let path = match beside {
-            Some(path) if path.is_file() => path.display().to_string(),
-            _ => wanted.to_string(),
-        };
+        let path = beside(scenario_file, wanted);
         return Platform::read(&path, &read(&path)?);
     }
     let path = format!("platforms/{wanted}.toml");

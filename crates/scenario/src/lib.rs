@@ -16,6 +16,7 @@ pub mod run;
 pub mod sample;
 pub mod scenario;
 pub mod schema;
+pub mod slice_table;
 pub mod sourced;
 pub mod statistics;
 pub mod story;

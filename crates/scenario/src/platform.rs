@@ -4,6 +4,7 @@ mod caches;
 mod io;
 mod memory;
 mod nic;
+mod topology;
 
 pub use caches::{
     Cpu, DirectoryWays, InclusionName, LastLevel, PrivateLevel, ReplacementName, SetFunctionName,
@@ -12,11 +13,14 @@ pub use caches::{
 pub use io::{DdioFacts, IioFacts, IommuFacts, PcieFacts, RootComplexBufferFacts};
 pub use memory::{CxlFacts, DramFacts, UpiFacts};
 pub use nic::{NicFacts, SoftwareFacts};
+pub use topology::{MeshFacts, RingFacts};
 
 use crate::check::Check;
 use crate::document;
 use crate::error::InputError;
 use crate::sourced::Confidence;
+use address_map::BaseSequence;
+use model::mesh::Topology;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +44,12 @@ pub struct Platform {
     /// Snoop filter: directory-only ways beside the LLC. Without it, every core is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<DirectoryWays>,
+    /// A ring that connects cores and slices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ring: Option<RingFacts>,
+    /// A mesh that connects cores and slices. Without either, all slices are equally far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mesh: Option<MeshFacts>,
     /// Memory of a socket.
     pub dram: DramFacts,
     /// Links to a second socket of the same kind; without it, there is one socket.
@@ -69,6 +79,10 @@ pub struct Platform {
     /// Costs of the packet software on this machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub software: Option<SoftwareFacts>,
+    /// The part's own slice function, read from llc.slice_table.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub base_sequence: Option<BaseSequence>,
 }
 
 /// What a platform needs beside caches and memory to serve packets.
@@ -103,8 +117,9 @@ impl Platform {
     /// # Errors
     /// If the text is damaged, a key is unknown or missing, or a value is out of range.
     pub fn read(file: &str, text: &str) -> Result<Self, InputError> {
-        let platform: Self = document::interpret(file, document::parse(file, text, &[])?)?;
+        let mut platform: Self = document::interpret(file, document::parse(file, text, &[])?)?;
         platform.check(file)?;
+        platform.base_sequence = platform.llc.base_sequence(&Check { file })?;
         Ok(platform)
     }
 
@@ -126,6 +141,15 @@ impl Platform {
         })
     }
 
+    /// How far slices are from cores; `file` is the platform's name in messages.
+    ///
+    /// # Errors
+    /// If ring or mesh do not go with cores and slices.
+    pub fn topology(&self, file: &str) -> Result<Topology, InputError> {
+        let (ring, mesh) = (self.ring.as_ref(), self.mesh.as_ref());
+        topology::topology(&Check { file }, &self.cpu, &self.llc, ring, mesh)
+    }
+
     /// All parameters that were chosen by fitting, in the order of their keys.
     #[must_use]
     pub fn fitted(&self) -> Vec<FittedParameter> {
@@ -144,6 +168,7 @@ impl Platform {
         self.l2.check("l2", &check)?;
         self.llc.check(&check)?;
         self.directory.as_ref().map_or(Ok(()), |directory| directory.check(&check))?;
+        self.topology(file)?;
         self.dram.check(&check)?;
         self.upi.as_ref().map_or(Ok(()), |upi| upi.check(&check))?;
         self.cxl.as_ref().map_or(Ok(()), |cxl| cxl.check(&check))?;

@@ -104,7 +104,7 @@ impl<T: Tracer> Fabric<T> {
         private.counters.fetch_misses += 1;
         let (state, served) = self.beyond_l1(core, line, Want::Fetch, now);
         if let (Some(state), Some(l1i)) = (state, &mut self.private(core).l1i) {
-            l1i.fill(line, state);
+            l1i.fill(line, state.min(State::Exclusive));
         }
         served
     }
@@ -132,7 +132,9 @@ impl<T: Tracer> Fabric<T> {
         }
         let (state, served) = self.beyond_l1(core, line, want, now);
         if let Some(state) = state {
-            self.fill_l1(core, line, if write { State::Modified } else { state }, now);
+            // What L2 has modified is not newer in L1 than there.
+            let state = if write { State::Modified } else { state.min(State::Exclusive) };
+            self.fill_l1(core, line, state, now);
         }
         self.prefetch_after(core, line, served.found, now);
         served

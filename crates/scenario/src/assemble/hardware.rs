@@ -106,11 +106,11 @@ impl Hardware<'_> {
         }
     }
 
+    /// Of the cores in use; those of the platform have been checked to have places.
     fn llc_latency(&self) -> LlcLatency {
-        let llc = &self.platform.llc;
-        let mean = Cycles(llc.latency_core_cycles.value).at(self.core)
-            + Cycles(llc.latency_uncore_cycles.value).at(self.uncore);
-        LlcLatency::uniform(mean)
+        let topology = self.platform.topology("").expect("a platform is checked when it is read");
+        let cores = self.core_way_masks.len() as u8;
+        topology.at(cores, self.core, self.uncore)
     }
 
     fn socket(&self) -> SocketConfig {
@@ -241,6 +241,11 @@ pub fn slice_function(platform: &Platform) -> SliceFunction {
         }
         SliceFunctionName::Balanced => SliceFunction::balanced(),
         SliceFunctionName::Mixing => SliceFunction::Mixing,
+        SliceFunctionName::Table => match &platform.base_sequence {
+            Some(sequence) => SliceFunction::BaseSequence(sequence.clone()),
+            // A platform is read together with its table.
+            None => SliceFunction::Mixing,
+        },
     }
 }
 

@@ -1,8 +1,11 @@
 //! Cores and caches of a socket as facts.
 
+use crate::builtin;
 use crate::check::Check;
 use crate::error::InputError;
+use crate::slice_table;
 use crate::sourced::Sourced;
+use address_map::BaseSequence;
 use model::replacement::Replacement;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,6 +65,9 @@ pub struct LastLevel {
     pub latency_uncore_cycles: Sourced<f64>,
     /// How the slice of a line is chosen.
     pub slice_function: Sourced<SliceFunctionName>,
+    /// The file with the part's own function, if slice_function is table; seen from the platform file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice_table: Option<Sourced<String>>,
     /// How the set inside a slice is chosen.
     pub set_function: Sourced<SetFunctionName>,
     /// L2 victims that are not newer than memory are placed in the LLC too.
@@ -132,6 +138,8 @@ pub enum SliceFunctionName {
     Balanced,
     /// A uniform mixing stand-in for any number.
     Mixing,
+    /// The part's own base sequence, from llc.slice_table.
+    Table,
 }
 
 /// A set function.
@@ -169,6 +177,33 @@ impl LastLevel {
     #[must_use]
     pub fn all_ways_mask(&self) -> u32 {
         WayMask::bottom(self.ways.value).0
+    }
+
+    /// The part's own slice function, if a file is named.
+    pub(super) fn base_sequence(
+        &self,
+        check: &Check<'_>,
+    ) -> Result<Option<BaseSequence>, InputError> {
+        let table = self.slice_function.value == SliceFunctionName::Table;
+        let path = match (&self.slice_table, table) {
+            (Some(path), true) => &path.value,
+            (None, false) => return Ok(None),
+            (None, true) => {
+                let allowed = "needed where llc.slice_function is table".into();
+                return Err(check.refuse("llc.slice_table", &"missing", allowed));
+            }
+            (Some(path), false) => {
+                let allowed = "only where llc.slice_function is table".into();
+                return Err(check.refuse("llc.slice_table", &path.value, allowed));
+            }
+        };
+        let file = builtin::beside(check.file, path);
+        let function = slice_table::read(&file, &builtin::read(&file)?)?;
+        if function.slices() == self.slices.value {
+            return Ok(Some(function));
+        }
+        let allowed = format!("it is a function for {} slices", function.slices());
+        Err(check.refuse("llc.slice_table", path, allowed))
     }
 
     pub(super) fn check(&self, check: &Check<'_>) -> Result<(), InputError> {

@@ -1,0 +1,94 @@
+//! Which slice a line belongs to.
+
+use crate::base_sequence::{BaseSequence, SliceTable, SliceTableError};
+use crate::mix;
+use crate::parities::Parities;
+use units::LineAddr;
+
+/// XOR masks of 2, 4, 8 and 16 slices over physical address bits (EuroSys'19, Haswell and after).
+pub const XOR_MASKS: [u64; 4] = [0x1B_5F57_5440, 0x2E_B5FA_A880, 0x3C_CCC9_3100, 0x31_AEEB_1200];
+
+/// How the slice of a line is chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SliceFunction {
+    /// Bit i of the slice number is the parity of the physical address under mask i.
+    Xor(Parities),
+    /// A sequence of slice numbers, rearranged in each of its repetitions: the part's own function.
+    BaseSequence(BaseSequence),
+    /// The four published XOR masks choose one of 16 equal shares, a uniform mix the place within
+    /// it: lines of one huge page with equal set index meet different slices, as they do under an
+    /// XOR function, for any number of slices. A stand-in, right in its balance only.
+    Balanced(Parities),
+    /// A uniform mixing function over any number of slices: right on average, not for one address.
+    Mixing,
+}
+
+impl SliceFunction {
+    /// The XOR function of `masks`, one for each bit of the slice number.
+    ///
+    /// # Panics
+    /// If there are too many masks, or one covers unsupported bits; see [`Parities::new`].
+    #[must_use]
+    pub fn xor(masks: &[u64]) -> Self {
+        Self::Xor(Parities::new(masks))
+    }
+
+    /// The function that `table` states.
+    ///
+    /// # Errors
+    /// If the table is no slice function; see [`SliceTableError`].
+    pub fn base_sequence(table: &SliceTable) -> Result<Self, SliceTableError> {
+        BaseSequence::new(table).map(Self::BaseSequence)
+    }
+
+    /// The balanced stand-in.
+    #[must_use]
+    pub fn balanced() -> Self {
+        Self::Balanced(Parities::new(&XOR_MASKS))
+    }
+
+    /// What this function is, for reports.
+    #[must_use]
+    pub fn describe(&self) -> &str {
+        match self {
+            Self::Xor(_) => "published XOR masks",
+            Self::BaseSequence(sequence) => sequence.describe(),
+            Self::Balanced(_) => {
+                "balanced stand-in on the published XOR masks (the part's own is not public)"
+            }
+            Self::Mixing => "uniform mixing stand-in (the part's own function is not public)",
+        }
+    }
+
+    /// Addresses below 2 to this power are those for which a base sequence was established; beyond,
+    /// the same rule is used. `None` for the functions that state no range.
+    #[must_use]
+    pub fn valid_address_bits(&self) -> Option<u32> {
+        match self {
+            Self::BaseSequence(sequence) => Some(sequence.valid_address_bits()),
+            Self::Xor(_) | Self::Balanced(_) | Self::Mixing => None,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn slice(&self, line: LineAddr, slices: u32) -> u32 {
+        match self {
+            Self::Xor(parities) => parities.of(line),
+            Self::BaseSequence(sequence) => sequence.slice(line),
+            Self::Balanced(parities) => {
+                let share = u64::from(parities.of(line)) << 60;
+                // Bits 20:17 of the address only choose the share: what is mixed is constant over the 16
+                // lines of a 2 MiB page with equal bits 16:6, so that they get different slices.
+                let rest = line.0 >> 15 << 11 | line.0 & 0x7FF;
+                scale(share | mix(rest) >> 4, slices)
+            }
+            Self::Mixing => scale(mix(line.0), slices),
+        }
+    }
+}
+
+/// A uniform 64-bit value to 0..n without division.
+#[inline]
+fn scale(value: u64, n: u32) -> u32 {
+    (((value >> 32) * u64::from(n)) >> 32) as u32
+}
