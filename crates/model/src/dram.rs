@@ -1,146 +1,441 @@
 //! Memory behind the caches of a socket.
 //!
-//! Models: sustained bandwidth and the loaded-latency curve of all channels together.
-//! Source: Intel MLC measurements in the platform file (latency at a given traffic).
-//! Simplifies: no banks, rows or refresh; the curve stands for them (DEVIATIONS.md, 5).
+//! Models: channels, ranks, bank groups, banks with an open row, refresh, write queues drained in
+//! batches with the turn-around of the bus, address interleave; a constant way between core and
+//! controller. Each call finds its place in the schedule of banks and buses at once and returns.
+//! Source: JEDEC JESD79-4 (DDR4) and JESD79-5 (DDR5) for the rules; the platform file for the values.
+//! Simplifies: the controller's re-ordering (first-ready first-come-first-served) is approximated:
+//! calls are placed in the order in which they come, but fill the gaps that others leave on the bus,
+//! and a row hit slips past a conflict that came first while its row is still open. The queue for
+//! reads has no limit; a read does not search the write queue; rank switches are a mean gap.
 
-use crate::occupancy::Meter;
-use units::{LINE_BYTES, LineAddr, Picos};
+mod bank;
+mod channel;
+mod divisor;
+mod interleave;
+mod rank;
+mod time_slots;
+mod timing;
+mod write_queue;
 
-/// Bandwidth and latency of a socket's memory.
+pub use bank::RowPolicy;
+pub use interleave::{BankHash, ChannelHash, Geometry};
+pub use timing::Timing;
+pub use write_queue::WriteQueueConfig;
+
+use channel::Channel;
+use interleave::Interleave;
+use units::{LineAddr, Picos};
+
+/// A socket's memory.
 #[derive(Clone, Debug)]
 pub struct DramConfig {
-    /// Highest traffic, read and written together.
-    pub sustained_gbytes_per_s: f64,
-    /// (traffic in GB/s, latency in ns), traffic rising; latency includes the whole way of a load.
-    pub loaded_latency: Vec<(f64, f64)>,
+    /// Shape and address interleave.
+    pub geometry: Geometry,
+    /// Timing of the devices.
+    pub timing: Timing,
+    /// When rows are closed.
+    pub row_policy: RowPolicy,
+    /// Write queue of each channel.
+    pub writes: WriteQueueConfig,
+    /// Mean idle time of the data bus behind each transfer: rank switches, and commands that are
+    /// not scheduled one by one.
+    pub burst_gap: Picos,
+    /// From a core through caches and mesh to the controller, and back.
+    pub path: Picos,
+}
+
+impl DramConfig {
+    /// Bandwidth of all channels with their data buses always busy, in GB/s.
+    #[must_use]
+    pub fn peak_gbytes_per_s(&self) -> f64 {
+        f64::from(self.geometry.channels) * self.timing.peak_gbytes_per_s()
+    }
+
+    /// What a read takes that waits for nothing and finds its row open.
+    #[must_use]
+    pub fn least_read_latency(&self) -> Picos {
+        self.path + self.timing.tcl + self.timing.burst()
+    }
+}
+
+/// What happened in memory so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DramCounters {
+    /// Lines read.
+    pub lines_read: u64,
+    /// Lines written, those that still wait in a queue included.
+    pub lines_written: u64,
+    /// Transfers that found their row open.
+    pub row_hits: u64,
+    /// Transfers that found no row open.
+    pub row_empties: u64,
+    /// Transfers that found another row open.
+    pub row_conflicts: u64,
+    /// Transfers that a refresh held back.
+    pub refresh_waits: u64,
+    /// For how long, all together.
+    pub refresh_wait: Picos,
+    /// Batches of writes.
+    pub write_batches: u64,
 }
 
 /// A socket's memory.
 #[derive(Clone, Debug)]
 pub struct Dram {
     config: DramConfig,
-    line_time: Picos,
-    meter: Meter,
-    /// The latency at the present traffic, and the utilisation for which it was computed.
-    latency: (f64, Picos),
-    lines_read: u64,
-    lines_written: u64,
+    interleave: Interleave,
+    channels: Vec<Channel>,
+    counters: DramCounters,
 }
 
 impl Dram {
     /// Idle memory.
     ///
     /// # Panics
-    /// If the latency curve is empty: the platform is checked before it comes here.
+    /// If a number that must be a power of two is none, or watermarks are out of order: the platform
+    /// is checked before it comes here.
     #[must_use]
     pub fn new(config: DramConfig) -> Self {
-        assert!(!config.loaded_latency.is_empty());
-        let line_time = Picos::from_ns(LINE_BYTES as f64 / config.sustained_gbytes_per_s);
         Self {
-            latency: (0.0, Picos::from_ns(config.loaded_latency[0].1)),
+            interleave: Interleave::new(&config.geometry),
+            channels: (0..config.geometry.channels).map(|i| Channel::new(&config, i)).collect(),
+            counters: DramCounters::default(),
             config,
-            line_time,
-            meter: Meter::default(),
-            lines_read: 0,
-            lines_written: 0,
         }
     }
 
     /// Reads a line; returns when its data is there.
-    pub fn read(&mut self, _line: LineAddr, now: Picos) -> Picos {
-        self.lines_read += 1;
-        let latency = self.latency(now);
-        self.meter.reserve(now, self.line_time).max(now + latency)
+    #[inline]
+    pub fn read(&mut self, line: LineAddr, now: Picos) -> Picos {
+        self.counters.lines_read += 1;
+        let place = self.interleave.place(line);
+        // The request takes half of the way, the data the other.
+        let there = Picos(self.config.path.0 / 2);
+        let back = self.config.path - there;
+        let channel = &mut self.channels[place.channel as usize];
+        channel.read(place, now + there, &mut self.counters) + back
     }
 
-    /// Writes a line; returns when the write has been taken (posted: nobody waits for the array).
-    pub fn write(&mut self, _line: LineAddr, now: Picos) -> Picos {
-        self.lines_written += 1;
-        self.meter.reserve(now, self.line_time)
+    /// Writes a line that has reached the controller; returns when it has been taken (posted: nobody
+    /// waits for the array), which is later than `now` if the write queue is full.
+    #[inline]
+    pub fn write(&mut self, line: LineAddr, now: Picos) -> Picos {
+        self.counters.lines_written += 1;
+        let place = self.interleave.place(line);
+        self.channels[place.channel as usize].write(place, now, &mut self.counters)
     }
 
-    /// Forgets all traffic so far.
+    /// Forgets all traffic so far: queues are empty, no row is open.
     pub fn forget(&mut self) {
-        self.meter = Meter::default();
-        self.latency = (0.0, Picos::from_ns(self.config.loaded_latency[0].1));
-        (self.lines_read, self.lines_written) = (0, 0);
+        *self = Self::new(self.config.clone());
     }
 
     /// Lines read and written since the beginning.
     #[must_use]
     pub fn lines_moved(&self) -> (u64, u64) {
-        (self.lines_read, self.lines_written)
+        (self.counters.lines_read, self.counters.lines_written)
     }
 
-    fn latency(&mut self, now: Picos) -> Picos {
-        let utilisation = self.meter.utilisation_before(now);
-        // It changes once per window, not once per line.
-        if utilisation != self.latency.0 {
-            let traffic = utilisation * self.config.sustained_gbytes_per_s;
-            let latency_ns = interpolate(&self.config.loaded_latency, traffic);
-            self.latency = (utilisation, Picos::from_ns(latency_ns));
-        }
-        self.latency.1
+    /// What happened since the beginning.
+    #[must_use]
+    pub fn counters(&self) -> &DramCounters {
+        &self.counters
     }
-}
 
-/// Piecewise linear, constant beyond both ends.
-fn interpolate(curve: &[(f64, f64)], x: f64) -> f64 {
-    let after = curve.partition_point(|point| point.0 <= x);
-    if after == 0 {
-        return curve[0].1;
+    /// The parameters.
+    #[must_use]
+    pub fn config(&self) -> &DramConfig {
+        &self.config
     }
-    if after == curve.len() {
-        return curve[after - 1].1;
-    }
-    let ((x0, y0), (x1, y1)) = (curve[after - 1], curve[after]);
-    y0 + (y1 - y0) * (x - x0) / (x1 - x0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
-    fn skylake() -> Dram {
-        Dram::new(DramConfig {
-            sustained_gbytes_per_s: 104.4,
-            loaded_latency: vec![(1.0, 91.7), (55.1, 116.3), (105.3, 166.2)],
-        })
+    fn ns(ns: f64) -> Picos {
+        Picos::from_ns(ns)
     }
 
-    #[test]
-    fn an_idle_read_takes_the_idle_latency() {
-        assert_eq!(skylake().read(LineAddr(0), Picos(1_000_000)), Picos(1_091_700));
-    }
-
-    #[test]
-    fn half_the_traffic_costs_the_latency_of_the_curve() {
-        let mut dram = skylake();
-        // 55.1 GB/s: a line every 1.16 ns.
-        let mut latency_ns = 0.0;
-        for asked in (0..2_000).map(|i| Picos(i * 1_161)) {
-            latency_ns = (dram.read(LineAddr(0), asked) - asked).as_ns();
+    /// gem5 DRAMInterface.py@1db206b, DDR4_2400_8x8; write latency as read latency.
+    pub(super) fn ddr4_2400() -> Timing {
+        Timing {
+            mega_transfers_per_s: 2400.0,
+            bus_bytes: 8,
+            tcl: ns(14.16),
+            tcwl: ns(14.16),
+            trcd: ns(14.16),
+            trp: ns(14.16),
+            tras: ns(32.0),
+            trrd: ns(3.332),
+            tfaw: ns(21.0),
+            tccd_l: ns(5.0),
+            trfc: ns(350.0),
+            trefi: ns(7800.0),
+            twr: ns(15.0),
+            twtr: ns(5.0),
+            trtp: ns(7.5),
         }
-        assert!((latency_ns - 116.3).abs() < 2.0, "{latency_ns}");
+    }
+
+    fn config(channels: u32) -> DramConfig {
+        DramConfig {
+            geometry: Geometry {
+                channels,
+                ranks: 2,
+                bank_groups: 4,
+                banks_per_group: 4,
+                row_bytes: 8192,
+                channel_granularity_lines: 4,
+                neighbouring_bank_groups: 2,
+                channel_hash: ChannelHash::Rotated,
+                bank_hash: BankHash::RowXor,
+            },
+            timing: ddr4_2400(),
+            row_policy: RowPolicy::Open,
+            writes: WriteQueueConfig { entries: 48, high_watermark: 40, low_watermark: 24 },
+            burst_gap: Picos::ZERO,
+            path: ns(50.0),
+        }
+    }
+
+    const NOW: Picos = Picos(1_000_000);
+    /// The line two further lies in the same row: neighbours alternate between two bank groups.
+    const SAME_ROW: LineAddr = LineAddr(2);
+
+    /// A line in the same bank of a single channel, in another row, without the bank hash.
+    fn other_row(config: &DramConfig) -> LineAddr {
+        let geometry = &config.geometry;
+        LineAddr::of_byte(u64::from(geometry.row_bytes * geometry.banks_per_channel()))
     }
 
     #[test]
-    fn sustained_traffic_does_not_exceed_the_bandwidth() {
-        let mut dram = skylake();
-        let last = (0..100_000)
-            .map(|_| dram.write(LineAddr(0), Picos::ZERO))
-            .max()
-            .expect("writes were made");
-        let gbytes_per_s = 100_000.0 * 64.0 / last.as_ns();
-        assert!((gbytes_per_s / 104.4 - 1.0).abs() < 0.01, "{gbytes_per_s}");
+    fn an_idle_read_pays_way_activation_column_and_burst() {
+        let config = config(6);
+        let activation = config.timing.trcd;
+        let done = Dram::new(config.clone()).read(LineAddr(12_345), NOW);
+        assert_eq!(done, NOW + config.least_read_latency() + activation);
     }
 
     #[test]
-    fn the_curve_is_constant_beyond_its_ends() {
-        let curve = [(1.0, 10.0), (2.0, 20.0)];
-        assert_eq!(interpolate(&curve, 0.0), 10.0);
-        assert_eq!(interpolate(&curve, 1.5), 15.0);
-        assert_eq!(interpolate(&curve, 9.0), 20.0);
+    fn an_open_row_is_read_without_activation() {
+        let config = config(1);
+        let mut dram = Dram::new(config.clone());
+        let later = dram.read(LineAddr(0), NOW) + NOW;
+        assert_eq!(dram.read(SAME_ROW, later), later + config.least_read_latency());
+        assert_eq!((dram.counters().row_empties, dram.counters().row_hits), (1, 1));
+    }
+
+    #[test]
+    fn another_row_of_the_bank_pays_precharge_and_activation() {
+        let mut config = config(1);
+        config.geometry.bank_hash = BankHash::Plain;
+        let mut dram = Dram::new(config.clone());
+        let later = dram.read(LineAddr(0), NOW) + NOW;
+        let expected = config.least_read_latency() + config.timing.trp + config.timing.trcd;
+        assert_eq!(dram.read(other_row(&config), later), later + expected);
+        assert_eq!(dram.counters().row_conflicts, 1);
+    }
+
+    #[test]
+    fn a_closed_page_policy_makes_every_isolated_access_an_activation() {
+        let mut config = config(1);
+        config.row_policy = RowPolicy::Closed;
+        let mut dram = Dram::new(config);
+        let later = dram.read(LineAddr(0), NOW) + NOW;
+        dram.read(SAME_ROW, later);
+        assert_eq!((dram.counters().row_empties, dram.counters().row_hits), (2, 0));
+    }
+
+    #[test]
+    fn a_refresh_holds_back_a_read_for_trfc_at_most() {
+        let config = config(1);
+        let mut dram = Dram::new(config.clone());
+        // Two ranks take turns: the first is refreshed in the middle of each period.
+        let begins = Picos(config.timing.trefi.0 / 2);
+        let asked = begins - Picos(config.path.0 / 2);
+        let idle = config.least_read_latency() + config.timing.trcd;
+        let done = dram.read(LineAddr(0), asked);
+        assert_eq!(done, asked + config.timing.trfc + idle);
+        let counters = dram.counters();
+        assert_eq!((counters.refresh_waits, counters.refresh_wait), (1, config.timing.trfc));
+    }
+
+    #[test]
+    fn neighbouring_lines_in_one_bank_group_are_a_long_column_delay_apart() {
+        let config = config(1);
+        let mut dram = Dram::new(config.clone());
+        // At a multiple of the column path's slots.
+        let opened = dram.read(LineAddr(0), NOW);
+        let way = config.path.0 / 2;
+        let command = opened.0.next_multiple_of(config.timing.tccd_l.0) + config.timing.tccd_l.0;
+        let asked = Picos(command - way);
+        let first = dram.read(LineAddr(2), asked);
+        let second = dram.read(LineAddr(4), asked);
+        assert_eq!(first, asked + config.least_read_latency());
+        assert!(second - first >= config.timing.tccd_l);
+        assert!(second - first <= config.timing.tccd_l + config.timing.burst());
+    }
+
+    #[test]
+    fn writes_are_posted_until_the_queue_is_full() {
+        let config = config(1);
+        let mut dram = Dram::new(config.clone());
+        let entries = u64::from(config.writes.entries);
+        let taken: Vec<Picos> = (0..4 * entries).map(|i| dram.write(LineAddr(i), NOW)).collect();
+        assert!(taken[..entries as usize].iter().all(|&at| at == NOW));
+        assert!(taken[entries as usize] > NOW);
+        assert!(taken.windows(2).all(|two| two[0] <= two[1]));
+    }
+
+    #[test]
+    fn a_batch_of_writes_pays_the_turn_around_once() {
+        let config = config(1);
+        let mut dram = Dram::new(config.clone());
+        let batch = u64::from(config.writes.high_watermark - config.writes.low_watermark);
+        let batches = 200;
+        let writes = u64::from(config.writes.low_watermark) + batches * batch;
+        // Neighbouring lines: rows stay open, so the bus is the limit.
+        let last = (0..writes).map(|i| dram.write(LineAddr(i), Picos::ZERO)).max();
+        assert_eq!(dram.counters().write_batches, batches);
+        let expected_ps =
+            batches * (batch * config.timing.burst().0 + config.timing.turnaround().0);
+        let ratio = last.map_or(0.0, |last| last.0 as f64 / expected_ps as f64);
+        // Refreshes of both ranks come on top: at most their share of time.
+        let refresh = config.timing.trfc.0 as f64 / config.timing.trefi.0 as f64;
+        assert!((0.97..1.03 + 2.0 * refresh).contains(&ratio), "{ratio}");
+    }
+
+    #[test]
+    fn a_read_waits_for_a_batch_of_writes() {
+        let config = config(1);
+        let mut dram = Dram::new(config.clone());
+        for i in 0..u64::from(config.writes.high_watermark) {
+            dram.write(LineAddr(i), NOW);
+        }
+        let idle = config.least_read_latency() + config.timing.trcd;
+        let waited = dram.read(LineAddr(1 << 20), NOW) - (NOW + idle);
+        let batch = u64::from(config.writes.high_watermark - config.writes.low_watermark);
+        assert!(waited.0 > batch / 2 * config.timing.burst().0, "{waited:?}");
+    }
+
+    #[test]
+    fn a_row_that_was_written_is_closed_after_write_recovery() {
+        let mut config = config(1);
+        config.geometry.bank_hash = BankHash::Plain;
+        config.writes = WriteQueueConfig { entries: 1, high_watermark: 1, low_watermark: 0 };
+        let mut dram = Dram::new(config.clone());
+        dram.write(LineAddr(0), NOW);
+        let timing = &config.timing;
+        let written = NOW + timing.trcd + timing.tcwl + timing.burst();
+        let read = timing.trp + timing.trcd + timing.tcl + timing.burst();
+        let back = Picos(config.path.0 / 2);
+        let done = dram.read(other_row(&config), NOW);
+        assert_eq!(done, written + timing.twr + read + back);
+    }
+
+    #[test]
+    fn sustained_traffic_comes_near_the_peak_and_never_exceeds_it() {
+        let config = config(6);
+        let mut dram = Dram::new(config.clone());
+        let lines = 200_000;
+        let last = (0..lines).map(|i| dram.read(LineAddr(i), Picos::ZERO)).max();
+        let gbytes_per_s = last.map_or(0.0, |last| lines as f64 * 64.0 / last.as_ns());
+        let share = gbytes_per_s / config.peak_gbytes_per_s();
+        let refresh = config.timing.trfc.0 as f64 / config.timing.trefi.0 as f64;
+        assert!(share <= 1.0 && share > 1.0 - 2.0 * refresh - 0.03, "{share}");
+    }
+
+    #[test]
+    fn an_idle_time_behind_each_transfer_lowers_sustained_traffic_by_its_share() {
+        let sustained = |config: DramConfig| {
+            let mut dram = Dram::new(config);
+            (0..100_000).map(|i| dram.read(LineAddr(i), Picos::ZERO)).max().unwrap_or_default()
+        };
+        let mut with_gap = config(1);
+        with_gap.burst_gap = ns(1.0);
+        let burst = with_gap.timing.burst().as_ns();
+        let ratio = sustained(with_gap).as_ns() / sustained(config(1)).as_ns();
+        assert!((ratio / ((burst + 1.0) / burst) - 1.0).abs() < 0.02, "{ratio}");
+    }
+
+    #[test]
+    fn a_read_far_ahead_does_not_hold_back_the_present() {
+        let mut config = config(1);
+        config.geometry.bank_hash = BankHash::Plain;
+        let mut dram = Dram::new(config.clone());
+        dram.read(LineAddr(0), NOW + NOW);
+        let idle = config.least_read_latency() + config.timing.trcd;
+        assert_eq!(dram.read(other_row(&config), NOW), NOW + idle);
+    }
+
+    #[test]
+    fn forgotten_traffic_leaves_no_trace() {
+        let mut dram = Dram::new(config(2));
+        let fresh = dram.read(LineAddr(7), NOW);
+        for i in 0..1_000 {
+            dram.write(LineAddr(i), NOW);
+        }
+        dram.forget();
+        assert_eq!(dram.lines_moved(), (0, 0));
+        assert_eq!(dram.read(LineAddr(7), NOW), fresh);
+    }
+
+    proptest! {
+        #[test]
+        fn in_any_order_every_line_is_moved_within_the_capacity_of_the_bus(
+            calls in prop::collection::vec((0u64..1 << 20, 0u64..3_000_000, any::<bool>()), 1..600),
+        ) {
+            let config = DramConfig { row_policy: RowPolicy::OpenFor(ns(500.0)), ..config(1) };
+            let mut dram = Dram::new(config.clone());
+            let (mut data_ends, mut writes) = (Vec::new(), 0);
+            for &(line, now, write) in &calls {
+                let now = Picos(now);
+                if write {
+                    writes += 1;
+                    prop_assert!(dram.write(LineAddr(line), now) >= now);
+                } else {
+                    let done = dram.read(LineAddr(line), now);
+                    prop_assert!(done >= now + config.least_read_latency());
+                    data_ends.push(done.0);
+                }
+            }
+            let reads = data_ends.len() as u64;
+            prop_assert_eq!(dram.lines_moved(), (reads, writes));
+            let counters = dram.counters();
+            let batch = u64::from(config.writes.high_watermark - config.writes.low_watermark);
+            let moved = counters.row_hits + counters.row_empties + counters.row_conflicts;
+            prop_assert_eq!(moved, reads + counters.write_batches * batch);
+            prop_assert!(writes - counters.write_batches * batch
+                < u64::from(config.writes.high_watermark));
+            // Each transfer has a slot of its own; neighbours overlap by less than one.
+            data_ends.sort_unstable();
+            let burst = config.timing.burst().0;
+            for (k, end) in data_ends.iter().enumerate().skip(1) {
+                prop_assert!(end - data_ends[0] >= (k as u64 - 1) * burst);
+            }
+        }
+
+        #[test]
+        fn calls_out_of_order_wait_about_as_long_as_in_order(seed in 0u64..1_000) {
+            let run = |disorder_ps: u64| {
+                let mut dram = Dram::new(config(2));
+                let mut state = seed;
+                let mut total_ps = 0;
+                for i in 0..4_000u64 {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    let ahead = ((state >> 33) * disorder_ps) >> 31;
+                    let line = LineAddr(state >> 40);
+                    let now = Picos(1_000_000 + i * 4_000 + ahead);
+                    total_ps += (dram.read(line, now) - now).0;
+                }
+                total_ps as f64 / 4_000e3
+            };
+            // Calls up to a microsecond ahead of others: mean latency within a tenth.
+            let (ordered, disordered) = (run(0), run(1_000_000));
+            prop_assert!((disordered / ordered - 1.0).abs() < 0.1, "{} {}", ordered, disordered);
+        }
     }
 }

@@ -65,15 +65,4 @@ impl Check<'_> {
         let list: Vec<String> = allowed.iter().map(ToString::to_string).collect();
         Err(self.refuse(key, &value, format!("allowed: {}", list.join(", "))))
     }
-
-    /// A curve of positive points with rising first coordinates.
-    pub fn rising(&self, key: &str, curve: &[(f64, f64)]) -> Result<(), InputError> {
-        let rises = curve.windows(2).all(|pair| pair[0].0 < pair[1].0);
-        let positive = curve.iter().all(|point| point.0 >= 0.0 && point.1 > 0.0);
-        if !curve.is_empty() && rises && positive {
-            return Ok(());
-        }
-        let shown = format!("{curve:?}");
-        Err(self.refuse(key, &shown, "allowed: pairs [GB/s, ns] with rising traffic".into()))
-    }
 }

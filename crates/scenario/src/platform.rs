@@ -1,6 +1,7 @@
 //! A machine as facts: one file per machine, every number with its source.
 
 mod caches;
+mod dram;
 mod io;
 mod memory;
 mod nic;
@@ -10,8 +11,9 @@ pub use caches::{
     Cpu, DirectoryWays, InclusionName, LastLevel, PrivateLevel, ReplacementName, SetFunctionName,
     SliceFunctionName,
 };
+pub use dram::{BankHashName, ChannelHashName, DramFacts, RowPolicyName};
 pub use io::{DdioFacts, IioFacts, IommuFacts, PcieFacts, RootComplexBufferFacts};
-pub use memory::{CxlFacts, DramFacts, UpiFacts};
+pub use memory::{CxlFacts, UpiFacts};
 pub use nic::{NicFacts, SoftwareFacts};
 pub use topology::{MeshFacts, RingFacts};
 

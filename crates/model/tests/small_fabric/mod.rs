@@ -4,7 +4,9 @@ use address_map::{AddressMap, SetFunction, SliceFunction};
 use model::core::prefetcher::PrefetcherConfig;
 use model::core::private_cache::PrivateCacheConfig;
 use model::core::private_caches::PrivateCachesConfig;
-use model::dram::DramConfig;
+use model::dram::{
+    BankHash, ChannelHash, DramConfig, Geometry, RowPolicy, Timing, WriteQueueConfig,
+};
 use model::fabric::{
     CorePathConfig, DirectoryConfig, FabricConfig, MemoryConfig, NodeConfig, PortConfig,
     SocketConfig,
@@ -89,9 +91,43 @@ pub fn link() -> PcieLinkConfig {
 
 /// The channels of a socket.
 pub fn node(socket: u8) -> NodeConfig {
-    let dram = DramConfig {
-        sustained_gbytes_per_s: 100.0,
-        loaded_latency: vec![(1.0, 90.0), (100.0, 160.0)],
-    };
-    NodeConfig::Dram { socket, dram }
+    NodeConfig::Dram { socket, dram: dram() }
+}
+
+/// One channel of DDR4-2400 with gem5's values (DRAMInterface.py@1db206b, DDR4_2400_8x8).
+fn dram() -> DramConfig {
+    DramConfig {
+        geometry: Geometry {
+            channels: 1,
+            ranks: 1,
+            bank_groups: 4,
+            banks_per_group: 4,
+            row_bytes: 8192,
+            channel_granularity_lines: 4,
+            neighbouring_bank_groups: 2,
+            channel_hash: ChannelHash::Modulo,
+            bank_hash: BankHash::RowXor,
+        },
+        timing: Timing {
+            mega_transfers_per_s: 2400.0,
+            bus_bytes: 8,
+            tcl: Picos(14_160),
+            tcwl: Picos(14_160),
+            trcd: Picos(14_160),
+            trp: Picos(14_160),
+            tras: Picos(32_000),
+            trrd: Picos(3_332),
+            tfaw: Picos(21_000),
+            tccd_l: Picos(5_000),
+            trfc: Picos(350_000),
+            trefi: Picos(7_800_000),
+            twr: Picos(15_000),
+            twtr: Picos(5_000),
+            trtp: Picos(7_500),
+        },
+        row_policy: RowPolicy::Open,
+        writes: WriteQueueConfig { entries: 48, high_watermark: 41, low_watermark: 24 },
+        burst_gap: Picos::ZERO,
+        path: Picos(50_000),
+    }
 }

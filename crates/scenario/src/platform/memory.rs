@@ -4,39 +4,10 @@ use crate::check::Check;
 use crate::error::InputError;
 use crate::sourced::Sourced;
 use model::cxl::CxlConfig;
-use model::dram::DramConfig;
 use model::upi::UpiConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Picos;
-
-/// Memory of the socket.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct DramFacts {
-    /// Highest traffic.
-    pub sustained_gbytes_per_s: Sourced<f64>,
-    /// Pairs of traffic in GB/s and load latency in ns, traffic rising.
-    pub loaded_latency_ns: Sourced<Vec<(f64, f64)>>,
-}
-
-impl DramFacts {
-    pub(super) fn check(&self, check: &Check<'_>) -> Result<(), InputError> {
-        check.rising("dram.loaded_latency_ns", &self.loaded_latency_ns.value)?;
-        let sustained = self.sustained_gbytes_per_s.value;
-        check.number("dram.sustained_gbytes_per_s", sustained, (0.1, 1e4))
-    }
-}
-
-impl DramFacts {
-    /// What a socket's memory is built from.
-    #[must_use]
-    pub fn config(&self) -> DramConfig {
-        DramConfig {
-            sustained_gbytes_per_s: self.sustained_gbytes_per_s.value,
-            loaded_latency: self.loaded_latency_ns.value.clone(),
-        }
-    }
-}
 
 /// Links between the two sockets of a machine.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -1,0 +1,360 @@
+//! The row buffer of a bank.
+//!
+//! Models: an open row that is hit, an empty bank that is activated, and a conflict that is
+//! precharged and activated, with tRCD, tRP, tRAS, tRTP and tWR.
+//! Source: JEDEC JESD79-4; first-ready first-come-first-served scheduling (Rixner et al., ISCA'00).
+//! Simplifies: the scheduler sees no queue. A request takes the row that will be open when its turn
+//! comes; one that asks for the row before that, and came before it was closed, slips past as the
+//! scheduler would have let it. A call for an earlier time than the one that opened the row is
+//! served from the state before it, without waiting for what lies ahead; further back than two rows
+//! a bank is taken to have been empty.
+
+use super::rank::Rank;
+use super::timing::Timing;
+use units::Picos;
+
+/// When rows are closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowPolicy {
+    /// A row stays open until another is needed or the rank is refreshed (open page).
+    Open,
+    /// A row is closed when nobody has used it for this long (adaptive open page).
+    OpenFor(Picos),
+    /// A row is closed as soon as nobody waits for it (closed page).
+    Closed,
+}
+
+impl RowPolicy {
+    /// For how long a row stays open behind its last column command.
+    pub(super) fn keep(self) -> Picos {
+        match self {
+            Self::Open => Picos::NEVER,
+            Self::OpenFor(idle) => idle,
+            Self::Closed => Picos::ZERO,
+        }
+    }
+}
+
+/// What a request found in its bank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Row {
+    /// Its row open.
+    Hit,
+    /// No row open.
+    Empty,
+    /// Another row open.
+    Conflict,
+}
+
+/// How a request gets its row.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opened {
+    pub(super) row: Row,
+    /// When its column command may be given.
+    pub(super) column_from: Picos,
+    /// How long a refresh held it back.
+    pub(super) refresh_wait: Picos,
+    which: Which,
+}
+
+/// Which of the rows that a bank remembers a request uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Which {
+    Current,
+    Previous,
+    /// One that is no longer remembered.
+    Earlier,
+}
+
+/// A row, from its activation until it is closed.
+#[derive(Clone, Copy, Debug)]
+struct OpenRow {
+    row: u32,
+    /// When the request arrived for which it was opened.
+    asked: Picos,
+    column_from: Picos,
+    /// When it may be precharged.
+    close_from: Picos,
+    /// When it is closed without being asked to.
+    open_until: Picos,
+}
+
+impl OpenRow {
+    const NONE: Self = Self {
+        row: u32::MAX,
+        asked: Picos::ZERO,
+        column_from: Picos::ZERO,
+        close_from: Picos::ZERO,
+        open_until: Picos::ZERO,
+    };
+
+    /// Whether it is still open at `time`, when the latest refresh began at `refreshed`.
+    #[inline]
+    fn is_open(&self, time: Picos, refreshed: Picos) -> bool {
+        time <= self.open_until && self.column_from >= refreshed
+    }
+
+    /// What a request for another row finds at `time`, when it may activate, and when this row was
+    /// closed.
+    #[inline]
+    fn close(&self, time: Picos, refreshed: Picos, trp: Picos) -> (Row, Picos, Picos) {
+        if self.is_open(time, refreshed) {
+            let closed = time.max(self.close_from);
+            return (Row::Conflict, closed + trp, closed);
+        }
+        if self.column_from < refreshed {
+            return (Row::Empty, time, refreshed);
+        }
+        let closed = self.open_until.max(self.close_from);
+        (Row::Empty, time.max(closed + trp), closed)
+    }
+}
+
+/// One bank.
+#[derive(Clone, Debug)]
+pub(super) struct Bank {
+    current: OpenRow,
+    previous: OpenRow,
+    /// When the previous row was closed for the current one.
+    previous_closed: Picos,
+}
+
+impl Bank {
+    /// No row open.
+    pub(super) const IDLE: Self =
+        Self { current: OpenRow::NONE, previous: OpenRow::NONE, previous_closed: Picos::ZERO };
+
+    /// Gets `row` for a request that arrived at `arrival`.
+    #[inline]
+    pub(super) fn open(
+        &mut self,
+        row: u32,
+        arrival: Picos,
+        rank: &mut Rank,
+        timing: &Timing,
+    ) -> Opened {
+        let (refreshed, refresh_wait) = rank.refresh(arrival);
+        let time = arrival + refresh_wait;
+        let in_order = arrival >= self.current.asked;
+        if self.current.row == row && in_order && self.current.is_open(time, refreshed) {
+            let column_from = time.max(self.current.column_from);
+            return Opened { row: Row::Hit, column_from, refresh_wait, which: Which::Current };
+        }
+        let slips_past = arrival <= self.previous_closed || !in_order;
+        let remembered = arrival >= self.previous.asked;
+        if self.previous.row == row
+            && slips_past
+            && remembered
+            && self.previous.is_open(time, refreshed)
+        {
+            let column_from = time.max(self.previous.column_from);
+            return Opened { row: Row::Hit, column_from, refresh_wait, which: Which::Previous };
+        }
+        let before = match (in_order, remembered) {
+            (true, _) => self.current,
+            (false, true) => self.previous,
+            (false, false) => OpenRow::NONE,
+        };
+        let (found, from, closed) = before.close(time, refreshed, timing.trp);
+        let activated = rank.activate(from);
+        let opened = OpenRow {
+            row,
+            asked: arrival,
+            column_from: activated + timing.trcd,
+            close_from: activated + timing.tras,
+            open_until: Picos::NEVER,
+        };
+        let which = self.remember(opened, in_order, remembered, closed);
+        Opened { row: found, column_from: opened.column_from, refresh_wait, which }
+    }
+
+    /// Puts a row that has been opened where it belongs in the order of time.
+    #[inline]
+    fn remember(
+        &mut self,
+        opened: OpenRow,
+        in_order: bool,
+        remembered: bool,
+        closed: Picos,
+    ) -> Which {
+        if in_order {
+            self.previous = self.current;
+            self.previous_closed = closed;
+            self.current = opened;
+            Which::Current
+        } else if !remembered {
+            Which::Earlier
+        } else if opened.row == self.current.row {
+            // The later request for which it was opened finds it open now.
+            self.current.asked = opened.asked;
+            self.current.column_from = opened.column_from;
+            self.previous_closed = closed;
+            Which::Current
+        } else {
+            self.previous = opened;
+            Which::Previous
+        }
+    }
+
+    /// Notes that the row's column command was given at `column`: it may be closed at `close_from`,
+    /// and is closed `keep` after its last command.
+    #[inline]
+    pub(super) fn used(&mut self, opened: Opened, column: Picos, close_from: Picos, keep: Picos) {
+        let row = match opened.which {
+            Which::Current => &mut self.current,
+            Which::Previous => &mut self.previous,
+            Which::Earlier => return,
+        };
+        row.close_from = row.close_from.max(close_from);
+        let until = column.saturating_add(keep);
+        row.open_until =
+            if row.open_until == Picos::NEVER { until } else { row.open_until.max(until) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dram::tests::ddr4_2400;
+
+    const KEEP: Picos = Picos(500_000);
+    /// Long after the activations of earlier tests' steps, long before the first refresh.
+    const NOW: Picos = Picos(1_000_000);
+
+    struct OneBank {
+        bank: Bank,
+        rank: Rank,
+        timing: Timing,
+    }
+
+    impl OneBank {
+        fn new() -> Self {
+            let timing = ddr4_2400();
+            let rank = Rank::new(&timing, timing.trefi);
+            Self { bank: Bank::IDLE, rank, timing }
+        }
+
+        /// A read of `row`: what it found, and when its command may be given, which it then is.
+        fn read(&mut self, row: u32, arrival: Picos) -> (Row, Picos) {
+            let opened = self.bank.open(row, arrival, &mut self.rank, &self.timing);
+            let column = opened.column_from;
+            self.bank.used(opened, column, column + self.timing.trtp, KEEP);
+            (opened.row, column)
+        }
+
+        fn write(&mut self, row: u32, arrival: Picos, data_end: Picos) {
+            let opened = self.bank.open(row, arrival, &mut self.rank, &self.timing);
+            let close_from = data_end + self.timing.twr;
+            self.bank.used(opened, opened.column_from, close_from, KEEP);
+        }
+    }
+
+    #[test]
+    fn an_empty_bank_is_activated() {
+        let mut one = OneBank::new();
+        assert_eq!(one.read(7, NOW), (Row::Empty, NOW + one.timing.trcd));
+    }
+
+    #[test]
+    fn an_open_row_is_hit_without_activation() {
+        let mut one = OneBank::new();
+        let (_, first) = one.read(7, NOW);
+        assert_eq!(one.read(7, NOW), (Row::Hit, first), "it waits for the activation under way");
+        let later = first + Picos(100_000);
+        assert_eq!(one.read(7, later), (Row::Hit, later));
+    }
+
+    #[test]
+    fn a_conflict_pays_precharge_and_activation() {
+        let mut one = OneBank::new();
+        let (_, first) = one.read(7, NOW);
+        let later = first + Picos(100_000);
+        let expected = later + one.timing.trp + one.timing.trcd;
+        assert_eq!(one.read(8, later), (Row::Conflict, expected));
+    }
+
+    #[test]
+    fn a_conflict_waits_until_the_open_row_may_be_closed() {
+        let mut one = OneBank::new();
+        let timing = one.timing.clone();
+        let (_, first) = one.read(7, NOW);
+        let may_close = (NOW + timing.tras).max(first + timing.trtp);
+        let (_, second) = one.read(8, NOW);
+        assert_eq!(second, may_close + timing.trp + timing.trcd);
+    }
+
+    #[test]
+    fn a_written_row_is_closed_no_earlier_than_write_recovery_allows() {
+        let mut one = OneBank::new();
+        let timing = one.timing.clone();
+        let data_end = NOW + Picos(90_000);
+        one.write(7, NOW, data_end);
+        let (_, column) = one.read(8, NOW + Picos(1));
+        assert_eq!(column, data_end + timing.twr + timing.trp + timing.trcd);
+    }
+
+    #[test]
+    fn a_row_that_nobody_uses_is_closed_in_time() {
+        let mut one = OneBank::new();
+        let (_, first) = one.read(7, NOW);
+        let (found, used) = one.read(7, first + KEEP);
+        assert_eq!(found, Row::Hit, "still open at t");
+        let closed = used + KEEP + Picos(1);
+        assert_eq!(one.read(7, closed).0, Row::Empty, "closed at t + 1");
+    }
+
+    #[test]
+    fn a_refresh_closes_the_row_and_is_waited_for() {
+        let mut one = OneBank::new();
+        let timing = one.timing.clone();
+        let begins = timing.trefi;
+        one.read(7, begins - Picos(100_000));
+        let (found, column) = one.read(7, begins + Picos(1_000));
+        assert_eq!((found, column), (Row::Empty, begins + timing.trfc + timing.trcd));
+    }
+
+    #[test]
+    fn a_hit_that_came_before_the_row_was_closed_slips_past_the_conflict() {
+        let mut one = OneBank::new();
+        let (_, first) = one.read(7, NOW);
+        let (_, conflict) = one.read(8, NOW + Picos(1_000));
+        let (found, column) = one.read(7, NOW + Picos(2_000));
+        assert_eq!((found, column), (Row::Hit, first));
+        assert!(column < conflict);
+        let too_late = conflict;
+        assert_eq!(one.read(7, too_late).0, Row::Conflict);
+    }
+
+    #[test]
+    fn a_call_for_an_earlier_time_does_not_wait_for_one_far_ahead() {
+        let mut one = OneBank::new();
+        one.read(7, NOW);
+        one.read(8, NOW + Picos(900_000));
+        let earlier = NOW + Picos(300_000);
+        let conflict = one.timing.trp + one.timing.trcd;
+        assert_eq!(one.read(9, earlier), (Row::Conflict, earlier + conflict));
+        // Nor is the one ahead disturbed.
+        assert_eq!(one.read(8, NOW + Picos(950_000)).0, Row::Hit);
+    }
+
+    #[test]
+    fn a_call_from_before_all_that_is_remembered_waits_for_nothing() {
+        let mut one = OneBank::new();
+        one.read(7, NOW + Picos(800_000));
+        one.read(8, NOW + Picos(900_000));
+        let expected = (Row::Empty, NOW + one.timing.trcd);
+        assert_eq!(one.read(9, NOW), expected);
+        // What is remembered stays as it is.
+        assert_eq!(one.read(7, NOW + Picos(850_000)).0, Row::Hit);
+        assert_eq!(one.read(8, NOW + Picos(950_000)).0, Row::Hit);
+    }
+
+    #[test]
+    fn an_earlier_call_for_the_row_ahead_opens_it_earlier() {
+        let mut one = OneBank::new();
+        one.read(8, NOW + Picos(900_000));
+        let earlier = NOW + Picos(700_000);
+        assert_eq!(one.read(8, earlier), (Row::Empty, earlier + one.timing.trcd));
+        assert_eq!(one.read(8, NOW + Picos(800_000)).0, Row::Hit);
+    }
+}

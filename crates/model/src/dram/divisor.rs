@@ -1,0 +1,65 @@
+//! Division by a number that is known only at run time, as a multiplication.
+//!
+//! Models: nothing of the machine; it is on the path of every line.
+//! Source: Granlund and Montgomery, "Division by invariant integers using multiplication" (PLDI'94).
+//! Simplifies: nothing; exact while the quotient's dividend x divisor stays below 2^64.
+
+/// A fixed divisor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Divisor {
+    value: u64,
+    /// 2^64 / value, rounded up; 0 stands for 2^64 itself.
+    reciprocal: u64,
+}
+
+impl Divisor {
+    /// # Panics
+    /// If `value` is zero: the platform is checked before it comes here.
+    pub(super) fn new(value: u64) -> Self {
+        assert!(value > 0);
+        Self { value, reciprocal: (u64::MAX / value).wrapping_add(1) }
+    }
+
+    /// The divisor itself.
+    #[inline]
+    pub(super) fn value(self) -> u64 {
+        self.value
+    }
+
+    /// `dividend` / divisor, rounded down.
+    #[inline]
+    pub(super) fn quotient(self, dividend: u64) -> u64 {
+        if self.reciprocal == 0 {
+            return dividend;
+        }
+        debug_assert!(dividend.checked_mul(self.value).is_some());
+        ((u128::from(dividend) * u128::from(self.reciprocal)) >> 64) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_quotient_is_that_of_the_division(
+            divisor in 1u64..20_000,
+            dividend in 0u64..(1 << 49),
+        ) {
+            prop_assert_eq!(Divisor::new(divisor).quotient(dividend), dividend / divisor);
+        }
+    }
+
+    #[test]
+    fn multiples_and_their_neighbours_are_exact() {
+        for divisor in [1, 2, 3, 6, 12, 3_751, 5_000] {
+            let fixed = Divisor::new(divisor);
+            for multiple in [1, 1 << 20, 1 << 36] {
+                assert_eq!(fixed.quotient(multiple * divisor), multiple);
+                assert_eq!(fixed.quotient(multiple * divisor - 1), multiple - 1);
+            }
+        }
+    }
+}

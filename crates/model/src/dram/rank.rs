@@ -1,0 +1,114 @@
+//! What the banks of a rank share: the rate of activations, and refresh.
+//!
+//! Models: no more activations than tFAW and tRRD allow; a refresh of all banks every tREFI.
+//! Source: JEDEC JESD79-4.
+//! Simplifies: activations have slots of tFAW / 4 (or tRRD if that is longer), so four in a row are
+//! spread over tFAW; refreshes are never postponed and come at fixed times, rank after rank; they
+//! hold back what arrives and what is activated meanwhile, not what is under way.
+
+use super::time_slots::TimeSlots;
+use super::timing::Timing;
+use units::Picos;
+
+/// The shared constraints of one rank.
+#[derive(Clone, Debug)]
+pub(super) struct Rank {
+    activations: TimeSlots,
+    trefi: Picos,
+    trfc: Picos,
+    first_refresh: Picos,
+    /// The refresh that began before the time asked for last.
+    refreshed: Picos,
+}
+
+impl Rank {
+    /// A rank whose first refresh begins at `first_refresh`.
+    pub(super) fn new(timing: &Timing, first_refresh: Picos) -> Self {
+        Self {
+            activations: TimeSlots::new(Picos(timing.tfaw.0 / 4).max(timing.trrd)),
+            trefi: timing.trefi,
+            trfc: timing.trfc,
+            first_refresh,
+            refreshed: first_refresh,
+        }
+    }
+
+    /// When the latest refresh began before `time` (zero if none did), and how long it still lasts.
+    #[inline]
+    pub(super) fn refresh(&mut self, time: Picos) -> (Picos, Picos) {
+        let mut since = time.0.wrapping_sub(self.refreshed.0);
+        if since >= self.trefi.0 {
+            if time < self.first_refresh {
+                return (Picos::ZERO, Picos::ZERO);
+            }
+            since = (time - self.first_refresh).0 % self.trefi.0;
+            self.refreshed = time - Picos(since);
+        }
+        (self.refreshed, self.trfc.saturating_sub(Picos(since)))
+    }
+
+    /// Reserves an activation at `from` or as soon after as the rank takes it.
+    #[inline]
+    pub(super) fn activate(&mut self, from: Picos) -> Picos {
+        let (_, refresh_left) = self.refresh(from);
+        self.activations.claim(from + refresh_left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dram::tests::ddr4_2400;
+
+    fn without_refresh() -> Timing {
+        Timing { trfc: Picos::ZERO, ..ddr4_2400() }
+    }
+
+    #[test]
+    fn the_fifth_activation_waits_until_four_activation_windows_allow_it() {
+        let timing = without_refresh();
+        let mut rank = Rank::new(&timing, Picos::ZERO);
+        // A multiple of the slots that activations have.
+        let first = Picos(4 * timing.tfaw.0);
+        let starts: Vec<Picos> = (0..5).map(|_| rank.activate(first)).collect();
+        assert_eq!(starts[0], first);
+        assert!(starts[3] < first + timing.tfaw);
+        assert_eq!(starts[4], first + timing.tfaw);
+    }
+
+    #[test]
+    fn activations_are_at_least_trrd_apart_where_that_is_longer_than_a_quarter_of_tfaw() {
+        let timing = Timing { trrd: Picos(8_000), ..without_refresh() };
+        let mut rank = Rank::new(&timing, Picos::ZERO);
+        let first = Picos(10 * timing.trrd.0);
+        rank.activate(first);
+        assert_eq!(rank.activate(first), first + timing.trrd);
+    }
+
+    #[test]
+    fn a_refresh_stops_the_rank_for_trfc_once_every_trefi() {
+        let timing = ddr4_2400();
+        let first_refresh = Picos(1_000_000);
+        let mut rank = Rank::new(&timing, first_refresh);
+        for period in 0..3 {
+            let begins = first_refresh + Picos(period * timing.trefi.0);
+            let ends = begins + timing.trfc;
+            let before = begins - Picos(1);
+            assert_eq!(rank.refresh(before).1, Picos::ZERO, "not yet");
+            assert_eq!(rank.refresh(begins), (begins, timing.trfc));
+            assert_eq!(rank.refresh(ends - Picos(1)).1, Picos(1), "blocked at t - 1");
+            assert_eq!(rank.refresh(ends).1, Picos::ZERO, "ready at t");
+            assert_eq!(rank.activate(begins), ends);
+        }
+    }
+
+    #[test]
+    fn refreshes_are_found_in_any_order_of_time() {
+        let timing = ddr4_2400();
+        let mut rank = Rank::new(&timing, Picos(2_000_000));
+        let late = Picos(2_000_000 + 9 * timing.trefi.0);
+        assert_eq!(rank.refresh(late), (late, timing.trfc));
+        assert_eq!(rank.refresh(Picos(2_000_000)), (Picos(2_000_000), timing.trfc));
+        assert_eq!(rank.refresh(Picos(1_000_000)).1, Picos::ZERO);
+    }
+}

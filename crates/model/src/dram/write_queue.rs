@@ -1,0 +1,125 @@
+//! Posted writes that wait in the memory controller.
+//!
+//! Models: a queue of limited length that collects writes until a high watermark and is drained in
+//! one batch to a low one; writers wait while it is full.
+//! Source: the read and write phases of gem5's memory controller.
+//! Simplifies: it is not drained before the high watermark when the bus is idle, and reads do not
+//! search it.
+
+use super::interleave::Place;
+use units::Picos;
+
+/// Size and watermarks of a channel's write queue, in lines.
+#[derive(Clone, Copy, Debug)]
+pub struct WriteQueueConfig {
+    /// Lines that it holds.
+    pub entries: u32,
+    /// A batch begins when this many wait.
+    pub high_watermark: u32,
+    /// A batch ends when this many are left.
+    pub low_watermark: u32,
+}
+
+/// A channel's write queue.
+#[derive(Clone, Debug)]
+pub(super) struct WriteQueue {
+    config: WriteQueueConfig,
+    /// Writes that wait for a batch, oldest first.
+    waiting: Vec<Place>,
+    /// When the latest writes of batches leave the queue: as many as it has entries.
+    leaves: Vec<Picos>,
+    next: usize,
+}
+
+impl WriteQueue {
+    /// # Panics
+    /// Unless low watermark < high watermark <= entries: the platform is checked before it comes here.
+    pub(super) fn new(config: WriteQueueConfig) -> Self {
+        assert!(config.low_watermark < config.high_watermark);
+        assert!(config.high_watermark <= config.entries);
+        Self {
+            config,
+            waiting: Vec::with_capacity(config.high_watermark as usize),
+            leaves: vec![Picos::ZERO; config.entries as usize],
+            next: 0,
+        }
+    }
+
+    /// When there is room for one more.
+    #[inline]
+    pub(super) fn room_from(&self) -> Picos {
+        // With w waiting, the write that must have left is the (entries - w)-th latest of batches.
+        let at = self.next + self.waiting.len();
+        let entries = self.leaves.len();
+        self.leaves[if at < entries { at } else { at - entries }]
+    }
+
+    /// Takes a write; says whether a batch is due.
+    #[inline]
+    pub(super) fn push(&mut self, place: Place) -> bool {
+        self.waiting.push(place);
+        self.waiting.len() == self.config.high_watermark as usize
+    }
+
+    /// Lines of a batch.
+    pub(super) fn batch_lines(&self) -> usize {
+        (self.config.high_watermark - self.config.low_watermark) as usize
+    }
+
+    /// The `i`-th oldest waiting write.
+    pub(super) fn waiting(&self, i: usize) -> Place {
+        self.waiting[i]
+    }
+
+    /// Notes when the next write of a batch leaves.
+    pub(super) fn leaves(&mut self, at: Picos) {
+        self.leaves[self.next] = at;
+        self.next = if self.next + 1 == self.leaves.len() { 0 } else { self.next + 1 };
+    }
+
+    /// Forgets the writes of a batch.
+    pub(super) fn end_batch(&mut self) {
+        let lines = self.batch_lines();
+        self.waiting.drain(..lines);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ANYWHERE: Place = Place { channel: 0, bank: 0, row: 0 };
+    const CONFIG: WriteQueueConfig =
+        WriteQueueConfig { entries: 6, high_watermark: 5, low_watermark: 2 };
+
+    /// A queue whose first batch leaves at 100, 200 and 300.
+    fn after_a_batch() -> WriteQueue {
+        let mut queue = WriteQueue::new(CONFIG);
+        let due = (0..CONFIG.high_watermark).map(|_| queue.push(ANYWHERE)).position(|due| due);
+        assert_eq!(due, Some(CONFIG.high_watermark as usize - 1));
+        for place in 1..=queue.batch_lines() as u64 {
+            queue.leaves(Picos(100 * place));
+        }
+        queue.end_batch();
+        queue
+    }
+
+    #[test]
+    fn a_batch_is_due_at_the_high_watermark_and_leaves_the_low_one() {
+        let mut queue = after_a_batch();
+        let next = (0..CONFIG.high_watermark).map(|_| queue.push(ANYWHERE)).position(|due| due);
+        let missing = CONFIG.high_watermark - CONFIG.low_watermark;
+        assert_eq!(next, Some(missing as usize - 1));
+    }
+
+    #[test]
+    fn a_full_queue_has_room_when_a_line_of_the_batch_has_left() {
+        let mut queue = after_a_batch();
+        // Two wait, three are leaving, six fit.
+        assert_eq!(queue.room_from(), Picos::ZERO);
+        queue.push(ANYWHERE);
+        assert_eq!(queue.room_from(), Picos(100));
+        queue.push(ANYWHERE);
+        assert_eq!(queue.room_from(), Picos(200));
+    }
+}
