@@ -21,7 +21,7 @@ CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 WHEEL_SOURCES := $(CORE_SOURCES) $(wildcard README.md LICENSE) \
   $(shell find python -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
-.PHONY: help run test check bench setup wheel clean format browser rust-tools
+.PHONY: help run test check bench setup wheel clean format browser peers rust-tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,7 +29,7 @@ help: ## List the targets
 run: setup ## Simulate the published experiments beside the measured server; write HTML reports
 	@skipline experiment run $(EXPERIMENTS)
 
-test: setup browser check ## Set everything up and run every test
+test: setup browser peers check ## Set everything up and run every test
 	cargo test --workspace --locked --quiet
 	pytest
 
@@ -106,6 +106,21 @@ browser:
 	      echo "note: chromium cannot be installed; the page tests will be skipped"
 	  else
 	    echo "note: for the page tests install the packages chromium and chromium-driver"
+	  fi
+	fi
+
+# Simulators by others, which tests/parity compares with; what is missing is skipped and says so.
+peers: setup
+	@uv sync --locked --inexact --no-install-project --group parity --quiet ||
+	  echo "note: pycachesim or libcachesim cannot be installed; their tests will be skipped"
+	if ! command -v valgrind >/dev/null; then
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+	    echo "installing valgrind for the comparison with cachegrind"
+	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	      apt-get install -y -qq valgrind >/dev/null; } ||
+	      echo "note: valgrind cannot be installed; its tests will be skipped"
+	  else
+	    echo "note: for the comparison with cachegrind install the package valgrind"
 	  fi
 	fi
 

@@ -1,7 +1,7 @@
 //! An I/O core in ways 0x0C0 beside a cache-hungry core whose two ways slide over the cache: figures
 //! 3 and 4 of ATC'20 (claims atc-06 and atc-07).
 //!
-//! LLC misses are those of loads and prefetches together: the forwarder prefetches its headers.
+//! The I/O core's LLC misses are those of loads and prefetches together: it prefetches its headers.
 
 use scenario::platform::{InclusionName, Platform};
 use scenario::result::{Numbers, RunResult};
@@ -15,10 +15,12 @@ const IO_MASK: u32 = 0x0C0;
 /// Neither DDIO's ways, nor the inclusive ones, nor the I/O core's.
 const APART: [u32; 3] = [0x00C, 0x018, 0x030];
 
-/// LLC misses per microsecond.
+/// LLC misses.
 #[derive(Clone, Copy, Debug)]
 struct Misses {
+    /// Per microsecond: the traffic sets the pace.
     io_core: f64,
+    /// Per request: the co-runner goes as fast as memory lets it.
     co_runner: f64,
 }
 
@@ -41,17 +43,18 @@ fn misses(platform: &Platform, ddio_ways: u32, co_runner_mask: u32) -> Misses {
     let scenario = Scenario::read(SCENARIO, &text, &overrides).expect("is valid");
     let job = Job::new(SCENARIO, scenario, platform.clone(), "variant", 1).expect("is valid");
     let result = job.run(Wanted::default(), |_| ControlFlow::Continue(())).expect("runs");
-    Misses { io_core: of(&result, "core0"), co_runner: of(&result, "core1") }
+    let io_core = of(&result, "llc_misses_per_s", "core0")
+        + of(&result, "llc_prefetch_misses_per_s", "core0");
+    let requests = of(&result, "l2_misses_per_s", "core1");
+    Misses { io_core, co_runner: of(&result, "llc_misses_per_s", "core1") / requests }
 }
 
-fn of(result: &RunResult, core: &str) -> f64 {
-    ["llc_misses_per_s", "llc_prefetch_misses_per_s"]
-        .iter()
-        .map(|&name| match &result.metrics[name].value {
-            Numbers::Parts(parts) => parts[core] / 1e6,
-            Numbers::One(_) => panic!("{name} is per core"),
-        })
-        .sum()
+/// In millions per second.
+fn of(result: &RunResult, metric: &str, core: &str) -> f64 {
+    match &result.metrics[metric].value {
+        Numbers::Parts(parts) => parts[core] / 1e6,
+        Numbers::One(_) => panic!("{metric} is per core"),
+    }
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
