@@ -64,7 +64,7 @@ impl<T: Tracer> Fabric<T> {
         let (state, found) = if let Some(way) = socket.llc.find(set, line) {
             self.fetch_from_llc(core, set, way, line, want, now)
         } else {
-            let holders = socket.untracked_holders(set, line).without(place.local);
+            let holders = socket.other_holders(place.local, set, line);
             if holders.is_empty() {
                 return self.fetch_from_beyond(core, set, line, want, now);
             }
@@ -142,7 +142,7 @@ impl<T: Tracer> Fabric<T> {
         let socket = &mut self.sockets[place.socket];
         let info = LineInfo { consumed: true, ..socket.llc.info(set, way) };
         socket.llc.update(set, way, info);
-        let holders = socket.untracked_holders(set, line).without(place.local);
+        let holders = socket.other_holders(place.local, set, line);
         let modified = if want == Want::Store {
             socket.invalidate_cores(line, holders)
         } else {
@@ -237,6 +237,13 @@ impl<T: Tracer> Fabric<T> {
         (State::Shared, from)
     }
 
+    /// Whether a core that has missed may yet hold the line: as Shared when it stores, or in the
+    /// other of its two first levels.
+    #[inline]
+    fn may_hold(&mut self, core: u8, want: Want) -> bool {
+        want == Want::Store || self.private(core).l1i.is_some()
+    }
+
     /// Gets a line that no other cache of the socket holds.
     fn fetch_from_beyond(
         &mut self,
@@ -249,10 +256,7 @@ impl<T: Tracer> Fabric<T> {
         let place = self.place(core);
         let write = want == Want::Store;
         // A core that writes a line it alone still holds needs no data.
-        let held = match self.inclusion() {
-            Inclusion::Nine => self.private(core).state(line).is_some(),
-            _ => self.private(core).l2.state(line).is_some(),
-        };
+        let held = self.may_hold(core, want) && self.private(core).state(line).is_some();
         let (state, served) = if held {
             let state = self.claim(place.socket, line, write, now);
             let done = now + self.llc_latency(place, set);

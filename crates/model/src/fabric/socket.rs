@@ -131,6 +131,15 @@ impl Socket {
         }
     }
 
+    /// Cores beside `core` that hold a line which has no tracked LLC way.
+    #[inline]
+    pub fn other_holders(&self, core: u8, set: SetIndex, line: LineAddr) -> Sharers {
+        if self.cores.len() == 1 {
+            return Sharers::NONE;
+        }
+        self.untracked_holders(set, line).without(core)
+    }
+
     /// Cores that hold a line, wherever that is known.
     pub fn holders(&self, set: SetIndex, line: LineAddr) -> Sharers {
         match self.llc.find(set, line) {

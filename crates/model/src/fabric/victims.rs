@@ -84,7 +84,7 @@ impl<T: Tracer> Fabric<T> {
             self.trace(now, agent, Operation::L2Victim, line, Found::LlcHit(way), None);
             return;
         }
-        let left = socket.untracked_holders(set, line).without(place.local);
+        let left = socket.other_holders(place.local, set, line);
         self.record_holders(place.socket, set, line, left, now);
         if !left.is_empty() {
             return;
