@@ -1,6 +1,6 @@
 """Platform facts: each number of a machine with its source and confidence.
 
-Units are in the keys (`dram.loaded_latency_ns`).
+Units are in the keys (`dram.path_ns`).
 """
 
 import csv
