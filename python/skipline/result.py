@@ -58,6 +58,7 @@ class FittedParameter(BaseModel):
 class Eviction(BaseModel):
     """What an allocation pushed out."""
 
+    address_line: int = 0
     owner: str
     state: str
     read: bool

@@ -145,3 +145,44 @@ def test_a_traced_packet_tells_its_story(skipline: Skipline) -> None:
     table = skipline(*arguments).out
     assert "Packet 100, line by line" in table
     assert events[0]["operation"] in table
+
+
+def test_explain_sorts_the_misses_of_every_agent(skipline: Skipline) -> None:
+    done = skipline("run", L2FWD, *SHORT, "--explain", "--format", "json")
+    kinds = done.json["miss_kinds"]
+    assert set(kinds) == {"core0", "nic0"}
+    assert kinds["nic0"]["compulsory"] > 0 and kinds["nic0"]["capacity"] > 0
+    table = skipline("run", L2FWD, *SHORT, "--explain").out
+    assert "Why requests missed the LLC" in table and "conflict" in table
+
+
+def test_watching_changes_no_number(skipline: Skipline) -> None:
+    plain = skipline("run", L2FWD, *SHORT, "--format", "json").json["metrics"]
+    watched = ("--explain", "--trace-packet", "9", "--trace-line", "0x100000")
+    assert skipline("run", L2FWD, *SHORT, *watched, "--format", "json").json["metrics"] == plain
+
+
+def test_the_story_of_a_line_begins_with_the_packet_that_was_written_there(
+    skipline: Skipline,
+) -> None:
+    command = ("run", L2FWD, *SHORT, "--format", "json")
+    pushed_out = [
+        event["evicted"]
+        for event in skipline(*command, "--trace-packet", "2000").json["trace"]
+        if event["evicted"]
+    ]
+    assert pushed_out, "a full ring pushes lines out"
+    address = 64 * pushed_out[0]["address_line"]
+    story = skipline(*command, "--trace-line", hex(address)).json["line_trace"]
+    assert any(event["operation"] == "LLC eviction" for event in story)
+    assert [event["time_ns"] for event in story] == sorted(event["time_ns"] for event in story)
+    assert "The line at address" in skipline("run", L2FWD, *SHORT, "--trace-line", "64").out
+
+
+def test_a_co_runner_and_a_nic_on_the_other_socket_take_part(skipline: Skipline) -> None:
+    settings = ("--set", "co_runner.working_set_bytes=1048576", "--set", "nic_socket=1")
+    metrics = skipline("run", L2FWD, *SHORT, *settings, "--format", "json").json["metrics"]
+    assert set(metrics["llc_misses_per_s"]["value"]) == {"core0", "core1"}
+    # What the device writes goes over UPI to memory; the consumer's LLC gets none of it.
+    assert metrics["pcie_write_hit_rate"]["value"] == 0
+    assert metrics["dram_write_gbytes_per_s"]["value"] > 5

@@ -155,6 +155,8 @@ pub struct TraceEvent {
 /// A line that had to leave for a line of the traced packet.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TraceEviction {
+    /// Its line address: the physical address divided by 64.
+    pub address_line: u64,
     /// Whose content it was.
     pub owner: String,
     /// "dirty" if it went to DRAM, else "clean".

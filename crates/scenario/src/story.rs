@@ -32,6 +32,7 @@ fn tell(events: &[Event], cores: u32, first_line: u64) -> Vec<TraceEvent> {
             line: event.line.0.wrapping_sub(first_line),
             found: found(event.found),
             evicted: event.pushed_out.map(|pushed_out| TraceEviction {
+                address_line: pushed_out.line.0,
                 owner: name(pushed_out.owner),
                 state: if pushed_out.dirty { "dirty" } else { "clean" }.into(),
                 read: pushed_out.consumed,
