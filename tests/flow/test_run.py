@@ -151,7 +151,8 @@ def test_explain_sorts_the_misses_of_every_agent(skipline: Skipline) -> None:
     done = skipline("run", L2FWD, *SHORT, "--explain", "--format", "json")
     kinds = done.json["miss_kinds"]
     assert set(kinds) == {"core0", "nic0"}
-    assert kinds["nic0"]["compulsory"] > 0 and kinds["nic0"]["capacity"] > 0
+    for agent in kinds.values():
+        assert agent["hits"] > 0 and agent["compulsory"] > 0
     table = skipline("run", L2FWD, *SHORT, "--explain").out
     assert "Why requests missed the LLC" in table and "conflict" in table
 
@@ -176,7 +177,8 @@ def test_the_story_of_a_line_begins_with_the_packet_that_was_written_there(
     story = skipline(*command, "--trace-line", hex(address)).json["line_trace"]
     assert any(event["operation"] == "LLC eviction" for event in story)
     assert [event["time_ns"] for event in story] == sorted(event["time_ns"] for event in story)
-    assert "The line at address" in skipline("run", L2FWD, *SHORT, "--trace-line", "64").out
+    table = skipline("run", L2FWD, *SHORT, "--trace-line", hex(address)).out
+    assert f"The line at address {address:#x}" in table
 
 
 def test_a_co_runner_and_a_nic_on_the_other_socket_take_part(skipline: Skipline) -> None:

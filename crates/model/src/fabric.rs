@@ -24,9 +24,9 @@ pub use socket::{DirectoryConfig, SocketConfig};
 
 use crate::attribution::{AgentId, EvictionCounts, Owner};
 use crate::core::private_cache::State;
-use crate::core::private_caches::PrivateCachesConfig;
+use crate::core::private_caches::{PrivateCaches, PrivateCachesConfig};
 use crate::counters::{CoreCounters, Counters};
-use crate::llc::{Evicted, Llc};
+use crate::llc::{Directory, Evicted, Llc};
 use crate::root_complex::buffer::{BufferConfig, RootComplexBuffer};
 use crate::root_complex::ddio::IoPolicy;
 use crate::root_complex::iio::Iio;
@@ -205,8 +205,14 @@ impl<T: Tracer> Fabric<T> {
     /// What has been counted for `core` so far.
     #[must_use]
     pub fn core_counters(&self, core: u8) -> &CoreCounters {
+        &self.private_caches(core).counters
+    }
+
+    /// The private caches of `core`.
+    #[must_use]
+    pub fn private_caches(&self, core: u8) -> &PrivateCaches {
         let place = self.places[usize::from(core)];
-        &self.sockets[place.socket].cores[usize::from(place.local)].counters
+        &self.sockets[place.socket].cores[usize::from(place.local)]
     }
 
     /// Who pushed out whom so far.
@@ -219,6 +225,12 @@ impl<T: Tracer> Fabric<T> {
     #[must_use]
     pub fn iommu(&self, port: usize) -> &Iommu {
         &self.ports[port].iommu
+    }
+
+    /// The root-complex buffer of a device's root port, if it has one.
+    #[must_use]
+    pub fn buffer(&self, port: usize) -> Option<&RootComplexBuffer> {
+        self.ports[port].buffer.as_ref()
     }
 
     /// The link of a device.
@@ -250,6 +262,18 @@ impl<T: Tracer> Fabric<T> {
     pub fn core_state(&self, core: u8, line: LineAddr) -> Option<State> {
         let place = self.places[usize::from(core)];
         self.sockets[place.socket].cores[usize::from(place.local)].state(line)
+    }
+
+    /// The snoop filter of a socket, if it has one.
+    #[must_use]
+    pub fn directory(&self, socket: usize) -> Option<&Directory> {
+        self.sockets[socket].directory.as_ref()
+    }
+
+    /// The agent behind an owner number in the LLC of a socket.
+    #[must_use]
+    pub fn agent_of_owner(&self, socket: usize, owner: Owner) -> AgentId {
+        self.agent_of(&self.sockets[socket], owner)
     }
 
     /// Bytes that each agent holds in the LLCs of all sockets.

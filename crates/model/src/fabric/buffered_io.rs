@@ -9,7 +9,6 @@
 use super::Fabric;
 use super::io_path::{Request, write_operation};
 use crate::attribution::{AgentId, Owner};
-use crate::core::private_cache::State;
 use crate::llc::LineInfo;
 use crate::root_complex::buffer::{Acquire, BufferAction, Held, WriteBack};
 use crate::root_complex::ddio::Ddio;
@@ -57,9 +56,6 @@ impl<T: Tracer> Fabric<T> {
         action: BufferAction,
     ) -> (Found, Picos) {
         let BufferAction { acquire, victim, ready } = action;
-        if let Some(victim) = victim {
-            self.write_back_from_buffer(request.port, victim, ready);
-        }
         if acquire == Acquire::None {
             return (Found::RootComplexBuffer, ready);
         }
@@ -73,6 +69,10 @@ impl<T: Tracer> Fabric<T> {
             Some(buffer) => buffer.fill(line, ready, answered, modified),
             None => answered,
         };
+        // The acquisition may have freed the very block that the write-back refills.
+        if let Some(victim) = victim {
+            self.write_back_from_buffer(request.port, victim, ready);
+        }
         (found, done)
     }
 
@@ -84,7 +84,7 @@ impl<T: Tracer> Fabric<T> {
         now: Picos,
     ) -> (Found, Picos, bool) {
         let socket = request.socket;
-        self.snoop_other_buffers(line, request.port, now);
+        self.snoop_buffers(line, Some(request.port), now);
         let set = self.sockets[socket].llc.set_of(line);
         let (found, done) = self.find_for_device(socket, line, set, now);
         for index in 0..self.sockets.len() {
@@ -111,13 +111,15 @@ impl<T: Tracer> Fabric<T> {
     ) -> (Found, Picos, bool) {
         let Request { port, socket, .. } = request;
         let acquire = Acquire::Exclusive { with_data };
-        let held = self.snoop_other_buffers_exclusively(line, port);
+        let held = self.take_from_buffers(line, Some(port));
         let set = self.sockets[socket].llc.set_of(line);
-        let (found, done) = if with_data {
+        let from_llc = now + self.sockets[socket].iio.config.llc_read;
+        let (found, done) = if held {
+            (Found::RootComplexBuffer, from_llc + self.core_path.snoop_extra())
+        } else if with_data {
             self.find_for_device(socket, line, set, now)
         } else {
-            let found = self.where_it_is(socket, set, line);
-            (found, now + self.sockets[socket].iio.config.llc_read)
+            (self.where_it_is(socket, set, line), from_llc)
         };
         let way = self.sockets[socket].llc.find(set, line);
         let dirty = self.drop_from_socket(socket, line) | self.drop_elsewhere(socket, line) | held;
@@ -136,7 +138,10 @@ impl<T: Tracer> Fabric<T> {
         match (part.llc.find(set, line), part.untracked_holders(set, line).cores().next()) {
             (Some(way), _) => Found::LlcHit(way),
             (None, Some(core)) => Found::OtherCore(part.first_core as u8 + core),
-            (None, None) => self.memory.found(socket, line),
+            (None, None) => match self.others_with(socket, line) {
+                0 => self.memory.found(socket, line),
+                others => Found::OtherSocket(others.trailing_zeros() as u8),
+            },
         }
     }
 
@@ -146,19 +151,16 @@ impl<T: Tracer> Fabric<T> {
         let Some(buffer) = self.ports[port].buffer.as_ref().filter(|_| modified) else { return };
         let config = *buffer.config();
         let socket = self.ports[port].socket;
-        match config.write_back(device) {
-            WriteBack::Memory => {
-                self.memory.write(socket, line, now);
-                let found = self.memory.found(socket, line);
-                self.trace(now, device, Operation::IoWriteBack, line, found, None);
-            }
-            WriteBack::Llc { ways_of } => {
-                // Without device identifiers the LLC takes the first port's ways for all.
-                let ways_port = ways_of.map_or(0, |agent| self.port_of(agent));
-                let Ddio::Ways(mask) = self.ports[ways_port].policy.payload else { return };
-                self.write_back_into_llc(port, held, mask, now);
+        if let WriteBack::Llc { ways_of } = config.write_back(device) {
+            // Without device identifiers the LLC takes the first port's ways for all.
+            let ways_port = ways_of.map_or(0, |agent| self.port_of(agent));
+            if let Ddio::Ways(mask) = self.ports[ways_port].policy.payload {
+                return self.write_back_into_llc(port, held, mask, now);
             }
         }
+        self.memory.write(socket, line, now);
+        let found = self.memory.found(socket, line);
+        self.trace(now, device, Operation::IoWriteBack, line, found, None);
     }
 
     /// An I/O write-back: updates the line, else refills a block freed by I/O, else allocates in the
@@ -192,25 +194,6 @@ impl<T: Tracer> Fabric<T> {
         usize::from(device.0) - self.places.len()
     }
 
-    /// A core asks for a line beyond its own caches. A buffer that has it keeps a shared copy at
-    /// most; says what the core may have.
-    pub(super) fn snoop_buffers_for_core(
-        &mut self,
-        line: LineAddr,
-        exclusive: bool,
-        now: Picos,
-    ) -> State {
-        if exclusive {
-            for port in 0..self.ports.len() {
-                let Some(buffer) = &mut self.ports[port].buffer else { continue };
-                // Modified content goes to the writing core, which is about to modify it again.
-                buffer.snoop_invalidate(line);
-            }
-            return State::Exclusive;
-        }
-        if self.snoop_buffers(line, None, now) { State::Shared } else { State::Exclusive }
-    }
-
     /// Somebody reads a line: buffers but that of `except` write back what they have modified.
     /// Says whether one has it.
     pub(super) fn snoop_buffers(
@@ -230,15 +213,12 @@ impl<T: Tracer> Fabric<T> {
         shared
     }
 
-    fn snoop_other_buffers(&mut self, line: LineAddr, port: usize, now: Picos) {
-        self.snoop_buffers(line, Some(port), now);
-    }
-
-    /// Takes a line out of every buffer but one; says whether that was newer than memory.
-    fn snoop_other_buffers_exclusively(&mut self, line: LineAddr, except: usize) -> bool {
+    /// Somebody is to write a line, or flushes it: it leaves every buffer but that of `except`. Says
+    /// whether one had it modified.
+    pub(super) fn take_from_buffers(&mut self, line: LineAddr, except: Option<usize>) -> bool {
         let mut modified = false;
         for (index, port) in self.ports.iter_mut().enumerate() {
-            if index != except
+            if Some(index) != except
                 && let Some(held) = port.buffer.as_mut().and_then(|b| b.snoop_invalidate(line))
             {
                 modified |= held.modified;
@@ -250,7 +230,7 @@ impl<T: Tracer> Fabric<T> {
     /// A device behind a plain root port writes a line: it leaves all buffers. The rest of a partial
     /// line that was modified there goes to memory first.
     pub(super) fn snoop_buffers_for_write(&mut self, request: Request, line: LineAddr, full: bool) {
-        let modified = self.snoop_other_buffers_exclusively(line, request.port);
+        let modified = self.take_from_buffers(line, Some(request.port));
         if modified && !full {
             self.memory.write(request.socket, line, request.now);
         }

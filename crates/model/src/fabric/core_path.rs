@@ -103,8 +103,11 @@ impl<T: Tracer> Fabric<T> {
         }
         private.counters.fetch_misses += 1;
         let (state, served) = self.beyond_l1(core, line, Want::Fetch, now);
-        if let (Some(state), Some(l1i)) = (state, &mut self.private(core).l1i) {
-            l1i.fill(line, state.min(State::Exclusive));
+        if let Some(l1i) = &mut self.private(core).l1i
+            && let Some((victim, _)) = l1i.fill(line, state.min(State::Exclusive))
+            && self.inclusion() == Inclusion::Nine
+        {
+            self.leave_core(core, victim, now);
         }
         served
     }
@@ -131,31 +134,21 @@ impl<T: Tracer> Fabric<T> {
             private.counters.l1_misses += 1;
         }
         let (state, served) = self.beyond_l1(core, line, want, now);
-        if let Some(state) = state {
-            // What L2 has modified is not newer in L1 than there.
-            let state = if write { State::Modified } else { state.min(State::Exclusive) };
-            self.fill_l1(core, line, state, now);
-        }
+        // What L1D only reads is not newer than L2's copy, even if that is modified.
+        let unwritten = state.min(State::Exclusive);
+        self.fill_l1(core, line, if write { State::Modified } else { unwritten }, now);
         self.prefetch_after(core, line, served.found, now);
         served
     }
 
-    /// Gets a line into L2 if it is not there; returns the state that L1 may hold it in. None: the
-    /// access was served, but its own victim has cost the line its entry in the snoop filter, so
-    /// that it is gone again.
+    /// Gets a line into L2 if it is not there; returns the state that L1 may hold it in.
     #[inline]
-    fn beyond_l1(
-        &mut self,
-        core: u8,
-        line: LineAddr,
-        want: Want,
-        now: Picos,
-    ) -> (Option<State>, Served) {
+    fn beyond_l1(&mut self, core: u8, line: LineAddr, want: Want, now: Picos) -> (State, Served) {
         let enough = |state: &State| want != Want::Store || *state != State::Shared;
         if let Some(state) = self.private(core).l2.access(line, false).filter(enough) {
             self.trace(now, AgentId(core), want.operation(), line, Found::L2, None);
             let done = now + self.core_path.l2;
-            return (Some(state), Served { done, found: Found::L2 });
+            return (state, Served { done, found: Found::L2 });
         }
         let (state, served) = self.fetch(core, line, want, now);
         let counters = &mut self.private(core).counters;
@@ -167,11 +160,11 @@ impl<T: Tracer> Fabric<T> {
             counters.llc_misses += u64::from(from_memory);
             counters.llc_load_misses += u64::from(from_memory && want == Want::Load);
         }
-        let filter_evictions = self.counters.directory_evictions;
         self.fill_l2(core, line, state, now);
-        let lost = self.counters.directory_evictions != filter_evictions
-            && self.private(core).l2.state(line).is_none();
-        (Some(state).filter(|_| !lost), served)
+        // Its own victim does not cost a core the line: it frees the entry in the snoop filter that
+        // what it pushes out of the LLC may need.
+        debug_assert!(self.private(core).l2.state(line).is_some());
+        (state, served)
     }
 
     /// What the L2 prefetchers fetch after an access that missed L2: into L2 only, nobody waits.
@@ -210,11 +203,12 @@ impl<T: Tracer> Fabric<T> {
         self.fetch(core, line, Want::Store, now)
     }
 
-    /// Flushes a line out of every cache of the machine (CLFLUSH); what is newer than memory is
-    /// written there. Returns when that has been taken.
+    /// Flushes a line out of every cache and buffer of the machine (CLFLUSH); what is newer than
+    /// memory is written there. Returns when that has been taken.
     pub fn flush(&mut self, line: LineAddr, now: Picos) -> Picos {
+        let in_buffer = self.buffered && self.take_from_buffers(line, None);
         let dirty = (0..self.sockets.len())
-            .fold(false, |dirty, socket| self.drop_from_socket(socket, line) || dirty);
+            .fold(in_buffer, |dirty, socket| self.drop_from_socket(socket, line) || dirty);
         self.elsewhere.forget(line);
         if dirty { self.memory.write(self.memory.socket_of(line), line, now) } else { now }
     }

@@ -30,12 +30,30 @@ impl<T: Tracer> Fabric<T> {
         if !self.buffered {
             return self.fetch_from_caches(core, line, want, now);
         }
-        let most = self.snoop_buffers_for_core(line, want == Want::Store, now);
-        if most == State::Shared {
-            self.clean_in_llc(self.place(core).socket, line, now);
+        if want == Want::Store {
+            if self.take_from_buffers(line, None) {
+                return self.fetch_from_buffer(core, line, now);
+            }
+            return self.fetch_from_caches(core, line, want, now);
         }
-        let (state, served) = self.fetch_from_caches(core, line, want, now);
-        (if most == State::Shared { State::Shared } else { state }, served)
+        if !self.snoop_buffers(line, None, now) {
+            return self.fetch_from_caches(core, line, want, now);
+        }
+        self.clean_in_llc(self.place(core).socket, line, now);
+        let (_, served) = self.fetch_from_caches(core, line, want, now);
+        (State::Shared, served)
+    }
+
+    /// A core that writes a line gets what a root-complex buffer had modified; nobody else has it.
+    fn fetch_from_buffer(&mut self, core: u8, line: LineAddr, now: Picos) -> (State, Served) {
+        let place = self.place(core);
+        let set = self.sockets[place.socket].llc.set_of(line);
+        self.count_remote(place.socket, line);
+        self.note_copy(place.socket, line);
+        let found = Found::RootComplexBuffer;
+        self.trace(now, AgentId(core), Operation::Store, line, found, None);
+        self.settle(core, set, line, false, now);
+        (State::Modified, Served { done: now + self.core_path.other_core, found })
     }
 
     /// A line that a root-complex buffer shares may not move up into a core as modified.
@@ -111,13 +129,15 @@ impl<T: Tracer> Fabric<T> {
             return self.copy_from_llc(core, set, way, line, want, now);
         }
         let holders = socket.llc.sharers(set, way).without(place.local);
+        let modified_by = socket.modified_by(line, holders);
         let way = self.migrate(core, set, way, line, info, now);
         let socket = &mut self.sockets[place.socket];
+        let found = socket.found_in_llc(way, modified_by);
         if want == Want::Store {
             socket.invalidate_cores(line, holders);
             socket.llc.set_sharers(set, way, Sharers::of(place.local));
             self.claim(place.socket, line, true, now);
-            return (State::Exclusive, Found::LlcHit(way));
+            return (State::Exclusive, found);
         }
         if socket.downgrade_cores(line, holders) {
             socket.llc.update(set, way, LineInfo { dirty: true, ..info });
@@ -125,7 +145,7 @@ impl<T: Tracer> Fabric<T> {
         socket.llc.set_sharers(set, way, holders.with(place.local));
         let alone = holders.is_empty();
         let state = if alone { self.claim(place.socket, line, false, now) } else { State::Shared };
-        (state, Found::LlcHit(way))
+        (state, found)
     }
 
     /// Independent levels: the LLC keeps its line, the core gets a copy.
@@ -143,6 +163,7 @@ impl<T: Tracer> Fabric<T> {
         let info = LineInfo { consumed: true, ..socket.llc.info(set, way) };
         socket.llc.update(set, way, info);
         let holders = socket.other_holders(place.local, set, line);
+        let found = socket.found_in_llc(way, socket.modified_by(line, holders));
         let modified = if want == Want::Store {
             socket.invalidate_cores(line, holders)
         } else {
@@ -159,7 +180,7 @@ impl<T: Tracer> Fabric<T> {
         } else {
             State::Shared
         };
-        (state, Found::LlcHit(way))
+        (state, found)
     }
 
     /// Moves a line that is now held by a core too into an inclusive way; returns its way.
@@ -237,13 +258,6 @@ impl<T: Tracer> Fabric<T> {
         (State::Shared, from)
     }
 
-    /// Whether a core that has missed may yet hold the line: as Shared when it stores, or in the
-    /// other of its two first levels.
-    #[inline]
-    fn may_hold(&mut self, core: u8, want: Want) -> bool {
-        want == Want::Store || self.private(core).l1i.is_some()
-    }
-
     /// Gets a line that no other cache of the socket holds.
     fn fetch_from_beyond(
         &mut self,
@@ -255,8 +269,9 @@ impl<T: Tracer> Fabric<T> {
     ) -> (State, Served) {
         let place = self.place(core);
         let write = want == Want::Store;
-        // A core that writes a line it alone still holds needs no data.
-        let held = self.may_hold(core, want) && self.private(core).state(line).is_some();
+        // A core that writes a line it alone still holds needs no data. L1I is not asked for it.
+        let private = self.private(core);
+        let held = may_hold(want) && private.l1.state(line).max(private.l2.state(line)).is_some();
         let (state, served) = if held {
             let state = self.claim(place.socket, line, write, now);
             let done = now + self.llc_latency(place, set);
@@ -265,6 +280,14 @@ impl<T: Tracer> Fabric<T> {
             self.fetch_from_other_sockets(place.socket, line, write, now)
         };
         self.trace(now, AgentId(core), want.operation(), line, served.found, None);
+        self.settle(core, set, line, held, now);
+        (state, served)
+    }
+
+    /// Notes below that a core has a line which was in no cache of its socket, unless that core
+    /// `held` it.
+    fn settle(&mut self, core: u8, set: SetIndex, line: LineAddr, held: bool, now: Picos) {
+        let place = self.place(core);
         match self.inclusion() {
             Inclusion::Inclusive => {
                 let way = self.place_in_llc(core, set, line, false, Operation::LlcFill, now);
@@ -281,6 +304,12 @@ impl<T: Tracer> Fabric<T> {
                 self.record_holders(place.socket, set, line, Sharers::of(place.local), now);
             }
         }
-        (state, served)
     }
+}
+
+/// Whether a core that has missed may yet hold the line: as Shared when it stores, or in L1D when
+/// it fetches an instruction.
+#[inline]
+fn may_hold(want: Want) -> bool {
+    matches!(want, Want::Store | Want::Fetch)
 }

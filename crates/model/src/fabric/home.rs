@@ -183,6 +183,18 @@ impl<T: Tracer> Fabric<T> {
                 self.memory.write(socket, line, now);
             }
         }
+        self.note_use(others, line);
+    }
+
+    /// What the LLCs of the sockets in `others` have of a line has been used, elsewhere.
+    pub(super) fn note_use(&mut self, others: u8, line: LineAddr) {
+        for socket in sockets_of(others) {
+            let llc = &mut self.sockets[socket].llc;
+            let set = llc.set_of(line);
+            if let Some(way) = llc.find(set, line) {
+                llc.mark_consumed(set, way);
+            }
+        }
     }
 
     /// Takes a line out of every cache of a socket; says whether a copy was newer than memory.
@@ -203,16 +215,6 @@ impl<T: Tracer> Fabric<T> {
             dirty |= part.invalidate_cores(line, taken.sharers);
         }
         dirty
-    }
-
-    /// A core gave a line up: its socket may have no copy left.
-    #[inline]
-    pub(super) fn forget_if_gone(&mut self, core: u8, line: LineAddr) {
-        if self.sockets.len() > 1 {
-            let socket = self.place(core).socket;
-            let set = self.sockets[socket].llc.set_of(line);
-            self.forget_if_gone_from(socket, set, line);
-        }
     }
 
     /// A cache of `socket` gave a line up: the socket may have no copy left.

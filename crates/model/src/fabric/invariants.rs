@@ -1,13 +1,58 @@
 //! What must hold of all caches together after every call (ARCHITECTURE.md, "Invariants").
+//!
+//! A line is judged by its copies in the cores of each socket. For one line the cores are asked; for
+//! the whole machine their caches are walked once and the copies sorted by line.
 
 use super::Fabric;
 use super::socket::Socket;
-use crate::core::private_cache::State;
+use crate::core::private_cache::{PrivateCache, State};
+use crate::core::private_caches::PrivateCaches;
 use crate::llc::{Inclusion, Sharers};
 use crate::root_complex::buffer::BufferState;
 use crate::tracer::Tracer;
-use std::collections::BTreeSet;
 use units::LineAddr;
+
+/// Sockets at most: a bit each in a byte.
+const MOST_SOCKETS: usize = 8;
+
+/// Copies of a line in the cores of a socket.
+#[derive(Clone, Copy, Default)]
+struct Copies {
+    holders: Sharers,
+    /// Cores that may write it without asking.
+    writers: Sharers,
+    above_l2: Sharers,
+    in_l2: Sharers,
+}
+
+/// Copies of a line in the cores of every socket.
+type AllCopies = [Copies; MOST_SOCKETS];
+
+/// A copy as it is found in a walk over all private caches.
+#[derive(Clone, Copy)]
+struct Copy {
+    line: LineAddr,
+    socket: u8,
+    core: u8,
+    above_l2: bool,
+    state: State,
+}
+
+impl Copies {
+    fn add(&mut self, core: u8, above_l2: bool, state: State) {
+        self.holders = self.holders.with(core);
+        if state != State::Shared {
+            self.writers = self.writers.with(core);
+        }
+        let level = if above_l2 { &mut self.above_l2 } else { &mut self.in_l2 };
+        *level = level.with(core);
+    }
+}
+
+/// The caches of a core, and whether each is above L2.
+fn levels(core: &PrivateCaches) -> impl Iterator<Item = (bool, &PrivateCache)> {
+    [(true, &core.l1), (false, &core.l2)].into_iter().chain(core.l1i.iter().map(|l1i| (true, l1i)))
+}
 
 impl<T: Tracer> Fabric<T> {
     /// Checks every line of every cache; for tests, because it walks the whole machine.
@@ -16,7 +61,8 @@ impl<T: Tracer> Fabric<T> {
     /// Says which invariant is broken, and by which line.
     pub fn check_invariants(&self) -> Result<(), String> {
         let mut lines: Vec<LineAddr> = self.elsewhere.recorded().map(|(line, _)| line).collect();
-        for socket in &self.sockets {
+        let mut copies = Vec::new();
+        for (socket, number) in self.sockets.iter().zip(0..) {
             let before = lines.len();
             lines.extend(socket.llc.lines());
             each_once(&mut lines[before..])
@@ -27,14 +73,21 @@ impl<T: Tracer> Fabric<T> {
                 each_once(&mut lines[before..])
                     .map_err(|line| format!("{line:?} is twice in a directory"))?;
             }
-            for core in &socket.cores {
-                lines.extend(core.l1.lines().chain(core.l2.lines()).map(|(line, _)| line));
-                lines.extend(core.l1i.iter().flat_map(|l1i| l1i.lines()).map(|(line, _)| line));
-            }
+            socket.collect(number, &mut copies);
         }
+        copies.sort_unstable_by_key(|copy| copy.line);
+        lines.extend(copies.iter().map(|copy| copy.line));
         lines.sort_unstable();
         lines.dedup();
-        lines.into_iter().try_for_each(|line| self.check_line(line))
+        let mut copies = copies.into_iter().peekable();
+        for line in lines {
+            let mut all = AllCopies::default();
+            while let Some(copy) = copies.next_if(|copy| copy.line == line) {
+                all[usize::from(copy.socket)].add(copy.core, copy.above_l2, copy.state);
+            }
+            self.check_copies(line, &all)?;
+        }
+        Ok(())
     }
 
     /// Checks one line in every cache of the machine.
@@ -42,22 +95,30 @@ impl<T: Tracer> Fabric<T> {
     /// # Errors
     /// Says which invariant it breaks.
     pub fn check_line(&self, line: LineAddr) -> Result<(), String> {
-        let holding: BTreeSet<usize> = (0..self.sockets.len())
-            .filter(|&socket| {
-                let socket = &self.sockets[socket];
-                let in_cores = !socket.ask_every_core(line).is_empty();
-                in_cores || socket.llc.find(socket.llc.set_of(line), line).is_some()
-            })
-            .collect();
-        for socket in &self.sockets {
-            socket.check_line(line)?;
+        let mut all = AllCopies::default();
+        for (socket, copies) in self.sockets.iter().zip(&mut all) {
+            *copies = socket.copies(line);
         }
-        self.home_knows_other_sockets(line, &holding)?;
-        let newest = holding.iter().filter(|&&socket| self.sockets[socket].may_write(line)).count();
-        if newest > 0 && holding.len() > 1 {
-            return Err(format!("{line:?} may be written in one of sockets {holding:?}"));
+        self.check_copies(line, &all)
+    }
+
+    fn check_copies(&self, line: LineAddr, all: &AllCopies) -> Result<(), String> {
+        let mut holding = 0u8;
+        let mut writable = 0u8;
+        for ((number, socket), copies) in self.sockets.iter().enumerate().zip(all) {
+            socket.check_copies(line, copies)?;
+            let set = socket.llc.set_of(line);
+            let way = socket.llc.find(set, line);
+            let dirty = way.is_some_and(|way| socket.llc.info(set, way).dirty);
+            holding |= u8::from(way.is_some() || !copies.holders.is_empty()) << number;
+            writable |= u8::from(dirty || !copies.writers.is_empty()) << number;
         }
-        self.buffers_agree_with_caches(line, &holding)
+        self.home_knows_other_sockets(line, holding)?;
+        if writable != 0 && holding.count_ones() > 1 {
+            return Err(format!("{line:?} may be written in one of sockets {holding:#b}"));
+        }
+        let core_writes = all.iter().any(|copies| !copies.writers.is_empty());
+        self.buffers_agree_with_caches(line, holding, core_writes)
     }
 
     /// A root-complex buffer that may write a line has the only copy, and cores do not write what a
@@ -65,74 +126,81 @@ impl<T: Tracer> Fabric<T> {
     fn buffers_agree_with_caches(
         &self,
         line: LineAddr,
-        holding: &BTreeSet<usize>,
+        holding: u8,
+        core_writes: bool,
     ) -> Result<(), String> {
+        if !self.buffered {
+            return Ok(());
+        }
         let states = self.ports.iter().filter_map(|port| port.buffer.as_ref()?.state(line));
         let states: Vec<BufferState> = states.collect();
         let sole = states.iter().any(|&state| state != BufferState::Shared);
-        if sole && (states.len() > 1 || !holding.is_empty()) {
+        if sole && (states.len() > 1 || holding != 0) {
             return Err(format!(
-                "{line:?}: a buffer has the only copy, sockets {holding:?} another"
+                "{line:?}: a buffer has the only copy, sockets {holding:#b} another"
             ));
         }
-        let core_writes = holding.iter().any(|&socket| self.sockets[socket].a_core_may_write(line));
         if !states.is_empty() && core_writes {
             return Err(format!("{line:?} is shared by a buffer, yet a core may write it"));
         }
         Ok(())
     }
 
-    fn home_knows_other_sockets(
-        &self,
-        line: LineAddr,
-        holding: &BTreeSet<usize>,
-    ) -> Result<(), String> {
+    /// `holding` has a bit for each socket with a copy.
+    fn home_knows_other_sockets(&self, line: LineAddr, holding: u8) -> Result<(), String> {
         if self.sockets.len() == 1 {
             return Ok(());
         }
         let home = self.memory.socket_of(line);
-        for socket in 0..self.sockets.len() {
-            let recorded = self.elsewhere.holders(line) >> socket & 1 == 1;
-            if recorded != (socket != home && holding.contains(&socket)) {
-                let known = if recorded { "recorded" } else { "not recorded" };
-                return Err(format!("{line:?} of home {home} is {known} for socket {socket}"));
-            }
+        let (recorded, held) = (self.elsewhere.holders(line), holding & !(1 << home));
+        if recorded == held {
+            return Ok(());
         }
-        Ok(())
+        Err(format!("{line:?} of home {home}: recorded {recorded:#b}, held {held:#b}"))
     }
 }
 
 impl Socket {
-    /// A core may write the line without asking, or its newest content is here.
-    fn may_write(&self, line: LineAddr) -> bool {
-        let set = self.llc.set_of(line);
-        let dirty = self.llc.find(set, line).is_some_and(|way| self.llc.info(set, way).dirty);
-        dirty || self.a_core_may_write(line)
+    /// Copies of a line in the cores.
+    fn copies(&self, line: LineAddr) -> Copies {
+        let mut copies = Copies::default();
+        for (core, number) in self.cores.iter().zip(0..) {
+            for (above_l2, cache) in levels(core) {
+                if let Some(state) = cache.state(line) {
+                    copies.add(number, above_l2, state);
+                }
+            }
+        }
+        copies
     }
 
-    fn a_core_may_write(&self, line: LineAddr) -> bool {
-        let writable = |core: u8| {
-            self.cores[usize::from(core)].state(line).is_some_and(|state| state != State::Shared)
-        };
-        self.ask_every_core(line).cores().any(writable)
+    /// All copies of all lines in the cores.
+    fn collect(&self, socket: u8, copies: &mut Vec<Copy>) {
+        for (private, core) in self.cores.iter().zip(0..) {
+            for (above_l2, cache) in levels(private) {
+                let of_line = |(line, state)| Copy { line, socket, core, above_l2, state };
+                copies.extend(cache.lines().map(of_line));
+            }
+        }
     }
 
-    fn check_line(&self, line: LineAddr) -> Result<(), String> {
-        let set = self.llc.set_of(line);
-        let really = self.ask_every_core(line);
-        self.the_right_place_knows_the_holders(line, really)?;
-        for core in really.cores() {
-            let private = &self.cores[usize::from(core)];
-            let state = private.state(line);
-            if state != Some(State::Shared) && !really.without(core).is_empty() {
+    fn check_copies(&self, line: LineAddr, copies: &Copies) -> Result<(), String> {
+        self.the_right_place_knows_the_holders(line, copies.holders)?;
+        for core in copies.writers.cores() {
+            if !copies.holders.without(core).is_empty() {
                 return Err(format!("core {core} may write {line:?}, which others hold"));
             }
-            if self.inclusion != Inclusion::Nine && private.l2.state(line).is_none() {
+        }
+        for core in copies.above_l2.cores() {
+            if self.inclusion != Inclusion::Nine && !copies.in_l2.contains(core) {
                 return Err(format!("core {core} holds {line:?} in L1 but not in L2"));
             }
         }
-        let in_llc = self.llc.find(set, line).is_some();
-        if self.inclusion == Inclusion::Inclusive && !really.is_empty() && !in_llc {
+        let held = !copies.holders.is_empty();
+        if self.inclusion == Inclusion::Inclusive
+            && held
+            && self.llc.find(self.llc.set_of(line), line).is_none()
+        {
             return Err(format!("cores hold {line:?}, the inclusive LLC does not"));
         }
         Ok(())
@@ -161,7 +229,8 @@ impl Socket {
             }
             (Some(sharers), _) => sharers,
             (None, Some(known)) => known,
-            (None, None) => self.untracked_holders(set, line),
+            // Without a filter every core is asked, unless the LLC has to have the line.
+            (None, None) => return Ok(()),
         };
         if known == really {
             return Ok(());

@@ -358,10 +358,9 @@ impl<T: Tracer> Fabric<T> {
             } else {
                 part.llc.sharers(set, way)
             };
-            return match part.modified_by(line, holders) {
-                Some(core) => (Found::OtherCore(first_core + core), snooped),
-                None => (Found::LlcHit(way), from_llc),
-            };
+            let found = part.found_in_llc(way, part.modified_by(line, holders));
+            let from_core = matches!(found, Found::OtherCore(_));
+            return (found, if from_core { snooped } else { from_llc });
         }
         if let Some(core) = part.untracked_holders(set, line).cores().next() {
             return (Found::OtherCore(first_core + core), snooped);
@@ -369,6 +368,7 @@ impl<T: Tracer> Fabric<T> {
         let extra = part.iio.config.dram_read_extra;
         let others = self.others_with(socket, line);
         if others != 0 {
+            self.note_use(others, line);
             let answer = self.memory.snoop(socket, others, now) + self.core_path.snoop_extra();
             let from = others.trailing_zeros() as u8;
             return (Found::OtherSocket(from), answer.max(from_llc));

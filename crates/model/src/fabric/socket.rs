@@ -12,6 +12,7 @@ use crate::counters::CoreCounters;
 use crate::llc::{Directory, Inclusion, Llc, LlcConfig, Sharers};
 use crate::replacement::Replacement;
 use crate::root_complex::iio::{Iio, IioConfig};
+use crate::tracer::Found;
 use units::{LineAddr, SetIndex};
 
 /// Shared parts of a socket.
@@ -171,12 +172,21 @@ impl Socket {
     pub fn downgrade_cores(&mut self, line: LineAddr, cores: Sharers) -> bool {
         cores
             .cores()
-            .fold(false, |modified, core| self.cores[usize::from(core)].downgrade(line) || modified)
+            .fold(false, |modified, core| modified | self.cores[usize::from(core)].downgrade(line))
     }
 
     /// The core among `cores` that has `line` modified, if any.
     #[inline]
     pub fn modified_by(&self, line: LineAddr, cores: Sharers) -> Option<u8> {
         cores.cores().find(|&core| self.cores[usize::from(core)].is_modified(line))
+    }
+
+    /// Where a line in an LLC way is served from: the newest content may be in a core above it.
+    #[inline]
+    pub fn found_in_llc(&self, way: u32, modified_by: Option<u8>) -> Found {
+        match modified_by {
+            Some(core) => Found::OtherCore(self.first_core as u8 + core),
+            None => Found::LlcHit(way),
+        }
     }
 }

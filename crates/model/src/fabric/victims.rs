@@ -16,11 +16,14 @@ impl<T: Tracer> Fabric<T> {
     /// Puts a line into L1D (or L1I); its victim moves down.
     pub(super) fn fill_l1(&mut self, core: u8, line: LineAddr, state: State, now: Picos) {
         let private = self.private(core);
-        if let Some((victim, State::Modified)) = private.l1.fill(line, state) {
+        let Some((victim, state)) = private.l1.fill(line, state) else { return };
+        if state == State::Modified {
             private.counters.l1_writebacks += 1;
             if !private.l2.set_state(victim, State::Modified) {
                 self.write_allocate_in_l2(core, victim, now);
             }
+        } else if self.inclusion() == Inclusion::Nine {
+            self.leave_core(core, victim, now);
         }
     }
 
@@ -40,8 +43,11 @@ impl<T: Tracer> Fabric<T> {
         if self.inclusion() == Inclusion::Nine {
             if state == State::Modified {
                 self.write_back_independently(core, victim, now);
+            } else {
+                let found = Found::Nowhere;
+                self.trace(now, AgentId(core), Operation::L2Victim, victim, found, None);
             }
-            self.forget_if_gone(core, victim);
+            self.leave_core(core, victim, now);
             return;
         }
         let private = self.private(core);
@@ -68,6 +74,22 @@ impl<T: Tracer> Fabric<T> {
         self.place_in_llc(core, set, line, true, Operation::L2Victim, now);
     }
 
+    /// Independent levels: a copy left a core's cache, and nobody below is told by a write-back. If
+    /// it was the core's last, the snoop filter forgets the core; if the socket's, the home does.
+    pub(super) fn leave_core(&mut self, core: u8, line: LineAddr, now: Picos) {
+        let place = self.places[usize::from(core)];
+        let socket = &self.sockets[place.socket];
+        let somebody_records = socket.directory.is_some() || self.sockets.len() > 1;
+        if !somebody_records || self.private(core).state(line).is_some() {
+            return;
+        }
+        let socket = &self.sockets[place.socket];
+        let set = socket.llc.set_of(line);
+        let left = socket.untracked_holders(set, line).without(place.local);
+        self.record_holders(place.socket, set, line, left, now);
+        self.forget_if_gone_from(place.socket, set, line);
+    }
+
     /// A line leaves a core's L2: into its tracked way if it still has one, else into the LLC.
     fn take_l2_victim(&mut self, core: u8, line: LineAddr, modified: bool, now: Picos) {
         let place = self.places[usize::from(core)];
@@ -85,14 +107,18 @@ impl<T: Tracer> Fabric<T> {
             return;
         }
         let left = socket.other_holders(place.local, set, line);
+        let first_core = socket.first_core as u8;
         self.record_holders(place.socket, set, line, left, now);
-        if !left.is_empty() {
+        if let Some(other) = left.cores().next() {
+            let found = Found::OtherCore(first_core + other);
+            self.trace(now, agent, Operation::L2Victim, line, found, None);
             return;
         }
         if modified || self.core_path.clean_victims_to_llc {
             self.place_in_llc(core, set, line, modified, Operation::L2Victim, now);
         } else {
-            self.forget_if_gone(core, line);
+            self.trace(now, agent, Operation::L2Victim, line, Found::Nowhere, None);
+            self.forget_if_gone_from(place.socket, set, line);
         }
     }
 
@@ -165,20 +191,26 @@ impl<T: Tracer> Fabric<T> {
         if let Some((victim, cores)) = directory.record(set, line, holders) {
             self.counters.directory_evictions += 1;
             let dirty = self.sockets[socket].invalidate_cores(victim, cores);
-            if dirty {
-                if let Some(holder) = cores.only() {
-                    let private = &mut self.sockets[socket].cores[usize::from(holder)];
-                    private.counters.l2_writebacks += 1;
-                }
-                self.memory.write(socket, victim, now);
-            }
+            let found =
+                if dirty { self.write_back(socket, set, victim, now) } else { Found::Nowhere };
             if T::WATCHING {
                 let first = self.sockets[socket].first_core as u8;
                 let holder = AgentId(first + cores.cores().next().unwrap_or_default());
-                let found = if dirty { Found::Dram } else { Found::Nowhere };
                 self.trace(now, holder, Operation::DirectoryEviction, victim, found, None);
             }
             self.forget_if_gone_from(socket, set, victim);
         }
+    }
+
+    /// What a core had modified goes into the LLC if that has the line (independent levels only), so
+    /// that no old copy is left there; to memory otherwise.
+    fn write_back(&mut self, socket: usize, set: SetIndex, line: LineAddr, now: Picos) -> Found {
+        let llc = &mut self.sockets[socket].llc;
+        if let Some(way) = llc.find(set, line) {
+            llc.mark_dirty(set, way);
+            return Found::LlcHit(way);
+        }
+        self.memory.write(socket, line, now);
+        Found::Dram
     }
 }

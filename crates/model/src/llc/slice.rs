@@ -208,6 +208,14 @@ impl Llc {
         self.tags.set_note(set, way, info.note());
     }
 
+    /// Marks the content at a place as used by somebody of another socket: for replacement, that is
+    /// no use.
+    #[inline]
+    pub fn mark_consumed(&mut self, set: SetIndex, way: u32) {
+        let info = LineInfo { consumed: true, ..self.info(set, way) };
+        self.tags.set_note(set, way, info.note());
+    }
+
     /// Cores that hold the line at a place.
     #[inline]
     #[must_use]

@@ -1,9 +1,13 @@
 //! A fabric small enough that every set overflows soon, shared by the tests of this folder.
 
+// Each test uses a part of it.
+#![allow(dead_code)]
+
 use address_map::{AddressMap, SetFunction, SliceFunction};
 use model::core::prefetcher::PrefetcherConfig;
 use model::core::private_cache::PrivateCacheConfig;
 use model::core::private_caches::PrivateCachesConfig;
+use model::cxl::CxlConfig;
 use model::dram::{
     BankHash, ChannelHash, DramConfig, Geometry, RowPolicy, Timing, WriteQueueConfig,
 };
@@ -16,7 +20,9 @@ use model::replacement::Replacement;
 use model::root_complex::buffer::{BufferConfig, Placement};
 use model::root_complex::ddio::{Ddio, IoPolicy};
 use model::root_complex::iio::IioConfig;
+use model::root_complex::iommu::{IommuConfig, PageSize, VictimChoice};
 use model::root_complex::pcie_link::PcieLinkConfig;
+use model::upi::UpiConfig;
 use units::{Picos, WayMask};
 
 /// LLC ways of the small fabric; the lowest two are inclusive.
@@ -89,13 +95,18 @@ pub fn link() -> PcieLinkConfig {
     }
 }
 
-/// The channels of a socket.
+/// No read of [`dram`] is answered sooner: the way there and back, tCL and a burst.
+pub const DRAM_IDLE: Picos = Picos(50_000 + 14_160 + 3_333);
+/// What [`dram`] sustains at most: 2400 million transfers of 8 bytes.
+pub const DRAM_GBYTES_PER_S: f64 = 19.2;
+
+/// The channels of a socket as a node.
 pub fn node(socket: u8) -> NodeConfig {
     NodeConfig::Dram { socket, dram: dram() }
 }
 
 /// One channel of DDR4-2400 with gem5's values (DRAMInterface.py@1db206b, DDR4_2400_8x8).
-fn dram() -> DramConfig {
+pub fn dram() -> DramConfig {
     DramConfig {
         geometry: Geometry {
             channels: 1,
@@ -129,5 +140,38 @@ fn dram() -> DramConfig {
         writes: WriteQueueConfig { entries: 48, high_watermark: 41, low_watermark: 24 },
         burst_gap: Picos::ZERO,
         path: Picos(50_000),
+    }
+}
+
+/// A CXL card.
+pub fn card() -> CxlConfig {
+    CxlConfig {
+        read_latency: Picos(375_000),
+        write_latency: Picos(450_000),
+        read_gbytes_per_s: 20.0,
+        write_gbytes_per_s: 15.0,
+        link_gbytes_per_s: 64.0,
+    }
+}
+
+/// A CXL card as a node.
+pub fn cxl(socket: u8) -> NodeConfig {
+    NodeConfig::Cxl { socket, cxl: card() }
+}
+
+/// Links between sockets.
+pub fn upi(sockets: u32) -> UpiConfig {
+    UpiConfig { sockets, read_gbytes_per_s: 34.3, header_bytes: 8, round_trip_extra: Picos(54_000) }
+}
+
+/// Translation with so few entries that it misses often.
+pub fn iommu() -> IommuConfig {
+    IommuConfig {
+        entries: 2,
+        victims: VictimChoice::Lru,
+        page: PageSize::Kib4,
+        mappings: Vec::new(),
+        walk: Picos(280_000),
+        concurrent_walks: 2,
     }
 }

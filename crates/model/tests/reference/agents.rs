@@ -1,0 +1,407 @@
+//! Random machines, small enough that every set overflows soon, and random agents on them.
+//!
+//! Numbers in a [`Step`] are taken modulo what the machine has, so that a failing case can be shrunk
+//! in the steps and in the machine independently.
+
+use crate::small_fabric;
+use address_map::{AddressMap, SetFunction, SliceFunction};
+use model::core::prefetcher::PrefetcherConfig;
+use model::core::private_cache::PrivateCacheConfig;
+use model::core::private_caches::PrivateCachesConfig;
+use model::fabric::{
+    DirectoryConfig, Fabric, FabricConfig, MemoryConfig, NodeConfig, PortConfig, Served,
+};
+use model::llc::{Inclusion, LlcConfig};
+use model::replacement::Replacement;
+use model::root_complex::buffer::{BufferConfig, Placement};
+use model::root_complex::ddio::{Ddio, DmaKind, IoPolicy};
+use model::tracer::Tracer;
+use proptest::prelude::*;
+use std::fmt;
+use units::{LineAddr, Picos, WayMask};
+
+/// What a case's machines may have.
+#[derive(Clone, Copy, Debug)]
+pub struct Features {
+    /// Policies other than LRU.
+    pub any_policy: bool,
+    /// Root-complex buffers.
+    pub buffers: bool,
+}
+
+/// A machine, as far as a case chooses it.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// Cores of each socket.
+    pub cores: Vec<u32>,
+    /// A CXL card at the first socket, as the last node.
+    pub cxl: bool,
+    /// Slices, sets of each, ways.
+    pub llc: (u32, u32, u32),
+    pub inclusion: Inclusion,
+    /// Ways of the snoop filter.
+    pub directory: Option<u32>,
+    /// Sets and ways of L1D, of L2, and of L1I.
+    pub l1: (u32, u32),
+    pub l2: (u32, u32),
+    pub l1i: Option<(u32, u32)>,
+    pub replacement: Replacement,
+    pub clean_victims_to_llc: bool,
+    pub prefetcher: PrefetcherConfig,
+    /// CAT masks, over and over if there are more cores.
+    pub masks: Vec<u32>,
+    pub ports: Vec<PortShape>,
+    /// Buffers work as their published code does.
+    pub as_published_code: bool,
+}
+
+/// A root port.
+#[derive(Clone, Debug)]
+pub struct PortShape {
+    pub socket: u8,
+    pub payload: DdioShape,
+    pub descriptors: DdioShape,
+    pub evict_on_dma_read: bool,
+    pub remote_writes_pollute: bool,
+    /// Entries and placement of a root-complex buffer.
+    pub buffer: Option<(u32, Placement)>,
+    pub iommu: bool,
+}
+
+/// DDIO off, or the ways of a mask.
+#[derive(Clone, Copy)]
+pub struct DdioShape(pub Option<u32>);
+
+/// A line by its node and its number there.
+#[derive(Clone, Copy)]
+pub struct Place {
+    pub node: u8,
+    pub line: u64,
+}
+
+/// What somebody does.
+#[derive(Clone, Debug)]
+pub enum Step {
+    Load(u8, Place),
+    Store(u8, Place),
+    Prefetch(u8, Place),
+    Fetch(u8, Place),
+    Flush(Place),
+    DmaWrite(u8, Place, u64, DmaKind),
+    DmaRead(u8, Place, u64),
+    /// What was counted is forgotten.
+    StartClock,
+    /// A root port gets another policy.
+    Policy(u8, DdioShape, DdioShape),
+}
+
+/// That many cases, or as many as `PROPTEST_CASES` says.
+pub fn cases(usual: u32) -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    let cases = asked.unwrap_or(usual);
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.node, self.line)
+    }
+}
+
+impl fmt::Debug for DdioShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            None => f.write_str("off"),
+            Some(mask) => write!(f, "{mask:#b}"),
+        }
+    }
+}
+
+impl DdioShape {
+    pub fn of(self, ways: u32) -> Ddio {
+        match self.0 {
+            None => Ddio::Off,
+            Some(mask) => Ddio::Ways(some_ways(mask, ways)),
+        }
+    }
+}
+
+/// The ways of `mask` that a cache of `ways` has, all if that is none.
+pub fn some_ways(mask: u32, ways: u32) -> WayMask {
+    let all = WayMask::bottom(ways);
+    if mask & all.0 == 0 { all } else { WayMask(mask & all.0) }
+}
+
+impl Shape {
+    /// Number of cores of all sockets.
+    pub fn core_count(&self) -> u8 {
+        self.cores.iter().sum::<u32>() as u8
+    }
+
+    /// CAT mask of a core.
+    pub fn mask(&self, core: usize) -> WayMask {
+        some_ways(self.masks[core % self.masks.len()], self.llc.2)
+    }
+
+    fn policy(&self, port: &PortShape) -> IoPolicy {
+        IoPolicy {
+            payload: port.payload.of(self.llc.2),
+            descriptors: port.descriptors.of(self.llc.2),
+            evict_on_dma_read: port.evict_on_dma_read,
+            remote_writes_pollute: port.remote_writes_pollute,
+        }
+    }
+
+    fn port(&self, shape: &PortShape) -> PortConfig {
+        let buffer =
+            shape.buffer.map_or_else(small_fabric::without_buffer, |(entries, placement)| {
+                let as_published_code = self.as_published_code;
+                BufferConfig { entries, mshrs: 2, placement, as_published_code }
+            });
+        PortConfig {
+            link: small_fabric::link(),
+            socket: shape.socket % self.cores.len() as u8,
+            policy: self.policy(shape),
+            buffer,
+            iommu: shape.iommu.then(small_fabric::iommu),
+        }
+    }
+
+    /// The machine's configuration.
+    pub fn config(&self) -> FabricConfig {
+        let level = |(sets, ways)| PrivateCacheConfig { sets, ways, replacement: self.replacement };
+        let mut config = small_fabric::config();
+        config.cores.clone_from(&self.cores);
+        config.ports = self.ports.iter().map(|port| self.port(port)).collect();
+        config.private = PrivateCachesConfig {
+            l1: level(self.l1),
+            l1i: self.l1i.map(level),
+            l2: level(self.l2),
+            prefetcher: self.prefetcher,
+        };
+        config.core_path.clean_victims_to_llc = self.clean_victims_to_llc;
+        let (slices, sets, ways) = self.llc;
+        config.socket.llc = LlcConfig {
+            map: AddressMap::new(slices, sets, SliceFunction::Mixing, SetFunction::Plain),
+            ways,
+            inclusion: self.inclusion,
+            replacement: self.replacement,
+        };
+        config.socket.directory =
+            self.directory.map(|ways| DirectoryConfig { ways, replacement: self.replacement });
+        config.core_way_masks =
+            (0..usize::from(self.core_count())).map(|core| self.mask(core)).collect();
+        config.memory = self.memory();
+        config
+    }
+
+    fn memory(&self) -> MemoryConfig {
+        let sockets = self.cores.len() as u8;
+        let mut nodes: Vec<NodeConfig> = (0..sockets).map(small_fabric::node).collect();
+        if self.cxl {
+            nodes.push(small_fabric::cxl(0));
+        }
+        let upi = (sockets > 1).then(|| small_fabric::upi(u32::from(sockets)));
+        MemoryConfig { nodes, upi }
+    }
+
+    /// The address of a line: runs of 16 lines, which differ in the bits above the set index too.
+    pub fn line(&self, place: Place) -> LineAddr {
+        let memory = self.memory();
+        let node = u64::from(place.node) % memory.nodes.len() as u64;
+        let number = (place.line / 16 << 12) + place.line % 16;
+        LineAddr(node * memory.node_lines() + number)
+    }
+
+    /// The port that a step means.
+    pub fn port_number(&self, port: u8) -> usize {
+        usize::from(port) % self.ports.len()
+    }
+
+    /// The core that a step means.
+    pub fn core_number(&self, core: u8) -> u8 {
+        core % self.core_count()
+    }
+
+    /// Whether a port's policy may be changed.
+    pub fn may_change(&self, port: usize) -> bool {
+        self.ports[port].buffer.is_none()
+    }
+}
+
+/// Lets the fabric do a step; returns how a core was served.
+pub fn apply<T: Tracer>(
+    fabric: &mut Fabric<T>,
+    shape: &Shape,
+    step: &Step,
+    now: Picos,
+) -> Option<Served> {
+    let served = match *step {
+        Step::Load(core, at) => fabric.core_read(shape.core_number(core), shape.line(at), now),
+        Step::Store(core, at) => fabric.core_write(shape.core_number(core), shape.line(at), now),
+        Step::Prefetch(core, at) => {
+            fabric.core_prefetch(shape.core_number(core), shape.line(at), now)
+        }
+        Step::Fetch(core, at) => {
+            shape.l1i?;
+            fabric.core_fetch(shape.core_number(core), shape.line(at), now)
+        }
+        _ => {
+            apply_to_devices(fabric, shape, step, now);
+            return None;
+        }
+    };
+    Some(served)
+}
+
+fn apply_to_devices<T: Tracer>(fabric: &mut Fabric<T>, shape: &Shape, step: &Step, now: Picos) {
+    match *step {
+        Step::Load(..) | Step::Store(..) | Step::Prefetch(..) | Step::Fetch(..) => {}
+        Step::Flush(at) => drop(fabric.flush(shape.line(at), now)),
+        Step::DmaWrite(port, at, bytes, kind) => {
+            fabric.dma_write(shape.port_number(port), shape.line(at), bytes, kind, now);
+        }
+        Step::DmaRead(port, at, bytes) => {
+            fabric.dma_read(shape.port_number(port), shape.line(at), bytes, now);
+        }
+        Step::StartClock => fabric.start_clock(),
+        Step::Policy(port, payload, descriptors) => {
+            let port = shape.port_number(port);
+            if shape.may_change(port) {
+                let mut policy = fabric.io_policy(port);
+                policy.payload = payload.of(shape.llc.2);
+                policy.descriptors = descriptors.of(shape.llc.2);
+                fabric.set_io_policy(port, policy);
+            }
+        }
+    }
+}
+
+fn place() -> impl Strategy<Value = Place> {
+    // Few lines, so that agents meet; enough of them that every cache overflows.
+    let line = prop_oneof![3 => 0u64..12, 2 => 0u64..48];
+    (0u8..4, line).prop_map(|(node, line)| Place { node, line })
+}
+
+fn ddio() -> impl Strategy<Value = DdioShape> {
+    prop::option::weighted(0.7, 1u32..64).prop_map(DdioShape)
+}
+
+/// Random steps.
+pub fn step() -> impl Strategy<Value = Step> {
+    let kind = prop_oneof![2 => Just(DmaKind::Payload), 1 => Just(DmaKind::Descriptor)];
+    let core = 0u8..12;
+    let port = 0u8..3;
+    let bytes = prop_oneof![Just(64u64), 1u64..64, 1u64..300];
+    prop_oneof![
+        24 => (core.clone(), place()).prop_map(|(core, at)| Step::Load(core, at)),
+        24 => (core.clone(), place()).prop_map(|(core, at)| Step::Store(core, at)),
+        8 => (core.clone(), place()).prop_map(|(core, at)| Step::Prefetch(core, at)),
+        8 => (core, place()).prop_map(|(core, at)| Step::Fetch(core, at)),
+        4 => place().prop_map(Step::Flush),
+        24 => (port.clone(), place(), bytes.clone(), kind)
+            .prop_map(|(port, at, bytes, kind)| Step::DmaWrite(port, at, bytes, kind)),
+        16 => (port.clone(), place(), bytes)
+            .prop_map(|(port, at, bytes)| Step::DmaRead(port, at, bytes)),
+        1 => Just(Step::StartClock),
+        4 => (port, ddio(), ddio())
+            .prop_map(|(port, payload, descriptors)| Step::Policy(port, payload, descriptors)),
+    ]
+}
+
+fn inclusion() -> impl Strategy<Value = (Inclusion, u32)> {
+    (2u32..7, 1u32..7, 0..4).prop_map(|(ways, inclusive_ways, which)| {
+        let inclusion = match which {
+            0 => Inclusion::Inclusive,
+            1 => Inclusion::NonInclusive { inclusive_ways: inclusive_ways.min(ways) },
+            2 => Inclusion::ExclusiveVictim,
+            _ => Inclusion::Nine,
+        };
+        (inclusion, ways)
+    })
+}
+
+fn replacement(features: Features) -> BoxedStrategy<Replacement> {
+    if features.any_policy {
+        prop_oneof![Just(Replacement::Lru), Just(Replacement::Nru), Just(Replacement::Random)]
+            .boxed()
+    } else {
+        Just(Replacement::Lru).boxed()
+    }
+}
+
+fn prefetcher() -> impl Strategy<Value = PrefetcherConfig> {
+    (any::<bool>(), 0u32..4)
+        .prop_map(|(adjacent_line, stream_lines)| PrefetcherConfig { adjacent_line, stream_lines })
+}
+
+fn buffer(features: Features) -> BoxedStrategy<Option<(u32, Placement)>> {
+    if !features.buffers {
+        return Just(None).boxed();
+    }
+    let placement = prop::sample::select(vec![
+        Placement::LlcSide,
+        Placement::MemorySide { evict_on_dma_read: true },
+        Placement::MemorySide { evict_on_dma_read: false },
+        Placement::SeparateIoCache,
+    ]);
+    prop::option::weighted(0.7, (1u32..6, placement)).boxed()
+}
+
+fn port(features: Features) -> impl Strategy<Value = PortShape> {
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
+    (0u8..3, ddio(), ddio(), flags, buffer(features)).prop_map(
+        |(socket, payload, descriptors, flags, buffer)| {
+            // A buffer in front of the LLC writes back into the ways of its port.
+            let llc_side = matches!(buffer, Some((_, Placement::LlcSide)));
+            let payload = if llc_side { DdioShape(payload.0.or(Some(1))) } else { payload };
+            let (evict_on_dma_read, remote_writes_pollute, iommu) = flags;
+            PortShape {
+                socket,
+                payload,
+                descriptors,
+                evict_on_dma_read,
+                remote_writes_pollute,
+                buffer,
+                iommu,
+            }
+        },
+    )
+}
+
+/// Random machines.
+pub fn shape(features: Features) -> impl Strategy<Value = Shape> {
+    // A socket may have nothing but memory and devices.
+    let cores = (1u32..4, prop::collection::vec(0u32..4, 0..3));
+    let private = || ((0u32..2).prop_map(|power| 1 << power), 1u32..4);
+    let shared = (inclusion(), (1u32..3, 0u32..3), prop::option::of(1u32..4));
+    let privates = (private(), private(), prop::option::of(private()));
+    let policies = (replacement(features), any::<bool>(), prefetcher());
+    let masks = prop::collection::vec(1u32..64, 1..4);
+    let ports = (prop::collection::vec(port(features), 1..4), any::<bool>());
+    (cores, any::<bool>(), shared, privates, policies, masks, ports).prop_map(
+        move |(cores, cxl, shared, privates, policies, masks, ports)| {
+            let cores = std::iter::once(cores.0).chain(cores.1).collect();
+            let ((inclusion, ways), (slices, sets_power), directory) = shared;
+            let (l1, l2, l1i) = privates;
+            let (replacement, clean_victims_to_llc, prefetcher) = policies;
+            let (ports, as_published_code) = ports;
+            Shape {
+                cores,
+                cxl,
+                llc: (slices, 1 << sets_power, ways),
+                inclusion,
+                directory,
+                l1,
+                l2,
+                l1i,
+                replacement,
+                clean_victims_to_llc,
+                prefetcher,
+                masks,
+                ports,
+                as_published_code: as_published_code && features.buffers,
+            }
+        },
+    )
+}

@@ -1,0 +1,128 @@
+//! Versions: where the newest content of a line is, and that nobody reads an older one.
+
+use super::{Core, Held, Reference, Version};
+use model::core::private_cache::State;
+use units::LineAddr;
+
+impl Core {
+    /// What the core itself would read: L1D's copy, else L2's, else L1I's.
+    pub(super) fn copy(&self, line: LineAddr) -> Option<Held> {
+        let l1i = self.l1i.as_ref().and_then(|l1i| l1i.get(line));
+        self.l1.get(line).or(self.l2.get(line)).or(l1i).copied()
+    }
+
+    pub(super) fn holds(&self, line: LineAddr) -> bool {
+        self.copy(line).is_some()
+    }
+
+    /// The core's content if it is newer than what is below its caches.
+    pub(super) fn modified(&self, line: LineAddr) -> Option<Version> {
+        let newer = |held: Option<&Held>| {
+            held.filter(|held| held.state == State::Modified).map(|held| held.version)
+        };
+        newer(self.l1.get(line)).or(newer(self.l2.get(line)))
+    }
+}
+
+impl Reference {
+    pub(super) fn newest(&self, line: LineAddr) -> Version {
+        self.newest.get(&line).copied().unwrap_or_default()
+    }
+
+    pub(super) fn in_memory_now(&self, line: LineAddr) -> Version {
+        self.memory.get(&line).copied().unwrap_or_default()
+    }
+
+    /// Somebody writes the line: returns the version that comes into being.
+    pub(super) fn write_anew(&mut self, line: LineAddr) -> Version {
+        let newest = self.newest.entry(line).or_default();
+        *newest += 1;
+        *newest
+    }
+
+    /// What a shared copy of a line holds: the content that some cache has, or else memory's.
+    pub(super) fn newest_kept(&self, line: LineAddr) -> Version {
+        let answers = (0..self.sockets.len()).filter_map(|socket| self.answer(socket, line));
+        answers.max_by_key(|answer| answer.1).map_or(self.in_memory_now(line), |answer| answer.0)
+    }
+
+    /// Somebody used this content.
+    pub(super) fn read_is_current(&mut self, line: LineAddr, version: Version, who: &str) {
+        let newest = self.newest(line);
+        if version != newest {
+            let what = format!("{who} reads version {version} of {line:?}, {newest} is newest");
+            self.broken.get_or_insert(what);
+        }
+    }
+
+    /// A line is read from its node.
+    pub(super) fn memory_read(&mut self, line: LineAddr) -> Version {
+        let node = self.node_of(line);
+        self.moved[node].0 += 1;
+        self.in_memory_now(line)
+    }
+
+    /// A line is written to its node.
+    pub(super) fn memory_write(&mut self, line: LineAddr, version: Version) {
+        let node = self.node_of(line);
+        self.moved[node].1 += 1;
+        let before = self.memory.insert(line, version).unwrap_or_default();
+        if before > version {
+            let what = format!("version {version} of {line:?} overwrites {before} in memory");
+            self.broken.get_or_insert(what);
+        }
+    }
+
+    /// Whether everybody so far has read what was written last; whether that is now, for every line,
+    /// in a place that will not be forgotten, and every copy that may be read as it stands is current.
+    ///
+    /// # Errors
+    /// Says which line is not.
+    pub fn check_content(&self) -> Result<(), String> {
+        match &self.broken {
+            Some(what) => Err(what.clone()),
+            None => self.newest.keys().try_for_each(|&line| self.check_content_of(line)),
+        }
+    }
+
+    fn check_content_of(&self, line: LineAddr) -> Result<(), String> {
+        let newest = self.newest(line);
+        let is_newest = |version, what: String| {
+            if version == newest {
+                return Ok(());
+            }
+            Err(format!("{what} version {version} of {line:?}, {newest} is newest"))
+        };
+        let modified = self.cores.iter().find_map(|core| core.modified(line));
+        let in_llcs = || self.sockets.iter().filter_map(|socket| socket.llc.get(line));
+        let dirty = in_llcs().find(|placed| placed.dirty).map(|placed| placed.version);
+        let buffers = || self.ports.iter().filter_map(|port| port.buffer.as_ref()?.content(line));
+        let in_buffer = buffers().find(|content| content.1).map(|content| content.0);
+        let safe = modified.or(in_buffer).or(dirty);
+        is_newest(safe.unwrap_or(self.in_memory_now(line)), "what will be kept is".into())?;
+        for (number, core) in self.cores.iter().enumerate() {
+            if let Some(held) = core.copy(line) {
+                is_newest(held.version, format!("core {number} has"))?;
+            }
+        }
+        for (version, _) in buffers() {
+            is_newest(version, "a buffer has".into())?;
+        }
+        for (number, socket) in self.sockets.iter().enumerate() {
+            // While a core has it modified, the LLC's content is not what anybody is served.
+            if let Some(placed) = socket.llc.get(line).filter(|_| modified.is_none()) {
+                is_newest(placed.version, format!("LLC {number} has"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a core would write what it has in its L1I, or fetch what it has written and not yet
+    /// given to L2: the model leaves self-modifying code out.
+    pub fn is_self_modifying(&self, core: usize, line: LineAddr, write: bool) -> bool {
+        let core = &self.cores[core];
+        let written = core.l1.get(line).is_some_and(|held| held.state == State::Modified);
+        let fetched = core.l1i.as_ref().is_some_and(|l1i| l1i.has(line));
+        if write { fetched } else { written }
+    }
+}

@@ -1,0 +1,201 @@
+//! What devices do.
+
+use super::{Placed, Reference};
+use model::llc::Inclusion;
+use model::root_complex::ddio::{Ddio, DmaKind};
+use model::tracer::{Found, Operation};
+use units::{LINE_BYTES, LineAddr, WayMask};
+
+impl Reference {
+    /// A device writes bytes from the start of a line on.
+    pub fn dma_write(&mut self, port: usize, first: LineAddr, bytes: u64, kind: DmaKind) {
+        for i in 0..bytes.div_ceil(LINE_BYTES) {
+            let full = (i + 1) * LINE_BYTES <= bytes;
+            self.counters.line_ops += 1;
+            self.write_line(port, first.step(i), full, kind);
+        }
+    }
+
+    /// A device reads bytes from the start of a line on.
+    pub fn dma_read(&mut self, port: usize, first: LineAddr, bytes: u64) {
+        for i in 0..bytes.div_ceil(LINE_BYTES) {
+            self.counters.line_ops += 1;
+            self.read_line(port, first.step(i));
+        }
+    }
+
+    fn write_line(&mut self, port: usize, line: LineAddr, full: bool, kind: DmaKind) {
+        if self.has_buffer(port) {
+            let found = self.write_into_buffer(port, line, full);
+            self.count_write(full, !found.is_memory());
+            self.see(self.device(port), write_operation(full), line, found);
+            return;
+        }
+        let newer = self.take_from_buffers(line);
+        if let Some(version) = newer.filter(|_| !full) {
+            self.memory_write(line, version);
+        }
+        let socket = self.ports[port].socket;
+        let policy = self.ports[port].policy;
+        let ddio = match kind {
+            DmaKind::Payload => policy.payload,
+            DmaKind::Descriptor => policy.descriptors,
+        };
+        let at_home = self.home_of(line) == socket;
+        if !at_home {
+            self.count_remote(socket, line);
+        }
+        let hit = match ddio {
+            Ddio::Ways(ways) if at_home => self.write_into_llc(port, line, full, ways),
+            Ddio::Ways(ways) => {
+                let was_here = self.sockets[socket].llc.has(line);
+                self.write_to_memory(port, line, full);
+                if policy.remote_writes_pollute {
+                    let owner = self.device(port);
+                    let version = self.newest(line);
+                    let placed = Placed { owner, dirty: false, consumed: false, version };
+                    self.counters.llc_io_allocations += u64::from(!was_here);
+                    self.place(socket, line, placed, ways, owner);
+                }
+                false
+            }
+            Ddio::Off => {
+                self.write_to_memory(port, line, full);
+                false
+            }
+        };
+        self.count_write(full, hit);
+    }
+
+    fn count_write(&mut self, full: bool, hit: bool) {
+        let counters = &mut self.counters;
+        *match (full, hit) {
+            (true, true) => &mut counters.pcie_write_hits,
+            (true, false) => &mut counters.pcie_write_misses,
+            (false, true) => &mut counters.pcie_partial_write_hits,
+            (false, false) => &mut counters.pcie_partial_write_misses,
+        } += 1;
+    }
+
+    /// The content is placed in the LLC, all other copies go; says whether the LLC had the line.
+    fn write_into_llc(&mut self, port: usize, line: LineAddr, full: bool, ways: WayMask) -> bool {
+        let (socket, owner) = (self.ports[port].socket, self.device(port));
+        let operation = write_operation(full);
+        if let Some(way) = self.sockets[socket].llc.way_of(line) {
+            let (old, _) = self.answer(socket, line).expect("the LLC has it");
+            if !full {
+                self.read_is_current(line, old, "a partial write");
+            }
+            for core in self.holders(socket, line) {
+                self.drop_from_core(core, line);
+            }
+            if self.inclusion() == Inclusion::Nine {
+                self.untrack(socket, line);
+            }
+            self.drop_elsewhere(socket, line);
+            let version = self.write_anew(line);
+            let llc = &mut self.sockets[socket].llc;
+            *llc.get_mut(line).expect("the LLC has it") =
+                Placed { owner, dirty: true, consumed: false, version };
+            llc.used(line);
+            self.see(owner, operation, line, Found::LlcHit(way as u32));
+            return true;
+        }
+        let here = self.drop_from_socket(socket, line);
+        let newer = self.drop_elsewhere(socket, line).or(here);
+        if !full {
+            let old = newer.unwrap_or_else(|| self.memory_read(line));
+            self.read_is_current(line, old, "a partial write");
+        }
+        let version = self.write_anew(line);
+        let placed = Placed { owner, dirty: true, consumed: false, version };
+        self.counters.llc_io_allocations += 1;
+        let way = self.place(socket, line, placed, ways, owner);
+        self.see(owner, operation, line, Found::LlcAllocated(way as u32));
+        false
+    }
+
+    /// The content goes to memory, all copies go.
+    fn write_to_memory(&mut self, port: usize, line: LineAddr, full: bool) {
+        let socket = self.ports[port].socket;
+        let here = self.drop_from_socket(socket, line);
+        let newer = self.drop_elsewhere(socket, line).or(here);
+        if !full {
+            // The merge happens in memory.
+            if let Some(version) = newer {
+                self.memory_write(line, version);
+            }
+            let old = self.memory_read(line);
+            self.read_is_current(line, old, "a partial write");
+        }
+        let found = self.in_memory(socket, line);
+        self.see(self.device(port), write_operation(full), line, found);
+        let version = self.write_anew(line);
+        self.memory_write(line, version);
+    }
+
+    fn read_line(&mut self, port: usize, line: LineAddr) {
+        let socket = self.ports[port].socket;
+        let found = if self.has_buffer(port) {
+            self.read_through_buffer(port, line)
+        } else {
+            self.buffers_share(line);
+            self.count_remote(socket, line);
+            self.find_for_device(socket, line)
+        };
+        if found.is_memory() {
+            self.counters.pcie_read_misses += 1;
+        } else {
+            self.counters.pcie_read_hits += 1;
+        }
+        self.see(self.device(port), Operation::DmaRead, line, found);
+        if self.has_buffer(port) {
+            return;
+        }
+        let policy = self.ports[port].policy;
+        if policy.evict_on_dma_read && policy.payload == Ddio::Off {
+            let here = self.drop_from_socket(socket, line);
+            if let Some(version) = self.drop_elsewhere(socket, line).or(here) {
+                self.memory_write(line, version);
+            }
+        }
+    }
+
+    /// A device reads a line where it is; nothing changes hands.
+    pub(super) fn find_for_device(&mut self, socket: usize, line: LineAddr) -> Found {
+        let modifier = self.modifier(socket, line);
+        let answer = self.answer(socket, line);
+        let llc = &mut self.sockets[socket].llc;
+        let way = llc.way_of(line);
+        if let Some(placed) = llc.get_mut(line) {
+            placed.consumed = true;
+        }
+        llc.used(line);
+        if let Some((version, _)) = answer {
+            self.read_is_current(line, version, "a device");
+            let holder = modifier.or(self.holders(socket, line).first().copied());
+            return match (modifier, way) {
+                (None, Some(way)) => Found::LlcHit(way as u32),
+                _ => Found::OtherCore(holder.expect("a core has it") as u8),
+            };
+        }
+        let others = self.elsewhere(socket, line);
+        let answers = others.iter().filter_map(|&other| self.answer(other, line));
+        if let Some((version, _)) = answers.max_by_key(|answer| answer.1) {
+            self.read_is_current(line, version, "a device");
+            for &other in &others {
+                if let Some(placed) = self.sockets[other].llc.get_mut(line) {
+                    placed.consumed = true;
+                }
+            }
+            return Found::OtherSocket(others[0] as u8);
+        }
+        let version = self.memory_read(line);
+        self.read_is_current(line, version, "a device");
+        self.in_memory(socket, line)
+    }
+}
+
+fn write_operation(full: bool) -> Operation {
+    if full { Operation::DmaWriteFull } else { Operation::DmaWritePartial }
+}

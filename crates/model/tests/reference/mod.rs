@@ -1,0 +1,233 @@
+//! A slow reference of the fabric's state, from the rules of the hardware alone.
+//!
+//! It keeps no bookkeeping that could be wrong: who holds a line is found by looking into every
+//! cache. In return every copy carries the *version* of its content, so that the rules themselves
+//! are checked: a reader sees what was written last, and what was written last is never lost. There
+//! is no time, and all replacement is LRU. What it takes from the model as given: the slice and set
+//! functions, and which lines a prefetcher asks for.
+//!
+//! [`core_side`] is what cores do, [`shared`] what happens between the caches of the machine,
+//! [`device_side`] what devices do, [`buffered`] what root-complex buffers keep of that, [`content`] where versions have to be, [`compare`] looks for the
+//! first difference to a fabric.
+
+pub mod agents;
+mod buffered;
+mod compare;
+mod content;
+pub mod core_side;
+mod device_side;
+pub mod kinds;
+mod sets;
+mod shared;
+
+pub use compare::Observer;
+
+use buffered::Buffer;
+use model::attribution::AgentId;
+use model::core::prefetcher::Prefetcher;
+use model::core::private_cache::{PrivateCacheConfig, State};
+use model::counters::{CoreCounters, Counters};
+use model::fabric::{FabricConfig, NodeConfig, PortConfig};
+use model::llc::Inclusion;
+use model::root_complex::buffer::BufferCounters;
+use model::root_complex::ddio::IoPolicy;
+use model::tracer::{Found, Operation};
+use sets::{Index, Sets};
+use std::collections::{BTreeMap, BTreeSet};
+use units::{LineAddr, WayMask};
+
+/// How often the line had been written when this content was current.
+pub type Version = u64;
+
+/// A line in a private cache.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    state: State,
+    version: Version,
+}
+
+/// A line in an LLC.
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    owner: AgentId,
+    dirty: bool,
+    consumed: bool,
+    version: Version,
+}
+
+#[derive(Clone, Debug)]
+struct Core {
+    socket: usize,
+    mask: WayMask,
+    l1: Sets<Held>,
+    l1i: Option<Sets<Held>>,
+    l2: Sets<Held>,
+    prefetcher: Prefetcher,
+    counters: CoreCounters,
+}
+
+#[derive(Clone, Debug)]
+struct Socket {
+    llc: Sets<Placed>,
+    /// Lines that have an entry; who holds them is what the cores say.
+    filter: Option<Sets<()>>,
+    /// Places (set, way) of the LLC that I/O has emptied.
+    freed_by_io: BTreeSet<(usize, usize)>,
+}
+
+#[derive(Clone, Debug)]
+struct Port {
+    socket: usize,
+    policy: IoPolicy,
+    buffer: Option<Buffer>,
+}
+
+/// What the fabric's tracer sees too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    pub agent: AgentId,
+    pub operation: Operation,
+    pub line: LineAddr,
+    pub found: Found,
+}
+
+/// The machine.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    config: FabricConfig,
+    cores: Vec<Core>,
+    sockets: Vec<Socket>,
+    ports: Vec<Port>,
+    memory: BTreeMap<LineAddr, Version>,
+    newest: BTreeMap<LineAddr, Version>,
+    /// Every line that somebody asked for.
+    asked: BTreeSet<LineAddr>,
+    counters: Counters,
+    /// Lines read and written, node by node.
+    moved: Vec<(u64, u64)>,
+    /// Evictor, owner, read or not.
+    evictions: BTreeMap<(AgentId, AgentId, bool), u64>,
+    /// What happened in the last step.
+    seen: Vec<Seen>,
+    /// The first rule that turned out not to keep content.
+    broken: Option<String>,
+}
+
+impl Reference {
+    /// An idle machine with empty caches.
+    pub fn new(config: &FabricConfig) -> Self {
+        let private = |level: PrivateCacheConfig| Sets::new(Index::Modulo(level.sets), level.ways);
+        let core = |(number, socket)| Core {
+            socket,
+            mask: config.core_way_masks[number],
+            l1: private(config.private.l1),
+            l1i: config.private.l1i.map(private),
+            l2: private(config.private.l2),
+            prefetcher: Prefetcher::new(config.private.prefetcher),
+            counters: CoreCounters::default(),
+        };
+        let shared = || Index::Sliced(config.socket.llc.map.clone());
+        let socket = Socket {
+            llc: Sets::new(shared(), config.socket.llc.ways),
+            filter: config.socket.directory.map(|filter| Sets::new(shared(), filter.ways)),
+            freed_by_io: BTreeSet::new(),
+        };
+        let port = |port: &PortConfig| Port {
+            socket: usize::from(port.socket),
+            policy: port.policy,
+            buffer: Buffer::new(port.buffer),
+        };
+        let sockets_of_cores = (0..config.cores.len())
+            .flat_map(|socket| (0..config.cores[socket]).map(move |_| socket));
+        Self {
+            cores: sockets_of_cores.enumerate().map(core).collect(),
+            sockets: vec![socket; config.cores.len()],
+            ports: config.ports.iter().map(port).collect(),
+            memory: BTreeMap::new(),
+            newest: BTreeMap::new(),
+            asked: BTreeSet::new(),
+            counters: Counters::default(),
+            moved: vec![(0, 0); config.memory.nodes.len()],
+            evictions: BTreeMap::new(),
+            seen: Vec::new(),
+            broken: None,
+            config: config.clone(),
+        }
+    }
+
+    /// A root port does something else from now on.
+    pub fn set_io_policy(&mut self, port: usize, policy: IoPolicy) {
+        self.ports[port].policy = policy;
+    }
+
+    /// What a root port does.
+    pub fn io_policy(&self, port: usize) -> IoPolicy {
+        self.ports[port].policy
+    }
+
+    /// Forgets what was counted; caches stay.
+    pub fn start_clock(&mut self) {
+        self.counters = Counters::default();
+        for core in &mut self.cores {
+            core.counters = CoreCounters::default();
+        }
+        for buffer in self.ports.iter_mut().filter_map(|port| port.buffer.as_mut()) {
+            buffer.counters = BufferCounters::default();
+        }
+        self.moved.fill((0, 0));
+        self.evictions.clear();
+    }
+
+    /// Begins a step: what was seen before is forgotten.
+    pub fn begin_step(&mut self) {
+        self.seen.clear();
+    }
+
+    fn inclusion(&self) -> Inclusion {
+        self.config.socket.llc.inclusion
+    }
+
+    fn device(&self, port: usize) -> AgentId {
+        AgentId((self.cores.len() + port) as u8)
+    }
+
+    fn all_ways(&self) -> WayMask {
+        WayMask::bottom(self.config.socket.llc.ways)
+    }
+
+    /// Ways for lines that cores hold too.
+    fn tracked_ways(&self) -> WayMask {
+        match self.inclusion() {
+            Inclusion::Inclusive => self.all_ways(),
+            Inclusion::NonInclusive { inclusive_ways } => WayMask::bottom(inclusive_ways),
+            Inclusion::ExclusiveVictim | Inclusion::Nine => WayMask(0),
+        }
+    }
+
+    fn node_of(&self, line: LineAddr) -> usize {
+        (line.0 / self.config.memory.node_lines()) as usize
+    }
+
+    /// The socket whose memory a line belongs to.
+    fn home_of(&self, line: LineAddr) -> usize {
+        match &self.config.memory.nodes[self.node_of(line)] {
+            NodeConfig::Dram { socket, .. } | NodeConfig::Cxl { socket, .. } => {
+                usize::from(*socket)
+            }
+        }
+    }
+
+    /// How somebody in `socket` finds a line that no cache has.
+    fn in_memory(&self, socket: usize, line: LineAddr) -> Found {
+        match &self.config.memory.nodes[self.node_of(line)] {
+            NodeConfig::Cxl { .. } => Found::Cxl,
+            NodeConfig::Dram { socket: home, .. } if usize::from(*home) == socket => Found::Dram,
+            NodeConfig::Dram { .. } => Found::RemoteDram,
+        }
+    }
+
+    fn see(&mut self, agent: AgentId, operation: Operation, line: LineAddr, found: Found) {
+        self.asked.insert(line);
+        self.seen.push(Seen { agent, operation, line, found });
+    }
+}
