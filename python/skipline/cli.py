@@ -90,7 +90,7 @@ def skipline(
 
 
 @app.command()
-def run(
+def run(  # noqa: PLR0913, PLR0917 - one argument for each option
     scenario: Annotated[
         str, typer.Argument(metavar="SCENARIO", help="Scenario file, on disk or built in.")
     ],

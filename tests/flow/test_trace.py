@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Skipline
+from command_line import REPOSITORY, Skipline
 
 LINE_BYTES = 64
 REFERENCE = "three-level-lru"
@@ -162,14 +162,12 @@ def test_a_machine_file_may_name_a_slice_table(skipline: Skipline, tmp_path: Pat
 
 
 def _machine_with_table(directory: Path, table: str) -> None:
-    from command_line import REPOSITORY
-
+    """Write the Haswell machine with the slice function of a file."""
+    facts = 'source = "this test", confidence = "seen"'
+    replaced = (
+        f'slice_function = {{ value = "table", {facts} }}\n'
+        f'slice_table = {{ value = "{table}", {facts} }}'
+    )
     text = (REPOSITORY / "platforms" / "haswell-e5-2667v3.toml").read_text()
-    lines = []
-    for line in text.splitlines():
-        if line.startswith("slice_function"):
-            lines.append('slice_function = { value = "table", source = "x", confidence = "seen" }')
-            lines.append(f'slice_table = {{ value = "{table}", source = "x", confidence = "seen" }}')
-        else:
-            lines.append(line)
+    lines = [replaced if line.startswith("slice_function") else line for line in text.splitlines()]
     (directory / "machine.toml").write_text("\n".join(lines) + "\n")

@@ -60,4 +60,3 @@ def _table_toml(name: str, table: dict[str, Any]) -> str:
         for key, leaf in table.items()
     )
     return f"[{name}]\n" + "".join(leaves)
-

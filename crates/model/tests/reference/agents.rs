@@ -209,7 +209,7 @@ impl Shape {
     pub fn line(&self, place: Place) -> LineAddr {
         let memory = self.memory();
         let node = u64::from(place.node) % memory.nodes.len() as u64;
-        let number = (place.line / 16 << 12) + place.line % 16;
+        let number = ((place.line / 16) << 12) + place.line % 16;
         LineAddr(node * memory.node_lines() + number)
     }
 

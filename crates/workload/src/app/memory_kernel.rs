@@ -74,7 +74,7 @@ impl MemoryKernel {
 
     /// A uniform number below `bound`, which is small against 2^32.
     fn below(&mut self, bound: u64) -> u64 {
-        u64::from(self.rng.next_u32()) * bound >> 32
+        (u64::from(self.rng.next_u32()) * bound) >> 32
     }
 }
 
