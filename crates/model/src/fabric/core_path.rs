@@ -213,14 +213,18 @@ impl<T: Tracer> Fabric<T> {
         if dirty { self.memory.write(self.memory.socket_of(line), line, now) } else { now }
     }
 
+    /// Where a core is: with one socket, which is the common case, no table is asked.
     #[inline]
     pub(super) fn place(&self, core: u8) -> Place {
+        if self.sockets.len() == 1 {
+            return Place { socket: 0, local: core };
+        }
         self.places[usize::from(core)]
     }
 
     #[inline]
     pub(super) fn private(&mut self, core: u8) -> &mut PrivateCaches {
-        let place = self.places[usize::from(core)];
+        let place = self.place(core);
         &mut self.sockets[place.socket].cores[usize::from(place.local)]
     }
 

@@ -60,7 +60,7 @@ impl<T: Tracer> Fabric<T> {
     /// Independent levels: a modified line from L2 is written into the LLC, which fetches it first
     /// if it has lost it.
     fn write_back_independently(&mut self, core: u8, line: LineAddr, now: Picos) {
-        let place = self.places[usize::from(core)];
+        let place = self.place(core);
         let socket = &mut self.sockets[place.socket];
         socket.cores[usize::from(place.local)].counters.l2_writebacks += 1;
         let set = socket.llc.set_of(line);
@@ -77,7 +77,7 @@ impl<T: Tracer> Fabric<T> {
     /// Independent levels: a copy left a core's cache, and nobody below is told by a write-back. If
     /// it was the core's last, the snoop filter forgets the core; if the socket's, the home does.
     pub(super) fn leave_core(&mut self, core: u8, line: LineAddr, now: Picos) {
-        let place = self.places[usize::from(core)];
+        let place = self.place(core);
         let socket = &self.sockets[place.socket];
         let somebody_records = socket.directory.is_some() || self.sockets.len() > 1;
         if !somebody_records || self.private(core).state(line).is_some() {
@@ -92,7 +92,7 @@ impl<T: Tracer> Fabric<T> {
 
     /// A line leaves a core's L2: into its tracked way if it still has one, else into the LLC.
     fn take_l2_victim(&mut self, core: u8, line: LineAddr, modified: bool, now: Picos) {
-        let place = self.places[usize::from(core)];
+        let place = self.place(core);
         let socket = &mut self.sockets[place.socket];
         let set = socket.llc.set_of(line);
         let agent = AgentId(core);
@@ -132,7 +132,7 @@ impl<T: Tracer> Fabric<T> {
         why: Operation,
         now: Picos,
     ) -> u32 {
-        let place = self.places[usize::from(core)];
+        let place = self.place(core);
         let info = LineInfo { owner: Owner(place.local), dirty, consumed: true };
         let mask = self.core_way_masks[usize::from(core)];
         let llc = &mut self.sockets[place.socket].llc;
