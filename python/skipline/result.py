@@ -113,6 +113,7 @@ class Result(BaseModel):
     fitted_parameters: list[FittedParameter] = []
     metrics: dict[str, Metric]
     trace: list[TraceEvent] | None = None
+    trace_address: int | None = None
     line_trace: list[TraceEvent] | None = None
     miss_kinds: dict[str, MissKinds] | None = None
 

@@ -44,7 +44,13 @@ GROUPS: dict[str, list[str]] = {
         "rx_dropped_by_cause",
         "time_in_regime",
     ],
-    "Memory": ["dram_read_gbytes_per_s", "dram_write_gbytes_per_s"],
+    "Memory": [
+        "dram_read_gbytes_per_s",
+        "dram_write_gbytes_per_s",
+        "cxl_read_gbytes_per_s",
+        "cxl_write_gbytes_per_s",
+        "other_socket_gbytes_per_s",
+    ],
 }
 # Shown by tables of their own.
 APART = {"latency_ns", "evictions"}
@@ -215,13 +221,17 @@ def trace_table(result: Result, packet: int) -> RenderableType:
     """Tell a packet's story, one line operation per row."""
     if not result.trace:
         return f"Packet {packet} was not among those simulated; nothing to trace."
-    return _story(result.trace, f"Packet {packet}, line by line", "line")
+    where = f"; line 0 is at address {result.trace_address:#x}" if result.trace_address else ""
+    return _story(result.trace, f"Packet {packet}, line by line{where}", "line")
 
 
 def line_table(result: Result, address: int) -> RenderableType:
     """Tell the story of a line of memory."""
     if not result.line_trace:
-        return f"Nobody touched the line at address {address:#x}."
+        return (
+            f"Nobody touched the line at address {address:#x}. "
+            "--trace-packet N tells where a packet lies."
+        )
     return _story(result.line_trace, f"The line at address {address:#x}", "line address")
 
 

@@ -98,7 +98,7 @@ def _facts(result: TraceResult) -> list[str]:
     if result.fetches_left_out:
         facts.append(
             f"{result.fetches_left_out:,} instruction fetches were left out: the machine has no "
-            "[l1i] table."
+            "l1i table."
         )
     return facts
 

@@ -239,6 +239,12 @@ impl<T: Tracer> Fabric<T> {
         &self.ports[port].link
     }
 
+    /// The socket that a device is attached to.
+    #[must_use]
+    pub fn socket_of_port(&self, port: usize) -> usize {
+        self.ports[port].socket
+    }
+
     /// The integrated I/O block of a socket.
     #[must_use]
     pub fn iio(&self, socket: usize) -> &Iio {

@@ -133,6 +133,11 @@ fn memory_metrics() -> Vec<Metric> {
     vec![
         one("dram_read_gbytes_per_s", "GB/s", Rate, |s| gbytes_per_s(s.dram_lines.0, s.span)),
         one("dram_write_gbytes_per_s", "GB/s", Rate, |s| gbytes_per_s(s.dram_lines.1, s.span)),
+        one("cxl_read_gbytes_per_s", "GB/s", Rate, |s| gbytes_per_s(s.cxl_lines.0, s.span)),
+        one("cxl_write_gbytes_per_s", "GB/s", Rate, |s| gbytes_per_s(s.cxl_lines.1, s.span)),
+        one("other_socket_gbytes_per_s", "GB/s", Rate, |s| {
+            gbytes_per_s(s.counters.remote_lines, s.span)
+        }),
         parts("pcie_utilisation", "percent", Rate, |s| {
             let share = |busy: Picos| 100.0 * busy.as_ns() / s.span.as_ns();
             vec![("up".into(), share(s.link_busy.0)), ("down".into(), share(s.link_busy.1))]

@@ -46,6 +46,9 @@ pub struct RunResult {
     /// The story of one packet, if it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Vec<TraceEvent>>,
+    /// Physical address of the traced packet's first line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace_address: Option<u64>,
     /// The story of one line of memory, if it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line_trace: Option<Vec<TraceEvent>>,

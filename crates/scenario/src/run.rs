@@ -15,7 +15,7 @@ use model::device::nic::egress::latency_histogram;
 use model::tracer::{NoTrace, Tracer, Watch, WatchLine, WatchMisses, WatchPacket};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use units::{LineAddr, Picos};
+use units::{LINE_BYTES, LineAddr, Picos};
 use workload::traffic::Capture;
 
 /// A batch ends after this much simulated time even if it has not sent its packets.
@@ -124,6 +124,8 @@ impl Job {
         let cores = self.scenario.all_cores();
         let watched = &machine.fabric.tracer;
         result.trace = watched.packet.as_ref().map(|packet| story::of_packet(packet, cores));
+        let first = watched.packet.as_ref().and_then(WatchPacket::first_line);
+        result.trace_address = first.map(|line| line.0 * LINE_BYTES);
         result.line_trace = watched.line.as_ref().map(|line| story::of_line(line, cores));
         result.miss_kinds = watched.misses.as_ref().map(|misses| {
             let names = metrics::agent_names(cores as usize).into_iter().zip((0..).map(AgentId));
@@ -171,6 +173,7 @@ impl Job {
             fitted_parameters: self.platform.fitted(),
             metrics: combine(&batches[skipped..], &Sample::read(&machine)),
             trace: None,
+            trace_address: None,
             line_trace: None,
             miss_kinds: None,
         };

@@ -25,6 +25,8 @@ pub struct Sample {
     pub tx_bytes: u64,
     /// Lines read from and written to DRAM.
     pub dram_lines: (u64, u64),
+    /// Lines read from and written to CXL memory.
+    pub cxl_lines: (u64, u64),
     /// Time that the link was busy (up, down).
     pub link_busy: (Picos, Picos),
     /// Entry-time of the IIO.
@@ -64,9 +66,10 @@ impl Sample {
             rx: machine.port.counters,
             tx_packets: machine.egress.packets,
             tx_bytes: machine.egress.bytes,
-            dram_lines: fabric.memory().lines_moved(),
+            dram_lines: fabric.memory().dram_lines_moved(),
+            cxl_lines: fabric.memory().cxl_lines_moved(),
             link_busy: fabric.link(0).busy_until(machine.now()),
-            iio_occupied: fabric.iio(0).total_occupied(),
+            iio_occupied: fabric.iio(fabric.socket_of_port(0)).total_occupied(),
             idle,
             sender_blocked,
             evictions,
@@ -95,6 +98,10 @@ impl Sample {
             dram_lines: (
                 self.dram_lines.0 - earlier.dram_lines.0,
                 self.dram_lines.1 - earlier.dram_lines.1,
+            ),
+            cxl_lines: (
+                self.cxl_lines.0 - earlier.cxl_lines.0,
+                self.cxl_lines.1 - earlier.cxl_lines.1,
             ),
             link_busy: (
                 self.link_busy.0 - earlier.link_busy.0,

@@ -35,7 +35,7 @@ fn misses(platform: &Platform, ddio_ways: u32, co_runner_mask: u32) -> Misses {
         ("ddio_ways", ddio_ways.to_string()),
         ("co_runner.working_set_bytes", (32 << 20).to_string()),
         ("co_runner.way_mask", co_runner_mask.to_string()),
-        ("run.batch_packets", "2000".to_string()),
+        ("run.batch_packets", "3000".to_string()),
         ("run.max_batches", "10".to_string()),
     ];
     let overrides = settings.map(|(key, value)| (key.to_string(), value));

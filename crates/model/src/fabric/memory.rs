@@ -175,6 +175,22 @@ impl Memory {
             .fold((0, 0), |sum, moved| (sum.0 + moved.0, sum.1 + moved.1))
     }
 
+    /// Lines read from and written to DRAM since the beginning.
+    #[must_use]
+    pub fn dram_lines_moved(&self) -> (u64, u64) {
+        let (all, cxl) = (self.lines_moved(), self.cxl_lines_moved());
+        (all.0 - cxl.0, all.1 - cxl.1)
+    }
+
+    /// Lines read from and written to CXL memory since the beginning.
+    #[must_use]
+    pub fn cxl_lines_moved(&self) -> (u64, u64) {
+        let cards = (0..self.nodes.len()).filter(|&n| matches!(self.nodes[n].part, Part::Cxl(_)));
+        cards
+            .map(|node| self.node_lines_moved(node))
+            .fold((0, 0), |sum, moved| (sum.0 + moved.0, sum.1 + moved.1))
+    }
+
     /// Lines read from and written to one node since the beginning.
     #[must_use]
     pub fn node_lines_moved(&self, node: usize) -> (u64, u64) {

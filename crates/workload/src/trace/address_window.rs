@@ -1,8 +1,8 @@
 //! Where 64-bit addresses lie in the memory that the caches can name.
 //!
-//! Models: a memory of 256 GiB; each GiB of addresses that a program uses gets one of its own.
+//! Models: a memory of 255 GiB; each GiB of addresses that a program uses gets one of its own.
 //! Source: the caches' tags hold 32-bit line numbers.
-//! Simplifies: a GiB keeps its number if it lies below 256 GiB and nothing took its place before;
+//! Simplifies: a GiB keeps its number if it lies below 255 GiB and nothing took its place before;
 //! otherwise it gets the highest that is free. The low 30 bits of an address never change, so
 //! that sets are right, while slice functions see other high bits.
 
@@ -11,7 +11,8 @@ use units::LineAddr;
 
 /// Lines of a region: a GiB.
 const REGION_LINE_BITS: u32 = 24;
-const REGIONS: usize = 256;
+/// The last line number of all is the caches' mark of an empty place, so the last GiB is not used.
+const REGIONS: usize = 255;
 /// Twice the regions, so that a look-up ends soon.
 const SLOTS: usize = 2 * REGIONS;
 
@@ -53,7 +54,7 @@ impl AddressWindow {
     /// Where `line` lies: a line number below 2^32.
     ///
     /// # Errors
-    /// If it is in another GiB than the first 256 that were asked for.
+    /// If it is in another GiB than the first 255 that were asked for.
     #[inline]
     pub fn place(&mut self, line: LineAddr) -> Result<LineAddr, AddressWindowFull> {
         let number = line.0 >> REGION_LINE_BITS;
@@ -102,7 +103,7 @@ mod tests {
     #[test]
     fn low_addresses_stay_where_they_are() {
         let mut window = AddressWindow::default();
-        for address in [0, 64, GIB, 17 * GIB + 4096, 255 * GIB, 256 * GIB - 64] {
+        for address in [0, 64, GIB, 17 * GIB + 4096, 254 * GIB, 255 * GIB - 64] {
             assert_eq!(place(&mut window, address), Ok(address));
         }
     }
@@ -110,37 +111,37 @@ mod tests {
     #[test]
     fn high_addresses_come_down_from_the_top() {
         let mut window = AddressWindow::default();
-        assert_eq!(place(&mut window, 0x7fff_1234_5640), Ok(255 * GIB + 0x1234_5640));
-        assert_eq!(place(&mut window, 0x1000 * GIB), Ok(254 * GIB));
-        assert_eq!(place(&mut window, 0x7fff_1234_5680), Ok(255 * GIB + 0x1234_5680));
+        assert_eq!(place(&mut window, 0x7fff_1234_5640), Ok(254 * GIB + 0x1234_5640));
+        assert_eq!(place(&mut window, 0x1000 * GIB), Ok(253 * GIB));
+        assert_eq!(place(&mut window, 0x7fff_1234_5680), Ok(254 * GIB + 0x1234_5680));
     }
 
     #[test]
     fn a_low_address_whose_place_is_taken_moves() {
         let mut window = AddressWindow::default();
-        assert_eq!(place(&mut window, 1 << 40), Ok(255 * GIB));
-        assert_eq!(place(&mut window, 255 * GIB + 128), Ok(254 * GIB + 128));
-        assert_eq!(place(&mut window, 255 * GIB), Ok(254 * GIB));
+        assert_eq!(place(&mut window, 1 << 40), Ok(254 * GIB));
+        assert_eq!(place(&mut window, 254 * GIB + 128), Ok(253 * GIB + 128));
+        assert_eq!(place(&mut window, 254 * GIB), Ok(253 * GIB));
     }
 
     #[test]
-    fn the_257th_gib_is_refused_by_its_address_and_the_others_stay() {
+    fn the_256th_gib_is_refused_by_its_address_and_the_others_stay() {
         let mut window = AddressWindow::default();
-        for region in 0..256 {
+        for region in 0..255 {
             place(&mut window, (region + 1_000) * GIB).unwrap();
         }
         let error = place(&mut window, 0xdead_beef_0000).unwrap_err();
-        let told = "uses more than 256 different GiB of addresses; \
+        let told = "uses more than 255 different GiB of addresses; \
                     one too many holds address 0xdeadbeef0000";
         assert_eq!(error.to_string(), told);
-        assert_eq!(place(&mut window, 1_000 * GIB + 64), Ok(255 * GIB + 64));
-        assert_eq!(place(&mut window, 1_255 * GIB), Ok(0));
+        assert_eq!(place(&mut window, 1_000 * GIB + 64), Ok(254 * GIB + 64));
+        assert_eq!(place(&mut window, 1_254 * GIB), Ok(0));
     }
 
     proptest! {
         #[test]
         fn lines_keep_their_low_bits_and_never_share_a_place(
-            regions in prop::collection::vec(0_u64..1 << 34, 1..256),
+            regions in prop::collection::vec(0_u64..1 << 34, 1..255),
             lines in prop::collection::vec((any::<prop::sample::Index>(), 0_u64..1 << 24), 1..400),
         ) {
             let mut window = AddressWindow::default();
