@@ -22,6 +22,7 @@ pub struct Core {
     now: Picos,
     fill_buffers: Slots,
     issue: Picos,
+    instructions: u64,
 }
 
 impl Core {
@@ -29,7 +30,8 @@ impl Core {
     #[must_use]
     pub fn new(id: u8, clock: Gigahertz, fill_buffers: u32) -> Self {
         let issue = Cycles(1.0).at(clock);
-        Self { id, clock, now: Picos::ZERO, fill_buffers: Slots::new(fill_buffers), issue }
+        let fill_buffers = Slots::new(fill_buffers);
+        Self { id, clock, now: Picos::ZERO, fill_buffers, issue, instructions: 0 }
     }
 
     /// Its number.
@@ -47,6 +49,17 @@ impl Core {
     /// Nothing happens on this core before `time`.
     pub fn wait_until(&mut self, time: Picos) {
         self.now = self.now.max(time);
+    }
+
+    /// Instructions retired: every access is one, the others are told by [`Self::retire`].
+    #[must_use]
+    pub fn instructions(&self) -> u64 {
+        self.instructions
+    }
+
+    /// Counts instructions beside accesses; the time that they take is in the compute cycles.
+    pub fn retire(&mut self, instructions: u64) {
+        self.instructions += instructions;
     }
 
     /// Work without memory accesses.
@@ -90,6 +103,7 @@ impl Core {
     /// Accounts for an access: the core goes on after the issue, unless all fill buffers were in
     /// use, in which case it stood still until one was free.
     fn finish(&mut self, start: Picos, done: Picos, found: Found) {
+        self.instructions += 1;
         self.now = start;
         if found != Found::L1 {
             let free = self.fill_buffers.ready(start);

@@ -1,18 +1,16 @@
-//! A machine: one fabric, a NIC with its queues, and the software on its cores.
+//! A machine: one fabric, its devices, the software on its cores, and what steers them.
 //!
 //! Models: nothing of its own; it steps the agent whose turn it is. Ties go to the lower index:
-//! receive port, then send queues, then cores with queues, then the others.
+//! each NIC's receive port and send queues, SSDs, cores, controllers.
 //! Source: ARCHITECTURE.md, "Two flows"; occupancy simulation as in zsim and Sniper.
-//! Simplifies: one port.
+//! Simplifies: nothing.
 
-use crate::device::nic::NicConfig;
-use crate::device::nic::egress::Egress;
+use crate::device::nic::card::Nic;
 use crate::device::nic::rings::QueuePair;
-use crate::device::nic::rx::RxPort;
-use crate::device::nic::tx::TxQueue;
 use crate::fabric::Fabric;
 use crate::tracer::Tracer;
 use crate::traffic::PacketSource;
+use std::fmt::Debug;
 use units::Picos;
 
 /// How software wants to go on.
@@ -20,80 +18,175 @@ use units::Picos;
 pub enum Turn {
     /// It works until this time and goes on then.
     Busy(Picos),
-    /// It polls in vain: nothing is to be seen in its queues before this time, or before the NIC
+    /// It polls in vain: nothing is to be seen in its queues before this time, or before a device
     /// writes something new. [`Picos::NEVER`] if nothing is under way at all.
     Idle(Picos),
 }
 
-/// What runs on a core: it sees the memory system and its own queue pair.
-pub trait Software<T: Tracer> {
-    /// Does the next small piece of work at `now`.
-    fn step(&mut self, fabric: &mut Fabric<T>, queues: &mut QueuePair, now: Picos) -> Turn;
+/// Queues in host memory, through which software and devices speak.
+#[derive(Debug, Default)]
+pub struct Queues {
+    /// Queue pairs of each NIC.
+    pub nics: Vec<Vec<QueuePair>>,
 }
 
-/// What runs on a core without a queue: it sees only the memory system.
-pub trait Kernel<T: Tracer> {
-    /// Does the next small piece of work at `now`; returns when it goes on.
+/// A queue of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueId {
+    /// A queue pair of a NIC.
+    Nic {
+        /// Number of the NIC.
+        nic: usize,
+        /// Number of its queue pair.
+        queue: usize,
+    },
+}
+
+/// What a core's software has done and holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// Time of polling in vain.
+    pub idle: Picos,
+    /// Time of waiting for room in a send ring.
+    pub sender_blocked: Picos,
+    /// Units of its work done: packets, requests or accesses.
+    pub work: u64,
+    /// Instructions retired.
+    pub instructions: u64,
+    /// Packets taken from a receive queue and not handed to a send queue.
+    pub packets_in_work: usize,
+    /// Packets handed to a send queue whose buffers have not been freed.
+    pub packets_in_ring: usize,
+    /// Packets that ended here: their buffers went back to the pool without being sent.
+    pub packets_consumed: u64,
+    /// Buffers that nobody has taken from the pool that all cores of its tenant share.
+    pub buffers_free: usize,
+}
+
+/// What runs on a core: it sees the memory system and the queues of devices.
+pub trait Software<T: Tracer>: Debug {
+    /// Does the next small piece of work at `now`.
+    fn step(&mut self, fabric: &mut Fabric<T>, queues: &mut Queues, now: Picos) -> Turn;
+
+    /// The queues that it polls and posts to: nobody else does.
+    fn queues(&self) -> &[QueueId] {
+        &[]
+    }
+
+    /// What it has done until `now`, a wait that still goes on included.
+    fn account(&self, now: Picos) -> Account;
+
+    /// Whether it never ends by itself: a run ends when nobody else will act again.
+    fn is_background(&self) -> bool {
+        false
+    }
+}
+
+/// What changes settings while the machine runs: a schedule of events, or a feedback loop.
+pub trait Controller<T: Tracer>: Debug {
+    /// Looks and acts at `now`; returns when it wants to look again.
     fn step(&mut self, fabric: &mut Fabric<T>, now: Picos) -> Picos;
 }
 
-/// A machine that runs one software per core, each with a queue pair of the NIC, and kernels on the
-/// cores after them.
+/// Who may act.
+#[derive(Clone, Copy, Debug)]
+enum Agent {
+    Receive(usize),
+    Send(usize, usize),
+    Core(usize),
+    Controller(usize),
+}
+
+/// Devices, software and controllers around a fabric.
 #[derive(Debug)]
-pub struct Machine<S, W, K, T: Tracer> {
+pub struct Machine<S, T: Tracer> {
     /// Caches, links, memory.
     pub fabric: Fabric<T>,
-    /// Queues in host memory, one pair per core.
-    pub queues: Vec<QueuePair>,
-    /// Receive side of the port.
-    pub port: RxPort<S>,
-    /// Sending side of the port.
-    pub egress: Egress,
-    /// Software of each core with a queue.
-    pub software: Vec<W>,
-    /// What the other cores run.
-    pub kernels: Vec<K>,
-    tx: Vec<TxQueue>,
+    /// Network cards.
+    pub nics: Vec<Nic<S>>,
+    /// Queues in host memory.
+    pub queues: Queues,
+    /// Software of each core.
+    pub software: Vec<Box<dyn Software<T>>>,
+    controllers: Vec<Box<dyn Controller<T>>>,
+    agents: Vec<Agent>,
     /// Next turn of each agent.
     wake: Vec<Picos>,
+    /// Agents of the first send queue of each NIC, and of the first core.
+    first_send: Vec<usize>,
+    first_core: usize,
     /// Whether each core polls in vain.
     idle: Vec<bool>,
+    /// The core that polls each queue of each NIC.
+    pollers: Vec<Vec<Option<usize>>>,
+    /// Work of cores that a goal counts.
+    goal: Goal,
     now: Picos,
     /// Ties go to the highest agent index instead of the lowest.
     ties_to_last: bool,
 }
 
-impl<S: PacketSource, W: Software<T>, K: Kernel<T>, T: Tracer> Machine<S, W, K, T> {
-    /// Puts the parts together, with receive descriptors on the chip, and starts the clock; `queues`
-    /// and `software` have one entry per core.
+/// What a run counts as progress.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// Packets that left through a NIC.
+    PacketsSent(usize),
+    /// Work done by some cores.
+    Work(std::ops::Range<usize>),
+}
+
+impl<S: PacketSource, T: Tracer> Machine<S, T> {
+    /// Puts the parts together, with receive descriptors on the chips, and starts the clock.
+    /// `queues` has an entry per NIC with one pair per queue of it.
+    ///
+    /// # Panics
+    /// If the queues do not go with the NICs, or two cores claim one queue: our own fault.
     pub fn new(
         mut fabric: Fabric<T>,
-        nic: &NicConfig,
-        source: S,
-        mut queues: Vec<QueuePair>,
-        software: Vec<W>,
-        kernels: Vec<K>,
+        mut nics: Vec<Nic<S>>,
+        mut queues: Queues,
+        software: Vec<Box<dyn Software<T>>>,
+        controllers: Vec<Box<dyn Controller<T>>>,
+        goal: Goal,
     ) -> Self {
-        let cores = software.len();
-        let mut port = RxPort::new(0, nic.clone(), source, cores);
-        port.prepare(&mut fabric, &mut queues);
+        assert!(nics.len() == queues.nics.len());
+        for (nic, pairs) in nics.iter_mut().zip(&mut queues.nics) {
+            assert!(nic.queues() == pairs.len());
+            nic.prepare(&mut fabric, pairs);
+        }
         fabric.start_clock();
-        let mut wake = vec![Picos::ZERO; 1 + 2 * cores + kernels.len()];
-        wake[0] = port.next_wake();
-        wake[1..=cores].fill(Picos::NEVER);
-        Self {
+        let mut machine = Self {
+            pollers: pollers(&nics, &software),
+            idle: vec![false; software.len()],
             fabric,
+            nics,
             queues,
-            port,
-            egress: Egress::new(nic.line_rate),
             software,
-            kernels,
-            tx: (0..cores).map(|_| TxQueue::new(0, nic.clone())).collect(),
-            wake,
-            idle: vec![false; cores],
+            controllers,
+            agents: Vec::new(),
+            wake: Vec::new(),
+            first_send: Vec::new(),
+            first_core: 0,
+            goal,
             now: Picos::ZERO,
             ties_to_last: false,
+        };
+        machine.number_agents();
+        machine
+    }
+
+    fn number_agents(&mut self) {
+        for (number, nic) in self.nics.iter().enumerate() {
+            self.agents.push(Agent::Receive(number));
+            self.wake.push(nic.port.next_wake());
+            self.first_send.push(self.agents.len());
+            self.agents.extend((0..nic.queues()).map(|queue| Agent::Send(number, queue)));
+            self.wake.resize(self.agents.len(), Picos::NEVER);
         }
+        self.first_core = self.agents.len();
+        self.agents.extend((0..self.software.len()).map(Agent::Core));
+        self.agents.extend((0..self.controllers.len()).map(Agent::Controller));
+        self.wake.resize(self.agents.len(), Picos::ZERO);
     }
 
     /// Turns the tie-break round: results must not depend on it beyond their intervals.
@@ -107,34 +200,45 @@ impl<S: PacketSource, W: Software<T>, K: Kernel<T>, T: Tracer> Machine<S, W, K, 
         self.now
     }
 
-    /// Packets handed to a send queue whose payload has not been read.
+    /// What has been done of what a run counts.
     #[must_use]
-    pub fn packets_in_send_queues(&self) -> usize {
-        let posted = self.queues.iter().flat_map(|pair| &pair.tx.queued);
-        let fetched: usize = self.tx.iter().map(TxQueue::packets_fetched).sum();
-        fetched + posted.map(|request| request.packets.len()).sum::<usize>()
+    pub fn progress(&self) -> u64 {
+        match &self.goal {
+            Goal::PacketsSent(nic) => self.nics[*nic].egress.packets,
+            Goal::Work(cores) => {
+                let works = self.software[cores.clone()].iter();
+                works.map(|software| software.account(self.now).work).sum()
+            }
+        }
     }
 
-    /// Buffers posted for receiving, on the chip or not.
+    /// Packets handed to send queues whose payload has not been read.
+    #[must_use]
+    pub fn packets_in_send_queues(&self) -> usize {
+        let cards = self.nics.iter().zip(&self.queues.nics);
+        cards.map(|(nic, pairs)| nic.packets_in_send_queues(pairs)).sum()
+    }
+
+    /// Buffers posted for receiving, on the chips or not.
     #[must_use]
     pub fn buffers_posted(&self) -> usize {
-        let in_memory: usize = self.queues.iter().map(|pair| pair.rx.posted.len()).sum();
-        in_memory + self.port.descriptors_on_chip()
+        let cards = self.nics.iter().zip(&self.queues.nics);
+        cards.map(|(nic, pairs)| nic.buffers_posted(pairs)).sum()
     }
 
     /// Received packets that the software has not been told of or has not looked at.
     #[must_use]
     pub fn packets_completed_unseen(&self) -> usize {
-        let completed = self.queues.iter().flat_map(|pair| &pair.rx.completed);
-        self.port.packets_gathered() + completed.map(|line| line.packets.len()).sum::<usize>()
+        let cards = self.nics.iter().zip(&self.queues.nics);
+        cards.map(|(nic, pairs)| nic.packets_completed_unseen(pairs)).sum()
     }
 
-    /// Runs until `packets` have been sent in all, `until` has come, or nobody will act again.
-    /// Returns whether anybody still will.
-    pub fn run(&mut self, packets: u64, until: Picos) -> bool {
-        while self.egress.packets < packets {
+    /// Runs until the goal has been counted up to `progress`, `until` has come, or nobody will act
+    /// again. Returns whether anybody still will.
+    pub fn run(&mut self, progress: u64, until: Picos) -> bool {
+        while self.progress() < progress {
             let (agent, time) = self.earliest();
-            if time == Picos::NEVER || self.only_kernels_left() {
+            if time == Picos::NEVER || self.only_background_left() {
                 return false;
             }
             if time > until {
@@ -147,10 +251,16 @@ impl<S: PacketSource, W: Software<T>, K: Kernel<T>, T: Tracer> Machine<S, W, K, 
         true
     }
 
-    /// Whether nothing that moves packets will act again.
-    fn only_kernels_left(&self) -> bool {
-        let movers = self.wake.len() - self.kernels.len();
-        !self.kernels.is_empty() && self.wake[..movers].iter().all(|&time| time == Picos::NEVER)
+    /// Whether nothing will act again but software and controllers that never end.
+    fn only_background_left(&self) -> bool {
+        let last_core = self.first_core + self.software.len();
+        let is_asleep = |agent: &usize| self.wake[*agent] == Picos::NEVER;
+        if !(0..self.first_core).all(|agent| is_asleep(&agent)) {
+            return false;
+        }
+        (self.first_core..last_core).all(|agent| {
+            is_asleep(&agent) || self.software[agent - self.first_core].is_background()
+        }) && !self.software.iter().all(|software| software.is_background())
     }
 
     fn earliest(&self) -> (usize, Picos) {
@@ -164,42 +274,82 @@ impl<S: PacketSource, W: Software<T>, K: Kernel<T>, T: Tracer> Machine<S, W, K, 
     }
 
     fn step(&mut self, agent: usize, now: Picos) {
-        let cores = self.software.len();
-        if agent == 0 {
-            if let Some((queue, visible)) = self.port.step(&mut self.fabric, &mut self.queues, now)
-            {
-                self.wake_core(queue, visible);
+        match self.agents[agent] {
+            Agent::Receive(nic) => self.step_receive(nic, agent, now),
+            Agent::Send(nic, queue) => self.step_send(nic, queue, agent, now),
+            Agent::Core(core) => self.step_core(core, agent, now),
+            Agent::Controller(number) => {
+                self.wake[agent] = self.controllers[number].step(&mut self.fabric, now);
             }
-            self.wake[0] = self.port.next_wake();
-        } else if agent <= cores {
-            let index = agent - 1;
-            let ring = &mut self.queues[index].tx;
-            let completed = self.tx[index].step(&mut self.fabric, ring, &mut self.egress, now);
-            self.wake[agent] = self.tx[index].next_wake(ring, now);
-            if let Some(visible) = completed {
-                self.wake_core(index, visible);
+        }
+    }
+
+    fn step_receive(&mut self, number: usize, agent: usize, now: Picos) {
+        let port = &mut self.nics[number].port;
+        let seen = port.step(&mut self.fabric, &mut self.queues.nics[number], now);
+        self.wake[agent] = port.next_wake();
+        if let Some((queue, visible)) = seen {
+            self.wake_poller(number, queue, visible);
+        }
+    }
+
+    fn step_send(&mut self, number: usize, queue: usize, agent: usize, now: Picos) {
+        let nic = &mut self.nics[number];
+        let ring = &mut self.queues.nics[number][queue].tx;
+        let tx = &mut nic.tx[queue];
+        let completed = tx.step(&mut self.fabric, ring, &mut nic.egress, now);
+        self.wake[agent] = tx.next_wake(ring, now);
+        if nic.port.answer(&mut nic.egress) {
+            self.wake[self.first_send[number] - 1] = nic.port.next_wake();
+        }
+        if let Some(visible) = completed {
+            self.wake_poller(number, queue, visible);
+        }
+    }
+
+    fn step_core(&mut self, core: usize, agent: usize, now: Picos) {
+        let software = &mut self.software[core];
+        let turn = software.step(&mut self.fabric, &mut self.queues, now);
+        (self.wake[agent], self.idle[core]) = match turn {
+            Turn::Busy(until) => (until, false),
+            Turn::Idle(until) => (until, true),
+        };
+        for id in software.queues() {
+            match *id {
+                QueueId::Nic { nic, queue } => {
+                    let ring = &self.queues.nics[nic][queue].tx;
+                    let wake = self.nics[nic].tx[queue].next_wake(ring, now);
+                    self.wake[self.first_send[nic] + queue] = wake;
+                }
             }
-        } else if agent <= 2 * cores {
-            let index = agent - 1 - cores;
-            let pair = &mut self.queues[index];
-            let turn = self.software[index].step(&mut self.fabric, pair, now);
-            (self.wake[agent], self.idle[index]) = match turn {
-                Turn::Busy(until) => (until, false),
-                Turn::Idle(until) => (until, true),
-            };
-            self.wake[1 + index] = self.tx[index].next_wake(&pair.tx, now);
-        } else {
-            let kernel = &mut self.kernels[agent - 1 - 2 * cores];
-            self.wake[agent] = kernel.step(&mut self.fabric, now);
         }
     }
 
     /// A core that polls in vain goes on when something becomes visible to it.
-    fn wake_core(&mut self, core: usize, visible: Picos) {
-        if !self.idle[core] {
-            return;
-        }
-        let wake = &mut self.wake[1 + self.software.len() + core];
+    fn wake_poller(&mut self, nic: usize, queue: usize, visible: Picos) {
+        let Some(core) = self.pollers[nic][queue].filter(|&core| self.idle[core]) else { return };
+        let wake = &mut self.wake[self.first_core + core];
         *wake = (*wake).min(visible.max(self.now));
     }
+}
+
+/// The core that polls each queue of each NIC.
+fn pollers<S: PacketSource, T: Tracer>(
+    nics: &[Nic<S>],
+    software: &[Box<dyn Software<T>>],
+) -> Vec<Vec<Option<usize>>> {
+    let mut pollers: Vec<Vec<Option<usize>>> =
+        nics.iter().map(|nic| vec![None; nic.queues()]).collect();
+    for (core, software) in software.iter().enumerate() {
+        for id in software.queues() {
+            match *id {
+                QueueId::Nic { nic, queue } => {
+                    let poller = &mut pollers[nic][queue];
+                    assert!(poller.is_none(), "a queue has one core");
+                    *poller = Some(core);
+                }
+            }
+        }
+    }
+    pollers
 }

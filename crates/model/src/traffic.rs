@@ -20,8 +20,29 @@ pub struct Arrival {
     pub rss_hash: u32,
 }
 
+/// A frame that has left a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// When its last bit left.
+    pub time: Picos,
+    /// When the frame that it answers had arrived.
+    pub arrival: Picos,
+    /// Size without FCS.
+    pub bytes: Bytes,
+}
+
 /// A sequence of arrivals in time order. Deterministic by the seed it was built with.
 pub trait PacketSource {
     /// The next frame, or `None` when the source has ended.
+    ///
+    /// A source in closed loop has none while it waits for an answer.
     fn next_arrival(&mut self) -> Option<Arrival>;
+
+    /// Whether the source wants to know what leaves through its port.
+    fn awaits_answers(&self) -> bool {
+        false
+    }
+
+    /// A frame has left through the source's port: a source in closed loop goes on from here.
+    fn answered(&mut self, _departure: Departure) {}
 }

@@ -36,7 +36,7 @@ fn whole_scenarios(criterion: &mut Criterion) {
         group.throughput(Throughput::Elements(machine.fabric.counters().line_ops - before));
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
-                let until = machine.egress.packets + PACKETS;
+                let until = machine.progress() + PACKETS;
                 machine.run(until, Picos::NEVER)
             });
         });

@@ -3,6 +3,7 @@
 use crate::error::{InputError, suggest};
 use crate::platform::Platform;
 use include_dir::{Dir, include_dir};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 static PLATFORMS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../platforms");
@@ -83,14 +84,26 @@ pub fn beside(file: &str, named: &str) -> String {
 /// # Errors
 /// If there is no such platform, or its file is damaged.
 pub fn platform(scenario_file: &str, wanted: &str) -> Result<Platform, InputError> {
+    platform_with(scenario_file, wanted, &BTreeMap::new())
+}
+
+/// The same with some facts replaced: dotted key, and its value.
+///
+/// # Errors
+/// As [`platform`], or if a replaced fact is unknown or out of range.
+pub fn platform_with(
+    scenario_file: &str,
+    wanted: &str,
+    replaced: &BTreeMap<String, serde_json::Value>,
+) -> Result<Platform, InputError> {
     if Path::new(wanted).extension().is_some_and(|extension| extension == "toml") {
         let path = beside(scenario_file, wanted);
-        return Platform::read(&path, &read(&path)?);
+        return Platform::read_with(&path, &read(&path)?, replaced);
     }
     let path = format!("platforms/{wanted}.toml");
     let text = std::fs::read_to_string(&path).ok().or_else(|| file(&path).map(String::from));
     match text {
-        Some(text) => Platform::read(&path, &text),
+        Some(text) => Platform::read_with(&path, &text, replaced),
         None => Err(InputError::UnknownPlatform {
             file: scenario_file.into(),
             name: wanted.into(),

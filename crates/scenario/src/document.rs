@@ -63,9 +63,20 @@ fn set(table: &mut toml::Table, key: &str, value: &str) -> Result<(), InputError
         return Err(wrong("a key is missing; write --set key=value"));
     }
     let mut place = table;
-    for parent in parents.split('.').filter(|part| !part.is_empty()) {
+    let mut parents = parents.split('.').filter(|part| !part.is_empty());
+    while let Some(parent) = parents.next() {
         let entry = place.entry(parent).or_insert_with(|| toml::Value::Table(toml::Table::new()));
-        place = entry.as_table_mut().ok_or_else(|| wrong("goes through a key that is no table"))?;
+        let next = match entry {
+            toml::Value::Array(entries) => {
+                let known = entries.len();
+                let number = parents.next().and_then(|number| number.parse::<usize>().ok());
+                number.and_then(|number| entries.get_mut(number)).ok_or_else(|| {
+                    wrong(&format!("`{parent}` is a list: write {parent}.N.key, N below {known}"))
+                })?
+            }
+            entry => entry,
+        };
+        place = next.as_table_mut().ok_or_else(|| wrong("goes through a key that is no table"))?;
     }
     place.insert(leaf.into(), value_of(value));
     Ok(())

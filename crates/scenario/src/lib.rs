@@ -1,7 +1,7 @@
 //! From a scenario file to a result.
 //!
 //! Reading order: [`scenario`] and [`platform`] (what is asked, on which machine), [`document`]
-//! (TOML with errors for people), [`assemble`] (typed configuration to machine), [`run`] (batches
+//! (TOML with errors for people), [`layout`] (who is where), [`assemble`] (typed configuration to machine), [`run`] (batches
 //! until the intervals are tight), [`metrics`] and [`result`] (what is promised to scripts).
 
 pub mod assemble;
@@ -9,6 +9,7 @@ pub mod builtin;
 mod check;
 pub mod document;
 pub mod error;
+pub mod layout;
 pub mod metrics;
 pub mod platform;
 pub mod result;
@@ -37,7 +38,7 @@ pub fn job(
 ) -> Result<Job, InputError> {
     let text = builtin::read(scenario_file)?;
     let scenario = scenario::Scenario::read(scenario_file, &text, overrides)?;
-    let name = scenario.platform.clone();
-    let platform = builtin::platform(scenario_file, &name)?;
+    let name = scenario.machine.platform.clone();
+    let platform = builtin::platform_with(scenario_file, &name, &scenario.machine.hardware)?;
     Job::new(scenario_file, scenario, platform, &name, seed)
 }

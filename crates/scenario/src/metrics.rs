@@ -1,6 +1,8 @@
 //! The promised result names, each a function of a sample.
 
-use crate::sample::Sample;
+use crate::layout::Layout;
+use crate::sample::{NicSample, Sample, SoftwareSample};
+use crate::scenario::MAIN;
 use model::traffic::WIRE_OVERHEAD_BYTES;
 use units::{Bytes, GbitPerSec, LINE_BYTES, Picos};
 
@@ -18,7 +20,7 @@ pub enum Kind {
 /// A metric of one number, or one number per part.
 pub struct Metric {
     /// Its name in results.
-    pub name: &'static str,
+    pub name: String,
     /// Its unit.
     pub unit: &'static str,
     /// How batches combine.
@@ -27,38 +29,72 @@ pub struct Metric {
     pub compute: Compute,
 }
 
+/// A number of a sample.
+type Number = Box<dyn Fn(&Sample) -> f64>;
+/// Numbers of a sample by part.
+type NamedNumbers = Box<dyn Fn(&Sample) -> Vec<(String, f64)>>;
+
 /// How a metric comes from a sample.
 pub enum Compute {
     /// One number.
-    One(fn(&Sample) -> f64),
+    One(Number),
     /// One number per named part.
-    Parts(fn(&Sample) -> Vec<(String, f64)>),
+    Parts(NamedNumbers),
 }
 
-/// All metrics but latency, which comes from histograms.
+/// What a metric of a tenant is about: its NIC, and its cores among those of a sample.
+#[derive(Clone, Debug)]
+struct Place {
+    prefix: String,
+    cores: Vec<usize>,
+    nic: Option<usize>,
+}
+
+/// All metrics but latency, which comes from histograms: the machine's, then each tenant's.
 #[must_use]
-pub fn all() -> Vec<Metric> {
-    let mut metrics = cache_metrics();
-    metrics.extend(packet_metrics());
+pub fn all(layout: &Layout) -> Vec<Metric> {
+    let mut metrics = cache_metrics(layout);
     metrics.extend(memory_metrics());
+    for tenant in &layout.tenants {
+        let place = Place {
+            prefix: prefix(&tenant.name),
+            cores: tenant.cores.iter().map(|&core| usize::from(core)).collect(),
+            nic: tenant.nic,
+        };
+        metrics.extend(packet_metrics(&place));
+        metrics.extend(core_metrics(&place));
+    }
     metrics
 }
 
-fn one(name: &'static str, unit: &'static str, kind: Kind, of: fn(&Sample) -> f64) -> Metric {
-    Metric { name, unit, kind, compute: Compute::One(of) }
+/// What the names of a tenant's metrics begin with.
+#[must_use]
+pub fn prefix(tenant: &str) -> String {
+    if tenant == MAIN { String::new() } else { format!("{tenant}:") }
+}
+
+fn one(
+    name: &str,
+    unit: &'static str,
+    kind: Kind,
+    of: impl Fn(&Sample) -> f64 + 'static,
+) -> Metric {
+    Metric { name: name.into(), unit, kind, compute: Compute::One(Box::new(of)) }
 }
 
 fn parts(
-    name: &'static str,
+    name: &str,
     unit: &'static str,
     kind: Kind,
-    of: fn(&Sample) -> Vec<(String, f64)>,
+    of: impl Fn(&Sample) -> Vec<(String, f64)> + 'static,
 ) -> Metric {
-    Metric { name, unit, kind, compute: Compute::Parts(of) }
+    Metric { name: name.into(), unit, kind, compute: Compute::Parts(Box::new(of)) }
 }
 
-fn cache_metrics() -> Vec<Metric> {
+fn cache_metrics(layout: &Layout) -> Vec<Metric> {
     use Kind::{Count, Level, Rate};
+    let names = layout.agent_names();
+    let owners = names.clone();
     vec![
         one("pcie_write_hit_rate", "percent", Rate, |s| {
             percent(s.counters.pcie_write_hits, s.counters.pcie_write_misses)
@@ -85,45 +121,86 @@ fn cache_metrics() -> Vec<Metric> {
         parts("l2_misses_per_s", "1/s", Rate, |s| {
             per_core(s, |core| core.l2_misses as f64 / s.span.as_seconds())
         }),
-        parts("llc_occupancy_bytes", "bytes", Level, |s| {
-            let names = agent_names(s.cores.len());
-            names.into_iter().zip(s.occupancy.iter().map(|&bytes| bytes as f64)).collect()
+        parts("llc_occupancy_bytes", "bytes", Level, move |s| {
+            let bytes = s.occupancy.iter().map(|&bytes| bytes as f64);
+            names.iter().cloned().zip(bytes).collect()
         }),
-        parts("evictions", "lines", Count, evictions),
+        parts("evictions", "lines", Count, move |s| evictions(s, &owners)),
+        parts("work_per_s_by_core", "1/s", Rate, |s| {
+            let work = s.software.iter().map(|core| core.work as f64 / s.span.as_seconds());
+            (0..).map(|id: usize| format!("core{id}")).zip(work).collect()
+        }),
+        parts("instructions_per_s", "1/s", Rate, |s| {
+            let each = s.software.iter().map(|core| core.instructions as f64 / s.span.as_seconds());
+            (0..).map(|id: usize| format!("core{id}")).zip(each).collect()
+        }),
     ]
 }
 
-fn packet_metrics() -> Vec<Metric> {
+/// Metrics of what goes through a tenant's NIC.
+fn packet_metrics(place: &Place) -> Vec<Metric> {
     use Kind::{Count, Rate};
+    let Some(nic) = place.nic else { return Vec::new() };
+    let name = |name: &str| format!("{}{name}", place.prefix);
+    let count = |metric: &str, unit, of: fn(&NicSample) -> u64| {
+        one(&name(metric), unit, Count, move |s| of(&s.nics[nic]) as f64)
+    };
+    let rate = |metric: &str, unit, of: fn(&NicSample, Picos) -> f64| {
+        one(&name(metric), unit, Rate, move |s| of(&s.nics[nic], s.span))
+    };
     vec![
-        one("throughput_gbps", "Gbit/s", Rate, |s| wire_gbps(s.tx_packets, s.tx_bytes, s.span)),
-        one("offered_gbps", "Gbit/s", Rate, |s| {
-            wire_gbps(s.rx.offered_packets, s.rx.offered_bytes, s.span)
+        rate("throughput_gbps", "Gbit/s", |n, span| wire_gbps(n.tx_packets, n.tx_bytes, span)),
+        rate("offered_gbps", "Gbit/s", |n, span| {
+            wire_gbps(n.rx.offered_packets, n.rx.offered_bytes, span)
         }),
-        one("rx_mpps", "Mpps", Rate, |s| per_microsecond(s.rx.packets, s.span)),
-        one("tx_mpps", "Mpps", Rate, |s| per_microsecond(s.tx_packets, s.span)),
-        one("rx_packets", "packets", Count, |s| s.rx.packets as f64),
-        one("rx_bytes", "bytes", Count, |s| s.rx.bytes as f64),
-        one("tx_packets", "packets", Count, |s| s.tx_packets as f64),
-        one("tx_bytes", "bytes", Count, |s| s.tx_bytes as f64),
-        one("rx_dropped", "packets", Count, |s| {
-            (s.rx.dropped_no_descriptor + s.rx.dropped_buffer_full) as f64
-        }),
-        parts("rx_dropped_by_cause", "packets", Count, |s| {
+        rate("rx_mpps", "Mpps", |n, span| per_microsecond(n.rx.packets, span)),
+        rate("tx_mpps", "Mpps", |n, span| per_microsecond(n.tx_packets, span)),
+        count("rx_packets", "packets", |n| n.rx.packets),
+        count("rx_bytes", "bytes", |n| n.rx.bytes),
+        count("tx_packets", "packets", |n| n.tx_packets),
+        count("tx_bytes", "bytes", |n| n.tx_bytes),
+        count("rx_dropped", "packets", |n| n.rx.dropped_no_descriptor + n.rx.dropped_buffer_full),
+        parts(&name("rx_dropped_by_cause"), "packets", Count, move |s| {
+            let rx = &s.nics[nic].rx;
             vec![
-                ("no_descriptor".into(), s.rx.dropped_no_descriptor as f64),
-                ("buffer_full".into(), s.rx.dropped_buffer_full as f64),
+                ("no_descriptor".into(), rx.dropped_no_descriptor as f64),
+                ("buffer_full".into(), rx.dropped_buffer_full as f64),
             ]
         }),
         // Flow control is off on this port: it has sent no PAUSE frame (DEVIATIONS.md, 8).
-        one("pause_frames", "frames", Count, |_| 0.0),
-        parts("time_in_regime", "percent", Rate, |s| {
-            let core_time = s.span.as_ns() * s.cores.len() as f64;
-            vec![
-                ("ring_full".into(), 100.0 * s.rx.ring_full.as_ns() / s.span.as_ns()),
-                ("sender_blocked".into(), 100.0 * s.sender_blocked.as_ns() / core_time),
-                ("idle".into(), 100.0 * s.idle.as_ns() / core_time),
-            ]
+        count("pause_frames", "frames", |_| 0),
+        parts(&name("pcie_utilisation"), "percent", Rate, move |s| {
+            let share = |busy: Picos| 100.0 * busy.as_ns() / s.span.as_ns();
+            let (up, down) = s.nics[nic].link_busy;
+            vec![("up".into(), share(up)), ("down".into(), share(down))]
+        }),
+        rate("iio_occupancy_lines", "lines", |n, span| n.iio_occupied.as_ns() / span.as_ns()),
+    ]
+}
+
+/// Metrics of what a tenant's cores do.
+fn core_metrics(place: &Place) -> Vec<Metric> {
+    use Kind::Rate;
+    let name = |name: &str| format!("{}{name}", place.prefix);
+    let (cores, nic) = (place.cores.clone(), place.nic);
+    let own = place.cores.clone();
+    vec![
+        parts(&name("time_in_regime"), "percent", Rate, move |s| {
+            let core_time = s.span.as_ns() * cores.len() as f64;
+            let sum = |of: fn(&SoftwareSample) -> Picos| -> f64 {
+                cores.iter().map(|&core| of(&s.software[core]).as_ns()).sum()
+            };
+            let ring_full = nic.map(|nic| {
+                ("ring_full".into(), 100.0 * s.nics[nic].rx.ring_full.as_ns() / s.span.as_ns())
+            });
+            let blocked = 100.0 * sum(|core| core.sender_blocked) / core_time;
+            let idle = 100.0 * sum(|core| core.idle) / core_time;
+            let of_cores = [("sender_blocked".into(), blocked), ("idle".into(), idle)];
+            ring_full.into_iter().chain(of_cores).collect()
+        }),
+        one(&name("work_per_s"), "1/s", Rate, move |s| {
+            let work: u64 = own.iter().map(|&core| s.software[core].work).sum();
+            work as f64 / s.span.as_seconds()
         }),
     ]
 }
@@ -138,18 +215,7 @@ fn memory_metrics() -> Vec<Metric> {
         one("other_socket_gbytes_per_s", "GB/s", Rate, |s| {
             gbytes_per_s(s.counters.remote_lines, s.span)
         }),
-        parts("pcie_utilisation", "percent", Rate, |s| {
-            let share = |busy: Picos| 100.0 * busy.as_ns() / s.span.as_ns();
-            vec![("up".into(), share(s.link_busy.0)), ("down".into(), share(s.link_busy.1))]
-        }),
-        one("iio_occupancy_lines", "lines", Rate, |s| s.iio_occupied.as_ns() / s.span.as_ns()),
     ]
-}
-
-/// Names of agents in results: cores, then the NIC.
-#[must_use]
-pub fn agent_names(cores: usize) -> Vec<String> {
-    (0..cores).map(|core| format!("core{core}")).chain([String::from("nic0")]).collect()
 }
 
 fn per_core(
@@ -159,8 +225,7 @@ fn per_core(
     sample.cores.iter().enumerate().map(|(id, core)| (format!("core{id}"), of(core))).collect()
 }
 
-fn evictions(sample: &Sample) -> Vec<(String, f64)> {
-    let names = agent_names(sample.cores.len());
+fn evictions(sample: &Sample, names: &[String]) -> Vec<(String, f64)> {
     let mut cells = Vec::new();
     for (cell, &count) in sample.evictions.iter().enumerate() {
         let (pair, read) = (cell / 2, cell % 2 == 1);

@@ -6,6 +6,7 @@ mod io;
 mod memory;
 mod nic;
 mod topology;
+mod what_if;
 
 pub use caches::{
     Cpu, DirectoryWays, InclusionName, LastLevel, PrivateLevel, ReplacementName, SetFunctionName,
@@ -25,6 +26,7 @@ use address_map::BaseSequence;
 use model::mesh::Topology;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A platform file. The tables from `ddio` on may be absent: such a machine replays traces, but has
 /// no devices.
@@ -119,7 +121,23 @@ impl Platform {
     /// # Errors
     /// If the text is damaged, a key is unknown or missing, or a value is out of range.
     pub fn read(file: &str, text: &str) -> Result<Self, InputError> {
-        let mut platform: Self = document::interpret(file, document::parse(file, text, &[])?)?;
+        Self::read_with(file, text, &BTreeMap::new())
+    }
+
+    /// The same with some facts replaced: dotted key, and its value.
+    ///
+    /// # Errors
+    /// As [`Self::read`]; a replaced key must be one that the platform knows.
+    pub fn read_with(
+        file: &str,
+        text: &str,
+        replaced: &BTreeMap<String, serde_json::Value>,
+    ) -> Result<Self, InputError> {
+        let mut document = document::parse(file, text, &[])?;
+        for (key, value) in replaced {
+            what_if::replace(file, &mut document, key, value)?;
+        }
+        let mut platform: Self = document::interpret(file, document)?;
         platform.check(file)?;
         platform.base_sequence = platform.llc.base_sequence(&Check { file })?;
         Ok(platform)

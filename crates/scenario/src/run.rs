@@ -1,7 +1,8 @@
 //! Running a scenario: warm-up, batches, intervals, and when it is enough.
 
-use crate::assemble::{self, ForwarderMachine};
+use crate::assemble::{self, ScenarioMachine};
 use crate::error::InputError;
+use crate::layout::Layout;
 use crate::metrics::{self, Compute, Kind};
 use crate::platform::Platform;
 use crate::result::{Intervals, MetricResult, MissKindCounts, Numbers, RunResult, StoppedBy};
@@ -27,7 +28,9 @@ pub struct Job {
     scenario: Scenario,
     platform: Platform,
     platform_name: String,
-    capture: Option<Capture>,
+    layout: Layout,
+    /// Of each tenant.
+    captures: Vec<Option<Capture>>,
     seed: u64,
 }
 
@@ -37,7 +40,8 @@ const MOST_REPLAY_BATCHES: u64 = 512;
 impl Batch {
     /// Packets came and none left.
     fn is_stalled(&self) -> bool {
-        self.sample.rx.offered_packets > 0 && self.sample.tx_packets == 0
+        let arrived: u64 = self.sample.nics.iter().map(|nic| nic.rx.offered_packets).sum();
+        arrived > 0 && self.sample.progress == 0
     }
 }
 
@@ -55,7 +59,7 @@ pub struct Wanted {
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// Packets sent.
+    /// Packets sent, or other work of the main tenant.
     pub packets: u64,
     /// Done, between 0 and 1: of the most that the run may take.
     pub fraction: f64,
@@ -74,7 +78,8 @@ struct Batch {
     before: Sample,
     /// What was counted in it.
     sample: Sample,
-    latency_ns: Histogram<u64>,
+    /// Of each NIC.
+    latency_ns: Vec<Histogram<u64>>,
 }
 
 impl Job {
@@ -91,8 +96,10 @@ impl Job {
     ) -> Result<Self, InputError> {
         let scenario = scenario.resolve(file, &platform)?;
         let server = platform.packet_server(platform_name)?;
-        let capture = assemble::read_capture(file, &scenario, &server)?;
-        Ok(Self { scenario, platform, platform_name: platform_name.into(), capture, seed })
+        let read = |tenant| assemble::traffic::read_capture(file, tenant, &server);
+        let captures = scenario.tenants().map(read).collect::<Result<_, _>>()?;
+        let (layout, platform_name) = (Layout::of(&scenario), platform_name.into());
+        Ok(Self { scenario, platform, platform_name, layout, captures, seed })
     }
 
     /// The scenario with every default filled in.
@@ -121,30 +128,28 @@ impl Job {
             misses: wanted.miss_kinds.then(|| WatchMisses::new(lines)),
         };
         let (mut result, machine) = self.measure(self.machine(tracer), watch)?;
-        let cores = self.scenario.all_cores();
         let watched = &machine.fabric.tracer;
-        result.trace = watched.packet.as_ref().map(|packet| story::of_packet(packet, cores));
+        result.trace = watched.packet.as_ref().map(|packet| story::of_packet(packet, &self.layout));
         let first = watched.packet.as_ref().and_then(WatchPacket::first_line);
         result.trace_address = first.map(|line| line.0 * LINE_BYTES);
-        result.line_trace = watched.line.as_ref().map(|line| story::of_line(line, cores));
+        result.line_trace = watched.line.as_ref().map(|line| story::of_line(line, &self.layout));
         result.miss_kinds = watched.misses.as_ref().map(|misses| {
-            let names = metrics::agent_names(cores as usize).into_iter().zip((0..).map(AgentId));
+            let names = self.layout.agent_names().into_iter().zip((0..).map(AgentId));
             names.map(|(name, agent)| (name, MissKindCounts::of(misses.counts(agent)))).collect()
         });
         Ok(result)
     }
 
     /// The machine at time zero: for tests that look inside.
-    pub fn machine<T: Tracer>(&self, tracer: T) -> ForwarderMachine<T> {
-        let capture = self.capture.as_ref();
-        assemble::machine(&self.scenario, &self.platform, capture, self.seed, tracer)
+    pub fn machine<T: Tracer>(&self, tracer: T) -> ScenarioMachine<T> {
+        assemble::machine(&self.scenario, &self.platform, &self.captures, self.seed, tracer)
     }
 
     fn measure<T: Tracer>(
         &self,
-        mut machine: ForwarderMachine<T>,
+        mut machine: ScenarioMachine<T>,
         mut watch: impl FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<(RunResult, ForwarderMachine<T>), Stopped> {
+    ) -> Result<(RunResult, ScenarioMachine<T>), Stopped> {
         let started = std::time::Instant::now();
         let (batches, stopped_by) = self.run_batches(&mut machine, &mut watch)?;
         let wall_s = started.elapsed().as_secs_f64();
@@ -163,7 +168,7 @@ impl Job {
             slice_function: assemble::hardware::slice_function(&self.platform).describe().into(),
             simulated_ns: simulated.as_ns(),
             warmup_ns,
-            packets: machine.egress.packets,
+            packets: machine.progress(),
             batches: batches.len() - skipped,
             stopped_by,
             wall_s,
@@ -171,7 +176,7 @@ impl Job {
             line_ops_per_s: line_ops as f64 / wall_s,
             real_time_factor: simulated.as_seconds() / wall_s,
             fitted_parameters: self.platform.fitted(),
-            metrics: combine(&batches[skipped..], &Sample::read(&machine)),
+            metrics: combine(&batches[skipped..], &Sample::read(&machine), &self.layout),
             trace: None,
             trace_address: None,
             line_trace: None,
@@ -182,17 +187,17 @@ impl Job {
 
     /// Packets of all loops of the capture, if a number of loops is wanted.
     fn packets_to_replay(&self) -> Option<u64> {
-        let capture = self.capture.as_ref()?;
-        self.scenario.traffic.loops.map(|loops| (capture.packet_count() * loops).max(1))
+        let capture = self.captures[0].as_ref()?;
+        self.scenario.main.traffic.loops.map(|loops| (capture.packet_count() * loops).max(1))
     }
 
     /// Runs batch after batch until the intervals are tight, the cap is reached or nothing comes.
     fn run_batches<T: Tracer>(
         &self,
-        machine: &mut ForwarderMachine<T>,
+        machine: &mut ScenarioMachine<T>,
         watch: &mut impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(Vec<Batch>, StoppedBy), Stopped> {
-        let keys = &self.scenario.run;
+        let keys = &self.scenario.machine.run;
         // A replay with a number of loops is wanted whole, in a bounded number of batches.
         let whole = self.packets_to_replay();
         let batch_packets = keys.batch_packets.max(whole.unwrap_or(0) / MOST_REPLAY_BATCHES);
@@ -200,20 +205,21 @@ impl Job {
         let mut batches: Vec<Batch> = Vec::new();
         let mut before = Sample::read(machine);
         loop {
-            let packets = machine.egress.packets + batch_packets;
+            let packets = machine.progress() + batch_packets;
             let goes_on = machine.run(packets, machine.now().saturating_add(longest_batch));
             let reading = Sample::read(machine);
             let sample = reading.since(&before);
-            let latency_ns = machine.egress.take_latencies();
+            let latency_ns =
+                machine.nics.iter_mut().map(|nic| nic.egress.take_latencies()).collect();
             batches.push(Batch {
                 before: std::mem::replace(&mut before, reading),
                 sample,
                 latency_ns,
             });
             let progress = Progress {
-                packets: machine.egress.packets,
+                packets: machine.progress(),
                 fraction: match whole {
-                    Some(all) => machine.port.counters.offered_packets as f64 / all as f64,
+                    Some(all) => machine.nics[0].port.counters.offered_packets as f64 / all as f64,
                     None => batches.len() as f64 / f64::from(keys.max_batches),
                 },
                 simulated_ns: machine.now().as_ns(),
@@ -257,7 +263,7 @@ const HEADLINES: [Headline; 3] = [
         wanted: |keys, _| keys.hit_rate_interval_points,
     },
     Headline {
-        of: |s| s.tx_bytes as f64 / s.span.as_ns().max(1e-3),
+        of: |s| s.progress as f64 / s.span.as_ns().max(1e-3),
         wanted: |keys, mean| mean * keys.throughput_interval_percent / 100.0,
     },
 ];
@@ -280,16 +286,20 @@ fn tight_enough(batches: &[Batch], keys: &RunKeys) -> bool {
     let rest = &batches[warm_up_of(batches)..];
     HEADLINES.iter().all(|headline| {
         let series = series(rest, headline);
+        // A machine whose devices move nothing has no hit rates to wait for.
+        if series.iter().all(|value| value.is_nan()) {
+            return true;
+        }
         let wanted = (headline.wanted)(keys, mean(&series));
         half_width_95(&series).is_some_and(|half| half <= wanted && wanted > 0.0)
     })
 }
 
 /// All metrics of the measured batches; `end` is the reading after the last.
-fn combine(batches: &[Batch], end: &Sample) -> BTreeMap<String, MetricResult> {
+fn combine(batches: &[Batch], end: &Sample, layout: &Layout) -> BTreeMap<String, MetricResult> {
     let whole = end.since(&batches[0].before);
     let mut results = BTreeMap::new();
-    for metric in metrics::all() {
+    for metric in metrics::all(layout) {
         let (value, ci95) = match metric.compute {
             Compute::One(of) => {
                 let series: Vec<f64> = batches.iter().map(|batch| of(&batch.sample)).collect();
@@ -310,9 +320,14 @@ fn combine(batches: &[Batch], end: &Sample) -> BTreeMap<String, MetricResult> {
             }
         };
         let unit = metric.unit.to_string();
-        results.insert(metric.name.to_string(), MetricResult { value, ci95, unit });
+        results.insert(metric.name, MetricResult { value, ci95, unit });
     }
-    results.insert("latency_ns".into(), latency(batches));
+    for tenant in &layout.tenants {
+        if let Some(nic) = tenant.nic {
+            let name = format!("{}latency_ns", metrics::prefix(&tenant.name));
+            results.insert(name, latency(batches, nic));
+        }
+    }
     results
 }
 
@@ -343,16 +358,16 @@ const LATENCY_FIGURES: [LatencyFigure; 10] = [
     ("mean", |h| h.mean()),
 ];
 
-fn latency(batches: &[Batch]) -> MetricResult {
+fn latency(batches: &[Batch], nic: usize) -> MetricResult {
     let mut merged = latency_histogram();
     for batch in batches {
         // Histograms of equal bounds: adding cannot fail.
-        let added = merged.add(&batch.latency_ns);
+        let added = merged.add(&batch.latency_ns[nic]);
         debug_assert!(added.is_ok());
     }
     let (mut values, mut halves) = (BTreeMap::new(), BTreeMap::new());
     for (name, of) in LATENCY_FIGURES {
-        let series: Vec<f64> = batches.iter().map(|batch| of(&batch.latency_ns)).collect();
+        let series: Vec<f64> = batches.iter().map(|batch| of(&batch.latency_ns[nic])).collect();
         let value = if merged.is_empty() { f64::NAN } else { of(&merged) };
         values.insert(name.to_string(), value);
         halves.insert(name.to_string(), half_width_95(&series).filter(|_| value.is_finite()));

@@ -1,10 +1,11 @@
 //! Everything that can be read off a machine, as numbers that only grow, and differences of two
 //! readings: one batch.
 
-use crate::assemble::ForwarderMachine;
+use crate::assemble::ScenarioMachine;
 use model::attribution::AgentId;
 use model::counters::{CoreCounters, Counters};
 use model::device::nic::rx::RxCounters;
+use model::machine::Account;
 use model::tracer::Tracer;
 use units::Picos;
 
@@ -13,28 +14,20 @@ use units::Picos;
 pub struct Sample {
     /// Simulated time.
     pub span: Picos,
+    /// What the run counts as progress.
+    pub progress: u64,
     /// The fabric's counters.
     pub counters: Counters,
     /// Counters of each core.
     pub cores: Vec<CoreCounters>,
-    /// The receive port's counters.
-    pub rx: RxCounters,
-    /// Packets that left.
-    pub tx_packets: u64,
-    /// Bytes of them without FCS.
-    pub tx_bytes: u64,
+    /// What the software of each core has done.
+    pub software: Vec<SoftwareSample>,
+    /// What each NIC has done.
+    pub nics: Vec<NicSample>,
     /// Lines read from and written to DRAM.
     pub dram_lines: (u64, u64),
     /// Lines read from and written to CXL memory.
     pub cxl_lines: (u64, u64),
-    /// Time that the link was busy (up, down).
-    pub link_busy: (Picos, Picos),
-    /// Entry-time of the IIO.
-    pub iio_occupied: Picos,
-    /// Time of all cores polling in vain.
-    pub idle: Picos,
-    /// Time of all cores waiting for the send ring.
-    pub sender_blocked: Picos,
     /// Evictions: evictor x owner x [unread, read], flattened.
     pub evictions: Vec<u64>,
     /// Bytes of the LLC held for each agent: a level, so a difference keeps the later reading.
@@ -44,14 +37,10 @@ pub struct Sample {
 impl Sample {
     /// Reads a machine.
     #[must_use]
-    pub fn read<T: Tracer>(machine: &ForwarderMachine<T>) -> Self {
+    pub fn read<T: Tracer>(machine: &ScenarioMachine<T>) -> Self {
         let fabric = &machine.fabric;
-        let cores = machine.software.len() + machine.kernels.len();
-        let agents = cores + 1;
-        let shares = machine.software.iter().map(|core| core.time_shares(machine.now()));
-        let (idle, sender_blocked) = shares.fold((Picos::ZERO, Picos::ZERO), |sum, share| {
-            (sum.0 + share.idle, sum.1 + share.sender_blocked)
-        });
+        let agents = machine.software.len() + machine.nics.len();
+        let cores = 0..machine.software.len() as u8;
         let ids = || (0..agents as u8).map(AgentId);
         let evictions = ids()
             .flat_map(|evictor| ids().map(move |owner| (evictor, owner)))
@@ -62,16 +51,16 @@ impl Sample {
         Self {
             span: machine.now(),
             counters: *fabric.counters(),
-            cores: (0..cores as u8).map(|core| *fabric.core_counters(core)).collect(),
-            rx: machine.port.counters,
-            tx_packets: machine.egress.packets,
-            tx_bytes: machine.egress.bytes,
+            progress: machine.progress(),
+            cores: cores.map(|core| *fabric.core_counters(core)).collect(),
+            software: machine
+                .software
+                .iter()
+                .map(|software| SoftwareSample::of(&software.account(machine.now())))
+                .collect(),
+            nics: (0..machine.nics.len()).map(|nic| NicSample::read(machine, nic)).collect(),
             dram_lines: fabric.memory().dram_lines_moved(),
             cxl_lines: fabric.memory().cxl_lines_moved(),
-            link_busy: fabric.link(0).busy_until(machine.now()),
-            iio_occupied: fabric.iio(fabric.socket_of_port(0)).total_occupied(),
-            idle,
-            sender_blocked,
             evictions,
             occupancy: fabric.llc_occupancy_bytes(),
         }
@@ -86,32 +75,91 @@ impl Sample {
         }
         let mut counters = self.counters;
         counters.subtract(&earlier.counters);
+        let lines = |now: (u64, u64), then: (u64, u64)| (now.0 - then.0, now.1 - then.1);
+        let software = self.software.iter().zip(&earlier.software);
+        Self {
+            span: self.span - earlier.span,
+            progress: self.progress - earlier.progress,
+            counters,
+            cores,
+            software: software.map(|(now, then)| now.since(then)).collect(),
+            nics: self.nics.iter().zip(&earlier.nics).map(|(now, then)| now.since(then)).collect(),
+            dram_lines: lines(self.dram_lines, earlier.dram_lines),
+            cxl_lines: lines(self.cxl_lines, earlier.cxl_lines),
+            evictions: self.evictions.iter().zip(&earlier.evictions).map(|(a, b)| a - b).collect(),
+            occupancy: self.occupancy.clone(),
+        }
+    }
+}
+
+/// What the software of a core has done.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SoftwareSample {
+    /// Time of polling in vain.
+    pub idle: Picos,
+    /// Time of waiting for the send ring.
+    pub sender_blocked: Picos,
+    /// Units of work.
+    pub work: u64,
+    /// Instructions retired.
+    pub instructions: u64,
+}
+
+impl SoftwareSample {
+    fn of(account: &Account) -> Self {
+        let &Account { idle, sender_blocked, work, instructions, .. } = account;
+        Self { idle, sender_blocked, work, instructions }
+    }
+
+    fn since(&self, earlier: &Self) -> Self {
+        Self {
+            idle: self.idle - earlier.idle,
+            sender_blocked: self.sender_blocked - earlier.sender_blocked,
+            work: self.work - earlier.work,
+            instructions: self.instructions - earlier.instructions,
+        }
+    }
+}
+
+/// What a NIC and its link have done.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NicSample {
+    /// The receive port's counters.
+    pub rx: RxCounters,
+    /// Packets that left.
+    pub tx_packets: u64,
+    /// Bytes of them without FCS.
+    pub tx_bytes: u64,
+    /// Time that the link was busy (up, down).
+    pub link_busy: (Picos, Picos),
+    /// Entry-time of the IIO of its socket.
+    pub iio_occupied: Picos,
+}
+
+impl NicSample {
+    fn read<T: Tracer>(machine: &ScenarioMachine<T>, number: usize) -> Self {
+        let (nic, fabric) = (&machine.nics[number], &machine.fabric);
+        Self {
+            rx: nic.port.counters,
+            tx_packets: nic.egress.packets,
+            tx_bytes: nic.egress.bytes,
+            link_busy: fabric.link(number).busy_until(machine.now()),
+            iio_occupied: fabric.iio(fabric.socket_of_port(number)).total_occupied(),
+        }
+    }
+
+    fn since(&self, earlier: &Self) -> Self {
         let mut rx = self.rx;
         rx.subtract(&earlier.rx);
         Self {
-            span: self.span - earlier.span,
-            counters,
-            cores,
             rx,
             tx_packets: self.tx_packets - earlier.tx_packets,
             tx_bytes: self.tx_bytes - earlier.tx_bytes,
-            dram_lines: (
-                self.dram_lines.0 - earlier.dram_lines.0,
-                self.dram_lines.1 - earlier.dram_lines.1,
-            ),
-            cxl_lines: (
-                self.cxl_lines.0 - earlier.cxl_lines.0,
-                self.cxl_lines.1 - earlier.cxl_lines.1,
-            ),
             link_busy: (
                 self.link_busy.0 - earlier.link_busy.0,
                 self.link_busy.1 - earlier.link_busy.1,
             ),
             iio_occupied: self.iio_occupied - earlier.iio_occupied,
-            idle: self.idle - earlier.idle,
-            sender_blocked: self.sender_blocked - earlier.sender_blocked,
-            evictions: self.evictions.iter().zip(&earlier.evictions).map(|(a, b)| a - b).collect(),
-            occupancy: self.occupancy.clone(),
         }
     }
 }

@@ -1,25 +1,25 @@
 //! The story of a traced packet in words.
 
-use crate::metrics::agent_names;
+use crate::layout::Layout;
 use crate::result::{TraceEvent, TraceEviction};
 use model::attribution::AgentId;
 use model::tracer::{Event, Found, Operation, WatchLine, WatchPacket};
 
 /// What happened to the lines of the watched packet, in order of time; lines count from its first.
 #[must_use]
-pub fn of_packet(tracer: &WatchPacket, cores: u32) -> Vec<TraceEvent> {
+pub fn of_packet(tracer: &WatchPacket, layout: &Layout) -> Vec<TraceEvent> {
     let Some(first) = tracer.first_line() else { return Vec::new() };
-    tell(&tracer.events, cores, first.0)
+    tell(&tracer.events, layout, first.0)
 }
 
 /// What happened to the watched line, in order of time; lines are line addresses.
 #[must_use]
-pub fn of_line(tracer: &WatchLine, cores: u32) -> Vec<TraceEvent> {
-    tell(&tracer.events, cores, 0)
+pub fn of_line(tracer: &WatchLine, layout: &Layout) -> Vec<TraceEvent> {
+    tell(&tracer.events, layout, 0)
 }
 
-fn tell(events: &[Event], cores: u32, first_line: u64) -> Vec<TraceEvent> {
-    let names = agent_names(cores as usize);
+fn tell(events: &[Event], layout: &Layout, first_line: u64) -> Vec<TraceEvent> {
+    let names = layout.agent_names();
     let name = |agent: AgentId| names[usize::from(agent.0)].clone();
     let mut events: Vec<&Event> = events.iter().collect();
     events.sort_by_key(|event| event.time);

@@ -160,6 +160,7 @@ impl TraceJob {
             platform,
             core: Gigahertz(platform.cpu.core_ghz.value),
             uncore: Gigahertz(platform.cpu.uncore_ghz.value),
+            cores: [1, 0],
             core_way_masks: vec![WayMask(platform.llc.all_ways_mask())],
             ports: Vec::new(),
             nodes: Nodes::default(),

@@ -1,11 +1,11 @@
 //! Whole runs of the forwarder: would they fail if the model were wrong?
 
 use model::tracer::{NoTrace, WatchPacket};
+use scenario::layout::Layout;
 use scenario::result::{Intervals, Numbers, RunResult};
 use scenario::{Job, Wanted, job};
 use std::ops::ControlFlow;
 use units::Picos;
-use workload::app::l2_forward::L2Forward;
 
 const L2FWD: &str = "experiments/ddio-bench/l2fwd.toml";
 
@@ -46,15 +46,20 @@ fn packets_in_are_packets_out_dropped_or_in_flight() {
         let job = l2fwd(&[("cores", cores), ("rx_descriptors", descriptors)]);
         let mut machine = job.machine(NoTrace);
         machine.run(30_000, Picos::NEVER);
-        let rx = machine.port.counters;
+        let rx = machine.nics[0].port.counters;
         let dropped = rx.dropped_no_descriptor + rx.dropped_buffer_full;
         assert_eq!(rx.offered_packets, rx.packets + dropped);
-        let in_work: usize = machine.software.iter().map(L2Forward::packets_in_work).sum();
+        let accounts = machine.software.iter().map(|software| software.account(machine.now()));
+        let in_work: usize = accounts.map(|account| account.packets_in_work).sum();
         let in_queues = machine.packets_completed_unseen() + machine.packets_in_send_queues();
         let in_flight = (in_work + in_queues) as u64;
-        assert_eq!(rx.packets, machine.egress.packets + in_flight, "{cores} x {descriptors}");
+        assert_eq!(
+            rx.packets,
+            machine.nics[0].egress.packets + in_flight,
+            "{cores} x {descriptors}"
+        );
         assert_eq!(rx.bytes, rx.packets * 1500);
-        assert_eq!(machine.egress.bytes, machine.egress.packets * 1500);
+        assert_eq!(machine.nics[0].egress.bytes, machine.nics[0].egress.packets * 1500);
     }
 }
 
@@ -63,10 +68,11 @@ fn every_buffer_is_in_the_pool_a_ring_or_a_packet() {
     let job = l2fwd(&[("cores", "2"), ("rx_descriptors", "256")]);
     let mut machine = job.machine(NoTrace);
     machine.run(20_000, Picos::NEVER);
-    let free: usize = machine.software[0].buffers_free();
+    let free: usize = machine.software[0].account(machine.now()).buffers_free;
     let posted: usize = machine.buffers_posted();
-    let of_core = |core: &L2Forward| core.packets_in_work() + core.packets_in_ring();
-    let held: usize = machine.software.iter().map(of_core).sum();
+    let accounts = machine.software.iter().map(|software| software.account(machine.now()));
+    let held: usize =
+        accounts.map(|account| account.packets_in_work + account.packets_in_ring).sum();
     let completed: usize = machine.packets_completed_unseen();
     assert_eq!(free + posted + held + completed, 65_535);
 }
@@ -201,7 +207,7 @@ fn without_ddio_a_packet_s_first_read_goes_to_dram() {
     let job = l2fwd(&overrides);
     let mut machine = job.machine(WatchPacket::new(10_000));
     machine.run(15_000, Picos::NEVER);
-    let story = scenario::story::of_packet(&machine.fabric.tracer, 1);
+    let story = scenario::story::of_packet(&machine.fabric.tracer, &Layout::of(job.scenario()));
     let first_by = |agent: &str| story.iter().find(|event| event.agent == agent);
     assert_eq!(first_by("nic0").map(|event| event.found.as_str()), Some("DRAM"));
     assert_eq!(first_by("core0").map(|event| event.found.as_str()), Some("DRAM"));
@@ -233,7 +239,7 @@ fn a_pool_that_runs_dry_does_not_stop_the_forwarder() {
     ]);
     let mut machine = job.machine(NoTrace);
     assert!(machine.run(20_000, Picos(20_000_000_000)));
-    assert_eq!(machine.egress.packets, 20_000, "it stopped at {:?}", machine.now());
+    assert_eq!(machine.nics[0].egress.packets, 20_000, "it stopped at {:?}", machine.now());
 }
 
 #[test]

@@ -9,7 +9,6 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use units::{LINE_BYTES, Picos};
-use workload::app::l2_forward::L2Forward;
 
 /// LLC of each machine in MiB, and who says so. `ice-lake-40`: the paper prints 57 MB beside 40
 /// cores; docs/platforms.md says why 60.
@@ -226,15 +225,24 @@ fn conserves_packets(name: &str, overrides: &str) {
     let job = forwarder(name, overrides).unwrap_or_else(|error| panic!("{name}: {error}"));
     let mut machine = job.machine(NoTrace);
     machine.run(5_000, Picos::NEVER);
-    let rx = machine.port.counters;
+    let rx = machine.nics[0].port.counters;
     let dropped = rx.dropped_no_descriptor + rx.dropped_buffer_full;
     assert_eq!(rx.offered_packets, rx.packets + dropped, "{name} {overrides}");
-    let in_work: usize = machine.software.iter().map(L2Forward::packets_in_work).sum();
+    let accounts = machine.software.iter().map(|software| software.account(machine.now()));
+    let in_work: usize = accounts.map(|account| account.packets_in_work).sum();
     let in_queues = machine.packets_completed_unseen() + machine.packets_in_send_queues();
     let in_flight = (in_work + in_queues) as u64;
-    assert_eq!(rx.packets, machine.egress.packets + in_flight, "{name} {overrides}");
-    assert_eq!(machine.egress.bytes, machine.egress.packets * 1024, "{name} {overrides}");
-    assert!(machine.egress.packets >= 4_000, "{name} {overrides}: {}", machine.egress.packets);
+    assert_eq!(rx.packets, machine.nics[0].egress.packets + in_flight, "{name} {overrides}");
+    assert_eq!(
+        machine.nics[0].egress.bytes,
+        machine.nics[0].egress.packets * 1024,
+        "{name} {overrides}"
+    );
+    assert!(
+        machine.nics[0].egress.packets >= 4_000,
+        "{name} {overrides}: {}",
+        machine.nics[0].egress.packets
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@
 use model::tracer::Tracer;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use units::{Bytes, LINE_BYTES, LineAddr};
 
 /// Physical memory of all nodes: what the tag arrays can name.
@@ -19,9 +19,10 @@ const FREE_QUARTERS: u64 = 3;
 #[derive(Debug)]
 pub struct HostMemory {
     page: Bytes,
-    first_frame: u64,
-    frames: u64,
-    taken: BTreeSet<u64>,
+    first_byte: u64,
+    free_bytes: u64,
+    /// First byte and length of each page in use.
+    taken: BTreeMap<u64, u64>,
     rng: ChaCha8Rng,
 }
 
@@ -45,9 +46,9 @@ impl HostMemory {
         let node_bytes = ADDRESSABLE_BYTES / nodes.next_power_of_two();
         Self {
             page,
-            first_frame: node * node_bytes / page.0,
-            frames: node_bytes / 4 * FREE_QUARTERS / page.0,
-            taken: BTreeSet::new(),
+            first_byte: node * node_bytes,
+            free_bytes: node_bytes / 4 * FREE_QUARTERS,
+            taken: BTreeMap::new(),
             rng: ChaCha8Rng::seed_from_u64(seed),
         }
     }
@@ -58,22 +59,33 @@ impl HostMemory {
         self.page
     }
 
+    /// From now on regions are made of pages of `page`.
+    pub fn use_pages(&mut self, page: Bytes) {
+        self.page = page;
+    }
+
     /// A region of at least `bytes`, rounded up to whole pages.
     ///
     /// # Panics
     /// If the machine's memory is exhausted: scenarios are checked to need far less.
     pub fn region(&mut self, bytes: u64) -> Region {
         let pages = bytes.div_ceil(self.page.0).max(1);
-        assert!(self.taken.len() as u64 + pages <= self.frames, "simulated memory is exhausted");
+        let taken: u64 = self.taken.values().sum();
+        assert!(taken + pages * self.page.0 <= self.free_bytes, "simulated memory is exhausted");
         let page_lines = self.page.0 / LINE_BYTES;
         let first_lines = (0..pages).map(|_| LineAddr(self.free_frame() * page_lines)).collect();
         Region { first_lines, page_lines }
     }
 
     fn free_frame(&mut self) -> u64 {
+        let frames = self.free_bytes / self.page.0;
+        let first_frame = self.first_byte / self.page.0;
         loop {
-            let frame = self.first_frame + self.rng.next_u64() % self.frames;
-            if self.taken.insert(frame) {
+            let frame = first_frame + self.rng.next_u64() % frames;
+            let bytes = frame * self.page.0..(frame + 1) * self.page.0;
+            let before = self.taken.range(..bytes.end).next_back();
+            if before.is_none_or(|(first, length)| first + length <= bytes.start) {
+                self.taken.insert(bytes.start, self.page.0);
                 return frame;
             }
         }
@@ -139,6 +151,7 @@ pub fn touch<T: Tracer>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn pages_do_not_overlap_and_are_contiguous_inside() {

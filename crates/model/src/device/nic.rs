@@ -7,6 +7,7 @@
 //! Simplifies: flow control is off; a packet without a descriptor is dropped at once, as
 //! rx_out_of_buffer counts it (DEVIATIONS.md, 8).
 
+pub mod card;
 pub mod egress;
 pub mod rings;
 pub mod rx;

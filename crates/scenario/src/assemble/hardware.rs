@@ -3,7 +3,7 @@
 use crate::platform::{
     InclusionName, PacketServer, Platform, PrivateLevel, SetFunctionName, SliceFunctionName,
 };
-use crate::scenario::{MemoryNode, Scenario};
+use crate::scenario::{MemoryNode, Tenant};
 use address_map::{AddressMap, SetFunction, SliceFunction, XOR_MASKS};
 use model::core::prefetcher::PrefetcherConfig;
 use model::core::private_cache::PrivateCacheConfig;
@@ -28,7 +28,9 @@ pub struct Hardware<'p> {
     pub core: Gigahertz,
     /// Clock of mesh and LLC.
     pub uncore: Gigahertz,
-    /// CAT masks of the cores in use; all are in the first socket.
+    /// Cores in use of the first and the second socket.
+    pub cores: [u32; 2],
+    /// CAT masks of the cores in use, socket by socket.
     pub core_way_masks: Vec<WayMask>,
     /// Root ports in use.
     pub ports: Vec<PortConfig>,
@@ -48,14 +50,20 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// Number of a node in the order of addresses.
+    /// Number of a node in the order of addresses, seen from a core of `socket`.
     #[must_use]
-    pub fn number(self, node: MemoryNode) -> u64 {
+    pub fn number(self, node: MemoryNode, socket: u32) -> u64 {
         match node {
-            MemoryNode::Local => 0,
-            MemoryNode::OtherSocket => 1,
-            MemoryNode::Cxl => 1 + u64::from(self.other_socket),
+            MemoryNode::Local => u64::from(socket),
+            MemoryNode::OtherSocket => u64::from(1 - socket),
+            MemoryNode::Cxl => self.count() - 1,
         }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn count(self) -> u64 {
+        1 + u64::from(self.other_socket) + u64::from(self.cxl)
     }
 }
 
@@ -63,12 +71,9 @@ impl Hardware<'_> {
     /// The whole configuration.
     #[must_use]
     pub fn fabric(self) -> FabricConfig {
-        let mut cores = vec![self.core_way_masks.len() as u32];
-        if self.nodes.other_socket {
-            cores.push(0);
-        }
+        let sockets = 1 + usize::from(self.nodes.other_socket);
         FabricConfig {
-            cores,
+            cores: self.cores[..sockets].to_vec(),
             private: self.private(),
             core_path: self.core_path(),
             socket: self.socket(),
@@ -106,10 +111,10 @@ impl Hardware<'_> {
         }
     }
 
-    /// Of the cores in use; those of the platform have been checked to have places.
+    /// Of the cores in use of a socket; those of the platform have been checked to have places.
     fn llc_latency(&self) -> LlcLatency {
         let topology = self.platform.topology("").expect("a platform is checked when it is read");
-        let cores = self.core_way_masks.len() as u8;
+        let cores = self.cores[0].max(self.cores[1]) as u8;
         topology.at(cores, self.core, self.uncore)
     }
 
@@ -160,21 +165,21 @@ impl Hardware<'_> {
     }
 }
 
-/// The root port of a scenario's NIC.
+/// The root port of a tenant's NIC.
 #[must_use]
-pub fn port(scenario: &Scenario, platform: &Platform, server: &PacketServer<'_>) -> PortConfig {
+pub fn port(tenant: &Tenant, platform: &Platform, server: &PacketServer<'_>) -> PortConfig {
     let ways = platform.llc.ways.value;
-    let ddio_ways = scenario.ddio_ways.unwrap_or(0);
+    let ddio_ways = tenant.ddio_ways.unwrap_or(0);
     let payload = Ddio::top_ways(ddio_ways, ways);
     let mut policy = IoPolicy::uniform(payload);
-    policy.evict_on_dma_read = scenario.evict_on_dma_read;
-    if scenario.ddio_keeps_descriptors {
+    policy.evict_on_dma_read = tenant.evict_on_dma_read;
+    if tenant.ddio_keeps_descriptors {
         policy.descriptors = Ddio::top_ways(server.ddio.default_ways.value, ways);
     }
     if let Some(pollutes) = &server.ddio.remote_writes_pollute {
         policy.remote_writes_pollute = pollutes.value;
     }
-    let page = scenario.iommu.bytes().and_then(PageSize::of_bytes);
+    let page = tenant.iommu.bytes().and_then(PageSize::of_bytes);
     let iommu = platform.iommu.as_ref().zip(page).map(|(facts, page)| IommuConfig {
         entries: facts.iotlb_entries.value,
         victims: VictimChoice::Lru,
@@ -185,17 +190,17 @@ pub fn port(scenario: &Scenario, platform: &Platform, server: &PacketServer<'_>)
     });
     PortConfig {
         link: link_config(server),
-        socket: scenario.nic_socket as u8,
-        buffer: buffer(scenario, platform, &mut policy),
+        socket: tenant.nic_socket() as u8,
+        buffer: buffer(tenant, platform, &mut policy),
         policy,
         iommu,
     }
 }
 
 /// The root-complex buffer of platforms that have one, on the side that DDIO puts it.
-fn buffer(scenario: &Scenario, platform: &Platform, policy: &mut IoPolicy) -> BufferConfig {
-    let off = scenario.ddio_ways == Some(0);
-    let evict_on_dma_read = scenario.evict_on_dma_read;
+fn buffer(tenant: &Tenant, platform: &Platform, policy: &mut IoPolicy) -> BufferConfig {
+    let off = tenant.ddio_ways == Some(0);
+    let evict_on_dma_read = tenant.evict_on_dma_read;
     let placement =
         if off { Placement::MemorySide { evict_on_dma_read } } else { Placement::LlcSide };
     let none = BufferConfig { entries: 0, mshrs: 1, placement, as_published_code: false };
@@ -210,7 +215,7 @@ fn buffer(scenario: &Scenario, platform: &Platform, policy: &mut IoPolicy) -> Bu
         },
         as_published_code: facts.as_published_code.value,
     };
-    if let Some(ways) = scenario.ddio_ways.filter(|_| !off) {
+    if let Some(ways) = tenant.ddio_ways.filter(|_| !off) {
         let mask = config.ddio_ways(ways, platform.llc.ways.value);
         (policy.payload, policy.descriptors) = (Ddio::Ways(mask), Ddio::Ways(mask));
     }

@@ -1,83 +1,154 @@
 //! Ranges of scenario keys, and what does not go together.
 
-use super::{CoRunnerKeys, IommuPages, MemoryNode, RunKeys, Scenario};
+use super::{CoRunnerKeys, IommuPages, MAIN, MemoryNode, RunKeys, Scenario, Tenant};
 use crate::check::Check;
 use crate::error::InputError;
 use crate::platform::{PacketServer, Platform};
+use std::collections::BTreeSet;
+
+/// Sockets that a machine has at most.
+const SOCKETS: u32 = 2;
 
 /// Checks every value of a scenario whose defaults are filled in.
 pub(super) fn scenario(
     scenario: &Scenario,
+    file: &str,
+    platform: &Platform,
+    server: &PacketServer<'_>,
+) -> Result<(), InputError> {
+    let check = Check { file };
+    let machine = &scenario.machine;
+    check.number("core_ghz", machine.core_ghz.unwrap_or(1.0), (0.1, 10.0))?;
+    check.number("uncore_ghz", machine.uncore_ghz.unwrap_or(1.0), (0.1, 10.0))?;
+    names(scenario, &check)?;
+    tenant(&scenario.main, &check, platform, server)?;
+    for keys in &scenario.tenant {
+        let place = format!("{file}, tenant `{}`", keys.name);
+        tenant(keys, &Check { file: &place }, platform, server)?;
+    }
+    for keys in &machine.co_runner {
+        co_runner(keys, &check, platform)?;
+    }
+    cores(scenario, &check, platform)?;
+    run(&machine.run, &check)
+}
+
+fn tenant(
+    tenant: &Tenant,
     check: &Check<'_>,
     platform: &Platform,
     server: &PacketServer<'_>,
 ) -> Result<(), InputError> {
     let cores = platform.cpu.cores.value;
-    check.whole("cores", scenario.cores, (1, cores), "cores of the platform")?;
+    check.whole("cores", tenant.cores, (1, cores), "cores of the platform")?;
     let ways = platform.llc.ways.value;
-    check.whole("ddio_ways", scenario.ddio_ways.unwrap_or(0), (0, ways), "ways of the LLC")?;
-    check.whole("rng_calls", scenario.rng_calls, (0, 1_000_000), "calls")?;
-    check.number("core_ghz", scenario.core_ghz.unwrap_or(1.0), (0.1, 10.0))?;
-    check.number("uncore_ghz", scenario.uncore_ghz.unwrap_or(1.0), (0.1, 10.0))?;
-    mask(check, "core_way_mask", scenario.core_way_mask.unwrap_or(1), ways)?;
-    policies(scenario, check, platform)?;
-    queues(scenario, check, server)?;
-    pool(scenario, check, server)?;
-    traffic(scenario, check, server)?;
-    if let Some(keys) = &scenario.co_runner {
-        co_runner(keys, check, cores - scenario.cores, ways)?;
+    check.whole("ddio_ways", tenant.ddio_ways.unwrap_or(0), (0, ways), "ways of the LLC")?;
+    check.whole("rng_calls", tenant.rng_calls, (0, 1_000_000), "calls")?;
+    mask(check, "core_way_mask", tenant.core_way_mask.unwrap_or(1), ways)?;
+    policies(tenant, check, platform)?;
+    queues(tenant, check, server)?;
+    pool(tenant, check, server)?;
+    traffic(tenant, check, server)
+}
+
+/// Names go into the names of results.
+fn names(scenario: &Scenario, check: &Check<'_>) -> Result<(), InputError> {
+    let mut seen = BTreeSet::from([MAIN]);
+    for (number, tenant) in scenario.tenant.iter().enumerate() {
+        let key = format!("tenant.{number}.name");
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if tenant.name.is_empty() || !tenant.name.chars().all(plain) {
+            let allowed = "allowed: letters, digits, - and _".into();
+            return Err(check.refuse(&key, &tenant.name, allowed));
+        }
+        if !seen.insert(&tenant.name) {
+            let allowed = "another tenant has this name; the top-level keys are `main`".into();
+            return Err(check.refuse(&key, &tenant.name, allowed));
+        }
     }
-    run(&scenario.run, check)
+    Ok(())
+}
+
+/// The cores of each socket are enough for all that run there.
+fn cores(scenario: &Scenario, check: &Check<'_>, platform: &Platform) -> Result<(), InputError> {
+    let cores = platform.cpu.cores.value;
+    for socket in 0..SOCKETS {
+        let tenants = scenario.tenants().filter(|tenant| tenant.socket == socket);
+        let used: u32 = tenants.map(|tenant| tenant.cores).sum();
+        let beside = scenario.machine.co_runner.iter().filter(|keys| keys.socket == socket);
+        let wanted: u32 = beside.map(|keys| keys.cores).sum();
+        if used > cores {
+            let allowed = format!(
+                "all tenants of socket {socket} together; it has {cores} cores: lower `cores`"
+            );
+            return Err(check.refuse("cores", &used, allowed));
+        }
+        if used + wanted > cores {
+            let left = cores - used;
+            let allowed = format!("the tenants leave {left} of {cores} cores: lower `cores`");
+            return Err(check.refuse("co_runner.cores", &wanted, allowed));
+        }
+    }
+    Ok(())
 }
 
 /// Keys that only work with DDIO off, or with parts that the platform must have.
-fn policies(scenario: &Scenario, check: &Check<'_>, platform: &Platform) -> Result<(), InputError> {
-    if scenario.ddio_ways != Some(0) {
+fn policies(tenant: &Tenant, check: &Check<'_>, platform: &Platform) -> Result<(), InputError> {
+    if tenant.ddio_ways != Some(0) {
         let allowed = "only with ddio_ways = 0";
         for (key, on) in [
-            ("ddio_keeps_descriptors", scenario.ddio_keeps_descriptors),
-            ("evict_on_dma_read", scenario.evict_on_dma_read),
+            ("ddio_keeps_descriptors", tenant.ddio_keeps_descriptors),
+            ("evict_on_dma_read", tenant.evict_on_dma_read),
         ] {
             if on {
                 return Err(check.refuse(key, &on, allowed.into()));
             }
         }
     }
-    check.whole("nic_socket", scenario.nic_socket, (0, 1), "")?;
-    let two_sockets = scenario.nic_socket > 0 || scenario.memory_node == MemoryNode::OtherSocket;
-    if two_sockets && platform.upi.is_none() {
-        let key = if scenario.nic_socket > 0 { "nic_socket" } else { "memory_node" };
+    socket(check, "socket", tenant.socket, platform)?;
+    socket(check, "nic_socket", tenant.nic_socket(), platform)?;
+    if tenant.memory_node == MemoryNode::OtherSocket && platform.upi.is_none() {
         let allowed = "a second socket needs a platform with a [upi] table".into();
-        return Err(check.refuse(key, &"another socket", allowed));
+        return Err(check.refuse("memory_node", &"other-socket", allowed));
     }
-    if scenario.memory_node == MemoryNode::Cxl && platform.cxl.is_none() {
+    if tenant.memory_node == MemoryNode::Cxl && platform.cxl.is_none() {
         let allowed = "needs a platform with a [cxl] table".into();
         return Err(check.refuse("memory_node", &"cxl", allowed));
     }
-    if scenario.iommu != IommuPages::Off && platform.iommu.is_none() {
+    if tenant.iommu != IommuPages::Off && platform.iommu.is_none() {
         let allowed = "needs a platform with an [iommu] table".into();
         return Err(check.refuse("iommu", &"on", allowed));
     }
     Ok(())
 }
 
-fn queues(
-    scenario: &Scenario,
+fn socket(
     check: &Check<'_>,
-    server: &PacketServer<'_>,
+    key: &str,
+    socket: u32,
+    platform: &Platform,
 ) -> Result<(), InputError> {
+    check.whole(key, socket, (0, SOCKETS - 1), "")?;
+    if socket > 0 && platform.upi.is_none() {
+        let allowed = "a second socket needs a platform with a [upi] table".into();
+        return Err(check.refuse(key, &socket, allowed));
+    }
+    Ok(())
+}
+
+fn queues(tenant: &Tenant, check: &Check<'_>, server: &PacketServer<'_>) -> Result<(), InputError> {
     let rings: Vec<u32> = (3..=15).map(|bits| 1 << bits).collect();
-    check.one_of("rx_descriptors", scenario.rx_descriptors, &rings)?;
+    check.one_of("rx_descriptors", tenant.rx_descriptors, &rings)?;
     let fits = server.software.buffer_data_bytes.value;
-    check.whole("packet_bytes", scenario.packet_bytes, (60, fits), "bytes that a buffer holds")?;
+    check.whole("packet_bytes", tenant.packet_bytes, (60, fits), "bytes that a buffer holds")?;
     let line_rate = server.nic.line_rate_gbps.value;
-    check.number("offered_gbps", scenario.offered_gbps, (1e-3, line_rate))?;
+    check.number("offered_gbps", tenant.offered_gbps, (1e-3, line_rate))?;
     // A ring that never fills a completion would never be freed.
     let least = server.nic.tx_packets_per_completion.value.max(8);
     let rings: Vec<u32> = rings.into_iter().filter(|&ring| ring >= least).collect();
-    check.one_of("tx_descriptors", scenario.tx_descriptors.unwrap_or(256), &rings)?;
-    check.whole("internal_queue", scenario.internal_queue, (32, 65_536), "packets")?;
-    check.whole("burst", scenario.burst, (1, 64), "packets")
+    check.one_of("tx_descriptors", tenant.tx_descriptors.unwrap_or(256), &rings)?;
+    check.whole("internal_queue", tenant.internal_queue, (32, 65_536), "packets")?;
+    check.whole("burst", tenant.burst, (1, 64), "packets")
 }
 
 fn mask(check: &Check<'_>, key: &str, mask: u32, ways: u32) -> Result<(), InputError> {
@@ -92,29 +163,25 @@ fn mask(check: &Check<'_>, key: &str, mask: u32, ways: u32) -> Result<(), InputE
 
 /// The pool must fill every receive ring and cache, the bursts in work, and the sent packets that
 /// no completion has reported yet; more in send rings and queues may run it dry for a while.
-fn pool(
-    scenario: &Scenario,
-    check: &Check<'_>,
-    server: &PacketServer<'_>,
-) -> Result<(), InputError> {
-    check.whole("pool_cache", scenario.pool_cache, (32, 512), "buffers, DPDK's own limit")?;
+fn pool(tenant: &Tenant, check: &Check<'_>, server: &PacketServer<'_>) -> Result<(), InputError> {
+    check.whole("pool_cache", tenant.pool_cache, (32, 512), "buffers, DPDK's own limit")?;
     let unreported = server.nic.tx_packets_per_completion.value;
-    let cached = scenario.pool_cache + scenario.pool_cache / 2;
-    let per_core = scenario.rx_descriptors + cached + 2 * scenario.burst + 2 * unreported;
-    let least = u64::from(per_core) * u64::from(scenario.cores);
+    let cached = tenant.pool_cache + tenant.pool_cache / 2;
+    let per_core = tenant.rx_descriptors + cached + 2 * tenant.burst + 2 * unreported;
+    let least = u64::from(per_core) * u64::from(tenant.cores);
     let why = format!(
         "buffers; receive rings, pool caches, bursts and sends take {least}: lower rx_descriptors or \
          cores, or raise pool_buffers"
     );
-    check.whole("pool_buffers", u64::from(scenario.pool_buffers), (least, 1 << 20), &why)
+    check.whole("pool_buffers", u64::from(tenant.pool_buffers), (least, 1 << 20), &why)
 }
 
 fn traffic(
-    scenario: &Scenario,
+    tenant: &Tenant,
     check: &Check<'_>,
     server: &PacketServer<'_>,
 ) -> Result<(), InputError> {
-    let traffic = &scenario.traffic;
+    let traffic = &tenant.traffic;
     check.whole("traffic.generator_threads", traffic.generator_threads, (1, 256), "threads")?;
     check.whole("traffic.flows", traffic.flows, (1, 1 << 20), "flows")?;
     check.whole("traffic.train_packets", traffic.train_packets, (1, 1 << 20), "packets")?;
@@ -139,19 +206,15 @@ fn traffic(
 fn co_runner(
     keys: &CoRunnerKeys,
     check: &Check<'_>,
-    free_cores: u32,
-    ways: u32,
+    platform: &Platform,
 ) -> Result<(), InputError> {
-    let what = "cores that do not forward";
-    check.whole("co_runner.cores", keys.cores, (1, free_cores.max(1)), what)?;
-    if free_cores == 0 {
-        let allowed = "all cores of the platform forward packets: lower `cores`".into();
-        return Err(check.refuse("co_runner.cores", &keys.cores, allowed));
-    }
+    check.whole("co_runner.cores", keys.cores, (1, platform.cpu.cores.value), "cores")?;
+    socket(check, "co_runner.socket", keys.socket, platform)?;
     let bytes = keys.working_set_bytes;
     check.whole("co_runner.working_set_bytes", bytes, (64, 4 << 30), "bytes")?;
     check.whole("co_runner.store_percent", keys.store_percent, (0, 100), "percent")?;
     check.number("co_runner.cycles_per_access", keys.cycles_per_access, (0.0, 1e6))?;
+    let ways = platform.llc.ways.value;
     mask(check, "co_runner.way_mask", keys.way_mask.unwrap_or(1), ways)
 }
 

@@ -12,7 +12,7 @@ use crate::driver::tx::TxDriver;
 use model::core::Core;
 use model::device::nic::rings::{Packet, QueuePair};
 use model::fabric::Fabric;
-use model::machine::{Software, Turn};
+use model::machine::{Account, QueueId, Queues, Software, Turn};
 use model::tracer::Tracer;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -31,28 +31,6 @@ pub struct L2ForwardConfig {
     pub poll_cycles: Cycles,
     /// Lines of the private area written per packet.
     pub annotation_lines: u64,
-}
-
-/// How a core has spent its time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TimeShares {
-    /// Polling in vain.
-    pub idle: Picos,
-    /// Waiting for room in the send ring.
-    pub sender_blocked: Picos,
-}
-
-impl TimeShares {
-    /// Adds a wait (since when, and whether for the send ring) that lasts until `now`.
-    fn add(&mut self, waiting: Option<(Picos, bool)>, now: Picos) {
-        let Some((since, for_sender)) = waiting else { return };
-        let waited = now.saturating_sub(since);
-        if for_sender {
-            self.sender_blocked += waited;
-        } else {
-            self.idle += waited;
-        }
-    }
 }
 
 /// Where the forwarder is in its loop.
@@ -76,7 +54,10 @@ pub struct L2Forward {
     batch: Vec<(Packet, Picos)>,
     /// Since when the core waits, and whether for the send ring.
     waiting: Option<(Picos, bool)>,
-    shares: TimeShares,
+    idle: Picos,
+    sender_blocked: Picos,
+    forwarded: u64,
+    queue: QueueId,
 }
 
 impl L2Forward {
@@ -88,6 +69,7 @@ impl L2Forward {
         pool: Rc<RefCell<Mempool>>,
         rx: RxDriver,
         tx: TxDriver,
+        queue: QueueId,
     ) -> Self {
         Self {
             config,
@@ -98,38 +80,20 @@ impl L2Forward {
             phase: Phase::Receive,
             batch: Vec::with_capacity(config.burst),
             waiting: None,
-            shares: TimeShares::default(),
+            idle: Picos::ZERO,
+            sender_blocked: Picos::ZERO,
+            forwarded: 0,
+            queue,
         }
     }
 
-    /// How the core has spent its time until `now`, a wait that still goes on included.
-    #[must_use]
-    pub fn time_shares(&self, now: Picos) -> TimeShares {
-        let mut shares = self.shares;
-        shares.add(self.waiting, now);
-        shares
-    }
-
-    /// Buffers that nobody has taken from the pool that all cores share.
-    #[must_use]
-    pub fn buffers_free(&self) -> usize {
-        self.pool.borrow().free()
-    }
-
     /// Packets that have been taken from the receive queue and not handed to the send queue.
-    #[must_use]
-    pub fn packets_in_work(&self) -> usize {
+    fn packets_in_work(&self) -> usize {
         let unprocessed = match self.phase {
             Phase::Process(next) => self.batch.len() - next,
             Phase::Receive | Phase::Send => self.batch.len(),
         };
         unprocessed + self.rx.pending() + self.tx.waiting()
-    }
-
-    /// Packets handed to the send queue whose buffers have not been freed.
-    #[must_use]
-    pub fn packets_in_ring(&self) -> usize {
-        self.tx.in_ring()
     }
 
     fn receive<T: Tracer>(&mut self, fabric: &mut Fabric<T>, pair: &mut QueuePair) -> Turn {
@@ -183,6 +147,7 @@ impl L2Forward {
         self.core.compute(self.config.cycles_per_packet);
         self.core.compute(self.config.extra_cycles);
         self.tx.enqueue(&mut self.core, fabric, packet);
+        self.forwarded += 1;
         self.phase = if index + 1 < self.batch.len() {
             Phase::Process(index + 1)
         } else {
@@ -222,18 +187,47 @@ impl L2Forward {
 
     fn end_wait(&mut self, now: Picos) {
         self.core.wait_until(now);
-        let waited = self.waiting.take();
-        self.shares.add(waited, now);
+        (self.idle, self.sender_blocked) = self.waits_until(now);
+        self.waiting = None;
+    }
+
+    /// Time spent polling in vain and waiting for the send ring, a wait that still goes on included.
+    fn waits_until(&self, now: Picos) -> (Picos, Picos) {
+        match self.waiting {
+            Some((since, true)) => (self.idle, self.sender_blocked + now.saturating_sub(since)),
+            Some((since, false)) => (self.idle + now.saturating_sub(since), self.sender_blocked),
+            None => (self.idle, self.sender_blocked),
+        }
     }
 }
 
 impl<T: Tracer> Software<T> for L2Forward {
-    fn step(&mut self, fabric: &mut Fabric<T>, queues: &mut QueuePair, now: Picos) -> Turn {
+    fn step(&mut self, fabric: &mut Fabric<T>, queues: &mut Queues, now: Picos) -> Turn {
+        let QueueId::Nic { nic, queue } = self.queue;
+        let queues = &mut queues.nics[nic][queue];
         self.end_wait(now);
         match self.phase {
             Phase::Receive => self.receive(fabric, queues),
             Phase::Process(index) => self.process(fabric, index),
             Phase::Send => self.send(fabric, queues),
+        }
+    }
+
+    fn queues(&self) -> &[QueueId] {
+        std::slice::from_ref(&self.queue)
+    }
+
+    fn account(&self, now: Picos) -> Account {
+        let (idle, sender_blocked) = self.waits_until(now);
+        Account {
+            idle,
+            sender_blocked,
+            work: self.forwarded,
+            instructions: self.core.instructions(),
+            packets_in_work: self.packets_in_work(),
+            packets_in_ring: self.tx.in_ring(),
+            packets_consumed: 0,
+            buffers_free: self.pool.borrow().free(),
         }
     }
 }

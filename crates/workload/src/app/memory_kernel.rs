@@ -8,7 +8,7 @@
 use crate::host_memory::Region;
 use model::core::Core;
 use model::fabric::Fabric;
-use model::machine::Kernel;
+use model::machine::{Account, Queues, Software, Turn};
 use model::tracer::Tracer;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
@@ -51,6 +51,7 @@ pub struct MemoryKernel {
     memory: Region,
     next: u64,
     rng: ChaCha8Rng,
+    accesses: u64,
 }
 
 impl MemoryKernel {
@@ -58,7 +59,7 @@ impl MemoryKernel {
     #[must_use]
     pub fn new(config: MemoryKernelConfig, core: Core, memory: Region) -> Self {
         let rng = ChaCha8Rng::seed_from_u64(config.seed);
-        Self { config, core, memory, next: 0, rng }
+        Self { config, core, memory, next: 0, rng, accesses: 0 }
     }
 
     fn next_line(&mut self) -> LineAddr {
@@ -78,8 +79,8 @@ impl MemoryKernel {
     }
 }
 
-impl<T: Tracer> Kernel<T> for MemoryKernel {
-    fn step(&mut self, fabric: &mut Fabric<T>, now: Picos) -> Picos {
+impl<T: Tracer> Software<T> for MemoryKernel {
+    fn step(&mut self, fabric: &mut Fabric<T>, _: &mut Queues, now: Picos) -> Turn {
         self.core.wait_until(now);
         for _ in 0..ACCESSES_PER_TURN {
             let line = self.next_line();
@@ -92,6 +93,16 @@ impl<T: Tracer> Kernel<T> for MemoryKernel {
                 self.core.load_independent(fabric, line);
             }
         }
-        self.core.now()
+        self.accesses += u64::from(ACCESSES_PER_TURN);
+        Turn::Busy(self.core.now())
+    }
+
+    fn account(&self, _: Picos) -> Account {
+        let instructions = self.core.instructions();
+        Account { work: self.accesses, instructions, ..Account::default() }
+    }
+
+    fn is_background(&self) -> bool {
+        true
     }
 }

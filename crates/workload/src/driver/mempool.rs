@@ -64,16 +64,22 @@ pub struct Mempool {
     /// Pointers taken from and given to the FIFO since the beginning: where its ring stands.
     taken: u64,
     given: u64,
+    first_core: u8,
     caches: Vec<Vec<u32>>,
     cache_lines: Vec<LineAddr>,
 }
 
 impl Mempool {
-    /// A pool in which all buffers are free, for `cores` cores.
+    /// A pool in which all buffers are free, for `cores` cores from `first_core` on.
     ///
     /// # Panics
     /// If an object does not fit a page: the scenario is checked before it comes here.
-    pub fn new(config: MempoolConfig, memory: &mut HostMemory, cores: usize) -> Self {
+    pub fn new(
+        config: MempoolConfig,
+        memory: &mut HostMemory,
+        first_core: u8,
+        cores: usize,
+    ) -> Self {
         let page_lines = memory.page().0 / LINE_BYTES;
         let objects_per_page = page_lines / config.object_lines();
         assert!(objects_per_page > 0, "a buffer must fit a page");
@@ -92,6 +98,7 @@ impl Mempool {
             fifo_lines,
             taken: 0,
             given: 0,
+            first_core,
             caches: vec![Vec::new(); cores],
             cache_lines: (0..cores as u64)
                 .map(|core| caches.line(core * lines_per_cache))
@@ -137,7 +144,7 @@ impl Mempool {
         if count >= cache_size && self.draw(core, fabric, count, out) {
             return true;
         }
-        let index = usize::from(core.id());
+        let index = self.cache_of(core);
         let held = self.caches[index].len();
         if held < count {
             let mut cache = std::mem::take(&mut self.caches[index]);
@@ -176,7 +183,7 @@ impl Mempool {
 
     /// Gives buffers back from `core`.
     pub fn put<T: Tracer>(&mut self, core: &mut Core, fabric: &mut Fabric<T>, buffers: &[u32]) {
-        let index = usize::from(core.id());
+        let index = self.cache_of(core);
         let held = self.caches[index].len();
         self.touch_cache(core, fabric, held, buffers.len());
         self.caches[index].extend_from_slice(buffers);
@@ -204,6 +211,10 @@ impl Mempool {
         }
     }
 
+    fn cache_of(&self, core: &Core) -> usize {
+        usize::from(core.id() - self.first_core)
+    }
+
     fn object(&self, id: u32) -> LineAddr {
         let (page, place) =
             (u64::from(id) / self.objects_per_page, u64::from(id) % self.objects_per_page);
@@ -217,7 +228,7 @@ impl Mempool {
         from: usize,
         count: usize,
     ) {
-        let first = self.cache_lines[usize::from(core.id())];
+        let first = self.cache_lines[self.cache_of(core)];
         for line in lines_of_pointers(from as u64, count as u64) {
             core.store(fabric, first.step(line));
         }

@@ -6,7 +6,7 @@
 
 use super::rings::Packet;
 use crate::occupancy::Meter;
-use crate::traffic::WIRE_OVERHEAD_BYTES;
+use crate::traffic::{Departure, WIRE_OVERHEAD_BYTES};
 use hdrhistogram::Histogram;
 use units::{Bytes, GbitPerSec, Picos};
 
@@ -33,14 +33,26 @@ pub struct Egress {
     pub bytes: u64,
     /// From the end of a packet's arrival to the end of its departure, in ns.
     pub latency_ns: Histogram<u64>,
+    /// Frames that a source in closed loop has not been told of.
+    pub(crate) departures: Vec<Departure>,
+    reports_departures: bool,
 }
 
 impl Egress {
-    /// An idle wire.
+    /// An idle wire; a source in closed loop is told what leaves.
     #[must_use]
-    pub fn new(line_rate: GbitPerSec) -> Self {
+    pub fn new(line_rate: GbitPerSec, reports_departures: bool) -> Self {
         let latency_ns = latency_histogram();
-        Self { line_rate, wire: Meter::default(), packets: 0, bytes: 0, latency_ns }
+        let wire = Meter::default();
+        Self {
+            line_rate,
+            wire,
+            packets: 0,
+            bytes: 0,
+            latency_ns,
+            departures: Vec::new(),
+            reports_departures,
+        }
     }
 
     /// The latencies recorded since the last call.
@@ -56,5 +68,9 @@ impl Egress {
         self.bytes += packet.bytes.0;
         let latency = departure.saturating_sub(packet.arrival);
         self.latency_ns.saturating_record(latency.0 / 1_000);
+        if self.reports_departures {
+            let Packet { arrival, bytes, .. } = packet;
+            self.departures.push(Departure { time: departure, arrival, bytes });
+        }
     }
 }

@@ -6,6 +6,7 @@
 //! Simplifies: the order of the wire is the order of the link.
 
 use super::NicConfig;
+use super::egress::Egress;
 use super::rings::{
     Buffer, COMPLETION_BYTES, DOORBELL_BYTES, Packet, QueuePair, RX_DESCRIPTOR_BYTES, RxCompletion,
     RxRing, refill_threshold,
@@ -118,6 +119,12 @@ impl<S: PacketSource> RxPort<S> {
         }
     }
 
+    /// What feeds the port.
+    #[must_use]
+    pub fn source(&self) -> &S {
+        &self.source
+    }
+
     /// Descriptors that have been fetched and not used.
     #[must_use]
     pub fn descriptors_on_chip(&self) -> usize {
@@ -139,6 +146,20 @@ impl<S: PacketSource> RxPort<S> {
             false => queue.gathered_since + self.config.completion_gather,
         };
         self.queues.iter().map(gather).fold(arrival, Picos::min)
+    }
+
+    /// Tells a source in closed loop what has left; says whether it had something to be told.
+    pub fn answer(&mut self, egress: &mut Egress) -> bool {
+        if egress.departures.is_empty() {
+            return false;
+        }
+        for departure in egress.departures.drain(..) {
+            self.source.answered(departure);
+        }
+        if self.next.is_none() {
+            self.next = self.source.next_arrival();
+        }
+        true
     }
 
     /// Takes one arrival, or closes the completions that have waited long enough. Returns the

@@ -1,0 +1,70 @@
+//! A NIC as a machine sees it: one port with its receive side, its wire and its send queues.
+//!
+//! Models: nothing of its own; it holds what belongs to one card and one root port.
+//! Source: ARCHITECTURE.md, "Two flows".
+//! Simplifies: one port per card.
+
+use super::NicConfig;
+use super::egress::Egress;
+use super::rings::QueuePair;
+use super::rx::RxPort;
+use super::tx::TxQueue;
+use crate::fabric::Fabric;
+use crate::tracer::Tracer;
+use crate::traffic::PacketSource;
+
+/// A card on a root port.
+#[derive(Debug)]
+pub struct Nic<S> {
+    /// Receive side of the port.
+    pub port: RxPort<S>,
+    /// Sending side of the port.
+    pub egress: Egress,
+    pub(crate) tx: Vec<TxQueue>,
+}
+
+impl<S: PacketSource> Nic<S> {
+    /// A card on root port `link` with `queues` queue pairs, fed by `source`.
+    #[must_use]
+    pub fn new(link: usize, config: &NicConfig, source: S, queues: usize) -> Self {
+        let awaits_answers = source.awaits_answers();
+        Self {
+            port: RxPort::new(link, config.clone(), source, queues),
+            egress: Egress::new(config.line_rate, awaits_answers),
+            tx: (0..queues).map(|_| TxQueue::new(link, config.clone())).collect(),
+        }
+    }
+
+    /// Fetches the first receive descriptors, as a NIC has done long before traffic comes.
+    pub fn prepare<T: Tracer>(&mut self, fabric: &mut Fabric<T>, pairs: &mut [QueuePair]) {
+        self.port.prepare(fabric, pairs);
+    }
+
+    /// Queue pairs of the card.
+    #[must_use]
+    pub fn queues(&self) -> usize {
+        self.tx.len()
+    }
+
+    /// Packets handed to its send queues whose payload has not been read.
+    #[must_use]
+    pub fn packets_in_send_queues(&self, pairs: &[QueuePair]) -> usize {
+        let posted = pairs.iter().flat_map(|pair| &pair.tx.queued);
+        let fetched: usize = self.tx.iter().map(TxQueue::packets_fetched).sum();
+        fetched + posted.map(|request| request.packets.len()).sum::<usize>()
+    }
+
+    /// Buffers posted for receiving, on the chip or not.
+    #[must_use]
+    pub fn buffers_posted(&self, pairs: &[QueuePair]) -> usize {
+        let in_memory: usize = pairs.iter().map(|pair| pair.rx.posted.len()).sum();
+        in_memory + self.port.descriptors_on_chip()
+    }
+
+    /// Received packets that the software has not been told of or has not looked at.
+    #[must_use]
+    pub fn packets_completed_unseen(&self, pairs: &[QueuePair]) -> usize {
+        let completed = pairs.iter().flat_map(|pair| &pair.rx.completed);
+        self.port.packets_gathered() + completed.map(|line| line.packets.len()).sum::<usize>()
+    }
+}

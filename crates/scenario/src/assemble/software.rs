@@ -1,0 +1,112 @@
+//! From a tenant's application keys to the software on its cores.
+
+use super::Plan;
+use crate::platform::PacketServer;
+use crate::scenario::{AccessPattern, CoRunnerKeys, InitialContent, Tenant};
+use model::device::nic::rings::QueuePair;
+use model::fabric::Fabric;
+use model::machine::{QueueId, Software};
+use model::tracer::Tracer;
+use std::cell::RefCell;
+use std::rc::Rc;
+use units::{Cycles, LineAddr, Picos};
+use workload::app::l2_forward::{L2Forward, L2ForwardConfig};
+use workload::app::memory_kernel::{self, MemoryKernel, MemoryKernelConfig};
+use workload::driver::mempool::{Mempool, MempoolConfig};
+use workload::driver::rx::RxDriver;
+use workload::driver::tx::{TxDriver, TxDriverConfig};
+use workload::host_memory::{Arena, HostMemory, touch};
+
+/// What a tenant's cores share.
+pub struct Shared<'a> {
+    pub tenant: &'a Tenant,
+    pub server: PacketServer<'a>,
+    pub pool: Rc<RefCell<Mempool>>,
+}
+
+/// Builds a tenant's buffer pool and leaves in the caches what that leaves.
+pub fn pool<T: Tracer>(
+    tenant: &Tenant,
+    server: &PacketServer<'_>,
+    memory: &mut HostMemory,
+    first_core: u8,
+    fabric: &mut Fabric<T>,
+) -> Rc<RefCell<Mempool>> {
+    let config = MempoolConfig {
+        buffers: tenant.pool_buffers,
+        cache: tenant.pool_cache,
+        private_lines: u64::from(server.software.private_lines.value),
+        data_bytes: server.software.buffer_data_bytes.value,
+    };
+    let mempool = Mempool::new(config, memory, first_core, tenant.cores as usize);
+    match tenant.initial_content {
+        InitialContent::Empty => {}
+        InitialContent::PoolBuilt => mempool.initialise(fabric, first_core),
+        InitialContent::PagesZeroed => {
+            touch(fabric, first_core, mempool.lines());
+            mempool.initialise(fabric, first_core);
+        }
+    }
+    Rc::new(RefCell::new(mempool))
+}
+
+impl Plan<'_> {
+    /// A core of a tenant, with its receive queue filled.
+    pub(super) fn forwarder<T: Tracer>(
+        &self,
+        shared: &Shared<'_>,
+        fabric: &mut Fabric<T>,
+        pair: &mut QueuePair,
+        (id, queue): (u8, QueueId),
+        arena: &mut Arena,
+    ) -> Box<dyn Software<T>> {
+        let (tenant, software) = (shared.tenant, shared.server.software);
+        let pool = &shared.pool;
+        let mut rx = RxDriver::new(tenant.rx_descriptors);
+        // Queues are filled before time counts: by a core whose clock nobody looks at afterwards.
+        let mut setup_core = self.core(id);
+        rx.refill(&mut setup_core, fabric, &mut pair.rx, &mut pool.borrow_mut());
+        for (visible, _) in &mut pair.rx.posted {
+            *visible = Picos::ZERO;
+        }
+        let waiting_lines: LineAddr = arena.place(u64::from(tenant.internal_queue) * 8);
+        let tx = TxDriver::new(
+            TxDriverConfig {
+                ring_packets: tenant.tx_descriptors.unwrap_or(256),
+                internal_queue: tenant.internal_queue,
+                burst: tenant.burst,
+                doorbell: Picos::from_ns(shared.server.nic.doorbell_ns.value),
+            },
+            waiting_lines,
+        );
+        let config = L2ForwardConfig {
+            burst: tenant.burst as usize,
+            cycles_per_packet: Cycles(software.l2_forward_cycles_per_packet.value),
+            extra_cycles: Cycles(f64::from(tenant.rng_calls) * software.rng_call_cycles.value),
+            poll_cycles: Cycles(software.poll_cycles.value),
+            annotation_lines: u64::from(software.annotation_lines.value),
+        };
+        Box::new(L2Forward::new(config, self.core(id), Rc::clone(pool), rx, tx, queue))
+    }
+
+    /// A core of a co-runner.
+    pub(super) fn kernel(
+        &self,
+        keys: &CoRunnerKeys,
+        id: u8,
+        memory: &mut HostMemory,
+    ) -> MemoryKernel {
+        let config = MemoryKernelConfig {
+            lines: keys.working_set_bytes.div_ceil(units::LINE_BYTES),
+            pattern: match keys.pattern {
+                AccessPattern::Random => memory_kernel::Pattern::Random,
+                AccessPattern::Sequential => memory_kernel::Pattern::Sequential,
+                AccessPattern::PointerChase => memory_kernel::Pattern::PointerChase,
+            },
+            store_percent: keys.store_percent,
+            cycles_per_access: Cycles(keys.cycles_per_access),
+            seed: self.seed.wrapping_add(u64::from(id)),
+        };
+        MemoryKernel::new(config, self.core(id), memory.region(keys.working_set_bytes))
+    }
+}

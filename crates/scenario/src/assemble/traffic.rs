@@ -1,0 +1,117 @@
+//! From a tenant's traffic keys to what arrives at its NIC.
+
+use crate::error::InputError;
+use crate::platform::PacketServer;
+use crate::scenario::{Pattern, Tenant};
+use model::traffic::{Arrival, Departure, PacketSource};
+use workload::traffic::{
+    Capture, CaptureReplay, FixedRate, FixedRateConfig, ReplayConfig, ReplaySpeed, Toeplitz,
+    Trains, TrainsConfig,
+};
+
+/// What arrives, whatever its kind.
+#[derive(Debug)]
+pub enum Traffic {
+    /// One packet of each flow in turn.
+    Fixed(FixedRate),
+    /// Trains of flows.
+    Trains(Trains),
+    /// A capture.
+    Replay(CaptureReplay),
+}
+
+impl PacketSource for Traffic {
+    fn next_arrival(&mut self) -> Option<Arrival> {
+        match self {
+            Self::Fixed(source) => source.next_arrival(),
+            Self::Trains(source) => source.next_arrival(),
+            Self::Replay(source) => source.next_arrival(),
+        }
+    }
+
+    fn awaits_answers(&self) -> bool {
+        match self {
+            Self::Fixed(source) => source.awaits_answers(),
+            Self::Trains(source) => source.awaits_answers(),
+            Self::Replay(source) => source.awaits_answers(),
+        }
+    }
+
+    fn answered(&mut self, departure: Departure) {
+        match self {
+            Self::Fixed(source) => source.answered(departure),
+            Self::Trains(source) => source.answered(departure),
+            Self::Replay(source) => source.answered(departure),
+        }
+    }
+}
+
+/// Reads the capture of a tenant, if it has one.
+///
+/// # Errors
+/// If the capture cannot be read, or holds a packet larger than a buffer.
+pub fn read_capture(
+    file: &str,
+    tenant: &Tenant,
+    server: &PacketServer<'_>,
+) -> Result<Option<Capture>, InputError> {
+    let Some(path) = &tenant.traffic.pcap else { return Ok(None) };
+    let capture =
+        Capture::read(path).map_err(|fault| InputError::Capture { file: file.into(), fault })?;
+    let largest = capture.largest_frame_bytes().0;
+    let fits = server.software.buffer_data_bytes.value;
+    if largest > fits {
+        return Err(InputError::OutOfRange {
+            file: file.into(),
+            key: "traffic.pcap".into(),
+            value: path.clone(),
+            allowed: format!(
+                "its largest packet has {largest} bytes, a buffer holds {fits}: capture with \
+                 segmentation offload off, or filter larger packets out"
+            ),
+        });
+    }
+    Ok(Some(capture))
+}
+
+/// What arrives at a tenant's NIC.
+#[must_use]
+pub fn source(
+    tenant: &Tenant,
+    server: &PacketServer<'_>,
+    capture: Option<&Capture>,
+    seed: u64,
+) -> Traffic {
+    let rss = Toeplitz::default();
+    let keys = &tenant.traffic;
+    if let Some(capture) = capture {
+        let config = ReplayConfig {
+            speed: keys.scale_to_gbps.map_or(ReplaySpeed::AsCaptured, ReplaySpeed::ScaledToGbps),
+            line_rate_gbps: server.nic.line_rate_gbps.value,
+            loops: keys.loops,
+        };
+        return Traffic::Replay(CaptureReplay::new(capture, &config, &rss));
+    }
+    match keys.pattern {
+        Pattern::Fixed => Traffic::Fixed(FixedRate::new(
+            &FixedRateConfig {
+                packet_bytes: tenant.packet_bytes,
+                offered_gbps: tenant.offered_gbps,
+                flows: keys.flows as usize,
+                seed,
+            },
+            &rss,
+        )),
+        Pattern::Trains => Traffic::Trains(Trains::new(
+            &TrainsConfig {
+                packet_bytes: tenant.packet_bytes,
+                offered_gbps: tenant.offered_gbps,
+                threads: keys.generator_threads as usize,
+                flows_per_thread: keys.flows as usize,
+                train_packets: u64::from(keys.train_packets),
+                seed,
+            },
+            &rss,
+        )),
+    }
+}

@@ -1,0 +1,43 @@
+//! Cores that do nothing but touch memory.
+
+use super::defaults;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A memory kernel on cores after the forwarding ones.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CoRunnerKeys {
+    /// How many cores run it, each with a working set of its own.
+    #[serde(default = "defaults::cores")]
+    pub cores: u32,
+    /// Working set of each.
+    pub working_set_bytes: u64,
+    /// Order in which it is touched.
+    #[serde(default)]
+    pub pattern: AccessPattern,
+    /// Share of stores.
+    #[serde(default)]
+    pub store_percent: u32,
+    /// Work between two accesses.
+    #[serde(default = "defaults::cycles_per_access")]
+    pub cycles_per_access: f64,
+    /// The socket of these cores.
+    #[serde(default)]
+    pub socket: u32,
+    /// CAT mask of these cores. All ways by default.
+    #[serde(default)]
+    pub way_mask: Option<u32>,
+}
+
+/// Order in which a working set is touched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AccessPattern {
+    /// Any line, independent of the last.
+    #[default]
+    Random,
+    /// One line after another.
+    Sequential,
+    /// Any line, known only when the last has arrived.
+    PointerChase,
+}

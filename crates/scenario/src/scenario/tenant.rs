@@ -1,0 +1,244 @@
+//! A tenant: an application on its cores, with a NIC and traffic of its own. Defaults are those of
+//! the measured testbed.
+
+use super::defaults;
+use model::traffic::WIRE_OVERHEAD_BYTES;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Name of the tenant that the top-level keys describe.
+pub const MAIN: &str = "main";
+
+/// An application on its cores, with a NIC and traffic of its own.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Tenant {
+    /// Name in results: the metrics of all tenants but the main one begin with it.
+    #[serde(default = "main_name")]
+    pub name: String,
+    /// What the cores run.
+    #[serde(default)]
+    pub application: Application,
+    /// Cores in use, one receive and one send queue each.
+    #[serde(default = "defaults::cores")]
+    pub cores: u32,
+    /// Receive descriptors per queue.
+    #[serde(default = "defaults::rx_descriptors")]
+    pub rx_descriptors: u32,
+    /// Frame size without FCS.
+    #[serde(default = "defaults::packet_bytes")]
+    pub packet_bytes: u64,
+    /// Offered load on the wire: FCS, preamble and gap included.
+    #[serde(default = "defaults::offered_gbps")]
+    pub offered_gbps: f64,
+    /// Ways in which the device may allocate; 0 switches DDIO off. The platform's own by default.
+    #[serde(default)]
+    pub ddio_ways: Option<u32>,
+    /// With DDIO off: descriptors and completions still use the platform's own ways, as ATC'20
+    /// supposes of a root port that is switched off.
+    #[serde(default)]
+    pub ddio_keeps_descriptors: bool,
+    /// With DDIO off: a DMA read takes the line out of the caches, as on parts before Ivy Bridge.
+    #[serde(default)]
+    pub evict_on_dma_read: bool,
+    /// The socket that the cores belong to.
+    #[serde(default)]
+    pub socket: u32,
+    /// The socket that the NIC is attached to. That of the cores by default.
+    #[serde(default)]
+    pub nic_socket: Option<u32>,
+    /// The memory that buffers and rings lie in.
+    #[serde(default)]
+    pub memory_node: MemoryNode,
+    /// Pages in which the IOMMU translates device addresses.
+    #[serde(default)]
+    pub iommu: IommuPages,
+    /// Extra std::mt19937 calls per packet.
+    #[serde(default)]
+    pub rng_calls: u32,
+    /// CAT mask of the forwarding cores. All ways by default.
+    #[serde(default)]
+    pub core_way_mask: Option<u32>,
+    /// Packets that a send ring holds. 256 by default, 2048 with more than two queues, as the
+    /// testbed's driver chooses.
+    #[serde(default)]
+    pub tx_descriptors: Option<u32>,
+    /// Packets that may wait before the send ring.
+    #[serde(default = "defaults::internal_queue")]
+    pub internal_queue: u32,
+    /// Packets per receive and send burst.
+    #[serde(default = "defaults::burst")]
+    pub burst: u32,
+    /// Buffers of the pool that all cores share.
+    #[serde(default = "defaults::pool_buffers")]
+    pub pool_buffers: u32,
+    /// Buffers that a core keeps in its pool cache.
+    #[serde(default = "defaults::pool_cache")]
+    pub pool_cache: u32,
+    /// Pages that driver memory is made of.
+    #[serde(default)]
+    pub page_size: PageSize,
+    /// What the CPU has touched before time zero.
+    #[serde(default)]
+    pub initial_content: InitialContent,
+    /// What arrives.
+    #[serde(default)]
+    pub traffic: TrafficKeys,
+}
+
+fn main_name() -> String {
+    MAIN.into()
+}
+
+impl Tenant {
+    /// Bytes of a synthetic packet on the wire.
+    #[must_use]
+    pub fn wire_bytes(&self) -> u64 {
+        self.packet_bytes + WIRE_OVERHEAD_BYTES
+    }
+
+    /// The socket that its NIC is attached to.
+    #[must_use]
+    pub fn nic_socket(&self) -> u32 {
+        self.nic_socket.unwrap_or(self.socket)
+    }
+}
+
+/// What the cores run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Application {
+    /// Run-to-completion L2 forwarder.
+    #[default]
+    L2Forward,
+}
+
+/// A memory node, seen from the forwarding cores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MemoryNode {
+    /// DRAM of the forwarding cores' socket.
+    #[default]
+    Local,
+    /// DRAM of the other socket.
+    OtherSocket,
+    /// CXL memory attached to the forwarding cores' socket.
+    Cxl,
+}
+
+/// What the IOMMU does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum IommuPages {
+    /// Device addresses are physical.
+    #[default]
+    #[serde(rename = "off")]
+    Off,
+    /// It translates 4 KiB pages.
+    #[serde(rename = "4K")]
+    Base4K,
+    /// It translates 2 MiB pages.
+    #[serde(rename = "2M")]
+    Huge2M,
+    /// It translates 1 GiB pages.
+    #[serde(rename = "1G")]
+    Huge1G,
+}
+
+impl IommuPages {
+    /// Bytes of a page, unless it is off.
+    #[must_use]
+    pub fn bytes(self) -> Option<u64> {
+        match self {
+            Self::Off => None,
+            Self::Base4K => Some(4 << 10),
+            Self::Huge2M => Some(2 << 20),
+            Self::Huge1G => Some(1 << 30),
+        }
+    }
+}
+
+/// A page size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum PageSize {
+    /// 2 MiB huge pages.
+    #[default]
+    #[serde(rename = "2M")]
+    Huge2M,
+    /// 1 GiB huge pages.
+    #[serde(rename = "1G")]
+    Huge1G,
+}
+
+impl PageSize {
+    /// In bytes.
+    #[must_use]
+    pub fn bytes(self) -> u64 {
+        match self {
+            Self::Huge2M => 2 << 20,
+            Self::Huge1G => 1 << 30,
+        }
+    }
+}
+
+/// What is in the caches before time zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InitialContent {
+    /// What building the buffer pool and the rings leaves.
+    #[default]
+    PoolBuilt,
+    /// The same, after the pages were zeroed one after another.
+    PagesZeroed,
+    /// Nothing.
+    Empty,
+}
+
+/// Traffic keys.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct TrafficKeys {
+    /// How synthetic packets are arranged.
+    #[serde(default)]
+    pub pattern: Pattern,
+    /// Trains: threads of the generator.
+    #[serde(default = "defaults::generator_threads")]
+    pub generator_threads: u32,
+    /// Flows, per thread for trains.
+    #[serde(default = "defaults::flows")]
+    pub flows: u32,
+    /// Trains: packets of a flow one after another.
+    #[serde(default = "defaults::train_packets")]
+    pub train_packets: u32,
+    /// A pcap or pcapng file to replay instead.
+    #[serde(default)]
+    pub pcap: Option<String>,
+    /// Scale the capture's times to this rate on the wire.
+    #[serde(default)]
+    pub scale_to_gbps: Option<f64>,
+    /// End after the capture has been replayed this many times, instead of at a tight interval.
+    #[serde(default)]
+    pub loops: Option<u64>,
+}
+
+impl Default for TrafficKeys {
+    fn default() -> Self {
+        Self {
+            pattern: Pattern::default(),
+            generator_threads: defaults::generator_threads(),
+            flows: defaults::flows(),
+            train_packets: defaults::train_packets(),
+            pcap: None,
+            scale_to_gbps: None,
+            loops: None,
+        }
+    }
+}
+
+/// How synthetic packets are arranged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Pattern {
+    /// Trains of one flow each from several threads, as the measured testbed's generator.
+    #[default]
+    Trains,
+    /// One packet of each flow in turn.
+    Fixed,
+}
