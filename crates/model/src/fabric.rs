@@ -166,6 +166,12 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
+    /// Agents of the machine: cores and root ports.
+    #[must_use]
+    pub fn agents(&self) -> usize {
+        self.places.len() + self.ports.len()
+    }
+
     /// The agent that a device is: devices come after all cores.
     #[must_use]
     pub fn device_agent(&self, port: usize) -> AgentId {

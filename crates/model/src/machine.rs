@@ -7,9 +7,12 @@
 
 use crate::device::nic::card::Nic;
 use crate::device::nic::rings::QueuePair;
+use crate::device::nvme::controller::NvmeController;
+use crate::device::nvme::rings::NvmeQueuePair;
 use crate::fabric::Fabric;
 use crate::tracer::Tracer;
 use crate::traffic::PacketSource;
+use hdrhistogram::Histogram;
 use std::fmt::Debug;
 use units::Picos;
 
@@ -28,6 +31,28 @@ pub enum Turn {
 pub struct Queues {
     /// Queue pairs of each NIC.
     pub nics: Vec<Vec<QueuePair>>,
+    /// Queue pairs of each SSD.
+    pub ssds: Vec<Vec<NvmeQueuePair>>,
+}
+
+impl Queues {
+    /// The queue pair of a NIC.
+    ///
+    /// # Panics
+    /// If the queue is another device's: our own fault.
+    pub fn nic_pair(&mut self, id: QueueId) -> &mut QueuePair {
+        let QueueId::Nic { nic, queue } = id else { panic!("{id:?} belongs to no NIC") };
+        &mut self.nics[nic][queue]
+    }
+
+    /// The queue pair of an SSD.
+    ///
+    /// # Panics
+    /// If the queue is another device's: our own fault.
+    pub fn ssd_pair(&mut self, id: QueueId) -> &mut NvmeQueuePair {
+        let QueueId::Ssd { ssd, queue } = id else { panic!("{id:?} belongs to no SSD") };
+        &mut self.ssds[ssd][queue]
+    }
 }
 
 /// A queue of a device.
@@ -37,6 +62,13 @@ pub enum QueueId {
     Nic {
         /// Number of the NIC.
         nic: usize,
+        /// Number of its queue pair.
+        queue: usize,
+    },
+    /// A queue pair of an SSD.
+    Ssd {
+        /// Number of the SSD.
+        ssd: usize,
         /// Number of its queue pair.
         queue: usize,
     },
@@ -80,6 +112,11 @@ pub trait Software<T: Tracer>: Debug {
     fn is_background(&self) -> bool {
         false
     }
+
+    /// The latencies of its requests in ns since the last call, if it measures them itself.
+    fn take_latencies(&mut self) -> Option<Histogram<u64>> {
+        None
+    }
 }
 
 /// What changes settings while the machine runs: a schedule of events, or a feedback loop.
@@ -93,6 +130,7 @@ pub trait Controller<T: Tracer>: Debug {
 enum Agent {
     Receive(usize),
     Send(usize, usize),
+    Ssd(usize),
     Core(usize),
     Controller(usize),
 }
@@ -104,6 +142,8 @@ pub struct Machine<S, T: Tracer> {
     pub fabric: Fabric<T>,
     /// Network cards.
     pub nics: Vec<Nic<S>>,
+    /// SSDs.
+    pub ssds: Vec<NvmeController>,
     /// Queues in host memory.
     pub queues: Queues,
     /// Software of each core.
@@ -112,13 +152,14 @@ pub struct Machine<S, T: Tracer> {
     agents: Vec<Agent>,
     /// Next turn of each agent.
     wake: Vec<Picos>,
-    /// Agents of the first send queue of each NIC, and of the first core.
+    /// Agents of the first send queue of each NIC, of the first SSD and of the first core.
     first_send: Vec<usize>,
+    first_ssd: usize,
     first_core: usize,
     /// Whether each core polls in vain.
     idle: Vec<bool>,
-    /// The core that polls each queue of each NIC.
-    pollers: Vec<Vec<Option<usize>>>,
+    /// The core that polls each queue of each NIC and SSD.
+    pollers: Pollers,
     /// Work of cores that a goal counts.
     goal: Goal,
     now: Picos,
@@ -137,35 +178,38 @@ pub enum Goal {
 
 impl<S: PacketSource, T: Tracer> Machine<S, T> {
     /// Puts the parts together, with receive descriptors on the chips, and starts the clock.
-    /// `queues` has an entry per NIC with one pair per queue of it.
+    /// `queues` has an entry per device with one pair per queue of it.
     ///
     /// # Panics
-    /// If the queues do not go with the NICs, or two cores claim one queue: our own fault.
+    /// If the queues do not go with the devices, or two cores claim one queue: our own fault.
     pub fn new(
         mut fabric: Fabric<T>,
         mut nics: Vec<Nic<S>>,
+        ssds: Vec<NvmeController>,
         mut queues: Queues,
         software: Vec<Box<dyn Software<T>>>,
         controllers: Vec<Box<dyn Controller<T>>>,
         goal: Goal,
     ) -> Self {
-        assert!(nics.len() == queues.nics.len());
+        assert!(nics.len() == queues.nics.len() && ssds.len() == queues.ssds.len());
         for (nic, pairs) in nics.iter_mut().zip(&mut queues.nics) {
             assert!(nic.queues() == pairs.len());
             nic.prepare(&mut fabric, pairs);
         }
         fabric.start_clock();
         let mut machine = Self {
-            pollers: pollers(&nics, &software),
+            pollers: Pollers::of(&queues, &software),
             idle: vec![false; software.len()],
             fabric,
             nics,
+            ssds,
             queues,
             software,
             controllers,
             agents: Vec::new(),
             wake: Vec::new(),
             first_send: Vec::new(),
+            first_ssd: 0,
             first_core: 0,
             goal,
             now: Picos::ZERO,
@@ -183,6 +227,9 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
             self.agents.extend((0..nic.queues()).map(|queue| Agent::Send(number, queue)));
             self.wake.resize(self.agents.len(), Picos::NEVER);
         }
+        self.first_ssd = self.agents.len();
+        self.agents.extend((0..self.ssds.len()).map(Agent::Ssd));
+        self.wake.resize(self.agents.len(), Picos::NEVER);
         self.first_core = self.agents.len();
         self.agents.extend((0..self.software.len()).map(Agent::Core));
         self.agents.extend((0..self.controllers.len()).map(Agent::Controller));
@@ -277,6 +324,7 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
         match self.agents[agent] {
             Agent::Receive(nic) => self.step_receive(nic, agent, now),
             Agent::Send(nic, queue) => self.step_send(nic, queue, agent, now),
+            Agent::Ssd(number) => self.step_ssd(number, agent, now),
             Agent::Core(core) => self.step_core(core, agent, now),
             Agent::Controller(number) => {
                 self.wake[agent] = self.controllers[number].step(&mut self.fabric, now);
@@ -289,7 +337,16 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
         let seen = port.step(&mut self.fabric, &mut self.queues.nics[number], now);
         self.wake[agent] = port.next_wake();
         if let Some((queue, visible)) = seen {
-            self.wake_poller(number, queue, visible);
+            self.wake_poller(self.pollers.nics[number][queue], visible);
+        }
+    }
+
+    fn step_ssd(&mut self, number: usize, agent: usize, now: Picos) {
+        let (ssd, pairs) = (&mut self.ssds[number], &mut self.queues.ssds[number]);
+        let seen = ssd.step(&mut self.fabric, pairs, now);
+        self.wake[agent] = ssd.next_wake(pairs, now);
+        if let Some((queue, visible)) = seen {
+            self.wake_poller(self.pollers.ssds[number][queue], visible);
         }
     }
 
@@ -303,7 +360,7 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
             self.wake[self.first_send[number] - 1] = nic.port.next_wake();
         }
         if let Some(visible) = completed {
-            self.wake_poller(number, queue, visible);
+            self.wake_poller(self.pollers.nics[number][queue], visible);
         }
     }
 
@@ -321,35 +378,45 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
                     let wake = self.nics[nic].tx[queue].next_wake(ring, now);
                     self.wake[self.first_send[nic] + queue] = wake;
                 }
+                QueueId::Ssd { ssd, .. } => {
+                    let wake = self.ssds[ssd].next_wake(&self.queues.ssds[ssd], now);
+                    self.wake[self.first_ssd + ssd] = wake;
+                }
             }
         }
     }
 
     /// A core that polls in vain goes on when something becomes visible to it.
-    fn wake_poller(&mut self, nic: usize, queue: usize, visible: Picos) {
-        let Some(core) = self.pollers[nic][queue].filter(|&core| self.idle[core]) else { return };
+    fn wake_poller(&mut self, poller: Option<usize>, visible: Picos) {
+        let Some(core) = poller.filter(|&core| self.idle[core]) else { return };
         let wake = &mut self.wake[self.first_core + core];
         *wake = (*wake).min(visible.max(self.now));
     }
 }
 
-/// The core that polls each queue of each NIC.
-fn pollers<S: PacketSource, T: Tracer>(
-    nics: &[Nic<S>],
-    software: &[Box<dyn Software<T>>],
-) -> Vec<Vec<Option<usize>>> {
-    let mut pollers: Vec<Vec<Option<usize>>> =
-        nics.iter().map(|nic| vec![None; nic.queues()]).collect();
-    for (core, software) in software.iter().enumerate() {
-        for id in software.queues() {
-            match *id {
-                QueueId::Nic { nic, queue } => {
-                    let poller = &mut pollers[nic][queue];
-                    assert!(poller.is_none(), "a queue has one core");
-                    *poller = Some(core);
-                }
+/// The core that polls each queue of each device.
+#[derive(Debug)]
+struct Pollers {
+    nics: Vec<Vec<Option<usize>>>,
+    ssds: Vec<Vec<Option<usize>>>,
+}
+
+impl Pollers {
+    fn of<T: Tracer>(queues: &Queues, software: &[Box<dyn Software<T>>]) -> Self {
+        let mut pollers = Self {
+            nics: queues.nics.iter().map(|pairs| vec![None; pairs.len()]).collect(),
+            ssds: queues.ssds.iter().map(|pairs| vec![None; pairs.len()]).collect(),
+        };
+        for (core, software) in software.iter().enumerate() {
+            for id in software.queues() {
+                let poller = match *id {
+                    QueueId::Nic { nic, queue } => &mut pollers.nics[nic][queue],
+                    QueueId::Ssd { ssd, queue } => &mut pollers.ssds[ssd][queue],
+                };
+                assert!(poller.is_none(), "a queue has one core");
+                *poller = Some(core);
             }
         }
+        pollers
     }
-    pollers
 }

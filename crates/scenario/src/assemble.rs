@@ -3,15 +3,17 @@
 pub mod hardware;
 mod rings;
 mod software;
+mod storage;
 pub mod traffic;
 
-use crate::layout::Layout;
+use crate::equipment::Equipment;
+use crate::layout::{Layout, RootPort};
 use crate::platform::{PacketServer, Platform};
 use crate::scenario::{Scenario, Tenant};
 use hardware::{Hardware, Nodes};
 use model::core::Core;
 use model::device::nic::card::Nic;
-use model::fabric::Fabric;
+use model::fabric::{Fabric, PortConfig};
 use model::machine::{Goal, Machine, QueueId, Queues, Software};
 use model::tracer::Tracer;
 use software::Shared;
@@ -28,6 +30,7 @@ pub type ScenarioMachine<T> = Machine<Traffic, T>;
 struct Plan<'a> {
     scenario: &'a Scenario,
     platform: &'a Platform,
+    equipment: &'a [Equipment],
     layout: Layout,
     seed: u64,
 }
@@ -35,27 +38,38 @@ struct Plan<'a> {
 /// Software of the cores that have been built so far, by core.
 type Seats<T> = BTreeMap<u8, Box<dyn Software<T>>>;
 
-/// Builds the machine of a resolved scenario, caches warm as at time zero. `captures` has an entry
-/// per tenant.
+/// Builds the machine of a resolved scenario, caches warm as at time zero. `equipment` and
+/// `captures` have an entry per tenant.
 ///
 /// # Panics
 /// If the platform does not serve packets: resolving the scenario has checked that.
 pub fn machine<T: Tracer>(
     scenario: &Scenario,
     platform: &Platform,
+    equipment: &[Equipment],
     captures: &[Option<Capture>],
     seed: u64,
     tracer: T,
 ) -> ScenarioMachine<T> {
-    let plan = Plan { scenario, platform, layout: Layout::of(scenario), seed };
+    let plan = Plan { scenario, platform, equipment, layout: Layout::of(scenario), seed };
     let mut fabric = Fabric::new(&plan.hardware().fabric(), tracer);
     let mut memories = plan.memories();
-    let (mut nics, mut queues, mut seats) = (Vec::new(), Queues::default(), Seats::new());
+    let (mut nics, mut ssds) = (Vec::new(), Vec::new());
+    let (mut queues, mut seats) = (Queues::default(), Seats::new());
     for (number, (tenant, capture)) in scenario.tenants().zip(captures).enumerate() {
         let memory = &mut memories[plan.node_of(tenant)];
         memory.use_pages(Bytes(tenant.page_size.bytes()));
-        plan.build_software(number, memory, &mut fabric, &mut queues, &mut seats);
-        nics.push(plan.nic(number, capture.as_ref()));
+        if tenant.application.uses_nic() {
+            plan.build_software(number, memory, &mut fabric, &mut queues, &mut seats);
+            nics.push(plan.nic(number, capture.as_ref()));
+        }
+        if tenant.application.uses_ssds() {
+            let built = plan.build_storage(number, memory, &mut fabric, &mut seats);
+            for (ssd, pairs) in built {
+                ssds.push(ssd);
+                queues.ssds.push(pairs);
+            }
+        }
     }
     for (keys, cores) in scenario.machine.co_runner.iter().zip(&plan.layout.co_runners) {
         let memory = &mut memories[keys.socket as usize];
@@ -65,12 +79,26 @@ pub fn machine<T: Tracer>(
         }
     }
     let software = seats.into_values().collect();
-    Machine::new(fabric, nics, queues, software, Vec::new(), Goal::PacketsSent(0))
+    Machine::new(fabric, nics, ssds, queues, software, Vec::new(), plan.goal())
 }
 
 impl<'a> Plan<'a> {
     fn server(&self) -> PacketServer<'a> {
         self.platform.packet_server("").expect("a resolved scenario's platform has a NIC")
+    }
+
+    fn tenant(&self, number: usize) -> &'a Tenant {
+        self.scenario.tenants().nth(number).expect("the layout has no more tenants")
+    }
+
+    /// What counts as progress: what the main tenant is there for.
+    fn goal(&self) -> Goal {
+        if self.scenario.main.application.forwards_packets() {
+            return Goal::PacketsSent(0);
+        }
+        let cores = &self.layout.tenants[0].cores;
+        let first = usize::from(cores[0]);
+        Goal::Work(first..first + cores.len())
     }
 
     fn core_clock(&self) -> Gigahertz {
@@ -110,17 +138,27 @@ impl<'a> Plan<'a> {
             }
         }
         let server = self.server();
-        let port = |tenant| hardware::port(tenant, platform, &server);
         Hardware {
             platform,
             core: self.core_clock(),
             uncore: Gigahertz(scenario.machine.uncore_ghz.unwrap_or(platform.cpu.uncore_ghz.value)),
             cores: self.layout.cores,
             core_way_masks,
-            ports: scenario.tenants().map(port).collect(),
+            ports: self.layout.ports.iter().map(|port| self.root_port(port, &server)).collect(),
             nodes: self.nodes(),
             seed: self.seed,
         }
+    }
+
+    /// A root port with the link of its devices.
+    fn root_port(&self, port: &RootPort, server: &PacketServer<'_>) -> PortConfig {
+        let tenant = self.tenant(port.tenant);
+        let ssd = self.equipment[port.tenant].ssd.as_ref();
+        let link = match ssd.filter(|_| tenant.application.uses_ssds()) {
+            Some(ssd) => ssd.link(),
+            None => hardware::link_config(server),
+        };
+        PortConfig { link, ..hardware::port(tenant, self.platform, server) }
     }
 
     /// Memory of every node.
@@ -142,7 +180,7 @@ impl<'a> Plan<'a> {
         queues: &mut Queues,
         seats: &mut Seats<T>,
     ) {
-        let tenant = self.scenario.tenants().nth(number).expect("the caller counts tenants");
+        let tenant = self.tenant(number);
         let cores = &self.layout.tenants[number].cores;
         let server = self.server();
         let pool = software::pool(tenant, &server, memory, cores[0], fabric);
@@ -151,7 +189,7 @@ impl<'a> Plan<'a> {
         let mut pairs: Vec<_> =
             cores.iter().map(|_| rings::queue_pair(tenant, &mut arena)).collect();
         for (queue, (pair, &core)) in pairs.iter_mut().zip(cores).enumerate() {
-            let id = QueueId::Nic { nic: number, queue };
+            let id = QueueId::Nic { nic: queues.nics.len(), queue };
             let software = self.forwarder(&shared, fabric, pair, (core, id), &mut arena);
             seats.insert(core, software);
         }
@@ -159,9 +197,10 @@ impl<'a> Plan<'a> {
     }
 
     fn nic(&self, number: usize, capture: Option<&Capture>) -> Nic<Traffic> {
-        let tenant = self.scenario.tenants().nth(number).expect("the caller counts tenants");
+        let tenant = self.tenant(number);
         let server = self.server();
         let source = traffic::source(tenant, &server, capture, self.seed_of(number));
-        Nic::new(number, &rings::nic_config(server.nic), source, tenant.cores as usize)
+        let port = self.layout.nics[self.layout.tenants[number].nic.expect("it uses one")];
+        Nic::new(port, &rings::nic_config(server.nic), source, tenant.cores as usize)
     }
 }

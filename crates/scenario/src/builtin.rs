@@ -1,20 +1,22 @@
-//! Platforms and experiments that are part of the program, so that it works without its repository.
+//! Platforms, devices and experiments that are part of the program: it works without its repository.
 
 use crate::error::{InputError, suggest};
-use crate::platform::Platform;
+use crate::platform::{Platform, SsdDevice};
 use include_dir::{Dir, include_dir};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 static PLATFORMS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../platforms");
+static DEVICES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../devices");
 static EXPERIMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
 
-/// The text of a file under platforms/ or experiments/, if it is part of the program.
+/// The text of a file under platforms/, devices/ or experiments/, if it is part of the program.
 #[must_use]
 pub fn file(path: &str) -> Option<&'static str> {
     let (folder, rest) = path.split_once('/')?;
     let folder = match folder {
         "platforms" => &PLATFORMS,
+        "devices" => &DEVICES,
         "experiments" => &EXPERIMENTS,
         _ => return None,
     };
@@ -25,7 +27,8 @@ pub fn file(path: &str) -> Option<&'static str> {
 #[must_use]
 pub fn files() -> Vec<String> {
     let mut paths = Vec::new();
-    for (name, folder) in [("platforms", &PLATFORMS), ("experiments", &EXPERIMENTS)] {
+    let folders = [("platforms", &PLATFORMS), ("devices", &DEVICES), ("experiments", &EXPERIMENTS)];
+    for (name, folder) in folders {
         collect(name, folder, &mut paths);
     }
     paths.sort();
@@ -42,11 +45,19 @@ fn collect(name: &str, folder: &Dir<'_>, paths: &mut Vec<String>) {
 /// Names of all platforms that are part of the program, sorted.
 #[must_use]
 pub fn platform_names() -> Vec<String> {
-    files()
-        .iter()
-        .filter_map(|path| path.strip_prefix("platforms/")?.strip_suffix(".toml"))
-        .map(String::from)
-        .collect()
+    names_in("platforms/")
+}
+
+/// Names of all SSDs that are part of the program, sorted.
+#[must_use]
+pub fn ssd_names() -> Vec<String> {
+    names_in("devices/ssd/")
+}
+
+fn names_in(folder: &str) -> Vec<String> {
+    let files = files();
+    let names = files.iter().filter_map(|path| path.strip_prefix(folder)?.strip_suffix(".toml"));
+    names.map(String::from).collect()
 }
 
 /// Reads a text from disk, or from the program if there is no such file.
@@ -96,20 +107,46 @@ pub fn platform_with(
     wanted: &str,
     replaced: &BTreeMap<String, serde_json::Value>,
 ) -> Result<Platform, InputError> {
-    if Path::new(wanted).extension().is_some_and(|extension| extension == "toml") {
-        let path = beside(scenario_file, wanted);
-        return Platform::read_with(&path, &read(&path)?, replaced);
-    }
-    let path = format!("platforms/{wanted}.toml");
-    let text = std::fs::read_to_string(&path).ok().or_else(|| file(&path).map(String::from));
-    match text {
-        Some(text) => Platform::read_with(&path, &text, replaced),
+    match named(scenario_file, "platforms", wanted)? {
+        Some((path, text)) => Platform::read_with(&path, &text, replaced),
         None => Err(InputError::UnknownPlatform {
             file: scenario_file.into(),
             name: wanted.into(),
             known: suggest(wanted, &platform_names()),
         }),
     }
+}
+
+/// The SSD that `wanted` names, as [`platform`] finds a platform.
+///
+/// # Errors
+/// If there is no such SSD, or its file is damaged.
+pub fn ssd(scenario_file: &str, wanted: &str) -> Result<SsdDevice, InputError> {
+    match named(scenario_file, "devices/ssd", wanted)? {
+        Some((path, text)) => SsdDevice::read(&path, &text),
+        None => Err(InputError::OutOfRange {
+            file: scenario_file.into(),
+            key: "ssd".into(),
+            value: wanted.into(),
+            allowed: format!("known SSDs: {}", ssd_names().join(", ")),
+        }),
+    }
+}
+
+/// Path and text of what `wanted` names: a file, or something known in `folder`.
+fn named(
+    scenario_file: &str,
+    folder: &str,
+    wanted: &str,
+) -> Result<Option<(String, String)>, InputError> {
+    if Path::new(wanted).extension().is_some_and(|extension| extension == "toml") {
+        let path = beside(scenario_file, wanted);
+        let text = read(&path)?;
+        return Ok(Some((path, text)));
+    }
+    let path = format!("{folder}/{wanted}.toml");
+    let text = std::fs::read_to_string(&path).ok().or_else(|| file(&path).map(String::from));
+    Ok(text.map(|text| (path, text)))
 }
 
 fn plain(error: &std::io::Error) -> String {

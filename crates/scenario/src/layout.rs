@@ -1,16 +1,15 @@
 //! Who is where: the numbers of cores and devices that tenants and co-runners get.
 //!
 //! Cores are numbered socket by socket: in each, those of the tenants in their order, then those of
-//! the co-runners. Devices are numbered after all cores, in the order of their tenants.
+//! the co-runners. Root ports are numbered after all cores, in the order of their tenants.
 
-use crate::scenario::Scenario;
-use model::attribution::AgentId;
+use crate::scenario::{Scenario, Tenant};
 
 /// Sockets that a machine has at most.
 const SOCKETS: usize = 2;
 
 /// Places of everything that a scenario puts into a machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
     /// Cores in use of each socket.
     pub cores: [u32; SOCKETS],
@@ -18,8 +17,12 @@ pub struct Layout {
     pub tenants: Vec<TenantPlaces>,
     /// Cores of each co-runner.
     pub co_runners: Vec<Vec<u8>>,
-    /// NICs in use.
-    pub nics: usize,
+    /// Root ports in use.
+    pub ports: Vec<RootPort>,
+    /// Root port of each NIC.
+    pub nics: Vec<usize>,
+    /// Root port of each SSD.
+    pub ssds: Vec<usize>,
 }
 
 /// What belongs to a tenant.
@@ -31,6 +34,17 @@ pub struct TenantPlaces {
     pub cores: Vec<u8>,
     /// Its NIC.
     pub nic: Option<usize>,
+    /// Its SSDs.
+    pub ssds: Vec<usize>,
+}
+
+/// A root port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RootPort {
+    /// Its name in results: that of its first device.
+    pub name: String,
+    /// Number of the tenant that it belongs to.
+    pub tenant: usize,
 }
 
 impl Layout {
@@ -43,17 +57,34 @@ impl Layout {
         let wishes: Vec<(u32, u32)> = tenants.chain(beside).collect();
         let (cores, mut seats) = seat(&wishes);
         let co_runners = seats.split_off(seats.len() - co_runners.len());
-        let tenants: Vec<TenantPlaces> = scenario
-            .tenants()
-            .zip(seats)
-            .enumerate()
-            .map(|(nic, (tenant, cores))| TenantPlaces {
-                name: tenant.name.clone(),
-                cores,
-                nic: Some(nic),
-            })
-            .collect();
-        Self { cores, nics: tenants.len(), tenants, co_runners }
+        let mut layout = Self { cores, co_runners, ..Self::default() };
+        for (tenant, cores) in scenario.tenants().zip(seats) {
+            layout.place(tenant, cores);
+        }
+        layout
+    }
+
+    fn place(&mut self, tenant: &Tenant, cores: Vec<u8>) {
+        let number = self.tenants.len();
+        let mut places =
+            TenantPlaces { name: tenant.name.clone(), cores, nic: None, ssds: Vec::new() };
+        if tenant.application.uses_nic() {
+            places.nic = Some(self.nics.len());
+            self.nics.push(self.ports.len());
+            let name = format!("nic{}", self.nics.len() - 1);
+            self.ports.push(RootPort { name, tenant: number });
+        }
+        if tenant.application.uses_ssds() {
+            for device in 0..tenant.block_io.ssds {
+                let name = format!("ssd{}", self.ssds.len());
+                if device % tenant.block_io.ssds_per_root_port == 0 {
+                    self.ports.push(RootPort { name, tenant: number });
+                }
+                places.ssds.push(self.ssds.len());
+                self.ssds.push(self.ports.len() - 1);
+            }
+        }
+        self.tenants.push(places);
     }
 
     /// Cores in use of all sockets.
@@ -62,23 +93,11 @@ impl Layout {
         self.cores.iter().sum::<u32>() as usize
     }
 
-    /// Agents of the machine: cores and devices.
-    #[must_use]
-    pub fn agents(&self) -> usize {
-        self.all_cores() + self.nics
-    }
-
-    /// Names of agents in results: cores, then NICs.
+    /// Names of agents in results: cores, then root ports.
     #[must_use]
     pub fn agent_names(&self) -> Vec<String> {
         let cores = (0..self.all_cores()).map(|core| format!("core{core}"));
-        cores.chain((0..self.nics).map(|nic| format!("nic{nic}"))).collect()
-    }
-
-    /// The name of an agent in results.
-    #[must_use]
-    pub fn agent_name(&self, agent: AgentId) -> String {
-        self.agent_names()[usize::from(agent.0)].clone()
+        cores.chain(self.ports.iter().map(|port| port.name.clone())).collect()
     }
 }
 

@@ -8,6 +8,7 @@ pub mod assemble;
 pub mod builtin;
 mod check;
 pub mod document;
+pub mod equipment;
 pub mod error;
 pub mod layout;
 pub mod metrics;

@@ -3,6 +3,7 @@
 use crate::layout::Layout;
 use crate::sample::{NicSample, Sample, SoftwareSample};
 use crate::scenario::MAIN;
+use model::device::nvme::NvmeCounters;
 use model::traffic::WIRE_OVERHEAD_BYTES;
 use units::{Bytes, GbitPerSec, LINE_BYTES, Picos};
 
@@ -48,6 +49,7 @@ struct Place {
     prefix: String,
     cores: Vec<usize>,
     nic: Option<usize>,
+    ssds: Vec<usize>,
 }
 
 /// All metrics but latency, which comes from histograms: the machine's, then each tenant's.
@@ -60,8 +62,10 @@ pub fn all(layout: &Layout) -> Vec<Metric> {
             prefix: prefix(&tenant.name),
             cores: tenant.cores.iter().map(|&core| usize::from(core)).collect(),
             nic: tenant.nic,
+            ssds: tenant.ssds.clone(),
         };
         metrics.extend(packet_metrics(&place));
+        metrics.extend(storage_metrics(&place));
         metrics.extend(core_metrics(&place));
     }
     metrics
@@ -175,6 +179,25 @@ fn packet_metrics(place: &Place) -> Vec<Metric> {
             vec![("up".into(), share(up)), ("down".into(), share(down))]
         }),
         rate("iio_occupancy_lines", "lines", |n, span| n.iio_occupied.as_ns() / span.as_ns()),
+    ]
+}
+
+/// Metrics of a tenant's SSDs.
+fn storage_metrics(place: &Place) -> Vec<Metric> {
+    use Kind::Rate;
+    if place.ssds.is_empty() {
+        return Vec::new();
+    }
+    let rate = |metric: &str, of: fn(&NvmeCounters) -> u64| {
+        let ssds = place.ssds.clone();
+        one(&format!("{}{metric}", place.prefix), "GB/s", Rate, move |s| {
+            let bytes: u64 = ssds.iter().map(|&ssd| of(&s.ssds[ssd])).sum();
+            bytes as f64 / s.span.as_ns()
+        })
+    };
+    vec![
+        rate("ssd_read_gbytes_per_s", |ssd| ssd.bytes_to_host),
+        rate("ssd_write_gbytes_per_s", |ssd| ssd.bytes_from_host),
     ]
 }
 

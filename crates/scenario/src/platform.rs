@@ -5,6 +5,7 @@ mod dram;
 mod io;
 mod memory;
 mod nic;
+mod ssd;
 mod topology;
 mod what_if;
 
@@ -16,6 +17,7 @@ pub use dram::{BankHashName, ChannelHashName, DramFacts, RowPolicyName};
 pub use io::{DdioFacts, IioFacts, IommuFacts, PcieFacts, RootComplexBufferFacts};
 pub use memory::{CxlFacts, UpiFacts};
 pub use nic::{NicFacts, SoftwareFacts};
+pub use ssd::{SsdDevice, SsdFacts, StorageSoftwareFacts};
 pub use topology::{MeshFacts, RingFacts};
 
 use crate::check::Check;

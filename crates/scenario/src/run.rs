@@ -1,8 +1,9 @@
 //! Running a scenario: warm-up, batches, intervals, and when it is enough.
 
 use crate::assemble::{self, ScenarioMachine};
+use crate::equipment::Equipment;
 use crate::error::InputError;
-use crate::layout::Layout;
+use crate::layout::{Layout, TenantPlaces};
 use crate::metrics::{self, Compute, Kind};
 use crate::platform::Platform;
 use crate::result::{Intervals, MetricResult, MissKindCounts, Numbers, RunResult, StoppedBy};
@@ -29,6 +30,7 @@ pub struct Job {
     platform: Platform,
     platform_name: String,
     layout: Layout,
+    equipment: Vec<Equipment>,
     /// Of each tenant.
     captures: Vec<Option<Capture>>,
     seed: u64,
@@ -78,7 +80,7 @@ struct Batch {
     before: Sample,
     /// What was counted in it.
     sample: Sample,
-    /// Of each NIC.
+    /// Of each tenant.
     latency_ns: Vec<Histogram<u64>>,
 }
 
@@ -98,8 +100,9 @@ impl Job {
         let server = platform.packet_server(platform_name)?;
         let read = |tenant| assemble::traffic::read_capture(file, tenant, &server);
         let captures = scenario.tenants().map(read).collect::<Result<_, _>>()?;
+        let equipment = Equipment::read(file, &scenario)?;
         let (layout, platform_name) = (Layout::of(&scenario), platform_name.into());
-        Ok(Self { scenario, platform, platform_name, layout, captures, seed })
+        Ok(Self { scenario, platform, platform_name, layout, equipment, captures, seed })
     }
 
     /// The scenario with every default filled in.
@@ -142,7 +145,8 @@ impl Job {
 
     /// The machine at time zero: for tests that look inside.
     pub fn machine<T: Tracer>(&self, tracer: T) -> ScenarioMachine<T> {
-        assemble::machine(&self.scenario, &self.platform, &self.captures, self.seed, tracer)
+        let Self { scenario, platform, equipment, captures, .. } = self;
+        assemble::machine(scenario, platform, equipment, captures, self.seed, tracer)
     }
 
     fn measure<T: Tracer>(
@@ -191,6 +195,25 @@ impl Job {
         self.scenario.main.traffic.loops.map(|loops| (capture.packet_count() * loops).max(1))
     }
 
+    /// Latencies since the last call, of each tenant: of its packets, or of its requests.
+    fn take_latencies<T: Tracer>(&self, machine: &mut ScenarioMachine<T>) -> Vec<Histogram<u64>> {
+        let of = |tenant: &TenantPlaces| {
+            let mut all = match tenant.nic {
+                Some(nic) => machine.nics[nic].egress.take_latencies(),
+                None => latency_histogram(),
+            };
+            for &core in &tenant.cores {
+                if let Some(latencies) = machine.software[usize::from(core)].take_latencies() {
+                    // Histograms of equal bounds: adding cannot fail.
+                    let added = all.add(&latencies);
+                    debug_assert!(added.is_ok());
+                }
+            }
+            all
+        };
+        self.layout.tenants.iter().map(of).collect()
+    }
+
     /// Runs batch after batch until the intervals are tight, the cap is reached or nothing comes.
     fn run_batches<T: Tracer>(
         &self,
@@ -209,8 +232,7 @@ impl Job {
             let goes_on = machine.run(packets, machine.now().saturating_add(longest_batch));
             let reading = Sample::read(machine);
             let sample = reading.since(&before);
-            let latency_ns =
-                machine.nics.iter_mut().map(|nic| nic.egress.take_latencies()).collect();
+            let latency_ns = self.take_latencies(machine);
             batches.push(Batch {
                 before: std::mem::replace(&mut before, reading),
                 sample,
@@ -322,11 +344,9 @@ fn combine(batches: &[Batch], end: &Sample, layout: &Layout) -> BTreeMap<String,
         let unit = metric.unit.to_string();
         results.insert(metric.name, MetricResult { value, ci95, unit });
     }
-    for tenant in &layout.tenants {
-        if let Some(nic) = tenant.nic {
-            let name = format!("{}latency_ns", metrics::prefix(&tenant.name));
-            results.insert(name, latency(batches, nic));
-        }
+    for (number, tenant) in layout.tenants.iter().enumerate() {
+        let name = format!("{}latency_ns", metrics::prefix(&tenant.name));
+        results.insert(name, latency(batches, number));
     }
     results
 }
@@ -358,16 +378,16 @@ const LATENCY_FIGURES: [LatencyFigure; 10] = [
     ("mean", |h| h.mean()),
 ];
 
-fn latency(batches: &[Batch], nic: usize) -> MetricResult {
+fn latency(batches: &[Batch], tenant: usize) -> MetricResult {
     let mut merged = latency_histogram();
     for batch in batches {
         // Histograms of equal bounds: adding cannot fail.
-        let added = merged.add(&batch.latency_ns[nic]);
+        let added = merged.add(&batch.latency_ns[tenant]);
         debug_assert!(added.is_ok());
     }
     let (mut values, mut halves) = (BTreeMap::new(), BTreeMap::new());
     for (name, of) in LATENCY_FIGURES {
-        let series: Vec<f64> = batches.iter().map(|batch| of(&batch.latency_ns[nic])).collect();
+        let series: Vec<f64> = batches.iter().map(|batch| of(&batch.latency_ns[tenant])).collect();
         let value = if merged.is_empty() { f64::NAN } else { of(&merged) };
         values.insert(name.to_string(), value);
         halves.insert(name.to_string(), half_width_95(&series).filter(|_| value.is_finite()));

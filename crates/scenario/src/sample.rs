@@ -5,6 +5,7 @@ use crate::assemble::ScenarioMachine;
 use model::attribution::AgentId;
 use model::counters::{CoreCounters, Counters};
 use model::device::nic::rx::RxCounters;
+use model::device::nvme::NvmeCounters;
 use model::machine::Account;
 use model::tracer::Tracer;
 use units::Picos;
@@ -24,6 +25,8 @@ pub struct Sample {
     pub software: Vec<SoftwareSample>,
     /// What each NIC has done.
     pub nics: Vec<NicSample>,
+    /// What each SSD has done.
+    pub ssds: Vec<NvmeCounters>,
     /// Lines read from and written to DRAM.
     pub dram_lines: (u64, u64),
     /// Lines read from and written to CXL memory.
@@ -39,7 +42,7 @@ impl Sample {
     #[must_use]
     pub fn read<T: Tracer>(machine: &ScenarioMachine<T>) -> Self {
         let fabric = &machine.fabric;
-        let agents = machine.software.len() + machine.nics.len();
+        let agents = fabric.agents();
         let cores = 0..machine.software.len() as u8;
         let ids = || (0..agents as u8).map(AgentId);
         let evictions = ids()
@@ -58,6 +61,7 @@ impl Sample {
                 .iter()
                 .map(|software| SoftwareSample::of(&software.account(machine.now())))
                 .collect(),
+            ssds: machine.ssds.iter().map(|ssd| ssd.counters).collect(),
             nics: (0..machine.nics.len()).map(|nic| NicSample::read(machine, nic)).collect(),
             dram_lines: fabric.memory().dram_lines_moved(),
             cxl_lines: fabric.memory().cxl_lines_moved(),
@@ -84,6 +88,7 @@ impl Sample {
             cores,
             software: software.map(|(now, then)| now.since(then)).collect(),
             nics: self.nics.iter().zip(&earlier.nics).map(|(now, then)| now.since(then)).collect(),
+            ssds: self.ssds.iter().zip(&earlier.ssds).map(|(now, then)| now.since(then)).collect(),
             dram_lines: lines(self.dram_lines, earlier.dram_lines),
             cxl_lines: lines(self.cxl_lines, earlier.cxl_lines),
             evictions: self.evictions.iter().zip(&earlier.evictions).map(|(a, b)| a - b).collect(),
@@ -143,8 +148,8 @@ impl NicSample {
             rx: nic.port.counters,
             tx_packets: nic.egress.packets,
             tx_bytes: nic.egress.bytes,
-            link_busy: fabric.link(number).busy_until(machine.now()),
-            iio_occupied: fabric.iio(fabric.socket_of_port(number)).total_occupied(),
+            link_busy: fabric.link(nic.root_port()).busy_until(machine.now()),
+            iio_occupied: fabric.iio(fabric.socket_of_port(nic.root_port())).total_occupied(),
         }
     }
 

@@ -3,12 +3,14 @@
 //! The keys at the top of a scenario file describe the machine and its main tenant; `[[tenant]]`
 //! tables add others, which inherit what they do not state.
 
+mod block_io;
 mod check;
 mod co_runner;
 mod defaults;
 mod split;
 mod tenant;
 
+pub use block_io::{BlockIoKeys, BlockOrder, CompletionKind};
 pub use co_runner::{AccessPattern, CoRunnerKeys};
 pub use tenant::{
     Application, InitialContent, IommuPages, MAIN, MemoryNode, PageSize, Pattern, Tenant,

@@ -1,5 +1,6 @@
-//! Driver software of a kernel-bypass stack: buffer pool, receive queue, send queue.
+//! Driver software: buffer pool, receive queue and send queue of a kernel-bypass stack; NVMe queues.
 
 pub mod mempool;
+pub mod nvme;
 pub mod rx;
 pub mod tx;

@@ -276,7 +276,9 @@ fn private_config(level: &PrivateLevel) -> PrivateCacheConfig {
     }
 }
 
-fn link_config(server: &PacketServer<'_>) -> PcieLinkConfig {
+/// The link of a NIC.
+#[must_use]
+pub fn link_config(server: &PacketServer<'_>) -> PcieLinkConfig {
     let pcie = server.pcie;
     PcieLinkConfig {
         lanes: pcie.lanes.value,

@@ -1,9 +1,10 @@
 //! Ranges of scenario keys, and what does not go together.
 
-use super::{CoRunnerKeys, IommuPages, MAIN, MemoryNode, RunKeys, Scenario, Tenant};
+use super::{BlockIoKeys, CoRunnerKeys, IommuPages, MAIN, MemoryNode, RunKeys, Scenario, Tenant};
 use crate::check::Check;
 use crate::error::InputError;
 use crate::platform::{PacketServer, Platform};
+use model::device::nvme::rings::{MAX_BLOCK_BYTES, PAGE_BYTES};
 use std::collections::BTreeSet;
 
 /// Sockets that a machine has at most.
@@ -46,9 +47,36 @@ fn tenant(
     check.whole("rng_calls", tenant.rng_calls, (0, 1_000_000), "calls")?;
     mask(check, "core_way_mask", tenant.core_way_mask.unwrap_or(1), ways)?;
     policies(tenant, check, platform)?;
-    queues(tenant, check, server)?;
-    pool(tenant, check, server)?;
-    traffic(tenant, check, server)
+    if tenant.application.uses_ssds() {
+        block_io(&tenant.block_io, check, tenant.cores)?;
+    }
+    if tenant.application.uses_nic() {
+        queues(tenant, check, server)?;
+        pool(tenant, check, server)?;
+        traffic(tenant, check, server)?;
+    }
+    Ok(())
+}
+
+/// Blocks are moved in pages of 4 KiB, and a list of all of them fits a page.
+fn block_io(keys: &BlockIoKeys, check: &Check<'_>, cores: u32) -> Result<(), InputError> {
+    let what = "SSDs, no more than cores: each has a job at least";
+    check.whole("block_io.ssds", keys.ssds, (1, cores.min(16)), what)?;
+    let together = keys.ssds_per_root_port;
+    check.whole("block_io.ssds_per_root_port", together, (1, 16), "SSDs")?;
+    let bytes = keys.block_bytes;
+    check.whole("block_io.block_bytes", bytes, (PAGE_BYTES, MAX_BLOCK_BYTES), "bytes")?;
+    if !bytes.is_multiple_of(PAGE_BYTES) {
+        let allowed = format!("allowed: multiples of {PAGE_BYTES} bytes");
+        return Err(check.refuse("block_io.block_bytes", &bytes, allowed));
+    }
+    check.whole("block_io.depth", keys.depth, (1, 1023), "I/Os in flight")?;
+    check.whole("block_io.read_percent", keys.read_percent, (0, 100), "percent")?;
+    let buffers = keys.buffers.unwrap_or(keys.depth);
+    let what = "buffers, no fewer than block_io.depth";
+    check.whole("block_io.buffers", buffers, (keys.depth, 1 << 16), what)?;
+    let all = u64::from(buffers) * bytes;
+    check.whole("block_io.buffers", all, (0, 8 << 30), "bytes of all buffers of a job")
 }
 
 /// Names go into the names of results.

@@ -4,6 +4,22 @@ pub(super) fn cores() -> u32 {
     1
 }
 
+pub(super) fn one() -> u32 {
+    1
+}
+
+pub(super) fn block_bytes() -> u64 {
+    128 << 10
+}
+
+pub(super) fn io_depth() -> u32 {
+    4
+}
+
+pub(super) fn all_percent() -> u32 {
+    100
+}
+
 pub(super) fn rx_descriptors() -> u32 {
     4096
 }

@@ -1,7 +1,7 @@
 //! A tenant: an application on its cores, with a NIC and traffic of its own. Defaults are those of
 //! the measured testbed.
 
-use super::defaults;
+use super::{BlockIoKeys, defaults};
 use model::traffic::WIRE_OVERHEAD_BYTES;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,6 +80,12 @@ pub struct Tenant {
     /// What the CPU has touched before time zero.
     #[serde(default)]
     pub initial_content: InitialContent,
+    /// Kind of its SSDs: a known one (`skipline platforms` has a list), or path of a device file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ssd: Option<String>,
+    /// Block I/O.
+    #[serde(default)]
+    pub block_io: BlockIoKeys,
     /// What arrives.
     #[serde(default)]
     pub traffic: TrafficKeys,
@@ -110,6 +116,37 @@ pub enum Application {
     /// Run-to-completion L2 forwarder.
     #[default]
     L2Forward,
+    /// Block I/O at a fixed depth, as fio does it.
+    BlockIo,
+}
+
+impl Application {
+    /// Whether packets come and go.
+    #[must_use]
+    pub fn uses_nic(self) -> bool {
+        match self {
+            Self::L2Forward => true,
+            Self::BlockIo => false,
+        }
+    }
+
+    /// Whether blocks come and go.
+    #[must_use]
+    pub fn uses_ssds(self) -> bool {
+        match self {
+            Self::L2Forward => false,
+            Self::BlockIo => true,
+        }
+    }
+
+    /// Whether what it sends counts as progress of a run, not what it has worked on.
+    #[must_use]
+    pub fn forwards_packets(self) -> bool {
+        match self {
+            Self::L2Forward => true,
+            Self::BlockIo => false,
+        }
+    }
 }
 
 /// A memory node, seen from the forwarding cores.

@@ -203,8 +203,7 @@ impl L2Forward {
 
 impl<T: Tracer> Software<T> for L2Forward {
     fn step(&mut self, fabric: &mut Fabric<T>, queues: &mut Queues, now: Picos) -> Turn {
-        let QueueId::Nic { nic, queue } = self.queue;
-        let queues = &mut queues.nics[nic][queue];
+        let queues = queues.nic_pair(self.queue);
         self.end_wait(now);
         match self.phase {
             Phase::Receive => self.receive(fabric, queues),

@@ -40,6 +40,12 @@ impl<S: PacketSource> Nic<S> {
         self.port.prepare(fabric, pairs);
     }
 
+    /// The root port that it is on.
+    #[must_use]
+    pub fn root_port(&self) -> usize {
+        self.port.link()
+    }
+
     /// Queue pairs of the card.
     #[must_use]
     pub fn queues(&self) -> usize {

@@ -119,6 +119,12 @@ impl<S: PacketSource> RxPort<S> {
         }
     }
 
+    /// The link that it is on.
+    #[must_use]
+    pub fn link(&self) -> usize {
+        self.link
+    }
+
     /// What feeds the port.
     #[must_use]
     pub fn source(&self) -> &S {

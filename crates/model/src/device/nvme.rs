@@ -1,0 +1,57 @@
+//! An NVMe SSD: queues in host memory, a controller that moves blocks by DMA, and its media.
+//!
+//! Models: submission and completion queues as real cache lines; fetch of entries and PRP lists;
+//! blocks moved in bursts of 4 KiB; media of parallel units behind one bus.
+//! Source: NVM Express base specification (entries of 64 and 16 bytes, phase, PRP lists, round
+//! robin over queues); the device's numbers are in its file.
+//! Simplifies: no namespaces, no errors, no flush; a block is a multiple of 4 KiB.
+
+pub mod controller;
+pub mod media;
+pub mod rings;
+
+use media::MediaConfig;
+use units::Picos;
+
+/// Parameters of an SSD.
+#[derive(Clone, Debug)]
+pub struct NvmeConfig {
+    /// From the doorbell write until the controller sees it.
+    pub doorbell: Picos,
+    /// From a submission entry in the controller to the first use of the media.
+    pub command: Picos,
+    /// Commands that the controller works on at a time.
+    pub commands: u32,
+    /// Data between link and media, in each direction.
+    pub buffer_bytes: u64,
+    /// DMA reads of 4 KiB that may be under way.
+    pub data_reads: u32,
+    /// What keeps the data.
+    pub media: MediaConfig,
+}
+
+/// What an SSD has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NvmeCounters {
+    /// Commands fetched.
+    pub fetched: u64,
+    /// Commands whose completion has been written.
+    pub completed: u64,
+    /// Bytes of data written into host memory.
+    pub bytes_to_host: u64,
+    /// Bytes of data read from host memory.
+    pub bytes_from_host: u64,
+}
+
+impl NvmeCounters {
+    /// What has been counted since an earlier reading.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            fetched: self.fetched - earlier.fetched,
+            completed: self.completed - earlier.completed,
+            bytes_to_host: self.bytes_to_host - earlier.bytes_to_host,
+            bytes_from_host: self.bytes_from_host - earlier.bytes_from_host,
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! The controller of an SSD: commands from submission queues, blocks by DMA, completions.
+//!
+//! Models: fetch of submission entries and PRP lists, queues in round robin, data in bursts of one
+//! 4 KiB page, a buffer in each direction, the completion behind the data that it reports.
+//! Source: NVM Express base specification; PCIe keeps posted writes in order.
+//! Simplifies: submission entries are fetched one by one; moderation of interrupts is off.
+
+use super::media::{Media, PageJob};
+use super::rings::{
+    COMPLETION_BYTES, Command, Completion, NvmeQueuePair, Opcode, PAGE_BYTES, SUBMISSION_BYTES,
+    phase_of,
+};
+use super::{NvmeConfig, NvmeCounters};
+use crate::fabric::Fabric;
+use crate::root_complex::ddio::DmaKind;
+use crate::tracer::Tracer;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use units::Picos;
+
+/// What happens next, in the order in which ties are broken after the order of scheduling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// A command is understood.
+    Decoded { slot: u32 },
+    /// A unit has read or written its page.
+    PageDone { unit: u32 },
+    /// The bus has brought the next piece of a unit's page.
+    PieceMoved { unit: u32 },
+    /// The next piece of a write can be asked for.
+    Ask,
+    /// A piece of a write has arrived.
+    PieceArrived { slot: u32, piece: u32 },
+}
+
+/// A command in work.
+#[derive(Debug)]
+struct InWork {
+    queue: usize,
+    command: Command,
+    /// Pieces that have not been moved.
+    left: u32,
+    /// Writes: pieces of each media page that have not arrived.
+    missing: Vec<u32>,
+    /// When the last of its data so far can be seen.
+    visible: Picos,
+}
+
+/// The controller with its media.
+#[derive(Debug)]
+pub struct NvmeController {
+    port: usize,
+    config: NvmeConfig,
+    media: Media,
+    events: BinaryHeap<Reverse<(Picos, u64, Event)>>,
+    scheduled: u64,
+    slots: Vec<Option<InWork>>,
+    free_slots: Vec<u32>,
+    /// The queue whose turn it is.
+    next_queue: usize,
+    /// Completions written into each queue.
+    completions: Vec<u64>,
+    /// Pieces on their way to the host: until when.
+    leaving: VecDeque<Picos>,
+    /// Pieces of writes in the buffer or asked for, and those asked for alone.
+    buffered: u64,
+    asked: u32,
+    /// Pieces of writes to be asked for.
+    wanted: VecDeque<(u32, u32)>,
+    /// What has been counted.
+    pub counters: NvmeCounters,
+}
+
+impl NvmeController {
+    /// An idle SSD at root port `port` with `queues` queue pairs.
+    #[must_use]
+    pub fn new(port: usize, config: NvmeConfig, queues: usize, seed: u64) -> Self {
+        Self {
+            port,
+            media: Media::new(config.media.clone(), seed),
+            events: BinaryHeap::new(),
+            scheduled: 0,
+            slots: (0..config.commands).map(|_| None).collect(),
+            free_slots: (0..config.commands).rev().collect(),
+            next_queue: 0,
+            completions: vec![0; queues],
+            leaving: VecDeque::new(),
+            buffered: 0,
+            asked: 0,
+            wanted: VecDeque::new(),
+            counters: NvmeCounters::default(),
+            config,
+        }
+    }
+
+    /// The root port that it is attached to.
+    #[must_use]
+    pub fn port(&self) -> usize {
+        self.port
+    }
+
+    /// Commands fetched and not completed.
+    #[must_use]
+    pub fn commands_in_work(&self) -> usize {
+        self.slots.len() - self.free_slots.len()
+    }
+
+    /// When the controller has something to do next, given what drivers have posted.
+    #[must_use]
+    pub fn next_wake(&self, queues: &[NvmeQueuePair], now: Picos) -> Picos {
+        let event = self.events.peek().map_or(Picos::NEVER, |Reverse((time, ..))| *time);
+        if self.free_slots.is_empty() {
+            return event.max(now);
+        }
+        let heads = queues.iter().filter_map(|queue| queue.posted.front());
+        heads.map(|submission| submission.visible).fold(event, Picos::min).max(now)
+    }
+
+    /// Fetches a command, or does the next piece of what is under way. Returns the queue whose
+    /// driver has a completion to see, and when.
+    pub fn step<T: Tracer>(
+        &mut self,
+        fabric: &mut Fabric<T>,
+        queues: &mut [NvmeQueuePair],
+        now: Picos,
+    ) -> Option<(usize, Picos)> {
+        let due = self.events.peek().is_some_and(|Reverse((time, ..))| *time <= now);
+        if !due {
+            self.fetch(fabric, queues, now);
+            return None;
+        }
+        let Reverse((_, _, event)) = self.events.pop()?;
+        match event {
+            Event::Decoded { slot } => self.start(slot, now),
+            Event::PageDone { unit } => return self.page_done(fabric, queues, unit, now),
+            Event::PieceMoved { unit } => return self.piece_moved(fabric, queues, unit, now),
+            Event::Ask => self.ask(fabric, now),
+            Event::PieceArrived { slot, piece } => self.piece_arrived(slot, piece, now),
+        }
+        None
+    }
+
+    fn schedule(&mut self, time: Picos, event: Event) {
+        self.events.push(Reverse((time, self.scheduled, event)));
+        self.scheduled += 1;
+    }
+
+    /// Takes the first command that is posted, beginning with the queue whose turn it is.
+    fn fetch<T: Tracer>(
+        &mut self,
+        fabric: &mut Fabric<T>,
+        queues: &mut [NvmeQueuePair],
+        now: Picos,
+    ) {
+        let count = queues.len();
+        let seen = |queue: &NvmeQueuePair| queue.posted.front().is_some_and(|s| s.visible <= now);
+        let turn = (0..count).map(|i| (self.next_queue + i) % count).find(|&i| seen(&queues[i]));
+        let Some(queue) = turn else { return };
+        let Some(slot) = self.free_slots.pop() else { return };
+        let Some(submission) = queues[queue].posted.pop_front() else { return };
+        self.next_queue = (queue + 1) % count;
+        let line = queues[queue].submissions.line_of(submission.entry);
+        let mut there = fabric.dma_read(self.port, line, SUBMISSION_BYTES, now);
+        let command = submission.command;
+        let pieces = command.pages.len() as u64;
+        let list = Command::prp_list_bytes(pieces);
+        if list > 0 {
+            there = fabric.dma_read(self.port, command.prp_list, list, there);
+        }
+        let visible = Picos::ZERO;
+        let left = pieces as u32;
+        self.slots[slot as usize] =
+            Some(InWork { queue, command, left, missing: Vec::new(), visible });
+        self.counters.fetched += 1;
+        self.schedule(there + self.config.command, Event::Decoded { slot });
+    }
+
+    fn in_work(&mut self, slot: u32) -> &mut InWork {
+        self.slots[slot as usize].as_mut().expect("a slot in use has a command")
+    }
+
+    /// Splits a command at the pages of the media.
+    fn start(&mut self, slot: u32, now: Picos) {
+        let work = self.in_work(slot);
+        let (first, pieces) = (work.command.first_page, u64::from(work.left));
+        let write = work.command.opcode == Opcode::Write;
+        for page in self.media.page_of(first)..=self.media.page_of(first + pieces - 1) {
+            let job = self.media.part(slot, write, first, pieces, page);
+            if write {
+                self.in_work(slot).missing.push(job.pieces);
+            } else {
+                self.queue_page(page, job, now);
+            }
+        }
+        if write {
+            self.wanted.extend((0..pieces as u32).map(|piece| (slot, piece)));
+            self.schedule(now, Event::Ask);
+        }
+    }
+
+    fn queue_page(&mut self, media_page: u64, job: PageJob, now: Picos) {
+        let unit = self.media.unit_of(media_page);
+        if let Some(done) = self.media.queue(unit, job, now) {
+            self.schedule(done, Event::PageDone { unit });
+        }
+    }
+
+    fn unit_free(&mut self, unit: u32, now: Picos) {
+        if let Some(done) = self.media.finish(unit, now) {
+            self.schedule(done, Event::PageDone { unit });
+        }
+    }
+
+    /// A page has been read: its pieces cross the bus. Or it has been written.
+    fn page_done<T: Tracer>(
+        &mut self,
+        fabric: &mut Fabric<T>,
+        queues: &mut [NvmeQueuePair],
+        unit: u32,
+        now: Picos,
+    ) -> Option<(usize, Picos)> {
+        let job = *self.media.current(unit);
+        if !job.write {
+            self.move_piece(unit, now);
+            return None;
+        }
+        self.unit_free(unit, now);
+        self.buffered -= u64::from(job.pieces) * PAGE_BYTES;
+        self.schedule(now, Event::Ask);
+        let work = self.in_work(job.slot);
+        work.left -= job.pieces;
+        (work.left == 0).then(|| self.complete(fabric, queues, job.slot, now))
+    }
+
+    /// Lets the next piece of a unit cross the bus when the buffer has room.
+    fn move_piece(&mut self, unit: u32, now: Picos) {
+        let mut start = now;
+        while let Some(&until) = self.leaving.front()
+            && (until <= now
+                || (self.leaving.len() as u64 + 1) * PAGE_BYTES > self.config.buffer_bytes)
+        {
+            self.leaving.pop_front();
+            start = start.max(until);
+        }
+        let moved = self.media.move_read(PAGE_BYTES, start);
+        self.schedule(moved, Event::PieceMoved { unit });
+    }
+
+    /// Writes a piece into host memory.
+    fn piece_moved<T: Tracer>(
+        &mut self,
+        fabric: &mut Fabric<T>,
+        queues: &mut [NvmeQueuePair],
+        unit: u32,
+        now: Picos,
+    ) -> Option<(usize, Picos)> {
+        let job = self.media.current(unit);
+        let (slot, piece) = (job.slot, job.first_piece);
+        job.first_piece += 1;
+        job.pieces -= 1;
+        if job.pieces > 0 {
+            self.move_piece(unit, now);
+        } else {
+            self.unit_free(unit, now);
+        }
+        let line = self.in_work(slot).command.pages[piece as usize];
+        let done = fabric.dma_write(self.port, line, PAGE_BYTES, DmaKind::Payload, now);
+        self.leaving.push_back(done.visible);
+        self.counters.bytes_to_host += PAGE_BYTES;
+        let work = self.in_work(slot);
+        work.visible = work.visible.max(done.visible);
+        work.left -= 1;
+        (work.left == 0).then(|| self.complete(fabric, queues, slot, done.accepted))
+    }
+
+    /// Asks the host for a piece if there is room for it.
+    fn ask<T: Tracer>(&mut self, fabric: &mut Fabric<T>, now: Picos) {
+        let full = self.buffered + PAGE_BYTES > self.config.buffer_bytes;
+        if full || self.asked >= self.config.data_reads {
+            return;
+        }
+        let Some((slot, piece)) = self.wanted.pop_front() else { return };
+        let line = self.in_work(slot).command.pages[piece as usize];
+        let arrived = fabric.dma_read(self.port, line, PAGE_BYTES, now);
+        self.counters.bytes_from_host += PAGE_BYTES;
+        self.buffered += PAGE_BYTES;
+        self.asked += 1;
+        self.schedule(arrived, Event::PieceArrived { slot, piece });
+        self.schedule(now, Event::Ask);
+    }
+
+    /// When a media page has all its pieces, it goes to its unit.
+    fn piece_arrived(&mut self, slot: u32, piece: u32, now: Picos) {
+        self.asked -= 1;
+        self.schedule(now, Event::Ask);
+        let work = self.in_work(slot);
+        let (first, pieces) = (work.command.first_page, work.command.pages.len() as u64);
+        let page = self.media.page_of(first + u64::from(piece));
+        let place = (page - self.media.page_of(first)) as usize;
+        let missing = &mut self.in_work(slot).missing[place];
+        *missing -= 1;
+        if *missing == 0 {
+            let job = self.media.part(slot, true, first, pieces, page);
+            self.queue_page(page, job, now);
+        }
+    }
+
+    /// Writes the completion of a command behind its data.
+    fn complete<T: Tracer>(
+        &mut self,
+        fabric: &mut Fabric<T>,
+        queues: &mut [NvmeQueuePair],
+        slot: u32,
+        now: Picos,
+    ) -> (usize, Picos) {
+        let work = self.slots[slot as usize].take().expect("a slot in use has a command");
+        self.free_slots.push(slot);
+        self.counters.completed += 1;
+        let pair = &mut queues[work.queue];
+        let entry = self.completions[work.queue];
+        self.completions[work.queue] += 1;
+        let line = pair.completions.line_of(entry);
+        let kind = DmaKind::Descriptor;
+        let done = fabric.dma_write(self.port, line, COMPLETION_BYTES, kind, now);
+        let visible = done.visible.max(work.visible);
+        let phase = phase_of(&pair.completions, entry);
+        pair.completed.push_back(Completion { visible, line, phase, id: work.command.id });
+        (work.queue, visible)
+    }
+}

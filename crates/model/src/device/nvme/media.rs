@@ -1,0 +1,148 @@
+//! What keeps an SSD's data: units that work in parallel, behind one bus.
+//!
+//! Models: a unit reads or writes one page at a time and holds it until the bus has moved it; the
+//! bus limits the bandwidth of the device. Neighbouring pages lie on neighbouring units.
+//! Source: the device's file; random reads at depth 1 give latency and spread, sequential
+//! throughput the bus.
+//! Simplifies: no wear levelling, garbage collection or full write cache; latencies are spread evenly
+//! around their mean.
+
+use super::rings::PAGE_BYTES;
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::VecDeque;
+use units::{Bytes, GbitPerSec, Picos};
+
+/// Parameters of the media.
+#[derive(Clone, Debug)]
+pub struct MediaConfig {
+    /// Pages that can be read or written at a time.
+    pub units: u32,
+    /// What a unit reads or writes at once; a multiple of 4 KiB.
+    pub page_bytes: u64,
+    /// Mean time to read a page, or a part of one.
+    pub read: Picos,
+    /// A read takes up to this much less or more; no more than `read`.
+    pub read_spread: Picos,
+    /// Time from a page's arrival at its unit until the write is done.
+    pub write: Picos,
+    /// What the bus moves while reading.
+    pub read_rate: GbitPerSec,
+    /// What the bus moves while writing.
+    pub write_rate: GbitPerSec,
+}
+
+/// A page, or a part of one, that a command wants from its unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageJob {
+    /// The controller's slot of the command.
+    pub slot: u32,
+    /// First piece of 4 KiB, counted from the command's start.
+    pub first_piece: u32,
+    /// Pieces that are left.
+    pub pieces: u32,
+    /// It is written.
+    pub write: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Unit {
+    /// In the order in which they came; the first is in work.
+    jobs: VecDeque<PageJob>,
+}
+
+/// The media of one SSD.
+#[derive(Debug)]
+pub struct Media {
+    config: MediaConfig,
+    units: Vec<Unit>,
+    bus_free: Picos,
+    rng: Xoshiro256PlusPlus,
+}
+
+impl Media {
+    /// Idle media.
+    #[must_use]
+    pub fn new(config: MediaConfig, seed: u64) -> Self {
+        Self {
+            units: vec![Unit::default(); config.units as usize],
+            config,
+            bus_free: Picos::ZERO,
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+        }
+    }
+
+    /// The unit on which a page lies.
+    #[must_use]
+    pub fn unit_of(&self, media_page: u64) -> u32 {
+        (media_page % u64::from(self.config.units)) as u32
+    }
+
+    /// The page of the media that holds 4 KiB page `page`.
+    #[must_use]
+    pub fn page_of(&self, page: u64) -> u64 {
+        page / self.pieces_per_page()
+    }
+
+    /// The part of `media_page` that a command over `pieces` pieces from 4 KiB page `first` on wants.
+    #[must_use]
+    pub fn part(
+        &self,
+        slot: u32,
+        write: bool,
+        first: u64,
+        pieces: u64,
+        media_page: u64,
+    ) -> PageJob {
+        let from = (media_page * self.pieces_per_page()).max(first);
+        let to = ((media_page + 1) * self.pieces_per_page()).min(first + pieces);
+        PageJob { slot, first_piece: (from - first) as u32, pieces: (to - from) as u32, write }
+    }
+
+    fn pieces_per_page(&self) -> u64 {
+        self.config.page_bytes / PAGE_BYTES
+    }
+
+    /// Lets `unit` do `job` after those that it has; returns when it is done if it begins now.
+    pub fn queue(&mut self, unit: u32, job: PageJob, now: Picos) -> Option<Picos> {
+        let jobs = &mut self.units[unit as usize].jobs;
+        jobs.push_back(job);
+        (jobs.len() == 1).then(|| self.begin(job, now))
+    }
+
+    /// The job in work.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn current(&mut self, unit: u32) -> &mut PageJob {
+        self.units[unit as usize].jobs.front_mut().expect("a unit that reports has a job")
+    }
+
+    /// The job in work has left its unit; returns when the next is done, if there is one.
+    pub fn finish(&mut self, unit: u32, now: Picos) -> Option<Picos> {
+        let jobs = &mut self.units[unit as usize].jobs;
+        jobs.pop_front();
+        let next = *jobs.front()?;
+        Some(self.begin(next, now))
+    }
+
+    /// Moves `bytes` that were read over the bus, not before `now`; returns when they are over.
+    pub fn move_read(&mut self, bytes: u64, now: Picos) -> Picos {
+        self.move_at(self.config.read_rate, bytes, now)
+    }
+
+    fn begin(&mut self, job: PageJob, now: Picos) -> Picos {
+        if job.write {
+            let bytes = u64::from(job.pieces) * PAGE_BYTES;
+            return self.move_at(self.config.write_rate, bytes, now) + self.config.write;
+        }
+        let Picos(spread) = self.config.read_spread;
+        let least = self.config.read.saturating_sub(self.config.read_spread);
+        least + now + Picos(self.rng.next_u64() % (2 * spread + 1))
+    }
+
+    fn move_at(&mut self, rate: GbitPerSec, bytes: u64, now: Picos) -> Picos {
+        self.bus_free = self.bus_free.max(now) + rate.time_for(Bytes(bytes));
+        self.bus_free
+    }
+}

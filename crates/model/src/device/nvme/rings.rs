@@ -1,0 +1,130 @@
+//! Queues in host memory: what driver and SSD hand to each other, and in which lines it lies.
+//!
+//! Models: submission entries, completion entries with phase, PRP lists.
+//! Source: NVM Express base specification: 64 B and 16 B entries; two PRPs in the command, more
+//! of them in a list of 8 B each.
+//! Simplifies: doorbells are times, not transfers on the link; PRP lists have one page at most.
+//!
+//! The content is kept beside the caches, as for the rings of a NIC.
+
+use crate::device::nic::rings::Ring;
+use std::collections::VecDeque;
+use units::{LINE_BYTES, LineAddr, Picos};
+
+/// Bytes of a submission entry.
+pub const SUBMISSION_BYTES: u64 = 64;
+/// Bytes of a completion entry.
+pub const COMPLETION_BYTES: u64 = 16;
+/// Memory that a PRP names: a command's data comes and goes in pieces of it.
+pub const PAGE_BYTES: u64 = 4096;
+/// Lines of it.
+pub const PAGE_LINES: u64 = PAGE_BYTES / LINE_BYTES;
+/// Bytes of a PRP.
+const PRP_BYTES: u64 = 8;
+/// PRPs inside a command.
+const PRPS_IN_COMMAND: u64 = 2;
+/// The largest block: its PRP list fills a page.
+pub const MAX_BLOCK_BYTES: u64 = PAGE_BYTES * PAGE_BYTES / PRP_BYTES;
+
+/// What a command does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Opcode {
+    /// From the media to host memory.
+    Read,
+    /// From host memory to the media.
+    Write,
+}
+
+/// A command as its submission entry says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// What the completion repeats.
+    pub id: u16,
+    /// What to do.
+    pub opcode: Opcode,
+    /// First page on the media, in units of [`PAGE_BYTES`].
+    pub first_page: u64,
+    /// First line of each page of the buffer.
+    pub pages: Vec<LineAddr>,
+    /// Where the PRP list lies, if the command needs one.
+    pub prp_list: LineAddr,
+}
+
+impl Command {
+    /// Bytes of the PRP list of a command over `pages` pages: none if its two PRPs are enough.
+    #[must_use]
+    pub fn prp_list_bytes(pages: u64) -> u64 {
+        if pages <= PRPS_IN_COMMAND { 0 } else { (pages - 1) * PRP_BYTES }
+    }
+
+    /// Bytes that the command moves.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.pages.len() as u64 * PAGE_BYTES
+    }
+}
+
+/// A command in the submission queue.
+#[derive(Clone, Debug)]
+pub struct Submission {
+    /// Since when the controller knows of it.
+    pub visible: Picos,
+    /// Its entry, counted without end.
+    pub entry: u64,
+    /// What it says.
+    pub command: Command,
+}
+
+/// A completion entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Since when the driver can see it.
+    pub visible: Picos,
+    /// The line that it is part of.
+    pub line: LineAddr,
+    /// Turns over each time that the queue has been gone through.
+    pub phase: bool,
+    /// The command that has ended.
+    pub id: u16,
+}
+
+/// The queues of one core.
+#[derive(Clone, Debug)]
+pub struct NvmeQueuePair {
+    /// Submission entries.
+    pub submissions: Ring,
+    /// Completion entries.
+    pub completions: Ring,
+    /// Commands that the controller has not fetched.
+    pub posted: VecDeque<Submission>,
+    /// Completions that the driver has not read.
+    pub completed: VecDeque<Completion>,
+}
+
+/// The phase of completion entry `entry`, counted without end: set in the first round.
+#[must_use]
+pub fn phase_of(ring: &Ring, entry: u64) -> bool {
+    (entry / u64::from(ring.entries)).is_multiple_of(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_completions_share_a_line_and_the_phase_turns_over_with_the_round() {
+        let ring = Ring { first: LineAddr(7), entries: 8, entry_bytes: COMPLETION_BYTES };
+        let lines: Vec<u64> = (0..9).map(|entry| ring.line_of(entry).0).collect();
+        assert_eq!(lines, [7, 7, 7, 7, 8, 8, 8, 8, 7]);
+        let phases: Vec<bool> = [0, 7, 8, 15, 16].map(|entry| phase_of(&ring, entry)).to_vec();
+        assert_eq!(phases, [true, true, false, false, true]);
+    }
+
+    #[test]
+    fn two_pages_need_no_list_and_the_largest_block_fills_one_page_of_it() {
+        assert_eq!(Command::prp_list_bytes(2), 0);
+        assert_eq!(Command::prp_list_bytes(32), 31 * 8);
+        assert_eq!(MAX_BLOCK_BYTES, 2 << 20);
+        assert!(Command::prp_list_bytes(MAX_BLOCK_BYTES / PAGE_BYTES) <= PAGE_BYTES);
+    }
+}

@@ -1,0 +1,173 @@
+//! Several applications on one machine: what is each one's, and what do they share?
+
+use model::tracer::NoTrace;
+use scenario::platform::Platform;
+use scenario::result::{Numbers, RunResult};
+use scenario::scenario::Scenario;
+use scenario::{Job, Wanted, builtin};
+use std::ops::ControlFlow;
+use units::Picos;
+
+const PLATFORM: &str = "skylake-gold-6140";
+
+fn job(text: &str) -> Job {
+    refusal_or_job(text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn refusal_or_job(text: &str) -> Result<Job, scenario::InputError> {
+    let platform: Platform = builtin::platform("the test", PLATFORM)?;
+    let text = format!("platform = \"{PLATFORM}\"\n{text}");
+    Job::new("the test", Scenario::read("the test", &text, &[])?, platform, PLATFORM, 3)
+}
+
+fn refusal(text: &str) -> String {
+    match refusal_or_job(text) {
+        Err(error) => error.to_string(),
+        Ok(_) => panic!("must be refused: {text}"),
+    }
+}
+
+fn run(text: &str) -> RunResult {
+    job(text).run(Wanted::default(), |_| ControlFlow::Continue(())).expect("nobody stops it")
+}
+
+fn value(result: &RunResult, name: &str) -> f64 {
+    match result.metrics.get(name).map(|metric| &metric.value) {
+        Some(Numbers::One(value)) => *value,
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+fn parts(result: &RunResult, name: &str) -> Vec<String> {
+    match &result.metrics[name].value {
+        Numbers::Parts(parts) => parts.keys().cloned().collect(),
+        Numbers::One(_) => panic!("{name} has no parts"),
+    }
+}
+
+const SHORT: &str = "[run]\nbatch_packets = 2048\nmax_batches = 10\n";
+
+#[test]
+fn a_tenant_inherits_what_it_does_not_state() {
+    let job = job(
+        "packet_bytes = 512\nrx_descriptors = 256\n\
+         [[tenant]]\nname = \"second\"\nrx_descriptors = 1024\ntraffic.flows = 7",
+    );
+    let second = &job.scenario().tenant[0];
+    assert_eq!((second.packet_bytes, second.rx_descriptors), (512, 1024));
+    assert_eq!((second.traffic.flows, second.traffic.train_packets), (7, 128));
+}
+
+#[test]
+fn two_cards_conserve_their_packets_apart() {
+    let job = job("cores = 2\nrx_descriptors = 256\npacket_bytes = 1024\noffered_gbps = 40\n\
+         [[tenant]]\nname = \"second\"\ncores = 1\noffered_gbps = 20");
+    let mut machine = job.machine(NoTrace);
+    machine.run(20_000, Picos::NEVER);
+    let in_work = |cores: std::ops::Range<usize>| -> u64 {
+        let accounts = machine.software[cores].iter().map(|core| core.account(machine.now()));
+        accounts.map(|account| account.packets_in_work as u64).sum()
+    };
+    for (nic, cores) in [(0, 0..2), (1, 2..3)] {
+        let (card, pairs) = (&machine.nics[nic], &machine.queues.nics[nic]);
+        let rx = card.port.counters;
+        let waiting = card.packets_completed_unseen(pairs) + card.packets_in_send_queues(pairs);
+        let in_flight = in_work(cores) + waiting as u64;
+        assert_eq!(rx.packets, card.egress.packets + in_flight, "card {nic}");
+        assert!(card.egress.packets > 8_000, "card {nic}: {}", card.egress.packets);
+    }
+}
+
+#[test]
+fn each_tenant_has_its_own_metrics_and_agents() {
+    let result = run(&format!(
+        "rx_descriptors = 256\noffered_gbps = 30\n{SHORT}\
+         [[tenant]]\nname = \"second\"\noffered_gbps = 10"
+    ));
+    assert!((value(&result, "throughput_gbps") / 30.0 - 1.0).abs() < 0.01);
+    assert!((value(&result, "second:throughput_gbps") / 10.0 - 1.0).abs() < 0.03);
+    assert_eq!(parts(&result, "llc_occupancy_bytes"), ["core0", "core1", "nic0", "nic1"]);
+}
+
+#[test]
+fn a_neighbour_without_ddio_leaves_the_ways_to_the_other() {
+    let with = |ways: u32| {
+        let result = run(&format!(
+            "cores = 2\nrx_descriptors = 1024\noffered_gbps = 60\n{SHORT}\
+             [[tenant]]\nname = \"second\"\nddio_ways = {ways}"
+        ));
+        value(&result, "pcie_write_hits")
+    };
+    // Only the main tenant's writes can hit when its neighbour's go to memory.
+    let (sharing, alone) = (with(2), with(0));
+    assert!(alone > 1.2 * sharing, "{alone} hits alone, {sharing} when shared");
+}
+
+#[test]
+fn an_ssd_moves_blocks_at_its_rate_beside_a_forwarder() {
+    let result = run(&format!(
+        "rx_descriptors = 256\noffered_gbps = 20\n{SHORT}\
+         [[tenant]]\nname = \"disk\"\napplication = \"block-io\"\nssd = \"p4800x\""
+    ));
+    let rate = value(&result, "disk:ssd_read_gbytes_per_s");
+    assert!((rate / 2.4 - 1.0).abs() < 0.05, "{rate} GB/s");
+    assert_eq!(parts(&result, "evictions").len(), 4 * 4 * 2);
+}
+
+#[test]
+fn jobs_alone_count_their_requests_as_progress() {
+    let result = run("application = \"block-io\"\nssd = \"p4800x\"\n\
+         [run]\nbatch_packets = 256\nmax_batches = 10");
+    assert_eq!(result.packets, 2560);
+    assert!(!result.metrics.contains_key("throughput_gbps"));
+    let rate = value(&result, "ssd_read_gbytes_per_s");
+    let requests = value(&result, "work_per_s");
+    assert!((requests * 131_072.0 / 1e9 / rate - 1.0).abs() < 0.02, "{requests} of {rate} GB/s");
+}
+
+#[test]
+fn ssds_behind_one_root_port_share_its_link() {
+    let rate = |together: u32| {
+        let result = run(&format!(
+            "application = \"block-io\"\nssd = \"p4800x\"\ncores = 4\n\
+             [block_io]\nssds = 4\nssds_per_root_port = {together}\n\
+             [run]\nbatch_packets = 512\nmax_batches = 10"
+        ));
+        value(&result, "ssd_read_gbytes_per_s")
+    };
+    let (apart, together) = (rate(1), rate(4));
+    assert!((apart / 9.6 - 1.0).abs() < 0.03, "{apart} GB/s on four links");
+    // PCIe 3.0 x4: 3.94 GB/s raw, less headers.
+    assert!(together > 3.2 && together < 3.94, "{together} GB/s on one link");
+}
+
+#[test]
+fn facts_of_the_platform_can_be_replaced() {
+    let text = "platform = \"skylake-gold-6140\"\nhardware.llc.sets_per_slice = 512";
+    let scenario = Scenario::read("the test", text, &[]).expect("is valid");
+    let name = &scenario.machine.platform;
+    let platform = builtin::platform_with("the test", name, &scenario.machine.hardware);
+    let llc = platform.expect("is valid").llc;
+    assert_eq!(llc.sets_per_slice.value, 512);
+    assert!(llc.sets_per_slice.source.contains("[hardware]"));
+    assert_eq!(llc.ways.value, 11);
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_the_tenant_s_name() {
+    let second = "[[tenant]]\nname = \"second\"\n";
+    for (text, said) in [
+        (format!("{second}packet_bytes = 9"), "tenant `second`: `packet_bytes` = 9"),
+        ("[[tenant]]\ncores = 1".into(), "tenant 0: `name`: is missing"),
+        (format!("{second}{second}"), "another tenant has this name"),
+        (format!("cores = 10\n{second}"), "all tenants of socket 0"),
+        (format!("{second}coers = 1"), "did you mean `cores`?"),
+        ("coers = 1".into(), "did you mean `cores`?"),
+        ("application = \"block-io\"".into(), "`ssd`: is missing"),
+        ("ssd = \"p4800\"".into(), "known SSDs: p4800x, xg5"),
+        ("block_io.block_bytes = 5000\nssd = \"xg5\"\napplication = \"block-io\"".into(), "4096"),
+    ] {
+        let message = refusal(&text);
+        assert!(message.contains(said), "{text}: {message}");
+    }
+}

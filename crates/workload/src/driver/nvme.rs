@@ -1,0 +1,164 @@
+//! The driver's half of an NVMe queue pair.
+//!
+//! Models: submission entries and PRP lists written line by line, doorbells, completion entries
+//! recognised by their phase.
+//! Source: NVM Express base specification; Linux' nvme driver (1024 entries, a PRP list per command).
+//! Simplifies: a doorbell write costs the core cycles, not room on the link.
+
+use crate::host_memory::Arena;
+use model::core::Core;
+use model::device::nic::rings::Ring;
+use model::device::nvme::rings::{
+    COMPLETION_BYTES, Command, NvmeQueuePair, Opcode, PAGE_BYTES, SUBMISSION_BYTES, Submission,
+    phase_of,
+};
+use model::fabric::Fabric;
+use model::tracer::Tracer;
+use std::collections::VecDeque;
+use units::{Cycles, LINE_BYTES, LineAddr, Picos};
+
+/// Shape of a queue pair and what its doorbells cost.
+#[derive(Clone, Copy, Debug)]
+pub struct NvmeDriverConfig {
+    /// Entries of each queue.
+    pub entries: u32,
+    /// Commands in flight at most: fewer than entries.
+    pub depth: u32,
+    /// The largest block.
+    pub block_bytes: u64,
+    /// From a doorbell write until the controller sees it.
+    pub doorbell: Picos,
+    /// A doorbell write on the core: an uncached store.
+    pub doorbell_cycles: Cycles,
+}
+
+/// Driver state of a queue pair.
+#[derive(Debug)]
+pub struct NvmeDriver {
+    config: NvmeDriverConfig,
+    /// PRP list of each command identifier.
+    prp_lists: Vec<LineAddr>,
+    free_ids: Vec<u16>,
+    /// Written since the last doorbell.
+    unannounced: Vec<Submission>,
+    submitted: u64,
+    reaped: u64,
+    unacknowledged: bool,
+}
+
+impl NvmeDriver {
+    /// An empty queue pair that lies in `arena`, and its driver.
+    ///
+    /// # Panics
+    /// If the queues have no more entries than commands in flight: scenarios are checked.
+    #[must_use]
+    pub fn new(config: NvmeDriverConfig, arena: &mut Arena) -> (Self, NvmeQueuePair) {
+        assert!(config.depth > 0 && config.depth < config.entries);
+        let mut ring = |entry_bytes| Ring {
+            first: arena.place(Ring::bytes(config.entries, entry_bytes)),
+            entries: config.entries,
+            entry_bytes,
+        };
+        let pair = NvmeQueuePair {
+            submissions: ring(SUBMISSION_BYTES),
+            completions: ring(COMPLETION_BYTES),
+            posted: VecDeque::new(),
+            completed: VecDeque::new(),
+        };
+        let list_bytes = Command::prp_list_bytes(config.block_bytes / PAGE_BYTES).max(LINE_BYTES);
+        let driver = Self {
+            prp_lists: (0..config.depth).map(|_| arena.place(list_bytes)).collect(),
+            free_ids: (0..config.depth as u16).rev().collect(),
+            unannounced: Vec::new(),
+            submitted: 0,
+            reaped: 0,
+            unacknowledged: false,
+            config,
+        };
+        (driver, pair)
+    }
+
+    /// Bytes that a queue pair and its PRP lists need in an arena.
+    #[must_use]
+    pub fn arena_bytes(config: &NvmeDriverConfig) -> u64 {
+        let rings = Ring::bytes(config.entries, SUBMISSION_BYTES + COMPLETION_BYTES);
+        let list = Command::prp_list_bytes(config.block_bytes / PAGE_BYTES).max(LINE_BYTES);
+        rings + u64::from(config.depth) * list.next_multiple_of(LINE_BYTES)
+    }
+
+    /// Commands submitted whose completion has not been read.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.prp_lists.len() - self.free_ids.len()
+    }
+
+    /// Writes a command over `pages`; its identifier, or none if as many as allowed are in flight.
+    pub fn submit<T: Tracer>(
+        &mut self,
+        core: &mut Core,
+        fabric: &mut Fabric<T>,
+        pair: &NvmeQueuePair,
+        opcode: Opcode,
+        first_page: u64,
+        pages: Vec<LineAddr>,
+    ) -> Option<u16> {
+        let id = self.free_ids.pop()?;
+        let prp_list = self.prp_lists[usize::from(id)];
+        let list_lines = Command::prp_list_bytes(pages.len() as u64).div_ceil(LINE_BYTES);
+        for line in 0..list_lines {
+            core.store(fabric, prp_list.step(line));
+        }
+        core.store(fabric, pair.submissions.line_of(self.submitted));
+        let command = Command { id, opcode, first_page, pages, prp_list };
+        let entry = self.submitted;
+        self.unannounced.push(Submission { visible: Picos::NEVER, entry, command });
+        self.submitted += 1;
+        Some(id)
+    }
+
+    /// Tells the controller of everything written since the last time.
+    pub fn ring_doorbell(&mut self, core: &mut Core, pair: &mut NvmeQueuePair) {
+        if self.unannounced.is_empty() {
+            return;
+        }
+        core.compute(self.config.doorbell_cycles);
+        let visible = core.now() + self.config.doorbell;
+        let announced = self.unannounced.drain(..);
+        pair.posted.extend(announced.map(|submission| Submission { visible, ..submission }));
+    }
+
+    /// When the next completion can be seen, or never if none is under way.
+    #[must_use]
+    pub fn next_visible(pair: &NvmeQueuePair) -> Picos {
+        pair.completed.front().map_or(Picos::NEVER, |completion| completion.visible)
+    }
+
+    /// Reads the next completion if it can be seen; returns the command that has ended.
+    ///
+    /// # Panics
+    /// If the completion's phase is not the one of this round.
+    pub fn reap<T: Tracer>(
+        &mut self,
+        core: &mut Core,
+        fabric: &mut Fabric<T>,
+        pair: &mut NvmeQueuePair,
+    ) -> Option<u16> {
+        if Self::next_visible(pair) > core.now() {
+            return None;
+        }
+        let completion = pair.completed.pop_front()?;
+        core.load(fabric, completion.line);
+        assert!(completion.phase == phase_of(&pair.completions, self.reaped));
+        self.reaped += 1;
+        self.free_ids.push(completion.id);
+        self.unacknowledged = true;
+        Some(completion.id)
+    }
+
+    /// Tells the controller how far completions have been read, if that is news.
+    pub fn acknowledge(&mut self, core: &mut Core) {
+        if std::mem::take(&mut self.unacknowledged) {
+            core.compute(self.config.doorbell_cycles);
+        }
+    }
+}

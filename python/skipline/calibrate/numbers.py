@@ -1,0 +1,95 @@
+"""The numbers that candidates are judged by: errors of simulated against measured."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from skipline._core import InputError
+from skipline.calibrate.definition import Calibration, Judged
+from skipline.experiment import catalogue
+from skipline.experiment.points import Point, points
+from skipline.experiment.runner import Finished
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One measured number: where, what, and whether it may choose."""
+
+    experiment: str
+    place: str
+    judged: Judged
+    fits: bool
+    measured: float
+
+    @property
+    def label(self) -> str:
+        """Name it for people."""
+        return f"{self.experiment}: {self.place}: {self.judged.metric}"
+
+    def error(self, predicted: float) -> float:
+        """Return predicted - measured, in points or in percent of the measured."""
+        difference = predicted - self.measured
+        return difference if self.judged.error == "points" else 100 * difference / self.measured
+
+
+@dataclass(frozen=True)
+class Target:
+    """A point to simulate and the numbers measured there."""
+
+    experiment: str
+    point: Point
+    measurements: tuple[Measurement, ...]
+
+    @property
+    def fits(self) -> bool:
+        """Whether its numbers choose; otherwise they only judge."""
+        return self.point.basis == "fitted"
+
+
+def targets(calibration: Calibration) -> list[Target]:
+    """Return every point of the experiments that has a number to compare."""
+    found = []
+    for identifier in calibration.experiments:
+        entry = catalogue.find(identifier)
+        for point in points(entry):
+            place = entry.experiment.place(point.axes)
+            measured = _measurements(calibration, entry.identifier, place, point)
+            if measured:
+                found.append(Target(entry.identifier, point, tuple(measured)))
+    if not any(target.fits for target in found):
+        raise InputError(
+            f"experiments {', '.join(calibration.experiments)}: no measured number at their "
+            "fit_points: nothing can choose"
+        )
+    return found
+
+
+def _measurements(
+    calibration: Calibration, experiment: str, place: str, point: Point
+) -> Iterable[Measurement]:
+    for judged in calibration.judged:
+        entry = point.measured.get(judged.metric)
+        if entry is None or (judged.below is not None and entry.mean >= judged.below):
+            continue
+        yield Measurement(experiment, place, judged, point.basis == "fitted", entry.mean)
+
+
+Errors = dict[Measurement, float]
+
+
+def errors(targets: Sequence[Target], finished: Sequence[Finished]) -> Errors:
+    """Compare the mean of each point's repeats with what was measured."""
+    found: Errors = {}
+    for target, done in zip(targets, finished, strict=True):
+        for measurement in target.measurements:
+            values = [result.scalar(measurement.judged.metric) for result in done.results]
+            found[measurement] = measurement.error(sum(values) / len(values))
+    return found
+
+
+def score(errors: Errors, *, among: Iterable[Measurement] | None = None) -> float:
+    """Return the weighted mean of the absolute errors, of all numbers or of those `among`."""
+    chosen = errors if among is None else [number for number in among if number in errors]
+    weights = sum(number.judged.weight for number in chosen)
+    if weights == 0:
+        return float("nan")
+    return sum(number.judged.weight * abs(errors[number]) for number in chosen) / weights

@@ -1,0 +1,104 @@
+"""Would other data have chosen alike? Cross-validation, and what the held-out points say."""
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict
+
+from skipline.calibrate.definition import Calibration
+from skipline.calibrate.numbers import Errors, Measurement, score
+from skipline.calibrate.search import Tried
+
+
+class Fold(BaseModel):
+    """One part of the fit numbers left out: what the others choose, and how it does there."""
+
+    model_config = ConfigDict(frozen=True)
+
+    chosen: str
+    choices: dict[str, str]
+    error_on_others: float
+    error_left_out: float
+
+
+class Telling(BaseModel):
+    """A number whose error differs most between two answers: it is what told them apart."""
+
+    model_config = ConfigDict(frozen=True)
+
+    number: str
+    measured: float
+    error_of_chosen: float
+    error_of_other: float
+
+
+class Answer(BaseModel):
+    """A choice of a hypothesis, all else as in the best candidate."""
+
+    model_config = ConfigDict(frozen=True)
+
+    hypothesis: str
+    choice: str
+    is_chosen: bool
+    fit_error: float
+    held_out_error: float
+    chosen_in_folds: int
+    telling: list[Telling]
+
+
+# Numbers named for each rejected answer.
+_TELLING = 3
+
+
+def folds(calibration: Calibration, tried: Sequence[Tried]) -> list[Fold]:
+    """Leave out every k-th point in turn: all numbers of a point stay together."""
+    numbers = list(tried[0].errors)
+    places = list(dict.fromkeys((n.experiment, n.place) for n in numbers))
+    count = min(calibration.folds, len(places))
+    parts = [set(places[first::count]) for first in range(count)] if count > 1 else []
+    return [_fold(tried, numbers, part) for part in parts]
+
+
+def _fold(tried: Sequence[Tried], numbers: list[Measurement], part: set[tuple[str, str]]) -> Fold:
+    left_out = [n for n in numbers if (n.experiment, n.place) in part]
+    others = [n for n in numbers if (n.experiment, n.place) not in part]
+    best = min(tried, key=lambda entry: score(entry.errors, among=others))
+    return Fold(
+        chosen=best.candidate.label,
+        choices=best.candidate.choices,
+        error_on_others=score(best.errors, among=others),
+        error_left_out=score(best.errors, among=left_out),
+    )
+
+
+def answer(
+    hypothesis: str, entry: Tried, best: Tried, held_out: Errors, folds: Sequence[Fold]
+) -> Answer:
+    """Say how an answer does beside the chosen one, and which numbers tell them apart."""
+    choice = entry.candidate.choices[hypothesis]
+    is_chosen = choice == best.candidate.choices[hypothesis]
+    return Answer(
+        hypothesis=hypothesis,
+        choice=choice,
+        is_chosen=is_chosen,
+        fit_error=entry.score,
+        held_out_error=score(held_out),
+        chosen_in_folds=sum(fold.choices[hypothesis] == choice for fold in folds),
+        telling=[] if is_chosen else _telling(entry, best),
+    )
+
+
+def _telling(entry: Tried, best: Tried) -> list[Telling]:
+    def loss(number: Measurement) -> float:
+        return number.judged.weight * (abs(entry.errors[number]) - abs(best.errors[number]))
+
+    numbers = sorted(best.errors, key=loss, reverse=True)[:_TELLING]
+    return [
+        Telling(
+            number=number.label,
+            measured=number.measured,
+            error_of_chosen=best.errors[number],
+            error_of_other=entry.errors[number],
+        )
+        for number in numbers
+        if loss(number) > 0
+    ]
