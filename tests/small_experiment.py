@@ -54,9 +54,11 @@ unit = "points"
 
 
 def write_small_experiment(
-    directory: Path, *, offered: float = 98.0, endless_ring: int | None = None
+    directory: Path, *, offered: float = 98.0, endless_ring: int | None = None, claims: str = ""
 ) -> str:
     """Write the experiment and what it needs; return its path relative to `directory`.
+
+    `claims` are its [[claim]] tables.
 
     `offered` is the load of the first point in Gbps; the point with `endless_ring` descriptors
     never ends by itself.
@@ -68,5 +70,58 @@ def write_small_experiment(
     (directory / "scenario").mkdir(exist_ok=True)
     (directory / "scenario" / "l2fwd.toml").write_text(resources.read_text(L2FWD))
     (directory / "measured.csv").write_text(_MEASURED.format(offered=offered) + batches)
-    (directory / "two-rings.toml").write_text(_EXPERIMENT.format())
+    (directory / "two-rings.toml").write_text(_EXPERIMENT.format() + claims)
     return "two-rings.toml"
+
+
+CLAIMS = """
+[[claim]]
+id = "x-01"
+note = "made up"
+[[claim.check]]
+text = "hits at 256"
+value = 'at("pcie_write_hit_rate", rx_descriptors=256)'
+at_least = 1
+unit = "percent"
+
+[[claim]]
+id = "x-02"
+[[claim.check]]
+text = "hits at 512 are zero"
+value = 'at("pcie_write_hit_rate", rx_descriptors=512)'
+expected = 0
+tolerance = 0.5
+unit = "percent"
+[[claim.check]]
+text = "both rings are read"
+value = 'len(series("pcie_write_hit_rate", along="rx_descriptors")) == 2'
+"""
+
+CLAIMS_TABLE = """id,source,kind,statement,expected,tolerance
+x-01,made up,number,Lines are hit,at least 1 %,
+x-02,made up,number,"No line is hit, ever",0 %,0.5 points
+y-01,another,mechanism,Something is shown,traces,
+y-02,another,mechanism,Something is open,a tool does it,
+"""
+
+_POINTERS = """
+[[claim]]
+id = "y-01"
+test = ["tests/test_shown.py::test_it_is_shown"]
+
+[[claim]]
+id = "y-02"
+judged = "not judged"
+reason = "the tool does not exist"
+"""
+
+
+def write_small_evidence(directory: Path, *, claims: str = CLAIMS, **changes: object) -> None:
+    """Write a folder `evidence` with claims, the experiment that judges two, and pointers."""
+    folder = directory / "evidence"
+    folder.mkdir(exist_ok=True)
+    write_small_experiment(folder, claims=claims, **changes)  # type: ignore[arg-type]
+    (folder / "claims.csv").write_text(CLAIMS_TABLE)
+    (folder / "tests.toml").write_text(_POINTERS)
+    (directory / "tests").mkdir(exist_ok=True)
+    (directory / "tests" / "test_shown.py").write_text("def test_it_is_shown(): ...\n")

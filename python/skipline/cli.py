@@ -76,6 +76,7 @@ def _address(text: str) -> int:
 Seed = Annotated[
     int | None, typer.Option(metavar="N", callback=_in_64_bits, help="Seed; default: 1.")
 ]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Points at a time; default: all cores.")]
 Output = Annotated[Format, typer.Option("--format", help="For people or for programs.")]
 
 
@@ -146,6 +147,29 @@ def trace(
 
 
 @app.command()
+def evidence(
+    source: Annotated[
+        list[str] | None,
+        typer.Option(metavar="S", help="Only this source: blog, atc20, ispass20; repeatable."),
+    ] = None,
+    output: Output = Format.TABLE,
+    out: Annotated[
+        Path | None, typer.Option(help="Results and evidence.html; default: reports.")
+    ] = None,
+    jobs: Jobs = None,
+    experiments_folder: Annotated[
+        str, typer.Option("--experiments", metavar="DIR", help="Claims, experiments, tests.toml.")
+    ] = "experiments",
+    verbose: Annotated[bool, typer.Option(help="Also show the time of each experiment.")] = False,
+) -> None:
+    """Judge every claim of the sources: expected, got, verdict, fitted or predicted."""
+    from skipline.evidence import command
+
+    folder = experiments_folder.rstrip("/") or "/"
+    command.execute(command.Request(source or [], folder, out, jobs, verbose), output.value)
+
+
+@app.command()
 def report(
     path: Annotated[
         Path, typer.Argument(metavar="PATH", help="Directory of results, or a file in it.")
@@ -188,9 +212,7 @@ def experiment_run(
     experiment: Annotated[
         list[str], typer.Argument(metavar="ID", help="Identifiers or TOML files.")
     ],
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Points at a time; default: all cores.")
-    ] = None,
+    jobs: Jobs = None,
     seed: Seed = None,
     output: Output = Format.TABLE,
     out: Annotated[

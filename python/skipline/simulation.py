@@ -1,5 +1,6 @@
 """Starts a simulation in the compiled core."""
 
+import json
 from collections.abc import Callable, Mapping
 
 from skipline import _core
@@ -28,12 +29,25 @@ def run(
 
 
 def toml_literal(value: object) -> str:
-    """Write a setting as `--set` takes it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))  # a whole number is good for keys of both kinds
-    return str(value)
+    """Write a setting as `--set` takes it: a text needs no quotes, except in a list or table."""
+    return value if isinstance(value, str) else _toml(value)
+
+
+def _toml(value: object) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case float() if value.is_integer():
+            return str(int(value))  # a whole number is good for keys of both kinds
+        case str():
+            return json.dumps(value)
+        case list() | tuple():
+            return f"[{', '.join(_toml(entry) for entry in value)}]"
+        case Mapping():
+            entries = ", ".join(f"{json.dumps(key)} = {_toml(e)}" for key, e in value.items())
+            return f"{{ {entries} }}"
+        case _:
+            return str(value)
 
 
 def parse_settings(settings: list[str]) -> list[tuple[str, str]]:

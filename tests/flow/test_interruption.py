@@ -1,64 +1,15 @@
 """Ctrl-C ends a command at once; finished points of an experiment are kept."""
 
-import os
-import pty
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from command_line import ENDLESS, L2FWD, SHORT, Skipline
+from on_terminal import on_a_terminal, read_rest, read_until
 from small_experiment import write_small_experiment
 
 INTERRUPTED = 130
-
-
-@contextmanager
-def on_a_terminal(
-    skipline: Skipline, *arguments: str
-) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """Start a command whose stderr is a terminal, so that it shows its progress."""
-    terminal, stderr = pty.openpty()
-    process = subprocess.Popen(
-        skipline.arguments(*arguments),
-        cwd=skipline.directory,
-        stdout=subprocess.PIPE,
-        stderr=stderr,
-        text=True,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
-    )
-    os.close(stderr)
-    try:
-        yield process, terminal
-    finally:
-        process.kill()
-        process.wait()
-        assert process.stdout is not None
-        process.stdout.close()
-        os.close(terminal)
-
-
-def read_until(terminal: int, text: str) -> str:
-    """Read what appears on the terminal until `text` does."""
-    seen = ""
-    while text not in seen:
-        seen += os.read(terminal, 65536).decode(errors="replace")
-    return seen
-
-
-def read_rest(terminal: int) -> str:
-    """Read until the other side is closed."""
-    seen = b""
-    while True:
-        try:
-            chunk = os.read(terminal, 65536)
-        except OSError:  # how Linux tells that the last writer of a terminal is gone
-            chunk = b""
-        if not chunk:
-            return seen.decode(errors="replace")
-        seen += chunk
 
 
 def test_a_run_ends_with_one_line_and_writes_nothing(skipline: Skipline, tmp_path: Path) -> None:

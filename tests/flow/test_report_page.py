@@ -10,6 +10,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from command_line import Skipline
+from small_experiment import write_small_evidence
 
 CHROMIUM = shutil.which("chromium")
 DRIVER = shutil.which("chromedriver")
@@ -17,7 +18,8 @@ pytestmark = pytest.mark.skipif(
     not (CHROMIUM and DRIVER), reason="needs the packages chromium and chromium-driver"
 )
 SIZES = [(1280, 900), (390, 844)]
-PANELS = {"pktsize-desc": 3 * 4 + 2, "ddio-tune": 3 + 2}
+# Figures along the axes, two of simulated against measured, one per unit of the claims' checks.
+PANELS = {"pktsize-desc": 3 * 4 + 2 + 4, "ddio-tune": 3 + 2 + 2}
 DRAW_LIMIT_S = 60
 
 
@@ -96,3 +98,18 @@ def test_a_single_run_draws_its_figures(
     assert done.code == 0, done.err
     assert opened(browser, tmp_path / "run.html", size) >= 3
     assert_healthy(browser, size[0])
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_page_of_all_claims_draws_its_figures(
+    browser: webdriver.Chrome, tmp_path: Path, skipline: Skipline, size: tuple[int, int]
+) -> None:
+    write_small_evidence(tmp_path)
+    done = skipline("evidence", "--experiments", "evidence")
+    assert done.code == 0, done.err
+    # The checks in percent of two claims are one figure, the metric along the rings another.
+    assert opened(browser, tmp_path / "reports" / "evidence.html", size) == 2
+    assert_healthy(browser, size[0])
+    text = browser.find_element(By.TAG_NAME, "body").text
+    for promised in ("Claims that fail", "hits at 512 are zero", "not judged", "Two rings"):
+        assert promised in text

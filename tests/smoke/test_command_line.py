@@ -7,7 +7,7 @@ import pytest
 
 from command_line import EXPERIMENTS, REPOSITORY, Skipline
 
-COMMANDS = ("run", "experiment", "platforms", "schema", "report")
+COMMANDS = ("run", "experiment", "evidence", "platforms", "schema", "report")
 
 
 def test_help_lists_every_command(skipline: Skipline) -> None:

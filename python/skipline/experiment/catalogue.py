@@ -27,24 +27,27 @@ class Entry(NamedTuple):
         return resources.beside(self.path, self.experiment.scenario)
 
     @property
-    def reference_path(self) -> str:
-        """Path of the table of measured numbers."""
-        return resources.beside(self.path, self.experiment.reference.file)
+    def reference_path(self) -> str | None:
+        """Path of the table of measured numbers, if there is one."""
+        reference = self.experiment.reference
+        if reference is None or reference.file is None:
+            return None
+        return resources.beside(self.path, reference.file)
 
 
 def entries() -> list[Entry]:
     """Return all experiments, by identifier."""
-    return sorted(_load(path) for path in _paths())
+    return sorted((load(path) for path in paths()), key=lambda entry: entry.identifier)
 
 
 def find(name: str) -> Entry:
     """Return the experiment with identifier `name`, or the one in the TOML file `name`."""
     if name.endswith(".toml"):
-        return _load(posixpath.normpath(name))
+        return load(posixpath.normpath(name))
     for path in resources.names_below(FOLDER, ".toml"):
         if name in (_identifier(path), path.removeprefix(f"{FOLDER}/").removesuffix(".toml")):
-            return _load(path)
-    known = [_identifier(path) for path in _paths()]
+            return load(path)
+    known = [_identifier(path) for path in paths()]
     raise InputError(
         f"experiment '{name}': unknown{did_you_mean(name, known)}; known: {', '.join(known)}"
     )
@@ -55,15 +58,25 @@ def is_experiment(path: str) -> bool:
     return _MARK in toml_model.parse(resources.read_text(path), path)
 
 
-def _paths() -> list[str]:
-    return [path for path in resources.names_below(FOLDER, ".toml") if is_experiment(path)]
+def paths(folder: str = FOLDER) -> list[str]:
+    """Return the experiments below `folder`; two of the same identifier are refused."""
+    found = [path for path in resources.names_below(folder, ".toml") if is_experiment(path)]
+    by_identifier: dict[str, str] = {}
+    for path in found:
+        other = by_identifier.setdefault(_identifier(path), path)
+        if other != path:
+            raise InputError(
+                f"{path}: identifier '{_identifier(path)}' is also that of {other}; rename one file"
+            )
+    return found
 
 
 def _identifier(path: str) -> str:
     return PurePosixPath(path).stem
 
 
-def _load(path: str) -> Entry:
+def load(path: str) -> Entry:
+    """Return the experiment in the TOML file at `path`."""
     text = resources.read_text(path)
     if _MARK not in toml_model.parse(text, path):
         raise InputError(

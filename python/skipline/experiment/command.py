@@ -9,16 +9,11 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from skipline import _core, atomic, terminal
-from skipline._core import InputError
-from skipline.experiment import catalogue, outcome, together, trivial, view
-from skipline.experiment.catalogue import Entry
-from skipline.experiment.points import Point, points
+from skipline import terminal
+from skipline.experiment import catalogue, outcome, plan, together, view
+from skipline.experiment.plan import Plan
+from skipline.experiment.points import points
 from skipline.experiment.runner import Runner
-from skipline.experiment.store import PointStore
-
-DEFAULT_FOLDER = Path("reports")
-REPORT_FILE = "report.html"
 
 
 def list_all(output: str) -> None:
@@ -69,14 +64,19 @@ def run(
 ) -> None:
     """Simulate all points of the experiments, write their directories, print the comparison."""
     wanted = list(dict.fromkeys(names))
-    plans = [_plan(name, seed, out, several=len(wanted) > 1) for name in wanted]
+    folder = plan.DEFAULT_FOLDER if out is None else out
+    plans = []
+    for name in wanted:
+        entry = catalogue.find(name)
+        below = out is None or len(wanted) > 1
+        plans.append(plan.make(entry, seed, folder / entry.identifier if below else folder))
     done: list[Done] = []
-    for plan in plans:
+    for planned in plans:
         try:
-            done.append(_simulate(plan, seed, jobs))
+            done.append(_simulate(planned, seed, jobs))
         except KeyboardInterrupt:
             raise terminal.Interrupted(
-                f"finished points are kept in {plan.directory / outcome.POINTS_FOLDER}; "
+                f"finished points are kept in {planned.directory / outcome.POINTS_FOLDER}; "
                 "the next run goes on from there"
             ) from None
     outcomes = [entry.outcome for entry in done]
@@ -89,14 +89,6 @@ def run(
         terminal.show(view.overview(outcomes, [_note(entry) for entry in done]))
 
 
-class Plan(NamedTuple):
-    """An experiment that is going to run."""
-
-    entry: Entry
-    points: list[Point]
-    directory: Path
-
-
 class Done(NamedTuple):
     """An experiment that has run; `reused` points were kept from before."""
 
@@ -105,40 +97,10 @@ class Done(NamedTuple):
     reused: int
 
 
-def _plan(name: str, seed: int | None, out: Path | None, *, several: bool) -> Plan:
-    """Find out before the run, not after it, what is wrong with an experiment or its directory."""
-    entry = catalogue.find(name)
-    planned = points(entry)
-    _check_seeds(seed, entry.experiment.repeats)
-    for point in planned:
-        resolved = json.loads(_core.check_scenario(entry.scenario_path, point.overrides))
-    if entry.experiment.trivial is not None:
-        trivial.capacity_of_a_way(entry.experiment.trivial, str(resolved["platform"]))
-    folder = DEFAULT_FOLDER if out is None else out
-    here = folder / entry.identifier if out is None or several else folder
-    return Plan(entry, planned, atomic.prepare_directory(here))
-
-
-def _check_seeds(seed: int | None, repeats: int) -> None:
-    most = (1 << 64) - repeats
-    if seed is not None and seed > most:
-        raise InputError(f"--seed {seed}: allowed: 0 to {most}, as {repeats} repeats count up")
-
-
-def _simulate(plan: Plan, seed: int | None, jobs: int | None) -> Done:
-    from skipline.report.experiment_page import page
-
-    entry, planned, directory = plan
-    store = PointStore(directory / outcome.POINTS_FOLDER, entry.scenario_path)
-    first = _core.DEFAULT_SEED if seed is None else seed
-    with terminal.progress_bar(entry.identifier) as bar:
-        seeds = range(first, first + entry.experiment.repeats)
-        runner = Runner(entry.scenario_path, seeds, store)
-        finished, reused = runner.run(planned, jobs or os.cpu_count() or 1, bar)
-    concluded = outcome.conclude(entry, finished, seed)
-    outcome.write(concluded, directory)
-    atomic.write(directory / REPORT_FILE, page(concluded))
-    return Done(plan, concluded, reused)
+def _simulate(wanted: Plan, seed: int | None, jobs: int | None) -> Done:
+    with terminal.progress_bar(wanted.entry.identifier) as bar:
+        (ran,) = Runner([wanted.batch]).run(jobs or os.cpu_count() or 1, bar)
+    return Done(wanted, plan.conclude(wanted, ran, seed), ran.reused)
 
 
 def _as_json(outcomes: list[outcome.Outcome]) -> dict[str, Any]:
@@ -151,8 +113,8 @@ def _as_json(outcomes: list[outcome.Outcome]) -> dict[str, Any]:
 
 
 def _note(done: Done) -> tuple[str, str]:
-    simulated = len(done.plan.points) - done.reused
+    simulated = len(done.plan.batch.points) - done.reused
     return (
         f"{simulated} points simulated, {done.reused} reused; tables in {done.plan.directory}",
-        str((done.plan.directory / REPORT_FILE).resolve()),
+        str((done.plan.directory / plan.REPORT_FILE).resolve()),
     )

@@ -1,54 +1,65 @@
-"""The TOML file of an experiment."""
+"""The TOML file of an experiment; docs/experiments.md is its reference for people."""
 
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-Value = int | float | str
-# Whether measured values of a point chose a parameter of the model.
-Basis = Literal["fitted", "predicted"]
+from skipline.experiment.axis import Axis, Setting, Table, Value
+from skipline.experiment.claim import Basis, Claim
 
-
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+__all__ = ["Axis", "Basis", "Claim", "Experiment", "Setting", "Value"]
 
 
-class Axis(_Table):
-    """A scenario key and the values that it takes; points are all combinations of the axes."""
+class Stated(Table):
+    """Numbers that a text or figure states, along one axis; `at` holds others."""
 
-    key: str
-    values: list[int | float] = Field(min_length=1)
-    label: str
-    short_label: str
-    unit: str = ""
-    scale: Literal["linear", "log2"] = "linear"
-    reference: str
-    role: Literal["x", "panel"]
-
-    def text(self, value: object) -> str:
-        """Name a value of this axis (`packet size 1500 B`)."""
-        return f"{self.label} {value} {self.unit}".rstrip()
+    metric: str
+    unit: str
+    at: dict[str, Value] = Field(default={})
+    along: str
+    points: list[tuple[Value, float]] = Field(min_length=1)
 
 
-class Reference(_Table):
-    """Measured numbers: one row per point and metric, with columns mean, sd, min, max, runs."""
+class Reference(Table):
+    """Published numbers: a table with mean, sd, min, max, runs per point and metric, or stated."""
 
-    file: str
     source: str
-    where: dict[str, str] = {}
-    inputs: dict[str, str] = {}
+    file: str | None = None
+    where: dict[str, str] = Field(default={})
+    inputs: dict[str, str] = Field(default={})
+    partial: bool = False
+    stated: list[Stated] = Field(default=[])
+
+    @model_validator(mode="after")
+    def _has_numbers(self) -> Self:
+        if self.file is None and not self.stated:
+            raise ValueError("[reference] needs a file or [[reference.stated]] numbers")
+        if self.file is None and (self.where or self.inputs):
+            raise ValueError("[reference] where and inputs need a file")
+        return self
 
 
-class ComparedMetric(_Table):
-    """A metric of the result, and the metric of the reference that it is compared with."""
+class ComparedMetric(Table):
+    """A number of the result, and the metric of the reference that it is compared with.
+
+    `name` is metric, metric.component, or TENANT:metric.component. The simulated number is
+    multiplied by `times` and then has `unit`.
+    """
 
     name: str
-    reference: str
+    reference: str | None = None
     label: str
-    short_label: str
+    short_label: str = ""
+    times: float = 1.0
+    unit: str | None = None
+
+    @property
+    def heading(self) -> str:
+        """What a column of this metric is called."""
+        return self.short_label or self.label
 
 
-class Check(_Table):
+class Check(Table):
     """A bound on the distance between predicted and measured."""
 
     name: str
@@ -60,7 +71,7 @@ class Check(_Table):
     unit: str
 
 
-class Trivial(_Table):
+class Trivial(Table):
     """Predictors without a model, judged on the points of one check.
 
     `way_bytes` lists factors, platform keys or numbers, whose product is the capacity of one way.
@@ -73,8 +84,8 @@ class Trivial(_Table):
     backlog_buffers: list[int] = Field(min_length=1)
 
 
-class Experiment(_Table):
-    """Question, scenario, points, reference and checks.
+class Experiment(Table):
+    """Question, scenario, points, reference, checks and claims.
 
     Each point runs `repeats` times with consecutive seeds: pages, flows and victims fall anew, as
     they do between runs of a real machine.
@@ -86,12 +97,15 @@ class Experiment(_Table):
     scenario: str
     repeats: int = Field(default=1, ge=1, le=100)
     axis: list[Axis] = Field(min_length=1)
-    fixed: dict[str, Value] = {}
-    fit_points: list[dict[str, Value]] = []
-    reference: Reference
+    include: list[dict[str, Value]] = Field(default=[])
+    skip: list[dict[str, Value]] = Field(default=[])
+    fixed: dict[str, Setting] = Field(default={})
+    fit_points: list[dict[str, Value]] = Field(default=[])
+    reference: Reference | None = None
     metric: list[ComparedMetric] = Field(min_length=1)
-    check: list[Check] = []
+    check: list[Check] = Field(default=[])
     trivial: Trivial | None = None
+    claim: list[Claim] = Field(default=[])
 
     @model_validator(mode="after")
     def _names_agree(self) -> Self:
@@ -99,17 +113,42 @@ class Experiment(_Table):
         for check in self.check:
             for name in check.metrics:
                 _require(name, metrics, f"check '{check.name}' metrics")
-        keys = [axis.key for axis in self.axis]
-        for point in self.fit_points:
-            for key in point:
-                _require(key, keys, "fit_points")
-        if self.trivial is not None:
-            _require(self.trivial.check, [check.name for check in self.check], "trivial.check")
-            for key in ("rx_descriptors", "packet_bytes", "ddio_ways"):
-                _require(key, [*keys, *self.fixed], "trivial needs an axis or a fixed key; it")
+        self._check_places()
+        self._check_trivial()
         if sum(axis.role == "x" for axis in self.axis) != 1:
             raise ValueError('exactly one [[axis]] must have role = "x"')
+        if self.reference is None:
+            for metric in self.metric:
+                if metric.reference is not None:
+                    raise ValueError(f"metric '{metric.name}' reference: there is no [reference]")
+        _require_once([claim.id for claim in self.claim], "claim")
         return self
+
+    def _check_places(self) -> None:
+        for name in ("include", "skip", "fit_points"):
+            for point in getattr(self, name):
+                self._check_point(point, name)
+        for stated in self.reference.stated if self.reference else []:
+            where = f"reference.stated '{stated.metric}'"
+            self._check_point(stated.at, f"{where} at")
+            for value, _ in stated.points:
+                self._check_point({stated.along: value}, f"{where} along, points")
+
+    def _check_point(self, point: dict[str, Value], where: str) -> None:
+        axes = {axis.key: axis for axis in self.axis}
+        for key, value in point.items():
+            _require(key, list(axes), where)
+            if value not in axes[key].places:
+                places = ", ".join(str(place) for place in axes[key].places)
+                raise ValueError(f"{where}: {key} = {value!r} is not one of {places}")
+
+    def _check_trivial(self) -> None:
+        if self.trivial is None:
+            return
+        _require(self.trivial.check, [check.name for check in self.check], "trivial.check")
+        known = [*(axis.key for axis in self.axis), *self.fixed]
+        for key in ("rx_descriptors", "packet_bytes", "ddio_ways"):
+            _require(key, known, "trivial needs an axis or a fixed key; it")
 
     @property
     def x_axis(self) -> Axis:
@@ -121,7 +160,17 @@ class Experiment(_Table):
         """The axes that make one panel per combination."""
         return [axis for axis in self.axis if axis.role == "panel"]
 
+    def place(self, axes: dict[str, Value]) -> str:
+        """Name a point for people."""
+        return ", ".join(axis.text(axes[axis.key]) for axis in self.axis)
+
 
 def _require(name: str, known: list[str], where: str) -> None:
     if name not in known:
         raise ValueError(f"{where}: '{name}' is not one of {', '.join(known)}")
+
+
+def _require_once(names: list[str], what: str) -> None:
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise ValueError(f"{what} '{name}' is there twice")

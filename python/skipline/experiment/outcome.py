@@ -15,11 +15,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from skipline import atomic
 from skipline._core import InputError
-from skipline.experiment import checks, table, trivial
+from skipline.experiment import checks, judgement, table, trivial
 from skipline.experiment.catalogue import Entry
+from skipline.experiment.claim import ClaimVerdict
 from skipline.experiment.definition import Experiment
 from skipline.experiment.runner import Finished
-from skipline.experiment.table import Comparison, comparisons
+from skipline.experiment.table import Comparison, Simulated
+from skipline.nearest import did_you_mean
 from skipline.result import FittedParameter
 
 OUTCOME_FILE = "outcome.json"
@@ -43,6 +45,7 @@ class Summary(BaseModel):
     command: str
     fitted_parameters: list[FittedParameter]
     verdicts: list[checks.Verdict]
+    claims: list[ClaimVerdict]
     trivial: list[trivial.TrivialScore]
     points: int
     line_ops: int
@@ -63,9 +66,14 @@ class Outcome:
         return f"seed {first}" if repeats == 1 else f"seeds {first} to {first + repeats - 1}"
 
     @cached_property
+    def simulated(self) -> list[Simulated]:
+        """Every predicted number of the experiment's metrics."""
+        return table.simulated(self.summary.experiment, self.table)
+
+    @cached_property
     def rows(self) -> list[Comparison]:
-        """Every predicted number that has a measured one beside it."""
-        return comparisons(self.summary.experiment, self.table)
+        """Every predicted number that has a published one beside it."""
+        return table.comparisons(self.simulated)
 
     def as_json(self) -> dict[str, Any]:
         """Return the summary with all points, as `--format json` prints it."""
@@ -80,7 +88,8 @@ def conclude(entry: Entry, finished: list[Finished], seed_given: int | None) -> 
     experiment = entry.experiment
     results = [result for done in finished for result in done.results]
     whole = table.build(entry.identifier, experiment, finished)
-    rows = comparisons(experiment, whole)
+    _require_metrics(entry, whole)
+    rows = table.comparisons(table.simulated(experiment, whole))
     backlogs = experiment.trivial.backlog_buffers if experiment.trivial else []
     name = entry.identifier if entry.path.startswith("experiments/") else entry.path
     summary = Summary(
@@ -95,12 +104,23 @@ def conclude(entry: Entry, finished: list[Finished], seed_given: int | None) -> 
         + (f" --seed {seed_given}" if seed_given is not None else ""),
         fitted_parameters=_union([result.fitted_parameters for result in results]),
         verdicts=[checks.judge(check, rows) for check in experiment.check],
+        claims=judgement.judge(entry, finished, rows),
         trivial=trivial.scores(trivial.targets(experiment, rows, results[0].platform), backlogs),
         points=len(finished),
         line_ops=sum(result.line_ops for result in results),
         wall_s=sum(result.wall_s for result in results),
     )
     return Outcome(summary, whole)
+
+
+def _require_metrics(entry: Entry, whole: pl.DataFrame) -> None:
+    """Refuse a metric that no point has, a mistyped one."""
+    numbers = whole.select("metric", "component").unique(maintain_order=True).iter_rows()
+    known = [table.address(*number) for number in numbers]
+    for metric in entry.experiment.metric:
+        if metric.name not in known:
+            hint = did_you_mean(metric.name, known)
+            raise InputError(f"{entry.path}: metric '{metric.name}': not in the results{hint}")
 
 
 def write(outcome: Outcome, directory: Path) -> None:

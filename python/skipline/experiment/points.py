@@ -1,27 +1,45 @@
-"""The points of an experiment: every combination of its axes, with all scenario settings."""
+"""The points of an experiment: the combinations of its axes, with all scenario settings."""
 
+import hashlib
 import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from skipline import resources
+from skipline._core import InputError
 from skipline.experiment.catalogue import Entry
-from skipline.experiment.definition import Basis, Experiment, Value
-from skipline.experiment.reference import Measured, ReferenceTable
+from skipline.experiment.definition import Basis, Experiment, Setting, Value
+from skipline.experiment.reference import Measured, Published
 from skipline.simulation import toml_literal
+
+# Longer names of points are cut, so that the file systems take them with seed and suffix.
+_LONGEST_STEM = 160
+_SAFE = frozenset("=,.+-_")
 
 
 @dataclass(frozen=True)
 class Point:
-    """One simulation to run and the numbers measured at the same place."""
+    """One simulation to run and the numbers published for the same place."""
 
     axes: dict[str, Value]
-    settings: dict[str, Value]
+    scenario: str
+    settings: dict[str, Setting]
     basis: Basis
     measured: dict[str, Measured]
 
     @property
     def label(self) -> str:
-        """Name of the point, also of its file."""
+        """Name of the point for people."""
         return ",".join(f"{key}={value}" for key, value in self.axes.items())
+
+    @property
+    def stem(self) -> str:
+        """Name of the point's file: the label where file systems take it, else with a digest."""
+        plain = "".join(letter if _is_safe(letter) else "_" for letter in self.label)
+        if plain == self.label and len(plain) <= _LONGEST_STEM:
+            return plain
+        digest = hashlib.sha256(self.label.encode()).hexdigest()[:12]
+        return f"{plain[:_LONGEST_STEM]}-{digest}"
 
     @property
     def overrides(self) -> list[tuple[str, str]]:
@@ -29,31 +47,49 @@ class Point:
         return [(key, toml_literal(value)) for key, value in self.settings.items()]
 
 
+def _is_safe(letter: str) -> bool:
+    return (letter.isascii() and letter.isalnum()) or letter in _SAFE
+
+
 def points(entry: Entry) -> list[Point]:
     """Return the points in the order of the axes."""
     experiment = entry.experiment
-    reference = ReferenceTable(experiment, entry.reference_path)
-    combinations = itertools.product(*(axis.values for axis in experiment.axis))
+    published = Published(experiment, entry.reference_path)
+    found = [_point(entry, published, axes) for axes in places(experiment)]
+    if not found:
+        raise InputError(f"{entry.path}: include and skip leave no point")
+    return found
+
+
+def places(experiment: Experiment) -> list[dict[str, Value]]:
+    """Return every combination of the axes that is included and not skipped."""
     keys = [axis.key for axis in experiment.axis]
+    combinations = itertools.product(*(axis.places for axis in experiment.axis))
+    product = [dict(zip(keys, values, strict=True)) for values in combinations]
     return [
-        _point(experiment, reference, dict(zip(keys, values, strict=True)))
-        for values in combinations
+        axes
+        for axes in product
+        if (not experiment.include or matches(axes, experiment.include))
+        and not matches(axes, experiment.skip)
     ]
 
 
-def _point(experiment: Experiment, reference: ReferenceTable, axes: dict[str, Value]) -> Point:
-    inputs: dict[str, Value] = {
-        key: reference.find(axes, metric).mean
-        for key, metric in experiment.reference.inputs.items()
-    }
-    fitted = any(
-        all(axes[key] == value for key, value in point.items()) for point in experiment.fit_points
-    )
+def matches(axes: Mapping[str, Value], patterns: Sequence[Mapping[str, Value]]) -> bool:
+    """Tell whether one of `patterns` fits; a key that a pattern leaves out means all values."""
+    return any(all(axes[key] == value for key, value in p.items()) for p in patterns)
+
+
+def _point(entry: Entry, published: Published, axes: dict[str, Value]) -> Point:
+    experiment = entry.experiment
+    settings: dict[str, Setting] = dict(experiment.fixed)
+    scenario = experiment.scenario
+    for axis in experiment.axis:
+        settings |= axis.settings(axes[axis.key])
+        scenario = axis.scenario(axes[axis.key]) or scenario
     return Point(
         axes=axes,
-        settings={**experiment.fixed, **axes, **inputs},
-        basis="fitted" if fitted else "predicted",
-        measured={
-            metric.name: reference.find(axes, metric.reference) for metric in experiment.metric
-        },
+        scenario=resources.beside(entry.path, scenario),
+        settings=settings | published.inputs(axes),
+        basis="fitted" if matches(axes, experiment.fit_points) else "predicted",
+        measured=published.at(axes),
     )

@@ -1,8 +1,8 @@
-"""Simulates the points of an experiment on several threads (the core releases the GIL)."""
+"""Simulates points of experiments on several threads (the core releases the GIL)."""
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import NamedTuple
 
@@ -22,10 +22,27 @@ class Finished(NamedTuple):
     results: list[Result]
 
 
-class Task(NamedTuple):
-    """One repeat of a point."""
+class Batch(NamedTuple):
+    """Points to run with each of `seeds`, and where their results are kept."""
 
-    point: Point
+    points: list[Point]
+    seeds: range
+    store: PointStore
+
+
+class Ran(NamedTuple):
+    """The finished points of a batch; `reused` of them were kept from before."""
+
+    finished: list[Finished]
+    reused: int
+    simulated_wall_s: float
+
+
+class Task(NamedTuple):
+    """One repeat of a point; indices of batch and point, and the seed."""
+
+    batch: int
+    point: int
     seed: int
 
 
@@ -34,48 +51,50 @@ class _StopRun(Exception):
 
 
 class Runner:
-    """Runs the repeats of points that the store does not have yet."""
+    """Runs the repeats of points that their stores do not have yet."""
 
-    def __init__(self, scenario_path: str, seeds: range, store: PointStore) -> None:
-        self._scenario_path = scenario_path
-        self._seeds = seeds
-        self._store = store
+    def __init__(self, batches: Sequence[Batch]) -> None:
+        self._batches = batches
         self._stop = threading.Event()
-        self._fractions: dict[tuple[str, int], float] = {}
+        self._fractions: dict[Task, float] = {}
 
-    def run(self, points: list[Point], jobs: int, bar: Bar) -> tuple[list[Finished], int]:
-        """Return every point with its results, in order, and how many points were reused.
+    def run(self, jobs: int, bar: Bar) -> list[Ran]:
+        """Return every point of every batch with its results, in order.
 
-        On Ctrl-C, or when a run fails, what was finished stays in the store.
+        On Ctrl-C, or when a run fails, what was finished stays in the stores.
         """
-        tasks = [Task(point, seed) for point in points for seed in self._seeds]
-        results: dict[tuple[str, int], Result] = {}
+        tasks = [
+            Task(number, index, seed)
+            for number, batch in enumerate(self._batches)
+            for index in range(len(batch.points))
+            for seed in batch.seeds
+        ]
+        results: dict[Task, Result] = {}
         for task in tasks:
-            if (kept := self._store.read(*task)) is not None:
-                results[task.point.label, task.seed] = kept
-        missing = [task for task in tasks if (task.point.label, task.seed) not in results]
+            batch = self._batches[task.batch]
+            if (kept := batch.store.read(batch.points[task.point], task.seed)) is not None:
+                results[task] = kept
+        missing = [task for task in tasks if task not in results]
         with self._threads(jobs) as pool:
             futures = {pool.submit(self._simulate, task): task for task in missing}
             self._follow(set(futures), len(tasks), len(tasks) - len(missing), bar)
         for future, task in futures.items():
-            results[task.point.label, task.seed] = future.result()
-        done = [Finished(p, [results[p.label, seed] for seed in self._seeds]) for p in points]
-        return done, len(points) - len({task.point.label for task in missing})
+            results[task] = future.result()
+        return [_ran(number, batch, results, missing) for number, batch in enumerate(self._batches)]
 
     def _simulate(self, task: Task) -> Result:
-        key = (task.point.label, task.seed)
-
         def progress(state: dict[str, float]) -> None:
-            self._fractions[key] = state["fraction"]
+            self._fractions[task] = state["fraction"]
             if self._stop.is_set():
                 raise _StopRun
 
         if self._stop.is_set():
             raise _StopRun
-        overrides = task.point.overrides
-        text = _core.run(self._scenario_path, overrides, task.seed, None, progress)
-        self._store.write(task.point, task.seed, text)
-        self._fractions[key] = 1.0
+        batch = self._batches[task.batch]
+        point = batch.points[task.point]
+        text = _core.run(point.scenario, point.overrides, task.seed, None, progress)
+        batch.store.write(point, task.seed, text)
+        self._fractions[task] = 1.0
         return Result.model_validate_json(text)
 
     def _follow(self, pending: set[Future[Result]], total: int, reused: int, bar: Bar) -> None:
@@ -99,3 +118,13 @@ class Runner:
                 self._stop.set()
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
+
+
+def _ran(number: int, batch: Batch, results: dict[Task, Result], missing: list[Task]) -> Ran:
+    finished = [
+        Finished(point, [results[Task(number, index, seed)] for seed in batch.seeds])
+        for index, point in enumerate(batch.points)
+    ]
+    new = [task for task in missing if task.batch == number]
+    reused = len(batch.points) - len({task.point for task in new})
+    return Ran(finished, reused, sum(results[task].wall_s for task in new))

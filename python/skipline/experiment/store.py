@@ -26,9 +26,8 @@ class _Kept(BaseModel):
 class PointStore:
     """One JSON file per point and seed in a directory."""
 
-    def __init__(self, directory: Path, scenario_path: str) -> None:
+    def __init__(self, directory: Path) -> None:
         self._directory = atomic.prepare_directory(directory)
-        self._scenario_path = scenario_path
 
     def read(self, point: Point, seed: int) -> Result | None:
         """Return the kept result of a repeat of a point, or None if none is valid any more."""
@@ -45,10 +44,10 @@ class PointStore:
         atomic.write(self._path(point, seed), json.dumps(kept, indent=1) + "\n")
 
     def _path(self, point: Point, seed: int) -> Path:
-        return self._directory / f"{point.label},seed={seed}.json"
+        return self._directory / f"{point.stem},seed={seed}.json"
 
     def _key(self, point: Point, seed: int) -> str:
-        resolved = json.loads(_core.check_scenario(self._scenario_path, point.overrides))
+        resolved = json.loads(_core.check_scenario(point.scenario, point.overrides))
         parts = {
             "scenario": resolved,
             "files": {name: _file_digest(Path(name)) for name in _files_named_in(resolved)},
@@ -60,7 +59,7 @@ class PointStore:
 
 
 def _files_named_in(value: object) -> Iterator[str]:
-    """Yield every string below `value` that is the path of a file (captures, platforms)."""
+    """Yield every file that a string below `value` names (captures, platforms, devices)."""
     match value:
         case dict():
             for entry in value.values():
@@ -70,6 +69,8 @@ def _files_named_in(value: object) -> Iterator[str]:
                 yield from _files_named_in(entry)
         case str() if len(value) < _LONGEST_PATH and Path(value).is_file():
             yield value
+        case str() if value.isascii() and set(value).isdisjoint("/\\*?["):
+            yield from (path.as_posix() for path in Path(_DEVICES).glob(f"*/{value}.toml"))
 
 
 def _file_digest(path: Path) -> str:
@@ -84,3 +85,5 @@ def _simulator_digest() -> str:
 
 
 _LONGEST_PATH = 1024
+# A scenario names a device by the stem of its file here; on disk it wins over the built-in one.
+_DEVICES = "devices"

@@ -6,8 +6,10 @@ from typing import Any
 import polars as pl
 
 from skipline import _core
-from skipline.experiment.definition import Basis, Experiment
+from skipline.experiment.definition import Axis, Basis, ComparedMetric, Experiment, Value
+from skipline.experiment.reference import Measured
 from skipline.experiment.runner import Finished
+from skipline.result import Entry
 
 NUMBERS = {
     "predicted": pl.Float64,
@@ -23,6 +25,8 @@ NUMBERS = {
     "error": pl.Float64,
     "relative_error": pl.Float64,
 }
+_SIMULATED = ("predicted", "ci95", "predicted_min", "predicted_max", "predicted_runs")
+_MEASURED = ("measured", "measured_sd", "measured_min", "measured_max", "measured_runs")
 
 
 def build(identifier: str, experiment: Experiment, finished: list[Finished]) -> pl.DataFrame:
@@ -32,12 +36,16 @@ def build(identifier: str, experiment: Experiment, finished: list[Finished]) -> 
     NUMBERS. `predicted` is the mean of the repeats and `ci95` the half width of its interval: over
     the repeats if there are five or more, else the one within the first run. `error` is
     predicted - measured in the metric's unit, `relative_error` in percent of the measured mean;
-    both null where nothing was measured.
+    both null where nothing was measured. Metrics that the experiment multiplies are multiplied.
     """
-    rows = [row for done in finished for row in _rows(identifier, done)]
+    metrics = {metric.name: metric for metric in experiment.metric}
+    rows = []
+    for done in finished:
+        axes = {axis.key: _cell(axis, done.point.axes[axis.key]) for axis in experiment.axis}
+        rows += [{"experiment": identifier, **axes, **row} for row in _rows(metrics, done)]
     schema: dict[str, pl.DataType | type[pl.DataType]] = {
         "experiment": pl.String,
-        **{axis.key: _axis_type(axis.values) for axis in experiment.axis},
+        **{axis.key: _axis_type(axis) for axis in experiment.axis},
         "basis": pl.String,
         "metric": pl.String,
         "component": pl.String,
@@ -47,52 +55,83 @@ def build(identifier: str, experiment: Experiment, finished: list[Finished]) -> 
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _axis_type(values: list[int | float]) -> type[pl.DataType]:
-    return pl.Int64 if all(isinstance(value, int) for value in values) else pl.Float64
+def _axis_type(axis: Axis) -> type[pl.DataType]:
+    if not axis.is_numeric:
+        return pl.String
+    whole = all(isinstance(value, int) for value in axis.places)
+    return pl.Int64 if whole else pl.Float64
 
 
-def _rows(identifier: str, done: Finished) -> list[dict[str, object]]:
-    point, results = done
+def _rows(metrics: dict[str, ComparedMetric], done: Finished) -> list[dict[str, object]]:
+    point = done.point
     rows = []
-    for repeats in zip(*(result.entries() for result in results), strict=True):
-        entry = repeats[0]
-        values = [repeat.value for repeat in repeats if repeat.value is not None]
-        predicted = sum(values) / len(values) if values else None
-        across = _core.half_width_95(values)
-        measured = point.measured.get(entry.metric) if entry.component is None else None
+    for repeats in gathered(done):
+        name = address(repeats[0].metric, repeats[0].component)
         row: dict[str, object] = {
-            "experiment": identifier,
-            **point.axes,
             "basis": point.basis,
-            "metric": entry.metric,
-            "component": entry.component,
-            "unit": entry.unit,
-            "predicted": predicted,
-            "ci95": entry.ci95 if across is None else across,
-            "predicted_min": min(values, default=None),
-            "predicted_max": max(values, default=None),
-            "predicted_runs": len(values),
+            "metric": repeats[0].metric,
+            "component": repeats[0].component,
+            **_simulated(repeats, metrics.get(name)),
         }
-        if measured is not None and predicted is not None:
-            error = predicted - measured.mean
-            row |= {
-                "measured": measured.mean,
-                "measured_sd": measured.sd,
-                "measured_min": measured.min,
-                "measured_max": measured.max,
-                "measured_runs": measured.runs,
-                "error": error,
-                "relative_error": 100 * error / measured.mean if measured.mean else None,
-            }
+        row |= _compared(row["predicted"], point.measured.get(name))
         rows.append(row)
     return rows
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """One predicted number beside its measured one, in the metric's unit."""
+def gathered(done: Finished) -> list[list[Entry]]:
+    """Return the numbers of a point, each with its repeats; one may miss in some repeats."""
+    found: dict[tuple[str, str | None], list[Entry]] = {}
+    for result in done.results:
+        for entry in result.entries():
+            found.setdefault((entry.metric, entry.component), []).append(entry)
+    return list(found.values())
 
-    axes: dict[str, int | float | str]
+
+def _cell(axis: Axis, place: Value) -> Value:
+    """Write a place as the column of its axis does."""
+    return place if axis.is_numeric else str(place)
+
+
+def _simulated(repeats: list[Entry], metric: ComparedMetric | None) -> dict[str, object]:
+    times = metric.times if metric else 1.0
+    values = [times * repeat.value for repeat in repeats if repeat.value is not None]
+    across = _core.half_width_95(values)
+    within = repeats[0].ci95
+    return {
+        "unit": (metric.unit if metric else None) or repeats[0].unit,
+        "predicted": sum(values) / len(values) if values else None,
+        "ci95": (None if within is None else times * within) if across is None else across,
+        "predicted_min": min(values, default=None),
+        "predicted_max": max(values, default=None),
+        "predicted_runs": len(values),
+    }
+
+
+def _compared(predicted: object, measured: Measured | None) -> dict[str, object]:
+    if measured is None or not isinstance(predicted, float | int):
+        return {}
+    error = predicted - measured.mean
+    return {
+        "measured": measured.mean,
+        "measured_sd": measured.sd,
+        "measured_min": measured.min,
+        "measured_max": measured.max,
+        "measured_runs": measured.runs,
+        "error": error,
+        "relative_error": 100 * error / measured.mean if measured.mean else None,
+    }
+
+
+def address(metric: str, component: str | None) -> str:
+    """Name a number of a result as experiments do: metric or metric.component."""
+    return metric if component is None else f"{metric}.{component}"
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """One predicted number, in the metric's unit."""
+
+    axes: dict[str, Value]
     place: str
     basis: Basis
     metric: str
@@ -103,13 +142,6 @@ class Comparison:
     predicted_min: float
     predicted_max: float
     predicted_runs: int
-    measured: float
-    measured_sd: float
-    measured_min: float
-    measured_max: float
-    measured_runs: int
-    error: float
-    relative_error: float | None
 
     @property
     def predicted_range(self) -> tuple[float, float]:
@@ -120,20 +152,48 @@ class Comparison:
         return self.predicted - half, self.predicted + half
 
 
-def comparisons(experiment: Experiment, table: pl.DataFrame) -> list[Comparison]:
-    """Return every number of the compared metrics that was measured."""
+@dataclass(frozen=True)
+class Comparison(Simulated):
+    """One predicted number beside its measured or stated one, in the metric's unit."""
+
+    measured: float
+    measured_sd: float
+    measured_min: float
+    measured_max: float
+    measured_runs: int
+    error: float
+    relative_error: float | None
+
+
+def simulated(experiment: Experiment, table: pl.DataFrame) -> list[Simulated]:
+    """Return every number of the experiment's metrics, by point; compared where published."""
     labels = {metric.name: metric.label for metric in experiment.metric}
-    rows = table.filter(pl.col("metric").is_in(list(labels)), pl.col("measured").is_not_null())
-    return [
-        _comparison(experiment, row, labels[row["metric"]]) for row in rows.iter_rows(named=True)
-    ]
+    found = []
+    for row in table.filter(pl.col("predicted").is_not_null()).iter_rows(named=True):
+        name = address(row["metric"], row["component"])
+        if name in labels:
+            found.append(_simulated_row(experiment, row, name, labels[name]))
+    return found
 
 
-def _comparison(experiment: Experiment, row: dict[str, Any], label: str) -> Comparison:
-    names = ("basis", "metric", "unit", *NUMBERS)
-    return Comparison(
-        axes={axis.key: row[axis.key] for axis in experiment.axis},
-        place=", ".join(axis.text(row[axis.key]) for axis in experiment.axis),
-        label=label,
-        **{name: row[name] for name in names},
-    )
+def comparisons(rows: list[Simulated]) -> list[Comparison]:
+    """Return those numbers that have a published one beside them."""
+    return [row for row in rows if isinstance(row, Comparison)]
+
+
+def _simulated_row(experiment: Experiment, row: dict[str, Any], name: str, label: str) -> Simulated:
+    axes = {
+        axis.key: next(place for place in axis.places if _cell(axis, place) == row[axis.key])
+        for axis in experiment.axis
+    }
+    facts = {
+        "axes": axes,
+        "place": experiment.place(axes),
+        "metric": name,
+        "label": label,
+        **{column: row[column] for column in ("basis", "unit", *_SIMULATED)},
+    }
+    if row["measured"] is None:
+        return Simulated(**facts)
+    columns = (*_MEASURED, "error", "relative_error")
+    return Comparison(**facts, **{column: row[column] for column in columns})

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from skipline import platforms
 from skipline._core import InputError
 from skipline.experiment.checks import BASES, selected
-from skipline.experiment.definition import Basis, Experiment, Trivial, Value
+from skipline.experiment.definition import Basis, Experiment, Setting, Trivial
 from skipline.experiment.table import Comparison
 
 _LINE_BYTES = 64
@@ -35,7 +35,7 @@ class Target:
 
     measured: float
     basis: Basis
-    settings: dict[str, Value]
+    settings: dict[str, Setting]
     way_bytes: float
 
 
@@ -89,9 +89,11 @@ def _score(
 
 
 def _capacity_over_footprint(aim: Target, backlog: int) -> float:
-    lines = math.ceil(float(aim.settings["packet_bytes"]) / _LINE_BYTES)
-    footprint = (float(aim.settings["rx_descriptors"]) + backlog) * lines * _LINE_BYTES
-    return float(aim.settings["ddio_ways"]) * aim.way_bytes / footprint
+    keys = ("packet_bytes", "rx_descriptors", "ddio_ways")
+    packet_bytes, rx_descriptors, ways = (float(str(aim.settings[key])) for key in keys)
+    lines = math.ceil(packet_bytes / _LINE_BYTES)
+    footprint = (rx_descriptors + backlog) * lines * _LINE_BYTES
+    return ways * aim.way_bytes / footprint
 
 
 def best_constant(ratios: list[float], measured: list[float]) -> float:

@@ -1,8 +1,9 @@
 """An experiment in the terminal: definition, table, verdicts."""
 
 import itertools
+from collections.abc import Sequence
 
-from rich.console import Group, RenderableType
+from rich.console import Group, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -10,10 +11,11 @@ from skipline import terminal
 from skipline.experiment import together
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.checks import BASES, Verdict
-from skipline.experiment.definition import Basis
+from skipline.experiment.claim import ClaimVerdict
+from skipline.experiment.definition import Axis, ComparedMetric
 from skipline.experiment.outcome import Outcome, Summary
-from skipline.experiment.points import Point
-from skipline.experiment.table import Comparison
+from skipline.experiment.points import Point, places
+from skipline.experiment.table import Comparison, Simulated
 from skipline.experiment.together import Together
 
 # Columns from which on intervals have room.
@@ -32,11 +34,8 @@ def listing(entries: list[Entry]) -> RenderableType:
 
 
 def point_count(entry: Entry) -> int:
-    """Count the combinations of the axes."""
-    count = 1
-    for axis in entry.experiment.axis:
-        count *= len(axis.values)
-    return count
+    """Count the combinations of the axes that are simulated."""
+    return len(places(entry.experiment))
 
 
 def definition(entry: Entry, points: list[Point]) -> RenderableType:
@@ -49,21 +48,26 @@ def definition(entry: Entry, points: list[Point]) -> RenderableType:
     table.add_row("source", experiment.source)
     table.add_row("scenario", entry.scenario_path)
     for axis in experiment.axis:
-        table.add_row(f"axis {axis.key}", ", ".join(str(value) for value in axis.values))
+        table.add_row(f"axis {axis.key}", ", ".join(str(place) for place in axis.places))
     for key, value in experiment.fixed.items():
         table.add_row(f"fixed {key}", str(value))
-    for key, metric in experiment.reference.inputs.items():
+    for key, metric in experiment.reference.inputs.items() if experiment.reference else ():
         table.add_row(f"measured {key}", f"each point's own {metric}")
     fitted = sum(point.basis == "fitted" for point in points)
     table.add_row("points", f"{len(points)}: {fitted} fitted, {len(points) - fitted} predicted")
     if experiment.repeats > 1:
         table.add_row("repeats", f"{experiment.repeats} per point, each with its own seed")
     table.add_row("compared", ", ".join(metric.name for metric in experiment.metric))
-    table.add_row("reference", f"{entry.reference_path}: {experiment.reference.source}")
+    if experiment.reference is not None:
+        where = entry.reference_path or "stated"
+        table.add_row("reference", f"{where}: {experiment.reference.source}")
     for check in experiment.check:
         table.add_row(
             f"check {check.name}", f"{check.text}: at most {check.at_most:g} {check.unit}"
         )
+    for claim in experiment.claim:
+        for demand in claim.check:
+            table.add_row(f"claim {claim.id}", f"{demand.text}: {demand.expectation}")
     return Group(Text(experiment.title, style="bold cyan"), table)
 
 
@@ -77,7 +81,10 @@ def overview(outcomes: list[Outcome], notes: list[tuple[str, str]]) -> Renderabl
     for outcome in outcomes:
         parts += [_heading(outcome), "", comparison_table(outcome, wide=wide), ""]
     joint = together.conclude(outcomes)
-    parts += [errors_table(joint), "", *furthest_off(joint), ""]
+    if joint.verdicts:
+        parts += [errors_table(joint), "", *furthest_off(joint), ""]
+    if any(outcome.summary.claims for outcome in outcomes):
+        parts += [claims_table([c for o in outcomes for c in o.summary.claims]), ""]
     summaries = [outcome.summary for outcome in outcomes]
     parts += [_fitted_table(summaries), ""]
     for text in dict.fromkeys(_provenance(outcome) for outcome in outcomes):
@@ -123,6 +130,37 @@ def _limit(verdict: Verdict) -> Text:
     return Text.assemble((word, style), f": at most {verdict.at_most:g}")
 
 
+def claims_table(claims: Sequence[ClaimVerdict]) -> Table:
+    """Return every check of every claim: expected, got, verdict and basis."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("Claim", no_wrap=True)
+    table.add_column("")
+    for name in ("expected", "got"):
+        table.add_column(name, justify="right")
+    for name in ("verdict", "basis"):
+        table.add_column(name, no_wrap=True)
+    for claim in claims:
+        for index, check in enumerate(claim.checks):
+            identifier = Text(claim.id if index == 0 else "", style="cyan")
+            verdict = verdict_text("holds" if check.holds else "fails")
+            basis = basis_text(check.basis)
+            table.add_row(identifier, check.text, check.expected, check.got, verdict, basis)
+    return table
+
+
+def verdict_text(verdict: str) -> Text:
+    """Write a verdict in its colour."""
+    styles = {"holds": "bold green", "fails": "bold red"}
+    return Text(
+        verdict.upper() if verdict == "fails" else verdict, style=styles.get(verdict, "dim")
+    )
+
+
+def basis_text(basis: str) -> Text:
+    """Write a basis so that fitted stands out."""
+    return Text(basis, style="magenta" if basis == "fitted" else "")
+
+
 def furthest_off(joint: Together) -> list[Text]:
     """Tell where each group of points is worst."""
     return [
@@ -160,15 +198,16 @@ def comparison_table(outcome: Outcome, *, wide: bool) -> Table:
     experiment = outcome.summary.experiment
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for axis in experiment.axis:
-        table.add_column(axis.short_label.replace(" ", "\n"), justify="right")
+        table.add_column(axis.heading.replace(" ", "\n"), justify=_side(axis))
     for metric in experiment.metric:
-        measured = "measured" if wide else "meas."
-        table.add_column(f"{metric.short_label}\n{measured}", justify="right", no_wrap=True)
-        table.add_column("\nsimulated" if wide else "\nsim.", justify="right", no_wrap=True)
-        table.add_column("\nerror", justify="right", no_wrap=True)
+        columns = ["simulated" if wide else "sim."]
+        if metric.reference is not None:
+            columns = ["measured" if wide else "meas.", *columns, "error"]
+        for index, column in enumerate(columns):
+            heading = metric.heading if index == 0 else ""
+            table.add_column(f"{heading}\n{column}", justify="right", no_wrap=True)
     table.add_column("\nbasis", no_wrap=True)
-    names = [metric.name for metric in experiment.metric]
-    rows = outcome.rows
+    rows = outcome.simulated
     previous: object = None
     for _, group in itertools.groupby(rows, key=lambda row: row.axes):
         by_name = {row.metric: row for row in group}
@@ -177,20 +216,36 @@ def comparison_table(outcome: Outcome, *, wide: bool) -> Table:
         if len(values) > 1 and previous not in (None, values[0]):
             table.add_row()
         previous = values[0]
-        cells = [cell for name in names for cell in _cells(by_name[name], wide)]
-        table.add_row(*(str(value) for value in values), *cells, _basis(first.basis))
+        cells = [
+            cell
+            for metric in experiment.metric
+            for cell in _cells(metric, by_name.get(metric.name), wide)
+        ]
+        table.add_row(*(str(value) for value in values), *cells, basis_text(first.basis))
     return table
 
 
-def _basis(basis: Basis) -> Text:
-    return Text(basis, style="magenta" if basis == "fitted" else "")
+def _side(axis: Axis) -> JustifyMethod:
+    return "right" if axis.is_numeric else "left"
 
 
-def _cells(row: Comparison, wide: bool) -> list[RenderableType]:
-    simulated = Text(f"{row.predicted:.1f}")
+def _cells(metric: ComparedMetric, row: Simulated | None, wide: bool) -> list[RenderableType]:
+    compared = metric.reference is not None
+    if row is None:
+        return ["–"] * (3 if compared else 1)
+    simulated = Text(_number(row.predicted))
     if wide and row.ci95 is not None:
-        simulated.append(f" ± {row.ci95:.1f}", style="dim")
-    error = Text(f"{row.error:+.1f}")
+        simulated.append(f" ± {_number(row.ci95)}", style="dim")
+    if not compared:
+        return [simulated]
+    if not isinstance(row, Comparison):
+        return ["–", simulated, "–"]
+    error = Text(f"{row.error:+.1f}" if abs(row.predicted) >= 1 else f"{row.error:+.3g}")
     if abs(row.error) > _FAR_ERROR.get(row.unit, abs(row.measured) / 10):
         error.stylize("bold red")
-    return [f"{row.measured:.1f}", simulated, error]
+    return [_number(row.measured), simulated, error]
+
+
+def _number(value: float) -> str:
+    """Write a number with one decimal, small ones with three digits."""
+    return f"{value:.1f}" if abs(value) >= 1 or value == 0 else f"{value:.3g}"

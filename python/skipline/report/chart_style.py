@@ -1,11 +1,12 @@
 """Look of all figures: colour-blind-safe colours (Okabe and Ito), axes, sizes."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import altair as alt
 
 from skipline.experiment.definition import Basis
+from skipline.experiment.table import Comparison, Simulated
 
 MEASURED = "#1b1f24"
 PREDICTED = "#0072b2"
@@ -42,25 +43,40 @@ def specification(chart: Any, height: int = HEIGHT_PX) -> dict[str, Any]:
         height=height,
         autosize=alt.AutoSizeParams(type="fit", contains="padding"),
     )
-    return sized.configure(**_CONFIG).to_dict()  # type: ignore[no-any-return]
+    # The parts were validated as they were made; the whole again would take most of a page's time.
+    return sized.configure(**_CONFIG).to_dict(validate=False)  # type: ignore[no-any-return]
 
 
-def legend(bases: Collection[Basis], repeats: int) -> str:
-    """Return the key to measured and simulated marks, as HTML; `bases` are those that occur."""
+def legend(rows: Collection[Simulated], repeats: int) -> str:
+    """Return the key to those marks of published and simulated numbers that occur, as HTML."""
     band = "95 % interval" if repeats == 1 else f"lowest and highest of {repeats} runs"
-    measured = (
-        f'<svg width="14" height="22" aria-hidden="true"><path d="M7 1V21M3 1H11M3 21H11" '
-        f'stroke="{MEASURED}" stroke-width="1.5"/><circle cx="7" cy="11" r="4" fill="{MEASURED}"/>'
-        "</svg>"
-    )
-    entries = [(measured, "measured: mean, lowest and highest run")]
+    published = {row.measured_runs > 0 for row in rows if isinstance(row, Comparison)}
+    bases = {row.basis for row in rows}
+    entries = []
+    if True in published:
+        spread = f'<path d="M7 1V21M3 1H11M3 21H11" stroke="{MEASURED}" stroke-width="1.5"/>'
+        entries.append((_dot(MEASURED, spread), "measured: mean, lowest and highest run"))
+    if False in published:
+        entries.append((_dot(MEASURED), "stated by the source"))
     if "predicted" in bases:
         entries.append((_simulated_mark(PREDICTED), f"simulated, predicted (band: {band})"))
     if "fitted" in bases:
         text = "simulated, fitted (its measured value chose a parameter)"
         entries.append((_simulated_mark("#fff"), text))
+    return key(entries)
+
+
+def key(entries: Iterable[tuple[str, str]]) -> str:
+    """Return marks and what they mean side by side, as HTML."""
     spans = "".join(f"<span>{mark}{text}</span>" for mark, text in entries)
     return f'<div class="legend">{spans}</div>'
+
+
+def _dot(colour: str, more: str = "") -> str:
+    return (
+        f'<svg width="14" height="22" aria-hidden="true">{more}'
+        f'<circle cx="7" cy="11" r="4" fill="{colour}"/></svg>'
+    )
 
 
 def _simulated_mark(fill: str) -> str:

@@ -4,6 +4,7 @@ import html
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -25,14 +26,17 @@ class Document:
         """Append ready markup; its texts must be escaped."""
         self._parts.append(markup)
 
-    def heading(self, text: str, lead: str = "") -> None:
-        """Start a section."""
-        self.add(f"<h2>{escape(text)}</h2>")
+    def heading(self, text: str, lead: str = "", *, level: int = 2, anchor: str = "") -> None:
+        """Start a section; links find it by its anchor."""
+        name = f' id="{escape(anchor)}"' if anchor else ""
+        self.add(f"<h{level}{name}>{escape(text)}</h{level}>")
         if lead:
             self.add(f'<p class="lead">{escape(lead)}</p>')
 
-    def panels(self, specs: Sequence[tuple[str, dict[str, Any]]], legend: str = "") -> None:
-        """Append a row of charts (title, Vega-Lite specification) that wraps on small screens."""
+    def panels(
+        self, specs: Sequence[tuple[str, dict[str, Any]]], legend: str = "", columns: int = 4
+    ) -> None:
+        """Append charts (title, Vega-Lite specification), fewer a row on small screens."""
         figures = []
         for title, spec in specs:
             number = len(self._specs)
@@ -42,9 +46,8 @@ class Document:
                 f'<div {_CHART_ATTRIBUTE}="{number}" role="img" aria-label="{escape(title)}"></div>'
                 "</figure>"
             )
-        self.add(
-            f'{legend}<div class="panels panels-{min(len(specs), 4)}">{"".join(figures)}</div>'
-        )
+        kind = f"panels panels-{min(len(specs), columns)}"
+        self.add(f'{legend}<div class="{kind}">{"".join(figures)}</div>')
 
     def render(self) -> str:
         """Return the whole page."""
@@ -112,6 +115,7 @@ def _asset(name: str) -> str:
     return (files("skipline.report") / name).read_text(encoding="utf-8")
 
 
+@cache
 def _vega() -> str:
     version = ".".join(SCHEMA_VERSION.removeprefix("v").split(".")[:2])
     return vl_convert.javascript_bundle(

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 
 from skipline import quantity
 from skipline.experiment.checks import BASES, GroupError, Verdict
+from skipline.experiment.claim import ClaimVerdict
 from skipline.experiment.outcome import Outcome
-from skipline.experiment.table import Comparison
+from skipline.experiment.table import Comparison, Simulated
 from skipline.experiment.trivial import TrivialScore
-from skipline.report import figures
+from skipline.report import claim_figures, figures
 from skipline.report.chart_style import basis_legend, legend
 from skipline.report.document import Document, Markup, card, cards, details, escape, table
 from skipline.report.fitted import fitted_table
@@ -23,9 +24,12 @@ def page(outcome: Outcome) -> str:
     document.add(f'<p class="question">{escape(experiment.question)}</p>')
     document.add(f'<p class="facts">{escape(_facts(outcome))}</p>')
     document.add(cards(_headlines(outcome)))
-    _add_figures(document, outcome)
-    _add_errors(document, outcome)
-    _add_scatter(document, outcome)
+    add_claims(document, outcome)
+    add_figures(document, outcome)
+    if summary.verdicts:
+        _add_errors(document, outcome)
+    if any(row.measured_runs for row in outcome.rows):
+        _add_scatter(document, outcome)
     _add_fitted(document, outcome)
     _add_numbers(document, outcome)
     _add_provenance(document, outcome)
@@ -64,25 +68,64 @@ def _headlines(outcome: Outcome) -> list[str]:
     return entries
 
 
-def _add_figures(document: Document, outcome: Outcome) -> None:
-    experiment, rows = outcome.summary.experiment, outcome.rows
+def add_claims(document: Document, outcome: Outcome, level: int = 2) -> None:
+    """Append the claims that the experiment judges: figure of expected and got, and table."""
+    claims = outcome.summary.claims
+    if not claims:
+        return
+    document.heading("Claims of the source", "A claim holds when all its checks do.", level=level)
+    panels = claim_figures.against_expected(claims)
+    if panels:
+        document.panels(panels, claim_figures.legend(), columns=2)
+    document.add(claims_table(claims))
+
+
+def claims_table(claims: Sequence[ClaimVerdict]) -> str:
+    """Return every check of every claim: expected, got, verdict, basis."""
+    rows: list[list[object]] = []
+    for claim in claims:
+        for index, check in enumerate(claim.checks):
+            name = claim_name(claim.id) if index == 0 else ""
+            verdict = verdict_markup("holds" if check.holds else "fails")
+            numbers = [check.expected, check.got, verdict, check.basis]
+            rows.append([name, check.text, *numbers, check.source])
+    header = ["claim", "check", "expected", "got", "verdict", "basis", "source"]
+    return table(header, rows, [])
+
+
+def claim_name(identifier: str, anchor: str = "") -> Markup:
+    """Write a claim's identifier on one line, as the target of links if it has an anchor."""
+    target = f' id="{escape(anchor)}"' if anchor else ""
+    return Markup(f'<span{target} class="claim">{escape(identifier)}</span>')
+
+
+def verdict_markup(verdict: str) -> Markup:
+    """Write a verdict in its colour."""
+    mood = {"holds": "good-text", "fails": "bad-text"}.get(verdict, "dim")
+    return Markup(f'<span class="{mood}">{escape(verdict)}</span>')
+
+
+def add_figures(document: Document, outcome: Outcome, level: int = 2) -> None:
+    """Append the figures of all metrics."""
+    experiment, rows = outcome.summary.experiment, outcome.simulated
+    key = legend(rows, experiment.repeats)
     if not experiment.panel_axes:
-        document.heading(f"Against {experiment.x_axis.label}")
+        document.heading(f"Against {experiment.x_axis.label}", level=level)
         panels = [
             panel
             for metric in experiment.metric
             for panel in figures.along_x(experiment, metric.name, rows)
         ]
-        document.panels(panels, legend({row.basis for row in rows}, experiment.repeats))
+        document.panels(panels, key)
         return
     for metric in experiment.metric:
-        document.heading(metric.label)
-        panels = figures.along_x(experiment, metric.name, rows)
-        document.panels(panels, legend({row.basis for row in rows}, experiment.repeats))
+        document.heading(metric.label, level=level)
+        document.panels(figures.along_x(experiment, metric.name, rows), key)
 
 
 def _add_scatter(document: Document, outcome: Outcome) -> None:
-    experiment, rows = outcome.summary.experiment, outcome.rows
+    experiment = outcome.summary.experiment
+    rows = [row for row in outcome.rows if row.measured_runs]
     document.heading(
         "Simulated against measured",
         "On the dashed line the simulation is right. Horizontal bars: lowest to highest run.",
@@ -159,38 +202,38 @@ def _add_numbers(document: Document, outcome: Outcome) -> None:
     experiment = outcome.summary.experiment
     document.heading("Numbers")
     for metric in experiment.metric:
-        chosen = [row for row in outcome.rows if row.metric == metric.name]
+        chosen = [row for row in outcome.simulated if row.metric == metric.name]
         unit = figures.unit_text(chosen[0].unit)
         header = [axis.label + (f", {axis.unit}" if axis.unit else "") for axis in experiment.axis]
-        header += [f"measured, {unit}", "sd", "lowest run", "highest run"]
+        header += [f"published, {unit}", "sd", "lowest run", "highest run"]
         header += [f"simulated, {unit}", "95 % interval", "error", "basis"]
         body = [_number_row(row) for row in chosen]
         markup = table(header, body, range(len(header) - 1))
         document.add(details(f"{metric.label}: {len(chosen)} points", markup))
 
 
-def _number_row(row: Comparison) -> list[object]:
+def _number_row(row: Simulated) -> list[object]:
     simulated = quantity.text(row.predicted, row.ci95, row.unit)
-    measured = (row.measured, row.measured_sd, row.measured_min, row.measured_max)
-    return [
-        *row.axes.values(),
-        *(f"{value:.2f}" for value in measured),
-        simulated.value,
-        simulated.ci95,
-        f"{row.error:+.2f}",
-        row.basis,
-    ]
+    measured, error = ["–"] * 4, "–"
+    if isinstance(row, Comparison):
+        spread = (row.measured_sd, row.measured_min, row.measured_max)
+        runs = [f"{value:.2f}" for value in spread] if row.measured_runs else ["–"] * 3
+        measured, error = [f"{row.measured:.2f}", *runs], f"{row.error:+.2f}"
+    return [*row.axes.values(), *measured, simulated.value, simulated.ci95, error, row.basis]
 
 
 def _add_provenance(document: Document, outcome: Outcome) -> None:
     summary = outcome.summary
     reference = summary.experiment.reference
-    inputs = "".join(
-        f" Each point's {key} is what was measured there ({metric})."
-        for key, metric in reference.inputs.items()
-    )
     document.heading("Where this comes from")
-    document.add(f"<p>Measured: {escape(reference.source)} ({escape(reference.file)}).</p>")
+    inputs = ""
+    if reference is not None:
+        inputs = "".join(
+            f" Each point's {key} is what was measured there ({metric})."
+            for key, metric in reference.inputs.items()
+        )
+        file = f" ({escape(reference.file)})" if reference.file else ""
+        document.add(f"<p>Published: {escape(reference.source)}{file}.</p>")
     document.add(
         f"<p>Simulated: Skipline {escape(summary.version)}, platform {escape(summary.platform)}, "
         f"scenario {escape(summary.scenario)}, {outcome.seeds}.{escape(inputs)}</p>"

@@ -2,12 +2,13 @@
 
 import itertools
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import altair as alt
 
 from skipline.experiment.definition import Axis, Experiment
-from skipline.experiment.table import Comparison
+from skipline.experiment.table import Comparison, Simulated
 from skipline.report.chart_style import CATEGORIES, MEASURED, PREDICTED, chart, specification
 
 Panel = tuple[str, dict[str, Any]]
@@ -24,58 +25,75 @@ def unit_text(unit: str) -> str:
     return _UNITS.get(unit, unit)
 
 
-def along_x(experiment: Experiment, metric: str, rows: list[Comparison]) -> list[Panel]:
+def along_x(experiment: Experiment, metric: str, rows: Sequence[Simulated]) -> list[Panel]:
     """Draw one metric along the x axis, one panel per combination of the panel axes."""
     rows = [row for row in rows if row.metric == metric]
+    if not rows:
+        return []
     domain = _value_domain(rows)
     label = next(entry.label for entry in experiment.metric if entry.name == metric)
     axis_title = f"{label}, {unit_text(rows[0].unit)}"
     panels = []
     axes = experiment.panel_axes
-    combinations = itertools.product(*(axis.values for axis in axes))
+    combinations = itertools.product(*(axis.places for axis in axes))
     for combination in combinations:
         wanted = dict(zip((axis.key for axis in axes), combination, strict=True))
         chosen = [row for row in rows if wanted.items() <= row.axes.items()]
+        if not chosen:
+            continue
         title = ", ".join(axis.text(wanted[axis.key]) for axis in axes) or label
         title += _basis_in_title(chosen)
         panels.append((title, _line_panel(experiment.x_axis, chosen, axis_title, domain)))
     return panels
 
 
-def _basis_in_title(rows: list[Comparison]) -> str:
+def _basis_in_title(rows: list[Simulated]) -> str:
     bases = {row.basis for row in rows}
     return f" ({bases.pop()})" if len(bases) == 1 else ""
 
 
 def _line_panel(
-    axis: Axis, rows: list[Comparison], title: str, domain: list[float]
+    axis: Axis, rows: list[Simulated], title: str, domain: list[float]
 ) -> dict[str, Any]:
     unit = unit_text(rows[0].unit)
     base = chart([_record(row, axis) for row in rows])
-    x = alt.X("x:Q", title=axis.label, scale=_x_scale(axis), axis=_x_axis(axis))
+    x = _x(axis, rows)
     y_axis = alt.Axis(values=PERCENT_TICKS) if rows[0].unit == "percent" else alt.Axis(tickCount=6)
     scale = alt.Scale(domain=domain, nice=False)
 
     def y(field: str) -> alt.Y:
         return alt.Y(field, title=title, scale=scale, axis=y_axis)
 
-    band = base.mark_area(color=PREDICTED, opacity=0.2).encode(x, y("low:Q"), alt.Y2("high:Q"))
-    line = base.mark_line(color=PREDICTED, strokeWidth=2).encode(x, y("predicted:Q"))
-    spread = base.mark_rule(color=MEASURED, strokeWidth=1.5).encode(
-        x, y("measured_min:Q"), alt.Y2("measured_max:Q")
-    )
-    ends = [
-        base.mark_tick(color=MEASURED, size=9, thickness=1.5, orient="horizontal").encode(x, y(end))
-        for end in ("measured_min:Q", "measured_max:Q")
-    ]
-    points = base.mark_circle(color=MEASURED, size=60, opacity=1).encode(
-        x, y("measured:Q"), tooltip=_tooltip(axis, unit)
-    )
     fill = alt.condition("datum.basis == 'fitted'", alt.value("#fff"), alt.value(PREDICTED))
     simulated = base.mark_point(stroke=PREDICTED, size=26, opacity=1, strokeWidth=1.5).encode(
         x, y("predicted:Q"), fill=fill, tooltip=_tooltip(axis, unit)
     )
-    return specification(alt.layer(band, line, spread, *ends, points, simulated))
+    if axis.is_numeric:
+        band = base.mark_area(color=PREDICTED, opacity=0.2)
+        line = base.mark_line(color=PREDICTED, strokeWidth=2).encode(x, y("predicted:Q"))
+    else:
+        band = base.mark_rule(color=PREDICTED, opacity=0.3, strokeWidth=7)
+        line = base.mark_rule(color=PREDICTED, strokeWidth=1.5, opacity=0.5).encode(
+            x, y("predicted:Q"), alt.Y2("zero:Q")
+        )
+    band = band.encode(x, y("low:Q"), alt.Y2("high:Q"))
+    published = _published(base, x, y) if any(isinstance(r, Comparison) for r in rows) else []
+    return specification(alt.layer(band, line, *published, simulated))
+
+
+def _published(base: alt.Chart, x: alt.X, y: Callable[[str], alt.Y]) -> list[alt.Chart]:
+    """Draw measured numbers with their lowest and highest run, and stated ones, which have none."""
+    known = base.transform_filter("datum.measured != null")
+    runs = base.transform_filter("datum.runs > 0")
+    spread = runs.mark_rule(color=MEASURED, strokeWidth=1.5).encode(
+        x, y("measured_min:Q"), alt.Y2("measured_max:Q")
+    )
+    ends = [
+        runs.mark_tick(color=MEASURED, size=9, thickness=1.5, orient="horizontal").encode(x, y(end))
+        for end in ("measured_min:Q", "measured_max:Q")
+    ]
+    points = known.mark_circle(color=MEASURED, size=60, opacity=1).encode(x, y("measured:Q"))
+    return [spread, *ends, points]
 
 
 def scatter(experiment: Experiment, metrics: list[str], rows: list[Comparison]) -> Panel:
@@ -116,17 +134,23 @@ def scatter(experiment: Experiment, metrics: list[str], rows: list[Comparison]) 
     return " and ".join(names), specification(alt.layer(diagonal, spread, *points), height=380)
 
 
-def _record(row: Comparison, axis: Axis) -> dict[str, Any]:
+def _record(row: Simulated, axis: Axis) -> dict[str, Any]:
     low, high = row.predicted_range
-    return {
-        "x": row.axes[axis.key],
+    simulated = {
+        "x": row.axes[axis.key] if axis.is_numeric else str(row.axes[axis.key]),
         "point": row.place,
         "basis": row.basis,
         "predicted": row.predicted,
         "low": low,
         "high": high,
         "interval": row.ci95,
+        "zero": 0,
+    }
+    if not isinstance(row, Comparison):
+        return simulated | {"measured": None, "runs": 0}
+    return simulated | {
         "measured": row.measured,
+        "runs": row.measured_runs,
         "measured_min": row.measured_min,
         "measured_max": row.measured_max,
         "error": row.error,
@@ -134,10 +158,10 @@ def _record(row: Comparison, axis: Axis) -> dict[str, Any]:
 
 
 def _tooltip(axis: Axis | None, unit: str) -> list[alt.Tooltip]:
-    first = [alt.Tooltip("x:Q", title=axis.label)] if axis else []
+    first = [alt.Tooltip("x:Q" if axis.is_numeric else "x:N", title=axis.label)] if axis else []
     return [
         *first,
-        alt.Tooltip("measured:Q", title=f"measured, {unit}", format=".2f"),
+        alt.Tooltip("measured:Q", title=f"published, {unit}", format=".2f"),
         alt.Tooltip("measured_min:Q", title="lowest run", format=".2f"),
         alt.Tooltip("measured_max:Q", title="highest run", format=".2f"),
         alt.Tooltip("predicted:Q", title=f"simulated, {unit}", format=".2f"),
@@ -146,8 +170,20 @@ def _tooltip(axis: Axis | None, unit: str) -> list[alt.Tooltip]:
     ]
 
 
-def _x_scale(axis: Axis) -> alt.Scale:
-    low, high = min(axis.values), max(axis.values)
+def _x(axis: Axis, rows: list[Simulated]) -> alt.X:
+    if not axis.is_numeric:
+        there = {str(row.axes[axis.key]) for row in rows}
+        names = [str(place) for place in axis.places if str(place) in there]
+        look = alt.Axis(grid=False, labelAngle=-30, labelLimit=150, labelOverlap=False)
+        return alt.X("x:N", title=None, scale=alt.Scale(domain=names, padding=0.5), axis=look)
+    numbers = [float(place) for place in axis.places]
+    whole = all(number.is_integer() for number in numbers)
+    look = alt.Axis(values=numbers, format="~d" if whole else "~g", grid=False)
+    return alt.X("x:Q", title=axis.label, scale=_x_scale(axis, numbers), axis=look)
+
+
+def _x_scale(axis: Axis, numbers: list[float]) -> alt.Scale:
+    low, high = min(numbers), max(numbers)
     if axis.scale == "log2":
         domain = [low / _LOG_MARGIN, high * _LOG_MARGIN]
         return alt.Scale(type="log", base=2, domain=domain, nice=False)
@@ -155,20 +191,18 @@ def _x_scale(axis: Axis) -> alt.Scale:
     return alt.Scale(domain=[low - margin, high + margin], nice=False, zero=False)
 
 
-def _x_axis(axis: Axis) -> alt.Axis:
-    return alt.Axis(values=list(axis.values), format="~d", grid=False)
-
-
-def _value_domain(rows: list[Comparison]) -> list[float]:
+def _value_domain(rows: Sequence[Simulated]) -> list[float]:
     """Return the range that all panels share: percentages from 0 to 100, others from zero."""
     if rows[0].unit == "percent":
         return [0.0, _PERCENT_TOP]
-    _, high = _extent(rows)
+    low, high = _extent(rows)
+    if high <= 0:
+        return [min(low, 0.0), 1.0]
     step = 10.0 ** math.floor(math.log10(high)) / 2
-    return [0.0, math.ceil(high * 1.02 / step) * step]
+    return [min(0.0, low), math.ceil(high * 1.02 / step) * step]
 
 
-def _close_domain(rows: list[Comparison]) -> list[float]:
+def _close_domain(rows: Sequence[Comparison]) -> list[float]:
     """Return the range that the points fill; percentages end at 100."""
     low, high = _extent(rows)
     step = 10.0 ** math.floor(math.log10(max(high - low, 1e-3)))
@@ -176,7 +210,8 @@ def _close_domain(rows: list[Comparison]) -> list[float]:
     return [start, _PERCENT_TOP if rows[0].unit == "percent" else math.ceil(high / step) * step]
 
 
-def _extent(rows: list[Comparison]) -> tuple[float, float]:
-    lows = [min(row.measured_min, row.predicted_range[0]) for row in rows]
-    highs = [max(row.measured_max, row.predicted_range[1]) for row in rows]
-    return min(lows), max(highs)
+def _extent(rows: Sequence[Simulated]) -> tuple[float, float]:
+    ends = [end for row in rows for end in row.predicted_range]
+    compared = [row for row in rows if isinstance(row, Comparison)]
+    ends += [end for row in compared for end in (row.measured_min, row.measured_max)]
+    return min(ends), max(ends)

@@ -1,0 +1,75 @@
+"""The table of claims: what each source says, as one row each."""
+
+import csv
+import io
+
+from pydantic import BaseModel, ConfigDict
+
+from skipline import resources
+from skipline._core import InputError
+from skipline.nearest import did_you_mean
+
+FILE = "claims.csv"
+# Short names of the sources, for the command line.
+_KEYS = {
+    "Skip the line with Intel DDIO (blog)": "blog",
+    "ATC'20 Reexamining DCA": "atc20",
+    "ISPASS'20 DDIO characterization (gem5)": "ispass20",
+    "EuroSys'19 CacheDirector": "eurosys19",
+    "ASPLOS'24 DSA": "asplos24",
+}
+
+
+class ClaimRow(BaseModel):
+    """What a source claims, and the tolerance that a check of it may have."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    source: str
+    kind: str
+    statement: str
+    expected: str
+    tolerance: str
+
+    @property
+    def source_key(self) -> str:
+        """The source as the command line takes it."""
+        return _KEYS.get(self.source, self.source)
+
+    @property
+    def expectation(self) -> str:
+        """Expected value and tolerance, for people."""
+        if not self.expected or not self.tolerance:
+            return self.expected or self.tolerance
+        return f"{self.expected} (tolerance {self.tolerance})"
+
+
+def read(path: str) -> list[ClaimRow]:
+    """Return the rows of a claims table; wrong columns or a claim twice are refused."""
+    rows = csv.DictReader(io.StringIO(resources.read_text(path)))
+    columns = rows.fieldnames or []
+    wanted = list(ClaimRow.model_fields)
+    if missing := [name for name in wanted if name not in columns]:
+        raise InputError(f"{path}: column '{missing[0]}' is missing; columns: {', '.join(columns)}")
+    found: list[ClaimRow] = []
+    known: set[str] = set()
+    for row in rows:
+        claim = ClaimRow(**{name: (row[name] or "").strip() for name in wanted})
+        if not claim.id or claim.id in known:
+            reason = "is there twice" if claim.id else "has no id"
+            raise InputError(f"{path}: line {rows.line_num}: claim '{claim.id}' {reason}")
+        known.add(claim.id)
+        found.append(claim)
+    return found
+
+
+def of_sources(rows: list[ClaimRow], wanted: list[str]) -> list[ClaimRow]:
+    """Return the claims of the sources with these short names; of all if none is named."""
+    known = list(dict.fromkeys(row.source_key for row in rows))
+    for name in wanted:
+        if name not in known:
+            raise InputError(
+                f"--source {name}: unknown{did_you_mean(name, known)}; allowed: {', '.join(known)}"
+            )
+    return [row for row in rows if not wanted or row.source_key in wanted]

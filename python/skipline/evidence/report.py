@@ -1,0 +1,94 @@
+"""Everything that `skipline evidence` found, and its JSON."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from skipline.evidence import deviations, verdicts
+from skipline.evidence.verdicts import Judgement
+from skipline.experiment.outcome import Outcome
+from skipline.experiment.plan import REPORT_FILE
+
+
+@dataclass(frozen=True)
+class Ran:
+    """An experiment that judged claims; `wall_s` is the time of what was simulated now."""
+
+    outcome: Outcome
+    path: str
+    directory: Path
+    reused: int
+    wall_s: float
+
+    @property
+    def identifier(self) -> str:
+        """The experiment."""
+        return self.outcome.summary.identifier
+
+    @property
+    def report(self) -> str:
+        """Its own page, seen from the folder of all reports."""
+        return f"{self.directory.name}/{REPORT_FILE}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """Verdicts, the experiments behind them, and what is written about failing ones."""
+
+    judgements: list[Judgement]
+    experiments: list[Ran]
+    deviations: str
+    command: str
+    version: str
+
+    @cached_property
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Verdicts and bases by source."""
+        return verdicts.counts(self.judgements)
+
+    @property
+    def failing(self) -> list[Judgement]:
+        """The claims that fail."""
+        return [judgement for judgement in self.judgements if judgement.verdict == "fails"]
+
+    @property
+    def undocumented(self) -> list[str]:
+        """Failing claims that no paragraph of DEVIATIONS.md names."""
+        return deviations.without_paragraph(self.deviations, [j.row.id for j in self.failing])
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the object that `--format json` prints."""
+        return {
+            "claims": [self._claim(judgement) for judgement in self.judgements],
+            "counts": self.counts,
+            "failing_without_paragraph": self.undocumented,
+            "experiments": [
+                {
+                    "id": ran.identifier,
+                    "path": ran.path,
+                    "points": ran.outcome.summary.points,
+                    "reused": ran.reused,
+                    "simulated_wall_s": ran.wall_s,
+                    "wall_s": ran.outcome.summary.wall_s,
+                }
+                for ran in self.experiments
+            ],
+        }
+
+    def _claim(self, judgement: Judgement) -> dict[str, Any]:
+        row = judgement.row
+        return {
+            "id": row.id,
+            "source": row.source_key,
+            "kind": row.kind,
+            "statement": row.statement,
+            "expected": row.expectation,
+            "got": judgement.got,
+            "verdict": judgement.verdict,
+            "basis": judgement.basis,
+            "experiment": ", ".join(judgement.experiments) or None,
+            "tests": judgement.tests,
+            "notes": judgement.notes,
+            "checks": [check.model_dump(mode="json") for check in judgement.checks],
+        }

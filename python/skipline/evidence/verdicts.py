@@ -1,0 +1,110 @@
+"""How the claims came out, over all experiments and tests."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from skipline.evidence.claims import ClaimRow
+from skipline.evidence.collection import Collection
+from skipline.experiment.claim import CheckVerdict
+from skipline.experiment.outcome import Summary
+
+Judged = Literal["holds", "fails", "not judged"]
+Shown = Literal["predicted", "fitted", "test"]
+VERDICTS: tuple[Judged, ...] = ("holds", "fails", "not judged")
+BASES: tuple[Shown, ...] = ("predicted", "fitted", "test")
+# More checks than these are counted, not listed, where there is little room.
+_FEW_CHECKS = 2
+
+
+class JudgedCheck(CheckVerdict):
+    """A check and the experiment that it is part of."""
+
+    experiment: str
+
+
+class Judgement(BaseModel):
+    """The verdict on one claim: it holds when all checks in all experiments do."""
+
+    model_config = ConfigDict(frozen=True)
+
+    row: ClaimRow
+    verdict: Judged
+    basis: Shown | None
+    checks: list[JudgedCheck]
+    experiments: list[str]
+    tests: list[str]
+    notes: list[str]
+
+    @property
+    def got(self) -> str:
+        """What the model gives, all of it."""
+        if self.checks:
+            return "; ".join(f"{check.text}: {check.got}" for check in self.checks)
+        return f"shown by {_count(len(self.tests), 'test')}" if self.basis == "test" else ""
+
+    @property
+    def short(self) -> str:
+        """What the model gives, for a cell of a table."""
+        if len(self.checks) > _FEW_CHECKS:
+            good = sum(check.holds for check in self.checks)
+            return f"{good} of {len(self.checks)} checks"
+        if self.checks:
+            return ", ".join(check.got for check in self.checks)
+        return self.got
+
+
+def judge(collection: Collection, summaries: Sequence[Summary]) -> list[Judgement]:
+    """Return the verdicts in the order of the claims table."""
+    return [_judgement(row, collection, summaries) for row in collection.rows]
+
+
+def _judgement(row: ClaimRow, collection: Collection, summaries: Sequence[Summary]) -> Judgement:
+    pointer = collection.pointers.get(row.id)
+    found = [(s.identifier, claim) for s in summaries for claim in s.claims if claim.id == row.id]
+    checks = [
+        JudgedCheck(**check.model_dump(), experiment=identifier)
+        for identifier, claim in found
+        for check in claim.checks
+    ]
+    notes = [claim.note for _, claim in found if claim.note]
+    if pointer is not None:
+        notes += [text for text in (pointer.note, pointer.reason) if text]
+    verdict: Judged = "holds" if all(check.holds for check in checks) else "fails"
+    basis: Shown | None = "test"
+    if checks:
+        fitted = any(check.basis == "fitted" for check in checks)
+        basis = "fitted" if fitted else "predicted"
+    if pointer is not None and pointer.judged is not None:
+        verdict, basis = "not judged", None
+    return Judgement(
+        row=row,
+        verdict=verdict,
+        basis=basis,
+        checks=checks,
+        experiments=list(dict.fromkeys(identifier for identifier, _ in found)),
+        tests=pointer.test if pointer else [],
+        notes=notes,
+    )
+
+
+def counts(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:
+    """Count verdicts and bases, by source and over all; a basis counts what holds or fails."""
+    groups = {"all": list(judgements)}
+    for judgement in judgements:
+        groups.setdefault(judgement.row.source_key, []).append(judgement)
+    return {
+        name: {
+            "claims": len(group),
+            **{verdict: sum(j.verdict == verdict for j in group) for verdict in VERDICTS},
+            **{basis: sum(j.basis == basis for j in group) for basis in BASES},
+            "checks": sum(len(j.checks) for j in group),
+            "checks held": sum(check.holds for j in group for check in j.checks),
+        }
+        for name, group in groups.items()
+    }
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,91 @@
+"""The evidence in the terminal."""
+
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from skipline.evidence.report import Report
+from skipline.evidence.verdicts import BASES, VERDICTS, Judgement
+from skipline.experiment.view import basis_text, verdict_text
+
+
+def overview(report: Report, page: Path, *, verbose: bool) -> RenderableType:
+    """Show all claims, what failed, counts per source, and where the page is."""
+    parts: list[RenderableType] = [_claims(report.judgements), ""]
+    if report.failing:
+        parts += [_failing(report.failing), ""]
+    parts += [_counts(report), ""]
+    if report.undocumented:
+        names = ", ".join(report.undocumented)
+        parts += [Text(f"Failing, and DEVIATIONS.md does not say why: {names}"), ""]
+    if verbose:
+        parts += [_times(report), ""]
+    simulated = sum(ran.outcome.summary.points - ran.reused for ran in report.experiments)
+    reused = sum(ran.reused for ran in report.experiments)
+    parts.append(f"{len(report.experiments)} experiments: {simulated} points simulated, ")
+    parts[-1] = f"{parts[-1]}{reused} reused"
+    parts += ["", Text("Report to open in a browser:", style="bold")]
+    parts.append(Text(f"  {page.resolve()}", overflow="fold", no_wrap=True))
+    return Group(*parts)
+
+
+def _claims(judgements: list[Judgement]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("Claim", no_wrap=True, style="cyan")
+    table.add_column("expected")
+    table.add_column("got")
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("basis", no_wrap=True)
+    table.add_column("experiment")
+    for judgement in judgements:
+        table.add_row(
+            judgement.row.id,
+            judgement.row.expectation,
+            judgement.short,
+            verdict_text(judgement.verdict),
+            basis_text(judgement.basis or ""),
+            ", ".join(judgement.experiments),
+        )
+    return table
+
+
+def _failing(judgements: list[Judgement]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("Checks that fail", no_wrap=True, style="cyan")
+    for name in ("", "expected", "got", "experiment"):
+        table.add_column(name)
+    for judgement in judgements:
+        for check in judgement.checks:
+            if not check.holds:
+                cells = (check.text, check.expected, check.got, check.experiment)
+                table.add_row(judgement.row.id, *cells)
+    return table
+
+
+def _counts(report: Report) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("Source")
+    names = ("claims", *VERDICTS, *BASES)
+    for name in names:
+        table.add_column(name, justify="right")
+    table.add_column("of the judged hold", justify="right")
+    for source, counted in sorted(report.counts.items(), key=lambda item: item[0] == "all"):
+        judged = counted["holds"] + counted["fails"]
+        share = f"{100 * counted['holds'] / judged:.0f} %" if judged else "–"
+        style = "bold" if source == "all" else ""
+        table.add_row(source, *(str(counted[name]) for name in names), share, style=style)
+    return table
+
+
+def _times(report: Report) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("Experiment")
+    for name in ("points", "reused", "simulated now, s", "all points, s"):
+        table.add_column(name, justify="right")
+    for ran in sorted(report.experiments, key=lambda ran: -ran.outcome.summary.wall_s):
+        summary = ran.outcome.summary
+        times = (f"{ran.wall_s:.1f}", f"{summary.wall_s:.1f}")
+        table.add_row(ran.identifier, str(summary.points), str(ran.reused), *times)
+    return table

@@ -1,0 +1,145 @@
+"""Claims of a publication in an experiment's TOML, and how they came out."""
+
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from skipline.experiment.axis import Table
+
+# Whether measured values of a point chose a parameter of the model.
+Basis = Literal["fitted", "predicted"]
+
+
+class ClaimCheck(Table):
+    """One expression over the results and what it must be.
+
+    A number with `expected` holds within its tolerance, with `at_least` or `at_most` within these
+    bounds; an expression with neither must be true.
+    """
+
+    text: str
+    value: str
+    expected: float | None = None
+    tolerance: float | None = Field(default=None, ge=0)
+    tolerance_percent: float | None = Field(default=None, ge=0)
+    factor: float | None = Field(default=None, ge=1)
+    at_least: float | None = None
+    at_most: float | None = None
+    unit: str = ""
+    source: str | None = None
+    basis: Basis = "predicted"
+
+    @model_validator(mode="after")
+    def _is_one_kind(self) -> Self:
+        tolerances = (self.tolerance, self.tolerance_percent, self.factor)
+        given = sum(tolerance is not None for tolerance in tolerances)
+        bounded = self.at_least is not None or self.at_most is not None
+        if self.expected is None and given:
+            raise ValueError("a tolerance needs an expected number")
+        if self.expected is not None and given != 1:
+            raise ValueError(
+                "expected needs exactly one of tolerance, tolerance_percent and factor"
+            )
+        if self.expected is not None and bounded:
+            raise ValueError("give either expected or bounds (at_least, at_most)")
+        if self.factor is not None and self.expected is not None and self.expected <= 0:
+            raise ValueError("factor needs an expected number above 0")
+        return self
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Lowest and highest number that holds; None where a truth is expected."""
+        if self.expected is None:
+            if self.at_least is None and self.at_most is None:
+                return None
+            low = -float("inf") if self.at_least is None else self.at_least
+            return low, float("inf") if self.at_most is None else self.at_most
+        if self.factor is not None:
+            return self.expected / self.factor, self.expected * self.factor
+        slack = self.tolerance
+        if slack is None:
+            slack = abs(self.expected) * (self.tolerance_percent or 0.0) / 100
+        return self.expected - slack, self.expected + slack
+
+    @property
+    def expectation(self) -> str:
+        """What is expected, for people."""
+        if self.expected is not None:
+            number = f"{_number(self.expected)}{_unit(self.unit)}"
+            if self.factor is not None:
+                return f"{number}, within a factor of {_number(self.factor)}"
+            if self.tolerance_percent is not None:
+                return f"{number} ± {_number(self.tolerance_percent)} %"
+            return f"{number} ± {_number(self.tolerance or 0.0)}"
+        parts = []
+        if self.at_least is not None:
+            parts.append(f"at least {_number(self.at_least)}")
+        if self.at_most is not None:
+            parts.append(f"at most {_number(self.at_most)}")
+        return " and ".join(parts) + _unit(self.unit) if parts else "true"
+
+
+class Claim(Table):
+    """A row of the claims table and the checks that judge it here."""
+
+    id: str
+    note: str | None = None
+    check: list[ClaimCheck] = Field(min_length=1)
+
+
+class CheckVerdict(BaseModel):
+    """How one check came out."""
+
+    model_config = ConfigDict(frozen=True)
+
+    text: str
+    expression: str
+    expected: str
+    got: str
+    value: float | None
+    target: float | None
+    low: float | None
+    high: float | None
+    unit: str
+    source: str
+    basis: Basis
+    holds: bool
+
+
+class ClaimVerdict(BaseModel):
+    """How a claim came out in one experiment: it holds when all its checks do."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    note: str | None
+    checks: list[CheckVerdict]
+
+    @property
+    def holds(self) -> bool:
+        """Whether all checks hold."""
+        return all(check.holds for check in self.checks)
+
+    @property
+    def basis(self) -> Basis:
+        """Predicted if no check is fitted."""
+        return "fitted" if any(check.basis == "fitted" for check in self.checks) else "predicted"
+
+
+def number_text(value: float, unit: str = "") -> str:
+    """Write a number with four digits and its unit."""
+    return _number(value) + _unit(unit)
+
+
+def _number(value: float) -> str:
+    if value != 0 and not _SMALL <= abs(value) < _LARGE:
+        return f"{value:.3e}"
+    return f"{value:.4g}" if abs(value) < _FOUR_DIGITS else f"{value:.0f}"
+
+
+def _unit(unit: str) -> str:
+    return f" {unit}" if unit else ""
+
+
+# Numbers outside of these are written with an exponent, those above the last without decimals.
+_SMALL, _LARGE, _FOUR_DIGITS = 1e-3, 1e7, 1e4

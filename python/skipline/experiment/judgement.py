@@ -1,0 +1,91 @@
+"""Judges the claims of an experiment by its results."""
+
+import math
+from collections.abc import Sequence
+
+from skipline._core import InputError
+from skipline.experiment.catalogue import Entry
+from skipline.experiment.claim import (
+    CheckVerdict,
+    Claim,
+    ClaimCheck,
+    ClaimVerdict,
+    number_text,
+)
+from skipline.experiment.expression import ExpressionError, Outcome, calls, evaluate
+from skipline.experiment.list_functions import LIST_FUNCTIONS
+from skipline.experiment.readings import READINGS, Readings, check_keywords
+from skipline.experiment.runner import Finished
+from skipline.experiment.table import Comparison
+
+
+def check_before(entry: Entry) -> None:
+    """Refuse, before anything is simulated, expressions that cannot be right."""
+    for claim in entry.experiment.claim:
+        for check in claim.check:
+            try:
+                for call in calls(check.value):
+                    check_keywords(entry.experiment.axis, call, [*LIST_FUNCTIONS, *READINGS])
+            except ExpressionError as error:
+                raise InputError(_place(entry, claim, check, error)) from error
+
+
+def _place(entry: Entry, claim: Claim, check: ClaimCheck, error: Exception) -> str:
+    return f"{entry.path}: claim '{claim.id}', check '{check.text}': {error}"
+
+
+def judge(entry: Entry, finished: Sequence[Finished], rows: list[Comparison]) -> list[ClaimVerdict]:
+    """Return the verdicts of all claims of an experiment, in its order."""
+    if not entry.experiment.claim:
+        return []
+    readings = Readings(entry, finished, rows)
+    return [_claim(entry, claim, readings) for claim in entry.experiment.claim]
+
+
+def _claim(entry: Entry, claim: Claim, readings: Readings) -> ClaimVerdict:
+    checks = []
+    for check in claim.check:
+        readings.read_fitted = False
+        try:
+            outcome = evaluate(check.value, {**LIST_FUNCTIONS, **readings.functions})
+            checks.append(_check(entry, check, outcome, fitted=readings.read_fitted))
+        except ExpressionError as error:
+            raise InputError(_place(entry, claim, check, error)) from error
+    return ClaimVerdict(id=claim.id, note=claim.note, checks=checks)
+
+
+def _check(entry: Entry, check: ClaimCheck, outcome: Outcome, *, fitted: bool) -> CheckVerdict:
+    bounds = check.bounds
+    if bounds is None:
+        if not isinstance(outcome, bool):
+            raise ExpressionError(
+                "is not true or false; give expected and a tolerance, at_least or at_most"
+            )
+        return _verdict(entry, check, fitted, str(outcome).lower(), None, outcome)
+    if isinstance(outcome, bool) or not isinstance(outcome, float | int):
+        raise ExpressionError(f"gives {outcome!r}, where one number is compared")
+    if not math.isfinite(outcome):
+        raise ExpressionError(f"gives {outcome}, which is no number")
+    holds = bounds[0] <= outcome <= bounds[1]
+    got = number_text(outcome, check.unit)
+    return _verdict(entry, check, fitted, got, float(outcome), holds)
+
+
+def _verdict(
+    entry: Entry, check: ClaimCheck, fitted: bool, got: str, value: float | None, holds: bool
+) -> CheckVerdict:
+    low, high = check.bounds or (None, None)
+    return CheckVerdict(
+        text=check.text,
+        expression=" ".join(check.value.split()),
+        expected=check.expectation,
+        got=got,
+        value=value,
+        target=check.expected,
+        low=low if low is not None and math.isfinite(low) else None,
+        high=high if high is not None and math.isfinite(high) else None,
+        unit=check.unit,
+        source=check.source or entry.experiment.source,
+        basis="fitted" if fitted else check.basis,
+        holds=holds,
+    )

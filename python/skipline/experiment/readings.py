@@ -1,0 +1,247 @@
+"""What the expressions of claims read: results, published numbers, facts of the platform."""
+
+import ast
+from collections.abc import Mapping, Sequence
+
+from skipline import _core, platforms
+from skipline._core import InputError
+from skipline.experiment.catalogue import Entry
+from skipline.experiment.definition import Axis, Basis, Value
+from skipline.experiment.expression import ExpressionError, Functions, Outcome, number
+from skipline.experiment.points import places
+from skipline.experiment.reference import Published
+from skipline.experiment.runner import Finished
+from skipline.experiment.table import Comparison, address, gathered
+from skipline.nearest import did_you_mean
+
+_Place = tuple[tuple[str, Value], ...]
+# Calls that read something, and the keywords that are no axis.
+READINGS: dict[str, set[str]] = {
+    "at": set(),
+    "series": {"along", "points"},
+    "ci95": set(),
+    "measured": {"along"},
+    "axis": set(),
+    "fact": set(),
+    "mae": {"below", "points"},
+    "worst": {"below", "points"},
+    "mae_percent": {"below", "points"},
+    "worst_percent": {"below", "points"},
+}
+
+
+def check_keywords(axes: Sequence[Axis], call: ast.Call, known: Sequence[str]) -> None:
+    """Refuse a call that no function, axis or place on an axis answers to."""
+    name = ast.unparse(call.func)
+    if name not in known:
+        hint = did_you_mean(name, known)
+        raise ExpressionError(f"'{name}()': unknown{hint}; calls are {', '.join(known)}")
+    for keyword in call.keywords if name in READINGS else []:
+        if keyword.arg in READINGS[name]:
+            continue
+        axis = axis_named(axes, str(keyword.arg))
+        if isinstance(keyword.value, ast.Constant):
+            place_on(axis, keyword.value.value)
+
+
+def axis_named(axes: Sequence[Axis], name: str) -> Axis:
+    """Return the axis that an expression calls by its key or keyword."""
+    known = {axis.argument: axis for axis in axes} | {axis.key: axis for axis in axes}
+    if name not in known:
+        hint = did_you_mean(name, known)
+        keys = ", ".join(axis.argument for axis in axes)
+        raise ExpressionError(f"axis '{name}': unknown{hint}; axes: {keys}")
+    return known[name]
+
+
+def place_on(axis: Axis, value: object) -> Value:
+    """Return the place of an axis that equals `value`."""
+    place = next((place for place in axis.places if place == value), None)
+    if place is None:
+        names = [str(place) for place in axis.places]
+        plain = int(value) if isinstance(value, float) and value.is_integer() else value
+        raise ExpressionError(
+            f"{axis.argument} = {plain!r}: not on the axis"
+            f"{did_you_mean(str(plain), names)}; places: {', '.join(names)}"
+        )
+    return place
+
+
+class Readings:
+    """Looks numbers up by metric and place; notes whether a fitted point was read."""
+
+    def __init__(self, entry: Entry, finished: Sequence[Finished], rows: list[Comparison]) -> None:
+        self._entry = entry
+        self._axes = entry.experiment.axis
+        self._places = places(entry.experiment)
+        self._published = Published(entry.experiment, entry.reference_path)
+        self._platforms = {_key(d.point.axes): d.results[0].platform for d in finished}
+        self._rows = rows
+        self._numbers = {_key(done.point.axes): _numbers(done) for done in finished}
+        self._basis: dict[_Place, Basis] = {
+            _key(done.point.axes): done.point.basis for done in finished
+        }
+        self.read_fitted = False
+
+    @property
+    def functions(self) -> Functions:
+        """The functions by the names that expressions call them by."""
+        return {
+            "at": self._at,
+            "series": self._series,
+            "ci95": self._ci95,
+            "measured": self._measured,
+            "axis": lambda name: list(axis_named(self._axes, name).places),
+            "fact": self._fact,
+            "mae": lambda *metrics, **where: _mean(self._errors(metrics, where)),
+            "worst": lambda *metrics, **where: max(self._errors(metrics, where)),
+            "mae_percent": lambda *metrics, **where: _mean(
+                self._errors(metrics, where, relative=True)
+            ),
+            "worst_percent": lambda *metrics, **where: max(
+                self._errors(metrics, where, relative=True)
+            ),
+        }
+
+    def _at(self, metric: Outcome, **where: Outcome) -> float:
+        return self._number(metric, self._place(where))[0]
+
+    def _series(self, metric: Outcome, *, along: Outcome, **where: Outcome) -> Outcome:
+        basis = _basis(where.pop("points", None))
+        line = self._line(along, where)
+        chosen = [place for place in line if basis in (None, self._basis[_key(place)])]
+        return [self._number(metric, place)[0] for place in chosen]
+
+    def _ci95(self, metric: Outcome, **where: Outcome) -> float:
+        half = self._number(metric, self._place(where))[1]
+        if half is None:
+            raise ExpressionError(f"ci95('{metric}'): no interval is known")
+        return half
+
+    def _measured(self, metric: Outcome, along: Outcome = "", **where: Outcome) -> Outcome:
+        if along:
+            return [self._published_at(metric, place) for place in self._line(along, where)]
+        return self._published_at(metric, self._place(where))
+
+    def _published_at(self, metric: Outcome, place: Mapping[str, Value]) -> float:
+        try:
+            value = self._published.value(place, str(metric))
+        except InputError as error:
+            raise ExpressionError(str(error)) from error
+        if value is None:
+            raise ExpressionError(f"measured('{metric}'): nothing is published at {_text(place)}")
+        return value
+
+    def _fact(self, key: Outcome, **where: Outcome) -> float:
+        fixed = self._fixed(where)
+        chosen = [place for place in self._places if fixed.items() <= place.items()]
+        names = sorted({self._platforms[_key(place)] for place in chosen})
+        if len(names) != 1:
+            raise ExpressionError(f"fact('{key}'): say at which point; platforms: {names}")
+        value = platforms.number(names[0], str(key))
+        if value is None:
+            raise ExpressionError(f"fact('{key}'): platform '{names[0]}' has no such number")
+        return value
+
+    def _errors(
+        self,
+        metrics: tuple[Outcome, ...],
+        where: dict[str, Outcome],
+        *,
+        relative: bool = False,
+    ) -> list[float]:
+        below = number(where.pop("below", float("inf")))
+        basis = _basis(where.pop("points", None))
+        known = [metric.name for metric in self._entry.experiment.metric if metric.reference]
+        for metric in metrics:
+            if metric not in known:
+                hint = did_you_mean(str(metric), known)
+                names = ", ".join(known) or "none"
+                raise ExpressionError(
+                    f"'{metric}': no [[metric]] with a reference{hint}; known: {names}"
+                )
+        fixed = self._fixed(where)
+        chosen = [
+            row
+            for row in self._rows
+            if row.metric in metrics
+            and fixed.items() <= row.axes.items()
+            and row.measured < below
+            and basis in (None, row.basis)
+        ]
+        if not chosen:
+            raise ExpressionError("no number to compare with")
+        self.read_fitted |= any(row.basis == "fitted" for row in chosen)
+        return [abs((row.relative_error or 0.0) if relative else row.error) for row in chosen]
+
+    def _number(self, metric: Outcome, place: Mapping[str, Value]) -> tuple[float, float | None]:
+        key = _key(place)
+        self.read_fitted |= self._basis[key] == "fitted"
+        numbers = self._numbers[key]
+        if str(metric) not in numbers:
+            hint = did_you_mean(str(metric), numbers)
+            raise ExpressionError(f"metric '{metric}': not in the results{hint}")
+        value, half = numbers[str(metric)]
+        if value is None:
+            raise ExpressionError(f"metric '{metric}': has no value at {_text(place)}")
+        return value, half
+
+    def _fixed(self, where: Mapping[str, Outcome]) -> dict[str, Value]:
+        named = [(axis_named(self._axes, name), value) for name, value in where.items()]
+        return {axis.key: place_on(axis, value) for axis, value in named}
+
+    def _place(self, where: Mapping[str, Outcome]) -> dict[str, Value]:
+        return self._only(self._chosen(where, None))
+
+    def _line(self, along: Outcome, where: Mapping[str, Outcome]) -> list[dict[str, Value]]:
+        axis = axis_named(self._axes, str(along))
+        chosen = self._chosen(where, axis)
+        if not chosen:
+            raise ExpressionError(f"no point along {axis.key} there")
+        return chosen
+
+    def _chosen(self, where: Mapping[str, Outcome], along: Axis | None) -> list[dict[str, Value]]:
+        """Return the points at `where`; every other axis than `along` must have one place."""
+        fixed = self._fixed(where)
+        chosen = [place for place in self._places if fixed.items() <= place.items()]
+        for axis in self._axes:
+            open_places = list(dict.fromkeys(place[axis.key] for place in chosen))
+            if axis is not along and len(open_places) > 1:
+                names = ", ".join(str(place) for place in open_places)
+                raise ExpressionError(f"axis '{axis.argument}': say which place: {names}")
+        return chosen
+
+    def _only(self, chosen: list[dict[str, Value]]) -> dict[str, Value]:
+        if len(chosen) != 1:
+            raise ExpressionError("no such point: it is skipped or not included")
+        return chosen[0]
+
+
+def _numbers(done: Finished) -> dict[str, tuple[float | None, float | None]]:
+    """Return mean over the repeats and half interval of each number of a point."""
+    found: dict[str, tuple[float | None, float | None]] = {}
+    for repeats in gathered(done):
+        values = [float(repeat.value) for repeat in repeats if repeat.value is not None]
+        mean = sum(values) / len(values) if values else None
+        across = _core.half_width_95(values)
+        half = repeats[0].ci95 if across is None else across
+        found[address(repeats[0].metric, repeats[0].component)] = (mean, half)
+    return found
+
+
+def _basis(wanted: Outcome | None) -> Outcome | None:
+    if wanted not in (None, "fitted", "predicted"):
+        raise ExpressionError(f"points={wanted!r}: allowed: 'fitted', 'predicted'")
+    return wanted
+
+
+def _key(axes: Mapping[str, Value]) -> _Place:
+    return tuple(sorted(axes.items()))
+
+
+def _text(place: Mapping[str, Value]) -> str:
+    return ", ".join(f"{key} = {value}" for key, value in place.items())
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)

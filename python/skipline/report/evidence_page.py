@@ -1,0 +1,158 @@
+"""The page of all claims: verdicts by source, then every experiment with its figures."""
+
+from collections.abc import Sequence
+
+from skipline.evidence import deviations
+from skipline.evidence.report import Ran, Report
+from skipline.evidence.verdicts import JudgedCheck, Judgement
+from skipline.report.document import Document, Markup, card, cards, details, escape, table
+from skipline.report.experiment_page import (
+    add_claims,
+    add_figures,
+    claim_name,
+    verdict_markup,
+)
+
+# Up to so many checks that hold are listed openly.
+_FEW_CHECKS = 2
+
+
+def page(report: Report) -> str:
+    """Return the HTML page."""
+    document = Document("Evidence")
+    document.add("<h1>Evidence</h1>")
+    document.add(
+        '<p class="question">What the sources claim, what the model gives, and whether it holds.'
+        "</p>"
+    )
+    document.add(f'<p class="facts">Skipline {escape(report.version)}.</p>')
+    document.add(cards(_headlines(report)))
+    document.add(
+        "<p>A claim holds when all its checks do. <b>Predicted</b>: no published number that the "
+        "check reads helped to choose a parameter. <b>Fitted</b>: at least one did. <b>Test</b>: "
+        "a mechanism that a test of the repository shows.</p>"
+    )
+    _add_failing(document, report)
+    sources = dict.fromkeys(judgement.row.source for judgement in report.judgements)
+    for source in sources:
+        chosen = [j for j in report.judgements if j.row.source == source]
+        document.heading(f"Claims: {source}")
+        document.add(_claims_table(chosen))
+    for ran in report.experiments:
+        _add_experiment(document, ran)
+    document.heading("Where this comes from")
+    document.add("<p>The same command gives the same numbers:</p>")
+    document.add(f"<pre>{escape(report.command)}</pre>")
+    return document.render()
+
+
+def _headlines(report: Report) -> list[str]:
+    entries = []
+    for source, counted in sorted(report.counts.items(), key=lambda item: item[0] != "all"):
+        judged = counted["holds"] + counted["fails"]
+        open_claims = f", {counted['not judged']} not judged" if counted["not judged"] else ""
+        entries.append(
+            card(
+                "all claims" if source == "all" else source,
+                f"{counted['holds']} of {judged} hold",
+                f"{counted['predicted']} predicted, {counted['fitted']} fitted, "
+                f"{counted['test']} by test{open_claims}",
+                "bad" if counted["fails"] else "good",
+            )
+        )
+    return entries
+
+
+def _add_failing(document: Document, report: Report) -> None:
+    if not report.failing:
+        return
+    document.heading("Claims that fail")
+    for judgement in report.failing:
+        row = judgement.row
+        document.add(f"<h3>{_claim_link(row.id)}: {escape(row.statement)}</h3>")
+        wrong = [
+            [check.text, check.expected, check.got, check.basis]
+            for check in judgement.checks
+            if not check.holds
+        ]
+        document.add(table(["check", "expected", "got", "basis"], wrong, []))
+        texts = deviations.paragraphs(report.deviations, row.id)
+        for text in texts or ["DEVIATIONS.md says nothing about it yet."]:
+            document.add(f'<p class="dim">{escape(text)}</p>')
+
+
+def _claim_link(identifier: str) -> str:
+    return f'<a href="#claim-{escape(identifier)}">{escape(identifier)}</a>'
+
+
+def _claims_table(judgements: Sequence[Judgement]) -> str:
+    header = ["claim", "statement", "expected", "got", "verdict", "basis", "shown by"]
+    rows: list[list[object]] = []
+    for judgement in judgements:
+        row = judgement.row
+        rows.append(
+            [
+                claim_name(row.id, anchor=f"claim-{row.id}"),
+                row.statement,
+                row.expectation,
+                _got(judgement),
+                verdict_markup(judgement.verdict),
+                judgement.basis or "",
+                _shown_by(judgement),
+            ]
+        )
+    return table(header, rows, [])
+
+
+def _got(judgement: Judgement) -> Markup:
+    """Write what the model gives: failing checks openly, many holding ones on a click."""
+    fails = [check for check in judgement.checks if not check.holds]
+    holds = [check for check in judgement.checks if check.holds]
+    parts = [_check_list(fails)] if fails else []
+    if len(holds) > _FEW_CHECKS:
+        parts.append(details(f"{len(holds)} checks hold", _check_list(holds)))
+    elif holds:
+        parts.append(_check_list(holds))
+    if not judgement.checks:
+        parts.append(escape(judgement.got))
+    parts += [f'<p class="dim">{escape(note)}</p>' for note in judgement.notes]
+    return Markup(f'<div class="got">{"".join(parts)}</div>')
+
+
+def _check_list(checks: Sequence[JudgedCheck]) -> str:
+    items = "".join(f"<li>{escape(check.text)}: {_coloured(check)}</li>" for check in checks)
+    return f'<ul class="checks">{items}</ul>'
+
+
+def _coloured(check: JudgedCheck) -> str:
+    mood = "" if check.holds else "bad-text"
+    return f'<span class="{mood}">{escape(check.got)}</span>'
+
+
+def _shown_by(judgement: Judgement) -> Markup:
+    links = [
+        f'<a href="#{escape(identifier)}">{escape(identifier)}</a>'
+        for identifier in judgement.experiments
+    ]
+    parts = [", ".join(links)] if links else []
+    if judgement.tests:
+        tests = "".join(f"<li><code>{escape(test)}</code></li>" for test in judgement.tests)
+        count = len(judgement.tests)
+        summary = "1 test" if count == 1 else f"{count} tests"
+        parts.append(details(summary, f'<ul class="checks">{tests}</ul>'))
+    return Markup("".join(parts))
+
+
+def _add_experiment(document: Document, ran: Ran) -> None:
+    summary = ran.outcome.summary
+    experiment = summary.experiment
+    document.heading(experiment.title, anchor=ran.identifier)
+    document.add(f'<p class="question">{escape(experiment.question)}</p>')
+    document.add(
+        f'<p class="facts">{escape(experiment.source)}. Platform {escape(summary.platform)}, '
+        f"{summary.points} points, {escape(ran.outcome.seeds)}. "
+        f'<a href="{escape(ran.report)}">All numbers of this experiment</a></p>'
+    )
+    document.add(f"<pre>{escape(summary.command)}</pre>")
+    add_claims(document, ran.outcome, level=3)
+    add_figures(document, ran.outcome, level=3)

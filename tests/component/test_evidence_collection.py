@@ -1,0 +1,96 @@
+"""Claims, experiments and tests fit together, or what does not fit is named."""
+
+from pathlib import Path
+
+import pytest
+
+from skipline import InputError
+from skipline.evidence import collection, deviations
+from small_experiment import CLAIMS, CLAIMS_TABLE, write_small_evidence
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write_small_evidence(tmp_path)
+    return tmp_path / "evidence"
+
+
+def test_all_claims_are_collected_or_those_of_a_source(folder: Path) -> None:
+    everything = collection.collect("evidence", [])
+    assert [row.id for row in everything.rows] == ["x-01", "x-02", "y-01", "y-02"]
+    assert [entry.identifier for entry in everything.entries] == ["two-rings"]
+    another = collection.collect("evidence", ["another"])
+    assert [row.id for row in another.rows] == ["y-01", "y-02"]
+    assert another.entries == []
+    assert folder.is_dir()
+
+
+def test_a_claim_without_experiment_and_test_is_named(folder: Path) -> None:
+    table = folder / "claims.csv"
+    table.write_text(CLAIMS_TABLE + "x-03,made up,number,Open,1,\n")
+    with pytest.raises(InputError, match="no experiment and no test for 1 of 5 claims: x-03;"):
+        collection.collect("evidence", [])
+    assert len(collection.collect("evidence", ["another"]).rows) == 2
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "told"),
+    [
+        ("two-rings.toml", CLAIMS, "", r"two-rings.toml: no \[\[claim\]\]"),
+        ("two-rings.toml", '"x-02"', '"x-2"', "claim 'x-2': not in evidence/claims.csv.*'x-02'"),
+        ("two-rings.toml", '"x-02"', '"x-01"', "claim 'x-01' is there twice"),
+        ("claims.csv", "x-02,", "x-01,", "claims.csv: line 3: claim 'x-01' is there twice"),
+        ("claims.csv", "x-02,", ",", "line 3: claim '' has no id"),
+        ("claims.csv", "statement", "text", "column 'statement' is missing; columns: id"),
+        ("tests.toml", "y-01", "y-1", "tests.toml: claim 'y-1': not in"),
+        ("tests.toml", "y-02", "y-01", "tests.toml: claim 'y-01' is there twice"),
+        ("tests.toml", "test_it_is_shown", "test_it", "test_it': no such test in the file"),
+        ("tests.toml", "tests/test_shown", "tests/test_show", "no such file"),
+        ("tests.toml", "::", "/", "write FILE::FUNCTION"),
+        ("tests.toml", "reason", "note", "judged and reason belong together"),
+        ("tests.toml", "judged", "juged", "key 'claim.1.juged': unknown.*'judged'"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(
+    folder: Path, file: str, old: str, new: str, told: str
+) -> None:
+    text = (folder / file).read_text()
+    assert old in text
+    (folder / file).write_text(text.replace(old, new))
+    with pytest.raises(InputError, match=told):
+        collection.collect("evidence", [])
+
+
+def test_an_identifier_names_one_experiment(folder: Path) -> None:
+    (folder / "below").mkdir()
+    (folder / "below" / "two-rings.toml").write_text((folder / "two-rings.toml").read_text())
+    with pytest.raises(InputError, match="identifier 'two-rings' is also that of"):
+        collection.collect("evidence", [])
+
+
+def test_an_unknown_source_and_a_missing_table_are_named(folder: Path) -> None:
+    with pytest.raises(InputError, match=r"--source anther: unknown.*'another'.*made up, another"):
+        collection.collect("evidence", ["anther"])
+    (folder / "claims.csv").unlink()
+    with pytest.raises(InputError, match=r"evidence/claims\.csv: no such file"):
+        collection.collect("evidence", [])
+
+
+DEVIATIONS = """# Title
+
+A paragraph on x-01
+in two lines.
+
+- An item, x-02.
+- Another, x-021.
+"""
+
+
+def test_the_paragraph_of_a_claim_names_it_whole() -> None:
+    assert deviations.paragraphs(DEVIATIONS, "x-01") == ["A paragraph on x-01 in two lines."]
+    assert deviations.paragraphs(DEVIATIONS, "x-02") == ["An item, x-02."]
+    assert deviations.without_paragraph(DEVIATIONS, ["x-01", "x-02", "x-2", "x-0"]) == [
+        "x-2",
+        "x-0",
+    ]

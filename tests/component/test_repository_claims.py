@@ -1,0 +1,55 @@
+"""The claims of the repository: each is judged, each experiment judges one, each test exists."""
+
+import csv
+
+import pytest
+
+from command_line import REPOSITORY
+from skipline import InputError
+from skipline.evidence import claims, collection, pointers
+from skipline.experiment import catalogue, judgement
+from skipline.experiment.points import points
+
+FOLDER = "experiments"
+COUNTS = {"blog": 13, "atc20": 37, "ispass20": 21}
+# Claims on tools that do not exist yet.
+MAY_BE_OPEN = {"atc-09", "atc-11", "atc-24", "atc-28", "atc-35"}
+
+
+@pytest.fixture(autouse=True)
+def in_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(REPOSITORY)
+
+
+def test_all_claims_of_the_three_sources_are_listed() -> None:
+    rows = claims.read(f"{FOLDER}/claims.csv")
+    assert {key: sum(row.source_key == key for row in rows) for key in COUNTS} == COUNTS
+    assert len(rows) == sum(COUNTS.values())
+
+
+def test_every_test_that_a_claim_points_to_exists_and_only_tools_stay_open() -> None:
+    found = pointers.read(FOLDER)
+    assert found
+    assert {pointer.id for pointer in found if pointer.judged} <= MAY_BE_OPEN
+
+
+def test_every_experiment_has_points_references_and_claims_that_can_be_judged() -> None:
+    known = {row.id for row in claims.read(f"{FOLDER}/claims.csv")}
+    for path in catalogue.paths(FOLDER):
+        entry = catalogue.load(path)
+        assert points(entry), path
+        judgement.check_before(entry)
+        judged = {claim.id for claim in entry.experiment.claim}
+        assert judged, path
+        assert judged <= known, path
+
+
+@pytest.mark.xfail(raises=InputError, reason="claims without an experiment are being added")
+def test_no_claim_lacks_a_scenario_and_no_scenario_a_claim() -> None:
+    collection.collect(FOLDER, [])
+
+
+def test_the_claims_table_is_as_wide_as_its_header() -> None:
+    with (REPOSITORY / FOLDER / "claims.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    assert {len(row) for row in rows} == {6}

@@ -1,0 +1,144 @@
+"""`skipline evidence` judges every claim, keeps what it simulated and says what is wrong."""
+
+import csv
+import io
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from command_line import Outcome, Skipline
+from on_terminal import on_a_terminal, read_rest, read_until
+from small_experiment import CLAIMS, write_small_evidence
+
+COMMAND = ("evidence", "--experiments", "evidence")
+
+
+@pytest.fixture
+def judged(skipline: Skipline, tmp_path: Path) -> Outcome:
+    write_small_evidence(tmp_path)
+    (tmp_path / "DEVIATIONS.md").write_text("- x-02: made to fail.\n")
+    return skipline(*COMMAND, "--format", "json")
+
+
+def test_json_has_every_claim_with_verdict_basis_and_checks(judged: Outcome) -> None:
+    assert judged.code == 0, judged.err
+    found = {claim["id"]: claim for claim in judged.json["claims"]}
+    assert list(found) == ["x-01", "x-02", "y-01", "y-02"]
+    verdicts = {name: (claim["verdict"], claim["basis"]) for name, claim in found.items()}
+    assert verdicts == {
+        "x-01": ("holds", "predicted"),
+        "x-02": ("fails", "fitted"),
+        "y-01": ("holds", "test"),
+        "y-02": ("not judged", None),
+    }
+    assert {"source", "expected", "got", "experiment"} <= set(found["x-01"])
+    assert found["x-01"]["experiment"] == "two-rings"
+    assert [check["holds"] for check in found["x-02"]["checks"]] == [False, True]
+    assert found["y-01"]["tests"] == ["tests/test_shown.py::test_it_is_shown"]
+    assert found["y-02"]["notes"] == ["the tool does not exist"]
+
+
+def test_json_counts_by_source_and_times_by_experiment(judged: Outcome) -> None:
+    counts = judged.json["counts"]
+    assert counts["all"]["claims"] == 4
+    assert (counts["made up"]["holds"], counts["made up"]["fails"]) == (1, 1)
+    assert (counts["another"]["test"], counts["another"]["not judged"]) == (1, 1)
+    assert counts["all"]["fitted"] == counts["all"]["predicted"] == 1
+    (experiment,) = judged.json["experiments"]
+    assert (experiment["id"], experiment["points"], experiment["reused"]) == ("two-rings", 2, 0)
+    assert experiment["wall_s"] >= experiment["simulated_wall_s"] > 0
+
+
+def test_a_second_call_reuses_points_also_those_of_a_single_experiment(
+    judged: Outcome, skipline: Skipline
+) -> None:
+    again = skipline(*COMMAND, "--format", "json")
+    assert again.json["experiments"][0]["reused"] == 2
+    assert again.json["claims"] == judged.json["claims"]
+    single = skipline("experiment", "run", "evidence/two-rings.toml")
+    assert "0 points simulated, 2 reused" in single.out
+
+
+def test_a_failing_claim_is_shown_with_its_paragraph(
+    judged: Outcome, skipline: Skipline, tmp_path: Path
+) -> None:
+    assert judged.json["failing_without_paragraph"] == []
+    page = (tmp_path / "reports" / "evidence.html").read_text()
+    assert "x-02: made to fail." in page
+    assert 'href="two-rings/report.html"' in page
+    assert 'id="two-rings"' in page
+    (tmp_path / "DEVIATIONS.md").unlink()
+    table = skipline(*COMMAND)
+    assert table.code == 0
+    assert "FAILS" in table.out
+    assert "hits at 512 are zero" in table.out
+    assert "DEVIATIONS.md does not say why: x-02" in table.out
+    assert str(tmp_path / "reports" / "evidence.html") in table.out
+
+
+def test_a_source_is_judged_alone_and_written_where_it_is_asked(
+    skipline: Skipline, tmp_path: Path
+) -> None:
+    write_small_evidence(tmp_path)
+    done = skipline(*COMMAND, "--source", "another", "--out", "here", "--format", "csv")
+    assert done.code == 0, done.err
+    assert [row["id"] for row in csv.DictReader(io.StringIO(done.out))] == ["y-01", "y-02"]
+    assert sorted(path.name for path in (tmp_path / "here").iterdir()) == ["evidence.html"]
+    times = skipline(*COMMAND, "--verbose")
+    assert "simulated now, s" in times.out
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "told"),
+    [
+        ("claims.csv", "x-02", "x-03", "claim 'x-02': not in evidence/claims.csv"),
+        ("two-rings.toml", CLAIMS, "", "no [[claim]]"),
+        ("two-rings.toml", 'id = "x-01"', 'id = "y-01"', "no test for 1 of 4 claims: x-01"),
+        ("measured.csv", "hits", "hats", "no row with metric 'hits'"),
+        ("two-rings.toml", "measured.csv", "gone.csv", "evidence/gone.csv: no such file"),
+        ("two-rings.toml", "rx_descriptors=256)", "ring=256)", "claim 'x-01', check 'hits at 256'"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_simulated(
+    skipline: Skipline, tmp_path: Path, file: str, old: str, new: str, told: str
+) -> None:
+    write_small_evidence(tmp_path)
+    text = (tmp_path / "evidence" / file).read_text()
+    assert old in text
+    (tmp_path / "evidence" / file).write_text(text.replace(old, new))
+    done = skipline(*COMMAND)
+    assert done.code == 2
+    assert done.err.startswith("error: ")
+    assert told in done.err
+    assert "Traceback" not in done.err
+    assert not list(tmp_path.rglob("points/*.json"))
+
+
+def test_an_experiment_shows_the_verdicts_of_its_claims(skipline: Skipline, tmp_path: Path) -> None:
+    write_small_evidence(tmp_path)
+    name = "evidence/two-rings.toml"
+    shown = skipline("experiment", "show", name)
+    assert "hits at 512 are zero: 0 percent ± 0.5" in shown.out
+    done = skipline("experiment", "run", name, "--format", "json")
+    claims = {claim["id"]: claim["checks"] for claim in done.json["claims"]}
+    assert [check["holds"] for check in claims["x-02"]] == [False, True]
+    assert "FAILS" in skipline("experiment", "run", name).out
+    page = (tmp_path / "reports" / "two-rings" / "report.html").read_text()
+    assert "Claims of the source" in page
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(skipline: Skipline, tmp_path: Path) -> None:
+    write_small_evidence(tmp_path, endless_ring=512)
+    with on_a_terminal(skipline, *COMMAND, "--jobs", "2") as (process, terminal):
+        read_until(terminal, "run 1 of 2")
+        process.send_signal(signal.SIGINT)
+        told = read_rest(terminal)
+        assert process.wait() == 130
+    assert "interrupted; finished points are kept in reports" in told
+    kept = [path.name for path in tmp_path.rglob("points/*.json")]
+    assert kept == ["rx_descriptors=256,seed=1.json"]
+    write_small_evidence(tmp_path)
+    done = skipline(*COMMAND, "--format", "json")
+    assert json.loads(done.out)["experiments"][0]["reused"] == 1
