@@ -6,6 +6,8 @@ from pydantic import Field, model_validator
 
 from skipline.experiment.axis import Setting, Table
 
+__all__ = ["Calibration", "Choice", "Hypothesis", "Judged", "Parameter", "Setting"]
+
 
 class Judged(Table):
     """A metric of the experiments that counts, and how its error is measured.

@@ -7,9 +7,13 @@ with a fixed seed. Every candidate is judged by the fit points only.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from skipline.calibrate.definition import Calibration, Parameter, Setting
 from skipline.calibrate.numbers import Errors, score
+
+if TYPE_CHECKING:
+    import optuna
 
 # Rounds over all hypotheses; the search ends earlier when a round changes nothing.
 _ROUNDS = 3
@@ -120,7 +124,7 @@ def _parameters(
     study.optimize(objective, n_trials=calibration.trials, catch=())
 
 
-def _suggest(trial: "optuna.Trial", parameter: Parameter) -> float:  # noqa: F821
+def _suggest(trial: "optuna.Trial", parameter: Parameter) -> float:
     low, high, logarithmic = parameter.low, parameter.high, parameter.logarithmic
     if parameter.whole:
         return trial.suggest_int(parameter.key, int(low), int(high), log=logarithmic)

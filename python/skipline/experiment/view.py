@@ -12,7 +12,7 @@ from skipline.experiment import together
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.checks import BASES, Verdict
 from skipline.experiment.claim import ClaimVerdict
-from skipline.experiment.definition import Axis, ComparedMetric
+from skipline.experiment.definition import Axis
 from skipline.experiment.outcome import Outcome, Summary
 from skipline.experiment.points import Point, places
 from skipline.experiment.table import Comparison, Simulated
@@ -20,6 +20,11 @@ from skipline.experiment.together import Together
 
 # Columns from which on intervals have room.
 _WIDE = 108
+# Columns of numbers up to which intervals are shown, and the room that a case's name keeps.
+_MOST_WIDE_COLUMNS = 9
+_CASE_WIDTH = 24
+_LEAST_INTERVAL = 0.1
+_LEAST_NUMBER = 0.001
 _FAR_ERROR = {"percent": 8.0}
 
 
@@ -197,17 +202,29 @@ def comparison_table(outcome: Outcome, *, wide: bool) -> Table:
     """Return one row per point: for each metric measured, simulated (if wide: interval), error."""
     experiment = outcome.summary.experiment
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    rows = outcome.simulated
+    compared = {row.metric for row in rows if isinstance(row, Comparison)}
+    columns_in_all = sum(3 if metric.name in compared else 1 for metric in experiment.metric)
+    wide = wide and columns_in_all <= _MOST_WIDE_COLUMNS
     for axis in experiment.axis:
-        table.add_column(axis.heading.replace(" ", "\n"), justify=_side(axis))
+        heading = axis.heading.replace(" ", "\n")
+        # Cut numbers mislead and cut names tell nothing: places keep their room.
+        longest = max(len(str(place)) for place in axis.places)
+        fits = longest <= _CASE_WIDTH
+        width = None if fits else _CASE_WIDTH
+        side = _side(axis)
+        table.add_column(heading, justify=side, width=width, no_wrap=fits, vertical="bottom")
     for metric in experiment.metric:
         columns = ["simulated" if wide else "sim."]
-        if metric.reference is not None:
+        if metric.name in compared:
             columns = ["measured" if wide else "meas.", *columns, "error"]
         for index, column in enumerate(columns):
             heading = metric.heading if index == 0 else ""
-            table.add_column(f"{heading}\n{column}", justify="right", no_wrap=True)
-    table.add_column("\nbasis", no_wrap=True)
-    rows = outcome.simulated
+            if not wide:
+                heading = heading.replace(" ", "\n")
+            heading = f"{heading}\n{column}"
+            table.add_column(heading, justify="right", no_wrap=True, vertical="bottom")
+    table.add_column("basis", no_wrap=True, vertical="bottom")
     previous: object = None
     for _, group in itertools.groupby(rows, key=lambda row: row.axes):
         by_name = {row.metric: row for row in group}
@@ -219,7 +236,7 @@ def comparison_table(outcome: Outcome, *, wide: bool) -> Table:
         cells = [
             cell
             for metric in experiment.metric
-            for cell in _cells(metric, by_name.get(metric.name), wide)
+            for cell in _cells(by_name.get(metric.name), metric.name in compared, wide)
         ]
         table.add_row(*(str(value) for value in values), *cells, basis_text(first.basis))
     return table
@@ -229,13 +246,12 @@ def _side(axis: Axis) -> JustifyMethod:
     return "right" if axis.is_numeric else "left"
 
 
-def _cells(metric: ComparedMetric, row: Simulated | None, wide: bool) -> list[RenderableType]:
-    compared = metric.reference is not None
+def _cells(row: Simulated | None, compared: bool, wide: bool) -> list[RenderableType]:
     if row is None:
         return ["–"] * (3 if compared else 1)
     simulated = Text(_number(row.predicted))
     if wide and row.ci95 is not None:
-        simulated.append(f" ± {_number(row.ci95)}", style="dim")
+        simulated.append(f" ± {_interval(row.predicted, row.ci95)}", style="dim")
     if not compared:
         return [simulated]
     if not isinstance(row, Comparison):
@@ -246,6 +262,15 @@ def _cells(metric: ComparedMetric, row: Simulated | None, wide: bool) -> list[Re
     return [_number(row.measured), simulated, error]
 
 
+def _interval(value: float, half: float) -> str:
+    """Write a half width with no more digits than its value has."""
+    if abs(value) >= 1 and half < _LEAST_INTERVAL:
+        return f"<{_LEAST_INTERVAL:g}"
+    return _number(half) if abs(value) >= 1 else f"{half:.2g}"
+
+
 def _number(value: float) -> str:
-    """Write a number with one decimal, small ones with three digits."""
-    return f"{value:.1f}" if abs(value) >= 1 or value == 0 else f"{value:.3g}"
+    """Write a number with one decimal, small ones with two digits."""
+    if abs(value) >= 1 or value == 0:
+        return f"{value:.1f}"
+    return f"{value:.2g}" if abs(value) >= _LEAST_NUMBER else f"<{_LEAST_NUMBER:g}"
