@@ -2,7 +2,7 @@
 //!
 //! Models: frames as a port sees them.
 //! Source: IEEE 802.3 (4 B FCS, 8 B preamble, 12 B gap).
-//! Simplifies: nothing; a frame is its size, its flow's RSS hash and its arrival time.
+//! Simplifies: nothing; a frame is its size, its flow, the flow's RSS hash and its arrival time.
 
 use units::{Bytes, Picos};
 
@@ -18,6 +18,8 @@ pub struct Arrival {
     pub bytes: Bytes,
     /// RSS hash of the frame's flow (Toeplitz over the flow tuple).
     pub rss_hash: u32,
+    /// Number of the frame's flow among those of its source; none for frames that belong to none.
+    pub flow: Option<u32>,
 }
 
 /// A frame that has left a port.

@@ -83,8 +83,9 @@ pub fn machine<T: Tracer>(
 }
 
 impl<'a> Plan<'a> {
-    fn server(&self) -> PacketServer<'a> {
-        self.platform.packet_server("").expect("a resolved scenario's platform has a NIC")
+    fn server(&self, tenant: usize) -> PacketServer<'a> {
+        let server = self.equipment[tenant].server(self.platform, "");
+        server.expect("a resolved scenario's platform has a NIC")
     }
 
     fn tenant(&self, number: usize) -> &'a Tenant {
@@ -137,28 +138,27 @@ impl<'a> Plan<'a> {
                 core_way_masks[usize::from(core)] = WayMask(mask.unwrap_or(all_ways));
             }
         }
-        let server = self.server();
         Hardware {
             platform,
             core: self.core_clock(),
             uncore: Gigahertz(scenario.machine.uncore_ghz.unwrap_or(platform.cpu.uncore_ghz.value)),
             cores: self.layout.cores,
             core_way_masks,
-            ports: self.layout.ports.iter().map(|port| self.root_port(port, &server)).collect(),
+            ports: self.layout.ports.iter().map(|port| self.root_port(port)).collect(),
             nodes: self.nodes(),
             seed: self.seed,
         }
     }
 
     /// A root port with the link of its devices.
-    fn root_port(&self, port: &RootPort, server: &PacketServer<'_>) -> PortConfig {
-        let tenant = self.tenant(port.tenant);
+    fn root_port(&self, port: &RootPort) -> PortConfig {
+        let (tenant, server) = (self.tenant(port.tenant), self.server(port.tenant));
         let ssd = self.equipment[port.tenant].ssd.as_ref();
         let link = match ssd.filter(|_| tenant.application.uses_ssds()) {
             Some(ssd) => ssd.link(),
-            None => hardware::link_config(server),
+            None => hardware::link_config(&server),
         };
-        PortConfig { link, ..hardware::port(tenant, self.platform, server) }
+        PortConfig { link, ..hardware::port(tenant, self.platform, &server) }
     }
 
     /// Memory of every node.
@@ -182,12 +182,12 @@ impl<'a> Plan<'a> {
     ) {
         let tenant = self.tenant(number);
         let cores = &self.layout.tenants[number].cores;
-        let server = self.server();
+        let server = self.server(number);
         let pool = software::pool(tenant, &server, memory, cores[0], fabric);
-        let mut arena = rings::arena(tenant, memory);
+        let shape = rings::queue_shape(tenant, server.nic);
+        let mut arena = rings::arena(tenant, &shape, memory);
         let shared = Shared { tenant, server, pool };
-        let mut pairs: Vec<_> =
-            cores.iter().map(|_| rings::queue_pair(tenant, &mut arena)).collect();
+        let mut pairs: Vec<_> = cores.iter().map(|_| shape.place(&mut arena)).collect();
         for (queue, (pair, &core)) in pairs.iter_mut().zip(cores).enumerate() {
             let id = QueueId::Nic { nic: queues.nics.len(), queue };
             let software = self.forwarder(&shared, fabric, pair, (core, id), &mut arena);
@@ -198,9 +198,10 @@ impl<'a> Plan<'a> {
 
     fn nic(&self, number: usize, capture: Option<&Capture>) -> Nic<Traffic> {
         let tenant = self.tenant(number);
-        let server = self.server();
+        let server = self.server(number);
         let source = traffic::source(tenant, &server, capture, self.seed_of(number));
         let port = self.layout.nics[self.layout.tenants[number].nic.expect("it uses one")];
-        Nic::new(port, &rings::nic_config(server.nic), source, tenant.cores as usize)
+        let config = server.nic.config(tenant.flow_control);
+        Nic::new(port, &config, source, tenant.cores as usize)
     }
 }

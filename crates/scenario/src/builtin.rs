@@ -1,7 +1,7 @@
 //! Platforms, devices and experiments that are part of the program: it works without its repository.
 
 use crate::error::{InputError, suggest};
-use crate::platform::{Platform, SsdDevice};
+use crate::platform::{NicDevice, Platform, SsdDevice};
 use include_dir::{Dir, include_dir};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -52,6 +52,12 @@ pub fn platform_names() -> Vec<String> {
 #[must_use]
 pub fn ssd_names() -> Vec<String> {
     names_in("devices/ssd/")
+}
+
+/// Names of all NICs that are part of the program, sorted.
+#[must_use]
+pub fn nic_names() -> Vec<String> {
+    names_in("devices/nic/")
 }
 
 fn names_in(folder: &str) -> Vec<String> {
@@ -129,6 +135,22 @@ pub fn ssd(scenario_file: &str, wanted: &str) -> Result<SsdDevice, InputError> {
             key: "ssd".into(),
             value: wanted.into(),
             allowed: format!("known SSDs: {}", ssd_names().join(", ")),
+        }),
+    }
+}
+
+/// The NIC that `wanted` names, as [`platform`] finds a platform.
+///
+/// # Errors
+/// If there is no such NIC, or its file is damaged.
+pub fn nic(scenario_file: &str, wanted: &str) -> Result<NicDevice, InputError> {
+    match named(scenario_file, "devices/nic", wanted)? {
+        Some((path, text)) => NicDevice::read(&path, &text),
+        None => Err(InputError::OutOfRange {
+            file: scenario_file.into(),
+            key: "nic".into(),
+            value: wanted.into(),
+            allowed: format!("known NICs: {}", nic_names().join(", ")),
         }),
     }
 }

@@ -2,12 +2,14 @@
 
 use crate::builtin;
 use crate::error::InputError;
-use crate::platform::SsdDevice;
+use crate::platform::{PacketServer, Platform, SsdDevice};
 use crate::scenario::{Scenario, Tenant};
 
-/// Devices of a tenant.
+/// What a tenant has beside the platform's own parts.
 #[derive(Clone, Debug, Default)]
 pub struct Equipment {
+    /// The platform with the tenant's own NIC in place of the usual one.
+    with_nic: Option<Platform>,
     /// Its SSDs are of this kind.
     pub ssd: Option<SsdDevice>,
 }
@@ -18,11 +20,17 @@ impl Equipment {
     /// # Errors
     /// If a device is unknown, its file is damaged, or a tenant names none that its application
     /// needs.
-    pub fn read(file: &str, scenario: &Scenario) -> Result<Vec<Self>, InputError> {
-        scenario.tenants().map(|tenant| Self::of(file, tenant)).collect()
+    pub fn read(
+        file: &str,
+        scenario: &Scenario,
+        platform: &Platform,
+    ) -> Result<Vec<Self>, InputError> {
+        scenario.tenants().map(|tenant| Self::of(file, tenant, platform)).collect()
     }
 
-    fn of(file: &str, tenant: &Tenant) -> Result<Self, InputError> {
+    fn of(file: &str, tenant: &Tenant, platform: &Platform) -> Result<Self, InputError> {
+        let nic = tenant.nic.as_ref().map(|name| builtin::nic(file, name)).transpose()?;
+        let with_nic = nic.map(|nic| platform.clone().with_nic(nic));
         let ssd = match &tenant.ssd {
             Some(name) => Some(builtin::ssd(file, name)?),
             None if tenant.application.uses_ssds() => {
@@ -35,6 +43,18 @@ impl Equipment {
             }
             None => None,
         };
-        Ok(Self { ssd })
+        Ok(Self { with_nic, ssd })
+    }
+
+    /// What serves the tenant's packets; `file` is the platform's name in messages.
+    ///
+    /// # Errors
+    /// Names the table that the platform lacks.
+    pub fn server<'a>(
+        &'a self,
+        platform: &'a Platform,
+        file: &str,
+    ) -> Result<PacketServer<'a>, InputError> {
+        self.with_nic.as_ref().unwrap_or(platform).packet_server(file)
     }
 }

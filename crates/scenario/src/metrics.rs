@@ -171,8 +171,8 @@ fn packet_metrics(place: &Place) -> Vec<Metric> {
                 ("buffer_full".into(), rx.dropped_buffer_full as f64),
             ]
         }),
-        // Flow control is off on this port: it has sent no PAUSE frame (DEVIATIONS.md, 8).
-        count("pause_frames", "frames", |_| 0),
+        count("pause_frames", "frames", |n| n.rx.pause_frames),
+        rate("paused", "percent", |n, span| 100.0 * n.rx.paused.as_ns() / span.as_ns()),
         parts(&name("pcie_utilisation"), "percent", Rate, move |s| {
             let share = |busy: Picos| 100.0 * busy.as_ns() / s.span.as_ns();
             let (up, down) = s.nics[nic].link_busy;

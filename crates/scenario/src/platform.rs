@@ -5,6 +5,7 @@ mod dram;
 mod io;
 mod memory;
 mod nic;
+mod nic_device;
 mod ssd;
 mod topology;
 mod what_if;
@@ -16,7 +17,8 @@ pub use caches::{
 pub use dram::{BankHashName, ChannelHashName, DramFacts, RowPolicyName};
 pub use io::{DdioFacts, IioFacts, IommuFacts, PcieFacts, RootComplexBufferFacts};
 pub use memory::{CxlFacts, UpiFacts};
-pub use nic::{NicFacts, SoftwareFacts};
+pub use nic::{NicFacts, RxFormatName, SoftwareFacts, TxCompletionName, TxFormatName};
+pub use nic_device::NicDevice;
 pub use ssd::{SsdDevice, SsdFacts, StorageSoftwareFacts};
 pub use topology::{MeshFacts, RingFacts};
 

@@ -96,11 +96,13 @@ impl Job {
         platform_name: &str,
         seed: u64,
     ) -> Result<Self, InputError> {
-        let scenario = scenario.resolve(file, &platform)?;
-        let server = platform.packet_server(platform_name)?;
-        let read = |tenant| assemble::traffic::read_capture(file, tenant, &server);
-        let captures = scenario.tenants().map(read).collect::<Result<_, _>>()?;
-        let equipment = Equipment::read(file, &scenario)?;
+        let equipment = Equipment::read(file, &scenario, &platform)?;
+        let scenario = scenario.resolve(file, &platform, &equipment)?;
+        let mut captures = Vec::new();
+        for (tenant, equipment) in scenario.tenants().zip(&equipment) {
+            let server = equipment.server(&platform, platform_name)?;
+            captures.push(assemble::traffic::read_capture(file, tenant, &server)?);
+        }
         let (layout, platform_name) = (Layout::of(&scenario), platform_name.into());
         Ok(Self { scenario, platform, platform_name, layout, equipment, captures, seed })
     }

@@ -18,6 +18,7 @@ pub use tenant::{
 };
 
 use crate::document;
+use crate::equipment::Equipment;
 use crate::error::InputError;
 use crate::platform::Platform;
 use schemars::JsonSchema;
@@ -112,26 +113,36 @@ impl Scenario {
         split::scenario(file, document::parse(file, text, overrides)?)
     }
 
-    /// Checks every value against its range and against `platform`, and fills in what the platform
-    /// decides.
+    /// Checks every value against its range, against `platform` and against the `equipment` of each
+    /// tenant, and fills in what they decide.
     ///
     /// # Errors
     /// Names the first value that is out of range or does not go with another.
-    pub fn resolve(mut self, file: &str, platform: &Platform) -> Result<Self, InputError> {
-        let server = platform.packet_server(&self.machine.platform)?;
+    pub fn resolve(
+        mut self,
+        file: &str,
+        platform: &Platform,
+        equipment: &[Equipment],
+    ) -> Result<Self, InputError> {
         let all_ways = platform.llc.all_ways_mask();
         self.machine.core_ghz.get_or_insert(platform.cpu.core_ghz.value);
         self.machine.uncore_ghz.get_or_insert(platform.cpu.uncore_ghz.value);
         for co_runner in &mut self.machine.co_runner {
             co_runner.way_mask.get_or_insert(all_ways);
         }
-        for tenant in std::iter::once(&mut self.main).chain(&mut self.tenant) {
+        let name = &self.machine.platform;
+        let tenants = std::iter::once(&mut self.main).chain(&mut self.tenant);
+        let mut servers = Vec::new();
+        for (tenant, equipment) in tenants.zip(equipment) {
+            let server = equipment.server(platform, name)?;
+            let sends = server.nic.default_tx_packets(tenant.cores);
             tenant.ddio_ways.get_or_insert(server.ddio.default_ways.value);
             tenant.core_way_mask.get_or_insert(all_ways);
-            tenant.tx_descriptors.get_or_insert(if tenant.cores > 2 { 2048 } else { 256 });
+            tenant.tx_descriptors.get_or_insert(sends);
             tenant.nic_socket.get_or_insert(tenant.socket);
+            servers.push(server);
         }
-        check::scenario(&self, file, platform, &server)?;
+        check::scenario(&self, file, platform, &servers)?;
         Ok(self)
     }
 

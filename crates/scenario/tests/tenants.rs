@@ -49,10 +49,8 @@ const SHORT: &str = "[run]\nbatch_packets = 2048\nmax_batches = 10\n";
 
 #[test]
 fn a_tenant_inherits_what_it_does_not_state() {
-    let job = job(
-        "packet_bytes = 512\nrx_descriptors = 256\n\
-         [[tenant]]\nname = \"second\"\nrx_descriptors = 1024\ntraffic.flows = 7",
-    );
+    let job = job("packet_bytes = 512\nrx_descriptors = 256\n\
+         [[tenant]]\nname = \"second\"\nrx_descriptors = 1024\ntraffic.flows = 7");
     let second = &job.scenario().tenant[0];
     assert_eq!((second.packet_bytes, second.rx_descriptors), (512, 1024));
     assert_eq!((second.traffic.flows, second.traffic.train_packets), (7, 128));

@@ -2,5 +2,6 @@
 
 pub mod mempool;
 pub mod nvme;
+pub mod queues;
 pub mod rx;
 pub mod tx;

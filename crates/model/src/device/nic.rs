@@ -1,18 +1,24 @@
-//! A network interface like the ConnectX-5: rings in host memory, a receive port, send queues.
+//! A network interface: rings in host memory, a receive port, send queues.
 //!
-//! Models: descriptors, completions and doorbell records as real cache lines; descriptor prefetch;
-//! completion compression; multi-packet send work requests; per-queue limits of outstanding reads.
-//! Source: DPDK mlx5 guide and driver (completions of 64 B, 8 compressed into
-//! one, send completion every 32 packets, enhanced multi-packet write of up to 32 packets).
-//! Simplifies: flow control is off; a packet without a descriptor is dropped at once, as
+//! Models: descriptors, completions and doorbell records as real cache lines in the formats of several
+//! cards; descriptor prefetch on both sides; completion compression and write-back; inlining; limits of
+//! outstanding reads per queue and of packet rates per queue and port; an internal buffer with PAUSE.
+//! Source: DPDK mlx5 guide and driver (completions of 64 B, 8 compressed into one, send completion every
+//! 32 packets, enhanced multi-packet write of up to 32 packets); others at each file.
+//! Simplifies: with flow control off, a packet without a descriptor is dropped at once, as
 //! rx_out_of_buffer counts it (DEVIATIONS.md, 8).
 
 pub mod card;
 pub mod egress;
+pub mod formats;
+pub mod pause;
 pub mod rings;
 pub mod rx;
+mod rx_queue;
+pub mod steering;
 pub mod tx;
 
+use pause::PauseConfig;
 use units::{GbitPerSec, Picos};
 
 /// Parameters of a NIC.
@@ -20,15 +26,25 @@ use units::{GbitPerSec, Picos};
 pub struct NicConfig {
     /// Rate of the wire in each direction.
     pub line_rate: GbitPerSec,
-    /// Received bytes that wait for the link at most.
+    /// Received bytes that wait for the link, or for a descriptor, at most.
     pub rx_buffer_bytes: u64,
+    /// When the port sends PAUSE. Without it, it never does, and packets do not wait for descriptors.
+    pub flow_control: Option<PauseConfig>,
+    /// Entries of the RSS indirection table.
+    pub rss_indirection_entries: u32,
+    /// Least time between packets of a queue, in each direction.
+    pub queue_packet_gap: Picos,
+    /// Least time between packets of the port, in each direction.
+    pub port_packet_gap: Picos,
+    /// A packet's last line is written as a whole.
+    pub pads_tail: bool,
     /// From the end of a frame on the wire until its first DMA write.
     pub rx_pipeline: Picos,
     /// Receive descriptors that a queue holds ready on the chip.
     pub rx_descriptors_prefetched: u32,
     /// Receive descriptors read by one DMA read.
     pub rx_descriptors_per_fetch: u32,
-    /// Packets that one completion line may report.
+    /// Packets that one completion, or write of neighbouring completions, reports at most.
     pub packets_per_completion: u32,
     /// How long a completion waits for more packets to report.
     pub completion_gather: Picos,
@@ -40,6 +56,8 @@ pub struct NicConfig {
     pub tx_pipeline: Picos,
     /// Entries of a send queue: a packet takes one, each of its read requests another.
     pub tx_queue_entries: u32,
+    /// Bytes of requests that a send queue has on the chip or under way before it stops fetching more.
+    pub tx_request_bytes_ahead: u64,
     /// Packets per send completion.
     pub tx_packets_per_completion: u32,
 }

@@ -1,6 +1,7 @@
 //! From a tenant's application keys to the software on its cores.
 
 use super::Plan;
+use super::rings;
 use crate::platform::PacketServer;
 use crate::scenario::{AccessPattern, CoRunnerKeys, InitialContent, Tenant};
 use model::device::nic::rings::QueuePair;
@@ -72,7 +73,7 @@ impl Plan<'_> {
         let waiting_lines: LineAddr = arena.place(u64::from(tenant.internal_queue) * 8);
         let tx = TxDriver::new(
             TxDriverConfig {
-                ring_packets: tenant.tx_descriptors.unwrap_or(256),
+                ring_packets: rings::queue_shape(tenant, shared.server.nic).tx_packets,
                 internal_queue: tenant.internal_queue,
                 burst: tenant.burst,
                 doorbell: Picos::from_ns(shared.server.nic.doorbell_ns.value),

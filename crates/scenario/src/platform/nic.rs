@@ -3,27 +3,54 @@
 use crate::check::Check;
 use crate::error::InputError;
 use crate::sourced::Sourced;
+use model::device::nic::NicConfig;
+use model::device::nic::formats::{RxFormat, TxCompletionPlace, TxFormat};
+use model::device::nic::pause::PauseConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::{GbitPerSec, LINE_BYTES, Picos};
+use workload::driver::queues::QueueShape;
 
-/// A NIC.
+/// A NIC and its driver.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct NicFacts {
     /// Rate of the wire in each direction.
     pub line_rate_gbps: Sourced<f64>,
-    /// Received bytes that wait for the link at most.
+    /// Packets per second of one queue, in each direction. No limit by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_packets_per_s: Option<Sourced<f64>>,
+    /// Packets per second of the port, in each direction. No limit by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port_packets_per_s: Option<Sourced<f64>>,
+    /// Received bytes that wait for the link, or for a descriptor, at most.
     pub rx_buffer_bytes: Sourced<u64>,
+    /// Level of that buffer at which the port sends PAUSE, with flow control on.
+    pub pause_xoff_bytes: Sourced<u64>,
+    /// Level at which it lets the sender go on.
+    pub pause_xon_bytes: Sourced<u64>,
+    /// From that decision until the wire is silent, or carries frames again.
+    pub pause_response_ns: Sourced<f64>,
+    /// Entries of the RSS indirection table.
+    pub rss_indirection_entries: Sourced<u32>,
     /// From the end of a frame on the wire to its first DMA write.
     pub rx_pipeline_ns: Sourced<f64>,
     /// Receive descriptors that a queue holds on the chip.
     pub rx_descriptors_prefetched: Sourced<u32>,
     /// Receive descriptors per DMA read.
     pub rx_descriptors_per_fetch: Sourced<u32>,
-    /// Packets that one completion line reports at most.
+    /// What receive descriptors and completions look like.
+    pub rx_format: Sourced<RxFormatName>,
+    /// Packets that one completion, or one write of neighbouring completions, reports at most.
     pub packets_per_completion: Sourced<u32>,
     /// How long a completion waits for more packets.
     pub completion_gather_ns: Sourced<f64>,
-    /// From the doorbell write to the send queue's reaction.
+    /// Whether the last line of a packet is written as a whole.
+    pub pads_tail: Sourced<bool>,
+    /// Descriptors without a buffer at which the driver refills, ...
+    pub rx_refill_most: Sourced<u32>,
+    /// ... or this part of the ring, whichever is less.
+    pub rx_refill_ring_part: Sourced<u32>,
+    /// From the doorbell write to the queue's reaction.
     pub doorbell_ns: Sourced<f64>,
     /// What the NIC itself adds to the latency of a DMA read.
     pub read_pipeline_ns: Sourced<f64>,
@@ -31,8 +58,65 @@ pub struct NicFacts {
     pub tx_pipeline_ns: Sourced<f64>,
     /// Entries of a send queue: one per packet and one per read request.
     pub tx_queue_entries: Sourced<u32>,
+    /// Bytes of requests on the chip or under way, up to which a send queue fetches more.
+    pub tx_request_bytes_ahead: Sourced<u64>,
+    /// What send requests look like.
+    pub tx_format: Sourced<TxFormatName>,
+    /// Where sent packets are reported.
+    pub tx_completion: Sourced<TxCompletionName>,
     /// Packets per send completion.
     pub tx_packets_per_completion: Sourced<u32>,
+    /// The driver copies packets up to this size into their request, ...
+    pub tx_inline_bytes: Sourced<u64>,
+    /// ... if the port has at least so many queues.
+    pub tx_inline_from_queues: Sourced<u32>,
+    /// Packets that a send ring holds, unless the scenario says otherwise.
+    pub tx_ring_packets: Sourced<u32>,
+    /// The same with more than two queues.
+    pub tx_ring_packets_many_queues: Sourced<u32>,
+}
+
+/// What receive descriptors and completions look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RxFormatName {
+    /// 16 B descriptors, completions of 64 B, compressed if they report several packets.
+    Mlx5,
+    /// 16 B descriptors that completions overwrite.
+    #[serde(rename = "intel-16")]
+    Intel16,
+    /// 32 B descriptors that completions overwrite.
+    #[serde(rename = "intel-32")]
+    Intel32,
+    /// 8 B descriptors, events of 8 B.
+    Events,
+}
+
+/// What send requests look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TxFormatName {
+    /// One request for a burst.
+    #[serde(rename = "mlx5-multi-packet")]
+    Mlx5MultiPacket,
+    /// 64 B per packet.
+    Mlx5,
+    /// 16 B per packet.
+    Intel,
+    /// 8 B per packet.
+    Events,
+}
+
+/// Where sent packets are reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TxCompletionName {
+    /// In a ring of its own.
+    Queue,
+    /// In the last packet's descriptor.
+    DescriptorRing,
+    /// In a word that says how far the queue has come.
+    Head,
 }
 
 /// Costs of packet software.
@@ -53,8 +137,72 @@ pub struct SoftwareFacts {
 }
 
 impl NicFacts {
+    /// The card as the model takes it.
+    #[must_use]
+    pub fn config(&self, flow_control: bool) -> NicConfig {
+        let gap = |rate: &Option<Sourced<f64>>| {
+            rate.as_ref().map_or(Picos::ZERO, |rate| Picos::from_ns(1e9 / rate.value))
+        };
+        NicConfig {
+            line_rate: GbitPerSec(self.line_rate_gbps.value),
+            rx_buffer_bytes: self.rx_buffer_bytes.value,
+            flow_control: flow_control.then(|| PauseConfig {
+                xoff_bytes: self.pause_xoff_bytes.value,
+                xon_bytes: self.pause_xon_bytes.value,
+                response: Picos::from_ns(self.pause_response_ns.value),
+            }),
+            rss_indirection_entries: self.rss_indirection_entries.value,
+            queue_packet_gap: gap(&self.queue_packets_per_s),
+            port_packet_gap: gap(&self.port_packets_per_s),
+            pads_tail: self.pads_tail.value,
+            rx_pipeline: Picos::from_ns(self.rx_pipeline_ns.value),
+            rx_descriptors_prefetched: self.rx_descriptors_prefetched.value,
+            rx_descriptors_per_fetch: self.rx_descriptors_per_fetch.value,
+            packets_per_completion: self.packets_per_completion.value,
+            completion_gather: Picos::from_ns(self.completion_gather_ns.value),
+            doorbell: Picos::from_ns(self.doorbell_ns.value),
+            read_pipeline: Picos::from_ns(self.read_pipeline_ns.value),
+            tx_pipeline: Picos::from_ns(self.tx_pipeline_ns.value),
+            tx_queue_entries: self.tx_queue_entries.value,
+            tx_request_bytes_ahead: self.tx_request_bytes_ahead.value,
+            tx_packets_per_completion: self.tx_packets_per_completion.value,
+        }
+    }
+
+    /// A queue pair as the driver lays it out when the port has `queues` of them.
+    #[must_use]
+    pub fn queue_shape(&self, queues: u32, rx_descriptors: u32, tx_packets: u32) -> QueueShape {
+        let inlines = queues >= self.tx_inline_from_queues.value;
+        let part = rx_descriptors / self.rx_refill_ring_part.value;
+        QueueShape {
+            rx_format: match self.rx_format.value {
+                RxFormatName::Mlx5 => RxFormat::Mlx5,
+                RxFormatName::Intel16 => RxFormat::Intel { bytes: 16 },
+                RxFormatName::Intel32 => RxFormat::Intel { bytes: 32 },
+                RxFormatName::Events => RxFormat::Events,
+            },
+            rx_descriptors,
+            refill_at: self.rx_refill_most.value.min(part).max(1),
+            tx_format: self.tx_format.value.format(),
+            tx_completion: match self.tx_completion.value {
+                TxCompletionName::Queue => TxCompletionPlace::Queue,
+                TxCompletionName::DescriptorRing => TxCompletionPlace::DescriptorRing,
+                TxCompletionName::Head => TxCompletionPlace::Head,
+            },
+            inline_bytes: if inlines { self.tx_inline_bytes.value } else { 0 },
+            tx_packets,
+        }
+    }
+
+    /// Packets that a send ring holds by default when the port has `queues` queues.
+    #[must_use]
+    pub fn default_tx_packets(&self, queues: u32) -> u32 {
+        if queues > 2 { self.tx_ring_packets_many_queues.value } else { self.tx_ring_packets.value }
+    }
+
     pub(super) fn check(&self, check: &Check<'_>) -> Result<(), InputError> {
         let delays = [
+            ("nic.pause_response_ns", &self.pause_response_ns),
             ("nic.rx_pipeline_ns", &self.rx_pipeline_ns),
             ("nic.completion_gather_ns", &self.completion_gather_ns),
             ("nic.doorbell_ns", &self.doorbell_ns),
@@ -63,8 +211,26 @@ impl NicFacts {
         ];
         delays.iter().try_for_each(|(key, delay)| check.delay(key, delay.value))?;
         check.number("nic.line_rate_gbps", self.line_rate_gbps.value, (0.1, 1e4))?;
+        for (key, rate) in [
+            ("nic.queue_packets_per_s", &self.queue_packets_per_s),
+            ("nic.port_packets_per_s", &self.port_packets_per_s),
+        ] {
+            rate.as_ref().map_or(Ok(()), |rate| check.number(key, rate.value, (1e3, 1e10)))?;
+        }
         let buffer = self.rx_buffer_bytes.value;
         check.whole("nic.rx_buffer_bytes", buffer, (16_384, 1 << 30), "bytes")?;
+        let xoff = self.pause_xoff_bytes.value;
+        let what = "bytes, no more than nic.rx_buffer_bytes";
+        check.whole("nic.pause_xoff_bytes", xoff, (1, buffer), what)?;
+        let what = "bytes, no more than nic.pause_xoff_bytes";
+        check.whole("nic.pause_xon_bytes", self.pause_xon_bytes.value, (0, xoff), what)?;
+        let entries = self.rss_indirection_entries.value;
+        check.whole("nic.rss_indirection_entries", entries, (1, 65_536), "")?;
+        self.check_receive(check)?;
+        self.check_send(check)
+    }
+
+    fn check_receive(&self, check: &Check<'_>) -> Result<(), InputError> {
         let packets = self.packets_per_completion.value;
         check.whole("nic.packets_per_completion", packets, (1, 8), "")?;
         let fetched = self.rx_descriptors_per_fetch.value;
@@ -72,9 +238,41 @@ impl NicFacts {
         let prefetched = self.rx_descriptors_prefetched.value;
         let what = "descriptors, no fewer than nic.rx_descriptors_per_fetch";
         check.whole("nic.rx_descriptors_prefetched", prefetched, (fetched, 4096), what)?;
+        check.whole("nic.rx_refill_most", self.rx_refill_most.value, (1, 4096), "descriptors")?;
+        let part = self.rx_refill_ring_part.value;
+        check.whole("nic.rx_refill_ring_part", part, (2, 64), "")
+    }
+
+    fn check_send(&self, check: &Check<'_>) -> Result<(), InputError> {
         check.whole("nic.tx_queue_entries", self.tx_queue_entries.value, (2, 4096), "")?;
+        let ahead = self.tx_request_bytes_ahead.value;
+        check.whole("nic.tx_request_bytes_ahead", ahead, (LINE_BYTES, 1 << 20), "bytes")?;
         let packets = self.tx_packets_per_completion.value;
-        check.whole("nic.tx_packets_per_completion", packets, (1, 256), "")
+        check.whole("nic.tx_packets_per_completion", packets, (1, 256), "")?;
+        let format = self.tx_format.value.format();
+        let most = if format.can_inline() { 1024 } else { 0 };
+        let what = "bytes with this nic.tx_format";
+        check.whole("nic.tx_inline_bytes", self.tx_inline_bytes.value, (0, most), what)?;
+        if self.tx_completion.value == TxCompletionName::DescriptorRing && format.can_inline() {
+            let allowed = "descriptors that are overwritten need nic.tx_format = intel or events";
+            return Err(check.refuse("nic.tx_completion", &"descriptor-ring", allowed.into()));
+        }
+        let queues = self.tx_inline_from_queues.value;
+        check.whole("nic.tx_inline_from_queues", queues, (1, 4096), "queues")?;
+        check.power_of_two("nic.tx_ring_packets", self.tx_ring_packets.value)?;
+        let many = self.tx_ring_packets_many_queues.value;
+        check.power_of_two("nic.tx_ring_packets_many_queues", many)
+    }
+}
+
+impl TxFormatName {
+    fn format(self) -> TxFormat {
+        match self {
+            Self::Mlx5MultiPacket => TxFormat::Mlx5MultiPacket,
+            Self::Mlx5 => TxFormat::Mlx5,
+            Self::Intel => TxFormat::Intel,
+            Self::Events => TxFormat::Events,
+        }
     }
 }
 

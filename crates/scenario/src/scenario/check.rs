@@ -15,15 +15,15 @@ pub(super) fn scenario(
     scenario: &Scenario,
     file: &str,
     platform: &Platform,
-    server: &PacketServer<'_>,
+    servers: &[PacketServer<'_>],
 ) -> Result<(), InputError> {
     let check = Check { file };
     let machine = &scenario.machine;
     check.number("core_ghz", machine.core_ghz.unwrap_or(1.0), (0.1, 10.0))?;
     check.number("uncore_ghz", machine.uncore_ghz.unwrap_or(1.0), (0.1, 10.0))?;
     names(scenario, &check)?;
-    tenant(&scenario.main, &check, platform, server)?;
-    for keys in &scenario.tenant {
+    tenant(&scenario.main, &check, platform, &servers[0])?;
+    for (keys, server) in scenario.tenant.iter().zip(&servers[1..]) {
         let place = format!("{file}, tenant `{}`", keys.name);
         tenant(keys, &Check { file: &place }, platform, server)?;
     }

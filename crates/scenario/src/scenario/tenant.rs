@@ -33,6 +33,9 @@ pub struct Tenant {
     /// Ways in which the device may allocate; 0 switches DDIO off. The platform's own by default.
     #[serde(default)]
     pub ddio_ways: Option<u32>,
+    /// The NIC sends PAUSE when its internal buffer runs full, and packets wait there for descriptors.
+    #[serde(default)]
+    pub flow_control: bool,
     /// With DDIO off: descriptors and completions still use the platform's own ways, as ATC'20
     /// supposes of a root port that is switched off.
     #[serde(default)]
@@ -58,8 +61,7 @@ pub struct Tenant {
     /// CAT mask of the forwarding cores. All ways by default.
     #[serde(default)]
     pub core_way_mask: Option<u32>,
-    /// Packets that a send ring holds. 256 by default, 2048 with more than two queues, as the
-    /// testbed's driver chooses.
+    /// Packets that a send ring holds. What the NIC's driver chooses by default.
     #[serde(default)]
     pub tx_descriptors: Option<u32>,
     /// Packets that may wait before the send ring.
@@ -80,6 +82,9 @@ pub struct Tenant {
     /// What the CPU has touched before time zero.
     #[serde(default)]
     pub initial_content: InitialContent,
+    /// Its NIC in place of the platform's: a known one, or path of a device file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nic: Option<String>,
     /// Kind of its SSDs: a known one (`skipline platforms` has a list), or path of a device file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ssd: Option<String>,

@@ -1,16 +1,16 @@
 //! The driver's half of a receive queue.
 //!
 //! Models: completion polling, refill in batches from the pool, the doorbell record.
-//! Source: DPDK mlx5 vector receive (refill threshold min(64, n/4)).
+//! Source: DPDK mlx5 vector receive (refill threshold min(64, n/4)); others at the device's facts.
 //! Simplifies: one completion line reports up to eight packets, all of one kind.
 
 use super::mempool::Mempool;
 use model::core::Core;
-use model::device::nic::rings::{DESCRIPTORS_PER_LINE, Packet, RxRing, refill_threshold};
+use model::device::nic::rings::{Packet, RxRing};
 use model::fabric::Fabric;
 use model::tracer::Tracer;
 use std::collections::VecDeque;
-use units::Picos;
+use units::{LINE_BYTES, Picos};
 
 /// What became of a refill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,6 @@ pub enum Refill {
 /// Driver state of a receive queue.
 #[derive(Debug)]
 pub struct RxDriver {
-    descriptors: u32,
     /// Descriptors without a buffer.
     empty: u32,
     /// Descriptors posted since the beginning.
@@ -38,13 +37,7 @@ impl RxDriver {
     /// A queue of `descriptors` descriptors, all empty.
     #[must_use]
     pub fn new(descriptors: u32) -> Self {
-        Self {
-            descriptors,
-            empty: descriptors,
-            posted: 0,
-            pending: VecDeque::new(),
-            fresh: Vec::new(),
-        }
+        Self { empty: descriptors, posted: 0, pending: VecDeque::new(), fresh: Vec::new() }
     }
 
     /// Posts buffers for all empty descriptors if enough are empty; says whether the pool had run
@@ -56,21 +49,24 @@ impl RxDriver {
         ring: &mut RxRing,
         pool: &mut Mempool,
     ) -> Refill {
-        if self.empty < refill_threshold(self.descriptors) {
+        if self.empty < ring.refill_at {
             return Refill::Done;
         }
         self.fresh.clear();
         if !pool.get(core, fabric, self.empty as usize, &mut self.fresh) {
             return Refill::PoolDry;
         }
+        let per_line = LINE_BYTES / ring.descriptors.entry_bytes;
         for (i, &id) in self.fresh.iter().enumerate() {
-            if i == 0 || (self.posted + i as u64).is_multiple_of(DESCRIPTORS_PER_LINE) {
+            if i == 0 || (self.posted + i as u64).is_multiple_of(per_line) {
                 core.store(fabric, ring.descriptors.line_of(self.posted + i as u64));
             }
             // The driver reads the buffer's address from its mbuf.
             core.load_independent(fabric, pool.mbuf_line(id));
         }
-        core.store(fabric, ring.doorbell);
+        if ring.format.has_doorbell_record() {
+            core.store(fabric, ring.doorbell);
+        }
         let visible = core.now();
         ring.posted.extend(self.fresh.iter().map(|&id| (visible, pool.buffer(id))));
         self.posted += self.fresh.len() as u64;

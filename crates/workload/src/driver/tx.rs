@@ -1,9 +1,10 @@
 //! The driver's half of a send queue, and the software queue before it.
 //!
-//! Models: a bounded software queue, bursts as multi-packet requests, buffers freed when a
-//! completion reports them.
-//! Source: public scripts of ddio-bench (internal queue 1024, blocking); DPDK mlx5 driver (completions).
-//! Simplifies: packets are never copied into the request (no inlining).
+//! Models: a bounded software queue, bursts as requests with small packets copied into them, buffers
+//! freed when a completion reports them, or at once if the packet was copied.
+//! Source: public scripts of ddio-bench (internal queue 1024, blocking); DPDK mlx5 driver (completions,
+//! inlining).
+//! Simplifies: a copy costs its loads and stores, no further work.
 
 use super::mempool::Mempool;
 use model::core::Core;
@@ -11,7 +12,7 @@ use model::device::nic::rings::{Packet, TxRequest, TxRing};
 use model::fabric::Fabric;
 use model::tracer::Tracer;
 use std::collections::VecDeque;
-use units::{LineAddr, Picos};
+use units::{LINE_BYTES, LineAddr, Picos};
 
 /// Pointers per line of the software queue.
 const POINTERS_PER_LINE: u64 = 8;
@@ -28,8 +29,10 @@ pub struct TxDriver {
     waiting_limit: usize,
     waiting_lines: LineAddr,
     enqueued: u64,
-    /// Buffers in the ring, oldest first.
-    in_ring: VecDeque<u32>,
+    /// Packets in the ring, oldest first, with their buffer unless it is free already.
+    in_ring: VecDeque<Option<u32>>,
+    /// Buffers among them.
+    held: usize,
     next_entry: u64,
     freed: Vec<u32>,
 }
@@ -60,6 +63,7 @@ impl TxDriver {
             waiting_lines,
             enqueued: 0,
             in_ring: VecDeque::new(),
+            held: 0,
             next_entry: 0,
             freed: Vec::new(),
         }
@@ -71,10 +75,10 @@ impl TxDriver {
         self.waiting.len()
     }
 
-    /// Packets in the ring that have not been reported as sent.
+    /// Packets in the ring that have not been reported as sent and still hold their buffer.
     #[must_use]
     pub fn in_ring(&self) -> usize {
-        self.in_ring.len()
+        self.held
     }
 
     /// Whether another packet may wait.
@@ -125,15 +129,21 @@ impl TxDriver {
             return 0;
         }
         let packets: Vec<Packet> = self.waiting.drain(..count).collect();
+        self.freed.clear();
         for packet in &packets {
             core.load_independent(fabric, pool.mbuf_line(packet.buffer.id));
-            self.in_ring.push_back(packet.buffer.id);
+            self.take(core, fabric, ring, packet);
         }
-        let entries = TxRequest::entries_for(count as u64);
+        let entries = ring.request_entries(&packets);
         for entry in 0..entries {
             core.store(fabric, ring.requests.line_of(self.next_entry + entry));
         }
-        core.store(fabric, ring.doorbell);
+        if ring.format.has_doorbell_record() {
+            core.store(fabric, ring.doorbell);
+        }
+        if !self.freed.is_empty() {
+            pool.put(core, fabric, &self.freed);
+        }
         ring.queued.push_back(TxRequest {
             visible: core.now() + self.doorbell,
             first_entry: self.next_entry,
@@ -141,6 +151,26 @@ impl TxDriver {
         });
         self.next_entry += entries;
         count
+    }
+
+    /// Takes a packet into the ring: one that is inlined is read now, and its buffer is free.
+    fn take<T: Tracer>(
+        &mut self,
+        core: &mut Core,
+        fabric: &mut Fabric<T>,
+        ring: &TxRing,
+        packet: &Packet,
+    ) {
+        if ring.is_inlined(packet) {
+            for line in 0..packet.bytes.0.div_ceil(LINE_BYTES) {
+                core.load_independent(fabric, packet.buffer.data.step(line));
+            }
+            self.freed.push(packet.buffer.id);
+            self.in_ring.push_back(None);
+        } else {
+            self.held += 1;
+            self.in_ring.push_back(Some(packet.buffer.id));
+        }
     }
 
     /// Gives the buffers of reported packets back to the pool.
@@ -158,11 +188,14 @@ impl TxDriver {
             ring.completed.pop_front();
             core.load(fabric, line);
             self.freed.clear();
-            self.freed.extend(self.in_ring.drain(..packets as usize));
+            self.freed.extend(self.in_ring.drain(..packets as usize).flatten());
+            self.held -= self.freed.len();
             for &id in &self.freed {
                 core.load_independent(fabric, pool.mbuf_line(id));
             }
-            pool.put(core, fabric, &self.freed);
+            if !self.freed.is_empty() {
+                pool.put(core, fabric, &self.freed);
+            }
         }
     }
 }

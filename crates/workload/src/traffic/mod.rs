@@ -20,5 +20,5 @@ pub use capture::{
 };
 pub use fixed::{FixedRate, FixedRateConfig};
 pub use flows::random_udp_flows;
-pub use rss::{FlowAddresses, FlowPorts, FlowTuple, Toeplitz};
+pub use rss::{FlowAddresses, FlowPorts, FlowRules, FlowTuple, Toeplitz};
 pub use trains::{Trains, TrainsConfig};

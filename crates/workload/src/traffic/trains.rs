@@ -46,18 +46,21 @@ impl Default for TrainsConfig {
 #[derive(Clone, Debug)]
 struct Thread {
     rss_hashes: Vec<u32>,
+    /// Number of its first flow among those of all threads.
+    first_flow: u32,
     flow: usize,
     sent_of_train: u64,
 }
 
 impl Thread {
-    fn next_hash(&mut self, train_packets: u64) -> u32 {
+    /// RSS hash and number of the next frame's flow.
+    fn next_flow(&mut self, train_packets: u64) -> (u32, u32) {
         if self.sent_of_train == train_packets {
             self.sent_of_train = 0;
             self.flow = (self.flow + 1) % self.rss_hashes.len();
         }
         self.sent_of_train += 1;
-        self.rss_hashes[self.flow]
+        (self.rss_hashes[self.flow], self.first_flow + self.flow as u32)
     }
 }
 
@@ -85,7 +88,9 @@ impl Trains {
         let flows = random_udp_flows(config.threads * config.flows_per_thread, config.seed);
         let threads = flows
             .chunks(config.flows_per_thread)
-            .map(|own| Thread {
+            .zip((0..).step_by(config.flows_per_thread))
+            .map(|(own, first_flow)| Thread {
+                first_flow,
                 rss_hashes: own.iter().map(|flow| rss.hash_flow(flow)).collect(),
                 flow: 0,
                 sent_of_train: 0,
@@ -103,9 +108,10 @@ impl Trains {
 
 impl PacketSource for Trains {
     fn next_arrival(&mut self) -> Option<Arrival> {
-        let rss_hash = self.threads[self.next_thread].next_hash(self.train_packets);
+        let (rss_hash, flow) = self.threads[self.next_thread].next_flow(self.train_packets);
         self.next_thread = (self.next_thread + 1) % self.threads.len();
-        Some(Arrival { time: self.pace.next_time(), bytes: self.packet_bytes, rss_hash })
+        let (time, flow) = (self.pace.next_time(), Some(flow));
+        Some(Arrival { time, bytes: self.packet_bytes, rss_hash, flow })
     }
 }
 

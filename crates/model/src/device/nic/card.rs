@@ -30,7 +30,8 @@ impl<S: PacketSource> Nic<S> {
         let awaits_answers = source.awaits_answers();
         Self {
             port: RxPort::new(link, config.clone(), source, queues),
-            egress: Egress::new(config.line_rate, awaits_answers),
+            egress: Egress::new(config.line_rate, awaits_answers)
+                .with_packet_gap(config.port_packet_gap),
             tx: (0..queues).map(|_| TxQueue::new(link, config.clone())).collect(),
         }
     }

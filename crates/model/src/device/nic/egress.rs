@@ -1,6 +1,6 @@
 //! The sending side of a port's wire, and what has left through it.
 //!
-//! Models: frames of all send queues share one wire at line rate.
+//! Models: frames of all send queues share one wire at line rate, and the port's packet rate.
 //! Source: IEEE 802.3 overheads as in [`crate::traffic`].
 //! Simplifies: order between queues within a window of the meter (DEVIATIONS.md, 1).
 
@@ -27,6 +27,9 @@ pub fn latency_histogram() -> Histogram<u64> {
 pub struct Egress {
     line_rate: GbitPerSec,
     wire: Meter,
+    /// Least time from one packet to the next, and what keeps to it.
+    packet_gap: Picos,
+    packet_rate: Meter,
     /// Packets sent.
     pub packets: u64,
     /// Bytes sent, without FCS, preamble and gap.
@@ -43,16 +46,24 @@ impl Egress {
     #[must_use]
     pub fn new(line_rate: GbitPerSec, reports_departures: bool) -> Self {
         let latency_ns = latency_histogram();
-        let wire = Meter::default();
         Self {
             line_rate,
-            wire,
+            wire: Meter::default(),
+            packet_gap: Picos::ZERO,
+            packet_rate: Meter::default(),
             packets: 0,
             bytes: 0,
             latency_ns,
             departures: Vec::new(),
             reports_departures,
         }
+    }
+
+    /// Limits the packets that leave: `gap` is the least mean time from one to the next.
+    #[must_use]
+    pub fn with_packet_gap(mut self, gap: Picos) -> Self {
+        self.packet_gap = gap;
+        self
     }
 
     /// The latencies recorded since the last call.
@@ -63,7 +74,10 @@ impl Egress {
     /// Sends a packet that is complete in the NIC at `ready`.
     pub fn send(&mut self, packet: Packet, ready: Picos) {
         let on_wire = Bytes(packet.bytes.0 + WIRE_OVERHEAD_BYTES);
-        let departure = self.wire.reserve(ready, self.line_rate.time_for(on_wire));
+        let mut departure = self.wire.reserve(ready, self.line_rate.time_for(on_wire));
+        if self.packet_gap > Picos::ZERO {
+            departure = departure.max(self.packet_rate.reserve(ready, self.packet_gap));
+        }
         self.packets += 1;
         self.bytes += packet.bytes.0;
         let latency = departure.saturating_sub(packet.arrival);

@@ -1,36 +1,15 @@
 //! Rings in host memory: what driver and NIC hand to each other, and in which lines it lies.
 //!
-//! Models: mlx5's receive and send rings, completions and doorbell records.
-//! Source: Linux and DPDK mlx5 drivers (16 B scatter entries, 64 B completions and send entries,
-//! multi-packet requests of 32 B and 16 B per packet).
-//! Simplifies: a compressed completion is one line for up to eight packets.
+//! Models: receive and send rings, completions and doorbell records of the formats in [`super::formats`].
+//! Source: Linux and DPDK mlx5 drivers.
+//! Simplifies: reads and writes of entries begin at the start of their first line.
 //!
 //! The content is kept beside the caches (they hold no data); every access to it is accompanied by
 //! the access to its line. Things become visible to the other side at a time.
 
+use super::formats::{RxFormat, TxCompletionPlace, TxFormat};
 use std::collections::VecDeque;
 use units::{Bytes, LINE_BYTES, LineAddr, Picos};
-
-/// Bytes of a receive descriptor (one scatter entry).
-pub const RX_DESCRIPTOR_BYTES: u64 = 16;
-/// Receive descriptors per line.
-pub const DESCRIPTORS_PER_LINE: u64 = LINE_BYTES / RX_DESCRIPTOR_BYTES;
-/// Bytes of a completion, whole or compressed.
-pub const COMPLETION_BYTES: u64 = 64;
-/// Bytes of control and Ethernet segments at the head of a multi-packet send request.
-pub const TX_REQUEST_HEADER_BYTES: u64 = 32;
-/// Bytes per packet of a multi-packet send request.
-pub const TX_SEGMENT_BYTES: u64 = 16;
-/// Bytes of a send ring entry: requests begin at multiples of it.
-pub const TX_ENTRY_BYTES: u64 = 64;
-/// Free descriptors at which a driver refills a receive ring at the latest.
-const REFILL_MOST: u32 = 64;
-
-/// Free descriptors at which a driver refills a receive ring of `entries` (mlx5: min(64, n / 4)).
-#[must_use]
-pub fn refill_threshold(entries: u32) -> u32 {
-    REFILL_MOST.min(entries / 4).max(1)
-}
 
 /// Bytes of a doorbell record.
 pub const DOORBELL_BYTES: u64 = 8;
@@ -53,14 +32,15 @@ impl Ring {
         u64::from(entries) * entry_bytes
     }
 
-    /// Splits `bytes` from entry `index` on at the ring's end: the first line and the bytes of each
-    /// part; the second is empty if the ring's end is not passed.
+    /// Splits `bytes` from entry `index` on at the ring's end: the first line of each part and the
+    /// bytes from its start on; the second is empty if the ring's end is not passed.
     #[must_use]
     pub fn parts(&self, index: u64, bytes: u64) -> [(LineAddr, u64); 2] {
         let place = index % u64::from(self.entries);
         let to_end = (u64::from(self.entries) - place) * self.entry_bytes;
         let before_end = bytes.min(to_end);
-        [(self.line_of(index), before_end), (self.first, bytes - before_end)]
+        let into_line = place * self.entry_bytes % LINE_BYTES;
+        [(self.line_of(index), into_line + before_end), (self.first, bytes - before_end)]
     }
 
     /// The line in which entry `index` (counted without end) begins.
@@ -95,10 +75,14 @@ pub struct Packet {
 /// A receive queue: descriptors towards the NIC, completions towards the driver.
 #[derive(Clone, Debug)]
 pub struct RxRing {
+    /// What descriptors and completions look like.
+    pub format: RxFormat,
     /// Descriptors.
     pub descriptors: Ring,
-    /// Completions, one entry per descriptor.
+    /// Completions, one entry per descriptor: the descriptors themselves if they are overwritten.
     pub completions: Ring,
+    /// Descriptors without a buffer at which the driver refills.
+    pub refill_at: u32,
     /// Where the driver says how far it has posted.
     pub doorbell: LineAddr,
     /// Posted buffers that the NIC has not fetched, with the time since when it could.
@@ -121,9 +105,15 @@ pub struct RxCompletion {
 /// A send queue: requests towards the NIC, completions towards the driver.
 #[derive(Clone, Debug)]
 pub struct TxRing {
+    /// What requests look like.
+    pub format: TxFormat,
+    /// Where completions are written.
+    pub completion: TxCompletionPlace,
+    /// Packets up to this size are copied into their request.
+    pub inline_bytes: u64,
     /// Work request entries.
     pub requests: Ring,
-    /// Completions.
+    /// Completions: the requests themselves if they are overwritten, one entry if there is but a word.
     pub completions: Ring,
     /// Where the driver says how far it has posted.
     pub doorbell: LineAddr,
@@ -133,7 +123,7 @@ pub struct TxRing {
     pub completed: VecDeque<(Picos, LineAddr, u32)>,
 }
 
-/// A multi-packet send request.
+/// A send request.
 #[derive(Clone, Debug)]
 pub struct TxRequest {
     /// Since when the NIC knows of it.
@@ -144,17 +134,35 @@ pub struct TxRequest {
     pub packets: Vec<Packet>,
 }
 
-impl TxRequest {
-    /// Bytes of a request for `packets` packets.
+impl TxRing {
+    /// Whether a packet's data are part of its request.
     #[must_use]
-    pub fn bytes_for(packets: u64) -> u64 {
-        TX_REQUEST_HEADER_BYTES + packets * TX_SEGMENT_BYTES
+    pub fn is_inlined(&self, packet: &Packet) -> bool {
+        packet.bytes.0 <= self.inline_bytes
     }
 
-    /// Ring entries of a request for `packets` packets.
+    /// Bytes of a request for `packets`.
     #[must_use]
-    pub fn entries_for(packets: u64) -> u64 {
-        Self::bytes_for(packets).div_ceil(TX_ENTRY_BYTES)
+    pub fn request_bytes(&self, packets: &[Packet]) -> u64 {
+        let bytes = |packet| {
+            let inlined = if self.is_inlined(packet) { packet.bytes.0 } else { 0 };
+            self.format.packet_bytes(inlined)
+        };
+        self.format.header_bytes() + packets.iter().map(bytes).sum::<u64>()
+    }
+
+    /// Ring entries of a request for `packets`.
+    #[must_use]
+    pub fn request_entries(&self, packets: &[Packet]) -> u64 {
+        self.request_bytes(packets).div_ceil(self.format.entry_bytes())
+    }
+
+    /// Ring entries that requests for `packets` packets in bursts of any size need at most.
+    #[must_use]
+    pub fn entries_for(format: TxFormat, inline_bytes: u64, packets: u32) -> u32 {
+        // A request of its own for each packet takes the most.
+        let bytes = format.header_bytes() + format.packet_bytes(inline_bytes);
+        packets * bytes.div_ceil(format.entry_bytes()) as u32
     }
 }
 
@@ -171,24 +179,66 @@ pub struct QueuePair {
 mod tests {
     use super::*;
 
+    fn ring(entries: u32, entry_bytes: u64) -> Ring {
+        Ring { first: LineAddr(100), entries, entry_bytes }
+    }
+
+    fn send_ring(format: TxFormat, inline_bytes: u64) -> TxRing {
+        TxRing {
+            format,
+            completion: TxCompletionPlace::Queue,
+            inline_bytes,
+            requests: ring(64, format.entry_bytes()),
+            completions: ring(64, 64),
+            doorbell: LineAddr(0),
+            queued: VecDeque::new(),
+            completed: VecDeque::new(),
+        }
+    }
+
+    fn packets(count: usize, bytes: u64) -> Vec<Packet> {
+        let buffer = Buffer { id: 0, data: LineAddr(1_000) };
+        vec![Packet { buffer, bytes: Bytes(bytes), arrival: Picos::ZERO, sequence: 0 }; count]
+    }
+
     #[test]
     fn four_receive_descriptors_share_a_line_and_the_ring_closes() {
-        let ring = Ring { first: LineAddr(100), entries: 8, entry_bytes: RX_DESCRIPTOR_BYTES };
-        let lines: Vec<u64> = (0..9).map(|i| ring.line_of(i).0).collect();
+        let lines: Vec<u64> = (0..9).map(|i| ring(8, 16).line_of(i).0).collect();
         assert_eq!(lines, [100, 100, 100, 100, 101, 101, 101, 101, 100]);
     }
 
     #[test]
     fn what_passes_the_end_of_a_ring_goes_on_at_its_start() {
-        let ring = Ring { first: LineAddr(100), entries: 16, entry_bytes: TX_ENTRY_BYTES };
+        let ring = ring(16, 64);
         assert_eq!(ring.parts(14, 544), [(LineAddr(114), 128), (LineAddr(100), 416)]);
         assert_eq!(ring.parts(16, 544), [(LineAddr(100), 544), (LineAddr(100), 0)]);
     }
 
     #[test]
+    fn entries_in_the_middle_of_a_line_touch_the_lines_they_lie_in() {
+        // Four descriptors of 16 B from the fourth of a line on lie in two lines.
+        assert_eq!(ring(16, 16).parts(3, 64), [(LineAddr(100), 112), (LineAddr(100), 0)]);
+    }
+
+    #[test]
     fn a_full_send_request_takes_nine_entries() {
-        assert_eq!(TxRequest::bytes_for(32), 544);
-        assert_eq!(TxRequest::entries_for(32), 9);
-        assert_eq!(TxRequest::entries_for(1), 1);
+        let ring = send_ring(TxFormat::Mlx5MultiPacket, 0);
+        assert_eq!(ring.request_bytes(&packets(32, 1500)), 544);
+        assert_eq!(ring.request_entries(&packets(32, 1500)), 9);
+        assert_eq!(ring.request_entries(&packets(1, 1500)), 1);
+    }
+
+    #[test]
+    fn only_packets_up_to_the_limit_are_inlined() {
+        let ring = send_ring(TxFormat::Mlx5MultiPacket, 268);
+        assert_eq!(ring.request_bytes(&packets(1, 268)), 32 + 272);
+        assert_eq!(ring.request_bytes(&packets(1, 269)), 32 + 16);
+    }
+
+    #[test]
+    fn intel_descriptors_take_an_entry_each() {
+        let ring = send_ring(TxFormat::Intel, 0);
+        assert_eq!(ring.request_bytes(&packets(32, 1500)), 512);
+        assert_eq!(ring.request_entries(&packets(32, 1500)), 32);
     }
 }

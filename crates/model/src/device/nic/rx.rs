@@ -1,25 +1,23 @@
 //! The receive side of a port: from the wire into host memory.
 //!
-//! Models: RSS over queues, an internal buffer in front of the link, descriptor prefetch through
-//! doorbell record and ring, payload writes, compressed completions.
-//! Source: Linux and DPDK mlx5 drivers; DPDK mlx5 guide for the drop counters.
-//! Simplifies: the order of the wire is the order of the link.
+//! Models: steering over queues, an internal buffer in front of the link, packet-rate limits of port
+//! and queues, payload writes, PAUSE.
+//! Source: Linux and DPDK mlx5 drivers; DPDK mlx5 guide for the drop counters; IEEE 802.3, annex 31B.
+//! Simplifies: the order of the wire is the order of the link: with flow control on, a packet without
+//! a descriptor holds up all that came after it, whatever their queue.
 
 use super::NicConfig;
 use super::egress::Egress;
-use super::rings::{
-    Buffer, COMPLETION_BYTES, DOORBELL_BYTES, Packet, QueuePair, RX_DESCRIPTOR_BYTES, RxCompletion,
-    RxRing, refill_threshold,
-};
+use super::pause::Pause;
+use super::rings::{Buffer, Packet, QueuePair};
+use super::rx_queue::RxQueue;
+use super::steering::Steering;
 use crate::fabric::Fabric;
 use crate::root_complex::ddio::DmaKind;
 use crate::tracer::Tracer;
 use crate::traffic::{Arrival, PacketSource};
 use std::collections::VecDeque;
-use units::{Bytes, LINE_BYTES, Picos};
-
-/// Entries of the RSS indirection table.
-const INDIRECTION_ENTRIES: u32 = 512;
+use units::{LINE_BYTES, Picos};
 
 /// What the receive side has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +34,10 @@ pub struct RxCounters {
     pub dropped_no_descriptor: u64,
     /// Dropped because the internal buffer was full (rx_discards_phy).
     pub dropped_buffer_full: u64,
+    /// PAUSE frames sent, those that end a pause included.
+    pub pause_frames: u64,
+    /// Time for which the wire was silent because of them, of pauses that have ended.
+    pub paused: Picos,
     /// Time during which a queue whose packet came next had no more free descriptors than the
     /// driver refills at once: the ring is full of packets that wait for the core.
     pub ring_full: Picos,
@@ -50,6 +52,8 @@ impl RxCounters {
         self.bytes -= earlier.bytes;
         self.dropped_no_descriptor -= earlier.dropped_no_descriptor;
         self.dropped_buffer_full -= earlier.dropped_buffer_full;
+        self.pause_frames -= earlier.pause_frames;
+        self.paused = self.paused - earlier.paused;
         self.ring_full = self.ring_full - earlier.ring_full;
     }
 }
@@ -61,61 +65,77 @@ pub struct RxPort<S> {
     config: NicConfig,
     source: S,
     next: Option<Arrival>,
+    steering: Steering,
     queues: Vec<RxQueue>,
-    /// Packets in the internal buffer: until when, how many bytes.
-    buffered: VecDeque<(Picos, u64)>,
-    buffered_bytes: u64,
+    buffer: InternalBuffer,
+    pause: Option<Pause>,
+    /// When the first waiting packet tries again to get a descriptor.
+    try_again: Picos,
     /// The link takes no further payload before this.
     link_free: Picos,
+    /// The port takes no further packet before this.
+    ready: Picos,
     last_arrival: Picos,
     /// What has been counted.
     pub counters: RxCounters,
 }
 
-/// What the NIC keeps for a receive queue.
+/// Packets on the chip.
 #[derive(Debug, Default)]
-struct RxQueue {
-    /// Descriptors on the chip: when usable, which buffer.
-    fetched: VecDeque<(Picos, Buffer)>,
-    /// Descriptors fetched since the beginning.
-    fetch_index: u64,
-    /// Posted descriptors that the last look at the doorbell record has shown.
-    known: usize,
-    /// When the last look at the doorbell record is back.
-    doorbell_read: Picos,
-    /// Completion in the making.
-    gathered: Vec<Packet>,
-    gathered_visible: Picos,
-    gathered_since: Picos,
-    completion_index: u64,
+struct InternalBuffer {
+    /// On their way to memory: until when, how many bytes.
+    leaving: VecDeque<(Picos, u64)>,
+    /// Without a descriptor, oldest first.
+    waiting: VecDeque<Arrival>,
+    /// Bytes of both.
+    bytes: u64,
+}
+
+impl InternalBuffer {
+    /// Forgets what has left by `now`.
+    fn drain(&mut self, now: Picos) {
+        while let Some(&(until, leaving)) = self.leaving.front() {
+            if until > now {
+                break;
+            }
+            self.leaving.pop_front();
+            self.bytes -= leaving;
+        }
+    }
 }
 
 impl<S: PacketSource> RxPort<S> {
     /// A port on `link` that spreads `source` over `queues` queues.
     pub fn new(link: usize, config: NicConfig, mut source: S, queues: usize) -> Self {
         let next = source.next_arrival();
+        let pause = config.flow_control.map(|pause| Pause::new(pause, config.line_rate));
         Self {
             link,
+            steering: Steering::rss(config.rss_indirection_entries, queues),
             config,
             source,
             next,
             queues: (0..queues).map(|_| RxQueue::default()).collect(),
-            buffered: VecDeque::new(),
-            buffered_bytes: 0,
+            buffer: InternalBuffer::default(),
+            pause,
+            try_again: Picos::NEVER,
             link_free: Picos::ZERO,
+            ready: Picos::ZERO,
             last_arrival: Picos::ZERO,
             counters: RxCounters::default(),
         }
+    }
+
+    /// How packets find their queue.
+    pub fn steering_mut(&mut self) -> &mut Steering {
+        &mut self.steering
     }
 
     /// Fetches the first descriptors of every queue, as a NIC has done long before traffic comes.
     pub fn prepare<T: Tracer>(&mut self, fabric: &mut Fabric<T>, pairs: &mut [QueuePair]) {
         for (queue, pair) in self.queues.iter_mut().zip(pairs) {
             queue.top_up(fabric, self.link, &self.config, &mut pair.rx, Picos::ZERO);
-            queue.doorbell_read = Picos::ZERO;
-            for (usable, _) in &mut queue.fetched {
-                *usable = Picos::ZERO;
-            }
+            queue.forget_delays();
         }
     }
 
@@ -134,24 +154,42 @@ impl<S: PacketSource> RxPort<S> {
     /// Descriptors that have been fetched and not used.
     #[must_use]
     pub fn descriptors_on_chip(&self) -> usize {
-        self.queues.iter().map(|queue| queue.fetched.len()).sum()
+        self.queues.iter().map(RxQueue::on_chip).sum()
     }
 
     /// Packets written into host memory whose completion has not been.
     #[must_use]
     pub fn packets_gathered(&self) -> usize {
-        self.queues.iter().map(|queue| queue.gathered.len()).sum()
+        self.queues.iter().map(RxQueue::gathered).sum()
+    }
+
+    /// Packets that wait in the internal buffer for a descriptor.
+    #[must_use]
+    pub fn packets_waiting(&self) -> usize {
+        self.buffer.waiting.len()
     }
 
     /// When the port has something to do next.
     #[must_use]
     pub fn next_wake(&self) -> Picos {
-        let arrival = self.next.map_or(Picos::NEVER, |arrival| arrival.time);
-        let gather = |queue: &RxQueue| match queue.gathered.is_empty() {
-            true => Picos::NEVER,
-            false => queue.gathered_since + self.config.completion_gather,
-        };
-        self.queues.iter().map(gather).fold(arrival, Picos::min)
+        let gathered = self.queues.iter().map(|queue| queue.gather_ends(&self.config));
+        let mut wake = gathered.fold(self.next_arrival_time(), Picos::min);
+        if !self.buffer.waiting.is_empty() {
+            wake = wake.min(self.try_again);
+        }
+        if let Some(pause) = self.pause.as_ref().filter(|pause| pause.is_on()) {
+            let leaves = self.buffer.leaving.front().map_or(Picos::NEVER, |leaving| leaving.0);
+            wake = wake.min(leaves).min(pause.next_repeat());
+        }
+        wake
+    }
+
+    fn next_arrival_time(&self) -> Picos {
+        match (&self.next, &self.pause) {
+            (None, _) => Picos::NEVER,
+            (Some(arrival), None) => arrival.time,
+            (Some(arrival), Some(pause)) => pause.time_of(arrival),
+        }
     }
 
     /// Tells a source in closed loop what has left; says whether it had something to be told.
@@ -168,158 +206,159 @@ impl<S: PacketSource> RxPort<S> {
         true
     }
 
-    /// Takes one arrival, or closes the completions that have waited long enough. Returns the
-    /// queues whose driver may have something to see, as (queue, when).
+    /// Takes one arrival or waiting packet, or closes a completion that has waited long enough.
+    /// Returns the queue whose driver may have something to see, and when.
     pub fn step<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
         pairs: &mut [QueuePair],
         now: Picos,
     ) -> Option<(usize, Picos)> {
-        let due = |queue: &RxQueue| {
-            !queue.gathered.is_empty()
-                && queue.gathered_since + self.config.completion_gather <= now
-        };
+        let due = |queue: &RxQueue| queue.gather_ends(&self.config) <= now;
         if let Some(index) = self.queues.iter().position(due) {
-            return Some((index, self.complete(fabric, &mut pairs[index].rx, index, now)));
+            return Some((index, self.complete(fabric, pairs, index, now)));
         }
-        let arrival = self.next.take()?;
+        self.buffer.drain(now);
+        if let Some(&first) = self.buffer.waiting.front()
+            && self.try_again <= now
+        {
+            let seen = self.deliver(fabric, pairs, first, now);
+            let is_lost = seen.is_none() && !self.may_wait(self.steering.queue(&first));
+            if is_lost {
+                self.counters.dropped_no_descriptor += 1;
+            }
+            if seen.is_some() || is_lost {
+                self.buffer.waiting.pop_front();
+                self.buffer.bytes -= first.bytes.0;
+                self.watch_level(now);
+                return seen.flatten();
+            }
+        }
+        self.watch_level(now);
+        if self.next_arrival_time() > now {
+            return None;
+        }
+        let meant = self.next.take()?;
         self.next = self.source.next_arrival();
+        if let Some(pause) = &mut self.pause {
+            pause.arrived(meant.time, now);
+        }
+        let seen = self.arrive(fabric, pairs, Arrival { time: now, ..meant });
+        self.watch_level(now);
+        seen
+    }
+
+    /// Whether a packet that found no descriptor stays in the internal buffer: while one is on its way,
+    /// and with flow control for as long as it takes.
+    fn may_wait(&self, queue: usize) -> bool {
+        self.pause.is_some() || self.queues[queue].is_fetching()
+    }
+
+    fn watch_level(&mut self, now: Picos) {
+        if let Some(pause) = &mut self.pause {
+            pause.watch(self.buffer.bytes, now);
+            (self.counters.pause_frames, self.counters.paused) = (pause.frames, pause.silent);
+        }
+    }
+
+    fn arrive<T: Tracer>(
+        &mut self,
+        fabric: &mut Fabric<T>,
+        pairs: &mut [QueuePair],
+        arrival: Arrival,
+    ) -> Option<(usize, Picos)> {
         self.counters.offered_packets += 1;
         self.counters.offered_bytes += arrival.bytes.0;
-        let waited = now.saturating_sub(self.last_arrival);
-        self.last_arrival = now;
-        if !self.buffer_has_room(arrival.bytes.0, now) {
+        let waited = arrival.time.saturating_sub(self.last_arrival);
+        self.last_arrival = arrival.time;
+        if self.buffer.bytes + arrival.bytes.0 > self.config.rx_buffer_bytes {
             self.counters.dropped_buffer_full += 1;
             return None;
         }
-        let entry = arrival.rss_hash % INDIRECTION_ENTRIES;
-        let index = entry as usize % self.queues.len();
-        let pair = &mut pairs[index];
-        let free = pair.rx.posted.len() + self.queues[index].fetched.len();
-        if free <= refill_threshold(pair.rx.descriptors.entries) as usize {
+        let index = self.steering.queue(&arrival);
+        let ring = &pairs[index].rx;
+        if ring.posted.len() + self.queues[index].on_chip() <= ring.refill_at as usize {
             self.counters.ring_full += waited;
         }
-        self.queues[index].top_up(fabric, self.link, &self.config, &mut pair.rx, now);
-        let Some(buffer) = self.queues[index].take_ready(now) else {
+        // Who waits is served first.
+        if self.buffer.waiting.is_empty()
+            && let Some(seen) = self.deliver(fabric, pairs, arrival, arrival.time)
+        {
+            return seen;
+        }
+        if self.may_wait(index) {
+            self.buffer.waiting.push_back(arrival);
+            self.buffer.bytes += arrival.bytes.0;
+        } else {
             self.counters.dropped_no_descriptor += 1;
-            return None;
-        };
-        self.receive(fabric, index, buffer, arrival);
-        let full = self.queues[index].gathered.len() >= self.config.packets_per_completion as usize;
-        full.then(|| (index, self.complete(fabric, &mut pair.rx, index, now)))
+        }
+        None
     }
 
-    fn receive<T: Tracer>(
+    /// Writes a packet to host memory if its queue has a descriptor. Returns whether it has, and
+    /// then what [`Self::step`] returns.
+    fn deliver<T: Tracer>(
+        &mut self,
+        fabric: &mut Fabric<T>,
+        pairs: &mut [QueuePair],
+        arrival: Arrival,
+        now: Picos,
+    ) -> Option<Option<(usize, Picos)>> {
+        let index = self.steering.queue(&arrival);
+        let queue = &mut self.queues[index];
+        queue.top_up(fabric, self.link, &self.config, &mut pairs[index].rx, now);
+        let Some(buffer) = queue.take_ready(now) else {
+            self.try_again = queue.try_again(now);
+            return None;
+        };
+        let visible = self.write_payload(fabric, index, buffer, arrival, now);
+        let sequence = self.counters.packets;
+        self.counters.packets += 1;
+        self.counters.bytes += arrival.bytes.0;
+        let Arrival { time, bytes, .. } = arrival;
+        let packet = Packet { buffer, bytes, arrival: time, sequence };
+        let full = self.queues[index].gather(packet, visible, &pairs[index].rx, &self.config);
+        Some(full.then(|| (index, self.complete(fabric, pairs, index, now))))
+    }
+
+    /// Returns when the payload can be seen.
+    fn write_payload<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
         index: usize,
         buffer: Buffer,
         arrival: Arrival,
-    ) {
-        let Bytes(bytes) = arrival.bytes;
-        let sequence = self.counters.packets;
-        fabric.tracer.packet_arrives(sequence, buffer.data, bytes.div_ceil(LINE_BYTES));
-        let start = (arrival.time + self.config.rx_pipeline).max(self.link_free);
-        let done = fabric.dma_write(self.link, buffer.data, bytes, DmaKind::Payload, start);
-        self.link_free = done.accepted;
-        self.buffered.push_back((done.visible, bytes));
-        self.buffered_bytes += bytes;
-        self.counters.packets += 1;
-        self.counters.bytes += bytes;
+        now: Picos,
+    ) -> Picos {
+        let bytes = arrival.bytes.0;
+        fabric.tracer.packet_arrives(
+            self.counters.packets,
+            buffer.data,
+            bytes.div_ceil(LINE_BYTES),
+        );
         let queue = &mut self.queues[index];
-        if queue.gathered.is_empty() {
-            queue.gathered_since = arrival.time;
-        }
-        queue.gathered_visible = queue.gathered_visible.max(done.visible);
-        queue.gathered.push(Packet {
-            buffer,
-            bytes: arrival.bytes,
-            arrival: arrival.time,
-            sequence,
-        });
+        let arrived = now.max(arrival.time + self.config.rx_pipeline);
+        let start = arrived.max(self.link_free).max(self.ready).max(queue.ready);
+        queue.ready = start + self.config.queue_packet_gap;
+        self.ready = start + self.config.port_packet_gap;
+        let padded = bytes.next_multiple_of(LINE_BYTES);
+        let written = if self.config.pads_tail { padded } else { bytes };
+        let done = fabric.dma_write(self.link, buffer.data, written, DmaKind::Payload, start);
+        self.link_free = done.accepted;
+        self.buffer.leaving.push_back((done.visible, bytes));
+        self.buffer.bytes += bytes;
+        done.visible
     }
 
-    /// Writes the completion in the making; returns when the driver can see it.
+    /// Writes the completion in the making of a queue; returns when the driver can see it.
     fn complete<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
-        ring: &mut RxRing,
+        pairs: &mut [QueuePair],
         index: usize,
         now: Picos,
     ) -> Picos {
-        let queue = &mut self.queues[index];
-        let line = ring.completions.line_of(queue.completion_index);
-        // A compressed completion takes the ring entries of all packets it reports.
-        queue.completion_index += queue.gathered.len() as u64;
         let start = now.max(self.link_free);
-        let done = fabric.dma_write(self.link, line, COMPLETION_BYTES, DmaKind::Descriptor, start);
-        // Writes of one device are seen in their order: the payload first.
-        let visible = done.visible.max(queue.gathered_visible);
-        ring.completed.push_back(RxCompletion {
-            visible,
-            line,
-            packets: std::mem::take(&mut queue.gathered),
-        });
-        visible
-    }
-
-    fn buffer_has_room(&mut self, bytes: u64, now: Picos) -> bool {
-        while let Some(&(until, leaving)) = self.buffered.front() {
-            if until > now {
-                break;
-            }
-            self.buffered.pop_front();
-            self.buffered_bytes -= leaving;
-        }
-        self.buffered_bytes + bytes <= self.config.rx_buffer_bytes
-    }
-}
-
-impl RxQueue {
-    /// The buffer of the next descriptor, if one is on the chip at `now`.
-    fn take_ready(&mut self, now: Picos) -> Option<Buffer> {
-        let &(usable, buffer) = self.fetched.front()?;
-        if usable > now {
-            return None;
-        }
-        self.fetched.pop_front();
-        Some(buffer)
-    }
-
-    /// Fetches descriptors until enough are on the chip or no more are known to be posted.
-    fn top_up<T: Tracer>(
-        &mut self,
-        fabric: &mut Fabric<T>,
-        link: usize,
-        config: &NicConfig,
-        ring: &mut RxRing,
-        now: Picos,
-    ) {
-        let per_fetch = config.rx_descriptors_per_fetch as usize;
-        while self.fetched.len() + per_fetch <= config.rx_descriptors_prefetched as usize {
-            if self.known == 0 {
-                if self.doorbell_read > now {
-                    return;
-                }
-                self.doorbell_read = fabric.dma_read(link, ring.doorbell, DOORBELL_BYTES, now)
-                    + config.read_pipeline;
-                self.known = ring.posted.iter().take_while(|posted| posted.0 <= now).count();
-                if self.known == 0 {
-                    return;
-                }
-            }
-            let to_boundary = per_fetch - self.fetch_index as usize % per_fetch;
-            let count = to_boundary.min(self.known);
-            let line = ring.descriptors.line_of(self.fetch_index);
-            let bytes = count as u64 * RX_DESCRIPTOR_BYTES;
-            let usable = fabric.dma_read(link, line, bytes, now.max(self.doorbell_read))
-                + config.read_pipeline;
-            for (_, buffer) in ring.posted.drain(..count) {
-                self.fetched.push_back((usable, buffer));
-            }
-            self.fetch_index += count as u64;
-            self.known -= count;
-        }
+        self.queues[index].complete(fabric, self.link, &mut pairs[index].rx, start)
     }
 }

@@ -108,6 +108,7 @@ impl PacketSource for CaptureReplay {
             time: self.wire.arrival(wanted_ps, packet.frame_bytes.0),
             bytes: packet.frame_bytes,
             rss_hash: packet.flow.map_or(0, |flow| self.rss_hashes[flow]),
+            flow: packet.flow.map(|flow| flow as u32),
         })
     }
 }

@@ -1,0 +1,176 @@
+//! What the NIC keeps for a receive queue: descriptors on the chip, a completion in the making.
+//!
+//! Models: descriptor prefetch through doorbell record or tail register; reports of one packet or of
+//! several, compressed or side by side.
+//! Source: Linux and DPDK mlx5 drivers; pcie-bench's model of the 82599.
+//! Simplifies: a tail register that is written while packets wait is noticed within 100 ns.
+
+use super::NicConfig;
+use super::rings::{Buffer, DOORBELL_BYTES, Packet, RxCompletion, RxRing};
+use crate::fabric::Fabric;
+use crate::root_complex::ddio::DmaKind;
+use crate::tracer::Tracer;
+use std::collections::VecDeque;
+use units::Picos;
+
+/// How often a port with waiting packets looks at a tail register.
+const LOOK_AGAIN: Picos = Picos(100_000);
+
+/// The chip's side of a receive queue.
+#[derive(Debug, Default)]
+pub(super) struct RxQueue {
+    /// Descriptors on the chip: when usable, which buffer.
+    fetched: VecDeque<(Picos, Buffer)>,
+    /// Descriptors fetched since the beginning.
+    fetch_index: u64,
+    /// Posted descriptors that the last look at the doorbell has shown.
+    known: usize,
+    /// When the last look at the doorbell is back.
+    doorbell_read: Picos,
+    /// Completion in the making.
+    gathered: Vec<Packet>,
+    gathered_visible: Picos,
+    gathered_since: Picos,
+    completion_index: u64,
+    /// The queue takes no further packet before this.
+    pub(super) ready: Picos,
+}
+
+impl RxQueue {
+    /// Descriptors on the chip.
+    pub(super) fn on_chip(&self) -> usize {
+        self.fetched.len()
+    }
+
+    /// Packets whose completion has not been written.
+    pub(super) fn gathered(&self) -> usize {
+        self.gathered.len()
+    }
+
+    /// Until when a completion in the making waits for more packets.
+    pub(super) fn gather_ends(&self, config: &NicConfig) -> Picos {
+        match self.gathered.is_empty() {
+            true => Picos::NEVER,
+            false => self.gathered_since + config.completion_gather,
+        }
+    }
+
+    /// Makes everything that was fetched usable at the start of time.
+    pub(super) fn forget_delays(&mut self) {
+        self.doorbell_read = Picos::ZERO;
+        for (usable, _) in &mut self.fetched {
+            *usable = Picos::ZERO;
+        }
+    }
+
+    /// The buffer of the next descriptor, if one is on the chip at `now`.
+    pub(super) fn take_ready(&mut self, now: Picos) -> Option<Buffer> {
+        let &(usable, buffer) = self.fetched.front()?;
+        if usable > now {
+            return None;
+        }
+        self.fetched.pop_front();
+        Some(buffer)
+    }
+
+    /// Whether a descriptor is on its way to the chip.
+    pub(super) fn is_fetching(&self) -> bool {
+        !self.fetched.is_empty()
+    }
+
+    /// When a packet that found no descriptor at `now` should try again.
+    pub(super) fn try_again(&self, now: Picos) -> Picos {
+        let usable = self.fetched.front().map_or(Picos::NEVER, |&(usable, _)| usable);
+        let look = if self.doorbell_read > now { self.doorbell_read } else { now + LOOK_AGAIN };
+        usable.min(look)
+    }
+
+    /// Fetches descriptors until enough are on the chip or no more are known to be posted.
+    pub(super) fn top_up<T: Tracer>(
+        &mut self,
+        fabric: &mut Fabric<T>,
+        link: usize,
+        config: &NicConfig,
+        ring: &mut RxRing,
+        now: Picos,
+    ) {
+        let per_fetch = config.rx_descriptors_per_fetch as usize;
+        while self.fetched.len() + per_fetch <= config.rx_descriptors_prefetched as usize {
+            if self.known == 0 && !self.look_for_more(fabric, link, config, ring, now) {
+                return;
+            }
+            let to_boundary = per_fetch - self.fetch_index as usize % per_fetch;
+            let count = to_boundary.min(self.known);
+            let line = ring.descriptors.line_of(self.fetch_index);
+            let bytes = count as u64 * ring.descriptors.entry_bytes;
+            let usable = fabric.dma_read(link, line, bytes, now.max(self.doorbell_read))
+                + config.read_pipeline;
+            for (_, buffer) in ring.posted.drain(..count) {
+                self.fetched.push_back((usable, buffer));
+            }
+            self.fetch_index += count as u64;
+            self.known -= count;
+        }
+    }
+
+    /// Looks how far the driver has posted, unless a look is under way; says whether there is more.
+    fn look_for_more<T: Tracer>(
+        &mut self,
+        fabric: &mut Fabric<T>,
+        link: usize,
+        config: &NicConfig,
+        ring: &RxRing,
+        now: Picos,
+    ) -> bool {
+        let posted_by = |time: Picos| ring.posted.iter().take_while(|it| it.0 <= time).count();
+        if !ring.format.has_doorbell_record() {
+            self.known = posted_by(now.saturating_sub(config.doorbell));
+        } else if self.doorbell_read <= now {
+            self.doorbell_read =
+                fabric.dma_read(link, ring.doorbell, DOORBELL_BYTES, now) + config.read_pipeline;
+            self.known = posted_by(now);
+        }
+        self.known > 0
+    }
+
+    /// Takes a packet into the completion in the making; says whether it is full.
+    pub(super) fn gather(
+        &mut self,
+        packet: Packet,
+        visible: Picos,
+        ring: &RxRing,
+        config: &NicConfig,
+    ) -> bool {
+        if self.gathered.is_empty() {
+            self.gathered_since = packet.arrival;
+        }
+        self.gathered_visible = self.gathered_visible.max(visible);
+        self.gathered.push(packet);
+        let fits = ring.format.packets_to_line_end(self.completion_index);
+        self.gathered.len() as u64 >= u64::from(config.packets_per_completion).min(fits)
+    }
+
+    /// Writes the completion in the making; returns when the driver can see it.
+    pub(super) fn complete<T: Tracer>(
+        &mut self,
+        fabric: &mut Fabric<T>,
+        link: usize,
+        ring: &mut RxRing,
+        start: Picos,
+    ) -> Picos {
+        let line = ring.completions.line_of(self.completion_index);
+        let packets = self.gathered.len() as u64;
+        // A compressed completion takes the ring entries of all packets it reports.
+        self.completion_index += packets;
+        let bytes = ring.format.report_bytes(packets);
+        let done = fabric.dma_write(link, line, bytes, DmaKind::Descriptor, start);
+        // Writes of one device are seen in their order: the payload first.
+        let visible = done.visible.max(self.gathered_visible);
+        ring.completed.push_back(RxCompletion {
+            visible,
+            line,
+            packets: std::mem::take(&mut self.gathered),
+        });
+        visible
+    }
+}

@@ -1,0 +1,335 @@
+//! What a NIC does with its queues, on a fabric small enough to count every line.
+
+mod small_fabric;
+
+use model::device::nic::NicConfig;
+use model::device::nic::egress::Egress;
+use model::device::nic::formats::{RxFormat, TxCompletionPlace, TxFormat};
+use model::device::nic::pause::PauseConfig;
+use model::device::nic::rings::{Buffer, Packet, QueuePair, Ring, RxRing, TxRequest, TxRing};
+use model::device::nic::rx::RxPort;
+use model::device::nic::tx::TxQueue;
+use model::fabric::Fabric;
+use model::tracer::NoTrace;
+use model::traffic::{Arrival, PacketSource};
+use std::collections::VecDeque;
+use units::{Bytes, GbitPerSec, LineAddr, Picos};
+
+const ENTRIES: u32 = 1024;
+
+fn nic() -> NicConfig {
+    NicConfig {
+        line_rate: GbitPerSec(100.0),
+        rx_buffer_bytes: 262_016,
+        flow_control: None,
+        rss_indirection_entries: 512,
+        queue_packet_gap: Picos::ZERO,
+        port_packet_gap: Picos::ZERO,
+        pads_tail: false,
+        rx_pipeline: Picos(150_000),
+        rx_descriptors_prefetched: 32,
+        rx_descriptors_per_fetch: 4,
+        packets_per_completion: 8,
+        completion_gather: Picos(500_000),
+        doorbell: Picos(300_000),
+        read_pipeline: Picos(900_000),
+        tx_pipeline: Picos(150_000),
+        tx_queue_entries: 44,
+        tx_request_bytes_ahead: 2048,
+        tx_packets_per_completion: 32,
+    }
+}
+
+fn paused() -> NicConfig {
+    let flow_control =
+        PauseConfig { xoff_bytes: 196_512, xon_bytes: 65_504, response: Picos(1_000_000) };
+    NicConfig { flow_control: Some(flow_control), ..nic() }
+}
+
+fn fabric() -> Fabric<NoTrace> {
+    let mut fabric = Fabric::new(&small_fabric::config(), NoTrace);
+    fabric.start_clock();
+    fabric
+}
+
+fn pair(rx: RxFormat, tx: TxFormat, inline_bytes: u64) -> QueuePair {
+    let ring = |first, entry_bytes| Ring { first: LineAddr(first), entries: ENTRIES, entry_bytes };
+    let descriptors = ring(0, rx.descriptor_bytes());
+    let completions = ring(4_096, rx.completion_bytes());
+    QueuePair {
+        rx: RxRing {
+            format: rx,
+            descriptors,
+            completions: if rx.completes_in_place() { descriptors } else { completions },
+            refill_at: 64,
+            doorbell: LineAddr(8_192),
+            posted: VecDeque::new(),
+            completed: VecDeque::new(),
+        },
+        tx: TxRing {
+            format: tx,
+            completion: TxCompletionPlace::Queue,
+            inline_bytes,
+            requests: ring(12_288, tx.entry_bytes()),
+            completions: ring(16_384, 64),
+            doorbell: LineAddr(20_480),
+            queued: VecDeque::new(),
+            completed: VecDeque::new(),
+        },
+    }
+}
+
+fn connectx() -> QueuePair {
+    pair(RxFormat::Mlx5, TxFormat::Mlx5MultiPacket, 0)
+}
+
+fn buffer(id: u32) -> Buffer {
+    Buffer { id, data: LineAddr(100_000 + 33 * u64::from(id)) }
+}
+
+fn post(pair: &mut QueuePair, count: u32, now: Picos) {
+    pair.rx.posted.extend((0..count).map(|id| (now, buffer(id))));
+}
+
+/// Equal frames at an equal distance.
+struct Frames {
+    left: u32,
+    sent: u64,
+    bytes: u64,
+    every: Picos,
+}
+
+impl PacketSource for Frames {
+    fn next_arrival(&mut self) -> Option<Arrival> {
+        self.left = self.left.checked_sub(1)?;
+        self.sent += 1;
+        let time = Picos(self.sent * self.every.0);
+        Some(Arrival { time, bytes: Bytes(self.bytes), rss_hash: 0, flow: None })
+    }
+}
+
+fn frames(left: u32, bytes: u64, every: Picos) -> Frames {
+    Frames { left, sent: 0, bytes, every }
+}
+
+/// Lets the port work until `until`, or until it has nothing left to do.
+fn receive(
+    port: &mut RxPort<Frames>,
+    fabric: &mut Fabric<NoTrace>,
+    pairs: &mut [QueuePair],
+    until: Picos,
+) {
+    let mut now = Picos::ZERO;
+    while port.next_wake() <= until && port.next_wake() < Picos::NEVER {
+        now = now.max(port.next_wake());
+        port.step(fabric, pairs, now);
+    }
+}
+
+/// Sends `count` packets in requests of `per_request`; returns when the last was read.
+fn send(config: &NicConfig, pair: &mut QueuePair, count: u32, per_request: u32) -> (Picos, u64) {
+    let (mut fabric, mut egress) =
+        (fabric(), Egress::new(config.line_rate, false).with_packet_gap(config.port_packet_gap));
+    let mut entry = 0;
+    for first in (0..count).step_by(per_request as usize) {
+        let packets: Vec<Packet> = (first..first + per_request)
+            .map(|id| Packet {
+                buffer: buffer(id),
+                bytes: Bytes(256),
+                arrival: Picos::ZERO,
+                sequence: u64::from(id),
+            })
+            .collect();
+        let entries = pair.tx.request_entries(&packets);
+        pair.tx.queued.push_back(TxRequest { visible: Picos::ZERO, first_entry: entry, packets });
+        entry += entries;
+    }
+    let mut queue = TxQueue::new(0, config.clone());
+    let mut now = Picos::ZERO;
+    loop {
+        let wake = queue.next_wake(&pair.tx, now);
+        if wake == Picos::NEVER {
+            break;
+        }
+        now = wake;
+        queue.step(&mut fabric, &mut pair.tx, &mut egress, now);
+    }
+    assert_eq!(egress.packets, u64::from(count));
+    let last = Picos(egress.latency_ns.max() * 1_000);
+    (last, fabric.counters().pcie_read_hits + fabric.counters().pcie_read_misses)
+}
+
+fn mpps(packets: u32, took: Picos) -> f64 {
+    f64::from(packets) / (took.as_ns() / 1e3)
+}
+
+#[test]
+fn packets_that_are_sent_one_at_a_time_do_not_wait_for_each_other_s_request() {
+    let (together, _) = send(&nic(), &mut connectx(), 960, 32);
+    let (singly, _) = send(&nic(), &mut connectx(), 960, 1);
+    // Both are limited by the queue's 44 entries, two of which each packet takes for about 1.4 us.
+    assert!(mpps(960, together) > 13.0, "{}", mpps(960, together));
+    assert!(mpps(960, singly) > 0.9 * mpps(960, together), "{}", mpps(960, singly));
+}
+
+#[test]
+fn a_chip_with_room_for_one_request_waits_for_every_fetch() {
+    let short = NicConfig { tx_request_bytes_ahead: 64, ..nic() };
+    let (took, _) = send(&short, &mut connectx(), 96, 1);
+    assert!(mpps(96, took) < 1.5, "{}", mpps(96, took));
+}
+
+#[test]
+fn requests_that_lie_in_one_read_are_fetched_with_one() {
+    // 512 B of requests per read: eight entries of 64 B. The lines read are the same.
+    let (_, single_lines) = send(&nic(), &mut connectx(), 64, 1);
+    assert_eq!(single_lines, 64 * 4 + 64);
+}
+
+#[test]
+fn a_queue_and_a_port_keep_to_their_packet_rates() {
+    let slow = Picos(200_000);
+    for config in [
+        NicConfig { queue_packet_gap: slow, ..nic() },
+        NicConfig { port_packet_gap: slow, ..nic() },
+    ] {
+        let (took, _) = send(&config, &mut connectx(), 960, 32);
+        assert!((4.7..=5.0).contains(&mpps(960, took)), "sent {}", mpps(960, took));
+        let (mut fabric, mut pairs) = (fabric(), [connectx()]);
+        post(&mut pairs[0], 1_000, Picos::ZERO);
+        let mut port = RxPort::new(0, config, frames(900, 60, Picos(100_000)), 1);
+        port.prepare(&mut fabric, &mut pairs);
+        receive(&mut port, &mut fabric, &mut pairs, Picos::NEVER);
+        let last = pairs[0].rx.completed.back().map_or(Picos::ZERO, |it| it.visible);
+        let rate = mpps(port.counters.packets as u32, last);
+        assert!((4.5..=5.0).contains(&rate), "received {rate}");
+        assert_eq!(port.counters.dropped_no_descriptor, 0);
+    }
+}
+
+#[test]
+fn a_port_that_is_too_slow_drops_what_its_buffer_does_not_hold() {
+    let config = NicConfig { port_packet_gap: Picos(40_000), rx_buffer_bytes: 16_384, ..nic() };
+    let (mut fabric, mut pairs) = (fabric(), [connectx()]);
+    post(&mut pairs[0], 1_000, Picos::ZERO);
+    let mut port = RxPort::new(0, config, frames(900, 60, Picos(6_720)), 1);
+    port.prepare(&mut fabric, &mut pairs);
+    receive(&mut port, &mut fabric, &mut pairs, Picos::NEVER);
+    let counters = port.counters;
+    assert!(counters.dropped_buffer_full > 300, "{counters:?}");
+    assert_eq!(counters.offered_packets, counters.packets + counters.dropped_buffer_full);
+}
+
+#[test]
+fn an_inlined_packet_is_not_read_again() {
+    let mut inlined = pair(RxFormat::Mlx5, TxFormat::Mlx5MultiPacket, 256);
+    let (_, lines) = send(&nic(), &mut inlined, 32, 32);
+    // 32 B of header and 32 x (256 B + 4 B of length, padded to 272 B).
+    assert_eq!(lines, (32 + 32 * 272_u64).div_ceil(64));
+}
+
+#[test]
+fn a_send_completion_goes_where_the_format_says() {
+    for (place, line) in [
+        (TxCompletionPlace::Queue, 16_384),
+        (TxCompletionPlace::Head, 16_384),
+        // The 32nd descriptor of 16 B.
+        (TxCompletionPlace::DescriptorRing, 12_288 + 31 / 4),
+    ] {
+        let mut pair = pair(RxFormat::Mlx5, TxFormat::Intel, 0);
+        pair.tx.completion = place;
+        send(&nic(), &mut pair, 32, 32);
+        assert_eq!(pair.tx.completed.len(), 1);
+        let (_, written, packets) = pair.tx.completed[0];
+        assert_eq!((written, packets), (LineAddr(line), 32), "{place:?}");
+    }
+}
+
+/// Receives 64 packets of 256 B; returns full and partial lines written.
+fn lines_written(config: NicConfig, format: RxFormat, bytes: u64) -> (u64, u64) {
+    let (mut fabric, mut pairs) = (fabric(), [pair(format, TxFormat::Intel, 0)]);
+    post(&mut pairs[0], 200, Picos::ZERO);
+    let mut port = RxPort::new(0, config, frames(64, bytes, Picos(100_000)), 1);
+    port.prepare(&mut fabric, &mut pairs);
+    receive(&mut port, &mut fabric, &mut pairs, Picos::NEVER);
+    assert_eq!(port.counters.packets, 64);
+    let seen: usize = pairs[0].rx.completed.iter().map(|it| it.packets.len()).sum();
+    assert_eq!(seen, 64);
+    let c = fabric.counters();
+    let partial = c.pcie_partial_write_hits + c.pcie_partial_write_misses;
+    (c.pcie_write_hits + c.pcie_write_misses, partial)
+}
+
+#[test]
+fn completions_are_written_as_their_format_says() {
+    let per_completion = |packets_per_completion| NicConfig { packets_per_completion, ..nic() };
+    let payload = 64 * 4;
+    // One line for eight packets that lie close together: 500 ns hold five or six of them.
+    let (compressed, partial) = lines_written(per_completion(8), RxFormat::Mlx5, 256);
+    assert!((payload + 8..=payload + 13).contains(&compressed) && partial == 0, "{compressed}");
+    assert_eq!(lines_written(per_completion(1), RxFormat::Mlx5, 256), (payload + 64, 0));
+    let intel = RxFormat::Intel { bytes: 32 };
+    assert_eq!(lines_written(per_completion(1), intel, 256), (payload, 64));
+    assert_eq!(lines_written(per_completion(2), intel, 256), (payload + 32, 0));
+    assert_eq!(lines_written(per_completion(1), RxFormat::Events, 256), (payload, 64));
+}
+
+#[test]
+fn a_padded_tail_is_a_full_line() {
+    let padded = NicConfig { pads_tail: true, packets_per_completion: 1, ..nic() };
+    assert_eq!(lines_written(padded.clone(), RxFormat::Mlx5, 200), (64 * 4 + 64, 0));
+    let plain = NicConfig { pads_tail: false, ..padded };
+    assert_eq!(lines_written(plain, RxFormat::Mlx5, 200), (64 * 3 + 64, 64));
+}
+
+#[test]
+fn without_flow_control_a_packet_without_a_descriptor_is_dropped_at_once() {
+    let (mut fabric, mut pairs) = (fabric(), [connectx()]);
+    post(&mut pairs[0], 100, Picos::ZERO);
+    let mut port = RxPort::new(0, nic(), frames(300, 1500, Picos(1_000_000)), 1);
+    port.prepare(&mut fabric, &mut pairs);
+    receive(&mut port, &mut fabric, &mut pairs, Picos::NEVER);
+    assert_eq!((port.counters.packets, port.counters.dropped_no_descriptor), (100, 200));
+    assert_eq!((port.packets_waiting(), port.counters.pause_frames), (0, 0));
+}
+
+#[test]
+fn with_flow_control_packets_wait_the_sender_stops_and_nothing_is_lost() {
+    for format in [RxFormat::Mlx5, RxFormat::Intel { bytes: 32 }, RxFormat::Events] {
+        let (mut fabric, mut pairs) = (fabric(), [pair(format, TxFormat::Intel, 0)]);
+        post(&mut pairs[0], 100, Picos::ZERO);
+        let mut port = RxPort::new(0, paused(), frames(1_000, 1500, Picos(123_040)), 1);
+        port.prepare(&mut fabric, &mut pairs);
+        receive(&mut port, &mut fabric, &mut pairs, Picos(400_000_000));
+        let counters = port.counters;
+        // 131 packets take the buffer past its threshold, eight more arrive until the wire is silent.
+        assert_eq!(counters.packets, 100);
+        assert!((137..=141).contains(&port.packets_waiting()), "{}", port.packets_waiting());
+        assert_eq!(counters.offered_packets as usize, 100 + port.packets_waiting());
+        // Held for 380 us: repeated after 168 us, twice.
+        assert_eq!(counters.pause_frames, 3, "{format:?}");
+        post(&mut pairs[0], 1_000, Picos(400_000_000));
+        receive(&mut port, &mut fabric, &mut pairs, Picos(1_000_000_000));
+        let counters = port.counters;
+        assert_eq!((counters.offered_packets, counters.packets), (1_000, 1_000), "{format:?}");
+        assert_eq!((counters.dropped_no_descriptor, counters.dropped_buffer_full), (0, 0));
+        assert_eq!(counters.pause_frames, 4);
+        let paused_us = counters.paused.as_ns() / 1e3;
+        assert!((360.0..=400.0).contains(&paused_us), "{paused_us}");
+    }
+}
+
+#[test]
+fn packets_stay_in_order_when_they_have_waited() {
+    let (mut fabric, mut pairs) = (fabric(), [connectx()]);
+    post(&mut pairs[0], 10, Picos::ZERO);
+    let mut port = RxPort::new(0, paused(), frames(200, 60, Picos(50_000)), 1);
+    port.prepare(&mut fabric, &mut pairs);
+    receive(&mut port, &mut fabric, &mut pairs, Picos(5_000_000));
+    post(&mut pairs[0], 500, Picos(5_000_000));
+    receive(&mut port, &mut fabric, &mut pairs, Picos(100_000_000));
+    let arrivals: Vec<Picos> =
+        pairs[0].rx.completed.iter().flat_map(|it| &it.packets).map(|it| it.arrival).collect();
+    assert_eq!(arrivals.len(), 200);
+    assert!(arrivals.is_sorted());
+}

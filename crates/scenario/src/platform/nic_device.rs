@@ -1,0 +1,51 @@
+//! A NIC that does not belong to a platform: one file per card, every number with its source.
+
+use super::Platform;
+use super::io::PcieFacts;
+use super::nic::NicFacts;
+use crate::check::Check;
+use crate::document;
+use crate::error::InputError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A device file under devices/nic.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct NicDevice {
+    /// What card this is, in words.
+    pub title: String,
+    /// The card and its driver.
+    pub nic: NicFacts,
+    /// The link that the card is made for.
+    pub pcie: PcieFacts,
+}
+
+impl NicDevice {
+    /// Reads a card from TOML; `file` is its name in messages.
+    ///
+    /// # Errors
+    /// If the text is damaged, a key is unknown or missing, or a value is out of range.
+    pub fn read(file: &str, text: &str) -> Result<Self, InputError> {
+        let device: Self = document::interpret(file, document::parse(file, text, &[])?)?;
+        device.nic.check(&Check { file })?;
+        device.pcie.check(&Check { file })?;
+        Ok(device)
+    }
+}
+
+impl Platform {
+    /// This machine with another card, link included. A card in the slot of an older machine runs at
+    /// the slot's speed.
+    #[must_use]
+    pub fn with_nic(mut self, device: NicDevice) -> Self {
+        let mut pcie = device.pcie;
+        if let Some(slot) = &self.pcie
+            && slot.gtransfers_per_s.value < pcie.gtransfers_per_s.value
+        {
+            pcie.gtransfers_per_s = slot.gtransfers_per_s.clone();
+        }
+        self.pcie = Some(pcie);
+        self.nic = Some(device.nic);
+        self
+    }
+}

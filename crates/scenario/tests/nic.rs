@@ -1,0 +1,135 @@
+//! The NICs that come with the program, and whole runs with them.
+
+use model::tracer::NoTrace;
+use scenario::builtin;
+use scenario::platform::{NicDevice, Platform};
+use scenario::{Job, job};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use units::Picos;
+
+const L2FWD: &str = "experiments/ddio-bench/l2fwd.toml";
+
+fn l2fwd(overrides: &[(&str, &str)]) -> Job {
+    let owned: Vec<(String, String)> =
+        overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    job(L2FWD, &owned, 7).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn device(name: &str) -> NicDevice {
+    builtin::nic("the test", name).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn platform(name: &str) -> Platform {
+    builtin::platform("the test", name).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Facts of a table by key.
+fn facts(table: &impl serde::Serialize) -> BTreeMap<String, Value> {
+    let document = serde_json::to_value(table).expect("is JSON");
+    let facts = document.as_object().expect("is a table");
+    facts.iter().map(|(key, fact)| (key.clone(), fact.clone())).collect()
+}
+
+#[test]
+fn every_nic_can_be_read_and_its_numbers_have_sources() {
+    let expected = ["connectx-4", "connectx-5", "connectx-6", "e810", "solarflare-10g", "xl710"];
+    assert_eq!(builtin::nic_names(), expected);
+    for name in expected {
+        let device = device(name);
+        for (key, fact) in facts(&device.nic).into_iter().chain(facts(&device.pcie)) {
+            let source = fact["source"].as_str().unwrap_or_default();
+            assert!(source.len() >= 5, "{name}: {key} has no source");
+            let assumed = source.contains("assumed") || source.contains("recalled");
+            assert!(!assumed || fact["confidence"] != "seen", "{name}: {key} was not seen");
+        }
+    }
+}
+
+#[test]
+fn the_testbed_s_card_is_the_connectx_5_and_the_blog_s_the_low_latency_card() {
+    for (name, of) in [("connectx-5", "skylake-gold-6140"), ("solarflare-10g", "cascade-lake-blog")]
+    {
+        let (device, platform) = (device(name), platform(of));
+        let values = |table: BTreeMap<String, Value>| -> BTreeMap<String, Value> {
+            table.into_iter().map(|(key, fact)| (key, fact["value"].clone())).collect()
+        };
+        let own = platform.nic.as_ref().expect("has a NIC");
+        assert_eq!(values(facts(&device.nic)), values(facts(own)), "{name}");
+        let own = platform.pcie.as_ref().expect("has a link");
+        assert_eq!(values(facts(&device.pcie)), values(facts(own)), "{name}");
+    }
+}
+
+#[test]
+fn a_card_takes_its_link_along_but_not_a_faster_slot() {
+    let server = platform("skylake-gold-6140").with_nic(device("connectx-6"));
+    let pcie = server.pcie.as_ref().expect("has a link");
+    assert_eq!((pcie.lanes.value, pcie.gtransfers_per_s.value), (16, 8.0));
+    let server = server.with_nic(device("xl710"));
+    assert_eq!(server.pcie.as_ref().map(|pcie| pcie.lanes.value), Some(8));
+}
+
+#[test]
+fn an_unknown_nic_is_refused_with_the_known_ones() {
+    let error = builtin::nic("my.toml", "xl170").expect_err("there is none").to_string();
+    assert!(error.contains("my.toml") && error.contains("xl170") && error.contains("xl710"));
+}
+
+#[test]
+fn packets_are_sent_dropped_waiting_or_in_flight_with_flow_control_too() {
+    for (cores, descriptors) in [("1", "128"), ("1", "1024"), ("3", "512")] {
+        let job =
+            l2fwd(&[("cores", cores), ("rx_descriptors", descriptors), ("flow_control", "true")]);
+        let mut machine = job.machine(NoTrace);
+        machine.run(30_000, Picos::NEVER);
+        let rx = machine.nics[0].port.counters;
+        let dropped = rx.dropped_no_descriptor + rx.dropped_buffer_full;
+        let waiting = machine.nics[0].port.packets_waiting() as u64;
+        assert_eq!(rx.offered_packets, rx.packets + dropped + waiting);
+        let accounts = machine.software.iter().map(|software| software.account(machine.now()));
+        let in_work: usize = accounts.map(|account| account.packets_in_work).sum();
+        let in_queues = machine.packets_completed_unseen() + machine.packets_in_send_queues();
+        let in_flight = (in_work + in_queues) as u64;
+        assert_eq!(
+            rx.packets,
+            machine.nics[0].egress.packets + in_flight,
+            "{cores} x {descriptors}"
+        );
+        assert_eq!(dropped, 0, "a paused sender loses nothing");
+    }
+}
+
+/// ATC'20: about 179 thousand PAUSE frames per 80 million packets; within a factor of three.
+#[test]
+fn one_core_at_100_gbps_with_flow_control_sends_a_pause_frame_per_450_packets() {
+    let job = l2fwd(&[
+        ("rx_descriptors", "1024"),
+        ("tx_descriptors", "1024"),
+        ("flow_control", "true"),
+        ("offered_gbps", "100"),
+    ]);
+    let mut machine = job.machine(NoTrace);
+    machine.run(100_000, Picos::NEVER);
+    let rx = machine.nics[0].port.counters;
+    let rate = rx.pause_frames as f64 / rx.packets as f64;
+    assert!((0.0022 / 3.0..=0.0022 * 3.0).contains(&rate), "{rate} per packet");
+    assert!(rx.paused > Picos::ZERO);
+}
+
+#[test]
+fn a_slow_sender_is_never_paused() {
+    let job = l2fwd(&[("flow_control", "true"), ("offered_gbps", "40")]);
+    let mut machine = job.machine(NoTrace);
+    machine.run(30_000, Picos::NEVER);
+    assert_eq!(machine.nics[0].port.counters.pause_frames, 0);
+}
+
+#[test]
+fn packets_sent_one_at_a_time_do_not_queue() {
+    let job = l2fwd(&[("offered_gbps", "20"), ("rx_descriptors", "512")]);
+    let mut machine = job.machine(NoTrace);
+    machine.run(20_000, Picos::NEVER);
+    let p99_us = machine.nics[0].egress.latency_ns.value_at_quantile(0.99) as f64 / 1e3;
+    assert!(p99_us < 20.0, "{p99_us} us");
+}
