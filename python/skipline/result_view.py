@@ -32,6 +32,7 @@ GROUPS: dict[str, list[str]] = {
         "pcie_utilisation",
         "iio_occupancy_lines",
         "pause_frames",
+        "paused",
     ],
     "Packets": [
         "rx_mpps",
@@ -50,7 +51,10 @@ GROUPS: dict[str, list[str]] = {
         "cxl_read_gbytes_per_s",
         "cxl_write_gbytes_per_s",
         "other_socket_gbytes_per_s",
+        "ssd_read_gbytes_per_s",
+        "ssd_write_gbytes_per_s",
     ],
+    "Cores": ["work_per_s", "work_per_s_by_core", "instructions_per_s"],
 }
 # Shown by tables of their own.
 APART = {"latency_ns", "evictions"}
@@ -59,10 +63,18 @@ _WIDE = 108
 
 
 def groups(result: Result) -> Iterator[tuple[str, list[Entry]]]:
-    """Yield the result's groups of numbers; metrics that no group names come last, as `More`."""
+    """Yield the result's groups of numbers.
+
+    Metrics that no group names come as `More`, those of tenants beside the main one last.
+    """
     named = {name for names in GROUPS.values() for name in names} | APART
-    rest = [name for name in result.metrics if name not in named]
-    for title, names in [*GROUPS.items(), ("More", rest)]:
+    rest = [name for name in result.metrics if name not in named and ":" not in name]
+    tenants = dict.fromkeys(name.partition(":")[0] for name in result.metrics if ":" in name)
+    own = [
+        (f"Tenant {tenant}", [name for name in result.metrics if name.startswith(f"{tenant}:")])
+        for tenant in tenants
+    ]
+    for title, names in [*GROUPS.items(), ("More", rest), *own]:
         present = [name for name in names if name in result.metrics]
         entries = [entry for name in present for entry in result.metrics[name].entries(name)]
         if entries:
@@ -135,8 +147,9 @@ def run_facts(result: Result) -> list[str]:
         if result.warmup_ns
         else "all of it"
     )
+    work = "packets" if "throughput_gbps" in result.metrics else "units of work"
     return [
-        f"Simulated {result.packets:,} packets in {result.simulated_ns / 1e6:,.2f} ms; the metrics "
+        f"Simulated {result.packets:,} {work} in {result.simulated_ns / 1e6:,.2f} ms; the metrics "
         f"are of {part}. It ended because {stop}.",
         f"Took {result.wall_s:.2f} s: {result.line_ops_per_s / 1e6:,.1f} million line operations "
         f"per second, {_pace(1e9 * result.wall_s / result.simulated_ns)} than real time.",
