@@ -19,6 +19,9 @@ pub enum SliceFunction {
     /// it: lines of one huge page with equal set index meet different slices, as they do under an
     /// XOR function, for any number of slices. A stand-in, right in its balance only.
     Balanced(Parities),
+    /// Lines of equal set index meet the slices in turn, in an order that each set index has for
+    /// itself: contiguous memory is spread as evenly as it can be. A stand-in, the even extreme.
+    Rotating,
     /// A uniform mixing function over any number of slices: right on average, not for one address.
     Mixing,
 }
@@ -56,6 +59,7 @@ impl SliceFunction {
             Self::Balanced(_) => {
                 "balanced stand-in on the published XOR masks (the part's own is not public)"
             }
+            Self::Rotating => "rotating stand-in (the part's own function is not public)",
             Self::Mixing => "uniform mixing stand-in (the part's own function is not public)",
         }
     }
@@ -66,7 +70,7 @@ impl SliceFunction {
     pub fn valid_address_bits(&self) -> Option<u32> {
         match self {
             Self::BaseSequence(sequence) => Some(sequence.valid_address_bits()),
-            Self::Xor(_) | Self::Balanced(_) | Self::Mixing => None,
+            Self::Xor(_) | Self::Balanced(_) | Self::Rotating | Self::Mixing => None,
         }
     }
 
@@ -82,9 +86,21 @@ impl SliceFunction {
                 let rest = line.0 >> 15 << 11 | line.0 & 0x7FF;
                 scale(share | mix(rest) >> 4, slices)
             }
+            Self::Rotating => rotate(line, slices),
             Self::Mixing => scale(mix(line.0), slices),
         }
     }
+}
+
+/// Block `k` of 128 KiB meets slice (start + k x step) mod `slices`: start and step of each set
+/// index are its own, the step prime and so without a common factor with most numbers of slices.
+#[inline]
+fn rotate(line: LineAddr, slices: u32) -> u32 {
+    const STEPS: [u32; 8] = [1, 5, 7, 11, 13, 17, 19, 23];
+    let own = mix(line.0 & 0x7FF);
+    let step = STEPS[own as usize & 7];
+    let block = (line.0 >> 11) as u32;
+    (block.wrapping_mul(step) + scale(own, slices)) % slices
 }
 
 /// A uniform 64-bit value to 0..n without division.

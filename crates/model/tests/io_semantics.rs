@@ -218,3 +218,42 @@ fn writes_beyond_the_iio_s_entries_are_held_back() {
     assert!((gbytes_per_s / (92.0 * 64.0 / 3_000.0) - 1.0).abs() < 0.05, "{gbytes_per_s}");
     assert!(time(&mut fabric) < 1.0, "without a bound the device is not held back");
 }
+
+#[test]
+fn a_line_that_a_device_and_then_a_core_wrote_goes_to_memory_once() {
+    let mut fabric = fabric();
+    write(&mut fabric, LINE);
+    fabric.core_write(0, LINE, NOW);
+    let set = fabric.llc(0).set_of(LINE);
+    let lines = (1..).map(|i| LINE.step(i));
+    let others: Vec<LineAddr> =
+        lines.filter(|&line| fabric.llc(0).set_of(line) == set).take(2).collect();
+    for &line in &others {
+        write(&mut fabric, line);
+        fabric.core_read(1, line, NOW);
+    }
+    assert_eq!(way_of(&fabric, LINE), None, "two lines that a core read have pushed it out");
+    assert_eq!(fabric.counters().llc_writebacks, 0, "the core has what is newer");
+    assert_eq!(fabric.memory().lines_moved().1, 0);
+    fabric.flush(LINE, NOW);
+    assert_eq!(fabric.memory().lines_moved().1, 1);
+}
+
+#[test]
+fn a_device_that_fills_empty_ways_pushes_nothing_out_before_the_set_is_full() {
+    let mut config = small_fabric::config();
+    config.ports[0].policy.fills_empty_ways = true;
+    let mut fabric = Fabric::new(&config, NoTrace);
+    let set = fabric.llc(0).set_of(LINE);
+    let lines = (0..).map(|i| LINE.step(i));
+    let same_set: Vec<LineAddr> =
+        lines.filter(|&line| fabric.llc(0).set_of(line) == set).take(5).collect();
+    for &line in &same_set[..4] {
+        write(&mut fabric, line);
+    }
+    // Six ways, the lowest two inclusive: two DDIO ways and two more.
+    assert!(same_set[..4].iter().all(|&line| way_of(&fabric, line).is_some_and(|way| way >= 2)));
+    write(&mut fabric, same_set[4]);
+    assert!(way_of(&fabric, same_set[4]).is_some_and(|way| way >= 4));
+    assert_eq!(fabric.counters().llc_writebacks, 1);
+}

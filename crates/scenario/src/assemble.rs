@@ -8,7 +8,7 @@ pub mod traffic;
 
 use crate::equipment::Equipment;
 use crate::layout::{Layout, RootPort};
-use crate::platform::{PacketServer, Platform};
+use crate::platform::{PacketServer, Platform, SoftwareFacts};
 use crate::scenario::{Scenario, Tenant};
 use hardware::{Hardware, Nodes};
 use model::core::Core;
@@ -168,7 +168,14 @@ impl<'a> Plan<'a> {
         let main = self.node_of(&self.scenario.main) as u64;
         let seed =
             |node: u64| if node == main { self.seed } else { self.seed_of(node as usize + 1) };
-        (0..count).map(|node| HostMemory::in_node(page, seed(node), node, count)).collect()
+        let software = self.platform.software.as_ref();
+        let placement = software.map(SoftwareFacts::page_placement).unwrap_or_default();
+        let memory = |node| {
+            let mut memory = HostMemory::in_node(page, seed(node), node, count);
+            memory.place_pages(placement);
+            memory
+        };
+        (0..count).map(memory).collect()
     }
 
     /// Puts a tenant's software on its cores and its queues into memory.

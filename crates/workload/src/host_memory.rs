@@ -1,7 +1,7 @@
-//! Physical memory as a driver gets it: regions made of pages scattered at random.
+//! Physical memory as a driver gets it: regions made of pages.
 //!
-//! Models: huge pages (2 MiB, 1 GiB) or plain ones (4 KiB); contiguous inside a page only.
-//! Source: DPDK's memory model.
+//! Models: huge pages (2 MiB, 1 GiB) or plain ones (4 KiB); scattered at random or in a row.
+//! Source: DPDK's memory model; Linux (huge pages reserved at boot come out of large free blocks).
 //! Simplifies: every page of the machine is equally likely to be free.
 
 use model::tracer::Tracer;
@@ -15,10 +15,21 @@ const ADDRESSABLE_BYTES: u64 = 256 << 30;
 /// Part of a node that is free for drivers; the rest is the system's.
 const FREE_QUARTERS: u64 = 3;
 
+/// Where the pages of a region lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PagePlacement {
+    /// Each anywhere.
+    #[default]
+    Scattered,
+    /// One after another from a random place on, as pages reserved before memory fragments.
+    Contiguous,
+}
+
 /// Hands out pages.
 #[derive(Debug)]
 pub struct HostMemory {
     page: Bytes,
+    placement: PagePlacement,
     first_byte: u64,
     free_bytes: u64,
     /// First byte and length of each page in use.
@@ -46,6 +57,7 @@ impl HostMemory {
         let node_bytes = ADDRESSABLE_BYTES / nodes.next_power_of_two();
         Self {
             page,
+            placement: PagePlacement::Scattered,
             first_byte: node * node_bytes,
             free_bytes: node_bytes / 4 * FREE_QUARTERS,
             taken: BTreeMap::new(),
@@ -57,6 +69,11 @@ impl HostMemory {
     #[must_use]
     pub fn page(&self) -> Bytes {
         self.page
+    }
+
+    /// From now on the pages of a region lie as `placement` says.
+    pub fn place_pages(&mut self, placement: PagePlacement) {
+        self.placement = placement;
     }
 
     /// From now on regions are made of pages of `page`.
@@ -73,19 +90,28 @@ impl HostMemory {
         let taken: u64 = self.taken.values().sum();
         assert!(taken + pages * self.page.0 <= self.free_bytes, "simulated memory is exhausted");
         let page_lines = self.page.0 / LINE_BYTES;
-        let first_lines = (0..pages).map(|_| LineAddr(self.free_frame() * page_lines)).collect();
+        let first_lines = match self.placement {
+            PagePlacement::Scattered => {
+                (0..pages).map(|_| LineAddr(self.free_run(1) * page_lines)).collect()
+            }
+            PagePlacement::Contiguous => {
+                let first = self.free_run(pages);
+                (first..first + pages).map(|frame| LineAddr(frame * page_lines)).collect()
+            }
+        };
         Region { first_lines, page_lines }
     }
 
-    fn free_frame(&mut self) -> u64 {
-        let frames = self.free_bytes / self.page.0;
+    /// The first of `pages` free frames in a row.
+    fn free_run(&mut self, pages: u64) -> u64 {
+        let starts = self.free_bytes / self.page.0 - (pages - 1);
         let first_frame = self.first_byte / self.page.0;
         loop {
-            let frame = first_frame + self.rng.next_u64() % frames;
-            let bytes = frame * self.page.0..(frame + 1) * self.page.0;
+            let frame = first_frame + self.rng.next_u64() % starts;
+            let bytes = frame * self.page.0..(frame + pages) * self.page.0;
             let before = self.taken.range(..bytes.end).next_back();
             if before.is_none_or(|(first, length)| first + length <= bytes.start) {
-                self.taken.insert(bytes.start, self.page.0);
+                self.taken.insert(bytes.start, pages * self.page.0);
                 return frame;
             }
         }
@@ -160,6 +186,19 @@ mod tests {
         let lines: BTreeSet<LineAddr> = region.lines().collect();
         assert_eq!(lines.len(), (40 << 20) / 64);
         assert_eq!(region.line(1).0, region.line(0).0 + 1);
+    }
+
+    #[test]
+    fn contiguous_pages_follow_one_another_and_do_not_overlap() {
+        let mut memory = HostMemory::new(Bytes(2 << 20), 1);
+        memory.place_pages(PagePlacement::Contiguous);
+        let regions = [memory.region(40 << 20), memory.region(6 << 20)];
+        for region in &regions {
+            let first = region.line(0).0;
+            assert!(region.lines().zip(first..).all(|(line, expected)| line.0 == expected));
+        }
+        let all: BTreeSet<LineAddr> = regions.iter().flat_map(Region::lines).collect();
+        assert_eq!(all.len(), (46 << 20) / 64);
     }
 
     #[test]

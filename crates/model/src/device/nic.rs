@@ -19,7 +19,7 @@ pub mod steering;
 pub mod tx;
 
 use pause::PauseConfig;
-use units::{GbitPerSec, Picos};
+use units::{Bytes, GbitPerSec, Picos};
 
 /// Parameters of a NIC.
 #[derive(Clone, Debug)]
@@ -36,6 +36,8 @@ pub struct NicConfig {
     pub queue_packet_gap: Picos,
     /// Least time between packets of the port, in each direction.
     pub port_packet_gap: Picos,
+    /// What may be read ahead of the wire, in bytes on it: queues share what it lets through.
+    pub tx_buffer: Bytes,
     /// A packet's last line is written as a whole.
     pub pads_tail: bool,
     /// From the end of a frame on the wire until its first DMA write.

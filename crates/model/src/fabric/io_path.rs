@@ -210,7 +210,11 @@ impl<T: Tracer> Fabric<T> {
         }
         let rest_from_core =
             self.drop_core_copies(socket, set, line) | self.drop_elsewhere(socket, line);
-        let (way, evicted) = self.sockets[socket].llc.allocate(set, line, info, mask);
+        let llc = &mut self.sockets[socket].llc;
+        let empty =
+            if self.ports[port].policy.fills_empty_ways { llc.empty_ways(set) } else { WayMask(0) };
+        let within = if empty.0 == 0 || empty.0 & mask.0 != 0 { mask } else { empty };
+        let (way, evicted) = llc.allocate(set, line, info, within);
         self.counters.llc_io_allocations += 1;
         self.trace_allocation(request, write_operation(full), line, way, evicted.as_ref());
         if let Some(evicted) = evicted {

@@ -164,6 +164,8 @@ impl<T: Tracer> Fabric<T> {
             if self.inclusion() == Inclusion::Inclusive {
                 dirty |= self.sockets[socket].invalidate_cores(line, sharers);
             } else {
+                // What a core has modified since is newer: that is written when the core gives it up.
+                dirty &= self.sockets[socket].modified_by(line, sharers).is_none();
                 self.record_holders(socket, set, line, sharers, now);
             }
         }

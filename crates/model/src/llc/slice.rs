@@ -274,6 +274,14 @@ impl Llc {
         Some(Evicted { line, info, sharers })
     }
 
+    /// Ways of a set outside the tracked ones that hold no line.
+    #[inline]
+    #[must_use]
+    pub fn empty_ways(&self, set: SetIndex) -> WayMask {
+        let all = WayMask::bottom(self.tags.ways()).0;
+        self.tags.empty_ways(set, WayMask(all & !self.tracked_mask().0))
+    }
+
     /// Marks a place as emptied by I/O: an I/O write-back may refill it, whatever way it is. With
     /// `stays`, marks outlive what fills their places.
     pub fn mark_freed(&mut self, set: SetIndex, way: u32, stays: bool) {

@@ -45,6 +45,8 @@ pub struct IoPolicy {
     pub evict_on_dma_read: bool,
     /// A write for the memory of another socket leaves a copy in the LLC of the device's socket.
     pub remote_writes_pollute: bool,
+    /// An allocation takes an empty way outside the mask before it pushes out a line inside it.
+    pub fills_empty_ways: bool,
 }
 
 impl IoPolicy {
@@ -56,6 +58,7 @@ impl IoPolicy {
             descriptors: ddio,
             evict_on_dma_read: false,
             remote_writes_pollute: true,
+            fills_empty_ways: false,
         }
     }
 

@@ -63,6 +63,7 @@ pub struct PortShape {
     pub descriptors: DdioShape,
     pub evict_on_dma_read: bool,
     pub remote_writes_pollute: bool,
+    pub fills_empty_ways: bool,
     /// Entries and placement of a root-complex buffer.
     pub buffer: Option<(u32, Placement)>,
     pub iommu: bool,
@@ -149,6 +150,7 @@ impl Shape {
             descriptors: port.descriptors.of(self.llc.2),
             evict_on_dma_read: port.evict_on_dma_read,
             remote_writes_pollute: port.remote_writes_pollute,
+            fills_empty_ways: port.fills_empty_ways,
         }
     }
 
@@ -349,19 +351,20 @@ fn buffer(features: Features) -> BoxedStrategy<Option<(u32, Placement)>> {
 }
 
 fn port(features: Features) -> impl Strategy<Value = PortShape> {
-    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (0u8..3, ddio(), ddio(), flags, buffer(features)).prop_map(
         |(socket, payload, descriptors, flags, buffer)| {
             // A buffer in front of the LLC writes back into the ways of its port.
             let llc_side = matches!(buffer, Some((_, Placement::LlcSide)));
             let payload = if llc_side { DdioShape(payload.0.or(Some(1))) } else { payload };
-            let (evict_on_dma_read, remote_writes_pollute, iommu) = flags;
+            let (evict_on_dma_read, remote_writes_pollute, fills_empty_ways, iommu) = flags;
             PortShape {
                 socket,
                 payload,
                 descriptors,
                 evict_on_dma_read,
                 remote_writes_pollute,
+                fills_empty_ways,
                 buffer,
                 iommu,
             }

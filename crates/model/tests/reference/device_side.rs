@@ -110,6 +110,16 @@ impl Reference {
         let version = self.write_anew(line);
         let placed = Placed { owner, dirty: true, consumed: false, version };
         self.counters.llc_io_allocations += 1;
+        let tracked = self.tracked_ways();
+        let llc = &self.sockets[socket].llc;
+        let empty = |way: u32| llc.is_empty_at(line, way as usize);
+        let is_allowed = |way: u32| ways.0 >> way & 1 == 1;
+        let outside = (0..llc.ways() as u32).filter(|&way| tracked.0 >> way & 1 == 0 && empty(way));
+        let outside = WayMask(outside.fold(0, |mask, way| mask | 1 << way));
+        let full_inside = !(0..llc.ways() as u32)
+            .any(|way| is_allowed(way) && tracked.0 >> way & 1 == 0 && empty(way));
+        let fills = self.ports[port].policy.fills_empty_ways && full_inside && outside.0 != 0;
+        let ways = if fills { outside } else { ways };
         let way = self.place(socket, line, placed, ways, owner);
         self.see(owner, operation, line, Found::LlcAllocated(way as u32));
         false

@@ -113,6 +113,16 @@ impl<E: Clone> Sets<E> {
         (way, victim)
     }
 
+    /// Ways of a set.
+    pub fn ways(&self) -> usize {
+        self.sets[0].places.len()
+    }
+
+    /// Whether the place that `line` would have in a way is empty.
+    pub fn is_empty_at(&self, line: LineAddr, way: usize) -> bool {
+        self.set(line).places[way].is_none()
+    }
+
     /// Removes a line.
     pub fn take(&mut self, line: LineAddr) -> Option<E> {
         let way = self.way_of(line)?;

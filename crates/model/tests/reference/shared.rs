@@ -171,7 +171,13 @@ impl Reference {
                 }
             }
             // It was in a way that knew the cores; now the filter has to.
-            Inclusion::NonInclusive { .. } if !holders.is_empty() => self.track(socket, line),
+            Inclusion::NonInclusive { .. } if !holders.is_empty() => {
+                // The newest content stays with the core that has modified it.
+                if holders.iter().any(|&core| self.cores[core].modified(line).is_some()) {
+                    newer = None;
+                }
+                self.track(socket, line);
+            }
             Inclusion::NonInclusive { .. } | Inclusion::ExclusiveVictim | Inclusion::Nine => {}
         }
         if let Some(version) = newer {

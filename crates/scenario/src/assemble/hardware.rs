@@ -179,6 +179,9 @@ pub fn port(tenant: &Tenant, platform: &Platform, server: &PacketServer<'_>) -> 
     if let Some(pollutes) = &server.ddio.remote_writes_pollute {
         policy.remote_writes_pollute = pollutes.value;
     }
+    if let Some(fills) = &server.ddio.fills_empty_ways {
+        policy.fills_empty_ways = fills.value;
+    }
     let page = tenant.iommu.bytes().and_then(PageSize::of_bytes);
     let iommu = platform.iommu.as_ref().zip(page).map(|(facts, page)| IommuConfig {
         entries: facts.iotlb_entries.value,
@@ -245,6 +248,7 @@ pub fn slice_function(platform: &Platform) -> SliceFunction {
             SliceFunction::xor(&XOR_MASKS[..bits])
         }
         SliceFunctionName::Balanced => SliceFunction::balanced(),
+        SliceFunctionName::Rotating => SliceFunction::Rotating,
         SliceFunctionName::Mixing => SliceFunction::Mixing,
         SliceFunctionName::Table => match &platform.base_sequence {
             Some(sequence) => SliceFunction::BaseSequence(sequence.clone()),

@@ -109,6 +109,7 @@ pub fn source(
                 threads: keys.generator_threads as usize,
                 flows_per_thread: keys.flows as usize,
                 train_packets: u64::from(keys.train_packets),
+                turn_packets: u64::from(keys.turn_packets),
                 seed,
             },
             &rss,

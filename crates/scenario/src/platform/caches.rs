@@ -136,6 +136,8 @@ pub enum SliceFunctionName {
     Xor,
     /// A stand-in for any number that spreads a huge page as evenly as XOR masks do.
     Balanced,
+    /// A stand-in for any number in which each set index meets the slices in turn.
+    Rotating,
     /// A uniform mixing stand-in for any number.
     Mixing,
     /// The part's own base sequence, from llc.slice_table.

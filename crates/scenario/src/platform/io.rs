@@ -15,6 +15,10 @@ pub struct DdioFacts {
     /// So it does by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote_writes_pollute: Option<Sourced<bool>>,
+    /// An allocation takes an empty way outside the mask before it pushes out a line inside it. It
+    /// does not unless stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fills_empty_ways: Option<Sourced<bool>>,
 }
 
 /// Address translation of devices.

@@ -8,8 +8,9 @@ use model::device::nic::formats::{RxFormat, TxCompletionPlace, TxFormat};
 use model::device::nic::pause::PauseConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{GbitPerSec, LINE_BYTES, Picos};
+use units::{Bytes, GbitPerSec, LINE_BYTES, Picos};
 use workload::driver::queues::QueueShape;
+use workload::host_memory::PagePlacement;
 
 /// A NIC and its driver.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -56,6 +57,8 @@ pub struct NicFacts {
     pub read_pipeline_ns: Sourced<f64>,
     /// From a packet's data in the NIC to the wire.
     pub tx_pipeline_ns: Sourced<f64>,
+    /// What may be read ahead of the wire, in bytes on it.
+    pub tx_buffer_bytes: Sourced<u64>,
     /// Entries of a send queue: one per packet and one per read request.
     pub tx_queue_entries: Sourced<u32>,
     /// Bytes of requests on the chip or under way, up to which a send queue fetches more.
@@ -134,6 +137,30 @@ pub struct SoftwareFacts {
     pub private_lines: Sourced<u32>,
     /// Room for packet data in a buffer.
     pub buffer_data_bytes: Sourced<u64>,
+    /// Where the pages of a pool lie in physical memory; scattered unless stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages: Option<Sourced<PagesName>>,
+}
+
+/// Where the pages of a region lie in physical memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PagesName {
+    /// Each anywhere.
+    Scattered,
+    /// One after another from a random place on.
+    Contiguous,
+}
+
+impl SoftwareFacts {
+    /// Where the pages of a pool lie.
+    #[must_use]
+    pub fn page_placement(&self) -> PagePlacement {
+        match self.pages.as_ref().map(|pages| pages.value) {
+            Some(PagesName::Contiguous) => PagePlacement::Contiguous,
+            Some(PagesName::Scattered) | None => PagePlacement::Scattered,
+        }
+    }
 }
 
 impl NicFacts {
@@ -154,6 +181,7 @@ impl NicFacts {
             rss_indirection_entries: self.rss_indirection_entries.value,
             queue_packet_gap: gap(&self.queue_packets_per_s),
             port_packet_gap: gap(&self.port_packets_per_s),
+            tx_buffer: Bytes(self.tx_buffer_bytes.value),
             pads_tail: self.pads_tail.value,
             rx_pipeline: Picos::from_ns(self.rx_pipeline_ns.value),
             rx_descriptors_prefetched: self.rx_descriptors_prefetched.value,
@@ -219,6 +247,12 @@ impl NicFacts {
         }
         let buffer = self.rx_buffer_bytes.value;
         check.whole("nic.rx_buffer_bytes", buffer, (16_384, 1 << 30), "bytes")?;
+        check.whole(
+            "nic.tx_buffer_bytes",
+            self.tx_buffer_bytes.value,
+            (2_048, 1 << 30),
+            "bytes",
+        )?;
         let xoff = self.pause_xoff_bytes.value;
         let what = "bytes, no more than nic.rx_buffer_bytes";
         check.whole("nic.pause_xoff_bytes", xoff, (1, buffer), what)?;

@@ -213,6 +213,7 @@ fn traffic(
     check.whole("traffic.generator_threads", traffic.generator_threads, (1, 256), "threads")?;
     check.whole("traffic.flows", traffic.flows, (1, 1 << 20), "flows")?;
     check.whole("traffic.train_packets", traffic.train_packets, (1, 1 << 20), "packets")?;
+    check.whole("traffic.turn_packets", traffic.turn_packets, (1, 1 << 20), "packets")?;
     let line_rate = server.nic.line_rate_gbps.value;
     if let Some(gbps) = traffic.scale_to_gbps {
         if traffic.pcap.is_none() {

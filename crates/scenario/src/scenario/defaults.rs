@@ -60,6 +60,9 @@ pub(super) fn cycles_per_access() -> f64 {
     1.0
 }
 
+pub(super) fn turn_packets() -> u32 {
+    1
+}
 pub(super) fn train_packets() -> u32 {
     128
 }

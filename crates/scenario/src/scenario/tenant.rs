@@ -249,6 +249,9 @@ pub struct TrafficKeys {
     /// Trains: packets of a flow one after another.
     #[serde(default = "defaults::train_packets")]
     pub train_packets: u32,
+    /// Trains: packets that a thread sends before the next thread's turn comes.
+    #[serde(default = "defaults::turn_packets")]
+    pub turn_packets: u32,
     /// A pcap or pcapng file to replay instead.
     #[serde(default)]
     pub pcap: Option<String>,
@@ -267,6 +270,7 @@ impl Default for TrafficKeys {
             generator_threads: defaults::generator_threads(),
             flows: defaults::flows(),
             train_packets: defaults::train_packets(),
+            turn_packets: defaults::turn_packets(),
             pcap: None,
             scale_to_gbps: None,
             loops: None,

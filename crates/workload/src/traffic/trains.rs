@@ -3,7 +3,8 @@
 //! Models: a software traffic generator whose threads each own a table of UDP flows and send a
 //! train of frames of one flow before they go to the next.
 //! Source: the generator of the testbed that the DDIO experiments reproduce.
-//! Simplifies: the threads take turns frame by frame, in step; flows are visited in table order.
+//! Simplifies: the threads take turns, an equal number of frames each; flows are visited in table
+//! order.
 
 use model::traffic::{Arrival, PacketSource};
 use units::Bytes;
@@ -25,6 +26,8 @@ pub struct TrainsConfig {
     pub flows_per_thread: usize,
     /// Frames of one flow that a thread sends in a row.
     pub train_packets: u64,
+    /// Frames that a thread sends before the next thread's turn comes.
+    pub turn_packets: u64,
     /// Decides the flows' addresses and ports.
     pub seed: u64,
 }
@@ -37,6 +40,7 @@ impl Default for TrainsConfig {
             threads: 4,
             flows_per_thread: 4096,
             train_packets: 128,
+            turn_packets: 1,
             seed: 1,
         }
     }
@@ -69,9 +73,11 @@ impl Thread {
 pub struct Trains {
     packet_bytes: Bytes,
     train_packets: u64,
+    turn_packets: u64,
     pace: Pace,
     threads: Vec<Thread>,
     next_thread: usize,
+    sent_of_turn: u64,
 }
 
 impl Trains {
@@ -85,6 +91,7 @@ impl Trains {
         assert!(config.threads > 0, "trains need at least one thread");
         assert!(config.flows_per_thread > 0, "trains need at least one flow per thread");
         assert!(config.train_packets > 0, "a train needs at least one frame");
+        assert!(config.turn_packets > 0, "a turn needs at least one frame");
         let flows = random_udp_flows(config.threads * config.flows_per_thread, config.seed);
         let threads = flows
             .chunks(config.flows_per_thread)
@@ -99,9 +106,11 @@ impl Trains {
         Self {
             packet_bytes: Bytes(config.packet_bytes),
             train_packets: config.train_packets,
+            turn_packets: config.turn_packets,
             pace: Pace::of_frames(config.packet_bytes, config.offered_gbps),
             threads,
             next_thread: 0,
+            sent_of_turn: 0,
         }
     }
 }
@@ -109,7 +118,11 @@ impl Trains {
 impl PacketSource for Trains {
     fn next_arrival(&mut self) -> Option<Arrival> {
         let (rss_hash, flow) = self.threads[self.next_thread].next_flow(self.train_packets);
-        self.next_thread = (self.next_thread + 1) % self.threads.len();
+        self.sent_of_turn += 1;
+        if self.sent_of_turn == self.turn_packets {
+            self.sent_of_turn = 0;
+            self.next_thread = (self.next_thread + 1) % self.threads.len();
+        }
         let (time, flow) = (self.pace.next_time(), Some(flow));
         Some(Arrival { time, bytes: self.packet_bytes, rss_hash, flow })
     }
@@ -149,6 +162,13 @@ mod tests {
         for turn in arrivals.chunks(4) {
             assert!(turn.iter().map(|a| a.rss_hash).eq(first.iter().copied()));
         }
+    }
+
+    #[test]
+    fn a_longer_turn_sends_bursts_of_one_thread() {
+        let config = TrainsConfig { turn_packets: 32, ..TrainsConfig::default() };
+        let hashes = start(&config).take(4 * 128).map(|a| a.rss_hash);
+        assert_eq!(run_lengths(hashes), [32; 16]);
     }
 
     #[test]

@@ -30,6 +30,10 @@ pub struct Egress {
     /// Least time from one packet to the next, and what keeps to it.
     packet_gap: Picos,
     packet_rate: Meter,
+    /// How far ahead of the wire packets may be read: the time that its buffer lasts.
+    ahead: Picos,
+    /// When the wire will have sent all that has been granted.
+    granted: Picos,
     /// Packets sent.
     pub packets: u64,
     /// Bytes sent, without FCS, preamble and gap.
@@ -51,6 +55,8 @@ impl Egress {
             wire: Meter::default(),
             packet_gap: Picos::ZERO,
             packet_rate: Meter::default(),
+            ahead: Picos::NEVER,
+            granted: Picos::ZERO,
             packets: 0,
             bytes: 0,
             latency_ns,
@@ -64,6 +70,22 @@ impl Egress {
     pub fn with_packet_gap(mut self, gap: Picos) -> Self {
         self.packet_gap = gap;
         self
+    }
+
+    /// Limits what may be read ahead of the wire to `buffer` bytes on it.
+    #[must_use]
+    pub fn with_buffer(mut self, buffer: Bytes) -> Self {
+        self.ahead = self.line_rate.time_for(buffer);
+        self
+    }
+
+    /// Lets a queue have the wire for its next packet, after all queues that asked before; returns
+    /// when the packet may be read. Queues that always have one to send so take turns.
+    pub(crate) fn grant(&mut self, packet: &Packet, now: Picos) -> Picos {
+        let on_wire = Bytes(packet.bytes.0 + WIRE_OVERHEAD_BYTES);
+        let time = self.line_rate.time_for(on_wire).max(self.packet_gap);
+        self.granted = self.granted.max(now) + time;
+        self.granted.saturating_sub(self.ahead).max(now)
     }
 
     /// The latencies recorded since the last call.

@@ -8,7 +8,8 @@
 //! file): the time per packet at 512, 1024 and 1500 B is as 2 : 3 : 4, that is, a slot of some 32 ns per
 //! packet and per read request of 512 B, and it grows with the share of reads that miss the LLC, as the
 //! latency of a read does.
-//! Simplifies: an entry is taken in order and freed when its data has arrived.
+//! Simplifies: an entry is taken in order and freed when its data has arrived; queues share the wire
+//! packet by packet.
 
 use super::NicConfig;
 use super::egress::Egress;
@@ -33,6 +34,8 @@ pub struct TxQueue {
     entries: Slots,
     /// The queue's packet rate allows no further packet before this.
     ready: Picos,
+    /// When the wire lets the next packet be read, once the queue has asked.
+    granted: Option<Picos>,
     /// Packets since the last completion, and when the last of them was read.
     uncompleted: u32,
     last_read: Picos,
@@ -64,6 +67,7 @@ impl TxQueue {
             fetched: VecDeque::new(),
             bytes_ahead: 0,
             ready: Picos::ZERO,
+            granted: None,
             uncompleted: 0,
             last_read: Picos::ZERO,
             completion_index: 0,
@@ -80,7 +84,10 @@ impl TxQueue {
     #[must_use]
     pub fn next_wake(&self, ring: &TxRing, now: Picos) -> Picos {
         let payload = match self.fetched.front() {
-            Some(first) => self.entries.ready(first.readable.max(self.ready)),
+            Some(first) => {
+                let granted = self.granted.unwrap_or(Picos::ZERO);
+                self.entries.ready(first.readable.max(self.ready).max(granted))
+            }
             None => Picos::NEVER,
         };
         let request = match ring.queued.front() {
@@ -103,6 +110,12 @@ impl TxQueue {
             self.fetch_requests(fabric, ring, now);
             return None;
         }
+        let next = self.fetched.front()?;
+        let granted = *self.granted.get_or_insert_with(|| egress.grant(&next.packet, now));
+        if granted > now {
+            return None;
+        }
+        self.granted = None;
         let first = self.fetched.pop_front()?;
         self.bytes_ahead -= first.frees_bytes;
         self.ready = now + self.config.queue_packet_gap;
