@@ -25,6 +25,7 @@ fn nic() -> NicConfig {
         rss_indirection_entries: 512,
         queue_packet_gap: Picos::ZERO,
         port_packet_gap: Picos::ZERO,
+        tx_rate: GbitPerSec(100.0),
         tx_buffer: Bytes(32_768),
         pads_tail: false,
         rx_pipeline: Picos(150_000),

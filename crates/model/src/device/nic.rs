@@ -36,6 +36,8 @@ pub struct NicConfig {
     pub queue_packet_gap: Picos,
     /// Least time between packets of the port, in each direction.
     pub port_packet_gap: Picos,
+    /// What the transmitter reaches on the wire.
+    pub tx_rate: GbitPerSec,
     /// What may be read ahead of the wire, in bytes on it: queues share what it lets through.
     pub tx_buffer: Bytes,
     /// A packet's last line is written as a whole.

@@ -57,6 +57,9 @@ pub struct NicFacts {
     pub read_pipeline_ns: Sourced<f64>,
     /// From a packet's data in the NIC to the wire.
     pub tx_pipeline_ns: Sourced<f64>,
+    /// What the card's transmitter reaches on the wire. The line rate unless stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tx_rate_gbps: Option<Sourced<f64>>,
     /// What may be read ahead of the wire, in bytes on it.
     pub tx_buffer_bytes: Sourced<u64>,
     /// Entries of a send queue: one per packet and one per read request.
@@ -181,6 +184,9 @@ impl NicFacts {
             rss_indirection_entries: self.rss_indirection_entries.value,
             queue_packet_gap: gap(&self.queue_packets_per_s),
             port_packet_gap: gap(&self.port_packets_per_s),
+            tx_rate: GbitPerSec(
+                self.tx_rate_gbps.as_ref().map_or(self.line_rate_gbps.value, |rate| rate.value),
+            ),
             tx_buffer: Bytes(self.tx_buffer_bytes.value),
             pads_tail: self.pads_tail.value,
             rx_pipeline: Picos::from_ns(self.rx_pipeline_ns.value),
@@ -239,6 +245,9 @@ impl NicFacts {
         ];
         delays.iter().try_for_each(|(key, delay)| check.delay(key, delay.value))?;
         check.number("nic.line_rate_gbps", self.line_rate_gbps.value, (0.1, 1e4))?;
+        if let Some(rate) = &self.tx_rate_gbps {
+            check.number("nic.tx_rate_gbps", rate.value, (0.1, self.line_rate_gbps.value))?;
+        }
         for (key, rate) in [
             ("nic.queue_packets_per_s", &self.queue_packets_per_s),
             ("nic.port_packets_per_s", &self.port_packets_per_s),

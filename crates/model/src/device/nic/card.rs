@@ -30,7 +30,7 @@ impl<S: PacketSource> Nic<S> {
         let awaits_answers = source.awaits_answers();
         Self {
             port: RxPort::new(link, config.clone(), source, queues),
-            egress: Egress::new(config.line_rate, awaits_answers)
+            egress: Egress::new(config.tx_rate, awaits_answers)
                 .with_packet_gap(config.port_packet_gap)
                 .with_buffer(config.tx_buffer),
             tx: (0..queues).map(|_| TxQueue::new(link, config.clone())).collect(),
