@@ -5,13 +5,15 @@
 //! Source: Intel optimization manual; line fill buffers 10 to 12 (platform file).
 //! Simplifies: no instruction fetch, no branch misses: they are part of the compute cycles.
 
+pub mod bandwidth_limit;
 pub mod prefetcher;
 pub mod private_cache;
 pub mod private_caches;
 
-use crate::fabric::Fabric;
+use crate::fabric::{Fabric, Served};
 use crate::occupancy::Slots;
 use crate::tracer::{Found, Tracer};
+use bandwidth_limit::BandwidthLimit;
 use units::{Cycles, Gigahertz, LineAddr, Picos};
 
 /// A core in its own time.
@@ -23,6 +25,7 @@ pub struct Core {
     fill_buffers: Slots,
     issue: Picos,
     instructions: u64,
+    limit: BandwidthLimit,
 }
 
 impl Core {
@@ -31,7 +34,14 @@ impl Core {
     pub fn new(id: u8, clock: Gigahertz, fill_buffers: u32) -> Self {
         let issue = Cycles(1.0).at(clock);
         let fill_buffers = Slots::new(fill_buffers);
-        Self { id, clock, now: Picos::ZERO, fill_buffers, issue, instructions: 0 }
+        let (now, instructions, limit) = (Picos::ZERO, 0, BandwidthLimit::NONE);
+        Self { id, clock, now, fill_buffers, issue, instructions, limit }
+    }
+
+    /// The same core with a limit on what it may move beyond its L2.
+    #[must_use]
+    pub fn with_bandwidth_limit(self, limit: BandwidthLimit) -> Self {
+        Self { limit, ..self }
     }
 
     /// Its number.
@@ -70,28 +80,27 @@ impl Core {
     /// A load whose value is needed at once.
     pub fn load<T: Tracer>(&mut self, fabric: &mut Fabric<T>, line: LineAddr) -> Found {
         let (start, served) = self.start(|at| fabric.core_read(self.id, line, at));
-        self.finish(start, served.done, served.found);
-        self.wait_until(served.done);
+        let done = self.finish(start, served);
+        self.wait_until(done);
         served.found
     }
 
     /// A load that later work does not wait for: out-of-order execution hides it.
     pub fn load_independent<T: Tracer>(&mut self, fabric: &mut Fabric<T>, line: LineAddr) {
         let (start, served) = self.start(|at| fabric.core_read(self.id, line, at));
-        self.finish(start, served.done, served.found);
+        self.finish(start, served);
     }
 
     /// A store: it retires through the store buffer while later work goes on.
     pub fn store<T: Tracer>(&mut self, fabric: &mut Fabric<T>, line: LineAddr) {
         let (start, served) = self.start(|at| fabric.core_write(self.id, line, at));
-        self.finish(start, served.done, served.found);
+        self.finish(start, served);
     }
 
     /// A software prefetch; returns when its line is there, for [`Self::wait_until`].
     pub fn prefetch<T: Tracer>(&mut self, fabric: &mut Fabric<T>, line: LineAddr) -> Picos {
         let (start, served) = self.start(|at| fabric.core_prefetch(self.id, line, at));
-        self.finish(start, served.done, served.found);
-        served.done
+        self.finish(start, served)
     }
 
     /// Runs an access at the time when the core issues it.
@@ -101,14 +110,18 @@ impl Core {
     }
 
     /// Accounts for an access: the core goes on after the issue, unless all fill buffers were in
-    /// use, in which case it stood still until one was free.
-    fn finish(&mut self, start: Picos, done: Picos, found: Found) {
+    /// use, in which case it stood still until one was free. Returns when the access is done.
+    fn finish(&mut self, start: Picos, served: Served) -> Picos {
         self.instructions += 1;
         self.now = start;
-        if found != Found::L1 {
-            let free = self.fill_buffers.ready(start);
-            self.fill_buffers.occupy(free + done.saturating_sub(start));
-            self.now = free;
+        if served.found == Found::L1 {
+            return served.done;
         }
+        let free = self.fill_buffers.ready(start);
+        // What leaves L2 may have to wait in its buffer for the bandwidth controller.
+        let sent = if served.found == Found::L2 { free } else { self.limit.let_out(free) };
+        self.fill_buffers.occupy(sent + served.done.saturating_sub(start));
+        self.now = free;
+        served.done + (sent - free)
     }
 }

@@ -42,6 +42,19 @@ pub struct Counters {
     pub remote_lines: u64,
 }
 
+/// Full-line writes and reads of the device on one root port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortCounters {
+    /// Writes that found their line in the LLC.
+    pub write_hits: u64,
+    /// Writes that did not.
+    pub write_misses: u64,
+    /// Reads served by a cache.
+    pub read_hits: u64,
+    /// Reads served by memory.
+    pub read_misses: u64,
+}
+
 /// What one core's private caches did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CoreCounters {
@@ -71,7 +84,10 @@ pub struct CoreCounters {
     pub llc_load_misses: u64,
     /// Prefetches (software or L2) served neither by L2 nor the LLC.
     pub llc_prefetch_misses: u64,
+    /// Those of them that the prefetchers of L2 made.
+    pub l2_prefetcher_misses: u64,
 }
 
 subtract_fields!(Counters: line_ops, pcie_write_hits, pcie_write_misses, pcie_partial_write_hits, pcie_partial_write_misses, pcie_read_hits, pcie_read_misses, llc_io_allocations, directory_evictions, llc_writebacks, remote_lines);
-subtract_fields!(CoreCounters: accesses, l1_misses, l1_writebacks, fetches, fetch_misses, l2_misses, l2_victim_misses, l2_victims_from_memory, l2_writebacks, llc_misses, llc_victim_misses, llc_load_misses, llc_prefetch_misses);
+subtract_fields!(PortCounters: write_hits, write_misses, read_hits, read_misses);
+subtract_fields!(CoreCounters: accesses, l1_misses, l1_writebacks, fetches, fetch_misses, l2_misses, l2_victim_misses, l2_victims_from_memory, l2_writebacks, llc_misses, llc_victim_misses, llc_load_misses, llc_prefetch_misses, l2_prefetcher_misses);

@@ -14,6 +14,7 @@ mod home;
 mod invariants;
 mod io_path;
 mod memory;
+mod placed_io;
 mod socket;
 mod victims;
 
@@ -25,7 +26,7 @@ pub use socket::{DirectoryConfig, SocketConfig};
 use crate::attribution::{AgentId, EvictionCounts, Owner};
 use crate::core::private_cache::State;
 use crate::core::private_caches::{PrivateCaches, PrivateCachesConfig};
-use crate::counters::{CoreCounters, Counters};
+use crate::counters::{CoreCounters, Counters, PortCounters};
 use crate::llc::{Directory, Evicted, Llc};
 use crate::root_complex::buffer::{BufferConfig, RootComplexBuffer};
 use crate::root_complex::ddio::IoPolicy;
@@ -81,6 +82,7 @@ struct Port {
     policy: IoPolicy,
     buffer: Option<RootComplexBuffer>,
     iommu: Iommu,
+    counters: PortCounters,
 }
 
 /// Where a core is: its socket, and its number there.
@@ -133,8 +135,9 @@ impl<T: Tracer> Fabric<T> {
             policy: port.policy,
             buffer: RootComplexBuffer::new(port.buffer),
             iommu: port.iommu.clone().map_or_else(Iommu::off, Iommu::new),
+            counters: PortCounters::default(),
         };
-        Self {
+        let mut fabric = Self {
             sockets,
             places,
             ports: config.ports.iter().map(port).collect(),
@@ -146,7 +149,9 @@ impl<T: Tracer> Fabric<T> {
             counters: Counters::default(),
             evictions: EvictionCounts::new(agents),
             tracer,
-        }
+        };
+        fabric.note_priorities();
+        fabric
     }
 
     /// Ends the initialisation: cache content stays, all that was counted and reserved is forgotten.
@@ -160,6 +165,7 @@ impl<T: Tracer> Fabric<T> {
         for port in &mut self.ports {
             port.link = PcieLink::new(port.link.config().clone());
             port.iommu.forget();
+            port.counters = PortCounters::default();
             if let Some(buffer) = &mut port.buffer {
                 buffer.forget();
             }
@@ -194,6 +200,7 @@ impl<T: Tracer> Fabric<T> {
     pub fn set_io_policy(&mut self, port: usize, policy: IoPolicy) {
         assert!(self.ports[port].buffer.is_none());
         self.ports[port].policy = policy;
+        self.note_priorities();
     }
 
     /// What a root port does.
@@ -206,6 +213,12 @@ impl<T: Tracer> Fabric<T> {
     #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// What has been counted for the device on a root port so far.
+    #[must_use]
+    pub fn port_counters(&self, port: usize) -> &PortCounters {
+        &self.ports[port].counters
     }
 
     /// What has been counted for `core` so far.

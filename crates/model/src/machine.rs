@@ -197,8 +197,12 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
             nic.prepare(&mut fabric, pairs);
         }
         fabric.start_clock();
+        let pollers = Pollers::of(&queues, &software);
+        for (nic, cores) in nics.iter_mut().zip(&pollers.nics) {
+            nic.port.steer(cores);
+        }
         let mut machine = Self {
-            pollers: Pollers::of(&queues, &software),
+            pollers,
             idle: vec![false; software.len()],
             fabric,
             nics,

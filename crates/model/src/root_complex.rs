@@ -5,4 +5,5 @@ pub mod buffer;
 pub mod ddio;
 pub mod iio;
 pub mod iommu;
+pub mod line_placement;
 pub mod pcie_link;

@@ -45,7 +45,8 @@ fn follow(reference: &mut Reference, shape: &Shape, step: &Step) -> bool {
         }
         Step::Flush(at) => reference.flush(shape.line(at)),
         Step::DmaWrite(port, at, bytes, kind) => {
-            reference.dma_write(shape.port_number(port), shape.line(at), bytes, kind);
+            let reader = usize::from(shape.reader(at));
+            reference.dma_write(shape.port_number(port), reader, shape.line(at), bytes, kind);
         }
         Step::DmaRead(port, at, bytes) => {
             reference.dma_read(shape.port_number(port), shape.line(at), bytes);
@@ -156,7 +157,8 @@ fn the_random_agents_make_everything_happen() {
     tally.expect(&devices, &cached[..2], TIMES);
     tally.expect(&devices, &memory, TIMES);
     tally.expect(&devices, &[Buffer, OtherCore, OtherSocket], TIMES);
-    tally.expect(&devices[..2], &[Allocated], TIMES);
+    // Placement policies push into L2.
+    tally.expect(&devices[..2], &[Allocated, Private], TIMES);
     tally.expect(
         &[Operation::L2Victim],
         &[Allocated, TrackedWay, OtherWay, OtherCore, Nowhere],

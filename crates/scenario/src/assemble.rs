@@ -1,5 +1,6 @@
 //! From facts and wishes to a machine: the only place that knows both.
 
+mod control;
 pub mod hardware;
 mod rings;
 mod software;
@@ -79,7 +80,7 @@ pub fn machine<T: Tracer>(
         }
     }
     let software = seats.into_values().collect();
-    Machine::new(fabric, nics, ssds, queues, software, Vec::new(), plan.goal())
+    Machine::new(fabric, nics, ssds, queues, software, plan.controllers(), plan.goal())
 }
 
 impl<'a> Plan<'a> {
@@ -108,7 +109,8 @@ impl<'a> Plan<'a> {
     }
 
     fn core(&self, id: u8) -> Core {
-        Core::new(id, self.core_clock(), self.platform.cpu.fill_buffers.value)
+        let core = Core::new(id, self.core_clock(), self.platform.cpu.fill_buffers.value);
+        core.with_bandwidth_limit(self.bandwidth_limit(id))
     }
 
     /// Tenants draw different random numbers; the main one those of the run's own seed.

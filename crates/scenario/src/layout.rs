@@ -93,6 +93,11 @@ impl Layout {
         self.cores.iter().sum::<u32>() as usize
     }
 
+    /// Root ports of a tenant.
+    pub fn ports_of(&self, tenant: usize) -> impl Iterator<Item = usize> + '_ {
+        (0..self.ports.len()).filter(move |&port| self.ports[port].tenant == tenant)
+    }
+
     /// Names of agents in results: cores, then root ports.
     #[must_use]
     pub fn agent_names(&self) -> Vec<String> {

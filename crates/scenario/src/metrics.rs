@@ -3,8 +3,10 @@
 use crate::layout::Layout;
 use crate::sample::{NicSample, Sample, SoftwareSample};
 use crate::scenario::MAIN;
+use model::counters::PortCounters;
 use model::device::nvme::NvmeCounters;
 use model::traffic::WIRE_OVERHEAD_BYTES;
+use std::collections::BTreeMap;
 use units::{Bytes, GbitPerSec, LINE_BYTES, Picos};
 
 /// How a metric of several batches is put together.
@@ -50,6 +52,7 @@ struct Place {
     cores: Vec<usize>,
     nic: Option<usize>,
     ssds: Vec<usize>,
+    ports: Vec<usize>,
 }
 
 /// All metrics but latency, which comes from histograms: the machine's, then each tenant's.
@@ -57,15 +60,17 @@ struct Place {
 pub fn all(layout: &Layout) -> Vec<Metric> {
     let mut metrics = cache_metrics(layout);
     metrics.extend(memory_metrics());
-    for tenant in &layout.tenants {
+    for (number, tenant) in layout.tenants.iter().enumerate() {
         let place = Place {
             prefix: prefix(&tenant.name),
             cores: tenant.cores.iter().map(|&core| usize::from(core)).collect(),
             nic: tenant.nic,
             ssds: tenant.ssds.clone(),
+            ports: layout.ports_of(number).collect(),
         };
         metrics.extend(packet_metrics(&place));
         metrics.extend(storage_metrics(&place));
+        metrics.extend(port_metrics(&place, layout));
         metrics.extend(core_metrics(&place));
     }
     metrics
@@ -121,6 +126,11 @@ fn cache_metrics(layout: &Layout) -> Vec<Metric> {
         }),
         parts("llc_prefetch_misses_per_s", "1/s", Rate, |s| {
             per_core(s, |core| core.llc_prefetch_misses as f64 / s.span.as_seconds())
+        }),
+        parts("llc_software_prefetch_misses_per_s", "1/s", Rate, |s| {
+            per_core(s, |core| {
+                (core.llc_prefetch_misses - core.l2_prefetcher_misses) as f64 / s.span.as_seconds()
+            })
         }),
         parts("l2_misses_per_s", "1/s", Rate, |s| {
             per_core(s, |core| core.l2_misses as f64 / s.span.as_seconds())
@@ -199,6 +209,46 @@ fn storage_metrics(place: &Place) -> Vec<Metric> {
         rate("ssd_read_gbytes_per_s", |ssd| ssd.bytes_to_host),
         rate("ssd_write_gbytes_per_s", |ssd| ssd.bytes_from_host),
     ]
+}
+
+/// Metrics of a tenant's root ports. The main tenant's are the machine's own where it is alone; else
+/// they have its name, because the plain names stand for all devices together.
+fn port_metrics(place: &Place, layout: &Layout) -> Vec<Metric> {
+    use Kind::{Level, Rate};
+    let Some(&first) = place.ports.first() else { return Vec::new() };
+    let ways = format!("{}ddio_ways", place.prefix);
+    let mut metrics = vec![one(&ways, "ways", Level, move |s| f64::from(s.ports[first].ddio_ways))];
+    if layout.tenants.len() > 1 {
+        let own = if place.prefix.is_empty() { format!("{MAIN}:") } else { place.prefix.clone() };
+        let rate = |metric: &str, of: fn(&PortCounters) -> (u64, u64)| {
+            let ports = place.ports.clone();
+            one(&format!("{own}{metric}"), "percent", Rate, move |s| {
+                let each = ports.iter().map(|&port| of(&s.ports[port].counters));
+                let (hits, misses) =
+                    each.fold((0, 0), |sum, port| (sum.0 + port.0, sum.1 + port.1));
+                percent(hits, misses)
+            })
+        };
+        metrics.push(rate("pcie_write_hit_rate", |port| (port.write_hits, port.write_misses)));
+        metrics.push(rate("pcie_read_hit_rate", |port| (port.read_hits, port.read_misses)));
+    }
+    metrics
+}
+
+/// What a timeline shows of a batch.
+#[must_use]
+pub fn timeline(layout: &Layout, sample: &Sample) -> BTreeMap<String, f64> {
+    const SHOWN: [&str; 5] =
+        ["pcie_write_hit_rate", "pcie_read_hit_rate", "throughput_gbps", "work_per_s", "ddio_ways"];
+    let shown = all(layout).into_iter().filter(|metric| {
+        let name = metric.name.rsplit(':').next().unwrap_or_default();
+        SHOWN.contains(&name)
+    });
+    let number = |metric: Metric| match metric.compute {
+        Compute::One(of) => Some((metric.name, of(sample))),
+        Compute::Parts(_) => None,
+    };
+    shown.filter_map(number).collect()
 }
 
 /// Metrics of what a tenant's cores do.

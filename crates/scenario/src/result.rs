@@ -43,6 +43,9 @@ pub struct RunResult {
     pub fitted_parameters: Vec<FittedParameter>,
     /// Metrics by name.
     pub metrics: BTreeMap<String, MetricResult>,
+    /// Headline metrics batch by batch, where settings change during the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub timeline: Vec<TimelinePoint>,
     /// The story of one packet, if it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Vec<TraceEvent>>,
@@ -55,6 +58,15 @@ pub struct RunResult {
     /// Kinds of LLC misses by agent over the whole run, if they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub miss_kinds: Option<BTreeMap<String, MissKindCounts>>,
+}
+
+/// What was measured between the end of the point before, or time zero, and this one.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct TimelinePoint {
+    /// Simulated time at its end.
+    pub until_ns: f64,
+    /// Metrics of one number by name; null where nothing was counted.
+    pub metrics: BTreeMap<String, f64>,
 }
 
 /// Requests that reached a cache, sorted by what a fully associative LRU cache of the same size

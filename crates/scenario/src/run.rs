@@ -6,7 +6,9 @@ use crate::error::InputError;
 use crate::layout::{Layout, TenantPlaces};
 use crate::metrics::{self, Compute, Kind};
 use crate::platform::Platform;
-use crate::result::{Intervals, MetricResult, MissKindCounts, Numbers, RunResult, StoppedBy};
+use crate::result::{
+    Intervals, MetricResult, MissKindCounts, Numbers, RunResult, StoppedBy, TimelinePoint,
+};
 use crate::sample::Sample;
 use crate::scenario::{RunKeys, Scenario};
 use crate::statistics::{LEAST_BATCHES, half_width_95, mean, warm_up};
@@ -183,12 +185,25 @@ impl Job {
             real_time_factor: simulated.as_seconds() / wall_s,
             fitted_parameters: self.platform.fitted(),
             metrics: combine(&batches[skipped..], &Sample::read(&machine), &self.layout),
+            timeline: self.timeline(&batches),
             trace: None,
             trace_address: None,
             line_trace: None,
             miss_kinds: None,
         };
         Ok((result, machine))
+    }
+
+    /// Batch by batch, the warm-up included, if anything changes during the run.
+    fn timeline(&self, batches: &[Batch]) -> Vec<TimelinePoint> {
+        if !self.scenario.changes_over_time() {
+            return Vec::new();
+        }
+        let point = |batch: &Batch| TimelinePoint {
+            until_ns: (batch.before.span + batch.sample.span).as_ns(),
+            metrics: metrics::timeline(&self.layout, &batch.sample),
+        };
+        batches.iter().map(point).collect()
     }
 
     /// Packets of all loops of the capture, if a number of loops is wanted.

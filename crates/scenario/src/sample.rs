@@ -3,10 +3,12 @@
 
 use crate::assemble::ScenarioMachine;
 use model::attribution::AgentId;
-use model::counters::{CoreCounters, Counters};
+use model::counters::{CoreCounters, Counters, PortCounters};
 use model::device::nic::rx::RxCounters;
 use model::device::nvme::NvmeCounters;
+use model::fabric::Fabric;
 use model::machine::Account;
+use model::root_complex::ddio::Ddio;
 use model::tracer::Tracer;
 use units::Picos;
 
@@ -27,6 +29,8 @@ pub struct Sample {
     pub nics: Vec<NicSample>,
     /// What each SSD has done.
     pub ssds: Vec<NvmeCounters>,
+    /// What each root port has counted.
+    pub ports: Vec<PortSample>,
     /// Lines read from and written to DRAM.
     pub dram_lines: (u64, u64),
     /// Lines read from and written to CXL memory.
@@ -63,6 +67,9 @@ impl Sample {
                 .collect(),
             ssds: machine.ssds.iter().map(|ssd| ssd.counters).collect(),
             nics: (0..machine.nics.len()).map(|nic| NicSample::read(machine, nic)).collect(),
+            ports: (0..agents - machine.software.len())
+                .map(|port| PortSample::read(fabric, port))
+                .collect(),
             dram_lines: fabric.memory().dram_lines_moved(),
             cxl_lines: fabric.memory().cxl_lines_moved(),
             evictions,
@@ -89,6 +96,7 @@ impl Sample {
             software: software.map(|(now, then)| now.since(then)).collect(),
             nics: self.nics.iter().zip(&earlier.nics).map(|(now, then)| now.since(then)).collect(),
             ssds: self.ssds.iter().zip(&earlier.ssds).map(|(now, then)| now.since(then)).collect(),
+            ports: self.ports.iter().zip(&earlier.ports).map(|(a, b)| a.since(b)).collect(),
             dram_lines: lines(self.dram_lines, earlier.dram_lines),
             cxl_lines: lines(self.cxl_lines, earlier.cxl_lines),
             evictions: self.evictions.iter().zip(&earlier.evictions).map(|(a, b)| a - b).collect(),
@@ -166,5 +174,30 @@ impl NicSample {
             ),
             iio_occupied: self.iio_occupied - earlier.iio_occupied,
         }
+    }
+}
+
+/// What a root port has counted, and what it may do.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PortSample {
+    /// Its counters.
+    pub counters: PortCounters,
+    /// Ways in which its devices may allocate: a level, so a difference keeps the later reading.
+    pub ddio_ways: u32,
+}
+
+impl PortSample {
+    fn read<T: Tracer>(fabric: &Fabric<T>, port: usize) -> Self {
+        let ddio_ways = match fabric.io_policy(port).payload {
+            Ddio::Off => 0,
+            Ddio::Ways(mask) => mask.count(),
+        };
+        Self { counters: *fabric.port_counters(port), ddio_ways }
+    }
+
+    fn since(&self, earlier: &Self) -> Self {
+        let mut counters = self.counters;
+        counters.subtract(&earlier.counters);
+        Self { counters, ddio_ways: self.ddio_ways }
     }
 }

@@ -7,11 +7,13 @@ mod block_io;
 mod check;
 mod co_runner;
 mod defaults;
+mod placement;
 mod split;
 mod tenant;
 
 pub use block_io::{BlockIoKeys, BlockOrder, CompletionKind};
 pub use co_runner::{AccessPattern, CoRunnerKeys};
+pub use placement::{DynamicWaysKeys, EventKeys, PlacementKeys};
 pub use tenant::{
     Application, InitialContent, IommuPages, MAIN, MemoryNode, PageSize, Pattern, Tenant,
     TrafficKeys,
@@ -63,6 +65,9 @@ pub struct MachineKeys {
     /// What runs beside the tenants.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub co_runner: Vec<CoRunnerKeys>,
+    /// Changes while the machine runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub event: Vec<EventKeys>,
     /// How long to run.
     #[serde(default)]
     pub run: RunKeys,
@@ -149,6 +154,12 @@ impl Scenario {
     /// All tenants, the main one first.
     pub fn tenants(&self) -> impl Iterator<Item = &Tenant> {
         std::iter::once(&self.main).chain(&self.tenant)
+    }
+
+    /// Whether settings change while the machine runs.
+    #[must_use]
+    pub fn changes_over_time(&self) -> bool {
+        !self.machine.event.is_empty() || self.tenants().any(Tenant::changes_ways_itself)
     }
 
     /// Whether a second socket takes part.

@@ -4,6 +4,7 @@
 //! (buffer pool and queues), [`app`] (what a core does with a packet).
 
 pub mod app;
+pub mod control;
 pub mod driver;
 pub mod host_memory;
 pub mod trace;

@@ -188,8 +188,10 @@ impl<T: Tracer> Fabric<T> {
             return;
         }
         let (state, served) = self.fetch(core, line, Want::Prefetch, now);
-        let from_memory = served.found.is_memory();
-        self.private(core).counters.llc_prefetch_misses += u64::from(from_memory);
+        let from_memory = u64::from(served.found.is_memory());
+        let counters = &mut self.private(core).counters;
+        counters.llc_prefetch_misses += from_memory;
+        counters.l2_prefetcher_misses += from_memory;
         self.fill_l2(core, line, state, now);
     }
 

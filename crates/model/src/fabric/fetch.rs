@@ -200,7 +200,9 @@ impl<T: Tracer> Fabric<T> {
             return way;
         }
         llc.take(set, way);
-        let (new_way, evicted) = llc.allocate(set, line, info, llc.tracked_mask());
+        let part = &mut self.sockets[socket];
+        let ways = part.ways_for_core(set, part.llc.tracked_mask());
+        let (new_way, evicted) = part.llc.allocate(set, line, info, ways);
         if let Some(evicted) = evicted {
             self.evict(socket, AgentId(core), set, evicted, now);
         }
@@ -247,7 +249,7 @@ impl<T: Tracer> Fabric<T> {
                     directory.record(set, line, Sharers::NONE);
                 }
                 let info = LineInfo { owner: Owner(place.local), dirty: true, consumed: true };
-                let mask = socket.llc.tracked_mask();
+                let mask = socket.ways_for_core(set, socket.llc.tracked_mask());
                 let (way, evicted) = socket.llc.allocate(set, line, info, mask);
                 if let Some(evicted) = evicted {
                     self.evict(place.socket, AgentId(core), set, evicted, now);
@@ -286,7 +288,14 @@ impl<T: Tracer> Fabric<T> {
 
     /// Notes below that a core has a line which was in no cache of its socket, unless that core
     /// `held` it.
-    fn settle(&mut self, core: u8, set: SetIndex, line: LineAddr, held: bool, now: Picos) {
+    pub(super) fn settle(
+        &mut self,
+        core: u8,
+        set: SetIndex,
+        line: LineAddr,
+        held: bool,
+        now: Picos,
+    ) {
         let place = self.place(core);
         match self.inclusion() {
             Inclusion::Inclusive => {

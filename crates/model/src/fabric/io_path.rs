@@ -7,6 +7,7 @@
 //! Simplifies: a burst's lines reach the LLC in address order.
 
 use super::Fabric;
+use super::placed_io::InPacket;
 use crate::attribution::AgentId;
 use crate::llc::{Evicted, Inclusion, LineInfo, Sharers};
 use crate::root_complex::ddio::{Ddio, DmaKind};
@@ -49,7 +50,8 @@ pub(super) struct Request {
 }
 
 /// A core or the LLC had the line, or nobody.
-enum WriteOutcome {
+#[derive(Clone, Copy)]
+pub(super) enum WriteOutcome {
     /// It was in the LLC.
     Hit,
     /// It was not; a core's modified copy may have had the rest of a partial line.
@@ -68,13 +70,38 @@ impl<T: Tracer> Fabric<T> {
         kind: DmaKind,
         now: Picos,
     ) -> DmaDone {
+        self.dma_write_for(port, None, first, bytes, kind, now)
+    }
+
+    /// The same with a steering tag: `reader` is the core that will read the lines.
+    pub fn dma_write_for(
+        &mut self,
+        port: usize,
+        reader: Option<u8>,
+        first: LineAddr,
+        bytes: u64,
+        kind: DmaKind,
+        now: Picos,
+    ) -> DmaDone {
         let on_link = self.ports[port].link.config().write_bytes(bytes);
         let arrival = self.ports[port].link.send_up(now, on_link);
         let request = self.request(port, first, bytes, arrival);
         let full_lines = bytes / LINE_BYTES;
-        let held = self.each_line(request.socket, first, bytes, |fabric, i, line, set| {
-            fabric.write_line(request, kind, line, set, i < full_lines)
-        });
+        let before = (self.counters.pcie_write_hits, self.counters.pcie_write_misses);
+        let placement = self.ports[port].policy.placement;
+        let held = if kind == DmaKind::Descriptor || placement.leaves_writes_alone() {
+            self.each_line(request.socket, first, bytes, |fabric, i, line, set| {
+                fabric.write_line(request, kind, line, set, i < full_lines)
+            })
+        } else {
+            self.each_line(request.socket, first, bytes, |fabric, i, line, set| {
+                let place = InPacket { number: i, full: i < full_lines, reader };
+                fabric.write_placed_line(request, placement, place, line, set)
+            })
+        };
+        let counters = &mut self.ports[port].counters;
+        counters.write_hits += self.counters.pcie_write_hits - before.0;
+        counters.write_misses += self.counters.pcie_write_misses - before.1;
         let waited = self.sockets[request.socket].iio.writes.admit(arrival, held.entry_time);
         // Lines that wait for entries hold back the link, so the device waits as long.
         DmaDone { accepted: now + waited, visible: arrival + waited + held.longest }
@@ -86,9 +113,13 @@ impl<T: Tracer> Fabric<T> {
         let on_link = self.ports[port].link.config().read_request_bytes(bytes);
         let arrival = self.ports[port].link.request_up(now, on_link);
         let request = self.request(port, first, bytes, arrival);
+        let before = (self.counters.pcie_read_hits, self.counters.pcie_read_misses);
         let held = self.each_line(request.socket, first, bytes, |fabric, _, line, set| {
             fabric.read_line(request, line, set)
         });
+        let counters = &mut self.ports[port].counters;
+        counters.read_hits += self.counters.pcie_read_hits - before.0;
+        counters.read_misses += self.counters.pcie_read_misses - before.1;
         let entries = &mut self.sockets[request.socket].iio.reads;
         let data = arrival + entries.admit(arrival, held.entry_time) + held.longest;
         let completions = self.ports[port].link.config().completion_bytes(bytes);
@@ -157,7 +188,6 @@ impl<T: Tracer> Fabric<T> {
             }
             self.snoop_buffers_for_write(request, line, full);
         }
-        let now = request.now;
         let ddio = self.ports[request.port].policy.writes(kind);
         let outcome = if self.memory.socket_of(line) == request.socket {
             match ddio {
@@ -167,6 +197,19 @@ impl<T: Tracer> Fabric<T> {
         } else {
             self.write_to_other_socket(request, set, line, full, ddio)
         };
+        self.finish_write(request, line, full, outcome)
+    }
+
+    /// Counts a write and moves its data; returns how long the line holds its IIO entry.
+    #[inline]
+    pub(super) fn finish_write(
+        &mut self,
+        request: Request,
+        line: LineAddr,
+        full: bool,
+        outcome: WriteOutcome,
+    ) -> Picos {
+        let now = request.now;
         let hit = matches!(outcome, WriteOutcome::Hit);
         self.count_write(full, hit);
         // The rest of a partial line is read first if no cache had it, then merged.
@@ -184,7 +227,7 @@ impl<T: Tracer> Fabric<T> {
         end - request.arrived
     }
 
-    fn write_into_llc(
+    pub(super) fn write_into_llc(
         &mut self,
         request: Request,
         set: SetIndex,
@@ -194,7 +237,6 @@ impl<T: Tracer> Fabric<T> {
     ) -> WriteOutcome {
         let Request { port, agent, socket, now, .. } = request;
         let part = &mut self.sockets[socket];
-        let info = LineInfo { owner: part.device(port), dirty: true, consumed: false };
         if let Some(way) = part.llc.find(set, line) {
             if part.llc.is_tracked_way(way) {
                 let holders = part.llc.sharers(set, way);
@@ -203,18 +245,37 @@ impl<T: Tracer> Fabric<T> {
             } else if part.inclusion == Inclusion::Nine {
                 self.drop_core_copies(socket, set, line);
             }
-            self.sockets[socket].llc.update(set, way, info);
+            let part = &mut self.sockets[socket];
+            let info = LineInfo { owner: part.device(port), dirty: true, consumed: false };
+            part.llc.update(set, way, info);
             self.drop_elsewhere(socket, line);
             self.trace(now, agent, write_operation(full), line, Found::LlcHit(way), None);
             return WriteOutcome::Hit;
         }
-        let rest_from_core =
-            self.drop_core_copies(socket, set, line) | self.drop_elsewhere(socket, line);
         let llc = &mut self.sockets[socket].llc;
         let empty =
             if self.ports[port].policy.fills_empty_ways { llc.empty_ways(set) } else { WayMask(0) };
         let within = if empty.0 == 0 || empty.0 & mask.0 != 0 { mask } else { empty };
-        let (way, evicted) = llc.allocate(set, line, info, within);
+        let way = llc.choose(set, within);
+        self.allocate_for_device(request, set, line, full, way)
+    }
+
+    /// A line that the LLC does not have is written into one of its ways.
+    #[inline]
+    pub(super) fn allocate_for_device(
+        &mut self,
+        request: Request,
+        set: SetIndex,
+        line: LineAddr,
+        full: bool,
+        way: u32,
+    ) -> WriteOutcome {
+        let Request { port, agent, socket, now, .. } = request;
+        let rest_from_core =
+            self.drop_core_copies(socket, set, line) | self.drop_elsewhere(socket, line);
+        let part = &mut self.sockets[socket];
+        let info = LineInfo { owner: part.device(port), dirty: true, consumed: false };
+        let evicted = part.llc.allocate_at(set, way, line, info);
         self.counters.llc_io_allocations += 1;
         self.trace_allocation(request, write_operation(full), line, way, evicted.as_ref());
         if let Some(evicted) = evicted {
@@ -223,7 +284,12 @@ impl<T: Tracer> Fabric<T> {
         WriteOutcome::Allocated { rest_from_core }
     }
 
-    fn write_to_memory(&mut self, request: Request, line: LineAddr, full: bool) -> WriteOutcome {
+    pub(super) fn write_to_memory(
+        &mut self,
+        request: Request,
+        line: LineAddr,
+        full: bool,
+    ) -> WriteOutcome {
         let Request { agent, socket, now, .. } = request;
         let newer_than_memory =
             self.drop_from_socket(socket, line) | self.drop_elsewhere(socket, line);
@@ -238,7 +304,7 @@ impl<T: Tracer> Fabric<T> {
 
     /// The line's home is another socket: the data crosses UPI to its memory, and nothing is placed
     /// in the LLC there. It may leave a clean copy in the LLC on its way.
-    fn write_to_other_socket(
+    pub(super) fn write_to_other_socket(
         &mut self,
         request: Request,
         set: SetIndex,

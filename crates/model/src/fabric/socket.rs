@@ -13,7 +13,7 @@ use crate::llc::{Directory, Inclusion, Llc, LlcConfig, Sharers};
 use crate::replacement::Replacement;
 use crate::root_complex::iio::{Iio, IioConfig};
 use crate::tracer::Found;
-use units::{LineAddr, SetIndex};
+use units::{LineAddr, SetIndex, WayMask};
 
 /// Shared parts of a socket.
 #[derive(Clone, Debug)]
@@ -43,6 +43,8 @@ pub(super) struct Socket {
     pub directory: Option<Directory>,
     pub inclusion: Inclusion,
     pub iio: Iio,
+    /// Owners (bit i for owner i) whose unread lines cores spare; mostly none.
+    pub spared_owners: u64,
     /// Number of its first core in the machine.
     pub first_core: usize,
 }
@@ -67,6 +69,7 @@ impl Socket {
             directory,
             inclusion: llc.inclusion,
             iio: Iio::new(config.socket.iio.clone()),
+            spared_owners: 0,
             first_core,
         }
     }
@@ -101,6 +104,27 @@ impl Socket {
     #[inline]
     pub fn device(&self, port: usize) -> Owner {
         Owner((self.cores.len() + port) as u8)
+    }
+
+    /// The owners (bit i for owner i) that are devices.
+    pub fn devices(&self) -> u64 {
+        u64::MAX << self.cores.len()
+    }
+
+    /// The ways of `within` that a core's fill may take: not those with unread lines of devices that
+    /// have priority, unless all are.
+    #[inline]
+    pub fn ways_for_core(&self, set: SetIndex, within: WayMask) -> WayMask {
+        if self.spared_owners == 0 {
+            return within;
+        }
+        self.all_but_unread(set, within, self.spared_owners)
+    }
+
+    /// The ways of `within` without those that hold unread lines of `owners`; all if none is left.
+    pub fn all_but_unread(&self, set: SetIndex, within: WayMask, owners: u64) -> WayMask {
+        let left = within.0 & !self.llc.unread_ways(set, within, owners).0;
+        if left == 0 { within } else { WayMask(left) }
     }
 
     /// Whether the content was written by a device and not rewritten by a core since.

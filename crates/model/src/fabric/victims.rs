@@ -135,8 +135,9 @@ impl<T: Tracer> Fabric<T> {
         let place = self.place(core);
         let info = LineInfo { owner: Owner(place.local), dirty, consumed: true };
         let mask = self.core_way_masks[usize::from(core)];
-        let llc = &mut self.sockets[place.socket].llc;
-        let (way, evicted) = llc.allocate(set, line, info, mask);
+        let socket = &mut self.sockets[place.socket];
+        let mask = socket.ways_for_core(set, mask);
+        let (way, evicted) = socket.llc.allocate(set, line, info, mask);
         let pushed_out = evicted.as_ref().map(|evicted| (place.socket, evicted));
         let found = Found::LlcAllocated(way);
         self.trace(now, AgentId(core), why, line, found, pushed_out);

@@ -246,8 +246,26 @@ impl Llc {
         info: LineInfo,
         within: WayMask,
     ) -> (u32, Option<Evicted>) {
+        let way = self.choose(set, within);
+        (way, self.allocate_at(set, way, line, info))
+    }
+
+    /// The way of `within` that an allocation would take.
+    #[inline]
+    pub fn choose(&mut self, set: SetIndex, within: WayMask) -> u32 {
+        self.replacer.choose(&self.tags, set, within)
+    }
+
+    /// Places `line` in `way`; returns the line that had to leave.
+    #[inline]
+    pub fn allocate_at(
+        &mut self,
+        set: SetIndex,
+        way: u32,
+        line: LineAddr,
+        info: LineInfo,
+    ) -> Option<Evicted> {
         debug_assert!(self.find(set, line).is_none());
-        let way = self.replacer.choose(&self.tags, set, within);
         let evicted = self.take(set, way);
         self.tags.put(set, way, line, info.note());
         if !self.marks_stay
@@ -257,7 +275,21 @@ impl Llc {
         }
         self.lines_of_owner[usize::from(info.owner.0)] += 1;
         self.replacer.fill(&self.tags, set, way);
-        (way, evicted)
+        evicted
+    }
+
+    /// The ways of `within` that hold what one of `owners` (bit i for owner i) wrote and nobody has
+    /// read.
+    #[must_use]
+    pub fn unread_ways(&self, set: SetIndex, within: WayMask, owners: u64) -> WayMask {
+        let is_unread = |way: u32| {
+            let info = self.info(set, way);
+            owners >> info.owner.0 & 1 == 1
+                && !info.consumed
+                && self.tags.line_at(set, way).is_some()
+        };
+        let ways = (0..u32::BITS).filter(|&way| within.0 >> way & 1 == 1 && is_unread(way));
+        WayMask(ways.fold(0, |mask, way| mask | 1 << way))
     }
 
     /// Empties a place; returns what was there.

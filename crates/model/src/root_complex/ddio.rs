@@ -6,6 +6,7 @@
 //! sockets); ISPASS'20 (three transmit behaviours).
 //! Simplifies: the way mask register belongs to the socket, ports of a socket may still differ.
 
+use super::line_placement::LinePlacement;
 use units::WayMask;
 
 /// Whether and where device writes are placed in the LLC.
@@ -47,6 +48,8 @@ pub struct IoPolicy {
     pub remote_writes_pollute: bool,
     /// An allocation takes an empty way outside the mask before it pushes out a line inside it.
     pub fills_empty_ways: bool,
+    /// What is done beyond that with packet and block data.
+    pub placement: LinePlacement,
 }
 
 impl IoPolicy {
@@ -59,6 +62,7 @@ impl IoPolicy {
             evict_on_dma_read: false,
             remote_writes_pollute: true,
             fills_empty_ways: false,
+            placement: LinePlacement::default(),
         }
     }
 

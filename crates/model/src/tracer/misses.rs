@@ -41,7 +41,8 @@ impl Tracer for WatchMisses {
                 }
             }
             Operation::DmaWriteFull | Operation::DmaWritePartial => {
-                if event.found.is_memory() {
+                // Neither what goes to memory nor what goes to a core's L2 is in the LLC afterwards.
+                if event.found.is_memory() || event.found == Found::L2 {
                     self.kinds.invalidate(event.line);
                 } else {
                     self.kinds.access(event.agent, event.line, hit);

@@ -15,6 +15,7 @@ use model::llc::{Inclusion, LlcConfig};
 use model::replacement::Replacement;
 use model::root_complex::buffer::{BufferConfig, Placement};
 use model::root_complex::ddio::{Ddio, DmaKind, IoPolicy};
+use model::root_complex::line_placement::{LinePlacement, OnUnread, Steering};
 use model::tracer::Tracer;
 use proptest::prelude::*;
 use std::fmt;
@@ -64,6 +65,7 @@ pub struct PortShape {
     pub evict_on_dma_read: bool,
     pub remote_writes_pollute: bool,
     pub fills_empty_ways: bool,
+    pub placement: LinePlacement,
     /// Entries and placement of a root-complex buffer.
     pub buffer: Option<(u32, Placement)>,
     pub iommu: bool,
@@ -151,6 +153,7 @@ impl Shape {
             evict_on_dma_read: port.evict_on_dma_read,
             remote_writes_pollute: port.remote_writes_pollute,
             fills_empty_ways: port.fills_empty_ways,
+            placement: port.placement,
         }
     }
 
@@ -220,6 +223,11 @@ impl Shape {
         usize::from(port) % self.ports.len()
     }
 
+    /// The core that a device's write is tagged with.
+    pub fn reader(&self, at: Place) -> u8 {
+        self.core_number((at.line % 8) as u8)
+    }
+
     /// The core that a step means.
     pub fn core_number(&self, core: u8) -> u8 {
         core % self.core_count()
@@ -261,7 +269,8 @@ fn apply_to_devices<T: Tracer>(fabric: &mut Fabric<T>, shape: &Shape, step: &Ste
         Step::Load(..) | Step::Store(..) | Step::Prefetch(..) | Step::Fetch(..) => {}
         Step::Flush(at) => drop(fabric.flush(shape.line(at), now)),
         Step::DmaWrite(port, at, bytes, kind) => {
-            fabric.dma_write(shape.port_number(port), shape.line(at), bytes, kind, now);
+            let (port, reader) = (shape.port_number(port), Some(shape.reader(at)));
+            fabric.dma_write_for(port, reader, shape.line(at), bytes, kind, now);
         }
         Step::DmaRead(port, at, bytes) => {
             fabric.dma_read(shape.port_number(port), shape.line(at), bytes, now);
@@ -350,10 +359,26 @@ fn buffer(features: Features) -> BoxedStrategy<Option<(u32, Placement)>> {
     prop::option::weighted(0.7, (1u32..6, placement)).boxed()
 }
 
+/// Every other port places lines as DDIO alone does.
+fn placement() -> impl Strategy<Value = LinePlacement> {
+    let steering = prop_oneof![
+        Just(Steering::Off),
+        (0u64..4).prop_map(|lines| Steering::PushToL2 { lines }),
+        (0u64..4).prop_map(|lines| Steering::PrefetchHint { lines }),
+    ];
+    let on_unread = prop::sample::select(vec![OnUnread::Replace, OnUnread::Bypass]);
+    let some = (prop::option::of(0u64..4), on_unread, any::<bool>(), any::<bool>(), steering);
+    let some =
+        some.prop_map(|(injected_lines, on_unread, replaces_read_first, io_priority, steering)| {
+            LinePlacement { injected_lines, on_unread, replaces_read_first, io_priority, steering }
+        });
+    prop_oneof![Just(LinePlacement::default()), some]
+}
+
 fn port(features: Features) -> impl Strategy<Value = PortShape> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    (0u8..3, ddio(), ddio(), flags, buffer(features)).prop_map(
-        |(socket, payload, descriptors, flags, buffer)| {
+    (0u8..3, ddio(), ddio(), flags, buffer(features), placement()).prop_map(
+        |(socket, payload, descriptors, flags, buffer, placement)| {
             // A buffer in front of the LLC writes back into the ways of its port.
             let llc_side = matches!(buffer, Some((_, Placement::LlcSide)));
             let payload = if llc_side { DdioShape(payload.0.or(Some(1))) } else { payload };
@@ -364,7 +389,10 @@ fn port(features: Features) -> impl Strategy<Value = PortShape> {
                 descriptors,
                 evict_on_dma_read,
                 remote_writes_pollute,
-                fills_empty_ways,
+                // Other placements choose the way by rules of their own.
+                fills_empty_ways: fills_empty_ways && placement == LinePlacement::default(),
+                // A buffer decides by itself where lines go.
+                placement: if buffer.is_some() { LinePlacement::default() } else { placement },
                 buffer,
                 iommu,
             }

@@ -151,7 +151,29 @@ impl Reference {
         let got = self.get(core, line, Want::Prefetch);
         self.read_is_current(line, got.version, "a prefetch");
         self.cores[core].counters.llc_prefetch_misses += u64::from(got.found.is_memory());
+        self.cores[core].counters.l2_prefetcher_misses += u64::from(got.found.is_memory());
         self.put_in_l2(core, line, Held { state: got.state, version: got.version });
+    }
+
+    /// A core's L2 fetches a line that a device has hinted at.
+    pub(super) fn follow_hint(&mut self, core: usize, line: LineAddr) {
+        if !self.cores[core].holds(line) {
+            let got = self.get(core, line, Want::Prefetch);
+            self.read_is_current(line, got.version, "a hint");
+            self.put_in_l2(core, line, Held { state: got.state, version: got.version });
+        }
+    }
+
+    /// A core's L2 takes what a device has pushed into it; nobody else has it.
+    pub(super) fn take_pushed(&mut self, core: usize, line: LineAddr, version: Version) {
+        let socket = self.cores[core].socket;
+        if self.inclusion() != Inclusion::Inclusive {
+            self.track(socket, line);
+        }
+        if matches!(self.inclusion(), Inclusion::Inclusive | Inclusion::Nine) {
+            self.place_for_core(core, line, version, false);
+        }
+        self.put_in_l2(core, line, Held { state: State::Modified, version });
     }
 
     fn put_in_l1(&mut self, core: usize, line: LineAddr, held: Held) {
@@ -256,6 +278,7 @@ impl Reference {
         let placed = Placed { owner: agent, dirty, consumed: true, version };
         let Self { cores, .. } = self;
         let (socket, mask) = (cores[core].socket, cores[core].mask);
+        let mask = self.ways_for_core(socket, line, mask);
         self.place(socket, line, placed, mask, agent);
     }
 
@@ -348,7 +371,8 @@ impl Reference {
             Inclusion::NonInclusive { .. } if !tracked => {
                 self.sockets[socket].llc.take(line);
                 let by = AgentId(core as u8);
-                way = self.place(socket, line, placed, self.tracked_ways(), by);
+                let ways = self.ways_for_core(socket, line, self.tracked_ways());
+                way = self.place(socket, line, placed, ways, by);
             }
             Inclusion::NonInclusive { .. } | Inclusion::Inclusive => {}
         }
@@ -382,7 +406,8 @@ impl Reference {
                 self.untrack(socket, line);
                 let agent = AgentId(core as u8);
                 let placed = Placed { owner: agent, dirty: true, consumed: true, version };
-                self.place(socket, line, placed, tracked, agent);
+                let ways = self.ways_for_core(socket, line, tracked);
+                self.place(socket, line, placed, ways, agent);
             }
             Inclusion::Nine if newer => {
                 self.track(socket, line);

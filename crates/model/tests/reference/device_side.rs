@@ -3,16 +3,24 @@
 use super::{Placed, Reference};
 use model::llc::Inclusion;
 use model::root_complex::ddio::{Ddio, DmaKind};
+use model::root_complex::line_placement::{LinePlacement, OnUnread};
 use model::tracer::{Found, Operation};
 use units::{LINE_BYTES, LineAddr, WayMask};
 
 impl Reference {
-    /// A device writes bytes from the start of a line on.
-    pub fn dma_write(&mut self, port: usize, first: LineAddr, bytes: u64, kind: DmaKind) {
+    /// A device writes bytes from the start of a line on, tagged with the core that reads them.
+    pub fn dma_write(
+        &mut self,
+        port: usize,
+        reader: usize,
+        first: LineAddr,
+        bytes: u64,
+        kind: DmaKind,
+    ) {
         for i in 0..bytes.div_ceil(LINE_BYTES) {
             let full = (i + 1) * LINE_BYTES <= bytes;
             self.counters.line_ops += 1;
-            self.write_line(port, first.step(i), full, kind);
+            self.write_line(port, first.step(i), full, (i, reader), kind);
         }
     }
 
@@ -24,7 +32,14 @@ impl Reference {
         }
     }
 
-    fn write_line(&mut self, port: usize, line: LineAddr, full: bool, kind: DmaKind) {
+    fn write_line(
+        &mut self,
+        port: usize,
+        line: LineAddr,
+        full: bool,
+        (number, reader): (u64, usize),
+        kind: DmaKind,
+    ) {
         if self.has_buffer(port) {
             let found = self.write_into_buffer(port, line, full);
             self.count_write(full, !found.is_memory());
@@ -37,16 +52,31 @@ impl Reference {
         }
         let socket = self.ports[port].socket;
         let policy = self.ports[port].policy;
-        let ddio = match kind {
-            DmaKind::Payload => policy.payload,
-            DmaKind::Descriptor => policy.descriptors,
+        let (ddio, placement) = match kind {
+            DmaKind::Payload if !policy.placement.injects(number) => (Ddio::Off, policy.placement),
+            DmaKind::Payload => (policy.payload, policy.placement),
+            DmaKind::Descriptor => (policy.descriptors, LinePlacement::default()),
         };
         let at_home = self.home_of(line) == socket;
+        let has_reader = at_home && self.cores[reader].socket == socket;
         if !at_home {
             self.count_remote(socket, line);
         }
+        let mut in_memory = false;
         let hit = match ddio {
-            Ddio::Ways(ways) if at_home => self.write_into_llc(port, line, full, ways),
+            _ if has_reader && placement.pushes(number) => {
+                self.push_into_l2(port, reader, line, full)
+            }
+            Ddio::Ways(ways) if at_home => {
+                let ways = self.ways_for_write(socket, line, ways, placement);
+                in_memory = self.bypasses(socket, line, ways, placement);
+                if in_memory {
+                    self.write_to_memory(port, line, full);
+                    false
+                } else {
+                    self.write_into_llc(port, line, full, ways)
+                }
+            }
             Ddio::Ways(ways) => {
                 let was_here = self.sockets[socket].llc.has(line);
                 self.write_to_memory(port, line, full);
@@ -61,10 +91,14 @@ impl Reference {
             }
             Ddio::Off => {
                 self.write_to_memory(port, line, full);
+                in_memory = true;
                 false
             }
         };
         self.count_write(full, hit);
+        if has_reader && in_memory && placement.hints(number) {
+            self.follow_hint(reader, line);
+        }
     }
 
     fn count_write(&mut self, full: bool, hit: bool) {
@@ -123,6 +157,54 @@ impl Reference {
         let way = self.place(socket, line, placed, ways, owner);
         self.see(owner, operation, line, Found::LlcAllocated(way as u32));
         false
+    }
+
+    /// Ways that a write may allocate in: those with unread lines of devices come last.
+    fn ways_for_write(
+        &self,
+        socket: usize,
+        line: LineAddr,
+        ways: WayMask,
+        placement: LinePlacement,
+    ) -> WayMask {
+        let is_device = |placed: &Placed| usize::from(placed.owner.0) >= self.cores.len();
+        if placement.replaces_read_first {
+            self.all_but_unread(socket, line, ways, is_device)
+        } else {
+            ways
+        }
+    }
+
+    /// Whether a write that the LLC has no line for would push out an unread line and must not.
+    fn bypasses(
+        &self,
+        socket: usize,
+        line: LineAddr,
+        ways: WayMask,
+        placement: LinePlacement,
+    ) -> bool {
+        let llc = &self.sockets[socket].llc;
+        if llc.has(line) || placement.on_unread == OnUnread::Replace {
+            return false;
+        }
+        let victim = llc.victim(line, ways);
+        victim.is_some_and(|left| !left.consumed && usize::from(left.owner.0) >= self.cores.len())
+    }
+
+    /// The content is placed in a core's L2 as if that had written it; says whether the LLC had it.
+    fn push_into_l2(&mut self, port: usize, core: usize, line: LineAddr, full: bool) -> bool {
+        let socket = self.ports[port].socket;
+        let in_llc = self.sockets[socket].llc.get(line).map(|placed| placed.version);
+        let here = self.drop_from_socket(socket, line);
+        let newer = self.drop_elsewhere(socket, line).or(here).or(in_llc);
+        if !full {
+            let old = newer.unwrap_or_else(|| self.memory_read(line));
+            self.read_is_current(line, old, "a partial write");
+        }
+        let version = self.write_anew(line);
+        self.see(self.device(port), write_operation(full), line, Found::L2);
+        self.take_pushed(core, line, version);
+        in_llc.is_some()
     }
 
     /// The content goes to memory, all copies go.

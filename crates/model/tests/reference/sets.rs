@@ -93,6 +93,25 @@ impl<E: Clone> Sets<E> {
         }
     }
 
+    /// What would have to leave if a line that is not here were put into a way of `allowed`.
+    pub fn victim(&self, line: LineAddr, allowed: WayMask) -> Option<&E> {
+        let set = self.set(line);
+        let may = |way: &usize| allowed.0 >> way & 1 == 1;
+        if (0..set.places.len()).filter(may).any(|way| set.places[way].is_none()) {
+            return None;
+        }
+        let oldest = set.oldest_first.iter().copied().find(may);
+        oldest.and_then(|way| set.places[way].as_ref()).map(|place| &place.1)
+    }
+
+    /// Ways of the set of a line whose entries are such.
+    pub fn ways_with(&self, line: LineAddr, is_such: impl Fn(&E) -> bool) -> WayMask {
+        let places = self.set(line).places.iter().enumerate();
+        let such =
+            places.filter(|(_, place)| place.as_ref().is_some_and(|place| is_such(&place.1)));
+        WayMask(such.fold(0, |mask, (way, _)| mask | 1 << way))
+    }
+
     /// Puts a line that is not here into a way of `allowed`: the lowest empty one, or else the one
     /// used longest ago, whose line has to leave.
     pub fn put(

@@ -157,6 +157,30 @@ impl Reference {
         way
     }
 
+    /// The ways of a mask without those that hold unread lines of such owners; all if none is left.
+    pub(super) fn all_but_unread(
+        &self,
+        socket: usize,
+        line: LineAddr,
+        ways: WayMask,
+        is_such: impl Fn(&Placed) -> bool,
+    ) -> WayMask {
+        let llc = &self.sockets[socket].llc;
+        let unread = llc.ways_with(line, |placed| !placed.consumed && is_such(placed));
+        let left = ways.0 & !unread.0;
+        if left == 0 { ways } else { WayMask(left) }
+    }
+
+    /// Ways that a core's fill may take: it spares unread lines of devices with priority.
+    pub(super) fn ways_for_core(&self, socket: usize, line: LineAddr, ways: WayMask) -> WayMask {
+        self.all_but_unread(socket, line, ways, |placed| {
+            let port = usize::from(placed.owner.0).checked_sub(self.cores.len());
+            port.is_some_and(|port| {
+                self.ports[port].socket == socket && self.ports[port].policy.placement.io_priority
+            })
+        })
+    }
+
     /// A line had to leave an LLC.
     fn evict(&mut self, socket: usize, line: LineAddr, left: Placed, by: AgentId) {
         *self.evictions.entry((by, left.owner, left.consumed)).or_default() += 1;

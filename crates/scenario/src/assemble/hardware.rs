@@ -3,7 +3,7 @@
 use crate::platform::{
     InclusionName, PacketServer, Platform, PrivateLevel, SetFunctionName, SliceFunctionName,
 };
-use crate::scenario::{MemoryNode, Tenant};
+use crate::scenario::{MemoryNode, PlacementKeys, Tenant};
 use address_map::{AddressMap, SetFunction, SliceFunction, XOR_MASKS};
 use model::core::prefetcher::PrefetcherConfig;
 use model::core::private_cache::PrivateCacheConfig;
@@ -17,6 +17,7 @@ use model::root_complex::buffer::{BufferConfig, Placement};
 use model::root_complex::ddio::{Ddio, IoPolicy};
 use model::root_complex::iio::IioConfig;
 use model::root_complex::iommu::{IommuConfig, PageSize, VictimChoice};
+use model::root_complex::line_placement::{LinePlacement, OnUnread, Steering};
 use model::root_complex::pcie_link::PcieLinkConfig;
 use units::{Cycles, Gigahertz, Picos, WayMask};
 
@@ -182,6 +183,7 @@ pub fn port(tenant: &Tenant, platform: &Platform, server: &PacketServer<'_>) -> 
     if let Some(fills) = &server.ddio.fills_empty_ways {
         policy.fills_empty_ways = fills.value;
     }
+    policy.placement = line_placement(&tenant.placement);
     let page = tenant.iommu.bytes().and_then(PageSize::of_bytes);
     let iommu = platform.iommu.as_ref().zip(page).map(|(facts, page)| IommuConfig {
         entries: facts.iotlb_entries.value,
@@ -197,6 +199,21 @@ pub fn port(tenant: &Tenant, platform: &Platform, server: &PacketServer<'_>) -> 
         buffer: buffer(tenant, platform, &mut policy),
         policy,
         iommu,
+    }
+}
+
+fn line_placement(keys: &PlacementKeys) -> LinePlacement {
+    let steering = match (keys.push_to_l2_lines, keys.prefetch_hint_lines) {
+        (Some(lines), _) => Steering::PushToL2 { lines },
+        (None, Some(lines)) => Steering::PrefetchHint { lines },
+        (None, None) => Steering::Off,
+    };
+    LinePlacement {
+        injected_lines: keys.inject_lines,
+        on_unread: if keys.bypass_unread { OnUnread::Bypass } else { OnUnread::Replace },
+        replaces_read_first: keys.replace_read_first,
+        io_priority: keys.io_priority,
+        steering,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Plan;
 use super::rings;
-use crate::platform::PacketServer;
+use crate::platform::{PacketServer, SoftwareFacts};
 use crate::scenario::{AccessPattern, CoRunnerKeys, InitialContent, Tenant};
 use model::device::nic::rings::QueuePair;
 use model::fabric::Fabric;
@@ -51,6 +51,25 @@ pub fn pool<T: Tracer>(
     Rc::new(RefCell::new(mempool))
 }
 
+/// A core writes the data lines of the first posted buffers: later DMA finds them in the LLC, wherever
+/// the core's mask let them be.
+fn warm<T: Tracer>(
+    tenant: &Tenant,
+    software: &SoftwareFacts,
+    fabric: &mut Fabric<T>,
+    core: u8,
+    pair: &QueuePair,
+) {
+    let bytes = match tenant.traffic.pcap {
+        Some(_) => software.buffer_data_bytes.value,
+        None => tenant.packet_bytes,
+    };
+    let lines = bytes.div_ceil(units::LINE_BYTES);
+    for (_, buffer) in pair.rx.posted.iter().take(tenant.warm_buffers as usize) {
+        touch(fabric, core, (0..lines).map(|line| buffer.data.step(line)));
+    }
+}
+
 impl Plan<'_> {
     /// A core of a tenant, with its receive queue filled.
     pub(super) fn forwarder<T: Tracer>(
@@ -70,6 +89,7 @@ impl Plan<'_> {
         for (visible, _) in &mut pair.rx.posted {
             *visible = Picos::ZERO;
         }
+        warm(tenant, shared.server.software, fabric, id, pair);
         let waiting_lines: LineAddr = arena.place(u64::from(tenant.internal_queue) * 8);
         let tx = TxDriver::new(
             TxDriverConfig {

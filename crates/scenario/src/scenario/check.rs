@@ -1,5 +1,6 @@
 //! Ranges of scenario keys, and what does not go together.
 
+use super::placement;
 use super::{BlockIoKeys, CoRunnerKeys, IommuPages, MAIN, MemoryNode, RunKeys, Scenario, Tenant};
 use crate::check::Check;
 use crate::error::InputError;
@@ -31,6 +32,8 @@ pub(super) fn scenario(
         co_runner(keys, &check, platform)?;
     }
     cores(scenario, &check, platform)?;
+    let tenants: Vec<&Tenant> = scenario.tenants().collect();
+    placement::check_events(&machine.event, &tenants, &check, platform)?;
     run(&machine.run, &check)
 }
 
@@ -47,6 +50,7 @@ fn tenant(
     check.whole("rng_calls", tenant.rng_calls, (0, 1_000_000), "calls")?;
     mask(check, "core_way_mask", tenant.core_way_mask.unwrap_or(1), ways)?;
     policies(tenant, check, platform)?;
+    placement::check_tenant(tenant, check, platform)?;
     if tenant.application.uses_ssds() {
         block_io(&tenant.block_io, check, tenant.cores)?;
     }
@@ -242,6 +246,7 @@ fn co_runner(
     let bytes = keys.working_set_bytes;
     check.whole("co_runner.working_set_bytes", bytes, (64, 4 << 30), "bytes")?;
     check.whole("co_runner.store_percent", keys.store_percent, (0, 100), "percent")?;
+    check.whole("co_runner.mba_percent", keys.mba_percent, (10, 100), "percent")?;
     check.number("co_runner.cycles_per_access", keys.cycles_per_access, (0.0, 1e6))?;
     let ways = platform.llc.ways.value;
     mask(check, "co_runner.way_mask", keys.way_mask.unwrap_or(1), ways)

@@ -27,6 +27,9 @@ pub struct CoRunnerKeys {
     /// CAT mask of these cores. All ways by default.
     #[serde(default)]
     pub way_mask: Option<u32>,
+    /// Memory bandwidth that these cores may use, of what they would use (Intel MBA).
+    #[serde(default = "defaults::mba_percent")]
+    pub mba_percent: u32,
 }
 
 /// Order in which a working set is touched.

@@ -67,6 +67,10 @@ pub(super) fn train_packets() -> u32 {
     128
 }
 
+pub(super) fn mba_percent() -> u32 {
+    100
+}
+
 pub(super) fn batch_packets() -> u64 {
     8192
 }

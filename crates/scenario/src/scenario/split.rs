@@ -14,7 +14,7 @@ pub(super) fn scenario(file: &str, table: Table) -> Result<Scenario, InputError>
     for (key, value) in table {
         match key.as_str() {
             "tenant" => tenants = tables(file, &key, value)?,
-            "co_runner" => {
+            "co_runner" | "event" => {
                 let all = tables(file, &key, value)?.into_iter().map(Value::Table).collect();
                 machine.insert(key, Value::Array(all));
             }

@@ -1,6 +1,7 @@
 //! A tenant: an application on its cores, with a NIC and traffic of its own. Defaults are those of
 //! the measured testbed.
 
+use super::placement::{DynamicWaysKeys, PlacementKeys};
 use super::{BlockIoKeys, defaults};
 use model::traffic::WIRE_OVERHEAD_BYTES;
 use schemars::JsonSchema;
@@ -91,12 +92,24 @@ pub struct Tenant {
     /// Block I/O.
     #[serde(default)]
     pub block_io: BlockIoKeys,
+    /// Posted buffers of each queue whose data lines a core has written before time zero.
+    #[serde(default)]
+    pub warm_buffers: u32,
+    /// Memory bandwidth that the cores may use, of what they would use (Intel MBA).
+    #[serde(default = "defaults::mba_percent")]
+    pub mba_percent: u32,
+    /// Where packets go beyond what DDIO does by itself.
+    #[serde(default)]
+    pub placement: PlacementKeys,
+    /// A controller that changes the number of ways by demand.
+    #[serde(default)]
+    pub dynamic_ways: Option<DynamicWaysKeys>,
     /// What arrives.
     #[serde(default)]
     pub traffic: TrafficKeys,
 }
 
-fn main_name() -> String {
+pub(super) fn main_name() -> String {
     MAIN.into()
 }
 
@@ -111,6 +124,12 @@ impl Tenant {
     #[must_use]
     pub fn nic_socket(&self) -> u32 {
         self.nic_socket.unwrap_or(self.socket)
+    }
+
+    /// Whether a controller changes its number of ways.
+    #[must_use]
+    pub fn changes_ways_itself(&self) -> bool {
+        self.dynamic_ways.as_ref().is_some_and(|keys| keys.enabled)
     }
 }
 

@@ -145,6 +145,13 @@ impl<S: PacketSource> RxPort<S> {
         self.link
     }
 
+    /// Gives each queue the steering tag of the core that polls it.
+    pub fn steer(&mut self, pollers: &[Option<usize>]) {
+        for (queue, poller) in self.queues.iter_mut().zip(pollers) {
+            queue.reader = poller.map(|core| core as u8);
+        }
+    }
+
     /// What feeds the port.
     #[must_use]
     pub fn source(&self) -> &S {
@@ -343,7 +350,8 @@ impl<S: PacketSource> RxPort<S> {
         self.ready = start + self.config.port_packet_gap;
         let padded = bytes.next_multiple_of(LINE_BYTES);
         let written = if self.config.pads_tail { padded } else { bytes };
-        let done = fabric.dma_write(self.link, buffer.data, written, DmaKind::Payload, start);
+        let (link, reader, first) = (self.link, queue.reader, buffer.data);
+        let done = fabric.dma_write_for(link, reader, first, written, DmaKind::Payload, start);
         self.link_free = done.accepted;
         self.buffer.leaving.push_back((done.visible, bytes));
         self.buffer.bytes += bytes;

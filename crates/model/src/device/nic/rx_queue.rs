@@ -34,6 +34,8 @@ pub(super) struct RxQueue {
     completion_index: u64,
     /// The queue takes no further packet before this.
     pub(super) ready: Picos,
+    /// The steering tag of its packets: the core that polls it.
+    pub(super) reader: Option<u8>,
 }
 
 impl RxQueue {

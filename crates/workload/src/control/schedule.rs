@@ -1,0 +1,52 @@
+//! Changes of a root port's policy at given times, as an element that an operator or a script moves.
+//!
+//! Models: DDIOTune of ATC'20, which writes the way mask register and the port's switches while
+//! traffic flows: nothing is flushed, lines stay where they are.
+//! Source: ATC'20 and its tools (github aliireza/ddio-bench).
+//! Simplifies: a write to a register takes no time.
+
+use model::fabric::Fabric;
+use model::machine::Controller;
+use model::root_complex::ddio::IoPolicy;
+use model::tracer::Tracer;
+use std::collections::VecDeque;
+use units::Picos;
+
+/// A root port does something else from a time on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// When.
+    pub at: Picos,
+    /// Which root port.
+    pub port: usize,
+    /// What it does from then on.
+    pub policy: IoPolicy,
+}
+
+/// Changes that have not come yet, in the order of their times.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    changes: VecDeque<Change>,
+}
+
+impl Schedule {
+    /// Changes in any order; of two at the same time, the later one of the list wins.
+    #[must_use]
+    pub fn new(mut changes: Vec<Change>) -> Self {
+        changes.sort_by_key(|change| change.at);
+        Self { changes: changes.into() }
+    }
+}
+
+impl<T: Tracer> Controller<T> for Schedule {
+    fn step(&mut self, fabric: &mut Fabric<T>, now: Picos) -> Picos {
+        while let Some(change) = self.changes.front().copied() {
+            if change.at > now {
+                return change.at;
+            }
+            fabric.set_io_policy(change.port, change.policy);
+            self.changes.pop_front();
+        }
+        Picos::NEVER
+    }
+}
