@@ -1,5 +1,6 @@
 """The command line: only wiring. Each command's work is in the module of its name."""
 
+import json
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -167,6 +168,47 @@ def evidence(
 
     folder = experiments_folder.rstrip("/") or "/"
     command.execute(command.Request(source or [], folder, out, jobs, verbose), output.value)
+
+
+@app.command()
+def demo(
+    messages: Annotated[
+        int, typer.Option(metavar="N", min=10_240, max=20_000_000, help="Round trips of each run.")
+    ] = 200_000,
+    seed: Seed = None,
+    output: Output = Format.TABLE,
+) -> None:
+    """Show what DDIO saves: ping-pong latency and counters with DDIO off and on."""
+    from skipline import demo as work
+
+    measured = work.measure(messages, seed)
+    match output:
+        case Format.TABLE:
+            terminal.show(*work.views(measured))
+        case Format.JSON:
+            terminal.emit(work.as_json(measured))
+        case Format.CSV:
+            terminal.emit(work.as_csv(measured))
+
+
+@app.command()
+def budget(
+    platform: Annotated[
+        str, typer.Argument(metavar="PLATFORM", help="Name of a known platform, or a TOML file.")
+    ] = "cascade-lake-blog",
+    output: Output = Format.TABLE,
+) -> None:
+    """Show how much time a packet has, and what NIC and memory take of it."""
+    from skipline import budget as work
+
+    items = work.items(platform)
+    match output:
+        case Format.TABLE:
+            terminal.show(work.table(items, platform))
+        case Format.JSON:
+            terminal.emit(json.dumps({item.name: item.value_ns for item in items}, indent=2))
+        case Format.CSV:
+            terminal.emit(work.as_csv(items))
 
 
 @app.command()

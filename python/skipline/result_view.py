@@ -22,6 +22,8 @@ GROUPS: dict[str, list[str]] = {
         "pcie_partial_write_hits",
         "pcie_partial_write_misses",
         "l2_misses_per_s",
+        "l2_load_misses_per_s",
+        "llc_load_miss_ratio",
         "llc_misses_per_s",
         "llc_prefetch_misses_per_s",
         "llc_occupancy_bytes",

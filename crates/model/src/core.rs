@@ -72,6 +72,12 @@ impl Core {
         self.instructions += instructions;
     }
 
+    /// How long `cycles` last on this core.
+    #[must_use]
+    pub fn span_of(&self, cycles: Cycles) -> Picos {
+        cycles.at(self.clock)
+    }
+
     /// Work without memory accesses.
     pub fn compute(&mut self, cycles: Cycles) {
         self.now += cycles.at(self.clock);
@@ -85,10 +91,11 @@ impl Core {
         served.found
     }
 
-    /// A load that later work does not wait for: out-of-order execution hides it.
-    pub fn load_independent<T: Tracer>(&mut self, fabric: &mut Fabric<T>, line: LineAddr) {
+    /// A load that later work does not wait for: out-of-order execution hides it. Returns when its
+    /// value is there.
+    pub fn load_independent<T: Tracer>(&mut self, fabric: &mut Fabric<T>, line: LineAddr) -> Picos {
         let (start, served) = self.start(|at| fabric.core_read(self.id, line, at));
-        self.finish(start, served);
+        self.finish(start, served)
     }
 
     /// A store: it retires through the store buffer while later work goes on.

@@ -70,6 +70,8 @@ pub struct CoreCounters {
     pub fetch_misses: u64,
     /// Demand accesses and fetches that L2 did not hold.
     pub l2_misses: u64,
+    /// Those of them that were loads.
+    pub l2_load_misses: u64,
     /// Modified lines from L1D that L2 did not hold: they are allocated there.
     pub l2_victim_misses: u64,
     /// Those of them that had to come from memory.
@@ -90,4 +92,4 @@ pub struct CoreCounters {
 
 subtract_fields!(Counters: line_ops, pcie_write_hits, pcie_write_misses, pcie_partial_write_hits, pcie_partial_write_misses, pcie_read_hits, pcie_read_misses, llc_io_allocations, directory_evictions, llc_writebacks, remote_lines);
 subtract_fields!(PortCounters: write_hits, write_misses, read_hits, read_misses);
-subtract_fields!(CoreCounters: accesses, l1_misses, l1_writebacks, fetches, fetch_misses, l2_misses, l2_victim_misses, l2_victims_from_memory, l2_writebacks, llc_misses, llc_victim_misses, llc_load_misses, llc_prefetch_misses, l2_prefetcher_misses);
+subtract_fields!(CoreCounters: accesses, l1_misses, l1_writebacks, fetches, fetch_misses, l2_misses, l2_load_misses, l2_victim_misses, l2_victims_from_memory, l2_writebacks, llc_misses, llc_victim_misses, llc_load_misses, llc_prefetch_misses, l2_prefetcher_misses);

@@ -37,7 +37,8 @@ pub struct Departure {
 pub trait PacketSource {
     /// The next frame, or `None` when the source has ended.
     ///
-    /// A source in closed loop has none while it waits for an answer.
+    /// A source in closed loop is asked again whenever an answer has left: what it had announced
+    /// before, such as a frame sent again, has then not been sent.
     fn next_arrival(&mut self) -> Option<Arrival>;
 
     /// Whether the source wants to know what leaves through its port.

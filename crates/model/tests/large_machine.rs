@@ -69,7 +69,8 @@ fn sapphire_rapids() -> FabricConfig {
         vec![port(0, ddio), port(0, only_descriptors), port(1, ddio), port(1, clean_elsewhere)];
     config.private.l1 = level(64, 12);
     config.private.l2 = level(L2_SETS as u32, 16);
-    config.private.prefetcher = PrefetcherConfig { adjacent_line: true, stream_lines: 2 };
+    config.private.prefetcher =
+        PrefetcherConfig { adjacent_line: true, stream_lines: 2, stream_delay: None };
     config.socket.llc = LlcConfig {
         map: AddressMap::new(56, 2048, SliceFunction::Mixing, SetFunction::Plain),
         ways: WAYS,

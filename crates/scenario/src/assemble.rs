@@ -10,7 +10,7 @@ pub mod traffic;
 use crate::equipment::Equipment;
 use crate::layout::{Layout, RootPort};
 use crate::platform::{PacketServer, Platform, SoftwareFacts};
-use crate::scenario::{Scenario, Tenant};
+use crate::scenario::{Application, Scenario, Tenant};
 use hardware::{Hardware, Nodes};
 use model::core::Core;
 use model::device::nic::card::Nic;
@@ -199,7 +199,16 @@ impl<'a> Plan<'a> {
         let mut pairs: Vec<_> = cores.iter().map(|_| shape.place(&mut arena)).collect();
         for (queue, (pair, &core)) in pairs.iter_mut().zip(cores).enumerate() {
             let id = QueueId::Nic { nic: queues.nics.len(), queue };
-            let software = self.forwarder(&shared, fabric, pair, (core, id), &mut arena);
+            let place = (core, id);
+            let software: Box<dyn Software<T>> = match tenant.application {
+                Application::PingPong => {
+                    let own = Self::ping_pong_memory(&shared, memory, &mut arena);
+                    self.ping_pong(&shared, fabric, pair, place, (own, &mut arena))
+                }
+                Application::L2Forward | Application::BlockIo => {
+                    self.forwarder(&shared, fabric, pair, place, &mut arena)
+                }
+            };
             seats.insert(core, software);
         }
         queues.nics.push(pairs);
@@ -207,8 +216,11 @@ impl<'a> Plan<'a> {
 
     fn nic(&self, number: usize, capture: Option<&Capture>) -> Nic<Traffic> {
         let tenant = self.tenant(number);
-        let server = self.server(number);
-        let source = traffic::source(tenant, &server, capture, self.seed_of(number));
+        let (server, seed) = (self.server(number), self.seed_of(number));
+        let source = match (tenant.application, &self.platform.ping_pong) {
+            (Application::PingPong, Some(facts)) => traffic::client(tenant, facts, seed),
+            _ => traffic::source(tenant, &server, capture, seed),
+        };
         let port = self.layout.nics[self.layout.tenants[number].nic.expect("it uses one")];
         let config = server.nic.config(tenant.flow_control);
         Nic::new(port, &config, source, tenant.cores as usize)

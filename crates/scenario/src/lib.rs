@@ -10,6 +10,7 @@ mod check;
 pub mod document;
 pub mod equipment;
 pub mod error;
+mod latency;
 pub mod layout;
 pub mod metrics;
 pub mod platform;

@@ -3,7 +3,7 @@
 use crate::layout::Layout;
 use crate::sample::{NicSample, Sample, SoftwareSample};
 use crate::scenario::MAIN;
-use model::counters::PortCounters;
+use model::counters::{CoreCounters, PortCounters};
 use model::device::nvme::NvmeCounters;
 use model::traffic::WIRE_OVERHEAD_BYTES;
 use std::collections::BTreeMap;
@@ -57,7 +57,7 @@ struct Place {
 
 /// All metrics but latency, which comes from histograms: the machine's, then each tenant's.
 #[must_use]
-pub fn all(layout: &Layout) -> Vec<Metric> {
+pub fn all(layout: &Layout, core_ghz: f64) -> Vec<Metric> {
     let mut metrics = cache_metrics(layout);
     metrics.extend(memory_metrics());
     for (number, tenant) in layout.tenants.iter().enumerate() {
@@ -72,6 +72,7 @@ pub fn all(layout: &Layout) -> Vec<Metric> {
         metrics.extend(storage_metrics(&place));
         metrics.extend(port_metrics(&place, layout));
         metrics.extend(core_metrics(&place));
+        metrics.extend(counter_metrics(&place, core_ghz));
     }
     metrics
 }
@@ -134,6 +135,9 @@ fn cache_metrics(layout: &Layout) -> Vec<Metric> {
         }),
         parts("l2_misses_per_s", "1/s", Rate, |s| {
             per_core(s, |core| core.l2_misses as f64 / s.span.as_seconds())
+        }),
+        parts("l2_load_misses_per_s", "1/s", Rate, |s| {
+            per_core(s, |core| core.l2_load_misses as f64 / s.span.as_seconds())
         }),
         parts("llc_occupancy_bytes", "bytes", Level, move |s| {
             let bytes = s.occupancy.iter().map(|&bytes| bytes as f64);
@@ -237,10 +241,10 @@ fn port_metrics(place: &Place, layout: &Layout) -> Vec<Metric> {
 
 /// What a timeline shows of a batch.
 #[must_use]
-pub fn timeline(layout: &Layout, sample: &Sample) -> BTreeMap<String, f64> {
+pub fn timeline(layout: &Layout, core_ghz: f64, sample: &Sample) -> BTreeMap<String, f64> {
     const SHOWN: [&str; 5] =
         ["pcie_write_hit_rate", "pcie_read_hit_rate", "throughput_gbps", "work_per_s", "ddio_ways"];
-    let shown = all(layout).into_iter().filter(|metric| {
+    let shown = all(layout, core_ghz).into_iter().filter(|metric| {
         let name = metric.name.rsplit(':').next().unwrap_or_default();
         SHOWN.contains(&name)
     });
@@ -278,6 +282,26 @@ fn core_metrics(place: &Place) -> Vec<Metric> {
     ]
 }
 
+/// What `perf stat` would say of a tenant's cores.
+fn counter_metrics(place: &Place, core_ghz: f64) -> Vec<Metric> {
+    let name = |name: &str| format!("{}{name}", place.prefix);
+    let (cores, own) = (place.cores.clone(), place.cores.clone());
+    vec![
+        one(&name("ipc"), "1", Kind::Rate, move |s| {
+            let retired: u64 = cores.iter().map(|&core| s.software[core].instructions).sum();
+            retired as f64 / (s.span.as_ns() * core_ghz * cores.len() as f64)
+        }),
+        one(&name("llc_load_miss_ratio"), "percent", Kind::Rate, move |s| {
+            let sum = |of: fn(&CoreCounters) -> u64| -> u64 {
+                own.iter().map(|&core| of(&s.cores[core])).sum()
+            };
+            let (missed, asked) =
+                (sum(|core| core.llc_load_misses), sum(|core| core.l2_load_misses));
+            100.0 * missed as f64 / asked as f64
+        }),
+    ]
+}
+
 fn memory_metrics() -> Vec<Metric> {
     use Kind::Rate;
     vec![
@@ -291,10 +315,7 @@ fn memory_metrics() -> Vec<Metric> {
     ]
 }
 
-fn per_core(
-    sample: &Sample,
-    of: impl Fn(&model::counters::CoreCounters) -> f64,
-) -> Vec<(String, f64)> {
+fn per_core(sample: &Sample, of: impl Fn(&CoreCounters) -> f64) -> Vec<(String, f64)> {
     sample.cores.iter().enumerate().map(|(id, core)| (format!("core{id}"), of(core))).collect()
 }
 

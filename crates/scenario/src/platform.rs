@@ -6,6 +6,7 @@ mod io;
 mod memory;
 mod nic;
 mod nic_device;
+mod ping_pong;
 mod ssd;
 mod topology;
 mod what_if;
@@ -19,6 +20,7 @@ pub use io::{DdioFacts, IioFacts, IommuFacts, PcieFacts, RootComplexBufferFacts}
 pub use memory::{CxlFacts, UpiFacts};
 pub use nic::{NicFacts, RxFormatName, SoftwareFacts, TxCompletionName, TxFormatName};
 pub use nic_device::NicDevice;
+pub use ping_pong::PingPongFacts;
 pub use ssd::{SsdDevice, SsdFacts, StorageSoftwareFacts};
 pub use topology::{MeshFacts, RingFacts};
 
@@ -87,6 +89,9 @@ pub struct Platform {
     /// Costs of the packet software on this machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub software: Option<SoftwareFacts>,
+    /// Costs of an echo server on this machine, and its client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ping_pong: Option<PingPongFacts>,
     /// The part's own slice function, read from llc.slice_table.
     #[serde(skip)]
     #[schemars(skip)]
@@ -203,7 +208,8 @@ impl Platform {
         self.iio.as_ref().map_or(Ok(()), |iio| iio.check(&check))?;
         self.pcie.as_ref().map_or(Ok(()), |pcie| pcie.check(&check))?;
         self.nic.as_ref().map_or(Ok(()), |nic| nic.check(&check))?;
-        self.software.as_ref().map_or(Ok(()), |software| software.check(&check))
+        self.software.as_ref().map_or(Ok(()), |software| software.check(&check))?;
+        self.ping_pong.as_ref().map_or(Ok(()), |ping_pong| ping_pong.check(&check))
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::assemble::{self, ScenarioMachine};
 use crate::equipment::Equipment;
 use crate::error::InputError;
+use crate::latency;
 use crate::layout::{Layout, TenantPlaces};
 use crate::metrics::{self, Compute, Kind};
 use crate::platform::Platform;
@@ -82,8 +83,10 @@ struct Batch {
     before: Sample,
     /// What was counted in it.
     sample: Sample,
-    /// Of each tenant.
+    /// Of each tenant: of its packets, from arrival to departure, or of its requests.
     latency_ns: Vec<Histogram<u64>>,
+    /// Of each NIC: what its client has measured, if it has one.
+    one_way_ns: Vec<Option<Histogram<u64>>>,
 }
 
 impl Job {
@@ -184,7 +187,7 @@ impl Job {
             line_ops_per_s: line_ops as f64 / wall_s,
             real_time_factor: simulated.as_seconds() / wall_s,
             fitted_parameters: self.platform.fitted(),
-            metrics: combine(&batches[skipped..], &Sample::read(&machine), &self.layout),
+            metrics: self.combine(&batches[skipped..], &Sample::read(&machine)),
             timeline: self.timeline(&batches),
             trace: None,
             trace_address: None,
@@ -194,6 +197,10 @@ impl Job {
         Ok((result, machine))
     }
 
+    fn core_ghz(&self) -> f64 {
+        self.scenario.machine.core_ghz.unwrap_or(self.platform.cpu.core_ghz.value)
+    }
+
     /// Batch by batch, the warm-up included, if anything changes during the run.
     fn timeline(&self, batches: &[Batch]) -> Vec<TimelinePoint> {
         if !self.scenario.changes_over_time() {
@@ -201,9 +208,29 @@ impl Job {
         }
         let point = |batch: &Batch| TimelinePoint {
             until_ns: (batch.before.span + batch.sample.span).as_ns(),
-            metrics: metrics::timeline(&self.layout, &batch.sample),
+            metrics: metrics::timeline(&self.layout, self.core_ghz(), &batch.sample),
         };
         batches.iter().map(point).collect()
+    }
+
+    /// All metrics of the measured batches; `end` is the reading after the last.
+    fn combine(&self, batches: &[Batch], end: &Sample) -> BTreeMap<String, MetricResult> {
+        let mut results = combine(batches, end, &self.layout, self.core_ghz());
+        for (number, tenant) in self.layout.tenants.iter().enumerate() {
+            let prefix = metrics::prefix(&tenant.name);
+            let own: Vec<_> = batches.iter().map(|batch| &batch.latency_ns[number]).collect();
+            results.insert(format!("{prefix}latency_ns"), latency::metric(&own));
+            let Some(nic) = tenant.nic else { continue };
+            let client: Option<Vec<_>> =
+                batches.iter().map(|batch| batch.one_way_ns[nic].as_ref()).collect();
+            if let Some(client) = client {
+                results.insert(
+                    format!("{prefix}one_way_latency_ns"),
+                    latency::metric_of_client(&client),
+                );
+            }
+        }
+        results
     }
 
     /// Packets of all loops of the capture, if a number of loops is wanted.
@@ -250,10 +277,16 @@ impl Job {
             let reading = Sample::read(machine);
             let sample = reading.since(&before);
             let latency_ns = self.take_latencies(machine);
+            let one_way_ns = machine
+                .nics
+                .iter_mut()
+                .map(|nic| nic.port.source_mut().take_one_way_latencies())
+                .collect();
             batches.push(Batch {
                 before: std::mem::replace(&mut before, reading),
                 sample,
                 latency_ns,
+                one_way_ns,
             });
             let progress = Progress {
                 packets: machine.progress(),
@@ -334,11 +367,16 @@ fn tight_enough(batches: &[Batch], keys: &RunKeys) -> bool {
     })
 }
 
-/// All metrics of the measured batches; `end` is the reading after the last.
-fn combine(batches: &[Batch], end: &Sample, layout: &Layout) -> BTreeMap<String, MetricResult> {
+/// All metrics but latencies of the measured batches; `end` is the reading after the last.
+fn combine(
+    batches: &[Batch],
+    end: &Sample,
+    layout: &Layout,
+    core_ghz: f64,
+) -> BTreeMap<String, MetricResult> {
     let whole = end.since(&batches[0].before);
     let mut results = BTreeMap::new();
-    for metric in metrics::all(layout) {
+    for metric in metrics::all(layout, core_ghz) {
         let (value, ci95) = match metric.compute {
             Compute::One(of) => {
                 let series: Vec<f64> = batches.iter().map(|batch| of(&batch.sample)).collect();
@@ -361,10 +399,6 @@ fn combine(batches: &[Batch], end: &Sample, layout: &Layout) -> BTreeMap<String,
         let unit = metric.unit.to_string();
         results.insert(metric.name, MetricResult { value, ci95, unit });
     }
-    for (number, tenant) in layout.tenants.iter().enumerate() {
-        let name = format!("{}latency_ns", metrics::prefix(&tenant.name));
-        results.insert(name, latency(batches, number));
-    }
     results
 }
 
@@ -377,38 +411,4 @@ fn estimate(kind: Kind, total: f64, series: &[f64]) -> (f64, Option<f64>) {
         Kind::Count => (total, half.map(|half| half * series.len() as f64)),
         Kind::Level => (mean(series), half),
     }
-}
-
-/// A named figure of a latency distribution.
-type LatencyFigure = (&'static str, fn(&Histogram<u64>) -> f64);
-
-const LATENCY_FIGURES: [LatencyFigure; 10] = [
-    ("min", |h| h.min() as f64),
-    ("p25", |h| h.value_at_quantile(0.25) as f64),
-    ("p50", |h| h.value_at_quantile(0.50) as f64),
-    ("p75", |h| h.value_at_quantile(0.75) as f64),
-    ("p90", |h| h.value_at_quantile(0.90) as f64),
-    ("p99", |h| h.value_at_quantile(0.99) as f64),
-    ("p99.9", |h| h.value_at_quantile(0.999) as f64),
-    ("p99.99", |h| h.value_at_quantile(0.9999) as f64),
-    ("max", |h| h.max() as f64),
-    ("mean", |h| h.mean()),
-];
-
-fn latency(batches: &[Batch], tenant: usize) -> MetricResult {
-    let mut merged = latency_histogram();
-    for batch in batches {
-        // Histograms of equal bounds: adding cannot fail.
-        let added = merged.add(&batch.latency_ns[tenant]);
-        debug_assert!(added.is_ok());
-    }
-    let (mut values, mut halves) = (BTreeMap::new(), BTreeMap::new());
-    for (name, of) in LATENCY_FIGURES {
-        let series: Vec<f64> = batches.iter().map(|batch| of(&batch.latency_ns[tenant])).collect();
-        let value = if merged.is_empty() { f64::NAN } else { of(&merged) };
-        values.insert(name.to_string(), value);
-        halves.insert(name.to_string(), half_width_95(&series).filter(|_| value.is_finite()));
-    }
-    let (value, ci95) = (Numbers::Parts(values), Intervals::Parts(halves));
-    MetricResult { value, ci95, unit: "ns".into() }
 }

@@ -15,8 +15,8 @@ pub use block_io::{BlockIoKeys, BlockOrder, CompletionKind};
 pub use co_runner::{AccessPattern, CoRunnerKeys};
 pub use placement::{DynamicWaysKeys, EventKeys, PlacementKeys};
 pub use tenant::{
-    Application, InitialContent, IommuPages, MAIN, MemoryNode, PageSize, Pattern, Tenant,
-    TrafficKeys,
+    Application, InitialContent, IommuPages, MAIN, MemoryNode, PageSize, Pattern, PingPongKeys,
+    Tenant, TrafficKeys,
 };
 
 use crate::document;
@@ -145,6 +145,10 @@ impl Scenario {
             tenant.core_way_mask.get_or_insert(all_ways);
             tenant.tx_descriptors.get_or_insert(sends);
             tenant.nic_socket.get_or_insert(tenant.socket);
+            if tenant.application == Application::PingPong {
+                let PingPongKeys { message_bytes, header_bytes } = tenant.ping_pong;
+                tenant.packet_bytes = message_bytes.saturating_add(header_bytes);
+            }
             servers.push(server);
         }
         check::scenario(&self, file, platform, &servers)?;

@@ -26,6 +26,13 @@ pub fn warm_up(series: &[f64]) -> usize {
 /// Half width of the 95 % interval of the mean of `series`; `None` if there are too few values.
 #[must_use]
 pub fn half_width_95(series: &[f64]) -> Option<f64> {
+    half_width(series, 0.95)
+}
+
+/// Half width of the interval of the mean of `series` that holds with probability `confidence`;
+/// `None` if there are too few values.
+#[must_use]
+pub fn half_width(series: &[f64], confidence: f64) -> Option<f64> {
     if series.len() < LEAST_BATCHES {
         return None;
     }
@@ -35,11 +42,12 @@ pub fn half_width_95(series: &[f64]) -> Option<f64> {
             .chunks_exact(2)
             .map(|pair| f64::midpoint(pair[0], pair[1]))
             .collect();
-        return half_width_95(&merged);
+        return half_width(&merged, confidence);
     }
     let count = series.len() as f64;
     let variance = sum_of_squares(series) / (count - 1.0);
-    let quantile = StudentsT::new(0.0, 1.0, count - 1.0).ok()?.inverse_cdf(0.975);
+    let quantile =
+        StudentsT::new(0.0, 1.0, count - 1.0).ok()?.inverse_cdf(f64::midpoint(1.0, confidence));
     Some(quantile * (variance / count).sqrt())
 }
 

@@ -3,3 +3,4 @@
 pub mod block_io;
 pub mod l2_forward;
 pub mod memory_kernel;
+pub mod ping_pong;

@@ -1,16 +1,18 @@
 //! The prefetchers of an L2: which lines follow a demand miss.
 //!
 //! Models: the spatial prefetcher (other line of a 128-byte pair) and the streamer (lines ahead of an
-//! ascending sequence within a 4 KiB page).
+//! ascending sequence within a 4 KiB page); where the platform says so, prefetches take time.
 //! Source: Intel optimization manual, "data prefetching".
 //! Simplifies: a fixed number of lines ahead, ascending only (DEVIATIONS.md, 9).
 
-use units::LineAddr;
+use units::{LineAddr, Picos};
 
 /// Lines of a 4 KiB page: prefetches do not leave it.
 const PAGE_LINES: u64 = 64;
 /// Pages that the streamer follows at a time.
 const FOLLOWED_PAGES: usize = 32;
+/// Prefetches that are remembered (Intel: 16 entries between L2 and the LLC).
+const LATEST: usize = 16;
 
 /// What is switched on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,6 +21,32 @@ pub struct PrefetcherConfig {
     pub adjacent_line: bool,
     /// Lines fetched ahead of an ascending sequence; 0 switches the streamer off.
     pub stream_lines: u32,
+    /// Prefetches take the time of a read, those of the streamer begin so long after the access that
+    /// causes them, and the use of a prefetched line lets the streamer go on. Without it, prefetched
+    /// lines are there at once and only misses cause prefetches.
+    pub stream_delay: Option<Picos>,
+}
+
+/// A line to prefetch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefetch {
+    /// Which.
+    pub line: LineAddr,
+    /// How long after the access that causes it.
+    pub delay: Picos,
+}
+
+/// A prefetch that has not been answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnderWay {
+    /// Its line.
+    pub line: LineAddr,
+    /// When it begins: an access before that has to ask itself.
+    pub begins: Picos,
+    /// When the line arrives.
+    pub arrives: Picos,
+    /// No cache had the line.
+    pub from_memory: bool,
 }
 
 /// The prefetchers of one core's L2.
@@ -27,26 +55,64 @@ pub struct Prefetcher {
     config: PrefetcherConfig,
     /// The last line asked for in each followed page, found by the low bits of the page number.
     last: [LineAddr; FOLLOWED_PAGES],
+    /// The latest prefetches; a new one takes the place of the oldest.
+    latest: [UnderWay; LATEST],
+    oldest: usize,
 }
 
 impl Prefetcher {
     /// Nothing seen yet.
     #[must_use]
     pub fn new(config: PrefetcherConfig) -> Self {
-        Self { config, last: [LineAddr(u64::MAX); FOLLOWED_PAGES] }
+        let nowhere = LineAddr(u64::MAX);
+        let (begins, arrives) = (Picos::ZERO, Picos::ZERO);
+        let none = UnderWay { line: nowhere, begins, arrives, from_memory: false };
+        Self { config, last: [nowhere; FOLLOWED_PAGES], latest: [none; LATEST], oldest: 0 }
     }
 
     /// Lines to fetch after the core has missed L2 with `line`, nearest first.
-    pub fn after_miss(&mut self, line: LineAddr) -> impl Iterator<Item = LineAddr> + use<> {
+    pub fn after_miss(&mut self, line: LineAddr) -> impl Iterator<Item = Prefetch> + use<> {
+        let neighbour = self.config.adjacent_line.then(|| line.neighbour());
+        let pair = neighbour.map(|line| Prefetch { line, delay: Picos::ZERO });
+        pair.into_iter().chain(self.stream(line).filter(move |next| Some(next.line) != neighbour))
+    }
+
+    /// Lines to fetch after the core has found `line` in L2: none unless it was prefetched lately.
+    #[inline]
+    pub fn after_hit(&mut self, line: LineAddr) -> impl Iterator<Item = Prefetch> + use<> {
+        let goes_on = self.config.stream_delay.is_some()
+            && self.latest.iter().any(|prefetch| prefetch.line == line);
+        goes_on.then(|| self.stream(line)).into_iter().flatten()
+    }
+
+    /// Lines ahead of `line`, if the sequence in its page ascends.
+    fn stream(&mut self, line: LineAddr) -> impl Iterator<Item = Prefetch> + use<> {
         let page = line.0 / PAGE_LINES;
         let last = &mut self.last[page as usize % FOLLOWED_PAGES];
         let ascending = last.0 / PAGE_LINES == page && last.0 < line.0;
         *last = line;
         let page_end = (page + 1) * PAGE_LINES;
         let ahead = if ascending { u64::from(self.config.stream_lines) } else { 0 };
-        let neighbour = self.config.adjacent_line.then(|| line.neighbour());
-        let stream = (line.0 + 1..(line.0 + 1 + ahead).min(page_end)).map(LineAddr);
-        neighbour.into_iter().chain(stream.filter(move |&next| Some(next) != neighbour))
+        let delay = self.config.stream_delay.unwrap_or_default();
+        let lines = line.0 + 1..(line.0 + 1 + ahead).min(page_end);
+        lines.map(move |line| Prefetch { line: LineAddr(line), delay })
+    }
+
+    /// Notes a prefetch, if prefetches take time.
+    #[inline]
+    pub fn note(&mut self, prefetch: UnderWay) {
+        if self.config.stream_delay.is_some() {
+            self.latest[self.oldest] = prefetch;
+            self.oldest = (self.oldest + 1) % LATEST;
+        }
+    }
+
+    /// The prefetch of `line` that has not been answered at `now`.
+    #[inline]
+    #[must_use]
+    pub fn under_way(&self, line: LineAddr, now: Picos) -> Option<UnderWay> {
+        self.config.stream_delay?;
+        self.latest.iter().find(|prefetch| prefetch.line == line && prefetch.arrives > now).copied()
     }
 }
 
@@ -54,36 +120,88 @@ impl Prefetcher {
 mod tests {
     use super::*;
 
+    const OFF: PrefetcherConfig =
+        PrefetcherConfig { adjacent_line: false, stream_lines: 0, stream_delay: None };
+    const DELAY: Picos = Picos(5_000);
+
+    fn lines(prefetches: impl Iterator<Item = Prefetch>) -> Vec<u64> {
+        prefetches.map(|prefetch| prefetch.line.0).collect()
+    }
+
     fn after(config: PrefetcherConfig, misses: &[u64]) -> Vec<u64> {
         let mut prefetcher = Prefetcher::new(config);
         let mut fetched = Vec::new();
         for &line in misses {
-            fetched = prefetcher.after_miss(LineAddr(line)).map(|line| line.0).collect();
+            fetched = lines(prefetcher.after_miss(LineAddr(line)));
         }
         fetched
     }
 
+    fn prefetch_of(line: u64) -> UnderWay {
+        let (line, begins, arrives) = (LineAddr(line), Picos(100), Picos(500));
+        UnderWay { line, begins, arrives, from_memory: true }
+    }
+
     #[test]
     fn a_single_miss_brings_its_pair_only() {
-        let config = PrefetcherConfig { adjacent_line: true, stream_lines: 4 };
+        let config = PrefetcherConfig { adjacent_line: true, stream_lines: 4, ..OFF };
         assert_eq!(after(config, &[70]), [71]);
     }
 
     #[test]
     fn an_ascending_sequence_brings_lines_ahead() {
-        let config = PrefetcherConfig { adjacent_line: false, stream_lines: 3 };
+        let config = PrefetcherConfig { stream_lines: 3, ..OFF };
         assert_eq!(after(config, &[66, 70]), [71, 72, 73]);
         assert_eq!(after(config, &[70, 66]), [0; 0]);
     }
 
     #[test]
     fn a_stream_ends_at_its_page() {
-        let config = PrefetcherConfig { adjacent_line: false, stream_lines: 8 };
+        let config = PrefetcherConfig { stream_lines: 8, ..OFF };
         assert_eq!(after(config, &[120, 126]), [127]);
     }
 
     #[test]
     fn switched_off_it_fetches_nothing() {
         assert_eq!(after(PrefetcherConfig::default(), &[1, 2, 3]), [0; 0]);
+    }
+
+    #[test]
+    fn the_use_of_a_prefetched_line_lets_the_streamer_go_on_if_prefetches_take_time() {
+        for (stream_delay, expected) in [(Some(DELAY), vec![66, 67]), (None, vec![])] {
+            let config = PrefetcherConfig { stream_lines: 2, stream_delay, ..OFF };
+            let mut prefetcher = Prefetcher::new(config);
+            assert_eq!(prefetcher.after_miss(LineAddr(64)).count(), 0);
+            prefetcher.note(prefetch_of(65));
+            assert_eq!(lines(prefetcher.after_hit(LineAddr(65))), expected);
+            assert_eq!(prefetcher.after_hit(LineAddr(69)).count(), 0, "nobody prefetched it");
+        }
+    }
+
+    #[test]
+    fn the_pair_is_fetched_at_once_and_the_stream_after_its_delay() {
+        let stream_delay = Some(DELAY);
+        let config = PrefetcherConfig { adjacent_line: true, stream_lines: 2, stream_delay };
+        let mut prefetcher = Prefetcher::new(config);
+        prefetcher.after_miss(LineAddr(64)).count();
+        let delays: Vec<Picos> =
+            prefetcher.after_miss(LineAddr(66)).map(|prefetch| prefetch.delay).collect();
+        assert_eq!(delays, [Picos::ZERO, DELAY]);
+    }
+
+    #[test]
+    fn a_prefetched_line_is_under_way_until_it_arrives() {
+        let mut prefetcher = Prefetcher::new(PrefetcherConfig { stream_delay: Some(DELAY), ..OFF });
+        prefetcher.note(prefetch_of(7));
+        assert_eq!(prefetcher.under_way(LineAddr(7), Picos(499)), Some(prefetch_of(7)));
+        assert_eq!(prefetcher.under_way(LineAddr(7), Picos(500)), None);
+        assert_eq!(prefetcher.under_way(LineAddr(8), Picos(400)), None);
+    }
+
+    #[test]
+    fn where_prefetches_take_no_time_none_is_ever_under_way() {
+        let mut prefetcher = Prefetcher::new(OFF);
+        prefetcher.note(prefetch_of(7));
+        assert_eq!(prefetcher.under_way(LineAddr(7), Picos(0)), None);
     }
 }

@@ -6,6 +6,7 @@
 
 use super::{Fabric, Place};
 use crate::attribution::AgentId;
+use crate::core::prefetcher::UnderWay;
 use crate::core::private_cache::State;
 use crate::core::private_caches::PrivateCaches;
 use crate::llc::{Inclusion, LlcLatency};
@@ -148,6 +149,7 @@ impl<T: Tracer> Fabric<T> {
         if let Some(state) = self.private(core).l2.access(line, false).filter(enough) {
             self.trace(now, AgentId(core), want.operation(), line, Found::L2, None);
             let done = now + self.core_path.l2;
+            let done = self.await_prefetch(core, line, want, now).map_or(done, |at| at.max(done));
             return (state, Served { done, found: Found::L2 });
         }
         let (state, served) = self.fetch(core, line, want, now);
@@ -157,6 +159,7 @@ impl<T: Tracer> Fabric<T> {
             counters.llc_prefetch_misses += u64::from(from_memory);
         } else {
             counters.l2_misses += 1;
+            counters.l2_load_misses += u64::from(want == Want::Load);
             counters.llc_misses += u64::from(from_memory);
             counters.llc_load_misses += u64::from(from_memory && want == Want::Load);
         }
@@ -167,14 +170,44 @@ impl<T: Tracer> Fabric<T> {
         (state, served)
     }
 
-    /// What the L2 prefetchers fetch after an access that missed L2: into L2 only, nobody waits.
+    /// When a line of L2 whose prefetch has not been answered arrives. Whoever asks for it meanwhile
+    /// has missed L2. It has missed the LLC only if the prefetch has not begun yet, so that its own
+    /// request goes first; else the prefetch's look-up is the one that counts there.
+    #[inline]
+    fn await_prefetch(
+        &mut self,
+        core: u8,
+        line: LineAddr,
+        want: Want,
+        now: Picos,
+    ) -> Option<Picos> {
+        let private = self.private(core);
+        let prefetch = private.prefetcher.under_way(line, now)?;
+        let goes_first = now < prefetch.begins;
+        if want != Want::Prefetch {
+            let is_load = want == Want::Load;
+            let missed_llc = goes_first && prefetch.from_memory;
+            private.counters.l2_misses += 1;
+            private.counters.l2_load_misses += u64::from(is_load);
+            private.counters.llc_misses += u64::from(missed_llc);
+            private.counters.llc_load_misses += u64::from(missed_llc && is_load);
+        }
+        let earlier = prefetch.begins.saturating_sub(now);
+        Some(prefetch.arrives.saturating_sub(earlier))
+    }
+
+    /// What the L2 prefetchers fetch after an access that missed L1D: into L2 only, nobody waits.
     #[inline]
     fn prefetch_after(&mut self, core: u8, line: LineAddr, found: Found, now: Picos) {
+        let prefetcher = &mut self.private(core).prefetcher;
         if found == Found::L2 {
-            return;
-        }
-        for ahead in self.private(core).prefetcher.after_miss(line) {
-            self.prefetch_into_l2(core, ahead, now);
+            for ahead in prefetcher.after_hit(line) {
+                self.prefetch_into_l2(core, ahead.line, now + ahead.delay);
+            }
+        } else {
+            for ahead in prefetcher.after_miss(line) {
+                self.prefetch_into_l2(core, ahead.line, now + ahead.delay);
+            }
         }
     }
 
@@ -188,10 +221,11 @@ impl<T: Tracer> Fabric<T> {
             return;
         }
         let (state, served) = self.fetch(core, line, Want::Prefetch, now);
-        let from_memory = u64::from(served.found.is_memory());
-        let counters = &mut self.private(core).counters;
-        counters.llc_prefetch_misses += from_memory;
-        counters.l2_prefetcher_misses += from_memory;
+        let from_memory = served.found.is_memory();
+        let private = self.private(core);
+        private.counters.llc_prefetch_misses += u64::from(from_memory);
+        private.counters.l2_prefetcher_misses += u64::from(from_memory);
+        private.prefetcher.note(UnderWay { line, begins: now, arrives: served.done, from_memory });
         self.fill_l2(core, line, state, now);
     }
 

@@ -33,8 +33,24 @@ const BURST_LINES: usize = 64;
 struct Held {
     /// All lines together.
     entry_time: Picos,
-    /// The longest of them.
-    longest: Picos,
+    /// Until the last of them can be seen: a write by cores, a read's data by the root complex.
+    seen: Picos,
+}
+
+/// Spans of one line of a burst, from its arrival at the root complex.
+#[derive(Clone, Copy)]
+pub(super) struct LineSpans {
+    /// It holds its IIO entry.
+    pub entry: Picos,
+    /// It can be seen.
+    pub seen: Picos,
+}
+
+impl LineSpans {
+    /// A line that can be seen when its entry is free.
+    pub(super) fn both(span: Picos) -> Self {
+        Self { entry: span, seen: span }
+    }
 }
 
 /// A device's request as its lines share it.
@@ -56,8 +72,8 @@ pub(super) enum WriteOutcome {
     Hit,
     /// It was not; a core's modified copy may have had the rest of a partial line.
     Allocated { rest_from_core: bool },
-    /// It goes to memory; a partial line needs its rest from there.
-    ToMemory,
+    /// It goes to memory; a cache of the socket may have had the rest of a partial line.
+    ToMemory { rest_from_cache: bool },
 }
 
 impl<T: Tracer> Fabric<T> {
@@ -104,7 +120,7 @@ impl<T: Tracer> Fabric<T> {
         counters.write_misses += self.counters.pcie_write_misses - before.1;
         let waited = self.sockets[request.socket].iio.writes.admit(arrival, held.entry_time);
         // Lines that wait for entries hold back the link, so the device waits as long.
-        DmaDone { accepted: now + waited, visible: arrival + waited + held.longest }
+        DmaDone { accepted: now + waited, visible: arrival + waited + held.seen }
     }
 
     /// The device at `port` reads `bytes` from the start of `first` on; returns when the last
@@ -115,13 +131,13 @@ impl<T: Tracer> Fabric<T> {
         let request = self.request(port, first, bytes, arrival);
         let before = (self.counters.pcie_read_hits, self.counters.pcie_read_misses);
         let held = self.each_line(request.socket, first, bytes, |fabric, _, line, set| {
-            fabric.read_line(request, line, set)
+            LineSpans::both(fabric.read_line(request, line, set))
         });
         let counters = &mut self.ports[port].counters;
         counters.read_hits += self.counters.pcie_read_hits - before.0;
         counters.read_misses += self.counters.pcie_read_misses - before.1;
         let entries = &mut self.sockets[request.socket].iio.reads;
-        let data = arrival + entries.admit(arrival, held.entry_time) + held.longest;
+        let data = arrival + entries.admit(arrival, held.entry_time) + held.seen;
         let completions = self.ports[port].link.config().completion_bytes(bytes);
         self.ports[port].link.send_down(data, completions)
     }
@@ -148,7 +164,7 @@ impl<T: Tracer> Fabric<T> {
         socket: usize,
         first: LineAddr,
         bytes: u64,
-        mut serve: impl FnMut(&mut Self, u64, LineAddr, SetIndex) -> Picos,
+        mut serve: impl FnMut(&mut Self, u64, LineAddr, SetIndex) -> LineSpans,
     ) -> Held {
         let lines = bytes.div_ceil(LINE_BYTES);
         let mut held = Held::default();
@@ -162,16 +178,16 @@ impl<T: Tracer> Fabric<T> {
                 part.prefetch_for_device(*set);
             }
             for (&mut set, i) in burst.iter_mut().zip(served..) {
-                let hold = serve(self, i, first.step(i), set);
-                held.entry_time += hold;
-                held.longest = held.longest.max(hold);
+                let spans = serve(self, i, first.step(i), set);
+                held.entry_time += spans.entry;
+                held.seen = held.seen.max(spans.seen);
             }
             served += burst.len() as u64;
         }
         held
     }
 
-    /// Writes a line; returns how long it holds its IIO entry.
+    /// Writes a line; returns how long it holds its IIO entry, and when it can be seen.
     #[inline]
     fn write_line(
         &mut self,
@@ -180,11 +196,11 @@ impl<T: Tracer> Fabric<T> {
         line: LineAddr,
         set: SetIndex,
         full: bool,
-    ) -> Picos {
+    ) -> LineSpans {
         self.counters.line_ops += 1;
         if self.buffered {
             if self.ports[request.port].buffer.is_some() {
-                return self.write_through_buffer(request, line, full);
+                return LineSpans::both(self.write_through_buffer(request, line, full));
             }
             self.snoop_buffers_for_write(request, line, full);
         }
@@ -192,7 +208,7 @@ impl<T: Tracer> Fabric<T> {
         let outcome = if self.memory.socket_of(line) == request.socket {
             match ddio {
                 Ddio::Ways(mask) => self.write_into_llc(request, set, line, full, mask),
-                Ddio::Off => self.write_to_memory(request, line, full),
+                Ddio::Off => self.write_to_memory(request, set, line, full),
             }
         } else {
             self.write_to_other_socket(request, set, line, full, ddio)
@@ -200,7 +216,7 @@ impl<T: Tracer> Fabric<T> {
         self.finish_write(request, line, full, outcome)
     }
 
-    /// Counts a write and moves its data; returns how long the line holds its IIO entry.
+    /// Counts a write and moves its data; returns how long it takes.
     #[inline]
     pub(super) fn finish_write(
         &mut self,
@@ -208,23 +224,33 @@ impl<T: Tracer> Fabric<T> {
         line: LineAddr,
         full: bool,
         outcome: WriteOutcome,
-    ) -> Picos {
+    ) -> LineSpans {
         let now = request.now;
         let hit = matches!(outcome, WriteOutcome::Hit);
         self.count_write(full, hit);
         // The rest of a partial line is read first if no cache had it, then merged.
-        let has_rest =
-            full || hit || matches!(outcome, WriteOutcome::Allocated { rest_from_core: true });
+        let has_rest = full
+            || hit
+            || matches!(
+                outcome,
+                WriteOutcome::Allocated { rest_from_core: true }
+                    | WriteOutcome::ToMemory { rest_from_cache: true }
+            );
         let merged = if has_rest { now } else { self.memory.read(request.socket, line, now) };
         let iio = &self.sockets[request.socket].iio.config;
-        let end = match outcome {
-            WriteOutcome::Hit | WriteOutcome::Allocated { .. } => merged + iio.llc_write,
-            WriteOutcome::ToMemory => {
-                let taken = merged + iio.dram_write;
-                self.memory.write(request.socket, line, merged).max(taken)
+        match outcome {
+            WriteOutcome::Hit | WriteOutcome::Allocated { .. } => {
+                LineSpans::both(merged + iio.llc_write - request.arrived)
             }
-        };
-        end - request.arrived
+            WriteOutcome::ToMemory { .. } => {
+                let (confirmed, seen) = (merged + iio.dram_write, merged + iio.dram_visible);
+                let taken = self.memory.write(request.socket, line, merged);
+                LineSpans {
+                    entry: taken.max(confirmed) - request.arrived,
+                    seen: taken.max(seen) - request.arrived,
+                }
+            }
+        }
     }
 
     pub(super) fn write_into_llc(
@@ -287,10 +313,12 @@ impl<T: Tracer> Fabric<T> {
     pub(super) fn write_to_memory(
         &mut self,
         request: Request,
+        set: SetIndex,
         line: LineAddr,
         full: bool,
     ) -> WriteOutcome {
         let Request { agent, socket, now, .. } = request;
+        let rest_from_cache = !full && self.is_cached(socket, set, line);
         let newer_than_memory =
             self.drop_from_socket(socket, line) | self.drop_elsewhere(socket, line);
         // A full line overwrites the old content; a partial one needs the rest of it in memory.
@@ -299,7 +327,13 @@ impl<T: Tracer> Fabric<T> {
         }
         let found = self.memory.found(socket, line);
         self.trace(now, agent, write_operation(full), line, found, None);
-        WriteOutcome::ToMemory
+        WriteOutcome::ToMemory { rest_from_cache }
+    }
+
+    /// Whether the LLC or a core of `socket` has `line`.
+    fn is_cached(&self, socket: usize, set: SetIndex, line: LineAddr) -> bool {
+        let part = &self.sockets[socket];
+        part.llc.find(set, line).is_some() || !part.untracked_holders(set, line).is_empty()
     }
 
     /// The line's home is another socket: the data crosses UPI to its memory, and nothing is placed
@@ -315,7 +349,7 @@ impl<T: Tracer> Fabric<T> {
         let Request { port, agent, socket, now, .. } = request;
         let was_here = self.sockets[socket].llc.find(set, line).is_some();
         self.count_remote(socket, line);
-        let outcome = self.write_to_memory(request, line, full);
+        let outcome = self.write_to_memory(request, set, line, full);
         self.elsewhere.forget(line);
         let Ddio::Ways(mask) = ddio else { return outcome };
         if !self.ports[port].policy.remote_writes_pollute {

@@ -8,7 +8,7 @@
 
 use super::Fabric;
 use super::core_path::Want;
-use super::io_path::{Request, WriteOutcome, write_operation};
+use super::io_path::{LineSpans, Request, WriteOutcome, write_operation};
 use crate::core::private_cache::State;
 use crate::root_complex::ddio::{Ddio, DmaKind};
 use crate::root_complex::line_placement::{LinePlacement, OnUnread};
@@ -27,7 +27,7 @@ pub(super) struct InPacket {
 }
 
 impl<T: Tracer> Fabric<T> {
-    /// Writes a line of packet or block data; returns how long it holds its IIO entry.
+    /// Writes a line of packet or block data; returns how long it takes.
     ///
     /// # Panics
     /// If the port has a root-complex buffer: the scenario is checked before it comes here.
@@ -38,7 +38,7 @@ impl<T: Tracer> Fabric<T> {
         place: InPacket,
         line: LineAddr,
         set: SetIndex,
-    ) -> Picos {
+    ) -> LineSpans {
         let InPacket { number, full, reader } = place;
         self.counters.line_ops += 1;
         if self.buffered {
@@ -57,15 +57,15 @@ impl<T: Tracer> Fabric<T> {
                 self.push_into_l2(request, core, set, line, full)
             }
             _ if !at_home => self.write_to_other_socket(request, set, line, full, ddio),
-            (_, Ddio::Off) => self.write_to_memory(request, line, full),
+            (_, Ddio::Off) => self.write_to_memory(request, set, line, full),
             (_, Ddio::Ways(mask)) => {
                 self.write_into_llc_sparing(request, placement, (set, mask), line, full)
             }
         };
-        let in_memory = matches!(outcome, WriteOutcome::ToMemory);
+        let in_memory = matches!(outcome, WriteOutcome::ToMemory { .. });
         let held = self.finish_write(request, line, full, outcome);
         if let Some(core) = reader.filter(|_| in_memory && placement.hints(number)) {
-            self.follow_hint(core, line, request.arrived + held);
+            self.follow_hint(core, line, request.arrived + held.seen);
         }
         held
     }
@@ -92,7 +92,7 @@ impl<T: Tracer> Fabric<T> {
         let way = part.llc.choose(set, within);
         let pushes_out_unread = part.llc.unread_ways(set, WayMask(1 << way), devices).0 != 0;
         if pushes_out_unread && placement.on_unread == OnUnread::Bypass {
-            return self.write_to_memory(request, line, full);
+            return self.write_to_memory(request, set, line, full);
         }
         self.allocate_for_device(request, set, line, full, way)
     }

@@ -19,6 +19,9 @@ pub struct IioConfig {
     pub llc_write: Picos,
     /// From a write's arrival until the memory controller has taken it, idle.
     pub dram_write: Picos,
+    /// From the arrival of a write to memory until a core's read finds it: the home agent lets reads
+    /// see it before the controller has confirmed that it has it.
+    pub dram_visible: Picos,
     /// From a read's arrival until LLC data is there.
     pub llc_read: Picos,
     /// From a read's arrival until the memory controller has been asked, beyond which its latency
@@ -35,6 +38,7 @@ impl IioConfig {
             read_entries: 1,
             llc_write: Picos::ZERO,
             dram_write: Picos::ZERO,
+            dram_visible: Picos::ZERO,
             llc_read: Picos::ZERO,
             dram_read_extra: Picos::ZERO,
         }

@@ -342,8 +342,11 @@ fn replacement(features: Features) -> BoxedStrategy<Replacement> {
 }
 
 fn prefetcher() -> impl Strategy<Value = PrefetcherConfig> {
-    (any::<bool>(), 0u32..4)
-        .prop_map(|(adjacent_line, stream_lines)| PrefetcherConfig { adjacent_line, stream_lines })
+    (any::<bool>(), 0u32..4).prop_map(|(adjacent_line, stream_lines)| PrefetcherConfig {
+        adjacent_line,
+        stream_lines,
+        stream_delay: None,
+    })
 }
 
 fn buffer(features: Features) -> BoxedStrategy<Option<(u32, Placement)>> {

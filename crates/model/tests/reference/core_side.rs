@@ -67,7 +67,8 @@ impl Reference {
         self.still_in_l2(core, line);
         self.put_in_l1(core, line, Held { state, version });
         if got.found != Found::L2 {
-            let ahead: Vec<LineAddr> = self.cores[core].prefetcher.after_miss(line).collect();
+            let prefetches = self.cores[core].prefetcher.after_miss(line);
+            let ahead: Vec<LineAddr> = prefetches.map(|prefetch| prefetch.line).collect();
             ahead.into_iter().for_each(|ahead| self.prefetch_into_l2(core, ahead));
         }
         got.found
@@ -131,6 +132,7 @@ impl Reference {
             Want::Prefetch => counters.llc_prefetch_misses += missed,
             Want::Load | Want::Store | Want::Fetch => {
                 counters.l2_misses += 1;
+                counters.l2_load_misses += u64::from(want == Want::Load);
                 counters.llc_misses += missed;
             }
         }

@@ -210,14 +210,16 @@ impl Reference {
     /// The content goes to memory, all copies go.
     fn write_to_memory(&mut self, port: usize, line: LineAddr, full: bool) {
         let socket = self.ports[port].socket;
+        let copy = self.answer(socket, line).map(|answer| answer.0);
         let here = self.drop_from_socket(socket, line);
         let newer = self.drop_elsewhere(socket, line).or(here);
         if !full {
-            // The merge happens in memory.
+            // What is newer than memory goes there; the rest comes from a cache of the device's
+            // socket, or else from memory.
             if let Some(version) = newer {
                 self.memory_write(line, version);
             }
-            let old = self.memory_read(line);
+            let old = copy.unwrap_or_else(|| self.memory_read(line));
             self.read_is_current(line, old, "a partial write");
         }
         let found = self.in_memory(socket, line);

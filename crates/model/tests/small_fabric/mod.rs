@@ -68,6 +68,7 @@ pub fn config() -> FabricConfig {
                 read_entries: 190,
                 llc_write: Picos(70_000),
                 dram_write: Picos(300_000),
+                dram_visible: Picos(300_000),
                 llc_read: Picos(70_000),
                 dram_read_extra: Picos(20_000),
             },

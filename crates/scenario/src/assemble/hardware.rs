@@ -87,6 +87,7 @@ impl Hardware<'_> {
 
     fn private(&self) -> PrivateCachesConfig {
         let platform = self.platform;
+        let stream_delay = platform.cpu.stream_prefetch_delay_cycles.as_ref();
         PrivateCachesConfig {
             l1: private_config(&platform.l1d),
             l1i: platform.l1i.as_ref().map(private_config),
@@ -94,6 +95,7 @@ impl Hardware<'_> {
             prefetcher: PrefetcherConfig {
                 adjacent_line: platform.cpu.adjacent_line_prefetch.value,
                 stream_lines: platform.cpu.stream_prefetch_lines.value,
+                stream_delay: stream_delay.map(|cycles| Cycles(cycles.value).at(self.core)),
             },
         }
     }
@@ -147,6 +149,9 @@ impl Hardware<'_> {
             read_entries: facts.read_entries.value,
             llc_write: iio_time(facts.llc_write_ns.value),
             dram_write: Picos::from_ns(facts.dram_write_ns.value),
+            dram_visible: Picos::from_ns(
+                facts.dram_visible_ns.as_ref().map_or(facts.dram_write_ns.value, |ns| ns.value),
+            ),
             llc_read: iio_time(facts.llc_read_ns.value),
             dram_read_extra: Picos::from_ns(facts.dram_read_extra_ns.value),
         }

@@ -1,9 +1,17 @@
 //! A tenant's queues in host memory.
 
 use crate::platform::NicFacts;
-use crate::scenario::Tenant;
+use crate::scenario::{Application, Tenant};
 use workload::driver::queues::QueueShape;
 use workload::host_memory::{Arena, HostMemory};
+
+/// Room for the application's own buffer of a core: no larger than a packet buffer may be.
+fn application_bytes(application: Application) -> u64 {
+    match application {
+        Application::L2Forward | Application::BlockIo => 0,
+        Application::PingPong => 64 << 10,
+    }
+}
 
 /// A queue pair of a tenant, as the driver of its NIC lays it out.
 #[must_use]
@@ -15,7 +23,8 @@ pub fn queue_shape(tenant: &Tenant, nic: &NicFacts) -> QueueShape {
 
 /// Room for all queues of a tenant.
 pub fn arena(tenant: &Tenant, shape: &QueueShape, memory: &mut HostMemory) -> Arena {
-    let bytes = shape.bytes() + u64::from(tenant.internal_queue) * 8;
+    let own = application_bytes(tenant.application);
+    let bytes = shape.bytes() + u64::from(tenant.internal_queue) * 8 + own;
     let bytes = bytes * u64::from(tenant.cores);
     // Rings do not cross pages: twice the room is always enough.
     Arena::new(memory.region(2 * bytes.next_multiple_of(memory.page().0)))

@@ -1,12 +1,14 @@
 //! From a tenant's traffic keys to what arrives at its NIC.
 
 use crate::error::InputError;
-use crate::platform::PacketServer;
+use crate::platform::{PacketServer, PingPongFacts};
 use crate::scenario::{Pattern, Tenant};
+use hdrhistogram::Histogram;
 use model::traffic::{Arrival, Departure, PacketSource};
+use units::Picos;
 use workload::traffic::{
-    Capture, CaptureReplay, FixedRate, FixedRateConfig, ReplayConfig, ReplaySpeed, Toeplitz,
-    Trains, TrainsConfig,
+    Capture, CaptureReplay, Delay, FixedRate, FixedRateConfig, PingPongClient,
+    PingPongClientConfig, ReplayConfig, ReplaySpeed, Toeplitz, Trains, TrainsConfig,
 };
 
 /// What arrives, whatever its kind.
@@ -18,6 +20,18 @@ pub enum Traffic {
     Trains(Trains),
     /// A capture.
     Replay(CaptureReplay),
+    /// A client that waits for answers.
+    PingPong(PingPongClient),
+}
+
+impl Traffic {
+    /// Latencies that a client has measured since the last call, in ns; none if there is no client.
+    pub fn take_one_way_latencies(&mut self) -> Option<Histogram<u64>> {
+        match self {
+            Self::PingPong(client) => Some(client.take_one_way_latencies()),
+            Self::Fixed(_) | Self::Trains(_) | Self::Replay(_) => None,
+        }
+    }
 }
 
 impl PacketSource for Traffic {
@@ -26,6 +40,7 @@ impl PacketSource for Traffic {
             Self::Fixed(source) => source.next_arrival(),
             Self::Trains(source) => source.next_arrival(),
             Self::Replay(source) => source.next_arrival(),
+            Self::PingPong(source) => source.next_arrival(),
         }
     }
 
@@ -34,6 +49,7 @@ impl PacketSource for Traffic {
             Self::Fixed(source) => source.awaits_answers(),
             Self::Trains(source) => source.awaits_answers(),
             Self::Replay(source) => source.awaits_answers(),
+            Self::PingPong(source) => source.awaits_answers(),
         }
     }
 
@@ -42,6 +58,7 @@ impl PacketSource for Traffic {
             Self::Fixed(source) => source.answered(departure),
             Self::Trains(source) => source.answered(departure),
             Self::Replay(source) => source.answered(departure),
+            Self::PingPong(source) => source.answered(departure),
         }
     }
 }
@@ -115,4 +132,24 @@ pub fn source(
             &rss,
         )),
     }
+}
+
+/// The client of a tenant whose application is a ping-pong test.
+#[must_use]
+pub fn client(tenant: &Tenant, facts: &PingPongFacts, seed: u64) -> Traffic {
+    let delays = facts.client_delays.value.iter();
+    let delay = |&(probability, least_ns, mean_more_ns): &(f64, f64, f64)| Delay {
+        probability,
+        least_ns,
+        mean_more_ns,
+    };
+    Traffic::PingPong(PingPongClient::new(PingPongClientConfig {
+        packet_bytes: tenant.packet_bytes,
+        turnaround_ns: facts.client_turnaround_ns.value,
+        jitter_ns: facts.client_jitter_ns.value,
+        delays: delays.map(delay).collect(),
+        between_messages_ns: facts.client_pause_ns.value,
+        resend_after: Picos::from_ns(facts.client_resend_ms.value * 1e6),
+        seed,
+    }))
 }

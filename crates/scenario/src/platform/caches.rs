@@ -26,6 +26,11 @@ pub struct Cpu {
     pub adjacent_line_prefetch: Sourced<bool>,
     /// Lines that the L2 streamer fetches ahead of an ascending sequence; 0 switches it off.
     pub stream_prefetch_lines: Sourced<u32>,
+    /// Prefetches take the time of a read, those of the streamer begin so long after the access that
+    /// causes them, and it goes on when a prefetched line is used. By default prefetched lines are
+    /// there at once, and only misses cause prefetches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream_prefetch_delay_cycles: Option<Sourced<f64>>,
     /// Load-to-use latency of a line that another core holds modified.
     pub core_to_core_ns: Sourced<f64>,
 }

@@ -56,6 +56,10 @@ pub struct IioFacts {
     pub llc_write_ns: Sourced<f64>,
     /// From a write's arrival until the memory controller has taken it.
     pub dram_write_ns: Sourced<f64>,
+    /// From the arrival of a write to memory until a core's read finds it. By default as long as the
+    /// controller takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dram_visible_ns: Option<Sourced<f64>>,
     /// From a read's arrival until LLC data is there.
     pub llc_read_ns: Sourced<f64>,
     /// What a read from DRAM takes beyond a core's loaded latency.
@@ -106,6 +110,8 @@ impl IioFacts {
         check.whole("iio.read_entries", self.read_entries.value, (1, 4096), "")?;
         check.delay("iio.llc_write_ns", self.llc_write_ns.value)?;
         check.delay("iio.dram_write_ns", self.dram_write_ns.value)?;
+        let visible = self.dram_visible_ns.as_ref();
+        visible.map_or(Ok(()), |visible| check.delay("iio.dram_visible_ns", visible.value))?;
         check.delay("iio.llc_read_ns", self.llc_read_ns.value)?;
         check.delay("iio.dram_read_extra_ns", self.dram_read_extra_ns.value)
     }

@@ -1,7 +1,9 @@
 //! Ranges of scenario keys, and what does not go together.
 
 use super::placement;
-use super::{BlockIoKeys, CoRunnerKeys, IommuPages, MAIN, MemoryNode, RunKeys, Scenario, Tenant};
+use super::{
+    Application, BlockIoKeys, CoRunnerKeys, IommuPages, MAIN, MemoryNode, RunKeys, Scenario, Tenant,
+};
 use crate::check::Check;
 use crate::error::InputError;
 use crate::platform::{PacketServer, Platform};
@@ -51,6 +53,9 @@ fn tenant(
     mask(check, "core_way_mask", tenant.core_way_mask.unwrap_or(1), ways)?;
     policies(tenant, check, platform)?;
     placement::check_tenant(tenant, check, platform)?;
+    if tenant.application == Application::PingPong {
+        ping_pong(tenant, check, platform, server)?;
+    }
     if tenant.application.uses_ssds() {
         block_io(&tenant.block_io, check, tenant.cores)?;
     }
@@ -154,6 +159,33 @@ fn policies(tenant: &Tenant, check: &Check<'_>, platform: &Platform) -> Result<(
     Ok(())
 }
 
+/// One client waits for each answer of one core.
+fn ping_pong(
+    tenant: &Tenant,
+    check: &Check<'_>,
+    platform: &Platform,
+    server: &PacketServer<'_>,
+) -> Result<(), InputError> {
+    let Some(facts) = &platform.ping_pong else {
+        let allowed = "needs a platform with a [ping_pong] table".into();
+        return Err(check.refuse("application", &"ping-pong", allowed));
+    };
+    let allowed = "core: there is one message in flight";
+    check.whole("cores", tenant.cores, (1, 1), allowed)?;
+    let keys = &tenant.ping_pong;
+    check.whole("ping_pong.header_bytes", keys.header_bytes, (14, 1024), "bytes")?;
+    let before = keys.header_bytes + facts.prefix_bytes.value;
+    let most = server.software.buffer_data_bytes.value.saturating_sub(before);
+    let least = facts.message_header_bytes.value.max(60u64.saturating_sub(keys.header_bytes));
+    let what = "bytes: no less than the application's header, no more than a buffer holds";
+    check.whole("ping_pong.message_bytes", keys.message_bytes, (least, most), what)?;
+    if let Some(path) = &tenant.traffic.pcap {
+        let allowed = "application ping-pong has a client of its own".into();
+        return Err(check.refuse("traffic.pcap", path, allowed));
+    }
+    Ok(())
+}
+
 fn socket(
     check: &Check<'_>,
     key: &str,
@@ -174,7 +206,9 @@ fn queues(tenant: &Tenant, check: &Check<'_>, server: &PacketServer<'_>) -> Resu
     let fits = server.software.buffer_data_bytes.value;
     check.whole("packet_bytes", tenant.packet_bytes, (60, fits), "bytes that a buffer holds")?;
     let line_rate = server.nic.line_rate_gbps.value;
-    check.number("offered_gbps", tenant.offered_gbps, (1e-3, line_rate))?;
+    if tenant.application != Application::PingPong {
+        check.number("offered_gbps", tenant.offered_gbps, (1e-3, line_rate))?;
+    }
     // A ring that never fills a completion would never be freed.
     let least = server.nic.tx_packets_per_completion.value.max(8);
     let rings: Vec<u32> = rings.into_iter().filter(|&ring| ring >= least).collect();

@@ -28,6 +28,14 @@ pub(super) fn packet_bytes() -> u64 {
     1500
 }
 
+pub(super) fn message_bytes() -> u64 {
+    256
+}
+
+pub(super) fn header_bytes() -> u64 {
+    14 + 20 + 8
+}
+
 pub(super) fn offered_gbps() -> f64 {
     99.3
 }

@@ -107,6 +107,9 @@ pub struct Tenant {
     /// What arrives.
     #[serde(default)]
     pub traffic: TrafficKeys,
+    /// Application ping-pong: what goes to and fro.
+    #[serde(default)]
+    pub ping_pong: PingPongKeys,
 }
 
 pub(super) fn main_name() -> String {
@@ -142,6 +145,9 @@ pub enum Application {
     L2Forward,
     /// Block I/O at a fixed depth, as fio does it.
     BlockIo,
+    /// Echo server with one client that waits for each answer. Its packets are ping_pong.message_bytes
+    /// and headers long; packet_bytes, offered_gbps and traffic mean nothing to it.
+    PingPong,
 }
 
 impl Application {
@@ -149,7 +155,7 @@ impl Application {
     #[must_use]
     pub fn uses_nic(self) -> bool {
         match self {
-            Self::L2Forward => true,
+            Self::L2Forward | Self::PingPong => true,
             Self::BlockIo => false,
         }
     }
@@ -158,7 +164,7 @@ impl Application {
     #[must_use]
     pub fn uses_ssds(self) -> bool {
         match self {
-            Self::L2Forward => false,
+            Self::L2Forward | Self::PingPong => false,
             Self::BlockIo => true,
         }
     }
@@ -167,9 +173,27 @@ impl Application {
     #[must_use]
     pub fn forwards_packets(self) -> bool {
         match self {
-            Self::L2Forward => true,
+            Self::L2Forward | Self::PingPong => true,
             Self::BlockIo => false,
         }
+    }
+}
+
+/// Keys of a ping-pong test.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PingPongKeys {
+    /// Size of a message.
+    #[serde(default = "defaults::message_bytes")]
+    pub message_bytes: u64,
+    /// Headers before it: Ethernet, IPv4 and UDP by default.
+    #[serde(default = "defaults::header_bytes")]
+    pub header_bytes: u64,
+}
+
+impl Default for PingPongKeys {
+    fn default() -> Self {
+        let (message_bytes, header_bytes) = (defaults::message_bytes(), defaults::header_bytes());
+        Self { message_bytes, header_bytes }
     }
 }
 

@@ -34,14 +34,28 @@ pub struct MempoolConfig {
     pub private_lines: u64,
     /// Room for packet data.
     pub data_bytes: u64,
+    /// How objects lie one behind the other.
+    pub spacing: Spacing,
+}
+
+/// How the objects of a pool lie one behind the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spacing {
+    /// An odd number of lines apart, so that objects spread over channels (DPDK).
+    OddLines,
+    /// A power of two apart that holds an object (Onload: packet buffers of 2 KiB).
+    PowerOfTwo,
 }
 
 impl MempoolConfig {
-    /// Lines from one object to the next: odd, so that objects spread over channels.
+    /// Lines from one object to the next.
     #[must_use]
     pub fn object_lines(&self) -> u64 {
         let lines = self.data_offset_lines() + self.data_bytes.div_ceil(LINE_BYTES);
-        lines | 1
+        match self.spacing {
+            Spacing::OddLines => lines | 1,
+            Spacing::PowerOfTwo => lines.next_power_of_two(),
+        }
     }
 
     /// Lines from the start of an object to packet data.

@@ -4,12 +4,14 @@
 //! Source: IEEE 802.3 for the wire, Microsoft's RSS specification for the hash.
 //! Simplifies: a frame is its size, its flow's hash and its arrival; payloads do not exist.
 //!
-//! [`FixedRate`] and [`Trains`] generate, [`CaptureReplay`] replays a [`Capture`]. All are
+//! [`FixedRate`] and [`Trains`] generate, [`CaptureReplay`] replays a [`Capture`], [`PingPongClient`] waits
+//! for answers. All are
 //! deterministic, and their times carry fractions of a picosecond, so that no rate drifts.
 
 mod capture;
 mod fixed;
 mod flows;
+mod ping_pong;
 mod rss;
 mod trains;
 mod wire;
@@ -20,5 +22,6 @@ pub use capture::{
 };
 pub use fixed::{FixedRate, FixedRateConfig};
 pub use flows::random_udp_flows;
+pub use ping_pong::{Delay, PingPongClient, PingPongClientConfig};
 pub use rss::{FlowAddresses, FlowPorts, FlowRules, FlowTuple, Toeplitz};
 pub use trains::{Trains, TrainsConfig};

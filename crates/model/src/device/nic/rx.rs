@@ -152,6 +152,11 @@ impl<S: PacketSource> RxPort<S> {
         }
     }
 
+    /// What feeds the port, for those who read its measurements.
+    pub fn source_mut(&mut self) -> &mut S {
+        &mut self.source
+    }
+
     /// What feeds the port.
     #[must_use]
     pub fn source(&self) -> &S {
@@ -199,7 +204,8 @@ impl<S: PacketSource> RxPort<S> {
         }
     }
 
-    /// Tells a source in closed loop what has left; says whether it had something to be told.
+    /// Tells a source in closed loop what has left; says whether it had something to be told. What
+    /// the source would have sent without the answer is asked for anew.
     pub fn answer(&mut self, egress: &mut Egress) -> bool {
         if egress.departures.is_empty() {
             return false;
@@ -207,9 +213,7 @@ impl<S: PacketSource> RxPort<S> {
         for departure in egress.departures.drain(..) {
             self.source.answered(departure);
         }
-        if self.next.is_none() {
-            self.next = self.source.next_arrival();
-        }
+        self.next = self.source.next_arrival();
         true
     }
 

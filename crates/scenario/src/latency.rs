@@ -1,0 +1,104 @@
+//! Figures of latency distributions, each with its interval over the batches of a run.
+
+use crate::result::{Intervals, MetricResult, Numbers};
+use crate::statistics::{half_width, half_width_95};
+use hdrhistogram::Histogram;
+use model::device::nic::egress::latency_histogram;
+use std::collections::BTreeMap;
+
+/// A named figure of a latency distribution.
+type Figure = (&'static str, fn(&Histogram<u64>) -> f64);
+
+/// Figures of every latency.
+const FIGURES: [Figure; 10] = [
+    ("min", |h| h.min() as f64),
+    ("p25", |h| h.value_at_quantile(0.25) as f64),
+    ("p50", |h| h.value_at_quantile(0.50) as f64),
+    ("p75", |h| h.value_at_quantile(0.75) as f64),
+    ("p90", |h| h.value_at_quantile(0.90) as f64),
+    ("p99", |h| h.value_at_quantile(0.99) as f64),
+    ("p99.9", |h| h.value_at_quantile(0.999) as f64),
+    ("p99.99", |h| h.value_at_quantile(0.9999) as f64),
+    ("max", |h| h.max() as f64),
+    ("mean", |h| h.mean()),
+];
+
+/// What a client's report says beside them.
+const CLIENT_FIGURES: [Figure; 2] =
+    [("p99.999", |h| h.value_at_quantile(0.999_99) as f64), ("sd", |h| h.stdev())];
+
+/// A latency of a NIC from the histograms of its batches, in ns.
+pub fn metric(batches: &[&Histogram<u64>]) -> MetricResult {
+    figures(batches, &FIGURES)
+}
+
+/// The same with what a client's report says: the farthest tail, the standard deviation, and the half
+/// width of the 99 % interval of the mean.
+pub fn metric_of_client(batches: &[&Histogram<u64>]) -> MetricResult {
+    let mut metric = figures(batches, &[FIGURES.as_slice(), &CLIENT_FIGURES].concat());
+    let means: Vec<f64> = batches.iter().map(|batch| batch.mean()).collect();
+    if let (Numbers::Parts(values), Intervals::Parts(halves)) =
+        (&mut metric.value, &mut metric.ci95)
+    {
+        let half = half_width(&means, 0.99).unwrap_or(f64::NAN);
+        values.insert("mean_ci99".into(), half);
+        halves.insert("mean_ci99".into(), None);
+    }
+    metric
+}
+
+fn figures(batches: &[&Histogram<u64>], figures: &[Figure]) -> MetricResult {
+    let mut merged = latency_histogram();
+    for batch in batches {
+        // Histograms of equal bounds: adding cannot fail.
+        let added = merged.add(*batch);
+        debug_assert!(added.is_ok());
+    }
+    let (mut values, mut halves) = (BTreeMap::new(), BTreeMap::new());
+    for (name, of) in figures {
+        let series: Vec<f64> = batches.iter().map(|batch| of(batch)).collect();
+        let value = if merged.is_empty() { f64::NAN } else { of(&merged) };
+        values.insert((*name).to_string(), value);
+        halves.insert((*name).to_string(), half_width_95(&series).filter(|_| value.is_finite()));
+    }
+    let (value, ci95) = (Numbers::Parts(values), Intervals::Parts(halves));
+    MetricResult { value, ci95, unit: "ns".into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::mean;
+
+    fn batch(values: &[u64]) -> Histogram<u64> {
+        let mut histogram = latency_histogram();
+        values.iter().for_each(|&value| histogram.saturating_record(value));
+        histogram
+    }
+
+    fn part(metric: &MetricResult, name: &str) -> f64 {
+        match &metric.value {
+            Numbers::Parts(parts) => parts[name],
+            Numbers::One(_) => panic!("latencies have parts"),
+        }
+    }
+
+    #[test]
+    fn quantiles_are_those_of_all_batches_together() {
+        let batches = [batch(&[10, 20, 30]), batch(&[40, 50, 60, 70])];
+        let metric = metric(&batches.iter().collect::<Vec<_>>());
+        assert_eq!(part(&metric, "p50"), 40.0);
+        assert_eq!((part(&metric, "min"), part(&metric, "max")), (10.0, 70.0));
+    }
+
+    #[test]
+    fn the_99_percent_interval_is_wider_than_the_95_percent_one() {
+        let batches: Vec<_> = [30, 10, 50, 20, 40].map(|mean| batch(&[mean])).into();
+        let metric = metric_of_client(&batches.iter().collect::<Vec<_>>());
+        let means: Vec<f64> = vec![30.0, 10.0, 50.0, 20.0, 40.0];
+        let half_95 = half_width_95(&means).expect("enough values");
+        // Quantiles of Student's t with four degrees of freedom: 4.604 and 2.776.
+        assert!((part(&metric, "mean_ci99") / half_95 - 4.604 / 2.776).abs() < 1e-3);
+        assert_eq!(part(&metric, "mean"), mean(&means));
+    }
+}

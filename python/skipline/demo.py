@@ -1,0 +1,183 @@
+"""`skipline demo`: ping-pong with DDIO off and on, as sockperf and perf stat would report it."""
+
+import csv
+import io
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from skipline import budget, simulation, terminal
+from skipline.result import Result
+
+SCENARIO = "experiments/blog/echo.toml"
+PERCENTILES = ("p25", "p50", "p75", "p90", "p99", "p99.9", "p99.99", "p99.999")
+BATCHES = 40
+# What perf stat's counters are given for.
+_COUNTED_S = 10
+_CORE = "core0"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two runs: latencies in us, counters in events per 10 s of the polling core."""
+
+    latency_us: dict[str, float]
+    messages: int
+    messages_per_s: float
+    counters: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Demo:
+    """Both runs, and the time budgets of the platform."""
+
+    platform: str
+    seed: int
+    off: Side
+    on: Side
+    budget: list[budget.Item]
+
+
+def measure(messages: int, seed: int | None) -> Demo:
+    """Simulate `messages` round trips, rounded up to whole batches, without and with DDIO."""
+    with terminal.progress_bar("DDIO off") as bar:
+        off, on = (_run(messages, seed, ddio, bar) for ddio in ("off", "on"))
+    return Demo(on.platform, on.seed, _side(off), _side(on), budget.items(on.platform))
+
+
+def _run(messages: int, seed: int | None, ddio: str, bar: terminal.Bar) -> Result:
+    before = 0.5 if ddio == "on" else 0.0
+
+    def show(state: dict[str, float]) -> None:
+        bar.update(before + state["fraction"] / 2, f"DDIO {ddio}")
+
+    return simulation.run(SCENARIO, _settings(messages, ddio), seed=seed, progress=show)
+
+
+def _settings(messages: int, ddio: str) -> dict[str, object]:
+    settings: dict[str, object] = {
+        "run.batch_packets": -(-messages // BATCHES),
+        "run.min_batches": BATCHES,
+        "run.max_batches": BATCHES,
+    }
+    return settings if ddio == "on" else {**settings, "ddio_ways": 0}
+
+
+def _side(result: Result) -> Side:
+    latency = _parts(result, "one_way_latency_ns")
+    rate = result.scalar("work_per_s")
+    misses = [
+        ("L2 misses of loads", "l2_load_misses_per_s"),
+        ("L3 misses of loads", "llc_misses_per_s"),
+    ]
+    clock_ghz = float(result.scenario["core_ghz"])
+    instructions = _parts(result, "instructions_per_s")[_CORE] * _COUNTED_S
+    counters = {"cycles": clock_ghz * 1e9 * _COUNTED_S, "instructions": instructions}
+    counters |= {name: _parts(result, metric)[_CORE] * _COUNTED_S for name, metric in misses}
+    counters |= {"instructions per cycle": result.scalar("ipc")}
+    counters |= {"L3 miss ratio, percent": result.scalar("llc_load_miss_ratio")}
+    in_us = {name: value / 1e3 for name, value in latency.items()}
+    return Side(in_us, result.packets, rate, counters)
+
+
+def _parts(result: Result, metric: str) -> dict[str, float]:
+    value = result.metrics[metric].value
+    if not isinstance(value, dict):
+        raise TypeError(f"{metric} has no parts")
+    return {part: float(number) for part, number in value.items() if number is not None}
+
+
+def views(demo: Demo) -> list[RenderableType]:
+    """Show the report to people."""
+    title = f"Ping-pong of 256-byte messages on {demo.platform}: latency is half a round trip"
+    return [
+        Text(title, style="bold"),
+        "",
+        *[_summary(name, side) for name, side in _named(demo)],
+        "",
+        _latencies(demo),
+        "",
+        _counters(demo),
+        "",
+        budget.table(demo.budget, demo.platform),
+    ]
+
+
+def _named(demo: Demo) -> list[tuple[str, Side]]:
+    return [("DDIO off", demo.off), ("DDIO on", demo.on)]
+
+
+def _summary(name: str, side: Side) -> str:
+    latency = side.latency_us
+    return (
+        f"{name}: {side.messages} messages, {side.messages_per_s:.0f} per second; "
+        f"latency {latency['mean']:.3f} us on average, standard deviation {latency['sd']:.3f}, "
+        f"99 % confidence interval of the average ±{latency['mean_ci99']:.4f}"
+    )
+
+
+def _latencies(demo: Demo) -> Table:
+    table = Table("one-way latency, us", "DDIO off", "DDIO on", "off - on, ns", box=None)
+    for name in ("max", *reversed(PERCENTILES), "min", "mean"):
+        off, on = demo.off.latency_us[name], demo.on.latency_us[name]
+        table.add_row(name, f"{off:.3f}", f"{on:.3f}", f"{(off - on) * 1e3:.0f}")
+    return _right(table)
+
+
+def _counters(demo: Demo) -> Table:
+    table = Table(f"polling core in {_COUNTED_S} s", "DDIO off", "DDIO on", "off / on", box=None)
+    for name, off in demo.off.counters.items():
+        on = demo.on.counters[name]
+        digits = 2 if name.startswith(("instructions per", "L3 miss ratio")) else 0
+        ratio = f"{off / on:.2f}" if on else ""
+        table.add_row(name, f"{off:,.{digits}f}", f"{on:,.{digits}f}", ratio)
+    return _right(table)
+
+
+def _right(table: Table) -> Table:
+    for column in table.columns[1:]:
+        column.justify = "right"
+    return table
+
+
+def as_json(demo: Demo) -> str:
+    """Write the report for programs; latencies in us, counters per 10 s."""
+    sides: dict[str, Any] = {
+        name.lower().replace(" ", "_"): {
+            "messages": side.messages,
+            "messages_per_s": side.messages_per_s,
+            "one_way_latency_us": side.latency_us,
+            "counters_per_10_s": side.counters,
+        }
+        for name, side in _named(demo)
+    }
+    gaps = {
+        name: (demo.off.latency_us[name] - demo.on.latency_us[name]) * 1e3
+        for name in ("min", *PERCENTILES, "max", "mean")
+    }
+    return json.dumps(
+        {
+            "platform": demo.platform,
+            "seed": demo.seed,
+            **sides,
+            "off_minus_on_ns": gaps,
+            "budget_ns": {item.name: item.value_ns for item in demo.budget},
+        },
+        indent=2,
+    )
+
+
+def as_csv(demo: Demo) -> str:
+    """Write one row per number."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["number", "unit", "ddio_off", "ddio_on"])
+    for name, off in demo.off.latency_us.items():
+        writer.writerow([f"one-way latency {name}", "us", off, demo.on.latency_us[name]])
+    for name, off in demo.off.counters.items():
+        writer.writerow([name, "per 10 s", off, demo.on.counters[name]])
+    return text.getvalue()
