@@ -140,6 +140,7 @@ fn send(config: &NicConfig, pair: &mut QueuePair, count: u32, per_request: u32) 
                 bytes: Bytes(256),
                 arrival: Picos::ZERO,
                 sequence: u64::from(id),
+                rss_hash: 0,
             })
             .collect();
         let entries = pair.tx.request_entries(&packets);

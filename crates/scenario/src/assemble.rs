@@ -1,7 +1,9 @@
 //! From facts and wishes to a machine: the only place that knows both.
 
+mod applications;
 mod control;
 pub mod hardware;
+mod ping_pong;
 mod rings;
 mod software;
 mod storage;
@@ -195,20 +197,13 @@ impl<'a> Plan<'a> {
         let pool = software::pool(tenant, &server, memory, cores[0], fabric);
         let shape = rings::queue_shape(tenant, server.nic);
         let mut arena = rings::arena(tenant, &shape, memory);
-        let shared = Shared { tenant, server, pool };
+        let table = applications::shared_table(tenant, memory);
+        let shared = Shared { tenant, server, pool, table };
         let mut pairs: Vec<_> = cores.iter().map(|_| shape.place(&mut arena)).collect();
         for (queue, (pair, &core)) in pairs.iter_mut().zip(cores).enumerate() {
             let id = QueueId::Nic { nic: queues.nics.len(), queue };
-            let place = (core, id);
-            let software: Box<dyn Software<T>> = match tenant.application {
-                Application::PingPong => {
-                    let own = Self::ping_pong_memory(&shared, memory, &mut arena);
-                    self.ping_pong(&shared, fabric, pair, place, (own, &mut arena))
-                }
-                Application::L2Forward | Application::BlockIo => {
-                    self.forwarder(&shared, fabric, pair, place, &mut arena)
-                }
-            };
+            let places = (&mut arena, &mut *memory);
+            let software = self.software(&shared, fabric, pair, (core, id), places);
             seats.insert(core, software);
         }
         queues.nics.push(pairs);

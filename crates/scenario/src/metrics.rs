@@ -171,6 +171,7 @@ fn packet_metrics(place: &Place) -> Vec<Metric> {
         rate("offered_gbps", "Gbit/s", |n, span| {
             wire_gbps(n.rx.offered_packets, n.rx.offered_bytes, span)
         }),
+        rate("received_gbps", "Gbit/s", |n, span| wire_gbps(n.rx.packets, n.rx.bytes, span)),
         rate("rx_mpps", "Mpps", |n, span| per_microsecond(n.rx.packets, span)),
         rate("tx_mpps", "Mpps", |n, span| per_microsecond(n.tx_packets, span)),
         count("rx_packets", "packets", |n| n.rx.packets),
@@ -260,7 +261,7 @@ fn core_metrics(place: &Place) -> Vec<Metric> {
     use Kind::Rate;
     let name = |name: &str| format!("{}{name}", place.prefix);
     let (cores, nic) = (place.cores.clone(), place.nic);
-    let own = place.cores.clone();
+    let (own, shares) = (place.cores.clone(), place.cores.clone());
     vec![
         parts(&name("time_in_regime"), "percent", Rate, move |s| {
             let core_time = s.span.as_ns() * cores.len() as f64;
@@ -278,6 +279,12 @@ fn core_metrics(place: &Place) -> Vec<Metric> {
         one(&name("work_per_s"), "1/s", Rate, move |s| {
             let work: u64 = own.iter().map(|&core| s.software[core].work).sum();
             work as f64 / s.span.as_seconds()
+        }),
+        // The most loaded core against the mean.
+        one(&name("load_imbalance"), "ratio", Rate, move |s| {
+            let work = || shares.iter().map(|&core| s.software[core].work);
+            let most = work().max().unwrap_or_default() as f64;
+            most * shares.len() as f64 / work().sum::<u64>() as f64
         }),
     ]
 }

@@ -1,5 +1,6 @@
 //! A machine as facts: one file per machine, every number with its source.
 
+mod applications;
 mod caches;
 mod dram;
 mod io;
@@ -11,6 +12,7 @@ mod ssd;
 mod topology;
 mod what_if;
 
+pub use applications::ApplicationFacts;
 pub use caches::{
     Cpu, DirectoryWays, InclusionName, LastLevel, PrivateLevel, ReplacementName, SetFunctionName,
     SliceFunctionName,
@@ -92,6 +94,9 @@ pub struct Platform {
     /// Costs of an echo server on this machine, and its client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ping_pong: Option<PingPongFacts>,
+    /// Costs of packet applications on this machine, the L2 forwarder apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub applications: Option<ApplicationFacts>,
     /// The part's own slice function, read from llc.slice_table.
     #[serde(skip)]
     #[schemars(skip)]
@@ -209,7 +214,8 @@ impl Platform {
         self.pcie.as_ref().map_or(Ok(()), |pcie| pcie.check(&check))?;
         self.nic.as_ref().map_or(Ok(()), |nic| nic.check(&check))?;
         self.software.as_ref().map_or(Ok(()), |software| software.check(&check))?;
-        self.ping_pong.as_ref().map_or(Ok(()), |ping_pong| ping_pong.check(&check))
+        self.ping_pong.as_ref().map_or(Ok(()), |ping_pong| ping_pong.check(&check))?;
+        self.applications.as_ref().map_or(Ok(()), |applications| applications.check(&check))
     }
 }
 

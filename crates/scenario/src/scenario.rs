@@ -3,6 +3,7 @@
 //! The keys at the top of a scenario file describe the machine and its main tenant; `[[tenant]]`
 //! tables add others, which inherit what they do not state.
 
+mod application;
 mod block_io;
 mod check;
 mod co_runner;
@@ -11,12 +12,15 @@ mod placement;
 mod split;
 mod tenant;
 
+pub use application::{
+    Application, ChainKeys, Filtering, L3ForwardKeys, PacketSinkKeys, PacketSourceKeys, PayloadUse,
+};
 pub use block_io::{BlockIoKeys, BlockOrder, CompletionKind};
 pub use co_runner::{AccessPattern, CoRunnerKeys};
 pub use placement::{DynamicWaysKeys, EventKeys, PlacementKeys};
 pub use tenant::{
-    Application, InitialContent, IommuPages, MAIN, MemoryNode, PageSize, Pattern, PingPongKeys,
-    Tenant, TrafficKeys,
+    ArrivalProcess, InitialContent, IommuPages, MAIN, MemoryNode, PageSize, Pattern, PingPongKeys,
+    SizeMix, Tenant, TrafficKeys,
 };
 
 use crate::document;

@@ -1,6 +1,11 @@
 //! What cores do: packet applications with their queue, memory kernels without one.
 
 pub mod block_io;
+pub mod chain;
 pub mod l2_forward;
+pub mod l3_forward;
 pub mod memory_kernel;
+pub mod packet_generator;
+pub mod packet_loop;
 pub mod ping_pong;
+pub mod work;

@@ -8,8 +8,8 @@ use workload::host_memory::{Arena, HostMemory};
 /// Room for the application's own buffer of a core: no larger than a packet buffer may be.
 fn application_bytes(application: Application) -> u64 {
     match application {
-        Application::L2Forward | Application::BlockIo => 0,
         Application::PingPong => 64 << 10,
+        _ => 0,
     }
 }
 

@@ -2,9 +2,8 @@
 
 use super::Plan;
 use super::rings;
-use crate::platform::{PacketServer, PingPongFacts, SoftwareFacts};
+use crate::platform::{PacketServer, SoftwareFacts};
 use crate::scenario::{AccessPattern, Application, CoRunnerKeys, InitialContent, Tenant};
-use crate::sourced::Sourced;
 use model::device::nic::rings::QueuePair;
 use model::fabric::Fabric;
 use model::machine::{QueueId, Software};
@@ -14,17 +13,19 @@ use std::rc::Rc;
 use units::{Cycles, LineAddr, Picos};
 use workload::app::l2_forward::{L2Forward, L2ForwardConfig};
 use workload::app::memory_kernel::{self, MemoryKernel, MemoryKernelConfig};
-use workload::app::ping_pong::{Interrupts, PingPong, PingPongConfig, PingPongMemory, Work};
+use workload::app::packet_loop::Drivers;
 use workload::driver::mempool::{Mempool, MempoolConfig, Spacing};
 use workload::driver::rx::RxDriver;
 use workload::driver::tx::{TxDriver, TxDriverConfig};
-use workload::host_memory::{Arena, HostMemory, touch};
+use workload::host_memory::{Arena, HostMemory, Region, touch};
 
 /// What a tenant's cores share.
 pub struct Shared<'a> {
     pub tenant: &'a Tenant,
     pub server: PacketServer<'a>,
     pub pool: Rc<RefCell<Mempool>>,
+    /// Table of the application that all its cores read: routes or filter rules.
+    pub table: Option<Region>,
 }
 
 /// Builds a tenant's buffer pool and leaves in the caches what that leaves.
@@ -41,8 +42,8 @@ pub fn pool<T: Tracer>(
         private_lines: u64::from(server.software.private_lines.value),
         data_bytes: server.software.buffer_data_bytes.value,
         spacing: match tenant.application {
-            Application::L2Forward | Application::BlockIo => Spacing::OddLines,
             Application::PingPong => Spacing::PowerOfTwo,
+            _ => Spacing::OddLines,
         },
     };
     let mempool = Mempool::new(config, memory, first_core, tenant.cores as usize);
@@ -56,10 +57,6 @@ pub fn pool<T: Tracer>(
     }
     Rc::new(RefCell::new(mempool))
 }
-
-/// Bytes of memory whose lines interrupts read in turn: so much that none is read twice
-/// before it has left all caches.
-const SYSTEM_BYTES: u64 = 64 << 20;
 
 /// A core writes the data lines of the first posted buffers: later DMA finds them in the LLC, wherever
 /// the core's mask let them be.
@@ -81,113 +78,54 @@ fn warm<T: Tracer>(
 }
 
 impl Plan<'_> {
-    /// Receive and send driver of a queue, with its receive descriptors filled.
-    fn drivers<T: Tracer>(
+    /// What a core of a tenant runs, with its receive queue filled if anything arrives.
+    pub(super) fn software<T: Tracer>(
         &self,
         shared: &Shared<'_>,
         fabric: &mut Fabric<T>,
         pair: &mut QueuePair,
-        core: u8,
-        arena: &mut Arena,
-    ) -> (RxDriver, TxDriver) {
-        let tenant = shared.tenant;
-        let mut rx = RxDriver::new(tenant.rx_descriptors);
-        // Queues are filled before time counts: by a core whose clock nobody looks at afterwards.
-        let mut setup_core = self.core(core);
+        (id, queue): (u8, QueueId),
+        places: (&mut Arena, &mut HostMemory),
+    ) -> Box<dyn Software<T>> {
+        let (arena, memory) = places;
+        let mut rx = RxDriver::new(shared.tenant.rx_descriptors);
+        if shared.tenant.application.receives() {
+            self.fill(&mut rx, shared, fabric, pair, id);
+        }
+        let pool = Rc::clone(&shared.pool);
+        let drivers = Drivers { pool, rx, tx: send_driver(shared, arena), queue };
+        self.application(shared, id, drivers, arena, memory)
+    }
+
+    /// Queues are filled before time counts: by a core whose clock nobody looks at afterwards.
+    fn fill<T: Tracer>(
+        &self,
+        rx: &mut RxDriver,
+        shared: &Shared<'_>,
+        fabric: &mut Fabric<T>,
+        pair: &mut QueuePair,
+        id: u8,
+    ) {
+        let mut setup_core = self.core(id);
         rx.refill(&mut setup_core, fabric, &mut pair.rx, &mut shared.pool.borrow_mut());
         for (visible, _) in &mut pair.rx.posted {
             *visible = Picos::ZERO;
         }
-        warm(tenant, shared.server.software, fabric, core, pair);
-        let waiting_lines: LineAddr = arena.place(u64::from(tenant.internal_queue) * 8);
-        let tx = TxDriver::new(
-            TxDriverConfig {
-                ring_packets: rings::queue_shape(tenant, shared.server.nic).tx_packets,
-                internal_queue: tenant.internal_queue,
-                burst: tenant.burst,
-                doorbell: Picos::from_ns(shared.server.nic.doorbell_ns.value),
-            },
-            waiting_lines,
-        );
-        (rx, tx)
+        warm(shared.tenant, shared.server.software, fabric, id, pair);
     }
 
-    /// Facts about an echo server.
-    ///
-    /// # Panics
-    /// If the platform has none: resolving the scenario has checked that.
-    fn ping_pong_facts(&self) -> &PingPongFacts {
-        self.platform.ping_pong.as_ref().expect("a resolved scenario has its facts")
-    }
-
-    /// Memory of an echo server beside its pool and queues.
-    pub(super) fn ping_pong_memory(
-        shared: &Shared<'_>,
-        memory: &mut HostMemory,
-        arena: &mut Arena,
-    ) -> PingPongMemory {
-        let bytes = shared.server.software.buffer_data_bytes.value;
-        PingPongMemory {
-            message: arena.place(bytes),
-            system: memory.region(SYSTEM_BYTES),
-            system_lines: SYSTEM_BYTES / units::LINE_BYTES,
-        }
-    }
-
-    /// An echo server's core, with its receive queue filled.
-    pub(super) fn ping_pong<T: Tracer>(
-        &self,
-        shared: &Shared<'_>,
-        fabric: &mut Fabric<T>,
-        pair: &mut QueuePair,
-        (id, queue): (u8, QueueId),
-        (memory, arena): (PingPongMemory, &mut Arena),
-    ) -> Box<dyn Software<T>> {
-        let facts = self.ping_pong_facts();
-        let drivers = self.drivers(shared, fabric, pair, id, arena);
-        let work = |cycles: &Sourced<f64>, instructions: &Sourced<u64>| Work {
-            cycles: Cycles(cycles.value),
-            instructions: instructions.value,
-        };
-        let keys = &shared.tenant.ping_pong;
-        let config = PingPongConfig {
-            poll: work(&facts.poll_cycles, &facts.poll_instructions),
-            receive: work(&facts.receive_cycles, &facts.receive_instructions),
-            prefix_bytes: facts.prefix_bytes.value,
-            header_bytes: keys.header_bytes + facts.message_header_bytes.value,
-            copy: work(&facts.copy_cycles_per_line, &facts.copy_instructions_per_line),
-            answer: work(&facts.answer_cycles, &facts.answer_instructions),
-            interrupts: Interrupts {
-                mean_distance: Picos::from_ns(1e9 / facts.interrupt_hz.value),
-                work: work(&facts.interrupt_cycles, &facts.interrupt_instructions),
-                cold_lines: facts.interrupt_cold_lines.value,
-            },
-            seed: self.seed.wrapping_add(u64::from(id)),
-        };
-        let pool = Rc::clone(&shared.pool);
-        Box::new(PingPong::new(config, self.core(id), pool, drivers, queue, memory))
-    }
-
-    /// A forwarder's core, with its receive queue filled.
-    pub(super) fn forwarder<T: Tracer>(
-        &self,
-        shared: &Shared<'_>,
-        fabric: &mut Fabric<T>,
-        pair: &mut QueuePair,
-        (id, queue): (u8, QueueId),
-        arena: &mut Arena,
-    ) -> Box<dyn Software<T>> {
+    /// An L2 forwarder.
+    pub(super) fn l2_forward(&self, shared: &Shared<'_>, id: u8, drivers: Drivers) -> L2Forward {
         let (tenant, software) = (shared.tenant, shared.server.software);
-        let pool = &shared.pool;
-        let (rx, tx) = self.drivers(shared, fabric, pair, id, arena);
         let config = L2ForwardConfig {
             burst: tenant.burst as usize,
             cycles_per_packet: Cycles(software.l2_forward_cycles_per_packet.value),
-            extra_cycles: Cycles(f64::from(tenant.rng_calls) * software.rng_call_cycles.value),
+            extra_cycles: extra_cycles(shared),
             poll_cycles: Cycles(software.poll_cycles.value),
             annotation_lines: u64::from(software.annotation_lines.value),
         };
-        Box::new(L2Forward::new(config, self.core(id), Rc::clone(pool), rx, tx, queue))
+        let Drivers { pool, rx, tx, queue } = drivers;
+        L2Forward::new(config, self.core(id), pool, rx, tx, queue)
     }
 
     /// A core of a co-runner.
@@ -210,4 +148,24 @@ impl Plan<'_> {
         };
         MemoryKernel::new(config, self.core(id), memory.region(keys.working_set_bytes))
     }
+}
+
+/// Work that a scenario adds to every packet.
+pub(super) fn extra_cycles(shared: &Shared<'_>) -> Cycles {
+    let calls = f64::from(shared.tenant.rng_calls);
+    Cycles(calls * shared.server.software.rng_call_cycles.value)
+}
+
+fn send_driver(shared: &Shared<'_>, arena: &mut Arena) -> TxDriver {
+    let tenant = shared.tenant;
+    let waiting_lines: LineAddr = arena.place(u64::from(tenant.internal_queue) * 8);
+    TxDriver::new(
+        TxDriverConfig {
+            ring_packets: rings::queue_shape(tenant, shared.server.nic).tx_packets,
+            internal_queue: tenant.internal_queue,
+            burst: tenant.burst,
+            doorbell: Picos::from_ns(shared.server.nic.doorbell_ns.value),
+        },
+        waiting_lines,
+    )
 }

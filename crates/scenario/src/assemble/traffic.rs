@@ -2,13 +2,14 @@
 
 use crate::error::InputError;
 use crate::platform::{PacketServer, PingPongFacts};
-use crate::scenario::{Pattern, Tenant};
+use crate::scenario::{ArrivalProcess, Pattern, SizeMix, Tenant};
 use hdrhistogram::Histogram;
 use model::traffic::{Arrival, Departure, PacketSource};
 use units::Picos;
 use workload::traffic::{
-    Capture, CaptureReplay, Delay, FixedRate, FixedRateConfig, PingPongClient,
-    PingPongClientConfig, ReplayConfig, ReplaySpeed, Toeplitz, Trains, TrainsConfig,
+    Arrivals, Capture, CaptureReplay, Delay, FixedRate, FixedRateConfig, Mix, MixConfig,
+    PingPongClient, PingPongClientConfig, ReplayConfig, ReplaySpeed, Sizes, Toeplitz, Trains,
+    TrainsConfig,
 };
 
 /// What arrives, whatever its kind.
@@ -18,10 +19,14 @@ pub enum Traffic {
     Fixed(FixedRate),
     /// Trains of flows.
     Trains(Trains),
+    /// Sizes, arrivals and flows at random.
+    Random(Box<Mix>),
     /// A capture.
     Replay(CaptureReplay),
+    /// Nothing.
+    Silence,
     /// A client that waits for answers.
-    PingPong(PingPongClient),
+    PingPong(Box<PingPongClient>),
 }
 
 impl Traffic {
@@ -29,7 +34,7 @@ impl Traffic {
     pub fn take_one_way_latencies(&mut self) -> Option<Histogram<u64>> {
         match self {
             Self::PingPong(client) => Some(client.take_one_way_latencies()),
-            Self::Fixed(_) | Self::Trains(_) | Self::Replay(_) => None,
+            _ => None,
         }
     }
 }
@@ -39,8 +44,10 @@ impl PacketSource for Traffic {
         match self {
             Self::Fixed(source) => source.next_arrival(),
             Self::Trains(source) => source.next_arrival(),
+            Self::Random(source) => source.next_arrival(),
             Self::Replay(source) => source.next_arrival(),
             Self::PingPong(source) => source.next_arrival(),
+            Self::Silence => None,
         }
     }
 
@@ -48,8 +55,10 @@ impl PacketSource for Traffic {
         match self {
             Self::Fixed(source) => source.awaits_answers(),
             Self::Trains(source) => source.awaits_answers(),
+            Self::Random(source) => source.awaits_answers(),
             Self::Replay(source) => source.awaits_answers(),
             Self::PingPong(source) => source.awaits_answers(),
+            Self::Silence => false,
         }
     }
 
@@ -57,8 +66,10 @@ impl PacketSource for Traffic {
         match self {
             Self::Fixed(source) => source.answered(departure),
             Self::Trains(source) => source.answered(departure),
+            Self::Random(source) => source.answered(departure),
             Self::Replay(source) => source.answered(departure),
             Self::PingPong(source) => source.answered(departure),
+            Self::Silence => {}
         }
     }
 }
@@ -99,6 +110,9 @@ pub fn source(
     capture: Option<&Capture>,
     seed: u64,
 ) -> Traffic {
+    if !tenant.application.receives() {
+        return Traffic::Silence;
+    }
     let rss = Toeplitz::default();
     let keys = &tenant.traffic;
     if let Some(capture) = capture {
@@ -131,6 +145,31 @@ pub fn source(
             },
             &rss,
         )),
+        Pattern::Random => Traffic::Random(Box::new(Mix::new(&mix(tenant, server, seed), &rss))),
+    }
+}
+
+fn mix(tenant: &Tenant, server: &PacketServer<'_>, seed: u64) -> MixConfig {
+    let keys = &tenant.traffic;
+    MixConfig {
+        sizes: match keys.sizes.unwrap_or_default() {
+            SizeMix::Fixed => Sizes::Fixed(tenant.packet_bytes),
+            SizeMix::Imix => Sizes::Imix,
+            SizeMix::Campus => Sizes::Campus,
+        },
+        arrivals: match keys.arrivals.unwrap_or_default() {
+            ArrivalProcess::Even => Arrivals::Even,
+            ArrivalProcess::Poisson => Arrivals::Poisson,
+            ArrivalProcess::OnOff => {
+                Arrivals::OnOff { burst_packets: u64::from(keys.burst_packets.unwrap_or(32)) }
+            }
+            ArrivalProcess::BackToBack => Arrivals::BackToBack,
+        },
+        offered_gbps: tenant.offered_gbps,
+        line_rate_gbps: server.nic.line_rate_gbps.value,
+        flows: keys.flows as usize,
+        flow_zipf: keys.flow_zipf.unwrap_or(0.0),
+        seed,
     }
 }
 
@@ -143,7 +182,7 @@ pub fn client(tenant: &Tenant, facts: &PingPongFacts, seed: u64) -> Traffic {
         least_ns,
         mean_more_ns,
     };
-    Traffic::PingPong(PingPongClient::new(PingPongClientConfig {
+    Traffic::PingPong(Box::new(PingPongClient::new(PingPongClientConfig {
         packet_bytes: tenant.packet_bytes,
         turnaround_ns: facts.client_turnaround_ns.value,
         jitter_ns: facts.client_jitter_ns.value,
@@ -151,5 +190,5 @@ pub fn client(tenant: &Tenant, facts: &PingPongFacts, seed: u64) -> Traffic {
         between_messages_ns: facts.client_pause_ns.value,
         resend_after: Picos::from_ns(facts.client_resend_ms.value * 1e6),
         seed,
-    }))
+    })))
 }

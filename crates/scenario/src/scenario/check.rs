@@ -2,7 +2,8 @@
 
 use super::placement;
 use super::{
-    Application, BlockIoKeys, CoRunnerKeys, IommuPages, MAIN, MemoryNode, RunKeys, Scenario, Tenant,
+    Application, ArrivalProcess, BlockIoKeys, CoRunnerKeys, IommuPages, MAIN, MemoryNode, Pattern,
+    RunKeys, Scenario, Tenant, TrafficKeys,
 };
 use crate::check::Check;
 use crate::error::InputError;
@@ -56,6 +57,7 @@ fn tenant(
     if tenant.application == Application::PingPong {
         ping_pong(tenant, check, platform, server)?;
     }
+    application(tenant, check, platform)?;
     if tenant.application.uses_ssds() {
         block_io(&tenant.block_io, check, tenant.cores)?;
     }
@@ -86,6 +88,22 @@ fn block_io(keys: &BlockIoKeys, check: &Check<'_>, cores: u32) -> Result<(), Inp
     check.whole("block_io.buffers", buffers, (keys.depth, 1 << 16), what)?;
     let all = u64::from(buffers) * bytes;
     check.whole("block_io.buffers", all, (0, 8 << 30), "bytes of all buffers of a job")
+}
+
+/// Keys of the application, and the facts that it needs.
+fn application(tenant: &Tenant, check: &Check<'_>, platform: &Platform) -> Result<(), InputError> {
+    tenant.l3_forward.check(check)?;
+    tenant.chain.check(check)?;
+    if tenant.application.needs_costs() && platform.applications.is_none() {
+        let allowed = "needs a platform with an [applications] table";
+        let name = serde_json::json!(tenant.application);
+        return Err(check.refuse(
+            "application",
+            &name.as_str().unwrap_or_default(),
+            allowed.into(),
+        ));
+    }
+    Ok(())
 }
 
 /// Names go into the names of results.
@@ -206,7 +224,7 @@ fn queues(tenant: &Tenant, check: &Check<'_>, server: &PacketServer<'_>) -> Resu
     let fits = server.software.buffer_data_bytes.value;
     check.whole("packet_bytes", tenant.packet_bytes, (60, fits), "bytes that a buffer holds")?;
     let line_rate = server.nic.line_rate_gbps.value;
-    if tenant.application != Application::PingPong {
+    if tenant.application.receives() && tenant.application != Application::PingPong {
         check.number("offered_gbps", tenant.offered_gbps, (1e-3, line_rate))?;
     }
     // A ring that never fills a completion would never be freed.
@@ -252,6 +270,7 @@ fn traffic(
     check.whole("traffic.flows", traffic.flows, (1, 1 << 20), "flows")?;
     check.whole("traffic.train_packets", traffic.train_packets, (1, 1 << 20), "packets")?;
     check.whole("traffic.turn_packets", traffic.turn_packets, (1, 1 << 20), "packets")?;
+    random_traffic(traffic, check)?;
     let line_rate = server.nic.line_rate_gbps.value;
     if let Some(gbps) = traffic.scale_to_gbps {
         if traffic.pcap.is_none() {
@@ -268,6 +287,30 @@ fn traffic(
         Some(loops) => check.whole("traffic.loops", loops, (1, 1_000_000), "loops"),
         None => Ok(()),
     }
+}
+
+/// Keys that only random traffic has.
+fn random_traffic(traffic: &TrafficKeys, check: &Check<'_>) -> Result<(), InputError> {
+    let stated = [
+        ("traffic.sizes", traffic.sizes.is_some()),
+        ("traffic.arrivals", traffic.arrivals.is_some()),
+        ("traffic.burst_packets", traffic.burst_packets.is_some()),
+        ("traffic.flow_zipf", traffic.flow_zipf.is_some()),
+    ];
+    for (key, is_stated) in stated {
+        if is_stated && traffic.pattern != Pattern::Random {
+            let allowed = "only with traffic.pattern = \"random\"";
+            return Err(check.refuse(key, &"stated", allowed.into()));
+        }
+    }
+    if let Some(packets) = traffic.burst_packets {
+        if traffic.arrivals != Some(ArrivalProcess::OnOff) {
+            let allowed = "only with traffic.arrivals = \"on-off\"";
+            return Err(check.refuse("traffic.burst_packets", &packets, allowed.into()));
+        }
+        check.whole("traffic.burst_packets", packets, (1, 1 << 20), "packets")?;
+    }
+    check.number("traffic.flow_zipf", traffic.flow_zipf.unwrap_or(0.0), (0.0, 4.0))
 }
 
 fn co_runner(

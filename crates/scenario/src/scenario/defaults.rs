@@ -64,6 +64,22 @@ pub(super) fn flows() -> u32 {
     4096
 }
 
+pub(super) fn networks() -> u32 {
+    256
+}
+
+pub(super) fn writes_payload() -> bool {
+    true
+}
+
+pub(super) fn filter_rules() -> u32 {
+    2423
+}
+
+pub(super) fn flow_table_entries() -> u32 {
+    65_536
+}
+
 pub(super) fn cycles_per_access() -> f64 {
     1.0
 }

@@ -1,6 +1,7 @@
 //! A tenant: an application on its cores, with a NIC and traffic of its own. Defaults are those of
 //! the measured testbed.
 
+use super::application::{Application, ChainKeys, L3ForwardKeys, PacketSinkKeys, PacketSourceKeys};
 use super::placement::{DynamicWaysKeys, PlacementKeys};
 use super::{BlockIoKeys, defaults};
 use model::traffic::WIRE_OVERHEAD_BYTES;
@@ -110,6 +111,18 @@ pub struct Tenant {
     /// Application ping-pong: what goes to and fro.
     #[serde(default)]
     pub ping_pong: PingPongKeys,
+    /// Keys of the L3 forwarder.
+    #[serde(default)]
+    pub l3_forward: L3ForwardKeys,
+    /// Keys of the packet sink.
+    #[serde(default)]
+    pub packet_sink: PacketSinkKeys,
+    /// Keys of the packet source.
+    #[serde(default)]
+    pub packet_source: PacketSourceKeys,
+    /// Keys of the stateful chain.
+    #[serde(default)]
+    pub chain: ChainKeys,
 }
 
 pub(super) fn main_name() -> String {
@@ -133,49 +146,6 @@ impl Tenant {
     #[must_use]
     pub fn changes_ways_itself(&self) -> bool {
         self.dynamic_ways.as_ref().is_some_and(|keys| keys.enabled)
-    }
-}
-
-/// What the cores run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Application {
-    /// Run-to-completion L2 forwarder.
-    #[default]
-    L2Forward,
-    /// Block I/O at a fixed depth, as fio does it.
-    BlockIo,
-    /// Echo server with one client that waits for each answer. Its packets are ping_pong.message_bytes
-    /// and headers long; packet_bytes, offered_gbps and traffic mean nothing to it.
-    PingPong,
-}
-
-impl Application {
-    /// Whether packets come and go.
-    #[must_use]
-    pub fn uses_nic(self) -> bool {
-        match self {
-            Self::L2Forward | Self::PingPong => true,
-            Self::BlockIo => false,
-        }
-    }
-
-    /// Whether blocks come and go.
-    #[must_use]
-    pub fn uses_ssds(self) -> bool {
-        match self {
-            Self::L2Forward | Self::PingPong => false,
-            Self::BlockIo => true,
-        }
-    }
-
-    /// Whether what it sends counts as progress of a run, not what it has worked on.
-    #[must_use]
-    pub fn forwards_packets(self) -> bool {
-        match self {
-            Self::L2Forward | Self::PingPong => true,
-            Self::BlockIo => false,
-        }
     }
 }
 
@@ -295,6 +265,18 @@ pub struct TrafficKeys {
     /// Trains: packets that a thread sends before the next thread's turn comes.
     #[serde(default = "defaults::turn_packets")]
     pub turn_packets: u32,
+    /// Random: sizes of packets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<SizeMix>,
+    /// Random: when packets come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<ArrivalProcess>,
+    /// Random, arrivals on and off: packets of a burst. 32 by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst_packets: Option<u32>,
+    /// Random: popularity of flows, the exponent of Zipf's law. 0, all alike, by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow_zipf: Option<f64>,
     /// A pcap or pcapng file to replay instead.
     #[serde(default)]
     pub pcap: Option<String>,
@@ -314,6 +296,10 @@ impl Default for TrafficKeys {
             flows: defaults::flows(),
             train_packets: defaults::train_packets(),
             turn_packets: defaults::turn_packets(),
+            sizes: None,
+            arrivals: None,
+            burst_packets: None,
+            flow_zipf: None,
             pcap: None,
             scale_to_gbps: None,
             loops: None,
@@ -330,4 +316,34 @@ pub enum Pattern {
     Trains,
     /// One packet of each flow in turn.
     Fixed,
+    /// Each packet of a flow drawn at random, with sizes and arrivals of their own.
+    Random,
+}
+
+/// Sizes of random packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SizeMix {
+    /// All of packet_bytes.
+    #[default]
+    Fixed,
+    /// 60, 590 and 1514 B as 7 : 4 : 1.
+    Imix,
+    /// As on a campus: 26.9 % under 100 B, 11.8 % from 100 to 500 B, the rest full-sized.
+    Campus,
+}
+
+/// When random packets come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArrivalProcess {
+    /// Evenly spaced.
+    #[default]
+    Even,
+    /// With independent exponential gaps.
+    Poisson,
+    /// In bursts of burst_packets at line rate.
+    OnOff,
+    /// At line rate, whatever is offered.
+    BackToBack,
 }

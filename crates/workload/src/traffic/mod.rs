@@ -4,17 +4,20 @@
 //! Source: IEEE 802.3 for the wire, Microsoft's RSS specification for the hash.
 //! Simplifies: a frame is its size, its flow's hash and its arrival; payloads do not exist.
 //!
-//! [`FixedRate`] and [`Trains`] generate, [`CaptureReplay`] replays a [`Capture`], [`PingPongClient`] waits
-//! for answers. All are
+//! [`FixedRate`], [`Trains`] and [`Mix`] generate, [`CaptureReplay`] replays a [`Capture`],
+//! [`PingPongClient`] waits for answers. All are
 //! deterministic, and their times carry fractions of a picosecond, so that no rate drifts.
 
 mod capture;
 mod fixed;
 mod flows;
+mod mix;
 mod ping_pong;
 mod rss;
+mod sizes;
 mod trains;
 mod wire;
+mod zipf;
 
 pub use capture::{
     Capture, CaptureError, CaptureFault, CaptureReplay, CapturedPacket, Place, ReplayConfig,
@@ -22,6 +25,9 @@ pub use capture::{
 };
 pub use fixed::{FixedRate, FixedRateConfig};
 pub use flows::random_udp_flows;
+pub use mix::{Arrivals, Mix, MixConfig};
 pub use ping_pong::{Delay, PingPongClient, PingPongClientConfig};
 pub use rss::{FlowAddresses, FlowPorts, FlowRules, FlowTuple, Toeplitz};
+pub use sizes::Sizes;
 pub use trains::{Trains, TrainsConfig};
+pub use zipf::Zipf;

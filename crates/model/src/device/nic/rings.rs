@@ -70,6 +70,8 @@ pub struct Packet {
     pub arrival: Picos,
     /// Its number among the packets that got a descriptor.
     pub sequence: u64,
+    /// RSS hash of its flow, as a completion reports it.
+    pub rss_hash: u32,
 }
 
 /// A receive queue: descriptors towards the NIC, completions towards the driver.
@@ -198,7 +200,10 @@ mod tests {
 
     fn packets(count: usize, bytes: u64) -> Vec<Packet> {
         let buffer = Buffer { id: 0, data: LineAddr(1_000) };
-        vec![Packet { buffer, bytes: Bytes(bytes), arrival: Picos::ZERO, sequence: 0 }; count]
+        vec![
+            Packet { buffer, bytes: Bytes(bytes), arrival: Picos::ZERO, sequence: 0, rss_hash: 0 };
+            count
+        ]
     }
 
     #[test]

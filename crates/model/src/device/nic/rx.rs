@@ -326,8 +326,8 @@ impl<S: PacketSource> RxPort<S> {
         let sequence = self.counters.packets;
         self.counters.packets += 1;
         self.counters.bytes += arrival.bytes.0;
-        let Arrival { time, bytes, .. } = arrival;
-        let packet = Packet { buffer, bytes, arrival: time, sequence };
+        let Arrival { time, bytes, rss_hash, .. } = arrival;
+        let packet = Packet { buffer, bytes, arrival: time, sequence, rss_hash };
         let full = self.queues[index].gather(packet, visible, &pairs[index].rx, &self.config);
         Some(full.then(|| (index, self.complete(fabric, pairs, index, now))))
     }

@@ -1,0 +1,52 @@
+//! What packet applications cost on a machine, as facts.
+
+use crate::check::Check;
+use crate::error::InputError;
+use crate::sourced::Sourced;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workload::app::work::Work;
+
+/// Cycles of packet applications outside memory stalls, receiving and sending included.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ApplicationFacts {
+    /// Instructions that retire per cycle of such work.
+    pub instructions_per_cycle: Sourced<f64>,
+    /// L3 forwarding a packet.
+    pub l3_forward_cycles: Sourced<f64>,
+    /// Receiving a packet and dropping it.
+    pub packet_sink_cycles: Sourced<f64>,
+    /// Building and sending a packet; its stores come on top.
+    pub packet_source_cycles: Sourced<f64>,
+    /// A step through the filter rules in software.
+    pub filter_step_cycles: Sourced<f64>,
+    /// Translating a packet's address and port.
+    pub napt_cycles: Sourced<f64>,
+    /// Finding a packet's server.
+    pub load_balancer_cycles: Sourced<f64>,
+    /// Entering a new flow into a flow table.
+    pub new_flow_cycles: Sourced<f64>,
+}
+
+impl ApplicationFacts {
+    /// Work of so many cycles.
+    #[must_use]
+    pub fn work(&self, cycles: &Sourced<f64>) -> Work {
+        Work::of_cycles(cycles.value, self.instructions_per_cycle.value)
+    }
+
+    pub(super) fn check(&self, check: &Check<'_>) -> Result<(), InputError> {
+        let rate = self.instructions_per_cycle.value;
+        check.number("applications.instructions_per_cycle", rate, (0.1, 8.0))?;
+        let cycles = [
+            ("applications.l3_forward_cycles", &self.l3_forward_cycles),
+            ("applications.packet_sink_cycles", &self.packet_sink_cycles),
+            ("applications.packet_source_cycles", &self.packet_source_cycles),
+            ("applications.filter_step_cycles", &self.filter_step_cycles),
+            ("applications.napt_cycles", &self.napt_cycles),
+            ("applications.load_balancer_cycles", &self.load_balancer_cycles),
+            ("applications.new_flow_cycles", &self.new_flow_cycles),
+        ];
+        cycles.iter().try_for_each(|(key, cycles)| check.delay(key, cycles.value))
+    }
+}

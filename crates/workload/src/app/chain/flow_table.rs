@@ -1,0 +1,135 @@
+//! A hash table of flows in memory.
+//!
+//! Models: buckets of eight signatures, a line each, and one line per flow; a flow that found its first
+//! bucket full lies in its second one. A full table forgets the flow that came first.
+//! Source: DPDK's rte_hash (cuckoo hashing: 8 entries per bucket, as many slots as flows).
+//! Simplifies: a flow whose buckets are both full goes to the second all the same, instead of moving
+//! others.
+
+use crate::host_memory::Region;
+use model::core::Core;
+use model::fabric::Fabric;
+use model::tracer::Tracer;
+use std::collections::{BTreeMap, VecDeque};
+use units::{LINE_BYTES, LineAddr};
+
+/// Flows per bucket.
+const BUCKET_FLOWS: u64 = 8;
+
+/// Where a flow lies.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    entry: u32,
+    in_second_bucket: bool,
+}
+
+/// What a look-up has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoundFlow {
+    /// The line of its entry.
+    pub entry: LineAddr,
+    /// Whether it has just been entered.
+    pub is_new: bool,
+}
+
+/// The table.
+#[derive(Debug)]
+pub struct FlowTable {
+    buckets: Region,
+    entries: Region,
+    capacity: u32,
+    /// Flows in each bucket.
+    filled: Vec<u32>,
+    places: BTreeMap<u32, Place>,
+    /// Flows in the order in which they were entered.
+    by_age: VecDeque<u32>,
+}
+
+impl FlowTable {
+    /// Bytes of the buckets and of the entries of a table for `capacity` flows.
+    #[must_use]
+    pub fn bytes(capacity: u32) -> (u64, u64) {
+        (bucket_count(capacity) * LINE_BYTES, u64::from(capacity) * LINE_BYTES)
+    }
+
+    /// An empty table for `capacity` flows in memory of [`Self::bytes`].
+    #[must_use]
+    pub fn new(capacity: u32, buckets: Region, entries: Region) -> Self {
+        Self {
+            buckets,
+            entries,
+            capacity,
+            filled: vec![0; bucket_count(capacity) as usize],
+            places: BTreeMap::new(),
+            by_age: VecDeque::new(),
+        }
+    }
+
+    /// Flows in the table.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Finds the flow of `hash`, which is entered if it is not there. Its entry is not touched yet.
+    pub fn find<T: Tracer>(
+        &mut self,
+        core: &mut Core,
+        fabric: &mut Fabric<T>,
+        hash: u32,
+    ) -> FoundFlow {
+        let [first, second] = self.buckets_of(hash);
+        core.load(fabric, self.buckets.line(first));
+        let known = self.places.get(&hash).copied();
+        if known.is_none_or(|place| place.in_second_bucket) {
+            core.load(fabric, self.buckets.line(second));
+        }
+        let place = known.unwrap_or_else(|| self.enter(core, fabric, hash));
+        FoundFlow { entry: self.entries.line(u64::from(place.entry)), is_new: known.is_none() }
+    }
+
+    fn enter<T: Tracer>(&mut self, core: &mut Core, fabric: &mut Fabric<T>, hash: u32) -> Place {
+        let entry = match self.places.len() < self.capacity as usize {
+            true => self.places.len() as u32,
+            false => self.forget_oldest(core, fabric),
+        };
+        let [first, second] = self.buckets_of(hash);
+        let in_second_bucket = u64::from(self.filled[first as usize]) >= BUCKET_FLOWS;
+        let bucket = if in_second_bucket { second } else { first };
+        self.filled[bucket as usize] += 1;
+        core.store(fabric, self.buckets.line(bucket));
+        let place = Place { entry, in_second_bucket };
+        self.places.insert(hash, place);
+        self.by_age.push_back(hash);
+        place
+    }
+
+    /// Takes the flow that came first out; returns its entry.
+    fn forget_oldest<T: Tracer>(&mut self, core: &mut Core, fabric: &mut Fabric<T>) -> u32 {
+        let oldest = self.by_age.pop_front().expect("a full table has flows");
+        let place = self.places.remove(&oldest).expect("flows by age are those of the table");
+        let [first, second] = self.buckets_of(oldest);
+        let bucket = if place.in_second_bucket { second } else { first };
+        self.filled[bucket as usize] -= 1;
+        core.store(fabric, self.buckets.line(bucket));
+        place.entry
+    }
+
+    /// First and second bucket of a flow.
+    fn buckets_of(&self, hash: u32) -> [u64; 2] {
+        let mixed = u64::from(hash).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mask = self.filled.len() as u64 - 1;
+        [mixed >> 40 & mask, mixed >> 20 & mask]
+    }
+}
+
+/// As many slots as flows, in a power of two of buckets.
+fn bucket_count(capacity: u32) -> u64 {
+    u64::from(capacity).div_ceil(BUCKET_FLOWS).next_power_of_two()
+}

@@ -1,0 +1,100 @@
+//! L3 forwarder and packet sink: what applications do that look at headers.
+//!
+//! Models: a look-up of the destination in a routing table, time to live and MAC addresses rewritten
+//! in the header line; or a receiver that looks at the header and drops the packet. Either may
+//! read the payload too.
+//! Source: DPDK l3fwd with a longest-prefix-match table (24 bits of the address index 4-byte entries,
+//! one access per packet); ISPASS'20 (receive with headers-only processing); ATC'20 (header-only
+//! applications).
+//! Simplifies: destinations are spread over consecutive /24 networks by the flow's hash; no
+//! prefix is longer than 24 bits; the work per packet costs the same every time.
+
+use super::packet_loop::{Fate, Handler};
+use super::work::Work;
+use crate::host_memory::Region;
+use model::core::Core;
+use model::device::nic::rings::Packet;
+use model::fabric::Fabric;
+use model::tracer::Tracer;
+use units::LINE_BYTES;
+
+/// Bytes of an entry of the routing table.
+pub const ROUTE_BYTES: u64 = 4;
+
+/// What an application does with the lines of a packet after the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// They are left alone.
+    Untouched,
+    /// They are read.
+    Read,
+}
+
+impl Payload {
+    /// Reads the lines of a packet after the first if that is wanted.
+    pub fn touch<T: Tracer>(self, core: &mut Core, fabric: &mut Fabric<T>, packet: &Packet) {
+        if self == Self::Read {
+            for line in 1..packet.bytes.0.div_ceil(LINE_BYTES) {
+                core.load_independent(fabric, packet.buffer.data.step(line));
+            }
+        }
+    }
+}
+
+/// An L3 forwarder's work on a packet.
+#[derive(Clone, Debug)]
+pub struct L3Forward {
+    work: Work,
+    payload: Payload,
+    /// First-level table of the networks that traffic goes to.
+    table: Region,
+    networks: u64,
+}
+
+impl L3Forward {
+    /// A forwarder whose routing `table` has an entry for each of `networks` networks.
+    #[must_use]
+    pub fn new(work: Work, payload: Payload, table: Region, networks: u64) -> Self {
+        Self { work, payload, table, networks }
+    }
+}
+
+impl Handler for L3Forward {
+    fn handle<T: Tracer>(
+        &mut self,
+        core: &mut Core,
+        fabric: &mut Fabric<T>,
+        packet: &Packet,
+    ) -> Fate {
+        core.load(fabric, packet.buffer.data);
+        let network = (u64::from(packet.rss_hash) * self.networks) >> 32;
+        core.load(fabric, self.table.line(network * ROUTE_BYTES / LINE_BYTES));
+        self.payload.touch(core, fabric, packet);
+        core.store(fabric, packet.buffer.data);
+        self.work.run_on(core);
+        Fate::Send(packet.bytes)
+    }
+}
+
+/// A receiver that drops every packet after a look at its header.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketSink {
+    /// Work per packet.
+    pub work: Work,
+    /// What it does with the payload.
+    pub payload: Payload,
+}
+
+impl Handler for PacketSink {
+    fn handle<T: Tracer>(
+        &mut self,
+        core: &mut Core,
+        fabric: &mut Fabric<T>,
+        packet: &Packet,
+    ) -> Fate {
+        core.load(fabric, packet.buffer.data);
+        self.payload.touch(core, fabric, packet);
+        self.work.run_on(core);
+        Fate::Consume
+    }
+}

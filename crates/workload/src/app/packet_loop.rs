@@ -1,0 +1,276 @@
+//! The run-to-completion loop of packet applications: receive a burst, handle each packet, send.
+//!
+//! Models: a core that polls its receive queue and takes bursts, prefetches headers, hands each packet
+//! to its application, and then sends it or gives its buffer back.
+//! Source: DPDK's sample applications; FastClick as on the measured testbed (blocking queue before the
+//! send ring).
+//! Simplifies: packets that end here are freed together at the end of their burst.
+
+use crate::driver::mempool::Mempool;
+use crate::driver::rx::{Refill, RxDriver};
+use crate::driver::tx::TxDriver;
+use model::core::Core;
+use model::device::nic::rings::{Packet, QueuePair};
+use model::fabric::Fabric;
+use model::machine::{Account, QueueId, Queues, Software, Turn};
+use model::tracer::Tracer;
+use std::cell::RefCell;
+use std::fmt::Debug;
+use std::rc::Rc;
+use units::{Bytes, Cycles, Picos};
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It leaves again, with this many bytes.
+    Send(Bytes),
+    /// It ends here.
+    Consume,
+}
+
+/// What an application does with a packet.
+pub trait Handler: Debug {
+    /// Works on a packet whose first line has been prefetched.
+    fn handle<T: Tracer>(
+        &mut self,
+        core: &mut Core,
+        fabric: &mut Fabric<T>,
+        packet: &Packet,
+    ) -> Fate;
+}
+
+/// Parameters of the loop.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketLoopConfig {
+    /// Packets per receive burst.
+    pub burst: usize,
+    /// Work of one look at an empty queue.
+    pub poll_cycles: Cycles,
+    /// Extra work per packet.
+    pub extra_cycles: Cycles,
+}
+
+/// The driver software of a core.
+#[derive(Debug)]
+pub struct Drivers {
+    /// Buffers.
+    pub pool: Rc<RefCell<Mempool>>,
+    /// Receive side.
+    pub rx: RxDriver,
+    /// Send side.
+    pub tx: TxDriver,
+    /// The queue pair that both serve.
+    pub queue: QueueId,
+}
+
+/// Where the core is in its loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Receive,
+    Process(usize),
+    Send,
+}
+
+/// An application on one core.
+#[derive(Debug)]
+pub struct PacketLoop<H> {
+    config: PacketLoopConfig,
+    handler: H,
+    core: Core,
+    drivers: Drivers,
+    phase: Phase,
+    /// The burst in work, with the time when each header is in L1D.
+    batch: Vec<(Packet, Picos)>,
+    /// Buffers of packets of this burst that end here.
+    ended: Vec<u32>,
+    /// Since when the core waits, and whether for the send ring.
+    waiting: Option<(Picos, bool)>,
+    idle: Picos,
+    sender_blocked: Picos,
+    handled: u64,
+    consumed: u64,
+}
+
+impl<H: Handler> PacketLoop<H> {
+    /// A core at time zero.
+    #[must_use]
+    pub fn new(config: PacketLoopConfig, handler: H, core: Core, drivers: Drivers) -> Self {
+        Self {
+            config,
+            handler,
+            core,
+            drivers,
+            phase: Phase::Receive,
+            batch: Vec::with_capacity(config.burst),
+            ended: Vec::with_capacity(config.burst),
+            waiting: None,
+            idle: Picos::ZERO,
+            sender_blocked: Picos::ZERO,
+            handled: 0,
+            consumed: 0,
+        }
+    }
+
+    /// Packets that have been taken from the receive queue, and neither handed to the send queue nor
+    /// freed.
+    fn packets_in_work(&self) -> usize {
+        let unprocessed = match self.phase {
+            Phase::Process(next) => self.batch.len() - next,
+            Phase::Receive | Phase::Send => self.batch.len(),
+        };
+        unprocessed + self.ended.len() + self.drivers.rx.pending() + self.drivers.tx.waiting()
+    }
+
+    fn receive<T: Tracer>(&mut self, fabric: &mut Fabric<T>, pair: &mut QueuePair) -> Turn {
+        let Drivers { pool, rx, tx, .. } = &mut self.drivers;
+        let mut pool = pool.borrow_mut();
+        let mut refill = rx.refill(&mut self.core, fabric, &mut pair.rx, &mut pool);
+        if refill == Refill::PoolDry {
+            // Buffers of sent packets may be all that is left.
+            tx.free_sent(&mut self.core, fabric, &mut pair.tx, &mut pool);
+            refill = rx.refill(&mut self.core, fabric, &mut pair.rx, &mut pool);
+        }
+        self.batch.clear();
+        while self.batch.len() < self.config.burst
+            && let Some(packet) = rx.receive(&mut self.core, fabric, &mut pair.rx, &pool)
+        {
+            let ready = self.core.prefetch(fabric, packet.buffer.data);
+            self.batch.push((packet, ready));
+        }
+        if !self.batch.is_empty() {
+            self.phase = Phase::Process(0);
+            return Turn::Busy(self.core.now());
+        }
+        self.core.compute(self.config.poll_cycles);
+        let sendable = tx.next_chance(&pair.tx);
+        if sendable <= self.core.now() {
+            self.phase = Phase::Send;
+            return Turn::Busy(self.core.now());
+        }
+        let freed = match refill {
+            Refill::PoolDry => TxDriver::next_completion(&pair.tx),
+            Refill::Done => Picos::NEVER,
+        };
+        let visible = rx.next_visible(&pair.rx);
+        drop(pool);
+        self.wait(sendable.min(freed).min(visible), false)
+    }
+
+    fn process<T: Tracer>(&mut self, fabric: &mut Fabric<T>, index: usize) -> Turn {
+        if !self.drivers.tx.has_room() {
+            // The queue is blocking: the core sends until there is room.
+            self.phase = Phase::Send;
+            self.batch.drain(..index);
+            return Turn::Busy(self.core.now());
+        }
+        let (packet, ready) = self.batch[index];
+        self.core.wait_until(ready);
+        match self.handler.handle(&mut self.core, fabric, &packet) {
+            Fate::Send(bytes) => {
+                let packet = Packet { bytes, ..packet };
+                self.drivers.tx.enqueue(&mut self.core, fabric, packet);
+            }
+            Fate::Consume => self.ended.push(packet.buffer.id),
+        }
+        self.core.compute(self.config.extra_cycles);
+        self.handled += 1;
+        if index + 1 < self.batch.len() {
+            self.phase = Phase::Process(index + 1);
+        } else {
+            self.batch.clear();
+            self.free_ended(fabric);
+            self.phase = match self.drivers.tx.waiting() {
+                0 => Phase::Receive,
+                _ => Phase::Send,
+            };
+        }
+        Turn::Busy(self.core.now())
+    }
+
+    /// Gives the buffers of packets that ended here back to the pool.
+    fn free_ended<T: Tracer>(&mut self, fabric: &mut Fabric<T>) {
+        if self.ended.is_empty() {
+            return;
+        }
+        let mut pool = self.drivers.pool.borrow_mut();
+        for &id in &self.ended {
+            // Freeing looks at the reference count.
+            self.core.load_independent(fabric, pool.mbuf_line(id));
+        }
+        pool.put(&mut self.core, fabric, &self.ended);
+        self.consumed += self.ended.len() as u64;
+        self.ended.clear();
+    }
+
+    fn send<T: Tracer>(&mut self, fabric: &mut Fabric<T>, pair: &mut QueuePair) -> Turn {
+        let Drivers { pool, tx, .. } = &mut self.drivers;
+        let sent = tx.send_burst(&mut self.core, fabric, &mut pair.tx, &mut pool.borrow_mut());
+        if sent > 0 && tx.waiting() > 0 {
+            return Turn::Busy(self.core.now());
+        }
+        if self.batch.is_empty() {
+            self.phase = Phase::Receive;
+        } else if tx.has_room() {
+            self.phase = Phase::Process(0);
+        } else {
+            self.core.compute(self.config.poll_cycles);
+            let until = tx.next_chance(&pair.tx);
+            return self.wait(until, true);
+        }
+        Turn::Busy(self.core.now())
+    }
+
+    fn wait(&mut self, until: Picos, for_sender: bool) -> Turn {
+        let now = self.core.now();
+        if until <= now {
+            return Turn::Busy(now);
+        }
+        self.waiting = Some((now, for_sender));
+        Turn::Idle(until)
+    }
+
+    fn end_wait(&mut self, now: Picos) {
+        self.core.wait_until(now);
+        (self.idle, self.sender_blocked) = self.waits_until(now);
+        self.waiting = None;
+    }
+
+    /// Time spent polling in vain and waiting for the send ring, a wait that still goes on included.
+    fn waits_until(&self, now: Picos) -> (Picos, Picos) {
+        match self.waiting {
+            Some((since, true)) => (self.idle, self.sender_blocked + now.saturating_sub(since)),
+            Some((since, false)) => (self.idle + now.saturating_sub(since), self.sender_blocked),
+            None => (self.idle, self.sender_blocked),
+        }
+    }
+}
+
+impl<T: Tracer, H: Handler> Software<T> for PacketLoop<H> {
+    fn step(&mut self, fabric: &mut Fabric<T>, queues: &mut Queues, now: Picos) -> Turn {
+        let pair = queues.nic_pair(self.drivers.queue);
+        self.end_wait(now);
+        match self.phase {
+            Phase::Receive => self.receive(fabric, pair),
+            Phase::Process(index) => self.process(fabric, index),
+            Phase::Send => self.send(fabric, pair),
+        }
+    }
+
+    fn queues(&self) -> &[QueueId] {
+        std::slice::from_ref(&self.drivers.queue)
+    }
+
+    fn account(&self, now: Picos) -> Account {
+        let (idle, sender_blocked) = self.waits_until(now);
+        Account {
+            idle,
+            sender_blocked,
+            work: self.handled,
+            instructions: self.core.instructions(),
+            packets_in_work: self.packets_in_work(),
+            packets_in_ring: self.drivers.tx.in_ring(),
+            packets_consumed: self.consumed,
+            buffers_free: self.drivers.pool.borrow().free(),
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! What a piece of software costs beside its memory accesses.
+//!
+//! Models: cycles outside memory stalls, and the instructions that retire in them.
+//! Source: the platform's facts about applications.
+//! Simplifies: a piece of software costs the same every time.
+
+use model::core::Core;
+use units::Cycles;
+
+/// Cost of a piece of software.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Work {
+    /// Cycles outside memory stalls.
+    pub cycles: Cycles,
+    /// Instructions beside those that access memory.
+    pub instructions: u64,
+}
+
+impl Work {
+    /// The work of `cycles` cycles in which so many instructions retire per cycle.
+    #[must_use]
+    pub fn of_cycles(cycles: f64, instructions_per_cycle: f64) -> Self {
+        let instructions = (cycles * instructions_per_cycle).round() as u64;
+        Self { cycles: Cycles(cycles), instructions }
+    }
+
+    /// Does it on a core.
+    pub fn run_on(&self, core: &mut Core) {
+        core.compute(self.cycles);
+        core.retire(self.instructions);
+    }
+}
