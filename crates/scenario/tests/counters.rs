@@ -1,0 +1,83 @@
+//! Are the counters that stand for the CHA's events exactly what a trace of every line shows?
+
+use model::counters::Counters;
+use model::tracer::{Event, Found, Operation, Tracer};
+use scenario::job;
+use units::{LineAddr, Picos};
+
+/// Device requests by kind and outcome, from the trace alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Traced {
+    itom_hits: u64,
+    itom_misses: u64,
+    partial_hits: u64,
+    partial_misses: u64,
+    pcirdcur_hits: u64,
+    pcirdcur_misses: u64,
+}
+
+impl Tracer for Traced {
+    const WATCHING: bool = true;
+
+    fn record(&mut self, event: Event) {
+        let in_llc = matches!(event.found, Found::LlcHit(_));
+        *match event.operation {
+            Operation::DmaWriteFull if in_llc => &mut self.itom_hits,
+            Operation::DmaWriteFull => &mut self.itom_misses,
+            Operation::DmaWritePartial if in_llc => &mut self.partial_hits,
+            Operation::DmaWritePartial => &mut self.partial_misses,
+            Operation::DmaRead if event.found.is_memory() => &mut self.pcirdcur_misses,
+            Operation::DmaRead => &mut self.pcirdcur_hits,
+            _ => return,
+        } += 1;
+    }
+
+    fn packet_arrives(&mut self, _sequence: u64, _first: LineAddr, _lines: u64) {}
+    fn packet_leaves(&mut self, _sequence: u64) {}
+}
+
+fn counted(counters: &Counters) -> Traced {
+    Traced {
+        itom_hits: counters.pcie_write_hits,
+        itom_misses: counters.pcie_write_misses,
+        partial_hits: counters.pcie_partial_write_hits,
+        partial_misses: counters.pcie_partial_write_misses,
+        pcirdcur_hits: counters.pcie_read_hits,
+        pcirdcur_misses: counters.pcie_read_misses,
+    }
+}
+
+#[test]
+fn atc_28_the_counters_of_itom_and_pcirdcur_equal_the_traced_events() {
+    for (ways, descriptors, socket) in [("2", "4096", "0"), ("0", "256", "0"), ("2", "1024", "1")] {
+        let overrides: Vec<(String, String)> = [
+            ("ddio_ways", ways),
+            ("rx_descriptors", descriptors),
+            ("nic_socket", socket),
+            ("packet_bytes", "1000"),
+            ("offered_gbps", "60"),
+        ]
+        .map(|(key, value)| (key.to_string(), value.to_string()))
+        .to_vec();
+        let job = job("experiments/ddio-bench/l2fwd.toml", &overrides, 5).expect("is valid");
+        let mut machine = job.machine(Traced::default());
+        // Counters forget what happened before time zero; the trace does not.
+        let before = machine.fabric.tracer;
+        machine.run(12_000, Picos::NEVER);
+        let mut traced = machine.fabric.tracer;
+        for (now, then) in [
+            (&mut traced.itom_hits, before.itom_hits),
+            (&mut traced.itom_misses, before.itom_misses),
+            (&mut traced.partial_hits, before.partial_hits),
+            (&mut traced.partial_misses, before.partial_misses),
+            (&mut traced.pcirdcur_hits, before.pcirdcur_hits),
+            (&mut traced.pcirdcur_misses, before.pcirdcur_misses),
+        ] {
+            *now -= then;
+        }
+        assert_eq!(traced, counted(machine.fabric.counters()), "{ways} ways, socket {socket}");
+        assert!(traced.itom_hits + traced.itom_misses > 100_000, "{traced:?}");
+        assert!(traced.pcirdcur_hits + traced.pcirdcur_misses > 100_000, "{traced:?}");
+        assert!(traced.partial_hits + traced.partial_misses > 1_000, "{traced:?}");
+    }
+}
