@@ -212,6 +212,23 @@ def budget(
 
 
 @app.command()
+def calibrate(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Calibration, on disk or built in.")],
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Points at a time; default: all cores.")
+    ] = None,
+    output: Output = Format.TABLE,
+    out: Annotated[
+        Path | None, typer.Option(help="Results; default: reports/calibrate-ID.")
+    ] = None,
+) -> None:
+    """Let measured points choose among named hypotheses and parameters; cross-validate."""
+    from skipline.calibrate import command
+
+    command.execute(file, out, jobs, output.value)
+
+
+@app.command()
 def report(
     path: Annotated[
         Path, typer.Argument(metavar="PATH", help="Directory of results, or a file in it.")
