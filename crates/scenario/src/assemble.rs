@@ -3,6 +3,7 @@
 mod applications;
 mod control;
 pub mod hardware;
+mod key_value;
 mod ping_pong;
 mod rings;
 mod software;
@@ -65,6 +66,9 @@ pub fn machine<T: Tracer>(
         if tenant.application.uses_nic() {
             plan.build_software(number, memory, &mut fabric, &mut queues, &mut seats);
             nics.push(plan.nic(number, capture.as_ref()));
+        }
+        if tenant.application == Application::KeyValueMemory {
+            plan.build_store(number, memory, &mut seats);
         }
         if tenant.application.uses_ssds() {
             let built = plan.build_storage(number, memory, &mut fabric, &mut seats);

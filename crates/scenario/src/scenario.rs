@@ -8,6 +8,7 @@ mod block_io;
 mod check;
 mod co_runner;
 mod defaults;
+mod key_value;
 mod placement;
 mod split;
 mod tenant;
@@ -17,6 +18,7 @@ pub use application::{
 };
 pub use block_io::{BlockIoKeys, BlockOrder, CompletionKind};
 pub use co_runner::{AccessPattern, CoRunnerKeys};
+pub use key_value::{KeyValueKeys, WriteRequests};
 pub use placement::{DynamicWaysKeys, EventKeys, PlacementKeys};
 pub use tenant::{
     ArrivalProcess, InitialContent, IommuPages, MAIN, MemoryNode, PageSize, Pattern, PingPongKeys,

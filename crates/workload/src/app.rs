@@ -2,6 +2,7 @@
 
 pub mod block_io;
 pub mod chain;
+pub mod key_value;
 pub mod l2_forward;
 pub mod l3_forward;
 pub mod memory_kernel;

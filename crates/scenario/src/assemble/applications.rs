@@ -22,12 +22,13 @@ pub fn shared_table(tenant: &Tenant, memory: &mut HostMemory) -> Option<Region> 
         Application::Chain if tenant.chain.filtering == Filtering::Software => {
             Some(memory.region(RuleTree::bytes(tenant.chain.filter_rules)))
         }
+        Application::KeyValue => Some(memory.region(tenant.key_value.shape(tenant.cores).bytes())),
         _ => None,
     }
 }
 
 impl Plan<'_> {
-    fn facts(&self) -> &ApplicationFacts {
+    pub(super) fn facts(&self) -> &ApplicationFacts {
         self.platform.applications.as_ref().expect("resolving the scenario has asked for them")
     }
 
@@ -51,9 +52,15 @@ impl Plan<'_> {
                 let handler = self.chain(shared, arena, memory);
                 self.packet_loop(shared, id, drivers, handler)
             }
+            Application::KeyValue => {
+                let handler = self.key_value_server(shared, id);
+                self.packet_loop(shared, id, drivers, handler)
+            }
             Application::PacketSource => Box::new(self.generator(shared, id, drivers)),
             Application::PingPong => Box::new(self.ping_pong(shared, id, drivers, arena, memory)),
-            Application::BlockIo => unreachable!("it has no queue pairs of a NIC"),
+            Application::BlockIo | Application::KeyValueMemory => {
+                unreachable!("it has no queue pairs of a NIC")
+            }
             Application::PacketSink => {
                 let facts = self.facts();
                 let work = facts.work(&facts.packet_sink_cycles);

@@ -1,4 +1,4 @@
-//! What packet applications cost on a machine, as facts.
+//! What applications cost on a machine, as facts.
 
 use crate::check::Check;
 use crate::error::InputError;
@@ -26,6 +26,12 @@ pub struct ApplicationFacts {
     pub load_balancer_cycles: Sourced<f64>,
     /// Entering a new flow into a flow table.
     pub new_flow_cycles: Sourced<f64>,
+    /// A request to a key-value store over a kernel-bypass stack.
+    pub key_value_bypass_cycles: Sourced<f64>,
+    /// A request to a key-value store over the sockets of the operating system.
+    pub key_value_socket_cycles: Sourced<f64>,
+    /// Fresh memory that a client on the same machine writes per request to a key-value store.
+    pub key_value_client_bytes: Sourced<u64>,
 }
 
 impl ApplicationFacts {
@@ -38,6 +44,8 @@ impl ApplicationFacts {
     pub(super) fn check(&self, check: &Check<'_>) -> Result<(), InputError> {
         let rate = self.instructions_per_cycle.value;
         check.number("applications.instructions_per_cycle", rate, (0.1, 8.0))?;
+        let bytes = self.key_value_client_bytes.value;
+        check.whole("applications.key_value_client_bytes", bytes, (0, 1 << 20), "bytes")?;
         let cycles = [
             ("applications.l3_forward_cycles", &self.l3_forward_cycles),
             ("applications.packet_sink_cycles", &self.packet_sink_cycles),
@@ -46,6 +54,8 @@ impl ApplicationFacts {
             ("applications.napt_cycles", &self.napt_cycles),
             ("applications.load_balancer_cycles", &self.load_balancer_cycles),
             ("applications.new_flow_cycles", &self.new_flow_cycles),
+            ("applications.key_value_bypass_cycles", &self.key_value_bypass_cycles),
+            ("applications.key_value_socket_cycles", &self.key_value_socket_cycles),
         ];
         cycles.iter().try_for_each(|(key, cycles)| check.delay(key, cycles.value))
     }

@@ -21,6 +21,12 @@ pub enum Application {
     PacketSource,
     /// Stateful chain: router, NAPT, load balancer.
     Chain,
+    /// Key-value store whose requests are packets, as memcached over a kernel-bypass stack. Requests
+    /// are packet_bytes long, answers as the values demand.
+    KeyValue,
+    /// Key-value store whose clients are on the same machine and always have a request, as redis under
+    /// YCSB. Nothing arrives, and packet_bytes, offered_gbps and traffic mean nothing to it.
+    KeyValueMemory,
     /// Block I/O at a fixed depth, as fio does it.
     BlockIo,
     /// Echo server with one client that waits for each answer. Its packets are ping_pong.message_bytes
@@ -32,7 +38,7 @@ impl Application {
     /// Whether packets come or go.
     #[must_use]
     pub fn uses_nic(self) -> bool {
-        self != Self::BlockIo
+        !matches!(self, Self::BlockIo | Self::KeyValueMemory)
     }
 
     /// Whether packets come.
@@ -47,6 +53,12 @@ impl Application {
         self == Self::BlockIo
     }
 
+    /// Whether it is a key-value store.
+    #[must_use]
+    pub fn has_store(self) -> bool {
+        matches!(self, Self::KeyValue | Self::KeyValueMemory)
+    }
+
     /// Whether what it sends counts as progress of a run, not what it has worked on.
     #[must_use]
     pub fn forwards_packets(self) -> bool {
@@ -58,7 +70,12 @@ impl Application {
     pub fn needs_costs(self) -> bool {
         match self {
             Self::L2Forward | Self::BlockIo | Self::PingPong => false,
-            Self::L3Forward | Self::PacketSink | Self::PacketSource | Self::Chain => true,
+            Self::L3Forward
+            | Self::PacketSink
+            | Self::PacketSource
+            | Self::Chain
+            | Self::KeyValue
+            | Self::KeyValueMemory => true,
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::error::InputError;
 use crate::platform::{PacketServer, Platform};
 use model::device::nvme::rings::{MAX_BLOCK_BYTES, PAGE_BYTES};
 use std::collections::BTreeSet;
+use workload::app::key_value;
 
 /// Sockets that a machine has at most.
 const SOCKETS: u32 = 2;
@@ -35,6 +36,7 @@ pub(super) fn scenario(
         co_runner(keys, &check, platform)?;
     }
     cores(scenario, &check, platform)?;
+    stores(scenario, &check)?;
     let tenants: Vec<&Tenant> = scenario.tenants().collect();
     placement::check_events(&machine.event, &tenants, &check, platform)?;
     run(&machine.run, &check)
@@ -58,6 +60,9 @@ fn tenant(
         ping_pong(tenant, check, platform, server)?;
     }
     application(tenant, check, platform)?;
+    if tenant.application == Application::KeyValue {
+        answers(tenant, check, server)?;
+    }
     if tenant.application.uses_ssds() {
         block_io(&tenant.block_io, check, tenant.cores)?;
     }
@@ -94,6 +99,7 @@ fn block_io(keys: &BlockIoKeys, check: &Check<'_>, cores: u32) -> Result<(), Inp
 fn application(tenant: &Tenant, check: &Check<'_>, platform: &Platform) -> Result<(), InputError> {
     tenant.l3_forward.check(check)?;
     tenant.chain.check(check)?;
+    tenant.key_value.check(check)?;
     if tenant.application.needs_costs() && platform.applications.is_none() {
         let allowed = "needs a platform with an [applications] table";
         let name = serde_json::json!(tenant.application);
@@ -104,6 +110,25 @@ fn application(tenant: &Tenant, check: &Check<'_>, platform: &Platform) -> Resul
         ));
     }
     Ok(())
+}
+
+/// An answer goes into the buffer that its request came in.
+fn answers(
+    tenant: &Tenant,
+    check: &Check<'_>,
+    server: &PacketServer<'_>,
+) -> Result<(), InputError> {
+    let most = server.software.buffer_data_bytes.value.saturating_sub(key_value::answer_bytes(0));
+    let what = "bytes: an answer with its headers fits a packet buffer";
+    check.whole("key_value.value_bytes", tenant.key_value.value_bytes, (1, most), what)
+}
+
+/// All stores together fit the simulated memory beside everything else.
+fn stores(scenario: &Scenario, check: &Check<'_>) -> Result<(), InputError> {
+    let with_store = scenario.tenants().filter(|tenant| tenant.application.has_store());
+    let bytes: u64 = with_store.map(|tenant| tenant.key_value.shape(tenant.cores).bytes()).sum();
+    let what = "bytes of all stores: lower key_value.items or key_value.value_bytes";
+    check.whole("key_value.items", bytes, (0, super::key_value::MOST_BYTES), what)
 }
 
 /// Names go into the names of results.

@@ -114,3 +114,23 @@ pub(super) fn hit_rate_interval_points() -> f64 {
 pub(super) fn throughput_interval_percent() -> f64 {
     0.5
 }
+
+pub(super) fn items() -> u64 {
+    1 << 20
+}
+
+pub(super) fn key_bytes() -> u64 {
+    30
+}
+
+pub(super) fn value_bytes() -> u64 {
+    100
+}
+
+pub(super) fn get_percent() -> u32 {
+    95
+}
+
+pub(super) fn key_zipf() -> f64 {
+    0.99
+}

@@ -3,7 +3,7 @@
 
 use super::application::{Application, ChainKeys, L3ForwardKeys, PacketSinkKeys, PacketSourceKeys};
 use super::placement::{DynamicWaysKeys, PlacementKeys};
-use super::{BlockIoKeys, defaults};
+use super::{BlockIoKeys, KeyValueKeys, defaults};
 use model::traffic::WIRE_OVERHEAD_BYTES;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -123,6 +123,9 @@ pub struct Tenant {
     /// Keys of the stateful chain.
     #[serde(default)]
     pub chain: ChainKeys,
+    /// Keys of the key-value store.
+    #[serde(default)]
+    pub key_value: KeyValueKeys,
 }
 
 pub(super) fn main_name() -> String {

@@ -1,0 +1,94 @@
+//! Keys of the key-value store.
+
+use super::defaults;
+use crate::check::Check;
+use crate::error::InputError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workload::app::key_value::store::StoreShape;
+
+/// Items of a store at most.
+const MOST_ITEMS: u64 = 1 << 28;
+/// Bytes of all stores of a scenario at most: they leave room in the simulated memory.
+pub(super) const MOST_BYTES: u64 = 32 << 30;
+
+/// Keys of a key-value store, which all cores of its tenant serve. Without others it is one of small
+/// items, read mostly, as memcached's typical ones.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct KeyValueKeys {
+    /// Items in the store.
+    #[serde(default = "defaults::items")]
+    pub items: u64,
+    /// Size of a key.
+    #[serde(default = "defaults::key_bytes")]
+    pub key_bytes: u64,
+    /// Size of a value.
+    #[serde(default = "defaults::value_bytes")]
+    pub value_bytes: u64,
+    /// Part of a value that an update writes. All of it by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update_bytes: Option<u64>,
+    /// Share of requests that read.
+    #[serde(default = "defaults::get_percent")]
+    pub get_percent: u32,
+    /// What the others do.
+    #[serde(default)]
+    pub writes: WriteRequests,
+    /// Popularity of items: exponent of Zipf's law. 0 makes all alike, YCSB has 0.99.
+    #[serde(default = "defaults::key_zipf")]
+    pub zipf: f64,
+}
+
+/// What requests do that do not read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WriteRequests {
+    /// They replace a value, or update_bytes of it (YCSB A, B).
+    #[default]
+    Update,
+    /// They enter a new item in place of the oldest; reads prefer the latest (YCSB D).
+    Insert,
+    /// They read an item and write it back (YCSB F).
+    ReadModifyWrite,
+}
+
+impl Default for KeyValueKeys {
+    fn default() -> Self {
+        Self {
+            items: defaults::items(),
+            key_bytes: defaults::key_bytes(),
+            value_bytes: defaults::value_bytes(),
+            update_bytes: None,
+            get_percent: defaults::get_percent(),
+            writes: WriteRequests::default(),
+            zipf: defaults::key_zipf(),
+        }
+    }
+}
+
+impl KeyValueKeys {
+    /// Size and form of the store that so many threads serve.
+    #[must_use]
+    pub fn shape(&self, threads: u32) -> StoreShape {
+        StoreShape {
+            items: self.items,
+            key_bytes: self.key_bytes,
+            value_bytes: self.value_bytes,
+            update_bytes: self.update_bytes.unwrap_or(self.value_bytes),
+            threads: u64::from(threads),
+        }
+    }
+
+    pub(super) fn check(&self, check: &Check<'_>) -> Result<(), InputError> {
+        check.whole("key_value.items", self.items, (1, MOST_ITEMS), "items")?;
+        check.whole("key_value.key_bytes", self.key_bytes, (1, 250), "bytes, memcached's limit")?;
+        let what = "bytes, memcached's limit";
+        check.whole("key_value.value_bytes", self.value_bytes, (1, 1 << 20), what)?;
+        if let Some(bytes) = self.update_bytes {
+            let what = "bytes, no more than key_value.value_bytes";
+            check.whole("key_value.update_bytes", bytes, (1, self.value_bytes), what)?;
+        }
+        check.whole("key_value.get_percent", self.get_percent, (0, 100), "percent")?;
+        check.number("key_value.zipf", self.zipf, (0.0, 0.999))
+    }
+}

@@ -1,0 +1,158 @@
+//! Which items are asked for, and what for.
+//!
+//! Models: reads and one kind of writes in fixed shares, of items by popularity: popular ones scattered
+//! over the store, or, where items are inserted, the latest.
+//! Source: YCSB: workloads A to C (updates), D (inserts, reads prefer the latest), F (read, modify,
+//! write).
+//! Simplifies: an item that is inserted takes the place of the oldest, so that the store stays as large
+//! as it is; threads insert in turn.
+
+use super::popularity::Popularity;
+use rand_chacha::ChaCha8Rng;
+use rand_core::{RngCore, SeedableRng};
+
+/// What requests do that are not reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writes {
+    /// They replace a value, or a part of it.
+    Update,
+    /// They enter a new item; reads then prefer the latest.
+    Insert,
+    /// They read an item and write it back.
+    ReadModifyWrite,
+}
+
+/// A request for an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Its value is read.
+    Get(u64),
+    /// Its value, or a part of it, is written.
+    Update(u64),
+    /// It is new.
+    Insert(u64),
+    /// Its value is read, then written.
+    ReadModifyWrite(u64),
+}
+
+/// Parameters of the requests that one thread gets.
+#[derive(Clone, Debug)]
+pub struct RequestsConfig {
+    /// Items and how popular they are.
+    pub popularity: Popularity,
+    /// Share of reads.
+    pub get_percent: u32,
+    /// What the others do.
+    pub writes: Writes,
+    /// Number of the thread.
+    pub thread: u64,
+    /// Threads of the store.
+    pub threads: u64,
+    /// Seed of the draws.
+    pub seed: u64,
+}
+
+/// A prime above every number of items, so that multiplying by it visits each place once.
+const SCATTER: u64 = 0x9E37_79B1;
+
+/// Draws requests.
+#[derive(Clone, Debug)]
+pub struct Requests {
+    config: RequestsConfig,
+    random: ChaCha8Rng,
+    /// Number of the item that was inserted last, counted on past the end of the store.
+    latest: u64,
+}
+
+impl Requests {
+    /// Requests of a full store.
+    ///
+    /// # Panics
+    /// If there are too many items: scenarios are checked.
+    #[must_use]
+    pub fn new(config: RequestsConfig) -> Self {
+        assert!(config.popularity.items() < SCATTER);
+        let random = ChaCha8Rng::seed_from_u64(config.seed);
+        let latest = config.popularity.items() + config.thread;
+        Self { random, latest, config }
+    }
+
+    /// The next request.
+    pub fn next_request(&mut self) -> Request {
+        let percent = (u64::from(self.random.next_u32()) * 100) >> 32;
+        if percent < u64::from(self.config.get_percent) {
+            return Request::Get(self.popular_item());
+        }
+        match self.config.writes {
+            Writes::Update => Request::Update(self.popular_item()),
+            Writes::ReadModifyWrite => Request::ReadModifyWrite(self.popular_item()),
+            Writes::Insert => {
+                self.latest += self.config.threads;
+                Request::Insert(self.latest % self.config.popularity.items())
+            }
+        }
+    }
+
+    fn popular_item(&mut self) -> u64 {
+        let items = self.config.popularity.items();
+        let place = self.config.popularity.draw(&mut self.random);
+        match self.config.writes {
+            Writes::Insert => (self.latest - place) % items,
+            Writes::Update | Writes::ReadModifyWrite => place * SCATTER % items,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn requests(get_percent: u32, writes: Writes) -> Requests {
+        let popularity = Popularity::new(1_000, 0.99);
+        let (thread, threads, seed) = (1, 4, 7);
+        Requests::new(RequestsConfig { popularity, get_percent, writes, thread, threads, seed })
+    }
+
+    #[test]
+    fn reads_have_their_share() {
+        let mut requests = requests(95, Writes::Update);
+        let gets =
+            (0..100_000).filter(|_| matches!(requests.next_request(), Request::Get(_))).count();
+        // Five standard deviations.
+        assert!((gets as f64 - 95_000.0).abs() < 350.0, "{gets}");
+    }
+
+    #[test]
+    fn scattering_leaves_no_item_out_and_moves_neighbours_apart() {
+        let places: BTreeSet<u64> = (0..1_000).map(|place| place * SCATTER % 1_000).collect();
+        assert_eq!(places.len(), 1_000);
+        assert!(SCATTER % 1_000 > 1);
+    }
+
+    #[test]
+    fn where_items_are_inserted_the_latest_is_read_most() {
+        let mut requests = requests(95, Writes::Insert);
+        let (mut latest, mut reads, mut of_latest) = (None, 0, 0);
+        for _ in 0..100_000 {
+            match requests.next_request() {
+                Request::Insert(item) => latest = Some(item),
+                Request::Get(item) if latest.is_some() => {
+                    reads += 1;
+                    of_latest += u32::from(latest == Some(item));
+                }
+                _ => {}
+            }
+        }
+        // 1 / (1 + 1/2^0.99 + ... + 1/1000^0.99) of all reads.
+        let share = f64::from(of_latest) / f64::from(reads);
+        assert!((share - 0.13).abs() < 0.01, "{share}");
+    }
+
+    #[test]
+    fn threads_insert_in_turn() {
+        let mut requests = requests(0, Writes::Insert);
+        let items: Vec<Request> = (0..3).map(|_| requests.next_request()).collect();
+        assert_eq!(items, [Request::Insert(5), Request::Insert(9), Request::Insert(13)]);
+    }
+}
