@@ -93,3 +93,88 @@ pub struct CoreCounters {
 subtract_fields!(Counters: line_ops, pcie_write_hits, pcie_write_misses, pcie_partial_write_hits, pcie_partial_write_misses, pcie_read_hits, pcie_read_misses, llc_io_allocations, directory_evictions, llc_writebacks, remote_lines);
 subtract_fields!(PortCounters: write_hits, write_misses, read_hits, read_misses);
 subtract_fields!(CoreCounters: accesses, l1_misses, l1_writebacks, fetches, fetch_misses, l2_misses, l2_load_misses, l2_victim_misses, l2_victims_from_memory, l2_writebacks, llc_misses, llc_victim_misses, llc_load_misses, llc_prefetch_misses, l2_prefetcher_misses);
+
+/// Looks of a process that watches cache sets, by what it said and by what devices had done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProbeCounts {
+    /// A device had placed a line, and it was noticed.
+    pub true_positives: u64,
+    /// It was not noticed.
+    pub false_negatives: u64,
+    /// No device had, but something was noticed.
+    pub false_positives: u64,
+    /// Nothing happened, nothing was noticed.
+    pub true_negatives: u64,
+}
+
+impl ProbeCounts {
+    /// Counts a look.
+    pub fn count(&mut self, has_io: bool, detected: bool) {
+        *match (has_io, detected) {
+            (true, true) => &mut self.true_positives,
+            (true, false) => &mut self.false_negatives,
+            (false, true) => &mut self.false_positives,
+            (false, false) => &mut self.true_negatives,
+        } += 1;
+    }
+
+    /// Looks at sets in which a device had placed a line.
+    #[must_use]
+    pub fn with_io(&self) -> u64 {
+        self.true_positives + self.false_negatives
+    }
+
+    /// Looks at sets in which none had.
+    #[must_use]
+    pub fn without_io(&self) -> u64 {
+        self.false_positives + self.true_negatives
+    }
+
+    /// All looks.
+    #[must_use]
+    pub fn probes(&self) -> u64 {
+        self.with_io() + self.without_io()
+    }
+
+    /// Looks of both.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            true_positives: self.true_positives + other.true_positives,
+            false_negatives: self.false_negatives + other.false_negatives,
+            false_positives: self.false_positives + other.false_positives,
+            true_negatives: self.true_negatives + other.true_negatives,
+        }
+    }
+
+    /// What was counted since an earlier reading.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            true_positives: self.true_positives - earlier.true_positives,
+            false_negatives: self.false_negatives - earlier.false_negatives,
+            false_positives: self.false_positives - earlier.false_positives,
+            true_negatives: self.true_negatives - earlier.true_negatives,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_are_counted_by_what_was_said_and_by_what_was_so() {
+        let mut counts = ProbeCounts::default();
+        for (has_io, detected) in [(true, true), (true, true), (true, false), (false, true)] {
+            counts.count(has_io, detected);
+        }
+        let earlier = counts;
+        counts.count(false, false);
+        assert_eq!((counts.with_io(), counts.without_io(), counts.probes()), (3, 2, 5));
+        assert_eq!((counts.true_positives, counts.false_positives), (2, 1));
+        let since = counts.since(&earlier);
+        assert_eq!(since, ProbeCounts { true_negatives: 1, ..ProbeCounts::default() });
+        assert_eq!(since.plus(&earlier), counts);
+    }
+}

@@ -36,7 +36,7 @@ use crate::root_complex::pcie_link::{PcieLink, PcieLinkConfig};
 use crate::tracer::{Event, Found, NoTrace, Operation, PushedOut, Tracer};
 use home::Elsewhere;
 use socket::Socket;
-use units::{LineAddr, Picos, WayMask};
+use units::{LineAddr, Picos, SetIndex, WayMask};
 
 /// Everything that a machine's memory system is built from.
 #[derive(Clone, Debug)]
@@ -280,6 +280,18 @@ impl<T: Tracer> Fabric<T> {
     #[must_use]
     pub fn llc(&self, socket: usize) -> &Llc {
         &self.sockets[socket].llc
+    }
+
+    /// The lines that devices put into a set of a socket's LLC.
+    pub fn device_lines_in(
+        &self,
+        socket: usize,
+        set: SetIndex,
+    ) -> impl Iterator<Item = LineAddr> + '_ {
+        let part = &self.sockets[socket];
+        let is_device = move |owner: Owner| part.devices() >> owner.0 & 1 == 1;
+        let lines = part.llc.lines_in(set);
+        lines.filter(move |(_, info)| is_device(info.owner)).map(|(line, _)| line)
     }
 
     /// The strongest state in which a core's own caches hold a line.

@@ -5,6 +5,7 @@
 //! Source: ARCHITECTURE.md, "Two flows"; occupancy simulation as in zsim and Sniper.
 //! Simplifies: nothing.
 
+use crate::counters::ProbeCounts;
 use crate::device::nic::card::Nic;
 use crate::device::nic::rings::QueuePair;
 use crate::device::nvme::controller::NvmeController;
@@ -93,6 +94,8 @@ pub struct Account {
     pub packets_consumed: u64,
     /// Buffers that nobody has taken from the pool that all cores of its tenant share.
     pub buffers_free: usize,
+    /// What it has observed, if it watches a cache.
+    pub probes: ProbeCounts,
 }
 
 /// What runs on a core: it sees the memory system and the queues of devices.

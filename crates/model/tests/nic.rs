@@ -5,6 +5,7 @@ mod small_fabric;
 use model::device::nic::NicConfig;
 use model::device::nic::egress::Egress;
 use model::device::nic::formats::{RxFormat, TxCompletionPlace, TxFormat};
+use model::device::nic::pace::Pace;
 use model::device::nic::pause::PauseConfig;
 use model::device::nic::rings::{Buffer, Packet, QueuePair, Ring, RxRing, TxRequest, TxRing};
 use model::device::nic::rx::RxPort;
@@ -24,7 +25,8 @@ fn nic() -> NicConfig {
         flow_control: None,
         rss_indirection_entries: 512,
         queue_packet_gap: Picos::ZERO,
-        port_packet_gap: Picos::ZERO,
+        port_pace: Pace::NONE,
+        bypass_backlog: None,
         tx_rate: GbitPerSec(100.0),
         tx_buffer: Bytes(32_768),
         pads_tail: false,
@@ -131,7 +133,7 @@ fn receive(
 /// Sends `count` packets in requests of `per_request`; returns when the last was read.
 fn send(config: &NicConfig, pair: &mut QueuePair, count: u32, per_request: u32) -> (Picos, u64) {
     let (mut fabric, mut egress) =
-        (fabric(), Egress::new(config.line_rate, false).with_packet_gap(config.port_packet_gap));
+        (fabric(), Egress::new(config.line_rate, false).with_pace(config.port_pace));
     let mut entry = 0;
     for first in (0..count).step_by(per_request as usize) {
         let packets: Vec<Packet> = (first..first + per_request)
@@ -194,7 +196,7 @@ fn a_queue_and_a_port_keep_to_their_packet_rates() {
     let slow = Picos(200_000);
     for config in [
         NicConfig { queue_packet_gap: slow, ..nic() },
-        NicConfig { port_packet_gap: slow, ..nic() },
+        NicConfig { port_pace: Pace::of_packets(slow), ..nic() },
     ] {
         let (took, _) = send(&config, &mut connectx(), 960, 32);
         assert!((4.7..=5.0).contains(&mpps(960, took)), "sent {}", mpps(960, took));
@@ -212,7 +214,8 @@ fn a_queue_and_a_port_keep_to_their_packet_rates() {
 
 #[test]
 fn a_port_that_is_too_slow_drops_what_its_buffer_does_not_hold() {
-    let config = NicConfig { port_packet_gap: Picos(40_000), rx_buffer_bytes: 16_384, ..nic() };
+    let config =
+        NicConfig { port_pace: Pace::of_packets(Picos(40_000)), rx_buffer_bytes: 16_384, ..nic() };
     let (mut fabric, mut pairs) = (fabric(), [connectx()]);
     post(&mut pairs[0], 1_000, Picos::ZERO);
     let mut port = RxPort::new(0, config, frames(900, 60, Picos(6_720)), 1);
@@ -221,6 +224,45 @@ fn a_port_that_is_too_slow_drops_what_its_buffer_does_not_hold() {
     let counters = port.counters;
     assert!(counters.dropped_buffer_full > 300, "{counters:?}");
     assert_eq!(counters.offered_packets, counters.packets + counters.dropped_buffer_full);
+}
+
+#[test]
+fn a_port_with_a_pace_takes_longer_for_larger_packets() {
+    let port_pace = Pace { least: Picos(50_000), per_packet: Picos(20_000), ps_per_byte: 200.0 };
+    for (bytes, gap_ns) in [(60, 50.0), (1_000, 220.0)] {
+        let (mut fabric, mut pairs) = (fabric(), [connectx()]);
+        post(&mut pairs[0], 1_000, Picos::ZERO);
+        let config = NicConfig { port_pace, rx_buffer_bytes: 1 << 20, ..nic() };
+        let mut port = RxPort::new(0, config, frames(800, bytes, Picos(40_000)), 1);
+        port.prepare(&mut fabric, &mut pairs);
+        receive(&mut port, &mut fabric, &mut pairs, Picos::NEVER);
+        let last = pairs[0].rx.completed.back().map_or(Picos::ZERO, |it| it.visible);
+        let mean = last.as_ns() / 800.0;
+        assert!((mean / gap_ns - 1.0).abs() < 0.03, "{bytes} B every {mean} ns");
+    }
+}
+
+/// Lines that are allocated in the LLC when 500 packets of four lines arrive, no buffer is posted anew and
+/// 24 descriptors of 1024 were missing before.
+fn lines_allocated(bypass_backlog: Option<u32>) -> u64 {
+    let (mut fabric, mut pairs) = (fabric(), [connectx()]);
+    post(&mut pairs[0], 1_000, Picos::ZERO);
+    let config = NicConfig { bypass_backlog, ..nic() };
+    let mut port = RxPort::new(0, config, frames(500, 256, Picos(100_000)), 1);
+    port.prepare(&mut fabric, &mut pairs);
+    let before = fabric.counters().llc_io_allocations;
+    receive(&mut port, &mut fabric, &mut pairs, Picos::NEVER);
+    assert_eq!(port.counters.packets, 500);
+    fabric.counters().llc_io_allocations - before
+}
+
+#[test]
+fn packets_behind_too_many_others_go_to_memory_instead_of_the_llc() {
+    let all = lines_allocated(None);
+    assert!(all >= 500 * 4, "{all}");
+    // Packet number i (from 0) finds 24 + i in front of it: those with i > 176 are too late.
+    assert_eq!(all - lines_allocated(Some(200)), (500 - 177) * 4);
+    assert_eq!(all, lines_allocated(Some(1_000)));
 }
 
 #[test]

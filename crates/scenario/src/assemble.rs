@@ -82,7 +82,7 @@ pub fn machine<T: Tracer>(
         let memory = &mut memories[keys.socket as usize];
         memory.use_pages(Bytes(scenario.main.page_size.bytes()));
         for &core in cores {
-            seats.insert(core, Box::new(plan.kernel(keys, core, memory)));
+            seats.insert(core, plan.co_runner(keys, core, memory, &fabric));
         }
     }
     let software = seats.into_values().collect();
@@ -221,7 +221,8 @@ impl<'a> Plan<'a> {
             _ => traffic::source(tenant, &server, capture, seed),
         };
         let port = self.layout.nics[self.layout.tenants[number].nic.expect("it uses one")];
-        let config = server.nic.config(tenant.flow_control);
+        let mut config = server.nic.config(tenant.flow_control);
+        config.bypass_backlog = tenant.placement.bypass_when_backlogged;
         Nic::new(port, &config, source, tenant.cores as usize)
     }
 }

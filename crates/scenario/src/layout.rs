@@ -17,6 +17,8 @@ pub struct Layout {
     pub tenants: Vec<TenantPlaces>,
     /// Cores of each co-runner.
     pub co_runners: Vec<Vec<u8>>,
+    /// Cores that watch cache sets.
+    pub probes: Vec<u8>,
     /// Root ports in use.
     pub ports: Vec<RootPort>,
     /// Root port of each NIC.
@@ -56,8 +58,11 @@ impl Layout {
         let beside = co_runners.iter().map(|keys| (keys.socket, keys.cores));
         let wishes: Vec<(u32, u32)> = tenants.chain(beside).collect();
         let (cores, mut seats) = seat(&wishes);
-        let co_runners = seats.split_off(seats.len() - co_runners.len());
-        let mut layout = Self { cores, co_runners, ..Self::default() };
+        let co_runner_seats = seats.split_off(seats.len() - co_runners.len());
+        let watching =
+            co_runners.iter().zip(&co_runner_seats).filter(|(keys, _)| keys.probe.is_some());
+        let probes = watching.flat_map(|(_, cores)| cores.clone()).collect();
+        let mut layout = Self { cores, probes, co_runners: co_runner_seats, ..Self::default() };
         for (tenant, cores) in scenario.tenants().zip(seats) {
             layout.place(tenant, cores);
         }

@@ -3,7 +3,7 @@
 use crate::layout::Layout;
 use crate::sample::{NicSample, Sample, SoftwareSample};
 use crate::scenario::MAIN;
-use model::counters::{CoreCounters, PortCounters};
+use model::counters::{CoreCounters, PortCounters, ProbeCounts};
 use model::device::nvme::NvmeCounters;
 use model::traffic::WIRE_OVERHEAD_BYTES;
 use std::collections::BTreeMap;
@@ -60,6 +60,7 @@ struct Place {
 pub fn all(layout: &Layout, core_ghz: f64) -> Vec<Metric> {
     let mut metrics = cache_metrics(layout);
     metrics.extend(memory_metrics());
+    metrics.extend(probe_metrics(layout));
     for (number, tenant) in layout.tenants.iter().enumerate() {
         let place = Place {
             prefix: prefix(&tenant.name),
@@ -305,6 +306,37 @@ fn counter_metrics(place: &Place, core_ghz: f64) -> Vec<Metric> {
             let (missed, asked) =
                 (sum(|core| core.llc_load_misses), sum(|core| core.l2_load_misses));
             100.0 * missed as f64 / asked as f64
+        }),
+    ]
+}
+
+/// What processes that watch cache sets have seen; a detection is right if a device has placed a line.
+fn probe_metrics(layout: &Layout) -> Vec<Metric> {
+    if layout.probes.is_empty() {
+        return Vec::new();
+    }
+    let metric = |name: &str, unit, of: fn(&ProbeCounts, Picos) -> f64| {
+        let cores = layout.probes.clone();
+        one(name, unit, Kind::Rate, move |s| {
+            let mut all = ProbeCounts::default();
+            for &core in &cores {
+                all = all.plus(&s.software[usize::from(core)].probes);
+            }
+            of(&all, s.span)
+        })
+    };
+    vec![
+        metric("probes_per_s", "1/s", |p, span| p.probes() as f64 / span.as_seconds()),
+        metric("probe_io_rate", "percent", |p, _| percent(p.with_io(), p.without_io())),
+        metric("probe_detection_rate", "percent", |p, _| {
+            let detected = p.true_positives + p.false_positives;
+            percent(detected, p.probes() - detected)
+        }),
+        metric("probe_true_positive_rate", "percent", |p, _| {
+            percent(p.true_positives, p.false_negatives)
+        }),
+        metric("probe_false_positive_rate", "percent", |p, _| {
+            percent(p.false_positives, p.true_negatives)
         }),
     ]
 }

@@ -3,7 +3,7 @@
 
 use crate::assemble::ScenarioMachine;
 use model::attribution::AgentId;
-use model::counters::{CoreCounters, Counters, PortCounters};
+use model::counters::{CoreCounters, Counters, PortCounters, ProbeCounts};
 use model::device::nic::rx::RxCounters;
 use model::device::nvme::NvmeCounters;
 use model::fabric::Fabric;
@@ -116,12 +116,14 @@ pub struct SoftwareSample {
     pub work: u64,
     /// Instructions retired.
     pub instructions: u64,
+    /// What it has observed.
+    pub probes: ProbeCounts,
 }
 
 impl SoftwareSample {
     fn of(account: &Account) -> Self {
-        let &Account { idle, sender_blocked, work, instructions, .. } = account;
-        Self { idle, sender_blocked, work, instructions }
+        let &Account { idle, sender_blocked, work, instructions, probes, .. } = account;
+        Self { idle, sender_blocked, work, instructions, probes }
     }
 
     fn since(&self, earlier: &Self) -> Self {
@@ -130,6 +132,7 @@ impl SoftwareSample {
             sender_blocked: self.sender_blocked - earlier.sender_blocked,
             work: self.work - earlier.work,
             instructions: self.instructions - earlier.instructions,
+            probes: self.probes.since(&earlier.probes),
         }
     }
 }

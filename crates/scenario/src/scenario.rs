@@ -17,7 +17,7 @@ pub use application::{
     Application, ChainKeys, Filtering, L3ForwardKeys, PacketSinkKeys, PacketSourceKeys, PayloadUse,
 };
 pub use block_io::{BlockIoKeys, BlockOrder, CompletionKind};
-pub use co_runner::{AccessPattern, CoRunnerKeys};
+pub use co_runner::{AccessPattern, CoRunnerKeys, ProbeKeys};
 pub use key_value::{KeyValueKeys, WriteRequests};
 pub use placement::{DynamicWaysKeys, EventKeys, PlacementKeys};
 pub use tenant::{

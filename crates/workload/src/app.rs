@@ -1,6 +1,7 @@
 //! What cores do: packet applications with their queue, memory kernels without one.
 
 pub mod block_io;
+pub mod cache_probe;
 pub mod chain;
 pub mod key_value;
 pub mod l2_forward;

@@ -11,6 +11,7 @@
 pub mod card;
 pub mod egress;
 pub mod formats;
+pub mod pace;
 pub mod pause;
 pub mod rings;
 pub mod rx;
@@ -18,6 +19,7 @@ mod rx_queue;
 pub mod steering;
 pub mod tx;
 
+use pace::Pace;
 use pause::PauseConfig;
 use units::{Bytes, GbitPerSec, Picos};
 
@@ -34,12 +36,15 @@ pub struct NicConfig {
     pub rss_indirection_entries: u32,
     /// Least time between packets of a queue, in each direction.
     pub queue_packet_gap: Picos,
-    /// Least time between packets of the port, in each direction.
-    pub port_packet_gap: Picos,
+    /// How fast the port takes packets, in each direction.
+    pub port_pace: Pace,
     /// What the transmitter reaches on the wire.
     pub tx_rate: GbitPerSec,
     /// What may be read ahead of the wire, in bytes on it: queues share what it lets through.
     pub tx_buffer: Bytes,
+    /// Packets that find more than so many in front of them in their queue, not yet given back by the
+    /// driver, are written to memory past DDIO. None: no packet is.
+    pub bypass_backlog: Option<u32>,
     /// A packet's last line is written as a whole.
     pub pads_tail: bool,
     /// From the end of a frame on the wire until its first DMA write.

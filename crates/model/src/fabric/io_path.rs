@@ -105,7 +105,7 @@ impl<T: Tracer> Fabric<T> {
         let full_lines = bytes / LINE_BYTES;
         let before = (self.counters.pcie_write_hits, self.counters.pcie_write_misses);
         let placement = self.ports[port].policy.placement;
-        let held = if kind == DmaKind::Descriptor || placement.leaves_writes_alone() {
+        let held = if kind != DmaKind::Payload || placement.leaves_writes_alone() {
             self.each_line(request.socket, first, bytes, |fabric, i, line, set| {
                 fabric.write_line(request, kind, line, set, i < full_lines)
             })

@@ -335,6 +335,12 @@ impl Llc {
         self.lines_of_owner.iter().map(|lines| lines * LINE_BYTES)
     }
 
+    /// The lines of a set with what is known about them, way by way.
+    pub fn lines_in(&self, set: SetIndex) -> impl Iterator<Item = (LineAddr, LineInfo)> + '_ {
+        let ways = 0..self.tags.ways();
+        ways.filter_map(move |way| Some((self.tags.line_at(set, way)?, self.info(set, way))))
+    }
+
     /// All lines held, in no particular order.
     pub fn lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
         self.tags.lines()

@@ -31,6 +31,8 @@ impl Ddio {
 pub enum DmaKind {
     /// Packet or block data.
     Payload,
+    /// Packet data that its device wants in memory, whatever the policy of its root port.
+    PayloadForMemory,
     /// Descriptors, completions, doorbell records.
     Descriptor,
 }
@@ -72,6 +74,7 @@ impl IoPolicy {
     pub fn writes(&self, kind: DmaKind) -> Ddio {
         match kind {
             DmaKind::Payload => self.payload,
+            DmaKind::PayloadForMemory => Ddio::Off,
             DmaKind::Descriptor => self.descriptors,
         }
     }
@@ -132,5 +135,12 @@ mod tests {
         policy.payload = Ddio::Off;
         assert_eq!(policy.writes(DmaKind::Payload), Ddio::Off);
         assert_eq!(policy.writes(DmaKind::Descriptor), Ddio::Ways(WayMask(0x600)));
+    }
+
+    #[test]
+    fn a_device_may_send_single_writes_to_memory_past_ddio() {
+        let policy = IoPolicy::uniform(Ddio::top_ways(2, 11));
+        assert_eq!(policy.writes(DmaKind::Payload), Ddio::Ways(WayMask(0x600)));
+        assert_eq!(policy.writes(DmaKind::PayloadForMemory), Ddio::Off);
     }
 }

@@ -55,6 +55,7 @@ impl Reference {
         let (ddio, placement) = match kind {
             DmaKind::Payload if !policy.placement.injects(number) => (Ddio::Off, policy.placement),
             DmaKind::Payload => (policy.payload, policy.placement),
+            DmaKind::PayloadForMemory => (Ddio::Off, LinePlacement::default()),
             DmaKind::Descriptor => (policy.descriptors, LinePlacement::default()),
         };
         let at_home = self.home_of(line) == socket;

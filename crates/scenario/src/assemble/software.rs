@@ -11,6 +11,7 @@ use model::tracer::Tracer;
 use std::cell::RefCell;
 use std::rc::Rc;
 use units::{Cycles, LineAddr, Picos};
+use workload::app::cache_probe::{CacheProbe, CacheProbeConfig};
 use workload::app::l2_forward::{L2Forward, L2ForwardConfig};
 use workload::app::memory_kernel::{self, MemoryKernel, MemoryKernelConfig};
 use workload::app::packet_loop::Drivers;
@@ -128,13 +129,28 @@ impl Plan<'_> {
         L2Forward::new(config, self.core(id), pool, rx, tx, queue)
     }
 
-    /// A core of a co-runner.
-    pub(super) fn kernel(
+    /// What a core of a co-runner runs.
+    pub(super) fn co_runner<T: Tracer>(
         &self,
         keys: &CoRunnerKeys,
         id: u8,
         memory: &mut HostMemory,
-    ) -> MemoryKernel {
+        fabric: &Fabric<T>,
+    ) -> Box<dyn Software<T>> {
+        let Some(probe) = &keys.probe else { return Box::new(self.kernel(keys, id, memory)) };
+        let config = CacheProbeConfig {
+            socket: keys.socket as usize,
+            ways: self.platform.llc.ways.value as usize,
+            watched_sets: probe.watched_sets as usize,
+            wait: Picos::from_ns(1e3 * probe.wait_us),
+        };
+        let lines = keys.working_set_bytes / units::LINE_BYTES;
+        let region = memory.region(keys.working_set_bytes);
+        Box::new(CacheProbe::new(config, self.core(id), &region, lines, fabric))
+    }
+
+    /// A core that touches memory.
+    fn kernel(&self, keys: &CoRunnerKeys, id: u8, memory: &mut HostMemory) -> MemoryKernel {
         let config = MemoryKernelConfig {
             lines: keys.working_set_bytes.div_ceil(units::LINE_BYTES),
             pattern: match keys.pattern {

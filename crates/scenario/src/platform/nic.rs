@@ -5,6 +5,7 @@ use crate::error::InputError;
 use crate::sourced::Sourced;
 use model::device::nic::NicConfig;
 use model::device::nic::formats::{RxFormat, TxCompletionPlace, TxFormat};
+use model::device::nic::pace::Pace;
 use model::device::nic::pause::PauseConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,12 @@ pub struct NicFacts {
     /// Packets per second of the port, in each direction. No limit by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port_packets_per_s: Option<Sourced<f64>>,
+    /// Time that the port takes for a packet, in each direction, beside that for its bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port_ns_per_packet: Option<Sourced<f64>>,
+    /// Time that it takes for a byte of a packet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port_ns_per_byte: Option<Sourced<f64>>,
     /// Received bytes that wait for the link, or for a descriptor, at most.
     pub rx_buffer_bytes: Sourced<u64>,
     /// Level of that buffer at which the port sends PAUSE, with flow control on.
@@ -173,6 +180,7 @@ impl NicFacts {
         let gap = |rate: &Option<Sourced<f64>>| {
             rate.as_ref().map_or(Picos::ZERO, |rate| Picos::from_ns(1e9 / rate.value))
         };
+        let time = |time: &Option<Sourced<f64>>| time.as_ref().map_or(0.0, |time| time.value);
         NicConfig {
             line_rate: GbitPerSec(self.line_rate_gbps.value),
             rx_buffer_bytes: self.rx_buffer_bytes.value,
@@ -183,11 +191,16 @@ impl NicFacts {
             }),
             rss_indirection_entries: self.rss_indirection_entries.value,
             queue_packet_gap: gap(&self.queue_packets_per_s),
-            port_packet_gap: gap(&self.port_packets_per_s),
+            port_pace: Pace {
+                least: gap(&self.port_packets_per_s),
+                per_packet: Picos::from_ns(time(&self.port_ns_per_packet)),
+                ps_per_byte: 1e3 * time(&self.port_ns_per_byte),
+            },
             tx_rate: GbitPerSec(
                 self.tx_rate_gbps.as_ref().map_or(self.line_rate_gbps.value, |rate| rate.value),
             ),
             tx_buffer: Bytes(self.tx_buffer_bytes.value),
+            bypass_backlog: None,
             pads_tail: self.pads_tail.value,
             rx_pipeline: Picos::from_ns(self.rx_pipeline_ns.value),
             rx_descriptors_prefetched: self.rx_descriptors_prefetched.value,
@@ -253,6 +266,12 @@ impl NicFacts {
             ("nic.port_packets_per_s", &self.port_packets_per_s),
         ] {
             rate.as_ref().map_or(Ok(()), |rate| check.number(key, rate.value, (1e3, 1e10)))?;
+        }
+        for (key, time) in [
+            ("nic.port_ns_per_packet", &self.port_ns_per_packet),
+            ("nic.port_ns_per_byte", &self.port_ns_per_byte),
+        ] {
+            time.as_ref().map_or(Ok(()), |time| check.delay(key, time.value))?;
         }
         let buffer = self.rx_buffer_bytes.value;
         check.whole("nic.rx_buffer_bytes", buffer, (16_384, 1 << 30), "bytes")?;

@@ -3,13 +3,14 @@
 use super::placement;
 use super::{
     Application, ArrivalProcess, BlockIoKeys, CoRunnerKeys, IommuPages, MAIN, MemoryNode, Pattern,
-    RunKeys, Scenario, Tenant, TrafficKeys,
+    ProbeKeys, RunKeys, Scenario, Tenant, TrafficKeys,
 };
 use crate::check::Check;
 use crate::error::InputError;
-use crate::platform::{PacketServer, Platform};
+use crate::platform::{InclusionName, PacketServer, Platform};
 use model::device::nvme::rings::{MAX_BLOCK_BYTES, PAGE_BYTES};
 use std::collections::BTreeSet;
+use units::LINE_BYTES;
 use workload::app::key_value;
 
 /// Sockets that a machine has at most.
@@ -350,8 +351,28 @@ fn co_runner(
     check.whole("co_runner.store_percent", keys.store_percent, (0, 100), "percent")?;
     check.whole("co_runner.mba_percent", keys.mba_percent, (10, 100), "percent")?;
     check.number("co_runner.cycles_per_access", keys.cycles_per_access, (0.0, 1e6))?;
+    keys.probe.as_ref().map_or(Ok(()), |probe| self::probe(keys, probe, check, platform))?;
     let ways = platform.llc.ways.value;
     mask(check, "co_runner.way_mask", keys.way_mask.unwrap_or(1), ways)
+}
+
+fn probe(
+    keys: &CoRunnerKeys,
+    probe: &ProbeKeys,
+    check: &Check<'_>,
+    platform: &Platform,
+) -> Result<(), InputError> {
+    let llc = &platform.llc;
+    if llc.inclusion.value != InclusionName::Inclusive {
+        let allowed = "a platform with an inclusive LLC: what a core loads does not reach others";
+        return Err(check.refuse("co_runner.probe", &"set", allowed.into()));
+    }
+    let sets = llc.slices.value * llc.sets_per_slice.value;
+    check.whole("co_runner.probe.watched_sets", probe.watched_sets, (1, sets), "sets")?;
+    check.number("co_runner.probe.wait_us", probe.wait_us, (0.1, 1e6))?;
+    let least = 2 * u64::from(sets) * u64::from(llc.ways.value) * LINE_BYTES;
+    let what = "bytes, twice the LLC: every set needs as many lines as ways";
+    check.whole("co_runner.working_set_bytes", keys.working_set_bytes, (least, 4 << 30), what)
 }
 
 fn run(run: &RunKeys, check: &Check<'_>) -> Result<(), InputError> {

@@ -30,6 +30,21 @@ pub struct CoRunnerKeys {
     /// Memory bandwidth that these cores may use, of what they would use (Intel MBA).
     #[serde(default = "defaults::mba_percent")]
     pub mba_percent: u32,
+    /// It primes and probes sets of the LLC, with lines out of its working set, instead of touching
+    /// that in some order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<ProbeKeys>,
+}
+
+/// A co-runner that watches what I/O does to sets of the LLC.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProbeKeys {
+    /// Sets that it primes and then looks at, spread over the LLC.
+    #[serde(default = "defaults::watched_sets")]
+    pub watched_sets: u32,
+    /// Time between priming and looking.
+    #[serde(default = "defaults::probe_wait_us")]
+    pub wait_us: f64,
 }
 
 /// Order in which a working set is touched.

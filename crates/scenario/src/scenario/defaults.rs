@@ -134,3 +134,11 @@ pub(super) fn get_percent() -> u32 {
 pub(super) fn key_zipf() -> f64 {
     0.99
 }
+
+pub(super) fn watched_sets() -> u32 {
+    16
+}
+
+pub(super) fn probe_wait_us() -> f64 {
+    20.0
+}

@@ -16,6 +16,10 @@ pub struct PlacementKeys {
     /// Selective DMA: only that many lines at the head of a packet go to the LLC, the rest to memory.
     #[serde(default)]
     pub inject_lines: Option<u64>,
+    /// Packets that find more than so many packets in front of them in their queue go to memory instead
+    /// of the LLC.
+    #[serde(default)]
+    pub bypass_when_backlogged: Option<u32>,
     /// A write that would push out a device's line which nobody has read goes to memory instead.
     #[serde(default)]
     pub bypass_unread: bool,
@@ -130,6 +134,7 @@ pub(super) fn check_tenant(
     }
     for (key, on) in [
         ("placement.bypass_unread", keys.bypass_unread),
+        ("placement.bypass_when_backlogged", keys.bypass_when_backlogged.is_some()),
         ("placement.replace_read_first", keys.replace_read_first),
         ("placement.io_priority", keys.io_priority),
     ] {
@@ -138,6 +143,11 @@ pub(super) fn check_tenant(
         }
     }
     let most = tenant.rx_descriptors;
+    if let Some(backlog) = keys.bypass_when_backlogged {
+        let most = tenant.rx_descriptors - 1;
+        let key = "placement.bypass_when_backlogged";
+        check.whole(key, backlog, (1, most), "packets, fewer than rx_descriptors")?;
+    }
     check.whole("warm_buffers", tenant.warm_buffers, (0, most), "descriptors of a queue")?;
     check.whole("mba_percent", tenant.mba_percent, (10, 100), "percent")?;
     tenant.dynamic_ways.as_ref().map_or(Ok(()), |keys| dynamic_ways(keys, check, platform, off))

@@ -219,6 +219,7 @@ impl<T: Tracer> Software<T> for L2Forward {
     fn account(&self, now: Picos) -> Account {
         let (idle, sender_blocked) = self.waits_until(now);
         Account {
+            probes: model::counters::ProbeCounts::default(),
             idle,
             sender_blocked,
             work: self.forwarded,

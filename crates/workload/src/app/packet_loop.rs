@@ -263,6 +263,7 @@ impl<T: Tracer, H: Handler> Software<T> for PacketLoop<H> {
     fn account(&self, now: Picos) -> Account {
         let (idle, sender_blocked) = self.waits_until(now);
         Account {
+            probes: model::counters::ProbeCounts::default(),
             idle,
             sender_blocked,
             work: self.handled,

@@ -31,7 +31,7 @@ impl<S: PacketSource> Nic<S> {
         Self {
             port: RxPort::new(link, config.clone(), source, queues),
             egress: Egress::new(config.tx_rate, awaits_answers)
-                .with_packet_gap(config.port_packet_gap)
+                .with_pace(config.port_pace)
                 .with_buffer(config.tx_buffer),
             tx: (0..queues).map(|_| TxQueue::new(link, config.clone())).collect(),
         }

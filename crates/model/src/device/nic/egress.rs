@@ -1,9 +1,10 @@
 //! The sending side of a port's wire, and what has left through it.
 //!
-//! Models: frames of all send queues share one wire at line rate, and the port's packet rate.
+//! Models: frames of all send queues share one wire at line rate, and the port's pace.
 //! Source: IEEE 802.3 overheads as in [`crate::traffic`].
 //! Simplifies: order between queues within a window of the meter (DEVIATIONS.md, 1).
 
+use super::pace::Pace;
 use super::rings::Packet;
 use crate::occupancy::Meter;
 use crate::traffic::{Departure, WIRE_OVERHEAD_BYTES};
@@ -27,9 +28,9 @@ pub fn latency_histogram() -> Histogram<u64> {
 pub struct Egress {
     line_rate: GbitPerSec,
     wire: Meter,
-    /// Least time from one packet to the next, and what keeps to it.
-    packet_gap: Picos,
-    packet_rate: Meter,
+    /// Time from one packet to the next, and what keeps to it.
+    pace: Pace,
+    paced: Meter,
     /// How far ahead of the wire packets may be read: the time that its buffer lasts.
     ahead: Picos,
     /// When the wire will have sent all that has been granted.
@@ -53,8 +54,8 @@ impl Egress {
         Self {
             line_rate,
             wire: Meter::default(),
-            packet_gap: Picos::ZERO,
-            packet_rate: Meter::default(),
+            pace: Pace::NONE,
+            paced: Meter::default(),
             ahead: Picos::NEVER,
             granted: Picos::ZERO,
             packets: 0,
@@ -65,10 +66,10 @@ impl Egress {
         }
     }
 
-    /// Limits the packets that leave: `gap` is the least mean time from one to the next.
+    /// Limits the packets that leave to a mean pace.
     #[must_use]
-    pub fn with_packet_gap(mut self, gap: Picos) -> Self {
-        self.packet_gap = gap;
+    pub fn with_pace(mut self, pace: Pace) -> Self {
+        self.pace = pace;
         self
     }
 
@@ -83,7 +84,7 @@ impl Egress {
     /// when the packet may be read. Queues that always have one to send so take turns.
     pub(crate) fn grant(&mut self, packet: &Packet, now: Picos) -> Picos {
         let on_wire = Bytes(packet.bytes.0 + WIRE_OVERHEAD_BYTES);
-        let time = self.line_rate.time_for(on_wire).max(self.packet_gap);
+        let time = self.line_rate.time_for(on_wire).max(self.pace.time_for(packet.bytes));
         self.granted = self.granted.max(now) + time;
         self.granted.saturating_sub(self.ahead).max(now)
     }
@@ -97,8 +98,9 @@ impl Egress {
     pub fn send(&mut self, packet: Packet, ready: Picos) {
         let on_wire = Bytes(packet.bytes.0 + WIRE_OVERHEAD_BYTES);
         let mut departure = self.wire.reserve(ready, self.line_rate.time_for(on_wire));
-        if self.packet_gap > Picos::ZERO {
-            departure = departure.max(self.packet_rate.reserve(ready, self.packet_gap));
+        let gap = self.pace.time_for(packet.bytes);
+        if gap > Picos::ZERO {
+            departure = departure.max(self.paced.reserve(ready, gap));
         }
         self.packets += 1;
         self.bytes += packet.bytes.0;

@@ -1,7 +1,7 @@
 //! The receive side of a port: from the wire into host memory.
 //!
 //! Models: steering over queues, an internal buffer in front of the link, packet-rate limits of port
-//! and queues, payload writes, PAUSE.
+//! and queues, payload writes, a bypass of DDIO for queues that have fallen behind, PAUSE.
 //! Source: Linux and DPDK mlx5 drivers; DPDK mlx5 guide for the drop counters; IEEE 802.3, annex 31B.
 //! Simplifies: the order of the wire is the order of the link: with flow control on, a packet without
 //! a descriptor holds up all that came after it, whatever their queue.
@@ -9,7 +9,7 @@
 use super::NicConfig;
 use super::egress::Egress;
 use super::pause::Pause;
-use super::rings::{Buffer, Packet, QueuePair};
+use super::rings::{Buffer, Packet, QueuePair, RxRing};
 use super::rx_queue::RxQueue;
 use super::steering::Steering;
 use crate::fabric::Fabric;
@@ -322,7 +322,8 @@ impl<S: PacketSource> RxPort<S> {
             self.try_again = queue.try_again(now);
             return None;
         };
-        let visible = self.write_payload(fabric, index, buffer, arrival, now);
+        let kind = self.payload_kind(index, &pairs[index].rx);
+        let visible = self.write_payload(fabric, (index, kind), buffer, arrival, now);
         let sequence = self.counters.packets;
         self.counters.packets += 1;
         self.counters.bytes += arrival.bytes.0;
@@ -332,11 +333,22 @@ impl<S: PacketSource> RxPort<S> {
         Some(full.then(|| (index, self.complete(fabric, pairs, index, now))))
     }
 
+    /// How the next packet of a queue is written. The packets in front of it are the descriptors that
+    /// the card has used and the driver has not posted anew.
+    fn payload_kind(&self, index: usize, ring: &RxRing) -> DmaKind {
+        let at_hand = ring.posted.len() + self.queues[index].on_chip() + 1;
+        let backlog = (ring.descriptors.entries as usize).saturating_sub(at_hand);
+        match self.config.bypass_backlog {
+            Some(most) if backlog > most as usize => DmaKind::PayloadForMemory,
+            _ => DmaKind::Payload,
+        }
+    }
+
     /// Returns when the payload can be seen.
     fn write_payload<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
-        index: usize,
+        (index, kind): (usize, DmaKind),
         buffer: Buffer,
         arrival: Arrival,
         now: Picos,
@@ -351,11 +363,11 @@ impl<S: PacketSource> RxPort<S> {
         let arrived = now.max(arrival.time + self.config.rx_pipeline);
         let start = arrived.max(self.link_free).max(self.ready).max(queue.ready);
         queue.ready = start + self.config.queue_packet_gap;
-        self.ready = start + self.config.port_packet_gap;
+        self.ready = start + self.config.port_pace.time_for(arrival.bytes);
         let padded = bytes.next_multiple_of(LINE_BYTES);
         let written = if self.config.pads_tail { padded } else { bytes };
         let (link, reader, first) = (self.link, queue.reader, buffer.data);
-        let done = fabric.dma_write_for(link, reader, first, written, DmaKind::Payload, start);
+        let done = fabric.dma_write_for(link, reader, first, written, kind, start);
         self.link_free = done.accepted;
         self.buffer.leaving.push_back((done.visible, bytes));
         self.buffer.bytes += bytes;

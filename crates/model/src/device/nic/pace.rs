@@ -1,0 +1,50 @@
+//! How fast a port's packet engine takes packets, beside the wire.
+//!
+//! Models: a least time between packets, and a time per packet and per byte.
+//! Source: packet rates of cards (platform and device files).
+//! Simplifies: what the engine does inside: it is a pace.
+
+use units::{Bytes, Picos};
+
+/// The pace of a port in one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pace {
+    /// Least time from one packet to the next, whatever their size.
+    pub least: Picos,
+    /// Time that every packet takes beside that for its bytes.
+    pub per_packet: Picos,
+    /// Time for a byte of a packet, without FCS, in ps.
+    pub ps_per_byte: f64,
+}
+
+impl Pace {
+    /// No limit.
+    pub const NONE: Self = Self { least: Picos::ZERO, per_packet: Picos::ZERO, ps_per_byte: 0.0 };
+
+    /// The same time for every packet.
+    #[must_use]
+    pub fn of_packets(least: Picos) -> Self {
+        Self { least, ..Self::NONE }
+    }
+
+    /// Time from a packet of `bytes` to the next.
+    #[must_use]
+    pub fn time_for(&self, bytes: Bytes) -> Picos {
+        let engine = self.per_packet + Picos((bytes.0 as f64 * self.ps_per_byte) as u64);
+        self.least.max(engine)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_packets_take_the_least_time_and_large_ones_that_of_their_bytes() {
+        let pace = Pace { least: Picos(30_000), per_packet: Picos(10_000), ps_per_byte: 200.0 };
+        assert_eq!(pace.time_for(Bytes(60)), Picos(30_000));
+        assert_eq!(pace.time_for(Bytes(100)), Picos(30_000));
+        assert_eq!(pace.time_for(Bytes(1_000)), Picos(210_000));
+        assert_eq!(Pace::NONE.time_for(Bytes(1_000)), Picos::ZERO);
+    }
+}
