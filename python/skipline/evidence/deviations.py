@@ -14,11 +14,11 @@ def read(folder: str) -> str:
 
 
 def paragraphs(text: str, claim: str) -> list[str]:
-    """Return the paragraphs and list items that name a claim, each on one line."""
+    """Return what names a claim, paragraphs and list items: each on one line, without emphasis."""
     blocks = re.split(r"\n\s*\n|\n(?=[-*] )", text)
     name = re.compile(rf"(?<![\w-]){re.escape(claim)}(?![\w-])")
     found = [block for block in blocks if name.search(block)]
-    return [" ".join(block.removeprefix("- ").split()) for block in found]
+    return [" ".join(block.removeprefix("- ").replace("**", "").split()) for block in found]
 
 
 def without_paragraph(text: str, failing: Iterable[str]) -> list[str]:
