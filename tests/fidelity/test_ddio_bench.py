@@ -19,7 +19,7 @@ def concluded(published: Callable[[str], Path]) -> Callable[[str], Outcome]:
     return lambda identifier: outcome.read(published(identifier))
 
 
-# With 1 GiB pages 4096 x 1024 B in two ways hits 10 points too often (docs/fidelity.md): it is the only
+# With 1 GiB pages 4096 x 1024 B in two ways hits 10 points too often (docs/fidelity.md): the only
 # fitted point of ddio-tune.
 FAILING = {"pktsize-desc": [], "ddio-tune": [("hit-rates", "fitted")]}
 
