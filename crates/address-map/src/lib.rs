@@ -18,6 +18,10 @@ pub use slice_function::{SliceFunction, XOR_MASKS};
 
 use units::{LineAddr, SetIndex, SliceId};
 
+/// Lines of the aligned blocks (128 KiB) in which parts of the functions are constant.
+pub(crate) const BLOCK_LINES: u64 = 1 << BLOCK_BITS;
+pub(crate) const BLOCK_BITS: u32 = 11;
+
 /// How the set inside a slice is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetFunction {
@@ -84,6 +88,44 @@ impl AddressMap {
         let index = low as u32 & (self.sets_per_slice - 1);
         let slice = self.slice_function.slice(line, self.slices);
         SetIndex(slice * self.sets_per_slice + index)
+    }
+
+    /// The sets of neighbouring lines, from `first` on: what [`Self::set_of`] gives for each, with
+    /// what they have in common computed once.
+    #[inline]
+    pub fn sets_of_run(&self, first: LineAddr, sets: &mut [SetIndex]) {
+        let mut from = 0;
+        while from < sets.len() {
+            let line = first.step(from as u64);
+            let to_block_end = BLOCK_LINES - line.0 % BLOCK_LINES;
+            let run = (sets.len() - from).min(to_block_end as usize);
+            self.sets_within_block(line, &mut sets[from..from + run]);
+            from += run;
+        }
+    }
+
+    /// The same for lines of one aligned block.
+    #[inline]
+    fn sets_within_block(&self, first: LineAddr, sets: &mut [SetIndex]) {
+        let per_slice = self.sets_per_slice;
+        let (hash, index_mask) = match self.set_function {
+            // Equal for all lines of a block where a slice has at least as many sets.
+            SetFunction::Hashed if u64::from(per_slice) >= BLOCK_LINES => {
+                (mix(first.0 / u64::from(per_slice)), per_slice - 1)
+            }
+            SetFunction::Plain => (0, per_slice - 1),
+            SetFunction::Hashed => {
+                for (set, line) in sets.iter_mut().zip(first.0..) {
+                    *set = self.set_of(LineAddr(line));
+                }
+                return;
+            }
+        };
+        let slices = self.slice_function.within_block(first, self.slices);
+        for (set, line) in sets.iter_mut().zip(first.0..) {
+            let index = (line ^ hash) as u32 & index_mask;
+            *set = SetIndex(slices.slice(LineAddr(line)) * per_slice + index);
+        }
     }
 
     /// The slice that a set is part of.

@@ -1,5 +1,6 @@
 //! Parities of a physical address under a handful of masks, by table look-up.
 
+use crate::{BLOCK_BITS, BLOCK_LINES};
 use units::{LINE_BYTES, LineAddr};
 
 /// Bits of a line address that one table covers.
@@ -42,6 +43,13 @@ impl Parities {
         Self { tables }
     }
 
+    /// The same for lines of the aligned block that `first` lies in.
+    #[inline]
+    pub(crate) fn within_block(&self, first: LineAddr) -> BlockParities<'_> {
+        let base = self.of(LineAddr(first.0 & !(BLOCK_LINES - 1))) as u16;
+        BlockParities { base, low: &self.tables[0], middle: &self.tables[1] }
+    }
+
     /// Bit i is the parity of the address of `line` under mask i.
     #[inline]
     #[must_use]
@@ -51,6 +59,23 @@ impl Parities {
             bits ^= table[(line.0 >> (TABLE_BITS * place)) as usize % table.len()];
         }
         u32::from(bits)
+    }
+}
+
+/// Parities of the lines of one aligned block: those of its start, and what the bits within add.
+pub(crate) struct BlockParities<'a> {
+    base: u16,
+    low: &'a [u16; 1 << TABLE_BITS],
+    middle: &'a [u16; 1 << TABLE_BITS],
+}
+
+impl BlockParities<'_> {
+    #[inline]
+    pub(crate) fn of(&self, line: LineAddr) -> u32 {
+        const MIDDLE: usize = (1 << (BLOCK_BITS as usize - TABLE_BITS)) - 1;
+        let low = self.low[line.0 as usize % (1 << TABLE_BITS)];
+        let middle = self.middle[(line.0 >> TABLE_BITS) as usize & MIDDLE];
+        u32::from(self.base ^ low ^ middle)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{AddressMap, SetFunction, SliceFunction, SliceTable, SliceTableError, XOR_MASKS};
 use proptest::prelude::*;
-use units::{LINE_BYTES, LineAddr};
+use units::{LINE_BYTES, LineAddr, SetIndex};
 
 /// Permutation masks of the 18-slice Skylake-SP (Intel_Address_Hash, PermSelectMasks_SKX_18).
 const SKX_18_MASKS: [u64; 12] = [
@@ -81,6 +81,32 @@ fn functions() -> impl Strategy<Value = (SliceFunction, u32)> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_run_of_lines_has_the_sets_of_its_lines(
+        table in tables(),
+        first in 0u64..1 << 34,
+        length in 1usize..200,
+        sets_per_slice in prop_oneof![Just(64u32), Just(2048), Just(4096)],
+        hashed in any::<bool>(),
+    ) {
+        let set_function = if hashed { SetFunction::Hashed } else { SetFunction::Plain };
+        let sequence = SliceFunction::base_sequence(&table).expect("the table is valid");
+        let functions = [
+            (16, SliceFunction::xor(&XOR_MASKS)),
+            (table.slices, sequence),
+            (18, SliceFunction::balanced()),
+            (18, SliceFunction::Rotating),
+            (18, SliceFunction::Mixing),
+        ];
+        for (slices, function) in functions {
+            let map = AddressMap::new(slices, sets_per_slice, function, set_function);
+            let mut sets = vec![SetIndex(0); length];
+            map.sets_of_run(LineAddr(first), &mut sets);
+            let expected = (first..).map(|line| map.set_of(LineAddr(line)));
+            prop_assert!(sets.iter().copied().eq(expected.take(length)));
+        }
+    }
 
     #[test]
     fn a_base_sequence_holds_its_shares_in_every_block(table in tables(), block in BLOCKS) {

@@ -2,7 +2,7 @@
 
 use crate::base_sequence::{BaseSequence, SliceTable, SliceTableError};
 use crate::mix;
-use crate::parities::Parities;
+use crate::parities::{BlockParities, Parities};
 use units::LineAddr;
 
 /// XOR masks of 2, 4, 8 and 16 slices over physical address bits (EuroSys'19, Haswell and after).
@@ -74,22 +74,60 @@ impl SliceFunction {
         }
     }
 
+    /// The function for lines of the aligned block that `first` lies in.
+    #[inline]
+    pub(crate) fn within_block(&self, first: LineAddr, slices: u32) -> WithinBlock<'_> {
+        let kind = match self {
+            Self::Xor(parities) => InBlock::Xor(parities.within_block(first)),
+            Self::Balanced(parities) => InBlock::Balanced(parities.within_block(first)),
+            Self::BaseSequence(_) | Self::Rotating | Self::Mixing => InBlock::Other(self),
+        };
+        WithinBlock { kind, slices }
+    }
+
     #[inline]
     pub(crate) fn slice(&self, line: LineAddr, slices: u32) -> u32 {
         match self {
             Self::Xor(parities) => parities.of(line),
             Self::BaseSequence(sequence) => sequence.slice(line),
-            Self::Balanced(parities) => {
-                let share = u64::from(parities.of(line)) << 60;
-                // Bits 20:17 of the address only choose the share: what is mixed is constant over the 16
-                // lines of a 2 MiB page with equal bits 16:6, so that they get different slices.
-                let rest = line.0 >> 15 << 11 | line.0 & 0x7FF;
-                scale(share | mix(rest) >> 4, slices)
-            }
+            Self::Balanced(parities) => balance(parities.of(line), line, slices),
             Self::Rotating => rotate(line, slices),
             Self::Mixing => scale(mix(line.0), slices),
         }
     }
+}
+
+/// A slice function for the lines of one aligned block.
+pub(crate) struct WithinBlock<'a> {
+    kind: InBlock<'a>,
+    slices: u32,
+}
+
+enum InBlock<'a> {
+    Xor(BlockParities<'a>),
+    Balanced(BlockParities<'a>),
+    /// Cheap as it is, or without common parts.
+    Other(&'a SliceFunction),
+}
+
+impl WithinBlock<'_> {
+    #[inline]
+    pub(crate) fn slice(&self, line: LineAddr) -> u32 {
+        match &self.kind {
+            InBlock::Xor(parities) => parities.of(line),
+            InBlock::Balanced(parities) => balance(parities.of(line), line, self.slices),
+            InBlock::Other(function) => function.slice(line, self.slices),
+        }
+    }
+}
+
+/// One of 16 equal shares, and the place within it. Bits 20:17 of the address only choose the share:
+/// what is mixed is constant over the 16 lines of a 2 MiB page with equal bits 16:6, so that they get
+/// different slices.
+#[inline]
+fn balance(share: u32, line: LineAddr, slices: u32) -> u32 {
+    let rest = line.0 >> 15 << 11 | line.0 & 0x7FF;
+    scale(u64::from(share) << 60 | mix(rest) >> 4, slices)
 }
 
 /// Block `k` of 128 KiB meets slice (start + k x step) mod `slices`: start and step of each set

@@ -36,7 +36,7 @@ use crate::root_complex::pcie_link::{PcieLink, PcieLinkConfig};
 use crate::tracer::{Event, Found, NoTrace, Operation, PushedOut, Tracer};
 use home::Elsewhere;
 use socket::Socket;
-use units::{LineAddr, Picos, SetIndex, WayMask};
+use units::{LINE_BYTES, LineAddr, Picos, SetIndex, WayMask};
 
 /// Everything that a machine's memory system is built from.
 #[derive(Clone, Debug)]
@@ -83,6 +83,40 @@ struct Port {
     buffer: Option<RootComplexBuffer>,
     iommu: Iommu,
     counters: PortCounters,
+    /// What the device will write, and what it will read, as far as it has said so.
+    expected: [Expected; 2],
+}
+
+/// Most lines of a burst that is announced: more are computed when they come.
+const EXPECTED_LINES: usize = 32;
+
+/// Neighbouring lines whose sets have been computed and are on their way into the host's cache.
+#[derive(Clone, Copy, Debug)]
+struct Expected {
+    first: LineAddr,
+    lines: usize,
+    sets: [SetIndex; EXPECTED_LINES],
+}
+
+impl Expected {
+    const NOTHING: Self =
+        Self { first: LineAddr(0), lines: 0, sets: [SetIndex(0); EXPECTED_LINES] };
+
+    /// The sets of `lines` lines from `first` on, if they are all among those expected.
+    #[inline]
+    fn sets_of(&self, first: LineAddr, lines: usize) -> Option<&[SetIndex]> {
+        let offset = first.0.checked_sub(self.first.0)? as usize;
+        self.sets[..self.lines].get(offset..offset.checked_add(lines)?)
+    }
+}
+
+/// Which way a device moves data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DmaDirection {
+    /// Into memory.
+    Write,
+    /// Out of memory.
+    Read,
 }
 
 /// Where a core is: its socket, and its number there.
@@ -136,6 +170,7 @@ impl<T: Tracer> Fabric<T> {
             buffer: RootComplexBuffer::new(port.buffer),
             iommu: port.iommu.clone().map_or_else(Iommu::off, Iommu::new),
             counters: PortCounters::default(),
+            expected: [Expected::NOTHING; 2],
         };
         let mut fabric = Self {
             sockets,
@@ -184,12 +219,38 @@ impl<T: Tracer> Fabric<T> {
         AgentId((self.places.len() + port) as u8)
     }
 
-    /// Software will soon touch `line`: loads what the simulator needs for it into the host's cache.
-    /// Nothing in the simulated machine changes.
+    /// Software on `core` will soon touch `line`: loads what the simulator needs for it, and for the
+    /// line that it will push out of L2, into the host's cache. Nothing in the simulated machine
+    /// changes.
     #[inline]
-    pub fn expect(&self, line: LineAddr) {
-        let socket = &self.sockets[0];
+    pub fn expect(&self, core: u8, line: LineAddr) {
+        let place = self.place(core);
+        let socket = &self.sockets[place.socket];
         socket.prefetch(socket.llc.set_of(line));
+        if let Some(victim) = socket.cores[usize::from(place.local)].l2.would_leave_for(line) {
+            socket.prefetch(socket.llc.set_of(victim));
+        }
+    }
+
+    /// The device at `port` will soon write or read `bytes` from `first` on: as [`Self::expect`].
+    #[inline]
+    pub fn expect_dma(
+        &mut self,
+        port: usize,
+        direction: DmaDirection,
+        first: LineAddr,
+        bytes: u64,
+    ) {
+        let part = &mut self.ports[port];
+        let socket = &self.sockets[part.socket];
+        let expected = &mut part.expected[direction as usize];
+        expected.first = first;
+        expected.lines = (bytes.div_ceil(LINE_BYTES) as usize).min(EXPECTED_LINES);
+        let sets = &mut expected.sets[..expected.lines];
+        socket.llc.sets_of_run(first, sets);
+        for &set in &*sets {
+            socket.prefetch_for_device(set);
+        }
     }
 
     /// Changes what a root port does from now on; lines that are in the caches stay.

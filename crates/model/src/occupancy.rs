@@ -16,9 +16,11 @@ const WINDOWS: u64 = 8192;
 #[derive(Clone, Debug)]
 pub struct Meter {
     /// Busy picoseconds of each window; the entry of window w is w modulo the length.
-    busy_ps: Vec<u64>,
+    busy_ps: Box<[u64; WINDOWS as usize]>,
     /// The earliest window that may still have room.
     first_free: u64,
+    /// A run of windows without room, so that a backlog is not searched again and again.
+    full: (u64, u64),
     /// Windows at or after this index are still zero.
     end: u64,
     total_busy_ps: u64,
@@ -26,7 +28,8 @@ pub struct Meter {
 
 impl Default for Meter {
     fn default() -> Self {
-        Self { busy_ps: vec![0; WINDOWS as usize], first_free: 0, end: 0, total_busy_ps: 0 }
+        let busy_ps = Box::new([0; WINDOWS as usize]);
+        Self { busy_ps, first_free: 0, full: (0, 0), end: 0, total_busy_ps: 0 }
     }
 }
 
@@ -47,11 +50,24 @@ impl Meter {
                 let served = Picos(window * WINDOW_PS + *entry);
                 return served.max(now + span);
             }
+            let next = self.behind_full(window);
             if window == self.first_free {
-                self.first_free += 1;
+                self.first_free = next;
             }
-            window += 1;
+            window = next;
         }
+    }
+
+    /// The first window behind a full one that may have room.
+    #[inline]
+    fn behind_full(&mut self, window: u64) -> u64 {
+        let (start, end) = self.full;
+        if !(start..=end).contains(&window) {
+            self.full = (window, window + 1);
+            return window + 1;
+        }
+        self.full.1 = end.max(window + 1);
+        self.full.1
     }
 
     /// Takes `span` of the resource without queueing: for small requests that an arbiter lets pass

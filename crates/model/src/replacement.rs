@@ -56,6 +56,8 @@ pub enum Replacement {
 #[derive(Clone, Debug)]
 pub struct Replacer {
     state: State,
+    /// Whether hits change the state.
+    notes_hits: bool,
     rng: Xoshiro256PlusPlus,
 }
 
@@ -86,12 +88,40 @@ impl Replacer {
             Replacement::Brrip(bits) => State::Rrip(Rrip::bimodal(sets, bits)),
             Replacement::Qlru(spec) => State::Qlru(Qlru::new(sets, all_ways, spec)),
         };
-        Self { state, rng: Xoshiro256PlusPlus::seed_from_u64(seed) }
+        let notes_hits = !matches!(state, State::Fifo(_) | State::Random);
+        Self { state, notes_hits, rng: Xoshiro256PlusPlus::seed_from_u64(seed) }
+    }
+
+    /// Starts to load the state of `set` into the host's cache.
+    #[inline]
+    pub fn prefetch(&self, set: SetIndex) {
+        match &self.state {
+            State::Lru(order) | State::Fifo(order) => order.prefetch(set),
+            State::Nru(nru) => nru.prefetch(set),
+            // Small, or none.
+            State::TreePlru(_) | State::Rrip(_) | State::Qlru(_) | State::Random => {}
+        }
+    }
+
+    /// The way of a full set that goes next, where that is cheap to tell.
+    #[inline]
+    pub fn next_victim(&self, set: SetIndex, within: WayMask) -> Option<u32> {
+        match &self.state {
+            State::Lru(order) | State::Fifo(order) => Some(order.oldest(set, within)),
+            _ => None,
+        }
     }
 
     /// Notes that the line in a way was used again.
-    #[inline]
+    #[inline(always)]
     pub fn hit(&mut self, tags: &TagArray, set: SetIndex, way: u32) {
+        if self.notes_hits {
+            self.note_hit(tags, set, way);
+        }
+    }
+
+    #[inline]
+    fn note_hit(&mut self, tags: &TagArray, set: SetIndex, way: u32) {
         match &mut self.state {
             State::Lru(order) => order.renew(set, way),
             State::TreePlru(trees) => trees.point_away(set, way),

@@ -5,20 +5,19 @@
 //! Simplifies: a tag is the low 32 bits of the line address, so simulated memory ends at 256 GiB
 //! ([`TagArray::MAX_LINES`]). The whole line number is kept, so no set function has to be inverted.
 //!
-//! The compare runs over a whole set without branches, in chunks of eight, which compilers turn
-//! into vector instructions; a set of up to 16 ways is one host cache line. [`Table`] keeps large
-//! arrays in huge pages.
+//! The compare runs over a whole set without branches, in vectors of eight tags; a set of up to
+//! twelve ways with its notes is one host cache line. [`Table`] keeps large arrays in huge pages.
 
+mod compare;
 mod table;
 
 pub use table::Table;
 
+use compare::CHUNK;
 use units::{LineAddr, SetIndex, WayMask};
 
 /// The place of no line: the last tag is never used.
 const EMPTY: u32 = u32::MAX;
-/// Tags per vector step; sets are padded to a multiple of it.
-const CHUNK: usize = 8;
 /// Notes per word.
 const NOTES: usize = 4;
 
@@ -31,6 +30,10 @@ pub struct TagArray {
     words: Table<u32>,
     stride: usize,
     ways: u32,
+    /// Words of a set that are compared: its tags in whole vectors.
+    compared: usize,
+    /// The bits of its tags.
+    all_ways: u32,
 }
 
 impl TagArray {
@@ -46,7 +49,9 @@ impl TagArray {
         assert!((1..=32).contains(&ways));
         let tags_and_notes = ways as usize + (ways as usize).div_ceil(NOTES);
         let stride = tags_and_notes.next_multiple_of(CHUNK);
-        Self { words: Table::new(EMPTY, sets as usize * stride), stride, ways }
+        let compared = (ways as usize).next_multiple_of(CHUNK);
+        let all_ways = u32::MAX >> (32 - ways);
+        Self { words: Table::new(EMPTY, sets as usize * stride), stride, ways, compared, all_ways }
     }
 
     /// Places per set.
@@ -66,21 +71,19 @@ impl TagArray {
     #[inline]
     #[must_use]
     pub fn note(&self, set: SetIndex, way: u32) -> u8 {
-        let (word, shift) = self.place_of_note(set, way);
-        (self.words[word] >> shift) as u8
+        self.words.bytes()[self.place_of_note(set, way)]
     }
 
     /// Changes the note at a place.
     #[inline]
     pub fn set_note(&mut self, set: SetIndex, way: u32, note: u8) {
-        let (word, shift) = self.place_of_note(set, way);
-        self.words[word] = self.words[word] & !(0xFF << shift) | u32::from(note) << shift;
+        let place = self.place_of_note(set, way);
+        self.words.bytes_mut()[place] = note;
     }
 
     #[inline]
-    fn place_of_note(&self, set: SetIndex, way: u32) -> (usize, u32) {
-        let first = set.0 as usize * self.stride + self.ways as usize;
-        (first + way as usize / NOTES, way % NOTES as u32 * 8)
+    fn place_of_note(&self, set: SetIndex, way: u32) -> usize {
+        (set.0 as usize * self.stride + self.ways as usize) * NOTES + way as usize
     }
 
     #[inline]
@@ -145,18 +148,9 @@ impl TagArray {
     #[inline(always)]
     fn matches(&self, set: SetIndex, tag: u32) -> u32 {
         let first = set.0 as usize * self.stride;
-        let length = (self.ways as usize).next_multiple_of(CHUNK);
-        let words = &self.words[first..first + length];
-        let mut found = 0u32;
-        for (chunk, eight) in words.chunks_exact(CHUNK).enumerate() {
-            let mut bits = 0u32;
-            for (way, &held) in eight.iter().enumerate() {
-                bits |= u32::from(held == tag) << way;
-            }
-            found |= bits << (chunk * CHUNK);
-        }
-        // The last chunk may reach into the notes.
-        found & u32::MAX >> (32 - self.ways)
+        let words = &self.words[first..first + self.compared];
+        // The last vector may reach into the notes.
+        compare::equal(words, tag) & self.all_ways
     }
 }
 

@@ -3,33 +3,47 @@
 //! A simulated LLC is 10 to 20 MB of tags and states, visited at random. In 4 KiB pages almost every
 //! visit misses the host's TLB as well; in 2 MiB pages it does not.
 
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
 
 /// Size and alignment of the host's huge pages.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
+/// Alignment of smaller tables: a cache line of the host.
+const CACHE_LINE_BYTES: usize = 64;
 
-/// A fixed number of values in as few pages as the host allows.
+/// A fixed number of values, as few pages as the host allows.
 #[derive(Debug)]
 pub struct Table<T> {
-    memory: Vec<T>,
-    /// Where the values begin: on a huge page if the table is large.
-    start: usize,
+    values: NonNull<T>,
+    length: usize,
 }
+
+// SAFETY: a table owns its values as a Vec does, and gives them out by its own borrow only.
+#[allow(unsafe_code)]
+unsafe impl<T: Send> Send for Table<T> {}
+// SAFETY: as above.
+#[allow(unsafe_code)]
+unsafe impl<T: Sync> Sync for Table<T> {}
 
 impl<T: Copy> Table<T> {
     /// `length` times `value`.
     #[must_use]
+    #[allow(unsafe_code)]
     pub fn new(value: T, length: usize) -> Self {
-        if length * size_of::<T>() < HUGE_PAGE_BYTES {
-            return Self { memory: vec![value; length], start: 0 };
+        let layout = layout::<T>(length);
+        if layout.size() == 0 {
+            return Self { values: NonNull::dangling(), length };
         }
-        let slack = HUGE_PAGE_BYTES / size_of::<T>();
-        let mut memory = Vec::with_capacity(length + slack);
-        ask_for_huge_pages(&mut memory);
-        let misplaced = memory.as_ptr() as usize % HUGE_PAGE_BYTES;
-        let start = (HUGE_PAGE_BYTES - misplaced) / size_of::<T>() % slack;
-        memory.resize(start + length, value);
-        Self { memory, start }
+        // SAFETY: the layout has a size.
+        let memory = unsafe { alloc(layout) };
+        let Some(values) = NonNull::new(memory.cast::<T>()) else { handle_alloc_error(layout) };
+        ask_for_huge_pages(memory, layout);
+        for index in 0..length {
+            // SAFETY: the memory has room for `length` values, aligned for them.
+            unsafe { values.add(index).write(value) };
+        }
+        Self { values, length }
     }
 
     /// Starts to load the value at `index` into the host's cache; nothing happens out of bounds.
@@ -37,39 +51,77 @@ impl<T: Copy> Table<T> {
     #[allow(unsafe_code)]
     pub fn prefetch(&self, index: usize) {
         #[cfg(target_arch = "x86_64")]
-        if let Some(value) = self.get(index) {
+        {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: a prefetch of any address is allowed; this one is of a live value.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
+            let address = self.values.as_ptr().wrapping_add(index);
+            // SAFETY: a prefetch may name any address: it is a hint and reads nothing.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast_const().cast()) };
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = index;
     }
 }
 
-/// Tells the kernel that the memory, not yet touched, is best in huge pages. It may decline.
-#[allow(unsafe_code)]
-fn ask_for_huge_pages<T>(memory: &mut Vec<T>) {
-    #[cfg(target_os = "linux")]
-    {
-        let spare = memory.spare_capacity_mut();
-        let first_page = (spare.as_ptr() as usize).next_multiple_of(HUGE_PAGE_BYTES);
-        let end = spare.as_ptr_range().end as usize;
-        if first_page < end {
-            // SAFETY: the range lies within memory that this vector owns, and the advice changes
-            // neither its content nor its validity.
-            unsafe {
-                libc::madvise(first_page as *mut _, end - first_page, libc::MADV_HUGEPAGE);
-            }
+/// Size and alignment of a table: a large one begins on a huge page.
+///
+/// # Panics
+/// If it would be larger than the address space.
+fn layout<T>(length: usize) -> Layout {
+    let array = Layout::array::<T>(length).expect("a table fits the address space");
+    let alignment = if array.size() < HUGE_PAGE_BYTES { CACHE_LINE_BYTES } else { HUGE_PAGE_BYTES };
+    array.align_to(alignment).expect("constant alignments are powers of two")
+}
+
+impl<T> Drop for Table<T> {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        let layout = layout::<T>(self.length);
+        if layout.size() > 0 {
+            // SAFETY: allocated with the same layout; the values are Copy and need no drop.
+            unsafe { dealloc(self.values.as_ptr().cast(), layout) };
         }
     }
+}
+
+impl Table<u32> {
+    /// The same memory, byte by byte.
+    #[inline]
+    #[allow(unsafe_code)]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        let words: &[u32] = self;
+        // SAFETY: every byte of a u32 is a valid u8, and the length is the same memory's in bytes.
+        unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
+    }
+
+    /// The same memory, byte by byte.
+    #[inline]
+    #[allow(unsafe_code)]
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        let words: &mut [u32] = self;
+        let length = size_of_val(words);
+        // SAFETY: as above; every u8 makes a valid part of a u32.
+        unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), length) }
+    }
+}
+
+/// Tells the kernel that the memory, not yet touched, is best in huge pages. It may decline.
+#[allow(unsafe_code)]
+fn ask_for_huge_pages(memory: *mut u8, layout: Layout) {
+    #[cfg(target_os = "linux")]
+    if layout.size() >= HUGE_PAGE_BYTES {
+        // SAFETY: the range is memory of ours, and the advice changes neither its content nor its
+        // validity.
+        unsafe { libc::madvise(memory.cast(), layout.size(), libc::MADV_HUGEPAGE) };
+    }
     #[cfg(not(target_os = "linux"))]
-    let _ = memory;
+    let _ = (memory, layout);
 }
 
 impl<T: Copy> Clone for Table<T> {
     fn clone(&self) -> Self {
-        let Some(&first) = self.first() else { return Self { memory: Vec::new(), start: 0 } };
+        let Some(&first) = self.first() else {
+            return Self { values: NonNull::dangling(), length: 0 };
+        };
         let mut copy = Self::new(first, self.len());
         copy.copy_from_slice(self);
         copy
@@ -79,15 +131,19 @@ impl<T: Copy> Clone for Table<T> {
 impl<T> Deref for Table<T> {
     type Target = [T];
     #[inline]
+    #[allow(unsafe_code)]
     fn deref(&self) -> &[T] {
-        &self.memory[self.start..]
+        // SAFETY: `length` values were written when the table was made.
+        unsafe { std::slice::from_raw_parts(self.values.as_ptr(), self.length) }
     }
 }
 
 impl<T> DerefMut for Table<T> {
     #[inline]
+    #[allow(unsafe_code)]
     fn deref_mut(&mut self) -> &mut [T] {
-        &mut self.memory[self.start..]
+        // SAFETY: as above, and the borrow is exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.values.as_ptr(), self.length) }
     }
 }
 

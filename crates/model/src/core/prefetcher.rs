@@ -71,7 +71,7 @@ impl Prefetcher {
     }
 
     /// Lines to fetch after the core has missed L2 with `line`, nearest first.
-    pub fn after_miss(&mut self, line: LineAddr) -> impl Iterator<Item = Prefetch> + use<> {
+    pub fn after_miss(&mut self, line: LineAddr) -> impl Iterator<Item = Prefetch> + Clone + use<> {
         let neighbour = self.config.adjacent_line.then(|| line.neighbour());
         let pair = neighbour.map(|line| Prefetch { line, delay: Picos::ZERO });
         pair.into_iter().chain(self.stream(line).filter(move |next| Some(next.line) != neighbour))
@@ -79,14 +79,14 @@ impl Prefetcher {
 
     /// Lines to fetch after the core has found `line` in L2: none unless it was prefetched lately.
     #[inline]
-    pub fn after_hit(&mut self, line: LineAddr) -> impl Iterator<Item = Prefetch> + use<> {
+    pub fn after_hit(&mut self, line: LineAddr) -> impl Iterator<Item = Prefetch> + Clone + use<> {
         let goes_on = self.config.stream_delay.is_some()
             && self.latest.iter().any(|prefetch| prefetch.line == line);
         goes_on.then(|| self.stream(line)).into_iter().flatten()
     }
 
     /// Lines ahead of `line`, if the sequence in its page ascends.
-    fn stream(&mut self, line: LineAddr) -> impl Iterator<Item = Prefetch> + use<> {
+    fn stream(&mut self, line: LineAddr) -> impl Iterator<Item = Prefetch> + Clone + use<> {
         let page = line.0 / PAGE_LINES;
         let last = &mut self.last[page as usize % FOLLOWED_PAGES];
         let ascending = last.0 / PAGE_LINES == page && last.0 < line.0;

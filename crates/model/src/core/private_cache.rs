@@ -84,6 +84,17 @@ impl PrivateCache {
         self.tags.find(set, line).map(|way| State::of_note(self.tags.note(set, way)))
     }
 
+    /// The line that would leave if `line` came in now, where that is cheap to tell.
+    #[inline]
+    #[must_use]
+    pub fn would_leave_for(&self, line: LineAddr) -> Option<LineAddr> {
+        let set = self.set_of(line);
+        if self.tags.find(set, line).is_some() {
+            return None;
+        }
+        self.tags.line_at(set, self.replacer.next_victim(set, self.all_ways)?)
+    }
+
     /// An access by the core: the state before it, or `None` on a miss. A write of a line that may
     /// be written makes it Modified.
     #[inline]

@@ -205,7 +205,11 @@ impl<T: Tracer> Fabric<T> {
                 self.prefetch_into_l2(core, ahead.line, now + ahead.delay);
             }
         } else {
-            for ahead in prefetcher.after_miss(line) {
+            let ahead = prefetcher.after_miss(line);
+            for ahead in ahead.clone() {
+                self.expect(core, ahead.line);
+            }
+            for ahead in ahead {
                 self.prefetch_into_l2(core, ahead.line, now + ahead.delay);
             }
         }

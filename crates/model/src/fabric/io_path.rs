@@ -6,8 +6,8 @@
 //! ISPASS'20 (what a DMA read leaves behind).
 //! Simplifies: a burst's lines reach the LLC in address order.
 
-use super::Fabric;
 use super::placed_io::InPacket;
+use super::{DmaDirection, Fabric};
 use crate::attribution::AgentId;
 use crate::llc::{Evicted, Inclusion, LineInfo, Sharers};
 use crate::root_complex::ddio::{Ddio, DmaKind};
@@ -106,11 +106,11 @@ impl<T: Tracer> Fabric<T> {
         let before = (self.counters.pcie_write_hits, self.counters.pcie_write_misses);
         let placement = self.ports[port].policy.placement;
         let held = if kind != DmaKind::Payload || placement.leaves_writes_alone() {
-            self.each_line(request.socket, first, bytes, |fabric, i, line, set| {
+            self.each_line(request, DmaDirection::Write, first, bytes, |fabric, i, line, set| {
                 fabric.write_line(request, kind, line, set, i < full_lines)
             })
         } else {
-            self.each_line(request.socket, first, bytes, |fabric, i, line, set| {
+            self.each_line(request, DmaDirection::Write, first, bytes, |fabric, i, line, set| {
                 let place = InPacket { number: i, full: i < full_lines, reader };
                 fabric.write_placed_line(request, placement, place, line, set)
             })
@@ -130,9 +130,10 @@ impl<T: Tracer> Fabric<T> {
         let arrival = self.ports[port].link.request_up(now, on_link);
         let request = self.request(port, first, bytes, arrival);
         let before = (self.counters.pcie_read_hits, self.counters.pcie_read_misses);
-        let held = self.each_line(request.socket, first, bytes, |fabric, _, line, set| {
-            LineSpans::both(fabric.read_line(request, line, set))
-        });
+        let held =
+            self.each_line(request, DmaDirection::Read, first, bytes, |fabric, _, line, set| {
+                LineSpans::both(fabric.read_line(request, line, set))
+            });
         let counters = &mut self.ports[port].counters;
         counters.read_hits += self.counters.pcie_read_hits - before.0;
         counters.read_misses += self.counters.pcie_read_misses - before.1;
@@ -156,12 +157,14 @@ impl<T: Tracer> Fabric<T> {
     /// Calls `serve` for each line of a burst with the line's number, address and set; adds up for
     /// how long the lines hold their IIO entries.
     ///
-    /// The sets of up to [`BURST_LINES`] lines are computed and prefetched before the first look-up:
-    /// the host's cache misses then overlap instead of following one another.
-    #[inline]
+    /// The sets of up to [`BURST_LINES`] lines are computed and prefetched before the first look-up,
+    /// or were when the device announced them: the host's cache misses then overlap instead of
+    /// following one another.
+    #[inline(always)]
     fn each_line(
         &mut self,
-        socket: usize,
+        request: Request,
+        direction: DmaDirection,
         first: LineAddr,
         bytes: u64,
         mut serve: impl FnMut(&mut Self, u64, LineAddr, SetIndex) -> LineSpans,
@@ -172,10 +175,15 @@ impl<T: Tracer> Fabric<T> {
         let mut served = 0;
         while served < lines {
             let burst = &mut sets[..((lines - served) as usize).min(BURST_LINES)];
-            let part = &self.sockets[socket];
-            for (set, line) in burst.iter_mut().zip(served..) {
-                *set = part.llc.set_of(first.step(line));
-                part.prefetch_for_device(*set);
+            let expected = &self.ports[request.port].expected[direction as usize];
+            if let Some(sets) = expected.sets_of(first.step(served), burst.len()) {
+                burst.copy_from_slice(sets);
+            } else {
+                let part = &self.sockets[request.socket];
+                part.llc.sets_of_run(first.step(served), burst);
+                for &set in &*burst {
+                    part.prefetch_for_device(set);
+                }
             }
             for (&mut set, i) in burst.iter_mut().zip(served..) {
                 let spans = serve(self, i, first.step(i), set);
@@ -188,7 +196,7 @@ impl<T: Tracer> Fabric<T> {
     }
 
     /// Writes a line; returns how long it holds its IIO entry, and when it can be seen.
-    #[inline]
+    #[inline(always)]
     fn write_line(
         &mut self,
         request: Request,
@@ -217,7 +225,7 @@ impl<T: Tracer> Fabric<T> {
     }
 
     /// Counts a write and moves its data; returns how long it takes.
-    #[inline]
+    #[inline(always)]
     pub(super) fn finish_write(
         &mut self,
         request: Request,
@@ -253,6 +261,7 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
+    #[inline(always)]
     pub(super) fn write_into_llc(
         &mut self,
         request: Request,
@@ -395,13 +404,14 @@ impl<T: Tracer> Fabric<T> {
     }
 
     /// Copies in other sockets go; says whether one was newer than memory.
+    #[inline]
     pub(super) fn drop_elsewhere(&mut self, socket: usize, line: LineAddr) -> bool {
         let others = self.others_with(socket, line);
         others != 0 && self.take_from(others, line)
     }
 
     /// Reads a line; returns how long it holds its IIO entry.
-    #[inline]
+    #[inline(always)]
     fn read_line(&mut self, request: Request, line: LineAddr, set: SetIndex) -> Picos {
         self.counters.line_ops += 1;
         if self.buffered {
@@ -422,7 +432,7 @@ impl<T: Tracer> Fabric<T> {
         done - request.arrived
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn count_write(&mut self, full: bool, hit: bool) {
         *match (full, hit) {
             (true, true) => &mut self.counters.pcie_write_hits,
@@ -432,7 +442,7 @@ impl<T: Tracer> Fabric<T> {
         } += 1;
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn count_read(&mut self, found: Found) {
         if found.is_memory() {
             self.counters.pcie_read_misses += 1;
@@ -442,7 +452,7 @@ impl<T: Tracer> Fabric<T> {
     }
 
     /// Where a DMA read gets its data, and when; nothing changes hands.
-    #[inline]
+    #[inline(always)]
     pub(super) fn find_for_device(
         &mut self,
         socket: usize,
@@ -455,8 +465,7 @@ impl<T: Tracer> Fabric<T> {
         let first_core = part.first_core as u8;
         let snooped = from_llc + self.core_path.snoop_extra();
         if let Some(way) = part.llc.find(set, line) {
-            let info = LineInfo { consumed: true, ..part.llc.info(set, way) };
-            part.llc.update(set, way, info);
+            part.llc.note_use(set, way);
             let holders = if part.inclusion == Inclusion::Nine {
                 part.untracked_holders(set, line)
             } else {

@@ -112,6 +112,7 @@ impl Directory {
     pub fn prefetch(&self, set: SetIndex) {
         self.signatures.prefetch(set.0 as usize);
         self.tags.prefetch(set);
+        self.replacer.prefetch(set);
     }
 
     /// Cores that hold `line`; none if it has no entry.

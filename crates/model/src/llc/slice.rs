@@ -142,6 +142,12 @@ impl Llc {
         self.map.set_of(line)
     }
 
+    /// The sets of neighbouring lines, from `first` on.
+    #[inline]
+    pub fn sets_of_run(&self, first: LineAddr, sets: &mut [SetIndex]) {
+        self.map.sets_of_run(first, sets);
+    }
+
     /// Starts to load what a look-up in `set` needs into the host's cache.
     #[inline]
     pub fn prefetch(&self, set: SetIndex) {
@@ -162,8 +168,16 @@ impl Llc {
         LineInfo::of_note(self.tags.note(set, way))
     }
 
+    /// Notes that the content at a place has been used.
+    #[inline(always)]
+    pub fn note_use(&mut self, set: SetIndex, way: u32) {
+        let note = self.tags.note(set, way);
+        self.tags.set_note(set, way, note | LineInfo::CONSUMED);
+        self.replacer.hit(&self.tags, set, way);
+    }
+
     /// Replaces what is known about the line at a place; the place counts as used.
-    #[inline]
+    #[inline(always)]
     pub fn update(&mut self, set: SetIndex, way: u32, info: LineInfo) {
         let before = self.info(set, way).owner;
         if before != info.owner {

@@ -21,6 +21,12 @@ impl Nru {
         Self { used: Table::new(0, sets as usize), all_ways }
     }
 
+    /// Starts to load the bits of `set` into the host's cache.
+    #[inline]
+    pub(super) fn prefetch(&self, set: SetIndex) {
+        self.used.prefetch(set.0 as usize);
+    }
+
     #[inline]
     pub(super) fn note_use(&mut self, set: SetIndex, way: u32) {
         let used = &mut self.used[set.0 as usize];

@@ -41,6 +41,15 @@ impl Order {
         Self::Ranks(Table::new(ranks, sets as usize))
     }
 
+    /// Starts to load the order of `set` into the host's cache.
+    #[inline]
+    pub(super) fn prefetch(&self, set: SetIndex) {
+        match self {
+            Self::List { lists, .. } => lists.prefetch(set.0 as usize),
+            Self::Ranks(ranks) => ranks.prefetch(set.0 as usize),
+        }
+    }
+
     /// Makes `way` the newest. (Inlined always: a call would take as long as the work.)
     #[inline(always)]
     pub(super) fn renew(&mut self, set: SetIndex, way: u32) {

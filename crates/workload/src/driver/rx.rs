@@ -56,6 +56,9 @@ impl RxDriver {
         if !pool.get(core, fabric, self.empty as usize, &mut self.fresh) {
             return Refill::PoolDry;
         }
+        for &id in &self.fresh {
+            fabric.expect(core.id(), pool.mbuf_line(id));
+        }
         let per_line = LINE_BYTES / ring.descriptors.entry_bytes;
         for (i, &id) in self.fresh.iter().enumerate() {
             if i == 0 || (self.posted + i as u64).is_multiple_of(per_line) {
@@ -105,9 +108,9 @@ impl RxDriver {
             let completion = ring.completed.pop_front()?;
             core.load(fabric, completion.line);
             for packet in &completion.packets {
-                fabric.expect(pool.mbuf_line(packet.buffer.id));
-                fabric.expect(pool.private_line(packet.buffer.id));
-                fabric.expect(packet.buffer.data);
+                fabric.expect(core.id(), pool.mbuf_line(packet.buffer.id));
+                fabric.expect(core.id(), pool.private_line(packet.buffer.id));
+                fabric.expect(core.id(), packet.buffer.data);
             }
             self.pending.extend(completion.packets);
         }

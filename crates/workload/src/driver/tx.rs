@@ -131,6 +131,9 @@ impl TxDriver {
         let packets: Vec<Packet> = self.waiting.drain(..count).collect();
         self.freed.clear();
         for packet in &packets {
+            fabric.expect(core.id(), pool.mbuf_line(packet.buffer.id));
+        }
+        for packet in &packets {
             core.load_independent(fabric, pool.mbuf_line(packet.buffer.id));
             self.take(core, fabric, ring, packet);
         }
@@ -190,6 +193,9 @@ impl TxDriver {
             self.freed.clear();
             self.freed.extend(self.in_ring.drain(..packets as usize).flatten());
             self.held -= self.freed.len();
+            for &id in &self.freed {
+                fabric.expect(core.id(), pool.mbuf_line(id));
+            }
             for &id in &self.freed {
                 core.load_independent(fabric, pool.mbuf_line(id));
             }

@@ -147,7 +147,7 @@ impl Replay {
         for (i, &reference) in references.iter().enumerate() {
             if let Some(ahead) = references.get(i + ANNOUNCED_AHEAD) {
                 let line = self.window.place(LineAddr::of_byte(ahead.address))?;
-                self.fabric.expect(line);
+                self.fabric.expect(CORE, line);
             }
             if reference.kind == ReferenceKind::Fetch && !self.fetches {
                 self.counts.fetches_left_out += 1;

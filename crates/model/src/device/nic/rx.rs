@@ -12,7 +12,7 @@ use super::pause::Pause;
 use super::rings::{Buffer, Packet, QueuePair, RxRing};
 use super::rx_queue::RxQueue;
 use super::steering::Steering;
-use crate::fabric::Fabric;
+use crate::fabric::{DmaDirection, Fabric};
 use crate::root_complex::ddio::DmaKind;
 use crate::tracer::Tracer;
 use crate::traffic::{Arrival, PacketSource};
@@ -368,6 +368,9 @@ impl<S: PacketSource> RxPort<S> {
         let written = if self.config.pads_tail { padded } else { bytes };
         let (link, reader, first) = (self.link, queue.reader, buffer.data);
         let done = fabric.dma_write_for(link, reader, first, written, kind, start);
+        if let Some(next) = queue.next_buffer() {
+            fabric.expect_dma(link, DmaDirection::Write, next.data, written);
+        }
         self.link_free = done.accepted;
         self.buffer.leaving.push_back((done.visible, bytes));
         self.buffer.bytes += bytes;

@@ -75,6 +75,11 @@ impl RxQueue {
         Some(buffer)
     }
 
+    /// The buffer that the packet after the next will be written to, as far as that is known.
+    pub(super) fn next_buffer(&self) -> Option<Buffer> {
+        self.fetched.front().map(|&(_, buffer)| buffer)
+    }
+
     /// Whether a descriptor is on its way to the chip.
     pub(super) fn is_fetching(&self) -> bool {
         !self.fetched.is_empty()

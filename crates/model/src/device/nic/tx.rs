@@ -15,7 +15,7 @@ use super::NicConfig;
 use super::egress::Egress;
 use super::formats::TxCompletionPlace;
 use super::rings::{Packet, TxRequest, TxRing};
-use crate::fabric::Fabric;
+use crate::fabric::{DmaDirection, Fabric};
 use crate::occupancy::Slots;
 use crate::root_complex::ddio::DmaKind;
 use crate::tracer::Tracer;
@@ -120,6 +120,10 @@ impl TxQueue {
         self.bytes_ahead -= first.frees_bytes;
         self.ready = now + self.config.queue_packet_gap;
         let read = if first.inlined { now } else { self.read_payload(fabric, first.packet, now) };
+        if let Some(next) = self.fetched.front() {
+            let Packet { buffer, bytes, .. } = next.packet;
+            fabric.expect_dma(self.link, DmaDirection::Read, buffer.data, bytes.0);
+        }
         fabric.tracer.packet_leaves(first.packet.sequence);
         egress.send(first.packet, read + self.config.tx_pipeline);
         self.last_read = self.last_read.max(read);
