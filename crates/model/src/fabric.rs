@@ -13,6 +13,8 @@ mod fetch;
 mod home;
 mod invariants;
 mod io_path;
+mod io_read;
+mod io_write;
 mod memory;
 mod placed_io;
 mod socket;
@@ -136,6 +138,10 @@ pub struct Fabric<T: Tracer = NoTrace> {
     elsewhere: Elsewhere,
     /// Whether any port has a root-complex buffer: only then are buffers asked.
     buffered: bool,
+    /// Whether writes by devices go straight into the only socket.
+    writes_are_plain: bool,
+    /// Whether reads by devices leave everything where it is, at every port.
+    reads_are_plain: bool,
     core_path: CorePathConfig,
     core_way_masks: Vec<WayMask>,
     counters: Counters,
@@ -178,6 +184,8 @@ impl<T: Tracer> Fabric<T> {
             ports: config.ports.iter().map(port).collect(),
             memory: Memory::new(&config.memory),
             elsewhere: Elsewhere::default(),
+            writes_are_plain: false,
+            reads_are_plain: false,
             buffered: config.ports.iter().any(|port| port.buffer.entries > 0),
             core_path: config.core_path.clone(),
             core_way_masks: config.core_way_masks.clone(),
@@ -185,7 +193,7 @@ impl<T: Tracer> Fabric<T> {
             evictions: EvictionCounts::new(agents),
             tracer,
         };
-        fabric.note_priorities();
+        fabric.note_policies();
         fabric
     }
 
@@ -261,7 +269,21 @@ impl<T: Tracer> Fabric<T> {
     pub fn set_io_policy(&mut self, port: usize, policy: IoPolicy) {
         assert!(self.ports[port].buffer.is_none());
         self.ports[port].policy = policy;
-        self.note_priorities();
+        self.note_policies();
+    }
+
+    /// Derives from the ports' policies what is asked for each line: whether devices' lines go the
+    /// plain way, and whose unread lines the cores of each socket spare.
+    fn note_policies(&mut self) {
+        self.writes_are_plain = self.sockets.len() == 1 && !self.buffered;
+        self.reads_are_plain =
+            !self.buffered && !self.ports.iter().any(|port| port.policy.drops_what_it_reads());
+        for (number, socket) in self.sockets.iter_mut().enumerate() {
+            let has_priority =
+                |port: &Port| port.socket == number && port.policy.placement.io_priority;
+            let ports = (0..self.ports.len()).filter(|&port| has_priority(&self.ports[port]));
+            socket.spared_owners = ports.fold(0, |all, port| all | 1 << socket.device(port).0);
+        }
     }
 
     /// What a root port does.

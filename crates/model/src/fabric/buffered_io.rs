@@ -7,7 +7,8 @@
 //! them like local ones.
 
 use super::Fabric;
-use super::io_path::{Request, write_operation};
+use super::io_path::Request;
+use super::io_write::write_operation;
 use crate::attribution::{AgentId, Owner};
 use crate::llc::LineInfo;
 use crate::root_complex::buffer::{Acquire, BufferAction, Held, WriteBack};

@@ -8,7 +8,8 @@
 
 use super::Fabric;
 use super::core_path::Want;
-use super::io_path::{LineSpans, Request, WriteOutcome, write_operation};
+use super::io_path::{LineSpans, Request};
+use super::io_write::{WriteOutcome, write_operation};
 use crate::core::private_cache::State;
 use crate::root_complex::ddio::{Ddio, DmaKind};
 use crate::root_complex::line_placement::{LinePlacement, OnUnread};
@@ -121,16 +122,6 @@ impl<T: Tracer> Fabric<T> {
         if self.private(core).state(line).is_none() {
             let (state, _) = self.fetch(core, line, Want::Prefetch, now);
             self.fill_l2(core, line, state, now);
-        }
-    }
-
-    /// Notes in each socket whose unread lines its cores spare.
-    pub(super) fn note_priorities(&mut self) {
-        for (number, socket) in self.sockets.iter_mut().enumerate() {
-            let has_priority =
-                |port: &super::Port| port.socket == number && port.policy.placement.io_priority;
-            let ports = (0..self.ports.len()).filter(|&port| has_priority(&self.ports[port]));
-            socket.spared_owners = ports.fold(0, |all, port| all | 1 << socket.device(port).0);
         }
     }
 }

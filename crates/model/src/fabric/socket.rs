@@ -106,6 +106,12 @@ impl Socket {
         Owner((self.cores.len() + port) as u8)
     }
 
+    /// Whether what the LLC has in `way` is as new as anybody's copy, without asking who has one.
+    #[inline]
+    pub fn is_newest(&self, way: u32) -> bool {
+        !self.llc.is_tracked_way(way) && self.inclusion != Inclusion::Nine
+    }
+
     /// The owners (bit i for owner i) that are devices.
     pub fn devices(&self) -> u64 {
         u64::MAX << self.cores.len()

@@ -68,6 +68,13 @@ impl IoPolicy {
         }
     }
 
+    /// Whether lines that the device has read leave the caches.
+    #[inline]
+    #[must_use]
+    pub fn drops_what_it_reads(&self) -> bool {
+        self.evict_on_dma_read && self.payload == Ddio::Off
+    }
+
     /// What holds for a write of this kind.
     #[inline]
     #[must_use]

@@ -1,0 +1,137 @@
+//! One line that a device reads: from the LLC, a core, another socket or memory.
+//!
+//! Models: reads that allocate nothing, and parts on which they leave nothing behind either.
+//! Source: ATC'20 (reads without allocation); ISPASS'20 (what a DMA read leaves behind).
+//! Simplifies: a line that a core has modified takes the same extra time from every core.
+
+use super::Fabric;
+use super::io_path::Request;
+use crate::llc::Inclusion;
+use crate::tracer::{Found, Operation, Tracer};
+use units::{LineAddr, Picos, SetIndex};
+
+impl<T: Tracer> Fabric<T> {
+    /// Reads a line; returns how long it holds its IIO entry.
+    ///
+    /// What comes first is what nearly all lines are: in the LLC, in a way that no core's copy can be
+    /// newer than, or not there at all. The rest is kept out of the loop over a burst.
+    #[inline(always)]
+    pub(super) fn read_line(&mut self, request: Request, line: LineAddr, set: SetIndex) -> Picos {
+        let part = &mut self.sockets[request.socket];
+        if self.reads_are_plain {
+            match part.llc.find(set, line) {
+                Some(way) if part.is_newest(way) => {
+                    part.llc.note_use(set, way);
+                    let done = request.now + part.iio.config.llc_read;
+                    return self.end_read(request, line, Found::LlcHit(way), done);
+                }
+                Some(_) => {}
+                None => {
+                    let (found, done) =
+                        self.find_beyond_llc(request.socket, line, set, request.now);
+                    return self.end_read(request, line, found, done);
+                }
+            }
+        }
+        self.read_other_line(request, line, set)
+    }
+
+    #[inline(never)]
+    fn read_other_line(&mut self, request: Request, line: LineAddr, set: SetIndex) -> Picos {
+        if self.buffered {
+            if self.ports[request.port].buffer.is_some() {
+                self.counters.line_ops += 1;
+                return self.read_through_buffer(request, line, set);
+            }
+            self.snoop_buffers(line, None, request.now);
+        }
+        let Request { port, socket, now, .. } = request;
+        let (found, done) = self.find_for_device(socket, line, set, now);
+        let held = self.end_read(request, line, found, done);
+        if self.ports[port].policy.drops_what_it_reads() {
+            self.leave_after_read(socket, line, now);
+        }
+        held
+    }
+
+    /// Counts a read whose data was `found` and is there when it is `done`; returns how long it holds
+    /// its IIO entry.
+    #[inline(always)]
+    fn end_read(&mut self, request: Request, line: LineAddr, found: Found, done: Picos) -> Picos {
+        let Request { agent, socket, now, arrived, .. } = request;
+        self.counters.line_ops += 1;
+        self.count_remote(socket, line);
+        self.count_read(found);
+        self.trace(now, agent, Operation::DmaRead, line, found, None);
+        done - arrived
+    }
+
+    #[inline(always)]
+    pub(super) fn count_read(&mut self, found: Found) {
+        if found.is_memory() {
+            self.counters.pcie_read_misses += 1;
+        } else {
+            self.counters.pcie_read_hits += 1;
+        }
+    }
+
+    /// Where a DMA read gets its data, and when; nothing changes hands.
+    pub(super) fn find_for_device(
+        &mut self,
+        socket: usize,
+        line: LineAddr,
+        set: SetIndex,
+        now: Picos,
+    ) -> (Found, Picos) {
+        let part = &mut self.sockets[socket];
+        let Some(way) = part.llc.find(set, line) else {
+            return self.find_beyond_llc(socket, line, set, now);
+        };
+        part.llc.note_use(set, way);
+        let holders = if part.inclusion == Inclusion::Nine {
+            part.untracked_holders(set, line)
+        } else {
+            part.llc.sharers(set, way)
+        };
+        let from_llc = now + part.iio.config.llc_read;
+        match part.found_in_llc(way, part.modified_by(line, holders)) {
+            found @ Found::OtherCore(_) => (found, from_llc + self.core_path.snoop_extra()),
+            found => (found, from_llc),
+        }
+    }
+
+    /// The same for a line that the LLC does not have.
+    #[inline(never)]
+    fn find_beyond_llc(
+        &mut self,
+        socket: usize,
+        line: LineAddr,
+        set: SetIndex,
+        now: Picos,
+    ) -> (Found, Picos) {
+        let part = &self.sockets[socket];
+        let iio = &part.iio.config;
+        let (from_llc, extra) = (now + iio.llc_read, iio.dram_read_extra);
+        if let Some(core) = part.untracked_holders(set, line).cores().next() {
+            let found = Found::OtherCore(part.first_core as u8 + core);
+            return (found, from_llc + self.core_path.snoop_extra());
+        }
+        let others = self.others_with(socket, line);
+        if others != 0 {
+            self.note_use(others, line);
+            let answer = self.memory.snoop(socket, others, now) + self.core_path.snoop_extra();
+            let from = others.trailing_zeros() as u8;
+            return (Found::OtherSocket(from), answer.max(from_llc));
+        }
+        (self.memory.found(socket, line), self.memory.read(socket, line, now) + extra)
+    }
+
+    /// Parts before Ivy Bridge: a line that a device has read leaves the caches.
+    fn leave_after_read(&mut self, socket: usize, line: LineAddr, now: Picos) {
+        let dirty = self.drop_from_socket(socket, line) | self.drop_elsewhere(socket, line);
+        self.elsewhere.forget(line);
+        if dirty {
+            self.memory.write(socket, line, now);
+        }
+    }
+}

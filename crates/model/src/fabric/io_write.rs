@@ -1,0 +1,319 @@
+//! One line that a device writes: into the LLC, or to memory.
+//!
+//! Models: write update and write allocate within the DDIO ways, partial lines that are read for
+//! ownership and merged, copies in cores and other sockets that go.
+//! Source: ATC'20 (write update and write allocate, remote sockets).
+//! Simplifies: the rest of a partial line is merged in no time of its own.
+
+use super::Fabric;
+use super::io_path::{LineSpans, Request};
+use crate::llc::{Evicted, Inclusion, LineInfo, Sharers};
+use crate::root_complex::ddio::Ddio;
+use crate::tracer::{Found, Operation, Tracer};
+use units::{LineAddr, SetIndex, WayMask};
+
+/// A core or the LLC had the line, or nobody.
+#[derive(Clone, Copy)]
+pub(super) enum WriteOutcome {
+    /// It was in the LLC.
+    Hit,
+    /// It was not; a core's modified copy may have had the rest of a partial line.
+    Allocated { rest_from_core: bool },
+    /// It goes to memory; a cache of the socket may have had the rest of a partial line.
+    ToMemory { rest_from_cache: bool },
+}
+
+impl<T: Tracer> Fabric<T> {
+    /// Writes a line; returns how long it holds its IIO entry, and when it can be seen.
+    ///
+    /// What comes first are full lines: those that the LLC has already, in a way that no core's copy
+    /// can be newer than, and those that it does not have. The rest is kept out of the loop over a
+    /// burst.
+    #[inline(always)]
+    pub(super) fn write_line(
+        &mut self,
+        request: Request,
+        ddio: Ddio,
+        line: LineAddr,
+        set: SetIndex,
+        full: bool,
+    ) -> LineSpans {
+        let part = &mut self.sockets[request.socket];
+        if full
+            && self.writes_are_plain
+            && let Ddio::Ways(mask) = ddio
+        {
+            match part.llc.find(set, line) {
+                Some(way) if part.is_newest(way) => {
+                    let owner = part.device(request.port);
+                    let info = LineInfo { owner, dirty: true, consumed: false };
+                    part.llc.update(set, way, info);
+                    let held = request.now + part.iio.config.llc_write - request.arrived;
+                    self.counters.line_ops += 1;
+                    self.counters.pcie_write_hits += 1;
+                    let (now, found) = (request.now, Found::LlcHit(way));
+                    self.trace(now, request.agent, Operation::DmaWriteFull, line, found, None);
+                    return LineSpans::both(held);
+                }
+                Some(_) => {}
+                None => return self.write_absent_line(request, set, line, mask),
+            }
+        }
+        self.write_other_line(request, ddio, line, set, full)
+    }
+
+    #[inline(never)]
+    fn write_absent_line(
+        &mut self,
+        request: Request,
+        set: SetIndex,
+        line: LineAddr,
+        mask: WayMask,
+    ) -> LineSpans {
+        self.counters.line_ops += 1;
+        let outcome = self.allocate_within(request, set, line, true, mask);
+        self.finish_write(request, line, true, outcome)
+    }
+
+    #[inline(never)]
+    fn write_other_line(
+        &mut self,
+        request: Request,
+        ddio: Ddio,
+        line: LineAddr,
+        set: SetIndex,
+        full: bool,
+    ) -> LineSpans {
+        self.counters.line_ops += 1;
+        if self.buffered {
+            if self.ports[request.port].buffer.is_some() {
+                return LineSpans::both(self.write_through_buffer(request, line, full));
+            }
+            self.snoop_buffers_for_write(request, line, full);
+        }
+        let outcome = if self.memory.socket_of(line) == request.socket {
+            match ddio {
+                Ddio::Ways(mask) => self.write_into_llc(request, set, line, full, mask),
+                Ddio::Off => self.write_to_memory(request, set, line, full),
+            }
+        } else {
+            self.write_to_other_socket(request, set, line, full, ddio)
+        };
+        self.finish_write(request, line, full, outcome)
+    }
+
+    /// Counts a write and moves its data; returns how long it takes.
+    #[inline(always)]
+    pub(super) fn finish_write(
+        &mut self,
+        request: Request,
+        line: LineAddr,
+        full: bool,
+        outcome: WriteOutcome,
+    ) -> LineSpans {
+        let now = request.now;
+        let hit = matches!(outcome, WriteOutcome::Hit);
+        self.count_write(full, hit);
+        // The rest of a partial line is read first if no cache had it, then merged.
+        let has_rest = full
+            || hit
+            || matches!(
+                outcome,
+                WriteOutcome::Allocated { rest_from_core: true }
+                    | WriteOutcome::ToMemory { rest_from_cache: true }
+            );
+        let merged = if has_rest { now } else { self.memory.read(request.socket, line, now) };
+        let iio = &self.sockets[request.socket].iio.config;
+        match outcome {
+            WriteOutcome::Hit | WriteOutcome::Allocated { .. } => {
+                LineSpans::both(merged + iio.llc_write - request.arrived)
+            }
+            WriteOutcome::ToMemory { .. } => {
+                let (confirmed, seen) = (merged + iio.dram_write, merged + iio.dram_visible);
+                let taken = self.memory.write(request.socket, line, merged);
+                LineSpans {
+                    entry: taken.max(confirmed) - request.arrived,
+                    seen: taken.max(seen) - request.arrived,
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn write_into_llc(
+        &mut self,
+        request: Request,
+        set: SetIndex,
+        line: LineAddr,
+        full: bool,
+        mask: WayMask,
+    ) -> WriteOutcome {
+        let Request { port, agent, socket, now, .. } = request;
+        let part = &mut self.sockets[socket];
+        if let Some(way) = part.llc.find(set, line) {
+            if part.llc.is_tracked_way(way) {
+                let holders = part.llc.sharers(set, way);
+                part.invalidate_cores(line, holders);
+                part.llc.set_sharers(set, way, Sharers::NONE);
+            } else if part.inclusion == Inclusion::Nine {
+                self.drop_core_copies(socket, set, line);
+            }
+            let part = &mut self.sockets[socket];
+            let info = LineInfo { owner: part.device(port), dirty: true, consumed: false };
+            part.llc.update(set, way, info);
+            self.drop_elsewhere(socket, line);
+            self.trace(now, agent, write_operation(full), line, Found::LlcHit(way), None);
+            return WriteOutcome::Hit;
+        }
+        self.allocate_within(request, set, line, full, mask)
+    }
+
+    /// A line that the LLC does not have is written into one of the ways of `mask`, or into an empty
+    /// one where the part does that.
+    #[inline]
+    fn allocate_within(
+        &mut self,
+        request: Request,
+        set: SetIndex,
+        line: LineAddr,
+        full: bool,
+        mask: WayMask,
+    ) -> WriteOutcome {
+        let Request { port, socket, .. } = request;
+        let llc = &mut self.sockets[socket].llc;
+        let empty =
+            if self.ports[port].policy.fills_empty_ways { llc.empty_ways(set) } else { WayMask(0) };
+        let within = if empty.0 == 0 || empty.0 & mask.0 != 0 { mask } else { empty };
+        let way = llc.choose(set, within);
+        self.allocate_for_device(request, set, line, full, way)
+    }
+
+    /// A line that the LLC does not have is written into one of its ways.
+    #[inline]
+    pub(super) fn allocate_for_device(
+        &mut self,
+        request: Request,
+        set: SetIndex,
+        line: LineAddr,
+        full: bool,
+        way: u32,
+    ) -> WriteOutcome {
+        let Request { port, agent, socket, now, .. } = request;
+        let rest_from_core =
+            self.drop_core_copies(socket, set, line) | self.drop_elsewhere(socket, line);
+        let part = &mut self.sockets[socket];
+        let info = LineInfo { owner: part.device(port), dirty: true, consumed: false };
+        let evicted = part.llc.allocate_at(set, way, line, info);
+        self.counters.llc_io_allocations += 1;
+        self.trace_allocation(request, write_operation(full), line, way, evicted.as_ref());
+        if let Some(evicted) = evicted {
+            self.evict(socket, agent, set, evicted, now);
+        }
+        WriteOutcome::Allocated { rest_from_core }
+    }
+
+    pub(super) fn write_to_memory(
+        &mut self,
+        request: Request,
+        set: SetIndex,
+        line: LineAddr,
+        full: bool,
+    ) -> WriteOutcome {
+        let Request { agent, socket, now, .. } = request;
+        let rest_from_cache = !full && self.is_cached(socket, set, line);
+        let newer_than_memory =
+            self.drop_from_socket(socket, line) | self.drop_elsewhere(socket, line);
+        // A full line overwrites the old content; a partial one needs the rest of it in memory.
+        if !full && newer_than_memory {
+            self.memory.write(socket, line, now);
+        }
+        let found = self.memory.found(socket, line);
+        self.trace(now, agent, write_operation(full), line, found, None);
+        WriteOutcome::ToMemory { rest_from_cache }
+    }
+
+    /// Whether the LLC or a core of `socket` has `line`.
+    fn is_cached(&self, socket: usize, set: SetIndex, line: LineAddr) -> bool {
+        let part = &self.sockets[socket];
+        part.llc.find(set, line).is_some() || !part.untracked_holders(set, line).is_empty()
+    }
+
+    /// The line's home is another socket: the data crosses UPI to its memory, and nothing is placed
+    /// in the LLC there. It may leave a clean copy in the LLC on its way.
+    pub(super) fn write_to_other_socket(
+        &mut self,
+        request: Request,
+        set: SetIndex,
+        line: LineAddr,
+        full: bool,
+        ddio: Ddio,
+    ) -> WriteOutcome {
+        let Request { port, agent, socket, now, .. } = request;
+        let was_here = self.sockets[socket].llc.find(set, line).is_some();
+        self.count_remote(socket, line);
+        let outcome = self.write_to_memory(request, set, line, full);
+        self.elsewhere.forget(line);
+        let Ddio::Ways(mask) = ddio else { return outcome };
+        if !self.ports[port].policy.remote_writes_pollute {
+            return outcome;
+        }
+        let part = &mut self.sockets[socket];
+        let info = LineInfo { owner: part.device(port), dirty: false, consumed: false };
+        let (way, evicted) = part.llc.allocate(set, line, info, mask);
+        self.counters.llc_io_allocations += u64::from(!was_here);
+        self.note_copy(socket, line);
+        self.trace_allocation(request, Operation::LlcFill, line, way, evicted.as_ref());
+        if let Some(evicted) = evicted {
+            self.evict(socket, agent, set, evicted, now);
+        }
+        outcome
+    }
+
+    pub(super) fn trace_allocation(
+        &mut self,
+        request: Request,
+        operation: Operation,
+        line: LineAddr,
+        way: u32,
+        evicted: Option<&Evicted>,
+    ) {
+        let pushed_out = evicted.map(|evicted| (request.socket, evicted));
+        let found = Found::LlcAllocated(way);
+        self.trace(request.now, request.agent, operation, line, found, pushed_out);
+    }
+
+    /// A line that cores hold without a tracked LLC way leaves them, because a device writes it;
+    /// says whether one of them had it modified.
+    fn drop_core_copies(&mut self, socket: usize, set: SetIndex, line: LineAddr) -> bool {
+        let part = &mut self.sockets[socket];
+        let holders = part.untracked_holders(set, line);
+        if holders.is_empty() {
+            return false;
+        }
+        if let Some(directory) = &mut part.directory {
+            directory.record(set, line, Sharers::NONE);
+        }
+        part.invalidate_cores(line, holders)
+    }
+
+    /// Copies in other sockets go; says whether one was newer than memory.
+    #[inline]
+    pub(super) fn drop_elsewhere(&mut self, socket: usize, line: LineAddr) -> bool {
+        let others = self.others_with(socket, line);
+        others != 0 && self.take_from(others, line)
+    }
+
+    #[inline(always)]
+    pub(super) fn count_write(&mut self, full: bool, hit: bool) {
+        *match (full, hit) {
+            (true, true) => &mut self.counters.pcie_write_hits,
+            (true, false) => &mut self.counters.pcie_write_misses,
+            (false, true) => &mut self.counters.pcie_partial_write_hits,
+            (false, false) => &mut self.counters.pcie_partial_write_misses,
+        } += 1;
+    }
+}
+
+pub(super) fn write_operation(full: bool) -> Operation {
+    if full { Operation::DmaWriteFull } else { Operation::DmaWritePartial }
+}
