@@ -23,6 +23,7 @@ pub mod occupancy;
 mod recency;
 pub mod replacement;
 pub mod root_complex;
+mod schedule;
 pub mod tracer;
 pub mod traffic;
 pub mod upi;

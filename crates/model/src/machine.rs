@@ -11,6 +11,7 @@ use crate::device::nic::rings::QueuePair;
 use crate::device::nvme::controller::NvmeController;
 use crate::device::nvme::rings::NvmeQueuePair;
 use crate::fabric::Fabric;
+use crate::schedule::Schedule;
 use crate::tracer::Tracer;
 use crate::traffic::PacketSource;
 use hdrhistogram::Histogram;
@@ -154,7 +155,7 @@ pub struct Machine<S, T: Tracer> {
     controllers: Vec<Box<dyn Controller<T>>>,
     agents: Vec<Agent>,
     /// Next turn of each agent.
-    wake: Vec<Picos>,
+    schedule: Schedule,
     /// Agents of the first send queue of each NIC, of the first SSD and of the first core.
     first_send: Vec<usize>,
     first_ssd: usize,
@@ -166,8 +167,6 @@ pub struct Machine<S, T: Tracer> {
     /// Work of cores that a goal counts.
     goal: Goal,
     now: Picos,
-    /// Ties go to the highest agent index instead of the lowest.
-    ties_to_last: bool,
 }
 
 /// What a run counts as progress.
@@ -214,38 +213,39 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
             software,
             controllers,
             agents: Vec::new(),
-            wake: Vec::new(),
+            schedule: Schedule::new(vec![Picos::NEVER]),
             first_send: Vec::new(),
             first_ssd: 0,
             first_core: 0,
             goal,
             now: Picos::ZERO,
-            ties_to_last: false,
         };
         machine.number_agents();
         machine
     }
 
     fn number_agents(&mut self) {
+        let mut wake = Vec::new();
         for (number, nic) in self.nics.iter().enumerate() {
             self.agents.push(Agent::Receive(number));
-            self.wake.push(nic.port.next_wake());
+            wake.push(nic.port.next_wake());
             self.first_send.push(self.agents.len());
             self.agents.extend((0..nic.queues()).map(|queue| Agent::Send(number, queue)));
-            self.wake.resize(self.agents.len(), Picos::NEVER);
+            wake.resize(self.agents.len(), Picos::NEVER);
         }
         self.first_ssd = self.agents.len();
         self.agents.extend((0..self.ssds.len()).map(Agent::Ssd));
-        self.wake.resize(self.agents.len(), Picos::NEVER);
+        wake.resize(self.agents.len(), Picos::NEVER);
         self.first_core = self.agents.len();
         self.agents.extend((0..self.software.len()).map(Agent::Core));
         self.agents.extend((0..self.controllers.len()).map(Agent::Controller));
-        self.wake.resize(self.agents.len(), Picos::ZERO);
+        wake.resize(self.agents.len(), Picos::ZERO);
+        self.schedule = Schedule::new(wake);
     }
 
     /// Turns the tie-break round: results must not depend on it beyond their intervals.
     pub fn give_ties_to_last(&mut self) {
-        self.ties_to_last = true;
+        self.schedule.give_ties_to_last();
     }
 
     /// Simulated time: no agent acts before it.
@@ -291,7 +291,7 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
     /// again. Returns whether anybody still will.
     pub fn run(&mut self, progress: u64, until: Picos) -> bool {
         while self.progress() < progress {
-            let (agent, time) = self.earliest();
+            let (agent, time) = self.schedule.earliest();
             if time == Picos::NEVER || self.only_background_left() {
                 return false;
             }
@@ -308,23 +308,13 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
     /// Whether nothing will act again but software and controllers that never end.
     fn only_background_left(&self) -> bool {
         let last_core = self.first_core + self.software.len();
-        let is_asleep = |agent: &usize| self.wake[*agent] == Picos::NEVER;
+        let is_asleep = |agent: &usize| self.schedule.wake(*agent) == Picos::NEVER;
         if !(0..self.first_core).all(|agent| is_asleep(&agent)) {
             return false;
         }
         (self.first_core..last_core).all(|agent| {
             is_asleep(&agent) || self.software[agent - self.first_core].is_background()
         }) && !self.software.iter().all(|software| software.is_background())
-    }
-
-    fn earliest(&self) -> (usize, Picos) {
-        let mut first = (0, self.wake[0]);
-        for (agent, &time) in self.wake.iter().enumerate().skip(1) {
-            if time < first.1 || (self.ties_to_last && time == first.1) {
-                first = (agent, time);
-            }
-        }
-        first
     }
 
     fn step(&mut self, agent: usize, now: Picos) {
@@ -334,7 +324,8 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
             Agent::Ssd(number) => self.step_ssd(number, agent, now),
             Agent::Core(core) => self.step_core(core, agent, now),
             Agent::Controller(number) => {
-                self.wake[agent] = self.controllers[number].step(&mut self.fabric, now);
+                let wake = self.controllers[number].step(&mut self.fabric, now);
+                self.schedule.set(agent, wake);
             }
         }
     }
@@ -342,7 +333,7 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
     fn step_receive(&mut self, number: usize, agent: usize, now: Picos) {
         let port = &mut self.nics[number].port;
         let seen = port.step(&mut self.fabric, &mut self.queues.nics[number], now);
-        self.wake[agent] = port.next_wake();
+        self.schedule.set(agent, port.next_wake());
         if let Some((queue, visible)) = seen {
             self.wake_poller(self.pollers.nics[number][queue], visible);
         }
@@ -351,7 +342,7 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
     fn step_ssd(&mut self, number: usize, agent: usize, now: Picos) {
         let (ssd, pairs) = (&mut self.ssds[number], &mut self.queues.ssds[number]);
         let seen = ssd.step(&mut self.fabric, pairs, now);
-        self.wake[agent] = ssd.next_wake(pairs, now);
+        self.schedule.set(agent, ssd.next_wake(pairs, now));
         if let Some((queue, visible)) = seen {
             self.wake_poller(self.pollers.ssds[number][queue], visible);
         }
@@ -362,9 +353,9 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
         let ring = &mut self.queues.nics[number][queue].tx;
         let tx = &mut nic.tx[queue];
         let completed = tx.step(&mut self.fabric, ring, &mut nic.egress, now);
-        self.wake[agent] = tx.next_wake(ring, now);
+        self.schedule.set(agent, tx.next_wake(ring, now));
         if nic.port.answer(&mut nic.egress) {
-            self.wake[self.first_send[number] - 1] = nic.port.next_wake();
+            self.schedule.set(self.first_send[number] - 1, nic.port.next_wake());
         }
         if let Some(visible) = completed {
             self.wake_poller(self.pollers.nics[number][queue], visible);
@@ -374,20 +365,22 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
     fn step_core(&mut self, core: usize, agent: usize, now: Picos) {
         let software = &mut self.software[core];
         let turn = software.step(&mut self.fabric, &mut self.queues, now);
-        (self.wake[agent], self.idle[core]) = match turn {
+        let (until, idle) = match turn {
             Turn::Busy(until) => (until, false),
             Turn::Idle(until) => (until, true),
         };
+        self.schedule.set(agent, until);
+        self.idle[core] = idle;
         for id in software.queues() {
             match *id {
                 QueueId::Nic { nic, queue } => {
                     let ring = &self.queues.nics[nic][queue].tx;
                     let wake = self.nics[nic].tx[queue].next_wake(ring, now);
-                    self.wake[self.first_send[nic] + queue] = wake;
+                    self.schedule.set(self.first_send[nic] + queue, wake);
                 }
                 QueueId::Ssd { ssd, .. } => {
                     let wake = self.ssds[ssd].next_wake(&self.queues.ssds[ssd], now);
-                    self.wake[self.first_ssd + ssd] = wake;
+                    self.schedule.set(self.first_ssd + ssd, wake);
                 }
             }
         }
@@ -396,8 +389,9 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
     /// A core that polls in vain goes on when something becomes visible to it.
     fn wake_poller(&mut self, poller: Option<usize>, visible: Picos) {
         let Some(core) = poller.filter(|&core| self.idle[core]) else { return };
-        let wake = &mut self.wake[self.first_core + core];
-        *wake = (*wake).min(visible.max(self.now));
+        let agent = self.first_core + core;
+        let wake = self.schedule.wake(agent).min(visible.max(self.now));
+        self.schedule.set(agent, wake);
     }
 }
 

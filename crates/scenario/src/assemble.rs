@@ -223,6 +223,9 @@ impl<'a> Plan<'a> {
         let port = self.layout.nics[self.layout.tenants[number].nic.expect("it uses one")];
         let mut config = server.nic.config(tenant.flow_control);
         config.bypass_backlog = tenant.placement.bypass_when_backlogged;
-        Nic::new(port, &config, source, tenant.cores as usize)
+        let mut nic = Nic::new(port, &config, source, tenant.cores as usize);
+        let queue_of = |rule: u32| Some((rule % tenant.cores) as u16);
+        nic.port.steering_mut().set_rules((0..tenant.traffic.flow_rules).map(queue_of).collect());
+        nic
     }
 }

@@ -170,6 +170,18 @@ fn flows_that_are_more_popular_load_cores_unevenly() {
 }
 
 #[test]
+fn flow_rules_spread_flows_evenly_where_rss_does_not() {
+    let few_flows = [("traffic.flows", "24"), ("traffic.flow_zipf", "0"), ("cores", "8")];
+    let imbalance = |rules| {
+        let keys = [&few_flows[..], &[("traffic.flow_rules", rules)]].concat();
+        value(&run(CHAIN, &keys), "load_imbalance")
+    };
+    let (rss, rules) = (imbalance("0"), imbalance("24"));
+    // Three flows for each queue; a hash of 24 flows leaves some queues with four and more.
+    assert!(rss > 1.25 && rules < 1.1, "{rss} and {rules}");
+}
+
+#[test]
 fn a_key_that_does_not_belong_is_refused_by_name() {
     let message = refusal(L3, &[("traffic.flow_zipf", "0.9")]);
     assert!(message.contains("traffic.flow_zipf") && message.contains("random"), "{message}");

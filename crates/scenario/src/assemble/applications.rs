@@ -6,8 +6,10 @@ use crate::platform::ApplicationFacts;
 use crate::scenario::{Application, Filtering, PayloadUse, Tenant};
 use model::machine::Software;
 use model::tracer::Tracer;
+use std::rc::Rc;
 use units::{Cycles, LINE_BYTES};
 use workload::app::chain::{Chain, ChainCosts, FlowTable, RuleTree};
+use workload::app::l2_forward::L2Forward;
 use workload::app::l3_forward::{L3Forward, PacketSink, Payload, ROUTE_BYTES};
 use workload::app::packet_generator::{PacketGenerator, PacketGeneratorConfig};
 use workload::app::packet_loop::{Drivers, Handler, PacketLoop, PacketLoopConfig};
@@ -43,7 +45,10 @@ impl Plan<'_> {
     ) -> Box<dyn Software<T>> {
         let tenant = shared.tenant;
         match tenant.application {
-            Application::L2Forward => Box::new(self.l2_forward(shared, id, drivers)),
+            Application::L2Forward => {
+                let handler = Self::l2_forward(shared);
+                self.packet_loop(shared, id, drivers, handler)
+            }
             Application::L3Forward => {
                 let handler = self.l3_forward(shared);
                 self.packet_loop(shared, id, drivers, handler)
@@ -83,6 +88,15 @@ impl Plan<'_> {
             extra_cycles: extra_cycles(shared),
         };
         Box::new(PacketLoop::new(config, handler, self.core(id), drivers))
+    }
+
+    fn l2_forward(shared: &Shared<'_>) -> L2Forward {
+        let software = shared.server.software;
+        L2Forward {
+            cycles_per_packet: Cycles(software.l2_forward_cycles_per_packet.value),
+            annotation_lines: u64::from(software.annotation_lines.value),
+            pool: Rc::clone(&shared.pool),
+        }
     }
 
     fn l3_forward(&self, shared: &Shared<'_>) -> L3Forward {

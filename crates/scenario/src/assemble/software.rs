@@ -12,7 +12,6 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use units::{Cycles, LineAddr, Picos};
 use workload::app::cache_probe::{CacheProbe, CacheProbeConfig};
-use workload::app::l2_forward::{L2Forward, L2ForwardConfig};
 use workload::app::memory_kernel::{self, MemoryKernel, MemoryKernelConfig};
 use workload::app::packet_loop::Drivers;
 use workload::driver::mempool::{Mempool, MempoolConfig, Spacing};
@@ -113,20 +112,6 @@ impl Plan<'_> {
             *visible = Picos::ZERO;
         }
         warm(shared.tenant, shared.server.software, fabric, id, pair);
-    }
-
-    /// An L2 forwarder.
-    pub(super) fn l2_forward(&self, shared: &Shared<'_>, id: u8, drivers: Drivers) -> L2Forward {
-        let (tenant, software) = (shared.tenant, shared.server.software);
-        let config = L2ForwardConfig {
-            burst: tenant.burst as usize,
-            cycles_per_packet: Cycles(software.l2_forward_cycles_per_packet.value),
-            extra_cycles: extra_cycles(shared),
-            poll_cycles: Cycles(software.poll_cycles.value),
-            annotation_lines: u64::from(software.annotation_lines.value),
-        };
-        let Drivers { pool, rx, tx, queue } = drivers;
-        L2Forward::new(config, self.core(id), pool, rx, tx, queue)
     }
 
     /// What a core of a co-runner runs.

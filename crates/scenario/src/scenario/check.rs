@@ -294,6 +294,7 @@ fn traffic(
     let traffic = &tenant.traffic;
     check.whole("traffic.generator_threads", traffic.generator_threads, (1, 256), "threads")?;
     check.whole("traffic.flows", traffic.flows, (1, 1 << 20), "flows")?;
+    check.whole("traffic.flow_rules", traffic.flow_rules, (0, 1 << 20), "rules")?;
     check.whole("traffic.train_packets", traffic.train_packets, (1, 1 << 20), "packets")?;
     check.whole("traffic.turn_packets", traffic.turn_packets, (1, 1 << 20), "packets")?;
     random_traffic(traffic, check)?;

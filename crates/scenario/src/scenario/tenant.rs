@@ -262,6 +262,10 @@ pub struct TrafficKeys {
     /// Flows, per thread for trains.
     #[serde(default = "defaults::flows")]
     pub flows: u32,
+    /// Exact-match rules in the NIC: so many flows, from the first on, go to the queues in turn; the
+    /// others are left to RSS.
+    #[serde(default)]
+    pub flow_rules: u32,
     /// Trains: packets of a flow one after another.
     #[serde(default = "defaults::train_packets")]
     pub train_packets: u32,
@@ -297,6 +301,7 @@ impl Default for TrafficKeys {
             pattern: Pattern::default(),
             generator_threads: defaults::generator_threads(),
             flows: defaults::flows(),
+            flow_rules: 0,
             train_packets: defaults::train_packets(),
             turn_packets: defaults::turn_packets(),
             sizes: None,

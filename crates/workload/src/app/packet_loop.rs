@@ -165,14 +165,15 @@ impl<H: Handler> PacketLoop<H> {
         }
         let (packet, ready) = self.batch[index];
         self.core.wait_until(ready);
-        match self.handler.handle(&mut self.core, fabric, &packet) {
+        let fate = self.handler.handle(&mut self.core, fabric, &packet);
+        self.core.compute(self.config.extra_cycles);
+        match fate {
             Fate::Send(bytes) => {
                 let packet = Packet { bytes, ..packet };
                 self.drivers.tx.enqueue(&mut self.core, fabric, packet);
             }
             Fate::Consume => self.ended.push(packet.buffer.id),
         }
-        self.core.compute(self.config.extra_cycles);
         self.handled += 1;
         if index + 1 < self.batch.len() {
             self.phase = Phase::Process(index + 1);

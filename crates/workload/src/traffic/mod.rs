@@ -27,7 +27,7 @@ pub use fixed::{FixedRate, FixedRateConfig};
 pub use flows::random_udp_flows;
 pub use mix::{Arrivals, Mix, MixConfig};
 pub use ping_pong::{Delay, PingPongClient, PingPongClientConfig};
-pub use rss::{FlowAddresses, FlowPorts, FlowRules, FlowTuple, Toeplitz};
+pub use rss::{FlowAddresses, FlowPorts, FlowTuple, Toeplitz};
 pub use sizes::Sizes;
 pub use trains::{Trains, TrainsConfig};
 pub use zipf::Zipf;

@@ -1,11 +1,9 @@
-//! How flows find their queue: receive-side scaling, and rules that come before it.
+//! How flows find their queue: receive-side scaling.
 //!
-//! Models: the Toeplitz hash of a NIC over addresses, and ports where the protocol has them; a table of
-//! rules that match a flow exactly.
-//! Source: Microsoft, "RSS hashing functions" and "Verifying the RSS hash calculation"; DPDK's rte_flow.
+//! Models: the Toeplitz hash of a NIC over addresses, and ports where the protocol has them.
+//! Source: Microsoft, "RSS hashing functions" and "Verifying the RSS hash calculation".
 //! Simplifies: IPv6 home addresses and routing headers are not used in place of the addresses.
 
-use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// The key that Microsoft publishes for verification and most drivers start with.
@@ -55,51 +53,6 @@ pub struct FlowTuple {
     pub protocol: u8,
     /// `None` for other protocols than TCP and UDP, and for fragments, which may lack ports.
     pub ports: Option<FlowPorts>,
-}
-
-/// Rules that steer flows to queues before RSS does; a later rule for the same flow replaces the first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FlowRules {
-    queues: BTreeMap<FlowTuple, u16>,
-}
-
-impl FlowRules {
-    /// Rules that spread `flows` over `queues` queues in turn, as software that offloads its routing
-    /// writes them.
-    ///
-    /// # Panics
-    /// If there are no queues.
-    #[must_use]
-    pub fn in_turn(flows: &[FlowTuple], queues: u16) -> Self {
-        let mut rules = Self::default();
-        for (number, flow) in flows.iter().enumerate() {
-            rules.steer(*flow, (number % usize::from(queues)) as u16);
-        }
-        rules
-    }
-
-    /// Steers a flow to a queue.
-    pub fn steer(&mut self, flow: FlowTuple, queue: u16) {
-        self.queues.insert(flow, queue);
-    }
-
-    /// Number of rules.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.queues.len()
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.queues.is_empty()
-    }
-
-    /// The queue of each of a source's flows, by its number: what a NIC looks up.
-    #[must_use]
-    pub fn by_number(&self, flows: &[FlowTuple]) -> Vec<Option<u16>> {
-        flows.iter().map(|flow| self.queues.get(flow).copied()).collect()
-    }
 }
 
 /// The Toeplitz hash with its secret key.
@@ -238,24 +191,6 @@ mod tests {
         assert_eq!(hash.hash_flow(&flow), 0);
         key[39] = 0x02;
         assert_eq!(Toeplitz::with_key(key).hash_flow(&flow), 1);
-    }
-
-    #[test]
-    fn a_rule_matches_its_flow_and_no_other() {
-        let flow = |port| FlowTuple {
-            addresses: FlowAddresses::V4 {
-                source: Ipv4Addr::new(198, 18, 0, 1),
-                destination: Ipv4Addr::new(198, 19, 0, 1),
-            },
-            protocol: 17,
-            ports: Some(FlowPorts { source: port, destination: 80 }),
-        };
-        let ruled: Vec<FlowTuple> = (1..=2423).map(flow).collect();
-        let rules = FlowRules::in_turn(&ruled, 8);
-        assert_eq!(rules.len(), 2423);
-        let other_protocol = FlowTuple { protocol: 6, ..flow(1) };
-        let queues = rules.by_number(&[flow(1), flow(10), flow(2424), other_protocol]);
-        assert_eq!(queues, [Some(0), Some(1), None, None]);
     }
 
     #[test]

@@ -69,6 +69,8 @@ pub struct RxPort<S> {
     queues: Vec<RxQueue>,
     buffer: InternalBuffer,
     pause: Option<Pause>,
+    /// When the first completion in the making has waited long enough.
+    gather_due: Picos,
     /// When the first waiting packet tries again to get a descriptor.
     try_again: Picos,
     /// The link takes no further payload before this.
@@ -118,6 +120,7 @@ impl<S: PacketSource> RxPort<S> {
             queues: (0..queues).map(|_| RxQueue::default()).collect(),
             buffer: InternalBuffer::default(),
             pause,
+            gather_due: Picos::NEVER,
             try_again: Picos::NEVER,
             link_free: Picos::ZERO,
             ready: Picos::ZERO,
@@ -184,8 +187,7 @@ impl<S: PacketSource> RxPort<S> {
     /// When the port has something to do next.
     #[must_use]
     pub fn next_wake(&self) -> Picos {
-        let gathered = self.queues.iter().map(|queue| queue.gather_ends(&self.config));
-        let mut wake = gathered.fold(self.next_arrival_time(), Picos::min);
+        let mut wake = self.next_arrival_time().min(self.gather_due);
         if !self.buffer.waiting.is_empty() {
             wake = wake.min(self.try_again);
         }
@@ -226,7 +228,9 @@ impl<S: PacketSource> RxPort<S> {
         now: Picos,
     ) -> Option<(usize, Picos)> {
         let due = |queue: &RxQueue| queue.gather_ends(&self.config) <= now;
-        if let Some(index) = self.queues.iter().position(due) {
+        if self.gather_due <= now
+            && let Some(index) = self.queues.iter().position(due)
+        {
             return Some((index, self.complete(fabric, pairs, index, now)));
         }
         self.buffer.drain(now);
@@ -330,7 +334,11 @@ impl<S: PacketSource> RxPort<S> {
         let Arrival { time, bytes, rss_hash, .. } = arrival;
         let packet = Packet { buffer, bytes, arrival: time, sequence, rss_hash };
         let full = self.queues[index].gather(packet, visible, &pairs[index].rx, &self.config);
-        Some(full.then(|| (index, self.complete(fabric, pairs, index, now))))
+        if !full {
+            self.gather_due = self.gather_due.min(self.queues[index].gather_ends(&self.config));
+            return Some(None);
+        }
+        Some(Some((index, self.complete(fabric, pairs, index, now))))
     }
 
     /// How the next packet of a queue is written. The packets in front of it are the descriptors that
@@ -386,6 +394,12 @@ impl<S: PacketSource> RxPort<S> {
         now: Picos,
     ) -> Picos {
         let start = now.max(self.link_free);
-        self.queues[index].complete(fabric, self.link, &mut pairs[index].rx, start)
+        let ended = self.queues[index].gather_ends(&self.config);
+        let visible = self.queues[index].complete(fabric, self.link, &mut pairs[index].rx, start);
+        if ended == self.gather_due {
+            let ends = self.queues.iter().map(|queue| queue.gather_ends(&self.config));
+            self.gather_due = ends.fold(Picos::NEVER, Picos::min);
+        }
+        visible
     }
 }
