@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -32,7 +33,8 @@ def along_x(experiment: Experiment, metric: str, rows: Sequence[Simulated]) -> l
         return []
     domain = _value_domain(rows)
     label = next(entry.label for entry in experiment.metric if entry.name == metric)
-    axis_title = f"{label}, {unit_text(rows[0].unit)}"
+    # As long as a panel is high; what is longer would be cut off.
+    axis_title = textwrap.wrap(f"{label}, {unit_text(rows[0].unit)}", 34)
     panels = []
     axes = experiment.panel_axes
     combinations = itertools.product(*(axis.places for axis in axes))
@@ -53,7 +55,7 @@ def _basis_in_title(rows: list[Simulated]) -> str:
 
 
 def _line_panel(
-    axis: Axis, rows: list[Simulated], title: str, domain: list[float]
+    axis: Axis, rows: list[Simulated], title: list[str], domain: list[float]
 ) -> dict[str, Any]:
     unit = unit_text(rows[0].unit)
     base = chart([_record(row, axis) for row in rows])
