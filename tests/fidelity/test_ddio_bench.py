@@ -19,15 +19,8 @@ def concluded(published: Callable[[str], Path]) -> Callable[[str], Outcome]:
     return lambda identifier: outcome.read(published(identifier))
 
 
-# With 1 GiB pages 4096 x 1024 B in two ways hits 10 points too often (docs/fidelity.md): the only
-# fitted point of ddio-tune.
-FAILING = {"pktsize-desc": [], "ddio-tune": [("hit-rates", "fitted")]}
-
-
 @pytest.mark.parametrize("identifier", EXPERIMENTS)
-def test_every_check_holds_but_the_known_one(
-    concluded: Callable[[str], Outcome], identifier: str
-) -> None:
+def test_every_check_holds(concluded: Callable[[str], Outcome], identifier: str) -> None:
     verdicts = concluded(identifier).summary.verdicts
     assert len(verdicts) == 2
     failing = [
@@ -36,7 +29,7 @@ def test_every_check_holds_but_the_known_one(
         for group in verdict.groups
         if group.value > verdict.at_most
     ]
-    assert failing == FAILING[identifier]
+    assert failing == []
 
 
 def test_both_experiments_together_stay_within_eight_points_and_ten_percent(

@@ -8,12 +8,14 @@
 
 mod base_sequence;
 mod parities;
+mod permuted;
 #[cfg(test)]
 mod properties;
 mod slice_function;
 
 pub use base_sequence::{BaseSequence, SliceTable, SliceTableError};
 pub use parities::{ADDRESS_BITS, MOST_MASKS, Parities};
+pub use permuted::PERMUTED_SLICES;
 pub use slice_function::{SliceFunction, XOR_MASKS};
 
 use units::{LineAddr, SetIndex, SliceId};
@@ -62,6 +64,12 @@ impl AddressMap {
     #[must_use]
     pub fn slice_function(&self) -> &SliceFunction {
         &self.slice_function
+    }
+
+    /// How the set inside a slice is chosen.
+    #[must_use]
+    pub fn set_function(&self) -> SetFunction {
+        self.set_function
     }
 
     /// Slices of the socket.

@@ -1,24 +1,9 @@
 //! What holds for every slice function, whatever its tables.
 
+use crate::permuted::SKX_18_MASKS;
 use crate::{AddressMap, SetFunction, SliceFunction, SliceTable, SliceTableError, XOR_MASKS};
 use proptest::prelude::*;
 use units::{LINE_BYTES, LineAddr, SetIndex};
-
-/// Permutation masks of the 18-slice Skylake-SP (Intel_Address_Hash, PermSelectMasks_SKX_18).
-const SKX_18_MASKS: [u64; 12] = [
-    0x4_C8FC_0000,
-    0x1D_0538_0000,
-    0x26_2B8C_0000,
-    0x4_1F50_0000,
-    0x2C_6D78_0000,
-    0x2C_D514_0000,
-    0x21_D80C_0000,
-    0x3B_3F48_0000,
-    0x3A_0350_0000,
-    0x30_3328_0000,
-    0,
-    0x14_69B4_0000,
-];
 
 /// Slices and log2 of the sequence's length, as published for real parts.
 const SHAPES: [(u32, u32); 4] = [(18, 12), (26, 14), (40, 9), (56, 14)];
@@ -73,6 +58,7 @@ fn functions() -> impl Strategy<Value = (SliceFunction, u32)> {
         (1..=4u32).prop_map(|bits| (SliceFunction::xor(&XOR_MASKS[..bits as usize]), 1 << bits)),
         (2..=60u32).prop_map(|slices| (SliceFunction::balanced(), slices)),
         (2..=60u32).prop_map(|slices| (SliceFunction::Mixing, slices)),
+        Just((SliceFunction::permuted(), 18)),
         tables().prop_map(|table| {
             (SliceFunction::base_sequence(&table).expect("is valid"), table.slices)
         }),

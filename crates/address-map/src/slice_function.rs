@@ -3,6 +3,7 @@
 use crate::base_sequence::{BaseSequence, SliceTable, SliceTableError};
 use crate::mix;
 use crate::parities::{BlockParities, Parities};
+use crate::permuted;
 use units::LineAddr;
 
 /// XOR masks of 2, 4, 8 and 16 slices over physical address bits (EuroSys'19, Haswell and after).
@@ -19,6 +20,10 @@ pub enum SliceFunction {
     /// it: lines of one huge page with equal set index meet different slices, as they do under an
     /// XOR function, for any number of slices. A stand-in, right in its balance only.
     Balanced(Parities),
+    /// The published permutation of the 18-slice part over a made-up sequence that the published XOR
+    /// masks choose from: lines of a huge page are less even than under an XOR function and more even
+    /// than at random. A stand-in, right in what is published.
+    Permuted(BaseSequence),
     /// Lines of equal set index meet the slices in turn, in an order that each set index has for
     /// itself: contiguous memory is spread as evenly as it can be. A stand-in, the even extreme.
     Rotating,
@@ -50,6 +55,12 @@ impl SliceFunction {
         Self::Balanced(Parities::new(&XOR_MASKS))
     }
 
+    /// The permuted stand-in, for [`crate::PERMUTED_SLICES`] slices.
+    #[must_use]
+    pub fn permuted() -> Self {
+        Self::Permuted(permuted::sequence())
+    }
+
     /// What this function is, for reports.
     #[must_use]
     pub fn describe(&self) -> &str {
@@ -58,6 +69,10 @@ impl SliceFunction {
             Self::BaseSequence(sequence) => sequence.describe(),
             Self::Balanced(_) => {
                 "balanced stand-in on the published XOR masks (the part's own is not public)"
+            }
+            Self::Permuted(_) => {
+                "permuted stand-in: the part's published permutation masks over a made-up sequence (the \
+                 part's own is not part of this model)"
             }
             Self::Rotating => "rotating stand-in (the part's own function is not public)",
             Self::Mixing => "uniform mixing stand-in (the part's own function is not public)",
@@ -70,7 +85,11 @@ impl SliceFunction {
     pub fn valid_address_bits(&self) -> Option<u32> {
         match self {
             Self::BaseSequence(sequence) => Some(sequence.valid_address_bits()),
-            Self::Xor(_) | Self::Balanced(_) | Self::Rotating | Self::Mixing => None,
+            Self::Xor(_)
+            | Self::Balanced(_)
+            | Self::Permuted(_)
+            | Self::Rotating
+            | Self::Mixing => None,
         }
     }
 
@@ -80,7 +99,9 @@ impl SliceFunction {
         let kind = match self {
             Self::Xor(parities) => InBlock::Xor(parities.within_block(first)),
             Self::Balanced(parities) => InBlock::Balanced(parities.within_block(first)),
-            Self::BaseSequence(_) | Self::Rotating | Self::Mixing => InBlock::Other(self),
+            Self::BaseSequence(_) | Self::Permuted(_) | Self::Rotating | Self::Mixing => {
+                InBlock::Other(self)
+            }
         };
         WithinBlock { kind, slices }
     }
@@ -89,7 +110,7 @@ impl SliceFunction {
     pub(crate) fn slice(&self, line: LineAddr, slices: u32) -> u32 {
         match self {
             Self::Xor(parities) => parities.of(line),
-            Self::BaseSequence(sequence) => sequence.slice(line),
+            Self::BaseSequence(sequence) | Self::Permuted(sequence) => sequence.slice(line),
             Self::Balanced(parities) => balance(parities.of(line), line, slices),
             Self::Rotating => rotate(line, slices),
             Self::Mixing => scale(mix(line.0), slices),

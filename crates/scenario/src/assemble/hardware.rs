@@ -270,6 +270,7 @@ pub fn slice_function(platform: &Platform) -> SliceFunction {
             SliceFunction::xor(&XOR_MASKS[..bits])
         }
         SliceFunctionName::Balanced => SliceFunction::balanced(),
+        SliceFunctionName::Permuted => SliceFunction::permuted(),
         SliceFunctionName::Rotating => SliceFunction::Rotating,
         SliceFunctionName::Mixing => SliceFunction::Mixing,
         SliceFunctionName::Table => match &platform.base_sequence {

@@ -5,7 +5,7 @@ use crate::check::Check;
 use crate::error::InputError;
 use crate::slice_table;
 use crate::sourced::Sourced;
-use address_map::BaseSequence;
+use address_map::{BaseSequence, PERMUTED_SLICES};
 use model::replacement::Replacement;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -141,6 +141,8 @@ pub enum SliceFunctionName {
     Xor,
     /// A stand-in for any number that spreads a huge page as evenly as XOR masks do.
     Balanced,
+    /// A stand-in for 18 slices: the published permutation masks over a made-up sequence.
+    Permuted,
     /// A stand-in for any number in which each set index meets the slices in turn.
     Rotating,
     /// A uniform mixing stand-in for any number.
@@ -223,6 +225,9 @@ impl LastLevel {
         check.delay("llc.latency_uncore_cycles", self.latency_uncore_cycles.value)?;
         if self.slice_function.value == SliceFunctionName::Xor {
             check.one_of("llc.slices", self.slices.value, &[2, 4, 8, 16])?;
+        }
+        if self.slice_function.value == SliceFunctionName::Permuted {
+            check.one_of("llc.slices", self.slices.value, &[PERMUTED_SLICES])?;
         }
         match (self.inclusion.value, &self.inclusive_ways) {
             (InclusionName::NonInclusive, Some(ways)) => {
