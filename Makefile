@@ -11,6 +11,7 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 UV_VERSION := 0.13.8
 EXPERIMENTS := pktsize-desc ddio-tune
+export A B
 export UV_PROJECT_ENVIRONMENT := $(abspath $(VENV))
 export PATH := $(abspath $(BIN)):$(HOME)/.cargo/bin:$(PATH)
 unexport VIRTUAL_ENV PYTHONPATH
@@ -21,10 +22,10 @@ CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 WHEEL_SOURCES := $(CORE_SOURCES) $(wildcard README.md LICENSE) \
   $(shell find python -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
-.PHONY: help run test check bench setup wheel clean format browser peers rust-tools
+.PHONY: help run test check bench bench-ab bench-peers setup wheel clean format browser peers rust-tools
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: setup ## Simulate the published experiments beside the measured server; write HTML reports
 	@skipline experiment run $(EXPERIMENTS)
@@ -42,8 +43,17 @@ check: setup rust-tools ## Format, lints with warnings as errors, types, fast te
 	stubtest skipline._core --concise
 	pytest -q tests/smoke tests/component
 
-bench: ## Measure line operations per second and the parts that decide them
-	cargo bench -p scenario --locked
+bench: ## Measure look-ups, DMA bursts, core accesses and whole scenarios
+	cargo bench -p tag-array --locked --bench kernel
+	cargo bench -p model --locked --bench private_cache
+	cargo bench -p scenario --locked --bench fabric --bench simulation
+
+bench-ab: setup ## Compare two revisions in turn: make bench-ab A=main B=. (. is the working tree)
+	@: "$${A:?say which revisions: make bench-ab A=main B=.}" "$${B:?say which revisions}"
+	python benches/ab.py "$$A" "$$B"
+
+bench-peers: setup peers ## Compare with simulators by others; write the table of docs/performance.md
+	@python benches/peers.py docs/performance.md
 
 setup: $(STAMPS)/module ## Install what is missing into .venv and build the module
 	@:

@@ -3,6 +3,9 @@
 >>> import skipline
 >>> result = skipline.run("experiments/ddio-bench/l2fwd.toml", {"rx_descriptors": 1024})
 >>> result.scalar("pcie_write_hit_rate")
+
+>>> addresses = numpy.arange(0, 1 << 30, 64, dtype="uint64")
+>>> skipline.trace(addresses, "three-level-lru").levels[0].misses
 """
 
 from typing import TYPE_CHECKING
@@ -11,11 +14,22 @@ from skipline._core import InputError, RunError
 from skipline._core import version as _version
 
 if TYPE_CHECKING:
+    from skipline.replay import TraceResult, standard_trace, trace
     from skipline.result import Metric, Result
     from skipline.simulation import run
 
 __version__ = _version()
-__all__ = ["InputError", "Metric", "Result", "RunError", "__version__", "run"]
+__all__ = [
+    "InputError",
+    "Metric",
+    "Result",
+    "RunError",
+    "TraceResult",
+    "__version__",
+    "run",
+    "standard_trace",
+    "trace",
+]
 
 
 def __getattr__(name: str) -> object:
@@ -24,6 +38,10 @@ def __getattr__(name: str) -> object:
         from skipline import result
 
         return getattr(result, name)
+    if name in ("TraceResult", "standard_trace", "trace"):
+        from skipline import replay
+
+        return getattr(replay, name)
     if name == "run":
         from skipline.simulation import run
 

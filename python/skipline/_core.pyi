@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from typing_extensions import Buffer
+
 __all__ = [
     "DEFAULT_SEED",
     "InputError",
@@ -14,7 +16,10 @@ __all__ = [
     "platform_names",
     "run",
     "schema",
+    "standard_trace",
     "trace",
+    "trace_array",
+    "trace_standard",
     "version",
 ]
 
@@ -43,7 +48,30 @@ def trace(
     miss_kinds: bool = False,
     seed: int | None = None,
     progress: Callable[[int, float | None], None] | None = None,
+    *,
+    timed: bool = False,
 ) -> str: ...
+def trace_standard(
+    name: str,
+    machine: str,
+    miss_kinds: bool = False,
+    seed: int | None = None,
+    progress: Callable[[int, float | None], None] | None = None,
+    *,
+    timed: bool = False,
+) -> str: ...
+def trace_array(
+    addresses: Buffer,
+    machine: str,
+    kinds: Buffer | None = None,
+    *,
+    of_lines: bool = False,
+    miss_kinds: bool = False,
+    seed: int | None = None,
+    progress: Callable[[int, float | None], None] | None = None,
+    timed: bool = False,
+) -> str: ...
+def standard_trace(name: str) -> bytes: ...
 def check_scenario(scenario: str, overrides: list[tuple[str, str]]) -> str: ...
 def platform_names() -> list[str]: ...
 def platform(name_or_path: str) -> str: ...

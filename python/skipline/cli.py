@@ -124,27 +124,45 @@ def run(  # noqa: PLR0913, PLR0917 - one argument for each option
 
 
 @app.command()
-def trace(
+def trace(  # noqa: PLR0913, PLR0917 - one argument for each option
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Address trace, - for standard input.")
-    ],
+        str | None, typer.Argument(metavar="FILE", help="Address trace, - for standard input.")
+    ] = None,
     machine: Annotated[
-        str, typer.Option(metavar="M", help="Platform file, or name of a known platform.")
-    ],
+        str | None,
+        typer.Option(
+            metavar="M",
+            help="Platform file, or name of a known platform; default with --standard: "
+            "three-level-lru.",
+        ),
+    ] = None,
     trace_format: Annotated[
         TraceFormat | None, typer.Option(help="Format; default: by name or content.")
+    ] = None,
+    standard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Instead of FILE a standard trace: 4mib- or 64mib-, sequential or random.",
+        ),
     ] = None,
     output: Output = Format.TABLE,
     explain: Annotated[
         bool, typer.Option(help="Why lines missed: compulsory, capacity, conflict.")
     ] = False,
+    timed: Annotated[
+        bool, typer.Option(help="Also how long the machine takes; slower by far.")
+    ] = False,
     seed: Seed = None,
 ) -> None:
     """Replay an address trace through a machine: hits, misses, write-backs per level."""
     from skipline import trace_command
+    from skipline.replay import Wanted
 
     chosen = None if trace_format is None else trace_format.value
-    trace_command.execute(file, machine, chosen, output.value, explain, seed)
+    wanted = Wanted(timed, explain, seed)
+    request = trace_command.Request(file, standard, machine, chosen, wanted)
+    trace_command.execute(request, output.value)
 
 
 @app.command()

@@ -2,64 +2,35 @@
 
 import csv
 import io
+from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
 from rich.table import Table
 
-from skipline import _core, quantity, result_view, terminal
-from skipline.result import MissKinds
+from skipline import quantity, replay, result_view, terminal
+from skipline._core import InputError
+from skipline.replay import TraceResult
 
 
-class Level(BaseModel):
-    """What one level did."""
+@dataclass(frozen=True)
+class Request:
+    """What the command line asks for: a trace in a file or a standard one, and a machine."""
 
-    model_config = ConfigDict(frozen=True)
-
-    name: str
-    hits: int
-    misses: int
-    writebacks: int
-    references: dict[str, dict[str, int]]
-    miss_kinds: MissKinds | None = None
+    file: str | None
+    standard: str | None
+    machine: str | None
+    trace_format: str | None
+    wanted: replay.Wanted
 
 
-class TraceResult(BaseModel):
-    """What a trace did to the levels of a machine, as `--format json` prints it."""
-
-    trace: str
-    format: str
-    machine: str
-    accesses: int
-    references: int
-    fetches_left_out: int
-    levels: list[Level]
-    memory_lines_read: int
-    memory_lines_written: int
-    line_ops: int
-    wall_s: float
-    line_ops_per_s: float
-    simulated_ns: float
-
-
-def execute(
-    file: str,
-    machine: str,
-    trace_format: str | None,
-    output: str,
-    explain: bool,
-    seed: int | None,
-) -> None:
+def execute(request: Request, output: str) -> None:
     """Replay the trace and print what each level did as `output` (table, json or csv)."""
     with terminal.progress_bar("replaying") as bar:
-        text = _core.trace(
-            file,
-            machine,
-            trace_format,
-            explain,
-            seed,
-            lambda _references, fraction: bar.update(fraction or 0.0),
-        )
+
+        def tell(_references: int, fraction: float | None) -> None:
+            bar.update(fraction or 0.0)
+
+        text = _replay(request, tell)
     if output == "json":
         terminal.emit(text)
         return
@@ -68,10 +39,25 @@ def execute(
         terminal.emit(_as_csv(result))
         return
     parts: list[Any] = [_levels_table(result), "", *_facts(result)]
-    if explain:
+    if request.wanted.miss_kinds:
         kinds = {level.name: level.miss_kinds for level in result.levels if level.miss_kinds}
         parts += ["", result_view.miss_kinds_table(kinds, "Why lines missed", "level")]
     terminal.show(*parts)
+
+
+def _replay(request: Request, tell: replay.Progress) -> str:
+    match request:
+        case Request(file=str(file), standard=None, machine=str(machine)):
+            return replay.file_as_json(file, machine, request.trace_format, request.wanted, tell)
+        case Request(file=str(), standard=None, machine=None):
+            raise InputError("--machine: missing; name a platform file or a known platform")
+        case Request(file=None, standard=str(name), trace_format=None):
+            machine = request.machine or replay.STANDARD_MACHINE
+            return replay.standard_as_json(name, machine, request.wanted, tell)
+        case Request(file=None, standard=None):
+            raise InputError("FILE: missing; name a trace, - for standard input, or use --standard")
+        case _:
+            raise InputError("--standard: the trace has a name; leave out FILE and --trace-format")
 
 
 def _levels_table(result: TraceResult) -> Table:
@@ -88,13 +74,18 @@ def _levels_table(result: TraceResult) -> Table:
 
 
 def _facts(result: TraceResult) -> list[str]:
+    per_second = f"{result.line_ops_per_s / 1e6:,.1f} million line operations per second"
     facts = [
         f"{result.accesses:,} lines asked for by {result.references:,} references "
         f"({result.format}); memory: {result.memory_lines_read:,} lines read, "
         f"{result.memory_lines_written:,} written.",
-        f"Took {result.wall_s:.2f} s: {result.line_ops_per_s / 1e6:,.1f} million line operations "
-        "per second.",
+        f"Took {result.wall_s:.3f} s for {result.line_ops:,} line operations: {per_second}.",
     ]
+    if result.simulated_ns is not None and result.real_time_factor is not None:
+        facts.append(
+            f"Simulated {result.simulated_ns / 1e6:,.3f} ms: {result.real_time_factor:.3g} "
+            "simulated seconds per second."
+        )
     if result.fetches_left_out:
         facts.append(
             f"{result.fetches_left_out:,} instruction fetches were left out: the machine has no "

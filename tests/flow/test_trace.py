@@ -107,6 +107,52 @@ def test_people_get_a_table(skipline: Skipline, sequential: str) -> None:
         assert expected in done.out
 
 
+def test_time_is_told_to_those_who_ask_and_changes_no_count(
+    skipline: Skipline, sequential: str
+) -> None:
+    arguments = ("trace", sequential, "--machine", REFERENCE)
+    plain = skipline(*arguments, "--format", "json").json
+    timed = skipline(*arguments, "--timed", "--format", "json").json
+    assert "simulated_ns" not in plain and "real_time_factor" not in plain
+    # Each of the misses of L1 takes its time, one after another.
+    assert timed["simulated_ns"] > 2 * L1_LINES * 14 / 3
+    factor = timed["simulated_ns"] / 1e9 / timed["wall_s"]
+    assert timed["real_time_factor"] == pytest.approx(factor, rel=1e-9)
+    for key in ("levels", "accesses", "memory_lines_read", "memory_lines_written", "line_ops"):
+        assert timed[key] == plain[key]
+    for result in (plain, timed):
+        rate = result["line_ops"] / result["wall_s"]
+        assert result["line_ops_per_s"] == pytest.approx(rate, rel=1e-9)
+    assert "simulated seconds per second" in skipline(*arguments, "--timed").out
+
+
+def test_a_standard_trace_needs_no_file_and_has_its_machine(skipline: Skipline) -> None:
+    done = skipline("trace", "--standard", "4mib-random", "--format", "json")
+    assert done.code == 0, done.err
+    assert (done.json["trace"], done.json["machine"]) == ("4mib-random", REFERENCE)
+    hits = [level["hits"] for level in done.json["levels"]]
+    assert [*hits, done.json["memory_lines_read"]] == [77_824, 2_420_876, 7_435_764, 65_536]
+    assert done.json["line_ops"] == 10_000_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], "FILE: missing"),
+        (["t.raw64"], "--machine: missing"),
+        (["t.raw64", "--machine", REFERENCE, "--standard", "4mib-random"], "leave out FILE"),
+        (["--standard", "4mib-random", "--trace-format", "din"], "--trace-format"),
+        (["--standard", "4mib"], "64mib-sequential"),
+    ],
+)
+def test_what_is_to_be_replayed_is_said_once(
+    skipline: Skipline, arguments: list[str], expected: str
+) -> None:
+    done = skipline("trace", *arguments)
+    assert done.code == 2, done.out
+    assert expected in done.err
+
+
 def test_instructions_without_an_l1i_are_left_out_and_told(
     skipline: Skipline, tmp_path: Path
 ) -> None:

@@ -4,7 +4,8 @@
 //! [`device`] (the NIC), [`root_complex`] (link, IIO, DDIO), [`fabric`] (where devices and cores
 //! meet), [`llc`], [`mod@core`], [`dram`]; [`replacement`] chooses victims for every cache and
 //! [`machine`] steps them all. [`occupancy`] is how contention works, [`attribution`], [`tracer`]
-//! and [`miss_kinds`] are how it can be watched.
+//! and [`miss_kinds`] are how it can be watched. [`independent_levels`] is the part of it that needs no
+//! time.
 //!
 //! Deliberately absent: input and output, clocks, globals, unsafe code, dynamic dispatch per line.
 
@@ -15,6 +16,7 @@ pub mod cxl;
 pub mod device;
 pub mod dram;
 pub mod fabric;
+pub mod independent_levels;
 pub mod llc;
 pub mod machine;
 pub mod mesh;

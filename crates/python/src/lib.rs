@@ -2,11 +2,12 @@
 //!
 //! Bad input raises `InputError`, a failed run `RunError`; results are JSON texts.
 
+mod traces;
+
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use scenario::trace_run::{TraceProgress, TraceRunError};
-use scenario::{InputError as BadInput, Progress, TraceJob, Wanted, builtin, schema};
+use scenario::{InputError as BadInput, Progress, Wanted, builtin, schema};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 use units::LineAddr;
@@ -88,56 +89,6 @@ fn report(py: Python<'_>, progress: Option<&Py<PyAny>>, now: Progress) -> PyResu
     progress.call1(py, (told,)).map(|_| ())
 }
 
-/// Replays a trace through a machine and returns what each level did, as JSON.
-///
-/// `progress` is called about ten times a second with the references so far and the share of the
-/// file that has been read (None if unknown); what it raises ends the replay.
-#[pyfunction]
-#[pyo3(signature = (trace, machine, trace_format=None, miss_kinds=false, seed=None, progress=None))]
-fn trace(
-    py: Python<'_>,
-    trace: &str,
-    machine: &str,
-    trace_format: Option<&str>,
-    miss_kinds: bool,
-    seed: Option<u64>,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<String> {
-    py.detach(|| {
-        let seed = seed.unwrap_or(DEFAULT_SEED);
-        let job = TraceJob::new(trace, machine, trace_format, miss_kinds, seed)
-            .map_err(|error| bad_input(&error))?;
-        let mut raised: Option<PyErr> = None;
-        let mut last = Instant::now();
-        let watch = |now: TraceProgress| {
-            if last.elapsed() < PROGRESS_INTERVAL {
-                return ControlFlow::Continue(());
-            }
-            last = Instant::now();
-            let told = Python::attach(|py| {
-                py.check_signals()?;
-                let told = (now.references, now.fraction);
-                progress.as_ref().map_or(Ok(()), |call| call.call1(py, told).map(drop))
-            });
-            match told {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    raised = Some(error);
-                    ControlFlow::Break(())
-                }
-            }
-        };
-        match (job.run(watch), raised) {
-            (_, Some(error)) => Err(error),
-            (Ok(result), None) => as_json(&result),
-            (Err(TraceRunError::Trace(error)), None) => Err(InputError::new_err(error.to_string())),
-            (Err(TraceRunError::Stopped(stopped)), None) => {
-                Err(RunError::new_err(stopped.to_string()))
-            }
-        }
-    })
-}
-
 /// Checks a scenario and returns it with every default filled in, as JSON.
 #[pyfunction]
 fn check_scenario(scenario: &str, overrides: Overrides) -> PyResult<String> {
@@ -199,7 +150,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("InputError", module.py().get_type::<InputError>())?;
     module.add("RunError", module.py().get_type::<RunError>())?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
-    module.add_function(wrap_pyfunction!(trace, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::trace, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::trace_array, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::trace_standard, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::standard_trace, module)?)?;
     module.add_function(wrap_pyfunction!(check_scenario, module)?)?;
     module.add_function(wrap_pyfunction!(platform_names, module)?)?;
     module.add_function(wrap_pyfunction!(platform, module)?)?;

@@ -6,11 +6,14 @@
 //! ([`TagArray::MAX_LINES`]). The whole line number is kept, so no set function has to be inverted.
 //!
 //! The compare runs over a whole set without branches, in vectors of eight tags; a set of up to
-//! twelve ways with its notes is one host cache line. [`Table`] keeps large arrays in huge pages.
+//! twelve ways with its notes is one host cache line. [`Table`] keeps large arrays in huge pages. In [`RecencySets`] the
+//! order of a set's tags is its replacement; they are asked by the batch.
 
 mod compare;
+mod recency_sets;
 mod table;
 
+pub use recency_sets::{Kernel, Leaves, Places, RecencySets, Request, Written};
 pub use table::Table;
 
 use compare::CHUNK;

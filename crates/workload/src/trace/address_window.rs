@@ -11,6 +11,10 @@ use units::LineAddr;
 
 /// Lines of a region: a GiB.
 const REGION_LINE_BITS: u32 = 24;
+/// A line within its region.
+const WITHIN: u32 = (1 << REGION_LINE_BITS) - 1;
+/// Lines that are looked at together.
+const AT_ONCE: usize = 64;
 /// The last line number of all is the caches' mark of an empty place, so the last GiB is not used.
 const REGIONS: usize = 255;
 /// Twice the regions, so that a look-up ends soon.
@@ -65,6 +69,32 @@ impl AddressWindow {
         }
         let within = line.0 & ((1 << REGION_LINE_BITS) - 1);
         Ok(LineAddr(self.last.first_line | within))
+    }
+
+    /// Appends where all of `lines` lie.
+    ///
+    /// # Errors
+    /// As [`Self::place`].
+    pub fn place_all(
+        &mut self,
+        lines: &[u64],
+        into: &mut Vec<u32>,
+    ) -> Result<(), AddressWindowFull> {
+        into.reserve(lines.len());
+        for some in lines.chunks(AT_ONCE) {
+            let Some(&first) = some.first() else { continue };
+            let base = self.place(LineAddr(first))?.0 as u32 & !WITHIN;
+            // Usually all of them lie in the same region: that is asked without a branch for each.
+            let others = some.iter().fold(0, |bits, line| bits | (line ^ first));
+            if others >> REGION_LINE_BITS == 0 {
+                into.extend(some.iter().map(|&line| base | line as u32 & WITHIN));
+            } else {
+                for &line in some {
+                    into.push(self.place(LineAddr(line))?.0 as u32);
+                }
+            }
+        }
+        Ok(())
     }
 
     fn region(&mut self, number: u64) -> Option<Region> {
@@ -154,6 +184,22 @@ mod tests {
                 prop_assert_eq!(*placed.entry(place).or_insert(line), line);
                 prop_assert_eq!(window.place(LineAddr(line)).unwrap().0, place);
             }
+        }
+
+        #[test]
+        fn lines_placed_together_lie_where_they_would_alone(
+            lines in prop::collection::vec((0_u64..3, 0_u64..1 << 24), 0..400),
+            runs in 1_usize..300,
+        ) {
+            let line = |(i, &(region, within)): (usize, &(u64, u64))| {
+                (region * 7_777 + (i / runs) as u64 % 5) << 24 | within
+            };
+            let lines: Vec<u64> = lines.iter().enumerate().map(line).collect();
+            let (mut window, mut other) = (AddressWindow::default(), AddressWindow::default());
+            let mut together = Vec::new();
+            window.place_all(&lines, &mut together).unwrap();
+            let alone = lines.iter().map(|&line| other.place(LineAddr(line)).unwrap().0 as u32);
+            prop_assert_eq!(together, alone.collect::<Vec<_>>());
         }
     }
 }

@@ -72,6 +72,13 @@ pub enum TraceFault {
     #[error("is truncated: at byte {offset} are {present} of {needed} bytes of a {format} record")]
     TruncatedRecord { offset: u64, present: usize, needed: usize, format: TraceFormat },
 
+    /// A number that stands for no kind of reference.
+    #[error(
+        "has at index {index} kind {number}; allowed are 0 (load), 1 (store), 2 (instruction fetch) \
+         and 3 (modify)"
+    )]
+    BadKind { index: usize, number: u8 },
+
     /// More memory than the caches can name.
     #[error(transparent)]
     AddressWindowFull(#[from] AddressWindowFull),

@@ -6,11 +6,16 @@
 //! Simplifies: there is no time between references; where a format has no size, a reference is
 //! one byte.
 //!
+//! [`Batches`] is where references come from: a file ([`TraceReader`]), an array, a definition
+//! ([`StandardTrace`]). [`Replay`] takes them through a whole machine with a clock, [`UntimedReplay`]
+//! through levels that need none.
+//!
 //! `compression` and `input` turn a file into pieces of its content, one file per format turns
 //! these into references, `guess` chooses the format, [`AddressWindow`] places 64-bit addresses
 //! where the caches can hold them.
 
 mod address_window;
+mod batch;
 mod champsim;
 mod compression;
 mod din;
@@ -22,11 +27,13 @@ mod lackey;
 mod raw64;
 mod reference;
 mod replay;
+mod standard;
 #[cfg(test)]
 mod test_files;
 #[cfg(test)]
 mod tests;
 mod text;
+mod untimed;
 mod zstd;
 
 use std::fs::File;
@@ -40,15 +47,21 @@ use self::input::Input;
 use self::text::LineCount;
 
 pub use self::address_window::{AddressWindow, AddressWindowFull};
+pub use self::batch::{Batch, Batches, LoadList};
 pub use self::compression::Compression;
 pub use self::error::{TraceError, TraceFault};
 pub use self::format::TraceFormat;
 pub use self::reference::{Reference, ReferenceKind};
-pub use self::replay::{Counts, Replay, ServedBy, Shadows};
+pub use self::replay::{Counts, Replay, ServedBy, Shadows, Tally};
+pub use self::standard::{STANDARD_LOADS, StandardTrace};
+pub use self::untimed::UntimedReplay;
 
 /// References that [`TraceReader::next_block`] aims at: 64 KiB, so that a block stays in the
 /// host's L2 until it is replayed.
 pub const BLOCK_REFERENCES: usize = 4096;
+
+/// Loads of a [`Batch::Loads`]: as many bytes as [`BLOCK_REFERENCES`] take.
+pub const BLOCK_LOADS: usize = 2 * BLOCK_REFERENCES;
 
 /// The name that stands for standard input.
 const STANDARD_INPUT: &str = "-";
@@ -114,13 +127,6 @@ impl TraceReader {
         }
     }
 
-    /// Share of the file that has been read, 0 to 1; none where its size is not known.
-    #[must_use]
-    pub fn fraction(&self) -> Option<f64> {
-        let progress = self.progress.as_ref()?;
-        Some(progress.read.load(Ordering::Relaxed) as f64 / progress.file_bytes as f64)
-    }
-
     /// Reads the trace that `reader` gives; `name` is what errors call it.
     ///
     /// # Errors
@@ -172,9 +178,23 @@ impl TraceReader {
             return Ok(false);
         }
         let read = self.read_block(into);
+        self.ended(read, into.is_empty())
+    }
+
+    fn next_lines(&mut self, into: &mut Vec<u64>) -> Result<bool, TraceError> {
+        into.reserve(BLOCK_LOADS);
+        if self.state == State::Ended {
+            return Ok(false);
+        }
+        let read = raw64::read_lines(&mut self.input, into);
+        self.ended(read, into.is_empty())
+    }
+
+    /// What follows from an attempt to read: more, the end or a fault.
+    fn ended(&mut self, read: Result<(), TraceFault>, nothing: bool) -> Result<bool, TraceError> {
         let first = mem::replace(&mut self.state, State::Reading) == State::Opened;
         let fault = match read {
-            Ok(()) if !into.is_empty() => return Ok(true),
+            Ok(()) if !nothing => return Ok(true),
             Ok(()) if first => Some(TraceFault::Empty { format: self.format }),
             Ok(()) => None,
             Err(fault) => Some(fault),
@@ -194,6 +214,25 @@ impl TraceReader {
             TraceFormat::ChampSim => champsim::read_block(input, into),
             TraceFormat::Raw64 => raw64::read_block(input, into),
         }
+    }
+}
+
+impl Batches for TraceReader {
+    fn next_batch(&mut self, into: &mut Batch) -> Result<bool, TraceError> {
+        if self.format == TraceFormat::Raw64 {
+            self.next_lines(into.for_loads())
+        } else {
+            self.next_block(into.for_references())
+        }
+    }
+
+    fn fraction(&self) -> Option<f64> {
+        let progress = self.progress.as_ref()?;
+        Some(progress.read.load(Ordering::Relaxed) as f64 / progress.file_bytes as f64)
+    }
+
+    fn format(&self) -> &'static str {
+        self.format.name()
     }
 }
 

@@ -6,20 +6,35 @@
 
 use super::error::TraceFault;
 use super::input::Input;
-use super::{BLOCK_REFERENCES, Reference, ReferenceKind, TraceFormat};
+use super::{BLOCK_LOADS, BLOCK_REFERENCES, Reference, ReferenceKind, TraceFormat};
+use units::LINE_BYTES;
 
 const RECORD_BYTES: usize = 8;
 
 /// Appends a block of references.
 pub(super) fn read_block(input: &mut Input, into: &mut Vec<Reference>) -> Result<(), TraceFault> {
-    while into.len() < BLOCK_REFERENCES {
+    read(input, into, BLOCK_REFERENCES, |address| Reference {
+        address,
+        bytes: 1,
+        kind: ReferenceKind::Load,
+    })
+}
+
+/// Appends the lines of a larger block.
+pub(super) fn read_lines(input: &mut Input, into: &mut Vec<u64>) -> Result<(), TraceFault> {
+    read(input, into, BLOCK_LOADS, |address| address / LINE_BYTES)
+}
+
+fn read<T>(
+    input: &mut Input,
+    into: &mut Vec<T>,
+    most: usize,
+    of: impl Fn(u64) -> T,
+) -> Result<(), TraceFault> {
+    while into.len() < most {
         let (records, rest) = input.ready().as_chunks::<RECORD_BYTES>();
-        let records = &records[..records.len().min(BLOCK_REFERENCES - into.len())];
-        into.extend(records.iter().map(|record| Reference {
-            address: u64::from_le_bytes(*record),
-            bytes: 1,
-            kind: ReferenceKind::Load,
-        }));
+        let records = &records[..records.len().min(most - into.len())];
+        into.extend(records.iter().map(|record| of(u64::from_le_bytes(*record))));
         let (done, present) = (records.len() * RECORD_BYTES, rest.len());
         input.consume(done);
         if done == 0 && !input.fill()? {

@@ -5,7 +5,8 @@
 //! Simplifies: a Modify is one access, a store: its load finds what the store would. It is counted
 //! as a load.
 
-use super::{AddressWindow, AddressWindowFull, Reference, ReferenceKind};
+use super::batch::load_of_line;
+use super::{AddressWindow, AddressWindowFull, Batch, Reference, ReferenceKind};
 use model::attribution::AgentId;
 use model::fabric::Fabric;
 use model::miss_kinds::{AccessCounts, MissKinds};
@@ -39,8 +40,8 @@ impl ServedBy {
 /// What was replayed, by kind and by where it was served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    references: [[u64; 4]; 3],
-    lines: [[u64; 4]; 3],
+    pub(super) references: [[u64; 4]; 3],
+    pub(super) lines: [[u64; 4]; 3],
     /// Instruction fetches that the machine has no L1I for.
     pub fetches_left_out: u64,
 }
@@ -60,12 +61,31 @@ impl Counts {
 }
 
 /// A Modify counts as a load, as cachegrind counts it.
-fn row(kind: ReferenceKind) -> usize {
+pub(super) fn row(kind: ReferenceKind) -> usize {
     match kind {
         ReferenceKind::Fetch => 0,
         ReferenceKind::Load | ReferenceKind::Modify => 1,
         ReferenceKind::Store => 2,
     }
+}
+
+/// All that a replay counts: L1D, L2, LLC and memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// What references found.
+    pub counts: Counts,
+    /// Lines that were fetched to take a modified victim from above, and were found.
+    pub victim_hits: [u64; 3],
+    /// Those that were not, and modified victims that were not.
+    pub victim_misses: [u64; 3],
+    /// Modified lines that left.
+    pub writebacks: [u64; 3],
+    /// Lines read from memory.
+    pub memory_lines_read: u64,
+    /// Lines written to memory.
+    pub memory_lines_written: u64,
+    /// Lines of references that reached the caches.
+    pub line_ops: u64,
 }
 
 /// Shadows of L1D, L2 and LLC that tell the kinds of misses.
@@ -137,6 +157,42 @@ impl Replay {
     #[must_use]
     pub fn now(&self) -> Picos {
         self.now
+    }
+
+    /// What was counted so far.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        let core = self.fabric.core_counters(CORE);
+        let machine = self.fabric.counters();
+        let (memory_lines_read, memory_lines_written) = self.fabric.memory().lines_moved();
+        Tally {
+            counts: self.counts,
+            victim_hits: [0, 0, core.l2_victim_misses - core.l2_victims_from_memory],
+            victim_misses: [
+                0,
+                core.l2_victim_misses,
+                core.l2_victims_from_memory + core.llc_victim_misses,
+            ],
+            writebacks: [core.l1_writebacks, core.l2_writebacks, machine.llc_writebacks],
+            memory_lines_read,
+            memory_lines_written,
+            line_ops: machine.line_ops,
+        }
+    }
+
+    /// Replays references in their order.
+    ///
+    /// # Errors
+    /// If they use more different addresses than the simulated memory holds.
+    pub fn batch(&mut self, batch: &Batch) -> Result<(), AddressWindowFull> {
+        match batch {
+            Batch::References(references) => self.block(references),
+            Batch::Loads(lines) => {
+                let references: Vec<Reference> =
+                    lines.iter().map(|&line| load_of_line(line)).collect();
+                self.block(&references)
+            }
+        }
     }
 
     /// Replays references in their order.

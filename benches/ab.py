@@ -1,0 +1,165 @@
+"""Measures two revisions of Skipline in turn: the speed of the second beside that of the first.
+
+Each revision is exported and built below target/ab; `.` is the working tree as it is. Every round
+runs every load with both, the order changing from round to round, each in a process of its own.
+Printed are million line operations per second of both and the ratio of B to A within a round: its
+median and its quartiles over the rounds. A ratio whose quartiles lie on both sides of 1 is no
+difference.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILDS = ROOT / "target" / "ab"
+L2FWD = "experiments/ddio-bench/l2fwd.toml"
+SHORT = {"run.max_batches": 10, "run.batch_packets": 16_384}
+TRACE = BUILDS / "64mib-random.raw64"
+LOADS = 2_000_000
+
+# Loads by name: arguments of the worker below, which is the same for both revisions.
+WORK: dict[str, list[object]] = {
+    "l2fwd, defaults": ["run", L2FWD, SHORT],
+    "l2fwd, 256 descriptors": ["run", L2FWD, {**SHORT, "rx_descriptors": 256}],
+    "l2fwd, 60 B": ["run", L2FWD, {**SHORT, "packet_bytes": 60, "rx_descriptors": 1024}],
+    "l2fwd, 8 cores": ["run", L2FWD, {**SHORT, "cores": 8, "rx_descriptors": 256}],
+    "trace, three-level-lru": ["trace", str(TRACE), "three-level-lru"],
+    "trace, skylake-gold-6140": ["trace", str(TRACE), "skylake-gold-6140"],
+}
+WORKER = """
+import json, sys
+from skipline import _core
+kind, subject, how = json.loads(sys.argv[1])
+if kind == "run":
+    settings = [(key, str(value)) for key, value in how.items()]
+    result = json.loads(_core.run(subject, settings, 1))
+else:
+    result = json.loads(_core.trace(subject, how))
+print(result["line_ops"] / result["wall_s"])
+"""
+
+
+@dataclass(frozen=True)
+class Build:
+    """A revision with its compiled module."""
+
+    name: str
+    tree: Path
+
+    def rate(self, work: list[object]) -> float:
+        """Line operations per second of one run."""
+        done = subprocess.run(
+            [sys.executable, "-c", WORKER, json.dumps(work)],
+            cwd=self.tree,
+            env={**os.environ, "PYTHONPATH": str(self.tree / "python")},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        return float(done.stdout)
+
+
+@dataclass
+class Rates:
+    """Of one load, round by round."""
+
+    a: list[float] = field(default_factory=list)
+    b: list[float] = field(default_factory=list)
+
+    def row(self, name: str) -> str:
+        """Write a line of the table."""
+        ratios = [b / a for a, b in zip(self.a, self.b, strict=True)]
+        low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
+        rates = (f"{statistics.median(rates) / 1e6:.1f}" for rates in (self.a, self.b))
+        return f"| {name} | {' | '.join(rates)} | {middle:.3f} | {low:.3f} to {high:.3f} |"
+
+
+def build(revision: str) -> Build:
+    """Export and compile a revision; what is there already is kept."""
+    if revision == ".":
+        tree = ROOT
+        target = BUILDS / "working-tree-target"
+    else:
+        commit = _git("rev-parse", "--verify", f"{revision}^{{commit}}").strip()
+        tree, target = BUILDS / commit[:12], BUILDS / f"{commit[:12]}-target"
+        if not tree.exists():
+            tree.mkdir(parents=True)
+            archive = subprocess.run(
+                ["git", "archive", commit], cwd=ROOT, stdout=subprocess.PIPE, check=True
+            )
+            subprocess.run(["tar", "-x", "-C", tree], input=archive.stdout, check=True)
+    print(f"building {revision}", file=sys.stderr)
+    subprocess.run(
+        ["cargo", "build", "--release", "--locked", "--quiet", "-p", "skipline-python"],
+        cwd=tree,
+        env={**os.environ, "CARGO_TARGET_DIR": str(target)},
+        check=True,
+    )
+    name = "lib_core.dylib" if sys.platform == "darwin" else "lib_core.so"
+    module = target / "release" / name
+    if tree == ROOT:
+        # The working tree's own module stays what it is.
+        tree = BUILDS / "working-tree"
+        shutil.rmtree(tree, ignore_errors=True)
+        shutil.copytree(
+            ROOT / "python", tree / "python", ignore=shutil.ignore_patterns("_core*.so")
+        )
+        for folder in ("platforms", "devices", "experiments"):
+            shutil.copytree(ROOT / folder, tree / folder)
+    shutil.copyfile(module, tree / "python" / "skipline" / "_core.abi3.so")
+    return Build(revision, tree)
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(
+        ["git", *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
+    )
+    return done.stdout
+
+
+def write_trace() -> None:
+    """Random lines of 64 MiB, as in the standard trace, but fewer."""
+    state, mask = 42, 2**64 - 1
+    with TRACE.open("wb") as file:
+        for _ in range(LOADS):
+            state = (state + 0x9E3779B97F4A7C15) & mask
+            mixed = ((state ^ state >> 30) * 0xBF58476D1CE4E5B9) & mask
+            mixed = ((mixed ^ mixed >> 27) * 0x94D049BB133111EB) & mask
+            line = (mixed ^ mixed >> 31) & ((64 << 20) // 64 - 1)
+            file.write((line * 64).to_bytes(8, "little"))
+
+
+def main() -> None:
+    """Build both, measure in turn, print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("a", help="revision to compare with, or . for the working tree")
+    parser.add_argument("b", help="revision in question, likewise")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--only", help="loads whose name holds this text")
+    arguments = parser.parse_args()
+    a, b = build(arguments.a), build(arguments.b)
+    if not TRACE.exists():
+        write_trace()
+    loads = {name: work for name, work in WORK.items() if (arguments.only or "") in name}
+    rates = {name: Rates() for name in loads}
+    for number in range(arguments.rounds):
+        for name, work in loads.items():
+            pair = [(a, rates[name].a), (b, rates[name].b)]
+            for one, measured in pair if number % 2 == 0 else reversed(pair):
+                measured.append(one.rate(work))
+        print(f"round {number + 1} of {arguments.rounds}", file=sys.stderr)
+    print(f"| load | A = {a.name} (M/s) | B = {b.name} (M/s) | B / A | quartiles |")
+    print("| --- | --- | --- | --- | --- |")
+    for name, measured_rates in rates.items():
+        print(measured_rates.row(name))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,204 @@
+//! The caches of one core without time: levels that do not talk back, each served a batch at a time.
+//!
+//! Models: L1D, L2 and LLC that are filled on their own misses, with LRU or FIFO sets and write-back: a
+//! level sees the misses and modified victims of the one above in their order, and nothing else.
+//! Source: the same rules as [`crate::fabric`] follows under [`Inclusion::Nine`], which has a clock.
+//! Simplifies: time, and with it memory. Machines in which a level acts on another (inclusion,
+//! directories, prefetchers, an L1I beside L1D) or whose policies draw numbers are the fabric's alone.
+//!
+//! Because nothing comes back from below, a batch of requests goes through one level as a whole before
+//! the next one sees any of it: the loop over a level is small, its sets stay in the host's caches,
+//! and what it asks below is its output, in order. Counts are those of the streams: what arrives at a
+//! level and not at the next has hit. A batch keeps references whole.
+
+use crate::core::prefetcher::PrefetcherConfig;
+use crate::core::private_cache::PrivateCacheConfig;
+use crate::fabric::FabricConfig;
+use crate::llc::Inclusion;
+use crate::replacement::Replacement;
+use address_map::{AddressMap, SetFunction};
+use tag_array::{Leaves, Places, RecencySets, Written};
+use units::{LineAddr, WayMask};
+
+pub use tag_array::Request;
+
+/// Number of levels: L1D, L2, LLC.
+pub const LEVELS: usize = 3;
+
+/// What came to a level from above; to memory, if there are no more levels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrived {
+    /// Lines that references ask for: loads, stores.
+    pub lines: [u64; 2],
+    /// References that ask for at least one line: loads, stores.
+    pub references: [u64; 2],
+    /// Lines that a level asks for because a modified one was written to it that it had lost.
+    pub for_victims: u64,
+    /// Modified lines.
+    pub written_back: u64,
+}
+
+impl Arrived {
+    /// Lines that are to be brought, for whatever reason.
+    #[must_use]
+    pub fn fetches(&self) -> u64 {
+        self.lines[0] + self.lines[1] + self.for_victims
+    }
+
+    fn reads(&mut self, lines: u64) {
+        self.lines[0] += lines;
+        self.references[0] += lines;
+    }
+
+    fn requests(&mut self, requests: &[Request]) {
+        for request in requests {
+            let store = usize::from(request.is_store());
+            let of_reference = !request.writes_back() && !request.is_for_victim();
+            self.lines[store] += u64::from(of_reference);
+            self.references[store] += u64::from(request.is_head());
+            self.for_victims += u64::from(request.is_for_victim());
+            self.written_back += u64::from(request.writes_back());
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Level {
+    sets: RecencySets,
+    /// Where sets are no low bits of the line.
+    map: Option<AddressMap>,
+    places: Vec<u32>,
+    arrived: Arrived,
+    victims_missed: u64,
+}
+
+impl Level {
+    fn private(config: PrivateCacheConfig) -> Option<Self> {
+        assert!(config.sets.is_power_of_two());
+        Self::new(config.sets, config.ways, config.replacement, None)
+    }
+
+    fn new(sets: u32, ways: u32, policy: Replacement, map: Option<AddressMap>) -> Option<Self> {
+        let leaves = match policy {
+            Replacement::Lru => Leaves::LeastRecentlyUsed,
+            Replacement::Fifo => Leaves::FirstIn,
+            _ => return None,
+        };
+        let sets = RecencySets::new(sets, ways, leaves);
+        let arrived = Arrived::default();
+        Some(Self { sets, map, places: Vec::new(), arrived, victims_missed: 0 })
+    }
+
+    fn read(&mut self, lines: &[u32], missed: &mut Vec<u32>) {
+        self.arrived.reads(lines.len() as u64);
+        missed.clear();
+        let places = places(&mut self.places, self.map.as_ref(), lines.iter().copied());
+        self.sets.read(lines, places, missed);
+    }
+
+    fn serve(&mut self, requests: &[Request], below: &mut Vec<Request>) {
+        self.arrived.requests(requests);
+        below.clear();
+        let lines = requests.iter().map(|request| request.line());
+        let places = places(&mut self.places, self.map.as_ref(), lines);
+        let Written { victims_missed, .. } = self.sets.serve(requests, places, below);
+        self.victims_missed += victims_missed;
+    }
+}
+
+fn places<'a>(
+    listed: &'a mut Vec<u32>,
+    map: Option<&AddressMap>,
+    lines: impl Iterator<Item = u32>,
+) -> Places<'a> {
+    let Some(map) = map else { return Places::LowBits };
+    listed.clear();
+    listed.extend(lines.map(|line| map.set_of(LineAddr(u64::from(line))).0));
+    Places::Listed(listed)
+}
+
+/// The levels of one core, and what came to them.
+#[derive(Clone, Debug)]
+pub struct IndependentLevels {
+    levels: [Level; LEVELS],
+    memory: Arrived,
+    /// A line has been modified: from then on victims matter.
+    writes: bool,
+    reads: [Vec<u32>; 2],
+    requests: [Vec<Request>; 2],
+}
+
+impl IndependentLevels {
+    /// The caches of a machine, if it is one of those that this file models.
+    #[must_use]
+    pub fn of(config: &FabricConfig) -> Option<Self> {
+        let llc = &config.socket.llc;
+        let acts_on_others = llc.inclusion != Inclusion::Nine
+            || config.socket.directory.is_some()
+            || config.private.prefetcher != PrefetcherConfig::default()
+            || config.private.l1i.is_some();
+        let others_act = config.cores != [1] || !config.ports.is_empty();
+        let masked = config.core_way_masks != [WayMask::bottom(llc.ways)];
+        if acts_on_others || others_act || masked {
+            return None;
+        }
+        let sets = llc.map.total_sets();
+        let map = (!is_low_bits(&llc.map)).then(|| llc.map.clone());
+        let levels = [
+            Level::private(config.private.l1)?,
+            Level::private(config.private.l2)?,
+            Level::new(sets, llc.ways, llc.replacement, map)?,
+        ];
+        let (reads, requests) = (Default::default(), Default::default());
+        Some(Self { levels, memory: Arrived::default(), writes: false, reads, requests })
+    }
+
+    /// References of one line each that read, in turn. Line numbers are below [`RecencySets::NO_LINE`].
+    pub fn read(&mut self, lines: &[u32]) {
+        if self.writes {
+            let request = |&line: &u32| Request::reference(line, true, false, false);
+            let requests: Vec<Request> = lines.iter().map(request).collect();
+            return self.serve(&requests);
+        }
+        let [l1, l2, llc] = &mut self.levels;
+        let [above, below] = &mut self.reads;
+        l1.read(lines, above);
+        l2.read(above, below);
+        llc.read(below, above);
+        self.memory.reads(above.len() as u64);
+    }
+
+    /// Requests by references, in turn. The lines of a reference are in one call.
+    pub fn serve(&mut self, requests: &[Request]) {
+        self.writes = true;
+        let [l1, l2, llc] = &mut self.levels;
+        let [above, below] = &mut self.requests;
+        l1.serve(requests, above);
+        l2.serve(above, below);
+        llc.serve(below, above);
+        self.memory.requests(above);
+    }
+
+    /// What came to a level, from 0 for L1D to [`LEVELS`] for memory.
+    ///
+    /// # Panics
+    /// If there is no such level.
+    #[must_use]
+    pub fn arrived(&self, level: usize) -> &Arrived {
+        if level == LEVELS { &self.memory } else { &self.levels[level].arrived }
+    }
+
+    /// Modified lines that a level was given and had lost.
+    ///
+    /// # Panics
+    /// If there is no such level.
+    #[must_use]
+    pub fn victims_missed(&self, level: usize) -> u64 {
+        self.levels[level].victims_missed
+    }
+}
+
+/// Whether a set is the low bits of the line, as in a plain cache of one slice.
+fn is_low_bits(map: &AddressMap) -> bool {
+    map.slices() == 1 && map.set_function() == SetFunction::Plain
+}

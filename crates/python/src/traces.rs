@@ -1,0 +1,271 @@
+//! Traces for Python: from files, by name, and from arrays.
+
+use crate::{DEFAULT_SEED, InputError, PROGRESS_INTERVAL, RunError, as_json, bad_input};
+use pyo3::buffer::{Element, PyBuffer};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyMemoryView, PySlice};
+use scenario::TraceJob;
+use scenario::trace_run::{TraceProgress, TraceRunError, TraceWanted, standard_named};
+use std::ops::{ControlFlow, Range};
+use std::time::Instant;
+use units::LINE_BYTES;
+use workload::trace::{
+    BLOCK_LOADS, Batch, Batches, Reference, ReferenceKind, TraceError, TraceFault,
+};
+
+/// Kinds of references, by their numbers in arrays: the labels of din, and one more.
+const KINDS: [ReferenceKind; 4] =
+    [ReferenceKind::Load, ReferenceKind::Store, ReferenceKind::Fetch, ReferenceKind::Modify];
+
+/// Replays a trace through a machine and returns what each level did, as JSON.
+///
+/// `progress` is called about ten times a second with the references so far and the share of the
+/// file that has been read (None if unknown); what it raises ends the replay.
+#[pyfunction]
+#[pyo3(signature = (trace, machine, trace_format=None, miss_kinds=false, seed=None, progress=None, *,
+                    timed=false))]
+#[allow(clippy::too_many_arguments)]
+pub fn trace(
+    py: Python<'_>,
+    trace: &str,
+    machine: &str,
+    trace_format: Option<&str>,
+    miss_kinds: bool,
+    seed: Option<u64>,
+    progress: Option<Py<PyAny>>,
+    timed: bool,
+) -> PyResult<String> {
+    let wanted = TraceWanted { time: timed, miss_kinds };
+    py.detach(|| {
+        let seed = seed.unwrap_or(DEFAULT_SEED);
+        let job = TraceJob::of_file(trace, machine, trace_format, wanted, seed);
+        run(job.map_err(|error| bad_input(&error))?, progress.as_ref())
+    })
+}
+
+/// Replays a standard trace by its name, otherwise as `trace`.
+#[pyfunction]
+#[pyo3(signature = (name, machine, miss_kinds=false, seed=None, progress=None, *, timed=false))]
+pub fn trace_standard(
+    py: Python<'_>,
+    name: &str,
+    machine: &str,
+    miss_kinds: bool,
+    seed: Option<u64>,
+    progress: Option<Py<PyAny>>,
+    timed: bool,
+) -> PyResult<String> {
+    let wanted = TraceWanted { time: timed, miss_kinds };
+    py.detach(|| {
+        let job = TraceJob::of_standard(name, machine, wanted, seed.unwrap_or(DEFAULT_SEED));
+        run(job.map_err(|error| bad_input(&error))?, progress.as_ref())
+    })
+}
+
+/// Replays the references of an array of unsigned 64-bit addresses, of bytes or of lines, and of
+/// their kinds (0 load, 1 store, 2 instruction fetch, 3 modify); loads if there are none.
+#[pyfunction]
+#[pyo3(signature = (addresses, machine, kinds=None, *, of_lines=false, miss_kinds=false, seed=None,
+                    progress=None, timed=false))]
+#[allow(clippy::too_many_arguments)]
+pub fn trace_array(
+    py: Python<'_>,
+    addresses: &Bound<'_, PyAny>,
+    machine: &str,
+    kinds: Option<&Bound<'_, PyAny>>,
+    of_lines: bool,
+    miss_kinds: bool,
+    seed: Option<u64>,
+    progress: Option<Py<PyAny>>,
+    timed: bool,
+) -> PyResult<String> {
+    let array = Array::new(addresses, kinds, of_lines)?;
+    let wanted = TraceWanted { time: timed, miss_kinds };
+    py.detach(|| {
+        let seed = seed.unwrap_or(DEFAULT_SEED);
+        let job = TraceJob::of_batches("array", Box::new(array), machine, wanted, seed);
+        run(job.map_err(|error| bad_input(&error))?, progress.as_ref())
+    })
+}
+
+/// The byte addresses of a standard trace as a raw64 file holds them.
+#[pyfunction]
+pub fn standard_trace<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyBytes>> {
+    let trace = standard_named(name).map_err(|error| bad_input(&error))?;
+    let bytes = trace.loads().flat_map(|line| (line * LINE_BYTES).to_le_bytes());
+    Ok(PyBytes::new(py, &bytes.collect::<Vec<u8>>()))
+}
+
+/// Runs a replay without Python's lock.
+fn run(job: TraceJob, progress: Option<&Py<PyAny>>) -> PyResult<String> {
+    let mut raised: Option<PyErr> = None;
+    let mut last = Instant::now();
+    let watch = |now: TraceProgress| {
+        if last.elapsed() < PROGRESS_INTERVAL {
+            return ControlFlow::Continue(());
+        }
+        last = Instant::now();
+        let told = Python::attach(|py| {
+            py.check_signals()?;
+            let told = (now.references, now.fraction);
+            progress.map_or(Ok(()), |call| call.call1(py, told).map(drop))
+        });
+        match told {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                raised = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    };
+    match (job.run(watch), raised) {
+        (_, Some(error)) => Err(error),
+        (Ok(result), None) => as_json(&result),
+        (Err(TraceRunError::Trace(error)), None) => Err(InputError::new_err(error.to_string())),
+        (Err(TraceRunError::Stopped(stopped)), None) => Err(RunError::new_err(stopped.to_string())),
+    }
+}
+
+/// References that are taken from Python's arrays at once: enough that its lock, which other threads
+/// may hold for milliseconds, does not matter, and few enough for the host's L2.
+const TAKEN_AT_ONCE: usize = 1 << 16;
+
+/// Arrays of Python.
+struct Array {
+    addresses: Py<PyMemoryView>,
+    kinds: Option<Py<PyMemoryView>>,
+    of_lines: bool,
+    references: usize,
+    taken: usize,
+    /// What was taken, and how much of it has been given.
+    lines: Vec<u64>,
+    numbers: Vec<u8>,
+    labelled: Vec<Reference>,
+    given: usize,
+}
+
+fn refused(what: &str, problem: &str) -> PyErr {
+    InputError::new_err(format!("{what}: {problem}"))
+}
+
+/// A view of an array of `T`, and the array's length.
+fn view<T: Element>(
+    what: &str,
+    array: &Bound<'_, PyAny>,
+    bits: u32,
+) -> PyResult<(Py<PyMemoryView>, usize)> {
+    if array.len().is_ok_and(|length| length == 0) {
+        // An empty buffer need not be aligned, and is refused for that.
+        return Err(refused(what, "the array holds no references"));
+    }
+    let buffer = PyBuffer::<T>::get(array).map_err(|_| {
+        let problem =
+            format!("this is no array of unsigned {bits}-bit integers (numpy's uint{bits})");
+        refused(what, &problem)
+    })?;
+    if buffer.dimensions() == 1 {
+        Ok((PyMemoryView::from(array)?.unbind(), buffer.item_count()))
+    } else {
+        Err(refused(what, "the array has more than one dimension"))
+    }
+}
+
+/// Replaces what is in `into` by some elements.
+fn copy<T: Element + Default>(
+    py: Python<'_>,
+    view: &Py<PyMemoryView>,
+    which: &Range<usize>,
+    into: &mut Vec<T>,
+) -> PyResult<()> {
+    let slice = PySlice::new(py, which.start as isize, which.end as isize, 1);
+    into.resize(which.len(), T::default());
+    PyBuffer::<T>::get(&view.bind(py).get_item(slice)?)?.copy_to_slice(py, into)
+}
+
+impl Array {
+    fn new(
+        addresses: &Bound<'_, PyAny>,
+        kinds: Option<&Bound<'_, PyAny>>,
+        of_lines: bool,
+    ) -> PyResult<Self> {
+        let (addresses, references) = view::<u64>("addresses", addresses, 64)?;
+        let kinds = kinds.map(|kinds| view::<u8>("kinds", kinds, 8)).transpose()?;
+        if let Some((_, count)) = kinds
+            && count != references
+        {
+            let problem = format!("{count} for {references} addresses; as many are needed");
+            return Err(refused("kinds", &problem));
+        }
+        let kinds = kinds.map(|(view, _)| view);
+        Ok(Self {
+            addresses,
+            kinds,
+            of_lines,
+            references,
+            taken: 0,
+            lines: Vec::new(),
+            numbers: Vec::new(),
+            labelled: Vec::new(),
+            given: 0,
+        })
+    }
+
+    /// References at hand, given or not.
+    fn at_hand(&self) -> usize {
+        self.lines.len().max(self.labelled.len())
+    }
+
+    /// Copies the next references out of the arrays.
+    fn take(&mut self, py: Python<'_>) -> Result<(), TraceFault> {
+        (self.given, self.taken) = (0, self.taken + self.at_hand());
+        let which = self.taken..self.references.min(self.taken + TAKEN_AT_ONCE);
+        copy(py, &self.addresses, &which, &mut self.lines).map_err(unreadable)?;
+        let Some(kinds) = &self.kinds else {
+            if !self.of_lines {
+                self.lines.iter_mut().for_each(|line| *line /= LINE_BYTES);
+            }
+            return Ok(());
+        };
+        copy(py, kinds, &which, &mut self.numbers).map_err(unreadable)?;
+        self.labelled.clear();
+        let unit = if self.of_lines { LINE_BYTES } else { 1 };
+        let numbers = self.numbers.iter().copied();
+        for (index, (address, number)) in which.zip(self.lines.drain(..).zip(numbers)) {
+            let kind = KINDS.get(usize::from(number));
+            let &kind = kind.ok_or(TraceFault::BadKind { index, number })?;
+            self.labelled.push(Reference { address: address.wrapping_mul(unit), bytes: 1, kind });
+        }
+        Ok(())
+    }
+}
+
+/// An array that had the right elements when the replay began.
+fn unreadable(error: PyErr) -> TraceFault {
+    TraceFault::CannotRead { offset: 0, error: std::io::Error::other(error.to_string()) }
+}
+
+impl Batches for Array {
+    fn next_batch(&mut self, into: &mut Batch) -> Result<bool, TraceError> {
+        if self.given == self.at_hand() {
+            let taken = Python::attach(|py| self.take(py));
+            taken.map_err(|fault| TraceError { path: "array".into(), fault })?;
+        }
+        let next = self.given..self.at_hand().min(self.given + BLOCK_LOADS);
+        self.given = next.end;
+        let goes_on = !next.is_empty();
+        if self.kinds.is_some() {
+            into.for_references().extend_from_slice(&self.labelled[next]);
+        } else {
+            into.for_loads().extend_from_slice(&self.lines[next]);
+        }
+        Ok(goes_on)
+    }
+
+    fn fraction(&self) -> Option<f64> {
+        Some((self.taken + self.given) as f64 / self.references as f64)
+    }
+
+    fn format(&self) -> &'static str {
+        "array"
+    }
+}

@@ -1,0 +1,131 @@
+//! The two ways through a machine count the same, and the standard traces count what is known.
+
+use super::*;
+use crate::platform::{InclusionName, ReplacementName, SetFunctionName};
+use model::replacement::Replacement;
+use proptest::prelude::*;
+use workload::trace::{Reference, ReferenceKind};
+
+const REFERENCE: &str = "three-level-lru";
+
+/// Sets and ways of L1D, L2 and LLC slices.
+type Shapes = [(u32, u32); 3];
+
+fn machine(shapes: Shapes, slices: u32, hashed: bool, policies: [Replacement; 3]) -> Platform {
+    let mut platform = builtin::platform("a test", REFERENCE).expect("it is built in");
+    for (level, number) in [(&mut platform.l1d, 0), (&mut platform.l2, 1)] {
+        level.sets.value = shapes[number].0;
+        level.ways.value = shapes[number].1;
+        level.replacement.value = ReplacementName(policies[number]);
+    }
+    let llc = &mut platform.llc;
+    llc.sets_per_slice.value = shapes[2].0;
+    llc.ways.value = shapes[2].1;
+    llc.slices.value = slices;
+    llc.replacement.value = ReplacementName(policies[2]);
+    if hashed {
+        llc.set_function.value = SetFunctionName::Hashed;
+    }
+    platform
+}
+
+fn machines() -> impl Strategy<Value = Platform> {
+    let shape = || ((0_u32..6).prop_map(|bits| 1 << bits), 1_u32..=32);
+    let policy = || prop::sample::select(vec![Replacement::Lru, Replacement::Fifo]);
+    let shapes = (shape(), shape(), shape()).prop_map(|(l1, l2, llc)| [l1, l2, llc]);
+    let policies = (policy(), policy(), policy()).prop_map(|(l1, l2, llc)| [l1, l2, llc]);
+    (shapes, 1_u32..4, any::<bool>(), policies)
+        .prop_map(|(shapes, slices, hashed, policies)| machine(shapes, slices, hashed, policies))
+}
+
+/// Loads alone, or references of every kind, some of which straddle borders of lines.
+fn batch() -> impl Strategy<Value = Batch> {
+    let kinds =
+        [ReferenceKind::Load, ReferenceKind::Store, ReferenceKind::Modify, ReferenceKind::Fetch];
+    let one = (0_u64..64 * 600, 0_u32..200, 0_usize..4, any::<bool>());
+    let reference = one.prop_map(move |(near, bytes, kind, far)| Reference {
+        address: if far { near | 0x7FFF_0000_0000 } else { near / 5 },
+        bytes,
+        kind: kinds[kind],
+    });
+    let line = (0_u64..600).prop_map(|line| if line % 3 == 0 { line | 1 << 40 } else { line / 7 });
+    prop_oneof![
+        prop::collection::vec(reference, 1..400).prop_map(Batch::References),
+        prop::collection::vec(line, 1..400).prop_map(Batch::Loads),
+    ]
+}
+
+fn courses(platform: &Platform) -> [Course; 2] {
+    let config = fabric_config(platform, 1);
+    let levels = IndependentLevels::of(&config).expect("its levels are independent");
+    let fabric = Fabric::new(&config, NoTrace);
+    [
+        Course::Untimed(Box::new(UntimedReplay::new(levels))),
+        Course::Timed(Box::new(Replay::new(fabric, None))),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn a_trace_counts_the_same_with_and_without_time(
+        platform in machines(),
+        batches in prop::collection::vec(batch(), 1..5),
+    ) {
+        let tallies = courses(&platform).map(|mut course| {
+            for batch in &batches {
+                course.batch(batch).expect("there is room for two regions");
+            }
+            course.tally()
+        });
+        prop_assert_eq!(tallies[0], tallies[1]);
+    }
+}
+
+#[test]
+fn machines_whose_levels_act_on_each_other_are_replayed_in_the_fabric() {
+    let reference = || builtin::platform("a test", REFERENCE).expect("it is built in");
+    let is_independent =
+        |platform: &Platform| IndependentLevels::of(&fabric_config(platform, 1)).is_some();
+    assert!(is_independent(&reference()));
+    let mut random = reference();
+    random.l2.replacement.value = ReplacementName(Replacement::Random);
+    let mut inclusive = reference();
+    inclusive.llc.inclusion.value = InclusionName::Inclusive;
+    let mut prefetching = reference();
+    prefetching.cpu.stream_prefetch_lines.value = 2;
+    let mut fetching = reference();
+    fetching.l1i = Some(fetching.l1d.clone());
+    let skylake = builtin::platform("a test", "skylake-gold-6140").expect("it is built in");
+    for other in [random, inclusive, prefetching, fetching, skylake] {
+        assert!(!is_independent(&other));
+    }
+}
+
+/// Hits of L1, L2 and LLC, and lines from memory.
+fn hits(name: &str) -> [u64; 4] {
+    let job = TraceJob::of_standard(name, REFERENCE, TraceWanted::default(), 1);
+    let result = job.expect("all of it is built in").run(|_| ControlFlow::Continue(()));
+    let result = result.expect("nobody stops it");
+    assert_eq!(result.line_ops, 10_000_000);
+    let [l1, l2, llc] = [0, 1, 2].map(|level: usize| result.levels[level].hits);
+    [l1, l2, llc, result.memory_lines_read]
+}
+
+#[test]
+fn the_standard_traces_hit_as_often_as_is_known() {
+    assert_eq!(hits("4mib-sequential"), [0, 0, 9_934_464, 65_536]);
+    assert_eq!(hits("4mib-random"), [77_824, 2_420_876, 7_435_764, 65_536]);
+    assert_eq!(hits("64mib-sequential"), [0, 0, 0, 10_000_000]);
+    assert_eq!(hits("64mib-random"), [4_829, 151_485, 3_203_042, 6_640_644]);
+}
+
+#[test]
+fn a_name_that_is_no_standard_trace_is_refused_with_those_that_are() {
+    let job = TraceJob::of_standard("8mib", REFERENCE, TraceWanted::default(), 1);
+    let message = job.err().expect("there is no such trace").to_string();
+    for expected in ["--standard", "8mib", "64mib-random"] {
+        assert!(message.contains(expected), "{message}");
+    }
+}

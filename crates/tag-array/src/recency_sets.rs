@@ -1,0 +1,214 @@
+//! Sets in which the order of the tags is the order of replacement, served by the batch.
+//!
+//! Models: the tag store of a cache level with LRU or FIFO sets that nobody looks into from outside.
+//! Source: none needed; this is bookkeeping.
+//! Simplifies: nothing; a tag is a whole line number below [`RecencySets::NO_LINE`].
+//!
+//! The newest tag of a set comes first, so that the set itself is the state of its replacement: a hit
+//! at place p and a miss (p is the last place) are the same permutation: places 0 to p move up by
+//! one and the tag goes to the front. Whether it was a hit decides nothing but where p comes from and by
+//! how much the list of misses grows, so there is no branch for the host to mispredict. Modified lines
+//! are bits of a word beside the set, permuted alike. A batch is one call: the kind of vector instructions
+//! and whether there are any modified lines are decided once per call, and the sets of the requests
+//! to come are loaded [`AHEAD`] early.
+//!
+//! What it is worth, in one run on an AMD EPYC of family 25 (1024 sets x 16, million reads per second when
+//! all hit and when two in three miss): 629 / 626, against 190 / 104 of fixed places with an order beside
+//! them and 122 / 121 of these sets asked one by one; the fabric, which cannot wait for a batch,
+//! therefore keeps fixed places (`cargo bench -p model`).
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod dispatch;
+mod portable;
+mod request;
+mod serve;
+
+pub use request::Request;
+pub use serve::Written;
+
+use crate::Table;
+use serve::{Batch, Shape};
+
+/// Tags of a host cache line; a set is half a block, one or two.
+const BLOCK: usize = 16;
+/// Requests between loading a set into the host's cache and using it. From 8 to 32 it makes no
+/// difference; without, sets of 2 MiB are served at 0.6 times the rate.
+const AHEAD: usize = 16;
+/// Sets that stay in the host's first cache by themselves.
+const SMALL_BYTES: usize = 16 << 10;
+
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Block([u32; BLOCK]);
+
+/// Which line of a full set leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leaves {
+    /// The one used longest ago (LRU).
+    LeastRecentlyUsed,
+    /// The one that came longest ago (FIFO).
+    FirstIn,
+}
+
+/// Instructions that sets are served with. All of them do the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernel {
+    /// AVX-512 (F, VL) and BMI1.
+    Avx512,
+    /// AVX2 and BMI1.
+    Avx2,
+    /// Whatever the compiler makes of loops over a set.
+    Portable,
+}
+
+impl Kernel {
+    /// Those that this host has, the fastest first.
+    #[must_use]
+    pub fn available() -> Vec<Self> {
+        let mut kernels = Vec::new();
+        #[cfg(target_arch = "x86_64")]
+        {
+            let bits = is_x86_feature_detected!("bmi1");
+            if bits && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl") {
+                kernels.push(Self::Avx512);
+            }
+            if bits && is_x86_feature_detected!("avx2") {
+                kernels.push(Self::Avx2);
+            }
+        }
+        kernels.push(Self::Portable);
+        kernels
+    }
+}
+
+/// The set of each request of a batch.
+#[derive(Clone, Copy, Debug)]
+pub enum Places<'a> {
+    /// The low bits of the line; the number of sets is a power of two.
+    LowBits,
+    /// Set numbers, one for each request.
+    Listed(&'a [u32]),
+}
+
+/// The sets of a level.
+#[derive(Clone, Debug)]
+pub struct RecencySets {
+    blocks: Table<Block>,
+    /// Bit p: the line at place p is newer than below. Made when the first line is modified.
+    modified: Table<u32>,
+    sets: u32,
+    ways: u32,
+    leaves: Leaves,
+    kernel: Kernel,
+}
+
+impl RecencySets {
+    /// No line has this number.
+    pub const NO_LINE: u32 = u32::MAX;
+
+    /// Empty sets, served with the best instructions that this host has.
+    ///
+    /// # Panics
+    /// If `ways` is not within 1..=32, or there are no sets.
+    #[must_use]
+    pub fn new(sets: u32, ways: u32, leaves: Leaves) -> Self {
+        let kernels = Kernel::available();
+        Self::with_kernel(sets, ways, leaves, kernels[0])
+    }
+
+    /// As [`Self::new`], with instructions of the caller's choice.
+    ///
+    /// # Panics
+    /// As [`Self::new`], or if the host does not have them.
+    #[must_use]
+    pub fn with_kernel(sets: u32, ways: u32, leaves: Leaves, kernel: Kernel) -> Self {
+        assert!((1..=32).contains(&ways) && sets > 0);
+        assert!(Kernel::available().contains(&kernel), "this host has no {kernel:?}");
+        let blocks = (sets as usize * lanes(ways)).div_ceil(BLOCK);
+        let blocks = Table::new(Block([Self::NO_LINE; BLOCK]), blocks);
+        Self { blocks, modified: Table::new(0, 0), sets, ways, leaves, kernel }
+    }
+
+    /// Reads lines in turn and appends those that miss to `missed`. Each is there afterwards.
+    ///
+    /// # Panics
+    /// If a line was modified before: then the victims matter, which [`Self::serve`] tells. If
+    /// places are listed for more or fewer lines, or out of range; if they are low bits of lines and
+    /// the number of sets is no power of two.
+    pub fn read(&mut self, lines: &[u32], places: Places<'_>, missed: &mut Vec<u32>) {
+        assert!(self.modified.is_empty(), "modified lines have to be told when they leave");
+        self.check(lines.len(), places);
+        missed.reserve(lines.len() + 1);
+        dispatch::read(self.batch(), lines, places, missed);
+    }
+
+    /// Serves requests in turn and appends what they ask of the level below to `below`.
+    ///
+    /// # Panics
+    /// As [`Self::read`], modified lines apart.
+    pub fn serve(
+        &mut self,
+        requests: &[Request],
+        places: Places<'_>,
+        below: &mut Vec<Request>,
+    ) -> Written {
+        if self.modified.is_empty() {
+            self.modified = Table::new(0, self.sets as usize);
+        }
+        self.check(requests.len(), places);
+        below.reserve(2 * requests.len() + 1);
+        dispatch::serve(self.batch(), requests, places, below)
+    }
+
+    /// Whether only [`Self::serve`] may be called from now on.
+    #[must_use]
+    pub fn tells_victims(&self) -> bool {
+        !self.modified.is_empty()
+    }
+
+    /// All lines of a set, the next victim last.
+    pub fn lines_of(&self, set: u32) -> impl Iterator<Item = u32> + '_ {
+        let first = set as usize * lanes(self.ways);
+        let tag =
+            move |place: usize| self.blocks[(first + place) / BLOCK].0[(first + place) % BLOCK];
+        (0..self.ways as usize).map(tag).filter(|&tag| tag != Self::NO_LINE)
+    }
+
+    fn check(&self, requests: usize, places: Places<'_>) {
+        match places {
+            Places::LowBits => assert!(self.sets.is_power_of_two()),
+            Places::Listed(sets) => {
+                assert_eq!(sets.len(), requests);
+                // The greatest alone is compared: this loop has no branches.
+                let greatest = sets.iter().fold(0, |greatest, &set| set.max(greatest));
+                assert!(greatest < self.sets);
+            }
+        }
+    }
+
+    fn batch(&mut self) -> Batch<'_> {
+        let bytes = self.blocks.len() * size_of::<Block>();
+        Batch {
+            tags: &mut self.blocks,
+            modified: &mut self.modified,
+            shape: Shape { sets: self.sets, ways: self.ways, leaves: self.leaves },
+            kernel: self.kernel,
+            ahead: if bytes > SMALL_BYTES { AHEAD } else { 0 },
+        }
+    }
+}
+
+/// Tags from one set to the next.
+const fn lanes(ways: u32) -> usize {
+    match ways {
+        0..=8 => 8,
+        9..=16 => 16,
+        _ => 32,
+    }
+}
+
+#[cfg(test)]
+mod tests;

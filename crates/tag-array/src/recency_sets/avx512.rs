@@ -1,0 +1,126 @@
+//! A set in one or two vector registers, permuted under a mask.
+//!
+//! Compilers see that only some lanes change and store only those. Hosts do not forward such a store
+//! to the next look-up of the set, which then waits for the first cache; [`whole`] hides it from them.
+
+use super::serve::SetOf;
+use std::arch::asm;
+use std::arch::x86_64::{
+    __m256i, __m512i, _mm256_cmpeq_epi32_mask, _mm256_load_si256, _mm256_mask_alignr_epi32,
+    _mm256_set1_epi32, _mm256_store_si256, _mm512_cmpeq_epi32_mask, _mm512_load_si512,
+    _mm512_mask_alignr_epi32, _mm512_set1_epi32, _mm512_store_si512,
+};
+
+/// Up to 8 ways.
+#[derive(Clone, Copy)]
+pub(super) struct Half;
+/// Up to 16 ways.
+#[derive(Clone, Copy)]
+pub(super) struct One;
+/// Up to 32 ways.
+#[derive(Clone, Copy)]
+pub(super) struct Two;
+
+/// The same, of which the compiler does not know where it comes from.
+#[inline]
+#[target_feature(enable = "avx512f")]
+#[allow(unsafe_code)]
+fn whole(tags: __m512i) -> __m512i {
+    let mut same = tags;
+    // SAFETY: nothing is executed.
+    unsafe {
+        asm!("/* {0} */", inout(zmm_reg) same, options(pure, nomem, nostack, preserves_flags));
+    };
+    same
+}
+
+/// As [`whole`].
+#[inline]
+#[target_feature(enable = "avx512f,avx512vl")]
+#[allow(unsafe_code)]
+fn whole_half(tags: __m256i) -> __m256i {
+    let mut same = tags;
+    // SAFETY: nothing is executed.
+    unsafe {
+        asm!("/* {0} */", inout(ymm_reg) same, options(pure, nomem, nostack, preserves_flags));
+    };
+    same
+}
+
+impl SetOf for Half {
+    const LANES: usize = 8;
+
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    unsafe fn matches(set: *const u32, tag: u32) -> u32 {
+        // SAFETY: the caller's set is aligned and has 8 tags; the host has the instructions.
+        unsafe {
+            let tags = _mm256_load_si256(set.cast());
+            u32::from(_mm256_cmpeq_epi32_mask(tags, _mm256_set1_epi32(tag as i32)))
+        }
+    }
+
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    unsafe fn renew(set: *mut u32, tag: u32, up_to: u32) {
+        // SAFETY: as above.
+        unsafe {
+            let tags = whole_half(_mm256_load_si256(set.cast()));
+            let new = _mm256_set1_epi32(tag as i32);
+            let permuted = _mm256_mask_alignr_epi32::<7>(tags, up_to as u8, tags, new);
+            _mm256_store_si256(set.cast(), permuted);
+        }
+    }
+}
+
+impl SetOf for One {
+    const LANES: usize = 16;
+
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    unsafe fn matches(set: *const u32, tag: u32) -> u32 {
+        // SAFETY: the caller's set is aligned and has 16 tags; the host has the instructions.
+        unsafe {
+            let tags = _mm512_load_si512(set.cast());
+            u32::from(_mm512_cmpeq_epi32_mask(tags, _mm512_set1_epi32(tag as i32)))
+        }
+    }
+
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    unsafe fn renew(set: *mut u32, tag: u32, up_to: u32) {
+        // SAFETY: as above.
+        unsafe {
+            let tags = whole(_mm512_load_si512(set.cast()));
+            let new = _mm512_set1_epi32(tag as i32);
+            let permuted = _mm512_mask_alignr_epi32::<15>(tags, up_to as u16, tags, new);
+            _mm512_store_si512(set.cast(), permuted);
+        }
+    }
+}
+
+impl SetOf for Two {
+    const LANES: usize = 32;
+
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    unsafe fn matches(set: *const u32, tag: u32) -> u32 {
+        // SAFETY: the set is two of 16 tags.
+        unsafe { One::matches(set, tag) | One::matches(set.add(One::LANES), tag) << One::LANES }
+    }
+
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    unsafe fn renew(set: *mut u32, tag: u32, up_to: u32) {
+        // SAFETY: the caller's set is aligned and has 32 tags; the host has the instructions.
+        unsafe {
+            let low = _mm512_load_si512(set.cast());
+            let upper = set.add(One::LANES);
+            let high = whole(_mm512_load_si512(upper.cast()));
+            let moved =
+                _mm512_mask_alignr_epi32::<15>(high, (up_to >> One::LANES) as u16, high, low);
+            _mm512_store_si512(upper.cast(), moved);
+            One::renew(set, tag, up_to);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! What one level asks of the next, in one word.
+
+/// A request: a line and what is done with it.
+///
+/// A *reference* is what a program asks for at one place; it may ask for several lines. The first
+/// of them that a level is asked for is its head there, so that a level's heads are the references
+/// that came that far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Request(u64);
+
+impl Request {
+    const MODIFIES: u64 = 1 << 32;
+    const WRITES_BACK: u64 = 1 << 33;
+    /// One above [`Self::WRITES_BACK`]: what is asked if the modified line is not there.
+    const FOR_VICTIM: u64 = 1 << 34;
+    const STORE: u64 = 1 << 35;
+    const OF_REFERENCE: u64 = 1 << 36;
+    /// One above [`Self::OF_REFERENCE`].
+    const HEAD: u64 = 1 << 37;
+    const KEPT_BELOW: u64 = u32::MAX as u64 | Self::STORE | Self::FOR_VICTIM | Self::OF_REFERENCE;
+
+    /// A line of a reference: the first, or a further one.
+    #[inline]
+    #[must_use]
+    pub fn reference(line: u32, head: bool, store: bool, modifies: bool) -> Self {
+        let flag = |is: bool, flag: u64| if is { flag } else { 0 };
+        Self(
+            u64::from(line)
+                | Self::OF_REFERENCE
+                | flag(head, Self::HEAD)
+                | flag(store, Self::STORE)
+                | flag(modifies, Self::MODIFIES),
+        )
+    }
+
+    /// The line.
+    #[inline]
+    #[must_use]
+    pub fn line(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// Whether it is the first line of its reference that this level is asked for.
+    #[inline]
+    #[must_use]
+    pub fn is_head(self) -> bool {
+        self.0 & Self::HEAD != 0
+    }
+
+    /// Whether its reference is a store.
+    #[inline]
+    #[must_use]
+    pub fn is_store(self) -> bool {
+        self.0 & Self::STORE != 0
+    }
+
+    /// Whether it fetches a line for a level that was to take a modified one which it had lost.
+    #[inline]
+    #[must_use]
+    pub fn is_for_victim(self) -> bool {
+        self.0 & Self::FOR_VICTIM != 0
+    }
+
+    /// Whether it brings a modified line from above. That is no use of the line if it is there.
+    #[inline]
+    #[must_use]
+    pub fn writes_back(self) -> bool {
+        self.0 & Self::WRITES_BACK != 0
+    }
+
+    /// 1 if the line is modified afterwards.
+    #[inline(always)]
+    pub(super) fn modifies(self) -> u32 {
+        (self.0 >> Self::MODIFIES.trailing_zeros()) as u32 & 1
+    }
+
+    /// 1 if it [writes back](Self::writes_back).
+    #[inline(always)]
+    pub(super) fn written_back(self) -> u32 {
+        (self.0 >> Self::WRITES_BACK.trailing_zeros()) as u32 & 1
+    }
+
+    /// A modified line that has to leave.
+    #[inline(always)]
+    pub(super) fn write_back(line: u32) -> Self {
+        Self(u64::from(line) | Self::MODIFIES | Self::WRITES_BACK)
+    }
+}
+
+/// Whether the level below has been asked for a line of the present reference.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Asked {
+    /// The bit of [`Request::HEAD`], or nothing.
+    head_gone: u64,
+}
+
+impl Asked {
+    /// What `request` asks below if its line is `missing`, which is 1 or 0. (Bits only: what comes next
+    /// cannot be foreseen, so a branch would cost more than all else.)
+    #[inline(always)]
+    pub(super) fn below(&mut self, request: Request, missing: u32) -> Request {
+        let Request(asked) = request;
+        let gone_before = self.head_gone & !asked;
+        let line_of_reference = asked << 1 & Request::HEAD;
+        self.head_gone = gone_before | line_of_reference & u64::from(missing).wrapping_neg();
+        let for_victim = (asked & Request::WRITES_BACK) << 1;
+        Request(asked & Request::KEPT_BELOW | for_victim | line_of_reference & !gone_before)
+    }
+}

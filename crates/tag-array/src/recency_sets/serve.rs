@@ -1,0 +1,277 @@
+//! The loops over a batch.
+
+use super::request::Asked;
+use super::{Block, Kernel, Leaves, RecencySets, Request};
+use crate::Table;
+use std::marker::PhantomData;
+
+/// What modified lines did in a batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Modified lines from above that were not here.
+    pub victims_missed: u64,
+    /// Modified lines that left.
+    pub write_backs: u64,
+}
+
+/// The sets of a level, as long as a batch is served.
+pub(super) struct Batch<'a> {
+    pub tags: &'a mut Table<Block>,
+    pub modified: &'a mut Table<u32>,
+    pub shape: Shape,
+    pub kernel: Kernel,
+    /// How many requests before its turn a set is loaded into the host's cache.
+    pub ahead: usize,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    pub sets: u32,
+    pub ways: u32,
+    pub leaves: Leaves,
+}
+
+/// A set of tags under some kind of instructions.
+pub(super) trait SetOf: Copy {
+    /// Tags, those beyond the ways included.
+    const LANES: usize;
+
+    /// The places that hold `tag`.
+    ///
+    /// # Safety
+    /// `set` begins `LANES` tags and is aligned to all of them, or to a block where they are more; the
+    /// host has the instructions.
+    #[allow(unsafe_code)]
+    unsafe fn matches(set: *const u32, tag: u32) -> u32;
+
+    /// Moves the tags at the places of `up_to`, which are the lowest or none, up by one (the highest
+    /// of them vanishes) and puts `tag` in front, if there are any.
+    ///
+    /// # Safety
+    /// As [`Self::matches`].
+    #[allow(unsafe_code)]
+    unsafe fn renew(set: *mut u32, tag: u32, up_to: u32);
+}
+
+/// Where the set of a request is found.
+pub(super) trait SetNumbers: Copy {
+    fn of(self, index: usize, line: u32) -> u32;
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct LowBits {
+    pub mask: u32,
+}
+
+impl SetNumbers for LowBits {
+    #[inline(always)]
+    fn of(self, _: usize, line: u32) -> u32 {
+        line & self.mask
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Listed<'a>(pub &'a [u32]);
+
+impl SetNumbers for Listed<'_> {
+    #[inline(always)]
+    fn of(self, index: usize, _: u32) -> u32 {
+        self.0[index]
+    }
+}
+
+/// The lowest bits of `bits` up to the first that is set.
+#[inline(always)]
+fn up_to_lowest(bits: u32) -> u32 {
+    bits ^ bits.wrapping_sub(1)
+}
+
+/// What the loops need of a batch, apart from the requests. (Structures with methods, since closures
+/// cannot be told to be inlined, and a loop body that is not inlined is not vectorised.)
+#[derive(Clone, Copy)]
+struct Sets<S, N> {
+    tags: *mut u32,
+    numbers: N,
+    last_place: usize,
+    kind: PhantomData<S>,
+}
+
+impl<S: SetOf, N: SetNumbers> Sets<S, N> {
+    fn new(batch: &mut Batch<'_>, numbers: N) -> Self {
+        let tags = batch.tags.as_mut_ptr().cast();
+        let last_place = batch.shape.ways as usize - 1;
+        Self { tags, numbers, last_place, kind: PhantomData }
+    }
+
+    #[inline(always)]
+    fn set(&self, number: usize) -> *mut u32 {
+        self.tags.wrapping_add(number * S::LANES)
+    }
+
+    /// The places that hold `line`, and with them the last. (Places beyond the ways hold no line, so
+    /// they never match.)
+    ///
+    /// # Safety
+    /// `set` is one of these.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    unsafe fn find(&self, set: *mut u32, line: u32) -> (u32, u32) {
+        debug_assert!(line != RecencySets::NO_LINE);
+        // SAFETY: as for the caller.
+        let found = unsafe { S::matches(set, line) };
+        (found, found | 1 << self.last_place)
+    }
+}
+
+struct ReadLoop<S, N, const LRU: bool> {
+    sets: Sets<S, N>,
+    out: *mut u32,
+    count: usize,
+}
+
+impl<S: SetOf, N: SetNumbers, const LRU: bool> ReadLoop<S, N, LRU> {
+    /// # Safety
+    /// The set exists, and there is room to write.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    unsafe fn one(&mut self, i: usize, line: u32) {
+        let set = self.sets.set(self.sets.numbers.of(i, line) as usize);
+        // SAFETY: as for the caller.
+        unsafe {
+            let (found, found_or_last) = self.sets.find(set, line);
+            let missing = u32::from(found == 0);
+            let renews = if LRU { 1 } else { missing };
+            S::renew(set, line, up_to_lowest(found_or_last) & renews.wrapping_neg());
+            self.out.add(self.count).write(line);
+            self.count += missing as usize;
+        }
+    }
+}
+
+/// The loop of [`RecencySets::read`].
+///
+/// # Safety
+/// `S` fits the batch's ways and the host; all set numbers are below the number of sets; `missed` has
+/// room for one more than `lines`.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub(super) unsafe fn read_all<S: SetOf, const LRU: bool>(
+    batch: &mut Batch<'_>,
+    lines: &[u32],
+    numbers: impl SetNumbers,
+    missed: &mut Vec<u32>,
+) {
+    let sets = Sets::<S, _>::new(batch, numbers);
+    let (ahead, out, count) = (batch.ahead, missed.as_mut_ptr(), missed.len());
+    let mut work = ReadLoop::<S, _, LRU> { sets, out, count };
+    let announced = if ahead == 0 { 0 } else { lines.len().saturating_sub(ahead) };
+    let to_come = &lines[lines.len() - announced..];
+    // SAFETY: the sets exist, and there is room for each line and one more; what has been written is
+    // what the list then holds.
+    unsafe {
+        for (i, (&line, &later)) in lines.iter().zip(to_come).enumerate() {
+            prefetch(sets.set(numbers.of(i + ahead, later) as usize));
+            work.one(i, line);
+        }
+        for (i, &line) in lines.iter().enumerate().skip(announced) {
+            work.one(i, line);
+        }
+        missed.set_len(work.count);
+    }
+}
+
+struct ServeLoop<S, N, const LRU: bool> {
+    sets: Sets<S, N>,
+    modified: *mut u32,
+    out: *mut Request,
+    count: usize,
+    written: Written,
+    asked: Asked,
+}
+
+impl<S: SetOf, N: SetNumbers, const LRU: bool> ServeLoop<S, N, LRU> {
+    /// # Safety
+    /// The set and its modified bits exist, and there is room to write two requests.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    unsafe fn one(&mut self, i: usize, request: Request) {
+        let line = request.line();
+        let number = self.sets.numbers.of(i, line) as usize;
+        let set = self.sets.set(number);
+        // SAFETY: as for the caller.
+        unsafe {
+            let (found, found_or_last) = self.sets.find(set, line);
+            let missing = u32::from(found == 0);
+            let renews = missing | u32::from(LRU) & !request.written_back();
+            let up_to = up_to_lowest(found_or_last) & renews.wrapping_neg();
+            let victim = set.add(self.sets.last_place).read();
+            S::renew(set, line, up_to);
+
+            let bits = self.modified.add(number).read();
+            let was = u32::from(bits & found != 0);
+            // Where the line is now: in front, or where it was.
+            let place = found_or_last.trailing_zeros() & renews.wrapping_sub(1);
+            let here = (was & renews | request.modifies()) << place;
+            self.modified.add(number).write(bits & !up_to | bits << 1 & up_to | here);
+            let leaves = missing & bits >> self.sets.last_place;
+
+            self.out.add(self.count).write(self.asked.below(request, missing));
+            self.count += missing as usize;
+            self.out.add(self.count).write(Request::write_back(victim));
+            self.count += leaves as usize;
+            self.written.victims_missed += u64::from(missing & request.written_back());
+            self.written.write_backs += u64::from(leaves);
+        }
+    }
+}
+
+/// The loop of [`RecencySets::serve`].
+///
+/// # Safety
+/// As [`read_all`]; there is a word of modified bits for each set, and `below` has room for one
+/// more than twice the requests.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub(super) unsafe fn serve_all<S: SetOf, const LRU: bool>(
+    batch: &mut Batch<'_>,
+    requests: &[Request],
+    numbers: impl SetNumbers,
+    below: &mut Vec<Request>,
+) -> Written {
+    let sets = Sets::<S, _>::new(batch, numbers);
+    let modified = batch.modified.as_mut_ptr();
+    let (ahead, out, count) = (batch.ahead, below.as_mut_ptr(), below.len());
+    let (written, asked) = (Written::default(), Asked::default());
+    let mut work = ServeLoop::<S, _, LRU> { sets, modified, out, count, written, asked };
+    let announced = requests.len().saturating_sub(ahead);
+    let to_come = &requests[requests.len() - announced..];
+    // SAFETY: the sets exist, and there is room for two of each request and one more; what has been
+    // written is what the list then holds.
+    unsafe {
+        for (i, (&request, later)) in requests.iter().zip(to_come).enumerate() {
+            let set = numbers.of(i + ahead, later.line()) as usize;
+            prefetch(sets.set(set));
+            prefetch(modified.wrapping_add(set));
+            work.one(i, request);
+        }
+        for (i, &request) in requests.iter().enumerate().skip(announced) {
+            work.one(i, request);
+        }
+        below.set_len(work.count);
+    }
+    work.written
+}
+
+/// Starts to load what is at an address, which need not exist.
+#[inline(always)]
+#[allow(unsafe_code)]
+fn prefetch<T>(at: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch of any address is allowed.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}

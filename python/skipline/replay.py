@@ -1,0 +1,144 @@
+"""Replays address traces in the compiled core: files, standard traces, arrays of addresses."""
+
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from skipline import _core
+from skipline.result import MissKinds
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+Progress = Callable[[int, float | None], None]
+
+# By definition: ten million loads each, named by their buffer (crates/workload, trace/standard.rs).
+STANDARD_TRACES = ("4mib-sequential", "4mib-random", "64mib-sequential", "64mib-random")
+STANDARD_MACHINE = "three-level-lru"
+
+
+class Level(BaseModel):
+    """What one level did."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    hits: int
+    misses: int
+    writebacks: int
+    references: dict[str, dict[str, int]]
+    miss_kinds: MissKinds | None = None
+
+
+class TraceResult(BaseModel):
+    """What a trace did to the levels of a machine, as `skipline trace --format json` prints it.
+
+    `line_ops` are lines of references that reached the caches, `wall_s` is the time of the replay
+    with the reading of its file, and without the making of a standard trace. `simulated_ns` and
+    `real_time_factor` (simulated seconds per second) are there if time was asked for.
+    """
+
+    trace: str
+    format: str
+    machine: str
+    accesses: int
+    references: int
+    fetches_left_out: int
+    levels: list[Level]
+    memory_lines_read: int
+    memory_lines_written: int
+    line_ops: int
+    wall_s: float
+    line_ops_per_s: float
+    simulated_ns: float | None = None
+    real_time_factor: float | None = None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a replay has to tell beside hits and misses, and the seed of random replacement."""
+
+    timed: bool = False
+    miss_kinds: bool = False
+    seed: int | None = None
+
+
+def trace(  # noqa: PLR0913 - one argument for each choice
+    source: "str | PathLike[str] | Buffer",
+    machine: str,
+    *,
+    kinds: "Buffer | None" = None,
+    unit: Literal["byte", "line"] = "byte",
+    trace_format: str | None = None,
+    timed: bool = False,
+    explain: bool = False,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> TraceResult:
+    """Replay a trace through a machine: hits, misses and write-backs of every level.
+
+    `source` is a file, or an array of unsigned 64-bit addresses: numpy's uint64, an `array("Q")` or
+    whatever else has a buffer. They are addresses of bytes, or of lines of 64 bytes if `unit` says
+    so. `kinds` are as many unsigned bytes: 0 load, 1 store, 2 instruction fetch, 3 modify; without
+    them all are loads. Each is one byte in size. `timed` also tells the simulated time, `explain`
+    the kinds of misses; both take ten times as long and more. `progress` is called about ten times
+    a second with references so far and the share of the trace. Raises InputError for bad input.
+    """
+    wanted = Wanted(timed, explain, seed)
+    if isinstance(source, str | PathLike):
+        if kinds is not None or unit != "byte":
+            raise _core.InputError("kinds, unit: a file says itself what its references are")
+        text = file_as_json(fspath(source), machine, trace_format, wanted, progress)
+    else:
+        if trace_format is not None or unit not in ("byte", "line"):
+            raise _core.InputError(
+                f"unit: {unit}; an array has addresses of bytes or lines (unit 'byte' or 'line') "
+                "and no trace_format"
+            )
+        text = _core.trace_array(
+            source,
+            machine,
+            kinds,
+            of_lines=unit == "line",
+            miss_kinds=wanted.miss_kinds,
+            seed=wanted.seed,
+            progress=progress,
+            timed=wanted.timed,
+        )
+    return TraceResult.model_validate_json(text)
+
+
+def standard_trace(name: str) -> "array[int]":
+    """Return the byte addresses of a standard trace (STANDARD_TRACES), unsigned 64-bit.
+
+    `numpy.asarray` makes no copy of them; `.tofile` writes a raw64 trace.
+    """
+    addresses = array("Q")
+    addresses.frombytes(_core.standard_trace(name))
+    return addresses
+
+
+def file_as_json(
+    file: str, machine: str, trace_format: str | None, wanted: Wanted, progress: Progress | None
+) -> str:
+    """Replay a file, `-` for standard input."""
+    return _core.trace(
+        file,
+        machine,
+        trace_format,
+        wanted.miss_kinds,
+        wanted.seed,
+        progress,
+        timed=wanted.timed,
+    )
+
+
+def standard_as_json(name: str, machine: str, wanted: Wanted, progress: Progress | None) -> str:
+    """Replay a standard trace."""
+    return _core.trace_standard(
+        name, machine, wanted.miss_kinds, wanted.seed, progress, timed=wanted.timed
+    )
