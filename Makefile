@@ -10,6 +10,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 UV_VERSION := 0.13.8
+HOST_TARGET := x86_64-unknown-linux-musl
+HOST_BINARY := python/skipline/bin/skipline-host
 EXPERIMENTS := pktsize-desc ddio-tune
 export A B
 export UV_PROJECT_ENVIRONMENT := $(abspath $(VENV))
@@ -22,7 +24,7 @@ CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 WHEEL_SOURCES := $(CORE_SOURCES) $(wildcard README.md LICENSE) \
   $(shell find python -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
-.PHONY: help run test check bench bench-ab bench-peers setup wheel clean format browser peers rust-tools
+.PHONY: help run test check bench bench-ab bench-peers host setup wheel clean format browser peers rust-tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +57,20 @@ bench-ab: setup ## Compare two revisions in turn: make bench-ab A=main B=. (. is
 bench-peers: setup peers ## Compare with simulators by others; write the table of docs/performance.md
 	@python benches/peers.py docs/performance.md
 
+# Without a musl target (no rustup, no network) the C library of this system is linked in instead.
+host: ## Build skipline-host, one static binary for the real machine
+	@target=$(HOST_TARGET)
+	if ! { command -v rustup >/dev/null && rustup --quiet target add $$target 2>/dev/null; }; then
+	  target=x86_64-unknown-linux-gnu
+	  export RUSTFLAGS="-C target-feature=+crt-static"
+	fi
+	cargo build --profile host -p host-cli --target $$target --locked
+	mkdir -p $(dir $(HOST_BINARY))
+	install -m 755 "$${CARGO_TARGET_DIR:-target}/$$target/host/skipline-host" $(HOST_BINARY)
+	size=$$(stat -c %s $(HOST_BINARY))
+	echo "$(HOST_BINARY): $$((size / 1024)) KiB, static; copy it to any x86-64 Linux server"
+	[ "$$size" -lt 5000000 ] || { echo "error: it is larger than 5 MB"; exit 1; }
+
 setup: $(STAMPS)/module ## Install what is missing into .venv and build the module
 	@:
 
@@ -69,7 +85,7 @@ format: setup ## Format all code
 clean: ## Remove everything that was built; reports stay
 	rm -rf $(VENV) dist target .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
-	rm -f python/skipline/_core*.so
+	rm -rf python/skipline/_core*.so python/skipline/bin
 
 $(STAMPS)/venv:
 	@rm -rf $(VENV)

@@ -12,6 +12,7 @@ __all__ = [
     "builtin_files",
     "check_scenario",
     "half_width_95",
+    "host_kernels",
     "platform",
     "platform_names",
     "run",
@@ -72,6 +73,12 @@ def trace_array(
     timed: bool = False,
 ) -> str: ...
 def standard_trace(name: str) -> bytes: ...
+def host_kernels(
+    machine: str,
+    kernels: str,
+    seed: int | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> str: ...
 def check_scenario(scenario: str, overrides: list[tuple[str, str]]) -> str: ...
 def platform_names() -> list[str]: ...
 def platform(name_or_path: str) -> str: ...

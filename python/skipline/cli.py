@@ -47,7 +47,9 @@ experiments = typer.Typer(
     help="Published experiments: predicted beside measured.", no_args_is_help=True
 )
 platforms = typer.Typer(help="Facts about machines, each with its source.")
+host = typer.Typer(help="The real machine (skipline-host).", no_args_is_help=True)
 app.add_typer(experiments, name="experiment")
+app.add_typer(host, name="host")
 app.add_typer(platforms, name="platforms")
 
 Settings = Annotated[
@@ -263,6 +265,56 @@ def report(
 def schema(kind: Annotated[SchemaKind, typer.Argument(metavar="KIND")]) -> None:
     """Print the JSON schema of a kind of file, for editors."""
     terminal.emit(_core.schema(kind.value))
+
+
+@host.callback()
+def host_default(
+    context: typer.Context,
+    root: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Tree that stands in for the machine.")
+    ] = None,
+) -> None:
+    """See, set, measure and restore the real machine's I/O cache controls."""
+    context.obj = [] if root is None else ["--root", str(root)]
+
+
+def _pass_on(name: str, summary: str) -> None:
+    """Register a command of the binary, which has its own options and help."""
+
+    def run(context: typer.Context) -> None:
+        from skipline.host import binary
+
+        binary.replace_process([*context.obj, name, *context.args])
+
+    settings = {"allow_extra_args": True, "ignore_unknown_options": True}
+    host.command(name, help=summary, add_help_option=False, context_settings=settings)(run)
+
+
+_pass_on("status", "Show how I/O data reaches the cache of this machine.")
+_pass_on("tune", "Change a control; a dry run without --apply.")
+_pass_on("restore", "Put back every value that tune changed.")
+_pass_on("monitor", "Show hits and misses of devices, bandwidth, occupancy.")
+_pass_on("calibrate", "Measure caches and memory; write a platform file.")
+
+
+@host.command("compare")
+def host_compare(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Platform file of `skipline host calibrate`.")
+    ],
+    measured: Annotated[
+        Path | None, typer.Option(help="What was measured; default: FILE as .measured.json.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="HTML page; default: FILE as .compare.html.")
+    ] = None,
+    seed: Seed = None,
+    output: Output = Format.TABLE,
+) -> None:
+    """Simulate what `skipline host calibrate` measured: latency over working sets, with errors."""
+    from skipline.host import command
+
+    command.compare(command.Request(file, measured, out, seed), output.value)
 
 
 @experiments.command("list")

@@ -7,7 +7,7 @@ mod traces;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use scenario::{InputError as BadInput, Progress, Wanted, builtin, schema};
+use scenario::{InputError as BadInput, KernelJob, Progress, Wanted, builtin, schema};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 use units::LineAddr;
@@ -89,6 +89,50 @@ fn report(py: Python<'_>, progress: Option<&Py<PyAny>>, now: Progress) -> PyResu
     progress.call1(py, (told,)).map(|_| ())
 }
 
+/// Runs the kernels with which a host measures itself on a platform; `kernels` and the result are
+/// JSON.
+///
+/// `progress` is called about ten times a second with the share that is done; what it raises ends
+/// the run.
+#[pyfunction]
+#[pyo3(signature = (machine, kernels, seed=None, progress=None))]
+fn host_kernels(
+    py: Python<'_>,
+    machine: &str,
+    kernels: &str,
+    seed: Option<u64>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    py.detach(|| {
+        let seed = seed.unwrap_or(DEFAULT_SEED);
+        let job = KernelJob::new(machine, kernels, seed).map_err(|error| bad_input(&error))?;
+        let mut raised: Option<PyErr> = None;
+        let mut last = Instant::now();
+        let watch = |done: f64| {
+            if last.elapsed() < PROGRESS_INTERVAL {
+                return ControlFlow::Continue(());
+            }
+            last = Instant::now();
+            let told = Python::attach(|py| {
+                py.check_signals()?;
+                progress.as_ref().map_or(Ok(()), |call| call.call1(py, (done,)).map(drop))
+            });
+            match told {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    raised = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        };
+        match (job.run(watch), raised) {
+            (_, Some(error)) => Err(error),
+            (Ok(result), None) => as_json(&result),
+            (Err(stopped), None) => Err(RunError::new_err(stopped.to_string())),
+        }
+    })
+}
+
 /// Checks a scenario and returns it with every default filled in, as JSON.
 #[pyfunction]
 fn check_scenario(scenario: &str, overrides: Overrides) -> PyResult<String> {
@@ -154,6 +198,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(traces::trace_array, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace_standard, module)?)?;
     module.add_function(wrap_pyfunction!(traces::standard_trace, module)?)?;
+    module.add_function(wrap_pyfunction!(host_kernels, module)?)?;
     module.add_function(wrap_pyfunction!(check_scenario, module)?)?;
     module.add_function(wrap_pyfunction!(platform_names, module)?)?;
     module.add_function(wrap_pyfunction!(platform, module)?)?;

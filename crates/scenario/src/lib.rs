@@ -10,6 +10,7 @@ mod check;
 pub mod document;
 pub mod equipment;
 pub mod error;
+pub mod kernel_run;
 mod latency;
 pub mod layout;
 pub mod metrics;
@@ -26,6 +27,7 @@ pub mod story;
 pub mod trace_run;
 
 pub use error::InputError;
+pub use kernel_run::KernelJob;
 pub use run::{Job, Progress, Stopped, Wanted};
 pub use trace_run::TraceJob;
 

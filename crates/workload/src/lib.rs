@@ -6,6 +6,7 @@
 pub mod app;
 pub mod control;
 pub mod driver;
+pub mod host_kernel;
 pub mod host_memory;
 pub mod trace;
 pub mod traffic;

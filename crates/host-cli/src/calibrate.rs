@@ -1,0 +1,308 @@
+//! `skipline-host calibrate`: measures this host and writes it as a platform of the simulator.
+
+use crate::Context;
+use crate::failure::Failure;
+use host::Root;
+use host::calibrate::{
+    Calibrated, CoreToCore, Measurement, PagesObtained, Plan, Processor, Progress, measure,
+    platform, robust, shown,
+};
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write as _};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// What a measurement is called beside its platform file.
+const MEASURED: &str = "measured.json";
+
+/// By how much the time of a line between two cores may differ over passes: within a cluster of cores
+/// and beyond it are further apart.
+const MOVED: f64 = 3.0;
+
+/// Measure this host's caches and memory; write them as a platform of the simulator.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The platform file; what was measured goes beside it, as FILE.measured.json without .toml.
+    #[arg(long, value_name = "FILE", default_value = "this-host.toml")]
+    out: PathBuf,
+    /// How long to measure. It ends with the pass in which the time is over.
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    seconds: u64,
+    /// The processor to measure on [default: the last that this process may use].
+    #[arg(long, value_name = "N")]
+    cpu: Option<u32>,
+    /// Measure nothing: make the platform from an earlier measurement.
+    #[arg(long, value_name = "MEASURED", conflicts_with_all = ["seconds", "cpu"])]
+    from: Option<PathBuf>,
+    /// For people or for programs.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+/// How the outcome is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Table,
+    Json,
+}
+
+/// Measures, or reads a measurement, and writes the platform file.
+///
+/// # Errors
+/// If the input is bad, nothing could be measured, or a file cannot be written.
+pub fn run(args: &Arguments, context: &Context) -> Result<(), Failure> {
+    let measured_file = args.out.with_extension(MEASURED);
+    for file in [&args.out, &measured_file] {
+        check_writable(file)?;
+    }
+    let (measurement, interrupted) = match &args.from {
+        Some(file) => (read(file)?, false),
+        None => measured(args, &context.host.root, &measured_file)?,
+    };
+    let calibrated = platform(&measurement).map_err(|error| {
+        let kept = if args.from.is_none() {
+            format!("; what was measured is kept in {}", measured_file.display())
+        } else {
+            String::new()
+        };
+        Failure::failed(format!("{error}{kept}"))
+    })?;
+    if args.from.is_some() {
+        write(&measured_file, &measurement.to_json())?;
+    }
+    write(&args.out, &calibrated.toml)?;
+    let text = match args.format {
+        Format::Table => table(&measurement, &calibrated, &args.out),
+        Format::Json => measurement.to_json(),
+    };
+    // A reader that went away has seen what it wanted.
+    let _ = writeln!(std::io::stdout(), "{text}");
+    if interrupted {
+        let passes = measurement.passes;
+        return Err(Failure::interrupted(format!(
+            "interrupted; {passes} complete passes were kept"
+        )));
+    }
+    Ok(())
+}
+
+/// Finds out before a long measurement, not after it.
+fn check_writable(file: &Path) -> Result<(), Failure> {
+    let folder = folder_of(file);
+    if file.is_dir() || !folder.is_dir() {
+        let shown = file.display();
+        return Err(Failure::bad_input(format!(
+            "--out {shown}: not a file in a directory that exists; name one like this-host.toml"
+        )));
+    }
+    tempfile::NamedTempFile::new_in(folder).map(drop).map_err(|error| {
+        Failure::bad_input(format!("--out {}: cannot be written: {error}", file.display()))
+    })
+}
+
+fn folder_of(file: &Path) -> &Path {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+fn read(file: &Path) -> Result<Measurement, Failure> {
+    let name = file.display().to_string();
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Failure::bad_input(format!("--from {name}: {error}")))?;
+    Measurement::read(&name, &text).map_err(|error| Failure::bad_input(error.to_string()))
+}
+
+/// Measures; each complete pass is on disk before the next begins.
+fn measured(args: &Arguments, root: &Root, file: &Path) -> Result<(Measurement, bool), Failure> {
+    if !root.is_real() {
+        let told =
+            "--root: a directory tree has no caches to measure; leave it out, or give --from";
+        return Err(Failure::bad_input(told));
+    }
+    let failed = |error: &dyn std::fmt::Display| Failure::failed(error.to_string());
+    let processor = Processor::read(root).map_err(|error| failed(&error))?;
+    let time = Duration::from_secs(args.seconds);
+    let plan = Plan::new(root, &processor, args.cpu, time)
+        .map_err(|error| Failure::bad_input(error.to_string()))?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|error| failed(&error))?;
+    }
+    let mut unwritten = None;
+    let mut bar = ProgressLine::new();
+    let outcome = measure(&plan, processor, |progress| {
+        bar.show(&progress);
+        if let Some(measurement) = progress.complete
+            && let Err(failure) = write(file, &measurement.to_json())
+        {
+            unwritten = Some(failure);
+            return ControlFlow::Break(());
+        }
+        if stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    bar.clear();
+    match (unwritten, outcome) {
+        (Some(failure), _) => Err(failure),
+        (None, Ok(measurement)) => Ok((measurement, stop.load(Ordering::Relaxed))),
+        (None, Err(error)) if stop.load(Ordering::Relaxed) => Err(Failure::interrupted(error)),
+        (None, Err(error)) => Err(failed(&error)),
+    }
+}
+
+/// The whole file or the old one.
+fn write(file: &Path, text: &str) -> Result<(), Failure> {
+    let written = tempfile::Builder::new()
+        .prefix(".skipline-host.")
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
+        .tempfile_in(folder_of(file))
+        .and_then(|mut temporary| {
+            temporary.write_all(text.as_bytes())?;
+            temporary.as_file().sync_all()?;
+            temporary.persist(file).map_err(|error| error.error)
+        });
+    written.map(drop).map_err(|error| {
+        Failure::failed(format!(
+            "{}: cannot be written: {error}; the old one is left",
+            file.display()
+        ))
+    })
+}
+
+/// How far it is, on a terminal only.
+struct ProgressLine {
+    shown: bool,
+}
+
+impl ProgressLine {
+    fn new() -> Self {
+        Self { shown: std::io::stderr().is_terminal() }
+    }
+
+    fn show(&mut self, progress: &Progress<'_>) {
+        if self.shown {
+            let percent = 100.0 * progress.fraction;
+            let passes = progress.passes;
+            eprint!(
+                "\r\x1b[Kmeasuring: {percent:3.0} %, {passes} passes complete (Ctrl-C keeps them)"
+            );
+        }
+    }
+
+    fn clear(&mut self) {
+        if self.shown {
+            eprint!("\r\x1b[K");
+        }
+    }
+}
+
+fn table(measurement: &Measurement, calibrated: &Calibrated, out: &Path) -> String {
+    let mut text = String::new();
+    let processor = &measurement.processor;
+    let virtual_machine = if processor.virtual_machine { " (virtual machine)" } else { "" };
+    let _ = writeln!(
+        text,
+        "{}{virtual_machine}, processor {} at {:.2} GHz, {} passes in {:.0} s\n",
+        processor.name,
+        measurement.cpu,
+        measurement.clock_ghz(),
+        measurement.passes,
+        measurement.duration_s
+    );
+    text += &levels(measurement, calibrated);
+    let _ = writeln!(text, "\n{}", pages(measurement));
+    for pair in &measurement.core_to_core {
+        text += &line_between(pair);
+    }
+    text += &streams(measurement);
+    let donor = &calibrated.donor;
+    let _ = writeln!(
+        text,
+        "\nNot measurable, assumed as on {} ({}): each such number says so in the file.\n\
+         Platform: {}; compare it with the sizes kept aside: skipline host compare {}",
+        donor.platform,
+        donor.because,
+        out.display(),
+        out.display()
+    );
+    text.trim_end().into()
+}
+
+fn line_between(pair: &CoreToCore) -> String {
+    let ns = robust(&pair.latency_ns);
+    let low_ns = pair.latency_ns.iter().copied().fold(f64::INFINITY, f64::min);
+    let high_ns = pair.latency_ns.iter().copied().fold(0.0, f64::max);
+    let moved = if high_ns > MOVED * low_ns {
+        ": so different that a hypervisor has moved the processors among its own"
+    } else {
+        ""
+    };
+    format!(
+        "A line goes from processor {} to {} in {ns:.0} ns ({low_ns:.0} to {high_ns:.0} over \
+         passes{moved}).\n",
+        pair.from, pair.to
+    )
+}
+
+fn levels(measurement: &Measurement, calibrated: &Calibrated) -> String {
+    let curve = &calibrated.curve;
+    let mut text = "level   latency   found: holds up to   CPUID says\n".to_string();
+    let edges = [curve.edge_bytes[0], curve.edge_bytes[1], calibrated.last_level.edge_bytes];
+    for (level, name) in ["L1D", "L2", "LLC", "memory"].into_iter().enumerate() {
+        let latency_ns = curve.latency_ns[level];
+        let found = edges.get(level).map_or("-".into(), |edge| shown(*edge));
+        let reported = measurement.processor.cache(level as u32 + 1).filter(|_| level < 3);
+        let reported = reported.map_or("-".into(), |cache| {
+            format!("{}, shared by {}", shown(cache.size_bytes as f64), cache.shared_by)
+        });
+        let _ = writeln!(text, "{name:6} {latency_ns:6.2} ns   {found:>18}   {reported}");
+    }
+    text
+}
+
+fn pages(measurement: &Measurement) -> String {
+    let pages = &measurement.pages;
+    let obtained = match pages.obtained {
+        PagesObtained::Reserved => "reserved huge pages (2 MiB)",
+        PagesObtained::Transparent => "transparent huge pages (2 MiB)",
+        PagesObtained::Small => {
+            "small pages: huge ones were not to be had (as root: \
+             echo madvise > /sys/kernel/mm/transparent_hugepage/enabled)"
+        }
+    };
+    let small = pages.translation_bytes <= 4096;
+    let behave = if small && pages.obtained != PagesObtained::Small {
+        "but translations behave as 4 KiB ones: the hypervisor maps this machine's memory in small \
+         pages; ask for huge pages behind it"
+    } else {
+        "and translations behave so"
+    };
+    format!(
+        "Memory: {obtained}, {behave}\n(L1D hits take {:.2} ns side by side, {:.2} ns with a page \
+         each). The chase visits whole groups of pages, so its latencies hold little of that.",
+        pages.dense_ns, pages.sparse_ns
+    )
+}
+
+fn streams(measurement: &Measurement) -> String {
+    let mut text =
+        "\n     array    read   write    copy   GB/s (copy: read + written)\n".to_string();
+    // What disturbs a stream makes it slower: the upper quartile is as robust as the lower of times.
+    let best = |values: &[f64]| 1.0 / robust(&values.iter().map(|v| 1.0 / v).collect::<Vec<_>>());
+    for stream in &measurement.bandwidth {
+        let array = shown(stream.array_bytes as f64);
+        let [read, write, copy] =
+            [&stream.read_gbytes_per_s, &stream.write_gbytes_per_s, &stream.copy_gbytes_per_s]
+                .map(|values| best(values));
+        let _ = writeln!(text, "{array:>10} {read:7.1} {write:7.1} {copy:7.1}");
+    }
+    text
+}

@@ -1,0 +1,52 @@
+//! How a command ends when it does not succeed.
+
+use std::fmt::Display;
+use std::io;
+use std::process::ExitCode;
+
+/// A message for people, and the exit code.
+#[derive(Debug)]
+pub struct Failure {
+    message: Option<String>,
+    code: u8,
+}
+
+impl Failure {
+    /// Wrong usage or bad input: exit code 2.
+    pub fn bad_input(message: impl Display) -> Self {
+        Self { message: Some(message.to_string()), code: 2 }
+    }
+
+    /// It did not work: exit code 1.
+    pub fn failed(message: impl Display) -> Self {
+        Self { message: Some(message.to_string()), code: 1 }
+    }
+
+    /// Ctrl-C: exit code 130.
+    pub fn interrupted(message: impl Display) -> Self {
+        Self { message: Some(message.to_string()), code: 130 }
+    }
+
+    /// It did not work, and the output says why already.
+    pub fn told() -> Self {
+        Self { message: None, code: 1 }
+    }
+
+    /// Prints the message.
+    pub fn report(self) -> ExitCode {
+        if let Some(message) = self.message {
+            eprintln!("error: {message}");
+        }
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        // Whoever reads the output has seen enough, like `head`.
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Self { message: None, code: 0 };
+        }
+        Self::failed(format!("cannot write the output: {error}"))
+    }
+}

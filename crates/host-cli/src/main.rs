@@ -1,0 +1,109 @@
+//! `skipline-host`: the real machine's I/O cache controls, seen, set, measured and restored.
+//!
+//! The command line only: each command's module turns arguments into calls of the crate `host` and
+//! its answers into text. Nothing else in the workspace prints or exits.
+
+mod calibrate;
+mod failure;
+mod monitor;
+mod output;
+mod restore;
+mod status;
+mod tune;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use failure::Failure;
+use host::Host;
+
+const ABOUT: &str = "See, set, measure and restore how I/O data reaches the cache of this server.";
+
+const LONG_ABOUT: &str = "\
+See, set, measure and restore how I/O data reaches the cache of this server.
+
+Devices write packets and blocks over PCIe. On most servers these lines go to the last-level cache \
+(Intel DDIO, AMD SDCI), to a part of its ways. skipline-host shows in one screen how that is \
+configured, changes it, measures whether a change did anything, and puts everything back.
+
+Nothing is written unless --apply is given. Every write is journalled on the disk before it happens \
+and read back after it; `restore` puts the old values back, also after a crash. Values last until \
+reboot.";
+
+const AFTER_HELP: &str = "\
+Examples:
+  skipline-host status --explain               what this machine does, and answers to common questions
+  skipline-host tune ddio-ways 4               what would be written
+  skipline-host tune ddio-ways 4 --apply --verify
+  skipline-host tune ddio off --device 17:00.0 --apply
+  skipline-host restore                        put everything back
+  skipline-host monitor --format csv --windows 10
+  skipline-host calibrate --out this-host.toml   measure caches and memory, for `skipline run`
+
+Exit codes:
+  0  done
+  1  failed: refused, not as asked, or (with --verify) without observed effect
+  2  wrong usage or bad input; the message names what is allowed
+
+Privileges:
+  status works for every user and says what needs more. Registers, PCI configuration beyond 64 \
+bytes and resctrl need root; events need root, CAP_PERFMON or perf_event_paranoid 0.";
+
+#[derive(Parser)]
+#[command(name = "skipline-host", version, about = ABOUT, long_about = LONG_ABOUT, after_long_help = AFTER_HELP)]
+struct Arguments {
+    /// Directory tree that stands in for the machine
+    ///
+    /// Everything is read and written below DIR: DIR/proc, DIR/sys, and registers as
+    /// DIR/registers.toml describes them. Registers of the running machine are not reached.
+    #[arg(long, global = true, value_name = "DIR")]
+    root: Option<PathBuf>,
+
+    /// Where journal and lock are kept, below the root
+    #[arg(long, global = true, value_name = "DIR", default_value = host::tune::DEFAULT_STATE)]
+    state_dir: String,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Status(status::Arguments),
+    Tune(tune::Arguments),
+    Restore(restore::Arguments),
+    Monitor(monitor::Arguments),
+    Calibrate(calibrate::Arguments),
+}
+
+/// What all commands need.
+struct Context {
+    host: Host,
+    state_dir: String,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run(arguments: Arguments) -> Result<(), Failure> {
+    let opened = match &arguments.root {
+        Some(path) => Host::at(path),
+        None => Host::real(),
+    };
+    let host = opened.map_err(|error| Failure::bad_input(format!("--root: {error}")))?;
+    let context = Context { host, state_dir: arguments.state_dir };
+    match arguments.command {
+        Command::Status(arguments) => status::run(&arguments, &context),
+        Command::Tune(arguments) => tune::run(&arguments, &context),
+        Command::Restore(arguments) => restore::run(&arguments, &context),
+        Command::Monitor(arguments) => monitor::run(&arguments, &context),
+        Command::Calibrate(arguments) => calibrate::run(&arguments, &context),
+    }
+}

@@ -1,0 +1,110 @@
+//! One window for people: rows that table and live view share.
+
+use host::Unread;
+use host::monitor::{HitMiss, PortSample, Sample, SocketSample};
+
+use crate::output::{bytes, wrapped};
+
+/// A row of the table of sockets.
+pub(super) struct SocketRow {
+    pub(super) name: String,
+    pub(super) write_hit_percent: Option<f64>,
+    pub(super) cells: [String; 6],
+}
+
+/// Heads of a socket's cells.
+pub(super) const SOCKET_HEADS: [&str; 6] =
+    ["writes hit", "writes/s", "reads hit", "reads/s", "DRAM read", "DRAM write"];
+
+pub(super) fn socket_row(socket: &SocketSample, window_ms: u64) -> SocketRow {
+    let rate = |counted: Option<HitMiss>| match counted {
+        Some(counted) => {
+            let lines = (counted.hits + counted.misses) as f64 * 1000.0 / window_ms.max(1) as f64;
+            format!("{:.1} M", lines / 1e6)
+        }
+        None => "—".to_owned(),
+    };
+    let percent = |counted: Option<HitMiss>| match counted.map(HitMiss::hit_percent) {
+        Some(Some(percent)) => format!("{percent:.1} %"),
+        Some(None) => "idle".to_owned(),
+        None => "—".to_owned(),
+    };
+    SocketRow {
+        name: format!("socket {}", socket.socket),
+        write_hit_percent: socket.pcie_write.and_then(HitMiss::hit_percent),
+        cells: [
+            percent(socket.pcie_write),
+            rate(socket.pcie_write),
+            percent(socket.pcie_read),
+            rate(socket.pcie_read),
+            socket.dram_read_bytes_per_s.map_or("—".into(), bandwidth),
+            socket.dram_write_bytes_per_s.map_or("—".into(), bandwidth),
+        ],
+    }
+}
+
+/// Bytes each second, in decimal units as links are sold.
+pub(super) fn bandwidth(bytes_per_s: f64) -> String {
+    match bytes_per_s {
+        rate if rate >= 1e9 => format!("{:.2} GB/s", rate / 1e9),
+        rate if rate >= 1e6 => format!("{:.1} MB/s", rate / 1e6),
+        rate => format!("{:.0} kB/s", rate / 1e3),
+    }
+}
+
+/// Ports that carried anything, busiest first.
+pub(super) fn busy_ports(sample: &Sample) -> Vec<&PortSample> {
+    let mut ports: Vec<_> = sample
+        .ports
+        .iter()
+        .filter(|port| port.read_bytes_per_s + port.write_bytes_per_s > 0.0)
+        .collect();
+    let traffic = |port: &PortSample| port.read_bytes_per_s + port.write_bytes_per_s;
+    ports.sort_by(|a, b| traffic(b).total_cmp(&traffic(a)));
+    ports
+}
+
+pub(super) fn port_name(port: &PortSample) -> String {
+    let bus = port.bus.as_deref().map(|bus| format!(" (bus {bus})")).unwrap_or_default();
+    format!("socket {} stack {}{bus} part {}", port.socket, port.stack, port.part)
+}
+
+/// A window as text.
+pub(super) fn text(sample: &Sample, unavailable: &[Unread]) -> String {
+    let mut text = format!("window of {} ms; — is not measurable here\n", sample.window_ms);
+    text += &format!("  {:<10}", "");
+    text += &SOCKET_HEADS.map(|head| format!("{head:>12}")).concat();
+    text.push('\n');
+    for socket in &sample.sockets {
+        let row = socket_row(socket, sample.window_ms);
+        let cells = row.cells.map(|cell| format!("{cell:>12}")).concat();
+        text += &format!("  {:<10}{cells}\n", row.name);
+    }
+    for port in busy_ports(sample) {
+        text += &format!(
+            "  {:<40} devices read {}, write {}\n",
+            port_name(port),
+            bandwidth(port.read_bytes_per_s),
+            bandwidth(port.write_bytes_per_s)
+        );
+    }
+    for held in &sample.occupancy {
+        text += &format!(
+            "  group {:<12} cache {:<3} holds {}\n",
+            held.group,
+            held.domain,
+            bytes(held.bytes)
+        );
+    }
+    for line in unavailable.iter().map(unavailable_line) {
+        for (index, part) in wrapped(&line, 96).into_iter().enumerate() {
+            text += &format!("{}{part}\n", if index == 0 { "  " } else { "    " });
+        }
+    }
+    text
+}
+
+pub(super) fn unavailable_line(unread: &Unread) -> String {
+    let remedy = unread.remedy.as_deref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
+    format!("{}: {}{remedy}", unread.what, unread.reason)
+}

@@ -1,0 +1,97 @@
+//! Text on standard output, with emphasis on terminals only.
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+
+use anstyle::{AnsiColor, Style};
+use clap::ValueEnum;
+use serde::Serialize;
+
+/// For people or for programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    #[default]
+    Text,
+    /// One JSON object
+    Json,
+}
+
+/// Writes text, all of it at once.
+pub fn emit(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// Writes one JSON object.
+pub fn emit_json(value: &impl Serialize) -> io::Result<()> {
+    let text = serde_json::to_string_pretty(value)?;
+    emit(&format!("{text}\n"))
+}
+
+/// Emphasis, or none where nobody sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Paint {
+    coloured: bool,
+}
+
+impl Paint {
+    /// As standard output is: a terminal or not. NO_COLOR is obeyed.
+    pub fn of_stdout() -> Self {
+        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Self { coloured: io::stdout().is_terminal() && !refused }
+    }
+
+    fn with(self, style: Style, text: impl Display) -> String {
+        if self.coloured { format!("{style}{text}{style:#}") } else { text.to_string() }
+    }
+
+    /// A heading.
+    pub fn heading(self, text: impl Display) -> String {
+        self.with(Style::new().bold(), text)
+    }
+
+    /// Something that is as it should be.
+    pub fn good(self, text: impl Display) -> String {
+        self.with(AnsiColor::Green.on_default(), text)
+    }
+
+    /// Something to look at.
+    pub fn warning(self, text: impl Display) -> String {
+        self.with(AnsiColor::Yellow.on_default(), text)
+    }
+
+    /// Something of less weight.
+    pub fn quiet(self, text: impl Display) -> String {
+        self.with(Style::new().dimmed(), text)
+    }
+}
+
+/// Text in lines of at most `width` characters.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// Bytes in the largest unit that leaves a number above one.
+pub fn bytes(count: u64) -> String {
+    let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    match units.iter().find(|(_, shift)| count >> shift > 0) {
+        Some((unit, shift)) => {
+            let value = count as f64 / (1u64 << shift) as f64;
+            let text = format!("{value:.1}");
+            format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
+        }
+        None => format!("{count} B"),
+    }
+}

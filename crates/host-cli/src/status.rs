@@ -1,0 +1,54 @@
+//! `status`: one screen about I/O and caches.
+
+mod devices;
+mod view;
+
+use clap::Args;
+use host::status::{Answer, Status, explain};
+use serde::Serialize;
+
+use crate::Context;
+use crate::failure::Failure;
+use crate::output::{Format, Paint, emit, emit_json};
+
+/// Show how I/O data reaches the cache of this machine
+///
+/// For every socket: the last-level cache and its slices, the ways that I/O allocates in, the clock
+/// of the uncore, huge pages, and each root port with its DDIO switch and the NICs and SSDs below it
+/// (link, payload and read request sizes, rings). Then the groups of cache allocation with the ways
+/// that they share with I/O. What could not be read is listed with the reason and what helps.
+#[derive(Args)]
+pub struct Arguments {
+    /// Also answer the questions that people ask, for this machine
+    #[arg(long)]
+    explain: bool,
+
+    /// For people or for programs
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+#[derive(Serialize)]
+struct Printed<'a> {
+    #[serde(flatten)]
+    status: &'a Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explanations: Option<Vec<Answer>>,
+}
+
+pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
+    let status = Status::read(&context.host, &context.state_dir);
+    let explanations = arguments.explain.then(|| explain(&status));
+    match arguments.format {
+        Format::Json => emit_json(&Printed { status: &status, explanations })?,
+        Format::Text => {
+            let paint = Paint::of_stdout();
+            let mut text = view::screen(&status, paint);
+            if let Some(answers) = explanations {
+                text += &view::answers(&answers, paint);
+            }
+            emit(&text)?;
+        }
+    }
+    Ok(())
+}

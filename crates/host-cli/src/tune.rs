@@ -1,0 +1,232 @@
+//! `tune`: change a control. A dry run unless `--apply` is given.
+
+pub mod crash;
+mod view;
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+use host::monitor::Monitor;
+use host::pci::Bdf;
+use host::tune::{
+    Applied, HitRates, IoAllocWish, Plan, PlanError, Planner, StateDirectory, Verdict, apply,
+    measure_hit_rates, verdict,
+};
+use serde::Serialize;
+
+use crate::Context;
+use crate::failure::Failure;
+use crate::output::{Format, Paint, emit, emit_json};
+
+/// Change a control; without --apply only show what would be written
+///
+/// Shows every register with its old and new value in words. With --apply each old value is put on the
+/// disk first (journal), the register is written and read back, and the result is one of: set,
+/// widened (more bits than asked), different, ignored, refused. With --verify the hit rate of device
+/// writes is measured before and after, which takes I/O load: the result is "effective", "accepted, no
+/// effect observed" or "not judged".
+#[derive(Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    control: Control,
+
+    /// Write; without it nothing is written
+    #[arg(long, global = true)]
+    apply: bool,
+
+    /// Measure hit rates before and after, to see whether it has an effect
+    #[arg(long, global = true, requires = "apply")]
+    verify: bool,
+
+    /// Milliseconds of each of the ten windows that --verify measures
+    #[arg(long, global = true, value_name = "MS", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    window: u64,
+
+    /// For people or for programs
+    #[arg(long, global = true, value_enum, default_value_t)]
+    format: Format,
+}
+
+#[derive(Subcommand)]
+enum Control {
+    /// Let I/O writes allocate in the N top ways of the LLC (Intel Skylake, Cascade Lake)
+    ///
+    /// Sets the IIO LLC WAYS register (MSR 0xc8b) of every socket. The two default ways stay, so the least
+    /// is 2. On Ice Lake and later the register takes writes and hit rates stay: use --verify.
+    DdioWays {
+        /// How many ways
+        #[arg(value_name = "N")]
+        ways: u32,
+        /// Only this socket
+        #[arg(long, value_name = "ID")]
+        socket: Option<u32>,
+    },
+    /// Switch DDIO on or off at root ports (Intel Haswell to Cascade Lake)
+    ///
+    /// Sets Use_Allocating_Flow_Wr and NoSnoopOpWrEn of the root port above the device
+    /// (perfctrlsts_0). All devices below that port change with it.
+    Ddio {
+        /// on or off
+        #[arg(value_enum)]
+        state: State,
+        /// Only the root port above this device, like 17:00.0 or 0000:17:00.0
+        #[arg(long, value_name = "BDF")]
+        device: Option<Bdf>,
+    },
+    /// Let I/O allocate in the L3 under a mask of its own (AMD SDCIAE, Intel I/O RDT)
+    ///
+    /// Through resctrl, Linux 6.19 or newer.
+    IoAlloc {
+        /// on, off, or a mask of ways like 0xf
+        #[arg(value_name = "on|off|MASK", value_parser = wish)]
+        wish: IoAllocWish,
+    },
+    /// Give a group of cache allocation a mask of ways
+    ///
+    /// Through resctrl. The kernel's own rules for masks are checked first; hardware that silently widens
+    /// a mask is told by the read-back.
+    Cat {
+        /// The group; `default` is the default one
+        group: String,
+        /// Ways, like 0xf
+        #[arg(value_parser = mask)]
+        mask: u64,
+        /// Only this cache (resctrl's domain)
+        #[arg(long, value_name = "ID")]
+        cache: Option<u32>,
+    },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum State {
+    /// Writes of devices allocate in the LLC
+    On,
+    /// Writes of devices go to memory
+    Off,
+}
+
+fn mask(text: &str) -> Result<u64, String> {
+    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    let value = match digits {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    };
+    value
+        .filter(|mask| *mask > 0)
+        .ok_or_else(|| "not a mask of ways; write it hexadecimal like 0xf, or decimal".to_owned())
+}
+
+fn wish(text: &str) -> Result<IoAllocWish, String> {
+    match text {
+        "on" => Ok(IoAllocWish::On),
+        "off" => Ok(IoAllocWish::Off),
+        other => mask(other).map(IoAllocWish::Mask),
+    }
+}
+
+/// What a program gets.
+#[derive(Serialize)]
+struct Report<'a> {
+    plan: &'a Plan,
+    applied: Option<&'a [Applied]>,
+    verification: Option<&'a Verification>,
+}
+
+/// Hit rates around the change.
+#[derive(Serialize)]
+struct Verification {
+    windows_ms: u64,
+    before: Vec<HitRates>,
+    after: Vec<HitRates>,
+    #[serde(flatten)]
+    verdict: Verdict,
+}
+
+pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
+    let planner = Planner::new(&context.host).map_err(refused)?;
+    let plan = plan(&arguments.control, &planner).map_err(refused)?;
+    if !arguments.apply {
+        return show(arguments, &plan, None, None);
+    }
+    let state = StateDirectory::lock(&context.host.root, &context.state_dir)
+        .map_err(|error| Failure::failed(format!("nothing was written: {error}")))?;
+    let window = Duration::from_millis(arguments.window);
+    let monitor = arguments
+        .verify
+        .then(|| Monitor::prepare(&context.host, planner.generation(), planner.sockets()));
+    let measure = |monitor: &Monitor| measure_hit_rates(&context.host, monitor, window);
+    let before = monitor.as_ref().map(measure);
+    let mut watch = crash::as_told(context.host.root.is_real());
+    let applied = apply(&context.host, &state, &plan, &mut watch).map_err(|error| {
+        Failure::failed(format!(
+            "{error}\nwhat was written before is in the journal: `skipline-host restore`"
+        ))
+    })?;
+    let verification = before.map(|before| {
+        let accepted = applied.iter().all(|one| one.outcome.is_as_asked());
+        let after = monitor.as_ref().map_or(Ok(Vec::new()), measure);
+        judged(before, after, accepted, arguments.window)
+    });
+    show(arguments, &plan, Some(&applied), verification.as_ref())?;
+    let as_asked = applied.iter().all(|one| one.outcome.is_as_asked());
+    let judged = verification.is_none_or(|v| matches!(v.verdict, Verdict::Effective { .. }));
+    if as_asked && judged { Ok(()) } else { Err(Failure::told()) }
+}
+
+fn refused(error: PlanError) -> Failure {
+    match error {
+        PlanError::BadWish(message) => Failure::bad_input(message),
+        other => Failure::failed(other),
+    }
+}
+
+fn plan(control: &Control, planner: &Planner<'_>) -> Result<Plan, PlanError> {
+    match control {
+        Control::DdioWays { ways, socket } => planner.ddio_ways(*ways, *socket),
+        Control::Ddio { state, device } => planner.ddio(*state == State::On, *device),
+        Control::IoAlloc { wish } => planner.io_alloc(*wish),
+        Control::Cat { group, mask, cache } => planner.cat(group, *mask, *cache),
+    }
+}
+
+type Measured = Result<Vec<HitRates>, host::error::FileError>;
+
+fn judged(before: Measured, after: Measured, accepted: bool, windows_ms: u64) -> Verification {
+    let (before, after, error) = match (before, after) {
+        (Ok(before), Ok(after)) => (before, after, None),
+        (Err(error), _) | (_, Err(error)) => (Vec::new(), Vec::new(), Some(error.to_string())),
+    };
+    let verdict = match error {
+        _ if !accepted => Verdict::Refused,
+        Some(reason) => Verdict::NotJudged { reason },
+        None if before.is_empty() => Verdict::NotJudged {
+            reason: "this machine has no events for hits of device writes".into(),
+        },
+        None => verdict(&before, &after),
+    };
+    Verification { windows_ms, before, after, verdict }
+}
+
+fn show(
+    arguments: &Arguments,
+    plan: &Plan,
+    applied: Option<&[Applied]>,
+    verification: Option<&Verification>,
+) -> Result<(), Failure> {
+    match arguments.format {
+        Format::Json => emit_json(&Report { plan, applied, verification })?,
+        Format::Text => {
+            let paint = Paint::of_stdout();
+            let mut text = view::plan(plan, paint);
+            text += &match applied {
+                Some(applied) => view::applied(applied, paint),
+                None => view::dry_run(plan, paint),
+            };
+            if let Some(verification) = verification {
+                text += &view::verification(verification, paint);
+            }
+            emit(&text)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! Plans and results for people.
+
+use host::tune::{Applied, Change, HitRates, Outcome, Plan, Verdict};
+
+use super::Verification;
+use crate::output::{Paint, wrapped};
+
+const WIDTH: usize = 100;
+
+pub(super) fn plan(plan: &Plan, paint: Paint) -> String {
+    let mut text = paint.heading(&plan.command) + "\n";
+    for change in &plan.changes {
+        text += &self::change(change);
+    }
+    for warning in &plan.warnings {
+        for (index, line) in wrapped(warning, WIDTH - 8).into_iter().enumerate() {
+            let label = if index == 0 { "note: " } else { "      " };
+            text += &format!("  {}\n", paint.warning(format!("{label}{line}")));
+        }
+    }
+    text
+}
+
+fn change(change: &Change) -> String {
+    let old = change.old.map_or("?".to_owned(), |old| format!("{old:#x}"));
+    if change.old == Some(change.asked) {
+        return format!("  {}\n    stays  {old:<10} {}\n", change.place, change.old_means);
+    }
+    format!(
+        "  {}\n    now    {old:<10} {}\n    new    {:<10} {}\n",
+        change.place,
+        change.old_means,
+        format!("{:#x}", change.asked),
+        change.new_means
+    )
+}
+
+pub(super) fn dry_run(plan: &Plan, paint: Paint) -> String {
+    let writes = plan.changes.iter().filter(|change| change.old != Some(change.asked)).count();
+    match writes {
+        0 => "Nothing to write: it is so already.\n".to_owned(),
+        1 => {
+            format!("{}\n", paint.good("Dry run: nothing was written. --apply writes this value."))
+        }
+        n => format!(
+            "{}\n",
+            paint.good(format!("Dry run: nothing was written. --apply writes these {n} values."))
+        ),
+    }
+}
+
+pub(super) fn applied(applied: &[Applied], paint: Paint) -> String {
+    let mut text = String::new();
+    for one in applied {
+        let result = match &one.outcome {
+            Outcome::AlreadySo => paint.good("was so already"),
+            Outcome::Set => paint.good(format!("set, reads back {:#x}", one.asked)),
+            Outcome::Ignored => paint.warning(format!(
+                "ignored: the write was taken, and it still reads {:#x}",
+                one.old
+            )),
+            Outcome::Widened { holds } => {
+                paint.warning(format!("widened: asked {:#x}, reads back {holds:#x}", one.asked))
+            }
+            Outcome::Different { holds } => {
+                paint.warning(format!("different: asked {:#x}, reads back {holds:#x}", one.asked))
+            }
+            Outcome::Refused { reason } => paint.warning(format!("refused: {reason}")),
+        };
+        text += &format!("  {}: {result}\n", one.place);
+    }
+    let changed = applied.iter().any(|one| {
+        matches!(one.outcome, Outcome::Set | Outcome::Widened { .. } | Outcome::Different { .. })
+    });
+    if changed {
+        text += &format!("{}\n", paint.quiet("`skipline-host restore` puts the old values back."));
+    }
+    text
+}
+
+pub(super) fn verification(verification: &Verification, paint: Paint) -> String {
+    let mut text = String::new();
+    for before in &verification.before {
+        let after = verification.after.iter().find(|after| after.socket == before.socket);
+        let rate =
+            |rates: &HitRates| format!("{:.1} ± {:.1} %", rates.mean_percent, rates.sd_points);
+        let after = after.map_or("not measured".to_owned(), rate);
+        text += &format!(
+            "  hit rate of device writes on socket {}: {} before, {after} after (5 windows of {} ms each)\n",
+            before.socket,
+            rate(before),
+            verification.windows_ms
+        );
+    }
+    text + &match &verification.verdict {
+        Verdict::Effective { change_points } => {
+            paint.good(format!("effective: the hit rate changed by {change_points:+.1} points"))
+                + "\n"
+        }
+        Verdict::NoEffectObserved { change_points } => {
+            let line = format!(
+                "accepted, no effect observed: the hit rate changed by {change_points:+.1} points, within noise"
+            );
+            let how = "To check by other means: compare DRAM writes in `skipline-host monitor` under the same load.";
+            format!("{}\n{}\n", paint.warning(line), paint.quiet(how))
+        }
+        Verdict::Refused => paint.warning("refused") + "\n",
+        Verdict::NotJudged { reason } => paint.warning(format!("not judged: {reason}")) + "\n",
+    }
+}

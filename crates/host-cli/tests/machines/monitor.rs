@@ -1,0 +1,116 @@
+//! Are counts those of the hardware, and the formats those that programs read?
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::Stdio;
+
+use crate::on_machine::OnMachine;
+
+const WINDOW: [&str; 5] = ["monitor", "--windows", "1", "--interval", "1000"];
+
+fn json(machine: &str) -> serde_json::Value {
+    let run = OnMachine::new(machine, &[]).run(&[&WINDOW[..], &["--format", "json"]].concat());
+    assert_eq!(run.code, Some(0), "{machine}: {}", run.err);
+    serde_json::from_str(&run.out).expect("one JSON object a line")
+}
+
+/// Writes per second at socket 0 and their hit rate, as the machines' descriptions say.
+#[test]
+fn every_generation_counts_the_hits_and_misses_that_its_traffic_makes() {
+    for (machine, writes, percent) in [
+        ("haswell", 60_000_000_u64, 70),
+        ("skylake", 120_000_000, 46),
+        ("cascade-lake", 140_000_000, 42),
+        ("ice-lake", 200_000_000, 71),
+        ("sapphire-rapids", 400_000_000, 78),
+    ] {
+        let socket = &json(machine)["sockets"][0];
+        let hits = writes * percent / 100;
+        assert_eq!(socket["pcie_write"]["hits"], hits, "{machine}");
+        assert_eq!(socket["pcie_write"]["misses"], writes - hits, "{machine}");
+        let dram = socket["dram_write_bytes_per_s"].as_f64().expect("a rate");
+        assert!((dram - (writes - hits) as f64 * 64.0).abs() < 1.0, "{machine}: {dram}");
+    }
+}
+
+#[test]
+fn ports_carry_the_bytes_of_their_devices() {
+    for machine in ["skylake", "ice-lake", "sapphire-rapids"] {
+        let ports = json(machine)["ports"].as_array().expect("ports").clone();
+        let busy: Vec<_> = ports.iter().filter(|p| p["write_bytes_per_s"] != 0.0).collect();
+        assert_eq!(busy.len(), 2, "{machine}");
+        assert_eq!(busy[0]["bus"], "0000:16", "{machine}");
+        assert_eq!((&busy[0]["stack"], &busy[0]["part"]), (&1.into(), &0.into()), "{machine}");
+    }
+    let port = &json("skylake")["ports"];
+    let written: f64 = port
+        .as_array()
+        .expect("ports")
+        .iter()
+        .filter_map(|p| p["write_bytes_per_s"].as_f64())
+        .sum();
+    assert!((written - 150_000_000.0 * 64.0).abs() < 1.0, "{written}");
+}
+
+#[test]
+fn amd_has_no_device_events_and_shows_memory_and_groups() {
+    let sample = json("turin");
+    assert!(sample["sockets"][0]["pcie_write"].is_null());
+    assert!(sample["sockets"][0]["dram_write_bytes_per_s"].as_f64().expect("a rate") > 0.0);
+    assert_eq!(sample["occupancy"].as_array().map(Vec::len), Some(8));
+}
+
+#[test]
+fn csv_has_a_line_for_each_socket_and_window() {
+    let arguments = ["monitor", "--windows", "2", "--interval", "100", "--format", "csv"];
+    let run = OnMachine::new("skylake", &[]).run(&arguments);
+    insta::assert_snapshot!(run.out);
+}
+
+#[test]
+fn the_table_says_the_window_and_what_cannot_be_measured() {
+    for machine in ["skylake", "turin"] {
+        let run = OnMachine::new(machine, &[]).run(&WINDOW);
+        insta::assert_snapshot!(format!("table_{machine}"), run.out);
+    }
+}
+
+#[test]
+fn without_privilege_or_events_the_reason_is_told() {
+    for (failure, expected) in [
+        ("not-root", "perf_event_paranoid"),
+        ("no-uncore-driver", "this kernel offers no event source uncore_cha"),
+    ] {
+        let run = OnMachine::new("skylake", &[failure]).run(&WINDOW);
+        assert!((run.out.clone() + &run.err).contains(expected), "{}{}", run.out, run.err);
+    }
+}
+
+#[test]
+fn prometheus_is_served_on_loopback() {
+    let machine = OnMachine::new("skylake", &[]);
+    let mut command = machine.command(&["monitor", "--prometheus", "0", "--interval", "600000"]);
+    let mut child = command.stderr(Stdio::piped()).spawn().expect("the binary runs");
+    let mut line = String::new();
+    let mut err = BufReader::new(child.stderr.take().expect("standard error"));
+    err.read_line(&mut line).expect("a line");
+    let address =
+        line.trim().strip_prefix("serving http://").and_then(|l| l.strip_suffix("/metrics"));
+    let address = address.expect("an address");
+    assert!(address.starts_with("127.0.0.1:"), "{address}");
+    let ask = |request: &str| {
+        let mut client = TcpStream::connect(address).expect("a connection");
+        client.write_all(request.as_bytes()).expect("a request");
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).expect("an answer");
+        answer
+    };
+    let page = ask("GET /metrics HTTP/1.1\r\n\r\n");
+    let elsewhere = ask("GET / HTTP/1.1\r\n\r\n");
+    let junk = ask("\r\n");
+    child.kill().expect("stopping it");
+    child.wait().expect("its end");
+    assert!(elsewhere.starts_with("HTTP/1.1 404"), "{elsewhere}");
+    assert!(junk.starts_with("HTTP/1.1 405"), "{junk}");
+    insta::assert_snapshot!(page.replace("\r\n", "\n"));
+}

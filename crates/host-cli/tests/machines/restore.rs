@@ -1,0 +1,107 @@
+//! Does everything come back, to the byte, also after a crash?
+
+use std::fs;
+
+use crate::on_machine::{OnMachine, STATE};
+use crate::tune::{CHANGES, with};
+
+const STEPS: [&str; 4] = ["journalled", "written", "read-back", "recorded"];
+
+#[test]
+fn a_kill_at_any_step_is_restored_to_the_byte() {
+    for (name, change) in CHANGES {
+        for step in STEPS {
+            let machine = OnMachine::new(name, &[]);
+            let before = machine.content();
+            let killed = machine.run_and_crash(step, &with(change, &["--apply"]));
+            assert_eq!(killed.code, None, "killed by a signal: {name} {change:?} {step}");
+            let was_written = machine.content() != before;
+            assert_eq!(was_written, step != "journalled", "{name} {change:?} {step}");
+            let restored = machine.run(&["restore"]);
+            assert_eq!(restored.code, Some(0), "{}{}", restored.out, restored.err);
+            assert!(machine.content() == before, "{name} {change:?} {step}");
+            assert!(!machine.path().join(STATE).join("journal.json").exists());
+        }
+    }
+}
+
+#[test]
+fn a_kill_while_restoring_loses_nothing_either() {
+    for step in ["written", "read-back", "recorded"] {
+        let machine = OnMachine::new("skylake", &[]);
+        let before = machine.content();
+        assert_eq!(machine.run(&["tune", "ddio-ways", "4", "--apply"]).code, Some(0));
+        assert_eq!(machine.run(&["tune", "ddio-ways", "8", "--apply"]).code, Some(0));
+        assert_eq!(machine.run_and_crash(step, &["restore"]).code, None);
+        assert_eq!(machine.run(&["restore"]).code, Some(0));
+        assert!(machine.content() == before, "{step}");
+    }
+}
+
+#[test]
+fn what_somebody_else_changed_since_is_left_alone_unless_all_is_asked() {
+    let machine = OnMachine::new("skylake", &[]);
+    let before = machine.content();
+    assert_eq!(machine.run(&["tune", "cat", "web", "0x3", "--apply"]).code, Some(0));
+    let schemata = machine.path().join("sys/fs/resctrl/web/schemata");
+    let text = fs::read_to_string(&schemata).expect("schemata");
+    fs::write(&schemata, text.replace("L3:0=003", "L3:0=00f")).expect("schemata");
+    let run = machine.run(&["restore"]);
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.out.contains("left alone: somebody else set it to 0xf; --all puts it back"),
+        "{}",
+        run.out
+    );
+    assert_eq!(machine.run(&["restore", "--all"]).code, Some(0));
+    assert!(machine.content() == before);
+}
+
+#[test]
+fn a_reboot_has_reset_the_registers_and_nothing_is_written() {
+    let machine = OnMachine::new("skylake", &[]);
+    assert_eq!(machine.run(&["tune", "ddio-ways", "4", "--apply"]).code, Some(0));
+    fs::write(machine.path().join("proc/sys/kernel/random/boot_id"), "another\n").expect("boot id");
+    let before = machine.content();
+    let run = machine.run(&["restore"]);
+    assert_eq!(run.code, Some(0));
+    assert!(run.out.contains("the machine was rebooted since"), "{}", run.out);
+    assert!(machine.content() == before);
+}
+
+#[test]
+fn a_damaged_or_foreign_journal_writes_nothing() {
+    let entry = |target: &str| {
+        format!(
+            r#"{{"entries":[{{"time_unix_s":1,"boot_id":"5d1f0a52-6f0b-4c39-9a3b-3f3c8f0a7f11","command":"x","target":{target},"old":1,"asked":2,"read_back":null}}]}}"#
+        )
+    };
+    for (journal, expected) in [
+        ("{\"entries\":[".to_owned(), "is damaged"),
+        ("\u{0}\u{1}".to_owned(), "is damaged"),
+        (
+            entry(r#"{"kind":"msr","socket":0,"cpu":0,"address":420}"#),
+            "is not on the list of controls",
+        ),
+        (
+            entry(r#"{"kind":"switch","path":"sys/fs/resctrl/../../../etc/io_alloc"}"#),
+            "is not on the list",
+        ),
+        (
+            entry(r#"{"kind":"mask","path":"proc/cpuinfo","resource":"","domain":0}"#),
+            "is not on the list",
+        ),
+    ] {
+        let machine = OnMachine::new("skylake", &[]);
+        let state = machine.path().join(STATE);
+        fs::create_dir_all(&state).expect("a directory");
+        fs::write(state.join("journal.json"), journal).expect("a journal");
+        let before = machine.content();
+        for arguments in [["restore"].as_slice(), &["tune", "ddio-ways", "4", "--apply"]] {
+            let run = machine.run(arguments);
+            assert_eq!(run.code, Some(1), "{}", run.err);
+            assert!(run.err.contains(expected), "{}", run.err);
+        }
+        assert!(machine.content() == before);
+    }
+}

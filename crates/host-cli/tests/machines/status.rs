@@ -1,0 +1,93 @@
+//! What does the status screen say on each machine, and what does it say when things fail?
+
+use crate::on_machine::OnMachine;
+
+const MACHINES: [&str; 6] =
+    ["haswell", "skylake", "cascade-lake", "ice-lake", "sapphire-rapids", "turin"];
+
+#[test]
+fn every_machine_of_the_library_is_tested_here() {
+    let mut tested = MACHINES.map(str::to_owned);
+    tested.sort_unstable();
+    assert_eq!(fake_machines::machines().expect("the library"), tested);
+}
+
+#[test]
+fn the_screen_of_every_machine_is_as_it_was_read_by_people() {
+    for machine in MACHINES {
+        let run = OnMachine::new(machine, &[]).run(&["status", "--explain"]);
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{machine}");
+        insta::assert_snapshot!(format!("status_{machine}"), run.out);
+    }
+}
+
+#[test]
+fn every_failure_is_told_with_its_reason_and_what_helps() {
+    for failure in fake_machines::failures().expect("the library") {
+        let run = OnMachine::new("skylake", &[&failure]).run(&["status"]);
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{failure}");
+        insta::assert_snapshot!(format!("failure_{failure}"), run.out);
+    }
+}
+
+#[test]
+fn json_holds_what_the_screen_shows() {
+    let run = OnMachine::new("cascade-lake", &[]).run(&["status", "--format", "json", "--explain"]);
+    let status: serde_json::Value = serde_json::from_str(&run.out).expect("one JSON object");
+    assert_eq!(status["generation"]["name"], "Cascade Lake");
+    assert_eq!(status["sockets"][1]["io_ways"]["mask"], 0x600);
+    assert_eq!(status["sockets"][0]["ports"][1]["ddio"]["state"], "on");
+    assert_eq!(status["sockets"][0]["ports"][1]["devices"][0]["rings"][0][1]["rx"], 1024);
+    assert_eq!(status["explanations"].as_array().map(Vec::len), Some(8));
+}
+
+#[test]
+fn a_device_of_another_domain_is_not_put_below_a_port_of_the_same_bus_number() {
+    let run = OnMachine::new("skylake", &[]).run(&["status", "--format", "json"]);
+    let status: serde_json::Value = serde_json::from_str(&run.out).expect("one JSON object");
+    let ports = status["sockets"][0]["ports"].as_array().expect("ports");
+    let port = |bdf: &str| ports.iter().find(|port| port["port"] == bdf).expect("a port");
+    assert_eq!(port("10001:16:00.0")["devices"][0]["bdf"], "10001:17:00.0");
+    let below: Vec<_> = port("0000:16:00.0")["devices"].as_array().expect("devices").to_vec();
+    assert!(
+        below.iter().all(|device| device["bdf"].as_str().expect("a name").starts_with("0000:17"))
+    );
+}
+
+#[test]
+fn an_empty_directory_gives_reasons_and_no_panic() {
+    let machine = OnMachine::new("skylake", &[]);
+    for entry in std::fs::read_dir(machine.path()).expect("the tree") {
+        let path = entry.expect("an entry").path();
+        let removed =
+            if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+        removed.expect("removing");
+    }
+    let run = machine.run(&["status", "--explain"]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    insta::assert_snapshot!("empty_directory", run.out);
+}
+
+#[test]
+fn a_root_that_is_not_there_is_bad_input() {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_skipline-host"))
+        .args(["--root", "/nowhere/at/all", "status"])
+        .output()
+        .expect("the binary runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "error: --root: /nowhere/at/all: does not exist\n"
+    );
+}
+
+#[test]
+fn this_very_machine_gets_a_screen() {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_skipline-host"))
+        .args(["status", "--format", "json"])
+        .output()
+        .expect("the binary runs");
+    assert_eq!(output.status.code(), Some(0));
+    let status: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(!status["sockets"].as_array().expect("sockets").is_empty());
+}

@@ -1,0 +1,231 @@
+//! Is a change made as asked, and told truthfully?
+
+use std::fs;
+
+use crate::on_machine::{OnMachine, STATE};
+
+/// A machine, and a change that it takes.
+pub const CHANGES: [(&str, &[&str]); 9] = [
+    ("haswell", &["tune", "ddio", "off", "--device", "05:00.0"]),
+    ("haswell", &["tune", "ddio", "off"]),
+    ("skylake", &["tune", "ddio-ways", "4"]),
+    ("skylake", &["tune", "ddio", "off", "--device", "10001:17:00.0"]),
+    ("skylake", &["tune", "cat", "web", "0x3"]),
+    ("cascade-lake", &["tune", "ddio-ways", "11"]),
+    ("ice-lake", &["tune", "ddio-ways", "6"]),
+    ("sapphire-rapids", &["tune", "cat", "cache-a", "0xf"]),
+    ("turin", &["tune", "io-alloc", "0xf"]),
+];
+
+pub fn with<'a>(arguments: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    [arguments, more].concat()
+}
+
+#[test]
+fn without_apply_nothing_is_written_not_even_a_journal() {
+    for (name, change) in CHANGES {
+        let machine = OnMachine::new(name, &[]);
+        let before = machine.content();
+        let run = machine.run(change);
+        assert_eq!(run.code, Some(0), "{name} {change:?}: {}", run.err);
+        assert!(run.out.contains("Dry run: nothing was written."), "{}", run.out);
+        assert!(machine.content() == before, "{name} {change:?}");
+        assert!(!machine.path().join("var").exists(), "{name} {change:?}");
+    }
+}
+
+#[test]
+fn a_dry_run_shows_register_old_and_new_value_in_words() {
+    for (index, (name, change)) in CHANGES.iter().enumerate() {
+        let run = OnMachine::new(name, &[]).run(change);
+        insta::assert_snapshot!(format!("dry_run_{index}_{name}"), run.out);
+    }
+}
+
+#[test]
+fn a_control_that_works_is_effective_and_the_other_socket_is_measured_too() {
+    for (name, change) in [
+        ("skylake", ["tune", "ddio-ways", "6"].as_slice()),
+        ("skylake", &["tune", "ddio", "off", "--device", "17:00.1"]),
+        ("cascade-lake", &["tune", "ddio-ways", "6"]),
+        ("haswell", &["tune", "ddio", "off"]),
+    ] {
+        let run = OnMachine::new(name, &[]).run(&with(change, &["--apply", "--verify"]));
+        assert_eq!(run.code, Some(0), "{name} {change:?}: {}{}", run.out, run.err);
+        assert!(run.out.contains("effective: the hit rate changed by"), "{}", run.out);
+        assert!(run.out.contains("on socket 0") && run.out.contains("on socket 1"), "{}", run.out);
+    }
+}
+
+#[test]
+fn ice_lake_takes_the_mask_and_is_reported_as_without_effect() {
+    let machine = OnMachine::new("ice-lake", &[]);
+    let run = machine.run(&["tune", "ddio-ways", "6", "--apply", "--verify"]);
+    assert_eq!(run.code, Some(1));
+    insta::assert_snapshot!(run.out);
+    let run = machine.run(&["tune", "ddio-ways", "8", "--apply", "--verify", "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_str(&run.out).expect("one JSON object");
+    assert_eq!(report["applied"][0]["result"], "set");
+    assert_eq!(report["verification"]["verdict"], "no-effect-observed");
+}
+
+#[test]
+fn the_switch_of_an_ice_lake_port_does_not_respond() {
+    let run = OnMachine::new("ice-lake", &[])
+        .run(&["tune", "ddio", "off", "--device", "17:00.0", "--apply"]);
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.out.contains("ignored: the write was taken, and it still reads 0x0"),
+        "{}",
+        run.out
+    );
+}
+
+#[test]
+fn a_mask_that_is_silently_widened_is_reported_as_widened() {
+    let machine = OnMachine::new("cascade-lake", &[]);
+    let before = machine.content();
+    let run = machine.run(&["tune", "cat", "batch", "0x400", "--apply"]);
+    assert_eq!(run.code, Some(1));
+    assert!(run.out.contains("widened: asked 0x400, reads back 0x600"), "{}", run.out);
+    assert_eq!(machine.run(&["restore"]).code, Some(0));
+    assert!(machine.content() == before);
+
+    let run =
+        OnMachine::new("skylake", &["one-way-more"]).run(&["tune", "ddio-ways", "2", "--apply"]);
+    assert_eq!((run.code, run.out.contains("was so already")), (Some(0), true), "{}", run.out);
+    let run =
+        OnMachine::new("ice-lake", &["one-way-more"]).run(&["tune", "ddio-ways", "3", "--apply"]);
+    assert!(run.out.contains("widened: asked 0xe00, reads back 0xf00"), "{}", run.out);
+}
+
+#[test]
+fn io_alloc_is_switched_and_confined_where_the_kernel_has_it() {
+    let machine = OnMachine::new("turin", &[]);
+    let run = machine.run(&["tune", "io-alloc", "0x3", "--apply"]);
+    assert_eq!(run.code, Some(0), "{}{}", run.out, run.err);
+    let info = machine.path().join("sys/fs/resctrl/info/L3");
+    let text = |name: &str| fs::read_to_string(info.join(name)).expect("a file");
+    assert_eq!(text("io_alloc"), "enabled\n");
+    assert_eq!(text("io_alloc_cbm"), "0=0003;1=0003;2=0003;3=0003\n");
+    let run = OnMachine::new("skylake", &[]).run(&["tune", "io-alloc", "on"]);
+    assert_eq!(run.code, Some(1));
+    assert!(run.err.contains("Linux 6.19 or newer"), "{}", run.err);
+}
+
+#[test]
+fn every_failure_of_a_write_is_told_and_leaves_the_machine_as_it_was() {
+    for (failure, change, expected) in [
+        ("msr-module-absent", "ddio-ways", "modprobe msr"),
+        ("not-root", "ddio-ways", "run as root"),
+        ("msr-refused", "ddio-ways", "the hardware or its driver refused"),
+        ("msr-short-read", "ddio-ways", "gave 4 of 8 bytes"),
+        ("lockdown", "ddio-ways", "refused: ROOT/dev/cpu/0/msr: not permitted"),
+        ("writes-ignored", "ddio-ways", "ignored: the write was taken, and it still reads 0x600"),
+        ("writes-refused", "ddio-ways", "refused: ROOT/dev/cpu/0/msr: the hardware"),
+        ("resctrl-not-mounted", "cat", "mount -t resctrl"),
+    ] {
+        let machine = OnMachine::new("skylake", &[failure]);
+        let before = machine.content();
+        let arguments: &[&str] = match change {
+            "cat" => &["tune", "cat", "web", "0x3", "--apply"],
+            _ => &["tune", "ddio-ways", "4", "--apply"],
+        };
+        let run = machine.run(arguments);
+        assert_eq!(run.code, Some(1), "{failure}");
+        let said = run.out + &run.err;
+        assert!(said.contains(expected), "{failure}: {said}");
+        assert!(machine.content() == before, "{failure}");
+        assert_eq!(machine.run(&["restore"]).out, "Nothing to put back.\n", "{failure}");
+    }
+}
+
+#[test]
+fn bad_wishes_name_what_is_allowed() {
+    for (machine, arguments, expected) in [
+        (
+            "skylake",
+            ["tune", "ddio-ways", "1"].as_slice(),
+            "ddio-ways 1: allowed are 2 to 11 on socket 0",
+        ),
+        ("skylake", &["tune", "ddio-ways", "12"], "ddio-ways 12: allowed are 2 to 11"),
+        ("skylake", &["tune", "ddio-ways", "4", "--socket", "7"], "this machine has 0, 1"),
+        ("skylake", &["tune", "cat", "web", "0x5"], "0x5 has holes; masks must be contiguous here"),
+        ("skylake", &["tune", "cat", "web", "0x800"], "0x800 has bits outside 0x7ff"),
+        ("skylake", &["tune", "cat", "nobody", "1"], "there are default, web"),
+        (
+            "skylake",
+            &["tune", "ddio", "off", "--device", "99:00.0"],
+            "there is no PCI function 0000:99:00.0",
+        ),
+        (
+            "skylake",
+            &["tune", "ddio", "off", "--device", "00:04.0"],
+            "there is no root port above it",
+        ),
+        ("turin", &["tune", "io-alloc", "0x10000"], "0x10000 has bits outside 0xffff"),
+    ] {
+        let run = OnMachine::new(machine, &[]).run(arguments);
+        assert_eq!(run.code, Some(2), "{arguments:?}: {}", run.err);
+        assert!(run.err.contains(expected), "{arguments:?}: {}", run.err);
+    }
+}
+
+#[test]
+fn a_machine_without_the_control_says_which_and_why() {
+    for (machine, arguments, expected) in [
+        (
+            "haswell",
+            ["tune", "ddio-ways", "4"].as_slice(),
+            "Haswell has no publicly documented register",
+        ),
+        ("turin", &["tune", "ddio-ways", "4"], "here the control is: SDCI"),
+        ("turin", &["tune", "ddio", "off"], "Turin has no publicly documented switch"),
+        ("sapphire-rapids", &["tune", "ddio", "off"], "for the whole machine: a firmware setting"),
+        ("skylake", &["tune", "ddio", "off", "--device", "01:00.0"], "is not on the list of ports"),
+    ] {
+        let run = OnMachine::new(machine, &[]).run(arguments);
+        assert_eq!(run.code, Some(1), "{arguments:?}: {}", run.err);
+        assert!(run.err.contains(expected), "{arguments:?}: {}", run.err);
+    }
+}
+
+#[test]
+fn an_unknown_cpu_model_is_refused_by_name() {
+    let machine = OnMachine::new("skylake", &[]);
+    let cpuinfo = machine.path().join("proc/cpuinfo");
+    let text = fs::read_to_string(&cpuinfo).expect("cpuinfo");
+    fs::write(&cpuinfo, text.replace("model\t\t: 85", "model\t\t: 158")).expect("cpuinfo");
+    let run = machine.run(&["tune", "ddio-ways", "4", "--apply"]);
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.err.contains("GenuineIntel family 0x6 model 0x9e stepping 4, is not in the table"),
+        "{}",
+        run.err
+    );
+}
+
+#[test]
+fn a_second_tool_waits_outside() {
+    let machine = OnMachine::new("skylake", &[]);
+    let state = machine.path().join(STATE);
+    fs::create_dir_all(&state).expect("a directory");
+    let lock = fs::File::create(state.join("lock")).expect("a lock file");
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("the lock");
+    let run = machine.run(&["tune", "ddio-ways", "4", "--apply"]);
+    assert_eq!(run.code, Some(1));
+    assert!(run.err.contains("another skipline-host is changing this machine"), "{}", run.err);
+    drop(lock);
+    assert_eq!(machine.run(&["tune", "ddio-ways", "4", "--apply"]).code, Some(0));
+}
+
+#[test]
+fn a_state_directory_that_cannot_be_made_stops_everything_before_a_write() {
+    let machine = OnMachine::new("skylake", &[]);
+    fs::write(machine.path().join("var"), "a file\n").expect("a file");
+    let before = machine.content();
+    let run = machine.run(&["tune", "ddio-ways", "4", "--apply"]);
+    assert_eq!(run.code, Some(1));
+    assert!(run.err.starts_with("error: nothing was written:"), "{}", run.err);
+    assert!(machine.content() == before);
+}

@@ -1,0 +1,42 @@
+//! Measures this host's caches and memory with kernels of its own and writes them as a platform.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | `arena` | memory for the kernels, in huge pages if the system gives them |
+//! | `chain` | where a chase goes: a random cycle that prefetchers and TLB have little part in |
+//! | `cycle` | the chase itself (the only unsafe code) |
+//! | `kernels` | what else is timed: streams, a line between two cores, the core's clock |
+//! | `reported` | what kernel and CPUID say about the processor |
+//! | `plan`, `session` | which sizes, in which order, for how long |
+//! | `record` | what was measured, as a file |
+//! | `curve` | from latencies over sizes to levels and their capacities |
+//! | `donors`, `platform_file` | what cannot be measured; the platform as a file |
+//!
+//! Half of the sizes (`Role::Fit`) choose parameters. The others (`Role::Kept`) only judge them.
+
+mod arena;
+mod chain;
+pub mod curve;
+mod cycle;
+mod donors;
+mod kernels;
+mod plan;
+mod platform_file;
+mod record;
+mod reported;
+mod session;
+
+pub use arena::PagesObtained;
+pub use donors::Donor;
+pub use plan::{Plan, PlanError};
+pub use platform_file::{Calibrated, platform, shown};
+pub use record::{
+    Bandwidth, Chase, ChaseKernel, CoreToCore, Measurement, Pages, RecordError, Role, robust,
+};
+pub use reported::{Processor, ReportedCache};
+pub use session::{MeasureError, Progress, measure};
+
+/// Bytes of a cache line.
+const LINE_BYTES: usize = 64;
+/// Bytes of a page of the smallest kind.
+const PAGE_BYTES: usize = 4096;

@@ -1,0 +1,117 @@
+//! Named platforms that stand in where a host cannot be measured.
+
+use super::reported::Processor;
+use serde::Deserialize;
+
+/// A named platform and for whom it stands in.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Donor {
+    /// The platform.
+    pub platform: String,
+    /// What other platforms' sources call it.
+    pub name: String,
+    /// CPUID's vendor; any if left out.
+    vendor: Option<String>,
+    /// CPUID's family; any if left out.
+    family: Option<u32>,
+    /// CPUID's models; any if left out.
+    models: Option<Vec<u32>>,
+    /// Lowest stepping.
+    #[serde(default)]
+    least_stepping: u32,
+    /// Why it is the nearest.
+    pub because: String,
+    /// What a line in the last-level cache means, where the donor's own policy does not fit.
+    pub inclusion: Option<String>,
+    /// Where that is known from.
+    pub inclusion_source: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Table {
+    donor: Vec<Donor>,
+}
+
+const TABLE: &str = include_str!("donors.toml");
+
+/// The platforms that stand in for others.
+const PLATFORMS: [(&str, &str); 5] = [
+    ("haswell-e5-2667v3", include_str!("../../../../platforms/haswell-e5-2667v3.toml")),
+    (
+        "cascade-lake-platinum-8260",
+        include_str!("../../../../platforms/cascade-lake-platinum-8260.toml"),
+    ),
+    ("skylake-gold-6140", include_str!("../../../../platforms/skylake-gold-6140.toml")),
+    ("ice-lake-40", include_str!("../../../../platforms/ice-lake-40.toml")),
+    ("sapphire-rapids-56", include_str!("../../../../platforms/sapphire-rapids-56.toml")),
+];
+
+impl Donor {
+    /// The nearest to a processor.
+    ///
+    /// # Panics
+    /// If the built-in table is damaged; tests see to it that it is not.
+    #[must_use]
+    pub fn nearest(processor: &Processor) -> Self {
+        let table: Table = toml::from_str(TABLE).expect("the built-in table of donors is valid");
+        let nearest = table.donor.into_iter().find(|donor| donor.fits(processor));
+        nearest.expect("the last donor fits everybody")
+    }
+
+    fn fits(&self, processor: &Processor) -> bool {
+        self.vendor.as_ref().is_none_or(|vendor| *vendor == processor.vendor)
+            && self.family.is_none_or(|family| family == processor.family)
+            && self.models.as_ref().is_none_or(|models| models.contains(&processor.model))
+            && processor.stepping >= self.least_stepping
+    }
+
+    /// The text of its platform file.
+    ///
+    /// # Panics
+    /// As [`Self::nearest`].
+    pub(super) fn text(&self) -> &'static str {
+        let text = PLATFORMS.iter().find(|(name, _)| *name == self.platform).map(|found| found.1);
+        text.expect("the platform of each donor is built in")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn processor(vendor: &str, family: u32, model: u32, stepping: u32) -> Processor {
+        Processor {
+            vendor: vendor.into(),
+            family,
+            model,
+            stepping,
+            name: String::new(),
+            virtual_machine: false,
+            socket_cores: 1,
+            caches: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_nearest_platform_follows_vendor_model_and_stepping() {
+        let nearest = |vendor, family, model, stepping| {
+            Donor::nearest(&processor(vendor, family, model, stepping)).platform
+        };
+        assert_eq!(nearest("GenuineIntel", 6, 85, 4), "skylake-gold-6140");
+        assert_eq!(nearest("GenuineIntel", 6, 85, 7), "cascade-lake-platinum-8260");
+        assert_eq!(nearest("GenuineIntel", 6, 63, 2), "haswell-e5-2667v3");
+        assert_eq!(nearest("AuthenticAMD", 23, 49, 0), "ice-lake-40");
+        assert_eq!(nearest("AuthenticAMD", 25, 17, 1), "sapphire-rapids-56");
+        assert_eq!(nearest("HygonGenuine", 24, 0, 1), "skylake-gold-6140");
+    }
+
+    #[test]
+    fn the_platform_of_every_donor_is_built_in() {
+        let table: Table = toml::from_str(TABLE).unwrap();
+        for donor in &table.donor {
+            assert!(donor.text().starts_with("title"), "{}", donor.platform);
+            assert_eq!(donor.inclusion.is_some(), donor.inclusion_source.is_some());
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Which working sets are measured, and which of them may choose parameters.
+
+use super::record::Role;
+use super::reported::{Processor, available_bytes};
+use super::{LINE_BYTES, chain};
+use crate::Root;
+use std::time::Duration;
+
+/// Smallest working set.
+const SMALLEST_BYTES: u64 = 1 << 10;
+/// Sizes per doubling.
+const SIZES_PER_OCTAVE: u32 = 4;
+/// Largest working set, as a multiple of the reported last-level cache: well in memory.
+const BEYOND_LLC: u64 = 8;
+/// Last-level cache that is assumed where none is reported.
+const UNREPORTED_LLC_BYTES: u64 = 32 << 20;
+/// Share of the free memory that is used.
+const MEMORY_SHARE: u64 = 4;
+
+/// What to measure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The core that the kernels run on.
+    pub cpu: u32,
+    /// Cores that the first exchanges a line with.
+    pub partners: Vec<u32>,
+    /// Sizes of the chase, ascending.
+    pub sizes: Vec<(u64, Role)>,
+    /// Sizes of the streams, ascending.
+    pub stream_bytes: Vec<u64>,
+    /// Accesses after which a chase has reached the state in which it stays.
+    pub settle_lines: usize,
+    /// When to stop: after the pass in which this is over.
+    pub time: Duration,
+    /// Seed of the random orders.
+    pub seed: u64,
+}
+
+/// Why nothing can be measured.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum PlanError {
+    /// The wanted core is not there.
+    #[error("--cpu {cpu}: not a processor that this process may use; there are {allowed:?}")]
+    NoSuchCpu {
+        /// What was asked for.
+        cpu: u32,
+        /// What there is.
+        allowed: Vec<u32>,
+    },
+    /// Too little memory.
+    #[error(
+        "{available_mib} MiB of memory are free; the working sets need {needed_mib} MiB: end \
+         programs that hold memory"
+    )]
+    TooLittleMemory {
+        /// What is free.
+        available_mib: u64,
+        /// What is needed at least.
+        needed_mib: u64,
+    },
+}
+
+impl Plan {
+    /// A plan for this host: on `cpu`, or on the last that this process may use.
+    ///
+    /// # Errors
+    /// If there is no such core, or too little memory.
+    pub fn new(
+        root: &Root,
+        processor: &Processor,
+        cpu: Option<u32>,
+        time: Duration,
+    ) -> Result<Self, PlanError> {
+        let allowed = allowed_cpus();
+        let last = allowed.last().copied().unwrap_or(0);
+        let cpu = match cpu {
+            Some(cpu) if !allowed.contains(&cpu) => {
+                return Err(PlanError::NoSuchCpu { cpu, allowed });
+            }
+            cpu => cpu.unwrap_or(last),
+        };
+        let llc = processor.caches.last().map_or(UNREPORTED_LLC_BYTES, |cache| cache.size_bytes);
+        let spread = chain::PAIR_LINES as u64;
+        let room = available_bytes(root).map_or(u64::MAX, |bytes| bytes / MEMORY_SHARE / spread);
+        // Less than two octaves beyond the last cache say nothing about memory.
+        if room < 4 * llc {
+            return Err(PlanError::TooLittleMemory {
+                available_mib: (room * MEMORY_SHARE * spread) >> 20,
+                needed_mib: (4 * llc * MEMORY_SHARE * spread) >> 20,
+            });
+        }
+        let partners = allowed.into_iter().filter(|&other| other != cpu).take(8).collect();
+        let largest = room.min(BEYOND_LLC * llc);
+        Ok(Self {
+            cpu,
+            partners,
+            sizes: sizes(largest),
+            stream_bytes: stream_sizes(largest),
+            settle_lines: (2 * llc) as usize / LINE_BYTES,
+            time,
+            seed: 1,
+        })
+    }
+}
+
+/// Processors that this process may run on.
+fn allowed_cpus() -> Vec<u32> {
+    let Ok(set) = rustix::thread::sched_getaffinity(None) else { return vec![0] };
+    (0..rustix::thread::CpuSet::MAX_CPU)
+        .filter(|&cpu| set.is_set(cpu))
+        .map(|cpu| cpu as u32)
+        .collect()
+}
+
+/// Whole lines, four sizes per doubling; every other one is kept for the judgement. Below 16 lines
+/// neighbouring sizes would be the same.
+fn sizes(largest_bytes: u64) -> Vec<(u64, Role)> {
+    let octaves = (largest_bytes / SMALLEST_BYTES).max(1).ilog2();
+    (0..=octaves * SIZES_PER_OCTAVE)
+        .map(|step| {
+            let exact = SMALLEST_BYTES as f64 * (f64::from(step) / 4.0).exp2();
+            let lines = (exact / LINE_BYTES as f64).round() as u64;
+            let role = if step % 2 == 0 { Role::Fit } else { Role::Kept };
+            (lines * LINE_BYTES as u64, role)
+        })
+        .collect()
+}
+
+/// Every second doubling from 16 KiB on.
+fn stream_sizes(largest_bytes: u64) -> Vec<u64> {
+    (7..32)
+        .map(|octave| 1_u64 << (2 * octave))
+        .take_while(|&bytes| bytes <= largest_bytes)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_other_size_is_kept_and_all_differ() {
+        let sizes = sizes(1 << 20);
+        assert_eq!(sizes.len(), 41);
+        assert_eq!(sizes[..3], [(1024, Role::Fit), (1216, Role::Kept), (1472, Role::Fit)]);
+        assert_eq!(sizes[40], (1 << 20, Role::Fit));
+        assert!(sizes.windows(2).all(|two| two[0].0 < two[1].0 && two[0].1 != two[1].1));
+    }
+
+    #[test]
+    fn streams_take_every_second_doubling() {
+        assert_eq!(stream_sizes(1 << 20), [16 << 10, 64 << 10, 256 << 10, 1 << 20]);
+    }
+
+    #[test]
+    fn a_core_that_is_not_there_is_refused_by_its_number() {
+        let root = Root::real().unwrap();
+        let processor = Processor::read(&root).unwrap();
+        let refused = Plan::new(&root, &processor, Some(1_000), Duration::ZERO);
+        assert!(matches!(refused, Err(PlanError::NoSuchCpu { cpu: 1_000, .. })));
+    }
+}

@@ -1,0 +1,369 @@
+//! A measurement as a platform file: what was measured, and what is assumed from the nearest platform.
+
+use super::curve::{self, Curve, CurveError, LastLevel, Victims};
+use super::donors::Donor;
+use super::record::{Measurement, Role, quantile, robust};
+use super::reported::ReportedCache;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Tables of a donor that say nothing about this host: what it may not have, and distances.
+const LEFT_OUT: [&str; 6] = ["ring", "mesh", "upi", "cxl", "root_complex_buffer", "ping_pong"];
+/// Cores that the simulator can name.
+const MOST_CORES: u32 = 63;
+/// Slices into which a last level is divided: so many that its size is right within 3 %.
+const LEAST_SLICES: u64 = 16;
+/// Ways where none are reported.
+const UNREPORTED_WAYS: u32 = 16;
+
+/// A calibrated host.
+#[derive(Clone, Debug)]
+pub struct Calibrated {
+    /// The platform file.
+    pub toml: String,
+    /// What the sizes that fit gave.
+    pub curve: Curve,
+    /// The last level's part of it.
+    pub last_level: LastLevel,
+    /// Whose numbers stand in.
+    pub donor: Donor,
+}
+
+/// The platform that a measurement makes.
+///
+/// # Errors
+/// If the latencies show no levels.
+pub fn platform(measurement: &Measurement) -> Result<Calibrated, CurveError> {
+    let points = measurement.latencies(Role::Fit);
+    let curve = curve::find(&points)?;
+    let ways = measurement.processor.caches.iter().rfind(|cache| cache.level >= 3);
+    let ways = ways.and_then(|cache| cache.ways).unwrap_or(UNREPORTED_WAYS);
+    let last_level = curve::last_level(&points, &curve, ways.min(32));
+    let donor = Donor::nearest(&measurement.processor);
+    let facts = Facts { measurement, curve: &curve, last_level: &last_level, donor: &donor };
+    let toml = facts.file();
+    Ok(Calibrated { toml, curve, last_level, donor })
+}
+
+/// A line of the file.
+#[derive(Clone, Debug)]
+struct Fact {
+    value: toml::Value,
+    source: String,
+    confidence: &'static str,
+    fitted_on: Option<String>,
+}
+
+type Replaced = BTreeMap<(&'static str, &'static str), Fact>;
+
+struct Facts<'m> {
+    measurement: &'m Measurement,
+    curve: &'m Curve,
+    last_level: &'m LastLevel,
+    donor: &'m Donor,
+}
+
+impl Facts<'_> {
+    /// The donor's file line by line, with what was measured in place of what it says.
+    fn file(&self) -> String {
+        let donor: toml::Table = self.donor.text().parse().expect("built-in platforms are valid");
+        let mut replaced = self.measured(&donor);
+        let mut text = format!("title = {}\n", quoted(&self.title()));
+        let mut section = "";
+        for line in self.donor.text().lines() {
+            if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+                section = name;
+                if !self.leaves_out(section) {
+                    // Writing to a String cannot fail.
+                    let _ = writeln!(text, "\n[{section}]");
+                }
+            } else if let Some((key, _)) = line.split_once(" = ")
+                && !section.is_empty()
+                && !self.leaves_out_key(section, key)
+            {
+                let measured = replaced.iter().find(|fact| *fact.0 == (section, key));
+                let own = measured.map(|fact| *fact.0).and_then(|name| replaced.remove(&name));
+                let fact = own.or_else(|| self.assumed(&donor[section][key]));
+                text += &fact.map(|fact| fact.line(key)).unwrap_or_default();
+            }
+        }
+        debug_assert!(replaced.is_empty(), "every donor states every measured key: {replaced:?}");
+        text
+    }
+
+    fn l2_bytes(&self) -> f64 {
+        let edge = self.curve.edge_bytes[1];
+        let reported = self.measurement.processor.cache(2).map(|cache| cache.size_bytes);
+        reported.filter(|&bytes| agrees(bytes, edge)).map_or(edge, |bytes| bytes as f64)
+    }
+
+    fn title(&self) -> String {
+        let processor = &self.measurement.processor;
+        let kind = if processor.virtual_machine { ", a virtual machine" } else { "" };
+        let name = if processor.name.is_empty() { "this host" } else { &processor.name };
+        format!("{name} as measured on the host itself by skipline-host calibrate{kind}")
+    }
+
+    fn leaves_out(&self, section: &str) -> bool {
+        // A snoop filter beside the LLC goes with the non-inclusive policy of its platform.
+        LEFT_OUT.contains(&section) || (section == "directory" && self.donor.inclusion.is_some())
+    }
+
+    fn leaves_out_key(&self, section: &str, key: &str) -> bool {
+        let other_policy = key == "inclusive_ways" && self.donor.inclusion.is_some();
+        let of_measured = key == "slice_table" || key == "stream_prefetch_delay_cycles";
+        self.leaves_out(section) || other_policy || of_measured
+    }
+
+    /// A number of the donor, with the donor as its source.
+    fn assumed(&self, entry: &toml::Value) -> Option<Fact> {
+        let confidence = entry.get("confidence")?.as_str()?;
+        let fitted = if confidence == "fitted" { ", fitted there" } else { "" };
+        let source = format!("not measured: assumed as on {}{fitted}", self.donor.name);
+        let value = entry.get("value")?.clone();
+        Some(Fact { value, source, confidence: "memory", fitted_on: None })
+    }
+
+    fn measured(&self, donor: &toml::Table) -> Replaced {
+        let mut facts = Replaced::new();
+        self.cores(&mut facts, donor);
+        self.private_levels(&mut facts);
+        self.llc(&mut facts, donor);
+        self.memory(&mut facts, donor);
+        facts
+    }
+
+    fn cores(&self, facts: &mut Replaced, donor: &toml::Table) {
+        let measurement = self.measurement;
+        let cores = measurement.processor.socket_cores.min(MOST_CORES);
+        facts.insert(("cpu", "cores"), seen(cores, "the kernel: cores of the socket"));
+        let clock = "measured: a chain of multiplications of 3 cycles each";
+        facts.insert(("cpu", "core_ghz"), derived(rounded(measurement.clock_ghz()), clock));
+        let prefetch = "derived: the measured latencies, of a chase that uses nothing a prefetcher \
+                        brings, and bandwidths hold what this host's prefetchers do";
+        facts.insert(("cpu", "adjacent_line_prefetch"), derived(false, prefetch));
+        facts.insert(("cpu", "stream_prefetch_lines"), derived(0, prefetch));
+        if let Some((line_ns, source)) = self.core_to_core(&self.inclusion(donor)) {
+            facts.insert(("cpu", "core_to_core_ns"), derived(line_ns, &source));
+        }
+    }
+
+    /// Load-to-use latency of a line that another core has modified, from half of the round trip of a
+    /// line that two cores write in turn: the reader waits for the line, then takes it away.
+    fn core_to_core(&self, inclusion: &str) -> Option<(f64, String)> {
+        let pairs = &self.measurement.core_to_core;
+        let halves: Vec<f64> = pairs.iter().map(|pair| robust(&pair.latency_ns)).collect();
+        let all: Vec<f64> = pairs.iter().flat_map(|pair| pair.latency_ns.clone()).collect();
+        if halves.is_empty() {
+            return None;
+        }
+        let (low_ns, high_ns) = (quantile(&all, 0.0), quantile(&all, 1.0));
+        let (half_ns, llc_ns) = (quantile(&halves, 0.5), self.curve.latency_ns[2]);
+        let (line_ns, how) = if inclusion == "exclusive-victim" {
+            (half_ns / 2.0, "of which reading it and taking it away cost the same")
+        } else {
+            (half_ns - llc_ns, "less an LLC look-up, with which it is taken away")
+        };
+        let source = format!(
+            "derived: half of a round trip of a line that two cores write in turn, {half_ns:.1} ns \
+             ({low_ns:.0} to {high_ns:.0} over passes), {how}; not below an LLC hit"
+        );
+        Some((rounded(line_ns.max(llc_ns)), source))
+    }
+
+    fn private_levels(&self, facts: &mut Replaced) {
+        let ghz = self.measurement.clock_ghz();
+        let [l1_ns, l2_ns, _, _] = self.curve.latency_ns;
+        let [l1_bytes, l2_bytes, _] = self.curve.edge_bytes;
+        let levels = [("l1d", 1, l1_ns, l1_bytes), ("l2", 2, l2_ns, l2_bytes)];
+        for (name, level, latency_ns, edge_bytes) in levels {
+            let reported = self.measurement.processor.cache(level);
+            let (sets, ways, source) = private_shape(reported, edge_bytes);
+            facts.insert((name, "sets"), derived(sets, &source));
+            facts.insert((name, "ways"), derived(ways, &source));
+            let cycles = rounded(latency_ns * ghz);
+            facts.insert((name, "latency_cycles"), self.fitted(cycles, "load to use"));
+        }
+    }
+
+    fn llc(&self, facts: &mut Replaced, donor: &toml::Table) {
+        let ghz = self.measurement.clock_ghz();
+        let [_, l2_ns, llc_ns, _] = self.curve.latency_ns;
+        let uncore_ghz = number(donor, "cpu", "uncore_ghz");
+        let inclusion = self.inclusion(donor);
+        let shape = self.llc_shape(&inclusion);
+        let Some((slices, sets, ways, source)) = shape else { return };
+        for (key, value) in [("slices", slices), ("sets_per_slice", sets)] {
+            let fact = Fact { source: source.clone(), ..self.fitted(value as f64, "") };
+            let value = toml::Value::Integer(value as i64);
+            facts.insert(("llc", key), Fact { value, ..fact });
+        }
+        facts.insert(("llc", "ways"), seen(ways, "CPUID, as the kernel reports it"));
+        if let (Some(policy), Some(source)) = (&self.donor.inclusion, &self.donor.inclusion_source)
+        {
+            let value = toml::Value::String(policy.clone());
+            let (source, confidence) = (source.clone(), "memory");
+            facts.insert(("llc", "inclusion"), Fact { value, source, confidence, fitted_on: None });
+        }
+        let victims = match self.last_level.victims {
+            Victims::Lru => "lru",
+            Victims::Random => "random",
+        };
+        let chosen = self.fitted_value(
+            victims.into(),
+            "chosen between lru and random: how fast \
+                                       latency rises beyond the last level's capacity",
+        );
+        facts.insert(("llc", "replacement"), chosen);
+        let core = rounded(l2_ns * ghz);
+        facts.insert(("llc", "latency_core_cycles"), self.fitted(core, "the L2 look-up before"));
+        let uncore = rounded((llc_ns - l2_ns) * uncore_ghz);
+        let source = "load to use less the L2 look-up, at cpu.uncore_ghz, which is not measured";
+        facts.insert(("llc", "latency_uncore_cycles"), self.fitted(uncore, source));
+        let spread = "a stand-in for any number of slices: the host's own function is not known";
+        let spread = Fact { confidence: "memory", ..seen("balanced", spread) };
+        facts.insert(("llc", "slice_function"), spread);
+    }
+
+    fn inclusion(&self, donor: &toml::Table) -> String {
+        let own = donor["llc"]["inclusion"]["value"].as_str().unwrap_or_default();
+        self.donor.inclusion.clone().unwrap_or_else(|| own.into())
+    }
+
+    /// Slices, sets of each, ways, and how they were found.
+    fn llc_shape(&self, inclusion: &str) -> Option<(u64, u64, u32, String)> {
+        let edge = self.last_level.edge_bytes;
+        let l2 = self.l2_bytes();
+        // Lines are in L2 or in a victim cache, in both only where one includes the other.
+        let victim_cache = matches!(inclusion, "exclusive-victim" | "non-inclusive");
+        let bytes = if victim_cache { (edge - l2).max(l2 / 4.0) } else { edge };
+        let reported = self.measurement.processor.caches.iter().rfind(|cache| cache.level >= 3);
+        let ways = reported.and_then(|cache| cache.ways).unwrap_or(UNREPORTED_WAYS).min(32);
+        let sets = (bytes / f64::from(ways) / 64.0).round() as u64;
+        let mut sets_per_slice = 1;
+        while sets / sets_per_slice >= 2 * LEAST_SLICES {
+            sets_per_slice *= 2;
+        }
+        let slices = (sets as f64 / sets_per_slice as f64).round() as u64;
+        let held = if victim_cache { ", L2 included" } else { "" };
+        let mut source = format!("half way up to memory at {}{held}", shown(edge));
+        if let Some(cache) = reported {
+            let verdict = if agrees(cache.size_bytes, edge) {
+                "agrees"
+            } else {
+                "does not: others use it too, or a hypervisor divides it"
+            };
+            let size = shown(cache.size_bytes as f64);
+            let _ = write!(source, "; CPUID's {size} {verdict}");
+        }
+        (slices > 0).then_some((slices, sets_per_slice, ways, source))
+    }
+
+    fn memory(&self, facts: &mut Replaced, donor: &toml::Table) {
+        let memory_ns = self.curve.latency_ns[3];
+        let dram = |key: &str| number(donor, "dram", key);
+        // An idle read of a closed row, as the simulator's memory takes it.
+        let burst_ns = 64.0 / dram("bus_bytes") / dram("mega_transfers_per_s") * 1e3;
+        let closed_row_ns = dram("trcd_ns") + dram("tcl_ns") + burst_ns;
+        // A refresh lasts trfc of each trefi; who meets one waits for half of it.
+        let refresh_ns = dram("trfc_ns").powi(2) / dram("trefi_ns") / 2.0;
+        let path_ns = rounded((memory_ns - closed_row_ns - refresh_ns).max(0.0));
+        let source = format!(
+            "load to use of memory, {memory_ns:.1} ns, less activation, column access, burst and \
+             the mean wait for refreshes"
+        );
+        facts.insert(("dram", "path_ns"), self.fitted(path_ns, &source));
+        if let Some(stream) = self.measurement.bandwidth.last() {
+            let gbytes_per_s = quantile(&stream.read_gbytes_per_s, 0.75);
+            let lines = (gbytes_per_s * memory_ns / 64.0).round().clamp(1.0, 256.0);
+            let value = toml::Value::Integer(lines as i64);
+            let source = "Little's law: read bandwidth of memory times its latency; lines that \
+                          prefetchers have under way are in it";
+            let on = format!("read bandwidth of {}", shown(stream.array_bytes as f64));
+            let fact = Fact { value, fitted_on: Some(on), ..self.fitted(0.0, source) };
+            facts.insert(("cpu", "fill_buffers"), fact);
+        }
+    }
+
+    fn fitted(&self, value: f64, source: &str) -> Fact {
+        self.fitted_value(toml::Value::Float(value), source)
+    }
+
+    fn fitted_value(&self, value: toml::Value, source: &str) -> Fact {
+        let on = "this host: pointer chase at the working-set sizes with role fit";
+        let source = format!("measured: {source}");
+        Fact { value, source, confidence: "fitted", fitted_on: Some(on.into()) }
+    }
+}
+
+impl Fact {
+    fn line(&self, key: &str) -> String {
+        let fitted_on = self.fitted_on.as_ref().map(|on| format!(", fitted_on = {}", quoted(on)));
+        format!(
+            "{key} = {{ value = {}, source = {}, confidence = \"{}\"{} }}\n",
+            self.value,
+            quoted(&self.source),
+            self.confidence,
+            fitted_on.unwrap_or_default()
+        )
+    }
+}
+
+fn seen(value: impl Into<toml::Value>, source: &str) -> Fact {
+    Fact { value: value.into(), source: source.into(), confidence: "seen", fitted_on: None }
+}
+
+fn derived(value: impl Into<toml::Value>, source: &str) -> Fact {
+    Fact { confidence: "derived", ..seen(value, source) }
+}
+
+/// Sets and ways of a private level: the reported ones if the curve's edge is near their size.
+fn private_shape(reported: Option<&ReportedCache>, edge_bytes: f64) -> (u32, u32, String) {
+    let edge = shown(edge_bytes);
+    if let Some(cache) = reported
+        && agrees(cache.size_bytes, edge_bytes)
+        && let (Some(sets), Some(ways)) = (cache.sets, cache.ways)
+        && sets.is_power_of_two()
+        && ways <= 32
+    {
+        let size = shown(cache.size_bytes as f64);
+        return (sets, ways, format!("CPUID's {size}; the measured edge, at {edge}, agrees"));
+    }
+    let ways = reported.and_then(|cache| cache.ways).filter(|&ways| ways <= 32).unwrap_or(8);
+    let sets = (edge_bytes / f64::from(ways) / 64.0).log2().round().exp2().max(1.0) as u32;
+    let said =
+        reported.map(|cache| format!("; CPUID's {} differs", shown(cache.size_bytes as f64)));
+    let source = format!(
+        "measured edge at {edge}, to the next power of two sets{}",
+        said.unwrap_or_default()
+    );
+    (sets, ways, source)
+}
+
+/// Whether a reported size and an edge are within half an octave of each other.
+fn agrees(reported_bytes: u64, edge_bytes: f64) -> bool {
+    (reported_bytes as f64 / edge_bytes).log2().abs() <= curve::EDGE_OCTAVES
+}
+
+fn number(table: &toml::Table, section: &str, key: &str) -> f64 {
+    let value = &table[section][key]["value"];
+    value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64)).unwrap_or(f64::NAN)
+}
+
+/// To two decimals: more digits would only look exact.
+fn rounded(value: f64) -> f64 {
+    (value * 1e2).round() / 1e2
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.into()).to_string()
+}
+
+/// A size as people write it.
+#[must_use]
+pub fn shown(bytes: f64) -> String {
+    match bytes {
+        bytes if bytes >= f64::from(1 << 20) => format!("{:.3} MiB", bytes / f64::from(1 << 20)),
+        bytes => format!("{:.1} KiB", bytes / 1024.0),
+    }
+}

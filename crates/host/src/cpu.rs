@@ -1,0 +1,239 @@
+//! Which CPU this is, its sockets and last-level caches, as the kernel reports them.
+//!
+//! Source: /proc/cpuinfo, /sys/devices/system/cpu.
+
+mod generation;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::error::FileError;
+use crate::root::Root;
+
+pub use generation::{Generation, Generations, PortSwitch, Proof, WaysRegister};
+
+const CPUINFO: &str = "proc/cpuinfo";
+const CPUS: &str = "sys/devices/system/cpu";
+/// Most logical CPUs of a machine that is believed.
+const MOST_CPUS: u32 = 8192;
+
+/// The CPU model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CpuModel {
+    /// `GenuineIntel` or `AuthenticAMD`.
+    pub vendor: String,
+    /// Display family.
+    pub family: u32,
+    /// Display model.
+    pub model: u32,
+    /// Stepping.
+    pub stepping: u32,
+    /// The model's name for people.
+    pub name: String,
+    /// Whether a hypervisor stands between this system and the CPU.
+    pub virtual_machine: bool,
+}
+
+impl CpuModel {
+    /// Reads /proc/cpuinfo.
+    ///
+    /// # Errors
+    /// If it cannot be read or names no model.
+    pub fn read(root: &Root) -> Result<Self, FileError> {
+        let text = root.read_text(CPUINFO)?;
+        let fields = first_processor(&text);
+        let number = |key: &str| -> Result<u32, FileError> {
+            let value = fields.get(key).copied().unwrap_or_default();
+            value
+                .parse()
+                .map_err(|_| root.malformed(CPUINFO, value, "numbers of an x86 CPU's model"))
+        };
+        let word = |key: &str| fields.get(key).copied().unwrap_or_default().to_owned();
+        Ok(Self {
+            vendor: word("vendor_id"),
+            family: number("cpu family")?,
+            model: number("model")?,
+            stepping: number("stepping")?,
+            name: word("model name").split_whitespace().collect::<Vec<_>>().join(" "),
+            virtual_machine: word("flags").split_whitespace().any(|flag| flag == "hypervisor"),
+        })
+    }
+}
+
+/// The fields of the first processor.
+fn first_processor(text: &str) -> BTreeMap<&str, &str> {
+    let fields = text.lines().skip_while(|line| line.trim().is_empty());
+    let fields = fields.take_while(|line| !line.trim().is_empty());
+    fields
+        .filter_map(|line| line.split_once(':'))
+        .map(|(key, value)| (key.trim(), value.trim()))
+        .collect()
+}
+
+/// A last-level cache.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LastLevelCache {
+    /// The kernel's number of it, which resctrl uses as domain.
+    pub id: u32,
+    /// Size in bytes.
+    pub size_bytes: u64,
+    /// Ways.
+    pub ways: u32,
+    /// CPUs that share it.
+    pub cpus: Vec<u32>,
+}
+
+/// A socket and its logical CPUs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Socket {
+    /// The package's number.
+    pub id: u32,
+    /// Its logical CPUs, online ones only.
+    pub cpus: Vec<u32>,
+    /// Its cores.
+    pub cores: usize,
+    /// Its last-level caches: one on Intel, one per core complex on AMD.
+    pub caches: Vec<LastLevelCache>,
+}
+
+impl Socket {
+    /// A logical CPU through which the socket's registers are reached.
+    #[must_use]
+    pub fn first_cpu(&self) -> u32 {
+        self.cpus.first().copied().unwrap_or(0)
+    }
+}
+
+/// The sockets of the machine, in their order.
+///
+/// # Errors
+/// If the kernel's list of CPUs cannot be read.
+pub fn sockets(root: &Root) -> Result<Vec<Socket>, FileError> {
+    let path = format!("{CPUS}/online");
+    let text = root.read_line(&path)?;
+    let online = cpu_list(&text).ok_or_else(|| root.malformed(&path, &text, "a list of CPUs"))?;
+    let mut by_id: BTreeMap<u32, (Vec<u32>, Vec<u64>)> = BTreeMap::new();
+    for cpu in online {
+        let topology = format!("{CPUS}/cpu{cpu}/topology");
+        let package = root.read_number(&format!("{topology}/physical_package_id"))?;
+        let core = root.read_number(&format!("{topology}/core_id"))?;
+        let package = u32::try_from(package)
+            .map_err(|_| root.malformed(&topology, &package.to_string(), "a package number"))?;
+        let entry = by_id.entry(package).or_default();
+        entry.0.push(cpu);
+        entry.1.push(core);
+    }
+    let socket = |(id, (cpus, mut cores)): (u32, (Vec<u32>, Vec<u64>))| {
+        cores.sort_unstable();
+        cores.dedup();
+        let caches = caches(root, &cpus);
+        Socket { id, cpus, cores: cores.len(), caches }
+    };
+    Ok(by_id.into_iter().map(socket).collect())
+}
+
+/// The last-level caches that these CPUs reach; none if the kernel does not describe them.
+fn caches(root: &Root, cpus: &[u32]) -> Vec<LastLevelCache> {
+    let mut found: BTreeMap<u32, LastLevelCache> = BTreeMap::new();
+    for &cpu in cpus {
+        let Some(cache) = last_level_cache(root, cpu) else { continue };
+        found.entry(cache.id).or_insert(cache);
+    }
+    found.into_values().collect()
+}
+
+fn last_level_cache(root: &Root, cpu: u32) -> Option<LastLevelCache> {
+    let folder = format!("{CPUS}/cpu{cpu}/cache");
+    let mut last: Option<(u64, String)> = None;
+    for name in root.list(&folder).ok()? {
+        let path = format!("{folder}/{name}");
+        let Ok(level) = root.read_number(&format!("{path}/level")) else { continue };
+        if last.as_ref().is_none_or(|(deepest, _)| level > *deepest) {
+            last = Some((level, path));
+        }
+    }
+    let (_, path) = last?;
+    let size = root.read_line(&format!("{path}/size")).ok()?;
+    let shared = root.read_line(&format!("{path}/shared_cpu_list")).ok()?;
+    let cpus = cpu_list(&shared)?;
+    let first = *cpus.first()?;
+    Some(LastLevelCache {
+        id: root
+            .read_number(&format!("{path}/id"))
+            .ok()
+            .and_then(|id| id.try_into().ok())
+            .unwrap_or(first),
+        size_bytes: size_bytes(&size)?,
+        ways: root.read_number(&format!("{path}/ways_of_associativity")).ok()?.try_into().ok()?,
+        cpus,
+    })
+}
+
+/// `32768K` in bytes.
+fn size_bytes(text: &str) -> Option<u64> {
+    match text.strip_suffix('K') {
+        Some(number) => number.parse::<u64>().ok()?.checked_mul(1024),
+        None => match text.strip_suffix('M') {
+            Some(number) => number.parse::<u64>().ok()?.checked_mul(1 << 20),
+            None => text.parse().ok(),
+        },
+    }
+}
+
+/// A list like `0-3,8` as numbers; nothing if it is no such list.
+#[must_use]
+pub fn cpu_list(text: &str) -> Option<Vec<u32>> {
+    let mut cpus = Vec::new();
+    for part in text.trim().split(',').filter(|part| !part.is_empty()) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let first: u32 = first.trim().parse().ok()?;
+        let last: u32 = last.trim().parse().ok()?;
+        if last < first || last >= MOST_CPUS {
+            return None;
+        }
+        cpus.extend(first..=last);
+    }
+    cpus.sort_unstable();
+    cpus.dedup();
+    Some(cpus)
+}
+
+/// Numbers as a list like `0-3,8`.
+#[must_use]
+pub fn as_list(numbers: &[u32]) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut rest = numbers;
+    while let Some(&first) = rest.first() {
+        let run =
+            rest.iter().zip(first..).take_while(|(number, wanted)| **number == *wanted).count();
+        let last = rest[run - 1];
+        parts.push(if run == 1 { first.to_string() } else { format!("{first}-{last}") });
+        rest = &rest[run..];
+    }
+    parts.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_cpus_reads_back_as_written() {
+        assert_eq!(cpu_list("0-3,8,10-11\n"), Some(vec![0, 1, 2, 3, 8, 10, 11]));
+        assert_eq!(as_list(&[0, 1, 2, 3, 8, 10, 11]), "0-3,8,10-11");
+    }
+
+    #[test]
+    fn a_list_that_would_fill_the_memory_is_no_list() {
+        assert_eq!(cpu_list("0-4294967295"), None);
+        assert_eq!(cpu_list("5-2"), None);
+        assert_eq!(cpu_list("many"), None);
+    }
+
+    #[test]
+    fn sizes_have_the_kernels_units() {
+        assert_eq!(size_bytes("32768K"), Some(32 << 20));
+        assert_eq!(size_bytes("18446744073709551615K"), None);
+    }
+}

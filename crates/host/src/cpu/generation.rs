@@ -1,0 +1,165 @@
+//! What is known about CPU generations, as data.
+
+use serde::{Deserialize, Serialize};
+
+use super::CpuModel;
+
+const TABLE: &str = include_str!("../../data/generations.toml");
+
+/// All known generations.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Generations {
+    generation: Vec<Generation>,
+}
+
+impl Generations {
+    /// The table that is built in.
+    ///
+    /// # Panics
+    /// If that table is malformed, which a test excludes.
+    #[must_use]
+    pub fn built_in() -> Self {
+        toml::from_str(TABLE).expect("the built-in table of generations is well-formed")
+    }
+
+    /// The generation of a CPU, if it is known.
+    #[must_use]
+    pub fn of(&self, cpu: &CpuModel) -> Option<&Generation> {
+        self.generation.iter().find(|generation| generation.includes(cpu))
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn all(&self) -> &[Generation] {
+        &self.generation
+    }
+}
+
+/// A generation of server CPUs.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Generation {
+    /// The name that people use.
+    pub name: String,
+    vendor: String,
+    family: u32,
+    /// First and last model.
+    models: [u32; 2],
+    /// First and last stepping.
+    #[serde(default = "any_stepping")]
+    steppings: [u32; 2],
+    /// The table of events (`data/events/NAME.toml`).
+    pub events: Option<String>,
+    /// The register of the ways that I/O allocates in.
+    pub ways_register: Option<WaysRegister>,
+    /// The switch of each root port.
+    pub port_switch: Option<PortSwitch>,
+    /// What is known about I/O classes of service.
+    pub io_rdt: Option<String>,
+    /// What the firmware calls the switch of the whole machine, if boards have one.
+    pub firmware_switch: Option<String>,
+    /// Where a device's writes go.
+    pub io_path: String,
+    /// Where this was read.
+    pub source: String,
+}
+
+fn any_stepping() -> [u32; 2] {
+    [0, u32::MAX]
+}
+
+impl Generation {
+    fn includes(&self, cpu: &CpuModel) -> bool {
+        let within = |[first, last]: [u32; 2], value| (first..=last).contains(&value);
+        self.vendor == cpu.vendor
+            && self.family == cpu.family
+            && within(self.models, cpu.model)
+            && within(self.steppings, cpu.stepping)
+    }
+
+    /// The firmware's switch in words.
+    #[must_use]
+    pub fn firmware_switch_in_words(&self) -> String {
+        match &self.firmware_switch {
+            Some(name) => format!("a firmware setting: {name}"),
+            None => "no firmware setting is known".to_owned(),
+        }
+    }
+
+    /// Whether it is Intel's.
+    #[must_use]
+    pub fn is_intel(&self) -> bool {
+        self.vendor == "GenuineIntel"
+    }
+}
+
+/// Whether a control was seen to change hit rates on this generation.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Proof {
+    /// Measured: it changes hit rates.
+    Effective,
+    /// Measured: it accepts writes, and hit rates stay.
+    NoEffect,
+    /// Nobody published a measurement.
+    Unknown,
+}
+
+/// The register of the ways that I/O allocates in.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct WaysRegister {
+    /// Its number.
+    pub msr: u32,
+    /// How many of the top ways it holds after power-on; they stay in every mask.
+    pub default_ways: u32,
+    /// What measurements say.
+    pub proof: Proof,
+    /// Where this was read.
+    pub source: String,
+}
+
+/// The switch of each root port.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct PortSwitch {
+    /// Offset of perfctrlsts_0 in configuration space.
+    pub offset: u16,
+    /// `Use_Allocating_Flow_Wr`: set means DDIO.
+    pub allocating_bit: u32,
+    /// `NoSnoopOpWrEn`: set together with clearing the other.
+    pub no_snoop_bit: u32,
+    /// Device numbers of the root ports (vendor 8086) that are known to have it.
+    pub devices: Vec<u16>,
+    /// What measurements say.
+    pub proof: Proof,
+    /// Where this was read.
+    pub source: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cpu(vendor: &str, family: u32, model: u32, stepping: u32) -> CpuModel {
+        let name = String::new();
+        CpuModel { vendor: vendor.into(), family, model, stepping, name, virtual_machine: false }
+    }
+
+    #[test]
+    fn stepping_tells_skylake_from_cascade_lake() {
+        let table = Generations::built_in();
+        let name =
+            |stepping| table.of(&cpu("GenuineIntel", 6, 0x55, stepping)).map(|g| g.name.as_str());
+        assert_eq!(name(4), Some("Skylake"));
+        assert_eq!(name(7), Some("Cascade Lake"));
+        assert_eq!(name(11), Some("Cooper Lake"));
+    }
+
+    #[test]
+    fn a_model_that_nobody_described_has_no_generation() {
+        assert!(Generations::built_in().of(&cpu("GenuineIntel", 6, 0x9e, 0)).is_none());
+        assert!(Generations::built_in().of(&cpu("HygonGenuine", 0x18, 0, 0)).is_none());
+    }
+}

@@ -1,0 +1,179 @@
+//! A machine that is described: what answers behind the registers of a directory tree.
+//!
+//! A plain file cannot stand in for a register: it cannot refuse, mask, count or ignore. So a tree
+//! says in `registers.toml` how each of its registers behaves. What was written is kept in the tree
+//! (`registers.state`, `config` files, control files), so that it outlives the process. Registers of
+//! the running machine are never reached from here.
+
+mod control;
+mod counters;
+mod description;
+mod state;
+
+use std::sync::Arc;
+
+pub use counters::FakeCounters;
+pub use description::Description;
+
+use crate::error::{FileError, Problem};
+use crate::pci::Bdf;
+use crate::pci_config::{PciConfig, SysfsConfig};
+use crate::registers::{Registers, device};
+use crate::root::Root;
+
+use description::{Answer, Behaviour, Scope};
+
+/// The file of a tree that describes its registers.
+pub const DESCRIPTION: &str = "registers.toml";
+
+/// Registers, configuration space and control files of a described machine.
+#[derive(Clone, Debug)]
+pub struct FakeMachine {
+    root: Arc<Root>,
+    description: Arc<Description>,
+}
+
+impl FakeMachine {
+    /// Reads the description; a tree without one has no registers.
+    ///
+    /// # Errors
+    /// If there is one that cannot be read.
+    pub fn open(root: Arc<Root>) -> Result<Self, FileError> {
+        let description = match root.read_text(DESCRIPTION) {
+            Ok(text) => Description::parse(&text)
+                .map_err(|message| root.error(DESCRIPTION, Problem::Other(message)))?,
+            Err(error) if error.problem == Problem::Missing => Description::default(),
+            Err(error) => return Err(error),
+        };
+        Ok(Self { root, description: Arc::new(description) })
+    }
+
+    /// The event counters of this machine.
+    #[must_use]
+    pub fn counters(&self) -> FakeCounters {
+        FakeCounters { machine: self.clone() }
+    }
+
+    /// The ring sizes of a network interface: receive now, most, send now, most.
+    #[must_use]
+    pub fn rings(&self, interface: &str) -> Option<[u32; 4]> {
+        self.description.rings.get(interface).copied()
+    }
+
+    fn socket_of(&self, cpu: u32) -> u64 {
+        let path = format!("sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id");
+        self.root.read_number(&path).unwrap_or(0)
+    }
+
+    fn state_key(&self, cpu: u32, address: u32, scope: Scope) -> String {
+        match scope {
+            Scope::Socket => format!("socket{}.{address:#x}", self.socket_of(cpu)),
+            Scope::Cpu => format!("cpu{cpu}.{address:#x}"),
+        }
+    }
+
+    fn msr_value(&self, cpu: u32, address: u32) -> Option<u64> {
+        let register = self.description.msr.register.iter().find(|r| r.address == address)?;
+        let key = self.state_key(cpu, address, register.scope);
+        let state = state::read(&self.root).ok()?;
+        Some(state.get(&key).copied().unwrap_or(register.value))
+    }
+}
+
+/// What a driver says in the place of a value.
+fn refused(root: &Root, path: &str, answer: Answer, wanted: usize) -> Result<(), FileError> {
+    let problem = match answer {
+        Answer::Ok | Answer::Ignored => return Ok(()),
+        Answer::Eperm => Problem::NotPermitted,
+        Answer::Eio => Problem::Refused,
+        Answer::Short => Problem::ShortRead { got: wanted / 2, wanted },
+        Answer::Absent => Problem::Missing,
+    };
+    Err(root.error(path, problem))
+}
+
+/// What a register holds after a write; nothing if the write has no effect.
+fn stored(behaviour: &Behaviour, old: u64, new: u64) -> Result<Option<u64>, Problem> {
+    match behaviour.write {
+        Answer::Ok => {}
+        Answer::Ignored => return Ok(None),
+        Answer::Eperm => return Err(Problem::NotPermitted),
+        Answer::Absent => return Err(Problem::Missing),
+        Answer::Eio => return Err(Problem::Refused),
+        Answer::Short => return Err(Problem::ShortWrite { got: 4, wanted: 8 }),
+    }
+    if behaviour.strict && (new ^ old) & !behaviour.writable != 0 {
+        return Err(Problem::Refused);
+    }
+    Ok(Some((old & !behaviour.writable) | (new & behaviour.writable) | behaviour.sticky))
+}
+
+impl Registers for FakeMachine {
+    fn read(&self, cpu: u32, address: u32) -> Result<u64, FileError> {
+        let path = device(cpu);
+        refused(&self.root, &path, self.description.msr.driver, 8)?;
+        let register = self.description.msr.register.iter().find(|r| r.address == address);
+        // Reading a register that is not there is a fault, which the driver reports as EIO.
+        let register = register.ok_or_else(|| self.root.error(&path, Problem::Refused))?;
+        refused(&self.root, &path, register.behaviour.read, 8)?;
+        let key = self.state_key(cpu, address, register.scope);
+        Ok(state::read(&self.root)?.get(&key).copied().unwrap_or(register.value))
+    }
+
+    fn write(&self, cpu: u32, address: u32, value: u64) -> Result<(), FileError> {
+        let path = device(cpu);
+        let old = Registers::read(self, cpu, address)?;
+        let register = self.description.msr.register.iter().find(|r| r.address == address);
+        let register = register.ok_or_else(|| self.root.error(&path, Problem::Refused))?;
+        let new = stored(&register.behaviour, old, value)
+            .map_err(|problem| self.root.error(&path, problem))?;
+        let Some(new) = new else { return Ok(()) };
+        let key = self.state_key(cpu, address, register.scope);
+        let mut state = state::read(&self.root)?;
+        if new == register.value {
+            state.remove(&key);
+        } else {
+            state.insert(key, new);
+        }
+        state::write(&self.root, &state)
+    }
+
+    fn detect(&self, cpu: u32) -> Result<(), FileError> {
+        refused(&self.root, &device(cpu), self.description.msr.driver, 8)
+    }
+}
+
+impl FakeMachine {
+    fn pci_behaviour(&self, function: Bdf, offset: u16) -> Option<&Behaviour> {
+        let name = function.to_string();
+        let found = self.description.pci.iter().find(|r| r.function == name && r.offset == offset);
+        found.map(|register| &register.behaviour)
+    }
+}
+
+impl PciConfig for FakeMachine {
+    fn read(&self, function: Bdf, offset: u16) -> Result<u32, FileError> {
+        let path = crate::pci_config::file(function);
+        if offset >= 64 {
+            refused(&self.root, &path, self.description.extended_config, 4)?;
+        }
+        if let Some(behaviour) = self.pci_behaviour(function, offset) {
+            refused(&self.root, &path, behaviour.read, 4)?;
+        }
+        SysfsConfig(Arc::clone(&self.root)).read(function, offset)
+    }
+
+    fn write(&self, function: Bdf, offset: u16, value: u32) -> Result<(), FileError> {
+        let path = crate::pci_config::file(function);
+        let old = PciConfig::read(self, function, offset)?;
+        // A register that nobody described takes nothing.
+        let Some(behaviour) = self.pci_behaviour(function, offset) else { return Ok(()) };
+        let new = stored(behaviour, old.into(), value.into())
+            .map_err(|problem| self.root.error(&path, problem))?;
+        match new.map(u32::try_from) {
+            Some(Ok(new)) => SysfsConfig(Arc::clone(&self.root)).write(function, offset, new),
+            Some(Err(_)) => Err(self.root.error(&path, Problem::Refused)),
+            None => Ok(()),
+        }
+    }
+}

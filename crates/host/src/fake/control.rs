@@ -1,0 +1,105 @@
+//! Control files of a described machine: one domain at a time, masks that are refused or widened.
+
+use super::FakeMachine;
+use super::description::{Answer, ControlFile};
+use crate::control_files::{ControlFiles, KernelFiles};
+use crate::error::{FileError, Problem};
+use crate::resctrl::MaskLine;
+use std::sync::Arc;
+
+impl ControlFiles for FakeMachine {
+    fn read(&self, path: &str) -> Result<String, FileError> {
+        // The kernel tells no masks for I/O while it does not use them.
+        if let Some(folder) = path.strip_suffix("/io_alloc_cbm")
+            && self.root.read_line(&format!("{folder}/io_alloc"))? != "enabled"
+        {
+            return Err(self.root.error(path, Problem::Invalid));
+        }
+        KernelFiles(Arc::clone(&self.root)).read(path)
+    }
+
+    fn write(&self, path: &str, command: &str) -> Result<(), FileError> {
+        let described = self.description.control.iter().find(|file| file.path == path);
+        let answer = described.map_or(Answer::Ok, |file| file.write);
+        match answer {
+            Answer::Ok => {}
+            Answer::Ignored => return Ok(()),
+            Answer::Eperm => return Err(self.root.error(path, Problem::NotPermitted)),
+            Answer::Absent => return Err(self.root.error(path, Problem::Missing)),
+            Answer::Eio | Answer::Short => return Err(self.root.error(path, Problem::Refused)),
+        }
+        let old = ControlFiles::read(self, path)?;
+        let new = match path.rsplit('/').next() {
+            Some("schemata" | "io_alloc_cbm") => self.with_masks(path, &old, command, described)?,
+            Some("io_alloc") => {
+                switched(command).ok_or_else(|| self.root.error(path, Problem::Invalid))?.to_owned()
+            }
+            _ => command.to_owned(),
+        };
+        self.root.replace(path, &new)
+    }
+}
+
+fn switched(command: &str) -> Option<&'static str> {
+    match command.trim() {
+        "1" => Some("enabled\n"),
+        "0" => Some("disabled\n"),
+        _ => None,
+    }
+}
+
+impl FakeMachine {
+    /// The old lines with the domains of the command replaced, in the kernel's own format.
+    fn with_masks(
+        &self,
+        path: &str,
+        old: &str,
+        command: &str,
+        described: Option<&ControlFile>,
+    ) -> Result<String, FileError> {
+        let invalid = || self.root.error(path, Problem::Invalid);
+        let asked = MaskLine::parse(command.trim()).ok_or_else(invalid)?;
+        let mut found = false;
+        let mut lines = Vec::new();
+        for text in old.lines() {
+            let indent = &text[..text.len() - text.trim_start().len()];
+            let Some(mut line) = MaskLine::parse(text.trim()) else {
+                lines.push(text.to_owned());
+                continue;
+            };
+            if line.resource == asked.resource {
+                for &(domain, mask) in &asked.masks {
+                    let slot = line.masks.iter_mut().find(|slot| slot.0 == domain);
+                    let slot = slot.ok_or_else(invalid)?;
+                    slot.1 = self.accepted(&asked.resource, mask, described).ok_or_else(invalid)?;
+                    found = true;
+                }
+            }
+            lines.push(format!("{indent}{line}"));
+        }
+        if !found {
+            return Err(invalid());
+        }
+        Ok(lines.join("\n") + "\n")
+    }
+
+    /// The mask that the hardware takes for the one asked, as the tree's own `info` rules.
+    fn accepted(&self, resource: &str, mask: u64, file: Option<&ControlFile>) -> Option<u64> {
+        let info =
+            format!("sys/fs/resctrl/info/{}", if resource.is_empty() { "L3" } else { resource });
+        let number = |name: &str| {
+            let text = self.root.read_line(&format!("{info}/{name}")).ok()?;
+            u64::from_str_radix(&text, 16).ok()
+        };
+        let all = number("cbm_mask")?;
+        let least = number("min_cbm_bits").unwrap_or(1);
+        let sparse = number("sparse_masks").unwrap_or(0) == 1;
+        let run = mask >> mask.trailing_zeros().min(63);
+        let contiguous = mask != 0 && run & (run + 1) == 0;
+        if mask & !all != 0 || u64::from(mask.count_ones()) < least || !(sparse || contiguous) {
+            return None;
+        }
+        let widened = file.and_then(|file| file.widened.iter().find(|w| w.asked == mask));
+        Some(widened.map_or(mask, |w| w.becomes))
+    }
+}

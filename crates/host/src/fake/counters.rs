@@ -1,0 +1,146 @@
+//! Event counters of a described machine: they move with its traffic, by exact rates.
+
+use std::time::Duration;
+
+use super::FakeMachine;
+use super::description::{Answer, Control, Event, Quantity, Traffic};
+use crate::cpu::cpu_list;
+use crate::error::{FileError, Problem};
+use crate::pci::Bdf;
+use crate::pci_config::PciConfig;
+use crate::resctrl::MaskLine;
+use crate::uncore::{Count, CounterRequest, UncoreCounters};
+
+/// Where the mask of I/O ways is.
+const IIO_LLC_WAYS: u32 = 0xc8b;
+/// The root port's switch: offset, and the bit that means DDIO.
+const PORT_SWITCH: (u16, u32) = (0x180, 1 << 7);
+
+/// Counters that move with the described traffic. A window passes without waiting.
+#[derive(Clone, Debug)]
+pub struct FakeCounters {
+    pub(super) machine: FakeMachine,
+}
+
+impl UncoreCounters for FakeCounters {
+    fn measure(
+        &self,
+        groups: &[Vec<CounterRequest>],
+        window: Duration,
+    ) -> Result<Vec<Vec<Count>>, FileError> {
+        let unit = groups.iter().flatten().next().map_or("perf_event", |first| &first.unit);
+        match self.machine.description.counters {
+            Answer::Ok => {}
+            Answer::Eperm => return Err(FileError::new(unit, Problem::NotPermitted)),
+            Answer::Eio | Answer::Short | Answer::Ignored => {
+                return Err(FileError::new(unit, Problem::Refused));
+            }
+            Answer::Absent => return Err(FileError::new(unit, Problem::Missing)),
+        }
+        let micros = u64::try_from(window.as_micros()).unwrap_or(u64::MAX);
+        let count = |request: &CounterRequest| Count {
+            value: self.per_second(request).saturating_mul(micros) / 1_000_000,
+            running_share: 1.0,
+        };
+        Ok(groups.iter().map(|group| group.iter().map(count).collect()).collect())
+    }
+}
+
+impl FakeCounters {
+    /// What one box counts each second. An encoding that nobody described counts nothing.
+    fn per_second(&self, request: &CounterRequest) -> u64 {
+        let (unit, number) = split(&request.unit);
+        let matches = |event: &&Event| {
+            event.unit == unit
+                && event.config == request.words.config
+                && event.config1 == request.words.config1
+                && event.only_box.is_none_or(|only| only == number)
+        };
+        let Some(event) = self.machine.description.event.iter().find(matches) else { return 0 };
+        let socket = self.machine.socket_of(request.cpu);
+        let traffic = self.machine.description.traffic.iter().filter(|traffic| {
+            traffic.socket == socket && event.port.as_ref().is_none_or(|port| *port == traffic.port)
+        });
+        let lines: u64 = traffic
+            .map(|traffic| event.counts.iter().map(|what| self.lines(traffic, *what)).sum::<u64>())
+            .sum();
+        let counts = lines * units::LINE_BYTES / event.bytes.max(1);
+        if event.only_box.is_some() { counts } else { share(counts, number, self.boxes(unit)) }
+    }
+
+    fn boxes(&self, unit: &str) -> u64 {
+        let names = self.machine.root.list("sys/bus/event_source/devices").unwrap_or_default();
+        names.iter().filter(|name| split(name).0 == unit).count().max(1) as u64
+    }
+
+    fn lines(&self, traffic: &Traffic, what: Quantity) -> u64 {
+        let write_hit = self.hit_percent(traffic);
+        // Reads find what the CPU has left in its caches as well.
+        let read_hit = (write_hit + 20).min(100);
+        let (lines, percent) = match what {
+            Quantity::WriteHits => (traffic.write_lines_per_s, write_hit),
+            Quantity::WriteMisses => (traffic.write_lines_per_s, 100 - write_hit),
+            Quantity::ReadHits => (traffic.read_lines_per_s, read_hit),
+            Quantity::ReadMisses => (traffic.read_lines_per_s, 100 - read_hit),
+        };
+        lines * percent / 100
+    }
+
+    fn hit_percent(&self, traffic: &Traffic) -> u64 {
+        let ways = match traffic.follows {
+            Control::Nothing => Some(0),
+            Control::PortSwitch => self.port_allocates(traffic).then_some(2),
+            Control::IioWays => self.iio_ways(traffic),
+            Control::IoAlloc => self.io_alloc_ways(traffic.socket),
+        };
+        let more = |ways: u64| traffic.hit_percent + ways * traffic.hit_percent_per_way;
+        ways.map_or(0, more).min(100)
+    }
+
+    fn port_allocates(&self, traffic: &Traffic) -> bool {
+        let (offset, bit) = PORT_SWITCH;
+        let Ok(port) = traffic.port.parse::<Bdf>() else { return true };
+        PciConfig::read(&self.machine, port, offset).unwrap_or(bit) & bit != 0
+    }
+
+    fn iio_ways(&self, traffic: &Traffic) -> Option<u64> {
+        let mask = self.machine.msr_value(self.a_cpu_of(traffic.socket)?, IIO_LLC_WAYS)?;
+        self.port_allocates(traffic).then(|| mask.count_ones().into())
+    }
+
+    fn io_alloc_ways(&self, socket: u64) -> Option<u64> {
+        let info = "sys/fs/resctrl/info/L3";
+        let state = self.machine.root.read_line(&format!("{info}/io_alloc")).ok()?;
+        let text = self.machine.root.read_line(&format!("{info}/io_alloc_cbm")).ok()?;
+        let cpu = self.a_cpu_of(socket)?;
+        let cache = format!("sys/devices/system/cpu/cpu{cpu}/cache/index3/id");
+        let cache = u32::try_from(self.machine.root.read_number(&cache).ok()?).ok()?;
+        let mask = MaskLine::parse(&text)?.of(cache)?;
+        (state == "enabled").then(|| mask.count_ones().into())
+    }
+
+    fn a_cpu_of(&self, socket: u64) -> Option<u32> {
+        let folder = "sys/devices/system/cpu";
+        let online = self.machine.root.read_line(&format!("{folder}/online")).ok()?;
+        cpu_list(&online)?.into_iter().find(|cpu| {
+            let path = format!("{folder}/cpu{cpu}/topology/physical_package_id");
+            self.machine.root.read_number(&path).ok() == Some(socket)
+        })
+    }
+}
+
+/// `uncore_cha_3` is box 3 of `uncore_cha`.
+fn split(name: &str) -> (&str, u64) {
+    match name.rsplit_once('_') {
+        Some((unit, number)) => match number.parse() {
+            Ok(number) => (unit, number),
+            Err(_) => (name, 0),
+        },
+        None => (name, 0),
+    }
+}
+
+/// The part of `total` that box `number` counts: equal parts, the rest at the first boxes.
+fn share(total: u64, number: u64, boxes: u64) -> u64 {
+    total / boxes + u64::from(number < total % boxes)
+}

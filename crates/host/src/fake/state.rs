@@ -1,0 +1,29 @@
+//! What was written to the registers of a described machine, kept in its tree.
+
+use std::collections::BTreeMap;
+
+use crate::error::{FileError, Problem};
+use crate::root::Root;
+
+const STATE: &str = "registers.state";
+
+/// Values that differ from the description, by register.
+pub(super) type State = BTreeMap<String, u64>;
+
+pub(super) fn read(root: &Root) -> Result<State, FileError> {
+    match root.read_text(STATE) {
+        Ok(text) => serde_json::from_str(&text)
+            .map_err(|_| root.malformed(STATE, &text, "values of registers")),
+        Err(error) if error.problem == Problem::Missing => Ok(State::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// A machine as described has no state file.
+pub(super) fn write(root: &Root, state: &State) -> Result<(), FileError> {
+    if state.is_empty() {
+        return root.remove(STATE);
+    }
+    let text = serde_json::to_string_pretty(state).unwrap_or_default();
+    root.replace(STATE, &text)
+}

@@ -1,0 +1,37 @@
+//! The real machine: how its I/O data reaches the cache, read, changed safely, measured, restored.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | `machine` | the machine at hand: its files and backends |
+//! | `root`, `error`, `unread` | files below one directory; what can be wrong, and what helps |
+//! | `registers`, `pci_config`, `control_files`, `rings`, `uncore` | backends, each behind one trait |
+//! | `fake` | the backends of a described machine, a directory tree |
+//! | `cpu`, `pci`, `resctrl` | what kernel and hardware say, parsed |
+//! | `status` | everything about I/O and caches in one structure, with explanations |
+//! | `tune` | plans, journal, writing with read-back, restoring, verification |
+//! | `monitor` | counters in windows |
+//! | `calibrate` | measures caches and memory, writes a platform file |
+//!
+//! Nothing here prints or exits. `data/` holds what is known about generations and events.
+
+pub mod calibrate;
+pub mod control_files;
+pub mod cpu;
+pub mod error;
+pub mod fake;
+mod machine;
+pub mod monitor;
+pub mod pci;
+pub mod pci_config;
+pub mod registers;
+pub mod resctrl;
+pub mod rings;
+mod root;
+pub mod status;
+pub mod tune;
+pub mod uncore;
+mod unread;
+
+pub use machine::Host;
+pub use root::Root;
+pub use unread::Unread;

@@ -1,0 +1,64 @@
+//! The machine at hand: its files and the backends that reach its controls.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::control_files::{ControlFiles, KernelFiles};
+use crate::error::FileError;
+use crate::fake::FakeMachine;
+use crate::pci_config::{PciConfig, SysfsConfig};
+use crate::registers::{MsrDriver, Registers};
+use crate::rings::{EthtoolNetlink, RingSizes};
+use crate::root::Root;
+use crate::uncore::{PerfEvents, UncoreCounters};
+
+/// A machine and the ways to its controls.
+pub struct Host {
+    /// Its files.
+    pub root: Arc<Root>,
+    /// Model-specific registers.
+    pub registers: Box<dyn Registers + Send + Sync>,
+    /// PCI configuration space.
+    pub config: Box<dyn PciConfig + Send + Sync>,
+    /// Control files of resctrl.
+    pub control: Box<dyn ControlFiles + Send + Sync>,
+    /// Counters outside the cores.
+    pub counters: Box<dyn UncoreCounters + Send + Sync>,
+    /// Descriptor rings.
+    pub rings: Box<dyn RingSizes + Send + Sync>,
+}
+
+impl Host {
+    /// The running machine.
+    ///
+    /// # Errors
+    /// If `/` cannot be opened.
+    pub fn real() -> Result<Self, FileError> {
+        let root = Arc::new(Root::real()?);
+        Ok(Self {
+            registers: Box::new(MsrDriver(Arc::clone(&root))),
+            config: Box::new(SysfsConfig(Arc::clone(&root))),
+            control: Box::new(KernelFiles(Arc::clone(&root))),
+            counters: Box::new(PerfEvents),
+            rings: Box::new(EthtoolNetlink),
+            root,
+        })
+    }
+
+    /// A machine that a directory tree describes. Nothing of the running one is reached.
+    ///
+    /// # Errors
+    /// If the tree or its description cannot be read.
+    pub fn at(path: &Path) -> Result<Self, FileError> {
+        let root = Arc::new(Root::at(path)?);
+        let fake = FakeMachine::open(Arc::clone(&root))?;
+        Ok(Self {
+            registers: Box::new(fake.clone()),
+            config: Box::new(fake.clone()),
+            control: Box::new(fake.clone()),
+            counters: Box::new(fake.counters()),
+            rings: Box::new(fake),
+            root,
+        })
+    }
+}

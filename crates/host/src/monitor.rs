@@ -1,0 +1,105 @@
+//! Where I/O data goes right now: hits and misses of devices, bandwidth, occupancy.
+//!
+//! Events of one metric run in one group, so that hits and misses are of the same times. All metrics
+//! share one window, whose length every sample states.
+
+mod plan;
+mod sample;
+
+use std::time::Duration;
+
+use crate::cpu::{Generation, Socket};
+use crate::error::{FileError, Problem};
+use crate::machine::Host;
+use crate::resctrl::{Group, Resctrl, absence};
+use crate::uncore::EventTable;
+use crate::unread::Unread;
+
+pub use sample::{HitMiss, Occupancy, PortSample, Sample, SocketSample};
+
+use plan::Plan;
+
+/// What can be measured here, ready to be measured.
+pub struct Monitor {
+    plan: Plan,
+    sockets: Vec<u32>,
+    groups: Vec<String>,
+    unavailable: Vec<Unread>,
+}
+
+impl Monitor {
+    /// Finds out what can be measured.
+    #[must_use]
+    pub fn prepare(host: &Host, generation: Option<&Generation>, sockets: &[Socket]) -> Self {
+        let mut unavailable = Vec::new();
+        let table =
+            generation.and_then(|generation| EventTable::named(generation.events.as_deref()?));
+        let plan = match &table {
+            Some(table) => Plan::of(&host.root, table, sockets, &mut unavailable),
+            None => Plan::default(),
+        };
+        if table.as_ref().is_none_or(|table| table.metrics("pcie_write").next().is_none()) {
+            let reason = match generation {
+                Some(generation) => format!("no public events are known for {}", generation.name),
+                None => "the events of this CPU model are not in the tables".to_owned(),
+            };
+            unavailable.push(Unread::absent("hits and misses of devices", reason));
+        }
+        let groups = match Resctrl::read(&host.root, host.control.as_ref()) {
+            Ok(resctrl) => resctrl.groups.into_iter().map(|group| group.name).collect(),
+            Err(error) => {
+                let what = "LLC occupancy of groups";
+                unavailable.push(match error.problem {
+                    Problem::Missing => Unread { what: what.into(), ..absence(&host.root) },
+                    _ => Unread::of(what, &error),
+                });
+                Vec::new()
+            }
+        };
+        let sockets = sockets.iter().map(|socket| socket.id).collect();
+        Self { plan, sockets, groups, unavailable }
+    }
+
+    /// What cannot be measured here, and why.
+    #[must_use]
+    pub fn unavailable(&self) -> &[Unread] {
+        &self.unavailable
+    }
+
+    /// Whether hits and misses of devices can be measured.
+    #[must_use]
+    pub fn sees_devices(&self) -> bool {
+        self.plan.has("pcie_write")
+    }
+
+    /// Whether there is anything to show.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.plan.is_empty() && self.groups.is_empty()
+    }
+
+    /// Whether the first group of events can be opened; nothing if there is none.
+    pub(crate) fn trial(&self, host: &Host, window: Duration) -> Option<Result<(), FileError>> {
+        let first = self.plan.requests.get(..1).filter(|groups| !groups.is_empty())?;
+        Some(host.counters.measure(first, window).map(drop))
+    }
+
+    /// Counts for one window. Without events the window passes all the same.
+    ///
+    /// # Errors
+    /// If the kernel refuses an event.
+    pub fn sample(&self, host: &Host, window: Duration) -> Result<Sample, FileError> {
+        let counts = host.counters.measure(&self.plan.requests, window)?;
+        let mut sample = Sample::of(&self.plan, &self.sockets, &counts, window);
+        for name in &self.groups {
+            let bytes = crate::resctrl::occupancy(&host.root, &Group::folder(name));
+            let shown = if name.is_empty() { "default" } else { name };
+            sample.occupancy.extend(bytes.into_iter().map(|(domain, bytes)| Occupancy {
+                group: shown.to_owned(),
+                domain,
+                bytes,
+            }));
+        }
+        Ok(sample)
+    }
+}

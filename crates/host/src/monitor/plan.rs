@@ -1,0 +1,119 @@
+//! Which events to open on which boxes.
+
+use crate::cpu::Socket;
+use crate::root::Root;
+use crate::uncore::{
+    CounterRequest, EventTable, Formats, Metric, Role, TableEvent, UncoreBox, boxes,
+};
+use crate::unread::Unread;
+
+/// What a group of events counts.
+#[derive(Clone, Debug)]
+pub(super) struct Meaning {
+    pub(super) metric: String,
+    pub(super) socket: u32,
+    pub(super) unit: u32,
+    pub(super) part: u32,
+    pub(super) bytes: u64,
+    pub(super) roles: Vec<Role>,
+    /// The root bus of an I/O stack, as the kernel names it.
+    pub(super) bus: Option<String>,
+}
+
+/// Groups of events, and what each counts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Plan {
+    pub(super) requests: Vec<Vec<CounterRequest>>,
+    pub(super) meanings: Vec<Meaning>,
+}
+
+impl Plan {
+    /// What of the table this machine can count; the rest goes to `unavailable`.
+    pub(super) fn of(
+        root: &Root,
+        table: &EventTable,
+        sockets: &[Socket],
+        unavailable: &mut Vec<Unread>,
+    ) -> Self {
+        let mut plan = Self::default();
+        for metric in &table.metric {
+            if let Err(unread) = plan.add(root, metric, sockets)
+                && !unavailable.contains(&unread)
+            {
+                unavailable.push(unread);
+            }
+        }
+        plan
+    }
+
+    pub(super) fn has(&self, metric: &str) -> bool {
+        self.meanings.iter().any(|meaning| meaning.metric == metric)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.requests.is_empty()
+    }
+
+    fn add(&mut self, root: &Root, metric: &Metric, sockets: &[Socket]) -> Result<(), Unread> {
+        let what = words(&metric.name);
+        let found = boxes(root, &metric.unit).map_err(|error| Unread::of(what, &error))?;
+        if found.is_empty() {
+            let reason = format!("this kernel offers no event source {}", metric.unit);
+            let remedy = if metric.unit.starts_with("amd") {
+                "modprobe amd_uncore (Linux 6.10 or newer); hypervisors hide it"
+            } else {
+                "modprobe intel_uncore; hypervisors hide it"
+            };
+            return Err(Unread::new(what, reason, remedy));
+        }
+        for unit in &found {
+            let formats =
+                Formats::read(root, &unit.name).map_err(|error| Unread::of(what, &error))?;
+            for socket in sockets {
+                let reader = unit.cpus.iter().find(|cpu| socket.cpus.contains(cpu));
+                let Some(&cpu) = reader else { continue };
+                let requests = encode(metric, unit, &formats, cpu)
+                    .map_err(|reason| Unread::absent(what, reason))?;
+                self.requests.push(requests);
+                self.meanings.push(meaning(root, metric, unit, socket.id));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn encode(
+    metric: &Metric,
+    unit: &UncoreBox,
+    formats: &Formats,
+    cpu: u32,
+) -> Result<Vec<CounterRequest>, String> {
+    let request = |event: &TableEvent| {
+        let words =
+            formats.encode(&event.fields, event.raw()).map_err(|error| error.to_string())?;
+        Ok(CounterRequest { unit: unit.name.clone(), kind: unit.kind, cpu, words })
+    };
+    metric.events.iter().map(request).collect()
+}
+
+fn meaning(root: &Root, metric: &Metric, unit: &UncoreBox, socket: u32) -> Meaning {
+    let die = format!("sys/bus/event_source/devices/{}/die{socket}", unit.name);
+    Meaning {
+        metric: metric.name.clone(),
+        socket,
+        unit: unit.number,
+        part: metric.events.first().map_or(0, |event| event.part),
+        bytes: metric.bytes,
+        roles: metric.events.iter().map(|event| event.role).collect(),
+        bus: root.read_line(&die).ok(),
+    }
+}
+
+fn words(metric: &str) -> &'static str {
+    match metric {
+        "pcie_write" | "pcie_read" | "pcie_partial_write" => "hits and misses of devices",
+        "dram" => "DRAM bandwidth",
+        "iio" => "bandwidth of PCIe ports",
+        _ => "an event",
+    }
+}

@@ -1,0 +1,176 @@
+//! What one window showed.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::plan::{Meaning, Plan};
+use crate::uncore::{Count, Role};
+
+/// Hits and misses of one kind of request, counted at the same times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct HitMiss {
+    /// Lines that were in the LLC.
+    pub hits: u64,
+    /// Lines that were not.
+    pub misses: u64,
+}
+
+impl HitMiss {
+    /// Percent of requests that hit; nothing without requests.
+    #[must_use]
+    pub fn hit_percent(self) -> Option<f64> {
+        let all = self.hits + self.misses;
+        (all > 0).then(|| 100.0 * self.hits as f64 / all as f64)
+    }
+}
+
+/// One socket in one window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SocketSample {
+    /// The socket.
+    pub socket: u32,
+    /// Full-line writes of devices.
+    pub pcie_write: Option<HitMiss>,
+    /// Partial writes of devices, which count a line each.
+    pub pcie_partial_write: Option<HitMiss>,
+    /// Reads of devices.
+    pub pcie_read: Option<HitMiss>,
+    /// Bytes read from DRAM each second.
+    pub dram_read_bytes_per_s: Option<f64>,
+    /// Bytes written to DRAM each second.
+    pub dram_write_bytes_per_s: Option<f64>,
+    /// The smallest part of the window that any of these counters ran.
+    pub running_share: Option<f64>,
+}
+
+/// One PCIe port in one window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PortSample {
+    /// The socket.
+    pub socket: u32,
+    /// The I/O stack.
+    pub stack: u32,
+    /// The part of the stack: on most boards the root port's device number.
+    pub part: u32,
+    /// The stack's root bus, if the kernel names it.
+    pub bus: Option<String>,
+    /// Bytes that devices read each second.
+    pub read_bytes_per_s: f64,
+    /// Bytes that devices wrote each second.
+    pub write_bytes_per_s: f64,
+}
+
+/// What a control group holds of an LLC.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Occupancy {
+    /// The group.
+    pub group: String,
+    /// The cache, by resctrl's domain.
+    pub domain: u32,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// One window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Sample {
+    /// Its length in milliseconds.
+    pub window_ms: u64,
+    /// Sockets.
+    pub sockets: Vec<SocketSample>,
+    /// Ports, where the I/O stacks can be counted.
+    pub ports: Vec<PortSample>,
+    /// Control groups, where monitoring exists.
+    pub occupancy: Vec<Occupancy>,
+}
+
+#[derive(Default)]
+struct Sums {
+    by_role: BTreeMap<Role, u64>,
+}
+
+impl Sums {
+    fn of(&self, role: Role) -> Option<u64> {
+        self.by_role.get(&role).copied()
+    }
+
+    /// Where a generation counts all and misses, a hit is the difference. Both were counted in one
+    /// group, but scaling can still put a few more misses than requests there.
+    fn hit_miss(&self) -> HitMiss {
+        let misses = self.of(Role::Miss).unwrap_or(0);
+        let hits = self.of(Role::Hit);
+        let all = self.of(Role::All).unwrap_or(0);
+        HitMiss { hits: hits.unwrap_or_else(|| all.saturating_sub(misses)), misses }
+    }
+}
+
+impl Sample {
+    pub(super) fn of(
+        plan: &Plan,
+        sockets: &[u32],
+        counts: &[Vec<Count>],
+        window: Duration,
+    ) -> Self {
+        let seconds = window.as_secs_f64().max(1e-9);
+        let groups = || plan.meanings.iter().zip(counts);
+        let socket = |&socket: &u32| {
+            let of = |metric: &str| {
+                let mut of_metric =
+                    groups().filter(|(m, _)| m.socket == socket && m.metric == metric).peekable();
+                of_metric.peek().is_some().then(|| sums(of_metric))
+            };
+            let dram = of("dram");
+            let rate =
+                |role| dram.as_ref().and_then(|sums| sums.of(role)).map(|n| n as f64 / seconds);
+            SocketSample {
+                socket,
+                pcie_write: of("pcie_write").map(|sums| sums.hit_miss()),
+                pcie_partial_write: of("pcie_partial_write").map(|sums| sums.hit_miss()),
+                pcie_read: of("pcie_read").map(|sums| sums.hit_miss()),
+                dram_read_bytes_per_s: rate(Role::Read),
+                dram_write_bytes_per_s: rate(Role::Write),
+                running_share: least_share(groups().filter(|(m, _)| m.socket == socket)),
+            }
+        };
+        Self {
+            window_ms: u64::try_from(window.as_millis()).unwrap_or(u64::MAX),
+            sockets: sockets.iter().map(socket).collect(),
+            ports: groups().filter(|(m, _)| m.metric == "iio").map(|g| port(g, seconds)).collect(),
+            occupancy: Vec::new(),
+        }
+    }
+}
+
+/// Lines are counted as lines, everything else as bytes.
+fn sums<'a>(groups: impl Iterator<Item = (&'a Meaning, &'a Vec<Count>)>) -> Sums {
+    let mut sums = Sums::default();
+    for (meaning, counts) in groups {
+        for (role, count) in meaning.roles.iter().zip(counts) {
+            let factor = if meaning.metric == "dram" { meaning.bytes } else { 1 };
+            let sum = sums.by_role.entry(*role).or_insert(0);
+            *sum = sum.saturating_add(count.value.saturating_mul(factor));
+        }
+    }
+    sums
+}
+
+fn least_share<'a>(groups: impl Iterator<Item = (&'a Meaning, &'a Vec<Count>)>) -> Option<f64> {
+    groups.flat_map(|(_, counts)| counts).map(|count| count.running_share).reduce(f64::min)
+}
+
+fn port((meaning, counts): (&Meaning, &Vec<Count>), seconds: f64) -> PortSample {
+    let rate = |wanted: Role| {
+        let of_role = meaning.roles.iter().zip(counts).filter(|(role, _)| **role == wanted);
+        of_role.map(|(_, count)| count.value as f64 * meaning.bytes as f64).sum::<f64>() / seconds
+    };
+    PortSample {
+        socket: meaning.socket,
+        stack: meaning.unit,
+        part: meaning.part,
+        bus: meaning.bus.clone(),
+        read_bytes_per_s: rate(Role::Read),
+        write_bytes_per_s: rate(Role::Write),
+    }
+}

@@ -1,0 +1,100 @@
+//! The PCI Express capability: port type, link, payload and read request sizes.
+//!
+//! Source: PCI Express base specification, "PCI Express Capability Structure".
+
+use serde::Serialize;
+
+use super::Bdf;
+use crate::error::{FileError, Problem};
+use crate::pci_config::PciConfig;
+
+const CAPABILITIES: u16 = 0x34;
+const EXPRESS: u8 = 0x10;
+/// More capabilities than fit between the header and 256 bytes are a loop.
+const MOST_CAPABILITIES: u32 = 48;
+
+/// What a port is in the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PortType {
+    /// A device.
+    Endpoint,
+    /// The port of a root complex.
+    RootPort,
+    /// The port of a switch towards the root.
+    SwitchUpstream,
+    /// A port of a switch towards devices.
+    SwitchDownstream,
+    /// Anything else.
+    Other,
+}
+
+/// Link and transfer sizes of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Link {
+    /// What the function is.
+    pub port_type: PortType,
+    /// Transfers per second and lane now, in GT/s.
+    pub speed_gts: Option<f64>,
+    /// Lanes now.
+    pub width: u32,
+    /// Most transfers per second and lane.
+    pub most_speed_gts: Option<f64>,
+    /// Most lanes.
+    pub most_width: u32,
+    /// Maximum payload size in bytes.
+    pub mps_bytes: u32,
+    /// Maximum read request size in bytes.
+    pub mrrs_bytes: u32,
+}
+
+/// The PCI Express capability of a function; nothing if it has none.
+///
+/// # Errors
+/// If configuration space cannot be read, which beyond 64 bytes takes privilege.
+pub fn express(config: &dyn PciConfig, function: Bdf) -> Result<Option<Link>, FileError> {
+    let Some(at) = capability(config, function)? else { return Ok(None) };
+    let flags = config.read(function, at)? >> 16;
+    let control = config.read(function, at + 8)?;
+    let most = config.read(function, at + 0xc)?;
+    let now = config.read(function, at + 0x10)? >> 16;
+    Ok(Some(Link {
+        port_type: port_type(flags >> 4 & 0xf),
+        speed_gts: speed_gts(now & 0xf),
+        width: now >> 4 & 0x3f,
+        most_speed_gts: speed_gts(most & 0xf),
+        most_width: most >> 4 & 0x3f,
+        mps_bytes: 128 << (control >> 5 & 7),
+        mrrs_bytes: 128 << (control >> 12 & 7),
+    }))
+}
+
+fn capability(config: &dyn PciConfig, function: Bdf) -> Result<Option<u16>, FileError> {
+    let mut at = (config.read(function, CAPABILITIES)? & 0xfc) as u16;
+    for _ in 0..MOST_CAPABILITIES {
+        if at < 0x40 {
+            return Ok(None);
+        }
+        let header = config.read(function, at)?;
+        if header as u8 == EXPRESS {
+            return Ok(Some(at));
+        }
+        at = (header >> 8 & 0xfc) as u16;
+    }
+    Err(FileError::new(crate::pci_config::file(function), Problem::Loop))
+}
+
+fn port_type(code: u32) -> PortType {
+    match code {
+        0 | 1 | 9 => PortType::Endpoint,
+        4 => PortType::RootPort,
+        5 => PortType::SwitchUpstream,
+        6 => PortType::SwitchDownstream,
+        _ => PortType::Other,
+    }
+}
+
+fn speed_gts(code: u32) -> Option<f64> {
+    let speeds = [2.5, 5.0, 8.0, 16.0, 32.0, 64.0];
+    speeds.get((code as usize).checked_sub(1)?).copied()
+}

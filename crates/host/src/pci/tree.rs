@@ -1,0 +1,99 @@
+//! The tree of PCI functions, and the root port above a device.
+
+use std::collections::BTreeMap;
+
+use super::{Bdf, Function};
+use crate::error::FileError;
+use crate::root::Root;
+
+const DEVICES: &str = "sys/bus/pci/devices";
+/// Deepest nesting of bridges that is believed; a deeper one is a loop.
+const MOST_BRIDGES: usize = 64;
+
+/// A device without a way up.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TreeError {
+    /// no such function
+    #[error("there is no PCI function {0} here; `lspci -D` lists them")]
+    Unknown(Bdf),
+    /// bridges whose buses are nested in a circle
+    #[error("the bridges above {0} name each other's buses in a circle")]
+    Circle(Bdf),
+}
+
+/// All PCI functions of the machine.
+#[derive(Clone, Debug, Default)]
+pub struct Tree {
+    functions: BTreeMap<Bdf, Function>,
+    unreadable: Vec<(Bdf, FileError)>,
+}
+
+impl Tree {
+    /// Reads the functions that sysfs lists; what cannot be read is kept as such.
+    ///
+    /// # Errors
+    /// If sysfs has no list of them.
+    pub fn read(root: &Root) -> Result<Self, FileError> {
+        let mut tree = Self::default();
+        for bdf in root.list(DEVICES)?.iter().filter_map(|name| name.parse::<Bdf>().ok()) {
+            match Function::read(root, bdf) {
+                Ok(function) => drop(tree.functions.insert(bdf, function)),
+                Err(error) => tree.unreadable.push((bdf, error)),
+            }
+        }
+        Ok(tree)
+    }
+
+    /// The functions in the order of their addresses.
+    pub fn functions(&self) -> impl Iterator<Item = &Function> {
+        self.functions.values()
+    }
+
+    /// Functions that could not be read.
+    #[must_use]
+    pub fn unreadable(&self) -> &[(Bdf, FileError)] {
+        &self.unreadable
+    }
+
+    /// A function.
+    #[must_use]
+    pub fn get(&self, bdf: Bdf) -> Option<&Function> {
+        self.functions.get(&bdf)
+    }
+
+    /// The bridges from a function up to its root port, nearest first; empty if it sits on a root
+    /// bus itself.
+    ///
+    /// A bridge leads to a function if its secondary bus is the function's, in the same domain.
+    ///
+    /// # Errors
+    /// If the function is unknown or the bridges form a circle.
+    pub fn path_up(&self, bdf: Bdf) -> Result<Vec<&Function>, TreeError> {
+        let mut at = self.functions.get(&bdf).ok_or(TreeError::Unknown(bdf))?;
+        let mut path = Vec::new();
+        while let Some(bridge) = self.bridge_to(at.bdf) {
+            if path.len() == MOST_BRIDGES || bridge.bdf == at.bdf {
+                return Err(TreeError::Circle(bdf));
+            }
+            path.push(bridge);
+            at = bridge;
+        }
+        Ok(path)
+    }
+
+    /// The root port above a function; nothing if it is integrated in the root complex.
+    ///
+    /// # Errors
+    /// As [`Tree::path_up`].
+    pub fn root_port(&self, bdf: Bdf) -> Result<Option<&Function>, TreeError> {
+        Ok(self.path_up(bdf)?.last().copied())
+    }
+
+    fn bridge_to(&self, bdf: Bdf) -> Option<&Function> {
+        let leads = |bridge: &&Function| {
+            bridge.bdf.domain == bdf.domain
+                && bridge.buses_below.is_some_and(|(secondary, _)| secondary == bdf.bus)
+        };
+        self.functions.values().find(leads)
+    }
+}

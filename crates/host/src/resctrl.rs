@@ -1,0 +1,227 @@
+//! resctrl: cache allocation groups, ways shared with I/O, and allocation for I/O.
+//!
+//! Source: Linux Documentation/filesystems/resctrl.rst. Its own files are believed
+//! (`sparse_masks`, `min_cbm_bits`, `shareable_bits`), not the CPU's generation.
+
+mod masks;
+
+use serde::Serialize;
+
+use crate::control_files::ControlFiles;
+use crate::error::{FileError, Problem};
+use crate::root::Root;
+use crate::unread::Unread;
+
+pub use masks::MaskLine;
+
+/// Where the kernel's documentation mounts it.
+pub const MOUNT: &str = "sys/fs/resctrl";
+/// Directories of the mount that are no groups.
+const NO_GROUPS: [&str; 3] = ["info", "mon_groups", "mon_data"];
+
+/// A resource of the last-level cache: `L3`, or `L3CODE` and `L3DATA`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Resource {
+    /// Its name.
+    pub name: String,
+    /// All bits that a mask can have.
+    pub all_ways: u64,
+    /// Least number of bits.
+    pub least_bits: u32,
+    /// Ways that other agents, I/O among them, may use as well.
+    pub shareable: u64,
+    /// Whether masks may have holes; unknown before Linux 6.6.
+    pub sparse: Option<bool>,
+    /// How many groups there can be.
+    pub most_groups: Option<u64>,
+    /// Allocation for I/O, if kernel and CPU have it.
+    pub io_alloc: Option<IoAlloc>,
+}
+
+/// Allocation for I/O (`io_alloc`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "state")]
+pub enum IoAlloc {
+    /// This CPU has none.
+    NotSupported,
+    /// Off: I/O does not allocate in the L3 under a mask.
+    Off,
+    /// On, with a mask for each cache.
+    On {
+        /// Masks by domain.
+        masks: Vec<(u32, u64)>,
+    },
+}
+
+/// A control group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Group {
+    /// Its name; empty for the default group.
+    pub name: String,
+    /// Its masks of the last-level cache.
+    pub masks: Vec<MaskLine>,
+    /// Its CPUs, as a list.
+    pub cpus: String,
+    /// Bytes that it holds, by domain, where monitoring exists.
+    pub occupancy_bytes: Vec<(u32, u64)>,
+}
+
+/// What resctrl says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Resctrl {
+    /// Resources of the last-level cache.
+    pub resources: Vec<Resource>,
+    /// Control groups, the default one first.
+    pub groups: Vec<Group>,
+}
+
+impl Resctrl {
+    /// Reads all of it.
+    ///
+    /// # Errors
+    /// If it is not mounted or a file of it is malformed.
+    pub fn read(root: &Root, control: &dyn ControlFiles) -> Result<Self, FileError> {
+        let names = root.list(&format!("{MOUNT}/info"))?;
+        let cache = names.iter().filter(|name| ["L3", "L3CODE", "L3DATA"].contains(&name.as_str()));
+        let resources: Result<_, _> =
+            cache.map(|name| Resource::read(root, control, name)).collect();
+        let mut groups = vec![Group::read(root, control, "")?];
+        for name in root.list(MOUNT)? {
+            let path = format!("{MOUNT}/{name}");
+            if !NO_GROUPS.contains(&name.as_str()) && root.exists(&format!("{path}/schemata")) {
+                groups.push(Group::read(root, control, &name)?);
+            }
+        }
+        Ok(Self { resources: resources?, groups })
+    }
+
+    /// A group by its name; `default` is the default group.
+    #[must_use]
+    pub fn group(&self, name: &str) -> Option<&Group> {
+        let name = if name == "default" { "" } else { name };
+        self.groups.iter().find(|group| group.name == name)
+    }
+}
+
+impl Resource {
+    fn read(root: &Root, control: &dyn ControlFiles, name: &str) -> Result<Self, FileError> {
+        let folder = format!("{MOUNT}/info/{name}");
+        let bits = |file: &str| {
+            let path = format!("{folder}/{file}");
+            let text = root.read_line(&path)?;
+            u64::from_str_radix(&text, 16)
+                .map_err(|_| root.malformed(&path, &text, "a mask of ways"))
+        };
+        let least = root.read_number(&format!("{folder}/min_cbm_bits"))?;
+        Ok(Self {
+            name: name.to_owned(),
+            all_ways: bits("cbm_mask")?,
+            least_bits: u32::try_from(least).unwrap_or(u32::MAX),
+            shareable: bits("shareable_bits")?,
+            sparse: root
+                .read_number(&format!("{folder}/sparse_masks"))
+                .ok()
+                .map(|value| value == 1),
+            most_groups: root.read_number(&format!("{folder}/num_closids")).ok(),
+            io_alloc: IoAlloc::read(root, control, &folder)?,
+        })
+    }
+
+    /// Why the kernel would refuse a mask, in its own rules; nothing if it would take it.
+    #[must_use]
+    pub fn objection(&self, mask: u64) -> Option<String> {
+        let run = if mask == 0 { 0 } else { mask >> mask.trailing_zeros() };
+        if mask & !self.all_ways != 0 {
+            return Some(format!(
+                "{mask:#x} has bits outside {:#x}, the ways of the cache",
+                self.all_ways
+            ));
+        }
+        if mask.count_ones() < self.least_bits.max(1) {
+            return Some(format!("{mask:#x} has fewer than {} ways", self.least_bits.max(1)));
+        }
+        if self.sparse != Some(true) && run & (run + 1) != 0 {
+            return Some(format!("{mask:#x} has holes; masks must be contiguous here"));
+        }
+        None
+    }
+}
+
+impl IoAlloc {
+    fn read(
+        root: &Root,
+        control: &dyn ControlFiles,
+        folder: &str,
+    ) -> Result<Option<Self>, FileError> {
+        let path = format!("{folder}/io_alloc");
+        let text = match control.read(&path) {
+            Ok(text) => text,
+            Err(error) if error.problem == Problem::Missing => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        match text.trim() {
+            "not supported" => Ok(Some(Self::NotSupported)),
+            "disabled" => Ok(Some(Self::Off)),
+            "enabled" => {
+                let path = format!("{folder}/io_alloc_cbm");
+                let text = control.read(&path)?;
+                let line = MaskLine::parse(text.trim())
+                    .ok_or_else(|| root.malformed(&path, &text, "masks like 0=ffff;1=ffff"))?;
+                Ok(Some(Self::On { masks: line.masks }))
+            }
+            other => Err(root.malformed(&path, other, "enabled, disabled or not supported")),
+        }
+    }
+}
+
+impl Group {
+    /// Where the group's files are.
+    #[must_use]
+    pub fn folder(name: &str) -> String {
+        if name.is_empty() { MOUNT.to_owned() } else { format!("{MOUNT}/{name}") }
+    }
+
+    fn read(root: &Root, control: &dyn ControlFiles, name: &str) -> Result<Self, FileError> {
+        let folder = Self::folder(name);
+        let text = control.read(&format!("{folder}/schemata"))?;
+        let lines = text.lines().filter_map(|line| MaskLine::parse(line.trim()));
+        Ok(Self {
+            name: name.to_owned(),
+            masks: lines.filter(|line| line.resource.starts_with("L3")).collect(),
+            cpus: root.read_line(&format!("{folder}/cpus_list")).unwrap_or_default(),
+            occupancy_bytes: occupancy(root, &folder),
+        })
+    }
+
+    /// Its name for people.
+    #[must_use]
+    pub fn shown(&self) -> &str {
+        if self.name.is_empty() { "default" } else { &self.name }
+    }
+}
+
+/// Why there is no resctrl: the kernel does not have it, the CPU does not, or nobody mounted it.
+#[must_use]
+pub fn absence(root: &Root) -> Unread {
+    let what = "cache allocation groups";
+    let filesystems = root.read_text("proc/filesystems").unwrap_or_default();
+    if filesystems.split_whitespace().any(|word| word == "resctrl") {
+        let reason = format!("resctrl is not mounted (/{MOUNT} has no info)");
+        return Unread::new(what, reason, "mount -t resctrl resctrl /sys/fs/resctrl");
+    }
+    Unread::absent(
+        what,
+        "neither kernel nor CPU offer cache allocation here (/proc/filesystems has no resctrl)",
+    )
+}
+
+/// Bytes in the last-level caches by domain; empty without monitoring.
+pub(crate) fn occupancy(root: &Root, folder: &str) -> Vec<(u32, u64)> {
+    let data = format!("{folder}/mon_data");
+    let names = root.list(&data).unwrap_or_default();
+    let domains = names.iter().filter_map(|name| {
+        let domain = name.strip_prefix("mon_L3_")?.parse().ok()?;
+        Some((domain, root.read_number(&format!("{data}/{name}/llc_occupancy")).ok()?))
+    });
+    domains.collect()
+}

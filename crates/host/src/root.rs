@@ -1,0 +1,241 @@
+//! Files of the machine, all below one directory: `/`, or a tree that stands in for it.
+//!
+//! A tree is taken for hostile: links cannot lead out of it, loops and special files are errors, and
+//! nothing is read beyond a limit.
+
+mod changes;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
+
+use crate::error::{FileError, Problem};
+
+/// Longest file that is taken for a text of the kernel.
+const TEXT_LIMIT_BYTES: u64 = 4 << 20;
+/// Most entries of one directory.
+const ENTRY_LIMIT: usize = 65_536;
+
+/// The directory below which the machine's files are.
+#[derive(Debug)]
+pub struct Root {
+    directory: OwnedFd,
+    path: PathBuf,
+    real: bool,
+}
+
+impl Root {
+    /// The running machine.
+    ///
+    /// # Errors
+    /// If `/` cannot be opened.
+    pub fn real() -> Result<Self, FileError> {
+        Self::open(Path::new("/"), true)
+    }
+
+    /// A directory tree that stands in for a machine.
+    ///
+    /// # Errors
+    /// If it is missing, no directory, or not readable.
+    pub fn at(path: &Path) -> Result<Self, FileError> {
+        Self::open(path, false)
+    }
+
+    fn open(path: &Path, real: bool) -> Result<Self, FileError> {
+        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+        let directory = rustix::fs::open(path, flags, Mode::empty())
+            .map_err(|errno| FileError::new(path.display(), Problem::of_errno(errno)))?;
+        Ok(Self { directory, path: path.to_path_buf(), real })
+    }
+
+    /// Whether this is the running machine itself.
+    #[must_use]
+    pub fn is_real(&self) -> bool {
+        self.real
+    }
+
+    /// Where `path` is for people: with the directory of the tree before it.
+    #[must_use]
+    pub fn shown(&self, path: &str) -> PathBuf {
+        self.path.join(path)
+    }
+
+    fn handle(&self, path: &str, flags: OFlags) -> Result<OwnedFd, FileError> {
+        let mode = if flags.contains(OFlags::CREATE) { Mode::from(0o644) } else { Mode::empty() };
+        // Without NONBLOCK a pipe in the place of a file would wait for ever.
+        let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let resolve = if self.real {
+            ResolveFlags::empty()
+        } else {
+            ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS
+        };
+        let opened = if self.real {
+            rustix::fs::openat(&self.directory, relative(path), flags, mode)
+        } else {
+            rustix::fs::openat2(&self.directory, relative(path), flags, mode, resolve)
+        };
+        opened.map_err(|errno| self.error(path, Problem::of_errno(errno)))
+    }
+
+    pub(crate) fn error(&self, path: &str, problem: Problem) -> FileError {
+        FileError::new(self.shown(path).display(), problem)
+    }
+
+    fn io_error(&self, path: &str, error: &io::Error) -> FileError {
+        self.error(path, Problem::of_io(error))
+    }
+
+    fn regular(&self, path: &str, flags: OFlags) -> Result<File, FileError> {
+        let file = self.handle(path, flags)?;
+        let kind = rustix::fs::fstat(&file)
+            .map(|stat| FileType::from_raw_mode(stat.st_mode))
+            .map_err(|errno| self.error(path, Problem::of_errno(errno)))?;
+        // Registers of the real machine are character devices; a tree has none.
+        let device = self.real && kind == FileType::CharacterDevice;
+        if kind != FileType::RegularFile && !device {
+            return Err(self.error(path, Problem::NotAFile));
+        }
+        Ok(File::from(file))
+    }
+
+    /// A text file as it is.
+    ///
+    /// # Errors
+    /// If it cannot be read, is longer than 4 MiB or no UTF-8.
+    pub fn read_text(&self, path: &str) -> Result<String, FileError> {
+        let file = self.regular(path, OFlags::RDONLY)?;
+        let mut bytes = Vec::new();
+        file.take(TEXT_LIMIT_BYTES + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| self.io_error(path, &error))?;
+        if bytes.len() as u64 > TEXT_LIMIT_BYTES {
+            return Err(self.error(path, Problem::TooLong { limit_bytes: TEXT_LIMIT_BYTES }));
+        }
+        String::from_utf8(bytes).map_err(|_| self.error(path, Problem::NotText))
+    }
+
+    /// A file of one line, without white space around it.
+    ///
+    /// # Errors
+    /// As [`Root::read_text`].
+    pub fn read_line(&self, path: &str) -> Result<String, FileError> {
+        Ok(self.read_text(path)?.trim().to_owned())
+    }
+
+    /// A file that holds a decimal number, or a hexadecimal one after `0x`.
+    ///
+    /// # Errors
+    /// As [`Root::read_text`], and if it holds something else.
+    pub fn read_number(&self, path: &str) -> Result<u64, FileError> {
+        let text = self.read_line(path)?;
+        number(&text).ok_or_else(|| self.malformed(path, &text, "a whole number"))
+    }
+
+    /// What a file holds is not what the kernel writes there.
+    #[must_use]
+    pub fn malformed(&self, path: &str, found: &str, expected: &'static str) -> FileError {
+        self.error(path, Problem::Malformed { found: shortened(found), expected })
+    }
+
+    /// Bytes at a place of a file.
+    ///
+    /// # Errors
+    /// If it cannot be read or ends before.
+    pub fn read_at(&self, path: &str, offset: u64, bytes: &mut [u8]) -> Result<(), FileError> {
+        let file = self.regular(path, OFlags::RDONLY)?;
+        let wanted = bytes.len();
+        let mut got = 0;
+        while got < wanted {
+            match file.read_at(&mut bytes[got..], offset + got as u64) {
+                Ok(0) => return Err(self.error(path, Problem::ShortRead { got, wanted })),
+                Ok(more) => got += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.io_error(path, &error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn directory(&self, path: &str) -> Result<OwnedFd, FileError> {
+        self.handle(path, OFlags::DIRECTORY | OFlags::RDONLY)
+    }
+
+    /// The names in a directory, sorted.
+    ///
+    /// # Errors
+    /// If it cannot be read, or has more than 65536 entries.
+    pub fn list(&self, path: &str) -> Result<Vec<String>, FileError> {
+        let directory = self.directory(path)?;
+        let fail = |errno| self.error(path, Problem::of_errno(errno));
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::read_from(directory.as_fd()).map_err(fail)? {
+            let entry = entry.map_err(fail)?;
+            let Ok(name) = entry.file_name().to_str() else { continue };
+            if name != "." && name != ".." {
+                names.push(name.to_owned());
+            }
+            if names.len() > ENTRY_LIMIT {
+                return Err(self.error(path, Problem::TooMany { limit: ENTRY_LIMIT }));
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// The last part of where a link points to, like the driver's name behind `driver`.
+    ///
+    /// # Errors
+    /// If it is no link.
+    pub fn link_name(&self, path: &str) -> Result<String, FileError> {
+        let (directory_path, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let directory = self.directory(directory_path)?;
+        let target = rustix::fs::readlinkat(&directory, name, Vec::new())
+            .map_err(|errno| self.error(path, Problem::of_errno(errno)))?;
+        let target = target.to_string_lossy().into_owned();
+        Ok(target.rsplit('/').next().unwrap_or_default().to_owned())
+    }
+
+    /// Whether something can be opened at this path.
+    #[must_use]
+    pub fn exists(&self, path: &str) -> bool {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        if self.real {
+            rustix::fs::openat(&self.directory, relative(path), flags, Mode::empty()).is_ok()
+        } else {
+            let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+            rustix::fs::openat2(&self.directory, relative(path), flags, Mode::empty(), resolve)
+                .is_ok()
+        }
+    }
+}
+
+fn relative(path: &str) -> &str {
+    let path = path.trim_start_matches('/');
+    if path.is_empty() { "." } else { path }
+}
+
+/// A whole number, hexadecimal after `0x`.
+#[must_use]
+pub fn number(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) if digits.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+            u64::from_str_radix(digits, 16).ok()
+        }
+        Some(_) => None,
+        None if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
+        None => None,
+    }
+}
+
+fn shortened(text: &str) -> String {
+    let mut short: String =
+        text.chars().take(40).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().nth(40).is_some() {
+        short.push('…');
+    }
+    short
+}

@@ -1,0 +1,109 @@
+//! Writing: registers and control files in one call, files of our own so that a crash loses nothing.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+
+use super::{Root, relative};
+use crate::error::{FileError, Problem};
+
+impl Root {
+    /// Writes bytes at a place of a file that exists, in one call: registers know no halves.
+    ///
+    /// # Errors
+    /// If the system refuses, or takes only part of them.
+    pub fn write_at(&self, path: &str, offset: u64, bytes: &[u8]) -> Result<(), FileError> {
+        let file = self.regular(path, OFlags::WRONLY)?;
+        let written = file.write_at(bytes, offset).map_err(|error| self.io_error(path, &error))?;
+        if written != bytes.len() {
+            let problem = Problem::ShortWrite { got: written, wanted: bytes.len() };
+            return Err(self.error(path, problem));
+        }
+        Ok(())
+    }
+
+    /// Writes to a control file of the kernel, in one call.
+    ///
+    /// # Errors
+    /// If the system refuses, or takes only part of it.
+    pub fn write_control(&self, path: &str, text: &str) -> Result<(), FileError> {
+        let mut file = self.regular(path, OFlags::WRONLY)?;
+        let written = file.write(text.as_bytes()).map_err(|error| self.io_error(path, &error))?;
+        if written != text.len() {
+            let problem = Problem::ShortWrite { got: written, wanted: text.len() };
+            return Err(self.error(path, problem));
+        }
+        Ok(())
+    }
+
+    /// Replaces a file so that a crash leaves either the old or the new one, on the disk.
+    ///
+    /// # Errors
+    /// If the system refuses a step of it.
+    pub fn replace(&self, path: &str, text: &str) -> Result<(), FileError> {
+        let (directory_path, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let temporary = format!("{name}.new");
+        let fail = |errno| self.error(path, Problem::of_errno(errno));
+        let directory = self.directory(directory_path)?;
+        match rustix::fs::unlinkat(&directory, &temporary, AtFlags::empty()) {
+            Ok(()) | Err(rustix::io::Errno::NOENT) => {}
+            Err(errno) => return Err(fail(errno)),
+        }
+        // EXCL: a link in the place of the temporary file is not followed.
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file =
+            rustix::fs::openat(&directory, &temporary, flags, Mode::from(0o644)).map_err(fail)?;
+        let mut file = File::from(file);
+        file.write_all(text.as_bytes())
+            .and_then(|()| file.sync_all())
+            .map_err(|error| self.io_error(path, &error))?;
+        rustix::fs::renameat(&directory, &temporary, &directory, name).map_err(fail)?;
+        rustix::fs::fsync(&directory).map_err(fail)
+    }
+
+    /// Removes a file for good; one that is not there is no error.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn remove(&self, path: &str) -> Result<(), FileError> {
+        let (directory_path, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let directory = self.directory(directory_path)?;
+        match rustix::fs::unlinkat(&directory, name, AtFlags::empty()) {
+            Ok(()) => rustix::fs::fsync(&directory),
+            Err(rustix::io::Errno::NOENT) => Ok(()),
+            Err(errno) => Err(errno),
+        }
+        .map_err(|errno| self.error(path, Problem::of_errno(errno)))
+    }
+
+    /// Makes a directory and those above it.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn make_directories(&self, path: &str) -> Result<(), FileError> {
+        let mut made = String::new();
+        for part in relative(path).split('/').filter(|part| !part.is_empty()) {
+            let above = self.directory(&made)?;
+            match rustix::fs::mkdirat(&above, part, Mode::from(0o755)) {
+                Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+                Err(errno) => return Err(self.error(path, Problem::of_errno(errno))),
+            }
+            if !made.is_empty() {
+                made.push('/');
+            }
+            made.push_str(part);
+        }
+        Ok(())
+    }
+
+    /// A file opened for locking, made if it is not there.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn lock_file(&self, path: &str) -> Result<OwnedFd, FileError> {
+        self.handle(path, OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW)
+    }
+}

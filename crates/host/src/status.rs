@@ -1,0 +1,235 @@
+//! One machine's way of I/O data to the cache, in one structure.
+
+mod backends;
+mod caches;
+mod explain;
+mod ports;
+mod sockets;
+
+use serde::Serialize;
+
+use crate::cpu::{CpuModel, Generation, Generations, sockets as read_sockets};
+use crate::error::{FileError, Problem};
+use crate::machine::Host;
+use crate::pci::Tree;
+use crate::tune::Journal;
+use crate::unread::Unread;
+
+pub use backends::Backend;
+pub use caches::{CacheStatus, GroupStatus};
+pub use explain::{Answer, explain};
+pub use ports::{DdioState, DeviceStatus, PortStatus};
+pub use sockets::{HugePages, IoWays, SocketStatus};
+
+/// Everything that could be read, and what could not.
+#[derive(Clone, Debug, Serialize)]
+pub struct Status {
+    /// The CPU.
+    pub cpu: Option<CpuModel>,
+    /// What is known about its generation.
+    pub generation: Option<Generation>,
+    /// `none`, `integrity` or `confidentiality`, where the kernel says.
+    pub lockdown: Option<String>,
+    /// How the IOMMU treats devices.
+    pub iommu: Option<String>,
+    /// The ways to the machine's controls, and whether they work.
+    pub backends: Vec<Backend>,
+    /// Sockets.
+    pub sockets: Vec<SocketStatus>,
+    /// Ports and devices whose socket the firmware does not name.
+    pub elsewhere: Vec<PortStatus>,
+    /// resctrl.
+    pub caches: Option<CacheStatus>,
+    /// Changes in the journal that were not put back.
+    pub changes_pending: usize,
+    /// What could not be read: reason and remedy.
+    pub unread: Vec<Unread>,
+}
+
+impl Status {
+    /// Reads the machine. What cannot be read is listed, never an error.
+    #[must_use]
+    pub fn read(host: &Host, state: &str) -> Self {
+        let mut notes = Notes::default();
+        let cpu = notes.take("the CPU's model", CpuModel::read(&host.root));
+        let generation = cpu.as_ref().and_then(|cpu| Generations::built_in().of(cpu).cloned());
+        note_unknown(cpu.as_ref(), generation.as_ref(), &mut notes);
+        let plain = notes.take("sockets", read_sockets(&host.root)).unwrap_or_default();
+        let caches = caches::read(host, &mut notes);
+        let mut sockets: Vec<SocketStatus> = plain
+            .iter()
+            .map(|socket| sockets::read(host, socket, generation.as_ref(), &mut notes))
+            .collect();
+        let tree = notes.take("PCI devices", Tree::read(&host.root)).unwrap_or_default();
+        for (bdf, error) in tree.unreadable() {
+            notes.add(Unread::of(format!("PCI function {bdf}"), error));
+        }
+        let mut elsewhere = Vec::new();
+        for port in ports::read(host, &tree, generation.as_ref(), &mut notes) {
+            let socket = sockets::of_port(&host.root, port.node, &sockets);
+            match socket.and_then(|id| sockets.iter_mut().find(|socket| socket.id == id)) {
+                Some(socket) => socket.ports.push(port),
+                None => elsewhere.push(port),
+            }
+        }
+        let backends = backends::detect(host, &tree, &plain, generation.as_ref(), &mut notes);
+        let journal = match Journal::peek(&host.root, state) {
+            Ok(journal) => journal.entries.len(),
+            Err(error) => {
+                notes.add(Unread::absent("the journal of changes", error.to_string()));
+                0
+            }
+        };
+        Self {
+            cpu,
+            generation,
+            lockdown: lockdown(host),
+            iommu: iommu(host),
+            backends,
+            sockets,
+            elsewhere,
+            caches,
+            changes_pending: journal,
+            unread: notes.into_list(),
+        }
+    }
+
+    /// All ports with devices, of every socket and elsewhere.
+    pub fn ports(&self) -> impl Iterator<Item = &PortStatus> {
+        self.sockets.iter().flat_map(|socket| &socket.ports).chain(&self.elsewhere)
+    }
+}
+
+/// What could not be read, each kind of reason once.
+#[derive(Default)]
+pub(crate) struct Notes(Vec<Note>);
+
+/// Things that the same problem and remedy keep from being read.
+struct Note {
+    whats: Vec<String>,
+    /// The problem without the file, where a remedy helps against all of its kind.
+    problem: Option<String>,
+    unread: Unread,
+}
+
+/// Most things that a note names; the rest is counted.
+const MOST_NAMED: usize = 4;
+
+impl Notes {
+    pub(crate) fn add(&mut self, unread: Unread) {
+        self.add_kind(unread, None);
+    }
+
+    fn add_kind(&mut self, unread: Unread, problem: Option<String>) {
+        let same = |known: &&mut Note| {
+            known.unread.remedy == unread.remedy
+                && (known.unread.reason == unread.reason
+                    || (problem.is_some() && known.problem == problem))
+        };
+        match self.0.iter_mut().find(same) {
+            Some(known) if known.whats.contains(&unread.what) => {}
+            Some(known) => known.whats.push(unread.what),
+            None => self.0.push(Note { whats: vec![unread.what.clone()], problem, unread }),
+        }
+    }
+
+    /// The value, or a note why there is none.
+    pub(crate) fn take<T>(&mut self, what: &str, read: Result<T, FileError>) -> Option<T> {
+        match read {
+            Ok(value) => Some(value),
+            Err(error) => {
+                let unread = Unread::of(what, &error);
+                let kind = unread.remedy.is_some().then(|| error.problem.to_string());
+                self.add_kind(unread, kind);
+                None
+            }
+        }
+    }
+
+    fn into_list(self) -> Vec<Unread> {
+        let whole = |note: Note| {
+            let named = note.whats.len().min(MOST_NAMED);
+            let mut what = note.whats[..named].join(", ");
+            if note.whats.len() > named {
+                what += &format!(" and {} more", note.whats.len() - named);
+            }
+            Unread { what, ..note.unread }
+        };
+        self.0.into_iter().map(whole).collect()
+    }
+}
+
+fn note_unknown(cpu: Option<&CpuModel>, generation: Option<&Generation>, notes: &mut Notes) {
+    let Some(cpu) = cpu else { return };
+    let model = format!("{} family {:#x} model {:#x}", cpu.vendor, cpu.family, cpu.model);
+    if generation.is_none() {
+        notes.add(Unread::absent(
+            "how I/O reaches the cache",
+            format!("{model} is not in the table of generations"),
+        ));
+    }
+    if let Some(generation) = generation {
+        note_missing_controls(generation, notes);
+    }
+    if cpu.virtual_machine {
+        notes.add(Unread::new(
+            "the hardware's own controls",
+            "this is a virtual machine: the hypervisor decides which registers, PCI ports and event counters exist",
+            "run it on the host itself",
+        ));
+    }
+}
+
+/// Controls that this generation does not have, as far as the public knows.
+fn note_missing_controls(generation: &Generation, notes: &mut Notes) {
+    let name = &generation.name;
+    if generation.ways_register.is_none() {
+        let reason = format!("{name} has no publicly documented register for them");
+        notes.add(Unread::absent("ways of I/O", reason));
+    }
+    if generation.port_switch.is_none() {
+        let reason = format!("root ports of {name} have no publicly documented one");
+        notes.add(Unread::new(
+            "DDIO switch of root ports",
+            reason,
+            format!("for the whole machine: {}", generation.firmware_switch_in_words()),
+        ));
+    }
+}
+
+/// The mode in brackets: `none [integrity] confidentiality`.
+fn lockdown(host: &Host) -> Option<String> {
+    let text = host.root.read_line("sys/kernel/security/lockdown").ok()?;
+    let (_, rest) = text.split_once('[')?;
+    rest.split_once(']').map(|(mode, _)| mode.to_owned())
+}
+
+/// Whether devices' addresses are translated, as groups and command line tell.
+fn iommu(host: &Host) -> Option<String> {
+    let units = match host.root.list("sys/class/iommu") {
+        Ok(units) => units,
+        Err(error) if error.problem == Problem::Missing => Vec::new(),
+        Err(_) => return None,
+    };
+    if units.is_empty() {
+        return Some("off: devices use physical addresses".into());
+    }
+    let groups = host.root.list("sys/kernel/iommu_groups").unwrap_or_default();
+    let mut kinds: Vec<String> = groups
+        .iter()
+        .filter_map(|group| {
+            host.root.read_line(&format!("sys/kernel/iommu_groups/{group}/type")).ok()
+        })
+        .collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let words = |kind: &str| match kind {
+        "identity" => "pass-through (devices use physical addresses)".to_owned(),
+        "DMA" => "translated, strict invalidation".to_owned(),
+        "DMA-FQ" => "translated, lazy invalidation".to_owned(),
+        other => other.to_owned(),
+    };
+    let kinds: Vec<String> = kinds.iter().map(|kind| words(kind)).collect();
+    let mode = if kinds.is_empty() { "no groups".to_owned() } else { kinds.join("; ") };
+    Some(format!("on ({}): {mode}", units.join(", ")))
+}

@@ -1,0 +1,77 @@
+//! The ways to the machine's controls: do they work here, and if not, why.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::Notes;
+use crate::cpu::{Generation, Socket};
+use crate::error::Problem;
+use crate::machine::Host;
+use crate::monitor::Monitor;
+use crate::pci::Tree;
+use crate::resctrl::MOUNT;
+
+/// Beyond the part of configuration space that every user may read.
+const PRIVILEGED_OFFSET: u16 = 0x40;
+/// Long enough to open an event.
+const TRIAL: Duration = Duration::from_millis(1);
+
+/// A way to controls of the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Backend {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it works here.
+    pub works: bool,
+}
+
+/// Tries each backend; why one does not work goes to the notes.
+pub(super) fn detect(
+    host: &Host,
+    tree: &Tree,
+    sockets: &[Socket],
+    generation: Option<&Generation>,
+    notes: &mut Notes,
+) -> Vec<Backend> {
+    let cpu = sockets.first().map_or(0, Socket::first_cpu);
+    let registers = notes.take("registers (msr)", host.registers.detect(cpu)).is_some();
+    let config = tree.functions().next().is_some_and(|function| {
+        let read = host.config.read(function.bdf, PRIVILEGED_OFFSET);
+        notes.take("PCI configuration beyond 64 bytes", read).is_some()
+    });
+    let resctrl = host.root.exists(&format!("{MOUNT}/info"));
+    let events = events(host, sockets, generation, notes);
+    let backend = |name, works| Backend { name, works };
+    vec![
+        backend("registers", registers),
+        backend("PCI configuration", config),
+        backend("resctrl", resctrl),
+        backend("events", events),
+    ]
+}
+
+/// Whether an event outside the cores can be opened.
+fn events(
+    host: &Host,
+    sockets: &[Socket],
+    generation: Option<&Generation>,
+    notes: &mut Notes,
+) -> bool {
+    let monitor = Monitor::prepare(host, generation, sockets);
+    for unread in monitor.unavailable() {
+        // Groups of caches have their own note.
+        if !unread.what.contains("groups") {
+            notes.add(unread.clone());
+        }
+    }
+    match monitor.trial(host, TRIAL) {
+        None => false,
+        Some(Ok(())) => true,
+        Some(Err(error)) => {
+            let missing = error.problem == Problem::Missing;
+            let what = if missing { "events of this kernel" } else { "events outside the cores" };
+            notes.take::<()>(what, Err(error)).is_some()
+        }
+    }
+}

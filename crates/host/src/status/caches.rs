@@ -1,0 +1,71 @@
+//! Groups of cache allocation, and where they meet I/O.
+
+use serde::Serialize;
+
+use super::Notes;
+use crate::error::Problem;
+use crate::machine::Host;
+use crate::resctrl::{Group, IoAlloc, Resctrl, Resource, absence};
+use crate::unread::Unread;
+
+/// A control group and its overlap with I/O.
+#[derive(Clone, Debug, Serialize)]
+pub struct GroupStatus {
+    /// The group.
+    #[serde(flatten)]
+    pub group: Group,
+    /// For each cache the ways that it shares with I/O.
+    pub shared_with_io: Vec<(u32, u64)>,
+}
+
+/// What resctrl says.
+#[derive(Clone, Debug, Serialize)]
+pub struct CacheStatus {
+    /// Resources of the last-level cache.
+    pub resources: Vec<Resource>,
+    /// Control groups.
+    pub groups: Vec<GroupStatus>,
+}
+
+impl CacheStatus {
+    /// Ways that I/O uses in a cache: those of io_alloc, and those that the hardware shares.
+    #[must_use]
+    pub fn io_ways(resources: &[Resource], cache: u32) -> u64 {
+        let of = |resource: &Resource| {
+            let alloc = match &resource.io_alloc {
+                Some(IoAlloc::On { masks }) => {
+                    masks.iter().find(|(id, _)| *id == cache).map_or(0, |(_, mask)| *mask)
+                }
+                _ => 0,
+            };
+            alloc | resource.shareable
+        };
+        resources.iter().map(of).fold(0, |all, ways| all | ways)
+    }
+}
+
+pub(super) fn read(host: &Host, notes: &mut Notes) -> Option<CacheStatus> {
+    let resctrl = match Resctrl::read(&host.root, host.control.as_ref()) {
+        Ok(resctrl) => resctrl,
+        Err(error) if error.problem == Problem::Missing => {
+            notes.add(absence(&host.root));
+            return None;
+        }
+        Err(error) => {
+            notes.add(Unread::of("cache allocation groups", &error));
+            return None;
+        }
+    };
+    let with_overlap = |group: Group| {
+        let lines = group.masks.iter().flat_map(|line| &line.masks);
+        let mut shared: Vec<(u32, u64)> = lines
+            .map(|(cache, mask)| (*cache, mask & CacheStatus::io_ways(&resctrl.resources, *cache)))
+            .filter(|(_, overlap)| *overlap != 0)
+            .collect();
+        shared.sort_unstable();
+        shared.dedup();
+        GroupStatus { group, shared_with_io: shared }
+    };
+    let groups = resctrl.groups.into_iter().map(with_overlap).collect();
+    Some(CacheStatus { resources: resctrl.resources, groups })
+}

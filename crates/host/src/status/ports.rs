@@ -1,0 +1,162 @@
+//! Root ports, their DDIO switch, and the NICs and SSDs below them.
+
+use serde::Serialize;
+
+use super::Notes;
+use crate::cpu::{Generation, Proof};
+use crate::machine::Host;
+use crate::pci::{Bdf, Function, Kind, Link, Tree, express};
+use crate::rings::Rings;
+use crate::tune::has_switch;
+use crate::unread::Unread;
+
+/// What a root port's switch says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "state")]
+pub enum DdioState {
+    /// Writes allocate in the LLC.
+    On,
+    /// Writes go to memory.
+    Off,
+    /// The register reads as nothing: this port has no such switch.
+    NoResponse,
+}
+
+/// A root port, or the root complex itself.
+#[derive(Clone, Debug, Serialize)]
+pub struct PortStatus {
+    /// The root port; nothing for devices that are part of the root complex.
+    pub port: Option<Bdf>,
+    /// Its NUMA node, where the firmware names it.
+    pub node: Option<u32>,
+    /// Its switch, where this generation has a known one.
+    pub ddio: Option<DdioState>,
+    /// Whether the switch was seen to have an effect on this generation.
+    pub ddio_proof: Option<Proof>,
+    /// NICs and SSDs below it.
+    pub devices: Vec<DeviceStatus>,
+}
+
+/// A NIC or SSD.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeviceStatus {
+    /// Its address.
+    pub bdf: Bdf,
+    /// What it is.
+    pub kind: Kind,
+    /// Vendor and device number, as lspci -n shows them.
+    pub id: String,
+    /// Its driver.
+    pub driver: Option<String>,
+    /// Names of its interfaces or controllers.
+    pub names: Vec<String>,
+    /// Bridges between it and the root port, nearest first.
+    pub through: Vec<Bdf>,
+    /// Its link and transfer sizes.
+    pub link: Option<Link>,
+    /// Rings of its interfaces.
+    pub rings: Vec<(String, Rings)>,
+}
+
+/// Ports with devices or a switch, in the order of their addresses; devices of the root complex last.
+pub(super) fn read(
+    host: &Host,
+    tree: &Tree,
+    generation: Option<&Generation>,
+    notes: &mut Notes,
+) -> Vec<PortStatus> {
+    let mut ports: Vec<PortStatus> = Vec::new();
+    for function in tree.functions() {
+        let wanted = matches!(function.kind, Kind::Nic | Kind::Ssd | Kind::Storage);
+        if !wanted {
+            continue;
+        }
+        let path = match tree.path_up(function.bdf) {
+            Ok(path) => path,
+            Err(error) => {
+                notes.add(Unread::absent(
+                    format!("root port of {}", function.bdf),
+                    error.to_string(),
+                ));
+                continue;
+            }
+        };
+        let root = path.last().copied();
+        let device = device(host, function, &path, notes);
+        let port = root.map(|root| root.bdf);
+        let node = root.and_then(|root| root.node).or(function.node);
+        let same =
+            |known: &&mut PortStatus| known.port == port && (port.is_some() || known.node == node);
+        match ports.iter_mut().find(same) {
+            Some(known) => known.devices.push(device),
+            None => ports.push(PortStatus {
+                port,
+                node,
+                ddio: root.and_then(|root| ddio(host, root, generation, notes)),
+                ddio_proof: generation.and_then(|g| Some(g.port_switch.as_ref()?.proof)),
+                devices: vec![device],
+            }),
+        }
+    }
+    ports.sort_by_key(|port| (port.port.is_none(), port.port));
+    ports
+}
+
+fn ddio(
+    host: &Host,
+    port: &Function,
+    generation: Option<&Generation>,
+    notes: &mut Notes,
+) -> Option<DdioState> {
+    let switch = generation?.port_switch.as_ref().filter(|switch| has_switch(port, switch))?;
+    let what = format!("DDIO switch of port {}", port.bdf);
+    let value = notes.take(&what, host.config.read(port.bdf, switch.offset))?;
+    Some(match value {
+        0 | u32::MAX => DdioState::NoResponse,
+        value if value >> switch.allocating_bit & 1 == 1 => DdioState::On,
+        _ => DdioState::Off,
+    })
+}
+
+fn device(host: &Host, function: &Function, path: &[&Function], notes: &mut Notes) -> DeviceStatus {
+    let folder = format!("sys/bus/pci/devices/{}", function.bdf);
+    let names = names(host, function.kind, &folder);
+    let link = express(host.config.as_ref(), function.bdf);
+    let link = notes.take(&format!("link of {}", function.bdf), link).flatten();
+    let mut rings = Vec::new();
+    if function.kind == Kind::Nic {
+        for name in &names {
+            match host.rings.rings(name) {
+                Ok(found) => rings.push((name.clone(), found)),
+                Err(error) => notes.add(Unread::of(format!("rings of {name}"), &error)),
+            }
+        }
+    }
+    let through = path.len().saturating_sub(1);
+    DeviceStatus {
+        bdf: function.bdf,
+        kind: function.kind,
+        id: format!("{:04x}:{:04x}", function.vendor, function.device),
+        driver: host.root.link_name(&format!("{folder}/driver")).ok(),
+        names,
+        through: path[..through].iter().map(|bridge| bridge.bdf).collect(),
+        link,
+        rings,
+    }
+}
+
+/// Interfaces lie directly below a device, or below the virtio device that it carries.
+fn names(host: &Host, kind: Kind, folder: &str) -> Vec<String> {
+    let list = |path: String| host.root.list(&path).unwrap_or_default();
+    let below = match kind {
+        Kind::Nic => "net",
+        Kind::Ssd => "nvme",
+        _ => "block",
+    };
+    let direct = list(format!("{folder}/{below}"));
+    if !direct.is_empty() {
+        return direct;
+    }
+    let carried = list(folder.to_owned()).into_iter().filter(|name| name.starts_with("virtio"));
+    carried.flat_map(|name| list(format!("{folder}/{name}/{below}"))).collect()
+}

@@ -1,0 +1,172 @@
+//! Writing a plan: journal, write, read back.
+
+use serde::Serialize;
+
+use super::journal::{Entry, StateDirectory, StateError, boot_id, now_unix_s};
+use super::plan::{Change, Plan};
+use super::target::Target;
+use super::{Step, Watch};
+use crate::error::FileError;
+use crate::machine::Host;
+
+/// What became of one change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "result")]
+pub enum Outcome {
+    /// It had this value before.
+    AlreadySo,
+    /// It reads back as asked.
+    Set,
+    /// The write was taken, and the value is the old one.
+    Ignored,
+    /// It reads back with more bits than asked.
+    Widened {
+        /// What it holds.
+        holds: u64,
+    },
+    /// It reads back as something else.
+    Different {
+        /// What it holds.
+        holds: u64,
+    },
+    /// The write was refused.
+    Refused {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Outcome {
+    /// Whether the control holds what was asked for.
+    #[must_use]
+    pub fn is_as_asked(&self) -> bool {
+        matches!(self, Self::AlreadySo | Self::Set)
+    }
+}
+
+/// One change that was tried.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Applied {
+    /// Where.
+    pub target: Target,
+    /// Its name for people.
+    pub place: String,
+    /// The value before.
+    pub old: u64,
+    /// The value asked for.
+    pub asked: u64,
+    /// What became of it.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// Nothing more was written because of this.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ApplyError {
+    /// state directory or journal
+    #[error("{0}")]
+    State(#[from] StateError),
+    /// a control cannot be read
+    #[error("{0}")]
+    File(#[from] FileError),
+    /// somebody else changed it since the plan was made
+    #[error("{place} changed from {planned:#x} to {now:#x} since the plan was made; plan again")]
+    Moved {
+        /// Where.
+        place: String,
+        /// The value in the plan.
+        planned: u64,
+        /// The value now.
+        now: u64,
+    },
+    /// the watcher stopped it
+    #[error("stopped after the step {0:?}")]
+    Stopped(Step),
+}
+
+/// Writes the changes of a plan in their order and reads each back. Stops at the first that is
+/// refused; what was written before stays and is in the journal.
+///
+/// # Errors
+/// If journal or a control cannot be read or written, or a control changed since the plan.
+pub fn apply(
+    host: &Host,
+    state: &StateDirectory<'_>,
+    plan: &Plan,
+    watch: Watch<'_>,
+) -> Result<Vec<Applied>, ApplyError> {
+    let mut done = Vec::new();
+    for change in &plan.changes {
+        let applied = apply_one(host, state, &plan.command, change, watch)?;
+        let refused = matches!(applied.outcome, Outcome::Refused { .. });
+        done.push(applied);
+        if refused {
+            break;
+        }
+    }
+    Ok(done)
+}
+
+fn apply_one(
+    host: &Host,
+    state: &StateDirectory<'_>,
+    command: &str,
+    change: &Change,
+    watch: Watch<'_>,
+) -> Result<Applied, ApplyError> {
+    let target = &change.target;
+    target.check().map_err(|error| StateError::NotAllowed { path: "the plan".into(), error })?;
+    let old = target.read(host)?;
+    if let Some(planned) = change.old.filter(|planned| *planned != old) {
+        return Err(ApplyError::Moved { place: target.to_string(), planned, now: old });
+    }
+    let applied = |outcome| Applied {
+        target: target.clone(),
+        place: target.to_string(),
+        old,
+        asked: change.asked,
+        outcome,
+    };
+    if old == change.asked {
+        return Ok(applied(Outcome::AlreadySo));
+    }
+    let mut journal = state.read()?;
+    journal.entries.push(Entry {
+        time_unix_s: now_unix_s(),
+        boot_id: boot_id(host),
+        command: command.to_owned(),
+        target: target.clone(),
+        old,
+        asked: change.asked,
+        read_back: None,
+    });
+    state.write(&journal)?;
+    at(watch, Step::Journalled)?;
+    let written = target.write(host, change.asked);
+    at(watch, Step::Written)?;
+    // Also after a refused write: it may have done something all the same.
+    let holds = target.read(host)?;
+    at(watch, Step::ReadBack)?;
+    if holds == old {
+        drop(journal.entries.pop());
+    } else if let Some(last) = journal.entries.last_mut() {
+        last.read_back = Some(holds);
+    }
+    state.write(&journal)?;
+    at(watch, Step::Recorded)?;
+    Ok(applied(outcome(old, change.asked, holds, written)))
+}
+
+pub(super) fn at(watch: Watch<'_>, step: Step) -> Result<(), ApplyError> {
+    if watch(step).is_break() { Err(ApplyError::Stopped(step)) } else { Ok(()) }
+}
+
+fn outcome(old: u64, asked: u64, holds: u64, written: Result<(), FileError>) -> Outcome {
+    match written {
+        Err(error) if holds == old => Outcome::Refused { reason: error.to_string() },
+        _ if holds == asked => Outcome::Set,
+        _ if holds == old => Outcome::Ignored,
+        _ if holds & asked == asked => Outcome::Widened { holds },
+        _ => Outcome::Different { holds },
+    }
+}

@@ -1,0 +1,163 @@
+//! What was changed, on the disk before it is changed.
+//!
+//! One JSON file, replaced as a whole (written beside, synced, renamed, directory synced), so that a
+//! crash leaves the old or the new one. An exclusive lock keeps a second tool away.
+
+use std::os::fd::OwnedFd;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::fs::FlockOperation;
+use serde::{Deserialize, Serialize};
+
+use super::target::{Target, TargetError};
+use crate::error::{FileError, Problem};
+use crate::machine::Host;
+use crate::root::Root;
+
+/// Where the journal is, below the root.
+pub const DEFAULT_STATE: &str = "var/lib/skipline-host";
+const JOURNAL: &str = "journal.json";
+const LOCK: &str = "lock";
+const BOOT_ID: &str = "proc/sys/kernel/random/boot_id";
+
+/// The state directory cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StateError {
+    /// the system refuses
+    #[error("{0}")]
+    File(#[from] FileError),
+    /// another tool holds the lock
+    #[error("another skipline-host is changing this machine (it holds the lock {0}); wait for it")]
+    Locked(String),
+    /// the journal is no journal
+    #[error(
+        "{path} is damaged ({what}); nothing is written while it is: look at it, put the values back by hand, then remove it"
+    )]
+    Damaged {
+        /// The journal.
+        path: String,
+        /// What is wrong.
+        what: String,
+    },
+    /// the journal names something that no plan would
+    #[error("{path}: {error}; nothing was written")]
+    NotAllowed {
+        /// The journal.
+        path: String,
+        /// What it names.
+        error: TargetError,
+    },
+}
+
+/// One change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// Seconds since 1970.
+    pub time_unix_s: u64,
+    /// The kernel's identifier of this boot.
+    pub boot_id: String,
+    /// What the user asked for.
+    pub command: String,
+    /// Where.
+    pub target: Target,
+    /// The value before.
+    pub old: u64,
+    /// The value that was asked for.
+    pub asked: u64,
+    /// The value that was read back; nothing if it did not come so far.
+    pub read_back: Option<u64>,
+}
+
+/// All changes that were not put back, oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Journal {
+    /// The changes.
+    pub entries: Vec<Entry>,
+}
+
+/// The directory of journal and lock, locked.
+#[derive(Debug)]
+pub struct StateDirectory<'a> {
+    root: &'a Root,
+    path: String,
+    _lock: OwnedFd,
+}
+
+impl<'a> StateDirectory<'a> {
+    /// Makes the directory if needed and takes the lock, which lasts as long as this value.
+    ///
+    /// # Errors
+    /// If the system refuses or another tool has the lock.
+    pub fn lock(root: &'a Root, path: &str) -> Result<Self, StateError> {
+        let path = path.trim_matches('/');
+        root.make_directories(path)?;
+        let lock_path = format!("{path}/{LOCK}");
+        let lock = root.lock_file(&lock_path)?;
+        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Self { root, path: path.to_owned(), _lock: lock }),
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                Err(StateError::Locked(root.shown(&lock_path).display().to_string()))
+            }
+            Err(errno) => Err(root.error(&lock_path, Problem::of_errno(errno)).into()),
+        }
+    }
+
+    /// The journal; an empty one if there is none.
+    ///
+    /// # Errors
+    /// If it cannot be read, is damaged, or names what may not be written.
+    pub fn read(&self) -> Result<Journal, StateError> {
+        read(self.root, &self.path)
+    }
+
+    /// Puts a journal on the disk; an empty one is removed.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn write(&self, journal: &Journal) -> Result<(), StateError> {
+        let path = format!("{}/{JOURNAL}", self.path);
+        if journal.entries.is_empty() {
+            return Ok(self.root.remove(&path)?);
+        }
+        let text = serde_json::to_string_pretty(journal)
+            .map_err(|error| self.root.error(&path, Problem::Other(error.to_string())))?;
+        Ok(self.root.replace(&path, &text)?)
+    }
+}
+
+impl Journal {
+    /// Reads the journal without locking, to show it.
+    ///
+    /// # Errors
+    /// As [`StateDirectory::read`].
+    pub fn peek(root: &Root, state: &str) -> Result<Self, StateError> {
+        read(root, state.trim_matches('/'))
+    }
+}
+
+fn read(root: &Root, directory: &str) -> Result<Journal, StateError> {
+    let path = format!("{directory}/{JOURNAL}");
+    let shown = || root.shown(&path).display().to_string();
+    let text = match root.read_text(&path) {
+        Ok(text) => text,
+        Err(error) if error.problem == Problem::Missing => return Ok(Journal::default()),
+        Err(error) => return Err(error.into()),
+    };
+    let journal: Journal = serde_json::from_str(&text)
+        .map_err(|error| StateError::Damaged { path: shown(), what: error.to_string() })?;
+    for entry in &journal.entries {
+        entry.target.check().map_err(|error| StateError::NotAllowed { path: shown(), error })?;
+    }
+    Ok(journal)
+}
+
+/// Identifies this boot; empty where the kernel does not say.
+pub(super) fn boot_id(host: &Host) -> String {
+    host.root.read_line(BOOT_ID).unwrap_or_default()
+}
+
+pub(super) fn now_unix_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs())
+}

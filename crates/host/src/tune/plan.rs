@@ -1,0 +1,137 @@
+//! From a wish to registers, with old and new value: nothing is written here.
+
+mod cache;
+mod ddio;
+
+use serde::Serialize;
+
+use super::target::Target;
+use crate::cpu::{CpuModel, Generation, Generations, Socket, sockets};
+use crate::error::FileError;
+use crate::machine::Host;
+use crate::unread::remedy;
+
+pub use cache::IoAllocWish;
+pub(crate) use ddio::has_switch;
+
+/// One register with its old and new value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// Where.
+    pub target: Target,
+    /// Its name for people.
+    pub place: String,
+    /// The value now; nothing if it cannot be read before an earlier change of the plan.
+    pub old: Option<u64>,
+    /// The value asked for.
+    pub asked: u64,
+    /// What the old value means.
+    pub old_means: String,
+    /// What the new value means.
+    pub new_means: String,
+}
+
+/// What would be written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Plan {
+    /// The wish, as the user said it.
+    pub command: String,
+    /// The changes, in the order in which they are written.
+    pub changes: Vec<Change>,
+    /// What the user should know first.
+    pub warnings: Vec<String>,
+}
+
+/// Why there is no plan.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// the wish is out of range or names something that is not there
+    #[error("{0}")]
+    BadWish(String),
+    /// this machine has no such control
+    #[error("{0}")]
+    NoControl(String),
+    /// the control cannot be read
+    #[error("{error}{}", .remedy.map(|remedy| format!("\n  remedy: {remedy}")).unwrap_or_default())]
+    Unreadable {
+        /// Why.
+        error: FileError,
+        /// What helps.
+        remedy: Option<&'static str>,
+    },
+}
+
+impl From<FileError> for PlanError {
+    fn from(error: FileError) -> Self {
+        let remedy = remedy(&error);
+        Self::Unreadable { error, remedy }
+    }
+}
+
+/// Knows the machine and makes plans.
+pub struct Planner<'a> {
+    host: &'a Host,
+    cpu: CpuModel,
+    generation: Option<Generation>,
+    sockets: Vec<Socket>,
+}
+
+impl<'a> Planner<'a> {
+    /// Finds out which machine this is.
+    ///
+    /// # Errors
+    /// If the CPU's model or its sockets cannot be read.
+    pub fn new(host: &'a Host) -> Result<Self, PlanError> {
+        let cpu = CpuModel::read(&host.root)?;
+        let generation = Generations::built_in().of(&cpu).cloned();
+        Ok(Self { host, cpu, generation, sockets: sockets(&host.root)? })
+    }
+
+    /// The generation, if it is known.
+    #[must_use]
+    pub fn generation(&self) -> Option<&Generation> {
+        self.generation.as_ref()
+    }
+
+    /// The sockets.
+    #[must_use]
+    pub fn sockets(&self) -> &[Socket] {
+        &self.sockets
+    }
+
+    /// The generation, or a refusal that names the model and what is missing.
+    fn known(&self, control: &str) -> Result<&Generation, PlanError> {
+        let machine = if self.cpu.virtual_machine { " (a virtual machine)" } else { "" };
+        self.generation.as_ref().ok_or_else(|| {
+            PlanError::NoControl(format!(
+                "{control} is refused: \"{}\"{machine}, {} family {:#x} model {:#x} stepping {}, is not in \
+                 the table of generations; what is missing is a public source for its registers",
+                self.cpu.name, self.cpu.vendor, self.cpu.family, self.cpu.model, self.cpu.stepping,
+            ))
+        })
+    }
+
+    fn wanted_sockets(&self, socket: Option<u32>) -> Result<Vec<&Socket>, PlanError> {
+        let wanted: Vec<_> =
+            self.sockets.iter().filter(|s| socket.is_none_or(|wanted| s.id == wanted)).collect();
+        if wanted.is_empty() {
+            let known: Vec<_> = self.sockets.iter().map(|socket| socket.id.to_string()).collect();
+            let asked = socket.unwrap_or_default();
+            return Err(PlanError::BadWish(format!(
+                "--socket {asked}: there is no such socket; this machine has {}",
+                known.join(", ")
+            )));
+        }
+        Ok(wanted)
+    }
+}
+
+/// `2 of 11 ways (9-10)`.
+#[must_use]
+pub fn ways_in_words(mask: u64, ways: u32) -> String {
+    let numbers: Vec<u32> = (0..64).filter(|way| mask >> way & 1 == 1).collect();
+    match numbers.len() {
+        0 => format!("none of {ways} ways"),
+        count => format!("{count} of {ways} ways ({})", crate::cpu::as_list(&numbers)),
+    }
+}

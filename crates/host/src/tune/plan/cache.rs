@@ -1,0 +1,178 @@
+//! Plans for resctrl: the mask of a group, allocation for I/O.
+
+use super::{Change, Plan, PlanError, Planner, ways_in_words};
+use crate::error::Problem;
+use crate::resctrl::{Group, IoAlloc, MOUNT, Resctrl, Resource, absence};
+use crate::tune::target::Target;
+
+/// What I/O allocation should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IoAllocWish {
+    /// On, with the masks that the kernel chooses.
+    On,
+    /// Off.
+    Off,
+    /// On, with this mask in every cache.
+    Mask(u64),
+}
+
+impl Planner<'_> {
+    /// The mask of a control group in every last-level cache, or in one.
+    ///
+    /// # Errors
+    /// If group, cache or mask are not possible here, or resctrl cannot be read.
+    pub fn cat(&self, group: &str, mask: u64, domain: Option<u32>) -> Result<Plan, PlanError> {
+        let resctrl = self.resctrl()?;
+        let found = resctrl.group(group).ok_or_else(|| {
+            let names: Vec<_> = resctrl.groups.iter().map(Group::shown).collect();
+            PlanError::BadWish(format!(
+                "cat {group}: there is no such group; there are {}",
+                names.join(", ")
+            ))
+        })?;
+        let path = format!("{}/schemata", Group::folder(&found.name));
+        let mut changes = Vec::new();
+        for line in &found.masks {
+            let Some(resource) = resctrl.resources.iter().find(|r| r.name == line.resource) else {
+                continue;
+            };
+            check(resource, mask, &format!("cat {group} {mask:#x}"))?;
+            let wanted = line.masks.iter().filter(|(cache, _)| domain.is_none_or(|d| d == *cache));
+            for &(cache, old) in wanted {
+                changes.push(mask_change(&path, resource, &line.resource, cache, Some(old), mask));
+            }
+        }
+        if changes.is_empty() {
+            return Err(PlanError::BadWish(match domain {
+                Some(domain) => format!("--cache {domain}: group {group} has no such cache"),
+                None => format!("cat {group}: this group has no masks of the last-level cache"),
+            }));
+        }
+        let warnings = overlap(&resctrl, mask);
+        Ok(Plan { command: format!("tune cat {group} {mask:#x}"), changes, warnings })
+    }
+
+    /// Allocation for I/O (`io_alloc`).
+    ///
+    /// # Errors
+    /// If kernel or CPU have none, or the mask is not possible.
+    pub fn io_alloc(&self, wish: IoAllocWish) -> Result<Plan, PlanError> {
+        let resctrl = self.resctrl()?;
+        let offering = resctrl.resources.iter().find_map(|r| Some((r, r.io_alloc.as_ref()?)));
+        let (resource, state) = match offering {
+            Some((_, IoAlloc::NotSupported)) => {
+                return Err(PlanError::NoControl(
+                    "this CPU has no allocation control for I/O (io_alloc: not supported)".into(),
+                ));
+            }
+            Some(found) => found,
+            None => {
+                let path = self.host.root.shown(&format!("{MOUNT}/info/L3/io_alloc"));
+                return Err(PlanError::NoControl(format!(
+                    "{} does not exist: it takes Linux 6.19 or newer and a CPU with I/O allocation \
+                     (AMD SDCIAE, Intel I/O RDT)",
+                    path.display()
+                )));
+            }
+        };
+        let folder = format!("{MOUNT}/info/{}", resource.name);
+        let is_on = matches!(state, IoAlloc::On { .. });
+        let mut changes = vec![switch_change(&folder, is_on, wish != IoAllocWish::Off)];
+        let mut warnings = Vec::new();
+        if let IoAllocWish::Mask(mask) = wish {
+            check(resource, mask, &format!("io-alloc {mask:#x}"))?;
+            let path = format!("{folder}/io_alloc_cbm");
+            for (cache, old) in self.io_masks(state, &resctrl) {
+                changes.push(mask_change(&path, resource, "", cache, old, mask));
+            }
+            warnings = overlap(&resctrl, mask);
+        }
+        let words = match wish {
+            IoAllocWish::On => "on".to_owned(),
+            IoAllocWish::Off => "off".to_owned(),
+            IoAllocWish::Mask(mask) => format!("{mask:#x}"),
+        };
+        Ok(Plan { command: format!("tune io-alloc {words}"), changes, warnings })
+    }
+
+    fn resctrl(&self) -> Result<Resctrl, PlanError> {
+        Resctrl::read(&self.host.root, self.host.control.as_ref()).map_err(|error| {
+            if error.problem == Problem::Missing {
+                PlanError::NoControl(absence(&self.host.root).to_string())
+            } else {
+                error.into()
+            }
+        })
+    }
+
+    /// Masks for I/O by cache; while it is off the kernel does not tell them.
+    fn io_masks(&self, state: &IoAlloc, resctrl: &Resctrl) -> Vec<(u32, Option<u64>)> {
+        if let IoAlloc::On { masks } = state {
+            return masks.iter().map(|&(cache, mask)| (cache, Some(mask))).collect();
+        }
+        let default = resctrl.groups.first().and_then(|group| group.masks.first());
+        default
+            .map(|line| line.masks.iter().map(|&(cache, _)| (cache, None)).collect())
+            .unwrap_or_default()
+    }
+}
+
+fn check(resource: &Resource, mask: u64, wish: &str) -> Result<(), PlanError> {
+    match resource.objection(mask) {
+        Some(objection) => Err(PlanError::BadWish(format!(
+            "{wish}: {objection} (allowed: 1 to {:#x}{})",
+            resource.all_ways,
+            if resource.sparse == Some(true) { "" } else { ", one run of bits" }
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn mask_change(
+    path: &str,
+    resource: &Resource,
+    name: &str,
+    domain: u32,
+    old: Option<u64>,
+    asked: u64,
+) -> Change {
+    let ways = 64 - resource.all_ways.leading_zeros();
+    let target = Target::Mask { path: path.to_owned(), resource: name.to_owned(), domain };
+    let means = |mask| ways_in_words(mask, ways);
+    Change {
+        place: target.to_string(),
+        target,
+        old,
+        asked,
+        old_means: old.map_or("not readable while io_alloc is off".to_owned(), means),
+        new_means: means(asked),
+    }
+}
+
+fn switch_change(folder: &str, is_on: bool, on: bool) -> Change {
+    let target = Target::Switch { path: format!("{folder}/io_alloc") };
+    let means = |on: bool| {
+        let words = if on { "on: I/O allocates in the L3 under its own mask" } else { "off" };
+        words.to_owned()
+    };
+    Change {
+        place: target.to_string(),
+        target,
+        old: Some(is_on.into()),
+        asked: on.into(),
+        old_means: means(is_on),
+        new_means: means(on),
+    }
+}
+
+/// A mask over the ways that I/O may use too.
+fn overlap(resctrl: &Resctrl, mask: u64) -> Vec<String> {
+    let shared = resctrl.resources.first().map_or(0, |resource| resource.shareable);
+    if mask & shared == 0 {
+        return Vec::new();
+    }
+    vec![format!(
+        "{:#x} of this mask are ways that I/O may use too (shareable_bits {shared:#x})",
+        mask & shared
+    )]
+}

@@ -1,0 +1,214 @@
+//! Plans for DDIO: the ways of a socket, the switch of a root port.
+
+use super::{Change, Plan, PlanError, Planner, ways_in_words};
+use crate::cpu::{Generation, PortSwitch, Proof, Socket, WaysRegister};
+use crate::pci::{Bdf, Function, Tree, TreeError};
+use crate::tune::target::Target;
+use units::WayMask;
+
+const INTEL: u16 = 0x8086;
+
+impl Planner<'_> {
+    /// The `ways` top ways for I/O, on one socket or all.
+    ///
+    /// # Errors
+    /// If the number is out of range, this machine has no such register or it cannot be read.
+    pub fn ddio_ways(&self, ways: u32, socket: Option<u32>) -> Result<Plan, PlanError> {
+        let generation = self.known("tune ddio-ways")?;
+        let register = ways_register(generation)?;
+        let changes: Result<_, _> = self
+            .wanted_sockets(socket)?
+            .into_iter()
+            .map(|socket| self.ways_change(register, socket, ways))
+            .collect();
+        Ok(Plan {
+            command: format!("tune ddio-ways {ways}"),
+            changes: changes?,
+            warnings: warning(register.proof, &generation.name, &register.source),
+        })
+    }
+
+    fn ways_change(
+        &self,
+        register: &WaysRegister,
+        socket: &Socket,
+        ways: u32,
+    ) -> Result<Change, PlanError> {
+        let cache = socket.caches.first().filter(|cache| (1..=32).contains(&cache.ways));
+        let all = cache.map(|cache| cache.ways).ok_or_else(|| {
+            PlanError::NoControl(format!(
+                "the kernel does not say how many ways the LLC of socket {} has \
+                 (/sys/devices/system/cpu/cpu{}/cache)",
+                socket.id,
+                socket.first_cpu()
+            ))
+        })?;
+        let least = register.default_ways.min(all);
+        if !(least..=all).contains(&ways) {
+            return Err(PlanError::BadWish(format!(
+                "ddio-ways {ways}: allowed are {least} to {all} on socket {} (its LLC has {all} ways, \
+                 and the {least} default ones stay)",
+                socket.id
+            )));
+        }
+        let target =
+            Target::Msr { socket: socket.id, cpu: socket.first_cpu(), address: register.msr };
+        let old = target.read(self.host)?;
+        let asked = u64::from(WayMask::top(ways, all).0);
+        let means = |mask| format!("I/O writes may allocate in {}", ways_in_words(mask, all));
+        Ok(Change {
+            place: target.to_string(),
+            target,
+            old: Some(old),
+            asked,
+            old_means: means(old),
+            new_means: means(asked),
+        })
+    }
+
+    /// DDIO on or off at the root port above a device, or at all root ports.
+    ///
+    /// # Errors
+    /// If the device is unknown, its port has no such switch, or it cannot be read.
+    pub fn ddio(&self, on: bool, device: Option<Bdf>) -> Result<Plan, PlanError> {
+        let generation = self.known("tune ddio")?;
+        let switch = port_switch(generation)?;
+        let tree = Tree::read(&self.host.root)?;
+        let mut warnings = warning(switch.proof, &generation.name, &switch.source);
+        let ports: Vec<&Function> = match device {
+            Some(device) => {
+                let port = port_above(&tree, device, switch)?;
+                warnings.extend(neighbours(&tree, port, device));
+                vec![port]
+            }
+            None => tree.functions().filter(|port| has_switch(port, switch)).collect(),
+        };
+        if ports.is_empty() {
+            return Err(PlanError::NoControl(format!(
+                "no root port of this machine is on the list of ports known to have perfctrlsts_0 ({})",
+                generation.name
+            )));
+        }
+        let changes: Result<_, _> =
+            ports.into_iter().map(|port| self.switch_change(switch, port, on)).collect();
+        let state = if on { "on" } else { "off" };
+        let place = device.map(|device| format!(" --device {device}")).unwrap_or_default();
+        Ok(Plan { command: format!("tune ddio {state}{place}"), changes: changes?, warnings })
+    }
+
+    fn switch_change(
+        &self,
+        switch: &PortSwitch,
+        port: &Function,
+        on: bool,
+    ) -> Result<Change, PlanError> {
+        let target = Target::Port { function: port.bdf, offset: switch.offset };
+        let old = target.read(self.host)?;
+        let (allocating, no_snoop) = (1u64 << switch.allocating_bit, 1u64 << switch.no_snoop_bit);
+        let asked =
+            if on { (old | allocating) & !no_snoop } else { (old & !allocating) | no_snoop };
+        let means = |value: u64| {
+            let bit = |mask: u64| u64::from(value & mask != 0);
+            let state = if value & allocating != 0 {
+                "DDIO on: writes of devices allocate in the LLC"
+            } else {
+                "DDIO off: writes of devices go to memory"
+            };
+            format!(
+                "{state} (Use_Allocating_Flow_Wr {}, NoSnoopOpWrEn {})",
+                bit(allocating),
+                bit(no_snoop)
+            )
+        };
+        Ok(Change {
+            place: target.to_string(),
+            target,
+            old: Some(old),
+            asked,
+            old_means: means(old),
+            new_means: means(asked),
+        })
+    }
+}
+
+fn ways_register(generation: &Generation) -> Result<&WaysRegister, PlanError> {
+    generation.ways_register.as_ref().ok_or_else(|| {
+        let instead = match (&generation.io_rdt, generation.is_intel()) {
+            (Some(control), _) => format!("here the control is: {control}"),
+            (None, true) => "tune ddio switches root ports where they are known to obey".to_owned(),
+            (None, false) => generation.io_path.clone(),
+        };
+        PlanError::NoControl(format!(
+            "{} has no publicly documented register for the ways of I/O; {instead}",
+            generation.name
+        ))
+    })
+}
+
+fn port_switch(generation: &Generation) -> Result<&PortSwitch, PlanError> {
+    generation.port_switch.as_ref().ok_or_else(|| {
+        PlanError::NoControl(format!(
+            "{} has no publicly documented switch at its root ports; for the whole machine: {}",
+            generation.name,
+            generation.firmware_switch_in_words()
+        ))
+    })
+}
+
+pub(crate) fn has_switch(port: &Function, switch: &PortSwitch) -> bool {
+    port.vendor == INTEL && port.buses_below.is_some() && switch.devices.contains(&port.device)
+}
+
+fn port_above<'t>(
+    tree: &'t Tree,
+    device: Bdf,
+    switch: &PortSwitch,
+) -> Result<&'t Function, PlanError> {
+    let bad = |error: TreeError| PlanError::BadWish(format!("--device {device}: {error}"));
+    let above = tree.root_port(device).map_err(bad)?;
+    let own = tree.get(device).filter(|function| function.buses_below.is_some());
+    let port = above.or(own).ok_or_else(|| {
+        PlanError::BadWish(format!(
+            "--device {device}: there is no root port above it (it is part of the root complex)"
+        ))
+    })?;
+    if has_switch(port, switch) {
+        return Ok(port);
+    }
+    Err(PlanError::NoControl(format!(
+        "--device {device}: its root port {} ({:04x}:{:04x}) is not on the list of ports known to have \
+         perfctrlsts_0",
+        port.bdf, port.vendor, port.device
+    )))
+}
+
+/// Other devices below the same port change with it.
+fn neighbours(tree: &Tree, port: &Function, device: Bdf) -> Option<String> {
+    let shares = |other: &&Function| {
+        let same = other.bdf.domain == device.domain
+            && (other.bdf.bus, other.bdf.device) == (device.bus, device.device);
+        let below = tree.root_port(other.bdf).ok().flatten().map(|p| p.bdf) == Some(port.bdf);
+        !same && below && other.buses_below.is_none()
+    };
+    let others: Vec<String> = tree.functions().filter(shares).map(|f| f.bdf.to_string()).collect();
+    (!others.is_empty()).then(|| {
+        format!(
+            "the switch belongs to root port {} and changes {} too",
+            port.bdf,
+            others.join(", ")
+        )
+    })
+}
+
+fn warning(proof: Proof, generation: &str, source: &str) -> Vec<String> {
+    match proof {
+        Proof::Effective => Vec::new(),
+        Proof::NoEffect => vec![format!(
+            "on {generation} this control is known to have no effect on hit rates ({source}); \
+             --verify measures it"
+        )],
+        Proof::Unknown => vec![format!(
+            "nobody has published whether this control has an effect on {generation}; --verify measures it"
+        )],
+    }
+}

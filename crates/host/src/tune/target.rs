@@ -1,0 +1,140 @@
+//! A place that holds a setting: register, bit field of a port, mask of a group, switch.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{FileError, Problem};
+use crate::machine::Host;
+use crate::pci::Bdf;
+use crate::resctrl::MaskLine;
+
+/// Where a setting is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub enum Target {
+    /// A model-specific register of a socket.
+    Msr {
+        /// The socket.
+        socket: u32,
+        /// A logical CPU of it.
+        cpu: u32,
+        /// The register.
+        address: u32,
+    },
+    /// A 32-bit register of a root port.
+    Port {
+        /// The root port.
+        function: Bdf,
+        /// The register's offset.
+        offset: u16,
+    },
+    /// The mask of one cache in a file of masks.
+    Mask {
+        /// The file.
+        path: String,
+        /// The resource; empty where the file has only one.
+        resource: String,
+        /// The cache.
+        domain: u32,
+    },
+    /// A file that says enabled or disabled, and takes 1 or 0.
+    Switch {
+        /// The file.
+        path: String,
+    },
+}
+
+/// A target that a journal may not name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0} is not on the list of controls that may be written")]
+pub struct TargetError(String);
+
+impl Target {
+    /// The value now. A switch is 0 or 1.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn read(&self, host: &Host) -> Result<u64, FileError> {
+        match self {
+            Self::Msr { cpu, address, .. } => host.registers.read(*cpu, *address),
+            Self::Port { function, offset } => host.config.read(*function, *offset).map(u64::from),
+            Self::Mask { path, resource, domain } => {
+                let text = host.control.read(path)?;
+                let lines = text.lines().filter_map(|line| MaskLine::parse(line.trim()));
+                let mut of_resource = lines.filter(|line| line.resource == *resource);
+                let mask = of_resource.find_map(|line| line.of(*domain));
+                mask.ok_or_else(|| host.root.malformed(path, &text, "the mask of this cache"))
+            }
+            Self::Switch { path } => match host.control.read(path)?.trim() {
+                "enabled" => Ok(1),
+                "disabled" => Ok(0),
+                other => Err(host.root.malformed(path, other, "enabled or disabled")),
+            },
+        }
+    }
+
+    /// Writes a value.
+    ///
+    /// # Errors
+    /// If hardware or kernel refuse.
+    pub fn write(&self, host: &Host, value: u64) -> Result<(), FileError> {
+        match self {
+            Self::Msr { cpu, address, .. } => host.registers.write(*cpu, *address, value),
+            Self::Port { function, offset } => {
+                let value = u32::try_from(value).map_err(|_| {
+                    FileError::new(self, Problem::Other("takes 32 bits only".into()))
+                })?;
+                host.config.write(*function, *offset, value)
+            }
+            Self::Mask { path, resource, domain } => {
+                let prefix =
+                    if resource.is_empty() { String::new() } else { format!("{resource}:") };
+                host.control.write(path, &format!("{prefix}{domain}={value:x}\n"))
+            }
+            Self::Switch { path } => {
+                host.control.write(path, if value == 0 { "0\n" } else { "1\n" })
+            }
+        }
+    }
+
+    /// Whether a journal may have this written: a damaged or foreign one must not reach any
+    /// register or file that no plan would name.
+    ///
+    /// # Errors
+    /// If not.
+    pub fn check(&self) -> Result<(), TargetError> {
+        const IIO_LLC_WAYS: u32 = 0xc8b;
+        const PERFCTRLSTS_0: u16 = 0x180;
+        let in_resctrl = |path: &str, name: &str| {
+            path.starts_with("sys/fs/resctrl/")
+                && path.ends_with(name)
+                && !path.split('/').any(|part| part.is_empty() || part == "..")
+        };
+        let listed = match self {
+            Self::Msr { address, .. } => *address == IIO_LLC_WAYS,
+            Self::Port { offset, .. } => *offset == PERFCTRLSTS_0,
+            Self::Mask { path, .. } => {
+                in_resctrl(path, "/schemata") || in_resctrl(path, "/io_alloc_cbm")
+            }
+            Self::Switch { path } => in_resctrl(path, "/io_alloc"),
+        };
+        if listed { Ok(()) } else { Err(TargetError(self.to_string())) }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Msr { socket, address, .. } => write!(f, "MSR {address:#x} of socket {socket}"),
+            Self::Port { function, offset } => {
+                write!(f, "register {offset:#x} of root port {function}")
+            }
+            Self::Mask { path, resource, domain } => {
+                let resource = if resource.is_empty() { "I/O" } else { resource };
+                write!(f, "{resource} mask of cache {domain} in /{path}")
+            }
+            Self::Switch { path } => write!(f, "/{path}"),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Whether a control does something: hit rates of device writes before and after.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::error::FileError;
+use crate::machine::Host;
+use crate::monitor::Monitor;
+
+/// Windows on each side; their spread is the noise.
+const WINDOWS: u32 = 5;
+/// Fewer device writes than this in all windows say nothing.
+const LEAST_WRITES: u64 = 10_000;
+/// A change smaller than this many percentage points is no effect, however steady.
+const LEAST_CHANGE_POINTS: f64 = 1.0;
+/// A change must be so many standard errors.
+const STANDARD_ERRORS: f64 = 4.0;
+
+/// Hit rates of device writes at one socket.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HitRates {
+    /// The socket.
+    pub socket: u32,
+    /// Full-line writes in all windows.
+    pub writes: u64,
+    /// Mean over the windows, in percent.
+    pub mean_percent: f64,
+    /// Standard deviation of one window, in percentage points.
+    pub sd_points: f64,
+}
+
+/// What the measurement says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "verdict")]
+pub enum Verdict {
+    /// Hit rates changed.
+    Effective {
+        /// Percentage points, after minus before.
+        change_points: f64,
+    },
+    /// The control took the value, and hit rates stayed.
+    NoEffectObserved {
+        /// The largest change among the sockets, in percentage points.
+        change_points: f64,
+    },
+    /// It was refused.
+    Refused,
+    /// There was nothing to judge by.
+    NotJudged {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Measures hit rates of device writes in several windows, on every socket.
+///
+/// # Errors
+/// If the kernel refuses an event.
+pub fn measure_hit_rates(
+    host: &Host,
+    monitor: &Monitor,
+    window: Duration,
+) -> Result<Vec<HitRates>, FileError> {
+    let mut by_socket: Vec<(u32, u64, Vec<f64>)> = Vec::new();
+    for _ in 0..WINDOWS {
+        for socket in monitor.sample(host, window)?.sockets {
+            let Some(writes) = socket.pcie_write else { continue };
+            let at = by_socket.iter().position(|(id, ..)| *id == socket.socket);
+            let at = at.unwrap_or_else(|| {
+                by_socket.push((socket.socket, 0, Vec::new()));
+                by_socket.len() - 1
+            });
+            by_socket[at].1 += writes.hits + writes.misses;
+            by_socket[at].2.extend(writes.hit_percent());
+        }
+    }
+    Ok(by_socket
+        .into_iter()
+        .map(|(socket, writes, rates)| summary(socket, writes, &rates))
+        .collect())
+}
+
+fn summary(socket: u32, writes: u64, rates: &[f64]) -> HitRates {
+    let count = rates.len().max(1) as f64;
+    let mean_percent = rates.iter().sum::<f64>() / count;
+    let squares: f64 = rates.iter().map(|rate| (rate - mean_percent).powi(2)).sum();
+    let sd_points = (squares / (count - 1.0).max(1.0)).sqrt();
+    HitRates { socket, writes, mean_percent, sd_points }
+}
+
+/// Judges by the sockets that had traffic before and after.
+#[must_use]
+pub fn verdict(before: &[HitRates], after: &[HitRates]) -> Verdict {
+    let pairs = before.iter().filter_map(|before| {
+        let after = after.iter().find(|after| after.socket == before.socket)?;
+        (before.writes.min(after.writes) >= LEAST_WRITES).then_some((before, after))
+    });
+    let changes: Vec<(f64, bool)> = pairs.map(|(before, after)| change(before, after)).collect();
+    let largest = changes.iter().copied().reduce(|a, b| if b.0.abs() > a.0.abs() { b } else { a });
+    match largest {
+        None => Verdict::NotJudged {
+            reason: format!(
+                "fewer than {LEAST_WRITES} device writes were seen; run the I/O load while verifying"
+            ),
+        },
+        Some((change_points, _)) if changes.iter().any(|(_, beyond_noise)| *beyond_noise) => {
+            Verdict::Effective { change_points }
+        }
+        Some((change_points, _)) => Verdict::NoEffectObserved { change_points },
+    }
+}
+
+/// The change in points, and whether it is beyond the noise of the windows.
+fn change(before: &HitRates, after: &HitRates) -> (f64, bool) {
+    let change = after.mean_percent - before.mean_percent;
+    let variance = (before.sd_points.powi(2) + after.sd_points.powi(2)) / f64::from(WINDOWS);
+    let noise = LEAST_CHANGE_POINTS.max(STANDARD_ERRORS * variance.sqrt());
+    (change, change.abs() > noise)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rates(mean_percent: f64, sd_points: f64, writes: u64) -> Vec<HitRates> {
+        vec![HitRates { socket: 0, writes, mean_percent, sd_points }]
+    }
+
+    #[test]
+    fn a_change_within_the_noise_of_the_windows_is_no_effect() {
+        let verdict = verdict(&rates(50.0, 5.0, 1 << 20), &rates(58.0, 5.0, 1 << 20));
+        assert_eq!(verdict, Verdict::NoEffectObserved { change_points: 8.0 });
+    }
+
+    #[test]
+    fn the_same_change_in_quiet_windows_is_an_effect() {
+        let verdict = verdict(&rates(50.0, 0.5, 1 << 20), &rates(58.0, 0.5, 1 << 20));
+        assert_eq!(verdict, Verdict::Effective { change_points: 8.0 });
+    }
+
+    #[test]
+    fn without_traffic_nothing_is_judged() {
+        let verdict = verdict(&rates(0.0, 0.0, 9_999), &rates(100.0, 0.0, 9_999));
+        assert!(matches!(verdict, Verdict::NotJudged { .. }));
+    }
+}

@@ -1,0 +1,149 @@
+//! How the fields of an event lie in perf's configuration words, by the kernel's `format` files.
+
+use std::collections::BTreeMap;
+
+use crate::error::FileError;
+use crate::root::Root;
+
+/// perf's configuration words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventWords {
+    /// `config`.
+    pub config: u64,
+    /// `config1`.
+    pub config1: u64,
+    /// `config2`.
+    pub config2: u64,
+}
+
+/// A field that this kernel's unit does not have or that is too small.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FormatError {
+    /// no such field
+    #[error("this kernel's {unit} has no field \"{field}\"")]
+    NoField {
+        /// The unit.
+        unit: String,
+        /// The field.
+        field: String,
+    },
+    /// too large
+    #[error("{value:#x} does not fit in field \"{field}\" of {unit}")]
+    TooLarge {
+        /// The unit.
+        unit: String,
+        /// The field.
+        field: String,
+        /// The value.
+        value: u64,
+    },
+}
+
+/// One field: the word it is in, and its bits from the lowest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Field {
+    word: usize,
+    bits: Vec<u32>,
+}
+
+/// The fields of a unit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Formats {
+    unit: String,
+    fields: BTreeMap<String, Field>,
+}
+
+impl Formats {
+    /// Reads `format/*` of a unit.
+    ///
+    /// # Errors
+    /// If there is no such directory.
+    pub fn read(root: &Root, unit: &str) -> Result<Self, FileError> {
+        let folder = format!("sys/bus/event_source/devices/{unit}/format");
+        let mut formats = Self { unit: unit.to_owned(), fields: BTreeMap::new() };
+        for name in root.list(&folder)? {
+            let text = root.read_line(&format!("{folder}/{name}"))?;
+            if let Some(field) = Field::parse(&text) {
+                formats.fields.insert(name, field);
+            }
+        }
+        Ok(formats)
+    }
+
+    /// The words of an event. `raw` words are added as they are.
+    ///
+    /// # Errors
+    /// If the unit lacks a field or it is too small.
+    pub fn encode(
+        &self,
+        fields: &BTreeMap<String, u64>,
+        raw: EventWords,
+    ) -> Result<EventWords, FormatError> {
+        let mut words = [raw.config, raw.config1, raw.config2];
+        for (name, &value) in fields {
+            let (unit, field) = (self.unit.clone(), name.clone());
+            let Some(place) = self.fields.get(name) else {
+                return Err(FormatError::NoField { unit, field });
+            };
+            let bits = place.bits.len() as u32;
+            if bits < 64 && value >> bits != 0 {
+                return Err(FormatError::TooLarge { unit, field, value });
+            }
+            for (index, &bit) in place.bits.iter().enumerate() {
+                words[place.word] |= (value >> index & 1) << bit;
+            }
+        }
+        Ok(EventWords { config: words[0], config1: words[1], config2: words[2] })
+    }
+}
+
+impl Field {
+    /// `config:8-15,32-55`
+    fn parse(text: &str) -> Option<Self> {
+        let (word, ranges) = text.split_once(':')?;
+        let word = ["config", "config1", "config2"].iter().position(|name| *name == word.trim())?;
+        let mut bits: Vec<u32> = Vec::new();
+        for range in ranges.split(',') {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+            if first > last || last > 63 {
+                return None;
+            }
+            bits.extend(first..=last);
+        }
+        (bits.len() <= 64).then_some(Self { word, bits })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn formats(fields: &[(&str, &str)]) -> Formats {
+        let field = |(name, text): &(&str, &str)| Some(((*name).to_owned(), Field::parse(text)?));
+        Formats { unit: "uncore_cha_0".into(), fields: fields.iter().filter_map(field).collect() }
+    }
+
+    #[test]
+    fn the_umask_extension_of_ice_lake_lies_above_bit_32() {
+        let formats = formats(&[("event", "config:0-7"), ("umask", "config:8-15,32-55")]);
+        let fields = BTreeMap::from([("event".into(), 0x35), ("umask".into(), 0xcc43_fd04)]);
+        let words = formats.encode(&fields, EventWords::default());
+        assert_eq!(words.map(|words| words.config), Ok(0x00cc_43fd_0000_0435));
+    }
+
+    #[test]
+    fn a_missing_field_is_named() {
+        let fields = BTreeMap::from([("ch_mask".into(), 1)]);
+        let error = formats(&[("event", "config:0-7")]).encode(&fields, EventWords::default());
+        let named = "this kernel's uncore_cha_0 has no field \"ch_mask\"";
+        assert_eq!(error.map_err(|error| error.to_string()), Err(named.to_owned()));
+    }
+
+    #[test]
+    fn a_format_that_is_none_is_left_out() {
+        for text in ["", "config", "config:64", "config:9-8", "config9:0-7", "config:0-63,0-63"] {
+            assert_eq!(Field::parse(text), None, "{text}");
+        }
+    }
+}

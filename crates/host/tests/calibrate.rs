@@ -1,0 +1,100 @@
+//! What `calibrate` makes of a recorded measurement.
+//!
+//! The recording is of a virtual machine on an AMD EPYC (Zen 4), whose last-level cache others used
+//! at the same time.
+
+use host::calibrate::{Measurement, Role, platform};
+
+const MEASURED: &str = include_str!("calibrate/epyc.measured.json");
+const PLATFORM: &str = include_str!("calibrate/epyc.toml");
+
+fn recorded() -> Measurement {
+    Measurement::read("epyc.measured.json", MEASURED).unwrap()
+}
+
+fn value(platform: &toml::Table, section: &str, key: &str) -> toml::Value {
+    platform[section][key]["value"].clone()
+}
+
+#[test]
+fn the_platform_of_a_recorded_measurement_is_as_recorded() {
+    // If a change of the fit was wanted: skipline-host calibrate --from epyc.measured.json
+    // --out epyc.toml in crates/host/tests/calibrate.
+    assert_eq!(platform(&recorded()).unwrap().toml, PLATFORM);
+}
+
+#[test]
+fn every_number_has_value_source_and_confidence_and_fitted_ones_say_on_what() {
+    let platform: toml::Table = PLATFORM.parse().unwrap();
+    for (section, facts) in platform.iter().filter(|(name, _)| *name != "title") {
+        for (key, fact) in facts.as_table().unwrap() {
+            let text = |name: &str| fact.get(name).and_then(toml::Value::as_str);
+            assert!(fact.get("value").is_some(), "{section}.{key}");
+            assert!(!text("source").unwrap().is_empty(), "{section}.{key}");
+            let fitted = text("confidence") == Some("fitted");
+            assert_eq!(fitted, text("fitted_on").is_some(), "{section}.{key}");
+        }
+    }
+}
+
+#[test]
+fn what_was_not_measured_is_assumed_from_the_named_platform() {
+    let platform: toml::Table = PLATFORM.parse().unwrap();
+    let assumed = &platform["nic"]["line_rate_gbps"];
+    let source = assumed["source"].as_str().unwrap();
+    assert_eq!(source, "not measured: assumed as on the Sapphire Rapids 56-core server");
+    assert_eq!(assumed["confidence"].as_str(), Some("memory"));
+}
+
+#[test]
+fn only_sizes_that_fit_choose_parameters() {
+    let mut disturbed = recorded();
+    for chase in disturbed.chase.iter_mut().filter(|chase| chase.role == Role::Kept) {
+        chase.latency_ns.iter_mut().for_each(|ns| *ns *= 7.0);
+    }
+    assert_eq!(platform(&disturbed).unwrap().toml, PLATFORM);
+    for chase in disturbed.chase.iter_mut().filter(|chase| chase.role == Role::Fit) {
+        chase.latency_ns.iter_mut().for_each(|ns| *ns *= 1.5);
+    }
+    assert_ne!(platform(&disturbed).unwrap().toml, PLATFORM);
+}
+
+#[test]
+fn caches_that_cpuid_reports_are_taken_where_the_curve_agrees_only() {
+    let platform_of = |measurement: &Measurement| -> toml::Table {
+        platform(measurement).unwrap().toml.parse().unwrap()
+    };
+    let honest = platform_of(&recorded());
+    assert_eq!(value(&honest, "l1d", "sets").as_integer(), Some(64));
+    assert_eq!(value(&honest, "l2", "sets").as_integer(), Some(2048));
+    let llc = |key: &str| value(&honest, "llc", key).as_integer().unwrap();
+    let bytes = llc("slices") * llc("sets_per_slice") * llc("ways") * 64;
+    assert!(bytes < 16 << 20, "CPUID reports 32 MiB; the curve shows {bytes} bytes");
+    let mut lying = recorded();
+    let l2 = lying.processor.caches.iter_mut().find(|cache| cache.level == 2).unwrap();
+    (l2.size_bytes, l2.sets) = (8 << 20, Some(16_384));
+    let found = platform_of(&lying);
+    let sets = value(&found, "l2", "sets").as_integer().unwrap();
+    assert!((1024..=2048).contains(&sets), "{sets}");
+    let source = found["l2"]["sets"]["source"].as_str().unwrap();
+    assert!(source.ends_with("CPUID's 8.000 MiB differs"), "{source}");
+}
+
+#[test]
+fn a_host_of_any_maker_gets_a_platform() {
+    let makers = [("GenuineIntel", 6, 85), ("GenuineIntel", 6, 63), ("GenuineIntel", 6, 143)];
+    for (vendor, family, model) in makers.into_iter().chain([("AuthenticAMD", 23, 49), ("", 0, 0)])
+    {
+        let mut measurement = recorded();
+        measurement.processor.vendor = vendor.into();
+        (measurement.processor.family, measurement.processor.model) = (family, model);
+        let made = platform(&measurement).unwrap();
+        let table: toml::Table = made.toml.parse().unwrap();
+        let inclusion = value(&table, "llc", "inclusion");
+        assert_eq!(
+            table["llc"].get("inclusive_ways").is_some(),
+            inclusion.as_str() == Some("non-inclusive")
+        );
+        assert_eq!(made.curve, platform(&recorded()).unwrap().curve);
+    }
+}

@@ -1,0 +1,194 @@
+//! Does a thousand-fold of changes, crashes and restores lose anything?
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use host::Host;
+use host::tune::{
+    ApplyError, DEFAULT_STATE, IoAllocWish, Plan, PlanError, Planner, StateDirectory, Step, apply,
+    never, restore,
+};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use tempfile::TempDir;
+
+/// What people and crashes do.
+#[derive(Clone, Debug)]
+enum Action {
+    Ways { ways: u32, socket: Option<u32> },
+    Switch { on: bool, device: Option<&'static str> },
+    Cat { group: &'static str, mask: u64, cache: Option<u32> },
+    IoAlloc(IoAllocWish),
+    Restore,
+}
+
+/// An action, and the step at which the machine crashes, counted over all of its changes.
+type Event = (Action, Option<usize>);
+
+const MACHINES: [&str; 6] =
+    ["haswell", "skylake", "cascade-lake", "ice-lake", "sapphire-rapids", "turin"];
+const DEVICES: [&str; 6] = ["17:00.0", "10001:17:00.0", "b2:00.0", "05:00.0", "82:00.0", "01:00.0"];
+const GROUPS: [&str; 5] = ["default", "web", "batch", "cache-a", "db"];
+
+fn action() -> impl Strategy<Value = Action> {
+    let device = prop::option::of(prop::sample::select(&DEVICES[..]));
+    let group = prop::sample::select(&GROUPS[..]);
+    let mask = (0u64..16, 1u32..12).prop_map(|(shift, ways)| ((1 << ways) - 1) << shift);
+    let wish = prop_oneof![
+        Just(IoAllocWish::On),
+        Just(IoAllocWish::Off),
+        mask.clone().prop_map(IoAllocWish::Mask)
+    ];
+    prop_oneof![
+        3 => (2u32..16, prop::option::of(0u32..2)).prop_map(|(ways, socket)| Action::Ways { ways, socket }),
+        3 => (any::<bool>(), device).prop_map(|(on, device)| Action::Switch { on, device }),
+        3 => (group, prop_oneof![mask, Just(0x400)], prop::option::of(0u32..4))
+            .prop_map(|(group, mask, cache)| Action::Cat { group, mask, cache }),
+        3 => wish.prop_map(Action::IoAlloc),
+        1 => Just(Action::Restore),
+    ]
+}
+
+fn history() -> impl Strategy<Value = Vec<Event>> {
+    prop::collection::vec((action(), prop::option::of(0usize..16)), 1..8)
+}
+
+fn plan(planner: &Planner<'_>, action: &Action) -> Option<Result<Plan, PlanError>> {
+    Some(match action {
+        Action::Ways { ways, socket } => planner.ddio_ways(*ways, *socket),
+        Action::Switch { on, device } => {
+            planner.ddio(*on, device.map(|text| text.parse().expect("a PCI address")))
+        }
+        Action::Cat { group, mask, cache } => planner.cat(group, *mask, *cache),
+        Action::IoAlloc(wish) => planner.io_alloc(*wish),
+        Action::Restore => return None,
+    })
+}
+
+/// One event, by a process of its own: everything is read anew, and a crash ends it.
+fn happen(root: &Path, (action, crash): &Event) {
+    let host = Host::at(root).expect("the machine");
+    let planner = Planner::new(&host).expect("the CPU's model");
+    let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
+    let mut steps = 0;
+    let mut watch = |_: Step| {
+        steps += 1;
+        if Some(steps - 1) == *crash { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let ended = match plan(&planner, action) {
+        Some(Ok(plan)) => apply(&host, &state, &plan, &mut watch).map(drop),
+        // This machine has no such control, or not such a mask.
+        Some(Err(_)) => return,
+        None => restore(&host, &state, false, &mut watch).map(drop),
+    };
+    assert!(matches!(ended, Ok(()) | Err(ApplyError::Stopped(_))), "{action:?}: {ended:?}");
+}
+
+/// What can change: registers, configuration space, control files.
+fn changeable(root: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+    let mut files = vec![root.join("registers.state")];
+    for folder in ["sys/devices", "sys/fs/resctrl"] {
+        collect(&root.join(folder), &mut files);
+    }
+    files.into_iter().map(|path| (path.clone(), fs::read(path).ok())).collect()
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for path in entries.map(|entry| entry.expect("an entry").path()) {
+        let kept = path.ends_with("config")
+            || path.ends_with("schemata")
+            || path.ends_with("io_alloc")
+            || path.ends_with("io_alloc_cbm");
+        if path.is_dir() && !path.is_symlink() && !path.ends_with("cpu") {
+            collect(&path, files);
+        } else if kept {
+            files.push(path);
+        }
+    }
+}
+
+fn machine(name: &str) -> TempDir {
+    let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+    let directory = directory.expect("a temporary directory");
+    fake_machines::expand(name, &[], directory.path()).expect("a machine");
+    directory
+}
+
+#[test]
+fn a_thousand_histories_of_changes_and_crashes_are_taken_back_to_the_byte() {
+    let machines: Vec<(TempDir, _)> = MACHINES
+        .iter()
+        .map(|name| machine(name))
+        .map(|directory| {
+            let before = changeable(directory.path());
+            (directory, before)
+        })
+        .collect();
+    let config = Config { cases: 1000, failure_persistence: None, ..Config::default() };
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[17; 32]);
+    let mut runner = TestRunner::new_with_rng(config, rng);
+    let strategy = (0..MACHINES.len(), history());
+    let result = runner.run(&strategy, |(index, history)| {
+        let (directory, before) = &machines[index];
+        for event in &history {
+            happen(directory.path(), event);
+        }
+        happen(directory.path(), &(Action::Restore, None));
+        prop_assert!(
+            &changeable(directory.path()) == before,
+            "{} is not as before",
+            MACHINES[index]
+        );
+        let journal = directory.path().join(DEFAULT_STATE).join("journal.json");
+        prop_assert!(!journal.exists(), "the journal is not empty");
+        Ok(())
+    });
+    result.unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+#[test]
+fn the_histories_do_change_machines_and_do_crash() {
+    let mut runner = TestRunner::deterministic();
+    let (mut changed, mut crashed) = (0, 0);
+    let directory = machine("turin");
+    let before = changeable(directory.path());
+    for _ in 0..40 {
+        let history = history().new_tree(&mut runner).expect("a history").current();
+        for event in &history {
+            happen(directory.path(), event);
+        }
+        let journal = fs::read_to_string(directory.path().join(DEFAULT_STATE).join("journal.json"));
+        crashed += usize::from(journal.is_ok_and(|text| text.contains("\"read_back\": null")));
+        changed += usize::from(changeable(directory.path()) != before);
+        happen(directory.path(), &(Action::Restore, None));
+    }
+    assert!(changed >= 10 && crashed >= 3, "{changed} changed, {crashed} crashed");
+}
+
+#[test]
+fn the_journal_is_on_the_disk_before_the_register_is_written() {
+    let directory = machine("skylake");
+    let host = Host::at(directory.path()).expect("the machine");
+    let planner = Planner::new(&host).expect("the CPU's model");
+    let plan = planner.ddio_ways(5, Some(1)).expect("a plan");
+    let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
+    let mut seen = Vec::new();
+    let journal = directory.path().join(DEFAULT_STATE).join("journal.json");
+    let registers = directory.path().join("registers.state");
+    let mut watch = |step| {
+        seen.push((step, journal.exists(), registers.exists()));
+        never(step)
+    };
+    apply(&host, &state, &plan, &mut watch).expect("a change");
+    let expected = [
+        (Step::Journalled, true, false),
+        (Step::Written, true, true),
+        (Step::ReadBack, true, true),
+        (Step::Recorded, true, true),
+    ];
+    assert_eq!(seen, expected);
+}

@@ -1,0 +1,247 @@
+"""What the binary says, typed. Fields that are not listed here are kept out, not refused."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+class _Said(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Unread(_Said):
+    """Something that could not be read, why, and what helps."""
+
+    what: str
+    reason: str
+    remedy: str | None
+
+
+class Cpu(_Said):
+    """The CPU's model."""
+
+    vendor: str
+    family: int
+    model: int
+    stepping: int
+    name: str
+    virtual_machine: bool
+
+
+class Generation(_Said):
+    """What is known about the CPU's generation."""
+
+    name: str
+    io_path: str
+    source: str
+
+
+class LastLevelCache(_Said):
+    """A last-level cache; `id` is resctrl's domain."""
+
+    id: int
+    size_bytes: int
+    ways: int
+    cpus: list[int]
+
+
+class IoWays(_Said):
+    """The ways that I/O allocates in, and whether the register is known to have an effect."""
+
+    mask: int
+    of_ways: int
+    msr: int
+    proof: Literal["effective", "no-effect", "unknown"]
+
+
+class Link(_Said):
+    """A PCIe link and its transfer sizes."""
+
+    port_type: str
+    speed_gts: float | None
+    width: int
+    most_speed_gts: float | None
+    most_width: int
+    mps_bytes: int
+    mrrs_bytes: int
+
+
+class Rings(_Said):
+    """Descriptors of each queue, now and at most."""
+
+    rx: int
+    most_rx: int
+    tx: int
+    most_tx: int
+
+
+class Device(_Said):
+    """A NIC or SSD."""
+
+    bdf: str
+    kind: Literal["nic", "ssd", "storage", "bridge", "other"]
+    id: str
+    driver: str | None
+    names: list[str]
+    through: list[str]
+    link: Link | None
+    rings: list[tuple[str, Rings]]
+
+
+class Ddio(_Said):
+    """What a root port's switch says."""
+
+    state: Literal["on", "off", "no-response"]
+
+
+class Port(_Said):
+    """A root port and what is below it; without an address: the root complex itself."""
+
+    port: str | None
+    node: int | None
+    ddio: Ddio | None
+    devices: list[Device]
+
+
+class Socket(_Said):
+    """A socket: its cache, its ways of I/O, its ports."""
+
+    id: int
+    cpus: list[int]
+    cores: int
+    caches: list[LastLevelCache]
+    slices: int | None
+    io_ways: IoWays | None
+    ports: list[Port]
+
+
+class Status(_Said):
+    """Everything that could be read, and what could not."""
+
+    cpu: Cpu | None
+    generation: Generation | None
+    lockdown: str | None
+    iommu: str | None
+    sockets: list[Socket]
+    elsewhere: list[Port]
+    changes_pending: int
+    unread: list[Unread]
+
+
+class Change(_Said):
+    """A register with its old and new value."""
+
+    place: str
+    old: int | None
+    asked: int
+    old_means: str
+    new_means: str
+
+
+class Plan(_Said):
+    """What would be written."""
+
+    command: str
+    changes: list[Change]
+    warnings: list[str]
+
+
+class Applied(_Said):
+    """What became of a change; `holds` where it reads back as something else."""
+
+    place: str
+    old: int
+    asked: int
+    result: Literal["already-so", "set", "ignored", "widened", "different", "refused"]
+    holds: int | None = None
+    reason: str | None = None
+
+
+class HitRates(_Said):
+    """Hit rates of device writes at a socket."""
+
+    socket: int
+    writes: int
+    mean_percent: float
+    sd_points: float
+
+
+class Verification(_Said):
+    """Hit rates before and after, and what they say."""
+
+    windows_ms: int
+    before: list[HitRates]
+    after: list[HitRates]
+    verdict: Literal["effective", "no-effect-observed", "refused", "not-judged"]
+    change_points: float | None = None
+    reason: str | None = None
+
+
+class Report(_Said):
+    """A plan and, where it was written, what became of it."""
+
+    plan: Plan
+    applied: list[Applied] | None
+    verification: Verification | None
+
+
+class Restored(_Said):
+    """What became of a journalled change."""
+
+    place: str
+    result: Literal["put-back", "was-back", "rebooted", "changed-by-others", "failed"]
+    holds: int | None = None
+    reason: str | None = None
+
+
+class RestoreReport(_Said):
+    """What `restore` prints."""
+
+    restored: list[Restored]
+
+
+class HitMiss(_Said):
+    """Lines of devices that were, and were not, in the LLC."""
+
+    hits: int
+    misses: int
+
+
+class SocketSample(_Said):
+    """One socket in one window."""
+
+    socket: int
+    pcie_write: HitMiss | None
+    pcie_partial_write: HitMiss | None
+    pcie_read: HitMiss | None
+    dram_read_bytes_per_s: float | None
+    dram_write_bytes_per_s: float | None
+    running_share: float | None
+
+
+class PortSample(_Said):
+    """One PCIe port in one window."""
+
+    socket: int
+    stack: int
+    part: int
+    bus: str | None
+    read_bytes_per_s: float
+    write_bytes_per_s: float
+
+
+class Occupancy(_Said):
+    """What a control group holds of a cache."""
+
+    group: str
+    domain: int
+    bytes: int
+
+
+class Sample(_Said):
+    """One window."""
+
+    window_ms: int
+    sockets: list[SocketSample]
+    ports: list[PortSample]
+    occupancy: list[Occupancy]

@@ -1,0 +1,83 @@
+"""The binary from Python: found, run as the user's own, and read as typed objects."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from command_line import REPOSITORY, Skipline
+from skipline import InputError, RunError, host
+
+
+def _cargo(*arguments: str) -> None:
+    command = ["cargo", *arguments]
+    run = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+
+
+@pytest.fixture(scope="module")
+def binaries() -> Path:
+    """Build skipline-host and the builder of described machines."""
+    # The profile of the Rust tests, whose dependencies are built already.
+    _cargo("build", "--quiet", "--locked", "--profile=test", "-phost-cli", "-pfake-machines")
+    return Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "debug"
+
+
+@pytest.fixture
+def skylake(binaries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A described machine, and the binary named in the environment."""
+    monkeypatch.setenv("SKIPLINE_HOST", str(binaries / "skipline-host"))
+    machine = tmp_path / "machine"
+    subprocess.run([binaries / "fake-machines", "skylake", machine], check=True)
+    return machine
+
+
+def test_status_is_typed(skylake: Path) -> None:
+    status = host.status(root=skylake)
+    assert status.generation is not None and status.generation.name == "Skylake"
+    first = status.sockets[0]
+    assert first.io_ways is not None and (first.io_ways.mask, first.io_ways.of_ways) == (0x600, 11)
+    assert [device.bdf for port in first.ports for device in port.devices][1] == "0000:17:00.0"
+    assert status.unread == []
+
+
+def test_a_change_is_planned_written_verified_and_taken_back(skylake: Path) -> None:
+    plan = host.tune("ddio-ways", "4", root=skylake)
+    assert plan.applied is None and [c.asked for c in plan.plan.changes] == [0x780, 0x780]
+    report = host.tune("ddio-ways", "4", apply=True, verify=True, root=skylake)
+    assert report.applied is not None and {a.result for a in report.applied} == {"set"}
+    assert report.verification is not None and report.verification.verdict == "effective"
+    assert [restored.result for restored in host.restore(root=skylake)] == ["put-back", "put-back"]
+    assert host.restore(root=skylake) == []
+
+
+def test_windows_are_counted(skylake: Path) -> None:
+    samples = host.monitor(windows=2, interval_ms=100, root=skylake)
+    assert [sample.window_ms for sample in samples] == [100, 100]
+    write = samples[0].sockets[0].pcie_write
+    assert write is not None and write.hits + write.misses > 0
+
+
+def test_bad_input_and_failures_are_the_errors_of_the_package(skylake: Path) -> None:
+    with pytest.raises(InputError, match="allowed are 2 to 11"):
+        host.tune("ddio-ways", "1", root=skylake)
+    with pytest.raises(RunError, match=r"Linux 6\.19 or newer"):
+        host.tune("io-alloc", "on", root=skylake)
+
+
+def test_the_command_becomes_the_binary(skylake: Path, skipline: Skipline) -> None:
+    outcome = skipline("host", "--root", str(skylake), "status")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "SOCKET 1" in outcome.out
+    assert skipline("host", "--root", str(skylake), "tune", "ddio-ways", "1").code == 2
+    assert "Usage: skipline-host" in skipline("host", "status", "--help").out
+    assert "SOCKET 1" in skipline("host", "status", "--root", str(skylake)).out
+    listed = skipline("host", "--help").out
+    assert all(command in listed for command in ("status", "tune", "restore", "monitor"))
+
+
+def test_a_missing_binary_names_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SKIPLINE_HOST", str(tmp_path / "nothing"))
+    with pytest.raises(InputError, match="is not an executable file"):
+        host.status()

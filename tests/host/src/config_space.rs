@@ -1,0 +1,42 @@
+//! The configuration space of a PCI function, as bytes.
+
+use crate::description::{PciFunction, PortType};
+
+const BYTES: usize = 4096;
+/// Where the PCI Express capability is put.
+const EXPRESS: usize = 0x40;
+
+pub(crate) fn bytes(function: &PciFunction) -> Vec<u8> {
+    let mut space = vec![0u8; BYTES];
+    let mut put = |at: usize, value: u32, width: usize| {
+        space[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]);
+    };
+    put(0x00, function.vendor.into(), 2);
+    put(0x02, function.device.into(), 2);
+    put(0x09, function.class, 3);
+    put(0x0e, u32::from(function.buses.is_some()), 1);
+    if let Some([secondary, subordinate]) = function.buses {
+        put(0x18, function.bus().into(), 1);
+        put(0x19, secondary.into(), 1);
+        put(0x1a, subordinate.into(), 1);
+    }
+    if let Some(link) = &function.link {
+        let port = match function.port {
+            PortType::Endpoint => 0,
+            PortType::RootPort => 4,
+            PortType::SwitchUpstream => 5,
+            PortType::SwitchDownstream => 6,
+        };
+        put(0x06, 0x10, 2);
+        put(0x34, EXPRESS as u32, 1);
+        put(EXPRESS, 0x10, 1);
+        put(EXPRESS + 2, 2 | port << 4, 2);
+        put(EXPRESS + 8, ((link.mps.ilog2() - 7) << 5) | ((link.mrrs.ilog2() - 7) << 12), 2);
+        put(EXPRESS + 0xc, link.most[0] | link.most[1] << 4, 4);
+        put(EXPRESS + 0x12, link.now[0] | link.now[1] << 4, 2);
+    }
+    for &(offset, value) in &function.registers {
+        put(offset, value, 4);
+    }
+    space
+}

@@ -1,0 +1,284 @@
+//! `machine.toml`: what the kernel of a server would show.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::ExpandError;
+use crate::config_space;
+use crate::tree::Tree;
+
+const CPUS: &str = "sys/devices/system/cpu";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Machine {
+    cpu: Cpu,
+    cache: Cache,
+    #[serde(default)]
+    unit: Vec<Unit>,
+    #[serde(default)]
+    pci: Vec<PciFunction>,
+    #[serde(default)]
+    resctrl: BTreeMap<String, String>,
+    /// Least, most, current.
+    uncore_mhz: Option<[u64; 3]>,
+    /// Page size in KiB: for each node pages and free ones.
+    #[serde(default)]
+    hugepages: BTreeMap<String, Vec<[u64; 2]>>,
+    #[serde(default)]
+    files: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Cpu {
+    vendor: String,
+    family: u32,
+    model: u32,
+    stepping: u32,
+    name: String,
+    sockets: u32,
+    cores_per_socket: u32,
+    flags: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Cache {
+    size_kib: u64,
+    ways: u32,
+    per_socket: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Unit {
+    name: String,
+    boxes: u32,
+    first_type: u32,
+    format: BTreeMap<String, String>,
+    /// Root bus of each box, for each socket.
+    #[serde(default)]
+    buses: Vec<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PciFunction {
+    bdf: String,
+    pub(crate) vendor: u16,
+    pub(crate) device: u16,
+    pub(crate) class: u32,
+    #[serde(default)]
+    pub(crate) port: PortType,
+    /// Secondary and subordinate bus of a bridge.
+    pub(crate) buses: Option<[u8; 2]>,
+    node: i32,
+    pub(crate) link: Option<Link>,
+    driver: Option<String>,
+    net: Option<String>,
+    nvme: Option<String>,
+    /// Offset and value.
+    #[serde(default)]
+    pub(crate) registers: Vec<(usize, u32)>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum PortType {
+    #[default]
+    Endpoint,
+    RootPort,
+    SwitchUpstream,
+    SwitchDownstream,
+}
+
+/// Speed code (3 is 8 GT/s) and width; sizes in bytes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Link {
+    pub(crate) now: [u32; 2],
+    pub(crate) most: [u32; 2],
+    pub(crate) mps: u32,
+    pub(crate) mrrs: u32,
+}
+
+/// What is laid over a machine.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Failure {
+    /// Files and directories that are not there.
+    #[serde(default)]
+    remove: Vec<String>,
+    #[serde(default)]
+    files: BTreeMap<String, String>,
+    /// Merged into `registers.toml`; tables key by key, all else replaced.
+    #[serde(default)]
+    registers: toml::Table,
+    /// Added to every MSR register.
+    #[serde(default)]
+    every_msr: toml::Table,
+    /// Added to every PCI register.
+    #[serde(default)]
+    every_pci: toml::Table,
+}
+
+impl Failure {
+    pub(crate) fn apply(
+        &self,
+        tree: &Tree,
+        registers: &mut toml::Table,
+    ) -> Result<(), ExpandError> {
+        for path in &self.remove {
+            tree.remove(path)?;
+        }
+        for (path, text) in &self.files {
+            tree.file(path, text)?;
+        }
+        merge(registers, &self.registers);
+        if let Some(list) = registers.get_mut("msr").and_then(|msr| msr.get_mut("register")) {
+            merge_each(list, &self.every_msr);
+        }
+        if let Some(list) = registers.get_mut("pci") {
+            merge_each(list, &self.every_pci);
+        }
+        Ok(())
+    }
+}
+
+fn merge_each(list: &mut toml::Value, over: &toml::Table) {
+    for table in list.as_array_mut().into_iter().flatten().filter_map(toml::Value::as_table_mut) {
+        merge(table, over);
+    }
+}
+
+fn merge(below: &mut toml::Table, over: &toml::Table) {
+    for (key, value) in over {
+        match (below.get_mut(key), value) {
+            (Some(toml::Value::Table(old)), toml::Value::Table(new)) => merge(old, new),
+            _ => drop(below.insert(key.clone(), value.clone())),
+        }
+    }
+}
+
+impl Machine {
+    pub(crate) fn write(&self, tree: &Tree) -> Result<(), ExpandError> {
+        self.write_cpus(tree)?;
+        for unit in &self.unit {
+            unit.write(tree, &self.cpu)?;
+        }
+        tree.file("sys/bus/event_source/devices/software/type", "1\n")?;
+        for function in &self.pci {
+            function.write(tree)?;
+        }
+        for (path, text) in &self.resctrl {
+            tree.file(&format!("sys/fs/resctrl/{path}"), text)?;
+        }
+        self.write_rest(tree)?;
+        for (path, text) in &self.files {
+            tree.file(path, text)?;
+        }
+        Ok(())
+    }
+
+    fn write_cpus(&self, tree: &Tree) -> Result<(), ExpandError> {
+        let cpu = &self.cpu;
+        let count = cpu.sockets * cpu.cores_per_socket;
+        let mut cpuinfo = String::new();
+        for number in 0..count {
+            let (socket, core) = (number / cpu.cores_per_socket, number % cpu.cores_per_socket);
+            cpuinfo += &format!(
+                "processor\t: {number}\nvendor_id\t: {}\ncpu family\t: {}\nmodel\t\t: {}\n\
+                 model name\t: {}\nstepping\t: {}\nphysical id\t: {socket}\nflags\t\t: {}\n\n",
+                cpu.vendor, cpu.family, cpu.model, cpu.name, cpu.stepping, cpu.flags
+            );
+            let folder = format!("{CPUS}/cpu{number}");
+            tree.line(&format!("{folder}/topology/physical_package_id"), socket)?;
+            tree.line(&format!("{folder}/topology/core_id"), core)?;
+            let cores_per_cache = (cpu.cores_per_socket / self.cache.per_socket).max(1);
+            let cache = number / cores_per_cache;
+            let first = cache * cores_per_cache;
+            let level = format!("{folder}/cache/index3");
+            tree.line(&format!("{level}/level"), 3)?;
+            tree.line(&format!("{level}/id"), cache)?;
+            tree.line(&format!("{level}/size"), format!("{}K", self.cache.size_kib))?;
+            tree.line(&format!("{level}/ways_of_associativity"), self.cache.ways)?;
+            let shared = format!("{first}-{}", first + cores_per_cache - 1);
+            tree.line(&format!("{level}/shared_cpu_list"), shared)?;
+        }
+        tree.file("proc/cpuinfo", &cpuinfo)?;
+        tree.line(&format!("{CPUS}/online"), format!("0-{}", count - 1))
+    }
+
+    fn write_rest(&self, tree: &Tree) -> Result<(), ExpandError> {
+        for socket in 0..self.cpu.sockets {
+            let first = socket * self.cpu.cores_per_socket;
+            let cpus = format!("{first}-{}", first + self.cpu.cores_per_socket - 1);
+            tree.line(&format!("sys/devices/system/node/node{socket}/cpulist"), cpus)?;
+            if let Some([least, most, now]) = self.uncore_mhz {
+                let folder = format!("{CPUS}/intel_uncore_frequency/package_{socket:02}_die_00");
+                tree.line(&format!("{folder}/min_freq_khz"), least * 1000)?;
+                tree.line(&format!("{folder}/max_freq_khz"), most * 1000)?;
+                tree.line(&format!("{folder}/current_freq_khz"), now * 1000)?;
+            }
+        }
+        for (size, nodes) in &self.hugepages {
+            for (node, [pages, free]) in nodes.iter().enumerate() {
+                let folder =
+                    format!("sys/devices/system/node/node{node}/hugepages/hugepages-{size}kB");
+                tree.line(&format!("{folder}/nr_hugepages"), pages)?;
+                tree.line(&format!("{folder}/free_hugepages"), free)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Unit {
+    fn write(&self, tree: &Tree, cpu: &Cpu) -> Result<(), ExpandError> {
+        let readers: Vec<String> =
+            (0..cpu.sockets).map(|socket| (socket * cpu.cores_per_socket).to_string()).collect();
+        for number in 0..self.boxes {
+            let folder = format!("sys/bus/event_source/devices/{}_{number}", self.name);
+            tree.line(&format!("{folder}/type"), self.first_type + number)?;
+            tree.line(&format!("{folder}/cpumask"), readers.join(","))?;
+            for (field, place) in &self.format {
+                tree.line(&format!("{folder}/format/{field}"), place)?;
+            }
+            for (socket, buses) in self.buses.iter().enumerate() {
+                if let Some(bus) = buses.get(number as usize) {
+                    tree.line(&format!("{folder}/die{socket}"), bus)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl PciFunction {
+    pub(crate) fn bus(&self) -> u8 {
+        let digits = self.bdf.split(':').nth(1).unwrap_or_default();
+        u8::from_str_radix(digits, 16).unwrap_or(0)
+    }
+
+    fn write(&self, tree: &Tree) -> Result<(), ExpandError> {
+        let place = format!("sys/devices/pci{}/{}", &self.bdf[..7], self.bdf);
+        tree.line(&format!("{place}/class"), format!("{:#08x}", self.class))?;
+        tree.line(&format!("{place}/vendor"), format!("{:#06x}", self.vendor))?;
+        tree.line(&format!("{place}/device"), format!("{:#06x}", self.device))?;
+        tree.line(&format!("{place}/numa_node"), self.node)?;
+        tree.bytes(&format!("{place}/config"), &config_space::bytes(self))?;
+        if let Some(driver) = &self.driver {
+            tree.link(&format!("{place}/driver"), &format!("../../../bus/pci/drivers/{driver}"))?;
+        }
+        if let Some(name) = &self.net {
+            tree.line(&format!("{place}/net/{name}/operstate"), "up")?;
+        }
+        if let Some(name) = &self.nvme {
+            tree.line(&format!("{place}/nvme/{name}/state"), "live")?;
+        }
+        let link = format!("sys/bus/pci/devices/{}", self.bdf);
+        tree.link(&link, &format!("../../../devices/pci{}/{}", &self.bdf[..7], self.bdf))
+    }
+}

@@ -1,0 +1,81 @@
+//! Servers as data: a directory tree in place of `/proc`, `/sys` and `/dev`, and registers that behave.
+//!
+//! `machines/NAME/machine.toml` says what the kernel would show, compactly; it is expanded into a
+//! directory. `machines/NAME/registers.toml` is copied beside it and says how registers answer.
+//! `failures/NAME.toml` lays a failure over any machine. `skipline-host --root DIR` then runs there:
+//! `cargo run -p fake-machines -- skylake DIR [FAILURE]...`
+
+mod config_space;
+mod description;
+mod tree;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use description::{Failure, Machine};
+
+/// A machine that could not be expanded.
+#[derive(Debug, thiserror::Error)]
+pub enum ExpandError {
+    /// a file cannot be read or written
+    #[error("{0}: {1}")]
+    File(PathBuf, io::Error),
+    /// a description is malformed
+    #[error("{0}: {1}")]
+    Malformed(PathBuf, String),
+}
+
+fn folder() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The machines, by name.
+///
+/// # Errors
+/// If their folder cannot be read.
+pub fn machines() -> Result<Vec<String>, ExpandError> {
+    names(&folder().join("machines"))
+}
+
+/// The failures that can be laid over a machine.
+///
+/// # Errors
+/// If their folder cannot be read.
+pub fn failures() -> Result<Vec<String>, ExpandError> {
+    names(&folder().join("failures"))
+}
+
+fn names(path: &Path) -> Result<Vec<String>, ExpandError> {
+    let fail = |error| ExpandError::File(path.to_path_buf(), error);
+    let mut names = Vec::new();
+    for entry in fs::read_dir(path).map_err(fail)? {
+        let path = entry.map_err(fail)?.path();
+        names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Expands a machine, with failures over it, into an empty directory.
+///
+/// # Errors
+/// If there is no such machine or failure, or the directory cannot be written.
+pub fn expand(machine: &str, failures: &[&str], into: &Path) -> Result<(), ExpandError> {
+    let source = folder().join("machines").join(machine);
+    let described: Machine = read(&source.join("machine.toml"))?;
+    let tree = tree::Tree::new(into);
+    described.write(&tree)?;
+    let mut registers: toml::Table = read(&source.join("registers.toml"))?;
+    for failure in failures {
+        let path = folder().join("failures").join(format!("{failure}.toml"));
+        let failure: Failure = read(&path)?;
+        failure.apply(&tree, &mut registers)?;
+    }
+    tree.file("registers.toml", &registers.to_string())
+}
+
+fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, ExpandError> {
+    let text = fs::read_to_string(path).map_err(|e| ExpandError::File(path.to_path_buf(), e))?;
+    toml::from_str(&text).map_err(|e| ExpandError::Malformed(path.to_path_buf(), e.to_string()))
+}
