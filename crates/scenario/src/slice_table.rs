@@ -1,127 +1,31 @@
-//! A part's slice function as a file: made by a recovery tool, or given by the user.
-//!
-//! ```toml
-//! part = "Xeon Gold 6140"
-//! source = "who recovered it, how, on which machine"
-//! slices = 18
-//! valid_bits = [6, 36]                      # lowest and highest physical address bit, inclusive
-//! perm_masks = [0x4c8fc0000, 0x1d05380000]  # log2 of the sequence's length; zero is allowed
-//! base = [0, 4, 17, 3]                      # slice of each line; or base_runs = [[0, 2], [4, 1]]
-//! ```
+//! A part's slice function as a file, in the words of this crate's errors. The format is
+//! [`slices::table_file`]'s.
 
 use crate::document;
 use crate::error::InputError;
-use address_map::{BaseSequence, SliceTable, SliceTableError};
-use schemars::JsonSchema;
-use serde::Deserialize;
-use std::fmt::Write;
+use address_map::BaseSequence;
+use slices::table_file::WrittenTable;
 
-/// Lines of the longest sequence that can be used; runs are not spelt out beyond it.
-const MOST_LINES: u64 = 1 << address_map::MOST_MASKS;
-
-/// The file as it is written.
-#[derive(Debug, Deserialize, JsonSchema)]
-struct SliceTableFile {
-    /// Which part it belongs to.
-    part: String,
-    /// Where it comes from.
-    source: String,
-    /// Slices of the part.
-    slices: u32,
-    /// Lowest and highest physical address bit for which it was established.
-    valid_bits: (u32, u32),
-    /// Physical address bits whose parity is bit i of what a position is XORed with.
-    perm_masks: Vec<u64>,
-    /// Slice of each of the first lines of memory.
-    base: Option<Vec<u16>>,
-    /// The same as pairs: slice, how many lines in a row.
-    base_runs: Option<Vec<(u16, u32)>>,
-}
-
-/// Reads a slice table from TOML; `file` is its name in messages.
+/// Reads a slice table from TOML; `file` is its name in messages. The simulator uses the function
+/// for all addresses, also those that the table does not cover.
 ///
 /// # Errors
 /// If the text is damaged, a key is unknown or missing, or the table is no slice function.
 pub fn read(file: &str, text: &str) -> Result<BaseSequence, InputError> {
-    let written: SliceTableFile = document::interpret(file, document::parse(file, text, &[])?)?;
-    let wrong = |key: &str, reason: String| InputError::WrongValue {
+    let written: WrittenTable = document::interpret(file, document::parse(file, text, &[])?)?;
+    let read = written.check().map_err(|wrong| InputError::WrongValue {
         file: file.into(),
-        key: key.into(),
-        reason,
-    };
-    let (base_key, base) = match (written.base, written.base_runs) {
-        (Some(base), None) => ("base", base),
-        (None, Some(runs)) => {
-            ("base_runs", spell_out(&runs).map_err(|reason| wrong("base_runs", reason))?)
-        }
-        (Some(_), Some(_)) => {
-            return Err(wrong("base_runs", "is given beside `base`; leave one out".into()));
-        }
-        (None, None) => return Err(wrong("base", "is missing, and so is `base_runs`".into())),
-    };
-    let table = SliceTable {
-        part: written.part,
-        source: written.source,
-        slices: written.slices,
-        base,
-        perm_masks: written.perm_masks,
-        valid_bits: written.valid_bits,
-    };
-    BaseSequence::new(&table).map_err(|fault| wrong(key_of(&fault, base_key), fault.to_string()))
-}
-
-/// The file that states `table`, for [`read`].
-#[must_use]
-pub fn write(table: &SliceTable) -> String {
-    let quoted = |text: &str| toml::Value::String(text.into()).to_string();
-    let masks: Vec<String> = table.perm_masks.iter().map(|mask| format!("{mask:#x}")).collect();
-    let (low, high) = table.valid_bits;
-    let mut text = format!(
-        "part = {}\nsource = {}\nslices = {}\nvalid_bits = [{low}, {high}]\nperm_masks = [{}]\n",
-        quoted(&table.part),
-        quoted(&table.source),
-        table.slices,
-        masks.join(", "),
-    );
-    text.push_str("base = [\n");
-    for row in table.base.chunks(32) {
-        let row: Vec<String> = row.iter().map(u16::to_string).collect();
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "  {},", row.join(", "));
-    }
-    text.push_str("]\n");
-    text
-}
-
-fn spell_out(runs: &[(u16, u32)]) -> Result<Vec<u16>, String> {
-    if let Some(place) = runs.iter().position(|&(_, lines)| lines == 0) {
-        return Err(format!("run {place} has no lines; needed: 1 or more"));
-    }
-    let lines: u64 = runs.iter().map(|&(_, lines)| u64::from(lines)).sum();
-    if lines > MOST_LINES {
-        return Err(format!("{lines} lines in all; allowed: up to {MOST_LINES}"));
-    }
-    let run = |&(slice, lines): &(u16, u32)| std::iter::repeat_n(slice, lines as usize);
-    Ok(runs.iter().flat_map(run).collect())
-}
-
-/// The key of the file that a fault is about.
-fn key_of<'k>(fault: &SliceTableError, base_key: &'k str) -> &'k str {
-    match fault {
-        SliceTableError::Length(_)
-        | SliceTableError::SliceNumber { .. }
-        | SliceTableError::UnusedSlice(_) => base_key,
-        SliceTableError::Slices(_) => "slices",
-        SliceTableError::MaskCount { .. }
-        | SliceTableError::MaskInsideBase { .. }
-        | SliceTableError::MaskBeyondValidity { .. } => "perm_masks",
-        SliceTableError::ValidBits { .. } => "valid_bits",
-    }
+        key: wrong.key,
+        reason: wrong.reason,
+    })?;
+    Ok(BaseSequence::new(&read.table).expect("a table that was checked is valid"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use address_map::SliceTable;
+    use slices::table_file::write;
     use units::LineAddr;
 
     /// Slices, log2 of the sequence's length, highest valid bit: shapes of published functions.

@@ -1,0 +1,23 @@
+//! Slices of the last-level cache on real machines: which slice a line is in, and how that is found
+//! out.
+//!
+//! - [`recovery`]: learns a machine's slice function from a slice oracle (uncore counters, timing).
+//! - [`TableFile`]: the function as a file, with where it holds and the evidence for it; the file
+//!   that the simulator reads.
+//! - [`memory`]: hands out lines of huge pages by slice.
+//! - [`nearest`]: slices by their latency from a core, and the best slice for several.
+//! - [`SliceMap`]: look-ups that refuse addresses which a table does not cover.
+//!
+//! The functions themselves are `address_map`'s: one implementation for simulator and machine.
+
+mod coverage;
+mod gf2;
+pub mod memory;
+pub mod nearest;
+pub mod recovery;
+mod slice_map;
+pub mod table_file;
+
+pub use coverage::{Coverage, CoverageLookup, CoveredAddresses};
+pub use slice_map::{NotCovered, SliceMap};
+pub use table_file::TableFile;

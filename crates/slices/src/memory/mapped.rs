@@ -1,0 +1,81 @@
+//! Huge pages as a process sees them, and where they are.
+
+use super::pagemap::{PhysicalAddressError, PhysicalAddresses};
+use crate::recovery::{HugePage, PageSize};
+use crate::slice_map::NotCovered;
+use units::LINE_BYTES;
+
+/// A huge page by its virtual address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VirtualPage {
+    /// Virtual address of its first byte.
+    pub start: u64,
+    /// Its size.
+    pub size: PageSize,
+}
+
+impl VirtualPage {
+    /// Lines in it.
+    #[must_use]
+    pub fn lines(&self) -> u32 {
+        1 << (self.size.bits() - LINE_BYTES.trailing_zeros())
+    }
+}
+
+/// A huge page and where it is mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MappedPage {
+    /// Virtual address of its first byte.
+    pub virtual_start: u64,
+    /// Size, and physical address of its first byte.
+    pub page: HugePage,
+}
+
+impl MappedPage {
+    /// What the process sees of it.
+    #[must_use]
+    pub fn virtual_page(&self) -> VirtualPage {
+        VirtualPage { start: self.virtual_start, size: self.page.size }
+    }
+}
+
+/// Why lines cannot be placed by slice.
+#[derive(Debug, thiserror::Error)]
+pub enum PlacementError {
+    /// Physical addresses are not known.
+    #[error(transparent)]
+    Unknown(#[from] PhysicalAddressError),
+    /// The memory is not contiguous, or not aligned to the page's size.
+    #[error("the memory at virtual address {0:#x} is no huge page; map it with MAP_HUGETLB")]
+    NotHuge(u64),
+    /// The table is not established for the memory.
+    #[error(transparent)]
+    NotCovered(#[from] NotCovered),
+}
+
+/// Step in which memory is looked at: the smallest page, so that memory made of several is noticed.
+const STEP_BYTES: usize = 4096;
+
+/// Finds out where pages are. They have to be touched before, and locked, or of hugetlbfs: what the
+/// kernel moves later is somewhere else.
+///
+/// # Errors
+/// If an address is not known, or the memory is no huge page.
+pub fn locate(
+    pages: &[VirtualPage],
+    addresses: &impl PhysicalAddresses,
+) -> Result<Vec<MappedPage>, PlacementError> {
+    let one = |page: &VirtualPage| {
+        let start = addresses.physical_address(page.start)?;
+        let bytes = 1u64 << page.size.bits();
+        for offset in (0..bytes).step_by(STEP_BYTES) {
+            let physical = addresses.physical_address(page.start + offset)?;
+            if start % bytes != 0 || physical != start + offset {
+                return Err(PlacementError::NotHuge(page.start));
+            }
+        }
+        let page_at = HugePage { start, size: page.size };
+        Ok(MappedPage { virtual_start: page.start, page: page_at })
+    };
+    pages.iter().map(one).collect()
+}

@@ -1,0 +1,76 @@
+//! Fresh addresses, compared with what a table says.
+
+use super::evidence::RecoveryError;
+use super::oracle::SliceOracle;
+use super::questions::Race;
+use super::{LINE_BIT, LONGEST_SEQUENCE_BITS, Learner};
+use address_map::{BaseSequence, SliceTable};
+use units::LineAddr;
+
+/// A hold-out that a table passed.
+pub(super) struct HoldOut {
+    /// Addresses compared.
+    pub(super) addresses: u64,
+    /// Those that were drawn at random.
+    pub(super) random_addresses: u32,
+    /// Those whose first answer contradicted the table.
+    pub(super) asked_again: u64,
+}
+
+impl<O: SliceOracle> Learner<'_, O> {
+    /// Compares the table with the answers about random lines of all pages and about every line of
+    /// one block of the longest sequence. An answer that contradicts it is put to the vote; the
+    /// first one that is confirmed ends the comparison with `None`.
+    pub(super) fn hold_out(
+        &mut self,
+        table: &SliceTable,
+    ) -> Result<Option<HoldOut>, RecoveryError<O::Error>> {
+        self.questions.stage = "while the table was compared with fresh addresses";
+        let function = BaseSequence::new(table).expect("the learner makes valid tables");
+        let expected = |address| function.slice(LineAddr::of_byte(address)) as u16;
+        let random_addresses = self.settings.hold_out_addresses;
+        let addresses = u64::from(random_addresses) + (1 << LONGEST_SEQUENCE_BITS);
+        let confirm = Race::new(&self.noise, addresses as f64);
+        let mut asked_again = 0;
+        for _ in 0..random_addresses {
+            let address = self.pages.random_line(&mut self.questions.random);
+            let first = self.questions.ask(address)?;
+            if first != expected(address) {
+                asked_again += 1;
+                if self.questions.decide_one(address, first, confirm)? != expected(address) {
+                    return Ok(None);
+                }
+            }
+        }
+        self.questions.note(asked_again, u64::from(random_addresses));
+        if !self.block_fits(expected, confirm)? {
+            return Ok(None);
+        }
+        self.questions.check_noise(&self.noise)?;
+        Ok(Some(HoldOut { addresses, random_addresses, asked_again }))
+    }
+
+    /// Whether all lines of a block of the longest sequence, in a random page, are where expected.
+    /// Of a longer sequence, single lines may differ from what a shorter one says: each line is
+    /// asked about until one that differs is overlooked with no more than the error probability of
+    /// a step. If all agree, all other blocks are rearrangements that the shorter one has too.
+    fn block_fits(
+        &mut self,
+        expected: impl Fn(u64) -> u16,
+        confirm: Race,
+    ) -> Result<bool, RecoveryError<O::Error>> {
+        let block_bytes = 1u64 << (LINE_BIT + LONGEST_SEQUENCE_BITS);
+        let block = self.pages.random_line(&mut self.questions.random) & !(block_bytes - 1);
+        let lines = 0..1u64 << LONGEST_SEQUENCE_BITS;
+        let addresses: Vec<u64> = lines.map(|line| block | line << LINE_BIT).collect();
+        let agree = Race::new(&self.noise, 1.0);
+        let found = self.questions.vote(&addresses, |place, tally| {
+            let address = addresses[place];
+            match tally.leader() == expected(address) && agree.is_won(tally) {
+                true => Ok(true),
+                false => confirm.is_over(tally, address),
+            }
+        })?;
+        Ok(addresses.iter().zip(found).all(|(&address, slice)| slice == expected(address)))
+    }
+}
