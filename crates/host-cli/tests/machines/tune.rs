@@ -58,6 +58,44 @@ fn a_control_that_works_is_effective_and_the_other_socket_is_measured_too() {
 }
 
 #[test]
+fn atc_09_the_tool_adds_ways_to_the_register_s_default_and_takes_none_of_it() {
+    let machine = OnMachine::new("skylake", &[]);
+    for ways in 3..=11u64 {
+        let asked = ways.to_string();
+        let run = machine.run(&["tune", "ddio-ways", &asked, "--apply"]);
+        assert_eq!(run.code, Some(0), "{}", run.err);
+        // The top ways of eleven, the default 0x600 among them: what the simulator's register takes.
+        let mask = ((1 << ways) - 1) << (11 - ways);
+        assert_eq!(mask & 0x600, 0x600);
+        assert!(run.out.contains(&format!("reads back {mask:#x}")), "{}", run.out);
+    }
+    let run = machine.run(&["tune", "ddio-ways", "1", "--apply"]);
+    assert_eq!(run.code, Some(2));
+    assert!(run.err.contains("the 2 default ones stay"), "{}", run.err);
+    machine.run(&["restore"]);
+    let status = machine.run(&["status"]);
+    assert_eq!(status.out.matches("MSR 0xc8b = 0x600").count(), 2, "{}", status.out);
+}
+
+#[test]
+fn atc_11_the_tool_switches_one_root_port_or_all_and_both_can_be_taken_back() {
+    let ports_on = |machine: &OnMachine| machine.run(&["status"]).out.matches("DDIO on").count();
+    let machine = OnMachine::new("skylake", &[]);
+    let all = ports_on(&machine);
+    assert!(all >= 3);
+    for (change, left) in [
+        (["tune", "ddio", "off", "--device", "0000:17:00.0"].as_slice(), all - 1),
+        (&["tune", "ddio", "off"], 0),
+    ] {
+        let run = machine.run(&with(change, &["--apply"]));
+        assert_eq!(run.code, Some(0), "{}", run.err);
+        assert_eq!(ports_on(&machine), left);
+        machine.run(&["restore"]);
+        assert_eq!(ports_on(&machine), all);
+    }
+}
+
+#[test]
 fn ice_lake_takes_the_mask_and_is_reported_as_without_effect() {
     let machine = OnMachine::new("ice-lake", &[]);
     let run = machine.run(&["tune", "ddio-ways", "6", "--apply", "--verify"]);
