@@ -24,10 +24,10 @@ CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 WHEEL_SOURCES := $(CORE_SOURCES) $(wildcard README.md LICENSE) \
   $(shell find python -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
-.PHONY: help run test check bench bench-ab bench-peers host setup wheel clean format browser peers rust-tools
+.PHONY: help run test check bench bench-ab bench-instructions bench-peers host setup wheel clean format browser peers rust-tools
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: setup ## Simulate the published experiments beside the measured server; write HTML reports
 	@skipline experiment run $(EXPERIMENTS)
@@ -53,6 +53,9 @@ bench: ## Measure look-ups, DMA bursts, core accesses and whole scenarios
 bench-ab: setup ## Compare two revisions in turn: make bench-ab A=main B=. (. is the working tree)
 	@: "$${A:?say which revisions: make bench-ab A=main B=.}" "$${B:?say which revisions}"
 	python benches/ab.py "$$A" "$$B"
+
+bench-instructions: setup ## Count instructions per line operation, part by part (needs valgrind)
+	@python benches/instructions.py
 
 bench-peers: setup peers ## Compare with simulators by others; write the table of docs/performance.md
 	@python benches/peers.py docs/performance.md
