@@ -32,6 +32,11 @@ impl Failure {
         Self { message: None, code: 1 }
     }
 
+    /// The same with a further line, if it says anything.
+    pub fn adding(self, line: &str) -> Self {
+        Self { message: self.message.map(|message| format!("{message}\n{line}")), ..self }
+    }
+
     /// Prints the message.
     pub fn report(self) -> ExitCode {
         if let Some(message) = self.message {

@@ -18,6 +18,7 @@ use clap::{Parser, Subcommand};
 
 use failure::Failure;
 use host::Host;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 const ABOUT: &str = "See, set, measure and restore how I/O data reaches the cache of this server.";
 
@@ -84,7 +85,16 @@ struct Context {
     state_dir: String,
 }
 
+/// Allows as many open files as the system lets us: each event of each box is one, and large
+/// processors have more of them than the usual 1024.
+fn allow_many_files() {
+    let limit = getrlimit(Resource::Nofile);
+    // Without it, the events that cannot be opened say so.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
 fn main() -> ExitCode {
+    allow_many_files();
     let arguments = Arguments::parse();
     match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,

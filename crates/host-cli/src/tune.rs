@@ -9,8 +9,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use host::monitor::Monitor;
 use host::pci::Bdf;
 use host::tune::{
-    Applied, HitRates, IoAllocWish, Plan, PlanError, Planner, StateDirectory, Verdict, apply,
-    measure_hit_rates, verdict,
+    Applied, HitRates, IoAllocWish, Outcome, Plan, PlanError, Planner, StateDirectory, Verdict,
+    apply, measure_hit_rates, verdict,
 };
 use serde::Serialize;
 
@@ -159,18 +159,20 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     let mut watch = crash::as_told(context.host.root.is_real());
     let applied = apply(&context.host, &state, &plan, &mut watch).map_err(|error| {
         Failure::failed(format!(
-            "{error}\nwhat was written before is in the journal: `skipline-host restore`"
+            "{error}\nwhat was written before, if anything, is in the journal: `skipline-host restore`"
         ))
     })?;
     let verification = before.map(|before| {
-        let accepted = applied.iter().all(|one| one.outcome.is_as_asked());
         let after = monitor.as_ref().map_or(Ok(Vec::new()), measure);
-        judged(before, after, accepted, arguments.window)
+        judged(before, after, &applied, arguments.window)
     });
-    show(arguments, &plan, Some(&applied), verification.as_ref())?;
+    show(arguments, &plan, Some(&applied), verification.as_ref()).map_err(|failure| {
+        failure.adding("the change was made all the same: `skipline-host restore` puts it back")
+    })?;
     let as_asked = applied.iter().all(|one| one.outcome.is_as_asked());
+    let nothing_to_judge = applied.iter().all(|one| one.outcome == Outcome::AlreadySo);
     let judged = verification.is_none_or(|v| matches!(v.verdict, Verdict::Effective { .. }));
-    if as_asked && judged { Ok(()) } else { Err(Failure::told()) }
+    if as_asked && (judged || nothing_to_judge) { Ok(()) } else { Err(Failure::told()) }
 }
 
 fn refused(error: PlanError) -> Failure {
@@ -191,13 +193,18 @@ fn plan(control: &Control, planner: &Planner<'_>) -> Result<Plan, PlanError> {
 
 type Measured = Result<Vec<HitRates>, host::error::FileError>;
 
-fn judged(before: Measured, after: Measured, accepted: bool, windows_ms: u64) -> Verification {
+fn judged(before: Measured, after: Measured, applied: &[Applied], windows_ms: u64) -> Verification {
+    let is_refused = |one: &Applied| matches!(one.outcome, Outcome::Refused { .. });
+    let unchanged = applied.iter().all(|one| one.outcome == Outcome::AlreadySo);
     let (before, after, error) = match (before, after) {
         (Ok(before), Ok(after)) => (before, after, None),
         (Err(error), _) | (_, Err(error)) => (Vec::new(), Vec::new(), Some(error.to_string())),
     };
     let verdict = match error {
-        _ if !accepted => Verdict::Refused,
+        _ if applied.iter().any(is_refused) => Verdict::Refused,
+        _ if unchanged => {
+            Verdict::NotJudged { reason: "nothing was changed: it was so already".into() }
+        }
         Some(reason) => Verdict::NotJudged { reason },
         None if before.is_empty() => Verdict::NotJudged {
             reason: "this machine has no events for hits of device writes".into(),

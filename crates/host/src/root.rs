@@ -12,6 +12,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
 
 use crate::error::{FileError, Problem};
 
@@ -76,7 +77,7 @@ impl Root {
         let opened = if self.real {
             rustix::fs::openat(&self.directory, relative(path), flags, mode)
         } else {
-            rustix::fs::openat2(&self.directory, relative(path), flags, mode, resolve)
+            inside(&self.directory, path, flags, mode, resolve)
         };
         opened.map_err(|errno| self.error(path, Problem::of_errno(errno)))
     }
@@ -207,10 +208,30 @@ impl Root {
             rustix::fs::openat(&self.directory, relative(path), flags, Mode::empty()).is_ok()
         } else {
             let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
-            rustix::fs::openat2(&self.directory, relative(path), flags, Mode::empty(), resolve)
-                .is_ok()
+            inside(&self.directory, path, flags, Mode::empty(), resolve).is_ok()
         }
     }
+}
+
+/// Opens what lies below `directory`, wherever links point.
+///
+/// The kernel gives up with EAGAIN when anything on the machine is renamed while it follows a `..`:
+/// the same question asked again has an answer.
+fn inside(
+    directory: &OwnedFd,
+    path: &str,
+    flags: OFlags,
+    mode: Mode,
+    resolve: ResolveFlags,
+) -> Result<OwnedFd, Errno> {
+    const ATTEMPTS: u32 = 10_000;
+    for _ in 1..ATTEMPTS {
+        match rustix::fs::openat2(directory, relative(path), flags, mode, resolve) {
+            Err(Errno::AGAIN) => {}
+            answer => return answer,
+        }
+    }
+    rustix::fs::openat2(directory, relative(path), flags, mode, resolve)
 }
 
 fn relative(path: &str) -> &str {

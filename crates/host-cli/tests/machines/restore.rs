@@ -62,10 +62,56 @@ fn a_reboot_has_reset_the_registers_and_nothing_is_written() {
     let machine = OnMachine::new("skylake", &[]);
     assert_eq!(machine.run(&["tune", "ddio-ways", "4", "--apply"]).code, Some(0));
     fs::write(machine.path().join("proc/sys/kernel/random/boot_id"), "another\n").expect("boot id");
+    // Firmware of the new boot has set something of its own.
+    let registers = machine.path().join("registers.state");
+    let text = fs::read_to_string(&registers).expect("registers that were written");
+    fs::write(&registers, text.replace("1920", "1792")).expect("registers of the new boot");
     let before = machine.content();
     let run = machine.run(&["restore"]);
     assert_eq!(run.code, Some(0));
     assert!(run.out.contains("the machine was rebooted since"), "{}", run.out);
+    assert!(machine.content() == before);
+}
+
+#[test]
+fn a_boot_that_reset_nothing_loses_nothing() {
+    let machine = OnMachine::new("skylake", &[]);
+    let before = machine.run(&["status"]).out;
+    assert_eq!(machine.run(&["tune", "ddio-ways", "4", "--apply"]).code, Some(0));
+    fs::write(machine.path().join("proc/sys/kernel/random/boot_id"), "another\n").expect("boot id");
+    assert_eq!(machine.run(&["restore"]).code, Some(0));
+    assert_eq!(machine.run(&["status"]).out, before);
+}
+
+#[test]
+fn where_the_boot_is_unknown_the_journal_stays() {
+    let machine = OnMachine::new("skylake", &[]);
+    assert_eq!(machine.run(&["tune", "ddio-ways", "4", "--apply"]).code, Some(0));
+    let boot_id = machine.path().join("proc/sys/kernel/random/boot_id");
+    let boot = fs::read(&boot_id).expect("boot id");
+    fs::remove_file(&boot_id).expect("boot id");
+    let run = machine.run(&["restore"]);
+    assert_eq!(run.code, Some(1));
+    assert!(run.err.contains("boot_id"), "{}", run.err);
+    fs::write(&boot_id, boot).expect("boot id");
+    let run = machine.run(&["restore"]);
+    assert!(run.out.contains("put back to 0x600"), "{}", run.out);
+}
+
+#[test]
+fn a_journal_cannot_reach_a_function_that_is_no_root_port() {
+    let machine = OnMachine::new("skylake", &[]);
+    let change = ["tune", "ddio", "off", "--device", "0000:17:00.0", "--apply"];
+    assert_eq!(machine.run(&change).code, Some(0));
+    let journal = machine.path().join(STATE).join("journal.json");
+    let text = fs::read_to_string(&journal).expect("journal");
+    assert!(text.contains("0000:16:00.0"), "{text}");
+    // The card that had this number is another one now.
+    fs::write(&journal, text.replace("0000:16:00.0", "0000:17:00.0")).expect("journal");
+    let before = machine.content();
+    let run = machine.run(&["restore", "--all"]);
+    assert_eq!(run.code, Some(1));
+    assert!(run.out.contains("is no control of this machine"), "{}", run.out);
     assert!(machine.content() == before);
 }
 

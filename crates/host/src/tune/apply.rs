@@ -133,7 +133,7 @@ fn apply_one(
     let mut journal = state.read()?;
     journal.entries.push(Entry {
         time_unix_s: now_unix_s(),
-        boot_id: boot_id(host),
+        boot_id: boot_id(host)?,
         command: command.to_owned(),
         target: target.clone(),
         old,

@@ -153,9 +153,12 @@ fn read(root: &Root, directory: &str) -> Result<Journal, StateError> {
     Ok(journal)
 }
 
-/// Identifies this boot; empty where the kernel does not say.
-pub(super) fn boot_id(host: &Host) -> String {
-    host.root.read_line(BOOT_ID).unwrap_or_default()
+/// Identifies this boot.
+///
+/// # Errors
+/// If the kernel does not say: values of this boot and of another could not be told apart.
+pub(super) fn boot_id(host: &Host) -> Result<String, FileError> {
+    host.root.read_line(BOOT_ID)
 }
 
 pub(super) fn now_unix_s() -> u64 {

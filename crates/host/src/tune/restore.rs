@@ -4,8 +4,12 @@ use serde::Serialize;
 
 use super::apply::{ApplyError, at};
 use super::journal::{Entry, Journal, StateDirectory, boot_id};
-use super::{Step, Watch};
+use super::target::Target;
+use super::{Step, Watch, has_switch};
+use crate::cpu::{CpuModel, Generations};
+use crate::error::{FileError, Problem};
 use crate::machine::Host;
+use crate::pci::Tree;
 
 /// What became of one entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -61,7 +65,7 @@ pub fn restore(
     watch: Watch<'_>,
 ) -> Result<Vec<Restored>, ApplyError> {
     let entries = state.read()?.entries;
-    let boot = boot_id(host);
+    let boot = boot_id(host)?;
     let mut kept: Vec<Entry> = Vec::new();
     let mut results = Vec::new();
     let mut rest = entries;
@@ -91,16 +95,24 @@ fn put_back(
     all: bool,
     watch: Watch<'_>,
 ) -> Result<Restoring, ApplyError> {
-    if entry.boot_id != boot {
-        return Ok(Restoring::Rebooted);
+    let rebooted = entry.boot_id != boot;
+    let failed = |error: FileError| Restoring::Failed { reason: error.to_string() };
+    if let Err(reason) = is_control_here(host, &entry.target) {
+        return Ok(Restoring::Failed { reason });
     }
-    let failed = |error: crate::error::FileError| Restoring::Failed { reason: error.to_string() };
     let holds = match entry.target.read(host) {
         Ok(holds) => holds,
+        Err(error) if rebooted && error.problem == Problem::Missing => {
+            return Ok(Restoring::Rebooted);
+        }
         Err(error) => return Ok(failed(error)),
     };
     if holds == entry.old {
         return Ok(Restoring::WasBack);
+    }
+    // A boot that did not reset it (kexec) left our value there: that is put back all the same.
+    if rebooted && holds != entry.read_back.unwrap_or(entry.asked) {
+        return Ok(Restoring::Rebooted);
     }
     // Without a value read back the tool died in the middle: whatever is there is its own.
     if !all && entry.read_back.is_some_and(|ours| ours != holds) {
@@ -121,4 +133,24 @@ fn put_back(
     }
     let reason = format!("wrote {:#x}, reads back {holds:#x}", entry.old);
     Ok(Restoring::Failed { reason })
+}
+
+/// Whether a journalled register is one of this machine that a plan would name: functions get other
+/// numbers when cards come and go, and a journal may be another machine's.
+fn is_control_here(host: &Host, target: &Target) -> Result<(), String> {
+    if matches!(target, Target::Mask { .. } | Target::Switch { .. }) {
+        return Ok(());
+    }
+    let model = CpuModel::read(&host.root).map_err(|error| error.to_string())?;
+    let generations = Generations::built_in();
+    let generation = generations.of(&model);
+    let listed = match target {
+        Target::Port { function, .. } => {
+            let tree = Tree::read(&host.root).map_err(|error| error.to_string())?;
+            let switch = generation.and_then(|generation| generation.port_switch.as_ref());
+            tree.get(*function).zip(switch).is_some_and(|(port, switch)| has_switch(port, switch))
+        }
+        _ => generation.is_some_and(|generation| generation.ways_register.is_some()),
+    };
+    if listed { Ok(()) } else { Err(format!("{target} is no control of this machine")) }
 }
