@@ -1,13 +1,18 @@
 """The compiled simulator (crates/python)."""
 
+from array import array
 from collections.abc import Callable
+from os import PathLike
+from typing import Literal, final
 
 from typing_extensions import Buffer
 
 __all__ = [
     "DEFAULT_SEED",
     "InputError",
+    "Latencies",
     "RunError",
+    "SliceMap",
     "builtin_file",
     "builtin_files",
     "check_scenario",
@@ -31,6 +36,44 @@ class InputError(Exception):
 
 class RunError(Exception):
     """A run that could not finish."""
+
+@final
+class SliceMap:
+    """The slice function of a part, and for which physical addresses it is established."""
+
+    @staticmethod
+    def read(path: str | PathLike[str]) -> SliceMap: ...
+    @property
+    def part(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def slices(self) -> int: ...
+    def slice_of(self, physical_address: int) -> int: ...
+    def slices_of(self, physical_addresses: Buffer) -> array[int]: ...
+
+@final
+class Latencies:
+    """Latencies from cores to slices in core cycles."""
+
+    @staticmethod
+    def read(path: str | PathLike[str]) -> Latencies: ...
+    @staticmethod
+    def modelled(platform: str) -> Latencies: ...
+    @property
+    def part(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def kind(self) -> Literal["measured", "modelled"]: ...
+    @property
+    def cores(self) -> int: ...
+    @property
+    def slices(self) -> int: ...
+    def cycles(self, core: int, of_slice: int) -> float: ...
+    def nearest(self, core: int) -> list[int]: ...
+    def shared(self, cores: list[int]) -> int: ...
+    def to_toml(self) -> str: ...
 
 def run(
     scenario: str,

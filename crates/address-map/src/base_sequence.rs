@@ -151,8 +151,20 @@ impl BaseSequence {
     #[inline]
     #[must_use]
     pub fn slice(&self, line: LineAddr) -> u32 {
-        let position = line.0 as usize ^ self.permutation.of(line) as usize;
-        u32::from(self.base[position & (self.base.len() - 1)])
+        u32::from(self.base[self.position(line) as usize])
+    }
+
+    /// The place in the sequence that says the slice of `line`; linear over the bits of its address.
+    #[inline]
+    #[must_use]
+    pub fn position(&self, line: LineAddr) -> u32 {
+        (line.0 as u32 ^ self.permutation.of(line)) & (self.base.len() as u32 - 1)
+    }
+
+    /// Lines of the sequence, a power of two.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.base.len() as u64
     }
 
     /// Slices of the part.

@@ -2,6 +2,7 @@
 //!
 //! Bad input raises `InputError`, a failed run `RunError`; results are JSON texts.
 
+mod slices;
 mod traces;
 
 use pyo3::create_exception;
@@ -193,6 +194,8 @@ fn version() -> &'static str {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("InputError", module.py().get_type::<InputError>())?;
     module.add("RunError", module.py().get_type::<RunError>())?;
+    module.add_class::<slices::SliceMap>()?;
+    module.add_class::<slices::Latencies>()?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace_array, module)?)?;

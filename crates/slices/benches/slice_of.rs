@@ -1,7 +1,9 @@
 //! Time of a look-up in a slice table: one address at a time, and many at once. Addresses are
-//! random lines, as a caller's are; the target is 2 ns for one.
+//! random lines, as a caller's are; the target is 2 ns for one, coverage check included.
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+mod interleaved;
+
+use interleaved::{Subject, report};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use slices::{SliceMap, TableFile};
@@ -26,28 +28,27 @@ fn map(covers: &str) -> SliceMap {
     SliceMap::new(&TableFile::read(&text).expect("the table is valid")).expect("it is valid")
 }
 
-fn look_ups(criterion: &mut Criterion) {
+fn main() {
     let span: Vec<String> = (6..30).map(|bit| (1u64 << bit).to_string()).collect();
     let one_page = format!("[covers]\norigin = 0x140000000\nspan = [{}]\n", span.join(", "));
     let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
     let addresses: Vec<u64> =
         (0..ADDRESSES).map(|_| 0x1_4000_0000 | (random.next_u64() % (1 << 30))).collect();
-    let mut group = criterion.benchmark_group("slice_of");
-    group.throughput(Throughput::Elements(ADDRESSES as u64));
-    for (name, map) in [("all covered", map("")), ("one page covered", map(&one_page))] {
-        group.bench_function(format!("one at a time, {name}"), |bencher| {
-            bencher.iter(|| {
-                let one = |&address: &u64| map.slice_of(black_box(address)).expect("is covered").0;
-                addresses.iter().map(one).fold(0, u16::wrapping_add)
-            });
-        });
-        group.bench_function(format!("batch, {name}"), |bencher| {
-            let mut slices = vec![SliceId(0); ADDRESSES];
-            bencher.iter(|| map.slices_of(black_box(&addresses), black_box(&mut slices)));
-        });
-    }
-    group.finish();
+    let (all, page) = (map(""), map(&one_page));
+    let one = |map: &SliceMap| {
+        let slice = |&address: &u64| map.slice_of(black_box(address)).expect("is covered").0;
+        black_box(addresses.iter().map(slice).fold(0, u16::wrapping_add));
+    };
+    let many = |map: &SliceMap, slices: &mut [SliceId]| {
+        map.slices_of(black_box(&addresses), slices).expect("is covered");
+        black_box(slices);
+    };
+    let (mut room, mut other) = (vec![SliceId(0); ADDRESSES], vec![SliceId(0); ADDRESSES]);
+    let subjects: Vec<Subject<'_>> = vec![
+        ("one at a time, all covered", Box::new(|| one(&all))),
+        ("one at a time, one page covered", Box::new(|| one(&page))),
+        ("batch, all covered", Box::new(|| many(&all, &mut room))),
+        ("batch, one page covered", Box::new(|| many(&page, &mut other))),
+    ];
+    report("address", ADDRESSES, subjects);
 }
-
-criterion_group!(benches, look_ups);
-criterion_main!(benches);

@@ -66,13 +66,34 @@ pub struct CoverageLookup {
 }
 
 impl CoverageLookup {
+    /// Addresses from here on are not covered; at most 2^[`ADDRESS_BITS`].
+    #[must_use]
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Parities of a line's address, linear over its bits: [`Self::wanted`] for those that are
+    /// covered below [`Self::limit`], something else for those that are not.
+    #[must_use]
+    pub fn parities(&self, line: LineAddr) -> u64 {
+        let joined = self.checks.iter().enumerate();
+        joined.fold(0, |all, (place, (parities, _))| {
+            all | u64::from(parities.of(line)) << (MOST_MASKS * place)
+        })
+    }
+
+    /// The parities of covered addresses.
+    #[must_use]
+    pub fn wanted(&self) -> u64 {
+        let joined = self.checks.iter().enumerate();
+        joined.fold(0, |all, (place, (_, wanted))| all | u64::from(*wanted) << (MOST_MASKS * place))
+    }
+
     /// Whether the table holds for the physical address.
-    #[inline]
     #[must_use]
     pub fn covers(&self, physical_address: u64) -> bool {
         let line = LineAddr::of_byte(physical_address);
-        physical_address < self.limit
-            && self.checks.iter().all(|(parities, wanted)| parities.of(line) == *wanted)
+        physical_address < self.limit && self.parities(line) == self.wanted()
     }
 }
 

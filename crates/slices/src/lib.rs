@@ -5,13 +5,15 @@
 //! - [`TableFile`]: the function as a file, with where it holds and the evidence for it; the file
 //!   that the simulator reads.
 //! - [`memory`]: hands out lines of huge pages by slice.
-//! - [`nearest`]: slices by their latency from a core, and the best slice for several.
+//! - [`nearest`]: slices by their latency from a core, and the best slice for several;
+//!   [`LatencyFile`]: the latencies as a file.
 //! - [`SliceMap`]: look-ups that refuse addresses which a table does not cover.
 //!
 //! The functions themselves are `address_map`'s: one implementation for simulator and machine.
 
 mod coverage;
 mod gf2;
+mod latency_file;
 pub mod memory;
 pub mod nearest;
 pub mod recovery;
@@ -19,5 +21,6 @@ mod slice_map;
 pub mod table_file;
 
 pub use coverage::{Coverage, CoverageLookup, CoveredAddresses};
+pub use latency_file::{LatencyFile, LatencyFileError, LatencyKind};
 pub use slice_map::{NotCovered, SliceMap};
 pub use table_file::TableFile;

@@ -75,6 +75,12 @@ impl Latencies {
         self.cycles.len() / self.slices
     }
 
+    /// Slices of the part.
+    #[must_use]
+    pub fn slices(&self) -> usize {
+        self.slices
+    }
+
     /// The latency from a core to a slice.
     ///
     /// # Panics

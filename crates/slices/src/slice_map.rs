@@ -1,15 +1,30 @@
 //! Look-ups in a slice table, for addresses that it covers.
 
-use crate::coverage::CoverageLookup;
 use crate::table_file::TableFile;
-use address_map::{BaseSequence, SliceTableError};
-use units::{LineAddr, SliceId};
+use address_map::{ADDRESS_BITS, BaseSequence, SliceTableError};
+use units::{LINE_BYTES, LineAddr, SliceId};
 
 /// A slice function and the addresses that it is established for.
+///
+/// Everything that depends on an address is linear over its bits: the position in the sequence, and
+/// the parities that covered addresses have. So one look-up for each eight bits finds both, and the
+/// lowest bits, which choose the position alone, need none. The entries are the answers of
+/// [`BaseSequence`] and of the coverage.
 #[derive(Clone, Debug)]
 pub struct SliceMap {
-    function: BaseSequence,
-    coverage: CoverageLookup,
+    /// Addresses from here on are not covered; at most 2^[`ADDRESS_BITS`].
+    limit: u64,
+    /// Lowest bit of a line address that the tables look at.
+    first_bit: u32,
+    /// What each value of eight bits adds to the word, which is position and parities.
+    tables: Box<[Table; TABLES]>,
+    /// The same for further bits: few functions depend on as many.
+    more_tables: Box<[Table]>,
+    /// Coverage parities of covered addresses.
+    wanted: u64,
+    /// The sequence: slice of each position, a power of two of them.
+    base: Box<[u8]>,
+    slices: u32,
 }
 
 /// A table is not established for this physical address.
@@ -23,18 +38,53 @@ pub struct NotCovered {
     pub physical_address: u64,
 }
 
+/// Bits that one table looks at.
+const GROUP_BITS: u32 = 8;
+
+type Table = [u64; 1 << GROUP_BITS];
+
+/// Tables that are looked at without a loop: enough for a sequence of 2048 lines or more.
+const TABLES: usize = 3;
+
+/// Bits of a line address that a table file can speak of.
+const LINE_BITS: u32 = ADDRESS_BITS - LINE_BYTES.trailing_zeros();
+
+/// Low bits of a word: what the position in the sequence is XORed with; the rest are the parities
+/// of the coverage, [`LINE_BITS`] at most.
+const POSITION_BITS: u32 = 16;
+
 impl SliceMap {
     /// # Errors
     /// If the table is no slice function.
     pub fn new(file: &TableFile) -> Result<Self, SliceTableError> {
         let function = BaseSequence::new(&file.table)?;
-        Ok(Self { function, coverage: file.coverage.lookup() })
+        let coverage = file.coverage.lookup();
+        let length = function.length();
+        let word = |line| {
+            let position = u64::from(function.position(line)) ^ line.0 & (length - 1);
+            position | coverage.parities(line) << POSITION_BITS
+        };
+        let bits = changing_bits(&word);
+        let groups = bits.len().div_ceil(GROUP_BITS as usize);
+        let table = |group: usize| -> Table {
+            let first = bits.start + group as u32 * GROUP_BITS;
+            std::array::from_fn(|value| word(LineAddr((value as u64) << first)))
+        };
+        Ok(Self {
+            limit: coverage.limit(),
+            first_bit: bits.start,
+            tables: Box::new(std::array::from_fn(table)),
+            more_tables: (TABLES..groups).map(table).collect(),
+            wanted: coverage.wanted(),
+            base: (0..length).map(|line| function.slice(LineAddr(line)) as u8).collect(),
+            slices: function.slices(),
+        })
     }
 
     /// Slices of the part.
     #[must_use]
     pub fn slices(&self) -> u32 {
-        self.function.slices()
+        self.slices
     }
 
     /// The slice of the line at a physical address.
@@ -43,30 +93,133 @@ impl SliceMap {
     /// If the table is not established for the address.
     #[inline]
     pub fn slice_of(&self, physical_address: u64) -> Result<SliceId, NotCovered> {
-        match self.coverage.covers(physical_address) {
-            true => Ok(SliceId(self.function.slice(LineAddr::of_byte(physical_address)) as u16)),
-            false => Err(NotCovered { physical_address }),
-        }
+        let (slice, covered) = self.look_up(physical_address);
+        if covered { Ok(slice) } else { Err(NotCovered { physical_address }) }
     }
 
     /// The slices of the lines at many physical addresses; `slices` is as long as `addresses`.
     ///
     /// # Errors
-    /// Names the first address that the table is not established for; nothing is filled in then.
+    /// Names the first address that the table is not established for; what is in `slices` means
+    /// nothing then.
     ///
     /// # Panics
     /// If the lengths differ.
     pub fn slices_of(&self, addresses: &[u64], slices: &mut [SliceId]) -> Result<(), NotCovered> {
         assert_eq!(addresses.len(), slices.len());
-        // Two passes without exits in between: both overlap the look-ups of several addresses.
-        if !addresses.iter().fold(true, |all, &address| all & self.coverage.covers(address)) {
-            let covered = |&address: &u64| self.coverage.covers(address);
-            let first = addresses.iter().copied().find(|address| !covered(address));
-            return first.map_or(Ok(()), |physical_address| Err(NotCovered { physical_address }));
+        // Without exits in the loop the look-ups of several addresses overlap.
+        let mut all_covered = true;
+        for (place, &address) in slices.iter_mut().zip(addresses) {
+            let (slice, covered) = self.look_up(address);
+            *place = slice;
+            all_covered &= covered;
         }
-        for (slice, &address) in slices.iter_mut().zip(addresses) {
-            *slice = SliceId(self.function.slice(LineAddr::of_byte(address)) as u16);
+        if all_covered {
+            return Ok(());
         }
-        Ok(())
+        let first = addresses.iter().copied().find(|&address| !self.look_up(address).1);
+        first.map_or(Ok(()), |physical_address| Err(NotCovered { physical_address }))
+    }
+
+    /// The slice by the rule, and whether the rule is established for the address.
+    #[inline]
+    fn look_up(&self, physical_address: u64) -> (SliceId, bool) {
+        let line = LineAddr::of_byte(physical_address).0;
+        let mut bits = line >> self.first_bit;
+        let mut word = 0;
+        for table in self.tables.as_ref() {
+            word ^= table[bits as usize % table.len()];
+            bits >>= GROUP_BITS;
+        }
+        for table in &self.more_tables {
+            word ^= table[bits as usize % table.len()];
+            bits >>= GROUP_BITS;
+        }
+        let position = (line ^ word) as usize & (self.base.len() - 1);
+        let covered = physical_address < self.limit && word >> POSITION_BITS == self.wanted;
+        (SliceId(u16::from(self.base[position])), covered)
+    }
+}
+
+/// The bits of a line address that change the word at all, and those between them.
+fn changing_bits(word: &impl Fn(LineAddr) -> u64) -> std::ops::Range<u32> {
+    let changes = |bit: &u32| word(LineAddr(1 << bit)) != 0;
+    let first = (0..LINE_BITS).find(changes).unwrap_or(0);
+    let last = (0..LINE_BITS).rfind(changes).map_or(0, |bit| bit + 1);
+    first..last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coverage::{Coverage, CoveredAddresses};
+    use address_map::SliceTable;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    /// Tables of any length and range, established for all of it or for some.
+    fn files() -> impl Strategy<Value = TableFile> {
+        let ranges = (1..=16u32, 1..=256u32).prop_flat_map(|(bits, slices)| {
+            (Just((bits, slices)), bits + 6..ADDRESS_BITS, vec(any::<u64>(), 16), any::<u64>())
+        });
+        let lines = (0..1u64 << LINE_BITS).prop_map(|line| line * LINE_BYTES);
+        let covered = (lines.clone(), vec(lines, 0..30));
+        (ranges, proptest::option::of(covered)).prop_map(
+            |((bits_slices, high, masks, seed), covered)| {
+                let (bits, slices) = (bits_slices.0, bits_slices.1.min(1 << bits_slices.0));
+                let limit = 2u64 << high;
+                let mask = |mask: &u64| ((mask % limit) >> (bits + 6)) << (bits + 6);
+                let table = SliceTable {
+                    part: "p".into(),
+                    source: "s".into(),
+                    slices,
+                    base: (0..1u64 << bits)
+                        .map(|line| {
+                            ((line ^ (seed % u64::from(slices))) % u64::from(slices)) as u16
+                        })
+                        .collect(),
+                    perm_masks: masks[..bits as usize].iter().map(mask).collect(),
+                    valid_bits: (6, high),
+                };
+                let coverage = match covered {
+                    Some((origin, span)) => Coverage::Only(CoveredAddresses { origin, span }),
+                    None => Coverage::Below(limit),
+                };
+                TableFile { table, coverage, evidence: None }
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn one_pass_says_what_function_and_coverage_say(
+            file in files(),
+            addresses in vec(0..4u64 << ADDRESS_BITS, 64),
+            choice in any::<u32>(),
+        ) {
+            let map = SliceMap::new(&file).expect("is valid");
+            let function = BaseSequence::new(&file.table).expect("is valid");
+            let coverage = file.coverage.lookup();
+            let inside = match &file.coverage {
+                Coverage::Below(limit) => limit - 1,
+                Coverage::Only(covered) => {
+                    let chosen = covered.span.iter().enumerate();
+                    let chosen = chosen.filter(|(place, _)| choice >> place & 1 == 1);
+                    chosen.fold(covered.origin, |sum, (_, vector)| sum ^ vector)
+                }
+            };
+            prop_assert!(map.slice_of(inside).is_ok());
+            for address in addresses.into_iter().chain([inside]) {
+                let slice = SliceId(function.slice(LineAddr::of_byte(address)) as u16);
+                let said = match coverage.covers(address) {
+                    true => Ok(slice),
+                    false => Err(NotCovered { physical_address: address }),
+                };
+                prop_assert_eq!(map.slice_of(address), said);
+                let mut many = [SliceId(0); 2];
+                let batch = map.slices_of(&[inside, address], &mut many);
+                prop_assert_eq!(batch.map(|()| many[1]), said);
+            }
+        }
     }
 }

@@ -48,6 +48,9 @@ pub enum PlacementError {
     /// The memory is not contiguous, or not aligned to the page's size.
     #[error("the memory at virtual address {0:#x} is no huge page; map it with MAP_HUGETLB")]
     NotHuge(u64),
+    /// The kernel has moved it.
+    #[error("the page at virtual address {0:#x} was moved in physical memory")]
+    Moved(u64),
     /// The table is not established for the memory.
     #[error(transparent)]
     NotCovered(#[from] NotCovered),

@@ -42,6 +42,9 @@ pub struct ProcPagemap {
     file: File,
 }
 
+/// The page map of this process.
+pub const OWN: &str = "/proc/self/pagemap";
+
 /// Granule of the page map on x86.
 const GRANULE_BYTES: u64 = 4096;
 

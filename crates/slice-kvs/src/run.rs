@@ -1,0 +1,139 @@
+//! Serves the questions of each core on that core, and times it.
+
+use crate::load::{Question, hottest};
+use crate::machine::stay_on;
+use crate::placement::Placed;
+use crate::store::{Item, Store, VALUE_BYTES, Value};
+use hdrhistogram::Histogram;
+use std::hint::black_box;
+use std::io;
+use std::sync::Barrier;
+use std::time::Instant;
+use units::LINE_BYTES;
+
+/// One question in so many is timed by itself: a look at the clock costs as much as an answer.
+const TIMED_EVERY: usize = 32;
+
+/// Longest latency that is told apart.
+const MOST_NS: u64 = 1_000_000_000;
+
+/// What a round of all cores took.
+pub struct Round {
+    pub operations_per_s: f64,
+    pub latencies_ns: Histogram<u64>,
+    /// Answers that were not what the store was given.
+    pub wrong: u64,
+}
+
+/// What one core took.
+struct Part {
+    start: Instant,
+    end: Instant,
+    latencies_ns: Histogram<u64>,
+    wrong: u64,
+}
+
+/// A value that says whose it is.
+fn value_of(key: u64, version: u8) -> Value {
+    let mut value = [version; VALUE_BYTES];
+    value[..8].copy_from_slice(&key.to_le_bytes());
+    value
+}
+
+/// The stores of all cores over their memory, filled.
+pub fn fill(placed: &mut Placed) -> Vec<Store<'_>> {
+    let start = placed.memory.start();
+    let mut lines: Vec<Option<&mut Item>> =
+        placed.memory.as_lines_mut().iter_mut().map(Some).collect();
+    let mut stores = Vec::new();
+    for addresses in &placed.lines {
+        let mut store = Store::with_capacity(addresses.len());
+        for (key, &address) in addresses.iter().enumerate() {
+            let line = lines[((address - start) / LINE_BYTES) as usize].take();
+            let line = line.expect("every key has a line of its own");
+            store.insert(key as u64, &value_of(key as u64, 0), line);
+        }
+        stores.push(store);
+    }
+    stores
+}
+
+/// Asks every core its questions once, all at the same time.
+///
+/// # Errors
+/// If a thread cannot be tied to its core.
+pub fn round(
+    cores: &[usize],
+    stores: &mut [Store<'_>],
+    questions: &[Vec<Question>],
+) -> io::Result<Round> {
+    let together = Barrier::new(cores.len());
+    let parts: Vec<io::Result<Part>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = cores
+            .iter()
+            .zip(stores.iter_mut().zip(questions))
+            .map(|(&core, (store, questions))| {
+                let together = &together;
+                scope.spawn(move || {
+                    // Everybody comes to the barrier, or the others would wait for ever.
+                    let tied = stay_on(core).map_err(|error| {
+                        let text = format!("core {core}: this process cannot run on it ({error})");
+                        io::Error::new(error.kind(), text)
+                    });
+                    together.wait();
+                    tied?;
+                    let start = Instant::now();
+                    let (latencies_ns, wrong) = serve(store, questions);
+                    Ok(Part { start, end: Instant::now(), latencies_ns, wrong })
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().expect("does not panic")).collect()
+    });
+    let parts = parts.into_iter().collect::<io::Result<Vec<_>>>()?;
+    let start = parts.iter().map(|part| part.start).min().expect("there are cores");
+    let end = parts.iter().map(|part| part.end).max().expect("there are cores");
+    let mut latencies_ns = histogram();
+    parts.iter().for_each(|part| latencies_ns += &part.latencies_ns);
+    let answers: usize = questions.iter().map(Vec::len).sum();
+    Ok(Round {
+        operations_per_s: answers as f64 / (end - start).as_secs_f64(),
+        latencies_ns,
+        wrong: parts.iter().map(|part| part.wrong).sum(),
+    })
+}
+
+fn serve(store: &mut Store<'_>, questions: &[Question]) -> (Histogram<u64>, u64) {
+    let mut latencies = histogram();
+    let mut wrong = 0;
+    for (number, question) in questions.iter().enumerate() {
+        let timed = number % TIMED_EVERY == 0;
+        let start = timed.then(Instant::now);
+        wrong += u64::from(!answer(store, *question, number));
+        if let Some(start) = start {
+            latencies.saturating_record(start.elapsed().as_nanos() as u64);
+        }
+    }
+    (latencies, wrong)
+}
+
+/// Whether the answer is right.
+#[inline]
+fn answer(store: &mut Store<'_>, question: Question, number: usize) -> bool {
+    match question.writes {
+        true => store.set(question.key, &value_of(question.key, number as u8)),
+        false => {
+            let value = black_box(store.get(question.key));
+            value.is_some_and(|value| value[..8] == question.key.to_le_bytes())
+        }
+    }
+}
+
+fn histogram() -> Histogram<u64> {
+    Histogram::new_with_max(MOST_NS, 3).expect("the range is valid")
+}
+
+/// The hot keys of each core, as its first questions tell.
+pub fn hot_keys(questions: &[Vec<Question>], keys: usize, wanted: usize) -> Vec<Vec<u64>> {
+    questions.iter().map(|questions| hottest(questions, keys, wanted)).collect()
+}

@@ -1,0 +1,225 @@
+/*
+ * libskipline_slices: which slice of the last-level cache a line is in, the nearest slices of a
+ * core, and memory in chosen slices. See skipline_slices(3).
+ *
+ * - Functions return 0 or a count, or a negative errno. A pointer that must not be NULL and is
+ *   gives -EINVAL. -ENOTRECOVERABLE is a fault of the library itself.
+ * - Where a function takes `error`, it writes a text for people there if it fails: at most
+ *   `error_bytes` bytes, always terminated. NULL and 0 mean that no text is wanted.
+ * - The library never prints, never ends the process, and starts no threads.
+ */
+
+#ifndef SKIPLINE_SLICES_H
+#define SKIPLINE_SLICES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+// Bytes of a line, and the most that an object has.
+#define SKL_LINE_BYTES 64
+
+// Latencies from cores to slices. They are never changed: threads may share them.
+typedef struct skl_latencies skl_latencies;
+
+// Memory whose lines are handed out by slice. Its functions may be called by one thread at a time;
+// what they handed out may be used by others meanwhile.
+typedef struct skl_memory skl_memory;
+
+// The slice function of a part, and for which physical addresses it is established. It is never
+// changed: threads may share it.
+typedef struct skl_slice_map skl_slice_map;
+
+// How a memory is used.
+typedef struct skl_memory_statistics {
+    // All lines of 64 bytes.
+    uint64_t lines;
+    // Lines in slices that somebody has claimed; nobody can use the others.
+    uint64_t claimed_lines;
+    // Lines that are handed out, whole or in parts.
+    uint64_t used_lines;
+    // Objects that are handed out; each line of a buffer counts as one.
+    uint64_t objects;
+    // Bytes of used lines that no object has.
+    uint64_t unused_bytes_of_used_lines;
+} skl_memory_statistics;
+
+// A line of a linked buffer.
+typedef struct skl_linked_line {
+    // The next line; NULL in the last one.
+    struct skl_linked_line *next;
+    // The buffer's part.
+    uint8_t bytes[56];
+} skl_linked_line;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// Reads a latency file: TOML with the keys part, source, kind ("measured" or "modelled") and
+// cycles, a list of rows: core by core the read latency to each slice in cycles. On success
+// `*latencies` is to be closed with skl_latencies_close().
+//
+// -EINVAL if the file is no latency file, else what the system says about the file.
+int skl_latencies_open(const char *latency_path,
+                       struct skl_latencies **latencies,
+                       char *error,
+                       size_t error_bytes);
+
+// Frees latencies; NULL does nothing. No other thread may be using them.
+void skl_latencies_close(struct skl_latencies *latencies);
+
+// Cores with latencies: core numbers go from 0 to this less one.
+int skl_latencies_cores(const struct skl_latencies *latencies);
+
+// Slices that cores have latencies to.
+int skl_latencies_slices(const struct skl_latencies *latencies);
+
+// The slices by their latency from `core`, nearest first, lower numbers first among equals: the
+// first `count` of them, or all if there are fewer. Returns how many were written.
+//
+// -ERANGE if there are no latencies of the core.
+int skl_nearest_slices(const struct skl_latencies *latencies,
+                       unsigned int core,
+                       uint16_t *slices,
+                       size_t count);
+
+// The slice for data that `count` cores share: the one with the lowest mean latency, the lowest
+// number among equals.
+//
+// -EINVAL without cores, -ERANGE if there are no latencies of one.
+int skl_shared_slice(const struct skl_latencies *latencies,
+                     const unsigned int *cores,
+                     size_t count);
+
+// Maps at least `bytes` of huge pages of `page_bytes` (2 MiB or 1 GiB) and sorts their lines by
+// slice. On success `*memory` is to be closed with skl_memory_close().
+//
+// Without huge pages, or where the kernel hides physical addresses, it fails (-ENOMEM, -EPERM); with
+// `plain_allowed` it returns 1 instead: a memory that regards no slices, and the reason as text in
+// `error`. -ERANGE if the table does not cover the pages, in either case.
+int skl_memory_open(const struct skl_slice_map *map,
+                    size_t bytes,
+                    size_t page_bytes,
+                    int plain_allowed,
+                    struct skl_memory **memory,
+                    char *error,
+                    size_t error_bytes);
+
+// Gives the memory back to the system, whatever of it is handed out; NULL does nothing.
+void skl_memory_close(struct skl_memory *memory);
+
+// Why the memory regards no slices, as a text that lives as long as the memory; NULL if it does
+// regard them.
+const char *skl_memory_plain_because(const struct skl_memory *memory);
+
+// Asks the kernel once more where the pages are: -ESTALE if one was moved since.
+int skl_memory_verify(const struct skl_memory *memory, char *error, size_t error_bytes);
+
+// Gives `count` slices to a new owner, whose number it returns. Owners' slices are disjoint.
+//
+// -EBUSY if another owner has one of them, -ERANGE if the part has no such slice, -EINVAL without
+// slices, -ENOSPC after 65535 owners.
+int skl_memory_claim(struct skl_memory *memory,
+                     const uint16_t *slices,
+                     size_t count,
+                     char *error,
+                     size_t error_bytes);
+
+// Takes an owner's slices back; its number is not used again.
+//
+// -EBUSY if something that it got is handed out, -ENOENT if there is no such owner.
+int skl_memory_release(struct skl_memory *memory, int owner);
+
+// The slice of what is handed out at an address: -EINVAL if nothing is, -ENODATA if the memory
+// regards no slices.
+int skl_memory_slice(const struct skl_memory *memory, const void *address);
+
+// How the memory is used.
+int skl_memory_get_statistics(const struct skl_memory *memory,
+                              struct skl_memory_statistics *statistics);
+
+// An object of up to SKL_LINE_BYTES in the owner's slices. It is aligned to its size, rounded up to
+// 8, 16, 32 or 64 bytes, and lies in one line, which objects of the same size share.
+//
+// -ENOMEM if the owner's slices are full, -EMSGSIZE if it is larger than a line (take a scattered or
+// a linked buffer), -ENOENT if there is no such owner.
+int skl_memory_allocate(struct skl_memory *memory,
+                        int owner,
+                        size_t bytes,
+                        void **object);
+
+// Takes an object, or a line of a scattered buffer, back. NULL does nothing.
+//
+// -EINVAL if nothing that is handed out begins there.
+int skl_memory_free(struct skl_memory *memory, void *object);
+
+// A buffer of `bytes` as lines in the owner's slices, wherever they are: one `parts` entry for each
+// line, as readv(2) and writev(2) take them, the last one shorter if need be. Returns how many. Each
+// is given back by skl_memory_free().
+//
+// -ENOSPC if `count` is too small for `bytes`, -ENOMEM if the owner's slices are full, -ENOENT if
+// there is no such owner; nothing is handed out then.
+int skl_memory_allocate_scattered(struct skl_memory *memory,
+                                  int owner,
+                                  size_t bytes,
+                                  struct iovec *parts,
+                                  size_t count);
+
+// A buffer for `bytes` as a chain of lines in the owner's slices.
+//
+// -ENOMEM if the owner's slices are full, -ENOENT if there is no such owner.
+int skl_memory_allocate_linked(struct skl_memory *memory,
+                               int owner,
+                               size_t bytes,
+                               struct skl_linked_line **first);
+
+// Takes a linked buffer back, by its first line. NULL does nothing.
+//
+// -EINVAL if a link was overwritten; nothing is taken back then.
+int skl_memory_free_linked(struct skl_memory *memory, struct skl_linked_line *first);
+
+// The physical address of a byte of this process, from /proc/self/pagemap. It stays the same as
+// long as the memory is of hugetlbfs or locked. The file is opened in each call: ask once per page.
+//
+// -EPERM if the kernel hides physical addresses (CAP_SYS_ADMIN is needed), -EFAULT if the byte is
+// not in memory (touch it before), else what the system says about the file.
+int skl_physical_address(const void *address,
+                         uint64_t *physical_address,
+                         char *error,
+                         size_t error_bytes);
+
+// The library's version as a text that lives as long as the library.
+const char *skl_version(void);
+
+// Reads a slice table, as `skipline-host slices map` writes it. On success `*map` is to be closed
+// with skl_slice_map_close().
+//
+// -EINVAL if the file is no slice table, else what the system says about the file.
+int skl_slice_map_open(const char *table_path,
+                       struct skl_slice_map **map,
+                       char *error,
+                       size_t error_bytes);
+
+// Frees a slice map; NULL does nothing. No other thread may be using it.
+void skl_slice_map_close(struct skl_slice_map *map);
+
+// Slices of the part.
+int skl_slice_map_slices(const struct skl_slice_map *map);
+
+// The slice of the line at a physical address; -ERANGE if the table does not cover it.
+int skl_slice_of(const struct skl_slice_map *map, uint64_t physical_address);
+
+// The slices of the lines at `count` physical addresses, into as many `slices`.
+//
+// -ERANGE if the table does not cover one of them; what is in `slices` is undefined then.
+int skl_slices_of(const struct skl_slice_map *map,
+                  const uint64_t *physical_addresses,
+                  uint16_t *slices,
+                  size_t count);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* SKIPLINE_SLICES_H */

@@ -1,0 +1,193 @@
+//! What every function of the interface does with its caller's pointers, errors and panics.
+#![allow(unsafe_code)]
+
+use libc::{c_char, c_int};
+use std::cell::Cell;
+use std::error::Error;
+use std::ffi::{CStr, OsStr};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::path::Path;
+use std::sync::Once;
+
+/// Why a function of the interface fails: an errno, and a text for people.
+pub struct Failure {
+    errno: c_int,
+    text: String,
+}
+
+impl Failure {
+    pub fn new(errno: c_int, text: impl Into<String>) -> Self {
+        Self { errno, text: text.into() }
+    }
+
+    /// An error with all its causes.
+    pub fn of(errno: c_int, error: &dyn Error) -> Self {
+        let mut text = error.to_string();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            text = format!("{text}: {error}");
+            cause = error.source();
+        }
+        Self { errno, text }
+    }
+
+    /// What the system answered about a file.
+    pub fn of_file(path: &Path, error: &io::Error) -> Self {
+        Self::new(errno_of(error), format!("{}: cannot be read: {error}", path.display()))
+    }
+}
+
+/// The errno of a system call that failed.
+pub fn errno_of(error: &io::Error) -> c_int {
+    let of_kind = if error.kind() == io::ErrorKind::OutOfMemory { libc::ENOMEM } else { libc::EIO };
+    error.raw_os_error().unwrap_or(of_kind)
+}
+
+/// Where the caller wants an error's text.
+#[derive(Clone, Copy)]
+pub struct ErrorText {
+    start: *mut c_char,
+    bytes: usize,
+}
+
+impl ErrorText {
+    /// # Safety
+    /// `start` is NULL or has room for `bytes` bytes until the function of the interface returns.
+    pub unsafe fn new(start: *mut c_char, bytes: usize) -> Self {
+        Self { start, bytes }
+    }
+
+    /// For functions whose errors need no text.
+    pub fn none() -> Self {
+        Self { start: std::ptr::null_mut(), bytes: 0 }
+    }
+
+    /// Writes as much of `text` as there is room for.
+    pub fn write(self, text: &str) {
+        if self.start.is_null() || self.bytes == 0 {
+            return;
+        }
+        let room = 0..=(self.bytes - 1).min(text.len());
+        let bytes = room.rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+        // SAFETY: the caller of `new` vouches for `self.bytes` bytes; `bytes` is less than that, and
+        // a text of this library does not lie in the caller's buffer.
+        unsafe {
+            text.as_ptr().cast::<c_char>().copy_to_nonoverlapping(self.start, bytes);
+            *self.start.add(bytes) = 0;
+        }
+    }
+}
+
+thread_local! {
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs the body of a function of the interface: its value, or the negative errno of its failure
+/// after the text is written. A panic becomes -ENOTRECOVERABLE, without a message on stderr.
+pub fn guarded(text: ErrorText, body: impl FnOnce() -> Result<c_int, Failure>) -> c_int {
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| {
+        let others = take_hook();
+        set_hook(Box::new(move |panic| {
+            if !INSIDE.get() {
+                others(panic);
+            }
+        }));
+    });
+    let outer = INSIDE.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(body));
+    INSIDE.set(outer);
+    let failure = match result {
+        Ok(Ok(value)) => return value,
+        Ok(Err(failure)) => failure,
+        Err(_) => Failure::new(libc::ENOTRECOVERABLE, "a fault of libskipline_slices itself"),
+    };
+    text.write(&failure.text);
+    -failure.errno
+}
+
+/// What a pointer of the caller points to.
+///
+/// # Safety
+/// `pointer` is NULL or valid for reads as long as the result lives.
+pub unsafe fn required<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, Failure> {
+    // SAFETY: the caller vouches for the pointer.
+    unsafe { pointer.as_ref() }.ok_or_else(|| missing(name))
+}
+
+/// The same for what the function changes.
+///
+/// # Safety
+/// `pointer` is NULL, or valid and used by nobody else as long as the result lives.
+pub unsafe fn exclusive<'a, T>(pointer: *mut T, name: &str) -> Result<&'a mut T, Failure> {
+    // SAFETY: the caller vouches for the pointer.
+    unsafe { pointer.as_mut() }.ok_or_else(|| missing(name))
+}
+
+/// The same for a place to write to. It may be uninitialised: only `write` is for it.
+pub fn required_place<T>(pointer: *mut T, name: &str) -> Result<*mut T, Failure> {
+    if pointer.is_null() { Err(missing(name)) } else { Ok(pointer) }
+}
+
+/// An array of the caller's; NULL is an array of nothing.
+///
+/// # Safety
+/// `start` is NULL or has `count` elements that nobody writes to as long as the result lives.
+pub unsafe fn array<'a, T>(start: *const T, count: usize, name: &str) -> Result<&'a [T], Failure> {
+    match (start.is_null(), count) {
+        (_, 0) => Ok(&[]),
+        (true, _) => Err(missing(name)),
+        // SAFETY: the caller vouches for it.
+        (false, _) => Ok(unsafe { std::slice::from_raw_parts(start, count) }),
+    }
+}
+
+/// The path that a C string states.
+///
+/// # Safety
+/// `text` is NULL or a terminated string that lives as long as the result.
+pub unsafe fn path<'a>(text: *const c_char, name: &str) -> Result<&'a Path, Failure> {
+    if text.is_null() {
+        return Err(missing(name));
+    }
+    // SAFETY: the caller vouches for it.
+    let text = unsafe { CStr::from_ptr(text) };
+    Ok(Path::new(OsStr::from_bytes(text.to_bytes())))
+}
+
+fn missing(name: &str) -> Failure {
+    Failure::new(libc::EINVAL, format!("`{name}` is NULL"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text_of(buffer: &[c_char]) -> String {
+        let bytes: Vec<u8> = buffer.iter().map(|&byte| byte as u8).collect();
+        CStr::from_bytes_until_nul(&bytes).expect("is terminated").to_string_lossy().into()
+    }
+
+    #[test]
+    fn a_panic_becomes_an_errno_and_a_text() {
+        let mut buffer = [1; 100];
+        // SAFETY: the buffer outlives the call.
+        let text = unsafe { ErrorText::new(buffer.as_mut_ptr(), buffer.len()) };
+        assert_eq!(guarded(text, || panic!("a fault")), -libc::ENOTRECOVERABLE);
+        assert_eq!(text_of(&buffer), "a fault of libskipline_slices itself");
+    }
+
+    #[test]
+    fn a_text_is_cut_between_characters_and_always_terminated() {
+        for (bytes, expected) in [(1, ""), (2, "m"), (3, "m"), (4, "m\u{b5}"), (5, "m\u{b5}s")] {
+            let mut buffer = [1; 5];
+            // SAFETY: the buffer outlives the call.
+            let text = unsafe { ErrorText::new(buffer.as_mut_ptr(), bytes) };
+            let failed = guarded(text, || Err(Failure::new(libc::EIO, "m\u{b5}s")));
+            assert_eq!((failed, text_of(&buffer).as_str()), (-libc::EIO, expected));
+            assert!(buffer[bytes..].iter().all(|&byte| byte == 1), "beyond its room");
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! `skl_latencies_*`, `skl_nearest_slices`, `skl_shared_slice`.
+#![allow(unsafe_code)]
+
+use crate::boundary::{ErrorText, Failure, array, guarded, path, required, required_place};
+use libc::{c_char, c_int, c_uint};
+use slices::LatencyFile;
+use slices::nearest::{Latencies, SharedGoal};
+use std::path::Path;
+
+/// Latencies from cores to slices. They are never changed: threads may share them.
+pub struct LatenciesHandle(Latencies);
+
+fn open(file: &Path) -> Result<Latencies, Failure> {
+    let text = std::fs::read_to_string(file).map_err(|error| Failure::of_file(file, &error))?;
+    let wrong = |reason| Failure::new(libc::EINVAL, format!("{}: {reason}", file.display()));
+    Ok(LatencyFile::read(&text).map_err(wrong)?.latencies)
+}
+
+fn known_core(latencies: &Latencies, core: c_uint) -> Result<usize, Failure> {
+    let known = latencies.cores();
+    match core as usize {
+        core if core < known => Ok(core),
+        core => {
+            let text = format!("no latencies of core {core}; there are: 0 to {}", known - 1);
+            Err(Failure::new(libc::ERANGE, text))
+        }
+    }
+}
+
+/// Reads a latency file: TOML with the keys part, source, kind ("measured" or "modelled") and
+/// cycles, a list of rows: core by core the read latency to each slice in cycles. On success
+/// `*latencies` is to be closed with skl_latencies_close().
+///
+/// -EINVAL if the file is no latency file, else what the system says about the file.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn skl_latencies_open(
+    latency_path: *const c_char,
+    latencies: *mut *mut LatenciesHandle,
+    error: *mut c_char,
+    error_bytes: usize,
+) -> c_int {
+    // SAFETY: the caller vouches for all pointers.
+    let text = unsafe { ErrorText::new(error, error_bytes) };
+    guarded(text, || {
+        let place = required_place(latencies, "latencies")?;
+        // SAFETY: the caller's string.
+        let file = unsafe { path(latency_path, "latency_path") }?;
+        let opened = Box::new(LatenciesHandle(open(file)?));
+        // SAFETY: not NULL, and the caller's to write to.
+        unsafe { place.write(Box::into_raw(opened)) };
+        Ok(0)
+    })
+}
+
+/// Frees latencies; NULL does nothing. No other thread may be using them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn skl_latencies_close(latencies: *mut LatenciesHandle) {
+    if !latencies.is_null() {
+        // SAFETY: it came from skl_latencies_open and is given back once.
+        drop(unsafe { Box::from_raw(latencies) });
+    }
+}
+
+/// Cores with latencies: core numbers go from 0 to this less one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn skl_latencies_cores(latencies: *const LatenciesHandle) -> c_int {
+    guarded(ErrorText::none(), || {
+        // SAFETY: the caller's handle.
+        Ok(unsafe { required(latencies, "latencies") }?.0.cores() as c_int)
+    })
+}
+
+/// Slices that cores have latencies to.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn skl_latencies_slices(latencies: *const LatenciesHandle) -> c_int {
+    guarded(ErrorText::none(), || {
+        // SAFETY: the caller's handle.
+        Ok(unsafe { required(latencies, "latencies") }?.0.slices() as c_int)
+    })
+}
+
+/// The slices by their latency from `core`, nearest first, lower numbers first among equals: the
+/// first `count` of them, or all if there are fewer. Returns how many were written.
+///
+/// -ERANGE if there are no latencies of the core.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn skl_nearest_slices(
+    latencies: *const LatenciesHandle,
+    core: c_uint,
+    slices: *mut u16,
+    count: usize,
+) -> c_int {
+    guarded(ErrorText::none(), || {
+        // SAFETY: the caller's handle.
+        let latencies = &unsafe { required(latencies, "latencies") }?.0;
+        let slices = required_place(slices, "slices")?;
+        let order = latencies.by_distance(known_core(latencies, core)?);
+        let written = order.len().min(count);
+        for (place, slice) in order[..written].iter().enumerate() {
+            // SAFETY: the caller's array has `count` places.
+            unsafe { slices.add(place).write(slice.0) };
+        }
+        Ok(written as c_int)
+    })
+}
+
+/// The slice for data that `count` cores share: the one with the lowest mean latency, the lowest
+/// number among equals.
+///
+/// -EINVAL without cores, -ERANGE if there are no latencies of one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn skl_shared_slice(
+    latencies: *const LatenciesHandle,
+    cores: *const c_uint,
+    count: usize,
+) -> c_int {
+    guarded(ErrorText::none(), || {
+        // SAFETY: the caller's handle and array.
+        let (latencies, cores) =
+            unsafe { (&required(latencies, "latencies")?.0, array(cores, count, "cores")?) };
+        let known = cores.iter().map(|&core| known_core(latencies, core));
+        let cores = known.collect::<Result<Vec<usize>, Failure>>()?;
+        let shared = latencies.shared(&cores, SharedGoal::Mean);
+        let none = || Failure::new(libc::EINVAL, "no cores");
+        shared.map(|(slice, _)| c_int::from(slice.0)).ok_or_else(none)
+    })
+}

@@ -1,0 +1,13 @@
+//! The C library `libskipline_slices`: slice look-ups, nearest slices and memory in chosen slices
+//! for programs in other languages.
+//!
+//! The interface is `include/skipline_slices.h`, generated from these functions and kept beside
+//! them; the man page is `skipline_slices.3`. Here are only conversions: handles, negative errnos,
+//! texts for people. No panic leaves the library, and nothing is printed.
+
+mod boundary;
+mod latencies;
+mod memory;
+mod objects;
+mod physical_address;
+mod slice_map;

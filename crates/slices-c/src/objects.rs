@@ -1,0 +1,143 @@
+//! `skl_memory_allocate` and the other functions that hand memory out and take it back.
+#![allow(unsafe_code)]
+
+use crate::boundary::{ErrorText, Failure, exclusive, guarded, required_place};
+use crate::memory::{MemoryHandle, owner};
+use libc::{c_int, c_void, iovec};
+use slices::memory::AllocationError;
+use units::LINE_BYTES;
+
+/// Bytes of a line, and the most that an object has.
+pub const SKL_LINE_BYTES: usize = 64;
+
+/// A line of a linked buffer.
+#[repr(C)]
+pub struct LinkedLine {
+    /// The next line; NULL in the last one.
+    next: *mut LinkedLine,
+    /// The buffer's part.
+    bytes: [u8; 56],
+}
+
+const _: () = assert!(SKL_LINE_BYTES as u64 == LINE_BYTES);
+const _: () = assert!(size_of::<LinkedLine>() == SKL_LINE_BYTES);
+
+fn failure(error: &AllocationError) -> Failure {
+    let errno = match error {
+        AllocationError::Exhausted { .. } => libc::ENOMEM,
+        AllocationError::NoSlice { .. } => libc::ERANGE,
+        AllocationError::NotAllocated(_) => libc::EINVAL,
+        AllocationError::TooLarge(_) => libc::EMSGSIZE,
+        AllocationError::NoOwner => libc::ENOENT,
+    };
+    Failure::of(errno, error)
+}
+
+/// An object of up to SKL_LINE_BYTES in the owner's slices. It is aligned to its size, rounded up to
+/// 8, 16, 32 or 64 bytes, and lies in one line, which objects of the same size share.
+///
+/// -ENOMEM if the owner's slices are full, -EMSGSIZE if it is larger than a line (take a scattered or
+/// a linked buffer), -ENOENT if there is no such owner.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn skl_memory_allocate(
+    memory: *mut MemoryHandle,
+    owner: c_int,
+    bytes: usize,
+    object: *mut *mut c_void,
+) -> c_int {
+    guarded(ErrorText::none(), || {
+        // SAFETY: the caller's handle, used by this thread alone.
+        let memory = &mut unsafe { exclusive(memory, "memory") }?.memory;
+        let place = required_place(object, "object")?;
+        let address =
+            memory.allocate(self::owner(owner)?, bytes as u64).map_err(|e| failure(&e))?;
+        // SAFETY: not NULL, and the caller's to write to.
+        unsafe { place.write(address as *mut c_void) };
+        Ok(0)
+    })
+}
+
+/// Takes an object, or a line of a scattered buffer, back. NULL does nothing.
+///
+/// -EINVAL if nothing that is handed out begins there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn skl_memory_free(memory: *mut MemoryHandle, object: *mut c_void) -> c_int {
+    guarded(ErrorText::none(), || {
+        // SAFETY: the caller's handle, used by this thread alone.
+        let memory = &mut unsafe { exclusive(memory, "memory") }?.memory;
+        if !object.is_null() {
+            memory.free(object as u64).map_err(|error| failure(&error))?;
+        }
+        Ok(0)
+    })
+}
+
+/// A buffer of `bytes` as lines in the owner's slices, wherever they are: one `parts` entry for each
+/// line, as readv(2) and writev(2) take them, the last one shorter if need be. Returns how many. Each
+/// is given back by skl_memory_free().
+///
+/// -ENOSPC if `count` is too small for `bytes`, -ENOMEM if the owner's slices are full, -ENOENT if
+/// there is no such owner; nothing is handed out then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn skl_memory_allocate_scattered(
+    memory: *mut MemoryHandle,
+    owner: c_int,
+    bytes: usize,
+    parts: *mut iovec,
+    count: usize,
+) -> c_int {
+    guarded(ErrorText::none(), || {
+        // SAFETY: the caller's handle, used by this thread alone.
+        let memory = &mut unsafe { exclusive(memory, "memory") }?.memory;
+        let parts = required_place(parts, "parts")?;
+        if count < bytes.div_ceil(SKL_LINE_BYTES).max(1) {
+            return Err(Failure::new(libc::ENOSPC, "too few parts"));
+        }
+        let owner = self::owner(owner)?;
+        let lines = memory.allocate_scattered(owner, bytes as u64).map_err(|e| failure(&e))?;
+        for (place, &line) in lines.iter().enumerate() {
+            let iov_len = (bytes - place * SKL_LINE_BYTES).min(SKL_LINE_BYTES);
+            // SAFETY: there are as many lines as were compared with `count`.
+            unsafe { parts.add(place).write(iovec { iov_base: line as *mut c_void, iov_len }) };
+        }
+        Ok(lines.len() as c_int)
+    })
+}
+
+/// A buffer for `bytes` as a chain of lines in the owner's slices.
+///
+/// -ENOMEM if the owner's slices are full, -ENOENT if there is no such owner.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn skl_memory_allocate_linked(
+    memory: *mut MemoryHandle,
+    owner: c_int,
+    bytes: usize,
+    first: *mut *mut LinkedLine,
+) -> c_int {
+    guarded(ErrorText::none(), || {
+        // SAFETY: the caller's handle, used by this thread alone.
+        let memory = &mut unsafe { exclusive(memory, "memory") }?.memory;
+        let place = required_place(first, "first")?;
+        let owner = self::owner(owner)?;
+        let line = memory.allocate_linked(owner, bytes as u64).map_err(|e| failure(&e))?;
+        // SAFETY: not NULL, and the caller's to write to.
+        unsafe { place.write(line as *mut LinkedLine) };
+        Ok(0)
+    })
+}
+
+/// Takes a linked buffer back, by its first line. NULL does nothing.
+///
+/// -EINVAL if a link was overwritten; nothing is taken back then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn skl_memory_free_linked(
+    memory: *mut MemoryHandle,
+    first: *mut LinkedLine,
+) -> c_int {
+    guarded(ErrorText::none(), || {
+        // SAFETY: the caller's handle, used by this thread alone.
+        let memory = &mut unsafe { exclusive(memory, "memory") }?.memory;
+        memory.free_linked(first as u64).map_err(|error| failure(&error))?;
+        Ok(0)
+    })
+}

@@ -1,0 +1,98 @@
+//! `skl_slice_map_*`, `skl_slice_of`, `skl_slices_of`.
+#![allow(unsafe_code)]
+
+use crate::boundary::{ErrorText, Failure, array, guarded, path, required, required_place};
+use libc::{c_char, c_int};
+use slices::{SliceMap, TableFile};
+use std::path::Path;
+
+/// The slice function of a part, and for which physical addresses it is established. It is never
+/// changed: threads may share it.
+pub struct SliceMapHandle(pub(crate) SliceMap);
+
+fn open(table: &Path) -> Result<SliceMap, Failure> {
+    let text = std::fs::read_to_string(table).map_err(|error| Failure::of_file(table, &error))?;
+    let wrong =
+        |reason: String| Failure::new(libc::EINVAL, format!("{}: {reason}", table.display()));
+    let file = TableFile::read(&text).map_err(|error| wrong(error.to_string()))?;
+    SliceMap::new(&file).map_err(|error| wrong(error.to_string()))
+}
+
+/// Reads a slice table, as `skipline-host slices map` writes it. On success `*map` is to be closed
+/// with skl_slice_map_close().
+///
+/// -EINVAL if the file is no slice table, else what the system says about the file.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn skl_slice_map_open(
+    table_path: *const c_char,
+    map: *mut *mut SliceMapHandle,
+    error: *mut c_char,
+    error_bytes: usize,
+) -> c_int {
+    // SAFETY: the caller vouches for all pointers.
+    let text = unsafe { ErrorText::new(error, error_bytes) };
+    guarded(text, || {
+        let place = required_place(map, "map")?;
+        // SAFETY: the caller's string.
+        let table = unsafe { path(table_path, "table_path") }?;
+        let opened = Box::new(SliceMapHandle(open(table)?));
+        // SAFETY: not NULL, and the caller's to write to.
+        unsafe { place.write(Box::into_raw(opened)) };
+        Ok(0)
+    })
+}
+
+/// Frees a slice map; NULL does nothing. No other thread may be using it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn skl_slice_map_close(map: *mut SliceMapHandle) {
+    if !map.is_null() {
+        // SAFETY: it came from skl_slice_map_open and is given back once.
+        drop(unsafe { Box::from_raw(map) });
+    }
+}
+
+/// Slices of the part.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn skl_slice_map_slices(map: *const SliceMapHandle) -> c_int {
+    // SAFETY: the caller's handle.
+    guarded(ErrorText::none(), || Ok(unsafe { required(map, "map") }?.0.slices() as c_int))
+}
+
+/// The slice of the line at a physical address; -ERANGE if the table does not cover it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn skl_slice_of(map: *const SliceMapHandle, physical_address: u64) -> c_int {
+    // Not `guarded`: this is short and cannot panic.
+    // SAFETY: the caller's handle.
+    match unsafe { map.as_ref() }.map(|map| map.0.slice_of(physical_address)) {
+        Some(Ok(slice)) => c_int::from(slice.0),
+        Some(Err(_)) => -libc::ERANGE,
+        None => -libc::EINVAL,
+    }
+}
+
+/// The slices of the lines at `count` physical addresses, into as many `slices`.
+///
+/// -ERANGE if the table does not cover one of them; what is in `slices` is undefined then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn skl_slices_of(
+    map: *const SliceMapHandle,
+    physical_addresses: *const u64,
+    slices: *mut u16,
+    count: usize,
+) -> c_int {
+    guarded(ErrorText::none(), || {
+        // SAFETY: the caller's handle and array.
+        let (map, addresses) = unsafe {
+            (required(map, "map")?, array(physical_addresses, count, "physical_addresses")?)
+        };
+        if count > 0 {
+            required_place(slices, "slices")?;
+        }
+        for (place, &address) in addresses.iter().enumerate() {
+            let slice = map.0.slice_of(address).map_err(|e| Failure::of(libc::ERANGE, &e))?;
+            // SAFETY: the caller's array has `count` places.
+            unsafe { slices.add(place).write(slice.0) };
+        }
+        Ok(0)
+    })
+}

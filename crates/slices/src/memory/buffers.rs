@@ -1,0 +1,95 @@
+//! Buffers that are larger than a line: neighbouring lines are in different slices, so that a buffer
+//! in chosen slices is made of lines that are not neighbours.
+
+use super::lines::AllocationError;
+use super::owners::{Holding, Owner};
+use super::slice_memory::SliceMemory;
+use units::LINE_BYTES;
+
+/// Bytes of a linked buffer in each of its lines.
+pub const LINKED_BYTES: u64 = LINE_BYTES - 8;
+
+impl SliceMemory {
+    /// A buffer of at least `bytes` as lines of the owner's slices, wherever they are; all or
+    /// nothing. Each is given back by [`Self::free`].
+    ///
+    /// # Errors
+    /// If the owner's slices are full.
+    pub fn allocate_scattered(
+        &mut self,
+        owner: Owner,
+        bytes: u64,
+    ) -> Result<Vec<u64>, AllocationError> {
+        let wanted = bytes.div_ceil(LINE_BYTES).max(1) as usize;
+        self.allocate_lines(owner, wanted)
+    }
+
+    fn allocate_lines(&mut self, owner: Owner, wanted: usize) -> Result<Vec<u64>, AllocationError> {
+        let free = self.free_lines(owner)?;
+        if wanted > free {
+            return Err(AllocationError::Exhausted { wanted, free });
+        }
+        (0..wanted).map(|_| self.allocate(owner, LINE_BYTES)).collect()
+    }
+
+    /// Lines that the owner can still get.
+    fn free_lines(&self, owner: Owner) -> Result<usize, AllocationError> {
+        let holding = self.owners.get(usize::from(owner.0)).and_then(Option::as_ref);
+        let holding = holding.ok_or(AllocationError::NoOwner)?;
+        Ok(self.lines.free_lines(&holding.slices))
+    }
+
+    /// A buffer for at least `bytes` as a chain of lines: the first eight bytes of each are the
+    /// virtual address of the next one, or 0, and the other [`LINKED_BYTES`] are the buffer's. The
+    /// address of the first one.
+    ///
+    /// # Errors
+    /// If the owner's slices are full.
+    pub fn allocate_linked(&mut self, owner: Owner, bytes: u64) -> Result<u64, AllocationError> {
+        let wanted = bytes.div_ceil(LINKED_BYTES).max(1) as usize;
+        let lines = self.allocate_lines(owner, wanted)?;
+        let mut next = 0u64;
+        for &line in lines.iter().rev() {
+            self.bytes_mut(line, 8).expect("was handed out").copy_from_slice(&next.to_ne_bytes());
+            next = line;
+        }
+        Ok(next)
+    }
+
+    /// The lines of a linked buffer by its first one, as its links say now.
+    ///
+    /// # Errors
+    /// If a link was overwritten: it leads to no line that is handed out to the same owner, or in a
+    /// circle.
+    pub fn linked_lines(&self, first: u64) -> Result<Vec<u64>, AllocationError> {
+        let mut lines = Vec::new();
+        let mut next = first;
+        while next != 0 {
+            let not_allocated = AllocationError::NotAllocated(next);
+            let link = self.bytes(next, LINE_BYTES as usize).ok_or(not_allocated.clone())?;
+            if lines.len() == self.uses.len() || self.owner_of(next) != self.owner_of(first) {
+                return Err(not_allocated);
+            }
+            lines.push(next);
+            next = u64::from_ne_bytes(link[..8].try_into().expect("eight bytes"));
+        }
+        Ok(lines)
+    }
+
+    /// Who a line that is handed out was given to.
+    fn owner_of(&self, line: u64) -> Option<usize> {
+        let line = self.lines.line_at(line)?;
+        let Some(slice) = line.slice else { return Some(self.uses[line.id as usize].owner.into()) };
+        let has =
+            |holding: &Option<Holding>| holding.as_ref().is_some_and(|h| h.slices.contains(&slice));
+        self.owners.iter().position(has)
+    }
+
+    /// Takes a linked buffer back by its first line.
+    ///
+    /// # Errors
+    /// As [`Self::linked_lines`]; nothing is taken back then.
+    pub fn free_linked(&mut self, first: u64) -> Result<(), AllocationError> {
+        self.linked_lines(first)?.into_iter().try_for_each(|line| self.free(line))
+    }
+}

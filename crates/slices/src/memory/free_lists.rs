@@ -1,0 +1,62 @@
+//! The free lines of each slice.
+
+/// Stacks of line numbers, one for each slice, side by side: each has room for all lines of its
+/// slice, so that giving back never allocates.
+#[derive(Debug)]
+pub(super) struct FreeLists {
+    stacks: Box<[Stack]>,
+    ids: Box<[u32]>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Stack {
+    /// Place of its lowest element.
+    bottom: u32,
+    length: u32,
+}
+
+impl FreeLists {
+    /// All lines free, by the list that each belongs to; lower numbers go out first.
+    pub fn full(list_of_lines: &[u8], lists: usize) -> Self {
+        let mut stacks = vec![Stack::default(); lists].into_boxed_slice();
+        list_of_lines.iter().for_each(|&list| stacks[usize::from(list)].length += 1);
+        let mut bottom = 0;
+        for stack in &mut stacks {
+            stack.bottom = bottom;
+            bottom += stack.length;
+            stack.length = 0;
+        }
+        let mut full = Self { stacks, ids: vec![0; list_of_lines.len()].into() };
+        for (id, &list) in list_of_lines.iter().enumerate().rev() {
+            full.push(usize::from(list), id as u32);
+        }
+        full
+    }
+
+    /// Number of lists.
+    pub fn lists(&self) -> usize {
+        self.stacks.len()
+    }
+
+    /// Free lines of a list.
+    #[inline]
+    pub fn length(&self, list: usize) -> u32 {
+        self.stacks[list].length
+    }
+
+    /// Takes the line of a list that was given back last.
+    #[inline]
+    pub fn pop(&mut self, list: usize) -> Option<u32> {
+        let stack = &mut self.stacks[list];
+        stack.length = stack.length.checked_sub(1)?;
+        Some(self.ids[(stack.bottom + stack.length) as usize])
+    }
+
+    /// Gives a line back to its own list.
+    #[inline]
+    pub fn push(&mut self, list: usize, id: u32) {
+        let stack = &mut self.stacks[list];
+        self.ids[(stack.bottom + stack.length) as usize] = id;
+        stack.length += 1;
+    }
+}

@@ -1,0 +1,338 @@
+//! Lines of huge pages, handed out by the slice that they are in.
+
+use super::free_lists::FreeLists;
+use super::mapped::{MappedPage, PlacementError, VirtualPage, locate};
+use super::pagemap::{PhysicalAddressError, PhysicalAddresses};
+use crate::slice_map::{NotCovered, SliceMap};
+use units::{LINE_BYTES, SliceId};
+
+/// A line that was handed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Virtual address of its first byte.
+    pub virtual_address: u64,
+    /// The slice that it is in; `None` if the allocator does not know.
+    pub slice: Option<SliceId>,
+    /// Its number: below [`LineStatistics::total`].
+    pub(super) id: u32,
+}
+
+/// How an allocator's memory is used, in lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineStatistics {
+    /// Lines in all pages.
+    pub total: u64,
+    /// Lines that are handed out.
+    pub allocated: u64,
+    /// Free lines of each slice; a single number if slices are not known.
+    pub free_of_slices: Vec<u64>,
+}
+
+impl LineStatistics {
+    /// Share of all lines that an owner who wants these slices only can never use.
+    #[must_use]
+    pub fn wasted_share(&self, lines_of_slices: &[u64], slices: &[SliceId]) -> f64 {
+        let wanted: u64 = slices.iter().map(|slice| lines_of_slices[usize::from(slice.0)]).sum();
+        1.0 - wanted as f64 / self.total as f64
+    }
+}
+
+/// Why lines cannot be handed out or taken back.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AllocationError {
+    /// The slices that were asked for have fewer free lines.
+    #[error("{wanted} lines wanted, {free} free in the slices asked for; add huge pages")]
+    Exhausted {
+        /// Lines asked for.
+        wanted: usize,
+        /// Free lines of those slices.
+        free: usize,
+    },
+    /// The part has no such slice.
+    #[error("no slice {slice}; allowed: 0 to {}", slices - 1)]
+    NoSlice {
+        /// The slice asked for.
+        slice: u16,
+        /// Slices of the part.
+        slices: u32,
+    },
+    /// The line is not handed out, or not by this allocator.
+    #[error("nothing is handed out at virtual address {0:#x}")]
+    NotAllocated(u64),
+    /// An object is in one slice as a whole only if it is in one line.
+    #[error("{0} bytes; allowed: up to {LINE_BYTES}, a line; take a scattered or linked buffer")]
+    TooLarge(u64),
+    /// The owner has no slices in this memory.
+    #[error("no such owner; it has released its slices, or is another memory's")]
+    NoOwner,
+}
+
+/// Flags of a line: it is handed out; more is known of it elsewhere.
+const ALLOCATED: u64 = 0b01;
+const NOTED: u64 = 0b10;
+
+/// Lines whose flags share a word.
+const LINES_OF_WORD: u32 = u64::BITS / 2;
+
+/// Hands out lines by slice.
+#[derive(Debug)]
+pub struct LineAllocator {
+    /// Lines that follow each other in virtual memory: number and virtual address of each run's
+    /// first one.
+    runs: Vec<(u32, u64)>,
+    /// Free lines of each slice, the next one last; one list if slices are not known.
+    free: FreeLists,
+    /// The list of each line: parts have 256 slices at most.
+    lists: Vec<u8>,
+    /// Flags of each line. Apart from the lists and dense, so that they stay in the cache.
+    flags: Vec<u64>,
+    lines_of_slices: Vec<u64>,
+    /// Why slices are not known, if so.
+    plain: Option<String>,
+}
+
+impl LineAllocator {
+    /// Sorts the lines of `pages` by slice.
+    ///
+    /// # Errors
+    /// If the table does not cover a line.
+    ///
+    /// # Panics
+    /// If there are 2^32 lines or more (256 GiB).
+    pub fn new(map: &SliceMap, pages: &[MappedPage]) -> Result<Self, NotCovered> {
+        let virtual_pages: Vec<VirtualPage> = pages.iter().map(MappedPage::virtual_page).collect();
+        let mut allocator = Self::empty(&virtual_pages, map.slices() as usize);
+        let mut lists = allocator.lists.iter_mut();
+        for mapped in pages {
+            for line in 0..mapped.virtual_page().lines() {
+                let slice = map.slice_of(mapped.page.start + u64::from(line) * LINE_BYTES)?;
+                *lists.next().expect("there are as many") = slice.0 as u8;
+            }
+        }
+        allocator.free_all();
+        Ok(allocator)
+    }
+
+    /// Sorts the lines of `pages` by slice if the kernel tells where they are, else a plain
+    /// allocator whose [`Self::plain_because`] says why.
+    ///
+    /// # Errors
+    /// If the memory is not there or no huge page, or the table does not cover it: placement would
+    /// be wrong.
+    ///
+    /// # Panics
+    /// If there are 2^32 lines or more (256 GiB).
+    pub fn slice_aware_or_plain(
+        map: &SliceMap,
+        pages: &[VirtualPage],
+        addresses: &impl PhysicalAddresses,
+    ) -> Result<Self, PlacementError> {
+        match locate(pages, addresses) {
+            Ok(mapped) => Ok(Self::new(map, &mapped)?),
+            Err(PlacementError::Unknown(
+                reason @ (PhysicalAddressError::Hidden | PhysicalAddressError::Unreadable { .. }),
+            )) => Ok(Self::plain(pages, &reason.to_string())),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Lines regardless of slices, for the `reason` given: what is left without privileges.
+    ///
+    /// # Panics
+    /// If there are 2^32 lines or more (256 GiB).
+    #[must_use]
+    pub fn plain(pages: &[VirtualPage], reason: &str) -> Self {
+        let mut allocator = Self::empty(pages, 1);
+        allocator.free_all();
+        allocator.plain = Some(reason.into());
+        allocator
+    }
+
+    fn empty(pages: &[VirtualPage], lists: usize) -> Self {
+        let mut runs: Vec<(u32, u64)> = Vec::new();
+        let mut total = 0u32;
+        for page in pages {
+            let follows = |&(first, start): &(u32, u64)| {
+                start + u64::from(total - first) * LINE_BYTES == page.start
+            };
+            if !runs.last().is_some_and(follows) {
+                runs.push((total, page.start));
+            }
+            total = total.checked_add(page.lines()).expect("fewer than 2^32 lines");
+        }
+        Self {
+            runs,
+            free: FreeLists::full(&[], lists),
+            lists: vec![0; total as usize],
+            flags: vec![0; total.div_ceil(LINES_OF_WORD) as usize],
+            lines_of_slices: Vec::new(),
+            plain: None,
+        }
+    }
+
+    /// Puts each line into its list, so that lower numbers go out first.
+    fn free_all(&mut self) {
+        self.free = FreeLists::full(&self.lists, self.free.lists());
+        self.lines_of_slices = self.free_of_slices();
+    }
+
+    /// Why lines are handed out regardless of slices; `None` if they are not.
+    #[must_use]
+    pub fn plain_because(&self) -> Option<&str> {
+        self.plain.as_deref()
+    }
+
+    /// Lines of each slice, free or not; a single number if slices are not known.
+    #[must_use]
+    pub fn lines_of_slices(&self) -> &[u64] {
+        &self.lines_of_slices
+    }
+
+    /// How the memory is used.
+    #[must_use]
+    pub fn statistics(&self) -> LineStatistics {
+        let free_of_slices = self.free_of_slices();
+        let total = self.lists.len() as u64;
+        let allocated = total - free_of_slices.iter().sum::<u64>();
+        LineStatistics { total, allocated, free_of_slices }
+    }
+
+    fn free_of_slices(&self) -> Vec<u64> {
+        (0..self.free.lists()).map(|list| self.free.length(list).into()).collect()
+    }
+
+    /// One line in one of `slices`: in the one with most free lines, the first among equals. An
+    /// isolation set is a set of slices that only one owner asks for.
+    ///
+    /// # Errors
+    /// If those slices have no free line, or one does not exist. A plain allocator ignores `slices`.
+    pub fn allocate(&mut self, slices: &[SliceId]) -> Result<Line, AllocationError> {
+        slices.iter().try_for_each(|&slice| self.list(slice).map(drop))?;
+        let id = self.take(slices).ok_or(AllocationError::Exhausted { wanted: 1, free: 0 })?;
+        Ok(self.line(id))
+    }
+
+    /// The same by number, for slices that exist.
+    #[inline]
+    pub(super) fn take(&mut self, slices: &[SliceId]) -> Option<u32> {
+        let list = match slices {
+            _ if self.free.lists() == 1 => 0,
+            &[only] => usize::from(only.0),
+            _ => self.fullest(slices)?,
+        };
+        let id = self.free.pop(list)?;
+        self.set_flags(id, ALLOCATED);
+        Some(id)
+    }
+
+    /// Takes a line that is handed out back.
+    #[inline]
+    pub(super) fn give_back(&mut self, id: u32) {
+        self.flags[(id / LINES_OF_WORD) as usize] &= !((ALLOCATED | NOTED) << shift(id));
+        self.free.push(usize::from(self.lists[id as usize]), id);
+    }
+
+    /// Whether a line is handed out, and whether it is noted.
+    #[inline]
+    pub(super) fn state(&self, id: u32) -> Option<bool> {
+        let flags = self.flags.get((id / LINES_OF_WORD) as usize)? >> shift(id);
+        (flags & ALLOCATED != 0).then_some(flags & NOTED != 0)
+    }
+
+    /// Notes a line that is handed out.
+    pub(super) fn note(&mut self, id: u32) {
+        self.set_flags(id, NOTED);
+    }
+
+    #[inline]
+    fn set_flags(&mut self, id: u32, flags: u64) {
+        self.flags[(id / LINES_OF_WORD) as usize] |= flags << shift(id);
+    }
+
+    /// A buffer of at least `bytes` as lines in `slices`, wherever they are; all of it or nothing.
+    ///
+    /// # Errors
+    /// As [`Self::allocate`].
+    pub fn allocate_scattered(
+        &mut self,
+        bytes: u64,
+        slices: &[SliceId],
+    ) -> Result<Vec<Line>, AllocationError> {
+        let wanted = bytes.div_ceil(LINE_BYTES) as usize;
+        slices.iter().try_for_each(|&slice| self.list(slice).map(drop))?;
+        let free = self.free_lines(slices);
+        if wanted > free {
+            return Err(AllocationError::Exhausted { wanted, free });
+        }
+        (0..wanted).map(|_| self.allocate(slices)).collect()
+    }
+
+    /// Free lines of those slices; of all if slices are not known.
+    pub(super) fn free_lines(&self, slices: &[SliceId]) -> usize {
+        if self.plain.is_some() {
+            return self.free.length(0) as usize;
+        }
+        let mut lists: Vec<u16> = slices.iter().map(|slice| slice.0).collect();
+        lists.sort_unstable();
+        lists.dedup();
+        lists.iter().map(|&list| self.free.length(usize::from(list)) as usize).sum()
+    }
+
+    /// Takes a line back.
+    ///
+    /// # Errors
+    /// If it is not handed out.
+    pub fn free(&mut self, line: Line) -> Result<(), AllocationError> {
+        if self.state(line.id).is_none() || self.virtual_address(line.id) != line.virtual_address {
+            return Err(AllocationError::NotAllocated(line.virtual_address));
+        }
+        self.give_back(line.id);
+        Ok(())
+    }
+
+    /// The line that holds the byte at a virtual address, if it is handed out.
+    #[must_use]
+    pub fn line_at(&self, virtual_address: u64) -> Option<Line> {
+        // Runs are few, and in no order of virtual addresses.
+        let id = self.runs.iter().enumerate().find_map(|(place, &(first, start))| {
+            let end = self.runs.get(place + 1).map_or(self.lists.len() as u64, |run| run.0.into());
+            let line = virtual_address.checked_sub(start)? / LINE_BYTES + u64::from(first);
+            (line < end).then_some(line as u32)
+        })?;
+        self.state(id).map(|_| self.line(id))
+    }
+
+    fn line(&self, id: u32) -> Line {
+        let slice = SliceId(self.lists[id as usize].into());
+        let slice = self.plain.is_none().then_some(slice);
+        Line { virtual_address: self.virtual_address(id), slice, id }
+    }
+
+    /// The list of a slice, which is the only one if slices are not known.
+    fn list(&self, slice: SliceId) -> Result<usize, AllocationError> {
+        if self.plain.is_some() {
+            return Ok(0);
+        }
+        let (slices, slice) = (self.free.lists() as u32, slice.0);
+        let exists = u32::from(slice) < slices;
+        exists.then_some(usize::from(slice)).ok_or(AllocationError::NoSlice { slice, slices })
+    }
+
+    /// The slice with most free lines, the first among equals.
+    fn fullest(&self, slices: &[SliceId]) -> Option<usize> {
+        let lists = slices.iter().map(|slice| usize::from(slice.0)).rev();
+        lists.max_by_key(|&list| self.free.length(list))
+    }
+
+    fn virtual_address(&self, id: u32) -> u64 {
+        let run = self.runs.partition_point(|&(first, _)| first <= id) - 1;
+        let (first, start) = self.runs[run];
+        start + u64::from(id - first) * LINE_BYTES
+    }
+}
+
+/// Place of a line's flags in their word.
+#[inline]
+fn shift(id: u32) -> u32 {
+    id % LINES_OF_WORD * 2
+}

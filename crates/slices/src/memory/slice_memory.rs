@@ -1,0 +1,285 @@
+//! Memory whose owners have slices of their own.
+
+use super::huge_pages::{HugePages, PagesUnavailable};
+use super::lines::{AllocationError, LineAllocator};
+use super::mapped::{MappedPage, PlacementError, VirtualPage, locate};
+use super::objects::{LineUse, ObjectSize};
+use super::owners::{Holding, Owner};
+use super::pagemap::{OWN, PhysicalAddressError, PhysicalAddresses, ProcPagemap};
+use crate::recovery::PageSize;
+use crate::slice_map::SliceMap;
+use std::io;
+use std::path::Path;
+use units::{LINE_BYTES, SliceId};
+
+/// Huge pages whose lines belong to owners: each owner claims slices, no two the same one, and gets
+/// objects, scattered and linked buffers in them.
+#[derive(Debug)]
+pub struct SliceMemory {
+    pages: HugePages,
+    /// Where the pages are; empty if slices are not known.
+    located: Vec<MappedPage>,
+    pub(super) slices: u32,
+    pub(super) lines: LineAllocator,
+    /// By number of the line, for those that are noted: lines in parts.
+    pub(super) uses: Vec<LineUse>,
+    /// Whether whole lines are noted, too: where slices do not say whose they are.
+    notes_all: bool,
+    pub(super) owners: Vec<Option<Holding>>,
+}
+
+/// Why there is no memory.
+#[derive(Debug, thiserror::Error)]
+pub enum MemoryError {
+    /// There are too few huge pages.
+    #[error(transparent)]
+    Huge(#[from] PagesUnavailable),
+    /// There is too little memory of any kind.
+    #[error("no memory")]
+    Plain(#[source] io::Error),
+    /// The lines' slices are not known.
+    #[error(transparent)]
+    Placement(#[from] PlacementError),
+}
+
+impl SliceMemory {
+    /// At least `bytes` of huge pages, sorted by slice.
+    ///
+    /// # Errors
+    /// If there are too few huge pages, the kernel hides physical addresses, or the table does not
+    /// cover the pages.
+    pub fn new(map: &SliceMap, bytes: usize, size: PageSize) -> Result<Self, MemoryError> {
+        let pages = HugePages::map(bytes, size)?;
+        let pagemap = ProcPagemap::open(Path::new(OWN)).map_err(PlacementError::from)?;
+        Ok(Self::placed(map, pages, &pagemap)?)
+    }
+
+    /// The lines of `pages` by slice, with physical addresses as told.
+    ///
+    /// # Errors
+    /// If an address is not known, the memory is no huge page, or the table does not cover it.
+    pub fn placed(
+        map: &SliceMap,
+        pages: HugePages,
+        addresses: &impl PhysicalAddresses,
+    ) -> Result<Self, PlacementError> {
+        let located = locate(&pages.pages(), addresses)?;
+        let lines = LineAllocator::new(map, &located)?;
+        Ok(Self::of_lines(map, pages, located, lines))
+    }
+
+    /// The same, or memory regardless of slices if the kernel gives no huge pages or hides their
+    /// addresses: [`Self::plain_because`] says so.
+    ///
+    /// # Errors
+    /// If there is no memory at all, or the table does not cover the pages: placement would be
+    /// wrong.
+    pub fn or_plain(map: &SliceMap, bytes: usize, size: PageSize) -> Result<Self, MemoryError> {
+        match Self::new(map, bytes, size) {
+            Err(error) if error.is_lack_of_rights_or_pages() => {
+                Self::plain(map, bytes, size, &error.in_full())
+            }
+            other => other,
+        }
+    }
+
+    /// Memory regardless of slices, for the `reason` given. Claims are checked all the same.
+    ///
+    /// # Errors
+    /// If there is no memory.
+    pub fn plain(
+        map: &SliceMap,
+        bytes: usize,
+        size: PageSize,
+        reason: &str,
+    ) -> Result<Self, MemoryError> {
+        let pages = HugePages::plain(bytes, size).map_err(MemoryError::Plain)?;
+        let lines = LineAllocator::plain(&pages.pages(), reason);
+        Ok(Self::of_lines(map, pages, Vec::new(), lines))
+    }
+
+    fn of_lines(
+        map: &SliceMap,
+        pages: HugePages,
+        located: Vec<MappedPage>,
+        lines: LineAllocator,
+    ) -> Self {
+        let unused = LineUse::new(0, ObjectSize::LINE);
+        let uses = vec![unused; lines.lines_of_slices().iter().sum::<u64>() as usize];
+        let notes_all = lines.plain_because().is_some();
+        Self { pages, located, slices: map.slices(), lines, uses, notes_all, owners: Vec::new() }
+    }
+
+    /// Why memory is handed out regardless of slices; `None` if it is not.
+    #[must_use]
+    pub fn plain_because(&self) -> Option<&str> {
+        self.lines.plain_because()
+    }
+
+    /// Asks the kernel once more where the pages are.
+    ///
+    /// # Errors
+    /// If one was moved, or the kernel does not say any more.
+    pub fn verify(&self) -> Result<(), PlacementError> {
+        let pages: Vec<VirtualPage> = self.located.iter().map(MappedPage::virtual_page).collect();
+        let now = locate(&pages, &ProcPagemap::open(Path::new(OWN))?)?;
+        let moved = now.iter().zip(&self.located).find(|(now, then)| now != then);
+        moved.map_or(Ok(()), |(now, _)| Err(PlacementError::Moved(now.virtual_start)))
+    }
+
+    /// An object of at most a line in the owner's slices; its virtual address. It is aligned to its
+    /// size, rounded up to 8, 16, 32 or 64 bytes. Objects of one size share lines.
+    ///
+    /// # Errors
+    /// If it is larger than a line, or the owner's slices are full.
+    #[inline]
+    pub fn allocate(&mut self, owner: Owner, bytes: u64) -> Result<u64, AllocationError> {
+        let whole = ObjectSize::is_line(bytes) && !self.notes_all;
+        if whole && let Some(line) = self.take_line(owner) {
+            return Ok(line);
+        }
+        self.allocate_noted(owner, bytes)
+    }
+
+    #[inline]
+    fn take_line(&mut self, owner: Owner) -> Option<u64> {
+        let holding = self.owners.get(usize::from(owner.0))?.as_ref()?;
+        let id = self.lines.take(&holding.slices)?;
+        Some(self.pages.start() + u64::from(id) * LINE_BYTES)
+    }
+
+    /// An object whose line is noted, or why there is none.
+    fn allocate_noted(&mut self, owner: Owner, bytes: u64) -> Result<u64, AllocationError> {
+        let size = ObjectSize::holding(bytes).ok_or(AllocationError::TooLarge(bytes))?;
+        let holding = self.owners.get_mut(usize::from(owner.0)).and_then(Option::as_mut);
+        let holding = holding.ok_or(AllocationError::NoOwner)?;
+        let id = match size.cut().and_then(|cut| holding.with_room[cut].last()) {
+            Some(&id) => id,
+            None => {
+                let id = self.lines.take(&holding.slices);
+                let id = id.ok_or(AllocationError::Exhausted { wanted: 1, free: 0 })?;
+                self.lines.note(id);
+                self.uses[id as usize] = LineUse::new(owner.0, size);
+                holding.open(&mut self.uses, id);
+                id
+            }
+        };
+        let line = &mut self.uses[id as usize];
+        let offset = line.take();
+        if line.is_full() {
+            holding.close(&mut self.uses, id);
+        }
+        holding.objects += 1;
+        Ok(self.pages.start() + u64::from(id) * LINE_BYTES + u64::from(offset))
+    }
+
+    /// Takes an object back.
+    ///
+    /// # Errors
+    /// If none that is handed out begins at the address.
+    #[inline]
+    pub fn free(&mut self, virtual_address: u64) -> Result<(), AllocationError> {
+        match self.split(virtual_address) {
+            Some((id, 0)) if self.lines.state(id) == Some(false) => {
+                self.lines.give_back(id);
+                Ok(())
+            }
+            _ => self.free_noted(virtual_address),
+        }
+    }
+
+    /// Takes an object back whose line is noted, or says that there is none.
+    fn free_noted(&mut self, virtual_address: u64) -> Result<(), AllocationError> {
+        let not_allocated = AllocationError::NotAllocated(virtual_address);
+        let place =
+            self.split(virtual_address).filter(|&(id, _)| self.lines.state(id) == Some(true));
+        let Some((id, offset)) = place else { return Err(not_allocated) };
+        let line = &mut self.uses[id as usize];
+        let was_full = line.is_full();
+        if !line.give_back(offset) {
+            return Err(not_allocated);
+        }
+        let (owner, is_empty) = (usize::from(line.owner), line.is_empty());
+        let holding = self.owners[owner].as_mut().expect("an owner with lines is not released");
+        holding.objects -= 1;
+        match (was_full, is_empty) {
+            (true, false) => holding.open(&mut self.uses, id),
+            (false, true) => holding.close(&mut self.uses, id),
+            _ => {}
+        }
+        if is_empty {
+            holding.noted_lines -= 1;
+            self.lines.give_back(id);
+        }
+        Ok(())
+    }
+
+    /// Number of the line that would hold a byte, and the byte's place in it.
+    #[inline]
+    fn split(&self, virtual_address: u64) -> Option<(u32, u32)> {
+        let offset = virtual_address.checked_sub(self.pages.start())?;
+        let line = u32::try_from(offset / LINE_BYTES).ok()?;
+        Some((line, (offset % LINE_BYTES) as u32))
+    }
+
+    /// The slice of the line at an address that is handed out; `None` if it is not, or slices are
+    /// not known.
+    #[must_use]
+    pub fn slice_of(&self, virtual_address: u64) -> Option<SliceId> {
+        self.lines.line_at(virtual_address)?.slice
+    }
+
+    /// The first bytes of an object, if one that is handed out begins there and is as long.
+    #[must_use]
+    pub fn bytes(&self, object: u64, bytes: usize) -> Option<&[u8]> {
+        let place = self.place(object, bytes)?;
+        Some(&self.pages.bytes()[place])
+    }
+
+    /// The same to write to.
+    #[must_use]
+    pub fn bytes_mut(&mut self, object: u64, bytes: usize) -> Option<&mut [u8]> {
+        let place = self.place(object, bytes)?;
+        Some(&mut self.pages.bytes_mut()[place])
+    }
+
+    /// Virtual address of the first line of [`Self::as_lines_mut`].
+    #[must_use]
+    pub fn start(&self) -> u64 {
+        self.pages.start()
+    }
+
+    /// All lines at once, whoever has them: for programs that share out what they were given, each
+    /// line to one thread.
+    #[must_use]
+    pub fn as_lines_mut(&mut self) -> &mut [[u8; LINE_BYTES as usize]] {
+        self.pages.bytes_mut().as_chunks_mut().0
+    }
+
+    fn place(&self, object: u64, bytes: usize) -> Option<std::ops::Range<usize>> {
+        let (id, offset) = self.split(object)?;
+        let begins = match self.lines.state(id)? {
+            true => self.uses[id as usize].object_at(offset)?,
+            false if offset == 0 => ObjectSize::LINE,
+            false => return None,
+        };
+        let start = (object - self.pages.start()) as usize;
+        (bytes <= begins.bytes() as usize).then_some(start..start + bytes)
+    }
+}
+
+impl MemoryError {
+    /// Whether plain memory is what remains: not if the table does not fit.
+    fn is_lack_of_rights_or_pages(&self) -> bool {
+        use PhysicalAddressError::{Hidden, Unreadable};
+        matches!(
+            self,
+            Self::Huge(_) | Self::Placement(PlacementError::Unknown(Hidden | Unreadable { .. }))
+        )
+    }
+
+    fn in_full(&self) -> String {
+        let cause = std::error::Error::source(self);
+        cause.map_or(self.to_string(), |cause| format!("{self}: {cause}"))
+    }
+}
