@@ -7,6 +7,7 @@ use host::pci::Bdf;
 use host::resctrl::MaskLine;
 use host::tune::Journal;
 use libfuzzer_sys::fuzz_target;
+use slices::{SliceMap, TableFile};
 
 fuzz_target!(|bytes: &[u8]| {
     let _ = serde_json::from_slice::<Journal>(bytes);
@@ -21,5 +22,11 @@ fuzz_target!(|bytes: &[u8]| {
     if let Some(line) = MaskLine::parse(text) {
         let again = MaskLine::parse(&line.to_string()).expect("what it prints");
         assert_eq!(again.masks, line.masks);
+    }
+    if let Ok(file) = TableFile::read(text) {
+        // Shares in the evidence may be no numbers, which equal nothing.
+        let file = TableFile { evidence: None, ..file };
+        SliceMap::new(&file).expect("a table that was read is a function");
+        assert_eq!(TableFile::read(&file.write()), Ok(file));
     }
 });

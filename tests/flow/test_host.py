@@ -52,6 +52,38 @@ def test_a_change_is_planned_written_verified_and_taken_back(skylake: Path) -> N
     assert host.restore(root=skylake) == []
 
 
+@pytest.mark.parametrize(
+    "name", ["haswell", "skylake", "cascade-lake", "ice-lake", "sapphire-rapids", "turin"]
+)
+def test_every_described_server_has_a_typed_status(
+    name: str, binaries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SKIPLINE_HOST", str(binaries / "skipline-host"))
+    subprocess.run([binaries / "fake-machines", name, tmp_path / name], check=True)
+    status = host.status(root=tmp_path / name)
+    assert status.generation is not None and len(status.sockets) == 2
+
+
+def test_values_that_a_change_only_keeps_are_typed(
+    binaries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SKIPLINE_HOST", str(binaries / "skipline-host"))
+    machine = tmp_path / "turin"
+    subprocess.run([binaries / "fake-machines", "turin", machine], check=True)
+    host.tune("io-alloc", "0xf", apply=True, root=machine)
+    report = host.tune("io-alloc", "off", apply=True, root=machine)
+    assert report.applied is not None
+    assert [one.result for one in report.applied] == ["kept"] * 4 + ["set"]
+    assert [change.only_kept for change in report.plan.changes] == [True] * 4 + [False]
+
+
+def test_a_restore_that_fails_is_an_error(skylake: Path) -> None:
+    host.tune("ddio-ways", "4", apply=True, root=skylake)
+    (skylake / "proc/sys/kernel/random/boot_id").unlink()
+    with pytest.raises(RunError, match="boot_id"):
+        host.restore(root=skylake)
+
+
 def test_windows_are_counted(skylake: Path) -> None:
     samples = host.monitor(windows=2, interval_ms=100, root=skylake)
     assert [sample.window_ms for sample in samples] == [100, 100]

@@ -2,6 +2,7 @@
 
 use crate::Context;
 use crate::failure::Failure;
+use crate::number::within;
 use host::Root;
 use host::calibrate::{
     Calibrated, CoreToCore, Measurement, PagesObtained, Plan, Processor, Progress, measure,
@@ -29,7 +30,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", default_value = "this-host.toml")]
     out: PathBuf,
     /// How long to measure. It ends with the pass in which the time is over.
-    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = within(1..=3600))]
     seconds: u64,
     /// The processor to measure on [default: the last that this process may use].
     #[arg(long, value_name = "N")]
@@ -90,7 +91,7 @@ pub fn run(args: &Arguments, context: &Context) -> Result<(), Failure> {
 }
 
 /// Finds out before a long measurement, not after it.
-fn check_writable(file: &Path) -> Result<(), Failure> {
+pub(crate) fn check_writable(file: &Path) -> Result<(), Failure> {
     let folder = folder_of(file);
     if file.is_dir() || !folder.is_dir() {
         let shown = file.display();
@@ -159,7 +160,7 @@ fn measured(args: &Arguments, root: &Root, file: &Path) -> Result<(Measurement, 
 }
 
 /// The whole file or the old one.
-fn write(file: &Path, text: &str) -> Result<(), Failure> {
+pub(crate) fn write(file: &Path, text: &str) -> Result<(), Failure> {
     let written = tempfile::Builder::new()
         .prefix(".skipline-host.")
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))

@@ -48,7 +48,7 @@ impl Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        // Whoever reads the output has seen enough, like `head`.
+        // The reader of a stream has seen enough, like `head`.
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self { message: None, code: 0 };
         }

@@ -6,8 +6,10 @@
 mod calibrate;
 mod failure;
 mod monitor;
+mod number;
 mod output;
 mod restore;
+mod slices;
 mod status;
 mod tune;
 
@@ -42,6 +44,7 @@ Examples:
   skipline-host restore                        put everything back
   skipline-host monitor --format csv --windows 10
   skipline-host calibrate --out this-host.toml   measure caches and memory, for `skipline run`
+  skipline-host slices map --out slices.toml     which slice of the cache each line is in
 
 Exit codes:
   0  done
@@ -77,6 +80,7 @@ enum Command {
     Restore(restore::Arguments),
     Monitor(monitor::Arguments),
     Calibrate(calibrate::Arguments),
+    Slices(slices::Arguments),
 }
 
 /// What all commands need.
@@ -115,5 +119,6 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Restore(arguments) => restore::run(&arguments, &context),
         Command::Monitor(arguments) => monitor::run(&arguments, &context),
         Command::Calibrate(arguments) => calibrate::run(&arguments, &context),
+        Command::Slices(arguments) => slices::run(&arguments, &context),
     }
 }

@@ -14,6 +14,7 @@ use host::monitor::{Monitor, Sample};
 
 use crate::Context;
 use crate::failure::Failure;
+use crate::number::within;
 
 /// Show hits and misses of devices, bandwidth and cache occupancy as they happen
 ///
@@ -24,11 +25,11 @@ use crate::failure::Failure;
 #[derive(Args)]
 pub struct Arguments {
     /// Length of a window in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(10..=600_000))]
+    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = within(10..=600_000))]
     interval: u64,
 
     /// Stop after N windows; default: never, and after one where the output is no terminal
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = within(1..=u64::MAX))]
     windows: Option<u64>,
 
     /// live: a view on the terminal; json: one object a line; csv: one line for each socket

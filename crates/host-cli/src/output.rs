@@ -17,8 +17,39 @@ pub enum Format {
     Json,
 }
 
-/// Writes text, all of it at once.
+/// Writes text, all of it at once. Whoever closed the pipe has seen enough, like `head`: what the
+/// command found still decides its exit code.
 pub fn emit(text: &str) -> io::Result<()> {
+    match emit_while_read(&without_control(text)) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+/// Names of devices and groups come from files: they may colour the terminal, not steer it.
+fn without_control(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| c.is_control() && c != '\n') {
+        safe += &rest[..at];
+        rest = &rest[at..];
+        let colour = rest
+            .strip_prefix("\u{1b}[")
+            .map_or(0, |codes| codes.find(|c: char| !c.is_ascii_digit() && c != ';').unwrap_or(0));
+        let end = "\u{1b}[".len() + colour;
+        if rest.starts_with("\u{1b}[") && rest[end..].starts_with('m') {
+            safe += &rest[..=end];
+            rest = &rest[end + 1..];
+        } else {
+            safe.push('\u{fffd}');
+            rest = &rest[rest.chars().next().map_or(0, char::len_utf8)..];
+        }
+    }
+    safe + rest
+}
+
+/// As [`emit`], for streams: a closed pipe is an error that ends them.
+pub fn emit_while_read(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
@@ -93,5 +124,19 @@ pub fn bytes(count: u64) -> String {
             format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
         }
         None => format!("{count} B"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_pass_and_everything_else_that_steers_a_terminal_does_not() {
+        let coloured = "\u{1b}[1;33mwarning\u{1b}[0m\n";
+        assert_eq!(without_control(coloured), coloured);
+        assert_eq!(without_control("a\u{1b}]0;pwn\u{7}b"), "a\u{fffd}]0;pwn\u{fffd}b");
+        assert_eq!(without_control("\u{1b}[2J"), "\u{fffd}[2J");
+        assert_eq!(without_control("\u{1b}["), "\u{fffd}[");
     }
 }

@@ -1,7 +1,9 @@
 //! `restore`: put back what was changed.
 
 use clap::Args;
-use host::tune::{Journal, Restored, Restoring, StateDirectory, restore};
+use host::tune::{
+    Journal, RestoreWish, Restored, Restoring, StateDirectory, StateError, preview, restore,
+};
 use serde::Serialize;
 
 use crate::Context;
@@ -12,14 +14,18 @@ use crate::output::{Format, Paint, emit, emit_json};
 ///
 /// Works from the journal, also after a crash in the middle of a change. A control that somebody else
 /// has changed since is left alone unless --all is given. Changes from before a reboot are dropped:
-/// the reboot has reset them.
+/// the reboot has reset them. What cannot be put back stays in the journal until --forget.
 #[derive(Args)]
 pub struct Arguments {
     /// Also what somebody else has changed since
     #[arg(long)]
     all: bool,
 
-    /// Only show what would be put back
+    /// Put back what can be, and drop the rest from the journal
+    #[arg(long)]
+    forget: bool,
+
+    /// Only show what would be done, by the values that the controls hold now
     #[arg(long)]
     dry_run: bool,
 
@@ -30,64 +36,85 @@ pub struct Arguments {
 
 #[derive(Serialize)]
 struct Report<'a> {
+    /// Nothing was written: this is what would be done.
+    dry_run: bool,
     restored: &'a [Restored],
 }
 
 pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
-    if arguments.dry_run {
-        return show_journal(arguments, context);
-    }
     // Without a journal there is nothing to lock, and nothing is made.
-    let journal = Journal::peek(&context.host.root, &context.state_dir).map_err(Failure::failed)?;
-    let restored = if journal.entries.is_empty() {
-        Vec::new()
-    } else {
-        let state = StateDirectory::lock(&context.host.root, &context.state_dir)
-            .map_err(Failure::failed)?;
+    let journal = Journal::peek(&context.host.root, &context.state_dir).map_err(failed)?;
+    let mut restored = Vec::new();
+    let mut ended = Ok(());
+    if arguments.dry_run {
+        restored = preview(&context.host, &journal, arguments.all).map_err(Failure::failed)?;
+    } else if !journal.entries.is_empty() {
+        let state = StateDirectory::lock(&context.host.root, &context.state_dir).map_err(failed)?;
         let mut watch = crate::tune::crash::as_told(context.host.root.is_real());
-        restore(&context.host, &state, arguments.all, &mut watch).map_err(Failure::failed)?
-    };
+        let wish = RestoreWish { all: arguments.all, forget: arguments.forget };
+        ended = restore(&context.host, &state, wish, &mut restored, &mut watch);
+    }
+    if let (Err(error), true) = (&ended, restored.is_empty()) {
+        return Err(Failure::failed(error));
+    }
     match arguments.format {
-        Format::Json => emit_json(&Report { restored: &restored })?,
-        Format::Text => emit(&text(&restored, Paint::of_stdout()))?,
+        Format::Json => emit_json(&Report { dry_run: arguments.dry_run, restored: &restored })?,
+        Format::Text => emit(&text(&restored, arguments, context))?,
     }
-    if restored.iter().all(|one| one.result.is_settled()) { Ok(()) } else { Err(Failure::told()) }
+    ended.map_err(Failure::failed)?;
+    let all_settled = restored.iter().all(|one| one.result.is_settled());
+    if all_settled || arguments.dry_run || arguments.forget { Ok(()) } else { Err(Failure::told()) }
 }
 
-fn show_journal(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
-    let journal = Journal::peek(&context.host.root, &context.state_dir).map_err(Failure::failed)?;
-    if arguments.format == Format::Json {
-        return Ok(emit_json(&journal)?);
+fn failed(error: StateError) -> Failure {
+    match error {
+        StateError::BadDirectory(_) => Failure::bad_input(error),
+        other => Failure::failed(other),
     }
-    let mut text = String::new();
-    for entry in journal.entries.iter().rev() {
-        text += &format!("  {}: {:#x} (by `{}`)\n", entry.target, entry.old, entry.command);
-    }
-    if text.is_empty() {
-        text += "Nothing to put back.\n";
-    }
-    Ok(emit(&text)?)
 }
 
-fn text(restored: &[Restored], paint: Paint) -> String {
+fn text(restored: &[Restored], arguments: &Arguments, context: &Context) -> String {
     if restored.is_empty() {
-        return "Nothing to put back.\n".to_owned();
+        let directory = context.host.root.shown(context.state_dir.trim_matches('/'));
+        return format!("Nothing to put back: there is no journal in {}.\n", directory.display());
     }
+    let paint = Paint::of_stdout();
     let mut text = String::new();
     for one in restored {
-        let old = one.entry.old;
-        let result = match &one.result {
-            Restoring::PutBack => paint.good(format!("put back to {old:#x}")),
-            Restoring::WasBack => paint.good(format!("is {old:#x} already")),
-            Restoring::Rebooted => {
-                paint.quiet("not written: the machine was rebooted since, which reset it")
-            }
-            Restoring::ChangedByOthers { holds } => paint.warning(format!(
-                "left alone: somebody else set it to {holds:#x}; --all puts it back to {old:#x}"
-            )),
-            Restoring::Failed { reason } => paint.warning(format!("not put back: {reason}")),
-        };
-        text += &format!("  {}: {result}\n", one.place);
+        text += &format!("  {}: {}\n", one.place, result(one, arguments, paint));
+    }
+    if arguments.dry_run {
+        text += &format!("{}\n", paint.good("Dry run: nothing was written."));
     }
     text
+}
+
+fn result(one: &Restored, arguments: &Arguments, paint: Paint) -> String {
+    let old = one.entry.old;
+    let command = &one.entry.command;
+    let stays = if arguments.forget {
+        "; dropped from the journal"
+    } else {
+        "; it stays in the journal until --forget"
+    };
+    match &one.result {
+        Restoring::PutBack if arguments.dry_run => {
+            paint.good(format!("would be put back to {old:#x} (changed by `{command}`)"))
+        }
+        Restoring::PutBack => paint.good(format!("put back to {old:#x}")),
+        Restoring::WasBack => paint.good(format!("is {old:#x} already")),
+        Restoring::Rebooted => {
+            paint.quiet("not written: the machine was rebooted since, which reset it")
+        }
+        Restoring::SwitchedOff => {
+            paint.quiet("not written: I/O allocation is off again, as it was before")
+        }
+        Restoring::ChangedByOthers { holds } if arguments.forget => {
+            paint.warning(format!("left alone: somebody else set it to {holds:#x}{stays}"))
+        }
+        Restoring::ChangedByOthers { holds } => paint.warning(format!(
+            "left alone: somebody else set it to {holds:#x}; --all puts it back to {old:#x}{stays}"
+        )),
+        Restoring::Failed { reason } => paint.warning(format!("not put back: {reason}{stays}")),
+    }
 }

@@ -9,13 +9,14 @@ use clap::{Args, Subcommand, ValueEnum};
 use host::monitor::Monitor;
 use host::pci::Bdf;
 use host::tune::{
-    Applied, HitRates, IoAllocWish, Outcome, Plan, PlanError, Planner, StateDirectory, Verdict,
-    apply, measure_hit_rates, verdict,
+    Applied, ApplyError, HitRates, IoAllocWish, Outcome, Plan, PlanError, Planner, StateDirectory,
+    StateError, Verdict, apply, measure_hit_rates, touched_sockets, verdict,
 };
 use serde::Serialize;
 
 use crate::Context;
 use crate::failure::Failure;
+use crate::number::{small, within};
 use crate::output::{Format, Paint, emit, emit_json};
 
 /// Change a control; without --apply only show what would be written
@@ -39,7 +40,7 @@ pub struct Arguments {
     verify: bool,
 
     /// Milliseconds of each of the ten windows that --verify measures
-    #[arg(long, global = true, value_name = "MS", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    #[arg(long, global = true, value_name = "MS", default_value_t = 200, value_parser = within(1..=60_000))]
     window: u64,
 
     /// For people or for programs
@@ -55,10 +56,10 @@ enum Control {
     /// is 2. On Ice Lake and later the register takes writes and hit rates stay: use --verify.
     DdioWays {
         /// How many ways
-        #[arg(value_name = "N")]
+        #[arg(value_name = "N", value_parser = small, allow_negative_numbers = true)]
         ways: u32,
         /// Only this socket
-        #[arg(long, value_name = "ID")]
+        #[arg(long, value_name = "ID", value_parser = small)]
         socket: Option<u32>,
     },
     /// Switch DDIO on or off at root ports (Intel Haswell to Cascade Lake)
@@ -92,7 +93,7 @@ enum Control {
         #[arg(value_parser = mask)]
         mask: u64,
         /// Only this cache (resctrl's domain)
-        #[arg(long, value_name = "ID")]
+        #[arg(long, value_name = "ID", value_parser = small)]
         cache: Option<u32>,
     },
 }
@@ -106,14 +107,13 @@ enum State {
 }
 
 fn mask(text: &str) -> Result<u64, String> {
+    // Without 0x it could be meant either way, and the kernel's own files leave 0x out.
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
-    let value = match digits {
-        Some(digits) => u64::from_str_radix(digits, 16).ok(),
-        None => text.parse().ok(),
-    };
+    let is_plain = |digits: &&str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let value = digits.filter(is_plain).and_then(|digits| u64::from_str_radix(digits, 16).ok());
     value
         .filter(|mask| *mask > 0)
-        .ok_or_else(|| "not a mask of ways; write it hexadecimal like 0xf, or decimal".to_owned())
+        .ok_or_else(|| "not a mask of ways; write it hexadecimal with 0x, like 0xf".to_owned())
 }
 
 fn wish(text: &str) -> Result<IoAllocWish, String> {
@@ -148,8 +148,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     if !arguments.apply {
         return show(arguments, &plan, None, None);
     }
-    let state = StateDirectory::lock(&context.host.root, &context.state_dir)
-        .map_err(|error| Failure::failed(format!("nothing was written: {error}")))?;
+    let state = StateDirectory::lock(&context.host.root, &context.state_dir).map_err(unlocked)?;
     let window = Duration::from_millis(arguments.window);
     let monitor = arguments
         .verify
@@ -157,22 +156,47 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     let measure = |monitor: &Monitor| measure_hit_rates(&context.host, monitor, window);
     let before = monitor.as_ref().map(measure);
     let mut watch = crash::as_told(context.host.root.is_real());
-    let applied = apply(&context.host, &state, &plan, &mut watch).map_err(|error| {
-        Failure::failed(format!(
-            "{error}\nwhat was written before, if anything, is in the journal: `skipline-host restore`"
-        ))
-    })?;
+    let mut applied = Vec::new();
+    let ended = apply(&context.host, &state, &plan, &mut applied, &mut watch);
+    if let Err(error) = ended {
+        return Err(cut_short(arguments, &plan, &applied, &error));
+    }
     let verification = before.map(|before| {
         let after = monitor.as_ref().map_or(Ok(Vec::new()), measure);
-        judged(before, after, &applied, arguments.window)
+        let touched = touched_sockets(&context.host, &applied);
+        judged(before, after, &applied, touched.as_deref(), arguments.window)
     });
     show(arguments, &plan, Some(&applied), verification.as_ref()).map_err(|failure| {
         failure.adding("the change was made all the same: `skipline-host restore` puts it back")
     })?;
     let as_asked = applied.iter().all(|one| one.outcome.is_as_asked());
-    let nothing_to_judge = applied.iter().all(|one| one.outcome == Outcome::AlreadySo);
+    let nothing_to_judge = applied.iter().all(|one| !one.outcome.was_written());
     let judged = verification.is_none_or(|v| matches!(v.verdict, Verdict::Effective { .. }));
     if as_asked && (judged || nothing_to_judge) { Ok(()) } else { Err(Failure::told()) }
+}
+
+fn unlocked(error: StateError) -> Failure {
+    match error {
+        StateError::BadDirectory(_) => Failure::bad_input(error),
+        other => Failure::failed(format!("nothing was written: {other}")),
+    }
+}
+
+/// What was written before the error stays, is in the journal, and is shown.
+fn cut_short(
+    arguments: &Arguments,
+    plan: &Plan,
+    applied: &[Applied],
+    error: &ApplyError,
+) -> Failure {
+    if !applied.iter().any(|one| one.outcome.was_written()) {
+        return Failure::failed(format!("nothing was written: {error}"));
+    }
+    let failure = Failure::failed(error);
+    // The error itself is what to tell, also where this cannot be shown.
+    let _ = show(arguments, plan, Some(applied), None);
+    failure
+        .adding("what was written before is in the journal: `skipline-host restore` puts it back")
 }
 
 fn refused(error: PlanError) -> Failure {
@@ -193,10 +217,23 @@ fn plan(control: &Control, planner: &Planner<'_>) -> Result<Plan, PlanError> {
 
 type Measured = Result<Vec<HitRates>, host::error::FileError>;
 
-fn judged(before: Measured, after: Measured, applied: &[Applied], windows_ms: u64) -> Verification {
+/// Judged are the sockets whose controls were written; all where that cannot be told.
+fn judged(
+    before: Measured,
+    after: Measured,
+    applied: &[Applied],
+    touched: Option<&[u32]>,
+    windows_ms: u64,
+) -> Verification {
     let is_refused = |one: &Applied| matches!(one.outcome, Outcome::Refused { .. });
-    let unchanged = applied.iter().all(|one| one.outcome == Outcome::AlreadySo);
-    let (before, after, error) = match (before, after) {
+    let unchanged = applied.iter().all(|one| !one.outcome.was_written());
+    let of_touched = |measured: Measured| {
+        measured.map(|mut rates| {
+            rates.retain(|rate| touched.is_none_or(|touched| touched.contains(&rate.socket)));
+            rates
+        })
+    };
+    let (before, after, error) = match (of_touched(before), of_touched(after)) {
         (Ok(before), Ok(after)) => (before, after, None),
         (Err(error), _) | (_, Err(error)) => (Vec::new(), Vec::new(), Some(error.to_string())),
     };

@@ -44,7 +44,7 @@ fn bad_input_is_refused_before_anything_is_measured() {
         (&["--from", "absent.json"], "--from absent.json"),
         (&["--from", "broken.json"], "broken.json: not a measurement"),
         (&["--cpu", "1000"], "--cpu 1000: not a processor"),
-        (&["--seconds", "0"], "0 is not in 1..=3600"),
+        (&["--seconds", "0"], "allowed: a whole number from 1 to 3600"),
     ];
     for (arguments, told) in cases {
         let output = calibrate(folder.path(), arguments);

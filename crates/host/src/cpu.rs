@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::error::FileError;
 use crate::root::Root;
 
-pub use generation::{Generation, Generations, PortSwitch, Proof, WaysRegister};
+pub use generation::{Generation, Generations, PortSwitch, Proof, WaysRegister, WritesGoTo};
 
 const CPUINFO: &str = "proc/cpuinfo";
 const CPUS: &str = "sys/devices/system/cpu";
@@ -134,6 +134,12 @@ pub fn sockets(root: &Root) -> Result<Vec<Socket>, FileError> {
 }
 
 /// The last-level caches that these CPUs reach; none if the kernel does not describe them.
+/// The CPUs of a NUMA node; none where the kernel does not say.
+pub(crate) fn node_cpus(root: &Root, node: u32) -> Vec<u32> {
+    let text = root.read_line(&format!("sys/devices/system/node/node{node}/cpulist"));
+    text.ok().and_then(|text| cpu_list(&text)).unwrap_or_default()
+}
+
 fn caches(root: &Root, cpus: &[u32]) -> Vec<LastLevelCache> {
     let mut found: BTreeMap<u32, LastLevelCache> = BTreeMap::new();
     for &cpu in cpus {
@@ -205,8 +211,10 @@ pub fn as_list(numbers: &[u32]) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut rest = numbers;
     while let Some(&first) = rest.first() {
+        // In 64 bits: the numbers of a hostile tree end at the last of 32.
+        let wanted = u64::from(first)..;
         let run =
-            rest.iter().zip(first..).take_while(|(number, wanted)| **number == *wanted).count();
+            rest.iter().zip(wanted).take_while(|(n, wanted)| u64::from(**n) == *wanted).count();
         let last = rest[run - 1];
         parts.push(if run == 1 { first.to_string() } else { format!("{first}-{last}") });
         rest = &rest[run..];
@@ -222,6 +230,7 @@ mod tests {
     fn a_list_of_cpus_reads_back_as_written() {
         assert_eq!(cpu_list("0-3,8,10-11\n"), Some(vec![0, 1, 2, 3, 8, 10, 11]));
         assert_eq!(as_list(&[0, 1, 2, 3, 8, 10, 11]), "0-3,8,10-11");
+        assert_eq!(as_list(&[u32::MAX]), "4294967295");
     }
 
     #[test]

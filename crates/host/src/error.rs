@@ -27,6 +27,9 @@ pub enum Problem {
     /// does not exist
     #[error("does not exist")]
     Missing,
+    /// a part of the path is a file
+    #[error("cannot be there: a part of its path is no directory")]
+    NoDirectory,
     /// not permitted
     #[error("not permitted")]
     NotPermitted,
@@ -92,7 +95,8 @@ pub enum Problem {
 impl Problem {
     pub(crate) fn of_errno(errno: Errno) -> Self {
         match errno {
-            Errno::NOENT | Errno::NOTDIR | Errno::NXIO | Errno::NODEV => Self::Missing,
+            Errno::NOENT | Errno::NXIO | Errno::NODEV => Self::Missing,
+            Errno::NOTDIR => Self::NoDirectory,
             Errno::PERM | Errno::ACCESS => Self::NotPermitted,
             Errno::ROFS => Self::ReadOnly,
             Errno::IO => Self::Refused,

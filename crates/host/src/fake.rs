@@ -8,6 +8,8 @@
 mod control;
 mod counters;
 mod description;
+mod memory;
+mod slices;
 mod state;
 
 use std::sync::Arc;
@@ -22,6 +24,7 @@ use crate::registers::{Registers, device};
 use crate::root::Root;
 
 use description::{Answer, Behaviour, Scope};
+use slices::SliceBoxes;
 
 /// The file of a tree that describes its registers.
 pub const DESCRIPTION: &str = "registers.toml";
@@ -31,6 +34,7 @@ pub const DESCRIPTION: &str = "registers.toml";
 pub struct FakeMachine {
     root: Arc<Root>,
     description: Arc<Description>,
+    slices: Option<Arc<SliceBoxes>>,
 }
 
 impl FakeMachine {
@@ -39,13 +43,17 @@ impl FakeMachine {
     /// # Errors
     /// If there is one that cannot be read.
     pub fn open(root: Arc<Root>) -> Result<Self, FileError> {
-        let description = match root.read_text(DESCRIPTION) {
+        let mut description = match root.read_text(DESCRIPTION) {
             Ok(text) => Description::parse(&text)
                 .map_err(|message| root.error(DESCRIPTION, Problem::Other(message)))?,
             Err(error) if error.problem == Problem::Missing => Description::default(),
             Err(error) => return Err(error),
         };
-        Ok(Self { root, description: Arc::new(description) })
+        let slices = description.slices.as_ref().map(|slices| Arc::new(SliceBoxes::new(slices)));
+        if let Some(slices) = &slices {
+            description.msr.register.extend(slices.control_registers());
+        }
+        Ok(Self { root, description: Arc::new(description), slices })
     }
 
     /// The event counters of this machine.
@@ -112,6 +120,11 @@ impl Registers for FakeMachine {
     fn read(&self, cpu: u32, address: u32) -> Result<u64, FileError> {
         let path = device(cpu);
         refused(&self.root, &path, self.description.msr.driver, 8)?;
+        let slices = self.slices.as_ref();
+        let socket_of = |cpu| self.socket_of(cpu);
+        if let Some(count) = slices.and_then(|slices| slices.counter(cpu, socket_of, address)) {
+            return Ok(count);
+        }
         let register = self.description.msr.register.iter().find(|r| r.address == address);
         // Reading a register that is not there is a fault, which the driver reports as EIO.
         let register = register.ok_or_else(|| self.root.error(&path, Problem::Refused))?;
@@ -135,7 +148,9 @@ impl Registers for FakeMachine {
         } else {
             state.insert(key, new);
         }
-        state::write(&self.root, &state)
+        state::write(&self.root, &state)?;
+        self.slices.iter().for_each(|slices| slices.written());
+        Ok(())
     }
 
     fn detect(&self, cpu: u32) -> Result<(), FileError> {

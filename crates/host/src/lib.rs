@@ -10,6 +10,7 @@
 //! | `status` | everything about I/O and caches in one structure, with explanations |
 //! | `tune` | plans, journal, writing with read-back, restoring, verification |
 //! | `monitor` | counters in windows |
+//! | `slices` | which slice a line is in, by counters or timing; latencies to slices |
 //! | `calibrate` | measures caches and memory, writes a platform file |
 //!
 //! Nothing here prints or exits. `data/` holds what is known about generations and events.
@@ -27,6 +28,7 @@ pub mod registers;
 pub mod resctrl;
 pub mod rings;
 mod root;
+pub mod slices;
 pub mod status;
 pub mod tune;
 pub mod uncore;

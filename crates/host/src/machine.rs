@@ -10,6 +10,7 @@ use crate::pci_config::{PciConfig, SysfsConfig};
 use crate::registers::{MsrDriver, Registers};
 use crate::rings::{EthtoolNetlink, RingSizes};
 use crate::root::Root;
+use crate::slices::{HugePages, MemorySource};
 use crate::uncore::{PerfEvents, UncoreCounters};
 
 /// A machine and the ways to its controls.
@@ -26,6 +27,8 @@ pub struct Host {
     pub counters: Box<dyn UncoreCounters + Send + Sync>,
     /// Descriptor rings.
     pub rings: Box<dyn RingSizes + Send + Sync>,
+    /// Huge pages to ask about slices.
+    pub memory: Box<dyn MemorySource + Send + Sync>,
 }
 
 impl Host {
@@ -41,6 +44,7 @@ impl Host {
             control: Box::new(KernelFiles(Arc::clone(&root))),
             counters: Box::new(PerfEvents),
             rings: Box::new(EthtoolNetlink),
+            memory: Box::new(HugePages(Arc::clone(&root))),
             root,
         })
     }
@@ -57,7 +61,8 @@ impl Host {
             config: Box::new(fake.clone()),
             control: Box::new(fake.clone()),
             counters: Box::new(fake.counters()),
-            rings: Box::new(fake),
+            rings: Box::new(fake.clone()),
+            memory: Box::new(fake),
             root,
         })
     }

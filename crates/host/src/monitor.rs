@@ -89,8 +89,8 @@ impl Monitor {
     /// # Errors
     /// If the kernel refuses an event.
     pub fn sample(&self, host: &Host, window: Duration) -> Result<Sample, FileError> {
-        let counts = host.counters.measure(&self.plan.requests, window)?;
-        let mut sample = Sample::of(&self.plan, &self.sockets, &counts, window);
+        let counted = host.counters.measure(&self.plan.requests, window)?;
+        let mut sample = Sample::of(&self.plan, &self.sockets, &counted);
         for name in &self.groups {
             let bytes = crate::resctrl::occupancy(&host.root, &Group::folder(name));
             let shown = if name.is_empty() { "default" } else { name };

@@ -95,6 +95,12 @@ impl Resctrl {
         Ok(Self { resources: resources?, groups })
     }
 
+    /// Ways that I/O may use in a cache: those of io_alloc, and those that the hardware shares.
+    #[must_use]
+    pub fn io_ways(&self, cache: u32) -> u64 {
+        self.resources.iter().fold(0, |ways, resource| ways | resource.io_ways(cache))
+    }
+
     /// A group by its name; `default` is the default group.
     #[must_use]
     pub fn group(&self, name: &str) -> Option<&Group> {
@@ -127,6 +133,16 @@ impl Resource {
         })
     }
 
+    /// Ways of this resource that I/O may use in a cache.
+    #[must_use]
+    pub fn io_ways(&self, cache: u32) -> u64 {
+        let alloc = match &self.io_alloc {
+            Some(IoAlloc::On { masks }) => masks.iter().find(|(id, _)| *id == cache),
+            _ => None,
+        };
+        self.shareable | alloc.map_or(0, |(_, mask)| *mask)
+    }
+
     /// Why the kernel would refuse a mask, in its own rules; nothing if it would take it.
     #[must_use]
     pub fn objection(&self, mask: u64) -> Option<String> {
@@ -140,7 +156,7 @@ impl Resource {
         if mask.count_ones() < self.least_bits.max(1) {
             return Some(format!("{mask:#x} has fewer than {} ways", self.least_bits.max(1)));
         }
-        if self.sparse != Some(true) && run & (run + 1) != 0 {
+        if self.sparse != Some(true) && run & run.wrapping_add(1) != 0 {
             return Some(format!("{mask:#x} has holes; masks must be contiguous here"));
         }
         None

@@ -12,7 +12,7 @@ use crate::cpu::{CpuModel, Generation, Generations, sockets as read_sockets};
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
 use crate::pci::Tree;
-use crate::tune::Journal;
+use crate::tune::{Journal, Restored, Restoring, preview};
 use crate::unread::Unread;
 
 pub use backends::Backend;
@@ -40,7 +40,7 @@ pub struct Status {
     pub elsewhere: Vec<PortStatus>,
     /// resctrl.
     pub caches: Option<CacheStatus>,
-    /// Changes in the journal that were not put back.
+    /// Changes in the journal that are in force: not put back, and not reset by a reboot.
     pub changes_pending: usize,
     /// What could not be read: reason and remedy.
     pub unread: Vec<Unread>,
@@ -73,8 +73,8 @@ impl Status {
             }
         }
         let backends = backends::detect(host, &tree, &plain, generation.as_ref(), &mut notes);
-        let journal = match Journal::peek(&host.root, state) {
-            Ok(journal) => journal.entries.len(),
+        let changes_pending = match Journal::peek(&host.root, state) {
+            Ok(journal) => in_force(host, &journal),
             Err(error) => {
                 notes.add(Unread::absent("the journal of changes", error.to_string()));
                 0
@@ -89,7 +89,7 @@ impl Status {
             sockets,
             elsewhere,
             caches,
-            changes_pending: journal,
+            changes_pending,
             unread: notes.into_list(),
         }
     }
@@ -97,6 +97,17 @@ impl Status {
     /// All ports with devices, of every socket and elsewhere.
     pub fn ports(&self) -> impl Iterator<Item = &PortStatus> {
         self.sockets.iter().flat_map(|socket| &socket.ports).chain(&self.elsewhere)
+    }
+}
+
+/// Changes that `restore` has something to do with; all of them if that cannot be told.
+fn in_force(host: &Host, journal: &Journal) -> usize {
+    let reset = |one: &Restored| {
+        matches!(one.result, Restoring::Rebooted | Restoring::WasBack | Restoring::SwitchedOff)
+    };
+    match preview(host, journal, false) {
+        Ok(previewed) => previewed.iter().filter(|one| !reset(one)).count(),
+        Err(_) => journal.entries.len(),
     }
 }
 

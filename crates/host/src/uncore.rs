@@ -6,6 +6,7 @@ mod events;
 mod format;
 mod frequency;
 mod perf;
+mod running;
 mod units;
 
 use std::time::Duration;
@@ -16,6 +17,7 @@ pub use events::{EventTable, Metric, Role, TableEvent};
 pub use format::{EventWords, FormatError, Formats};
 pub use frequency::{FrequencyRange, frequency};
 pub use perf::PerfEvents;
+pub use running::RunningCounters;
 pub use units::{UncoreBox, boxes, count_boxes};
 
 /// One event on one box.
@@ -40,8 +42,23 @@ pub struct Count {
     pub running_share: f64,
 }
 
+/// Counts of one window, group by group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Window {
+    /// Counts in the order of the requests.
+    pub groups: Vec<Vec<Count>>,
+    /// How long the events were really enabled: a busy machine wakes up late.
+    pub elapsed: Duration,
+}
+
 /// Counts events outside the cores.
 pub trait UncoreCounters {
+    /// Lets events count from now on, until the result is dropped.
+    ///
+    /// # Errors
+    /// If the kernel refuses an event.
+    fn open(&self, requests: &[CounterRequest]) -> Result<Box<dyn RunningCounters>, FileError>;
+
     /// Counts for `window`. Requests of one group run at the same times.
     ///
     /// # Errors
@@ -50,5 +67,5 @@ pub trait UncoreCounters {
         &self,
         groups: &[Vec<CounterRequest>],
         window: Duration,
-    ) -> Result<Vec<Vec<Count>>, FileError>;
+    ) -> Result<Window, FileError>;
 }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use host::Host;
 use host::tune::{
-    ApplyError, DEFAULT_STATE, IoAllocWish, Plan, PlanError, Planner, StateDirectory, Step, apply,
-    never, restore,
+    ApplyError, DEFAULT_STATE, IoAllocWish, Outcome, Plan, PlanError, Planner, RestoreWish,
+    Restored, Restoring, StateDirectory, Step, apply, never, preview, restore,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -28,8 +28,10 @@ enum Action {
 /// An action, and the step at which the machine crashes, counted over all of its changes.
 type Event = (Action, Option<usize>);
 
-const MACHINES: [&str; 6] =
-    ["haswell", "skylake", "cascade-lake", "ice-lake", "sapphire-rapids", "turin"];
+/// With masks for I/O that somebody chose.
+const CONFINED: &str = "turin, confined";
+const MACHINES: [&str; 7] =
+    ["haswell", "skylake", "cascade-lake", "ice-lake", "sapphire-rapids", "turin", CONFINED];
 const DEVICES: [&str; 6] = ["17:00.0", "10001:17:00.0", "b2:00.0", "05:00.0", "82:00.0", "01:00.0"];
 const GROUPS: [&str; 5] = ["default", "web", "batch", "cache-a", "db"];
 
@@ -79,12 +81,24 @@ fn happen(root: &Path, (action, crash): &Event) {
         if Some(steps - 1) == *crash { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let ended = match plan(&planner, action) {
-        Some(Ok(plan)) => apply(&host, &state, &plan, &mut watch).map(drop),
+        Some(Ok(plan)) => apply(&host, &state, &plan, &mut Vec::new(), &mut watch),
         // This machine has no such control, or not such a mask.
         Some(Err(_)) => return,
-        None => restore(&host, &state, false, &mut watch).map(drop),
+        None => restore(&host, &state, RestoreWish::default(), &mut Vec::new(), &mut watch),
     };
     assert!(matches!(ended, Ok(()) | Err(ApplyError::Stopped(_))), "{action:?}: {ended:?}");
+}
+
+/// Puts everything back; what the preview said of each entry, and what became of it.
+fn restore_all(root: &Path) -> (Vec<Restoring>, Vec<Restoring>) {
+    let host = Host::at(root).expect("the machine");
+    let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
+    let journal = state.read().expect("the journal");
+    let results = |restored: Vec<Restored>| restored.into_iter().map(|one| one.result).collect();
+    let foreseen = preview(&host, &journal, false).expect("a preview");
+    let mut done = Vec::new();
+    restore(&host, &state, RestoreWish::default(), &mut done, &mut never).expect("restored");
+    (results(foreseen), results(done))
 }
 
 /// What can change: registers, configuration space, control files.
@@ -114,7 +128,13 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 fn machine(name: &str) -> TempDir {
     let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
     let directory = directory.expect("a temporary directory");
-    fake_machines::expand(name, &[], directory.path()).expect("a machine");
+    let described = name.strip_suffix(", confined").unwrap_or(name);
+    fake_machines::expand(described, &[], directory.path()).expect("a machine");
+    if name == CONFINED {
+        let info = directory.path().join("sys/fs/resctrl/info/L3");
+        fs::write(info.join("io_alloc"), "enabled\n").expect("the switch");
+        fs::write(info.join("io_alloc_cbm"), "0=000f;1=00f0;2=0003;3=0003\n").expect("the masks");
+    }
     directory
 }
 
@@ -137,7 +157,8 @@ fn a_thousand_histories_of_changes_and_crashes_are_taken_back_to_the_byte() {
         for event in &history {
             happen(directory.path(), event);
         }
-        happen(directory.path(), &(Action::Restore, None));
+        let (foreseen, done) = restore_all(directory.path());
+        prop_assert_eq!(foreseen, done, "{}: the preview was wrong", MACHINES[index]);
         prop_assert!(
             &changeable(directory.path()) == before,
             "{} is not as before",
@@ -183,7 +204,7 @@ fn the_journal_is_on_the_disk_before_the_register_is_written() {
         seen.push((step, journal.exists(), registers.exists()));
         never(step)
     };
-    apply(&host, &state, &plan, &mut watch).expect("a change");
+    apply(&host, &state, &plan, &mut Vec::new(), &mut watch).expect("a change");
     let expected = [
         (Step::Journalled, true, false),
         (Step::Written, true, true),
@@ -191,4 +212,30 @@ fn the_journal_is_on_the_disk_before_the_register_is_written() {
         (Step::Recorded, true, true),
     ];
     assert_eq!(seen, expected);
+}
+
+#[test]
+fn what_was_written_before_an_error_is_told() {
+    // From then on something is in the way of the journal, as on a full disk.
+    for step in [Step::ReadBack, Step::Recorded] {
+        let directory = machine("skylake");
+        let host = Host::at(directory.path()).expect("the machine");
+        let planner = Planner::new(&host).expect("the CPU's model");
+        let plan = planner.ddio_ways(5, None).expect("a plan");
+        let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
+        let in_the_way = directory.path().join(DEFAULT_STATE).join("journal.json.new");
+        let mut watch = |reached| {
+            if reached == step {
+                fs::create_dir(&in_the_way).expect("a directory");
+            }
+            never(reached)
+        };
+        let mut done = Vec::new();
+        let ended = apply(&host, &state, &plan, &mut done, &mut watch);
+        assert!(matches!(ended, Err(ApplyError::State(_))), "{ended:?}");
+        assert_eq!((plan.changes.len(), done.len()), (2, 1), "{step:?}");
+        assert_eq!((done[0].asked, &done[0].outcome), (0x7c0, &Outcome::Set));
+        let holds = plan.changes[1].target.read(&host).expect("the second register");
+        assert_eq!(Some(holds), plan.changes[1].old, "nothing is written without a journal");
+    }
 }

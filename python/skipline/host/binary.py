@@ -44,7 +44,7 @@ def replace_process(arguments: Sequence[str]) -> NoReturn:
 
 
 def output(arguments: Sequence[str]) -> str:
-    """Run the binary and return what it printed; its own errors are raised."""
+    """Run the binary and return what it printed; its own errors are raised, also halfway ones."""
     path = find()
     try:
         run = subprocess.run([path, *arguments], capture_output=True, text=True, check=False)
@@ -53,6 +53,7 @@ def output(arguments: Sequence[str]) -> str:
     message = run.stderr.strip().removeprefix("error: ")
     if run.returncode == _BAD_INPUT:
         raise InputError(message)
-    if run.returncode not in {0, _TOLD} or (message and not run.stdout):
+    told = run.returncode == _TOLD and not run.stderr.startswith("error: ")
+    if run.returncode != 0 and not told:
         raise RunError(message or f"{_NAME} ended with {run.returncode}")
     return run.stdout

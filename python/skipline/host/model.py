@@ -51,7 +51,7 @@ class IoWays(_Said):
     mask: int
     of_ways: int
     msr: int
-    proof: Literal["effective", "no-effect", "unknown"]
+    proof: Literal["effective", "no-effect", "expected-no-effect", "unknown"]
 
 
 class Link(_Said):
@@ -91,7 +91,7 @@ class Device(_Said):
 class Ddio(_Said):
     """What a root port's switch says."""
 
-    state: Literal["on", "off", "no-response"]
+    state: Literal["on", "off", "no-response", "unread"]
 
 
 class Port(_Said):
@@ -136,6 +136,7 @@ class Change(_Said):
     asked: int
     old_means: str
     new_means: str
+    only_kept: bool = False
 
 
 class Plan(_Said):
@@ -147,12 +148,17 @@ class Plan(_Said):
 
 
 class Applied(_Said):
-    """What became of a change; `holds` where it reads back as something else."""
+    """What became of a change; `holds` where it reads back as something else.
+
+    `kept`: nothing was to be written, another change loses this value.
+    """
 
     place: str
     old: int
     asked: int
-    result: Literal["already-so", "set", "ignored", "widened", "different", "refused"]
+    result: Literal[
+        "already-so", "kept", "set", "ignored", "widened", "different", "not-read-back", "refused"
+    ]
     holds: int | None = None
     reason: str | None = None
 
@@ -189,14 +195,17 @@ class Restored(_Said):
     """What became of a journalled change."""
 
     place: str
-    result: Literal["put-back", "was-back", "rebooted", "changed-by-others", "failed"]
+    result: Literal[
+        "put-back", "was-back", "rebooted", "switched-off", "changed-by-others", "failed"
+    ]
     holds: int | None = None
     reason: str | None = None
 
 
 class RestoreReport(_Said):
-    """What `restore` prints."""
+    """What `restore` prints; after a dry run what it would do."""
 
+    dry_run: bool
     restored: list[Restored]
 
 
@@ -239,9 +248,10 @@ class Occupancy(_Said):
 
 
 class Sample(_Said):
-    """One window."""
+    """One window, by the time when it ended (seconds since 1970) and as the counters ran."""
 
-    window_ms: int
+    time_unix_s: float
+    window_ms: float
     sockets: list[SocketSample]
     ports: list[PortSample]
     occupancy: list[Occupancy]

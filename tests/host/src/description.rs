@@ -140,6 +140,11 @@ impl Failure {
         if let Some(list) = registers.get_mut("msr").and_then(|msr| msr.get_mut("register")) {
             merge_each(list, &self.every_msr);
         }
+        let slices = registers.get_mut("slices").and_then(toml::Value::as_table_mut);
+        let boxes = slices.and_then(|slices| slices.get_mut("registers")?.as_table_mut());
+        if let Some(boxes) = boxes {
+            merge(boxes, &self.every_msr);
+        }
         if let Some(list) = registers.get_mut("pci") {
             merge_each(list, &self.every_pci);
         }

@@ -1,7 +1,8 @@
 //! Servers as data: a directory tree in place of `/proc`, `/sys` and `/dev`, and registers that behave.
 //!
 //! `machines/NAME/machine.toml` says what the kernel would show, compactly; it is expanded into a
-//! directory. `machines/NAME/registers.toml` is copied beside it and says how registers answer.
+//! directory. `machines/NAME/registers.toml` is copied beside it and says how registers answer, and
+//! `slices.toml`, if there is one, which slice of the cache a line is in.
 //! `failures/NAME.toml` lays a failure over any machine. `skipline-host --root DIR` then runs there:
 //! `cargo run -p fake-machines -- skylake DIR [FAILURE]...`
 
@@ -66,6 +67,11 @@ pub fn expand(machine: &str, failures: &[&str], into: &Path) -> Result<(), Expan
     let described: Machine = read(&source.join("machine.toml"))?;
     let tree = tree::Tree::new(into);
     described.write(&tree)?;
+    let slices = source.join("slices.toml");
+    if slices.exists() {
+        let text = fs::read_to_string(&slices).map_err(|e| ExpandError::File(slices.clone(), e))?;
+        tree.file("slices.toml", &text)?;
+    }
     let mut registers: toml::Table = read(&source.join("registers.toml"))?;
     for failure in failures {
         let path = folder().join("failures").join(format!("{failure}.toml"));

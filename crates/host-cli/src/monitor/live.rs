@@ -114,7 +114,7 @@ impl Screen {
             Constraint::Length(1),
         ])
         .split(frame.area());
-        let title = format!("skipline-host monitor   windows of {} ms", sample.window_ms);
+        let title = format!("skipline-host monitor   windows of {:.0} ms", sample.window_ms);
         frame.render_widget(Line::from(title).bold(), areas[0]);
         draw_sockets(frame, areas[1], sample);
         self.draw_history(frame, areas[2], sample);
@@ -219,7 +219,13 @@ mod tests {
             ..PortSample::default()
         };
         let held = Occupancy { group: "default".into(), domain: 0, bytes: 9 << 20 };
-        Sample { window_ms: 1000, sockets: vec![socket], ports: vec![port], occupancy: vec![held] }
+        Sample {
+            time_unix_s: 0.0,
+            window_ms: 1000.0,
+            sockets: vec![socket],
+            ports: vec![port],
+            occupancy: vec![held],
+        }
     }
 
     #[test]

@@ -74,15 +74,18 @@ fn answer(mut client: TcpStream, page: &str) -> io::Result<()> {
     let length = client.read(&mut request)?;
     let first = request[..length].split(|byte| *byte == b'\r').next().unwrap_or_default();
     let mut words = first.split(|byte| *byte == b' ');
-    let (status, body) = match (words.next(), words.next()) {
-        (Some(b"GET"), Some(b"/metrics")) => ("200 OK", page),
-        (Some(b"GET"), _) => ("404 Not Found", "see /metrics\n"),
-        _ => ("405 Method Not Allowed", "GET only\n"),
+    let method = words.next().unwrap_or_default();
+    let path = words.next().unwrap_or_default().split(|byte| *byte == b'?').next();
+    let (status, body) = match (method, path) {
+        (b"GET" | b"HEAD", Some(b"/metrics")) => ("200 OK", page),
+        (b"GET" | b"HEAD", _) => ("404 Not Found", "see /metrics\n"),
+        _ => ("405 Method Not Allowed", "GET and HEAD only\n"),
     };
+    let sent = if method == b"HEAD" { "" } else { body };
     write!(
         client,
         "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\n\
-         Connection: close\r\n\r\n{body}",
+         Connection: close\r\n\r\n{sent}",
         body.len()
     )
 }
@@ -131,7 +134,7 @@ fn lines(text: &mut String, totals: &Totals) {
 
 fn rates(text: &mut String, sample: &Sample) {
     head(text, "skipline_window_seconds", "gauge", "Length of the latest window.");
-    let _ = writeln!(text, "skipline_window_seconds {}", sample.window_ms as f64 / 1000.0);
+    let _ = writeln!(text, "skipline_window_seconds {}", sample.window_ms / 1000.0);
     head(text, "skipline_dram_bytes_per_second", "gauge", "DRAM bandwidth in the latest window.");
     for socket in &sample.sockets {
         let both =
@@ -170,7 +173,7 @@ fn rates(text: &mut String, sample: &Sample) {
         "What a control group holds of a last-level cache.",
     );
     for held in &sample.occupancy {
-        let group = held.group.replace('\\', "\\\\").replace('"', "\\\"");
+        let group = held.group.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
         let _ = writeln!(
             text,
             "skipline_llc_occupancy_bytes{{group=\"{group}\",cache=\"{}\"}} {}",

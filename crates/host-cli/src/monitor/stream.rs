@@ -4,16 +4,16 @@ use host::monitor::{HitMiss, Sample, SocketSample};
 
 use super::{Format, Sampler, view};
 use crate::failure::Failure;
-use crate::output::emit;
+use crate::output::emit_while_read;
 
-const COLUMNS: &str = "window,window_ms,socket,pcie_write_hits,pcie_write_misses,pcie_write_hit_percent,\
+const COLUMNS: &str = "window,time_unix_s,window_ms,socket,pcie_write_hits,pcie_write_misses,pcie_write_hit_percent,\
 pcie_partial_write_hits,pcie_partial_write_misses,pcie_read_hits,pcie_read_misses,pcie_read_hit_percent,\
 dram_read_bytes_per_s,dram_write_bytes_per_s,iio_read_bytes_per_s,iio_write_bytes_per_s,running_share";
 
 /// Prints windows until `most` are done.
 pub(super) fn run(sampler: &Sampler<'_>, format: Format, most: Option<u64>) -> Result<(), Failure> {
     if format == Format::Csv {
-        emit(&format!("{COLUMNS}\n"))?;
+        emit_while_read(&format!("{COLUMNS}\n"))?;
     }
     let mut number = 0;
     while most.is_none_or(|most| number < most) {
@@ -23,7 +23,7 @@ pub(super) fn run(sampler: &Sampler<'_>, format: Format, most: Option<u64>) -> R
             Format::Csv => csv(number, &sample),
             Format::Live | Format::Text => view::text(&sample, sampler.monitor.unavailable()),
         };
-        emit(&text)?;
+        emit_while_read(&text)?;
         number += 1;
     }
     Ok(())
@@ -38,7 +38,8 @@ fn csv(number: u64, sample: &Sample) -> String {
         };
         let fields = [
             number.to_string(),
-            sample.window_ms.to_string(),
+            format!("{:.3}", sample.time_unix_s),
+            format!("{:.1}", sample.window_ms),
             socket.socket.to_string(),
             hits(socket.pcie_write),
             misses(socket.pcie_write),

@@ -16,10 +16,11 @@ pub(super) struct SocketRow {
 pub(super) const SOCKET_HEADS: [&str; 6] =
     ["writes hit", "writes/s", "reads hit", "reads/s", "DRAM read", "DRAM write"];
 
-pub(super) fn socket_row(socket: &SocketSample, window_ms: u64) -> SocketRow {
+pub(super) fn socket_row(socket: &SocketSample, window_ms: f64) -> SocketRow {
     let rate = |counted: Option<HitMiss>| match counted {
         Some(counted) => {
-            let lines = (counted.hits + counted.misses) as f64 * 1000.0 / window_ms.max(1) as f64;
+            let lines =
+                counted.hits.saturating_add(counted.misses) as f64 * 1000.0 / window_ms.max(1e-6);
             format!("{:.1} M", lines / 1e6)
         }
         None => "—".to_owned(),
@@ -71,7 +72,7 @@ pub(super) fn port_name(port: &PortSample) -> String {
 
 /// A window as text.
 pub(super) fn text(sample: &Sample, unavailable: &[Unread]) -> String {
-    let mut text = format!("window of {} ms; — is not measurable here\n", sample.window_ms);
+    let mut text = format!("window of {:.0} ms; — is not measurable here\n", sample.window_ms);
     text += &format!("  {:<10}", "");
     text += &SOCKET_HEADS.map(|head| format!("{head:>12}")).concat();
     text.push('\n');

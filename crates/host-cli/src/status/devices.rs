@@ -31,8 +31,12 @@ fn ddio(port: &PortStatus, paint: Paint) -> String {
     match (port.ddio, port.ddio_proof) {
         (None, Some(Proof::Effective)) => paint.quiet("no known DDIO switch"),
         (None, _) => String::new(),
+        (Some(DdioState::On | DdioState::Off), Some(Proof::NoEffect)) => {
+            paint.quiet("its DDIO switch has no known effect here")
+        }
         (Some(DdioState::On), _) => paint.good("DDIO on"),
         (Some(DdioState::Off), _) => paint.warning("DDIO off: writes go to memory"),
+        (Some(DdioState::Unread), _) => paint.quiet("DDIO switch not readable"),
         (Some(DdioState::NoResponse), _) => paint.quiet("its DDIO switch does not respond"),
     }
 }

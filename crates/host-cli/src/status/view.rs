@@ -30,7 +30,10 @@ pub fn screen(status: &Status, paint: Paint) -> String {
     if status.changes_pending > 0 {
         lines.push(String::new());
         let changes = status.changes_pending;
-        let text = format!("{changes} change(s) in force; `skipline-host restore` puts them back");
+        let text = match changes {
+            1 => "1 change in force; `skipline-host restore` puts it back".to_owned(),
+            n => format!("{n} changes in force; `skipline-host restore` puts them back"),
+        };
         lines.push(paint.warning(text));
     }
     lines.extend(unread(status, paint));
@@ -139,6 +142,10 @@ fn io_ways(ways: &IoWays, socket: &SocketStatus, paint: Paint) -> String {
                 paint.warning("known to have no effect on hit rates here")
             )
         }
+        Proof::ExpectedNoEffect => format!(
+            "\n              {}",
+            paint.warning("no effect on the generation before this one; not measured here")
+        ),
         Proof::Unknown => format!("\n              {}", paint.warning("effect not published")),
     };
     format!("{text}   {register}{doubt}")
@@ -189,25 +196,28 @@ fn masks(line: &MaskLine, group: &GroupStatus, caches: &CacheStatus, paint: Pain
     let ways = 64 - all.leading_zeros();
     let mut lines = Vec::new();
     let mut rest = line.masks.as_slice();
+    let overlap = |cache: u32, mask: u64| {
+        caches.resources.iter().fold(0, |ways, r| ways | (mask & r.io_ways(cache)))
+    };
     while let Some(&(first, mask)) = rest.first() {
-        let run = rest.iter().take_while(|(_, other)| *other == mask).count();
+        let shared = overlap(first, mask);
+        let alike =
+            |(cache, other): &&(u32, u64)| *other == mask && overlap(*cache, mask) == shared;
+        let run = rest.iter().take_while(alike).count();
         let numbers: Vec<u32> = rest[..run].iter().map(|(cache, _)| *cache).collect();
-        let shared = group.shared_with_io.iter().find(|(cache, _)| *cache == first);
         let shared = match shared {
-            Some((_, overlap)) => paint.warning(format!("  {overlap:#x} shared with I/O")),
-            None => String::new(),
+            0 => String::new(),
+            ways => paint.warning(format!("  {ways:#x} shared with I/O")),
         };
-        let held: u64 = group
-            .group
-            .occupancy_bytes
-            .iter()
+        let occupied = group.group.occupancy_bytes.iter();
+        let held = occupied
             .filter(|(cache, _)| numbers.contains(cache))
-            .map(|(_, bytes)| bytes)
-            .sum();
+            .fold(0u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
         let holds = if group.group.occupancy_bytes.is_empty() {
             String::new()
         } else {
-            format!("  holds {}", bytes(held))
+            let all = if run > 1 { " in all" } else { "" };
+            format!("  holds {}{all}", bytes(held))
         };
         let words = ways_in_words(mask, ways);
         lines.push(format!(

@@ -23,6 +23,12 @@ pub(super) fn plan(plan: &Plan, paint: Paint) -> String {
 
 fn change(change: &Change) -> String {
     let old = change.old.map_or("?".to_owned(), |old| format!("{old:#x}"));
+    if change.only_kept {
+        return format!(
+            "  {}\n    kept   {old:<10} {}: forgotten when switched off, so the journal keeps it\n",
+            change.place, change.old_means
+        );
+    }
     if change.old == Some(change.asked) {
         return format!("  {}\n    stays  {old:<10} {}\n", change.place, change.old_means);
     }
@@ -53,6 +59,7 @@ pub(super) fn applied(applied: &[Applied], paint: Paint) -> String {
     let mut text = String::new();
     for one in applied {
         let result = match &one.outcome {
+            Outcome::Kept => paint.good(format!("{:#x} is in the journal", one.old)),
             Outcome::AlreadySo => paint.good("was so already"),
             Outcome::Set => paint.good(format!("set, reads back {:#x}", one.asked)),
             Outcome::Ignored => paint.warning(format!(
@@ -65,12 +72,16 @@ pub(super) fn applied(applied: &[Applied], paint: Paint) -> String {
             Outcome::Different { holds } => {
                 paint.warning(format!("different: asked {:#x}, reads back {holds:#x}", one.asked))
             }
+            Outcome::NotReadBack { reason } => {
+                paint.warning(format!("written, and cannot be read back: {reason}"))
+            }
             Outcome::Refused { reason } => paint.warning(format!("refused: {reason}")),
         };
         text += &format!("  {}: {result}\n", one.place);
     }
     let changed = applied.iter().any(|one| {
-        matches!(one.outcome, Outcome::Set | Outcome::Widened { .. } | Outcome::Different { .. })
+        one.outcome.was_written()
+            && !matches!(one.outcome, Outcome::Ignored | Outcome::Refused { .. })
     });
     if changed {
         text += &format!("{}\n", paint.quiet("`skipline-host restore` puts the old values back."));

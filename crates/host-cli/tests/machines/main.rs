@@ -1,7 +1,11 @@
 //! The real binary on described machines, grouped by the question that a test answers.
 
+mod mishaps;
 mod monitor;
 mod on_machine;
 mod restore;
+mod slice_boxes;
+mod slice_distances;
+mod slices;
 mod status;
 mod tune;

@@ -56,7 +56,7 @@ fn collect(root: &Path, directory: &Path, into: &mut BTreeMap<PathBuf, Vec<u8>>)
     for entry in fs::read_dir(directory).expect("a directory of the machine") {
         let path = entry.expect("an entry").path();
         let name = path.strip_prefix(root).expect("below the root").to_path_buf();
-        if name.starts_with("var") {
+        if name.starts_with("var") || name.starts_with("run") {
             continue;
         }
         if path.is_symlink() {

@@ -60,6 +60,8 @@ pub struct Generation {
     /// What the firmware calls the switch of the whole machine, if boards have one.
     pub firmware_switch: Option<String>,
     /// Where a device's writes go.
+    pub writes_go_to: WritesGoTo,
+    /// The same in words.
     pub io_path: String,
     /// Where this was read.
     pub source: String,
@@ -94,6 +96,18 @@ impl Generation {
     }
 }
 
+/// Where a device's writes go.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WritesGoTo {
+    /// The last-level cache.
+    Llc,
+    /// Memory.
+    Memory,
+    /// The last-level cache if they carry a steering tag, else memory.
+    Steered,
+}
+
 /// Whether a control was seen to change hit rates on this generation.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -102,6 +116,8 @@ pub enum Proof {
     Effective,
     /// Measured: it accepts writes, and hit rates stay.
     NoEffect,
+    /// Not measured here; the generation before it was, without effect.
+    ExpectedNoEffect,
     /// Nobody published a measurement.
     Unknown,
 }

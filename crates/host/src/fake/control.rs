@@ -32,7 +32,12 @@ impl ControlFiles for FakeMachine {
         let new = match path.rsplit('/').next() {
             Some("schemata" | "io_alloc_cbm") => self.with_masks(path, &old, command, described)?,
             Some("io_alloc") => {
-                switched(command).ok_or_else(|| self.root.error(path, Problem::Invalid))?.to_owned()
+                let new =
+                    switched(command).ok_or_else(|| self.root.error(path, Problem::Invalid))?;
+                if new.trim() != old.trim() {
+                    self.give_io_all_ways(path)?;
+                }
+                new.to_owned()
             }
             _ => command.to_owned(),
         };
@@ -49,6 +54,19 @@ fn switched(command: &str) -> Option<&'static str> {
 }
 
 impl FakeMachine {
+    /// The kernel forgets the masks for I/O with every switch: they begin with all ways.
+    fn give_io_all_ways(&self, switch: &str) -> Result<(), FileError> {
+        let folder = switch.strip_suffix("/io_alloc").unwrap_or(switch);
+        let path = format!("{folder}/io_alloc_cbm");
+        let all = self.root.read_line(&format!("{folder}/cbm_mask"))?;
+        let text = self.root.read_text(&path)?;
+        let line = MaskLine::parse(text.trim())
+            .ok_or_else(|| self.root.malformed(&path, &text, "masks of caches"))?;
+        let masks: Vec<String> =
+            line.masks.iter().map(|(cache, _)| format!("{cache}={all}")).collect();
+        self.root.replace(&path, &format!("{}\n", masks.join(";")))
+    }
+
     /// The old lines with the domains of the command replaced, in the kernel's own format.
     fn with_masks(
         &self,
@@ -95,7 +113,7 @@ impl FakeMachine {
         let least = number("min_cbm_bits").unwrap_or(1);
         let sparse = number("sparse_masks").unwrap_or(0) == 1;
         let run = mask >> mask.trailing_zeros().min(63);
-        let contiguous = mask != 0 && run & (run + 1) == 0;
+        let contiguous = mask != 0 && run & run.wrapping_add(1) == 0;
         if mask & !all != 0 || u64::from(mask.count_ones()) < least || !(sparse || contiguous) {
             return None;
         }

@@ -9,7 +9,7 @@ use crate::error::{FileError, Problem};
 use crate::pci::Bdf;
 use crate::pci_config::PciConfig;
 use crate::resctrl::MaskLine;
-use crate::uncore::{Count, CounterRequest, UncoreCounters};
+use crate::uncore::{Count, CounterRequest, UncoreCounters, Window};
 
 /// Where the mask of I/O ways is.
 const IIO_LLC_WAYS: u32 = 0xc8b;
@@ -23,11 +23,18 @@ pub struct FakeCounters {
 }
 
 impl UncoreCounters for FakeCounters {
+    fn open(
+        &self,
+        requests: &[CounterRequest],
+    ) -> Result<Box<dyn crate::uncore::RunningCounters>, FileError> {
+        self.machine.running(requests)
+    }
+
     fn measure(
         &self,
         groups: &[Vec<CounterRequest>],
         window: Duration,
-    ) -> Result<Vec<Vec<Count>>, FileError> {
+    ) -> Result<Window, FileError> {
         let unit = groups.iter().flatten().next().map_or("perf_event", |first| &first.unit);
         match self.machine.description.counters {
             Answer::Ok => {}
@@ -42,7 +49,8 @@ impl UncoreCounters for FakeCounters {
             value: self.per_second(request).saturating_mul(micros) / 1_000_000,
             running_share: 1.0,
         };
-        Ok(groups.iter().map(|group| group.iter().map(count).collect()).collect())
+        let groups = groups.iter().map(|group| group.iter().map(count).collect()).collect();
+        Ok(Window { groups, elapsed: window })
     }
 }
 
@@ -62,9 +70,9 @@ impl FakeCounters {
             traffic.socket == socket && event.port.as_ref().is_none_or(|port| *port == traffic.port)
         });
         let lines: u64 = traffic
-            .map(|traffic| event.counts.iter().map(|what| self.lines(traffic, *what)).sum::<u64>())
-            .sum();
-        let counts = lines * units::LINE_BYTES / event.bytes.max(1);
+            .flat_map(|traffic| event.counts.iter().map(|what| self.lines(traffic, *what)))
+            .fold(0, u64::saturating_add);
+        let counts = lines.saturating_mul(units::LINE_BYTES) / event.bytes.max(1);
         if event.only_box.is_some() { counts } else { share(counts, number, self.boxes(unit)) }
     }
 
@@ -83,7 +91,7 @@ impl FakeCounters {
             Quantity::ReadHits => (traffic.read_lines_per_s, read_hit),
             Quantity::ReadMisses => (traffic.read_lines_per_s, 100 - read_hit),
         };
-        lines * percent / 100
+        lines.saturating_mul(percent) / 100
     }
 
     fn hit_percent(&self, traffic: &Traffic) -> u64 {
@@ -93,7 +101,10 @@ impl FakeCounters {
             Control::IioWays => self.iio_ways(traffic),
             Control::IoAlloc => self.io_alloc_ways(traffic.socket),
         };
-        let more = |ways: u64| traffic.hit_percent + ways * traffic.hit_percent_per_way;
+        let more = |ways: u64| {
+            let added = ways.saturating_mul(traffic.hit_percent_per_way);
+            traffic.hit_percent.saturating_add(added)
+        };
         ways.map_or(0, more).min(100)
     }
 
@@ -130,7 +141,7 @@ impl FakeCounters {
 }
 
 /// `uncore_cha_3` is box 3 of `uncore_cha`.
-fn split(name: &str) -> (&str, u64) {
+pub(super) fn split(name: &str) -> (&str, u64) {
     match name.rsplit_once('_') {
         Some((unit, number)) => match number.parse() {
             Ok(number) => (unit, number),

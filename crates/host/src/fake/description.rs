@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::slices::Slices;
+
 /// Registers, control files and traffic of a machine.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -17,6 +19,7 @@ pub struct Description {
     pub(super) traffic: Vec<Traffic>,
     pub(super) event: Vec<Event>,
     pub(super) rings: BTreeMap<String, [u32; 4]>,
+    pub(super) slices: Option<Slices>,
 }
 
 impl Description {

@@ -1,12 +1,12 @@
 //! What one window showed.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
 use super::plan::{Meaning, Plan};
-use crate::uncore::{Count, Role};
+use crate::uncore::{Count, Role, Window};
 
 /// Hits and misses of one kind of request, counted at the same times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -21,7 +21,7 @@ impl HitMiss {
     /// Percent of requests that hit; nothing without requests.
     #[must_use]
     pub fn hit_percent(self) -> Option<f64> {
-        let all = self.hits + self.misses;
+        let all = self.hits.saturating_add(self.misses);
         (all > 0).then(|| 100.0 * self.hits as f64 / all as f64)
     }
 }
@@ -76,8 +76,10 @@ pub struct Occupancy {
 /// One window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Sample {
-    /// Its length in milliseconds.
-    pub window_ms: u64,
+    /// When it ended: seconds since 1970.
+    pub time_unix_s: f64,
+    /// Its length in milliseconds, as the counters ran.
+    pub window_ms: f64,
     /// Sockets.
     pub sockets: Vec<SocketSample>,
     /// Ports, where the I/O stacks can be counted.
@@ -107,14 +109,9 @@ impl Sums {
 }
 
 impl Sample {
-    pub(super) fn of(
-        plan: &Plan,
-        sockets: &[u32],
-        counts: &[Vec<Count>],
-        window: Duration,
-    ) -> Self {
-        let seconds = window.as_secs_f64().max(1e-9);
-        let groups = || plan.meanings.iter().zip(counts);
+    pub(super) fn of(plan: &Plan, sockets: &[u32], counted: &Window) -> Self {
+        let seconds = counted.elapsed.as_secs_f64().max(1e-9);
+        let groups = || plan.meanings.iter().zip(&counted.groups);
         let socket = |&socket: &u32| {
             let of = |metric: &str| {
                 let mut of_metric =
@@ -135,12 +132,17 @@ impl Sample {
             }
         };
         Self {
-            window_ms: u64::try_from(window.as_millis()).unwrap_or(u64::MAX),
+            time_unix_s: now_unix_s(),
+            window_ms: counted.elapsed.as_secs_f64() * 1000.0,
             sockets: sockets.iter().map(socket).collect(),
             ports: groups().filter(|(m, _)| m.metric == "iio").map(|g| port(g, seconds)).collect(),
             occupancy: Vec::new(),
         }
     }
+}
+
+fn now_unix_s() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |elapsed| elapsed.as_secs_f64())
 }
 
 /// Lines are counted as lines, everything else as bytes.

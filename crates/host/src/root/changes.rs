@@ -57,9 +57,12 @@ impl Root {
         let file =
             rustix::fs::openat(&directory, &temporary, flags, Mode::from(0o644)).map_err(fail)?;
         let mut file = File::from(file);
-        file.write_all(text.as_bytes())
-            .and_then(|()| file.sync_all())
-            .map_err(|error| self.io_error(path, &error))?;
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+        written.map_err(|error| {
+            // Half a file on a full disk is in nobody's interest; the error is the one to tell.
+            let _ = rustix::fs::unlinkat(&directory, &temporary, AtFlags::empty());
+            self.io_error(path, &error)
+        })?;
         rustix::fs::renameat(&directory, &temporary, &directory, name).map_err(fail)?;
         rustix::fs::fsync(&directory).map_err(fail)
     }
@@ -99,11 +102,15 @@ impl Root {
         Ok(())
     }
 
-    /// A file opened for locking, made if it is not there.
+    /// A file opened for locking, made if it is not there. Only its owner can open it: a lock that
+    /// everybody can take is one that everybody can hold for ever.
     ///
     /// # Errors
     /// If the system refuses.
     pub fn lock_file(&self, path: &str) -> Result<OwnedFd, FileError> {
-        self.handle(path, OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW)
+        let file = self.handle(path, OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW)?;
+        rustix::fs::fchmod(&file, Mode::from(0o600))
+            .map_err(|errno| self.error(path, Problem::of_errno(errno)))?;
+        Ok(file)
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::Notes;
 use crate::error::Problem;
 use crate::machine::Host;
-use crate::resctrl::{Group, IoAlloc, Resctrl, Resource, absence};
+use crate::resctrl::{Group, Resctrl, Resource, absence};
 use crate::unread::Unread;
 
 /// A control group and its overlap with I/O.
@@ -27,23 +27,6 @@ pub struct CacheStatus {
     pub groups: Vec<GroupStatus>,
 }
 
-impl CacheStatus {
-    /// Ways that I/O uses in a cache: those of io_alloc, and those that the hardware shares.
-    #[must_use]
-    pub fn io_ways(resources: &[Resource], cache: u32) -> u64 {
-        let of = |resource: &Resource| {
-            let alloc = match &resource.io_alloc {
-                Some(IoAlloc::On { masks }) => {
-                    masks.iter().find(|(id, _)| *id == cache).map_or(0, |(_, mask)| *mask)
-                }
-                _ => 0,
-            };
-            alloc | resource.shareable
-        };
-        resources.iter().map(of).fold(0, |all, ways| all | ways)
-    }
-}
-
 pub(super) fn read(host: &Host, notes: &mut Notes) -> Option<CacheStatus> {
     let resctrl = match Resctrl::read(&host.root, host.control.as_ref()) {
         Ok(resctrl) => resctrl,
@@ -59,13 +42,13 @@ pub(super) fn read(host: &Host, notes: &mut Notes) -> Option<CacheStatus> {
     let with_overlap = |group: Group| {
         let lines = group.masks.iter().flat_map(|line| &line.masks);
         let mut shared: Vec<(u32, u64)> = lines
-            .map(|(cache, mask)| (*cache, mask & CacheStatus::io_ways(&resctrl.resources, *cache)))
+            .map(|(cache, mask)| (*cache, mask & resctrl.io_ways(*cache)))
             .filter(|(_, overlap)| *overlap != 0)
             .collect();
         shared.sort_unstable();
         shared.dedup();
         GroupStatus { group, shared_with_io: shared }
     };
-    let groups = resctrl.groups.into_iter().map(with_overlap).collect();
+    let groups = resctrl.groups.iter().cloned().map(with_overlap).collect();
     Some(CacheStatus { resources: resctrl.resources, groups })
 }

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::{DdioState, IoWays, Status};
-use crate::cpu::Proof;
+use crate::cpu::{Proof, WritesGoTo};
+use crate::resctrl::IoAlloc;
 use crate::tune::ways_in_words;
 
 /// A question and its answer.
@@ -43,34 +44,88 @@ fn path(status: &Status) -> String {
 
 fn no_effect(status: &Status) -> String {
     let Some(generation) = &status.generation else { return unknown() };
-    let rule = "A control counts as effective only after it reads back as written and the hit rate of \
-                device writes has changed: `tune … --apply --verify` measures both.";
+    let rule = if generation.is_intel() {
+        "A control counts as effective only after it reads back as written and the hit rate of device \
+         writes has changed: `tune … --apply --verify` measures both."
+    } else {
+        "A control counts as effective only after it reads back as written and hit rates have changed; \
+         this CPU has no public events for these, so only the read-back and DRAM bandwidth under load \
+         tell."
+    };
     let known = |name: &str, proof: Option<Proof>| match proof {
         Some(Proof::Effective) => format!("{name}: effective on {}.", generation.name),
         Some(Proof::NoEffect) => format!(
-            "{name}: takes writes on {} and changes nothing; that is the hardware, not your setting.",
+            "{name}: measured without effect on hit rates on {}, whatever it reads back.",
             generation.name
         ),
-        Some(Proof::Unknown) => format!("{name}: nobody has published a measurement."),
+        Some(Proof::ExpectedNoEffect) => format!(
+            "{name}: not measured on {}, and without effect on the generation before it.",
+            generation.name
+        ),
+        Some(Proof::Unknown) => {
+            format!("{name}: nobody has published a measurement on {}.", generation.name)
+        }
         None => format!("{name}: not known to exist on {}.", generation.name),
     };
     let ways = generation.ways_register.as_ref().map(|register| register.proof);
     let port = generation.port_switch.as_ref().map(|switch| switch.proof);
+    let rdt = match (&generation.io_rdt, io_alloc(status)) {
+        (None, _) => String::new(),
+        (Some(_), Some(IoAlloc::On { .. } | IoAlloc::Off)) => {
+            " io_alloc: this kernel offers it (`tune io-alloc`).".to_owned()
+        }
+        (Some(control), _) => format!(" Not offered by this kernel or CPU: {control}."),
+    };
     format!(
-        "{} {} {rule}",
+        "{} {}{rdt} {rule}",
         known("Mask of I/O ways (MSR 0xc8b)", ways),
         known("Switch of root ports (perfctrlsts_0)", port)
     )
 }
 
+fn io_alloc(status: &Status) -> Option<&IoAlloc> {
+    status.caches.as_ref()?.resources.iter().find_map(|resource| resource.io_alloc.as_ref())
+}
+
+fn writes_go_to(status: &Status) -> Option<WritesGoTo> {
+    status.generation.as_ref().map(|generation| generation.writes_go_to)
+}
+
 fn ways(status: &Status) -> String {
+    if status.generation.is_none() {
+        return unknown();
+    }
+    if writes_go_to(status) == Some(WritesGoTo::Memory) {
+        return "None: writes of devices do not allocate in the L3 of this CPU, so its CAT groups and \
+                I/O do not meet."
+            .into();
+    }
     let of_socket = |(id, ways): (u32, &IoWays)| {
-        format!("socket {id}: {} (mask {:#x})", ways_in_words(ways.mask, ways.of_ways), ways.mask)
+        let doubt = match ways.proof {
+            Proof::Effective => "",
+            Proof::NoEffect => ", a register without effect here",
+            Proof::ExpectedNoEffect => ", a register without effect on the generation before",
+            Proof::Unknown => ", whether it has an effect here is not published",
+        };
+        let words = ways_in_words(ways.mask, ways.of_ways);
+        format!("socket {id}: {words} (mask {:#x}{doubt})", ways.mask)
     };
     let known = status.sockets.iter().filter_map(|s| s.io_ways.as_ref().map(|ways| (s.id, ways)));
     let mut parts: Vec<String> = known.map(of_socket).collect();
     if parts.is_empty() {
-        parts.push("no register of this machine tells the ways of I/O".into());
+        let path = status.generation.as_ref().map_or("", |generation| &generation.io_path);
+        parts.push(format!(
+            "no register of this machine tells the ways of I/O, or none could be read; {path}"
+        ));
+    }
+    match io_alloc(status) {
+        Some(IoAlloc::On { masks }) => {
+            let masks: Vec<String> =
+                masks.iter().map(|(cache, mask)| format!("{mask:#x} of cache {cache}")).collect();
+            parts.push(format!("io_alloc confines I/O to {}", masks.join(", ")));
+        }
+        Some(IoAlloc::Off) => parts.push("io_alloc is off: I/O has no mask of its own".into()),
+        _ => {}
     }
     if let Some(caches) = &status.caches {
         for resource in &caches.resources {
@@ -91,13 +146,16 @@ fn ways(status: &Status) -> String {
             parts.push(format!("groups in these ways: {}", overlapping.join(", ")));
         }
     }
-    let obeys = "CAT confines cores, not devices: a group without these ways keeps its data away from \
-                 I/O, and I/O keeps its ways whatever the groups are. Only I/O classes of service \
+    let obeys = "CAT confines cores, not devices: a group without the ways of I/O keeps its data away \
+                 from I/O, and I/O keeps its ways whatever the groups are. Only I/O classes of service \
                  (io_alloc, I/O RDT) confine devices";
     format!("{}. {obeys}.", parts.join("; "))
 }
 
 fn events(status: &Status) -> String {
+    if status.generation.is_none() {
+        return unknown();
+    }
     let intel = status.generation.as_ref().is_some_and(super::Generation::is_intel);
     if !intel {
         return "There are no public events for hits and misses of devices on this CPU; DRAM bandwidth is \
@@ -111,16 +169,49 @@ fn events(status: &Status) -> String {
         .into()
 }
 
-fn counts(_: &Status) -> String {
+fn counts(status: &Status) -> String {
+    if status.generation.is_none() {
+        return unknown();
+    }
+    if !status.generation.as_ref().is_some_and(super::Generation::is_intel) {
+        return "Bandwidth is a count divided by the time that the counters really ran, which `monitor` \
+                prints with every window. If counters are shared with another tool, they are scaled, and \
+                the share of the window that they ran is printed."
+            .into();
+    }
     "Hits and misses are meaningful together only from the same window: `monitor` counts both in one \
      group and prints the window. Tools that count one after the other and subtract can get negative \
-     numbers. On Skylake and Cascade Lake older event files put the opcode filter into the wrong \
-     half of config1, which counts everything. If counters are shared with another tool, the share of \
-     the window that they ran is printed."
-        .into()
+     numbers. If counters are shared with another tool, the share of the window that they ran is \
+     printed."
+        .to_owned()
+        + filter_trap(status)
+}
+
+fn filter_trap(status: &Status) -> &'static str {
+    let filtered = ["Skylake", "Cascade Lake", "Cooper Lake"];
+    match &status.generation {
+        Some(generation) if filtered.contains(&generation.name.as_str()) => {
+            " Older event files for this CPU put the opcode filter into the wrong half of config1, which \
+             counts everything."
+        }
+        _ => "",
+    }
 }
 
 fn memory(status: &Status) -> String {
+    if status.generation.is_none() {
+        return unknown();
+    }
+    if writes_go_to(status) == Some(WritesGoTo::Memory) {
+        return "It should not be: writes of devices go to memory here, so DRAM sees at least the traffic \
+                of the NIC. Reads by devices can still come out of the CPU's caches."
+            .into();
+    }
+    if writes_go_to(status) == Some(WritesGoTo::Steered) {
+        return "Writes with a steering tag stay in the L3 until its ways for I/O are full; all other \
+                writes of devices go to memory, and DRAM shows them."
+            .into();
+    }
     let off = status.ports().filter(|port| port.ddio == Some(DdioState::Off)).count();
     let on = status.ports().filter(|port| port.ddio == Some(DdioState::On)).count();
     let here = match (on, off) {
@@ -136,14 +227,23 @@ fn memory(status: &Status) -> String {
 }
 
 fn slices(status: &Status) -> String {
+    if status.generation.as_ref().is_some_and(|generation| !generation.is_intel()) {
+        let caches: usize = status.sockets.iter().map(|socket| socket.caches.len()).sum();
+        return format!(
+            "This machine has {caches} last-level cache(s), each near to the cores that share it. Their \
+             slices have no public counters; only timing can tell them apart: `skipline-host slices map \
+             --oracle timing --slices N`."
+        );
+    }
     let count = match status.sockets.iter().find_map(|socket| socket.slices) {
         Some(slices) => format!("{slices} on each socket, by their counter boxes."),
         None => "Unknown: the kernel shows no counter boxes of slices.".to_owned(),
     };
     format!(
         "{count} Nearness follows from the core's place on ring or mesh and is not in any register; it \
-         has to be measured, by latency or by the boxes' look-up counters. Published tables differ for \
-         single cores; measured latencies decide."
+         has to be measured: `skipline-host slices map` finds the slice of each line by the boxes' look-up \
+         counters, `skipline-host slices latency` how far slices are. Published tables differ for single \
+         cores; measured latencies decide."
     )
 }
 
@@ -156,8 +256,27 @@ fn off(status: &Status) -> String {
             "At one root port: `skipline-host tune ddio off --device {} --apply`. ",
             device.bdf
         ),
-        (Some(_), _) => "The switch of root ports is not known to work here. ".to_owned(),
+        (Some(switch), None) if switch.proof == Proof::Effective => {
+            "No device is below a root port that is known to have the switch. ".to_owned()
+        }
+        (Some(switch), _) if switch.proof == Proof::NoEffect => {
+            "The switch of root ports is measured without effect here. ".to_owned()
+        }
+        (Some(_), _) => "Whether the switch of root ports works here is not published. ".to_owned(),
         (None, _) => "There is no known switch at root ports. ".to_owned(),
     };
-    format!("{per_port}For the whole machine: {}.", generation.firmware_switch_in_words())
+    let whole = format!("For the whole machine: {}.", generation.firmware_switch_in_words());
+    match (generation.writes_go_to, io_alloc(status)) {
+        (WritesGoTo::Memory, _) => {
+            "There is nothing to turn off: writes of devices go to memory here.".into()
+        }
+        (WritesGoTo::Steered, _) => format!(
+            "Only writes with a steering tag reach the L3, and `skipline-host tune io-alloc 0x1 --apply` \
+             confines them to one way where the kernel has io_alloc. {whole}"
+        ),
+        (WritesGoTo::Llc, Some(IoAlloc::On { .. } | IoAlloc::Off)) => format!(
+            "{per_port}`skipline-host tune io-alloc 0x1 --apply` confines them to one way. {whole}"
+        ),
+        (WritesGoTo::Llc, _) => format!("{per_port}{whole}"),
+    }
 }

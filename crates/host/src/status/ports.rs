@@ -20,6 +20,8 @@ pub enum DdioState {
     Off,
     /// The register reads as nothing: this port has no such switch.
     NoResponse,
+    /// The register cannot be read: the reason is among what is unread.
+    Unread,
 }
 
 /// A root port, or the root complex itself.
@@ -110,11 +112,12 @@ fn ddio(
 ) -> Option<DdioState> {
     let switch = generation?.port_switch.as_ref().filter(|switch| has_switch(port, switch))?;
     let what = format!("DDIO switch of port {}", port.bdf);
-    let value = notes.take(&what, host.config.read(port.bdf, switch.offset))?;
+    let value = notes.take(&what, host.config.read(port.bdf, switch.offset));
     Some(match value {
-        0 | u32::MAX => DdioState::NoResponse,
-        value if value >> switch.allocating_bit & 1 == 1 => DdioState::On,
-        _ => DdioState::Off,
+        None => DdioState::Unread,
+        Some(0 | u32::MAX) => DdioState::NoResponse,
+        Some(value) if value >> switch.allocating_bit & 1 == 1 => DdioState::On,
+        Some(_) => DdioState::Off,
     })
 }
 

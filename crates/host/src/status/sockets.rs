@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{Notes, PortStatus};
-use crate::cpu::{Generation, LastLevelCache, Proof, Socket, cpu_list};
+use crate::cpu::{Generation, LastLevelCache, Proof, Socket, node_cpus};
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
 use crate::root::Root;
@@ -168,11 +168,6 @@ fn nodes_of(root: &Root, socket: &Socket) -> Vec<u32> {
     let numbers = names.iter().filter_map(|name| name.strip_prefix("node")?.parse().ok());
     let belongs = |node: &u32| node_cpus(root, *node).iter().any(|cpu| socket.cpus.contains(cpu));
     numbers.filter(belongs).collect()
-}
-
-fn node_cpus(root: &Root, node: u32) -> Vec<u32> {
-    let text = root.read_line(&format!("sys/devices/system/node/node{node}/cpulist"));
-    text.ok().and_then(|text| cpu_list(&text)).unwrap_or_default()
 }
 
 /// The socket that a port's NUMA node belongs to; the only one where there is only one.

@@ -8,6 +8,7 @@ use super::target::Target;
 use super::{Step, Watch};
 use crate::error::FileError;
 use crate::machine::Host;
+use crate::unread::remedy;
 
 /// What became of one change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -15,6 +16,8 @@ use crate::machine::Host;
 pub enum Outcome {
     /// It had this value before.
     AlreadySo,
+    /// The old value is in the journal, because another change loses it.
+    Kept,
     /// It reads back as asked.
     Set,
     /// The write was taken, and the value is the old one.
@@ -29,6 +32,11 @@ pub enum Outcome {
         /// What it holds.
         holds: u64,
     },
+    /// It was written, and cannot be read back.
+    NotReadBack {
+        /// Why.
+        reason: String,
+    },
     /// The write was refused.
     Refused {
         /// Why.
@@ -37,10 +45,16 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Whether something was written, taken or not.
+    #[must_use]
+    pub fn was_written(&self) -> bool {
+        !matches!(self, Self::AlreadySo | Self::Kept)
+    }
+
     /// Whether the control holds what was asked for.
     #[must_use]
     pub fn is_as_asked(&self) -> bool {
-        matches!(self, Self::AlreadySo | Self::Set)
+        matches!(self, Self::AlreadySo | Self::Kept | Self::Set)
     }
 }
 
@@ -85,7 +99,7 @@ pub enum ApplyError {
 }
 
 /// Writes the changes of a plan in their order and reads each back. Stops at the first that is
-/// refused; what was written before stays and is in the journal.
+/// refused, ignored or not read back; what was written before stays, is in the journal, and is in `done` also after an error.
 ///
 /// # Errors
 /// If journal or a control cannot be read or written, or a control changed since the plan.
@@ -93,18 +107,30 @@ pub fn apply(
     host: &Host,
     state: &StateDirectory<'_>,
     plan: &Plan,
+    done: &mut Vec<Applied>,
     watch: Watch<'_>,
-) -> Result<Vec<Applied>, ApplyError> {
-    let mut done = Vec::new();
+) -> Result<(), ApplyError> {
     for change in &plan.changes {
-        let applied = apply_one(host, state, &plan.command, change, watch)?;
-        let refused = matches!(applied.outcome, Outcome::Refused { .. });
-        done.push(applied);
-        if refused {
-            break;
+        apply_one(host, state, &plan.command, change, done, watch)?;
+        match done.last().map(|last| &last.outcome) {
+            Some(Outcome::Refused { .. } | Outcome::Ignored) => return drop_kept(state, plan),
+            Some(Outcome::NotReadBack { .. }) => return Ok(()),
+            _ => {}
         }
     }
-    Ok(done)
+    Ok(())
+}
+
+/// Values that were kept because of a change that did not come about are of no use.
+fn drop_kept(state: &StateDirectory<'_>, plan: &Plan) -> Result<(), ApplyError> {
+    let mut journal = state.read()?;
+    for change in plan.changes.iter().filter(|change| change.only_kept) {
+        let kept = |entry: &Entry| entry.is_only_kept() && entry.target == change.target;
+        if let Some(last) = journal.entries.iter().rposition(kept) {
+            drop(journal.entries.remove(last));
+        }
+    }
+    Ok(state.write(&journal)?)
 }
 
 fn apply_one(
@@ -112,23 +138,22 @@ fn apply_one(
     state: &StateDirectory<'_>,
     command: &str,
     change: &Change,
+    done: &mut Vec<Applied>,
     watch: Watch<'_>,
-) -> Result<Applied, ApplyError> {
+) -> Result<(), ApplyError> {
     let target = &change.target;
     target.check().map_err(|error| StateError::NotAllowed { path: "the plan".into(), error })?;
     let old = target.read(host)?;
     if let Some(planned) = change.old.filter(|planned| *planned != old) {
         return Err(ApplyError::Moved { place: target.to_string(), planned, now: old });
     }
-    let applied = |outcome| Applied {
-        target: target.clone(),
-        place: target.to_string(),
-        old,
-        asked: change.asked,
-        outcome,
+    let mut tell = |outcome| {
+        let (target, place) = (target.clone(), target.to_string());
+        done.push(Applied { target, place, old, asked: change.asked, outcome });
     };
-    if old == change.asked {
-        return Ok(applied(Outcome::AlreadySo));
+    if old == change.asked && !change.only_kept {
+        tell(Outcome::AlreadySo);
+        return Ok(());
     }
     let mut journal = state.read()?;
     journal.entries.push(Entry {
@@ -142,10 +167,21 @@ fn apply_one(
     });
     state.write(&journal)?;
     at(watch, Step::Journalled)?;
+    if change.only_kept {
+        tell(Outcome::Kept);
+        return Ok(());
+    }
     let written = target.write(host, change.asked);
     at(watch, Step::Written)?;
     // Also after a refused write: it may have done something all the same.
-    let holds = target.read(host)?;
+    let holds = match target.read(host) {
+        Ok(holds) => holds,
+        Err(error) => {
+            tell(Outcome::NotReadBack { reason: with_remedy(&error) });
+            return Ok(());
+        }
+    };
+    tell(outcome(old, change.asked, holds, written));
     at(watch, Step::ReadBack)?;
     if holds == old {
         drop(journal.entries.pop());
@@ -153,17 +189,23 @@ fn apply_one(
         last.read_back = Some(holds);
     }
     state.write(&journal)?;
-    at(watch, Step::Recorded)?;
-    Ok(applied(outcome(old, change.asked, holds, written)))
+    at(watch, Step::Recorded)
 }
 
 pub(super) fn at(watch: Watch<'_>, step: Step) -> Result<(), ApplyError> {
     if watch(step).is_break() { Err(ApplyError::Stopped(step)) } else { Ok(()) }
 }
 
+fn with_remedy(error: &FileError) -> String {
+    match remedy(error) {
+        Some(remedy) => format!("{error} ({remedy})"),
+        None => error.to_string(),
+    }
+}
+
 fn outcome(old: u64, asked: u64, holds: u64, written: Result<(), FileError>) -> Outcome {
     match written {
-        Err(error) if holds == old => Outcome::Refused { reason: error.to_string() },
+        Err(error) if holds == old => Outcome::Refused { reason: with_remedy(&error) },
         _ if holds == asked => Outcome::Set,
         _ if holds == old => Outcome::Ignored,
         _ if holds & asked == asked => Outcome::Widened { holds },

@@ -17,7 +17,8 @@ use crate::root::Root;
 /// Where the journal is, below the root.
 pub const DEFAULT_STATE: &str = "var/lib/skipline-host";
 const JOURNAL: &str = "journal.json";
-const LOCK: &str = "lock";
+/// One for the machine, wherever journals are: registers are the same for all of them.
+const LOCK: &str = "run/skipline-host.lock";
 const BOOT_ID: &str = "proc/sys/kernel/random/boot_id";
 
 /// The state directory cannot be used.
@@ -26,6 +27,9 @@ pub enum StateError {
     /// the system refuses
     #[error("{0}")]
     File(#[from] FileError),
+    /// no directory of its own
+    #[error("--state-dir \"{0}\": allowed is a directory for the journal, like {DEFAULT_STATE}")]
+    BadDirectory(String),
     /// another tool holds the lock
     #[error("another skipline-host is changing this machine (it holds the lock {0}); wait for it")]
     Locked(String),
@@ -65,8 +69,16 @@ pub struct Entry {
     pub old: u64,
     /// The value that was asked for.
     pub asked: u64,
-    /// The value that was read back; nothing if it did not come so far.
+    /// The value that was read back; nothing if it did not come so far, or nothing was to be written.
     pub read_back: Option<u64>,
+}
+
+impl Entry {
+    /// Whether nothing was to be written: another change loses this value.
+    #[must_use]
+    pub fn is_only_kept(&self) -> bool {
+        self.old == self.asked
+    }
 }
 
 /// All changes that were not put back, oldest first.
@@ -77,7 +89,7 @@ pub struct Journal {
     pub entries: Vec<Entry>,
 }
 
-/// The directory of journal and lock, locked.
+/// The directory of the journal, and the machine locked.
 #[derive(Debug)]
 pub struct StateDirectory<'a> {
     root: &'a Root,
@@ -86,22 +98,23 @@ pub struct StateDirectory<'a> {
 }
 
 impl<'a> StateDirectory<'a> {
-    /// Makes the directory if needed and takes the lock, which lasts as long as this value.
+    /// Takes the machine's lock, which lasts as long as this value, and makes the directory if needed.
     ///
     /// # Errors
     /// If the system refuses or another tool has the lock.
     pub fn lock(root: &'a Root, path: &str) -> Result<Self, StateError> {
-        let path = path.trim_matches('/');
-        root.make_directories(path)?;
-        let lock_path = format!("{path}/{LOCK}");
-        let lock = root.lock_file(&lock_path)?;
+        let path = directory(path)?;
+        root.make_directories("run")?;
+        let lock = root.lock_file(LOCK)?;
         match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self { root, path: path.to_owned(), _lock: lock }),
+            Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => {
-                Err(StateError::Locked(root.shown(&lock_path).display().to_string()))
+                return Err(StateError::Locked(root.shown(LOCK).display().to_string()));
             }
-            Err(errno) => Err(root.error(&lock_path, Problem::of_errno(errno)).into()),
+            Err(errno) => return Err(root.error(LOCK, Problem::of_errno(errno)).into()),
         }
+        root.make_directories(path)?;
+        Ok(Self { root, path: path.to_owned(), _lock: lock })
     }
 
     /// The journal; an empty one if there is none.
@@ -133,8 +146,14 @@ impl Journal {
     /// # Errors
     /// As [`StateDirectory::read`].
     pub fn peek(root: &Root, state: &str) -> Result<Self, StateError> {
-        read(root, state.trim_matches('/'))
+        read(root, directory(state)?)
     }
+}
+
+fn directory(path: &str) -> Result<&str, StateError> {
+    let path = path.trim_matches('/');
+    let is_own = !["", ".", ".."].contains(&path.rsplit('/').next().unwrap_or_default());
+    is_own.then_some(path).ok_or_else(|| StateError::BadDirectory(path.to_owned()))
 }
 
 fn read(root: &Root, directory: &str) -> Result<Journal, StateError> {

@@ -29,6 +29,9 @@ pub struct Change {
     pub old_means: String,
     /// What the new value means.
     pub new_means: String,
+    /// Nothing is written: a later change of the plan loses this value, so it is journalled.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_kept: bool,
 }
 
 /// What would be written.

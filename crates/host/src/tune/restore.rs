@@ -1,15 +1,18 @@
 //! Putting back what the journal says, newest first.
 
+mod decision;
+mod preview;
+
 use serde::Serialize;
 
 use super::apply::{ApplyError, at};
-use super::journal::{Entry, Journal, StateDirectory, boot_id};
-use super::target::Target;
-use super::{Step, Watch, has_switch};
-use crate::cpu::{CpuModel, Generations};
-use crate::error::{FileError, Problem};
+use super::journal::{Entry, Journal, StateDirectory, StateError, boot_id};
+use super::{Step, Watch};
+use crate::error::FileError;
 use crate::machine::Host;
-use crate::pci::Tree;
+
+use decision::{Scene, below_kept};
+pub use preview::preview;
 
 /// What became of one entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -21,12 +24,14 @@ pub enum Restoring {
     WasBack,
     /// The machine was rebooted since, which resets the control; nothing was written.
     Rebooted,
+    /// I/O allocation is off again, as it was before: masks for I/O mean nothing then.
+    SwitchedOff,
     /// Somebody else changed it since; it was left alone.
     ChangedByOthers {
         /// What it holds.
         holds: u64,
     },
-    /// It could not be put back, and stays in the journal.
+    /// It could not be put back.
     Failed {
         /// Why.
         reason: String,
@@ -37,7 +42,7 @@ impl Restoring {
     /// Whether the entry is settled, and leaves the journal.
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        matches!(self, Self::PutBack | Self::WasBack | Self::Rebooted)
+        matches!(self, Self::PutBack | Self::WasBack | Self::Rebooted | Self::SwitchedOff)
     }
 }
 
@@ -53,71 +58,56 @@ pub struct Restored {
     pub result: Restoring,
 }
 
-/// Puts back every journalled value of this boot, newest first. With `all` also what somebody else
-/// changed since.
+/// What to do with entries that are no plain matter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RestoreWish {
+    /// Put back also what somebody else changed since.
+    pub all: bool,
+    /// Drop from the journal what is not put back.
+    pub forget: bool,
+}
+
+/// Puts back every journalled value of this boot, newest first. What became of each entry is in `done`
+/// also after an error. A journal that cannot be rewritten stops nothing: what it lists too much is
+/// found to be back the next time.
 ///
 /// # Errors
-/// If the journal cannot be read or written. What cannot be put back is a result, not an error.
+/// If the journal cannot be read, or not be written in the end. What cannot be put back is a result,
+/// not an error.
 pub fn restore(
     host: &Host,
     state: &StateDirectory<'_>,
-    all: bool,
+    wish: RestoreWish,
+    done: &mut Vec<Restored>,
     watch: Watch<'_>,
-) -> Result<Vec<Restored>, ApplyError> {
-    let entries = state.read()?.entries;
-    let boot = boot_id(host)?;
-    let mut kept: Vec<Entry> = Vec::new();
-    let mut results = Vec::new();
-    let mut rest = entries;
-    while let Some(entry) = rest.pop() {
-        // An older value under one that had to stay would be written over it: it waits too.
-        let below_kept = kept.iter().any(|later| later.target == entry.target);
-        let result = if below_kept {
-            Restoring::Failed { reason: "a later change of the same control is still there".into() }
-        } else {
-            put_back(host, &entry, &boot, all, watch)?
+) -> Result<(), ApplyError> {
+    let journal = state.read()?;
+    let scene = Scene { host, boot: boot_id(host)?, all: wish.all, entries: &journal.entries };
+    let mut kept: Vec<&Entry> = Vec::new();
+    let mut unrecorded: Option<StateError> = None;
+    for (index, entry) in journal.entries.iter().enumerate().rev() {
+        let result = match below_kept(entry, &kept) {
+            Some(waits) => waits,
+            None => put_back(&scene, entry, watch)?,
         };
         if !result.is_settled() {
-            kept.push(entry.clone());
+            kept.push(entry);
         }
-        let remaining = rest.iter().chain(kept.iter().rev()).cloned().collect();
-        state.write(&Journal { entries: remaining })?;
+        done.push(Restored { place: entry.target.to_string(), entry: entry.clone(), result });
+        let staying = kept.iter().rev().copied().filter(|_| !wish.forget);
+        let remaining = journal.entries[..index].iter().chain(staying).cloned().collect();
+        unrecorded = state.write(&Journal { entries: remaining }).err();
         at(watch, Step::Recorded)?;
-        results.push(Restored { place: entry.target.to_string(), entry, result });
     }
-    Ok(results)
+    unrecorded.map_or(Ok(()), |error| Err(error.into()))
 }
 
-fn put_back(
-    host: &Host,
-    entry: &Entry,
-    boot: &str,
-    all: bool,
-    watch: Watch<'_>,
-) -> Result<Restoring, ApplyError> {
-    let rebooted = entry.boot_id != boot;
+fn put_back(scene: &Scene<'_>, entry: &Entry, watch: Watch<'_>) -> Result<Restoring, ApplyError> {
+    let host = scene.host;
+    if let Some(result) = scene.decided(entry, &|target| target.read(host)) {
+        return Ok(result);
+    }
     let failed = |error: FileError| Restoring::Failed { reason: error.to_string() };
-    if let Err(reason) = is_control_here(host, &entry.target) {
-        return Ok(Restoring::Failed { reason });
-    }
-    let holds = match entry.target.read(host) {
-        Ok(holds) => holds,
-        Err(error) if rebooted && error.problem == Problem::Missing => {
-            return Ok(Restoring::Rebooted);
-        }
-        Err(error) => return Ok(failed(error)),
-    };
-    if holds == entry.old {
-        return Ok(Restoring::WasBack);
-    }
-    // A boot that did not reset it (kexec) left our value there: that is put back all the same.
-    if rebooted && holds != entry.read_back.unwrap_or(entry.asked) {
-        return Ok(Restoring::Rebooted);
-    }
-    // Without a value read back the tool died in the middle: whatever is there is its own.
-    if !all && entry.read_back.is_some_and(|ours| ours != holds) {
-        return Ok(Restoring::ChangedByOthers { holds });
-    }
     let written = entry.target.write(host, entry.old);
     at(watch, Step::Written)?;
     if let Err(error) = written {
@@ -133,24 +123,4 @@ fn put_back(
     }
     let reason = format!("wrote {:#x}, reads back {holds:#x}", entry.old);
     Ok(Restoring::Failed { reason })
-}
-
-/// Whether a journalled register is one of this machine that a plan would name: functions get other
-/// numbers when cards come and go, and a journal may be another machine's.
-fn is_control_here(host: &Host, target: &Target) -> Result<(), String> {
-    if matches!(target, Target::Mask { .. } | Target::Switch { .. }) {
-        return Ok(());
-    }
-    let model = CpuModel::read(&host.root).map_err(|error| error.to_string())?;
-    let generations = Generations::built_in();
-    let generation = generations.of(&model);
-    let listed = match target {
-        Target::Port { function, .. } => {
-            let tree = Tree::read(&host.root).map_err(|error| error.to_string())?;
-            let switch = generation.and_then(|generation| generation.port_switch.as_ref());
-            tree.get(*function).zip(switch).is_some_and(|(port, switch)| has_switch(port, switch))
-        }
-        _ => generation.is_some_and(|generation| generation.ways_register.is_some()),
-    };
-    if listed { Ok(()) } else { Err(format!("{target} is no control of this machine")) }
 }

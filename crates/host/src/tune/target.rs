@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::cpu::sockets;
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
 use crate::pci::Bdf;
@@ -51,13 +52,42 @@ pub enum Target {
 pub struct TargetError(String);
 
 impl Target {
+    /// Whether it is a file of the kernel rather than a register.
+    #[must_use]
+    pub fn is_of_kernel(&self) -> bool {
+        matches!(self, Self::Mask { .. } | Self::Switch { .. })
+    }
+
+    /// The folder of I/O allocation that this is a file of.
+    pub(super) fn io_alloc_folder(&self) -> Option<&str> {
+        match self {
+            Self::Mask { path, .. } => path.strip_suffix("/io_alloc_cbm"),
+            Self::Switch { path } => path.strip_suffix("/io_alloc"),
+            _ => None,
+        }
+    }
+
+    /// Whether both are the same place: all CPUs of a socket reach the same register.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Msr { socket: a, address: of_a, .. },
+                Self::Msr { socket: b, address: of_b, .. },
+            ) => (a, of_a) == (b, of_b),
+            _ => self == other,
+        }
+    }
+
     /// The value now. A switch is 0 or 1.
     ///
     /// # Errors
     /// If it cannot be read.
     pub fn read(&self, host: &Host) -> Result<u64, FileError> {
         match self {
-            Self::Msr { cpu, address, .. } => host.registers.read(*cpu, *address),
+            Self::Msr { socket, cpu, address } => {
+                host.registers.read(reachable(host, *socket, *cpu)?, *address)
+            }
             Self::Port { function, offset } => host.config.read(*function, *offset).map(u64::from),
             Self::Mask { path, resource, domain } => {
                 let text = host.control.read(path)?;
@@ -80,7 +110,9 @@ impl Target {
     /// If hardware or kernel refuse.
     pub fn write(&self, host: &Host, value: u64) -> Result<(), FileError> {
         match self {
-            Self::Msr { cpu, address, .. } => host.registers.write(*cpu, *address, value),
+            Self::Msr { socket, cpu, address } => {
+                host.registers.write(reachable(host, *socket, *cpu)?, *address, value)
+            }
             Self::Port { function, offset } => {
                 let value = u32::try_from(value).map_err(|_| {
                     FileError::new(self, Problem::Other("takes 32 bits only".into()))
@@ -112,7 +144,9 @@ impl Target {
                 && !path.split('/').any(|part| part.is_empty() || part == "..")
         };
         let listed = match self {
-            Self::Msr { address, .. } => *address == IIO_LLC_WAYS,
+            Self::Msr { address, .. } => {
+                *address == IIO_LLC_WAYS || crate::slices::is_box_control(*address)
+            }
             Self::Port { offset, .. } => *offset == PERFCTRLSTS_0,
             Self::Mask { path, .. } => {
                 in_resctrl(path, "/schemata") || in_resctrl(path, "/io_alloc_cbm")
@@ -120,6 +154,25 @@ impl Target {
             Self::Switch { path } => in_resctrl(path, "/io_alloc"),
         };
         if listed { Ok(()) } else { Err(TargetError(self.to_string())) }
+    }
+}
+
+/// The CPU through which a socket's register is reached: another one of it if the one that was noted
+/// is offline, or got another number at a reboot.
+fn reachable(host: &Host, socket: u32, cpu: u32) -> Result<u32, FileError> {
+    // The topology of one CPU: that of all of them takes long on a large machine.
+    let package = format!("sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id");
+    if host.root.read_number(&package).ok() == Some(socket.into()) {
+        return Ok(cpu);
+    }
+    let sockets = sockets(&host.root)?;
+    match sockets.iter().find(|known| known.id == socket) {
+        Some(known) if known.cpus.contains(&cpu) => Ok(cpu),
+        Some(known) => Ok(known.first_cpu()),
+        None => {
+            let problem = Problem::Other("no CPU of it is online".into());
+            Err(FileError::new(format!("socket {socket}"), problem))
+        }
     }
 }
 

@@ -4,9 +4,13 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::apply::Applied;
+use super::target::Target;
+use crate::cpu::{Socket, node_cpus, sockets};
 use crate::error::FileError;
 use crate::machine::Host;
 use crate::monitor::Monitor;
+use crate::pci::Tree;
 
 /// Windows on each side; their spread is the noise.
 const WINDOWS: u32 = 5;
@@ -71,7 +75,8 @@ pub fn measure_hit_rates(
                 by_socket.push((socket.socket, 0, Vec::new()));
                 by_socket.len() - 1
             });
-            by_socket[at].1 += writes.hits + writes.misses;
+            by_socket[at].1 =
+                by_socket[at].1.saturating_add(writes.hits).saturating_add(writes.misses);
             by_socket[at].2.extend(writes.hit_percent());
         }
     }
@@ -87,6 +92,31 @@ fn summary(socket: u32, writes: u64, rates: &[f64]) -> HitRates {
     let squares: f64 = rates.iter().map(|rate| (rate - mean_percent).powi(2)).sum();
     let sd_points = (squares / (count - 1.0).max(1.0)).sqrt();
     HitRates { socket, writes, mean_percent, sd_points }
+}
+
+/// Sockets whose devices the written controls decide about; nothing where one of them is for all
+/// sockets, or its socket is not known.
+#[must_use]
+pub fn touched_sockets(host: &Host, applied: &[Applied]) -> Option<Vec<u32>> {
+    let known = sockets(&host.root).ok()?;
+    let written = applied.iter().filter(|one| one.outcome.was_written());
+    written.map(|one| socket_of(host, &known, &one.target)).collect()
+}
+
+fn socket_of(host: &Host, known: &[Socket], target: &Target) -> Option<u32> {
+    let found = match target {
+        Target::Msr { socket, .. } => return Some(*socket),
+        Target::Switch { .. } => None,
+        Target::Mask { domain, .. } => {
+            known.iter().find(|socket| socket.caches.iter().any(|cache| cache.id == *domain))
+        }
+        Target::Port { function, .. } => {
+            let node = Tree::read(&host.root).ok()?.get(*function)?.node?;
+            let cpus = node_cpus(&host.root, node);
+            known.iter().find(|socket| socket.cpus.iter().any(|cpu| cpus.contains(cpu)))
+        }
+    };
+    found.map(|socket| socket.id)
 }
 
 /// Judges by the sockets that had traffic before and after.

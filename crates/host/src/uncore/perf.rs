@@ -5,7 +5,7 @@ use std::time::Duration;
 use perf_event::events::Raw;
 use perf_event::{Builder, Counter, Group};
 
-use super::{Count, CounterRequest, UncoreCounters};
+use super::{Count, CounterRequest, UncoreCounters, Window};
 use crate::error::{FileError, Problem};
 
 /// The kernel's perf events.
@@ -39,9 +39,11 @@ impl OpenGroup {
         Ok(Self { group, counters })
     }
 
-    fn read(&mut self) -> std::io::Result<Vec<Count>> {
+    /// Counts, and how long they were enabled.
+    fn read(&mut self) -> std::io::Result<(Vec<Count>, Duration)> {
         let data = self.group.read()?;
-        let enabled = data.time_enabled().unwrap_or_default().as_secs_f64();
+        let enabled_for = data.time_enabled().unwrap_or_default();
+        let enabled = enabled_for.as_secs_f64();
         let running = data.time_running().unwrap_or_default().as_secs_f64();
         let share = if enabled > 0.0 { running / enabled } else { 0.0 };
         let scaled = |value: u64| if share > 0.0 { (value as f64 / share) as u64 } else { 0 };
@@ -49,16 +51,23 @@ impl OpenGroup {
             value: data.get(counter).map_or(0, |entry| scaled(entry.value())),
             running_share: share,
         };
-        Ok(self.counters.iter().map(count).collect())
+        Ok((self.counters.iter().map(count).collect(), enabled_for))
     }
 }
 
 impl UncoreCounters for PerfEvents {
+    fn open(
+        &self,
+        requests: &[CounterRequest],
+    ) -> Result<Box<dyn super::RunningCounters>, FileError> {
+        Ok(Box::new(super::running::OpenEvents::open(requests)?))
+    }
+
     fn measure(
         &self,
         groups: &[Vec<CounterRequest>],
         window: Duration,
-    ) -> Result<Vec<Vec<Count>>, FileError> {
+    ) -> Result<Window, FileError> {
         let fail = |error: std::io::Error| FileError::new("perf_event", Problem::of_io(&error));
         let opened: Result<Vec<_>, _> = groups.iter().map(|group| OpenGroup::open(group)).collect();
         let mut opened = opened?;
@@ -69,6 +78,13 @@ impl UncoreCounters for PerfEvents {
         for open in &mut opened {
             open.group.disable().map_err(fail)?;
         }
-        opened.iter_mut().map(|open| open.read().map_err(fail)).collect()
+        let read: Result<Vec<_>, _> =
+            opened.iter_mut().map(|open| open.read().map_err(fail)).collect();
+        let (groups, enabled): (Vec<_>, Vec<Duration>) = read?.into_iter().unzip();
+        let elapsed = match enabled.len() {
+            0 => window,
+            count => enabled.iter().sum::<Duration>() / count as u32,
+        };
+        Ok(Window { groups, elapsed })
     }
 }

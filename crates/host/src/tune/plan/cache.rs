@@ -48,7 +48,7 @@ impl Planner<'_> {
                 None => format!("cat {group}: this group has no masks of the last-level cache"),
             }));
         }
-        let warnings = overlap(&resctrl, mask);
+        let warnings = overlap_with_io(&resctrl, &changes);
         Ok(Plan { command: format!("tune cat {group} {mask:#x}"), changes, warnings })
     }
 
@@ -77,15 +77,20 @@ impl Planner<'_> {
         };
         let folder = format!("{MOUNT}/info/{}", resource.name);
         let is_on = matches!(state, IoAlloc::On { .. });
-        let mut changes = vec![switch_change(&folder, is_on, wish != IoAllocWish::Off)];
+        let path = format!("{folder}/io_alloc_cbm");
+        let mut changes = Vec::new();
+        if let (IoAllocWish::Off, IoAlloc::On { masks }) = (wish, state) {
+            changes
+                .extend(masks.iter().map(|&(cache, mask)| kept_mask(&path, resource, cache, mask)));
+        }
+        changes.push(switch_change(&folder, is_on, wish != IoAllocWish::Off));
         let mut warnings = Vec::new();
         if let IoAllocWish::Mask(mask) = wish {
             check(resource, mask, &format!("io-alloc {mask:#x}"))?;
-            let path = format!("{folder}/io_alloc_cbm");
             for (cache, old) in self.io_masks(state, &resctrl) {
                 changes.push(mask_change(&path, resource, "", cache, old, mask));
             }
-            warnings = overlap(&resctrl, mask);
+            warnings = overlap_with_groups(&resctrl, mask);
         }
         let words = match wish {
             IoAllocWish::On => "on".to_owned(),
@@ -146,7 +151,15 @@ fn mask_change(
         asked,
         old_means: old.map_or("not readable while io_alloc is off".to_owned(), means),
         new_means: means(asked),
+        only_kept: false,
     }
+}
+
+/// The kernel forgets the masks for I/O when it is switched off, and gives all ways when it is
+/// switched on again.
+fn kept_mask(path: &str, resource: &Resource, cache: u32, mask: u64) -> Change {
+    let change = mask_change(path, resource, "", cache, Some(mask), mask);
+    Change { only_kept: true, ..change }
 }
 
 fn switch_change(folder: &str, is_on: bool, on: bool) -> Change {
@@ -162,17 +175,35 @@ fn switch_change(folder: &str, is_on: bool, on: bool) -> Change {
         asked: on.into(),
         old_means: means(is_on),
         new_means: means(on),
+        only_kept: false,
     }
 }
 
-/// A mask over the ways that I/O may use too.
-fn overlap(resctrl: &Resctrl, mask: u64) -> Vec<String> {
-    let shared = resctrl.resources.first().map_or(0, |resource| resource.shareable);
-    if mask & shared == 0 {
+/// Ways of a group's new masks that I/O may use too.
+fn overlap_with_io(resctrl: &Resctrl, changes: &[Change]) -> Vec<String> {
+    let shared = |change: &Change| match change.target {
+        Target::Mask { domain, .. } => change.asked & resctrl.io_ways(domain),
+        _ => 0,
+    };
+    let ways = changes.iter().fold(0, |all, change| all | shared(change));
+    if ways == 0 {
+        return Vec::new();
+    }
+    vec![format!("{ways:#x} of this mask are ways that I/O may use too (shareable_bits, io_alloc)")]
+}
+
+/// Groups that have some of the ways that I/O gets.
+fn overlap_with_groups(resctrl: &Resctrl, mask: u64) -> Vec<String> {
+    let meets = |group: &&Group| {
+        let mut masks = group.masks.iter().flat_map(|line| &line.masks);
+        masks.any(|(_, other)| other & mask != 0)
+    };
+    let groups: Vec<&str> = resctrl.groups.iter().filter(meets).map(Group::shown).collect();
+    if groups.is_empty() {
         return Vec::new();
     }
     vec![format!(
-        "{:#x} of this mask are ways that I/O may use too (shareable_bits {shared:#x})",
-        mask & shared
+        "groups that have some of these ways, and share them with I/O: {}",
+        groups.join(", ")
     )]
 }

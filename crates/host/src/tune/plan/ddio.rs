@@ -55,7 +55,14 @@ impl Planner<'_> {
             Target::Msr { socket: socket.id, cpu: socket.first_cpu(), address: register.msr };
         let old = target.read(self.host)?;
         let asked = u64::from(WayMask::top(ways, all).0);
-        let means = |mask| format!("I/O writes may allocate in {}", ways_in_words(mask, all));
+        let means = |mask| match register.proof {
+            Proof::NoEffect | Proof::ExpectedNoEffect => {
+                format!("{}, without known effect here", ways_in_words(mask, all))
+            }
+            Proof::Effective | Proof::Unknown => {
+                format!("I/O writes may allocate in {}", ways_in_words(mask, all))
+            }
+        };
         Ok(Change {
             place: target.to_string(),
             target,
@@ -63,6 +70,7 @@ impl Planner<'_> {
             asked,
             old_means: means(old),
             new_means: means(asked),
+            only_kept: false,
         })
     }
 
@@ -109,10 +117,10 @@ impl Planner<'_> {
             if on { (old | allocating) & !no_snoop } else { (old & !allocating) | no_snoop };
         let means = |value: u64| {
             let bit = |mask: u64| u64::from(value & mask != 0);
-            let state = if value & allocating != 0 {
-                "DDIO on: writes of devices allocate in the LLC"
-            } else {
-                "DDIO off: writes of devices go to memory"
+            let state = match (switch.proof, value & allocating != 0) {
+                (Proof::NoEffect, _) => "no known effect here, DDIO stays as it is",
+                (_, true) => "DDIO on: writes of devices allocate in the LLC",
+                (_, false) => "DDIO off: writes of devices go to memory",
             };
             format!(
                 "{state} (Use_Allocating_Flow_Wr {}, NoSnoopOpWrEn {})",
@@ -127,6 +135,7 @@ impl Planner<'_> {
             asked,
             old_means: means(old),
             new_means: means(asked),
+            only_kept: false,
         })
     }
 }
@@ -206,6 +215,10 @@ fn warning(proof: Proof, generation: &str, source: &str) -> Vec<String> {
         Proof::NoEffect => vec![format!(
             "on {generation} this control is known to have no effect on hit rates ({source}); \
              --verify measures it"
+        )],
+        Proof::ExpectedNoEffect => vec![format!(
+            "this control has no effect on the generation before {generation}, and nobody has published \
+             a measurement on it ({source}); --verify measures it"
         )],
         Proof::Unknown => vec![format!(
             "nobody has published whether this control has an effect on {generation}; --verify measures it"

@@ -1,0 +1,92 @@
+//! `slices`: which slice of the last-level cache each line is in, and how far slices are.
+
+mod asking;
+mod latency;
+mod map;
+mod view;
+
+use clap::{Args, Subcommand, ValueEnum};
+use host::slices::{MemoryError, NoCounters, ProbeMemory, ProbePageSize};
+
+use crate::Context;
+use crate::failure::Failure;
+use crate::number::within;
+
+/// Find out which slice of the last-level cache each line is in, and how far slices are from cores
+#[derive(Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Map(map::Arguments),
+    #[command(visible_alias = "nearest")]
+    Latency(latency::Arguments),
+}
+
+pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
+    match &arguments.command {
+        Command::Map(arguments) => map::run(arguments, context),
+        Command::Latency(arguments) => latency::run(arguments, context),
+    }
+}
+
+/// The memory that is asked about.
+#[derive(Args)]
+struct MemoryArguments {
+    /// Huge pages to use [default: as many as are free, up to 64]
+    ///
+    /// The table holds for the addresses that the pages and their differences reach: more pages in more
+    /// places say more.
+    #[arg(long, value_name = "N", value_parser = within(1..=4096))]
+    pages: Option<u64>,
+
+    /// Their size
+    #[arg(long, value_enum, default_value_t)]
+    page_size: PageSize,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum PageSize {
+    /// 2 MiB
+    #[default]
+    #[value(name = "2m")]
+    TwoMiB,
+    /// 1 GiB
+    #[value(name = "1g")]
+    OneGiB,
+}
+
+const DEFAULT_PAGES: u64 = 64;
+
+impl MemoryArguments {
+    fn map(&self, context: &Context, cpu: u32) -> Result<Box<dyn ProbeMemory>, Failure> {
+        let size = match self.page_size {
+            PageSize::TwoMiB => ProbePageSize::TwoMiB,
+            PageSize::OneGiB => ProbePageSize::OneGiB,
+        };
+        let wanted = self.pages.unwrap_or(DEFAULT_PAGES);
+        let memory = context.host.memory.map(size, wanted as usize, cpu).map_err(no_memory)?;
+        let got = memory.pages().len();
+        if self.pages.is_some() && got < wanted as usize {
+            return Err(Failure::failed(format!(
+                "--pages {wanted}: only {got} huge pages are to be had\n  remedy: reserve more of them, or \
+                 ask for fewer"
+            )));
+        }
+        Ok(memory)
+    }
+}
+
+fn no_memory(error: MemoryError) -> Failure {
+    Failure::failed(error)
+}
+
+fn no_counters(error: NoCounters) -> Failure {
+    match error {
+        NoCounters::BadWish(message) => Failure::bad_input(message),
+        other => Failure::failed(other),
+    }
+}

@@ -1,0 +1,273 @@
+//! `slices latency`: how far each slice is from each core.
+
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+use ::slices::{SliceMap, TableFile};
+use clap::Args;
+use host::cpu::sockets;
+use host::slices::{LatencyPlan, ProbeMemory, SliceLatency, SliceMachine, measure_latencies};
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::Serialize;
+
+use super::asking::{ProgressLine, stop_flag};
+use super::{MemoryArguments, no_counters, no_memory};
+use crate::Context;
+use crate::calibrate::{check_writable, write};
+use crate::failure::Failure;
+use crate::number::within;
+use crate::output::{Format, Paint, emit, emit_json};
+
+/// Measure how long loads take from each core to each slice, and which slices are nearest
+///
+/// Lines of each slice, by a table of `slices map`, are pushed out of L1 and L2 and loaded from every
+/// processor in turn. Slices are those of the processor's own socket. Cycles are those of the time stamp
+/// counter. Nothing of the machine is changed. Needs root (physical addresses) and free huge pages.
+#[derive(Args)]
+pub struct Arguments {
+    /// The table that says which slice a line is in
+    #[arg(long, value_name = "FILE", default_value = "slices.toml")]
+    table: PathBuf,
+
+    /// Write the latencies to this file, for the library's nearest slices
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    #[command(flatten)]
+    memory: MemoryArguments,
+
+    /// Loads of each line from each processor
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = within(1..=10_000))]
+    samples: u64,
+
+    /// For people or for programs
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Lines of each slice.
+const LINES_OF_SLICE: usize = 16;
+/// Slices that are named as nearest.
+const NEAREST: usize = 4;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    part: &'a str,
+    table: &'a Path,
+    /// The part that the table is for, if it is another than this machine's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other_part: Option<&'a String>,
+    out: Option<&'a Path>,
+    cycles_of: &'static str,
+    latencies: &'a [SliceLatency],
+    nearest: Vec<Nearest>,
+    /// Whether slices differ by more than the loads of one slice do.
+    tells_apart: bool,
+}
+
+/// The nearest slices of a processor, nearest first.
+#[derive(Serialize)]
+struct Nearest {
+    cpu: u32,
+    slices: Vec<u16>,
+}
+
+pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
+    if let Some(out) = &arguments.out {
+        check_writable(out)?;
+    }
+    let file = read(&arguments.table)?;
+    let shown = arguments.table.display();
+    let map = SliceMap::new(&file)
+        .map_err(|error| Failure::bad_input(format!("--table {shown}: {error}")))?;
+    let machine = SliceMachine::read(&context.host, None).map_err(no_counters)?;
+    if let Some(slices) = machine.slices(&context.host).filter(|slices| *slices != map.slices()) {
+        return Err(of_another_part(&arguments.table, map.slices(), slices));
+    }
+    let cpus = processors(context)?;
+    let mut memory = arguments.memory.map(context, machine.cpu)?;
+    let lines = lines_of_slices(memory.as_ref(), &map)?;
+    let plan = LatencyPlan { cpus, lines, samples: arguments.samples as usize };
+    let stop = stop_flag()?;
+    let mut line = ProgressLine::new();
+    let measured = measure_latencies(memory.as_mut(), &plan, |done| {
+        line.show(|| format!("measuring: {done} of {} processors", plan.cpus.len()));
+        if stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    drop(line);
+    let latencies = measured.map_err(no_memory)?;
+    if latencies.is_empty() {
+        return Err(Failure::interrupted("interrupted; no latencies were written"));
+    }
+    // Distances within the noise would be taken for an order by whoever reads the file.
+    let tells_apart = tells_apart(&latencies, &plan.cpus);
+    let out = arguments.out.as_deref().filter(|_| tells_apart);
+    if let Some(out) = out {
+        write(out, &latency_file(&machine.model.name, &latencies))?;
+    }
+    let report = Report {
+        part: &machine.model.name,
+        table: &arguments.table,
+        other_part: (file.table.part != machine.model.name).then_some(&file.table.part),
+        out,
+        cycles_of: "time stamp counter",
+        latencies: &latencies,
+        nearest: plan.cpus.iter().map(|&cpu| nearest(&latencies, cpu)).collect(),
+        tells_apart,
+    };
+    match arguments.format {
+        Format::Json => emit_json(&report)?,
+        Format::Text => emit(&text(&report, Paint::of_stdout()))?,
+    }
+    match arguments.out.as_deref().filter(|_| !tells_apart) {
+        Some(out) => Err(within_noise(out)),
+        None => Ok(()),
+    }
+}
+
+fn of_another_part(table: &Path, has: u32, slices: u32) -> Failure {
+    Failure::bad_input(format!(
+        "--table {}: has {has} slices, a socket of this machine has {slices}: it is another part's",
+        table.display()
+    ))
+}
+
+fn within_noise(out: &Path) -> Failure {
+    Failure::failed(format!(
+        "{}: not written, since differences between slices are within the noise",
+        out.display()
+    ))
+}
+
+fn read(path: &Path) -> Result<TableFile, Failure> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::bad_input(format!(
+            "--table {shown}: {error}; make it with skipline-host slices map"
+        ))
+    })?;
+    TableFile::read(&text).map_err(|error| Failure::bad_input(format!("--table {shown}: {error}")))
+}
+
+/// All processors, from 0 without gaps: the file has a row for each.
+fn processors(context: &Context) -> Result<Vec<u32>, Failure> {
+    let sockets = sockets(&context.host.root).map_err(Failure::failed)?;
+    let mut cpus: Vec<u32> = sockets.into_iter().flat_map(|socket| socket.cpus).collect();
+    cpus.sort_unstable();
+    match (0..).zip(&cpus).find(|(number, cpu)| number != *cpu) {
+        None => Ok(cpus),
+        Some((missing, _)) => Err(Failure::failed(format!(
+            "processor {missing} is offline, and latencies have a row for each\n  remedy: echo 1 > \
+             /sys/devices/system/cpu/cpu{missing}/online"
+        ))),
+    }
+}
+
+fn lines_of_slices(memory: &dyn ProbeMemory, map: &SliceMap) -> Result<Vec<Vec<u64>>, Failure> {
+    const MOST_TRIES: usize = 1 << 20;
+    let mut lines = vec![Vec::new(); map.slices() as usize];
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    let pages = memory.pages();
+    let mut missing = lines.len() * LINES_OF_SLICE;
+    let mut not_covered = 0;
+    for _ in 0..MOST_TRIES {
+        let page = pages[random.next_u32() as usize % pages.len()];
+        let line = page.start
+            + random.next_u64() % page.size.bytes() / units::LINE_BYTES * units::LINE_BYTES;
+        match map.slice_of(line) {
+            Ok(slice) if lines[usize::from(slice.0)].len() < LINES_OF_SLICE => {
+                lines[usize::from(slice.0)].push(line);
+                missing -= 1;
+                if missing == 0 {
+                    return Ok(lines);
+                }
+            }
+            Ok(_) => {}
+            Err(_) => not_covered += 1,
+        }
+    }
+    Err(Failure::failed(format!(
+        "the pages hold too few lines of some slices ({:.0} % of them are not covered by the table)\n  \
+         remedy: slices map again with more pages",
+        100.0 * f64::from(not_covered) / MOST_TRIES as f64
+    )))
+}
+
+/// In the format of the slices library: a row for each processor, a column for each slice.
+fn latency_file(part: &str, latencies: &[SliceLatency]) -> String {
+    let quoted = |text: &str| serde_json::Value::String(text.into()).to_string();
+    let version = env!("CARGO_PKG_VERSION");
+    let source = format!(
+        "skipline-host {version} slices latency: medians of loads after L1 and L2 were emptied, in cycles of \
+         the time stamp counter"
+    );
+    let mut text = format!(
+        "part = {}\nsource = {}\nkind = \"measured\"\ncycles = [\n",
+        quoted(part),
+        quoted(&source)
+    );
+    for row in latencies.chunk_by(|one, other| one.cpu == other.cpu) {
+        let row: Vec<String> = row.iter().map(|latency| format!("{:.1}", latency.cycles)).collect();
+        let _ = writeln!(text, "  [{}],", row.join(", "));
+    }
+    text + "]\n"
+}
+
+fn of_cpu(latencies: &[SliceLatency], cpu: u32) -> Vec<&SliceLatency> {
+    let mut of_cpu: Vec<&SliceLatency> =
+        latencies.iter().filter(|latency| latency.cpu == cpu).collect();
+    of_cpu.sort_by(|one, other| one.cycles.total_cmp(&other.cycles));
+    of_cpu
+}
+
+fn nearest(latencies: &[SliceLatency], cpu: u32) -> Nearest {
+    let slices = of_cpu(latencies, cpu).iter().map(|latency| latency.slice).collect();
+    Nearest { cpu, slices }
+}
+
+/// The farthest slice of a typical processor is farther than the nearest by more than half of the loads
+/// to one slice differ.
+fn tells_apart(latencies: &[SliceLatency], cpus: &[u32]) -> bool {
+    let clear = |cpu: &&u32| {
+        let of_cpu = of_cpu(latencies, **cpu);
+        let (Some(first), Some(last)) = (of_cpu.first(), of_cpu.last()) else { return false };
+        let spread = |latency: &SliceLatency| latency.high_cycles - latency.low_cycles;
+        last.cycles - first.cycles > spread(first).max(spread(last))
+    };
+    2 * cpus.iter().filter(clear).count() > cpus.len()
+}
+
+fn text(report: &Report<'_>, paint: Paint) -> String {
+    let mut text = paint.heading(format!("Slices of {} by distance", report.part)) + "\n";
+    let _ = writeln!(
+        text,
+        "  processor   nearest slices (cycles of the time stamp counter)   farthest"
+    );
+    for Nearest { cpu, .. } in &report.nearest {
+        let of_cpu = of_cpu(report.latencies, *cpu);
+        let shown = |latency: &&SliceLatency| format!("{} ({:.0})", latency.slice, latency.cycles);
+        let near: Vec<String> = of_cpu.iter().take(NEAREST).map(shown).collect();
+        let far = of_cpu.last().map(shown).unwrap_or_default();
+        let _ = writeln!(text, "  {cpu:>9}   {:<51} {far}", near.join(", "));
+    }
+    if let Some(part) = report.other_part {
+        let note =
+            format!("The table is for \"{part}\": if that is another part, slices are wrong.");
+        let _ = writeln!(text, "{}", paint.warning(note));
+    }
+    if !report.tells_apart {
+        let note = "Differences between slices are within the noise: these orders mean nothing.";
+        let _ = writeln!(text, "{}", paint.warning(note));
+    }
+    if let Some(out) = report.out {
+        let _ = writeln!(text, "Latencies: {}", out.display());
+    }
+    text
+}

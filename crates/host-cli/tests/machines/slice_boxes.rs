@@ -1,0 +1,141 @@
+//! Are registers of boxes set only when asked for, told, and put back whatever happens?
+
+use std::fs;
+use std::io::Read;
+use std::process::{Child, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::on_machine::STATE;
+use crate::slices::{INTEL, Mapped, addresses, map};
+
+/// Starts asking, through registers; with this noise it goes on for hours.
+fn start(machine: &Mapped) -> Child {
+    let table = machine.table().display().to_string();
+    let arguments =
+        ["slices", "map", "--apply", "--budget", "10000000000", "--out", table.as_str()];
+    let mut command = machine.machine.command(&arguments);
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let child = child.expect("the binary runs");
+    // The boxes are set as soon as the last one's event select is.
+    while !fs::read_to_string(machine.machine.path().join("registers.state"))
+        .is_ok_and(|state| state.contains("0xf11"))
+    {
+        std::thread::yield_now();
+    }
+    child
+}
+
+#[test]
+fn without_the_kernel_s_boxes_a_dry_run_shows_their_registers_and_asks_nothing() {
+    for name in INTEL {
+        let machine = Mapped::new(name, &["no-uncore-driver"]);
+        let before = machine.machine.content();
+        let run = machine.map(&[]);
+        assert_eq!(run.code, Some(0), "{name}: {}", run.err);
+        assert!(machine.machine.content() == before, "{name}");
+        assert!(!machine.table().exists() && !machine.machine.path().join("var").exists());
+        if name == "ice-lake" {
+            insta::assert_snapshot!("map_dry_run_ice-lake", run.out);
+        }
+    }
+}
+
+#[test]
+fn registers_count_as_well_as_the_kernel_and_are_put_back() {
+    for name in INTEL {
+        let machine = Mapped::new(name, &["no-uncore-driver"]);
+        let before = machine.machine.content();
+        let run = machine.map(&["--apply"]);
+        assert_eq!(run.code, Some(0), "{name}: {}{}", run.out, run.err);
+        let (file, described) = (machine.found(), machine.described());
+        let found = map(&file);
+        assert!(addresses(&file, 100_000).all(|at| found.slice_of(at) == described.slice_of(at)));
+        assert!(machine.machine.content() == before, "{name}");
+        assert!(!machine.machine.path().join(STATE).join("journal.json").exists(), "{name}");
+    }
+}
+
+#[test]
+fn ctrl_c_leaves_no_table_and_puts_the_boxes_back() {
+    let machine = Mapped::new("skylake", &["no-uncore-driver"]);
+    machine.noise(0.0, 0.999);
+    let before = machine.machine.content();
+    let mut child = start(&machine);
+    let pid = Pid::from_raw(child.id().cast_signed()).expect("a process");
+    kill_process(pid, Signal::INT).expect("a signal");
+    let status = child.wait().expect("its end");
+    let mut err = String::new();
+    child.stderr.take().expect("standard error").read_to_string(&mut err).expect("text");
+    assert_eq!(status.code(), Some(130), "{err}");
+    assert!(err.contains("interrupted after") && err.contains("no table was written"), "{err}");
+    assert!(!machine.table().exists());
+    assert!(machine.machine.content() == before);
+    let restored = machine.machine.run(&["restore"]);
+    assert!(restored.out.starts_with("Nothing to put back"), "{}", restored.out);
+}
+
+#[test]
+fn a_kill_while_asking_is_put_back_by_restore() {
+    let machine = Mapped::new("skylake", &["no-uncore-driver"]);
+    machine.noise(0.0, 0.999);
+    let mut child = start(&machine);
+    child.kill().expect("a signal");
+    child.wait().expect("its end");
+    assert!(machine.machine.path().join("registers.state").exists());
+    let again = machine.map(&["--apply"]);
+    assert_eq!(again.code, Some(1));
+    assert!(again.err.contains("skipline-host restore"), "{}", again.err);
+    let restored = machine.machine.run(&["restore"]);
+    assert_eq!(restored.code, Some(0), "{}{}", restored.out, restored.err);
+    assert!(!machine.machine.path().join("registers.state").exists(), "{}", restored.out);
+}
+
+#[test]
+fn a_kill_at_any_step_of_setting_the_boxes_is_restored_to_the_byte() {
+    for step in ["journalled", "written", "read-back", "recorded"] {
+        let machine = Mapped::new("ice-lake", &["no-uncore-driver"]);
+        let before = machine.machine.content();
+        let killed = machine.machine.run_and_crash(step, &["slices", "map", "--apply"]);
+        assert_eq!(killed.code, None, "killed by a signal: {step}");
+        let again = machine.map(&["--apply"]);
+        assert_eq!(again.code, Some(1), "{step}");
+        let expected = "an earlier run of this tool was killed";
+        assert!(again.err.contains(expected), "{step}: {}", again.err);
+        assert_eq!(machine.machine.run(&["restore"]).code, Some(0), "{step}");
+        assert!(machine.machine.content() == before, "{step}");
+    }
+}
+
+#[test]
+fn boxes_that_do_not_take_their_values_are_told_and_put_back() {
+    for (failure, expected) in [
+        (
+            "writes-ignored",
+            "does not take the value 0x10000: the write is taken, and it still reads 0x10100",
+        ),
+        ("writes-refused", "does not take the value 0x10000: ROOT/dev/cpu/0/msr: the hardware"),
+        ("lockdown", "does not take the value 0x10000: ROOT/dev/cpu/0/msr: not permitted"),
+    ] {
+        let machine = Mapped::new("skylake", &["no-uncore-driver", failure]);
+        let before = machine.machine.content();
+        let run = machine.map(&["--apply"]);
+        assert_eq!(run.code, Some(1), "{failure}");
+        assert!(run.err.contains(expected), "{failure}: {}", run.err);
+        assert!(machine.machine.content() == before, "{failure}");
+        let restored = machine.machine.run(&["restore"]);
+        assert!(restored.out.starts_with("Nothing to put back"), "{failure}: {}", restored.out);
+    }
+}
+
+#[test]
+fn a_counter_that_counts_for_somebody_else_is_left_alone() {
+    let machine = Mapped::new("skylake", &["no-uncore-driver"]);
+    machine.edit("registers.toml", "65792, 0, 59", "65792, 4194356, 59");
+    let before = machine.machine.content();
+    let run = machine.map(&["--apply"]);
+    assert_eq!(run.code, Some(1));
+    let expected = "box 0 counts for somebody else (event select 0xe01 = 0x400034)";
+    assert!(run.err.contains(expected), "{}", run.err);
+    assert!(machine.machine.content() == before);
+}

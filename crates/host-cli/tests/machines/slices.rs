@@ -1,0 +1,223 @@
+//! Does the tool find out which slice a line is in, does it say so if not, and is nothing left behind?
+
+use std::fs;
+use std::path::PathBuf;
+
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde_json::Value;
+use slices::{Coverage, SliceMap, TableFile};
+
+use crate::on_machine::{OnMachine, Run};
+
+pub const INTEL: [&str; 5] = ["haswell", "skylake", "cascade-lake", "ice-lake", "sapphire-rapids"];
+
+/// A machine, and a place for tables outside of it.
+pub struct Mapped {
+    pub machine: OnMachine,
+    pub out: tempfile::TempDir,
+}
+
+impl Mapped {
+    pub fn new(machine: &str, failures: &[&str]) -> Self {
+        let machine = OnMachine::new(machine, failures);
+        Self { machine, out: tempfile::tempdir().expect("a temporary directory") }
+    }
+
+    pub fn table(&self) -> PathBuf {
+        self.out.path().join("slices.toml")
+    }
+
+    pub fn map(&self, arguments: &[&str]) -> Run {
+        let table = self.table().display().to_string();
+        let run = self.machine.run(&[&["slices", "map", "--out", &table], arguments].concat());
+        let folder = self.out.path().display().to_string();
+        Run { out: run.out.replace(&folder, "OUT"), err: run.err.replace(&folder, "OUT"), ..run }
+    }
+
+    pub fn json(&self, arguments: &[&str]) -> Value {
+        let run = self.map(&[arguments, &["--format", "json"]].concat());
+        serde_json::from_str(&run.out).unwrap_or_else(|_| panic!("no JSON: {}{}", run.out, run.err))
+    }
+
+    pub fn found(&self) -> TableFile {
+        read(&self.table())
+    }
+
+    /// The function that the machine follows.
+    pub fn described(&self) -> SliceMap {
+        map(&read(&self.machine.path().join("slices.toml")))
+    }
+
+    /// Changes a file of the machine.
+    pub fn edit(&self, path: &str, from: &str, to: &str) {
+        let path = self.machine.path().join(path);
+        let text = fs::read_to_string(&path).expect("a file of the machine");
+        assert!(text.contains(from), "{} has no {from}", path.display());
+        fs::write(&path, text.replace(from, to)).expect("a file of the machine");
+    }
+
+    pub fn noise(&self, wrong: f64, unclear: f64) {
+        self.edit("registers.toml", "wrong_share = 0.05", &format!("wrong_share = {wrong:?}"));
+        self.edit(
+            "registers.toml",
+            "unclear_share = 0.02",
+            &format!("unclear_share = {unclear:?}"),
+        );
+    }
+}
+
+pub fn read(path: &std::path::Path) -> TableFile {
+    let text = fs::read_to_string(path).expect("a table");
+    TableFile::read(&text).expect("a table")
+}
+
+pub fn map(file: &TableFile) -> SliceMap {
+    SliceMap::new(file).expect("a slice function")
+}
+
+/// Addresses below the table's limit.
+pub fn addresses(file: &TableFile, count: usize) -> impl Iterator<Item = u64> {
+    let limit = 2u64 << file.table.valid_bits.1;
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(11);
+    (0..count).map(move |_| random.next_u64() % limit)
+}
+
+#[test]
+fn the_function_of_every_machine_is_found_at_5_percent_noise_without_a_mismatch() {
+    for name in INTEL {
+        let machine = Mapped::new(name, &[]);
+        let report = machine.json(&[]);
+        assert_eq!(report["verdict"], "established", "{name}: {report}");
+        let evidence = &report["table"]["evidence"];
+        let share = evidence["contradicting_share"].as_f64().expect("a share");
+        assert!((0.04..0.06).contains(&share), "{name}: {share}");
+        assert!(evidence["unclear_answers"].as_u64() > Some(1000), "{name}: {evidence}");
+        let (file, described) = (machine.found(), machine.described());
+        assert!(matches!(file.coverage, Coverage::Below(_)), "{name}: {:?}", file.coverage);
+        let found = map(&file);
+        let wrong = addresses(&file, 1_000_000)
+            .filter(|&address| found.slice_of(address) != described.slice_of(address))
+            .count();
+        assert_eq!(wrong, 0, "{name}");
+    }
+}
+
+#[test]
+fn the_verdict_is_told_with_its_evidence() {
+    for name in ["haswell", "skylake"] {
+        let run = Mapped::new(name, &[]).map(&[]);
+        assert_eq!(run.code, Some(0), "{}", run.err);
+        insta::assert_snapshot!(format!("map_{name}"), run.out);
+    }
+}
+
+#[test]
+fn few_pages_say_for_which_addresses_the_table_holds() {
+    let machine = Mapped::new("skylake", &[]);
+    let report = machine.json(&["--pages", "3"]);
+    assert_eq!(report["table"]["covers_all"], false, "{report}");
+    let (file, described) = (machine.found(), machine.described());
+    let found = map(&file);
+    let covered: Vec<u64> =
+        addresses(&file, 4_000_000).filter(|&address| found.slice_of(address).is_ok()).collect();
+    assert!(!covered.is_empty() && covered.len() < 4000, "{}", covered.len());
+    assert!(covered.iter().all(|&address| found.slice_of(address) == described.slice_of(address)));
+}
+
+#[test]
+fn at_any_noise_the_table_is_right_or_there_is_none() {
+    let mut verdicts = Vec::new();
+    for wrong in [0.0, 0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.7, 0.9, 1.0] {
+        let machine = Mapped::new("haswell", &[]);
+        machine.noise(wrong, 0.05);
+        let run = machine.map(&[]);
+        let established = run.code == Some(0);
+        if established {
+            let (file, described) = (machine.found(), machine.described());
+            let found = map(&file);
+            assert!(
+                addresses(&file, 100_000).all(|at| found.slice_of(at) == described.slice_of(at)),
+                "{wrong}"
+            );
+        } else {
+            assert_eq!(run.code, Some(1), "{wrong}: {}", run.err);
+            assert!(run.out.contains("Not enough evidence"), "{wrong}: {}", run.out);
+            assert!(!machine.table().exists(), "{wrong}");
+        }
+        verdicts.push(established);
+    }
+    assert_eq!(verdicts[..4], [true; 4], "up to a quarter of wrong answers are outvoted");
+    assert_eq!(verdicts[5..], [false; 6], "above a third nothing is accepted");
+}
+
+#[test]
+fn a_budget_that_is_too_small_is_told_with_what_was_being_done() {
+    let run = Mapped::new("skylake", &[]).map(&["--budget", "20000"]);
+    assert_eq!(run.code, Some(1));
+    assert!(run.out.contains("all 20000 questions of the budget were asked while"), "{}", run.out);
+}
+
+#[test]
+fn what_is_missing_is_told_with_what_helps() {
+    let hugepages = "sys/devices/system/node/node0/hugepages/hugepages-2048kB/free_hugepages";
+    let virtual_machine = ("proc/cpuinfo", "flags\t\t: fpu", "flags\t\t: hypervisor fpu");
+    let hidden = ("registers.toml", "pagemap = \"ok\"", "pagemap = \"eperm\"");
+    type Edit<'a> = Option<(&'a str, &'a str, &'a str)>;
+    let cases: [(&str, &[&str], Edit<'_>, &str); 8] = [
+        ("skylake", &["not-root"], None, "remedy: run as root, or grant CAP_PERFMON"),
+        ("skylake", &["no-uncore-driver", "msr-module-absent"], None, "modprobe msr"),
+        ("skylake", &["no-uncore-driver", "not-root"], None, "run as root"),
+        ("skylake", &["no-uncore-driver", "msr-refused"], None, "firmware or hypervisor refuse it"),
+        (
+            "skylake",
+            &["no-uncore-driver", "msr-refused"],
+            Some(virtual_machine),
+            "run it on the host",
+        ),
+        ("skylake", &[], Some((hugepages, "1000", "0")), "echo 64 > /proc/sys/vm/nr_hugepages"),
+        ("skylake", &[], Some(hidden), "grant CAP_SYS_ADMIN"),
+        ("turin", &[], None, "AMD publishes no counter that tells the slices of Turin apart"),
+    ];
+    for (name, failures, edit, expected) in cases {
+        let machine = Mapped::new(name, failures);
+        if let Some((path, from, to)) = edit {
+            machine.edit(path, from, to);
+        }
+        let before = machine.machine.content();
+        let run = machine.map(&["--oracle", "counters", "--apply"]);
+        assert_eq!(run.code, Some(1), "{failures:?}: {}", run.out);
+        assert!(run.err.contains(expected), "{failures:?}: {}", run.err);
+        assert!(machine.machine.content() == before && !machine.table().exists(), "{failures:?}");
+    }
+}
+
+#[test]
+fn an_unknown_cpu_is_named_with_what_is_missing() {
+    let machine = Mapped::new("skylake", &[]);
+    machine.edit("proc/cpuinfo", "model\t\t: 85", "model\t\t: 158");
+    let run = machine.map(&["--oracle", "counters"]);
+    assert_eq!(run.code, Some(1));
+    assert!(run.err.contains("GenuineIntel family 0x6 model 0x9e stepping 4"), "{}", run.err);
+    let run = machine.map(&[]);
+    assert_eq!(run.code, Some(1));
+    assert!(run.out.contains("say it with --slices"), "{}", run.out);
+}
+
+#[test]
+fn bad_wishes_name_what_is_allowed() {
+    let machine = Mapped::new("skylake", &[]);
+    for (arguments, expected) in [
+        (["--cpu", "99"], "there is no such processor online; there are 0-35"),
+        (["--budget", "5"], "allowed: a whole number from 10000 to"),
+        (["--pages", "0"], "allowed: a whole number from 1 to 4096"),
+        (["--out", "/nowhere/slices.toml"], "not a file in a directory that exists"),
+    ] {
+        let run = machine.machine.run(&[&["slices", "map"], arguments.as_slice()].concat());
+        assert_eq!(run.code, Some(2), "{arguments:?}: {}", run.err);
+        assert!(run.err.contains(expected), "{arguments:?}: {}", run.err);
+    }
+    let run = machine.map(&["--pages", "2000"]);
+    assert_eq!(run.code, Some(1));
+    assert!(run.err.contains("only 1000 huge pages are to be had"), "{}", run.err);
+}

@@ -1,0 +1,120 @@
+//! Memory of a described machine: lines that this process accesses in thought. The boxes count them, and
+//! now and then look-ups of another program beside them; loads take as long as the way to the slice.
+
+use std::sync::Arc;
+
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::FakeMachine;
+use super::description::Answer;
+use super::slices::{SliceBoxes, Slices};
+use crate::error::Problem;
+use crate::slices::{MemoryError, MemorySource, ProbeMemory, ProbePage, ProbePageSize};
+
+const DELAY_CYCLES: f64 = 200.0;
+
+impl MemorySource for FakeMachine {
+    fn map(
+        &self,
+        size: ProbePageSize,
+        most: usize,
+        cpu: u32,
+    ) -> Result<Box<dyn ProbeMemory>, MemoryError> {
+        let slices = self.slices.clone().ok_or_else(|| {
+            let problem = Problem::Other("describes no [slices]".into());
+            MemoryError::from(self.root.error(super::DESCRIPTION, problem))
+        })?;
+        let node = self.socket_of(cpu);
+        let path = format!(
+            "sys/devices/system/node/node{node}/hugepages/hugepages-{}kB/free_hugepages",
+            size.kib()
+        );
+        let free = self.root.read_number(&path).unwrap_or(0);
+        let count = most.min(usize::try_from(free).unwrap_or(most));
+        if count == 0 {
+            return Err(MemoryError::NoPages { size, free });
+        }
+        if slices.described.pagemap != Answer::Ok {
+            return Err(MemoryError::Hidden);
+        }
+        slices.load(&self.root)?;
+        let pages = pages(&slices.described, size, count);
+        let mut memory = FakeMemory { machine: self.clone(), slices, pages };
+        memory.go_to(cpu)?;
+        Ok(Box::new(memory))
+    }
+}
+
+fn pages(described: &Slices, size: ProbePageSize, count: usize) -> Vec<ProbePage> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(described.seed);
+    let mut starts = std::collections::BTreeSet::new();
+    let places = 1u64 << (described.memory_bits - size.bits());
+    let count = count.min(places as usize);
+    while starts.len() < count {
+        starts.insert((random.next_u64() % places) << size.bits());
+    }
+    starts.into_iter().map(|start| ProbePage { start, size }).collect()
+}
+
+struct FakeMemory {
+    machine: FakeMachine,
+    slices: Arc<SliceBoxes>,
+    pages: Vec<ProbePage>,
+}
+
+impl ProbeMemory for FakeMemory {
+    fn pages(&self) -> &[ProbePage] {
+        &self.pages
+    }
+
+    fn go_to(&mut self, cpu: u32) -> Result<(), MemoryError> {
+        let socket = self.machine.socket_of(cpu);
+        let mut moving = self.slices.moving();
+        if moving.cpu != cpu {
+            (moving.cpu, moving.socket, moving.counting) = (cpu, socket, None);
+        }
+        Ok(())
+    }
+
+    fn load_and_flush(&mut self, physical_address: u64, times: u32) {
+        let slice = self.slices.slice(physical_address);
+        let mut moving = self.slices.moving();
+        if moving.counting.is_none() {
+            moving.counting = Some(self.machine.counting(&self.slices, moving.cpu));
+        }
+        let boxes = moving.look_ups.len();
+        let stray = u64::from(self.slices.described.stray_look_ups) + 1;
+        let mut seen: Vec<u64> = (0..boxes).map(|_| moving.random.next_u64() % stray).collect();
+        seen[slice] += u64::from(times);
+        for (share, accesses) in [
+            (self.slices.described.wrong_share, 2 * u64::from(times)),
+            (self.slices.described.unclear_share, u64::from(times)),
+        ] {
+            if moving.happens(share) {
+                let other = (slice + 1 + moving.random.next_u64() as usize % (boxes - 1)) % boxes;
+                seen[other] += accesses;
+            }
+        }
+        for (number, count) in seen.into_iter().enumerate() {
+            moving.look_ups[number] += count;
+            if moving.counting.as_ref().is_some_and(|all| all.get(number) == Some(&true)) {
+                moving.counters[number] += count;
+            }
+        }
+    }
+
+    fn llc_load_cycles(&mut self, physical_address: u64) -> f64 {
+        let slice = self.slices.slice(physical_address) as u32;
+        let latency = &self.slices.described.latency;
+        let mut moving = self.slices.moving();
+        let core = moving.cpu % moving.look_ups.len() as u32;
+        let column = |tile: u32| tile % latency.columns.max(1);
+        let row = |tile: u32| tile / latency.columns.max(1);
+        let hops = column(core).abs_diff(column(slice)) + row(core).abs_diff(row(slice));
+        let jitter = (2.0 * moving.uniform() - 1.0) * latency.jitter_cycles;
+        let delayed = moving.happens(latency.delayed_share);
+        let delay = if delayed { DELAY_CYCLES } else { 0.0 };
+        (latency.base_cycles + latency.hop_cycles * f64::from(hops) + jitter + delay).round()
+    }
+}

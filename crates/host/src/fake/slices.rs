@@ -1,0 +1,283 @@
+//! Slices of a described machine: its function, and the boxes that count look-ups.
+
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use address_map::{ADDRESS_BITS, BaseSequence, SliceTable};
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::Deserialize;
+use units::LineAddr;
+
+use super::FakeMachine;
+use super::counters::split;
+use super::description::{Answer, Behaviour, MsrRegister, Scope};
+use crate::error::{FileError, Problem};
+use crate::root::Root;
+use crate::uncore::{CounterRequest, RunningCounters};
+
+/// What a machine's slices do.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Slices {
+    /// The file of the tree that states the function.
+    table: String,
+    /// A look-up, in the encoding of the hardware.
+    counts: CountedEvent,
+    registers: Option<BoxRegisters>,
+    /// Share of questions during which another program keeps another slice busy.
+    #[serde(default)]
+    pub(super) wrong_share: f64,
+    /// Share of questions during which it keeps another slice just as busy.
+    #[serde(default)]
+    pub(super) unclear_share: f64,
+    /// Most look-ups of others that each box sees during a question.
+    #[serde(default)]
+    pub(super) stray_look_ups: u32,
+    pub(super) latency: Latency,
+    /// Pages lie anywhere below two to this power.
+    pub(super) memory_bits: u32,
+    /// What the kernel's page map answers.
+    #[serde(default)]
+    pub(super) pagemap: Answer,
+    pub(super) seed: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CountedEvent {
+    unit: String,
+    config: u64,
+    #[serde(default)]
+    config1: u64,
+}
+
+/// Registers of boxes, and what they hold when they count.
+#[derive(Clone, Debug, Deserialize)]
+struct BoxRegisters {
+    /// The first register of each box.
+    first: Vec<u32>,
+    select: u32,
+    filter: Option<u32>,
+    counter: u32,
+    /// Values of control, event select and filter after power-on.
+    idle: [u64; 3],
+    frozen_bits: u64,
+    counting_select: u64,
+    #[serde(default)]
+    counting_filter: u64,
+    #[serde(flatten)]
+    behaviour: Behaviour,
+}
+
+/// Cores and slices on the same tiles of a grid.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Latency {
+    pub(super) base_cycles: f64,
+    pub(super) hop_cycles: f64,
+    pub(super) columns: u32,
+    /// Loads differ by up to this, evenly.
+    pub(super) jitter_cycles: f64,
+    /// Share of loads that something delays by 200 cycles.
+    #[serde(default)]
+    pub(super) delayed_share: f64,
+}
+
+/// Memories that hold a few pages of 1 GiB and that tables can address.
+const MEMORY_BITS: RangeInclusive<u32> = 32..=ADDRESS_BITS;
+
+/// The function's file; the same keys as a table that was recovered.
+#[derive(Deserialize)]
+struct Table {
+    part: String,
+    source: String,
+    slices: u32,
+    valid_bits: (u32, u32),
+    perm_masks: Vec<u64>,
+    base: Vec<u16>,
+}
+
+/// Slices at work.
+#[derive(Debug)]
+pub(super) struct SliceBoxes {
+    pub(super) described: Slices,
+    function: OnceLock<BaseSequence>,
+    moving: Mutex<Moving>,
+}
+
+/// What changes while lines are accessed.
+#[derive(Debug)]
+pub(super) struct Moving {
+    /// The processor that accesses lines, and its socket.
+    pub(super) cpu: u32,
+    pub(super) socket: u64,
+    /// Look-ups of each slice of that socket.
+    pub(super) look_ups: Vec<u64>,
+    /// What the counters of the registers hold.
+    pub(super) counters: Vec<u64>,
+    /// Which of them count; unknown after a write.
+    pub(super) counting: Option<Vec<bool>>,
+    pub(super) random: Xoshiro256PlusPlus,
+}
+
+impl Moving {
+    pub(super) fn happens(&mut self, share: f64) -> bool {
+        self.uniform() < share
+    }
+
+    /// From 0 to 1.
+    pub(super) fn uniform(&mut self) -> f64 {
+        (self.random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+impl SliceBoxes {
+    pub(super) fn new(described: &Slices) -> Self {
+        let moving = Moving {
+            cpu: 0,
+            socket: 0,
+            look_ups: Vec::new(),
+            counters: Vec::new(),
+            counting: None,
+            random: Xoshiro256PlusPlus::seed_from_u64(described.seed),
+        };
+        Self { described: described.clone(), function: OnceLock::new(), moving: Mutex::new(moving) }
+    }
+
+    /// Reads the function, which only those who access lines need.
+    pub(super) fn load(&self, root: &Root) -> Result<(), FileError> {
+        let path = self.described.table.as_str();
+        let wrong = |message: String| root.error(path, Problem::Other(message));
+        let text = root.read_text(path)?;
+        let table: Table = toml::from_str(&text).map_err(|error| wrong(error.message().into()))?;
+        let table = SliceTable {
+            part: table.part,
+            source: table.source,
+            slices: table.slices,
+            base: table.base,
+            perm_masks: table.perm_masks,
+            valid_bits: table.valid_bits,
+        };
+        let function = BaseSequence::new(&table).map_err(|fault| wrong(fault.to_string()))?;
+        if !(MEMORY_BITS.contains(&self.described.memory_bits) && table.slices >= 2) {
+            let (least, most) = MEMORY_BITS.into_inner();
+            let message =
+                format!("[slices]: memory_bits from {least} to {most}, two slices or more");
+            return Err(root.error(super::DESCRIPTION, Problem::Other(message)));
+        }
+        let mut moving = self.moving();
+        moving.look_ups.resize(table.slices as usize, 0);
+        moving.counters.resize(table.slices as usize, 0);
+        // Whoever loads it a second time finds the same.
+        let _ = self.function.set(function);
+        Ok(())
+    }
+
+    pub(super) fn moving(&self) -> MutexGuard<'_, Moving> {
+        self.moving.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn slice(&self, physical_address: u64) -> usize {
+        let function = self.function.get().expect("memory is given out after the function is read");
+        function.slice(LineAddr::of_byte(physical_address)) as usize
+    }
+
+    /// The boxes' control registers as registers like all others.
+    pub(super) fn control_registers(&self) -> Vec<MsrRegister> {
+        let Some(boxes) = &self.described.registers else { return Vec::new() };
+        let mut behaviour = boxes.behaviour.clone();
+        if behaviour.writable == 0 {
+            behaviour.writable = u64::MAX;
+        }
+        let mut registers = Vec::new();
+        for &first in &boxes.first {
+            let places = [Some(0), Some(boxes.select), boxes.filter];
+            for (offset, value) in places.into_iter().zip(boxes.idle) {
+                let Some(offset) = offset else { continue };
+                let (address, behaviour) = (first.wrapping_add(offset), behaviour.clone());
+                registers.push(MsrRegister { address, scope: Scope::Socket, value, behaviour });
+            }
+        }
+        registers
+    }
+
+    /// What the counter at this address holds, if it is one.
+    pub(super) fn counter(
+        &self,
+        cpu: u32,
+        socket_of: impl Fn(u32) -> u64,
+        address: u32,
+    ) -> Option<u64> {
+        let boxes = self.described.registers.as_ref()?;
+        let number =
+            boxes.first.iter().position(|first| first.wrapping_add(boxes.counter) == address)?;
+        let moving = self.moving();
+        let counted = moving.counters.get(number).copied().unwrap_or(0);
+        let same_socket = cpu == moving.cpu || socket_of(cpu) == moving.socket;
+        Some(if same_socket { counted } else { 0 })
+    }
+
+    /// A register was written.
+    pub(super) fn written(&self) {
+        self.moving().counting = None;
+    }
+}
+
+impl FakeMachine {
+    pub(super) fn counting(&self, slices: &SliceBoxes, cpu: u32) -> Vec<bool> {
+        let Some(boxes) = &slices.described.registers else { return Vec::new() };
+        let holds = |address: u32| self.msr_value(cpu, address).unwrap_or(0);
+        let counts = |&first: &u32| {
+            holds(first) & boxes.frozen_bits == 0
+                && holds(first.wrapping_add(boxes.select)) == boxes.counting_select
+                && boxes
+                    .filter
+                    .is_none_or(|filter| holds(first.wrapping_add(filter)) == boxes.counting_filter)
+        };
+        boxes.first.iter().map(counts).collect()
+    }
+
+    /// Which slice each request counts look-ups of, if that is what it does.
+    pub(super) fn running(
+        &self,
+        requests: &[CounterRequest],
+    ) -> Result<Box<dyn RunningCounters>, FileError> {
+        let refused = match self.description.counters {
+            Answer::Ok => None,
+            Answer::Eperm => Some(Problem::NotPermitted),
+            Answer::Eio | Answer::Short | Answer::Ignored => Some(Problem::Refused),
+            Answer::Absent => Some(Problem::Missing),
+        };
+        if let Some((problem, first)) = refused.zip(requests.first()) {
+            return Err(FileError::new(&first.unit, problem));
+        }
+        let slices = self.slices.clone();
+        let look_ups_of = |request: &CounterRequest| {
+            let event = &slices.as_ref()?.described.counts;
+            let (unit, number) = split(&request.unit);
+            let counts = unit == event.unit
+                && request.words.config == event.config
+                && request.words.config1 == event.config1;
+            counts.then(|| (self.socket_of(request.cpu), number as usize))
+        };
+        let boxes = requests.iter().map(look_ups_of).collect();
+        Ok(Box::new(RunningBoxes { slices: slices.clone(), boxes }))
+    }
+}
+
+struct RunningBoxes {
+    slices: Option<Arc<SliceBoxes>>,
+    boxes: Vec<Option<(u64, usize)>>,
+}
+
+impl RunningCounters for RunningBoxes {
+    fn read(&mut self) -> Result<Vec<u64>, FileError> {
+        let Some(slices) = &self.slices else { return Ok(vec![0; self.boxes.len()]) };
+        let moving = slices.moving();
+        let look_ups = |&(socket, number): &(u64, usize)| {
+            if socket == moving.socket { moving.look_ups.get(number).copied() } else { None }
+        };
+        Ok(self.boxes.iter().map(|at| at.as_ref().and_then(look_ups).unwrap_or(0)).collect())
+    }
+}

@@ -1,0 +1,178 @@
+//! Boxes of slices as data: which event is a look-up, where their registers are.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+const TABLE: &str = include_str!("../../data/slice_boxes.toml");
+
+/// Control of a counter: counting is enabled.
+pub(super) const SELECT_ENABLED: u64 = 1 << 22;
+/// Bits of a counter.
+pub(super) const COUNTER_BITS: u32 = 48;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BoxUnits {
+    unit: Vec<BoxUnit>,
+}
+
+/// The boxes of a generation's slices.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BoxUnit {
+    /// Tables of events of the generations that have it.
+    events: Vec<String>,
+    /// The kernel's name of the unit, without the number of a box.
+    pub unit: String,
+    /// Size of a slice in KiB, by which slices are counted where the kernel lists no boxes.
+    pub slice_kib: u64,
+    /// The event of a look-up of the slice, by the kernel's names of its fields.
+    pub fields: BTreeMap<String, u64>,
+    /// The registers.
+    pub registers: BoxRegisters,
+    /// Where this was read.
+    pub source: String,
+    /// `seen` in the source, or recalled from `memory`.
+    pub confidence: String,
+}
+
+/// Registers of the boxes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BoxRegisters {
+    /// First register and number of boxes of each run.
+    blocks: Vec<[u32; 2]>,
+    /// From one box of a run to the next.
+    stride: u32,
+    /// Offset of the first counter's event select; the box's own control is at offset 0.
+    select: u32,
+    /// Offset of the first counter.
+    counter: u32,
+    /// The event select that counts look-ups.
+    pub(super) select_value: u64,
+    /// The filter that lets lines of every state count, where there is one.
+    pub(super) filter: Option<Filter>,
+    /// Bits of the box's control that stop its counters.
+    pub(super) frozen_bits: u64,
+}
+
+/// A filter register and what it has to hold.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Filter {
+    offset: u32,
+    pub(super) value: u64,
+}
+
+impl BoxUnit {
+    /// The boxes of the generations with this table of events.
+    #[must_use]
+    pub fn of_events(name: &str) -> Option<Self> {
+        let has = |unit: &&BoxUnit| unit.events.iter().any(|known| known == name);
+        all().iter().find(has).cloned()
+    }
+}
+
+/// Read once: a journal asks about each of its entries.
+fn all() -> &'static [BoxUnit] {
+    static ALL: LazyLock<BoxUnits> = LazyLock::new(|| {
+        toml::from_str(TABLE).expect("the built-in table of boxes is well-formed")
+    });
+    &ALL.unit
+}
+
+/// Whether an address is a control register of a box of any known generation: the registers beside
+/// [`crate::tune`]'s own that a journal may name.
+pub(crate) fn is_box_control(address: u32) -> bool {
+    all().iter().any(|unit| unit.registers.is_control(address))
+}
+
+impl BoxRegisters {
+    /// Boxes that have registers.
+    #[must_use]
+    pub fn boxes(&self) -> u32 {
+        self.blocks.iter().map(|[_, count]| count).sum()
+    }
+
+    /// The first register of a box, which is its control.
+    #[must_use]
+    pub fn control(&self, number: u32) -> Option<u32> {
+        let mut before = 0;
+        for &[first, count] in &self.blocks {
+            if number < before + count {
+                return Some(first + (number - before) * self.stride);
+            }
+            before += count;
+        }
+        None
+    }
+
+    /// The event select of a box's first counter.
+    #[must_use]
+    pub fn select(&self, number: u32) -> Option<u32> {
+        Some(self.control(number)? + self.select)
+    }
+
+    /// The filter of a box, where it needs one.
+    #[must_use]
+    pub fn filter(&self, number: u32) -> Option<u32> {
+        Some(self.control(number)? + self.filter?.offset)
+    }
+
+    /// The first counter of a box.
+    #[must_use]
+    pub fn counter(&self, number: u32) -> Option<u32> {
+        Some(self.control(number)? + self.counter)
+    }
+
+    /// Whether an address is a control, event select or filter that counting look-ups needs.
+    #[must_use]
+    pub fn is_control(&self, address: u32) -> bool {
+        (0..self.boxes()).any(|number| {
+            [self.control(number), self.select(number), self.filter(number)]
+                .contains(&Some(address))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn registers(events: &str) -> BoxRegisters {
+        BoxUnit::of_events(events).expect("is known").registers
+    }
+
+    #[test]
+    fn boxes_are_where_the_manuals_have_them() {
+        let skylake = registers("skylake");
+        assert_eq!((skylake.control(27), skylake.control(28)), (Some(0xfb0), None));
+        assert_eq!((skylake.filter(1), skylake.counter(1)), (Some(0xe15), Some(0xe18)));
+        let ice_lake = registers("ice-lake");
+        let places = [0, 17, 18, 33, 34, 39].map(|number| ice_lake.control(number));
+        assert_eq!(places, [0xe00, 0xeee, 0xf0a, 0xfdc, 0xb60, 0xba6].map(Some));
+        assert_eq!(registers("sapphire-rapids").select(59), Some(0x23b2));
+    }
+
+    #[test]
+    fn the_event_select_says_the_same_as_the_fields() {
+        for unit in all() {
+            let select = unit.registers.select_value;
+            let (low, high) = (unit.fields["umask"] & 0xff, unit.fields["umask"] >> 8);
+            assert_eq!(select & 0xff, unit.fields["event"], "{}", unit.unit);
+            assert_eq!((select >> 8 & 0xff, select >> 32), (low, high), "{}", unit.unit);
+            assert!(select & SELECT_ENABLED != 0);
+            assert!(
+                ["seen", "memory"].contains(&unit.confidence.as_str()) && !unit.source.is_empty()
+            );
+        }
+    }
+
+    #[test]
+    fn counters_and_other_registers_are_no_controls() {
+        assert!(is_box_control(0xe01) && is_box_control(0x2002));
+        assert!(!is_box_control(0xe08) && !is_box_control(0x1a4) && !is_box_control(0xc8b));
+    }
+}

@@ -1,0 +1,232 @@
+//! Which counters of slices this machine has, and how they are read: through perf where the kernel
+//! offers the boxes as event sources, else through their registers.
+
+use super::boxes::{BoxUnit, COUNTER_BITS};
+use super::programmed::{BoxPlan, ProgramError};
+use crate::cpu::{CpuModel, Generation, Generations, Socket, sockets};
+use crate::error::{FileError, Problem};
+use crate::machine::Host;
+use crate::registers::Registers;
+use crate::uncore::{CounterRequest, EventWords, Formats, RunningCounters, boxes};
+use crate::unread::remedy;
+
+/// A socket whose slices can be asked about.
+#[derive(Clone, Debug)]
+pub struct SliceMachine {
+    /// The CPU model.
+    pub model: CpuModel,
+    /// Its generation, if it is known.
+    pub generation: Option<Generation>,
+    /// The socket.
+    pub socket: Socket,
+    /// The processor that does the accesses.
+    pub cpu: u32,
+    /// The boxes of its slices, if they are known.
+    pub unit: Option<BoxUnit>,
+}
+
+/// Why look-ups of slices cannot be counted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoCounters {
+    /// this machine has none that are known
+    #[error("{0}")]
+    NotHere(String),
+    /// there are some, and they are refused
+    #[error("{error}{}", remedy(.error).map(|remedy| format!("\n  remedy: {remedy}")).unwrap_or_default())]
+    Refused {
+        /// Why.
+        error: FileError,
+    },
+    /// there are some, and somebody else uses them
+    #[error(transparent)]
+    Program(ProgramError),
+    /// the wish is wrong
+    #[error("{0}")]
+    BadWish(String),
+}
+
+impl From<FileError> for NoCounters {
+    fn from(error: FileError) -> Self {
+        Self::Refused { error }
+    }
+}
+
+impl From<ProgramError> for NoCounters {
+    fn from(error: ProgramError) -> Self {
+        match error {
+            ProgramError::File { error } => Self::Refused { error },
+            other => Self::Program(other),
+        }
+    }
+}
+
+/// How look-ups can be counted.
+pub enum Counting {
+    /// The kernel counts, in as many boxes: nothing has to be written.
+    Perf(u32, Box<dyn RunningCounters>),
+    /// Registers count, once these are written.
+    Registers(BoxPlan),
+}
+
+/// Reads the counters of all boxes.
+pub enum BoxReaders<'h> {
+    /// Through the kernel.
+    Perf(Box<dyn RunningCounters>),
+    /// Through registers of a processor of the socket.
+    Registers(&'h (dyn Registers + Send + Sync), u32, Vec<u32>),
+}
+
+impl BoxReaders<'_> {
+    /// What each box has counted so far, modulo 2^48.
+    ///
+    /// # Errors
+    /// If a counter cannot be read.
+    pub fn read(&mut self) -> Result<Vec<u64>, FileError> {
+        match self {
+            Self::Perf(running) => running.read(),
+            Self::Registers(registers, cpu, counters) => {
+                counters.iter().map(|&counter| registers.read(*cpu, counter)).collect()
+            }
+        }
+    }
+
+    /// Counts since an earlier reading.
+    #[must_use]
+    pub fn since(before: u64, now: u64) -> u64 {
+        now.wrapping_sub(before) & ((1 << COUNTER_BITS) - 1)
+    }
+}
+
+impl SliceMachine {
+    /// The socket of processor `cpu`; without one, of the first.
+    ///
+    /// # Errors
+    /// If CPU model or sockets cannot be read, or there is no such processor.
+    pub fn read(host: &Host, cpu: Option<u32>) -> Result<Self, NoCounters> {
+        let model = CpuModel::read(&host.root)?;
+        let all = sockets(&host.root)?;
+        let wanted = |socket: &&Socket| cpu.is_none_or(|cpu| socket.cpus.contains(&cpu));
+        let Some(socket) = all.iter().find(wanted).cloned() else {
+            let online: Vec<u32> = all.iter().flat_map(|socket| socket.cpus.clone()).collect();
+            let asked = cpu.unwrap_or_default();
+            let online = crate::cpu::as_list(&online);
+            return Err(NoCounters::BadWish(format!(
+                "--cpu {asked}: there is no such processor online; there are {online}"
+            )));
+        };
+        let generation = Generations::built_in().of(&model).cloned();
+        let unit =
+            generation.as_ref().and_then(|known| BoxUnit::of_events(known.events.as_deref()?));
+        let cpu = cpu.unwrap_or(socket.first_cpu());
+        Ok(Self { model, generation, socket, cpu, unit })
+    }
+
+    /// Slices of the socket: the boxes that the kernel lists, else what the size of its cache says.
+    #[must_use]
+    pub fn slices(&self, host: &Host) -> Option<u32> {
+        let unit = self.unit.as_ref()?;
+        let listed = crate::uncore::count_boxes(&host.root, &unit.unit) as u32;
+        if listed > 0 { Some(listed) } else { self.slices_by_size(unit) }
+    }
+
+    fn slices_by_size(&self, unit: &BoxUnit) -> Option<u32> {
+        let [cache] = self.socket.caches.as_slice() else { return None };
+        let slice_bytes = unit.slice_kib << 10;
+        let slices = u32::try_from(cache.size_bytes / slice_bytes).ok()?;
+        let whole = cache.size_bytes.is_multiple_of(slice_bytes);
+        (whole && (1..=unit.registers.boxes()).contains(&slices)).then_some(slices)
+    }
+
+    /// How look-ups can be counted here. `slices` overrides how many boxes have registers.
+    ///
+    /// # Errors
+    /// If they cannot, with the reason and what helps.
+    pub fn counting(&self, host: &Host, slices: Option<u32>) -> Result<Counting, NoCounters> {
+        let unit = self.unit.as_ref().ok_or_else(|| NoCounters::NotHere(self.no_boxes()))?;
+        let refused = match self.through_perf(host, unit) {
+            Ok(Some(counting)) => return Ok(counting),
+            Ok(None) => None,
+            // Another answer than a refusal means that the kernel uses the boxes itself.
+            Err(error) if error.problem == Problem::NotPermitted => Some(error),
+            Err(error) => return Err(error.into()),
+        };
+        let through_registers = host
+            .registers
+            .detect(self.cpu)
+            .map_err(NoCounters::from)
+            .and_then(|()| self.through_registers(host, unit, slices));
+        through_registers.map_err(|error| match (refused, error) {
+            (Some(error), _) => NoCounters::Refused { error },
+            (None, NoCounters::Refused { error }) if self.model.virtual_machine => {
+                NoCounters::NotHere(format!(
+                    "this is a virtual machine, whose hypervisor hides the counters of slices (no event \
+                     source {}; {error}): run it on the host itself",
+                    unit.unit
+                ))
+            }
+            (None, error) => error,
+        })
+    }
+
+    fn no_boxes(&self) -> String {
+        let machine = if self.model.virtual_machine { " (a virtual machine)" } else { "" };
+        let name = &self.model.name;
+        match &self.generation {
+            Some(known) if !known.is_intel() => format!(
+                "\"{name}\"{machine}: AMD publishes no counter that tells the slices of {} apart",
+                known.name
+            ),
+            Some(known) => format!(
+                "\"{name}\"{machine}: no public source for the boxes of {}'s slices is in the tables",
+                known.name
+            ),
+            None => format!(
+                "\"{name}\"{machine}, {} family {:#x} model {:#x} stepping {}, is not in the table of \
+                 generations; what is missing is a public source for the counters of its slices",
+                self.model.vendor, self.model.family, self.model.model, self.model.stepping
+            ),
+        }
+    }
+
+    fn through_perf(&self, host: &Host, unit: &BoxUnit) -> Result<Option<Counting>, FileError> {
+        let listed = match boxes(&host.root, &unit.unit) {
+            Ok(listed) => listed,
+            Err(error) if error.problem == Problem::Missing => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        let mut requests = Vec::new();
+        for unit_box in &listed {
+            let reader = unit_box.cpus.iter().find(|cpu| self.socket.cpus.contains(cpu));
+            let Some(&cpu) = reader else { continue };
+            let formats = Formats::read(&host.root, &unit_box.name)?;
+            let words = formats.encode(&unit.fields, EventWords::default()).map_err(|error| {
+                FileError::new(&unit_box.name, Problem::Other(error.to_string()))
+            })?;
+            let (unit, kind) = (unit_box.name.clone(), unit_box.kind);
+            requests.push(CounterRequest { unit, kind, cpu, words });
+        }
+        if requests.is_empty() {
+            return Ok(None);
+        }
+        let running = host.counters.open(&requests)?;
+        Ok(Some(Counting::Perf(requests.len() as u32, running)))
+    }
+
+    fn through_registers(
+        &self,
+        host: &Host,
+        unit: &BoxUnit,
+        slices: Option<u32>,
+    ) -> Result<Counting, NoCounters> {
+        let most = unit.registers.boxes();
+        let known = slices.or_else(|| self.slices(host)).filter(|count| (1..=most).contains(count));
+        let count = known.ok_or_else(|| {
+            NoCounters::BadWish(format!(
+                "how many slices this part has is not known: the kernel lists no {}, and its last-level \
+                 cache is no multiple of {} KiB; say it with --slices N, up to {most}",
+                unit.unit, unit.slice_kib
+            ))
+        })?;
+        Ok(Counting::Registers(BoxPlan::of(host, unit, &self.socket, self.cpu, count)?))
+    }
+}

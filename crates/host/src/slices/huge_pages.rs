@@ -1,0 +1,188 @@
+//! Huge pages of the running machine.
+//!
+//! Source: mmap(2) MAP_HUGETLB; Linux Documentation/admin-guide/mm/pagemap.rst.
+
+use std::sync::Arc;
+
+use memmap2::{MmapMut, MmapOptions};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use super::memory::{MemoryError, MemorySource, ProbeMemory, ProbePage, ProbePageSize};
+use super::touch;
+use crate::root::Root;
+
+const PAGEMAP: &str = "proc/self/pagemap";
+const GRANULE_BYTES: u64 = 4096;
+
+/// Huge pages of the running machine.
+#[derive(Clone, Debug)]
+pub struct HugePages(pub Arc<Root>);
+
+impl MemorySource for HugePages {
+    fn map(
+        &self,
+        size: ProbePageSize,
+        most: usize,
+        cpu: u32,
+    ) -> Result<Box<dyn ProbeMemory>, MemoryError> {
+        let before = sched_getaffinity(None).ok();
+        // Pages come from the memory of the processor that touches them first.
+        pin(cpu)?;
+        let mut mapped = MappedPages { pages: Vec::new(), maps: Vec::new(), overhead: 0, before };
+        let mut found = Vec::new();
+        while found.len() < most {
+            let options =
+                MmapOptions::new().len(1 << size.bits()).huge(Some(size.bits() as u8)).map_anon();
+            let Ok(mut map) = options else { break };
+            map[0] = 1;
+            let start = physical_start(&self.0, map.as_ptr().addr() as u64, size)?;
+            found.push((ProbePage { start, size }, map));
+        }
+        if found.is_empty() {
+            return Err(MemoryError::NoPages { size, free: free_pages(&self.0, size) });
+        }
+        found.sort_by_key(|(page, _)| page.start);
+        (mapped.pages, mapped.maps) = found.into_iter().unzip();
+        mapped.overhead = (0..256).map(|_| touch::cycles_of_load(None)).min().unwrap_or(0);
+        Ok(Box::new(mapped))
+    }
+}
+
+fn pin(cpu: u32) -> Result<(), MemoryError> {
+    let mut set = CpuSet::new();
+    set.set(cpu as usize);
+    sched_setaffinity(None, &set).map_err(|errno| MemoryError::NotPinned {
+        cpu,
+        reason: std::io::Error::from(errno).to_string(),
+    })
+}
+
+/// Where a huge page is. Its last granule is asked about too: it has to be one piece.
+fn physical_start(
+    root: &Root,
+    virtual_start: u64,
+    size: ProbePageSize,
+) -> Result<u64, MemoryError> {
+    let physical = |virtual_address: u64| -> Result<u64, MemoryError> {
+        let mut entry = [0; 8];
+        root.read_at(PAGEMAP, virtual_address / GRANULE_BYTES * 8, &mut entry)?;
+        frame(u64::from_le_bytes(entry)).ok_or(MemoryError::Hidden)
+    };
+    let start = physical(virtual_start)?;
+    let last = physical(virtual_start + size.bytes() - GRANULE_BYTES)?;
+    let whole = start.is_multiple_of(size.bytes()) && last == start + size.bytes() - GRANULE_BYTES;
+    if whole { Ok(start) } else { Err(MemoryError::NotHuge(virtual_start)) }
+}
+
+/// The physical address in an entry of the page map: bits 54:0 are the page's number, which is zero
+/// for processes without privilege.
+fn frame(entry: u64) -> Option<u64> {
+    let number = entry & ((1 << 55) - 1);
+    (number != 0).then_some(number * GRANULE_BYTES)
+}
+
+/// Free pages of all nodes.
+pub(crate) fn free_pages(root: &Root, size: ProbePageSize) -> u64 {
+    root.read_number(&format!("sys/kernel/mm/hugepages/hugepages-{}kB/free_hugepages", size.kib()))
+        .unwrap_or(0)
+}
+
+struct MappedPages {
+    pages: Vec<ProbePage>,
+    maps: Vec<MmapMut>,
+    /// Cycles of a timed load of nothing.
+    overhead: u64,
+    /// Where the thread could run before.
+    before: Option<CpuSet>,
+}
+
+/// Lines whose addresses differ by a multiple of this are in the same set of L1 and L2: 2048 sets of
+/// L2 at most (Sapphire Rapids).
+const SET_STRIDE_BYTES: u64 = 2048 * units::LINE_BYTES;
+/// Twice the ways of the widest L2 and more.
+const EVICTION_LINES: usize = 48;
+
+impl MappedPages {
+    fn byte(&self, physical_address: u64) -> &u8 {
+        let after = self.pages.partition_point(|page| page.start <= physical_address);
+        let place = after.checked_sub(1).expect("the address is in a page");
+        let page = self.pages[place];
+        assert!(page.holds(physical_address), "{physical_address:#x} is in no page");
+        &self.maps[place][(physical_address - page.start) as usize]
+    }
+
+    /// Lines that share the set of this one in L1 and L2, in its page and those after it.
+    fn rivals(&self, physical_address: u64) -> impl Iterator<Item = &u8> {
+        let in_set = physical_address % SET_STRIDE_BYTES;
+        let first = self.pages.partition_point(|page| page.start <= physical_address) - 1;
+        let pages = self.pages.iter().cycle().skip(first).take(self.pages.len());
+        let lines = pages.flat_map(move |page| {
+            (0..page.size.bytes() / SET_STRIDE_BYTES)
+                .map(move |step| page.start + step * SET_STRIDE_BYTES + in_set)
+        });
+        lines
+            .filter(move |address| *address != physical_address)
+            .take(EVICTION_LINES)
+            .map(|address| self.byte(address))
+    }
+}
+
+impl ProbeMemory for MappedPages {
+    fn pages(&self) -> &[ProbePage] {
+        &self.pages
+    }
+
+    fn go_to(&mut self, cpu: u32) -> Result<(), MemoryError> {
+        pin(cpu)
+    }
+
+    fn load_and_flush(&mut self, physical_address: u64, times: u32) {
+        touch::load_and_flush(self.byte(physical_address), times);
+    }
+
+    fn llc_load_cycles(&mut self, physical_address: u64) -> f64 {
+        let byte = self.byte(physical_address);
+        touch::load(byte);
+        for _ in 0..2 {
+            self.rivals(physical_address).for_each(touch::load);
+        }
+        touch::cycles_of_load(Some(byte)).saturating_sub(self.overhead) as f64
+    }
+}
+
+impl Drop for MappedPages {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            // If that fails, the thread stays on one processor, which harms nothing.
+            let _ = sched_setaffinity(None, before);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_without_a_number_is_hidden() {
+        assert_eq!(frame(1 << 63 | 1 << 61 | 0x1234_5600), Some(0x0123_4560_0000));
+        assert_eq!(frame(1 << 63), None);
+    }
+
+    #[test]
+    fn this_machine_gives_huge_pages_or_says_what_helps() {
+        let root = Arc::new(Root::real().expect("a machine"));
+        match HugePages(root).map(ProbePageSize::TwoMiB, 2, 0) {
+            Ok(mut memory) => {
+                let pages = memory.pages().to_vec();
+                assert!(pages.iter().all(|page| page.start.is_multiple_of(2 << 20)));
+                memory.load_and_flush(pages[0].start + 4096, 10);
+                assert!(memory.llc_load_cycles(pages[0].start + 4096) >= 0.0);
+            }
+            Err(error @ (MemoryError::NoPages { .. } | MemoryError::Hidden)) => {
+                assert!(error.to_string().contains("remedy"), "{error}");
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! One question: which box sees the accesses to a line.
+
+use super::counters::BoxReaders;
+use super::memory::ProbeMemory;
+use crate::error::FileError;
+
+/// Accesses for one question: some ten microseconds.
+const ACCESSES: u32 = 128;
+
+/// Asks by counting look-ups around repeated accesses.
+pub struct LookupOracle<'h> {
+    memory: Box<dyn ProbeMemory>,
+    readers: BoxReaders<'h>,
+}
+
+impl<'h> LookupOracle<'h> {
+    /// With memory and counters that are counting.
+    #[must_use]
+    pub fn new(memory: Box<dyn ProbeMemory>, readers: BoxReaders<'h>) -> Self {
+        Self { memory, readers }
+    }
+
+    /// The box that stands out while the line is accessed; `None` if none does.
+    ///
+    /// # Errors
+    /// If a counter cannot be read.
+    pub fn ask(&mut self, physical_address: u64) -> Result<Option<u16>, FileError> {
+        let before = self.readers.read()?;
+        self.memory.load_and_flush(physical_address, ACCESSES);
+        let after = self.readers.read()?;
+        let counts =
+            before.iter().zip(&after).map(|(&before, &after)| BoxReaders::since(before, after));
+        Ok(outstanding(counts, u64::from(ACCESSES)))
+    }
+}
+
+/// The place of the largest count, if it holds most of the accesses and leads by half of them: the
+/// neighbour that a prefetcher fetches once does not come near it.
+fn outstanding(counts: impl Iterator<Item = u64>, accesses: u64) -> Option<u16> {
+    let mut best: Option<(u64, u16)> = None;
+    let mut second = 0;
+    for (place, count) in counts.enumerate() {
+        if best.is_none_or(|(most, _)| count > most) {
+            second = best.map_or(0, |(most, _)| most);
+            best = Some((count, place as u16));
+        } else {
+            second = second.max(count);
+        }
+    }
+    best.filter(|(most, _)| *most >= accesses / 4 * 3 && *most - second >= accesses / 2)
+        .map(|(_, place)| place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_box_with_most_look_ups_is_the_slice_if_it_stands_out() {
+        let ask = |counts: &[u64]| outstanding(counts.iter().copied(), 128);
+        assert_eq!(ask(&[3, 140, 7]), Some(1));
+        assert_eq!(ask(&[140, 3, 90]), None, "two boxes are busy");
+        assert_eq!(ask(&[60, 3, 2]), None, "most accesses are nowhere");
+        assert_eq!(ask(&[0, 0, 0]), None, "no box counts");
+        assert_eq!(ask(&[]), None);
+    }
+}

@@ -1,0 +1,215 @@
+//! Registers of boxes, set for as long as look-ups are counted: the same journal, allow-list, lock and
+//! read-back as a change of `tune`, and put back at the end, after an error, or by `restore`.
+
+use super::boxes::{BoxUnit, SELECT_ENABLED};
+use crate::cpu::Socket;
+use crate::error::FileError;
+use crate::machine::Host;
+use crate::tune::{
+    ApplyError, Change, Entry, Journal, Outcome, Plan, StateDirectory, StateError, Target, Watch,
+    apply,
+};
+use crate::unread::remedy;
+
+/// What the journal calls it.
+const COMMAND: &str = "slices map";
+
+/// What would be written, and the counters that then count.
+#[derive(Clone, Debug)]
+pub struct BoxPlan {
+    /// The registers with old and new value.
+    pub plan: Plan,
+    /// The counter of each box.
+    pub counters: Vec<u32>,
+}
+
+/// Why the boxes cannot be set, or put back.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProgramError {
+    /// a box cannot be read
+    #[error("{error}{}", remedy(.error).map(|remedy| format!("\n  remedy: {remedy}")).unwrap_or_default())]
+    File {
+        /// Why.
+        #[from]
+        error: FileError,
+    },
+    /// somebody counts
+    #[error(
+        "the counter of box {number} counts for somebody else (event select {address:#x} = \
+         {value:#x})\n  remedy: stop perf, pcm, likwid or what else counts; if an earlier run of this tool \
+         was killed, skipline-host restore"
+    )]
+    InUse {
+        /// The box.
+        number: u32,
+        /// The register.
+        address: u32,
+        /// What it holds.
+        value: u64,
+    },
+    /// an earlier run was killed
+    #[error(
+        "an earlier run of this tool was killed, and its values are not put back\n  remedy: \
+         skipline-host restore"
+    )]
+    Leftover,
+    /// journal or lock
+    #[error("{0}")]
+    State(#[from] StateError),
+    /// a write was stopped or refused
+    #[error("{0}")]
+    Apply(#[from] ApplyError),
+    /// a register holds something else than was written
+    #[error("{place} does not take the value {asked:#x}: {outcome}; the boxes were put back")]
+    NotAsAsked {
+        /// The register.
+        place: String,
+        /// What was written.
+        asked: u64,
+        /// What became of it.
+        outcome: String,
+    },
+    /// old values could not be put back
+    #[error("{0}; they stay in the journal: skipline-host restore")]
+    NotPutBack(String),
+}
+
+impl BoxPlan {
+    /// The registers of the first `count` boxes of a socket.
+    pub(super) fn of(
+        host: &Host,
+        unit: &BoxUnit,
+        socket: &Socket,
+        cpu: u32,
+        count: u32,
+    ) -> Result<Self, ProgramError> {
+        let registers = &unit.registers;
+        let mut changes = Vec::new();
+        let mut counters = Vec::new();
+        for number in 0..count {
+            let change = |address: u32, what: &str, asked: &dyn Fn(u64) -> u64| {
+                let target = Target::Msr { socket: socket.id, cpu, address };
+                let old = host.registers.read(cpu, address)?;
+                Ok::<_, FileError>(Change {
+                    place: target.to_string(),
+                    target,
+                    old: Some(old),
+                    asked: asked(old),
+                    only_kept: false,
+                    old_means: format!("{what} of box {number}"),
+                    new_means: "look-ups are counted".into(),
+                })
+            };
+            let place = "boxes up to the table's last have registers";
+            let control = registers.control(number).expect(place);
+            changes.push(change(control, "control", &|old| old & !registers.frozen_bits)?);
+            if let (Some(address), Some(filter)) = (registers.filter(number), registers.filter) {
+                changes.push(change(address, "filter", &|_| filter.value)?);
+            }
+            let select = registers.select(number).expect(place);
+            let selected = change(select, "event select", &|_| registers.select_value)?;
+            if let Some(value) = selected.old.filter(|old| old & SELECT_ENABLED != 0) {
+                return Err(ProgramError::InUse { number, address: select, value });
+            }
+            changes.push(selected);
+            counters.push(registers.counter(number).expect(place));
+        }
+        let plan = Plan { command: COMMAND.into(), changes, warnings: Vec::new() };
+        Ok(Self { plan, counters })
+    }
+}
+
+/// Boxes that count look-ups. Dropping it puts them back as well, without saying whether that worked.
+pub struct ProgrammedBoxes<'a> {
+    host: &'a Host,
+    state: StateDirectory<'a>,
+    done: bool,
+}
+
+impl<'a> ProgrammedBoxes<'a> {
+    /// Writes the plan, each old value into the journal first.
+    ///
+    /// # Errors
+    /// If a register is refused or reads back as something else; what was written is put back then.
+    pub fn program(
+        host: &'a Host,
+        state: StateDirectory<'a>,
+        plan: &BoxPlan,
+        watch: Watch<'_>,
+    ) -> Result<Self, ProgramError> {
+        if state.read()?.entries.iter().any(|entry| entry.command == COMMAND) {
+            return Err(ProgramError::Leftover);
+        }
+        let mut applied = Vec::new();
+        let result = apply(host, &state, &plan.plan, &mut applied, watch);
+        // A stop by the watcher stands for a crash: nothing more is done.
+        let done = matches!(result, Err(ApplyError::Stopped(_)));
+        let programmed = Self { host, state, done };
+        result?;
+        let odd = applied.into_iter().find(|applied| !applied.outcome.is_as_asked());
+        match odd {
+            None => Ok(programmed),
+            Some(odd) => {
+                let outcome = match odd.outcome {
+                    Outcome::Refused { reason } => reason,
+                    Outcome::Widened { holds } | Outcome::Different { holds } => {
+                        format!("it reads back {holds:#x}")
+                    }
+                    _ => format!("the write is taken, and it still reads {:#x}", odd.old),
+                };
+                programmed.put_back()?;
+                Err(ProgramError::NotAsAsked { place: odd.place, asked: odd.asked, outcome })
+            }
+        }
+    }
+
+    /// Gives the boxes their old values, in reverse order.
+    ///
+    /// # Errors
+    /// If a register refuses; the others are put back all the same.
+    pub fn put_back(mut self) -> Result<(), ProgramError> {
+        self.done = true;
+        self.put_back_now()
+    }
+
+    fn put_back_now(&self) -> Result<(), ProgramError> {
+        let entries = self.state.read()?.entries;
+        let mut failures = Vec::new();
+        let mut kept: Vec<Entry> = Vec::new();
+        for entry in entries.into_iter().rev() {
+            if entry.command != COMMAND {
+                kept.push(entry);
+            } else if let Err(failure) = self.put_back_one(&entry) {
+                failures.push(failure);
+                kept.push(entry);
+            }
+        }
+        kept.reverse();
+        self.state.write(&Journal { entries: kept })?;
+        if failures.is_empty() {
+            Ok(())
+        } else {
+            Err(ProgramError::NotPutBack(failures.join("; ")))
+        }
+    }
+
+    fn put_back_one(&self, entry: &Entry) -> Result<(), String> {
+        entry.target.write(self.host, entry.old).map_err(|error| error.to_string())?;
+        match entry.target.read(self.host) {
+            Ok(holds) if holds == entry.old => Ok(()),
+            Ok(holds) => {
+                Err(format!("{} reads back {holds:#x} instead of {:#x}", entry.target, entry.old))
+            }
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+impl Drop for ProgrammedBoxes<'_> {
+    fn drop(&mut self) {
+        if !self.done {
+            // Failures stay in the journal, from which `restore` works.
+            let _ = self.put_back_now();
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What to do with a journalled value, by what its control holds now.
+
+use super::super::has_switch;
+use super::super::journal::Entry;
+use super::super::target::Target;
+use super::Restoring;
+use crate::cpu::{CpuModel, Generations};
+use crate::error::FileError;
+use crate::machine::Host;
+use crate::pci::Tree;
+use crate::slices::BoxUnit;
+
+/// What decisions depend on.
+pub(super) struct Scene<'a> {
+    pub(super) host: &'a Host,
+    /// This boot.
+    pub(super) boot: String,
+    /// Whether what somebody else changed is put back too.
+    pub(super) all: bool,
+    /// The whole journal, oldest first.
+    pub(super) entries: &'a [Entry],
+}
+
+impl Scene<'_> {
+    /// What is known without writing, from what controls hold; nothing if the old value has to be
+    /// written.
+    pub(super) fn decided(
+        &self,
+        entry: &Entry,
+        holds: &dyn Fn(&Target) -> Result<u64, FileError>,
+    ) -> Option<Restoring> {
+        let rebooted = entry.boot_id != self.boot;
+        // Files of the kernel begin anew with every boot; registers stay as they are under kexec.
+        if rebooted && entry.target.is_of_kernel() {
+            return Some(Restoring::Rebooted);
+        }
+        if let Err(reason) = is_control_here(self.host, &entry.target) {
+            return Some(Restoring::Failed { reason });
+        }
+        let holds = match holds(&entry.target) {
+            Ok(holds) => holds,
+            Err(_) if self.is_off_as_at_first(&entry.target, holds) => {
+                return Some(Restoring::SwitchedOff);
+            }
+            Err(error) => return Some(Restoring::Failed { reason: error.to_string() }),
+        };
+        if holds == entry.old || holds == self.at_first(&entry.target) {
+            return Some(Restoring::WasBack);
+        }
+        // A boot that did not reset it left our value there: that is put back all the same.
+        if rebooted && holds != entry.read_back.unwrap_or(entry.asked) {
+            return Some(Restoring::Rebooted);
+        }
+        let is_others = !self.all && self.is_others(entry, holds);
+        is_others.then_some(Restoring::ChangedByOthers { holds })
+    }
+
+    /// What the control held before the first change.
+    fn at_first(&self, target: &Target) -> u64 {
+        let first = self.entries.iter().find(|entry| entry.target.is_same(target));
+        first.map_or(u64::MAX, |entry| entry.old)
+    }
+
+    /// Whether somebody else has set it to what it holds.
+    fn is_others(&self, entry: &Entry, holds: u64) -> bool {
+        if entry.is_only_kept() {
+            // Switching off has made the kernel forget it: all ways are nobody's choice.
+            return Some(holds) != all_io_ways(self.host, &entry.target);
+        }
+        // Without a value read back the tool died in the middle: whatever is there is its own.
+        entry.read_back.is_some_and(|ours| ours != holds)
+    }
+
+    /// Whether a mask for I/O has none because allocation is off now, and was before the first change.
+    fn is_off_as_at_first(
+        &self,
+        target: &Target,
+        holds: &dyn Fn(&Target) -> Result<u64, FileError>,
+    ) -> bool {
+        let Some(folder) = target.io_alloc_folder() else { return false };
+        let switch = Target::Switch { path: format!("{folder}/io_alloc") };
+        holds(&switch) == Ok(0) && self.at_first(&switch) == 0
+    }
+}
+
+/// The mask for I/O that the kernel gives when allocation is switched on.
+pub(super) fn all_io_ways(host: &Host, target: &Target) -> Option<u64> {
+    let folder = target.io_alloc_folder()?;
+    let text = host.root.read_line(&format!("{folder}/cbm_mask")).ok()?;
+    u64::from_str_radix(&text, 16).ok()
+}
+
+/// An older value under one that had to stay would be written over it: it waits too.
+pub(super) fn below_kept(entry: &Entry, kept: &[&Entry]) -> Option<Restoring> {
+    let reason = "a later change of the same control is still there";
+    let waits = kept.iter().any(|later| later.target.is_same(&entry.target));
+    waits.then(|| Restoring::Failed { reason: reason.into() })
+}
+
+/// Whether a journalled register is one of this machine that a plan would name: functions get other
+/// numbers when cards come and go, and a journal may be another machine's.
+fn is_control_here(host: &Host, target: &Target) -> Result<(), String> {
+    if target.is_of_kernel() {
+        return Ok(());
+    }
+    let model = CpuModel::read(&host.root).map_err(|error| error.to_string())?;
+    let generations = Generations::built_in();
+    let generation = generations.of(&model);
+    let listed = match target {
+        Target::Port { function, .. } => {
+            let tree = Tree::read(&host.root).map_err(|error| error.to_string())?;
+            let switch = generation.and_then(|generation| generation.port_switch.as_ref());
+            tree.get(*function).zip(switch).is_some_and(|(port, switch)| has_switch(port, switch))
+        }
+        Target::Msr { address, .. } if crate::slices::is_box_control(*address) => {
+            let events = generation.and_then(|generation| generation.events.as_deref());
+            let unit = events.and_then(BoxUnit::of_events);
+            unit.is_some_and(|unit| unit.registers.is_control(*address))
+        }
+        _ => generation.is_some_and(|generation| generation.ways_register.is_some()),
+    };
+    if listed { Ok(()) } else { Err(format!("{target} is no control of this machine")) }
+}

@@ -1,0 +1,45 @@
+//! What restoring would do, told without writing.
+
+use super::super::journal::{Entry, Journal, boot_id};
+use super::super::target::Target;
+use super::decision::{Scene, all_io_ways, below_kept};
+use super::{Restored, Restoring};
+use crate::error::{FileError, Problem};
+use crate::machine::Host;
+
+/// What [`super::restore`] would do, by the values that the controls hold now; nothing is written.
+///
+/// # Errors
+/// If the journal or the boot's identifier cannot be read.
+pub fn preview(host: &Host, journal: &Journal, all: bool) -> Result<Vec<Restored>, FileError> {
+    let scene = Scene { host, boot: boot_id(host)?, all, entries: &journal.entries };
+    let mut kept: Vec<&Entry> = Vec::new();
+    let mut previewed: Vec<Restored> = Vec::new();
+    for entry in journal.entries.iter().rev() {
+        let result = below_kept(entry, &kept).unwrap_or_else(|| {
+            let holds = |target: &Target| would_hold(host, target, &previewed);
+            scene.decided(entry, &holds).unwrap_or(Restoring::PutBack)
+        });
+        if !result.is_settled() {
+            kept.push(entry);
+        }
+        previewed.push(Restored { place: entry.target.to_string(), entry: entry.clone(), result });
+    }
+    Ok(previewed)
+}
+
+/// What a control would hold after what was previewed so far.
+fn would_hold(host: &Host, target: &Target, previewed: &[Restored]) -> Result<u64, FileError> {
+    for done in previewed.iter().rev().filter(|done| done.result == Restoring::PutBack) {
+        if done.entry.target.is_same(target) {
+            return Ok(done.entry.old);
+        }
+        let switched = matches!(done.entry.target, Target::Switch { .. })
+            && done.entry.target.io_alloc_folder() == target.io_alloc_folder();
+        if switched {
+            let all_ways = all_io_ways(host, target).filter(|_| done.entry.old == 1);
+            return all_ways.ok_or_else(|| FileError::new(target, Problem::Invalid));
+        }
+    }
+    target.read(host)
+}
