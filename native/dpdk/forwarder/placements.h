@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where header lines of received packets were, as the machine sees it: nothing of the pool's own. */
+#ifndef FORWARDER_PLACEMENTS_H
+#define FORWARDER_PLACEMENTS_H
+
+#include <stdio.h>
+
+#include <rte_mbuf.h>
+
+/* Of one polling core. */
+struct placements;
+
+/* For up to `lines` different lines. NULL with rte_errno set. */
+struct placements *placements_create(const char *name, unsigned int lines);
+
+/* Counts the header line `line` of each packet; on the polling core. -ENOSPC if there are more lines than expected. */
+int placements_note(struct placements *placements, struct rte_mbuf **packets, uint16_t n,
+	unsigned int line);
+
+/* Writes lines of "lcore,physical_address,packets". -EACCES if the kernel hides addresses. */
+int placements_write(const struct placements *placements, FILE *file);
+
+#endif

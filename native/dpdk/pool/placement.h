@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where objects lie in a chunk of memory: each so far along that its placed line is in a slice of
+ * the core that it is for.
+ *
+ * The objects are placed, not the buffers inside them: rte_pktmbuf_init(), which runs after this,
+ * and rte_pktmbuf_detach() compute a buffer's address from its mbuf's, so that whatever was
+ * shifted inside the object would be lost there.
+ */
+#ifndef SKL_PLACEMENT_H
+#define SKL_PLACEMENT_H
+
+#include "homes.h"
+#include "plan.h"
+
+/* Grows from chunk to chunk. */
+struct placement {
+	uint32_t left[RTE_MAX_LCORE]; /* objects still to be placed for each home */
+	uint32_t objects;
+	uint32_t unplaced;
+	uint64_t memory_bytes;
+	uint64_t gaps_bytes;
+};
+
+struct chunk {
+	uint32_t most_objects;
+	char *start;
+	size_t bytes;
+	rte_iova_t iova;
+	rte_mempool_populate_obj_cb_t *add; /* told of each object before it is put into the pool */
+	void *add_argument;
+};
+
+/* Shares `objects` out among the homes. */
+void placement_start(struct placement *placement, const struct plan *plan, uint32_t objects);
+
+/*
+ * Places objects of `pool` into the chunk and puts them into their homes.
+ * How many; -ERANGE: the table does not cover an address (in *uncovered); -ENOTSUP, -EACCES as
+ * physical_address(); -ENOMEM. Nothing was placed then.
+ */
+int placement_fill(struct placement *placement, const struct plan *plan, struct rte_mempool *pool,
+	struct homes *homes, const struct chunk *chunk, uint64_t *uncovered);
+
+/* The same with objects one after the other, wherever their lines lie. */
+int placement_fill_plain(struct placement *placement, const struct plan *plan,
+	struct rte_mempool *pool, struct homes *homes, const struct chunk *chunk);
+
+/* Bytes for `objects` more, about; a pool that needs more asks again. For ops.calc_mem_size. */
+ssize_t placement_bytes(const struct plan *plan, const struct rte_mempool *pool, uint32_t objects,
+	size_t page_bytes, size_t *least_bytes);
+
+#endif

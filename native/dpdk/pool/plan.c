@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_eal.h>
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+
+#include "log.h"
+
+/* Pools of rte_pktmbuf_pool_create() and its like know their mbufs' sizes before objects are placed. */
+static const struct rte_pktmbuf_pool_private *
+as_packet_pool(const struct rte_mempool *pool)
+{
+	const struct rte_pktmbuf_pool_private *packets;
+
+	if (pool->private_data_size < sizeof(*packets))
+		return NULL;
+	packets = rte_mempool_get_priv((struct rte_mempool *)(uintptr_t)pool);
+	if (pool->elt_size < sizeof(struct rte_mbuf) + packets->mbuf_priv_size)
+		return NULL;
+	return packets;
+}
+
+bool
+plan_has_headers(const struct rte_mempool *pool)
+{
+	const struct rte_pktmbuf_pool_private *packets = as_packet_pool(pool);
+
+	return packets == NULL || packets->mbuf_data_room_size > 0 || !plan_knows_layout(pool);
+}
+
+/* A private area that nobody has filled in reads as no room for data beside objects that have it. */
+bool
+plan_knows_layout(const struct rte_mempool *pool)
+{
+	const struct rte_pktmbuf_pool_private *packets = as_packet_pool(pool);
+
+	return packets == NULL || packets->mbuf_data_room_size > 0 ||
+		pool->elt_size == sizeof(struct rte_mbuf) + packets->mbuf_priv_size;
+}
+
+/* The byte of an object where header line `line` begins, as drivers receive into it. */
+static int
+find_placed_byte(const struct rte_mempool *pool, unsigned int line, size_t *byte, char *why,
+	size_t why_bytes)
+{
+	const struct rte_pktmbuf_pool_private *packets = as_packet_pool(pool);
+	size_t first = 0;
+
+	if (packets != NULL && (packets->flags & RTE_PKTMBUF_POOL_F_PINNED_EXT_BUF)) {
+		snprintf(why, why_bytes, "its packets lie in external memory, which this driver does "
+			"not lay out; create it with ring_mp_mc");
+		return -ENOTSUP;
+	}
+	if (packets != NULL)
+		first = sizeof(struct rte_mbuf) + packets->mbuf_priv_size + RTE_PKTMBUF_HEADROOM;
+	*byte = first + (size_t)line * RTE_CACHE_LINE_SIZE;
+	if (*byte < pool->elt_size)
+		return 0;
+	if (first < pool->elt_size)
+		snprintf(why, why_bytes, "header line %u is beyond the buffer; allowed: 0 to %zu", line,
+			(pool->elt_size - first - 1) / RTE_CACHE_LINE_SIZE);
+	else
+		snprintf(why, why_bytes, "the buffer ends before the headroom of %d bytes does",
+			RTE_PKTMBUF_HEADROOM);
+	return -EINVAL;
+}
+
+static int
+find_listed(const struct settings *settings, struct home *home, unsigned int slices, char *why,
+	size_t why_bytes)
+{
+	unsigned int slice;
+	int ret = settings_slices_of(settings->slices, home->lcore, &home->slices);
+
+	if (ret == -ENOENT) {
+		snprintf(why, why_bytes, "SKIPLINE_SLICE_SLICES=%s lists no slices for lcore %u, which "
+			"polls this pool", settings->slices, home->lcore);
+		return -EINVAL;
+	}
+	if (ret < 0) {
+		snprintf(why, why_bytes, "SKIPLINE_SLICE_SLICES=%s; allowed: slices by lcore, such as "
+			"1=0,2;2=4", settings->slices);
+		return ret;
+	}
+	for (slice = slices; slice < SKL_MEMPOOL_MOST_SLICES; slice++)
+		if (home->slices.has[slice]) {
+			snprintf(why, why_bytes, "slice %u for lcore %u: the table %s has slices 0 to %u",
+				slice, home->lcore, settings->table, slices - 1);
+			return -EINVAL;
+		}
+	return 0;
+}
+
+/* Latencies are by CPU, as the system counts them; an lcore may run on one of another number. */
+static int
+cpu_of(unsigned int lcore)
+{
+	rte_cpuset_t cpus = rte_lcore_cpuset(lcore);
+	int cpu = 0;
+
+	if (CPU_COUNT(&cpus) != 1)
+		return -EINVAL;
+	while (!CPU_ISSET(cpu, &cpus))
+		cpu++;
+	return cpu;
+}
+
+static int
+find_nearest(const struct settings *settings, const skl_latencies *latencies, struct home *home,
+	char *why, size_t why_bytes)
+{
+	uint16_t nearest[SKL_MEMPOOL_MOST_SLICES];
+	int cpu = cpu_of(home->lcore), ret;
+	unsigned int i;
+
+	if (cpu < 0) {
+		snprintf(why, why_bytes, "lcore %u may run on several CPUs, none of which is the one to "
+			"be near to; bind it to one, or set SKIPLINE_SLICE_SLICES", home->lcore);
+		return cpu;
+	}
+	ret = skl_nearest_slices(latencies, cpu, nearest, settings->nearest);
+	if (ret < 0) {
+		snprintf(why, why_bytes, "%s has latencies of CPUs 0 to %d, and lcore %u runs on CPU %d",
+			settings->latencies, skl_latencies_cores(latencies) - 1, home->lcore, cpu);
+		return ret;
+	}
+	for (i = 0; i < settings->nearest; i++)
+		home->slices.has[nearest[i]] = true;
+	return 0;
+}
+
+static int
+find_homes(const struct settings *settings, const skl_latencies *latencies, struct plan *plan,
+	char *why, size_t why_bytes)
+{
+	unsigned int slices = skl_slice_map_slices(plan->map), lcore;
+	struct home *home;
+	int ret;
+
+	for (lcore = 0; lcore < RTE_MAX_LCORE; lcore++) {
+		if (!settings->pollers.has[lcore])
+			continue;
+		if (!rte_lcore_is_enabled(lcore)) {
+			snprintf(why, why_bytes, "lcore %u is to poll this pool, but EAL was not given it",
+				lcore);
+			return -EINVAL;
+		}
+		home = &plan->home[plan->homes++];
+		*home = (struct home){ .lcore = lcore };
+		ret = settings->slices != NULL ?
+			find_listed(settings, home, slices, why, why_bytes) :
+			find_nearest(settings, latencies, home, why, why_bytes);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+/* Latencies of another part than the table's would choose slices that mean nothing. */
+static int
+open_latencies(const struct settings *settings, const struct plan *plan,
+	skl_latencies **latencies, char *why, size_t why_bytes)
+{
+	unsigned int slices = skl_slice_map_slices(plan->map), of;
+	int ret;
+
+	*latencies = NULL;
+	if (settings->latencies == NULL)
+		return 0;
+	ret = skl_latencies_open(settings->latencies, latencies, why, why_bytes);
+	if (ret < 0)
+		return ret;
+	of = skl_latencies_slices(*latencies);
+	if (of == slices && settings->nearest <= slices)
+		return 0;
+	snprintf(why, why_bytes, "%s has %u slices, the table %s %u, and the nearest %u are wanted",
+		settings->latencies, of, settings->table, slices, settings->nearest);
+	return -EINVAL;
+}
+
+int
+plan_make(const struct settings *settings, const struct rte_mempool *pool, struct plan *plan,
+	char *why, size_t why_bytes)
+{
+	skl_latencies *latencies = NULL;
+	int ret;
+
+	memset(plan, 0, sizeof(*plan));
+	ret = find_placed_byte(pool, settings->line, &plan->placed_byte, why, why_bytes);
+	if (ret < 0)
+		return ret;
+	if (!rte_eal_has_hugepages()) {
+		snprintf(why, why_bytes, "EAL runs without huge pages; the kernel may move small ones "
+			"at any time, and with them every line");
+		return -ENOTSUP;
+	}
+	ret = skl_slice_map_open(settings->table, &plan->map, why, why_bytes);
+	if (ret == 0)
+		ret = open_latencies(settings, plan, &latencies, why, why_bytes);
+	if (ret == 0)
+		ret = find_homes(settings, latencies, plan, why, why_bytes);
+	if (latencies != NULL)
+		skl_latencies_close(latencies);
+	if (ret < 0)
+		plan_close(plan);
+	return ret;
+}
+
+void
+plan_make_plain(struct plan *plan)
+{
+	memset(plan, 0, sizeof(*plan));
+	plan->homes = 1;
+	plan->home[0].lcore = LCORE_ID_ANY;
+}
+
+void
+plan_close(struct plan *plan)
+{
+	if (plan->map != NULL)
+		skl_slice_map_close(plan->map);
+	plan->map = NULL;
+}

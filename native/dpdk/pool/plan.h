@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a pool's layout follows from: table, slices near each poller, the byte that is placed. */
+#ifndef SKL_PLAN_H
+#define SKL_PLAN_H
+
+#include <skipline_slices.h>
+
+#include "settings.h"
+
+/* A core that polls, and the slices that its header lines are to lie in. */
+struct home {
+	unsigned int lcore;
+	struct slice_set slices;
+};
+
+struct plan {
+	skl_slice_map *map;    /* NULL: objects lie anywhere */
+	size_t placed_byte;    /* of an object: its line is the one to place */
+	unsigned int homes;
+	struct home home[RTE_MAX_LCORE];
+};
+
+/*
+ * What the settings mean for this pool; `plan` is to be closed. Negative errno with the reason in
+ * `why`; -EINVAL alone is the settings' fault, all else may be answered by plain placement.
+ */
+int plan_make(const struct settings *settings, const struct rte_mempool *pool, struct plan *plan,
+	char *why, size_t why_bytes);
+
+/* One home, nothing to place. */
+void plan_make_plain(struct plan *plan);
+
+void plan_close(struct plan *plan);
+
+/* Whether there is a packet header in the pool's objects at all; indirect mbufs have none. */
+bool plan_has_headers(const struct rte_mempool *pool);
+
+/* Whether the pool's private data says where packet data begins. */
+bool plan_knows_layout(const struct rte_mempool *pool);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "settings.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_lcore.h>
+#include <rte_string_fns.h>
+
+#define VARIABLE(name) "SKIPLINE_SLICE_" name
+
+/* Reads one number of `text` up to `end`; NULL if there is none below `limit`. */
+static const char *
+read_number(const char *text, const char *end, unsigned long limit, unsigned long *number)
+{
+	char *after;
+
+	if (text == end || !isdigit((unsigned char)*text))
+		return NULL;
+	*number = strtoul(text, &after, 10);
+	return after > end || *number >= limit ? NULL : after;
+}
+
+/* "1,3-5" into has[]. */
+static int
+read_list(const char *text, const char *end, bool *has, unsigned long limit)
+{
+	unsigned long first, last;
+
+	for (;; text++) {
+		text = read_number(text, end, limit, &first);
+		if (text == NULL)
+			return -EINVAL;
+		last = first;
+		if (text < end && *text == '-') {
+			text = read_number(text + 1, end, limit, &last);
+			if (text == NULL || last < first)
+				return -EINVAL;
+		}
+		memset(&has[first], true, last - first + 1);
+		if (text == end)
+			return 0;
+		if (*text != ',')
+			return -EINVAL;
+	}
+}
+
+int
+settings_slices_of(const char *text, unsigned int lcore, struct slice_set *slices)
+{
+	const char *end, *list;
+	unsigned long of;
+	int ret = -ENOENT;
+
+	memset(slices, 0, sizeof(*slices));
+	for (;; text = end + 1) {
+		struct slice_set listed = { 0 };
+
+		end = strchrnul(text, ';');
+		list = read_number(text, end, RTE_MAX_LCORE, &of);
+		if (list == NULL || list == end || *list != '=' ||
+				read_list(list + 1, end, listed.has, SKL_MEMPOOL_MOST_SLICES) < 0)
+			return -EINVAL;
+		if (of == lcore) {
+			*slices = listed;
+			ret = 0;
+		}
+		if (*end == '\0')
+			return ret;
+	}
+}
+
+/* The lcores for a pool in "rx_*=1,2;3": entries for names, and one for all others. */
+static int
+read_pollers(const char *text, const char *pool_name, struct lcore_set *pollers)
+{
+	char pattern[RTE_MEMPOOL_NAMESIZE * 2];
+	const char *end, *list;
+	bool found = false;
+
+	for (;; text = end + 1) {
+		struct lcore_set listed = { 0 };
+
+		end = strchrnul(text, ';');
+		list = memchr(text, '=', end - text);
+		rte_strscpy(pattern, "*", sizeof(pattern));
+		if (list != NULL) {
+			if ((size_t)(list - text) >= sizeof(pattern))
+				return -EINVAL;
+			memcpy(pattern, text, list - text);
+			pattern[list - text] = '\0';
+		}
+		if (read_list(list == NULL ? text : list + 1, end, listed.has, RTE_MAX_LCORE) < 0)
+			return -EINVAL;
+		if (!found && fnmatch(pattern, pool_name, 0) == 0) {
+			*pollers = listed;
+			found = true;
+		}
+		if (*end == '\0')
+			return found ? 0 : -ENOENT;
+	}
+}
+
+static void
+workers(struct lcore_set *pollers)
+{
+	unsigned int lcore;
+
+	memset(pollers, 0, sizeof(*pollers));
+	RTE_LCORE_FOREACH_WORKER(lcore)
+		pollers->has[lcore] = true;
+	if (rte_lcore_count() == 1)
+		pollers->has[rte_get_main_lcore()] = true;
+}
+
+static const char *
+variable(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value == NULL || *value == '\0' ? NULL : value;
+}
+
+static int
+number_variable(const char *name, unsigned int *value, char *why, size_t why_bytes)
+{
+	const char *text = variable(name);
+	unsigned long number;
+
+	if (text == NULL)
+		return 0;
+	if (read_number(text, text + strlen(text), 1024, &number) != text + strlen(text)) {
+		snprintf(why, why_bytes, "%s=%s; allowed: 0 to 1023", name, text);
+		return -EINVAL;
+	}
+	*value = number;
+	return 0;
+}
+
+/* A variable that may have one value beside its default. */
+static int
+choice_variable(const char *name, const char *allowed, int *value, char *why, size_t why_bytes)
+{
+	const char *text = variable(name);
+
+	if (text == NULL)
+		return 0;
+	if (strcmp(text, allowed) != 0) {
+		snprintf(why, why_bytes, "%s=%s; allowed: %s, or unset", name, text, allowed);
+		return -EINVAL;
+	}
+	*value = 1;
+	return 0;
+}
+
+static int
+read_environment(struct skl_mempool_config *config, char *why, size_t why_bytes)
+{
+	int unplaced = SKL_MEMPOOL_REFUSE, exhausted = SKL_MEMPOOL_FAIL;
+	int cache = SKL_MEMPOOL_CACHE_SORTED;
+
+	*config = (struct skl_mempool_config){
+		.size = sizeof(*config),
+		.table = variable(VARIABLE("TABLE")),
+		.latencies = variable(VARIABLE("LATENCIES")),
+		.slices = variable(VARIABLE("SLICES")),
+		.pollers = variable(VARIABLE("POLLERS")),
+	};
+	if (number_variable(VARIABLE("NEAREST"), &config->nearest, why, why_bytes) < 0 ||
+	    number_variable(VARIABLE("LINE"), &config->line, why, why_bytes) < 0 ||
+	    choice_variable(VARIABLE("UNPLACED"), "plain", &unplaced, why, why_bytes) < 0 ||
+	    choice_variable(VARIABLE("EXHAUSTED"), "borrow", &exhausted, why, why_bytes) < 0 ||
+	    choice_variable(VARIABLE("CACHE"), "mixed", &cache, why, why_bytes) < 0)
+		return -EINVAL;
+	config->unplaced = unplaced;
+	config->exhausted = exhausted;
+	config->cache = cache;
+	return 0;
+}
+
+static int
+read_cores(const struct skl_mempool_config *config, const char *pool_name,
+	struct settings *settings, char *why, size_t why_bytes)
+{
+	int ret;
+
+	if (config->pollers == NULL) {
+		workers(&settings->pollers);
+		return 0;
+	}
+	ret = read_pollers(config->pollers, pool_name, &settings->pollers);
+	if (ret == -ENOENT)
+		snprintf(why, why_bytes, VARIABLE("POLLERS") "=%s names no lcores for this pool; "
+			"add %s=<lcores>, or lcores without a name for all pools",
+			config->pollers, pool_name);
+	else if (ret < 0)
+		snprintf(why, why_bytes, VARIABLE("POLLERS") "=%s; allowed: lcores such as 1,3-5, "
+			"or those of each pool: rx_1=1;rx_*=2,3 (lcores below %d)",
+			config->pollers, RTE_MAX_LCORE);
+	return ret < 0 ? -EINVAL : 0;
+}
+
+int
+settings_read(const struct skl_mempool_config *config, const char *pool_name,
+	struct settings *settings, char *why, size_t why_bytes)
+{
+	struct skl_mempool_config environment;
+
+	if (config == NULL) {
+		if (read_environment(&environment, why, why_bytes) < 0)
+			return -EINVAL;
+		config = &environment;
+	} else if (config->size != sizeof(*config)) {
+		snprintf(why, why_bytes, "pool_config is no struct skl_mempool_config of this version");
+		return -EINVAL;
+	}
+	if (config->table == NULL) {
+		snprintf(why, why_bytes, "no slice table; set " VARIABLE("TABLE") " to its file");
+		return -EINVAL;
+	}
+	if ((config->latencies == NULL) == (config->slices == NULL)) {
+		snprintf(why, why_bytes, "set one of " VARIABLE("LATENCIES") " (a file, the nearest "
+			"slices are taken) and " VARIABLE("SLICES") " (such as 1=0,2;2=4)");
+		return -EINVAL;
+	}
+	*settings = (struct settings){
+		.table = config->table,
+		.latencies = config->latencies,
+		.slices = config->slices,
+		.nearest = config->nearest == 0 ? 1 : config->nearest,
+		.line = config->line,
+		.unplaced = config->unplaced,
+		.exhausted = config->exhausted,
+		.cache = config->cache,
+	};
+	return read_cores(config, pool_name, settings, why, why_bytes);
+}

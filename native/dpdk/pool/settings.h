@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the user asks for: a configuration or the environment, read into plain values. */
+#ifndef SKL_SETTINGS_H
+#define SKL_SETTINGS_H
+
+#include <stdbool.h>
+
+#include <rte_config.h>
+
+#include "skipline_mempool.h"
+
+struct slice_set {
+	bool has[SKL_MEMPOOL_MOST_SLICES];
+};
+
+struct lcore_set {
+	bool has[RTE_MAX_LCORE];
+};
+
+struct settings {
+	const char *table;     /* never NULL */
+	const char *latencies; /* NULL: slices are listed */
+	const char *slices;    /* NULL: nearest by latencies */
+	unsigned int nearest;
+	unsigned int line;
+	struct lcore_set pollers;
+	enum skl_mempool_unplaced unplaced;
+	enum skl_mempool_exhausted exhausted;
+	enum skl_mempool_cache cache;
+};
+
+/*
+ * Reads `config`, or the environment if it is NULL, for the pool of this name. Text is borrowed.
+ * -EINVAL: a value is missing or wrong; `why` says which, and what is allowed.
+ */
+int settings_read(const struct skl_mempool_config *config, const char *pool_name,
+	struct settings *settings, char *why, size_t why_bytes);
+
+/* The slices listed for an lcore in "1=0,2;2=4". -ENOENT: none; -EINVAL: damaged. */
+int settings_slices_of(const char *text, unsigned int lcore, struct slice_set *slices);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Packet pools whose header lines lie in last-level-cache slices near the core that polls.
+ *
+ * The driver "skipline_slice" is chosen like any other: rte_pktmbuf_pool_create_by_ops(...,
+ * "skipline_slice"), EAL's --mbuf-pool-ops-name, or testpmd's. Applications that do not know of it
+ * state what it needs in environment variables; those that link it can pass a configuration.
+ *
+ * Every function returns 0 or a negative errno and logs the reason as pmd.mempool.skipline.
+ */
+#ifndef SKIPLINE_MEMPOOL_H
+#define SKIPLINE_MEMPOOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rte_mempool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SKL_MEMPOOL_OPS "skipline_slice"
+
+/* Slice numbers are below this. */
+#define SKL_MEMPOOL_MOST_SLICES 256
+
+/* What happens where slices are not known: no table, address not covered, pages that may move. */
+enum skl_mempool_unplaced {
+	SKL_MEMPOOL_REFUSE, /* creation of the pool fails */
+	SKL_MEMPOOL_PLAIN,  /* objects lie anywhere; a warning and the statistics say how many */
+};
+
+/* What a polling core gets when all objects made for it are in use. */
+enum skl_mempool_exhausted {
+	SKL_MEMPOOL_FAIL,   /* nothing: the same as an empty pool */
+	SKL_MEMPOOL_BORROW, /* an object made for another core; counted */
+};
+
+/* The per-core cache of a pool that several cores poll. */
+enum skl_mempool_cache {
+	SKL_MEMPOOL_CACHE_SORTED, /* replaced: what a core frees goes back to the core it is for */
+	SKL_MEMPOOL_CACHE_MIXED,  /* kept: a core gets again what it freed, whosever it is */
+};
+
+/*
+ * How a pool is laid out. Zeroed members have the meaning stated; text has the form of the
+ * environment variable of the same name. Read while the pool is populated, not kept.
+ */
+struct skl_mempool_config {
+	size_t size;             /* sizeof(struct skl_mempool_config) */
+	const char *table;       /* slice table file; needed */
+	const char *latencies;   /* latencies file: the nearest slices of each poller are taken */
+	const char *slices;      /* or slices by lcore: "1=0,2;2=4" */
+	const char *pollers;     /* lcores: "1-3"; NULL: the workers, or main if there are none */
+	unsigned int nearest;    /* slices for each poller out of the latencies; 0: one */
+	unsigned int line;       /* header line to place; 0: the first, Ethernet and IPv4 */
+	enum skl_mempool_unplaced unplaced;
+	enum skl_mempool_exhausted exhausted;
+	enum skl_mempool_cache cache;
+};
+
+/* What became of a pool. Counts of the data path are sums over cores, read without locks. */
+struct skl_mempool_stats {
+	uint32_t objects;
+	uint32_t unplaced;          /* objects that lie anywhere; 0 unless asked for */
+	uint32_t pollers;           /* cores that objects are made for */
+	uint64_t memory_bytes;      /* reserved, all chunks */
+	uint64_t object_bytes;      /* of these inside objects, headers included */
+	uint64_t gaps_bytes;        /* of these skipped to reach a wanted line */
+	uint64_t gets;              /* objects given out, if several cores poll */
+	uint64_t gets_by_others;    /* of these to cores that do not poll the pool */
+	uint64_t gets_borrowed;     /* of these to pollers out of another one's */
+	uint64_t puts_from_afar;    /* objects freed by a core that they were not made for */
+};
+
+/*
+ * rte_pktmbuf_pool_create() with this driver and a configuration; NULL: the environment's.
+ * NULL with rte_errno set if the pool cannot be laid out as asked.
+ */
+struct rte_mempool *skl_pktmbuf_pool_create(const char *name, unsigned int objects,
+	unsigned int cache_size, uint16_t priv_size, uint16_t data_room_size, int socket_id,
+	const struct skl_mempool_config *config);
+
+/* -EINVAL if the pool is not of this driver. */
+int skl_mempool_stats(const struct rte_mempool *pool, struct skl_mempool_stats *stats);
+
+/* The lcore that an object was made for; -ENOENT if it was for none in particular. */
+int skl_mempool_poller_of(const struct rte_mempool *pool, const void *object);
+
+/* Whether the driver was told to place lines of this slice for the lcore. -EINVAL as above. */
+int skl_mempool_wants(const struct rte_mempool *pool, unsigned int lcore, uint16_t slice);
+
+/*
+ * Slice of the line at an address inside huge pages, in the pool's own table. -ERANGE if the table
+ * does not cover it, -ENOTSUP if the physical address is not known. Primary process only.
+ */
+int skl_mempool_slice_at(const struct rte_mempool *pool, const void *address);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

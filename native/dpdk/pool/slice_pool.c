@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The mempool driver: how the library's calls reach plan, placement and homes. */
+#include "slice_pool.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include <rte_eal.h>
+#include <rte_malloc.h>
+
+#include "log.h"
+
+RTE_LOG_REGISTER(skl_mempool_logtype, pmd.mempool.skipline, NOTICE);
+
+/* Reason for people of a failure to place an object. */
+static void
+log_unplaced(const struct rte_mempool *pool, int level, int reason, uint64_t physical)
+{
+	const char *why = strerror(-reason);
+
+	if (reason == -ERANGE)
+		why = "the slice table does not cover the address; recover it with pages that include it";
+	else if (reason == -EACCES)
+		why = "the kernel hides physical addresses from this process; needed: CAP_SYS_ADMIN "
+			"(with any IOVA mode)";
+	else if (reason == -ENOTSUP)
+		why = "the memory is not made of huge pages, and the kernel may move it";
+	if (reason == -ERANGE)
+		rte_log(level, skl_mempool_logtype, "SKIPLINE: pool %s: %s (%#" PRIx64 ")\n",
+			pool->name, why, physical);
+	else
+		rte_log(level, skl_mempool_logtype, "SKIPLINE: pool %s: %s\n", pool->name, why);
+}
+
+/* The plan, or a plain one where that is asked for or there is nothing to place. */
+static int
+make_plan(const struct rte_mempool *mempool, struct slice_pool *pool, struct settings *settings)
+{
+	char why[512] = "";
+	int ret;
+
+	if (!plan_has_headers(mempool)) {
+		SKL_LOG(NOTICE, "pool %s: its objects have no packet data, nothing is placed\n",
+			mempool->name);
+		plan_make_plain(&pool->plan);
+		return 0;
+	}
+	if (!plan_knows_layout(mempool)) {
+		SKL_LOG(ERR, "pool %s: where packet data begins is not known yet; call "
+			"rte_pktmbuf_pool_init before populating it\n", mempool->name);
+		return -EINVAL;
+	}
+	ret = settings_read(mempool->pool_config, mempool->name, settings, why, sizeof(why));
+	if (ret == 0)
+		ret = plan_make(settings, mempool, &pool->plan, why, sizeof(why));
+	if (ret < 0 && ret != -EINVAL && settings->unplaced == SKL_MEMPOOL_PLAIN) {
+		SKL_LOG(WARNING, "pool %s: plain placement: %s\n", mempool->name, why);
+		plan_make_plain(&pool->plan);
+		return 0;
+	}
+	if (ret < 0)
+		SKL_LOG(ERR, "pool %s: %s\n", mempool->name, why);
+	return ret;
+}
+
+/*
+ * The usual caches are above the driver and would mix the homes; each has a stash instead. Without
+ * room a cache passes everything on, in both directions. The pool's cache_size has to stay: the
+ * place of its private data follows from it.
+ */
+static void
+disable_caches(struct rte_mempool *mempool)
+{
+	unsigned int lcore;
+
+	for (lcore = 0; mempool->cache_size > 0 && lcore < RTE_MAX_LCORE; lcore++) {
+		mempool->local_cache[lcore].size = 0;
+		mempool->local_cache[lcore].flushthresh = 0;
+	}
+}
+
+static int
+slice_pool_alloc(struct rte_mempool *mempool)
+{
+	unsigned int lcores[RTE_MAX_LCORE], home;
+	struct settings settings = { 0 };
+	struct slice_pool *pool;
+	int ret;
+
+	pool = rte_zmalloc_socket("skipline_pool", sizeof(*pool), RTE_CACHE_LINE_SIZE,
+		mempool->socket_id);
+	if (pool == NULL)
+		return -ENOMEM;
+	ret = make_plan(mempool, pool, &settings);
+	if (ret < 0)
+		goto fail_pool;
+	for (home = 0; home < pool->plan.homes; home++)
+		lcores[home] = pool->plan.home[home].lcore;
+	ret = homes_init(&pool->homes, mempool, pool->plan.homes, lcores,
+		mempool->size / pool->plan.homes + 1);
+	if (ret < 0)
+		goto fail_plan;
+	pool->homes.borrow = settings.exhausted == SKL_MEMPOOL_BORROW;
+	pool->unplaced = settings.unplaced;
+	placement_start(&pool->placement, &pool->plan, mempool->size);
+	if (pool->plan.homes > 1 && settings.cache == SKL_MEMPOOL_CACHE_SORTED)
+		disable_caches(mempool);
+	mempool->pool_data = pool;
+	return 0;
+
+fail_plan:
+	plan_close(&pool->plan);
+fail_pool:
+	rte_free(pool);
+	return ret;
+}
+
+static void
+slice_pool_free(struct rte_mempool *mempool)
+{
+	struct slice_pool *pool = mempool->pool_data;
+
+	/* Called for pools whose alloc failed, too. */
+	if (pool == NULL)
+		return;
+	homes_free(&pool->homes);
+	plan_close(&pool->plan);
+	rte_free(pool);
+}
+
+static int
+slice_pool_put(struct rte_mempool *mempool, void * const *objects, unsigned int n)
+{
+	return homes_put(&((struct slice_pool *)mempool->pool_data)->homes, objects, n);
+}
+
+static int
+slice_pool_get(struct rte_mempool *mempool, void **objects, unsigned int n)
+{
+	return homes_get(&((struct slice_pool *)mempool->pool_data)->homes, objects, n);
+}
+
+static unsigned int
+slice_pool_count(const struct rte_mempool *mempool)
+{
+	return homes_free_objects(&((struct slice_pool *)mempool->pool_data)->homes);
+}
+
+static ssize_t
+slice_pool_calc_mem_size(const struct rte_mempool *mempool, uint32_t objects, uint32_t page_shift,
+	size_t *least_bytes, size_t *align)
+{
+	const struct slice_pool *pool = mempool->pool_data;
+
+	if (pool->plan.map == NULL)
+		return rte_mempool_op_calc_mem_size_default(mempool, objects, page_shift, least_bytes,
+			align);
+	*align = RTE_CACHE_LINE_SIZE;
+	return placement_bytes(&pool->plan, mempool, objects,
+		page_shift == 0 ? 0 : (size_t)1 << page_shift, least_bytes);
+}
+
+static int
+slice_pool_populate(struct rte_mempool *mempool, unsigned int most_objects, void *start,
+	rte_iova_t iova, size_t bytes, rte_mempool_populate_obj_cb_t *add, void *add_argument)
+{
+	const struct chunk chunk = { most_objects, start, bytes, iova, add, add_argument };
+	struct slice_pool *pool = mempool->pool_data;
+	struct placement *placement = &pool->placement;
+	uint64_t uncovered = 0;
+	int ret;
+
+	if (pool->plan.map == NULL)
+		return placement_fill_plain(placement, &pool->plan, mempool, &pool->homes, &chunk);
+	ret = placement_fill(placement, &pool->plan, mempool, &pool->homes, &chunk, &uncovered);
+	if (ret < 0 && ret != -ENOMEM && pool->unplaced == SKL_MEMPOOL_PLAIN) {
+		log_unplaced(mempool, RTE_LOG_WARNING, ret, uncovered);
+		ret = placement_fill_plain(placement, &pool->plan, mempool, &pool->homes, &chunk);
+	} else if (ret < 0) {
+		log_unplaced(mempool, RTE_LOG_ERR, ret, uncovered);
+	}
+	if (placement->objects == mempool->size)
+		SKL_LOG(INFO, "pool %s: %u objects for %u cores in %" PRIu64 " KiB, %" PRIu64 " KiB of "
+			"them gaps; %u lie anywhere\n", mempool->name, placement->objects,
+			pool->plan.homes, placement->memory_bytes >> 10, placement->gaps_bytes >> 10,
+			placement->unplaced);
+	return ret;
+}
+
+static const struct rte_mempool_ops slice_pool_ops = {
+	.name = SKL_MEMPOOL_OPS,
+	.alloc = slice_pool_alloc,
+	.free = slice_pool_free,
+	.enqueue = slice_pool_put,
+	.dequeue = slice_pool_get,
+	.get_count = slice_pool_count,
+	.calc_mem_size = slice_pool_calc_mem_size,
+	.populate = slice_pool_populate,
+};
+
+RTE_MEMPOOL_REGISTER_OPS(slice_pool_ops);
+
+struct slice_pool *
+slice_pool_of(const struct rte_mempool *pool)
+{
+	const struct rte_mempool_ops *ops = rte_mempool_get_ops(pool->ops_index);
+
+	return strcmp(ops->name, SKL_MEMPOOL_OPS) == 0 ? pool->pool_data : NULL;
+}
