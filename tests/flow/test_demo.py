@@ -76,6 +76,7 @@ def test_time_budgets_are_arithmetic_and_the_platform_is_in_the_ranges_of_the_bl
     assert budget["smallest frame at 40 Gbit/s"] == pytest.approx(16.8)
     assert budget["smallest frame at 100 Gbit/s"] == pytest.approx(6.72)
     assert budget["smallest frame at 200 Gbit/s"] == pytest.approx(3.36)
+    assert budget["the frame alone at 100 Gbit/s"] == pytest.approx(5.12)
     assert budget["NIC, PCIe forwarding"] >= 150
     assert 60 <= budget["memory, per access"] <= 100
 

@@ -98,10 +98,11 @@ impl Core {
         self.finish(start, served)
     }
 
-    /// A store: it retires through the store buffer while later work goes on.
-    pub fn store<T: Tracer>(&mut self, fabric: &mut Fabric<T>, line: LineAddr) {
+    /// A store: it retires through the store buffer while later work goes on. Returns when the line
+    /// may be written.
+    pub fn store<T: Tracer>(&mut self, fabric: &mut Fabric<T>, line: LineAddr) -> Picos {
         let (start, served) = self.start(|at| fabric.core_write(self.id, line, at));
-        self.finish(start, served);
+        self.finish(start, served)
     }
 
     /// A software prefetch; returns when its line is there, for [`Self::wait_until`].

@@ -105,8 +105,15 @@ impl Topology {
     /// All slices, the nearest to `core` first; equally near ones by number.
     #[must_use]
     pub fn nearest_slices(&self, core: u8) -> Vec<SliceId> {
+        self.nearest_slices_for(&[core])
+    }
+
+    /// All slices by the sum of their latencies over `cores`, the lowest first; equally good ones by
+    /// number.
+    #[must_use]
+    pub fn nearest_slices_for(&self, cores: &[u8]) -> Vec<SliceId> {
         let mut slices: Vec<SliceId> = self.all_slices().collect();
-        slices.sort_by_key(|&slice| self.way(&[core], slice));
+        slices.sort_by_key(|&slice| self.way(cores, slice));
         slices
     }
 
@@ -115,6 +122,21 @@ impl Topology {
     #[must_use]
     pub fn best_slice_for(&self, cores: &[u8]) -> SliceId {
         self.all_slices().min_by_key(|&slice| self.way(cores, slice)).unwrap_or(SliceId(0))
+    }
+
+    /// All slices dealt out to `cores`: in turn, each takes the nearest one that is left, so that nobody
+    /// shares a slice.
+    #[must_use]
+    pub fn isolated_slices(&self, cores: &[u8]) -> Vec<Vec<SliceId>> {
+        let mut left: Vec<Vec<SliceId>> =
+            cores.iter().map(|&core| self.nearest_slices(core)).collect();
+        let mut shares = vec![Vec::new(); cores.len()];
+        for turn in (0..cores.len()).cycle().take(usize::from(self.slices())) {
+            let taken = left[turn].remove(0);
+            left.iter_mut().for_each(|left| left.retain(|&slice| slice != taken));
+            shares[turn].push(taken);
+        }
+        shares
     }
 
     /// All latencies at these clocks, for cores 0 to `cores` - 1.

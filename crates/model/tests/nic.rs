@@ -39,6 +39,7 @@ fn nic() -> NicConfig {
         read_pipeline: Picos(900_000),
         tx_pipeline: Picos(150_000),
         tx_queue_entries: 44,
+        port_reads: None,
         tx_request_bytes_ahead: 2048,
         tx_packets_per_completion: 32,
     }
@@ -132,8 +133,12 @@ fn receive(
 
 /// Sends `count` packets in requests of `per_request`; returns when the last was read.
 fn send(config: &NicConfig, pair: &mut QueuePair, count: u32, per_request: u32) -> (Picos, u64) {
-    let (mut fabric, mut egress) =
-        (fabric(), Egress::new(config.line_rate, false).with_pace(config.port_pace));
+    let (mut fabric, mut egress) = (
+        fabric(),
+        Egress::new(config.line_rate, false)
+            .with_pace(config.port_pace)
+            .with_reads(config.port_reads),
+    );
     let mut entry = 0;
     for first in (0..count).step_by(per_request as usize) {
         let packets: Vec<Packet> = (first..first + per_request)
@@ -210,6 +215,23 @@ fn a_queue_and_a_port_keep_to_their_packet_rates() {
         assert!((4.5..=5.0).contains(&rate), "received {rate}");
         assert_eq!(port.counters.dropped_no_descriptor, 0);
     }
+}
+
+#[test]
+fn a_port_with_few_reads_under_way_sends_so_many_in_a_round_trip() {
+    // Packets of 256 B are one read request each, of some 1.4 us.
+    for reads in [2, 4] {
+        let config = NicConfig { port_reads: Some(reads), ..nic() };
+        let (took, _) = send(&config, &mut connectx(), 960, 32);
+        let expected = f64::from(reads) / 1.4;
+        assert!((mpps(960, took) / expected - 1.0).abs() < 0.15, "{}", mpps(960, took));
+    }
+    let more_than_a_queue_has = NicConfig { port_reads: Some(44), ..nic() };
+    let (limited, unlimited) = (
+        send(&more_than_a_queue_has, &mut connectx(), 960, 32).0,
+        send(&nic(), &mut connectx(), 960, 32).0,
+    );
+    assert_eq!(limited, unlimited);
 }
 
 #[test]

@@ -337,3 +337,27 @@ fn a_uniform_topology_is_equally_far_from_every_core() {
     assert_eq!(topology.nearest_slices(3), (0..18).map(SliceId).collect::<Vec<_>>());
     assert_eq!(topology.best_slice_for(&[5, 9]), SliceId(0));
 }
+
+#[test]
+fn dealt_out_slices_are_all_somebody_s_and_nobody_shares_one() {
+    for (topology, slices) in [(haswell_e5_2667_v3(), 8), (gold_6134(), 18)] {
+        for count in 1..=8u8 {
+            let cores: Vec<u8> = (0..count).collect();
+            let shares = topology.isolated_slices(&cores);
+            let mut all: Vec<u16> = shares.concat().iter().map(|slice| slice.0).collect();
+            all.sort_unstable();
+            assert_eq!(all, (0..slices).collect::<Vec<_>>());
+            let sizes = || shares.iter().map(Vec::len);
+            assert!(sizes().max() <= sizes().min().map(|least| least + 1));
+            // The first to choose has its nearest, and each takes a slice before anyone takes two.
+            assert_eq!(shares[0][0], topology.nearest_slices(0)[0]);
+        }
+    }
+    // On the published parts every core has a nearest slice of its own.
+    let cores: Vec<u8> = (0..8).collect();
+    for topology in [haswell_e5_2667_v3(), gold_6134()] {
+        for (core, share) in (0..).zip(topology.isolated_slices(&cores)) {
+            assert_eq!(share[0], topology.nearest_slices(core)[0]);
+        }
+    }
+}

@@ -6,6 +6,7 @@ pub mod hardware;
 mod key_value;
 mod ping_pong;
 mod rings;
+mod slices;
 mod software;
 mod storage;
 pub mod traffic;
@@ -13,7 +14,7 @@ pub mod traffic;
 use crate::equipment::Equipment;
 use crate::layout::{Layout, RootPort};
 use crate::platform::{PacketServer, Platform, SoftwareFacts};
-use crate::scenario::{Application, Scenario, Tenant};
+use crate::scenario::{Application, InitialContent, Scenario, Tenant};
 use hardware::{Hardware, Nodes};
 use model::core::Core;
 use model::device::nic::card::Nic;
@@ -70,6 +71,9 @@ pub fn machine<T: Tracer>(
         if tenant.application == Application::KeyValueMemory {
             plan.build_store(number, memory, &mut seats);
         }
+        if tenant.application == Application::MemoryKernel {
+            plan.build_kernels(number, memory, &mut fabric, &mut seats);
+        }
         if tenant.application.uses_ssds() {
             let built = plan.build_storage(number, memory, &mut fabric, &mut seats);
             for (ssd, pairs) in built {
@@ -82,7 +86,7 @@ pub fn machine<T: Tracer>(
         let memory = &mut memories[keys.socket as usize];
         memory.use_pages(Bytes(scenario.main.page_size.bytes()));
         for &core in cores {
-            seats.insert(core, plan.co_runner(keys, core, memory, &fabric));
+            seats.insert(core, plan.co_runner(keys, (core, cores), memory, &fabric));
         }
     }
     let software = seats.into_values().collect();
@@ -107,6 +111,12 @@ impl<'a> Plan<'a> {
         let cores = &self.layout.tenants[0].cores;
         let first = usize::from(cores[0]);
         Goal::Work(first..first + cores.len())
+    }
+
+    /// Lines that an LLC holds: what was touched before the last so many is gone from it.
+    fn llc_lines(&self) -> u64 {
+        let llc = &self.platform.llc;
+        u64::from(llc.slices.value * llc.sets_per_slice.value * llc.ways.value)
     }
 
     fn core_clock(&self) -> Gigahertz {
@@ -199,10 +209,15 @@ impl<'a> Plan<'a> {
         let cores = &self.layout.tenants[number].cores;
         let server = self.server(number);
         let pool = software::pool(tenant, &server, memory, cores[0], fabric);
+        self.place_headers(tenant, cores, &mut pool.borrow_mut());
         let shape = rings::queue_shape(tenant, server.nic);
         let mut arena = rings::arena(tenant, &shape, memory);
         let table = applications::shared_table(tenant, memory);
-        let shared = Shared { tenant, server, pool, table };
+        let items_apart = self.items_apart(tenant, cores, memory);
+        if let (InitialContent::StoreFilled, Some(store)) = (tenant.initial_content, &table) {
+            self.fill_store(tenant, store, items_apart.as_ref(), fabric, cores[0]);
+        }
+        let shared = Shared { tenant, server, pool, table, items_apart };
         let mut pairs: Vec<_> = cores.iter().map(|_| shape.place(&mut arena)).collect();
         for (queue, (pair, &core)) in pairs.iter_mut().zip(cores).enumerate() {
             let id = QueueId::Nic { nic: queues.nics.len(), queue };

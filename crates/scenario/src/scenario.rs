@@ -9,6 +9,7 @@ mod check;
 mod co_runner;
 mod defaults;
 mod key_value;
+mod memory_kernel;
 mod placement;
 mod split;
 mod tenant;
@@ -18,7 +19,8 @@ pub use application::{
 };
 pub use block_io::{BlockIoKeys, BlockOrder, CompletionKind};
 pub use co_runner::{AccessPattern, CoRunnerKeys, ProbeKeys};
-pub use key_value::{KeyValueKeys, WriteRequests};
+pub use key_value::{KeyValueKeys, Protocol, WriteRequests};
+pub use memory_kernel::{MemoryKernelKeys, SliceChoice};
 pub use placement::{DynamicWaysKeys, EventKeys, PlacementKeys};
 pub use tenant::{
     ArrivalProcess, InitialContent, IommuPages, MAIN, MemoryNode, PageSize, Pattern, PingPongKeys,

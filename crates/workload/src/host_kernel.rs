@@ -119,7 +119,7 @@ pub fn stream_gbytes_per_s<T: Tracer>(
         let at = |offset: u64| region.line(offset);
         match stream {
             Stream::Read => _ = core.load_independent(fabric, at(step % array_lines)),
-            Stream::Write => core.store(fabric, at(step % array_lines)),
+            Stream::Write => _ = core.store(fabric, at(step % array_lines)),
             Stream::Copy => {
                 let within = (step / 2) % (array_lines / 2);
                 if step.is_multiple_of(2) {

@@ -119,6 +119,11 @@ impl HostMemory {
 }
 
 impl Region {
+    /// A region of `lines` in this order, wherever each of them lies.
+    pub(crate) fn of_lines(lines: Vec<LineAddr>) -> Self {
+        Self { first_lines: lines, page_lines: 1 }
+    }
+
     /// The line `offset` lines into the region.
     #[must_use]
     pub fn line(&self, offset: u64) -> LineAddr {

@@ -8,5 +8,6 @@ pub mod control;
 pub mod driver;
 pub mod host_kernel;
 pub mod host_memory;
+pub mod slice_memory;
 pub mod trace;
 pub mod traffic;

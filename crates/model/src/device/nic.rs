@@ -63,6 +63,8 @@ pub struct NicConfig {
     pub read_pipeline: Picos,
     /// From a packet's data in the NIC to the wire.
     pub tx_pipeline: Picos,
+    /// Payload read requests of all send queues that may be under way together, if that is limited.
+    pub port_reads: Option<u32>,
     /// Entries of a send queue: a packet takes one, each of its read requests another.
     pub tx_queue_entries: u32,
     /// Bytes of requests that a send queue has on the chip or under way before it stops fetching more.

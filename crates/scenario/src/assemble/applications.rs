@@ -63,7 +63,7 @@ impl Plan<'_> {
             }
             Application::PacketSource => Box::new(self.generator(shared, id, drivers)),
             Application::PingPong => Box::new(self.ping_pong(shared, id, drivers, arena, memory)),
-            Application::BlockIo | Application::KeyValueMemory => {
+            Application::BlockIo | Application::KeyValueMemory | Application::MemoryKernel => {
                 unreachable!("it has no queue pairs of a NIC")
             }
             Application::PacketSink => {

@@ -281,7 +281,9 @@ pub fn slice_function(platform: &Platform) -> SliceFunction {
     }
 }
 
-fn address_map(platform: &Platform) -> AddressMap {
+/// The slice and set of every line on a platform.
+#[must_use]
+pub fn address_map(platform: &Platform) -> AddressMap {
     let llc = &platform.llc;
     let set_function = match llc.set_function.value {
         SetFunctionName::Plain => SetFunction::Plain,

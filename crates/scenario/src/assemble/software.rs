@@ -1,9 +1,11 @@
 //! From a tenant's application keys to the software on its cores.
 
-use super::Plan;
 use super::rings;
+use super::{Plan, Seats};
 use crate::platform::{PacketServer, SoftwareFacts};
-use crate::scenario::{AccessPattern, Application, CoRunnerKeys, InitialContent, Tenant};
+use crate::scenario::{
+    AccessPattern, Application, CoRunnerKeys, InitialContent, MemoryKernelKeys, Tenant,
+};
 use model::device::nic::rings::QueuePair;
 use model::fabric::Fabric;
 use model::machine::{QueueId, Software};
@@ -12,6 +14,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use units::{Cycles, LineAddr, Picos};
 use workload::app::cache_probe::{CacheProbe, CacheProbeConfig};
+use workload::app::key_value::store::ItemsApart;
 use workload::app::memory_kernel::{self, MemoryKernel, MemoryKernelConfig};
 use workload::app::packet_loop::Drivers;
 use workload::driver::mempool::{Mempool, MempoolConfig, Spacing};
@@ -26,6 +29,18 @@ pub struct Shared<'a> {
     pub pool: Rc<RefCell<Mempool>>,
     /// Table of the application that all its cores read: routes or filter rules.
     pub table: Option<Region>,
+    /// Items of a key-value store that lie in slices near its cores.
+    pub items_apart: Option<Rc<ItemsApart>>,
+}
+
+/// Headroom that CacheDirector adds where the scenario does not say.
+const DEFAULT_SHIFT_LINES: u8 = 16;
+
+/// Lines by which the data of a tenant's buffers may be shifted.
+pub(super) fn shift_lines(tenant: &Tenant) -> u8 {
+    let stated = tenant.placement.headroom_lines.map(|lines| lines as u8);
+    let wanted = tenant.placement.header_slices.map(|_| stated.unwrap_or(DEFAULT_SHIFT_LINES));
+    wanted.unwrap_or(0)
 }
 
 /// Builds a tenant's buffer pool and leaves in the caches what that leaves.
@@ -41,6 +56,7 @@ pub fn pool<T: Tracer>(
         cache: tenant.pool_cache,
         private_lines: u64::from(server.software.private_lines.value),
         data_bytes: server.software.buffer_data_bytes.value,
+        shift_lines: u64::from(shift_lines(tenant)),
         spacing: match tenant.application {
             Application::PingPong => Spacing::PowerOfTwo,
             _ => Spacing::OddLines,
@@ -49,7 +65,9 @@ pub fn pool<T: Tracer>(
     let mempool = Mempool::new(config, memory, first_core, tenant.cores as usize);
     match tenant.initial_content {
         InitialContent::Empty => {}
-        InitialContent::PoolBuilt => mempool.initialise(fabric, first_core),
+        InitialContent::PoolBuilt | InitialContent::StoreFilled => {
+            mempool.initialise(fabric, first_core);
+        }
         InitialContent::PagesZeroed => {
             touch(fabric, first_core, mempool.lines());
             mempool.initialise(fabric, first_core);
@@ -118,11 +136,13 @@ impl Plan<'_> {
     pub(super) fn co_runner<T: Tracer>(
         &self,
         keys: &CoRunnerKeys,
-        id: u8,
+        (id, cores): (u8, &[u8]),
         memory: &mut HostMemory,
         fabric: &Fabric<T>,
     ) -> Box<dyn Software<T>> {
-        let Some(probe) = &keys.probe else { return Box::new(self.kernel(keys, id, memory)) };
+        let Some(probe) = &keys.probe else {
+            return Box::new(self.kernel(&keys.kernel(), id, cores, memory));
+        };
         let config = CacheProbeConfig {
             socket: keys.socket as usize,
             ways: self.platform.llc.ways.value as usize,
@@ -135,7 +155,13 @@ impl Plan<'_> {
     }
 
     /// A core that touches memory.
-    fn kernel(&self, keys: &CoRunnerKeys, id: u8, memory: &mut HostMemory) -> MemoryKernel {
+    fn kernel(
+        &self,
+        keys: &MemoryKernelKeys,
+        id: u8,
+        cores: &[u8],
+        memory: &mut HostMemory,
+    ) -> MemoryKernel {
         let config = MemoryKernelConfig {
             lines: keys.working_set_bytes.div_ceil(units::LINE_BYTES),
             pattern: match keys.pattern {
@@ -145,9 +171,31 @@ impl Plan<'_> {
             },
             store_percent: keys.store_percent,
             cycles_per_access: Cycles(keys.cycles_per_access),
+            in_flight: keys.accesses_in_flight.map(|accesses| accesses as usize),
             seed: self.seed.wrapping_add(u64::from(id)),
         };
-        MemoryKernel::new(config, self.core(id), memory.region(keys.working_set_bytes))
+        MemoryKernel::new(config, self.core(id), self.working_set(keys, id, cores, memory))
+    }
+
+    /// Puts the kernels of tenant `number` on its cores; each has written its working set before, of which
+    /// the caches keep what they can.
+    pub(super) fn build_kernels<T: Tracer>(
+        &self,
+        number: usize,
+        memory: &mut HostMemory,
+        fabric: &mut Fabric<T>,
+        seats: &mut Seats<T>,
+    ) {
+        let tenant = self.tenant(number);
+        let keys = tenant.memory_kernel.as_ref().expect("resolving the scenario has asked for it");
+        let cores = &self.layout.tenants[number].cores;
+        for &core in cores {
+            let kernel = self.kernel(keys, core, cores, memory);
+            if tenant.initial_content != InitialContent::Empty {
+                touch(fabric, core, kernel.last_lines(self.llc_lines()));
+            }
+            seats.insert(core, Box::new(kernel));
+        }
     }
 }
 

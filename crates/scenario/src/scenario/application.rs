@@ -27,6 +27,8 @@ pub enum Application {
     /// Key-value store whose clients are on the same machine and always have a request, as redis under
     /// YCSB. Nothing arrives, and packet_bytes, offered_gbps and traffic mean nothing to it.
     KeyValueMemory,
+    /// Loads and stores over a working set: what a co-runner does, but measured. Nothing arrives.
+    MemoryKernel,
     /// Block I/O at a fixed depth, as fio does it.
     BlockIo,
     /// Echo server with one client that waits for each answer. Its packets are ping_pong.message_bytes
@@ -38,7 +40,7 @@ impl Application {
     /// Whether packets come or go.
     #[must_use]
     pub fn uses_nic(self) -> bool {
-        !matches!(self, Self::BlockIo | Self::KeyValueMemory)
+        !matches!(self, Self::BlockIo | Self::KeyValueMemory | Self::MemoryKernel)
     }
 
     /// Whether packets come.
@@ -69,7 +71,7 @@ impl Application {
     #[must_use]
     pub fn needs_costs(self) -> bool {
         match self {
-            Self::L2Forward | Self::BlockIo | Self::PingPong => false,
+            Self::L2Forward | Self::BlockIo | Self::PingPong | Self::MemoryKernel => false,
             Self::L3Forward
             | Self::PacketSink
             | Self::PacketSource

@@ -2,8 +2,8 @@
 
 use super::placement;
 use super::{
-    Application, ArrivalProcess, BlockIoKeys, CoRunnerKeys, IommuPages, MAIN, MemoryNode, Pattern,
-    ProbeKeys, RunKeys, Scenario, Tenant, TrafficKeys,
+    Application, ArrivalProcess, BlockIoKeys, CoRunnerKeys, InitialContent, IommuPages, MAIN,
+    MemoryNode, Pattern, ProbeKeys, Protocol, RunKeys, Scenario, Tenant, TrafficKeys,
 };
 use crate::check::Check;
 use crate::error::InputError;
@@ -100,7 +100,21 @@ fn block_io(keys: &BlockIoKeys, check: &Check<'_>, cores: u32) -> Result<(), Inp
 fn application(tenant: &Tenant, check: &Check<'_>, platform: &Platform) -> Result<(), InputError> {
     tenant.l3_forward.check(check)?;
     tenant.chain.check(check)?;
-    tenant.key_value.check(check)?;
+    tenant.key_value.check(check, platform)?;
+    let plain = tenant.key_value.protocol == Protocol::Plain;
+    if tenant.application == Application::KeyValue && plain {
+        let facts = platform.applications.as_ref();
+        if facts.is_none_or(|facts| facts.key_value_plain_cycles.is_none()) {
+            let allowed = "needs a platform with applications.key_value_plain_cycles".into();
+            return Err(check.refuse("key_value.protocol", &"plain", allowed));
+        }
+    }
+    let filled = tenant.initial_content == InitialContent::StoreFilled;
+    if filled && tenant.application != Application::KeyValue {
+        let allowed = "only with application = \"key-value\"".into();
+        return Err(check.refuse("initial_content", &"store-filled", allowed));
+    }
+    memory_kernel(tenant, check, platform)?;
     if tenant.application.needs_costs() && platform.applications.is_none() {
         let allowed = "needs a platform with an [applications] table";
         let name = serde_json::json!(tenant.application);
@@ -111,6 +125,22 @@ fn application(tenant: &Tenant, check: &Check<'_>, platform: &Platform) -> Resul
         ));
     }
     Ok(())
+}
+
+/// A tenant that is a memory kernel says what it does; others are none.
+fn memory_kernel(
+    tenant: &Tenant,
+    check: &Check<'_>,
+    platform: &Platform,
+) -> Result<(), InputError> {
+    match &tenant.memory_kernel {
+        Some(keys) => keys.check("memory_kernel", check, platform),
+        None if tenant.application == Application::MemoryKernel => {
+            let allowed = "needs a [memory_kernel] table with working_set_bytes".into();
+            Err(check.refuse("application", &"memory-kernel", allowed))
+        }
+        None => Ok(()),
+    }
 }
 
 /// An answer goes into the buffer that its request came in.
@@ -347,11 +377,8 @@ fn co_runner(
 ) -> Result<(), InputError> {
     check.whole("co_runner.cores", keys.cores, (1, platform.cpu.cores.value), "cores")?;
     socket(check, "co_runner.socket", keys.socket, platform)?;
-    let bytes = keys.working_set_bytes;
-    check.whole("co_runner.working_set_bytes", bytes, (64, 4 << 30), "bytes")?;
-    check.whole("co_runner.store_percent", keys.store_percent, (0, 100), "percent")?;
+    keys.kernel().check("co_runner", check, platform)?;
     check.whole("co_runner.mba_percent", keys.mba_percent, (10, 100), "percent")?;
-    check.number("co_runner.cycles_per_access", keys.cycles_per_access, (0.0, 1e6))?;
     keys.probe.as_ref().map_or(Ok(()), |probe| self::probe(keys, probe, check, platform))?;
     let ways = platform.llc.ways.value;
     mask(check, "co_runner.way_mask", keys.way_mask.unwrap_or(1), ways)
@@ -363,6 +390,10 @@ fn probe(
     check: &Check<'_>,
     platform: &Platform,
 ) -> Result<(), InputError> {
+    if keys.kernel().slice_choice().is_some() {
+        let allowed = "only without co_runner.slices and co_runner.nearest_slices";
+        return Err(check.refuse("co_runner.probe", &"set", allowed.into()));
+    }
     let llc = &platform.llc;
     if llc.inclusion.value != InclusionName::Inclusive {
         let allowed = "a platform with an inclusive LLC: what a core loads does not reach others";

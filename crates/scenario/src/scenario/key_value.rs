@@ -3,14 +3,18 @@
 use super::defaults;
 use crate::check::Check;
 use crate::error::InputError;
+use crate::platform::Platform;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::LINE_BYTES;
 use workload::app::key_value::store::StoreShape;
 
 /// Items of a store at most.
 const MOST_ITEMS: u64 = 1 << 28;
 /// Bytes of all stores of a scenario at most: they leave room in the simulated memory.
 pub(super) const MOST_BYTES: u64 = 32 << 30;
+/// Bytes of items in chosen slices at most: their pages have room for all slices.
+const MOST_SLICE_AWARE_BYTES: u64 = 256 << 20;
 
 /// Keys of a key-value store, which all cores of its tenant serve. Without others it is one of small
 /// items, read mostly, as memcached's typical ones.
@@ -37,6 +41,32 @@ pub struct KeyValueKeys {
     /// Popularity of items: exponent of Zipf's law. 0 makes all alike, YCSB has 0.99.
     #[serde(default = "defaults::key_zipf")]
     pub zipf: f64,
+    /// What a request costs beside its memory.
+    #[serde(default, skip_serializing_if = "Protocol::is_default")]
+    pub protocol: Protocol,
+    /// So many of the most popular items lie in slices near the store's cores. None by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice_aware_items: Option<u64>,
+    /// The slices of those items: so many, nearest to all cores of the store together. One by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nearest_slices: Option<u32>,
+}
+
+/// How requests reach a store whose requests are packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protocol {
+    /// Memcached's over TCP on a kernel-bypass stack.
+    #[default]
+    Memcached,
+    /// Key and value behind a UDP header, as stores have it that are built for packets (MICA).
+    Plain,
+}
+
+impl Protocol {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What requests do that do not read.
@@ -62,6 +92,9 @@ impl Default for KeyValueKeys {
             get_percent: defaults::get_percent(),
             writes: WriteRequests::default(),
             zipf: defaults::key_zipf(),
+            protocol: Protocol::default(),
+            slice_aware_items: None,
+            nearest_slices: None,
         }
     }
 }
@@ -79,7 +112,7 @@ impl KeyValueKeys {
         }
     }
 
-    pub(super) fn check(&self, check: &Check<'_>) -> Result<(), InputError> {
+    pub(super) fn check(&self, check: &Check<'_>, platform: &Platform) -> Result<(), InputError> {
         check.whole("key_value.items", self.items, (1, MOST_ITEMS), "items")?;
         check.whole("key_value.key_bytes", self.key_bytes, (1, 250), "bytes, memcached's limit")?;
         let what = "bytes, memcached's limit";
@@ -89,6 +122,30 @@ impl KeyValueKeys {
             check.whole("key_value.update_bytes", bytes, (1, self.value_bytes), what)?;
         }
         check.whole("key_value.get_percent", self.get_percent, (0, 100), "percent")?;
-        check.number("key_value.zipf", self.zipf, (0.0, 0.999))
+        check.number("key_value.zipf", self.zipf, (0.0, 0.999))?;
+        self.check_slices(check, platform)
+    }
+
+    fn check_slices(&self, check: &Check<'_>, platform: &Platform) -> Result<(), InputError> {
+        let Some(items) = self.slice_aware_items else {
+            return match self.nearest_slices {
+                None => Ok(()),
+                Some(slices) => {
+                    let allowed = "only with key_value.slice_aware_items".into();
+                    Err(check.refuse("key_value.nearest_slices", &slices, allowed))
+                }
+            };
+        };
+        let most = (MOST_SLICE_AWARE_BYTES / (self.shape(1).item_lines() * LINE_BYTES)).max(1);
+        let what = "items, no more than key_value.items";
+        check.whole("key_value.slice_aware_items", items, (1, most.min(self.items)), what)?;
+        if self.writes == WriteRequests::Insert {
+            let allowed =
+                "not with key_value.writes = \"insert\": popular items do not stay so".into();
+            return Err(check.refuse("key_value.slice_aware_items", &items, allowed));
+        }
+        let slices = self.nearest_slices.unwrap_or(1);
+        let most = platform.llc.slices.value;
+        check.whole("key_value.nearest_slices", slices, (1, most), "slices of the LLC")
     }
 }

@@ -36,6 +36,17 @@ pub struct PlacementKeys {
     /// went to memory.
     #[serde(default)]
     pub prefetch_hint_lines: Option<u64>,
+    /// CacheDirector: a line of each packet lies in one of that many slices nearest to the core that
+    /// polls its queue. The driver chooses the headroom of each buffer for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header_slices: Option<u32>,
+    /// The line of a packet that CacheDirector places. The first, number 0, by default; headers of IPv6
+    /// and TCP end in the second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header_line: Option<u64>,
+    /// Headroom that CacheDirector may add, which every buffer is larger by. 16 lines by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headroom_lines: Option<u32>,
 }
 
 /// A controller that changes the number of ways by demand.
@@ -125,6 +136,7 @@ pub(super) fn check_tenant(
         let allowed = "a platform with a [root_complex_buffer] has no placement policies".into();
         return Err(check.refuse("placement", &"set", allowed));
     }
+    header_slices(tenant, check, platform)?;
     let off = tenant.ddio_ways == Some(0);
     if let Some(lines) = keys.prefetch_hint_lines
         && (!off || keys.push_to_l2_lines.is_some())
@@ -151,6 +163,37 @@ pub(super) fn check_tenant(
     check.whole("warm_buffers", tenant.warm_buffers, (0, most), "descriptors of a queue")?;
     check.whole("mba_percent", tenant.mba_percent, (10, 100), "percent")?;
     tenant.dynamic_ways.as_ref().map_or(Ok(()), |keys| dynamic_ways(keys, check, platform, off))
+}
+
+/// CacheDirector needs cores that receive; its other keys need it.
+fn header_slices(
+    tenant: &Tenant,
+    check: &Check<'_>,
+    platform: &Platform,
+) -> Result<(), InputError> {
+    let keys = &tenant.placement;
+    let Some(slices) = keys.header_slices else {
+        for (key, stated) in [
+            ("placement.header_line", keys.header_line.is_some()),
+            ("placement.headroom_lines", keys.headroom_lines.is_some()),
+        ] {
+            if stated {
+                let allowed = "only with placement.header_slices".into();
+                return Err(check.refuse(key, &"stated", allowed));
+            }
+        }
+        return Ok(());
+    };
+    if !tenant.application.receives() {
+        let allowed = "only for applications that receive packets".into();
+        return Err(check.refuse("placement.header_slices", &slices, allowed));
+    }
+    let most = platform.llc.slices.value;
+    check.whole("placement.header_slices", slices, (1, most), "slices of the LLC")?;
+    let line = keys.header_line.unwrap_or(0);
+    check.whole("placement.header_line", line, (0, MOST_LINES - 1), "lines")?;
+    let lines = keys.headroom_lines.unwrap_or(0);
+    check.whole("placement.headroom_lines", lines, (0, u32::from(u8::MAX)), "lines")
 }
 
 fn dynamic_ways(

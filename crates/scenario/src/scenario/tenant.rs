@@ -3,7 +3,7 @@
 
 use super::application::{Application, ChainKeys, L3ForwardKeys, PacketSinkKeys, PacketSourceKeys};
 use super::placement::{DynamicWaysKeys, PlacementKeys};
-use super::{BlockIoKeys, KeyValueKeys, defaults};
+use super::{BlockIoKeys, KeyValueKeys, MemoryKernelKeys, defaults};
 use model::traffic::WIRE_OVERHEAD_BYTES;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -126,6 +126,9 @@ pub struct Tenant {
     /// Keys of the key-value store.
     #[serde(default)]
     pub key_value: KeyValueKeys,
+    /// Keys of the memory kernel, which it needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_kernel: Option<MemoryKernelKeys>,
 }
 
 pub(super) fn main_name() -> String {
@@ -246,6 +249,8 @@ pub enum InitialContent {
     PoolBuilt,
     /// The same, after the pages were zeroed one after another.
     PagesZeroed,
+    /// The same as pool-built, after a key-value store was filled item by item.
+    StoreFilled,
     /// Nothing.
     Empty,
 }

@@ -1,7 +1,8 @@
-//! A co-runner that does nothing but touch memory.
+//! Software that does nothing but touch memory.
 //!
 //! Models: loads and stores over a working set, at random or in order, as X-Mem does; independent
-//! accesses overlap up to the line fill buffers, a pointer chase waits for each.
+//! accesses overlap up to the line fill buffers, or to fewer where the program's own work fills the
+//! reorder or store buffer before; a pointer chase waits for each.
 //! Source: X-Mem (Gottscho et al., ISPASS'16); the co-runner of ATC'20 is cache-hungry in this way.
 //! Simplifies: compute work between accesses is a number of cycles.
 
@@ -12,6 +13,7 @@ use model::machine::{Account, Queues, Software, Turn};
 use model::tracer::Tracer;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
+use std::collections::VecDeque;
 use units::{Cycles, LineAddr, Picos};
 
 /// In which order the working set is touched.
@@ -36,6 +38,9 @@ pub struct MemoryKernelConfig {
     pub store_percent: u32,
     /// Work between two accesses.
     pub cycles_per_access: Cycles,
+    /// Accesses in flight: the oldest is done before one more begins. `None`: fill buffers alone limit
+    /// them.
+    pub in_flight: Option<usize>,
     /// Seed of the random order.
     pub seed: u64,
 }
@@ -50,6 +55,8 @@ pub struct MemoryKernel {
     core: Core,
     memory: Region,
     next: u64,
+    /// When the accesses in flight are done, the oldest first; empty without a limit.
+    under_way: VecDeque<Picos>,
     rng: ChaCha8Rng,
     accesses: u64,
 }
@@ -59,7 +66,13 @@ impl MemoryKernel {
     #[must_use]
     pub fn new(config: MemoryKernelConfig, core: Core, memory: Region) -> Self {
         let rng = ChaCha8Rng::seed_from_u64(config.seed);
-        Self { config, core, memory, next: 0, rng, accesses: 0 }
+        Self { config, core, memory, next: 0, under_way: VecDeque::new(), rng, accesses: 0 }
+    }
+
+    /// The last `most` lines of its working set, in order.
+    pub fn last_lines(&self, most: u64) -> impl Iterator<Item = LineAddr> + '_ {
+        let lines = self.config.lines;
+        (lines.saturating_sub(most)..lines).map(|offset| self.memory.line(offset))
     }
 
     fn next_line(&mut self) -> LineAddr {
@@ -71,6 +84,27 @@ impl MemoryKernel {
             Pattern::Random | Pattern::PointerChase => self.below(self.config.lines),
         };
         self.memory.line(offset)
+    }
+
+    /// Does an access when no more than the allowed ones are in flight.
+    fn access<T: Tracer>(&mut self, fabric: &mut Fabric<T>, line: LineAddr, is_store: bool) {
+        if let Some(most) = self.config.in_flight
+            && self.under_way.len() >= most
+            && let Some(oldest) = self.under_way.pop_front()
+        {
+            self.core.wait_until(oldest);
+        }
+        let done = if is_store {
+            self.core.store(fabric, line)
+        } else if self.config.pattern == Pattern::PointerChase {
+            self.core.load(fabric, line);
+            self.core.now()
+        } else {
+            self.core.load_independent(fabric, line)
+        };
+        if self.config.in_flight.is_some() {
+            self.under_way.push_back(done);
+        }
     }
 
     /// A uniform number below `bound`, which is small against 2^32.
@@ -85,13 +119,8 @@ impl<T: Tracer> Software<T> for MemoryKernel {
         for _ in 0..ACCESSES_PER_TURN {
             let line = self.next_line();
             self.core.compute(self.config.cycles_per_access);
-            if self.below(100) < u64::from(self.config.store_percent) {
-                self.core.store(fabric, line);
-            } else if self.config.pattern == Pattern::PointerChase {
-                self.core.load(fabric, line);
-            } else {
-                self.core.load_independent(fabric, line);
-            }
+            let is_store = self.below(100) < u64::from(self.config.store_percent);
+            self.access(fabric, line, is_store);
         }
         self.accesses += u64::from(ACCESSES_PER_TURN);
         Turn::Busy(self.core.now())

@@ -1,18 +1,20 @@
 //! A pool of packet buffers shared by all cores.
 //!
 //! Models: rte_mempool: per-core LIFO caches over one FIFO ring; each object is a header line, a
-//! two-line mbuf, a private area, headroom and data, padded to an odd number of lines.
+//! two-line mbuf, a private area, headroom (fixed, or as CacheDirector chooses it) and data, padded to an
+//! odd number of lines.
 //! Source: DPDK mempool guide and rte_mempool.h (flush at 1.5 x cache size, refill to cache size
 //! plus what is asked for).
 //! Simplifies: the ring's own head and tail words are not modelled as lines.
 
+use super::header_slices::{HeaderPlacement, HeaderShifts};
 use crate::host_memory::{HostMemory, Region, touch};
 use model::core::Core;
 use model::device::nic::rings::Buffer;
 use model::fabric::Fabric;
 use model::tracer::Tracer;
 use std::collections::VecDeque;
-use units::{LINE_BYTES, LineAddr};
+use units::{LINE_BYTES, LineAddr, SliceId};
 
 /// Lines of the object header.
 const HEADER_LINES: u64 = 1;
@@ -34,6 +36,8 @@ pub struct MempoolConfig {
     pub private_lines: u64,
     /// Room for packet data.
     pub data_bytes: u64,
+    /// Lines by which data may be shifted beyond the headroom.
+    pub shift_lines: u64,
     /// How objects lie one behind the other.
     pub spacing: Spacing,
 }
@@ -51,7 +55,8 @@ impl MempoolConfig {
     /// Lines from one object to the next.
     #[must_use]
     pub fn object_lines(&self) -> u64 {
-        let lines = self.data_offset_lines() + self.data_bytes.div_ceil(LINE_BYTES);
+        let data_lines = self.data_bytes.div_ceil(LINE_BYTES);
+        let lines = self.data_offset_lines() + self.shift_lines + data_lines;
         match self.spacing {
             Spacing::OddLines => lines | 1,
             Spacing::PowerOfTwo => lines.next_power_of_two(),
@@ -72,6 +77,8 @@ pub struct Mempool {
     objects: Region,
     objects_per_page: u64,
     page_lines: u64,
+    /// How far data is shifted, if at all.
+    shifts: Option<HeaderShifts>,
     /// Free objects beyond the caches; taken at the front, given back at the end.
     fifo: VecDeque<u32>,
     fifo_lines: Region,
@@ -108,6 +115,7 @@ impl Mempool {
             objects,
             objects_per_page,
             page_lines,
+            shifts: None,
             fifo: (0..config.buffers).collect(),
             fifo_lines,
             taken: 0,
@@ -119,6 +127,21 @@ impl Mempool {
                 .collect(),
             config,
         }
+    }
+
+    /// From now on a line of each received packet's header lies where `placement` wants it.
+    ///
+    /// # Panics
+    /// If it is for other cores than the pool, or shifts further than there is room.
+    pub fn place_headers(
+        &mut self,
+        placement: &HeaderPlacement,
+        slice_of: impl Fn(LineAddr) -> SliceId,
+    ) {
+        assert_eq!(placement.nearest.len(), self.caches.len(), "slices for each core");
+        assert!(u64::from(placement.most_lines) <= self.config.shift_lines, "room for shifts");
+        let data = (0..self.config.buffers).map(|id| self.buffer(id).data);
+        self.shifts = Some(HeaderShifts::new(placement, data, slice_of));
     }
 
     /// The mbuf line that driver and application touch.
@@ -133,7 +156,20 @@ impl Mempool {
         self.object(id).step(HEADER_LINES + MBUF_LINES)
     }
 
-    /// A buffer as the NIC sees it.
+    /// A buffer as the NIC fills it for the queue that `core` polls.
+    #[must_use]
+    pub fn receive_buffer(&self, core: &Core, id: u32) -> Buffer {
+        let buffer = self.buffer(id);
+        match &self.shifts {
+            None => buffer,
+            Some(shifts) => {
+                let shift = shifts.of(id, self.cache_of(core));
+                Buffer { data: buffer.data.step(shift), ..buffer }
+            }
+        }
+    }
+
+    /// A buffer with data where the headroom ends.
     #[must_use]
     pub fn buffer(&self, id: u32) -> Buffer {
         Buffer { id, data: self.object(id).step(self.config.data_offset_lines()) }

@@ -71,7 +71,7 @@ impl RxDriver {
             core.store(fabric, ring.doorbell);
         }
         let visible = core.now();
-        ring.posted.extend(self.fresh.iter().map(|&id| (visible, pool.buffer(id))));
+        ring.posted.extend(self.fresh.iter().map(|&id| (visible, pool.receive_buffer(core, id))));
         self.posted += self.fresh.len() as u64;
         self.empty = 0;
         Refill::Done

@@ -32,7 +32,8 @@ impl<S: PacketSource> Nic<S> {
             port: RxPort::new(link, config.clone(), source, queues),
             egress: Egress::new(config.tx_rate, awaits_answers)
                 .with_pace(config.port_pace)
-                .with_buffer(config.tx_buffer),
+                .with_buffer(config.tx_buffer)
+                .with_reads(config.port_reads),
             tx: (0..queues).map(|_| TxQueue::new(link, config.clone())).collect(),
         }
     }

@@ -1,7 +1,7 @@
 //! A send queue: from host memory towards the wire.
 //!
 //! Models: requests fetched ahead, several with one read, as far as the chip holds them; payload reads
-//! limited by the queue's entries, inlined data without any; completions in a ring, in the descriptors
+//! limited by the queue's entries and the port's, inlined data without any; completions in a ring, in the descriptors
 //! or as a head word.
 //! Source: DPDK mlx5 driver; pcie-bench's model of the 82599 (descriptors are fetched in batches). The
 //! number of entries is fitted to the rate that one queue of the measured testbed reaches (platform
@@ -112,14 +112,17 @@ impl TxQueue {
         }
         let next = self.fetched.front()?;
         let granted = *self.granted.get_or_insert_with(|| egress.grant(&next.packet, now));
+        let granted = egress.read_ready(granted);
         if granted > now {
+            self.granted = Some(granted);
             return None;
         }
         self.granted = None;
         let first = self.fetched.pop_front()?;
         self.bytes_ahead -= first.frees_bytes;
         self.ready = now + self.config.queue_packet_gap;
-        let read = if first.inlined { now } else { self.read_payload(fabric, first.packet, now) };
+        let read =
+            if first.inlined { now } else { self.read_payload(fabric, first.packet, egress, now) };
         if let Some(next) = self.fetched.front() {
             let Packet { buffer, bytes, .. } = next.packet;
             fabric.expect_dma(self.link, DmaDirection::Read, buffer.data, bytes.0);
@@ -190,6 +193,7 @@ impl TxQueue {
         &mut self,
         fabric: &mut Fabric<T>,
         packet: Packet,
+        egress: &mut Egress,
         now: Picos,
     ) -> Picos {
         let per_request = fabric.link(self.link).config().max_read_request_bytes;
@@ -201,6 +205,7 @@ impl TxQueue {
             let done = fabric.dma_read(self.link, line, bytes, self.entries.ready(now))
                 + self.config.read_pipeline;
             self.entries.occupy(done);
+            egress.reads_until(done);
             last = last.max(done);
             offset += bytes;
         }

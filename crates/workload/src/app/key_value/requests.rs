@@ -55,6 +55,16 @@ pub struct RequestsConfig {
 /// A prime above every number of items, so that multiplying by it visits each place once.
 const SCATTER: u64 = 0x9E37_79B1;
 
+/// The items of a store of `items`, the most popular first, where they are scattered over it.
+pub fn by_popularity(items: u64) -> impl Iterator<Item = u64> {
+    (0..items).map(move |place| scattered(place, items))
+}
+
+/// The item at a place in the order of popularity.
+fn scattered(place: u64, items: u64) -> u64 {
+    place * SCATTER % items
+}
+
 /// Draws requests.
 #[derive(Clone, Debug)]
 pub struct Requests {
@@ -98,7 +108,7 @@ impl Requests {
         let place = self.config.popularity.draw(&mut self.random);
         match self.config.writes {
             Writes::Insert => (self.latest - place) % items,
-            Writes::Update | Writes::ReadModifyWrite => place * SCATTER % items,
+            Writes::Update | Writes::ReadModifyWrite => scattered(place, items),
         }
     }
 }

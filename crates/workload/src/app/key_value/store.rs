@@ -2,9 +2,10 @@
 //!
 //! Models: the lines that a request touches: the bucket, which tells where the item is; the item's header
 //! (key, reference count or time of use, which a read writes too); its value; statistics of the
-//! thread; the list by age, which inserting changes.
+//! thread; the list by age, which inserting changes; popular items in memory of their own, of slices near
+//! their readers.
 //! Source: memcached 1.6: hash table of 8-byte pointers, an item's header of 48 bytes and an 8-byte
-//! number for compare-and-swap; redis is laid out likewise as far as lines go.
+//! number for compare-and-swap; redis is laid out likewise as far as lines go. EuroSys'19 for the slices.
 //! Simplifies: items are of one size and lie one after another; neither they nor the table ever move; a
 //! bucket is never searched further than its first item.
 
@@ -13,6 +14,7 @@ use crate::host_memory::Region;
 use model::core::Core;
 use model::fabric::Fabric;
 use model::tracer::Tracer;
+use std::rc::Rc;
 use units::{LINE_BYTES, LineAddr};
 
 /// Bytes before the key of an item.
@@ -60,6 +62,34 @@ impl StoreShape {
     }
 }
 
+/// Items that lie apart from the others.
+#[derive(Clone, Debug)]
+pub struct ItemsApart {
+    /// Item and place, by item.
+    places: Vec<(u64, u64)>,
+    memory: Region,
+}
+
+impl ItemsApart {
+    /// `items` in this order in `memory`, which has room for them.
+    #[must_use]
+    pub fn new(items: impl Iterator<Item = u64>, memory: Region) -> Self {
+        let mut places: Vec<(u64, u64)> = items.zip(0..).collect();
+        places.sort_unstable();
+        Self { places, memory }
+    }
+
+    /// Their lines in order.
+    pub fn lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
+        self.memory.lines()
+    }
+
+    fn place(&self, item: u64) -> Option<u64> {
+        let found = self.places.binary_search_by_key(&item, |&(item, _)| item).ok()?;
+        Some(self.places[found].1)
+    }
+}
+
 /// A store as one of its threads sees it.
 #[derive(Clone, Debug)]
 pub struct Store {
@@ -67,13 +97,20 @@ pub struct Store {
     /// What all threads share, of [`StoreShape::bytes`].
     memory: Region,
     thread: u64,
+    apart: Option<Rc<ItemsApart>>,
 }
 
 impl Store {
     /// The store in `memory`, used by thread number `thread`.
     #[must_use]
     pub fn new(shape: StoreShape, memory: Region, thread: u64) -> Self {
-        Self { shape, memory, thread }
+        Self { shape, memory, thread, apart: None }
+    }
+
+    /// The same store with some items elsewhere.
+    #[must_use]
+    pub fn with_items_apart(self, apart: Option<Rc<ItemsApart>>) -> Self {
+        Self { apart, ..self }
     }
 
     /// Its size and form.
@@ -150,6 +187,11 @@ impl Store {
     }
 
     fn item_line(&self, item: u64, line: u64) -> LineAddr {
+        if let Some(apart) = &self.apart
+            && let Some(place) = apart.place(item)
+        {
+            return apart.memory.line(place * self.shape.item_lines() + line);
+        }
         let first = self.shape.front_lines() + self.shape.table_lines();
         self.memory.line(first + item * self.shape.item_lines() + line)
     }
@@ -158,6 +200,8 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host_memory::HostMemory;
+    use units::Bytes;
 
     #[test]
     fn a_record_of_ycsb_is_seventeen_lines_and_a_small_item_two_or_three() {
@@ -172,6 +216,26 @@ mod tests {
         assert_eq!(shape(23, 1_000).item_lines(), 17);
         assert_eq!(shape(30, 30).item_lines(), 2);
         assert_eq!(shape(30, 100).item_lines(), 3);
+    }
+
+    #[test]
+    fn items_apart_leave_the_others_where_they_are() {
+        let shape = StoreShape {
+            items: 1_000,
+            key_bytes: 8,
+            value_bytes: 64,
+            update_bytes: 64,
+            threads: 1,
+        };
+        let mut memory = HostMemory::new(Bytes(2 << 20), 1);
+        let plain = Store::new(shape, memory.region(shape.bytes()), 0);
+        let own = memory.region(2 * shape.item_lines() * LINE_BYTES);
+        let apart = Rc::new(ItemsApart::new([700, 3].into_iter(), own.clone()));
+        let store = plain.clone().with_items_apart(Some(apart));
+        assert_eq!(store.item_line(700, 1), own.line(1));
+        assert_eq!(store.item_line(3, 0), own.line(2));
+        assert_eq!(store.item_line(4, 1), plain.item_line(4, 1));
+        assert_eq!(store.bucket_line(700), plain.bucket_line(700));
     }
 
     #[test]
