@@ -13,6 +13,9 @@ UV_VERSION := 0.13.8
 HOST_TARGET := x86_64-unknown-linux-musl
 HOST_BINARY := python/skipline/bin/skipline-host
 EXPERIMENTS := pktsize-desc ddio-tune
+DPDK_BUILD := native/dpdk/build
+PREFIX ?= /usr/local
+DESTDIR ?=
 export A B
 export UV_PROJECT_ENVIRONMENT := $(abspath $(VENV))
 export PATH := $(abspath $(BIN)):$(HOME)/.cargo/bin:$(PATH)
@@ -24,7 +27,7 @@ CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 WHEEL_SOURCES := $(CORE_SOURCES) $(wildcard README.md LICENSE) \
   $(shell find python -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
-.PHONY: help run test check bench bench-ab bench-instructions bench-peers host setup wheel clean format browser peers rust-tools
+.PHONY: help run test check bench bench-ab bench-instructions bench-peers bench-scaling host slices-install dpdk bench-dpdk setup wheel clean format browser peers rust-tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,7 +35,7 @@ help: ## List the targets
 run: setup ## Simulate the published experiments beside the measured server; write HTML reports
 	@skipline experiment run $(EXPERIMENTS)
 
-test: setup browser peers check ## Set everything up and run every test
+test: setup browser peers dpdk check ## Set everything up and run every test
 	cargo test --workspace --locked --quiet
 	pytest
 
@@ -57,6 +60,9 @@ bench-ab: setup ## Compare two revisions in turn: make bench-ab A=main B=. (. is
 bench-instructions: setup ## Count instructions per line operation, part by part (needs valgrind)
 	@python benches/instructions.py
 
+bench-scaling: setup ## Time per line operation from 1 to 56 cores, LLCs, NICs; memory; two cores
+	@python benches/scaling.py
+
 bench-peers: setup peers ## Compare with simulators by others; write the table of docs/performance.md
 	@python benches/peers.py docs/performance.md
 
@@ -74,6 +80,45 @@ host: ## Build skipline-host, one static binary for the real machine
 	echo "$(HOST_BINARY): $$((size / 1024)) KiB, static; copy it to any x86-64 Linux server"
 	[ "$$size" -lt 5000000 ] || { echo "error: it is larger than 5 MB"; exit 1; }
 
+# Without DPDK the tests of its driver are skipped and say so.
+dpdk: ## Build the mempool driver for DPDK and its forwarder (installs DPDK if it may)
+	@if ! { pkg-config --exists libdpdk cmocka && command -v meson && command -v ninja &&
+	  command -v dpdk-testpmd; } >/dev/null; then
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+	    echo "installing DPDK for the mempool driver"
+	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+	      dpdk libdpdk-dev libcmocka-dev libpcap-dev pkg-config meson ninja-build >/dev/null; } ||
+	      { echo "note: DPDK cannot be installed; its tests will be skipped"; exit 0; }
+	  else
+	    echo "note: for the mempool driver install the packages dpdk libdpdk-dev libcmocka-dev"
+	    echo "libpcap-dev pkg-config meson ninja-build"; exit 0
+	  fi
+	fi
+	$(MAKE) --no-print-directory slices-install DESTDIR= PREFIX=$(abspath $(DPDK_BUILD))/prefix
+	export PKG_CONFIG_PATH="$(abspath $(DPDK_BUILD))/prefix/lib/pkgconfig:$${PKG_CONFIG_PATH:-}"
+	[ -f $(DPDK_BUILD)/build.ninja ] || meson setup $(DPDK_BUILD) native/dpdk >/dev/null
+	ninja -C $(DPDK_BUILD) --quiet
+
+bench-dpdk: setup dpdk ## Compare forwarding through the slice-aware pool with the standard one, in pairs
+	@PYTHONPATH=tests python -m dpdk.emulated_parts $(DPDK_BUILD)/haswell-8.toml
+	python native/dpdk/forward_pairs.py --build $(DPDK_BUILD) \
+	  --table $(DPDK_BUILD)/haswell-8.toml --slices '1=0' --least 0.95
+
+slices-install: ## Install libskipline_slices with header, pkg-config file, man page: PREFIX, DESTDIR
+	@cargo build --release -p slices-c --locked
+	to="$(DESTDIR)$(PREFIX)" from=crates/slices-c
+	built="$${CARGO_TARGET_DIR:-target}/release"
+	soname=$$(sed -n 's/^const ABI: u32 = \([0-9]*\);$$/libskipline_slices.so.\1/p' $$from/build.rs)
+	version=$$(sed -n 's/^version = "\(.*\)"$$/\1/p' Cargo.toml)
+	install -d "$$to/include" "$$to/lib/pkgconfig" "$$to/share/man/man3"
+	install -m 644 $$from/include/skipline_slices.h "$$to/include/"
+	install -m 755 "$$built/libskipline_slices.so" "$$to/lib/$$soname"
+	ln -sf "$$soname" "$$to/lib/libskipline_slices.so"
+	install -m 644 "$$built/libskipline_slices.a" "$$to/lib/"
+	install -m 644 $$from/skipline_slices.3 "$$to/share/man/man3/"
+	sed -e "s|@PREFIX@|$(PREFIX)|" -e "s|@VERSION@|$$version|" $$from/skipline_slices.pc.in \
+	  > "$$to/lib/pkgconfig/skipline_slices.pc"
+
 setup: $(STAMPS)/module ## Install what is missing into .venv and build the module
 	@:
 
@@ -86,7 +131,7 @@ format: setup ## Format all code
 	ruff format --quiet
 
 clean: ## Remove everything that was built; reports stay
-	rm -rf $(VENV) dist target .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist target $(DPDK_BUILD) .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -rf python/skipline/_core*.so python/skipline/bin
 

@@ -31,6 +31,11 @@ def frame_ns(line_rate_gbps: float, frame_bytes: int = SMALLEST_FRAME_BYTES) -> 
     return (frame_bytes + AROUND_FRAME_BYTES) * 8 / line_rate_gbps
 
 
+def bare_frame_ns(line_rate_gbps: float, frame_bytes: int = SMALLEST_FRAME_BYTES) -> float:
+    """Return how long the bits of a frame with FCS take, without what is around it."""
+    return frame_bytes * 8 / line_rate_gbps
+
+
 def memory_access_ns(platform: str) -> float:
     """Return what a load from idle DRAM takes: the way, an activation, a column and a burst."""
     rate = _fact(platform, "dram.mega_transfers_per_s")
@@ -44,8 +49,13 @@ def items(platform: str) -> list[Item]:
         Item(f"smallest frame at {rate} Gbit/s", frame_ns(rate), "84 B on the wire")
         for rate in LINE_RATES_GBPS
     ]
+    bare = [
+        Item(f"the frame alone at {rate} Gbit/s", bare_frame_ns(rate), "64 B")
+        for rate in LINE_RATES_GBPS
+    ]
     return [
         *frames,
+        *bare,
         Item("NIC, PCIe forwarding", _fact(platform, "nic.rx_pipeline_ns"), "nic.rx_pipeline_ns"),
         Item("one way over PCIe", _fact(platform, "pcie.propagation_ns"), "pcie.propagation_ns"),
         Item(

@@ -171,7 +171,9 @@ def trace(  # noqa: PLR0913, PLR0917 - one argument for each option
 def evidence(
     source: Annotated[
         list[str] | None,
-        typer.Option(metavar="S", help="Only this source: blog, atc20, ispass20; repeatable."),
+        typer.Option(
+            metavar="S", help="Only this source: blog, atc20, ispass20, eurosys19; repeatable."
+        ),
     ] = None,
     output: Output = Format.TABLE,
     out: Annotated[
