@@ -22,6 +22,7 @@ fn nic() -> NicConfig {
     NicConfig {
         line_rate: GbitPerSec(100.0),
         rx_buffer_bytes: 262_016,
+        rx_wait_bytes: 262_016,
         flow_control: None,
         rss_indirection_entries: 512,
         queue_packet_gap: Picos::ZERO,
@@ -32,6 +33,7 @@ fn nic() -> NicConfig {
         pads_tail: false,
         rx_pipeline: Picos(150_000),
         rx_descriptors_prefetched: 32,
+        doorbell_read_ring_part: 1,
         rx_descriptors_per_fetch: 4,
         packets_per_completion: 8,
         completion_gather: Picos(500_000),
@@ -358,6 +360,47 @@ fn without_flow_control_a_packet_without_a_descriptor_is_dropped_at_once() {
     receive(&mut port, &mut fabric, &mut pairs, Picos::NEVER);
     assert_eq!((port.counters.packets, port.counters.dropped_no_descriptor), (100, 200));
     assert_eq!((port.packets_waiting(), port.counters.pause_frames), (0, 0));
+}
+
+/// Descriptors on the chip after ten packets, of 16 that were there at the start and 16 posted since.
+fn left_of_32(doorbell_read_ring_part: u32) -> usize {
+    let (mut fabric, mut pairs) = (fabric(), [connectx()]);
+    assert_eq!(pairs[0].rx.descriptors.entries, ENTRIES);
+    post(&mut pairs[0], 16, Picos::ZERO);
+    let config = NicConfig { doorbell_read_ring_part, ..nic() };
+    let mut port = RxPort::new(0, config, frames(10, 60, Picos(5_000_000)), 1);
+    port.prepare(&mut fabric, &mut pairs);
+    post(&mut pairs[0], 16, Picos(1));
+    receive(&mut port, &mut fabric, &mut pairs, Picos::NEVER);
+    port.descriptors_on_chip()
+}
+
+#[test]
+fn the_doorbell_record_is_read_when_few_descriptors_are_left() {
+    assert_eq!(left_of_32(1), 22, "it was read as soon as possible");
+    assert_eq!(left_of_32(ENTRIES / 8), 22, "with eight left");
+    assert_eq!(left_of_32(ENTRIES / 4), 6, "not yet");
+}
+
+/// Packets that arrive, of eight of `bytes`, while the descriptors after the first are on their way.
+fn packets_of_eight(bytes: u64) -> u64 {
+    let (mut fabric, mut pairs) = (fabric(), [connectx()]);
+    post(&mut pairs[0], 1, Picos::ZERO);
+    let config = NicConfig { rx_wait_bytes: 2_048, ..nic() };
+    let mut port = RxPort::new(0, config, frames(8, bytes, Picos(50_000)), 1);
+    port.prepare(&mut fabric, &mut pairs);
+    post(&mut pairs[0], 100, Picos(1));
+    receive(&mut port, &mut fabric, &mut pairs, Picos::NEVER);
+    let counters = port.counters;
+    assert_eq!(counters.packets + counters.dropped_no_descriptor, 8);
+    counters.packets
+}
+
+#[test]
+fn packets_wait_for_descriptors_on_their_way_while_there_is_room() {
+    assert_eq!(packets_of_eight(256), 8, "seven wait");
+    assert_eq!(packets_of_eight(1_024), 1 + 2);
+    assert_eq!(packets_of_eight(1_500), 1 + 1);
 }
 
 #[test]

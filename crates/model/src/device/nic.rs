@@ -5,8 +5,8 @@
 //! outstanding reads per queue and of packet rates per queue and port; an internal buffer with PAUSE.
 //! Source: DPDK mlx5 guide and driver (completions of 64 B, 8 compressed into one, send completion every
 //! 32 packets, enhanced multi-packet write of up to 32 packets); others at each file.
-//! Simplifies: with flow control off, a packet without a descriptor is dropped at once, as
-//! rx_out_of_buffer counts it (DEVIATIONS.md, 8).
+//! Simplifies: with flow control off, a packet without a descriptor waits for one that is on its way, if
+//! there is room for it to wait, or is dropped at once, as rx_out_of_buffer counts it (DEVIATIONS.md, 8).
 
 pub mod card;
 pub mod egress;
@@ -30,7 +30,10 @@ pub struct NicConfig {
     pub line_rate: GbitPerSec,
     /// Received bytes that wait for the link, or for a descriptor, at most.
     pub rx_buffer_bytes: u64,
-    /// When the port sends PAUSE. Without it, it never does, and packets do not wait for descriptors.
+    /// Part of them that may wait for descriptors on their way; with flow control all may.
+    pub rx_wait_bytes: u64,
+    /// When the port sends PAUSE. Without it, it never does, and packets wait only for descriptors that
+    /// are on their way.
     pub flow_control: Option<PauseConfig>,
     /// Entries of the RSS indirection table.
     pub rss_indirection_entries: u32,
@@ -51,6 +54,9 @@ pub struct NicConfig {
     pub rx_pipeline: Picos,
     /// Receive descriptors that a queue holds ready on the chip.
     pub rx_descriptors_prefetched: u32,
+    /// When no more than this part of a ring is known to be posted or on the chip, the doorbell record
+    /// is read for more.
+    pub doorbell_read_ring_part: u32,
     /// Receive descriptors read by one DMA read.
     pub rx_descriptors_per_fetch: u32,
     /// Packets that one completion, or write of neighbouring completions, reports at most.

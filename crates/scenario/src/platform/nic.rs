@@ -32,6 +32,10 @@ pub struct NicFacts {
     pub port_ns_per_byte: Option<Sourced<f64>>,
     /// Received bytes that wait for the link, or for a descriptor, at most.
     pub rx_buffer_bytes: Sourced<u64>,
+    /// Part of them that may wait for descriptors on their way, with flow control off. All unless
+    /// stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rx_wait_bytes: Option<Sourced<u64>>,
     /// Level of that buffer at which the port sends PAUSE, with flow control on.
     pub pause_xoff_bytes: Sourced<u64>,
     /// Level at which it lets the sender go on.
@@ -44,6 +48,11 @@ pub struct NicFacts {
     pub rx_pipeline_ns: Sourced<f64>,
     /// Receive descriptors that a queue holds on the chip.
     pub rx_descriptors_prefetched: Sourced<u32>,
+    /// When no more than this part of a ring is known to be posted or on the chip, the doorbell record
+    /// is read for more: 1, whenever that is possible, unless stated. Without effect where the driver
+    /// writes a register instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rx_doorbell_read_ring_part: Option<Sourced<u32>>,
     /// Receive descriptors per DMA read.
     pub rx_descriptors_per_fetch: Sourced<u32>,
     /// What receive descriptors and completions look like.
@@ -188,6 +197,10 @@ impl NicFacts {
         NicConfig {
             line_rate: GbitPerSec(self.line_rate_gbps.value),
             rx_buffer_bytes: self.rx_buffer_bytes.value,
+            rx_wait_bytes: self
+                .rx_wait_bytes
+                .as_ref()
+                .map_or(self.rx_buffer_bytes.value, |bytes| bytes.value),
             flow_control: flow_control.then(|| PauseConfig {
                 xoff_bytes: self.pause_xoff_bytes.value,
                 xon_bytes: self.pause_xon_bytes.value,
@@ -208,6 +221,10 @@ impl NicFacts {
             pads_tail: self.pads_tail.value,
             rx_pipeline: Picos::from_ns(self.rx_pipeline_ns.value),
             rx_descriptors_prefetched: self.rx_descriptors_prefetched.value,
+            doorbell_read_ring_part: self
+                .rx_doorbell_read_ring_part
+                .as_ref()
+                .map_or(1, |part| part.value),
             rx_descriptors_per_fetch: self.rx_descriptors_per_fetch.value,
             packets_per_completion: self.packets_per_completion.value,
             completion_gather: Picos::from_ns(self.completion_gather_ns.value),
@@ -286,6 +303,10 @@ impl NicFacts {
             (2_048, 1 << 30),
             "bytes",
         )?;
+        if let Some(wait) = &self.rx_wait_bytes {
+            let what = "bytes, no more than nic.rx_buffer_bytes";
+            check.whole("nic.rx_wait_bytes", wait.value, (0, buffer), what)?;
+        }
         let xoff = self.pause_xoff_bytes.value;
         let what = "bytes, no more than nic.rx_buffer_bytes";
         check.whole("nic.pause_xoff_bytes", xoff, (1, buffer), what)?;
@@ -305,6 +326,9 @@ impl NicFacts {
         let prefetched = self.rx_descriptors_prefetched.value;
         let what = "descriptors, no fewer than nic.rx_descriptors_per_fetch";
         check.whole("nic.rx_descriptors_prefetched", prefetched, (fetched, 4096), what)?;
+        if let Some(part) = &self.rx_doorbell_read_ring_part {
+            check.whole("nic.rx_doorbell_read_ring_part", part.value, (1, 64), "")?;
+        }
         check.whole("nic.rx_refill_most", self.rx_refill_most.value, (1, 4096), "descriptors")?;
         let part = self.rx_refill_ring_part.value;
         check.whole("nic.rx_refill_ring_part", part, (2, 64), "")

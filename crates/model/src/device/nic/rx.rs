@@ -238,7 +238,7 @@ impl<S: PacketSource> RxPort<S> {
             && self.try_again <= now
         {
             let seen = self.deliver(fabric, pairs, first, now);
-            let is_lost = seen.is_none() && !self.may_wait(self.steering.queue(&first));
+            let is_lost = seen.is_none() && !self.is_coming(self.steering.queue(&first));
             if is_lost {
                 self.counters.dropped_no_descriptor += 1;
             }
@@ -263,10 +263,16 @@ impl<S: PacketSource> RxPort<S> {
         seen
     }
 
-    /// Whether a packet that found no descriptor stays in the internal buffer: while one is on its way,
-    /// and with flow control for as long as it takes.
-    fn may_wait(&self, queue: usize) -> bool {
+    /// Whether a packet that found no descriptor finds one later: with flow control for certain,
+    /// otherwise if one is on its way.
+    fn is_coming(&self, queue: usize) -> bool {
         self.pause.is_some() || self.queues[queue].is_fetching()
+    }
+
+    /// Whether the internal buffer keeps another packet that waits for a descriptor.
+    fn has_room_to_wait(&self, bytes: u64) -> bool {
+        let waiting: u64 = self.buffer.waiting.iter().map(|it| it.bytes.0).sum();
+        self.pause.is_some() || waiting + bytes <= self.config.rx_wait_bytes
     }
 
     fn watch_level(&mut self, now: Picos) {
@@ -301,7 +307,7 @@ impl<S: PacketSource> RxPort<S> {
         {
             return seen;
         }
-        if self.may_wait(index) {
+        if self.is_coming(index) && self.has_room_to_wait(arrival.bytes.0) {
             self.buffer.waiting.push_back(arrival);
             self.buffer.bytes += arrival.bytes.0;
         } else {

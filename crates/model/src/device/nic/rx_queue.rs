@@ -23,9 +23,11 @@ pub(super) struct RxQueue {
     fetched: VecDeque<(Picos, Buffer)>,
     /// Descriptors fetched since the beginning.
     fetch_index: u64,
-    /// Posted descriptors that the last look at the doorbell has shown.
-    known: usize,
-    /// When the last look at the doorbell is back.
+    /// Descriptors known to be posted, since the beginning.
+    known_until: u64,
+    /// The same as soon as the last look at the doorbell is back.
+    shown_until: u64,
+    /// When that is.
     doorbell_read: Picos,
     /// Completion in the making.
     gathered: Vec<Packet>,
@@ -102,25 +104,31 @@ impl RxQueue {
         now: Picos,
     ) {
         let per_fetch = config.rx_descriptors_per_fetch as usize;
+        self.look_for_more(fabric, link, config, ring, now);
         while self.fetched.len() + per_fetch <= config.rx_descriptors_prefetched as usize {
-            if self.known == 0 && !self.look_for_more(fabric, link, config, ring, now) {
+            let (known, start) = match self.known_until - self.fetch_index {
+                0 => (self.shown_until - self.fetch_index, self.doorbell_read),
+                known => (known, now),
+            };
+            if known == 0 {
                 return;
             }
             let to_boundary = per_fetch - self.fetch_index as usize % per_fetch;
-            let count = to_boundary.min(self.known);
+            let count = to_boundary.min(known as usize);
             let line = ring.descriptors.line_of(self.fetch_index);
             let bytes = count as u64 * ring.descriptors.entry_bytes;
-            let usable = fabric.dma_read(link, line, bytes, now.max(self.doorbell_read))
-                + config.read_pipeline;
+            let usable = fabric.dma_read(link, line, bytes, start) + config.read_pipeline;
             for (_, buffer) in ring.posted.drain(..count) {
                 self.fetched.push_back((usable, buffer));
             }
             self.fetch_index += count as u64;
-            self.known -= count;
+            self.known_until = self.known_until.max(self.fetch_index);
+            self.look_for_more(fabric, link, config, ring, now);
         }
     }
 
-    /// Looks how far the driver has posted, unless a look is under way; says whether there is more.
+    /// Looks how far the driver has posted, unless a look at its record is under way, or enough is
+    /// known for now.
     fn look_for_more<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
@@ -128,16 +136,24 @@ impl RxQueue {
         config: &NicConfig,
         ring: &RxRing,
         now: Picos,
-    ) -> bool {
+    ) {
+        if self.doorbell_read > now {
+            return;
+        }
+        self.known_until = self.shown_until;
         let posted_by = |time: Picos| ring.posted.iter().take_while(|it| it.0 <= time).count();
         if !ring.format.has_doorbell_record() {
-            self.known = posted_by(now.saturating_sub(config.doorbell));
-        } else if self.doorbell_read <= now {
+            let posted = posted_by(now.saturating_sub(config.doorbell));
+            self.shown_until = self.fetch_index + posted as u64;
+            self.known_until = self.shown_until;
+            return;
+        }
+        let left = self.fetched.len() as u64 + self.known_until - self.fetch_index;
+        if left <= u64::from(ring.descriptors.entries / config.doorbell_read_ring_part) {
             self.doorbell_read =
                 fabric.dma_read(link, ring.doorbell, DOORBELL_BYTES, now) + config.read_pipeline;
-            self.known = posted_by(now);
+            self.shown_until = self.fetch_index + posted_by(now) as u64;
         }
-        self.known > 0
     }
 
     /// Takes a packet into the completion in the making; says whether it is full.
