@@ -11,7 +11,8 @@ from skipline.experiment.points import points
 
 FOLDER = REPOSITORY / "experiments" / "ddio-bench"
 FIT_POINTS = (
-    "fit_points = [{ packet_bytes = 512 }, { packet_bytes = 1024 }, { packet_bytes = 1500 }]"
+    "fit_points = [{ packet_bytes = 256, rx_descriptors = 128 }, { packet_bytes = 512 }, "
+    "{ packet_bytes = 1024 }, { packet_bytes = 1500 }]"
 )
 PKTSIZE_DESC = str(FOLDER / "pktsize-desc.toml")
 
@@ -58,15 +59,16 @@ def test_only_points_that_chose_a_parameter_are_fitted(tmp_path: Path) -> None:
 
 def test_a_key_that_a_fit_point_leaves_out_means_all_its_values() -> None:
     planned = points(catalogue.find(PKTSIZE_DESC))
-    predicted = {point.axes["packet_bytes"] for point in planned if point.basis == "predicted"}
-    fitted = {point.axes["packet_bytes"] for point in planned if point.basis == "fitted"}
-    assert (predicted, fitted) == ({256}, {512, 1024, 1500})
+    predicted = [point.axes for point in planned if point.basis == "predicted"]
+    assert predicted == [
+        {"packet_bytes": 256, "rx_descriptors": ring} for ring in (256, 512, 1024, 2048, 4096)
+    ]
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("values = [256,", "values = [257,", "no row with metric 'generator_tx_gbps'.* = 257"),
+        ("2048, 4096]", "2048, 4097]", "no row with metric 'generator_tx_gbps'.* = 4097"),
         ("label =", "lable =", "key 'axis.0.lable': unknown.*did you mean 'label'"),
         ('check = "hit-rates"', 'check = "rates"', "'rates' is not one of hit-rates, throughput"),
         ('role = "x"', 'role = "panel"', "exactly one .*axis.* must have role"),

@@ -85,7 +85,7 @@ def test_a_source_is_judged_alone_and_written_where_it_is_asked(
     done = skipline(*COMMAND, "--source", "another", "--out", "here", "--format", "csv")
     assert done.code == 0, done.err
     assert [row["id"] for row in csv.DictReader(io.StringIO(done.out))] == ["y-01", "y-02"]
-    assert sorted(path.name for path in (tmp_path / "here").iterdir()) == ["evidence.html"]
+    assert sorted(path.name for path in (tmp_path / "here").iterdir()) == ["evidence-another.html"]
     times = skipline(*COMMAND, "--verbose")
     assert "simulated now, s" in times.out
 
@@ -97,6 +97,10 @@ def test_a_source_is_judged_alone_and_written_where_it_is_asked(
         ("two-rings.toml", CLAIMS, "", "no [[claim]]"),
         ("two-rings.toml", 'id = "x-01"', 'id = "y-01"', "no test for 1 of 4 claims: x-01"),
         ("measured.csv", "hits", "hats", "no row with metric 'hits'"),
+        ("measured.csv", "percent,98,", "percent,nan,", "column 'mean' = 'nan': Input should be a"),
+        ("measured.csv", "512,hits,", "256,hits,", "2 rows with metric = hits, ring = 256; keep"),
+        ("measured.csv", "90,1,88", "90,1", "line 5 has 7 columns, the header has 8"),
+        ("measured.csv", "90,1,88", "90,1,88,9", "line 5 has 9 columns, the header has 8"),
         ("two-rings.toml", "measured.csv", "gone.csv", "evidence/gone.csv: no such file"),
         ("two-rings.toml", "rx_descriptors=256)", "ring=256)", "claim 'x-01', check 'hits at 256'"),
     ],

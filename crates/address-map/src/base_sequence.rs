@@ -4,7 +4,7 @@
 //! XORing the position with parities of the higher address bits. Every aligned block of the
 //! sequence's length therefore holds each slice equally often, however it is rearranged.
 
-use crate::parities::{ADDRESS_BITS, MOST_MASKS, Parities};
+use crate::parities::{ADDRESS_BITS, BlockParities, MOST_MASKS, Parities};
 use std::fmt;
 use units::{LINE_BYTES, LineAddr};
 
@@ -161,6 +161,12 @@ impl BaseSequence {
         (line.0 as u32 ^ self.permutation.of(line)) & (self.base.len() as u32 - 1)
     }
 
+    /// The same for lines of the aligned block that `first` lies in.
+    #[inline]
+    pub(crate) fn within_block(&self, first: LineAddr) -> BlockSequence<'_> {
+        BlockSequence { base: &self.base, permutation: self.permutation.within_block(first) }
+    }
+
     /// Lines of the sequence, a power of two.
     #[must_use]
     pub fn length(&self) -> u64 {
@@ -192,6 +198,20 @@ impl BaseSequence {
         self.base.iter().for_each(|&slice| lines[usize::from(slice)] += 1);
         let fair = self.base.len() as f64 / f64::from(self.slices);
         lines.into_iter().map(|lines| f64::from(lines) / fair).collect()
+    }
+}
+
+/// A base sequence for the lines of one aligned block.
+pub(crate) struct BlockSequence<'a> {
+    base: &'a [u8],
+    permutation: BlockParities<'a>,
+}
+
+impl BlockSequence<'_> {
+    #[inline]
+    pub(crate) fn slice(&self, line: LineAddr) -> u32 {
+        let position = (line.0 as u32 ^ self.permutation.of(line)) & (self.base.len() as u32 - 1);
+        u32::from(self.base[position as usize])
     }
 }
 

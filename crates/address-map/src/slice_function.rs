@@ -1,6 +1,6 @@
 //! Which slice a line belongs to.
 
-use crate::base_sequence::{BaseSequence, SliceTable, SliceTableError};
+use crate::base_sequence::{BaseSequence, BlockSequence, SliceTable, SliceTableError};
 use crate::mix;
 use crate::parities::{BlockParities, Parities};
 use crate::permuted;
@@ -99,9 +99,10 @@ impl SliceFunction {
         let kind = match self {
             Self::Xor(parities) => InBlock::Xor(parities.within_block(first)),
             Self::Balanced(parities) => InBlock::Balanced(parities.within_block(first)),
-            Self::BaseSequence(_) | Self::Permuted(_) | Self::Rotating | Self::Mixing => {
-                InBlock::Other(self)
+            Self::BaseSequence(sequence) | Self::Permuted(sequence) => {
+                InBlock::Sequence(sequence.within_block(first))
             }
+            Self::Rotating | Self::Mixing => InBlock::Other(self),
         };
         WithinBlock { kind, slices }
     }
@@ -127,6 +128,7 @@ pub(crate) struct WithinBlock<'a> {
 enum InBlock<'a> {
     Xor(BlockParities<'a>),
     Balanced(BlockParities<'a>),
+    Sequence(BlockSequence<'a>),
     /// Cheap as it is, or without common parts.
     Other(&'a SliceFunction),
 }
@@ -137,6 +139,7 @@ impl WithinBlock<'_> {
         match &self.kind {
             InBlock::Xor(parities) => parities.of(line),
             InBlock::Balanced(parities) => balance(parities.of(line), line, self.slices),
+            InBlock::Sequence(sequence) => sequence.slice(line),
             InBlock::Other(function) => function.slice(line, self.slices),
         }
     }

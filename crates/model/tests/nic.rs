@@ -33,7 +33,7 @@ fn nic() -> NicConfig {
         pads_tail: false,
         rx_pipeline: Picos(150_000),
         rx_descriptors_prefetched: 32,
-        doorbell_read_ring_part: 1,
+        doorbell_read_ring_part: None,
         rx_descriptors_per_fetch: 4,
         packets_per_completion: 8,
         completion_gather: Picos(500_000),
@@ -98,8 +98,9 @@ fn post(pair: &mut QueuePair, count: u32, now: Picos) {
     pair.rx.posted.extend((0..count).map(|id| (now, buffer(id))));
 }
 
-/// Equal frames at an equal distance.
+/// Equal frames at an equal distance, for each queue in turn.
 struct Frames {
+    queues: u64,
     left: u32,
     sent: u64,
     bytes: u64,
@@ -111,12 +112,13 @@ impl PacketSource for Frames {
         self.left = self.left.checked_sub(1)?;
         self.sent += 1;
         let time = Picos(self.sent * self.every.0);
-        Some(Arrival { time, bytes: Bytes(self.bytes), rss_hash: 0, flow: None })
+        let rss_hash = (self.sent % self.queues) as u32;
+        Some(Arrival { time, bytes: Bytes(self.bytes), rss_hash, flow: None })
     }
 }
 
 fn frames(left: u32, bytes: u64, every: Picos) -> Frames {
-    Frames { left, sent: 0, bytes, every }
+    Frames { queues: 1, left, sent: 0, bytes, every }
 }
 
 /// Lets the port work until `until`, or until it has nothing left to do.
@@ -363,9 +365,8 @@ fn without_flow_control_a_packet_without_a_descriptor_is_dropped_at_once() {
 }
 
 /// Descriptors on the chip after ten packets, of 16 that were there at the start and 16 posted since.
-fn left_of_32(doorbell_read_ring_part: u32) -> usize {
+fn left_of_32(doorbell_read_ring_part: Option<u32>) -> usize {
     let (mut fabric, mut pairs) = (fabric(), [connectx()]);
-    assert_eq!(pairs[0].rx.descriptors.entries, ENTRIES);
     post(&mut pairs[0], 16, Picos::ZERO);
     let config = NicConfig { doorbell_read_ring_part, ..nic() };
     let mut port = RxPort::new(0, config, frames(10, 60, Picos(5_000_000)), 1);
@@ -377,9 +378,9 @@ fn left_of_32(doorbell_read_ring_part: u32) -> usize {
 
 #[test]
 fn the_doorbell_record_is_read_when_few_descriptors_are_left() {
-    assert_eq!(left_of_32(1), 22, "it was read as soon as possible");
-    assert_eq!(left_of_32(ENTRIES / 8), 22, "with eight left");
-    assert_eq!(left_of_32(ENTRIES / 4), 6, "not yet");
+    assert_eq!(left_of_32(None), 22, "it was read as soon as possible");
+    assert_eq!(left_of_32(Some(ENTRIES / 8)), 22, "with eight left");
+    assert_eq!(left_of_32(Some(ENTRIES / 4)), 6, "not yet");
 }
 
 /// Packets that arrive, of eight of `bytes`, while the descriptors after the first are on their way.
@@ -401,6 +402,24 @@ fn packets_wait_for_descriptors_on_their_way_while_there_is_room() {
     assert_eq!(packets_of_eight(256), 8, "seven wait");
     assert_eq!(packets_of_eight(1_024), 1 + 2);
     assert_eq!(packets_of_eight(1_500), 1 + 1);
+}
+
+#[test]
+fn a_queue_without_descriptors_costs_another_one_nothing() {
+    let (mut fabric, mut pairs) = (fabric(), [connectx(), connectx()]);
+    post(&mut pairs[0], 1, Picos::ZERO);
+    post(&mut pairs[1], 100, Picos::ZERO);
+    let config = NicConfig { rx_wait_bytes: 2_048, ..nic() };
+    let source = Frames { queues: 2, ..frames(80, 1_500, Picos(123_040)) };
+    let mut port = RxPort::new(0, config, source, 2);
+    port.prepare(&mut fabric, &mut pairs);
+    // On its way when the second packet of queue 0 comes, and all that ever will be.
+    post(&mut pairs[0], 1, Picos(1));
+    receive(&mut port, &mut fabric, &mut pairs, Picos::NEVER);
+    let packets = |pair: &QueuePair| pair.rx.completed.iter().map(|it| it.packets.len()).sum();
+    let of_queues: [usize; 2] = [packets(&pairs[0]), packets(&pairs[1])];
+    assert_eq!(of_queues, [2, 40]);
+    assert_eq!(port.counters.dropped_no_descriptor, 38);
 }
 
 #[test]

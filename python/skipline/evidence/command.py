@@ -46,7 +46,9 @@ def execute(request: Request, output: str) -> None:
         command=f"skipline evidence{sources}",
         version=_core.version(),
     )
-    atomic.write(out / PAGE, page(report))
+    # What shows a part does not take the place of what shows all.
+    shown = out / (f"evidence-{'-'.join(request.sources)}.html" if request.sources else PAGE)
+    atomic.write(shown, page(report))
     if output == "json":
         terminal.emit(json.dumps(report.as_json(), indent=1))
     elif output == "csv":
@@ -56,7 +58,7 @@ def execute(request: Request, output: str) -> None:
         writer.writerows(report.as_json()["claims"])
         terminal.emit(text.getvalue())
     else:
-        terminal.show(view.overview(report, out / PAGE, verbose=request.verbose))
+        terminal.show(view.overview(report, shown, verbose=request.verbose))
 
 
 def _run(plans: list[Plan], jobs: int, out: Path) -> list[Ran]:

@@ -1,7 +1,7 @@
 """Finds experiments by identifier: the stem of their TOML file, on disk or built in."""
 
 import posixpath
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from skipline import resources, toml_model
@@ -32,7 +32,11 @@ class Entry(NamedTuple):
         reference = self.experiment.reference
         if reference is None or reference.file is None:
             return None
-        return resources.beside(self.path, reference.file)
+        path = resources.beside(self.path, reference.file)
+        if Path(self.path).is_file() and not Path(path).is_file():
+            # A built-in table of the same name is not what an experiment on disk asks for.
+            raise InputError(f"{path}: no such file; [reference] of {self.path} names it")
+        return path
 
 
 def entries() -> list[Entry]:

@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Iterable, Mapping
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 
 from skipline import resources
 from skipline._core import InputError
@@ -18,10 +18,10 @@ class Measured(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     unit: str
-    mean: float
-    sd: float
-    min: float
-    max: float
+    mean: FiniteFloat
+    sd: FiniteFloat
+    min: FiniteFloat
+    max: FiniteFloat
     runs: int
 
 
@@ -112,9 +112,16 @@ class ReferenceTable:
             raise InputError(
                 f"{path}: column '{missing[0]}' is missing; columns: {', '.join(columns)}"
             )
-        self._rows = [
-            row for row in rows if all(row[column] == value for column, value in where.items())
-        ]
+        self._rows: list[dict[str, str]] = []
+        for row in rows:
+            cells = len(columns) + len(row.get(None, [])) - sum(it is None for it in row.values())
+            if cells != len(columns):
+                raise InputError(
+                    f"{path}: line {rows.line_num} has {cells} columns, "
+                    f"the header has {len(columns)}"
+                )
+            if all(row[column] == value for column, value in where.items()):
+                self._rows.append(row)
 
     @property
     def metrics(self) -> list[str]:
@@ -123,13 +130,14 @@ class ReferenceTable:
 
     def find(self, axes: Mapping[str, Value], metric: str) -> Measured | None:
         """Return what was measured at a point, None where there is no row."""
-        wanted = dict(self._wanted(axes))
-        for row in self._rows:
-            if row["metric"] == metric and all(
-                _same(row[column], value) for column, value in wanted.items()
-            ):
-                return self._parse(row)
-        return None
+        wanted = [("metric", metric), *self._wanted(axes)]
+        found = [
+            row for row in self._rows if all(_same(row[column], value) for column, value in wanted)
+        ]
+        if len(found) > 1:
+            point = ", ".join(f"{column} = {value}" for column, value in wanted)
+            raise InputError(f"{self._path}: {len(found)} rows with {point}; keep one")
+        return self._parse(found[0]) if found else None
 
     def absent(self, axes: Mapping[str, Value], metric: str) -> str:
         """Say that a row is missing."""

@@ -55,8 +55,8 @@ pub struct NicConfig {
     /// Receive descriptors that a queue holds ready on the chip.
     pub rx_descriptors_prefetched: u32,
     /// When no more than this part of a ring is known to be posted or on the chip, the doorbell record
-    /// is read for more.
-    pub doorbell_read_ring_part: u32,
+    /// is read for more. None: when all that is known to be posted has been fetched.
+    pub doorbell_read_ring_part: Option<u32>,
     /// Receive descriptors read by one DMA read.
     pub rx_descriptors_per_fetch: u32,
     /// Packets that one completion, or write of neighbouring completions, reports at most.

@@ -49,8 +49,8 @@ pub struct NicFacts {
     /// Receive descriptors that a queue holds on the chip.
     pub rx_descriptors_prefetched: Sourced<u32>,
     /// When no more than this part of a ring is known to be posted or on the chip, the doorbell record
-    /// is read for more: 1, whenever that is possible, unless stated. Without effect where the driver
-    /// writes a register instead.
+    /// is read for more; when all that is known has been fetched unless stated. Without effect where
+    /// the driver writes a register instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rx_doorbell_read_ring_part: Option<Sourced<u32>>,
     /// Receive descriptors per DMA read.
@@ -221,10 +221,7 @@ impl NicFacts {
             pads_tail: self.pads_tail.value,
             rx_pipeline: Picos::from_ns(self.rx_pipeline_ns.value),
             rx_descriptors_prefetched: self.rx_descriptors_prefetched.value,
-            doorbell_read_ring_part: self
-                .rx_doorbell_read_ring_part
-                .as_ref()
-                .map_or(1, |part| part.value),
+            doorbell_read_ring_part: self.rx_doorbell_read_ring_part.as_ref().map(|it| it.value),
             rx_descriptors_per_fetch: self.rx_descriptors_per_fetch.value,
             packets_per_completion: self.packets_per_completion.value,
             completion_gather: Picos::from_ns(self.completion_gather_ns.value),
@@ -327,7 +324,8 @@ impl NicFacts {
         let what = "descriptors, no fewer than nic.rx_descriptors_per_fetch";
         check.whole("nic.rx_descriptors_prefetched", prefetched, (fetched, 4096), what)?;
         if let Some(part) = &self.rx_doorbell_read_ring_part {
-            check.whole("nic.rx_doorbell_read_ring_part", part.value, (1, 64), "")?;
+            let what = "(4: a quarter of the ring)";
+            check.whole("nic.rx_doorbell_read_ring_part", part.value, (1, 64), what)?;
         }
         check.whole("nic.rx_refill_most", self.rx_refill_most.value, (1, 4096), "descriptors")?;
         let part = self.rx_refill_ring_part.value;

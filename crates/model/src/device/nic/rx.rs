@@ -3,8 +3,9 @@
 //! Models: steering over queues, an internal buffer in front of the link, packet-rate limits of port
 //! and queues, payload writes, a bypass of DDIO for queues that have fallen behind, PAUSE.
 //! Source: Linux and DPDK mlx5 drivers; DPDK mlx5 guide for the drop counters; IEEE 802.3, annex 31B.
-//! Simplifies: the order of the wire is the order of the link: with flow control on, a packet without
-//! a descriptor holds up all that came after it, whatever their queue.
+//! Simplifies: with flow control on, the order of the wire is the order of the link: a packet without a
+//! descriptor holds up all that came after it, whatever their queue. With flow control off it holds up
+//! those of its queue, and those that wait themselves.
 
 use super::NicConfig;
 use super::egress::Egress;
@@ -89,11 +90,27 @@ struct InternalBuffer {
     leaving: VecDeque<(Picos, u64)>,
     /// Without a descriptor, oldest first.
     waiting: VecDeque<Arrival>,
+    /// Bytes of these.
+    waiting_bytes: u64,
     /// Bytes of both.
     bytes: u64,
 }
 
 impl InternalBuffer {
+    /// Lets a packet wait.
+    fn keep(&mut self, packet: Arrival) {
+        self.waiting_bytes += packet.bytes.0;
+        self.bytes += packet.bytes.0;
+        self.waiting.push_back(packet);
+    }
+
+    /// Ends the first packet's wait.
+    fn forget_first(&mut self) {
+        let Some(first) = self.waiting.pop_front() else { return };
+        self.waiting_bytes -= first.bytes.0;
+        self.bytes -= first.bytes.0;
+    }
+
     /// Forgets what has left by `now`.
     fn drain(&mut self, now: Picos) {
         while let Some(&(until, leaving)) = self.leaving.front() {
@@ -237,14 +254,15 @@ impl<S: PacketSource> RxPort<S> {
         if let Some(&first) = self.buffer.waiting.front()
             && self.try_again <= now
         {
+            let index = self.steering.queue(&first);
             let seen = self.deliver(fabric, pairs, first, now);
-            let is_lost = seen.is_none() && !self.is_coming(self.steering.queue(&first));
+            let is_lost = seen.is_none() && !self.is_coming(index);
             if is_lost {
                 self.counters.dropped_no_descriptor += 1;
             }
             if seen.is_some() || is_lost {
-                self.buffer.waiting.pop_front();
-                self.buffer.bytes -= first.bytes.0;
+                self.queues[index].waiting -= 1;
+                self.buffer.forget_first();
                 self.watch_level(now);
                 return seen.flatten();
             }
@@ -271,8 +289,16 @@ impl<S: PacketSource> RxPort<S> {
 
     /// Whether the internal buffer keeps another packet that waits for a descriptor.
     fn has_room_to_wait(&self, bytes: u64) -> bool {
-        let waiting: u64 = self.buffer.waiting.iter().map(|it| it.bytes.0).sum();
-        self.pause.is_some() || waiting + bytes <= self.config.rx_wait_bytes
+        self.pause.is_some() || self.buffer.waiting_bytes + bytes <= self.config.rx_wait_bytes
+    }
+
+    /// Whether a packet of a queue has to wait for others, who are served first: with flow control for
+    /// all, otherwise for those of its queue.
+    fn stands_behind(&self, queue: usize) -> bool {
+        match self.pause {
+            Some(_) => !self.buffer.waiting.is_empty(),
+            None => self.queues[queue].waiting > 0,
+        }
     }
 
     fn watch_level(&mut self, now: Picos) {
@@ -301,15 +327,14 @@ impl<S: PacketSource> RxPort<S> {
         if ring.posted.len() + self.queues[index].on_chip() <= ring.refill_at as usize {
             self.counters.ring_full += waited;
         }
-        // Who waits is served first.
-        if self.buffer.waiting.is_empty()
+        if !self.stands_behind(index)
             && let Some(seen) = self.deliver(fabric, pairs, arrival, arrival.time)
         {
             return seen;
         }
         if self.is_coming(index) && self.has_room_to_wait(arrival.bytes.0) {
-            self.buffer.waiting.push_back(arrival);
-            self.buffer.bytes += arrival.bytes.0;
+            self.queues[index].waiting += 1;
+            self.buffer.keep(arrival);
         } else {
             self.counters.dropped_no_descriptor += 1;
         }
@@ -329,7 +354,9 @@ impl<S: PacketSource> RxPort<S> {
         let queue = &mut self.queues[index];
         queue.top_up(fabric, self.link, &self.config, &mut pairs[index].rx, now);
         let Some(buffer) = queue.take_ready(now) else {
-            self.try_again = queue.try_again(now);
+            let again = queue.try_again(now);
+            let others_wait = !self.buffer.waiting.is_empty() && self.try_again > now;
+            self.try_again = if others_wait { self.try_again.min(again) } else { again };
             return None;
         };
         let kind = self.payload_kind(index, &pairs[index].rx);

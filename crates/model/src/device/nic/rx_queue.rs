@@ -36,6 +36,8 @@ pub(super) struct RxQueue {
     completion_index: u64,
     /// The queue takes no further packet before this.
     pub(super) ready: Picos,
+    /// Packets of the queue that wait for a descriptor.
+    pub(super) waiting: usize,
     /// The steering tag of its packets: the core that polls it.
     pub(super) reader: Option<u8>,
 }
@@ -148,8 +150,14 @@ impl RxQueue {
             self.known_until = self.shown_until;
             return;
         }
-        let left = self.fetched.len() as u64 + self.known_until - self.fetch_index;
-        if left <= u64::from(ring.descriptors.entries / config.doorbell_read_ring_part) {
+        let known = self.known_until - self.fetch_index;
+        let is_due = match config.doorbell_read_ring_part {
+            Some(part) => {
+                self.fetched.len() as u64 + known <= u64::from(ring.descriptors.entries / part)
+            }
+            None => known == 0,
+        };
+        if is_due {
             self.doorbell_read =
                 fabric.dma_read(link, ring.doorbell, DOORBELL_BYTES, now) + config.read_pipeline;
             self.shown_until = self.fetch_index + posted_by(now) as u64;
