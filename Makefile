@@ -87,10 +87,10 @@ dpdk: ## Build the mempool driver for DPDK and its forwarder (installs DPDK if i
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 	    echo "installing DPDK for the mempool driver"
 	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
-	      dpdk libdpdk-dev libcmocka-dev libpcap-dev pkg-config meson ninja-build >/dev/null; } ||
+	      dpdk-dev libdpdk-dev libcmocka-dev libpcap-dev pkg-config meson ninja-build >/dev/null; } ||
 	      { echo "note: DPDK cannot be installed; its tests will be skipped"; exit 0; }
 	  else
-	    echo "note: for the mempool driver install the packages dpdk libdpdk-dev libcmocka-dev"
+	    echo "note: for the mempool driver install the packages dpdk-dev libdpdk-dev libcmocka-dev"
 	    echo "libpcap-dev pkg-config meson ninja-build"; exit 0
 	  fi
 	fi

@@ -24,7 +24,7 @@ from dpdk.test_forwarding import UNTIL_IDLE, WHOLE, aware, pcap
 pytestmark = [
     pytest.mark.usefixtures("pages"),
     pytest.mark.skipif(
-        shutil.which("dpdk-testpmd") is None, reason="dpdk-testpmd is missing: package dpdk"
+        shutil.which("dpdk-testpmd") is None, reason="dpdk-testpmd is missing: package dpdk-dev"
     ),
 ]
 
