@@ -6,12 +6,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView, PySlice};
 use scenario::TraceJob;
 use scenario::trace_run::{TraceProgress, TraceRunError, TraceWanted, standard_named};
+use std::mem;
 use std::ops::{ControlFlow, Range};
 use std::time::Instant;
 use units::LINE_BYTES;
-use workload::trace::{
-    BLOCK_LOADS, Batch, Batches, Reference, ReferenceKind, TraceError, TraceFault,
-};
+use workload::trace::{Batch, Batches, Reference, ReferenceKind, TraceError, TraceFault};
 
 /// Kinds of references, by their numbers in arrays: the labels of din, and one more.
 const KINDS: [ReferenceKind; 4] =
@@ -92,7 +91,7 @@ pub fn trace_array(
 #[pyfunction]
 pub fn standard_trace<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyBytes>> {
     let trace = standard_named(name).map_err(|error| bad_input(&error))?;
-    let bytes = trace.loads().flat_map(|line| (line * LINE_BYTES).to_le_bytes());
+    let bytes = trace.addresses().flat_map(u64::to_le_bytes);
     Ok(PyBytes::new(py, &bytes.collect::<Vec<u8>>()))
 }
 
@@ -136,12 +135,9 @@ struct Array {
     kinds: Option<Py<PyMemoryView>>,
     of_lines: bool,
     references: usize,
-    taken: usize,
-    /// What was taken, and how much of it has been given.
-    lines: Vec<u64>,
-    numbers: Vec<u8>,
-    labelled: Vec<Reference>,
     given: usize,
+    /// With kinds: what was copied last.
+    copied: (Vec<u64>, Vec<u8>),
 }
 
 fn refused(what: &str, problem: &str) -> PyErr {
@@ -197,44 +193,43 @@ impl Array {
             return Err(refused("kinds", &problem));
         }
         let kinds = kinds.map(|(view, _)| view);
-        Ok(Self {
-            addresses,
-            kinds,
-            of_lines,
-            references,
-            taken: 0,
-            lines: Vec::new(),
-            numbers: Vec::new(),
-            labelled: Vec::new(),
-            given: 0,
-        })
+        Ok(Self { addresses, kinds, of_lines, references, given: 0, copied: Default::default() })
     }
 
-    /// References at hand, given or not.
-    fn at_hand(&self) -> usize {
-        self.lines.len().max(self.labelled.len())
+    /// Copies addresses out of their array.
+    fn copy_addresses(
+        &self,
+        py: Python<'_>,
+        which: &Range<usize>,
+        into: &mut Vec<u64>,
+    ) -> Result<(), TraceFault> {
+        copy(py, &self.addresses, which, into).map_err(unreadable)?;
+        if self.of_lines {
+            into.iter_mut().for_each(|number| *number = number.wrapping_mul(LINE_BYTES));
+        }
+        Ok(())
     }
 
-    /// Copies the next references out of the arrays.
-    fn take(&mut self, py: Python<'_>) -> Result<(), TraceFault> {
-        (self.given, self.taken) = (0, self.taken + self.at_hand());
-        let which = self.taken..self.references.min(self.taken + TAKEN_AT_ONCE);
-        copy(py, &self.addresses, &which, &mut self.lines).map_err(unreadable)?;
+    /// Copies references out of the arrays.
+    fn copy_next(
+        &mut self,
+        py: Python<'_>,
+        which: Range<usize>,
+        into: &mut Batch,
+    ) -> Result<(), TraceFault> {
         let Some(kinds) = &self.kinds else {
-            if !self.of_lines {
-                self.lines.iter_mut().for_each(|line| *line /= LINE_BYTES);
-            }
-            return Ok(());
+            return self.copy_addresses(py, &which, into.for_loads());
         };
-        copy(py, kinds, &which, &mut self.numbers).map_err(unreadable)?;
-        self.labelled.clear();
-        let unit = if self.of_lines { LINE_BYTES } else { 1 };
-        let numbers = self.numbers.iter().copied();
-        for (index, (address, number)) in which.zip(self.lines.drain(..).zip(numbers)) {
+        let (mut addresses, mut numbers) = mem::take(&mut self.copied);
+        self.copy_addresses(py, &which, &mut addresses)?;
+        copy(py, kinds, &which, &mut numbers).map_err(unreadable)?;
+        let references = into.for_references();
+        for (index, (&address, &number)) in which.zip(addresses.iter().zip(&numbers)) {
             let kind = KINDS.get(usize::from(number));
             let &kind = kind.ok_or(TraceFault::BadKind { index, number })?;
-            self.labelled.push(Reference { address: address.wrapping_mul(unit), bytes: 1, kind });
+            references.push(Reference { address, bytes: 1, kind });
         }
+        self.copied = (addresses, numbers);
         Ok(())
     }
 }
@@ -246,23 +241,18 @@ fn unreadable(error: PyErr) -> TraceFault {
 
 impl Batches for Array {
     fn next_batch(&mut self, into: &mut Batch) -> Result<bool, TraceError> {
-        if self.given == self.at_hand() {
-            let taken = Python::attach(|py| self.take(py));
-            taken.map_err(|fault| TraceError { path: "array".into(), fault })?;
-        }
-        let next = self.given..self.at_hand().min(self.given + BLOCK_LOADS);
+        let next = self.given..self.references.min(self.given + TAKEN_AT_ONCE);
         self.given = next.end;
         let goes_on = !next.is_empty();
-        if self.kinds.is_some() {
-            into.for_references().extend_from_slice(&self.labelled[next]);
-        } else {
-            into.for_loads().extend_from_slice(&self.lines[next]);
+        if goes_on {
+            let copied = Python::attach(|py| self.copy_next(py, next, into));
+            copied.map_err(|fault| TraceError { path: "array".into(), fault })?;
         }
         Ok(goes_on)
     }
 
     fn fraction(&self) -> Option<f64> {
-        Some((self.taken + self.given) as f64 / self.references as f64)
+        Some(self.given as f64 / self.references as f64)
     }
 
     fn format(&self) -> &'static str {

@@ -110,7 +110,7 @@ impl TraceJob {
     ) -> Result<Self, InputError> {
         let trace = standard_named(name)?;
         let platform = builtin::platform("--machine", machine)?;
-        let loads = LoadList::new(trace.loads().collect(), "standard");
+        let loads = LoadList::new(trace.addresses().collect(), "standard");
         let (machine, trace) = (machine.into(), trace.name().into());
         Ok(Self { platform, machine, trace, batches: Box::new(loads), wanted, seed })
     }

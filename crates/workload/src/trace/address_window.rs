@@ -9,8 +9,10 @@
 use thiserror::Error;
 use units::LineAddr;
 
-/// Lines of a region: a GiB.
-const REGION_LINE_BITS: u32 = 24;
+/// A region: a GiB.
+const REGION_BITS: u32 = 30;
+/// Its lines.
+const REGION_LINE_BITS: u32 = REGION_BITS - units::LINE_BYTES.trailing_zeros();
 /// A line within its region.
 const WITHIN: u32 = (1 << REGION_LINE_BITS) - 1;
 /// Lines that are looked at together.
@@ -71,28 +73,33 @@ impl AddressWindow {
         Ok(LineAddr(self.last.first_line | within))
     }
 
-    /// Appends where all of `lines` lie.
+    /// Appends where the lines of all `addresses` lie.
     ///
     /// # Errors
     /// As [`Self::place`].
     pub fn place_all(
         &mut self,
-        lines: &[u64],
+        addresses: &[u64],
         into: &mut Vec<u32>,
     ) -> Result<(), AddressWindowFull> {
-        into.reserve(lines.len());
-        for some in lines.chunks(AT_ONCE) {
+        into.reserve(addresses.len());
+        for some in addresses.chunks(AT_ONCE) {
             let Some(&first) = some.first() else { continue };
-            let base = self.place(LineAddr(first))?.0 as u32 & !WITHIN;
-            // Usually all of them lie in the same region: that is asked without a branch for each.
-            let others = some.iter().fold(0, |bits, line| bits | (line ^ first));
-            if others >> REGION_LINE_BITS == 0 {
-                into.extend(some.iter().map(|&line| base | line as u32 & WITHIN));
-            } else {
-                for &line in some {
-                    into.push(self.place(LineAddr(line))?.0 as u32);
+            let base = self.place(LineAddr::of_byte(first))?.0 as u32 & !WITHIN;
+            // Usually all of them lie in the same region. One loop places them as if they did and
+            // finds out whether, without a branch for each.
+            let mut places = [0; AT_ONCE];
+            let mut others = 0;
+            for (place, &address) in places.iter_mut().zip(some) {
+                others |= address ^ first;
+                *place = base | LineAddr::of_byte(address).0 as u32 & WITHIN;
+            }
+            if others >> REGION_BITS != 0 {
+                for (place, &address) in places.iter_mut().zip(some) {
+                    *place = self.place(LineAddr::of_byte(address))?.0 as u32;
                 }
             }
+            into.extend_from_slice(&places[..some.len()]);
         }
         Ok(())
     }
@@ -195,9 +202,10 @@ mod tests {
                 (region * 7_777 + (i / runs) as u64 % 5) << 24 | within
             };
             let lines: Vec<u64> = lines.iter().enumerate().map(line).collect();
+            let addresses: Vec<u64> = lines.iter().map(|line| line * 64 + line % 64).collect();
             let (mut window, mut other) = (AddressWindow::default(), AddressWindow::default());
             let mut together = Vec::new();
-            window.place_all(&lines, &mut together).unwrap();
+            window.place_all(&addresses, &mut together).unwrap();
             let alone = lines.iter().map(|&line| other.place(LineAddr(line)).unwrap().0 as u32);
             prop_assert_eq!(together, alone.collect::<Vec<_>>());
         }

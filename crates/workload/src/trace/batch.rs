@@ -1,15 +1,14 @@
 //! A piece of a trace on its way from where it comes from to where it is replayed.
 
 use super::{BLOCK_LOADS, Reference, ReferenceKind, TraceError};
-use units::LINE_BYTES;
 
 /// Consecutive references of a trace. Loads of one line each, all that some traces consist of, come
-/// as bare line numbers.
+/// as bare addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Batch {
     /// Any references.
     References(Vec<Reference>),
-    /// The lines of loads, of the program's 64-bit addresses.
+    /// Addresses of bytes that are loaded.
     Loads(Vec<u64>),
 }
 
@@ -25,7 +24,7 @@ impl Batch {
     pub fn len(&self) -> usize {
         match self {
             Self::References(references) => references.len(),
-            Self::Loads(lines) => lines.len(),
+            Self::Loads(addresses) => addresses.len(),
         }
     }
 
@@ -49,25 +48,25 @@ impl Batch {
         }
     }
 
-    /// Room for lines of loads, empty.
+    /// Room for addresses of loads, empty.
     pub fn for_loads(&mut self) -> &mut Vec<u64> {
         if let Self::References(_) = self {
             *self = Self::Loads(Vec::new());
         }
         match self {
-            Self::Loads(lines) => {
-                lines.clear();
-                lines
+            Self::Loads(addresses) => {
+                addresses.clear();
+                addresses
             }
             Self::References(_) => unreachable!("just replaced"),
         }
     }
 }
 
-/// The reference that a bare line stands for.
+/// The reference that a bare address stands for.
 #[must_use]
-pub(super) fn load_of_line(line: u64) -> Reference {
-    Reference { address: line.wrapping_mul(LINE_BYTES), bytes: 1, kind: ReferenceKind::Load }
+pub(super) fn load_at(address: u64) -> Reference {
+    Reference { address, bytes: 1, kind: ReferenceKind::Load }
 }
 
 /// Where the batches of a trace come from.
@@ -85,24 +84,24 @@ pub trait Batches: Send {
     fn format(&self) -> &'static str;
 }
 
-/// The lines of loads, all of them at hand.
+/// Addresses of loads, all of them at hand.
 pub struct LoadList {
-    lines: Vec<u64>,
+    addresses: Vec<u64>,
     given: usize,
     format: &'static str,
 }
 
 impl LoadList {
-    /// Of these lines; `format` is what results call a trace of this kind.
+    /// Of these addresses; `format` is what results call a trace of this kind.
     #[must_use]
-    pub fn new(lines: Vec<u64>, format: &'static str) -> Self {
-        Self { lines, given: 0, format }
+    pub fn new(addresses: Vec<u64>, format: &'static str) -> Self {
+        Self { addresses, given: 0, format }
     }
 }
 
 impl Batches for LoadList {
     fn next_batch(&mut self, into: &mut Batch) -> Result<bool, TraceError> {
-        let left = &self.lines[self.given..];
+        let left = &self.addresses[self.given..];
         let next = &left[..left.len().min(BLOCK_LOADS)];
         into.for_loads().extend_from_slice(next);
         self.given += next.len();
@@ -110,7 +109,7 @@ impl Batches for LoadList {
     }
 
     fn fraction(&self) -> Option<f64> {
-        Some(self.given as f64 / self.lines.len().max(1) as f64)
+        Some(self.given as f64 / self.addresses.len().max(1) as f64)
     }
 
     fn format(&self) -> &'static str {

@@ -181,12 +181,12 @@ impl TraceReader {
         self.ended(read, into.is_empty())
     }
 
-    fn next_lines(&mut self, into: &mut Vec<u64>) -> Result<bool, TraceError> {
+    fn next_addresses(&mut self, into: &mut Vec<u64>) -> Result<bool, TraceError> {
         into.reserve(BLOCK_LOADS);
         if self.state == State::Ended {
             return Ok(false);
         }
-        let read = raw64::read_lines(&mut self.input, into);
+        let read = raw64::read_addresses(&mut self.input, into);
         self.ended(read, into.is_empty())
     }
 
@@ -220,7 +220,7 @@ impl TraceReader {
 impl Batches for TraceReader {
     fn next_batch(&mut self, into: &mut Batch) -> Result<bool, TraceError> {
         if self.format == TraceFormat::Raw64 {
-            self.next_lines(into.for_loads())
+            self.next_addresses(into.for_loads())
         } else {
             self.next_block(into.for_references())
         }

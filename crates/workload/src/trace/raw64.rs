@@ -7,7 +7,6 @@
 use super::error::TraceFault;
 use super::input::Input;
 use super::{BLOCK_LOADS, BLOCK_REFERENCES, Reference, ReferenceKind, TraceFormat};
-use units::LINE_BYTES;
 
 const RECORD_BYTES: usize = 8;
 
@@ -20,9 +19,9 @@ pub(super) fn read_block(input: &mut Input, into: &mut Vec<Reference>) -> Result
     })
 }
 
-/// Appends the lines of a larger block.
-pub(super) fn read_lines(input: &mut Input, into: &mut Vec<u64>) -> Result<(), TraceFault> {
-    read(input, into, BLOCK_LOADS, |address| address / LINE_BYTES)
+/// Appends the addresses of a larger block.
+pub(super) fn read_addresses(input: &mut Input, into: &mut Vec<u64>) -> Result<(), TraceFault> {
+    read(input, into, BLOCK_LOADS, |address| address)
 }
 
 fn read<T>(

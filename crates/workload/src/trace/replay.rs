@@ -5,7 +5,7 @@
 //! Simplifies: a Modify is one access, a store: its load finds what the store would. It is counted
 //! as a load.
 
-use super::batch::load_of_line;
+use super::batch::load_at;
 use super::{AddressWindow, AddressWindowFull, Batch, Reference, ReferenceKind};
 use model::attribution::AgentId;
 use model::fabric::Fabric;
@@ -187,9 +187,9 @@ impl Replay {
     pub fn batch(&mut self, batch: &Batch) -> Result<(), AddressWindowFull> {
         match batch {
             Batch::References(references) => self.block(references),
-            Batch::Loads(lines) => {
+            Batch::Loads(addresses) => {
                 let references: Vec<Reference> =
-                    lines.iter().map(|&line| load_of_line(line)).collect();
+                    addresses.iter().map(|&address| load_at(address)).collect();
                 self.block(&references)
             }
         }

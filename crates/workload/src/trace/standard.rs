@@ -42,11 +42,11 @@ impl StandardTrace {
         self.name
     }
 
-    /// The lines that it loads, in order.
-    pub fn loads(self) -> impl Iterator<Item = u64> {
+    /// The addresses that it loads, in order.
+    pub fn addresses(self) -> impl Iterator<Item = u64> {
         (0..STANDARD_LOADS).map(move |i| {
             let number = if self.random { splitmix64(i) } else { i };
-            number & (self.lines - 1)
+            (number & (self.lines - 1)) * LINE_BYTES
         })
     }
 }
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn sequences_begin_again_at_the_end_of_their_buffer() {
         let trace = StandardTrace::from_name("4mib-sequential").expect("it is one of them");
-        let around_the_end: Vec<u64> = trace.loads().skip(65_534).take(4).collect();
-        assert_eq!(around_the_end, [65_534, 65_535, 0, 1]);
+        let around_the_end: Vec<u64> = trace.addresses().skip(65_534).take(4).collect();
+        assert_eq!(around_the_end, [4 * MIB - 128, 4 * MIB - 64, 0, 64]);
     }
 }

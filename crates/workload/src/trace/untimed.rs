@@ -5,7 +5,10 @@
 //! Simplifies: as [`super::Replay`] does; beside that, there is no time.
 
 use super::replay::{Tally, row};
-use super::{AddressWindow, AddressWindowFull, Batch, Counts, Reference, ReferenceKind};
+use super::{
+    AddressWindow, AddressWindowFull, BLOCK_LOADS, BLOCK_REFERENCES, Batch, Counts, Reference,
+    ReferenceKind,
+};
 use model::independent_levels::{IndependentLevels, LEVELS, Request};
 
 /// A trace on its way through the levels of a core.
@@ -26,19 +29,26 @@ impl UntimedReplay {
         Self { levels, window: AddressWindow::default(), lines, requests, fetches_left_out: 0 }
     }
 
-    /// Replays references in their order.
+    /// Replays references in their order, in blocks that stay in the host's caches from level to
+    /// level.
     ///
     /// # Errors
     /// If they use more different addresses than the simulated memory holds.
     pub fn batch(&mut self, batch: &Batch) -> Result<(), AddressWindowFull> {
         match batch {
-            Batch::Loads(lines) => {
-                self.lines.clear();
-                self.window.place_all(lines, &mut self.lines)?;
-                self.levels.read(&self.lines);
+            Batch::Loads(addresses) => {
+                addresses.chunks(BLOCK_LOADS).try_for_each(|block| self.loads(block))
             }
-            Batch::References(references) => self.references(references)?,
+            Batch::References(references) => {
+                references.chunks(BLOCK_REFERENCES).try_for_each(|block| self.references(block))
+            }
         }
+    }
+
+    fn loads(&mut self, addresses: &[u64]) -> Result<(), AddressWindowFull> {
+        self.lines.clear();
+        self.window.place_all(addresses, &mut self.lines)?;
+        self.levels.read(&self.lines);
         Ok(())
     }
 
