@@ -136,6 +136,20 @@ impl AddressMap {
         }
     }
 
+    /// Whether `lines` neighbouring lines from `first` on all lie in different sets, as far as that can be
+    /// told without a look at each.
+    #[inline]
+    #[must_use]
+    pub fn run_is_spread(&self, first: LineAddr, lines: u64) -> bool {
+        let per_slice = u64::from(self.sets_per_slice);
+        // Within as many lines as a slice has sets, all have different low bits; a hash is the same for
+        // all lines of a block of that size.
+        let last = LineAddr(first.0 + lines.max(1) - 1);
+        lines <= per_slice
+            && (self.set_function == SetFunction::Plain
+                || first.0 / per_slice == last.0 / per_slice)
+    }
+
     /// The slice that a set is part of.
     #[inline]
     #[must_use]

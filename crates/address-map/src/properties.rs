@@ -91,6 +91,10 @@ proptest! {
             map.sets_of_run(LineAddr(first), &mut sets);
             let expected = (first..).map(|line| map.set_of(LineAddr(line)));
             prop_assert!(sets.iter().copied().eq(expected.take(length)));
+            if map.run_is_spread(LineAddr(first), length as u64) {
+                sets.sort_unstable_by_key(|set| set.0);
+                prop_assert!(sets.windows(2).all(|two| two[0] != two[1]));
+            }
         }
     }
 

@@ -17,6 +17,7 @@ mod io_read;
 mod io_write;
 mod memory;
 mod placed_io;
+mod plain_io;
 mod socket;
 mod victims;
 

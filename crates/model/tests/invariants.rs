@@ -7,9 +7,39 @@ mod small_fabric;
 
 use agents::{Features, Step, apply, cases, shape, step};
 use model::fabric::Fabric;
-use model::tracer::NoTrace;
+use model::tracer::{Event, NoTrace, Tracer};
 use proptest::prelude::*;
-use units::Picos;
+use units::{LineAddr, Picos, SetIndex};
+
+/// Wants to hear of every line, and so in their order.
+#[derive(Clone, Debug)]
+struct Watching;
+
+impl Tracer for Watching {
+    const WATCHING: bool = true;
+    fn record(&mut self, _: Event) {}
+    fn packet_arrives(&mut self, _: u64, _: LineAddr, _: u64) {}
+    fn packet_leaves(&mut self, _: u64) {}
+}
+
+/// What can be seen of a machine: counts, lines where they lie with what is known of them, times.
+fn visible<T: Tracer>(fabric: &Fabric<T>, shape: &agents::Shape) -> String {
+    let sets = shape.llc.0 * shape.llc.1;
+    let sockets = (0..shape.cores.len()).map(|socket| {
+        let llc = fabric.llc(socket);
+        let lines = (0..sets).map(|set| llc.lines_in(SetIndex(set)).collect::<Vec<_>>());
+        (lines.collect::<Vec<_>>(), format!("{:?}", fabric.iio(socket)))
+    });
+    let ports = (0..shape.ports.len()).map(|port| (*fabric.port_counters(port), fabric.link(port)));
+    format!(
+        "{:?} {:?} {:?} {:?} {:?}",
+        fabric.counters(),
+        fabric.evictions(),
+        fabric.memory().lines_moved(),
+        sockets.collect::<Vec<_>>(),
+        ports.collect::<Vec<_>>()
+    )
+}
 
 const PLAIN_PORTS: Features = Features { any_policy: true, buffers: false };
 const WITH_BUFFERS: Features = Features { any_policy: true, buffers: true };
@@ -31,6 +61,21 @@ proptest! {
         steps in prop::collection::vec(step(), 1..150),
     ) {
         keeps_the_invariants(&shape, &steps)?;
+    }
+
+    #[test]
+    fn a_watched_machine_does_the_same(
+        shape in shape(PLAIN_PORTS),
+        steps in prop::collection::vec(step(), 1..150),
+    ) {
+        let mut plain = Fabric::new(&shape.config(), NoTrace);
+        let mut watched = Fabric::new(&shape.config(), Watching);
+        for (i, step) in steps.iter().enumerate() {
+            let now = Picos(i as u64 * 10_000);
+            let served = apply(&mut plain, &shape, step, now);
+            prop_assert_eq!(served, apply(&mut watched, &shape, step, now));
+        }
+        prop_assert_eq!(visible(&plain, &shape), visible(&watched, &shape));
     }
 
     #[test]

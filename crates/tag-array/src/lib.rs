@@ -11,9 +11,11 @@
 
 mod compare;
 mod recency_sets;
+mod run;
 mod table;
 
 pub use recency_sets::{Kernel, Leaves, Places, RecencySets, Request, Written};
+pub use run::RUN_LINES;
 pub use table::Table;
 
 use compare::CHUNK;
@@ -21,6 +23,8 @@ use units::{LineAddr, SetIndex, WayMask};
 
 /// The place of no line: the last tag is never used.
 const EMPTY: u32 = u32::MAX;
+/// Words of a host cache line.
+const BLOCK: usize = 16;
 /// Notes per word.
 const NOTES: usize = 4;
 
@@ -37,6 +41,8 @@ pub struct TagArray {
     compared: usize,
     /// The bits of its tags.
     all_ways: u32,
+    /// A set is one register of the host.
+    wide: bool,
 }
 
 impl TagArray {
@@ -54,7 +60,14 @@ impl TagArray {
         let stride = tags_and_notes.next_multiple_of(CHUNK);
         let compared = (ways as usize).next_multiple_of(CHUNK);
         let all_ways = u32::MAX >> (32 - ways);
-        Self { words: Table::new(EMPTY, sets as usize * stride), stride, ways, compared, all_ways }
+        Self {
+            words: Table::new(EMPTY, sets as usize * stride),
+            stride,
+            ways,
+            compared,
+            all_ways,
+            wide: stride == BLOCK && run::host_is_wide(),
+        }
     }
 
     /// Places per set.

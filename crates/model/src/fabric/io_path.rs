@@ -5,11 +5,11 @@
 //! Source: SIGCOMM'24 "host network" for the entries; pcie-bench for link and translation.
 //! Simplifies: a burst's lines reach the LLC in address order.
 
-use super::placed_io::InPacket;
 use super::{DmaDirection, Fabric};
 use crate::attribution::AgentId;
 use crate::root_complex::ddio::DmaKind;
 use crate::tracer::Tracer;
+use tag_array::RUN_LINES;
 use units::{LINE_BYTES, LineAddr, Picos, SetIndex};
 
 /// When a DMA write has got how far.
@@ -23,16 +23,74 @@ pub struct DmaDone {
 
 /// Lines of a 4 KiB page: a request crosses at most one page border (PCIe forbids more than 4 KiB).
 const SMALLEST_PAGE_LINES: u64 = 64;
-/// Lines of a burst that are handled together.
-const BURST_LINES: usize = 64;
+/// Lines of a burst.
+const BURST_LINES: usize = RUN_LINES;
+
+/// Lines of a request that are handled together: neighbours, at most [`BURST_LINES`].
+#[derive(Clone, Copy)]
+pub(super) struct Burst<'a> {
+    /// Number of the first in its request.
+    pub number: u64,
+    pub first: LineAddr,
+    /// Of each line.
+    pub sets: &'a [SetIndex],
+}
+
+impl<'a> Burst<'a> {
+    /// The `i`-th line.
+    #[inline]
+    pub fn line(self, i: usize) -> LineAddr {
+        self.first.step(i as u64)
+    }
+
+    /// A bit for each line.
+    #[inline]
+    pub fn all(self) -> u64 {
+        match self.sets.len() {
+            0 => 0,
+            lines => u64::MAX >> (u64::BITS as usize - lines),
+        }
+    }
+
+    /// Lines with their sets.
+    #[inline]
+    pub fn lines(self) -> impl Iterator<Item = (LineAddr, SetIndex)> + 'a {
+        self.sets.iter().enumerate().map(move |(i, &set)| (self.line(i), set))
+    }
+
+    /// The lines whose number in the request is below `end`, and the others.
+    #[inline]
+    pub fn split_at_number(self, end: u64) -> (Self, Self) {
+        let below = (end.saturating_sub(self.number) as usize).min(self.sets.len());
+        let (sets, others) = self.sets.split_at(below);
+        let number = self.number + below as u64;
+        (Self { sets, ..self }, Self { number, first: self.line(below), sets: others })
+    }
+}
 
 /// For how long the lines of a burst hold IIO entries.
 #[derive(Clone, Copy, Default)]
-struct Held {
+pub(super) struct Held {
     /// All lines together.
     entry_time: Picos,
     /// Until the last of them can be seen: a write by cores, a read's data by the root complex.
     seen: Picos,
+}
+
+impl Held {
+    /// With so many lines more, which all take as long.
+    #[inline]
+    pub fn add(&mut self, lines: u64, spans: LineSpans) {
+        if lines > 0 {
+            self.entry_time += Picos(spans.entry.0 * lines);
+            self.seen = self.seen.max(spans.seen);
+        }
+    }
+
+    fn join(&mut self, others: Self) {
+        self.entry_time += others.entry_time;
+        self.seen = self.seen.max(others.seen);
+    }
 }
 
 /// Spans of one line of a burst, from its arrival at the root complex.
@@ -94,13 +152,12 @@ impl<T: Tracer> Fabric<T> {
         let placement = self.ports[port].policy.placement;
         let ddio = self.ports[port].policy.writes(kind);
         let held = if kind != DmaKind::Payload || placement.leaves_writes_alone() {
-            self.each_line(request, DmaDirection::Write, first, bytes, |fabric, i, line, set| {
-                fabric.write_line(request, ddio, line, set, i < full_lines)
+            self.each_burst(request, DmaDirection::Write, first, bytes, |fabric, burst| {
+                fabric.write_burst(request, ddio, burst, full_lines)
             })
         } else {
-            self.each_line(request, DmaDirection::Write, first, bytes, |fabric, i, line, set| {
-                let place = InPacket { number: i, full: i < full_lines, reader };
-                fabric.write_placed_line(request, placement, place, line, set)
+            self.each_burst(request, DmaDirection::Write, first, bytes, |fabric, burst| {
+                fabric.write_placed_burst(request, placement, burst, full_lines, reader)
             })
         };
         let counters = &mut self.ports[port].counters;
@@ -118,10 +175,9 @@ impl<T: Tracer> Fabric<T> {
         let arrival = self.ports[port].link.request_up(now, on_link);
         let request = self.request(port, first, bytes, arrival);
         let before = (self.counters.pcie_read_hits, self.counters.pcie_read_misses);
-        let held =
-            self.each_line(request, DmaDirection::Read, first, bytes, |fabric, _, line, set| {
-                LineSpans::both(fabric.read_line(request, line, set))
-            });
+        let held = self.each_burst(request, DmaDirection::Read, first, bytes, |fabric, burst| {
+            fabric.read_burst(request, burst)
+        });
         let counters = &mut self.ports[port].counters;
         counters.read_hits += self.counters.pcie_read_hits - before.0;
         counters.read_misses += self.counters.pcie_read_misses - before.1;
@@ -142,20 +198,19 @@ impl<T: Tracer> Fabric<T> {
         Request { port, agent: self.device_agent(port), socket, arrived, now }
     }
 
-    /// Calls `serve` for each line of a burst with the line's number, address and set; adds up for
-    /// how long the lines hold their IIO entries.
+    /// Calls `serve` for each burst of a request; adds up for how long the lines hold their IIO entries.
     ///
     /// The sets of up to [`BURST_LINES`] lines are computed and prefetched before the first look-up,
     /// or were when the device announced them: the host's cache misses then overlap instead of
     /// following one another.
     #[inline(always)]
-    fn each_line(
+    fn each_burst(
         &mut self,
         request: Request,
         direction: DmaDirection,
         first: LineAddr,
         bytes: u64,
-        mut serve: impl FnMut(&mut Self, u64, LineAddr, SetIndex) -> LineSpans,
+        mut serve: impl FnMut(&mut Self, Burst<'_>) -> Held,
     ) -> Held {
         let lines = bytes.div_ceil(LINE_BYTES);
         let mut held = Held::default();
@@ -173,12 +228,9 @@ impl<T: Tracer> Fabric<T> {
                     part.prefetch_for_device(set);
                 }
             }
-            for (&mut set, i) in burst.iter_mut().zip(served..) {
-                let spans = serve(self, i, first.step(i), set);
-                held.entry_time += spans.entry;
-                held.seen = held.seen.max(spans.seen);
-            }
-            served += burst.len() as u64;
+            let burst = Burst { number: served, first: first.step(served), sets: burst };
+            held.join(serve(self, burst));
+            served += burst.sets.len() as u64;
         }
         held
     }

@@ -5,39 +5,28 @@
 //! Simplifies: a line that a core has modified takes the same extra time from every core.
 
 use super::Fabric;
-use super::io_path::Request;
+use super::io_path::{Burst, Held, LineSpans, Request};
 use crate::llc::Inclusion;
 use crate::tracer::{Found, Operation, Tracer};
 use units::{LineAddr, Picos, SetIndex};
 
 impl<T: Tracer> Fabric<T> {
-    /// Reads a line; returns how long it holds its IIO entry.
-    ///
-    /// What comes first is what nearly all lines are: in the LLC, in a way that no core's copy can be
-    /// newer than, or not there at all. The rest is kept out of the loop over a burst.
-    #[inline(always)]
-    pub(super) fn read_line(&mut self, request: Request, line: LineAddr, set: SetIndex) -> Picos {
-        let part = &mut self.sockets[request.socket];
-        if self.reads_are_plain {
-            match part.llc.find(set, line) {
-                Some(way) if part.is_newest(way) => {
-                    part.llc.note_use(set, way);
-                    let done = request.now + part.iio.config.llc_read;
-                    return self.end_read(request, line, Found::LlcHit(way), done);
-                }
-                Some(_) => {}
-                None => {
-                    let (found, done) =
-                        self.find_beyond_llc(request.socket, line, set, request.now);
-                    return self.end_read(request, line, found, done);
-                }
-            }
+    /// Reads the lines of a burst; returns for how long they hold their IIO entries.
+    #[inline]
+    pub(super) fn read_burst(&mut self, request: Request, burst: Burst<'_>) -> Held {
+        if self.reads_are_plain && self.order_is_free(request.socket, burst) {
+            return self.read_plain_lines(request, burst);
         }
-        self.read_other_line(request, line, set)
+        let mut held = Held::default();
+        for (line, set) in burst.lines() {
+            held.add(1, LineSpans::both(self.read_line(request, line, set)));
+        }
+        held
     }
 
+    /// Reads a line; returns how long it holds its IIO entry.
     #[inline(never)]
-    fn read_other_line(&mut self, request: Request, line: LineAddr, set: SetIndex) -> Picos {
+    pub(super) fn read_line(&mut self, request: Request, line: LineAddr, set: SetIndex) -> Picos {
         if self.buffered {
             if self.ports[request.port].buffer.is_some() {
                 self.counters.line_ops += 1;
@@ -57,7 +46,13 @@ impl<T: Tracer> Fabric<T> {
     /// Counts a read whose data was `found` and is there when it is `done`; returns how long it holds
     /// its IIO entry.
     #[inline(always)]
-    fn end_read(&mut self, request: Request, line: LineAddr, found: Found, done: Picos) -> Picos {
+    pub(super) fn end_read(
+        &mut self,
+        request: Request,
+        line: LineAddr,
+        found: Found,
+        done: Picos,
+    ) -> Picos {
         let Request { agent, socket, now, arrived, .. } = request;
         self.counters.line_ops += 1;
         self.count_remote(socket, line);
@@ -102,7 +97,7 @@ impl<T: Tracer> Fabric<T> {
 
     /// The same for a line that the LLC does not have.
     #[inline(never)]
-    fn find_beyond_llc(
+    pub(super) fn find_beyond_llc(
         &mut self,
         socket: usize,
         line: LineAddr,

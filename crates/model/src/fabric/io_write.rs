@@ -6,7 +6,7 @@
 //! Simplifies: the rest of a partial line is merged in no time of its own.
 
 use super::Fabric;
-use super::io_path::{LineSpans, Request};
+use super::io_path::{Burst, Held, LineSpans, Request};
 use crate::llc::{Evicted, Inclusion, LineInfo, Sharers};
 use crate::root_complex::ddio::Ddio;
 use crate::tracer::{Found, Operation, Tracer};
@@ -24,59 +24,41 @@ pub(super) enum WriteOutcome {
 }
 
 impl<T: Tracer> Fabric<T> {
-    /// Writes a line; returns how long it holds its IIO entry, and when it can be seen.
-    ///
-    /// What comes first are full lines: those that the LLC has already, in a way that no core's copy
-    /// can be newer than, and those that it does not have. The rest is kept out of the loop over a
-    /// burst.
-    #[inline(always)]
-    pub(super) fn write_line(
+    /// Writes the lines of a burst; those numbered below `full_lines` in their request are full.
+    #[inline]
+    pub(super) fn write_burst(
         &mut self,
         request: Request,
         ddio: Ddio,
-        line: LineAddr,
-        set: SetIndex,
-        full: bool,
-    ) -> LineSpans {
-        let part = &mut self.sockets[request.socket];
-        if full
-            && self.writes_are_plain
-            && let Ddio::Ways(mask) = ddio
-        {
-            match part.llc.find(set, line) {
-                Some(way) if part.is_newest(way) => {
-                    let owner = part.device(request.port);
-                    let info = LineInfo { owner, dirty: true, consumed: false };
-                    part.llc.update(set, way, info);
-                    let held = request.now + part.iio.config.llc_write - request.arrived;
-                    self.counters.line_ops += 1;
-                    self.counters.pcie_write_hits += 1;
-                    let (now, found) = (request.now, Found::LlcHit(way));
-                    self.trace(now, request.agent, Operation::DmaWriteFull, line, found, None);
-                    return LineSpans::both(held);
+        burst: Burst<'_>,
+        full_lines: u64,
+    ) -> Held {
+        let (full, partial) = burst.split_at_number(full_lines);
+        let fills_empty_ways = self.ports[request.port].policy.fills_empty_ways;
+        let mut held = Held::default();
+        match ddio {
+            Ddio::Ways(mask)
+                if self.writes_are_plain
+                    && !fills_empty_ways
+                    && self.order_is_free(request.socket, full) =>
+            {
+                held = self.write_plain_lines(request, mask, full);
+            }
+            _ => {
+                for (line, set) in full.lines() {
+                    held.add(1, self.write_line(request, ddio, line, set, true));
                 }
-                Some(_) => {}
-                None => return self.write_absent_line(request, set, line, mask),
             }
         }
-        self.write_other_line(request, ddio, line, set, full)
+        for (line, set) in partial.lines() {
+            held.add(1, self.write_line(request, ddio, line, set, false));
+        }
+        held
     }
 
+    /// Writes a line; returns how long it holds its IIO entry, and when it can be seen.
     #[inline(never)]
-    fn write_absent_line(
-        &mut self,
-        request: Request,
-        set: SetIndex,
-        line: LineAddr,
-        mask: WayMask,
-    ) -> LineSpans {
-        self.counters.line_ops += 1;
-        let outcome = self.allocate_within(request, set, line, true, mask);
-        self.finish_write(request, line, true, outcome)
-    }
-
-    #[inline(never)]
-    fn write_other_line(
+    pub(super) fn write_line(
         &mut self,
         request: Request,
         ddio: Ddio,
@@ -284,12 +266,25 @@ impl<T: Tracer> Fabric<T> {
 
     /// A line that cores hold without a tracked LLC way leaves them, because a device writes it;
     /// says whether one of them had it modified.
-    fn drop_core_copies(&mut self, socket: usize, set: SetIndex, line: LineAddr) -> bool {
+    #[inline]
+    pub(super) fn drop_core_copies(
+        &mut self,
+        socket: usize,
+        set: SetIndex,
+        line: LineAddr,
+    ) -> bool {
+        let holders = self.sockets[socket].untracked_holders(set, line);
+        !holders.is_empty() && self.drop_copies_of(socket, set, line, holders)
+    }
+
+    fn drop_copies_of(
+        &mut self,
+        socket: usize,
+        set: SetIndex,
+        line: LineAddr,
+        holders: Sharers,
+    ) -> bool {
         let part = &mut self.sockets[socket];
-        let holders = part.untracked_holders(set, line);
-        if holders.is_empty() {
-            return false;
-        }
         if let Some(directory) = &mut part.directory {
             directory.record(set, line, Sharers::NONE);
         }

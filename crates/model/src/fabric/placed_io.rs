@@ -8,7 +8,7 @@
 
 use super::Fabric;
 use super::core_path::Want;
-use super::io_path::{LineSpans, Request};
+use super::io_path::{Burst, Held, LineSpans, Request};
 use super::io_write::{WriteOutcome, write_operation};
 use crate::core::private_cache::State;
 use crate::root_complex::ddio::{Ddio, DmaKind};
@@ -18,7 +18,7 @@ use units::{LineAddr, Picos, SetIndex, WayMask};
 
 /// A line as a part of the packet that it belongs to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct InPacket {
+struct InPacket {
     /// Its number, from 0.
     pub number: u64,
     /// Every byte of it is written.
@@ -28,11 +28,28 @@ pub(super) struct InPacket {
 }
 
 impl<T: Tracer> Fabric<T> {
+    /// Writes the lines of a burst; those numbered below `full_lines` in their request are full.
+    pub(super) fn write_placed_burst(
+        &mut self,
+        request: Request,
+        placement: LinePlacement,
+        burst: Burst<'_>,
+        full_lines: u64,
+        reader: Option<u8>,
+    ) -> Held {
+        let mut held = Held::default();
+        for ((line, set), number) in burst.lines().zip(burst.number..) {
+            let place = InPacket { number, full: number < full_lines, reader };
+            held.add(1, self.write_placed_line(request, placement, place, line, set));
+        }
+        held
+    }
+
     /// Writes a line of packet or block data; returns how long it takes.
     ///
     /// # Panics
     /// If the port has a root-complex buffer: the scenario is checked before it comes here.
-    pub(super) fn write_placed_line(
+    fn write_placed_line(
         &mut self,
         request: Request,
         placement: LinePlacement,

@@ -11,7 +11,7 @@ use super::directory::Sharers;
 use crate::attribution::Owner;
 use crate::replacement::{Replacement, Replacer};
 use address_map::AddressMap;
-use tag_array::{Table, TagArray};
+use tag_array::{RUN_LINES, Table, TagArray};
 use units::{LINE_BYTES, LineAddr, SetIndex, SliceId, WayMask};
 
 /// What a line in the LLC means for the private caches above it.
@@ -159,6 +159,21 @@ impl Llc {
     #[must_use]
     pub fn find(&self, set: SetIndex, line: LineAddr) -> Option<u32> {
         self.tags.find(set, line)
+    }
+
+    /// Looks up neighbouring lines from `first` on, each in its set of `sets`: bit i of the result says
+    /// whether line i is there, and the i-th of `ways` where.
+    #[inline]
+    #[must_use]
+    pub fn find_run(&self, sets: &[SetIndex], first: LineAddr, ways: &mut [u8; RUN_LINES]) -> u64 {
+        self.tags.find_run(sets, first, ways)
+    }
+
+    /// Whether neighbouring lines from `first` on all lie in different sets.
+    #[inline]
+    #[must_use]
+    pub fn run_is_spread(&self, first: LineAddr, lines: u64) -> bool {
+        self.map.run_is_spread(first, lines)
     }
 
     /// What is known about the line at a place.

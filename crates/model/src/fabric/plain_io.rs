@@ -1,0 +1,130 @@
+//! Lines of a burst that concern nobody but the LLC of their socket, handled together.
+//!
+//! Models: what [`super::io_write`] and [`super::io_read`] do for a line that the LLC has in a way that no
+//! core's copy can be newer than, and for one that it does not have.
+//! Source: as there.
+//! Simplifies: nothing: with lines in sets of their own, what happens to one changes nothing for the others
+//! but the order in which they reach memory, and that is kept.
+//!
+//! The whole burst is looked up before any line is served: nothing is decided line by line that the burst
+//! has in common, and the host does not have to guess which line is next to hit. Whoever watches lines wants
+//! to hear of them in their order, so that a watched machine takes the general way (tested to be the same).
+
+use super::Fabric;
+use super::io_path::{Burst, Held, LineSpans, Request};
+use crate::llc::LineInfo;
+use crate::root_complex::ddio::Ddio;
+use crate::tracer::Tracer;
+use tag_array::RUN_LINES;
+use units::{LineAddr, SetIndex, WayMask};
+
+/// The numbers of the bits that are set, lowest first.
+#[inline(always)]
+fn bits(mut left: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+        left &= left - 1;
+        Some(bit)
+    })
+}
+
+impl<T: Tracer> Fabric<T> {
+    /// Whether lines of a burst may be taken out of their order: nobody watches, and each has a set of its
+    /// own.
+    #[inline]
+    pub(super) fn order_is_free(&self, socket: usize, burst: Burst<'_>) -> bool {
+        !T::WATCHING && self.sockets[socket].llc.run_is_spread(burst.first, burst.sets.len() as u64)
+    }
+
+    /// Writes full lines into the LLC, into ways of `mask` where it does not have them.
+    pub(super) fn write_plain_lines(
+        &mut self,
+        request: Request,
+        mask: WayMask,
+        burst: Burst<'_>,
+    ) -> Held {
+        let part = &mut self.sockets[request.socket];
+        let info = LineInfo { owner: part.device(request.port), dirty: true, consumed: false };
+        let spans = LineSpans::both(request.now + part.iio.config.llc_write - request.arrived);
+        let mut ways = [0; RUN_LINES];
+        let present = part.llc.find_run(burst.sets, burst.first, &mut ways);
+        let mut newest = 0_u64;
+        for i in bits(present) {
+            let (set, way) = (burst.sets[i], u32::from(ways[i]));
+            if part.is_newest(way) {
+                part.llc.update(set, way, info);
+                newest |= 1 << i;
+            }
+        }
+        let absent = burst.all() & !present;
+        let (hits, misses) = (u64::from(newest.count_ones()), u64::from(absent.count_ones()));
+        self.counters.line_ops += hits + misses;
+        self.counters.pcie_write_hits += hits;
+        self.counters.pcie_write_misses += misses;
+        self.counters.llc_io_allocations += misses;
+        let mut held = Held::default();
+        held.add(hits + misses, spans);
+        for i in bits(burst.all() & !newest) {
+            let (line, set) = (burst.line(i), burst.sets[i]);
+            if absent >> i & 1 == 1 {
+                self.allocate_plain_line(request, set, line, info, mask);
+            } else {
+                held.add(1, self.write_line(request, Ddio::Ways(mask), line, set, true));
+            }
+        }
+        held
+    }
+
+    /// A line that the LLC does not have is written into one of the ways of `mask`.
+    #[inline]
+    fn allocate_plain_line(
+        &mut self,
+        request: Request,
+        set: SetIndex,
+        line: LineAddr,
+        info: LineInfo,
+        mask: WayMask,
+    ) {
+        let Request { agent, socket, now, .. } = request;
+        self.drop_core_copies(socket, set, line);
+        let (_, evicted) = self.sockets[socket].llc.allocate(set, line, info, mask);
+        if let Some(evicted) = evicted {
+            self.evict(socket, agent, set, evicted, now);
+        }
+    }
+
+    /// Reads lines, which all stay where they are.
+    pub(super) fn read_plain_lines(&mut self, request: Request, burst: Burst<'_>) -> Held {
+        let part = &mut self.sockets[request.socket];
+        let spans = LineSpans::both(request.now + part.iio.config.llc_read - request.arrived);
+        let mut ways = [0; RUN_LINES];
+        let present = part.llc.find_run(burst.sets, burst.first, &mut ways);
+        let mut newest = 0_u64;
+        for i in bits(present) {
+            let way = u32::from(ways[i]);
+            if part.is_newest(way) {
+                part.llc.note_use(burst.sets[i], way);
+                newest |= 1 << i;
+            }
+        }
+        let hits = u64::from(newest.count_ones());
+        self.counters.line_ops += hits;
+        self.counters.pcie_read_hits += hits;
+        if self.sockets.len() > 1 {
+            bits(newest).for_each(|i| self.count_remote(request.socket, burst.line(i)));
+        }
+        let mut held = Held::default();
+        held.add(hits, spans);
+        for i in bits(burst.all() & !newest) {
+            let (line, set) = (burst.line(i), burst.sets[i]);
+            let span = if present >> i & 1 == 1 {
+                self.read_line(request, line, set)
+            } else {
+                let (found, done) = self.find_beyond_llc(request.socket, line, set, request.now);
+                self.end_read(request, line, found, done)
+            };
+            held.add(1, LineSpans::both(span));
+        }
+        held
+    }
+}
