@@ -4,6 +4,7 @@
 //! XORing the position with parities of the higher address bits. Every aligned block of the
 //! sequence's length therefore holds each slice equally often, however it is rearranged.
 
+use crate::BLOCK_LINES;
 use crate::parities::{ADDRESS_BITS, BlockParities, MOST_MASKS, Parities};
 use std::fmt;
 use units::{LINE_BYTES, LineAddr};
@@ -164,7 +165,16 @@ impl BaseSequence {
     /// The same for lines of the aligned block that `first` lies in.
     #[inline]
     pub(crate) fn within_block(&self, first: LineAddr) -> BlockSequence<'_> {
-        BlockSequence { base: &self.base, permutation: self.permutation.within_block(first) }
+        // Masks lie above the bits of a position: where those are all bits of a block, the lines of
+        // a block are permuted alike.
+        if self.base.len() as u64 >= BLOCK_LINES {
+            BlockSequence::Alike { base: &self.base, permutation: self.permutation.of(first) }
+        } else {
+            BlockSequence::Each {
+                base: &self.base,
+                permutation: self.permutation.within_block(first),
+            }
+        }
     }
 
     /// Lines of the sequence, a power of two.
@@ -202,17 +212,16 @@ impl BaseSequence {
 }
 
 /// A base sequence for the lines of one aligned block.
-pub(crate) struct BlockSequence<'a> {
-    base: &'a [u8],
-    permutation: BlockParities<'a>,
+pub(crate) enum BlockSequence<'a> {
+    Alike { base: &'a [u8], permutation: u32 },
+    Each { base: &'a [u8], permutation: BlockParities<'a> },
 }
 
-impl BlockSequence<'_> {
-    #[inline]
-    pub(crate) fn slice(&self, line: LineAddr) -> u32 {
-        let position = (line.0 as u32 ^ self.permutation.of(line)) & (self.base.len() as u32 - 1);
-        u32::from(self.base[position as usize])
-    }
+/// The slice of a line whose position is permuted so.
+#[inline]
+pub(crate) fn slice_in(base: &[u8], permutation: u32, line: LineAddr) -> u32 {
+    let position = (line.0 as u32 ^ permutation) as usize & (base.len() - 1);
+    u32::from(base[position])
 }
 
 fn check_base(table: &SliceTable) -> Result<(), SliceTableError> {

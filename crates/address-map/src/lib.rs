@@ -129,11 +129,10 @@ impl AddressMap {
                 return;
             }
         };
-        let slices = self.slice_function.within_block(first, self.slices);
-        for (set, line) in sets.iter_mut().zip(first.0..) {
-            let index = (line ^ hash) as u32 & index_mask;
-            *set = SetIndex(slices.slice(LineAddr(line)) * per_slice + index);
-        }
+        let set_of = |line: LineAddr, slice: u32| {
+            SetIndex(slice * per_slice + ((line.0 ^ hash) as u32 & index_mask))
+        };
+        self.slice_function.sets_in_block(first, self.slices, sets, set_of);
     }
 
     /// Whether `lines` neighbouring lines from `first` on all lie in different sets, as far as that can be

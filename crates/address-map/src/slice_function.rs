@@ -1,10 +1,10 @@
 //! Which slice a line belongs to.
 
-use crate::base_sequence::{BaseSequence, BlockSequence, SliceTable, SliceTableError};
+use crate::base_sequence::{BaseSequence, BlockSequence, SliceTable, SliceTableError, slice_in};
 use crate::mix;
-use crate::parities::{BlockParities, Parities};
+use crate::parities::Parities;
 use crate::permuted;
-use units::LineAddr;
+use units::{LineAddr, SetIndex};
 
 /// XOR masks of 2, 4, 8 and 16 slices over physical address bits (EuroSys'19, Haswell and after).
 pub const XOR_MASKS: [u64; 4] = [0x1B_5F57_5440, 0x2E_B5FA_A880, 0x3C_CCC9_3100, 0x31_AEEB_1200];
@@ -93,18 +93,41 @@ impl SliceFunction {
         }
     }
 
-    /// The function for lines of the aligned block that `first` lies in.
+    /// Replaces each of `sets` by what `set_of` gives for a line and its slice: for neighbouring lines
+    /// from `first` on, all in one aligned block. What they have in common is computed once.
     #[inline]
-    pub(crate) fn within_block(&self, first: LineAddr, slices: u32) -> WithinBlock<'_> {
-        let kind = match self {
-            Self::Xor(parities) => InBlock::Xor(parities.within_block(first)),
-            Self::Balanced(parities) => InBlock::Balanced(parities.within_block(first)),
-            Self::BaseSequence(sequence) | Self::Permuted(sequence) => {
-                InBlock::Sequence(sequence.within_block(first))
+    pub(crate) fn sets_in_block(
+        &self,
+        first: LineAddr,
+        slices: u32,
+        sets: &mut [SetIndex],
+        set_of: impl Fn(LineAddr, u32) -> SetIndex,
+    ) {
+        match self {
+            Self::Xor(parities) => {
+                let parities = parities.within_block(first);
+                fill(sets, first, |line| set_of(line, parities.of(line)));
             }
-            Self::Rotating | Self::Mixing => InBlock::Other(self),
-        };
-        WithinBlock { kind, slices }
+            Self::Balanced(parities) => {
+                let parities = parities.within_block(first);
+                let slice = |line| balance(parities.of(line), line, slices);
+                fill(sets, first, |line| set_of(line, slice(line)));
+            }
+            Self::BaseSequence(sequence) | Self::Permuted(sequence) => {
+                match sequence.within_block(first) {
+                    BlockSequence::Alike { base, permutation } => {
+                        fill(sets, first, |line| set_of(line, slice_in(base, permutation, line)));
+                    }
+                    BlockSequence::Each { base, permutation } => {
+                        let slice = |line| slice_in(base, permutation.of(line), line);
+                        fill(sets, first, |line| set_of(line, slice(line)));
+                    }
+                }
+            }
+            // Cheap as they are, or without common parts.
+            Self::Rotating => fill(sets, first, |line| set_of(line, rotate(line, slices))),
+            Self::Mixing => fill(sets, first, |line| set_of(line, scale(mix(line.0), slices))),
+        }
     }
 
     #[inline]
@@ -119,29 +142,11 @@ impl SliceFunction {
     }
 }
 
-/// A slice function for the lines of one aligned block.
-pub(crate) struct WithinBlock<'a> {
-    kind: InBlock<'a>,
-    slices: u32,
-}
-
-enum InBlock<'a> {
-    Xor(BlockParities<'a>),
-    Balanced(BlockParities<'a>),
-    Sequence(BlockSequence<'a>),
-    /// Cheap as it is, or without common parts.
-    Other(&'a SliceFunction),
-}
-
-impl WithinBlock<'_> {
-    #[inline]
-    pub(crate) fn slice(&self, line: LineAddr) -> u32 {
-        match &self.kind {
-            InBlock::Xor(parities) => parities.of(line),
-            InBlock::Balanced(parities) => balance(parities.of(line), line, self.slices),
-            InBlock::Sequence(sequence) => sequence.slice(line),
-            InBlock::Other(function) => function.slice(line, self.slices),
-        }
+/// The sets of neighbouring lines from `first` on.
+#[inline(always)]
+fn fill(sets: &mut [SetIndex], first: LineAddr, set_of: impl Fn(LineAddr) -> SetIndex) {
+    for (set, line) in sets.iter_mut().zip(first.0..) {
+        *set = set_of(LineAddr(line));
     }
 }
 
