@@ -18,6 +18,7 @@ mod io_write;
 mod memory;
 mod placed_io;
 mod plain_io;
+mod recent_sets;
 mod socket;
 mod victims;
 
@@ -27,7 +28,7 @@ pub use memory::{Memory, MemoryConfig, NodeConfig};
 pub use socket::{DirectoryConfig, SocketConfig};
 
 use crate::attribution::{AgentId, EvictionCounts, Owner};
-use crate::core::private_cache::State;
+use crate::core::private_cache::{Coming, State};
 use crate::core::private_caches::{PrivateCaches, PrivateCachesConfig};
 use crate::counters::{CoreCounters, Counters, PortCounters};
 use crate::llc::{Directory, Evicted, Llc};
@@ -38,6 +39,7 @@ use crate::root_complex::iommu::{Iommu, IommuConfig};
 use crate::root_complex::pcie_link::{PcieLink, PcieLinkConfig};
 use crate::tracer::{Event, Found, NoTrace, Operation, PushedOut, Tracer};
 use home::Elsewhere;
+use recent_sets::RecentSets;
 use socket::Socket;
 use units::{LINE_BYTES, LineAddr, Picos, SetIndex, WayMask};
 
@@ -137,6 +139,8 @@ pub struct Fabric<T: Tracer = NoTrace> {
     ports: Vec<Port>,
     memory: Memory,
     elsewhere: Elsewhere,
+    /// The sets of lines that cores have asked for, the same in every socket.
+    recent_sets: RecentSets,
     /// Whether any port has a root-complex buffer: only then are buffers asked.
     buffered: bool,
     /// Whether writes by devices go straight into the only socket.
@@ -185,6 +189,7 @@ impl<T: Tracer> Fabric<T> {
             ports: config.ports.iter().map(port).collect(),
             memory: Memory::new(&config.memory),
             elsewhere: Elsewhere::default(),
+            recent_sets: RecentSets::new(),
             writes_are_plain: false,
             reads_are_plain: false,
             buffered: config.ports.iter().any(|port| port.buffer.entries > 0),
@@ -228,17 +233,57 @@ impl<T: Tracer> Fabric<T> {
         AgentId((self.places.len() + port) as u8)
     }
 
-    /// Software on `core` will soon touch `line`: loads what the simulator needs for it, and for the
-    /// line that it will push out of L2, into the host's cache. Nothing in the simulated machine
-    /// changes.
+    /// Software on `core` will soon touch `line`: loads what the simulator needs for it, for the line that
+    /// L2's prefetcher fetches with it, and for those that they will push out of L2, into the host's
+    /// cache. Nothing in the simulated machine changes.
     #[inline]
-    pub fn expect(&self, core: u8, line: LineAddr) {
+    pub fn expect(&mut self, core: u8, line: LineAddr) {
         let place = self.place(core);
-        let socket = &self.sockets[place.socket];
-        socket.prefetch(socket.llc.set_of(line));
-        if let Some(victim) = socket.cores[usize::from(place.local)].l2.would_leave_for(line) {
-            socket.prefetch(socket.llc.set_of(victim));
+        let private = &self.sockets[place.socket].cores[usize::from(place.local)];
+        let pair = private.prefetcher.pair_of(line);
+        if self.expect_fill(place, line)
+            && let Some(pair) = pair
+        {
+            self.expect_fill(place, pair);
         }
+    }
+
+    /// The same for a line that is touched now, if its software has not said so before: what follows is
+    /// loaded while the line itself is.
+    #[inline]
+    fn expect_unexpected(&mut self, core: u8, line: LineAddr) {
+        if self.recent_sets.find(line).is_none() {
+            self.expect(core, line);
+        }
+    }
+
+    /// Loads what a fill of a core's L2 needs; says whether there will be one.
+    #[inline]
+    fn expect_fill(&mut self, place: Place, line: LineAddr) -> bool {
+        let l2 = &self.sockets[place.socket].cores[usize::from(place.local)].l2;
+        let Coming::Fills { victim } = l2.coming(line) else { return false };
+        self.recent_set(place.socket, line);
+        if let Some(victim) = victim {
+            self.recent_set(place.socket, victim);
+        }
+        true
+    }
+
+    /// The set of a line that a core touches, or pushes out. One that has not been asked for lately is
+    /// loaded into the host's cache.
+    #[inline]
+    fn recent_set(&mut self, socket: usize, line: LineAddr) -> SetIndex {
+        self.recent_sets.find(line).unwrap_or_else(|| self.find_set(socket, line))
+    }
+
+    /// The same for a line that is not remembered.
+    #[inline(never)]
+    fn find_set(&mut self, socket: usize, line: LineAddr) -> SetIndex {
+        let socket = &self.sockets[socket];
+        let set = socket.llc.set_of(line);
+        socket.prefetch(set);
+        self.recent_sets.note(line, set);
+        set
     }
 
     /// The device at `port` will soon write or read `bytes` from `first` on: as [`Self::expect`].
@@ -410,7 +455,12 @@ impl<T: Tracer> Fabric<T> {
     }
 
     /// The agent behind a socket's owner number.
+    #[inline]
     fn agent_of(&self, socket: &Socket, owner: Owner) -> AgentId {
+        if self.sockets.len() == 1 {
+            // Both count the cores first, then the devices.
+            return AgentId(owner.0);
+        }
         let cores = socket.cores.len() as u8;
         if owner.0 < cores {
             AgentId(socket.first_core as u8 + owner.0)

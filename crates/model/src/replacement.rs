@@ -58,6 +58,8 @@ pub struct Replacer {
     state: State,
     /// Whether hits change the state.
     notes_hits: bool,
+    /// Whether fills do.
+    notes_fills: bool,
     rng: Xoshiro256PlusPlus,
 }
 
@@ -89,7 +91,8 @@ impl Replacer {
             Replacement::Qlru(spec) => State::Qlru(Qlru::new(sets, all_ways, spec)),
         };
         let notes_hits = !matches!(state, State::Fifo(_) | State::Random);
-        Self { state, notes_hits, rng: Xoshiro256PlusPlus::seed_from_u64(seed) }
+        let notes_fills = !matches!(state, State::Random);
+        Self { state, notes_hits, notes_fills, rng: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 
     /// Starts to load the state of `set` into the host's cache.
@@ -103,11 +106,23 @@ impl Replacer {
         }
     }
 
-    /// The way of a full set that goes next, where that is cheap to tell.
+    /// The way of a full set that goes next if any may, where that is cheap to tell.
     #[inline]
-    pub fn next_victim(&self, set: SetIndex, within: WayMask) -> Option<u32> {
+    pub fn next_victim(&self, set: SetIndex) -> Option<u32> {
         match &self.state {
-            State::Lru(order) | State::Fifo(order) => Some(order.oldest(set, within)),
+            State::Lru(order) | State::Fifo(order) => Some(order.oldest_of_all(set)),
+            _ => None,
+        }
+    }
+
+    /// What [`Self::choose`] among all ways and [`Self::fill`] do, in one step where that is cheap: if the
+    /// set is full and its order is kept.
+    #[inline(always)]
+    pub fn renew_oldest(&mut self, tags: &TagArray, set: SetIndex) -> Option<u32> {
+        match &mut self.state {
+            State::Lru(order) | State::Fifo(order) if tags.is_full(set) => {
+                Some(order.renew_oldest(set))
+            }
             _ => None,
         }
     }
@@ -133,8 +148,14 @@ impl Replacer {
     }
 
     /// Notes that a line was put into a way, usually the one that [`Self::choose`] gave.
-    #[inline]
+    #[inline(always)]
     pub fn fill(&mut self, tags: &TagArray, set: SetIndex, way: u32) {
+        if self.notes_fills {
+            self.note_fill(tags, set, way);
+        }
+    }
+
+    fn note_fill(&mut self, tags: &TagArray, set: SetIndex, way: u32) {
         match &mut self.state {
             State::Lru(order) | State::Fifo(order) => order.renew(set, way),
             State::TreePlru(trees) => trees.point_away(set, way),
@@ -163,7 +184,7 @@ impl Replacer {
             State::Lru(order) | State::Fifo(order) => order.oldest(set, within),
             State::TreePlru(trees) => trees.follow(set, within),
             State::Nru(nru) => nru.victim(set, within),
-            State::Random => nth_way(within, below(&mut self.rng, within.count())),
+            State::Random => any_way(within, &mut self.rng),
             State::Rrip(rrip) => rrip.victim(set, within),
             State::Qlru(qlru) => qlru.victim(set, within),
         }
@@ -186,6 +207,18 @@ fn below(rng: &mut Xoshiro256PlusPlus, end: u32) -> u32 {
     (((rng.next_u64() >> 32) * u64::from(end)) >> 32) as u32
 }
 
+/// A way of `mask` by an even draw.
+#[inline]
+fn any_way(mask: WayMask, rng: &mut Xoshiro256PlusPlus) -> u32 {
+    let first = lowest(mask);
+    let ways = mask.0 >> first;
+    if ways & ways.wrapping_add(1) == 0 {
+        // No gaps, as nearly always: nothing has to be counted.
+        return first + below(rng, u32::BITS - ways.leading_zeros());
+    }
+    nth_way(mask, below(rng, mask.count()))
+}
+
 #[inline]
 fn nth_way(mask: WayMask, n: u32) -> u32 {
     let mut left = mask.0;
@@ -193,4 +226,61 @@ fn nth_way(mask: WayMask, n: u32) -> u32 {
         left &= left - 1;
     }
     left.trailing_zeros()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use units::LineAddr;
+
+    proptest! {
+        #[test]
+        fn any_way_of_a_mask_is_the_drawn_one_with_gaps_or_without(
+            mask in prop_oneof![1..=u32::MAX, (0u32..32, 0u32..32).prop_map(|(from, more)| {
+                u32::MAX >> more >> from << from | 1 << from
+            })],
+            seed in any::<u64>(),
+        ) {
+            let mask = WayMask(mask);
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+            let mut same = rng.clone();
+            for _ in 0..20 {
+                let drawn = nth_way(mask, below(&mut same, mask.count()));
+                prop_assert_eq!(any_way(mask, &mut rng), drawn);
+            }
+        }
+
+        #[test]
+        fn renewing_the_oldest_is_choosing_and_filling(
+            ways in 1u32..=32,
+            policy in prop_oneof![Just(Replacement::Lru), Just(Replacement::Fifo)],
+            operations in prop::collection::vec((0u32..3, 0u32..32), 1..300),
+        ) {
+            let (set, all_ways) = (SetIndex(0), WayMask(u32::MAX >> (32 - ways)));
+            let mut tags = TagArray::new(1, ways);
+            let mut at_once = Replacer::new(policy, &tags, 1, 1);
+            let mut in_steps = at_once.clone();
+            for (line, (operation, way)) in (1..).map(LineAddr).zip(operations) {
+                match operation {
+                    0 => tags.clear(set, way % ways),
+                    1 if tags.line_at(set, way % ways).is_some() => {
+                        at_once.hit(&tags, set, way % ways);
+                        in_steps.hit(&tags, set, way % ways);
+                    }
+                    _ => {
+                        let chosen = in_steps.choose(&tags, set, all_ways);
+                        let renewed = at_once.renew_oldest(&tags, set);
+                        prop_assert_eq!(renewed.is_some(), tags.is_full(set));
+                        prop_assert_eq!(renewed.unwrap_or(chosen), chosen);
+                        tags.put(set, chosen, line, 0);
+                        in_steps.fill(&tags, set, chosen);
+                        if renewed.is_none() {
+                            at_once.fill(&tags, set, chosen);
+                        }
+                    }
+                }
+            }
+        }
+    }
 }

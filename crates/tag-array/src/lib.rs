@@ -30,13 +30,18 @@ const NOTES: usize = 4;
 
 /// Tags of `sets` x `ways` lines, with a byte of notes for each.
 ///
-/// A set is one block: its tags, then its notes. Up to twelve ways fit one host cache line, so that
-/// a look-up and what it finds cost one host cache miss.
+/// A set is one block: its tags, then its notes and a count of its lines. Up to twelve ways fit one
+/// host cache line, so that a look-up and what it finds cost one host cache miss.
 #[derive(Clone, Debug)]
 pub struct TagArray {
     words: Table<u32>,
     stride: usize,
+    stride_bytes: usize,
+    /// Bytes from the start of a set to its notes.
+    first_note: usize,
     ways: u32,
+    /// Which note of a set says how many lines it holds, less one: [`u8::MAX`] at first, as all notes.
+    count: u32,
     /// Words of a set that are compared: its tags in whole vectors.
     compared: usize,
     /// The bits of its tags.
@@ -55,19 +60,26 @@ impl TagArray {
     /// If `ways` is not within 1..=32.
     #[must_use]
     pub fn new(sets: u32, ways: u32) -> Self {
+        Self::with_more_notes(sets, ways, 0)
+    }
+
+    /// An empty array with `more` notes in each set: [`Self::note`] of "ways" from `ways` on. They are
+    /// [`u8::MAX`] at first.
+    ///
+    /// # Panics
+    /// If `ways` is not within 1..=32.
+    #[must_use]
+    pub fn with_more_notes(sets: u32, ways: u32, more: u32) -> Self {
         assert!((1..=32).contains(&ways));
-        let tags_and_notes = ways as usize + (ways as usize).div_ceil(NOTES);
+        // The last note counts the lines of the set.
+        let tags_and_notes = ways as usize + ((ways + more + 1) as usize).div_ceil(NOTES);
         let stride = tags_and_notes.next_multiple_of(CHUNK);
         let compared = (ways as usize).next_multiple_of(CHUNK);
         let all_ways = u32::MAX >> (32 - ways);
-        Self {
-            words: Table::new(EMPTY, sets as usize * stride),
-            stride,
-            ways,
-            compared,
-            all_ways,
-            wide: stride == BLOCK && run::host_is_wide(),
-        }
+        let words = Table::new(EMPTY, sets as usize * stride);
+        let (stride_bytes, first_note) = (stride * NOTES, ways as usize * NOTES);
+        let (count, wide) = (ways + more, stride == BLOCK && run::host_is_wide());
+        Self { words, stride, stride_bytes, first_note, ways, count, compared, all_ways, wide }
     }
 
     /// Places per set.
@@ -99,7 +111,7 @@ impl TagArray {
 
     #[inline]
     fn place_of_note(&self, set: SetIndex, way: u32) -> usize {
-        (set.0 as usize * self.stride + self.ways as usize) * NOTES + way as usize
+        set.0 as usize * self.stride_bytes + self.first_note + way as usize
     }
 
     #[inline]
@@ -125,6 +137,9 @@ impl TagArray {
     #[inline]
     #[must_use]
     pub fn empty_ways(&self, set: SetIndex, within: WayMask) -> WayMask {
+        if self.is_full(set) {
+            return WayMask(0);
+        }
         WayMask(self.matches(set, EMPTY) & within.0)
     }
 
@@ -141,24 +156,41 @@ impl TagArray {
     pub fn put(&mut self, set: SetIndex, way: u32, line: LineAddr, note: u8) {
         debug_assert!(line.0 < Self::MAX_LINES);
         let word = self.word(set, way);
-        self.words[word] = line.0 as u32;
+        let before = std::mem::replace(&mut self.words[word], line.0 as u32);
         self.set_note(set, way, note);
+        if before == EMPTY {
+            let held = self.note(set, self.count);
+            self.set_note(set, self.count, held.wrapping_add(1));
+        }
     }
 
     /// Empties a place.
     #[inline]
     pub fn clear(&mut self, set: SetIndex, way: u32) {
         let word = self.word(set, way);
-        self.words[word] = EMPTY;
+        if std::mem::replace(&mut self.words[word], EMPTY) != EMPTY {
+            let held = self.note(set, self.count);
+            self.set_note(set, self.count, held.wrapping_sub(1));
+        }
+    }
+
+    /// Whether every place of a set holds a line: nearly always, once a cache is warm.
+    #[inline]
+    #[must_use]
+    pub fn is_full(&self, set: SetIndex) -> bool {
+        u32::from(self.note(set, self.count)) == self.ways - 1
+    }
+
+    /// The lines of a set, way by way.
+    #[inline]
+    pub fn lines_in(&self, set: SetIndex) -> impl Iterator<Item = LineAddr> + '_ {
+        let first = self.word(set, 0);
+        held(&self.words[first..first + self.ways as usize])
     }
 
     /// All lines held, in no particular order.
     pub fn lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
-        self.words
-            .chunks_exact(self.stride)
-            .flat_map(|set| &set[..self.ways as usize])
-            .filter(|&&tag| tag != EMPTY)
-            .map(|&tag| LineAddr(u64::from(tag)))
+        self.words.chunks_exact(self.stride).flat_map(|set| held(&set[..self.ways as usize]))
     }
 
     #[inline(always)]
@@ -170,6 +202,12 @@ impl TagArray {
     }
 }
 
+/// The lines among tags.
+#[inline]
+fn held(tags: &[u32]) -> impl Iterator<Item = LineAddr> + '_ {
+    tags.iter().filter(|&&tag| tag != EMPTY).map(|&tag| LineAddr(u64::from(tag)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,10 +217,11 @@ mod tests {
     proptest! {
         #[test]
         fn an_array_remembers_exactly_what_a_map_does(
-            ways in 1u32..=32,
+            (ways, more) in (1u32..=32, 0u32..=32),
             operations in prop::collection::vec((0u32..4, 0u32..32, prop::option::of(0u64..40)), 1..200),
         ) {
-            let mut array = TagArray::new(4, ways);
+            let mut array = TagArray::with_more_notes(4, ways, more);
+            let mut more_notes = [u8::MAX; 32];
             let mut reference: BTreeMap<(u32, u32), u64> = BTreeMap::new();
             for (set, way, line) in operations {
                 let way = way % ways;
@@ -207,6 +246,13 @@ mod tests {
                 for (&(set, way), &line) in &reference {
                     prop_assert_eq!(array.note(SetIndex(set), way), line as u8);
                 }
+                if way < more {
+                    array.set_note(SetIndex(1), ways + way, set as u8);
+                    more_notes[way as usize] = set as u8;
+                }
+                for way in 0..more {
+                    prop_assert_eq!(array.note(SetIndex(1), ways + way), more_notes[way as usize]);
+                }
                 let held_lines: Vec<u64> = reference.values().copied().collect();
                 let mut lines: Vec<u64> = array.lines().map(|line| line.0).collect();
                 lines.sort_unstable();
@@ -216,6 +262,7 @@ mod tests {
                 let empty = array.empty_ways(SetIndex(set), WayMask(u32::MAX >> (32 - ways)));
                 let held = reference.keys().filter(|key| key.0 == set).count() as u32;
                 prop_assert_eq!(empty.count(), ways - held);
+                prop_assert_eq!(array.is_full(SetIndex(set)), held == ways);
             }
         }
     }

@@ -70,9 +70,17 @@ impl Prefetcher {
         Self { config, last: [nowhere; FOLLOWED_PAGES], latest: [none; LATEST], oldest: 0 }
     }
 
+    /// The other line of a pair, if that is fetched with `line`.
+    #[inline]
+    #[must_use]
+    pub fn pair_of(&self, line: LineAddr) -> Option<LineAddr> {
+        self.config.adjacent_line.then(|| line.neighbour())
+    }
+
     /// Lines to fetch after the core has missed L2 with `line`, nearest first.
+    #[inline]
     pub fn after_miss(&mut self, line: LineAddr) -> impl Iterator<Item = Prefetch> + Clone + use<> {
-        let neighbour = self.config.adjacent_line.then(|| line.neighbour());
+        let neighbour = self.pair_of(line);
         let pair = neighbour.map(|line| Prefetch { line, delay: Picos::ZERO });
         pair.into_iter().chain(self.stream(line).filter(move |next| Some(next.line) != neighbour))
     }
@@ -86,16 +94,22 @@ impl Prefetcher {
     }
 
     /// Lines ahead of `line`, if the sequence in its page ascends.
+    #[inline]
     fn stream(&mut self, line: LineAddr) -> impl Iterator<Item = Prefetch> + Clone + use<> {
+        let ahead = if self.config.stream_lines == 0 { 0 } else { self.lines_ahead(line) };
+        let delay = self.config.stream_delay.unwrap_or_default();
+        let lines = line.0 + 1..line.0 + 1 + ahead;
+        lines.map(move |line| Prefetch { line: LineAddr(line), delay })
+    }
+
+    /// How many lines ahead of `line` are fetched.
+    fn lines_ahead(&mut self, line: LineAddr) -> u64 {
         let page = line.0 / PAGE_LINES;
         let last = &mut self.last[page as usize % FOLLOWED_PAGES];
         let ascending = last.0 / PAGE_LINES == page && last.0 < line.0;
         *last = line;
-        let page_end = (page + 1) * PAGE_LINES;
-        let ahead = if ascending { u64::from(self.config.stream_lines) } else { 0 };
-        let delay = self.config.stream_delay.unwrap_or_default();
-        let lines = line.0 + 1..(line.0 + 1 + ahead).min(page_end);
-        lines.map(move |line| Prefetch { line: LineAddr(line), delay })
+        let left_in_page = PAGE_LINES - 1 - line.0 % PAGE_LINES;
+        if ascending { left_in_page.min(u64::from(self.config.stream_lines)) } else { 0 }
     }
 
     /// Notes a prefetch, if prefetches take time.

@@ -34,6 +34,18 @@ impl State {
     }
 }
 
+/// What happens if a line comes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coming {
+    /// Nothing.
+    IsThere,
+    /// It takes a place, out of which a line may have to leave.
+    Fills {
+        /// That line, where it is cheap to tell.
+        victim: Option<LineAddr>,
+    },
+}
+
 /// Size of a private cache.
 #[derive(Clone, Copy, Debug)]
 pub struct PrivateCacheConfig {
@@ -84,15 +96,16 @@ impl PrivateCache {
         self.tags.find(set, line).map(|way| State::of_note(self.tags.note(set, way)))
     }
 
-    /// The line that would leave if `line` came in now, where that is cheap to tell.
+    /// What would happen if `line` came in now.
     #[inline]
     #[must_use]
-    pub fn would_leave_for(&self, line: LineAddr) -> Option<LineAddr> {
+    pub fn coming(&self, line: LineAddr) -> Coming {
         let set = self.set_of(line);
         if self.tags.find(set, line).is_some() {
-            return None;
+            return Coming::IsThere;
         }
-        self.tags.line_at(set, self.replacer.next_victim(set, self.all_ways)?)
+        let way = self.replacer.next_victim(set);
+        Coming::Fills { victim: way.and_then(|way| self.tags.line_at(set, way)) }
     }
 
     /// An access by the core: the state before it, or `None` on a miss. A write of a line that may
@@ -118,11 +131,22 @@ impl PrivateCache {
             self.tags.set_note(set, way, state.note());
             return None;
         }
-        let way = self.replacer.choose(&self.tags, set, self.all_ways);
+        self.insert(line, state)
+    }
+
+    /// As [`Self::fill`], for a line that is not there.
+    #[inline]
+    pub fn insert(&mut self, line: LineAddr, state: State) -> Option<(LineAddr, State)> {
+        let set = self.set_of(line);
+        debug_assert!(self.tags.find(set, line).is_none());
+        let renewed = self.replacer.renew_oldest(&self.tags, set);
+        let way = renewed.unwrap_or_else(|| self.replacer.choose(&self.tags, set, self.all_ways));
         let state_there = State::of_note(self.tags.note(set, way));
         let victim = self.tags.line_at(set, way).map(|victim| (victim, state_there));
         self.tags.put(set, way, line, state.note());
-        self.replacer.fill(&self.tags, set, way);
+        if renewed.is_none() {
+            self.replacer.fill(&self.tags, set, way);
+        }
         victim
     }
 

@@ -126,8 +126,8 @@ impl<T: Tracer> Fabric<T> {
         if want != Want::Prefetch {
             private.counters.accesses += 1;
         }
-        let enough = |state: State| !write || state != State::Shared;
-        if private.l1.access(line, write).is_some_and(enough) {
+        let held = private.l1.access(line, write);
+        if held.is_some_and(|state| !write || state != State::Shared) {
             self.trace(now, AgentId(core), want.operation(), line, Found::L1, None);
             return Served { done: now + self.core_path.l1, found: Found::L1 };
         }
@@ -137,7 +137,8 @@ impl<T: Tracer> Fabric<T> {
         let (state, served) = self.beyond_l1(core, line, want, now);
         // What L1D only reads is not newer than L2's copy, even if that is modified.
         let unwritten = state.min(State::Exclusive);
-        self.fill_l1(core, line, if write { State::Modified } else { unwritten }, now);
+        let state = if write { State::Modified } else { unwritten };
+        self.fill_l1(core, line, state, held.is_some(), now);
         self.prefetch_after(core, line, served.found, now);
         served
     }
@@ -145,13 +146,15 @@ impl<T: Tracer> Fabric<T> {
     /// Gets a line into L2 if it is not there; returns the state that L1 may hold it in.
     #[inline]
     fn beyond_l1(&mut self, core: u8, line: LineAddr, want: Want, now: Picos) -> (State, Served) {
+        let held = self.private(core).l2.access(line, false);
         let enough = |state: &State| want != Want::Store || *state != State::Shared;
-        if let Some(state) = self.private(core).l2.access(line, false).filter(enough) {
+        if let Some(state) = held.filter(enough) {
             self.trace(now, AgentId(core), want.operation(), line, Found::L2, None);
             let done = now + self.core_path.l2;
             let done = self.await_prefetch(core, line, want, now).map_or(done, |at| at.max(done));
             return (state, Served { done, found: Found::L2 });
         }
+        self.expect_unexpected(core, line);
         let (state, served) = self.fetch(core, line, want, now);
         let counters = &mut self.private(core).counters;
         let from_memory = served.found.is_memory();
@@ -163,7 +166,7 @@ impl<T: Tracer> Fabric<T> {
             counters.llc_misses += u64::from(from_memory);
             counters.llc_load_misses += u64::from(from_memory && want == Want::Load);
         }
-        self.fill_l2(core, line, state, now);
+        self.fill_l2(core, line, state, held.is_some(), now);
         // Its own victim does not cost a core the line: it frees the entry in the snoop filter that
         // what it pushes out of the LLC may need.
         debug_assert!(self.private(core).l2.state(line).is_some());
@@ -205,11 +208,7 @@ impl<T: Tracer> Fabric<T> {
                 self.prefetch_into_l2(core, ahead.line, now + ahead.delay);
             }
         } else {
-            let ahead = prefetcher.after_miss(line);
-            for ahead in ahead.clone() {
-                self.expect(core, ahead.line);
-            }
-            for ahead in ahead {
+            for ahead in prefetcher.after_miss(line) {
                 self.prefetch_into_l2(core, ahead.line, now + ahead.delay);
             }
         }
@@ -230,7 +229,7 @@ impl<T: Tracer> Fabric<T> {
         private.counters.llc_prefetch_misses += u64::from(from_memory);
         private.counters.l2_prefetcher_misses += u64::from(from_memory);
         private.prefetcher.note(UnderWay { line, begins: now, arrives: served.done, from_memory });
-        self.fill_l2(core, line, state, now);
+        self.fill_l2(core, line, state, false, now);
     }
 
     /// The same as a store's fetch, for a victim that has to be written into L2.

@@ -77,8 +77,8 @@ impl<T: Tracer> Fabric<T> {
         now: Picos,
     ) -> (State, Served) {
         let place = self.place(core);
+        let set = self.recent_set(place.socket, line);
         let socket = &self.sockets[place.socket];
-        let set = socket.llc.set_of(line);
         let (state, found) = if let Some(way) = socket.llc.find(set, line) {
             self.fetch_from_llc(core, set, way, line, want, now)
         } else {

@@ -73,11 +73,12 @@ impl Elsewhere {
 
 impl<T: Tracer> Fabric<T> {
     /// Sockets other than `socket` that hold `line`, bit i for socket i.
-    #[inline]
+    #[inline(always)]
     pub(super) fn others_with(&self, socket: usize, line: LineAddr) -> u8 {
-        if self.sockets.len() == 1 {
-            return 0;
-        }
+        if self.sockets.len() == 1 { 0 } else { self.others_of_several_with(socket, line) }
+    }
+
+    fn others_of_several_with(&self, socket: usize, line: LineAddr) -> u8 {
         let home = self.memory.socket_of(line);
         let mut others = self.elsewhere.holders(line);
         if home != socket && self.socket_has(home, line) {

@@ -130,7 +130,7 @@ impl<T: Tracer> Fabric<T> {
             self.drop_from_socket(socket, line) | self.drop_elsewhere(socket, line);
         self.trace(now, agent, write_operation(full), line, Found::L2, None);
         self.settle(core, set, line, false, now);
-        self.fill_l2(core, line, State::Modified, now);
+        self.fill_l2(core, line, State::Modified, true, now);
         if was_in_llc { WriteOutcome::Hit } else { WriteOutcome::Allocated { rest_from_core } }
     }
 
@@ -138,7 +138,7 @@ impl<T: Tracer> Fabric<T> {
     fn follow_hint(&mut self, core: u8, line: LineAddr, now: Picos) {
         if self.private(core).state(line).is_none() {
             let (state, _) = self.fetch(core, line, Want::Prefetch, now);
-            self.fill_l2(core, line, state, now);
+            self.fill_l2(core, line, state, false, now);
         }
     }
 }

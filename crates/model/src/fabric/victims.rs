@@ -13,10 +13,19 @@ use crate::tracer::{Found, Operation, Tracer};
 use units::{LineAddr, Picos, SetIndex};
 
 impl<T: Tracer> Fabric<T> {
-    /// Puts a line into L1D (or L1I); its victim moves down.
-    pub(super) fn fill_l1(&mut self, core: u8, line: LineAddr, state: State, now: Picos) {
+    /// Puts a line into L1D, which may have `held` it as Shared; its victim moves down.
+    pub(super) fn fill_l1(
+        &mut self,
+        core: u8,
+        line: LineAddr,
+        state: State,
+        held: bool,
+        now: Picos,
+    ) {
         let private = self.private(core);
-        let Some((victim, state)) = private.l1.fill(line, state) else { return };
+        let l1 = &mut private.l1;
+        let victim = if held { l1.fill(line, state) } else { l1.insert(line, state) };
+        let Some((victim, state)) = victim else { return };
         if state == State::Modified {
             private.counters.l1_writebacks += 1;
             if !private.l2.set_state(victim, State::Modified) {
@@ -33,14 +42,24 @@ impl<T: Tracer> Fabric<T> {
         let (_, served) = self.fetch_for_store(core, line, now);
         let from_memory = served.found.is_memory();
         self.private(core).counters.l2_victims_from_memory += u64::from(from_memory);
-        self.fill_l2(core, line, State::Modified, now);
+        self.fill_l2(core, line, State::Modified, false, now);
     }
 
-    /// Puts a line into L2; its victim moves down.
-    pub(super) fn fill_l2(&mut self, core: u8, line: LineAddr, state: State, now: Picos) {
+    /// Puts a line into L2, which may have `held` it as Shared; its victim moves down.
+    pub(super) fn fill_l2(
+        &mut self,
+        core: u8,
+        line: LineAddr,
+        state: State,
+        held: bool,
+        now: Picos,
+    ) {
+        let inclusion = self.inclusion();
         let private = self.private(core);
-        let Some((victim, state)) = private.l2.fill(line, state) else { return };
-        if self.inclusion() == Inclusion::Nine {
+        let l2 = &mut private.l2;
+        let victim = if held { l2.fill(line, state) } else { l2.insert(line, state) };
+        let Some((victim, state)) = victim else { return };
+        if inclusion == Inclusion::Nine {
             if state == State::Modified {
                 self.write_back_independently(core, victim, now);
             } else {
@@ -50,7 +69,6 @@ impl<T: Tracer> Fabric<T> {
             self.leave_core(core, victim, now);
             return;
         }
-        let private = self.private(core);
         let above = private.invalidate_l1(victim);
         let modified = state == State::Modified || above == Some(State::Modified);
         private.counters.l2_writebacks += u64::from(modified);
@@ -93,8 +111,8 @@ impl<T: Tracer> Fabric<T> {
     /// A line leaves a core's L2: into its tracked way if it still has one, else into the LLC.
     fn take_l2_victim(&mut self, core: u8, line: LineAddr, modified: bool, now: Picos) {
         let place = self.place(core);
+        let set = self.recent_set(place.socket, line);
         let socket = &mut self.sockets[place.socket];
-        let set = socket.llc.set_of(line);
         let agent = AgentId(core);
         if let Some(way) = socket.llc.find(set, line) {
             let left = socket.llc.sharers(set, way).without(place.local);

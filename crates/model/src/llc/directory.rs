@@ -18,6 +18,11 @@ impl Sharers {
     /// No core.
     pub const NONE: Self = Self(0);
 
+    /// The note of a line that no core holds.
+    pub(super) const NOBODY: u8 = u8::MAX;
+    /// The note of a line that several cores hold.
+    pub(super) const SEVERAL: u8 = u8::MAX - 1;
+
     /// Just this core.
     #[inline]
     #[must_use]
@@ -46,11 +51,23 @@ impl Sharers {
         self.0 == 0
     }
 
-    /// The only core in it; none if there is no core or several.
+    /// The only core in it, [`Self::NOBODY`] or [`Self::SEVERAL`]: a byte that says nearly always who
+    /// holds a line.
     #[inline]
-    #[must_use]
-    pub fn only(self) -> Option<u8> {
-        (self.0.count_ones() == 1).then(|| self.0.trailing_zeros() as u8)
+    pub(super) fn note(self) -> u8 {
+        let one_or_none =
+            if self.is_empty() { Self::NOBODY } else { self.0.trailing_zeros() as u8 };
+        if self.0 & self.0.wrapping_sub(1) == 0 { one_or_none } else { Self::SEVERAL }
+    }
+
+    /// What a note says, given those that hold the line if there are several.
+    #[inline]
+    pub(super) fn of_note(note: u8, several: impl FnOnce() -> Self) -> Self {
+        match note {
+            Self::NOBODY => Self::NONE,
+            Self::SEVERAL => several(),
+            core => Self::of(core),
+        }
     }
 
     /// Whether `core` is in it.
@@ -70,9 +87,6 @@ impl Sharers {
         })
     }
 }
-
-/// The note of a line that several cores hold.
-const SEVERAL: u8 = u8::MAX;
 
 /// The directory-only entries of every set.
 #[derive(Clone, Debug)]
@@ -142,7 +156,7 @@ impl Directory {
                 self.forget(set, way, line);
                 self.sign(set);
             } else {
-                if self.tags.note(set, way) == SEVERAL {
+                if self.tags.note(set, way) == Sharers::SEVERAL {
                     self.shared.remove(&line);
                 }
                 let note = self.note_for(line, sharers);
@@ -172,24 +186,22 @@ impl Directory {
     }
 
     fn holders(&self, set: SetIndex, way: u32, line: LineAddr) -> Sharers {
-        match self.tags.note(set, way) {
-            SEVERAL => self.shared.get(&line).copied().unwrap_or_default(),
-            core => Sharers::of(core),
-        }
+        let several = || self.shared.get(&line).copied().unwrap_or_default();
+        Sharers::of_note(self.tags.note(set, way), several)
     }
 
     /// The note that says who holds `line`, and the entry beside it if there are several.
     fn note_for(&mut self, line: LineAddr, sharers: Sharers) -> u8 {
-        if let Some(core) = sharers.only() {
-            return core;
+        let note = sharers.note();
+        if note == Sharers::SEVERAL {
+            self.shared.insert(line, sharers);
         }
-        self.shared.insert(line, sharers);
-        SEVERAL
+        note
     }
 
     /// Empties a place.
     fn forget(&mut self, set: SetIndex, way: u32, line: LineAddr) {
-        if self.tags.note(set, way) == SEVERAL {
+        if self.tags.note(set, way) == Sharers::SEVERAL {
             self.shared.remove(&line);
         }
         self.tags.clear(set, way);
@@ -197,7 +209,7 @@ impl Directory {
 
     /// Makes the signature of a set anew, after an entry has gone.
     fn sign(&mut self, set: SetIndex) {
-        let lines = (0..self.tags.ways()).filter_map(|way| self.tags.line_at(set, way));
+        let lines = self.tags.lines_in(set);
         self.signatures[set.0 as usize] = lines.fold(0, |bits, line| bits | signature(line));
     }
 
@@ -236,6 +248,20 @@ mod tests {
         directory.record(set, LineAddr(1), Sharers::NONE);
         assert_eq!(directory.sharers(set, LineAddr(1)), Sharers::NONE);
         assert_eq!(directory.record(set, LineAddr(2), Sharers::of(5)), None);
+    }
+
+    #[test]
+    fn a_note_says_who_holds_a_line_unless_several_do() {
+        for core in 0..64 {
+            let one = Sharers::of(core);
+            assert_eq!(one.note(), core);
+            assert_eq!(Sharers::of_note(core, || unreachable!()), one);
+            let two = one.with((core + 1) % 64);
+            assert_eq!(two.note(), Sharers::SEVERAL);
+            assert_eq!(Sharers::of_note(two.note(), || two), two);
+        }
+        assert_eq!(Sharers::NONE.note(), Sharers::NOBODY);
+        assert_eq!(Sharers::of_note(Sharers::NOBODY, || unreachable!()), Sharers::NONE);
     }
 
     #[test]

@@ -104,9 +104,11 @@ pub struct Evicted {
 #[derive(Clone, Debug)]
 pub struct Llc {
     map: AddressMap,
+    /// With a second note for each tracked way, which says who holds its line: with the tags of the set,
+    /// because whoever allocates asks for the victim's.
     tags: TagArray,
-    /// Core bitmasks of the tracked ways: set x tracked ways + way.
-    sharers: Table<Sharers>,
+    /// Holders of lines of tracked ways that several cores hold: set x tracked ways + way.
+    several: Table<Sharers>,
     tracked_ways: u32,
     replacer: Replacer,
     lines_of_owner: Vec<u64>,
@@ -121,11 +123,11 @@ impl Llc {
     #[must_use]
     pub fn new(config: &LlcConfig, owners: usize, seed: u64) -> Self {
         let sets = config.map.total_sets();
-        let tags = TagArray::new(sets, config.ways);
         let tracked_ways = config.inclusion.tracked_ways(config.ways);
+        let tags = TagArray::with_more_notes(sets, config.ways, tracked_ways);
         Self {
             map: config.map.clone(),
-            sharers: Table::new(Sharers::NONE, (sets * tracked_ways) as usize),
+            several: Table::new(Sharers::NONE, (sets * tracked_ways) as usize),
             tracked_ways,
             replacer: Replacer::new(config.replacement, &tags, sets, seed),
             tags,
@@ -249,11 +251,11 @@ impl Llc {
     #[inline]
     #[must_use]
     pub fn sharers(&self, set: SetIndex, way: u32) -> Sharers {
-        if way < self.tracked_ways {
-            self.sharers[(set.0 * self.tracked_ways + way) as usize]
-        } else {
-            Sharers::NONE
+        if !self.is_tracked_way(way) {
+            return Sharers::NONE;
         }
+        let note = self.tags.note(set, self.second_note(way));
+        Sharers::of_note(note, || self.several[self.place_of_several(set, way)])
     }
 
     /// Notes which cores hold the line at a place.
@@ -263,7 +265,22 @@ impl Llc {
     #[inline]
     pub fn set_sharers(&mut self, set: SetIndex, way: u32, sharers: Sharers) {
         debug_assert!(self.is_tracked_way(way));
-        self.sharers[(set.0 * self.tracked_ways + way) as usize] = sharers;
+        let note = sharers.note();
+        self.tags.set_note(set, self.second_note(way), note);
+        if note == Sharers::SEVERAL {
+            let place = self.place_of_several(set, way);
+            self.several[place] = sharers;
+        }
+    }
+
+    #[inline]
+    fn second_note(&self, way: u32) -> u32 {
+        self.tags.ways() + way
+    }
+
+    #[inline]
+    fn place_of_several(&self, set: SetIndex, way: u32) -> usize {
+        (set.0 * self.tracked_ways + way) as usize
     }
 
     /// Places `line` in a way of `within`; returns the way and the line that had to leave.
@@ -295,7 +312,13 @@ impl Llc {
         info: LineInfo,
     ) -> Option<Evicted> {
         debug_assert!(self.find(set, line).is_none());
-        let evicted = self.take(set, way);
+        let evicted = self.at(set, way);
+        if let Some(evicted) = &evicted {
+            self.lines_of_owner[usize::from(evicted.info.owner.0)] -= 1;
+        }
+        if self.is_tracked_way(way) {
+            self.set_sharers(set, way, Sharers::NONE);
+        }
         self.tags.put(set, way, line, info.note());
         if !self.marks_stay
             && let Some(freed) = self.freed_by_io.get_mut(set.0 as usize)
@@ -324,15 +347,20 @@ impl Llc {
     /// Empties a place; returns what was there.
     #[inline]
     pub fn take(&mut self, set: SetIndex, way: u32) -> Option<Evicted> {
-        let line = self.tags.line_at(set, way)?;
-        let info = self.info(set, way);
-        let sharers = self.sharers(set, way);
+        let taken = self.at(set, way)?;
         self.tags.clear(set, way);
         if self.is_tracked_way(way) {
             self.set_sharers(set, way, Sharers::NONE);
         }
-        self.lines_of_owner[usize::from(info.owner.0)] -= 1;
-        Some(Evicted { line, info, sharers })
+        self.lines_of_owner[usize::from(taken.info.owner.0)] -= 1;
+        Some(taken)
+    }
+
+    /// What is at a place. (Inlined always: its parts are used at once, the whole is rarely made.)
+    #[inline(always)]
+    fn at(&self, set: SetIndex, way: u32) -> Option<Evicted> {
+        let line = self.tags.line_at(set, way)?;
+        Some(Evicted { line, info: self.info(set, way), sharers: self.sharers(set, way) })
     }
 
     /// Ways of a set outside the tracked ones that hold no line.
@@ -417,6 +445,21 @@ mod tests {
         assert_eq!(llc.take(set, 0).map(|e| e.sharers), Some(Sharers::of(3)));
         assert_eq!(llc.sharers(set, 0), Sharers::NONE);
         assert_eq!(llc.sharers(set, 2), Sharers::NONE);
+    }
+
+    #[test]
+    fn a_tracked_way_remembers_no_core_one_or_several_until_its_line_leaves() {
+        let mut llc = small();
+        let (set, several) = (SetIndex(0), Sharers::of(3).with(40));
+        for (line, held) in (0..).zip([several, Sharers::of(7), Sharers::NONE, several]) {
+            let (way, evicted) = llc.allocate(set, LineAddr(line), info(0), WayMask(0b0001));
+            assert_eq!(llc.sharers(set, way), Sharers::NONE);
+            llc.set_sharers(set, way, several);
+            llc.set_sharers(set, way, held);
+            assert_eq!(llc.sharers(set, way), held);
+            assert_eq!(evicted.is_some(), line > 0);
+        }
+        assert_eq!(llc.take(set, 0).map(|e| e.sharers), Some(several));
     }
 
     #[test]

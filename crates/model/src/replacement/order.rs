@@ -22,7 +22,7 @@ pub(super) enum Order {
     /// Way numbers, newest first. Numbers that are no ways come last and stay there.
     List { lists: Table<u64>, ways: u32 },
     /// How many ways are newer, per way. What is no way has a higher rank than all ways.
-    Ranks(Table<[u8; MOST_WAYS]>),
+    Ranks { ranks: Table<[u8; MOST_WAYS]>, ways: u32 },
 }
 
 impl Order {
@@ -38,7 +38,7 @@ impl Order {
         for (rank, way) in newest_first.enumerate() {
             ranks[way as usize] = rank as u8;
         }
-        Self::Ranks(Table::new(ranks, sets as usize))
+        Self::Ranks { ranks: Table::new(ranks, sets as usize), ways }
     }
 
     /// Starts to load the order of `set` into the host's cache.
@@ -46,7 +46,7 @@ impl Order {
     pub(super) fn prefetch(&self, set: SetIndex) {
         match self {
             Self::List { lists, .. } => lists.prefetch(set.0 as usize),
-            Self::Ranks(ranks) => ranks.prefetch(set.0 as usize),
+            Self::Ranks { ranks, .. } => ranks.prefetch(set.0 as usize),
         }
     }
 
@@ -58,8 +58,35 @@ impl Order {
                 let list = &mut lists[set.0 as usize];
                 *list = moved_to_front(*list, way);
             }
-            Self::Ranks(ranks) => make_newest(&mut ranks[set.0 as usize], way),
+            Self::Ranks { ranks, .. } => make_newest(&mut ranks[set.0 as usize], way),
         }
+    }
+
+    /// The oldest way.
+    #[inline]
+    pub(super) fn oldest_of_all(&self, set: SetIndex) -> u32 {
+        match self {
+            Self::List { lists, ways } => digit(lists[set.0 as usize], ways - 1),
+            Self::Ranks { ranks, ways } => {
+                highest_rank(&ranks[set.0 as usize], u32::MAX >> (32 - ways))
+            }
+        }
+    }
+
+    /// Makes the oldest way the newest; returns it.
+    #[inline]
+    pub(super) fn renew_oldest(&mut self, set: SetIndex) -> u32 {
+        let oldest = self.oldest_of_all(set);
+        match self {
+            Self::List { lists, ways } => {
+                let list = &mut lists[set.0 as usize];
+                let all_ways = u64::MAX >> (64 - 4 * *ways);
+                let shifted = *list << 4 | u64::from(oldest);
+                *list ^= (*list ^ shifted) & all_ways;
+            }
+            Self::Ranks { ranks, .. } => make_newest(&mut ranks[set.0 as usize], oldest),
+        }
+        oldest
     }
 
     /// The oldest way of `within`.
@@ -67,9 +94,15 @@ impl Order {
     pub(super) fn oldest(&self, set: SetIndex, within: WayMask) -> u32 {
         match self {
             Self::List { lists, ways } => last_of(lists[set.0 as usize], *ways, within.0),
-            Self::Ranks(ranks) => highest_rank(&ranks[set.0 as usize], within.0),
+            Self::Ranks { ranks, .. } => highest_rank(&ranks[set.0 as usize], within.0),
         }
     }
+}
+
+/// The digit of `list` at a place.
+#[inline]
+fn digit(list: u64, place: u32) -> u32 {
+    (list >> (4 * place)) as u32 & 15
 }
 
 /// The highest bit of the digit of `list` that is `way`.
@@ -130,4 +163,34 @@ fn highest_rank(ranks: &[u8; MOST_WAYS], within: u32) -> u32 {
         left &= left - 1;
     }
     highest & 0xFF
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SET: SetIndex = SetIndex(0);
+
+    proptest! {
+        #[test]
+        fn renewing_the_oldest_is_finding_it_and_renewing_it(
+            ways in 1u32..=32,
+            uses in prop::collection::vec(prop::option::of(0u32..32), 1..200),
+        ) {
+            let all_ways = WayMask(u32::MAX >> (32 - ways));
+            let (mut at_once, mut in_steps) = (Order::new(1, ways), Order::new(1, ways));
+            for used in uses {
+                prop_assert_eq!(at_once.oldest_of_all(SET), in_steps.oldest(SET, all_ways));
+                if let Some(way) = used {
+                    at_once.renew(SET, way % ways);
+                    in_steps.renew(SET, way % ways);
+                } else {
+                    let oldest = in_steps.oldest(SET, all_ways);
+                    in_steps.renew(SET, oldest);
+                    prop_assert_eq!(at_once.renew_oldest(SET), oldest);
+                }
+            }
+        }
+    }
 }

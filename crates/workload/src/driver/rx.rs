@@ -107,7 +107,8 @@ impl RxDriver {
             }
             let completion = ring.completed.pop_front()?;
             core.load(fabric, completion.line);
-            for packet in &completion.packets {
+            // One completion ahead, so that the host has time to load what will be touched.
+            for packet in ring.completed.front().map_or(&[][..], |next| &next.packets) {
                 fabric.expect(core.id(), pool.mbuf_line(packet.buffer.id));
                 fabric.expect(core.id(), pool.private_line(packet.buffer.id));
                 fabric.expect(core.id(), packet.buffer.data);
