@@ -4,6 +4,7 @@
 //! asks for times or for kinds of misses, get the whole fabric. What both count is the same.
 
 mod levels;
+mod read_ahead;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +20,7 @@ use levels::{levels, total};
 use model::fabric::{Fabric, FabricConfig};
 use model::independent_levels::IndependentLevels;
 use model::tracer::NoTrace;
+use read_ahead::{Next, Piece, ReadAhead};
 use std::ops::ControlFlow;
 use units::{Gigahertz, WayMask};
 use workload::trace::{
@@ -28,10 +30,15 @@ use workload::trace::{
 
 /// A trace and the machine that it is to run through.
 pub struct TraceJob {
+    replayed: Replayed,
+    batches: Box<dyn Batches>,
+}
+
+/// What is replayed, and how.
+struct Replayed {
     platform: Platform,
     machine: String,
     trace: String,
-    batches: Box<dyn Batches>,
     wanted: TraceWanted,
     seed: u64,
 }
@@ -54,8 +61,8 @@ pub struct TraceProgress {
     pub fraction: Option<f64>,
 }
 
-/// Blocks between two calls of the watcher.
-const WATCH_EVERY_BLOCKS: u64 = 64;
+/// References between two calls of the watcher: with time, less than a tenth of a second.
+const WATCH_EVERY_REFERENCES: usize = 1 << 18;
 
 /// One of two ways through a machine.
 enum Course {
@@ -95,7 +102,7 @@ impl TraceJob {
         let platform = builtin::platform("--machine", machine)?;
         let batches = Box::new(TraceReader::open(trace, format)?);
         let (machine, trace) = (machine.into(), trace.into());
-        Ok(Self { platform, machine, trace, batches, wanted, seed })
+        Ok(Self { replayed: Replayed { platform, machine, trace, wanted, seed }, batches })
     }
 
     /// Makes a standard trace and reads the machine.
@@ -112,7 +119,8 @@ impl TraceJob {
         let platform = builtin::platform("--machine", machine)?;
         let loads = LoadList::new(trace.addresses().collect(), "standard");
         let (machine, trace) = (machine.into(), trace.name().into());
-        Ok(Self { platform, machine, trace, batches: Box::new(loads), wanted, seed })
+        let replayed = Replayed { platform, machine, trace, wanted, seed };
+        Ok(Self { replayed, batches: Box::new(loads) })
     }
 
     /// Takes references from wherever they come; `trace` is what results call it.
@@ -128,7 +136,7 @@ impl TraceJob {
     ) -> Result<Self, InputError> {
         let platform = builtin::platform("--machine", machine)?;
         let (machine, trace) = (machine.into(), trace.into());
-        Ok(Self { platform, machine, trace, batches, wanted, seed })
+        Ok(Self { replayed: Replayed { platform, machine, trace, wanted, seed }, batches })
     }
 
     /// Replays the whole trace. `watch` is told how far it is, and may stop it.
@@ -136,28 +144,42 @@ impl TraceJob {
     /// # Errors
     /// If the trace is damaged, or `watch` stopped the replay.
     pub fn run(
-        mut self,
+        self,
         mut watch: impl FnMut(TraceProgress) -> ControlFlow<()>,
     ) -> Result<TraceResult, TraceRunError> {
-        let mut course = self.course();
-        let mut batch = Batch::default();
-        let (mut references, mut blocks) = (0, 0);
+        let Self { replayed, batches } = self;
+        let mut course = replayed.course();
+        let format = batches.format();
+        let mut progress = TraceProgress { references: 0, fraction: None };
+        let mut since_watched = 0;
         let started = std::time::Instant::now();
-        while self.batches.next_batch(&mut batch)? {
-            course.batch(&batch).map_err(|full| TraceError {
-                path: self.trace.clone().into(),
-                fault: full.into(),
-            })?;
-            references += batch.len() as u64;
-            blocks += 1;
-            if blocks % WATCH_EVERY_BLOCKS == 0 {
-                let fraction = self.batches.fraction();
-                if watch(TraceProgress { references, fraction }).is_break() {
+        let mut trace = ReadAhead::start(batches);
+        loop {
+            match trace.next()? {
+                Next::Piece(Piece { batch, fraction }) => {
+                    course.batch(&batch).map_err(|full| replayed.does_not_fit(full))?;
+                    progress.references += batch.len() as u64;
+                    progress.fraction = fraction;
+                    since_watched += batch.len();
+                    trace.give_back(batch);
+                }
+                Next::NothingYet => since_watched = WATCH_EVERY_REFERENCES,
+                Next::End => break,
+            }
+            if since_watched >= WATCH_EVERY_REFERENCES {
+                since_watched = 0;
+                if watch(progress).is_break() {
                     return Err(Stopped.into());
                 }
             }
         }
-        Ok(self.result(&course, started.elapsed().as_secs_f64()))
+        Ok(replayed.result(&course, format, started.elapsed().as_secs_f64()))
+    }
+}
+
+impl Replayed {
+    fn does_not_fit(&self, full: AddressWindowFull) -> TraceError {
+        TraceError { path: self.trace.clone().into(), fault: full.into() }
     }
 
     fn course(&self) -> Course {
@@ -174,7 +196,7 @@ impl TraceJob {
         Course::Timed(Box::new(Replay::new(fabric, shadows)))
     }
 
-    fn result(&self, course: &Course, wall_s: f64) -> TraceResult {
+    fn result(&self, course: &Course, format: &str, wall_s: f64) -> TraceResult {
         let tally = course.tally();
         let counts = &tally.counts;
         let simulated_ns = match course {
@@ -187,7 +209,7 @@ impl TraceJob {
         };
         TraceResult {
             trace: self.trace.clone(),
-            format: self.batches.format().into(),
+            format: format.into(),
             machine: self.machine.clone(),
             version: env!("CARGO_PKG_VERSION").into(),
             accesses: total(|kind, by| counts.lines(kind, by)),

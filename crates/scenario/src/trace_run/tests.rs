@@ -129,3 +129,59 @@ fn a_name_that_is_no_standard_trace_is_refused_with_those_that_are() {
         assert!(message.contains(expected), "{message}");
     }
 }
+
+/// Gives what a closure gives, one load after the other.
+struct Source<F>(F);
+
+impl<F: FnMut() -> Result<Option<u64>, TraceError> + Send> Batches for Source<F> {
+    fn next_batch(&mut self, into: &mut Batch) -> Result<bool, TraceError> {
+        let loads = into.for_loads();
+        loads.extend((self.0)()?);
+        Ok(!loads.is_empty())
+    }
+
+    fn fraction(&self) -> Option<f64> {
+        None
+    }
+
+    fn format(&self) -> &'static str {
+        "test"
+    }
+}
+
+fn replay(
+    source: impl FnMut() -> Result<Option<u64>, TraceError> + Send + 'static,
+    watch: impl FnMut(TraceProgress) -> ControlFlow<()>,
+) -> Result<TraceResult, TraceRunError> {
+    let batches = Box::new(Source(source));
+    let job = TraceJob::of_batches("a test", batches, REFERENCE, TraceWanted::default(), 1);
+    job.expect("the machine is built in").run(watch)
+}
+
+#[test]
+fn a_trace_that_says_nothing_can_be_stopped() {
+    // The sender lives as long as this test: the source waits for it.
+    let (_says_nothing, listens) = std::sync::mpsc::channel();
+    let ran = replay(move || Ok(listens.recv().ok()), |_| ControlFlow::Break(()));
+    assert!(matches!(ran, Err(TraceRunError::Stopped(_))));
+}
+
+#[test]
+fn what_precedes_a_fault_is_replayed_and_the_fault_is_told() {
+    let mut loads = vec![64_u64, 0];
+    let source = move || match loads.pop() {
+        Some(address) => Ok(Some(address)),
+        None => Err(TraceError {
+            path: "a test".into(),
+            fault: AddressWindowFull { address: 7 }.into(),
+        }),
+    };
+    let ran = replay(source, |_| ControlFlow::Continue(()));
+    assert!(matches!(ran, Err(TraceRunError::Trace(error)) if error.to_string().contains("0x7")));
+}
+
+#[test]
+#[should_panic(expected = "a fault of the program")]
+fn a_reader_that_panics_is_no_end_of_the_trace() {
+    let _ = replay(|| panic!("a fault of the program"), |_| ControlFlow::Continue(()));
+}

@@ -1,6 +1,6 @@
 //! A piece of a trace on its way from where it comes from to where it is replayed.
 
-use super::{BLOCK_LOADS, Reference, ReferenceKind, TraceError};
+use super::{BATCH_LOADS, Reference, ReferenceKind, TraceError};
 
 /// Consecutive references of a trace. Loads of one line each, all that some traces consist of, come
 /// as bare addresses.
@@ -102,7 +102,7 @@ impl LoadList {
 impl Batches for LoadList {
     fn next_batch(&mut self, into: &mut Batch) -> Result<bool, TraceError> {
         let left = &self.addresses[self.given..];
-        let next = &left[..left.len().min(BLOCK_LOADS)];
+        let next = &left[..left.len().min(BATCH_LOADS)];
         into.for_loads().extend_from_slice(next);
         self.given += next.len();
         Ok(!next.is_empty())

@@ -60,8 +60,11 @@ pub use self::untimed::UntimedReplay;
 /// host's L2 until it is replayed.
 pub const BLOCK_REFERENCES: usize = 4096;
 
-/// Loads of a [`Batch::Loads`]: as many bytes as [`BLOCK_REFERENCES`] take.
+/// Loads that go through a level together: as many bytes as [`BLOCK_REFERENCES`] take.
 pub const BLOCK_LOADS: usize = 2 * BLOCK_REFERENCES;
+
+/// Loads of a [`Batch::Loads`]: enough that handing it from thread to thread costs nothing beside them.
+pub const BATCH_LOADS: usize = 8 * BLOCK_LOADS;
 
 /// The name that stands for standard input.
 const STANDARD_INPUT: &str = "-";
@@ -182,7 +185,7 @@ impl TraceReader {
     }
 
     fn next_addresses(&mut self, into: &mut Vec<u64>) -> Result<bool, TraceError> {
-        into.reserve(BLOCK_LOADS);
+        into.reserve(BATCH_LOADS);
         if self.state == State::Ended {
             return Ok(false);
         }

@@ -6,7 +6,7 @@
 
 use super::error::TraceFault;
 use super::input::Input;
-use super::{BLOCK_LOADS, BLOCK_REFERENCES, Reference, ReferenceKind, TraceFormat};
+use super::{BATCH_LOADS, BLOCK_REFERENCES, Reference, ReferenceKind, TraceFormat};
 
 const RECORD_BYTES: usize = 8;
 
@@ -21,7 +21,7 @@ pub(super) fn read_block(input: &mut Input, into: &mut Vec<Reference>) -> Result
 
 /// Appends the addresses of a larger block.
 pub(super) fn read_addresses(input: &mut Input, into: &mut Vec<u64>) -> Result<(), TraceFault> {
-    read(input, into, BLOCK_LOADS, |address| address)
+    read(input, into, BATCH_LOADS, |address| address)
 }
 
 fn read<T>(
