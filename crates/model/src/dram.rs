@@ -23,7 +23,7 @@ pub use interleave::{BankHash, ChannelHash, Geometry};
 pub use timing::Timing;
 pub use write_queue::WriteQueueConfig;
 
-use channel::Channel;
+use channel::{Channel, Rules};
 use interleave::Interleave;
 use units::{LineAddr, Picos};
 
@@ -83,8 +83,13 @@ pub struct DramCounters {
 /// A socket's memory.
 #[derive(Clone, Debug)]
 pub struct Dram {
-    config: DramConfig,
+    /// Apart, because no line needs it.
+    config: Box<DramConfig>,
+    /// From a core to the controller, and back: halves of the way.
+    there: Picos,
+    back: Picos,
     interleave: Interleave,
+    rules: Rules,
     channels: Vec<Channel>,
     counters: DramCounters,
 }
@@ -97,11 +102,17 @@ impl Dram {
     /// is checked before it comes here.
     #[must_use]
     pub fn new(config: DramConfig) -> Self {
+        let rules = Rules::new(&config);
+        let there = Picos(config.path.0 / 2);
+        let channel = |index| Channel::new(&config, &rules, index);
         Self {
             interleave: Interleave::new(&config.geometry),
-            channels: (0..config.geometry.channels).map(|i| Channel::new(&config, i)).collect(),
+            channels: (0..config.geometry.channels).map(channel).collect(),
+            rules,
             counters: DramCounters::default(),
-            config,
+            there,
+            back: config.path - there,
+            config: Box::new(config),
         }
     }
 
@@ -110,11 +121,9 @@ impl Dram {
     pub fn read(&mut self, line: LineAddr, now: Picos) -> Picos {
         self.counters.lines_read += 1;
         let place = self.interleave.place(line);
-        // The request takes half of the way, the data the other.
-        let there = Picos(self.config.path.0 / 2);
-        let back = self.config.path - there;
         let channel = &mut self.channels[place.channel as usize];
-        channel.read(place, now + there, &mut self.counters) + back
+        let arrival = now + self.there;
+        channel.read(place.in_channel, arrival, &self.rules, &mut self.counters) + self.back
     }
 
     /// Writes a line that has reached the controller; returns when it has been taken (posted: nobody
@@ -123,12 +132,13 @@ impl Dram {
     pub fn write(&mut self, line: LineAddr, now: Picos) -> Picos {
         self.counters.lines_written += 1;
         let place = self.interleave.place(line);
-        self.channels[place.channel as usize].write(place, now, &mut self.counters)
+        let channel = &mut self.channels[place.channel as usize];
+        channel.write(place.in_channel, now, &self.rules, &mut self.counters)
     }
 
     /// Forgets all traffic so far: queues are empty, no row is open.
     pub fn forget(&mut self) {
-        *self = Self::new(self.config.clone());
+        *self = Self::new((*self.config).clone());
     }
 
     /// Lines read and written since the beginning.

@@ -11,6 +11,7 @@
 
 use super::rank::Rank;
 use super::timing::Timing;
+use std::hint::select_unpredictable;
 use units::Picos;
 
 /// When rows are closed.
@@ -68,6 +69,7 @@ enum Which {
 
 /// A row, from its activation until it is closed.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 struct OpenRow {
     row: u32,
     /// When the request arrived for which it was opened.
@@ -88,41 +90,72 @@ impl OpenRow {
         open_until: Picos::ZERO,
     };
 
+    /// A row for a request that came at `asked`.
+    #[inline]
+    fn activated(row: u32, asked: Picos, activated: Picos, timing: &Timing) -> Self {
+        let column_from = activated + timing.trcd;
+        let close_from = activated + timing.tras;
+        // It is used before it can be closed, and not before this.
+        Self { row, asked, column_from, close_from, open_until: column_from }
+    }
+
     /// Whether it is still open at `time`, when the latest refresh began at `refreshed`.
     #[inline]
     fn is_open(&self, time: Picos, refreshed: Picos) -> bool {
-        time <= self.open_until && self.column_from >= refreshed
+        (time <= self.open_until) & (self.column_from >= refreshed)
     }
 
     /// What a request for another row finds at `time`, when it may activate, and when this row was
-    /// closed.
+    /// closed. Selects instead of branches: nobody can predict which it is.
     #[inline]
     fn close(&self, time: Picos, refreshed: Picos, trp: Picos) -> (Row, Picos, Picos) {
-        if self.is_open(time, refreshed) {
-            let closed = time.max(self.close_from);
-            return (Row::Conflict, closed + trp, closed);
-        }
+        let open = self.is_open(time, refreshed);
+        let found = select_unpredictable(open, Row::Conflict, Row::Empty);
+        let closed = select_unpredictable(open, time, self.open_until).max(self.close_from);
         if self.column_from < refreshed {
-            return (Row::Empty, time, refreshed);
+            return (found, time, refreshed);
         }
-        let closed = self.open_until.max(self.close_from);
-        (Row::Empty, time.max(closed + trp), closed)
+        (found, time.max(closed + trp), closed)
     }
 }
 
-/// One bank.
+/// One bank. What nearly every request looks at, up to the number of the previous row, lies in one
+/// line of the host's cache.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(super) struct Bank {
     current: OpenRow,
-    previous: OpenRow,
     /// When the previous row was closed for the current one.
     previous_closed: Picos,
+    /// Its rank in the channel, and its bank group among those of all ranks: found with the bank.
+    rank: u16,
+    group: u16,
+    previous: OpenRow,
 }
 
 impl Bank {
     /// No row open.
-    pub(super) const IDLE: Self =
-        Self { current: OpenRow::NONE, previous: OpenRow::NONE, previous_closed: Picos::ZERO };
+    pub(super) fn idle(rank: u32, group: u32) -> Self {
+        Self {
+            current: OpenRow::NONE,
+            previous_closed: Picos::ZERO,
+            rank: rank as u16,
+            group: group as u16,
+            previous: OpenRow::NONE,
+        }
+    }
+
+    /// Its rank in the channel.
+    #[inline]
+    pub(super) fn rank(&self) -> usize {
+        usize::from(self.rank)
+    }
+
+    /// Its bank group among those of all ranks.
+    #[inline]
+    pub(super) fn group(&self) -> usize {
+        usize::from(self.group)
+    }
 
     /// Gets `row` for a request that arrived at `arrival`.
     #[inline]
@@ -140,51 +173,43 @@ impl Bank {
             let column_from = time.max(self.current.column_from);
             return Opened { row: Row::Hit, column_from, refresh_wait, which: Which::Current };
         }
-        let slips_past = arrival <= self.previous_closed || !in_order;
+        let slips_past = (arrival <= self.previous_closed) | !in_order;
         let remembered = arrival >= self.previous.asked;
         if self.previous.row == row
-            && slips_past
-            && remembered
-            && self.previous.is_open(time, refreshed)
+            && slips_past & remembered & self.previous.is_open(time, refreshed)
         {
             let column_from = time.max(self.previous.column_from);
             return Opened { row: Row::Hit, column_from, refresh_wait, which: Which::Previous };
         }
-        let before = match (in_order, remembered) {
-            (true, _) => self.current,
-            (false, true) => self.previous,
-            (false, false) => OpenRow::NONE,
-        };
-        let (found, from, closed) = before.close(time, refreshed, timing.trp);
-        let activated = rank.activate(from);
-        let opened = OpenRow {
-            row,
-            asked: arrival,
-            column_from: activated + timing.trcd,
-            close_from: activated + timing.tras,
-            open_until: Picos::NEVER,
-        };
-        let which = self.remember(opened, in_order, remembered, closed);
-        Opened { row: found, column_from: opened.column_from, refresh_wait, which }
+        if !in_order {
+            return self.open_earlier(row, arrival, rank, timing);
+        }
+        let (found, from, closed) = self.current.close(time, refreshed, timing.trp);
+        self.previous = self.current;
+        self.previous_closed = closed;
+        self.current = OpenRow::activated(row, arrival, rank.activate(from), timing);
+        let column_from = self.current.column_from;
+        Opened { row: found, column_from, refresh_wait, which: Which::Current }
     }
 
-    /// Puts a row that has been opened where it belongs in the order of time.
-    #[inline]
-    fn remember(
+    /// As [`Self::open`], for a request that came before the one that opened the current row, and
+    /// needs a row to be opened: puts it where it belongs in the order of time.
+    #[cold]
+    fn open_earlier(
         &mut self,
-        opened: OpenRow,
-        in_order: bool,
-        remembered: bool,
-        closed: Picos,
-    ) -> Which {
-        if in_order {
-            self.previous = self.current;
-            self.previous_closed = closed;
-            self.current = opened;
-            Which::Current
-        } else if !remembered {
+        row: u32,
+        arrival: Picos,
+        rank: &mut Rank,
+        timing: &Timing,
+    ) -> Opened {
+        let (refreshed, refresh_wait) = rank.refresh(arrival);
+        let remembered = arrival >= self.previous.asked;
+        let before = if remembered { self.previous } else { OpenRow::NONE };
+        let (found, from, closed) = before.close(arrival + refresh_wait, refreshed, timing.trp);
+        let opened = OpenRow::activated(row, arrival, rank.activate(from), timing);
+        let which = if !remembered {
             Which::Earlier
-        } else if opened.row == self.current.row {
+        } else if row == self.current.row {
             // The later request for which it was opened finds it open now.
             self.current.asked = opened.asked;
             self.current.column_from = opened.column_from;
@@ -193,7 +218,8 @@ impl Bank {
         } else {
             self.previous = opened;
             Which::Previous
-        }
+        };
+        Opened { row: found, column_from: opened.column_from, refresh_wait, which }
     }
 
     /// Notes that the row's column command was given at `column`: it may be closed at `close_from`,
@@ -206,9 +232,7 @@ impl Bank {
             Which::Earlier => return,
         };
         row.close_from = row.close_from.max(close_from);
-        let until = column.saturating_add(keep);
-        row.open_until =
-            if row.open_until == Picos::NEVER { until } else { row.open_until.max(until) };
+        row.open_until = row.open_until.max(column.saturating_add(keep));
     }
 }
 
@@ -231,7 +255,7 @@ mod tests {
         fn new() -> Self {
             let timing = ddr4_2400();
             let rank = Rank::new(&timing, timing.trefi);
-            Self { bank: Bank::IDLE, rank, timing }
+            Self { bank: Bank::idle(0, 0), rank, timing }
         }
 
         /// A read of `row`: what it found, and when its command may be given, which it then is.

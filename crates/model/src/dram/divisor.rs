@@ -2,13 +2,14 @@
 //!
 //! Models: nothing of the machine; it is on the path of every line.
 //! Source: Granlund and Montgomery, "Division by invariant integers using multiplication" (PLDI'94).
-//! Simplifies: nothing; exact while the quotient's dividend x divisor stays below 2^64.
+//! Simplifies: nothing; exact while (dividend + 1) x divisor stays below 2^64.
 
 /// A fixed divisor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Divisor {
     value: u64,
-    /// 2^64 / value, rounded up; 0 stands for 2^64 itself.
+    /// (2^64 - 1) / value, rounded down, which multiplies the dividend's successor: so that it fits
+    /// for a value of one.
     reciprocal: u64,
 }
 
@@ -17,7 +18,7 @@ impl Divisor {
     /// If `value` is zero: the platform is checked before it comes here.
     pub(super) fn new(value: u64) -> Self {
         assert!(value > 0);
-        Self { value, reciprocal: (u64::MAX / value).wrapping_add(1) }
+        Self { value, reciprocal: u64::MAX / value }
     }
 
     /// The divisor itself.
@@ -29,11 +30,8 @@ impl Divisor {
     /// `dividend` / divisor, rounded down.
     #[inline]
     pub(super) fn quotient(self, dividend: u64) -> u64 {
-        if self.reciprocal == 0 {
-            return dividend;
-        }
-        debug_assert!(dividend.checked_mul(self.value).is_some());
-        ((u128::from(dividend) * u128::from(self.reciprocal)) >> 64) as u64
+        debug_assert!((dividend + 1).checked_mul(self.value).is_some());
+        ((u128::from(dividend + 1) * u128::from(self.reciprocal)) >> 64) as u64
     }
 }
 

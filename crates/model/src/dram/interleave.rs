@@ -56,23 +56,35 @@ pub struct Geometry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) channel: u32,
-    /// Bank in the channel: its lowest bits are the bank group, its highest the rank.
+    pub(super) in_channel: BankRow,
+}
+
+/// Where a line lies in its channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BankRow {
+    /// Its lowest bits are the bank group, its highest the rank.
     pub(super) bank: u32,
     pub(super) row: u32,
 }
 
 /// The map of [`Geometry`], ready for use: a channel's line number is, from below, bank group bits,
-/// the column, the other bank bits, and the row.
+/// the column, the other bank bits, and the row. Masks and factors are kept so that no step of the
+/// way needs a branch.
 #[derive(Clone, Debug)]
 pub(super) struct Interleave {
     channels: Divisor,
     granularity_bits: u32,
+    offset_mask: u64,
+    /// Of the hash that rotates channels; zero if they are not rotated.
+    rotation_factor: u64,
     group_bits: u32,
+    group_mask: u64,
     group_and_column_bits: u32,
     high_bits: u32,
+    high_mask: u64,
     bank_bits: u32,
-    channel_hash: ChannelHash,
-    bank_hash: BankHash,
+    /// The bits of the bank that are XORed with the row.
+    hash_mask: u64,
 }
 
 impl Geometry {
@@ -94,15 +106,26 @@ impl Interleave {
         assert!(geometry.neighbouring_bank_groups <= geometry.bank_groups);
         let group_bits = bits(geometry.neighbouring_bank_groups);
         let bank_bits = bits(geometry.banks_per_channel());
+        let granularity_bits = bits(geometry.channel_granularity_lines);
+        let high_bits = bank_bits - group_bits;
         Self {
             channels: Divisor::new(u64::from(geometry.channels)),
-            granularity_bits: bits(geometry.channel_granularity_lines),
+            granularity_bits,
+            offset_mask: mask(granularity_bits),
+            rotation_factor: match geometry.channel_hash {
+                ChannelHash::Modulo => 0,
+                ChannelHash::Rotated => GOLDEN,
+            },
             group_bits,
+            group_mask: mask(group_bits),
             group_and_column_bits: group_bits + bits(geometry.row_bytes / LINE_BYTES as u32),
-            high_bits: bank_bits - group_bits,
+            high_bits,
+            high_mask: mask(high_bits),
             bank_bits,
-            channel_hash: geometry.channel_hash,
-            bank_hash: geometry.bank_hash,
+            hash_mask: match geometry.bank_hash {
+                BankHash::Plain => 0,
+                BankHash::RowXor => mask(bank_bits),
+            },
         }
     }
 
@@ -111,30 +134,29 @@ impl Interleave {
         let block = line.0 >> self.granularity_bits;
         let channels = self.channels.value();
         let stripe = self.channels.quotient(block);
-        let mut channel = block - stripe * channels;
-        if self.channel_hash == ChannelHash::Rotated {
-            channel += rotation(stripe, channels);
-            if channel >= channels {
-                channel -= channels;
-            }
-        }
-        let offset = line.0 & mask(self.granularity_bits);
-        let (bank, row) = self.bank_and_row(stripe << self.granularity_bits | offset);
-        Place { channel: channel as u32, bank, row }
+        let rotated = block - stripe * channels + self.rotation(stripe);
+        let channel = if rotated >= channels { rotated - channels } else { rotated };
+        let line = stripe << self.granularity_bits | line.0 & self.offset_mask;
+        Place { channel: channel as u32, in_channel: self.bank_and_row(line) }
+    }
+
+    /// By how many channels a stripe is rotated: evenly spread over the values of neighbouring stripes
+    /// and of strides.
+    #[inline]
+    fn rotation(&self, stripe: u64) -> u64 {
+        let mixed = stripe.wrapping_mul(self.rotation_factor);
+        ((mixed >> 32) * self.channels.value()) >> 32
     }
 
     /// Bank and row of the channel's line `line`.
     #[inline]
-    fn bank_and_row(&self, line: u64) -> (u32, u32) {
+    fn bank_and_row(&self, line: u64) -> BankRow {
         let high = line >> self.group_and_column_bits;
         let row = high >> self.high_bits;
-        let mut bank =
-            (high & mask(self.high_bits)) << self.group_bits | line & mask(self.group_bits);
-        if self.bank_hash == BankHash::RowXor {
-            // Folded once, so that rows far apart differ in their bank too.
-            bank ^= (row ^ row >> self.bank_bits) & mask(self.bank_bits);
-        }
-        (bank as u32, row as u32)
+        let bank = (high & self.high_mask) << self.group_bits | line & self.group_mask;
+        // Folded once, so that rows far apart differ in their bank too.
+        let bank = bank ^ (row ^ row >> self.bank_bits) & self.hash_mask;
+        BankRow { bank: bank as u32, row: row as u32 }
     }
 }
 
@@ -144,13 +166,8 @@ fn mask(bits: u32) -> u64 {
     (1 << bits) - 1
 }
 
-/// A whole number below `n`, evenly spread over the values of neighbouring inputs and of strides.
-#[inline]
-fn rotation(stripe: u64, n: u64) -> u64 {
-    // 2^64 over the golden ratio: Fibonacci hashing (Knuth, volume 3, section 6.4).
-    let mixed = stripe.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    ((mixed >> 32) * n) >> 32
-}
+/// 2^64 over the golden ratio: Fibonacci hashing (Knuth, volume 3, section 6.4).
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 #[cfg(test)]
 mod tests {
@@ -211,7 +228,9 @@ mod tests {
         let mut held: BTreeMap<(u32, u32, u32), u64> = BTreeMap::new();
         for line in 0..rows * row_lines {
             let place = interleave.place(LineAddr(line));
-            *held.entry((place.channel, place.bank, place.row)).or_default() += 1;
+            *held
+                .entry((place.channel, place.in_channel.bank, place.in_channel.row))
+                .or_default() += 1;
         }
         assert_eq!(held.len() as u64, rows);
         assert!(held.values().all(|&lines| lines == row_lines));
@@ -221,7 +240,7 @@ mod tests {
     fn a_channel_s_neighbouring_lines_alternate_between_bank_groups() {
         let geometry = Geometry { channels: 1, ..six_channels() };
         let interleave = Interleave::new(&geometry);
-        let group = |line| interleave.place(LineAddr(line)).bank % geometry.bank_groups;
+        let group = |line| interleave.place(LineAddr(line)).in_channel.bank % geometry.bank_groups;
         assert_ne!(group(0), group(1));
         assert_eq!(group(0), group(2));
     }
@@ -233,7 +252,8 @@ mod tests {
             let row_of_all_banks = u64::from(geometry.row_bytes * geometry.banks_per_channel());
             let lines = (0..8).map(|row| LineAddr(row * row_of_all_banks / LINE_BYTES));
             let interleave = Interleave::new(&geometry);
-            let mut banks: Vec<u32> = lines.map(|line| interleave.place(line).bank).collect();
+            let mut banks: Vec<u32> =
+                lines.map(|line| interleave.place(line).in_channel.bank).collect();
             banks.sort_unstable();
             banks.dedup();
             banks.len()

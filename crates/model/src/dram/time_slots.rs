@@ -7,18 +7,23 @@
 //! overlap by less than a slot; what lies further back than the slots kept is forgotten.
 
 use super::divisor::Divisor;
+use std::hint::select_unpredictable;
 use units::Picos;
 
 /// Slots kept, in words of 64: about 0.1 ms of a data bus.
 const WORDS: u64 = 512;
+/// Words are freed by the host's cache line: seldom enough for its branch predictor.
+const FREED: u64 = 32;
+/// Words in memory: some are freed before the oldest of those kept is forgotten.
+const HELD: usize = (WORDS * 2) as usize;
 
 /// Slots of equal length, each taken or free.
 #[derive(Clone, Debug)]
 pub(super) struct TimeSlots {
     slot_ps: Divisor,
     /// One bit per slot, set if it is taken; word w is at w modulo the length.
-    taken: Box<[u64; WORDS as usize]>,
-    /// Words at or after this one are still free.
+    taken: Box<[u64; HELD]>,
+    /// Words at or after this one are still free; their places in memory are not yet.
     end: u64,
     /// A run of words without a free slot, so that a backlog is not searched again and again.
     full: (u64, u64),
@@ -28,35 +33,37 @@ impl TimeSlots {
     /// # Panics
     /// If slots have no length: the platform is checked before it comes here.
     pub(super) fn new(slot: Picos) -> Self {
-        let taken = Box::new([0; WORDS as usize]);
-        Self { slot_ps: Divisor::new(slot.0), taken, end: 0, full: (0, 0) }
+        Self { slot_ps: Divisor::new(slot.0), taken: Box::new([0; HELD]), end: 0, full: (0, 0) }
     }
 
     /// Takes the first free slot at or after `ready`; returns when its use begins.
     #[inline]
     pub(super) fn claim(&mut self, ready: Picos) -> Picos {
         let slot = self.slot_ps.quotient(ready.0);
-        let (word, from) = (slot / 64, !0 << (slot % 64));
+        let taken = &mut self.taken[(slot / 64) as usize % HELD];
+        let free = !*taken >> (slot % 64);
         // Nearly always there is a free slot in the word of `ready` itself.
-        let kept = self.end.wrapping_sub(word + 1) < WORDS;
-        let free = !self.taken[(word % WORDS) as usize] & from;
-        let slot = if kept && free != 0 { self.take(word, free) } else { self.search(word, from) };
-        Picos(ready.0.max(slot * self.slot_ps.value()))
+        let kept = self.end.wrapping_sub(slot / 64 + 1) < WORDS;
+        let slot = if kept && free != 0 {
+            let slot = slot + u64::from(free.trailing_zeros());
+            *taken |= 1 << (slot % 64);
+            slot
+        } else {
+            self.search(slot)
+        };
+        let start = slot * self.slot_ps.value();
+        Picos(select_unpredictable(start > ready.0, start, ready.0))
     }
 
-    /// Takes the first of the slots `free` of a word; returns its number.
-    #[inline]
-    fn take(&mut self, word: u64, free: u64) -> u64 {
-        // The lowest set bit of what is free.
-        self.taken[(word % WORDS) as usize] |= free & free.wrapping_neg();
-        word * 64 + u64::from(free.trailing_zeros())
-    }
-
-    /// Takes the first free slot of `word` within `from`, or of the words behind it.
-    fn search(&mut self, mut word: u64, mut from: u64) -> u64 {
-        let oldest = self.end.saturating_sub(WORDS);
-        if word < oldest {
-            (word, from) = (oldest, !0);
+    /// Takes the first free slot at or after `slot`; returns its number.
+    #[cold]
+    fn search(&mut self, slot: u64) -> u64 {
+        let (mut word, mut from) = (slot / 64, !0 << (slot % 64));
+        if word + WORDS < self.end {
+            let oldest = self.oldest();
+            if word < oldest {
+                (word, from) = (oldest, !0);
+            }
         }
         if self.full.0 <= word && word < self.full.1 {
             (word, from) = (self.full.1, !0);
@@ -65,16 +72,27 @@ impl TimeSlots {
             if word >= self.end {
                 self.open(word);
             }
-            let taken = self.taken[(word % WORDS) as usize];
-            if !taken & from != 0 {
-                return self.take(word, !taken & from);
+            let taken = &mut self.taken[word as usize % HELD];
+            let free = !*taken & from;
+            if free != 0 {
+                // The lowest set bit of what is free.
+                *taken |= free & free.wrapping_neg();
+                return word * 64 + u64::from(free.trailing_zeros());
             }
-            if taken == !0 {
+            if *taken == !0 {
                 self.note_full(word);
             }
             word += 1;
             from = !0;
         }
+    }
+
+    /// The first of the words kept: as many as there may be up to the last with a slot taken.
+    fn oldest(&self) -> u64 {
+        let is_used = |&word: &u64| self.taken[word as usize % HELD] != 0;
+        // Words are freed for a slot that is taken then, so it is one of the last freed.
+        let newest = (self.end.saturating_sub(FREED)..self.end).rev().find(is_used);
+        newest.map_or(0, |newest| (newest + 1).saturating_sub(WORDS))
     }
 
     fn note_full(&mut self, word: u64) {
@@ -85,12 +103,15 @@ impl TimeSlots {
         }
     }
 
-    /// Frees the words up to and including `word`, and forgets those that fall out behind.
+    /// Frees the words up to and including `word`, and some behind it.
     fn open(&mut self, word: u64) {
-        for fresh in self.end.max(word.saturating_sub(WORDS - 1))..=word {
-            self.taken[(fresh % WORDS) as usize] = 0;
+        let end = (word / FREED + 1) * FREED;
+        let (blocks, _) = self.taken.as_chunks_mut::<{ FREED as usize }>();
+        let first = self.end.max(end.saturating_sub(HELD as u64));
+        for block in first / FREED..end / FREED {
+            blocks[block as usize % blocks.len()] = [0; FREED as usize];
         }
-        self.end = word + 1;
+        self.end = end;
     }
 }
 
@@ -139,7 +160,53 @@ mod tests {
         assert_eq!(slots.claim(Picos::ZERO), Picos(far.0 - (WORDS - 1) * 64 * SLOT.0));
     }
 
+    /// The same as a set of slot numbers, without words, what is freed ahead, and runs of full words.
+    #[derive(Default)]
+    struct Plain {
+        taken: std::collections::BTreeSet<u64>,
+        newest_word: Option<u64>,
+    }
+
+    impl Plain {
+        fn claim(&mut self, ready: Picos) -> Picos {
+            let oldest = self.newest_word.map_or(0, |word| (word + 1).saturating_sub(WORDS));
+            let mut slot = (ready.0 / SLOT.0).max(oldest * 64);
+            while !self.taken.insert(slot) {
+                slot += 1;
+            }
+            self.newest_word = self.newest_word.max(Some(slot / 64));
+            Picos(ready.0.max(slot * SLOT.0))
+        }
+    }
+
     proptest! {
+        #[test]
+        fn slots_in_words_are_given_like_slots_one_by_one(
+            // How far time goes on, how far back requests lie from there, and how many there are: in
+            // words, about and beyond what is kept.
+            steps in prop::collection::vec(
+                (
+                    prop_oneof![0..3u64, 0..100u64, 0..3 * WORDS],
+                    prop_oneof![0..3u64, WORDS - 40..WORDS + 3, 0..2 * WORDS],
+                    0..200u64,
+                ),
+                1..40,
+            ),
+            within in 0..64 * SLOT.0,
+        ) {
+            let (mut slots, mut plain) = (TimeSlots::new(SLOT), Plain::default());
+            let mut now = 0u64;
+            for (ahead, back, requests) in steps {
+                now += ahead;
+                for word in [now, now.saturating_sub(back)] {
+                    for _ in 0..requests {
+                        let ready = Picos(word * 64 * SLOT.0 + within);
+                        prop_assert_eq!(slots.claim(ready), plain.claim(ready));
+                    }
+                }
+            }
+        }
+
         #[test]
         fn no_slot_is_given_twice_whatever_the_order(
             ready in prop::collection::vec(0u64..3_000_000, 1..600),

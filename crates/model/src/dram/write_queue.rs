@@ -6,7 +6,7 @@
 //! Simplifies: it is not drained before the high watermark when the bus is idle, and reads do not
 //! search it.
 
-use super::interleave::Place;
+use super::interleave::BankRow;
 use units::Picos;
 
 /// Size and watermarks of a channel's write queue, in lines.
@@ -25,7 +25,7 @@ pub struct WriteQueueConfig {
 pub(super) struct WriteQueue {
     config: WriteQueueConfig,
     /// Writes that wait for a batch, oldest first.
-    waiting: Vec<Place>,
+    waiting: Vec<BankRow>,
     /// When the latest writes of batches leave the queue: as many as it has entries.
     leaves: Vec<Picos>,
     next: usize,
@@ -56,7 +56,7 @@ impl WriteQueue {
 
     /// Takes a write; says whether a batch is due.
     #[inline]
-    pub(super) fn push(&mut self, place: Place) -> bool {
+    pub(super) fn push(&mut self, place: BankRow) -> bool {
         self.waiting.push(place);
         self.waiting.len() == self.config.high_watermark as usize
     }
@@ -67,7 +67,7 @@ impl WriteQueue {
     }
 
     /// The `i`-th oldest waiting write.
-    pub(super) fn waiting(&self, i: usize) -> Place {
+    pub(super) fn waiting(&self, i: usize) -> BankRow {
         self.waiting[i]
     }
 
@@ -88,7 +88,7 @@ impl WriteQueue {
 mod tests {
     use super::*;
 
-    const ANYWHERE: Place = Place { channel: 0, bank: 0, row: 0 };
+    const ANYWHERE: BankRow = BankRow { bank: 0, row: 0 };
     const CONFIG: WriteQueueConfig =
         WriteQueueConfig { entries: 6, high_watermark: 5, low_watermark: 2 };
 
