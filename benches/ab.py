@@ -4,7 +4,7 @@ Each revision is exported and built below target/ab; `.` is the working tree as 
 runs every load with both, the order changing from round to round, each in a process of its own.
 Printed are million line operations per second of both and the ratio of B to A within a round: its
 median and its quartiles over the rounds. A ratio whose quartiles lie on both sides of 1 is no
-difference.
+difference. The last column says whether both gave the same result, wall-clock time apart.
 """
 
 import argparse
@@ -34,7 +34,7 @@ WORK: dict[str, list[object]] = {
     "trace, skylake-gold-6140": ["trace", str(TRACE), "skylake-gold-6140"],
 }
 WORKER = """
-import json, sys
+import hashlib, json, sys
 from skipline import _core
 kind, subject, how = json.loads(sys.argv[1])
 if kind == "run":
@@ -42,7 +42,10 @@ if kind == "run":
     result = json.loads(_core.run(subject, settings, 1))
 else:
     result = json.loads(_core.trace(subject, how))
-print(result["line_ops"] / result["wall_s"])
+rate = result["line_ops"] / result["wall_s"]
+for key in ("wall_s", "line_ops_per_s", "real_time_factor"):
+    result.pop(key, None)
+print(rate, hashlib.sha256(json.dumps(result).encode()).hexdigest())
 """
 
 
@@ -53,8 +56,8 @@ class Build:
     name: str
     tree: Path
 
-    def rate(self, work: list[object]) -> float:
-        """Line operations per second of one run."""
+    def run(self, work: list[object]) -> tuple[float, str]:
+        """Return line operations per second of one run, and a digest of its result."""
         done = subprocess.run(
             [sys.executable, "-c", WORKER, json.dumps(work)],
             cwd=self.tree,
@@ -63,7 +66,8 @@ class Build:
             text=True,
             check=True,
         )
-        return float(done.stdout)
+        rate, digest = done.stdout.split()
+        return float(rate), digest
 
 
 @dataclass
@@ -72,13 +76,16 @@ class Rates:
 
     a: list[float] = field(default_factory=list)
     b: list[float] = field(default_factory=list)
+    digests: set[str] = field(default_factory=set)
 
     def row(self, name: str) -> str:
         """Write a line of the table."""
         ratios = [b / a for a, b in zip(self.a, self.b, strict=True)]
         low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
         rates = (f"{statistics.median(rates) / 1e6:.1f}" for rates in (self.a, self.b))
-        return f"| {name} | {' | '.join(rates)} | {middle:.3f} | {low:.3f} to {high:.3f} |"
+        ratio = f"{middle:.3f} | {low:.3f} to {high:.3f}"
+        results = "same" if len(self.digests) == 1 else "differ"
+        return f"| {name} | {' | '.join(rates)} | {ratio} | {results} |"
 
 
 def build(revision: str) -> Build:
@@ -153,10 +160,12 @@ def main() -> None:
         for name, work in loads.items():
             pair = [(a, rates[name].a), (b, rates[name].b)]
             for one, measured in pair if number % 2 == 0 else reversed(pair):
-                measured.append(one.rate(work))
+                rate, digest = one.run(work)
+                measured.append(rate)
+                rates[name].digests.add(digest)
         print(f"round {number + 1} of {arguments.rounds}", file=sys.stderr)
-    print(f"| load | A = {a.name} (M/s) | B = {b.name} (M/s) | B / A | quartiles |")
-    print("| --- | --- | --- | --- | --- |")
+    print(f"| load | A = {a.name} (M/s) | B = {b.name} (M/s) | B / A | quartiles | results |")
+    print("| --- | --- | --- | --- | --- | --- |")
     for name, measured_rates in rates.items():
         print(measured_rates.row(name))
 
