@@ -4,7 +4,7 @@
 //! asks for times or for kinds of misses, get the whole fabric. What both count is the same.
 
 mod levels;
-mod read_ahead;
+mod pieces;
 #[cfg(test)]
 mod tests;
 
@@ -20,7 +20,7 @@ use levels::{levels, total};
 use model::fabric::{Fabric, FabricConfig};
 use model::independent_levels::IndependentLevels;
 use model::tracer::NoTrace;
-use read_ahead::{Next, Piece, ReadAhead};
+use pieces::{Next, Piece, Pieces};
 use std::ops::ControlFlow;
 use units::{Gigahertz, WayMask};
 use workload::trace::{
@@ -117,7 +117,7 @@ impl TraceJob {
     ) -> Result<Self, InputError> {
         let trace = standard_named(name)?;
         let platform = builtin::platform("--machine", machine)?;
-        let loads = LoadList::new(trace.addresses().collect(), "standard");
+        let loads = LoadList::new(trace.addresses(), "standard");
         let (machine, trace) = (machine.into(), trace.name().into());
         let replayed = Replayed { platform, machine, trace, wanted, seed };
         Ok(Self { replayed, batches: Box::new(loads) })
@@ -153,7 +153,7 @@ impl TraceJob {
         let mut progress = TraceProgress { references: 0, fraction: None };
         let mut since_watched = 0;
         let started = std::time::Instant::now();
-        let mut trace = ReadAhead::start(batches);
+        let mut trace = Pieces::of(batches);
         loop {
             match trace.next()? {
                 Next::Piece(Piece { batch, fraction }) => {

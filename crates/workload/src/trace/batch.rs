@@ -1,6 +1,8 @@
 //! A piece of a trace on its way from where it comes from to where it is replayed.
 
-use super::{BATCH_LOADS, Reference, ReferenceKind, TraceError};
+use std::vec;
+
+use super::{BLOCK_LOADS, Reference, ReferenceKind, TraceError};
 
 /// Consecutive references of a trace. Loads of one line each, all that some traces consist of, come
 /// as bare addresses.
@@ -77,6 +79,11 @@ pub trait Batches: Send {
     /// If the trace is damaged, or holds no reference at all.
     fn next_batch(&mut self, into: &mut Batch) -> Result<bool, TraceError>;
 
+    /// Whether the next batch takes no longer than a copy of it.
+    fn are_at_hand(&self) -> bool {
+        false
+    }
+
     /// Share of the trace that has been given, 0 to 1; none where its size is not known.
     fn fraction(&self) -> Option<f64>;
 
@@ -86,30 +93,39 @@ pub trait Batches: Send {
 
 /// Addresses of loads, all of them at hand.
 pub struct LoadList {
-    addresses: Vec<u64>,
-    given: usize,
+    /// Blocks that have not been given, each as it is given: nothing is copied again.
+    blocks: vec::IntoIter<Vec<u64>>,
+    count: usize,
     format: &'static str,
 }
 
 impl LoadList {
     /// Of these addresses; `format` is what results call a trace of this kind.
     #[must_use]
-    pub fn new(addresses: Vec<u64>, format: &'static str) -> Self {
-        Self { addresses, given: 0, format }
+    pub fn new(addresses: impl Iterator<Item = u64>, format: &'static str) -> Self {
+        let mut addresses = addresses.peekable();
+        let mut blocks = Vec::new();
+        while addresses.peek().is_some() {
+            blocks.push(addresses.by_ref().take(BLOCK_LOADS).collect());
+        }
+        Self { count: blocks.len(), blocks: blocks.into_iter(), format }
     }
 }
 
 impl Batches for LoadList {
     fn next_batch(&mut self, into: &mut Batch) -> Result<bool, TraceError> {
-        let left = &self.addresses[self.given..];
-        let next = &left[..left.len().min(BATCH_LOADS)];
-        into.for_loads().extend_from_slice(next);
-        self.given += next.len();
-        Ok(!next.is_empty())
+        let next = self.blocks.next();
+        let goes_on = next.is_some();
+        *into = Batch::Loads(next.unwrap_or_default());
+        Ok(goes_on)
+    }
+
+    fn are_at_hand(&self) -> bool {
+        true
     }
 
     fn fraction(&self) -> Option<f64> {
-        Some(self.given as f64 / self.addresses.len().max(1) as f64)
+        Some(1.0 - self.blocks.len() as f64 / self.count.max(1) as f64)
     }
 
     fn format(&self) -> &'static str {

@@ -1,5 +1,7 @@
-//! Reading, unpacking and decoding a trace while what was read before is replayed.
+//! A trace piece by piece. What has to be read, unpacked and decoded is, while what was read before is
+//! replayed.
 
+use std::mem;
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, JoinHandle};
@@ -25,6 +27,46 @@ pub(super) enum Next {
     NothingYet,
 }
 
+/// The pieces of a trace.
+pub(super) enum Pieces {
+    /// Nothing has to be read: another thread would only move it between the host's caches.
+    AtHand(Box<dyn Batches>, Batch),
+    ReadAhead(ReadAhead),
+}
+
+impl Pieces {
+    pub(super) fn of(batches: Box<dyn Batches>) -> Self {
+        if batches.are_at_hand() {
+            Self::AtHand(batches, Batch::default())
+        } else {
+            Self::ReadAhead(ReadAhead::start(batches))
+        }
+    }
+
+    /// Waits for the next piece, but not for long.
+    pub(super) fn next(&mut self) -> Result<Next, TraceError> {
+        match self {
+            Self::AtHand(batches, spare) => {
+                let mut batch = mem::take(spare);
+                if !batches.next_batch(&mut batch)? {
+                    return Ok(Next::End);
+                }
+                Ok(Next::Piece(Piece { batch, fraction: batches.fraction() }))
+            }
+            Self::ReadAhead(ahead) => ahead.next(),
+        }
+    }
+
+    /// Gives a batch back that has been replayed: its memory is used again.
+    pub(super) fn give_back(&mut self, batch: Batch) {
+        match self {
+            Self::AtHand(_, spare) => *spare = batch,
+            // If the reader has ended, it needs none.
+            Self::ReadAhead(ahead) => drop(ahead.used.send(batch)),
+        }
+    }
+}
+
 /// A trace that a thread of its own reads. If this is dropped before the end, the thread ends with what it
 /// is reading, and nobody waits for that.
 pub(super) struct ReadAhead {
@@ -34,15 +76,14 @@ pub(super) struct ReadAhead {
 }
 
 impl ReadAhead {
-    pub(super) fn start(batches: Box<dyn Batches>) -> Self {
+    fn start(batches: Box<dyn Batches>) -> Self {
         let (to_replay, pieces) = sync_channel(AHEAD);
         let (used, to_fill) = channel();
         let reader = thread::spawn(move || read(batches, &to_replay, &to_fill));
         Self { pieces, used, reader: Some(reader) }
     }
 
-    /// Waits for the next piece, but not for long.
-    pub(super) fn next(&mut self) -> Result<Next, TraceError> {
+    fn next(&mut self) -> Result<Next, TraceError> {
         match self.pieces.recv_timeout(PATIENCE) {
             Ok(piece) => piece.map(Next::Piece),
             Err(RecvTimeoutError::Timeout) => Ok(Next::NothingYet),
@@ -53,12 +94,6 @@ impl ReadAhead {
                 Ok(Next::End)
             }
         }
-    }
-
-    /// Gives a batch back that has been replayed: its memory is used again.
-    pub(super) fn give_back(&mut self, batch: Batch) {
-        // If the reader has ended, it needs none.
-        let _ = self.used.send(batch);
     }
 }
 
