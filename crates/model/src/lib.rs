@@ -26,6 +26,7 @@ mod recency;
 pub mod replacement;
 pub mod root_complex;
 mod schedule;
+mod times_by_size;
 pub mod tracer;
 pub mod traffic;
 pub mod upi;

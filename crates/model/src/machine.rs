@@ -300,7 +300,7 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
                 return true;
             }
             self.now = time;
-            self.step(agent, time);
+            self.step(agent, time, until);
         }
         true
     }
@@ -317,9 +317,9 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
         }) && !self.software.iter().all(|software| software.is_background())
     }
 
-    fn step(&mut self, agent: usize, now: Picos) {
+    fn step(&mut self, agent: usize, now: Picos, until: Picos) {
         match self.agents[agent] {
-            Agent::Receive(nic) => self.step_receive(nic, agent, now),
+            Agent::Receive(nic) => self.step_receive(nic, agent, now, until),
             Agent::Send(nic, queue) => self.step_send(nic, queue, agent, now),
             Agent::Ssd(number) => self.step_ssd(number, agent, now),
             Agent::Core(core) => self.step_core(core, agent, now),
@@ -330,9 +330,13 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
         }
     }
 
-    fn step_receive(&mut self, number: usize, agent: usize, now: Picos) {
-        let port = &mut self.nics[number].port;
-        let seen = port.step(&mut self.fabric, &mut self.queues.nics[number], now);
+    /// A port goes on by itself until somebody else's turn comes or its software has something to see:
+    /// under overload most of its steps are packets that it drops.
+    fn step_receive(&mut self, number: usize, agent: usize, now: Picos, until: Picos) {
+        let (port, pairs) = (&mut self.nics[number].port, &mut self.queues.nics[number]);
+        let others = self.schedule.earliest_beside(agent).min(until);
+        let (seen, last) = port.run(&mut self.fabric, pairs, now, others);
+        self.now = last;
         self.schedule.set(agent, port.next_wake());
         if let Some((queue, visible)) = seen {
             self.wake_poller(self.pollers.nics[number][queue], visible);

@@ -10,13 +10,20 @@ use units::Picos;
 /// When each agent wants to act next.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
-    /// Times of all agents, filled up with [`Picos::NEVER`] to a power of two.
-    wake: Vec<Picos>,
-    /// Winner of each match: the final at 1, matches 2i and 2i + 1 lead to match i.
-    winners: Vec<u32>,
+    /// Winner of each match: the final at 1, matches 2i and 2i + 1 lead to match i. The second half is
+    /// the agents themselves, filled up with [`Picos::NEVER`] to a power of two. Times stand beside the
+    /// winners, so that a match looks at one place more than the one that it comes from.
+    winners: Vec<Winner>,
     agents: usize,
     /// Ties go to the highest agent instead of the lowest.
     ties_to_last: bool,
+}
+
+/// An agent that has won so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Winner {
+    time: Picos,
+    agent: usize,
 }
 
 impl Schedule {
@@ -24,12 +31,15 @@ impl Schedule {
     ///
     /// # Panics
     /// Without agents: a machine has at least one.
-    pub(crate) fn new(mut wake: Vec<Picos>) -> Self {
+    pub(crate) fn new(wake: Vec<Picos>) -> Self {
         assert!(!wake.is_empty());
         let agents = wake.len();
         let places = agents.next_power_of_two().max(2);
-        wake.resize(places, Picos::NEVER);
-        let mut schedule = Self { wake, winners: vec![0; places], agents, ties_to_last: false };
+        let times = wake.into_iter().chain(std::iter::repeat(Picos::NEVER));
+        let leaves = times.take(places).enumerate().map(|(agent, time)| Winner { time, agent });
+        let unplayed = Winner { time: Picos::NEVER, agent: 0 };
+        let winners = std::iter::repeat_n(unplayed, places).chain(leaves).collect();
+        let mut schedule = Self { winners, agents, ties_to_last: false };
         schedule.play_all();
         schedule
     }
@@ -43,48 +53,65 @@ impl Schedule {
     /// Who acts next, and when.
     #[inline]
     pub(crate) fn earliest(&self) -> (usize, Picos) {
-        let agent = self.winners[1] as usize;
-        (agent, self.wake[agent])
+        let Winner { time, agent } = self.winners[1];
+        (agent, time)
+    }
+
+    /// When the first of all agents but `agent` acts.
+    #[inline]
+    pub(crate) fn earliest_beside(&self, agent: usize) -> Picos {
+        let mut place = self.leaf(agent);
+        let mut earliest = Picos::NEVER;
+        while place > 1 {
+            earliest = earliest.min(self.winners[place ^ 1].time);
+            place /= 2;
+        }
+        earliest
     }
 
     /// When `agent` acts next.
     #[inline]
     pub(crate) fn wake(&self, agent: usize) -> Picos {
-        self.wake[agent]
+        self.winners[self.leaf(agent)].time
     }
 
     /// Lets `agent` act next at `time`.
     #[inline]
     pub(crate) fn set(&mut self, agent: usize, time: Picos) {
         debug_assert!(agent < self.agents);
-        if self.wake[agent] == time {
-            return;
+        let mut place = self.leaf(agent);
+        let mut winner = Winner { time, agent };
+        // Whoever leads to the same winner as before changes nothing further up.
+        while self.winners[place] != winner {
+            self.winners[place] = winner;
+            if place == 1 {
+                return;
+            }
+            let other = self.winners[place ^ 1];
+            winner = match place.is_multiple_of(2) {
+                true => self.play(winner, other),
+                false => self.play(other, winner),
+            };
+            place /= 2;
         }
-        self.wake[agent] = time;
-        let mut game = (self.wake.len() + agent) / 2;
-        while game > 0 {
-            self.play(game);
-            game /= 2;
-        }
+    }
+
+    fn leaf(&self, agent: usize) -> usize {
+        self.winners.len() / 2 + agent
     }
 
     fn play_all(&mut self) {
-        for game in (1..self.wake.len()).rev() {
-            self.play(game);
+        for game in (1..self.winners.len() / 2).rev() {
+            self.winners[game] = self.play(self.winners[2 * game], self.winners[2 * game + 1]);
         }
     }
 
+    /// The winner of two of which the first comes from lower agents.
     #[inline]
-    fn play(&mut self, game: usize) {
-        let places = self.wake.len();
-        let winner_of = |game: usize| {
-            if game < places { self.winners[game] } else { (game - places) as u32 }
-        };
-        let (low, high) = (winner_of(2 * game), winner_of(2 * game + 1));
-        let (low_time, high_time) = (self.wake[low as usize], self.wake[high as usize]);
-        let tie_to_high = self.ties_to_last && (high as usize) < self.agents;
-        let high_wins = high_time < low_time || (high_time == low_time && tie_to_high);
-        self.winners[game] = if high_wins { high } else { low };
+    fn play(&self, low: Winner, high: Winner) -> Winner {
+        let tie_to_high = self.ties_to_last && high.agent < self.agents;
+        let high_wins = high.time < low.time || (high.time == low.time && tie_to_high);
+        if high_wins { high } else { low }
     }
 }
 
@@ -116,6 +143,10 @@ mod tests {
                 let expected = if ties_to_last { last } else { first };
                 prop_assert_eq!(Some(schedule.earliest().0), expected);
                 prop_assert_eq!(schedule.earliest().1, earliest);
+                times[agent] = Picos::NEVER;
+                let beside = times.iter().min().expect("there are agents");
+                prop_assert_eq!(schedule.earliest_beside(agent), *beside);
+                times[agent] = time;
             }
         }
     }

@@ -13,6 +13,7 @@ use model::device::nic::tx::TxQueue;
 use model::fabric::Fabric;
 use model::tracer::NoTrace;
 use model::traffic::{Arrival, PacketSource};
+use proptest::prelude::*;
 use std::collections::VecDeque;
 use units::{Bytes, GbitPerSec, LineAddr, Picos};
 
@@ -72,6 +73,7 @@ fn pair(rx: RxFormat, tx: TxFormat, inline_bytes: u64) -> QueuePair {
             doorbell: LineAddr(8_192),
             posted: VecDeque::new(),
             completed: VecDeque::new(),
+            packets: VecDeque::new(),
         },
         tx: TxRing {
             format: tx,
@@ -132,6 +134,22 @@ fn receive(
     while port.next_wake() <= until && port.next_wake() < Picos::NEVER {
         now = now.max(port.next_wake());
         port.step(fabric, pairs, now);
+    }
+}
+
+/// The same by the port's own turns, somebody else acting every `others`.
+fn receive_by_turns(
+    port: &mut RxPort<Frames>,
+    fabric: &mut Fabric<NoTrace>,
+    pairs: &mut [QueuePair],
+    until: Picos,
+    others: u64,
+) {
+    while port.next_wake() <= until && port.next_wake() < Picos::NEVER {
+        let now = port.next_wake();
+        let end = Picos((now.0 / others + 1) * others).min(until);
+        let (_, last) = port.run(fabric, pairs, now, end);
+        assert!(last == now || last < end);
     }
 }
 
@@ -324,7 +342,7 @@ fn lines_written(config: NicConfig, format: RxFormat, bytes: u64) -> (u64, u64) 
     port.prepare(&mut fabric, &mut pairs);
     receive(&mut port, &mut fabric, &mut pairs, Picos::NEVER);
     assert_eq!(port.counters.packets, 64);
-    let seen: usize = pairs[0].rx.completed.iter().map(|it| it.packets.len()).sum();
+    let seen: usize = pairs[0].rx.completed.iter().map(|it| it.packets).sum();
     assert_eq!(seen, 64);
     let c = fabric.counters();
     let partial = c.pcie_partial_write_hits + c.pcie_partial_write_misses;
@@ -416,10 +434,56 @@ fn a_queue_without_descriptors_costs_another_one_nothing() {
     // On its way when the second packet of queue 0 comes, and all that ever will be.
     post(&mut pairs[0], 1, Picos(1));
     receive(&mut port, &mut fabric, &mut pairs, Picos::NEVER);
-    let packets = |pair: &QueuePair| pair.rx.completed.iter().map(|it| it.packets.len()).sum();
+    let packets = |pair: &QueuePair| pair.rx.completed.iter().map(|it| it.packets).sum();
     let of_queues: [usize; 2] = [packets(&pairs[0]), packets(&pairs[1])];
     assert_eq!(of_queues, [2, 40]);
     assert_eq!(port.counters.dropped_no_descriptor, 38);
+}
+
+proptest! {
+    /// Overload of every kind: no descriptors, no room to wait, a full buffer, PAUSE.
+    #[test]
+    fn a_port_that_goes_on_by_itself_does_what_single_steps_do(
+        bytes in 60u64..1_514,
+        every in 2_000u64..200_000,
+        room in 2_000u64..30_000,
+        waits in 0u64..30_000,
+        pauses in any::<bool>(),
+        others in 1_000u64..2_000_000,
+        posted in prop::collection::vec(0u32..40, 1..8),
+    ) {
+        let pause = PauseConfig {
+            xoff_bytes: room / 2,
+            xon_bytes: room / 4,
+            response: Picos(1_000_000),
+        };
+        let config = NicConfig {
+            rx_buffer_bytes: room,
+            rx_wait_bytes: waits,
+            flow_control: pauses.then_some(pause),
+            ..nic()
+        };
+        let run = |by_turns: bool| {
+            let (mut fabric, mut pairs) = (fabric(), [connectx(), connectx()]);
+            let source = Frames { queues: 2, ..frames(600, bytes, Picos(every)) };
+            let mut port = RxPort::new(0, config.clone(), source, 2);
+            port.prepare(&mut fabric, &mut pairs);
+            let mut seen = Vec::new();
+            for (time, &count) in posted.iter().enumerate() {
+                let (now, until) = (time as u64 * 5_000_000, (time as u64 + 1) * 5_000_000);
+                post(&mut pairs[time % 2], count, Picos(now));
+                match by_turns {
+                    true => receive_by_turns(
+                        &mut port, &mut fabric, &mut pairs, Picos(until), others
+                    ),
+                    false => receive(&mut port, &mut fabric, &mut pairs, Picos(until)),
+                }
+                seen.push((port.counters, port.packets_waiting(), port.next_wake()));
+            }
+            (seen, pairs.map(|pair| pair.rx.packets), *fabric.counters())
+        };
+        prop_assert_eq!(run(true), run(false));
+    }
 }
 
 #[test]
@@ -457,8 +521,7 @@ fn packets_stay_in_order_when_they_have_waited() {
     receive(&mut port, &mut fabric, &mut pairs, Picos(5_000_000));
     post(&mut pairs[0], 500, Picos(5_000_000));
     receive(&mut port, &mut fabric, &mut pairs, Picos(100_000_000));
-    let arrivals: Vec<Picos> =
-        pairs[0].rx.completed.iter().flat_map(|it| &it.packets).map(|it| it.arrival).collect();
+    let arrivals: Vec<Picos> = pairs[0].rx.packets.iter().map(|it| it.arrival).collect();
     assert_eq!(arrivals.len(), 200);
     assert!(arrivals.is_sorted());
 }

@@ -46,12 +46,11 @@ fn topology(platform: &str) -> Topology {
     facts.topology(platform).expect("is valid")
 }
 
-/// Buffers that a core has posted, and those with packets that it has not seen.
+/// Buffers that a core has posted, and those with packets that it has not taken.
 fn buffers<T: Tracer>(machine: &ScenarioMachine<T>, core: usize) -> Vec<Buffer> {
     let ring = &machine.queues.nics[0][core].rx;
     let posted = ring.posted.iter().map(|(_, buffer)| *buffer);
-    let packets = ring.completed.iter().flat_map(|completion| &completion.packets);
-    posted.chain(packets.map(|packet| packet.buffer)).collect()
+    posted.chain(ring.packets.iter().map(|packet| packet.buffer)).collect()
 }
 
 /// Share of buffers of all cores whose `line` is in one of the `wanted` slices nearest to the core, before

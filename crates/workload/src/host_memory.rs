@@ -127,6 +127,9 @@ impl Region {
     /// The line `offset` lines into the region.
     #[must_use]
     pub fn line(&self, offset: u64) -> LineAddr {
+        if offset < self.page_lines {
+            return self.first_lines[0].step(offset);
+        }
         let page = (offset / self.page_lines) as usize;
         self.first_lines[page].step(offset % self.page_lines)
     }

@@ -11,10 +11,12 @@
 pub mod card;
 pub mod egress;
 pub mod formats;
+mod internal_buffer;
 pub mod pace;
 pub mod pause;
 pub mod rings;
 pub mod rx;
+mod rx_counters;
 mod rx_queue;
 pub mod steering;
 pub mod tx;

@@ -7,6 +7,7 @@
 //! are not distinguished.
 
 use crate::occupancy::Meter;
+use crate::times_by_size::TimesBySize;
 use units::Picos;
 
 /// Bytes of header and framing of a memory write, or of a read request.
@@ -73,6 +74,7 @@ impl PcieLinkConfig {
 pub struct PcieLink {
     config: PcieLinkConfig,
     ps_per_byte: f64,
+    times: TimesBySize,
     propagation: Picos,
     up: Meter,
     down: Meter,
@@ -84,8 +86,10 @@ impl PcieLink {
     /// An idle link.
     #[must_use]
     pub fn new(config: PcieLinkConfig) -> Self {
+        let ps_per_byte = 8e3 / config.tlp_gbps();
         Self {
-            ps_per_byte: 8e3 / config.tlp_gbps(),
+            ps_per_byte,
+            times: TimesBySize::new(|bytes| time_for(bytes, ps_per_byte)),
             propagation: Picos::from_ns(config.propagation_ns),
             config,
             up: Meter::default(),
@@ -122,7 +126,7 @@ impl PcieLink {
     }
 
     fn time_for(&self, bytes: u64) -> Picos {
-        Picos((bytes as f64 * self.ps_per_byte) as u64)
+        self.times.of(bytes, |bytes| time_for(bytes, self.ps_per_byte))
     }
 
     /// Time that each direction (up, down) has been busy until `now`.
@@ -136,6 +140,10 @@ impl PcieLink {
     pub fn total_bytes(&self) -> (u64, u64) {
         (self.up_bytes, self.down_bytes)
     }
+}
+
+fn time_for(bytes: u64, ps_per_byte: f64) -> Picos {
+    Picos((bytes as f64 * ps_per_byte) as u64)
 }
 
 #[cfg(test)]

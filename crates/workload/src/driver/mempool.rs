@@ -76,6 +76,7 @@ pub struct Mempool {
     config: MempoolConfig,
     objects: Region,
     objects_per_page: u64,
+    object_lines: u64,
     page_lines: u64,
     /// How far data is shifted, if at all.
     shifts: Option<HeaderShifts>,
@@ -114,6 +115,7 @@ impl Mempool {
         Self {
             objects,
             objects_per_page,
+            object_lines: config.object_lines(),
             page_lines,
             shifts: None,
             fifo: (0..config.buffers).collect(),
@@ -266,9 +268,13 @@ impl Mempool {
     }
 
     fn object(&self, id: u32) -> LineAddr {
-        let (page, place) =
-            (u64::from(id) / self.objects_per_page, u64::from(id) % self.objects_per_page);
-        self.objects.line(page * self.page_lines + place * self.config.object_lines())
+        let id = u64::from(id);
+        // One huge page often holds all objects; several calls per packet are spared their divisions.
+        if id < self.objects_per_page {
+            return self.objects.line(id * self.object_lines);
+        }
+        let (page, place) = (id / self.objects_per_page, id % self.objects_per_page);
+        self.objects.line(page * self.page_lines + place * self.object_lines)
     }
 
     fn touch_cache<T: Tracer>(

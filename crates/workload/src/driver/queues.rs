@@ -70,6 +70,7 @@ impl QueueShape {
                 doorbell: arena.place(DOORBELL_BYTES),
                 posted: VecDeque::new(),
                 completed: VecDeque::new(),
+                packets: VecDeque::new(),
             },
             tx: TxRing {
                 format: self.tx_format,

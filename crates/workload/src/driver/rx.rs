@@ -9,7 +9,6 @@ use model::core::Core;
 use model::device::nic::rings::{Packet, RxRing};
 use model::fabric::Fabric;
 use model::tracer::Tracer;
-use std::collections::VecDeque;
 use units::{LINE_BYTES, Picos};
 
 /// What became of a refill.
@@ -28,8 +27,8 @@ pub struct RxDriver {
     empty: u32,
     /// Descriptors posted since the beginning.
     posted: u64,
-    /// Packets of the completion being read.
-    pending: VecDeque<Packet>,
+    /// Packets of the completion being read that have not been taken.
+    pending: usize,
     fresh: Vec<u32>,
 }
 
@@ -37,7 +36,7 @@ impl RxDriver {
     /// A queue of `descriptors` descriptors, all empty.
     #[must_use]
     pub fn new(descriptors: u32) -> Self {
-        Self { empty: descriptors, posted: 0, pending: VecDeque::new(), fresh: Vec::new() }
+        Self { empty: descriptors, posted: 0, pending: 0, fresh: Vec::new() }
     }
 
     /// Posts buffers for all empty descriptors if enough are empty; says whether the pool had run
@@ -80,7 +79,7 @@ impl RxDriver {
     /// When the next completion can be seen, if one is under way.
     #[must_use]
     pub fn next_visible(&self, ring: &RxRing) -> Picos {
-        if self.pending.is_empty() {
+        if self.pending == 0 {
             ring.completed.front().map_or(Picos::NEVER, |completion| completion.visible)
         } else {
             Picos::ZERO
@@ -90,7 +89,7 @@ impl RxDriver {
     /// Packets of a completion that has been read but not all of them taken.
     #[must_use]
     pub fn pending(&self) -> usize {
-        self.pending.len()
+        self.pending
     }
 
     /// Reads completions until a packet is found; returns it with its mbuf filled in.
@@ -101,21 +100,23 @@ impl RxDriver {
         ring: &mut RxRing,
         pool: &Mempool,
     ) -> Option<Packet> {
-        if self.pending.is_empty() {
+        if self.pending == 0 {
             if ring.completed.front()?.visible > core.now() {
                 return None;
             }
             let completion = ring.completed.pop_front()?;
             core.load(fabric, completion.line);
             // One completion ahead, so that the host has time to load what will be touched.
-            for packet in ring.completed.front().map_or(&[][..], |next| &next.packets) {
+            let next = ring.completed.front().map_or(0, |next| next.packets);
+            self.pending = completion.packets;
+            for packet in ring.packets.range(self.pending..self.pending + next) {
                 fabric.expect(core.id(), pool.mbuf_line(packet.buffer.id));
                 fabric.expect(core.id(), pool.private_line(packet.buffer.id));
                 fabric.expect(core.id(), packet.buffer.data);
             }
-            self.pending.extend(completion.packets);
         }
-        let packet = self.pending.pop_front()?;
+        let packet = ring.packets.pop_front()?;
+        self.pending -= 1;
         core.store(fabric, pool.mbuf_line(packet.buffer.id));
         self.empty += 1;
         Some(packet)

@@ -54,7 +54,8 @@ impl PacketSource for FixedRate {
     fn next_arrival(&mut self) -> Option<Arrival> {
         let rss_hash = self.rss_hashes[self.next_flow];
         let flow = Some(self.next_flow as u32);
-        self.next_flow = (self.next_flow + 1) % self.rss_hashes.len();
+        let next = self.next_flow + 1;
+        self.next_flow = if next == self.rss_hashes.len() { 0 } else { next };
         Some(Arrival { time: self.pace.next_time(), bytes: self.packet_bytes, rss_hash, flow })
     }
 }

@@ -58,10 +58,11 @@ struct Thread {
 
 impl Thread {
     /// RSS hash and number of the next frame's flow.
+    #[inline]
     fn next_flow(&mut self, train_packets: u64) -> (u32, u32) {
         if self.sent_of_train == train_packets {
             self.sent_of_train = 0;
-            self.flow = (self.flow + 1) % self.rss_hashes.len();
+            self.flow = if self.flow + 1 == self.rss_hashes.len() { 0 } else { self.flow + 1 };
         }
         self.sent_of_train += 1;
         (self.rss_hashes[self.flow], self.first_flow + self.flow as u32)
@@ -116,12 +117,14 @@ impl Trains {
 }
 
 impl PacketSource for Trains {
+    #[inline]
     fn next_arrival(&mut self) -> Option<Arrival> {
         let (rss_hash, flow) = self.threads[self.next_thread].next_flow(self.train_packets);
         self.sent_of_turn += 1;
         if self.sent_of_turn == self.turn_packets {
             self.sent_of_turn = 0;
-            self.next_thread = (self.next_thread + 1) % self.threads.len();
+            let next = self.next_thread + 1;
+            self.next_thread = if next == self.threads.len() { 0 } else { next };
         }
         let (time, flow) = (self.pace.next_time(), Some(flow));
         Some(Arrival { time, bytes: self.packet_bytes, rss_hash, flow })

@@ -74,6 +74,6 @@ impl<S: PacketSource> Nic<S> {
     #[must_use]
     pub fn packets_completed_unseen(&self, pairs: &[QueuePair]) -> usize {
         let completed = pairs.iter().flat_map(|pair| &pair.rx.completed);
-        self.port.packets_gathered() + completed.map(|line| line.packets.len()).sum::<usize>()
+        self.port.packets_gathered() + completed.map(|line| line.packets).sum::<usize>()
     }
 }

@@ -8,6 +8,7 @@
 use super::pace::Pace;
 use super::rings::Packet;
 use crate::occupancy::{Meter, Slots};
+use crate::times_by_size::TimesBySize;
 use crate::traffic::{Departure, WIRE_OVERHEAD_BYTES};
 use hdrhistogram::Histogram;
 use units::{Bytes, GbitPerSec, Picos};
@@ -29,8 +30,11 @@ pub fn latency_histogram() -> Histogram<u64> {
 pub struct Egress {
     line_rate: GbitPerSec,
     wire: Meter,
+    /// Of packets on the wire, by their size without overhead.
+    wire_times: TimesBySize,
     /// Time from one packet to the next, and what keeps to it.
     pace: Pace,
+    pace_times: TimesBySize,
     paced: Meter,
     /// How far ahead of the wire packets may be read: the time that its buffer lasts.
     ahead: Picos,
@@ -57,7 +61,9 @@ impl Egress {
         Self {
             line_rate,
             wire: Meter::default(),
+            wire_times: TimesBySize::new(|bytes| time_on_wire(bytes, line_rate)),
             pace: Pace::NONE,
+            pace_times: TimesBySize::new(|_| Picos::ZERO),
             paced: Meter::default(),
             ahead: Picos::NEVER,
             granted: Picos::ZERO,
@@ -74,6 +80,7 @@ impl Egress {
     #[must_use]
     pub fn with_pace(mut self, pace: Pace) -> Self {
         self.pace = pace;
+        self.pace_times = TimesBySize::new(|bytes| pace.time_for(Bytes(bytes)));
         self
     }
 
@@ -106,10 +113,16 @@ impl Egress {
     /// Lets a queue have the wire for its next packet, after all queues that asked before; returns
     /// when the packet may be read. Queues that always have one to send so take turns.
     pub(crate) fn grant(&mut self, packet: &Packet, now: Picos) -> Picos {
-        let on_wire = Bytes(packet.bytes.0 + WIRE_OVERHEAD_BYTES);
-        let time = self.line_rate.time_for(on_wire).max(self.pace.time_for(packet.bytes));
+        let (on_wire, gap) = self.times(packet.bytes);
+        let time = on_wire.max(gap);
         self.granted = self.granted.max(now) + time;
         self.granted.saturating_sub(self.ahead).max(now)
+    }
+
+    /// Time of a packet on the wire, and from it to the next at the port's pace.
+    fn times(&self, packet: Bytes) -> (Picos, Picos) {
+        let on_wire = self.wire_times.of(packet.0, |bytes| time_on_wire(bytes, self.line_rate));
+        (on_wire, self.pace_times.of(packet.0, |bytes| self.pace.time_for(Bytes(bytes))))
     }
 
     /// The latencies recorded since the last call.
@@ -119,9 +132,8 @@ impl Egress {
 
     /// Sends a packet that is complete in the NIC at `ready`.
     pub fn send(&mut self, packet: Packet, ready: Picos) {
-        let on_wire = Bytes(packet.bytes.0 + WIRE_OVERHEAD_BYTES);
-        let mut departure = self.wire.reserve(ready, self.line_rate.time_for(on_wire));
-        let gap = self.pace.time_for(packet.bytes);
+        let (on_wire, gap) = self.times(packet.bytes);
+        let mut departure = self.wire.reserve(ready, on_wire);
         if gap > Picos::ZERO {
             departure = departure.max(self.paced.reserve(ready, gap));
         }
@@ -134,4 +146,8 @@ impl Egress {
             self.departures.push(Departure { time: departure, arrival, bytes });
         }
     }
+}
+
+fn time_on_wire(bytes: u64, rate: GbitPerSec) -> Picos {
+    rate.time_for(Bytes(bytes + WIRE_OVERHEAD_BYTES))
 }

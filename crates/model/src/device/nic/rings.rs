@@ -89,19 +89,22 @@ pub struct RxRing {
     pub doorbell: LineAddr,
     /// Posted buffers that the NIC has not fetched, with the time since when it could.
     pub posted: VecDeque<(Picos, Buffer)>,
-    /// Completions that the driver has not read: when visible, where, what.
+    /// Completions that the driver has not read: when visible, where, of how many packets.
     pub completed: VecDeque<RxCompletion>,
+    /// Packets that the driver has not taken: those of the completion that it has read, then those of
+    /// the others in their order. They lie in a row, which is where the host loads them from best.
+    pub packets: VecDeque<Packet>,
 }
 
 /// One completion line.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct RxCompletion {
     /// Since when the driver can see it.
     pub visible: Picos,
     /// Where it lies.
     pub line: LineAddr,
-    /// What it reports.
-    pub packets: Vec<Packet>,
+    /// How many of [`RxRing::packets`] it reports.
+    pub packets: usize,
 }
 
 /// A send queue: requests towards the NIC, completions towards the driver.

@@ -2,62 +2,24 @@
 //!
 //! Models: steering over queues, an internal buffer in front of the link, packet-rate limits of port
 //! and queues, payload writes, a bypass of DDIO for queues that have fallen behind, PAUSE.
-//! Source: Linux and DPDK mlx5 drivers; DPDK mlx5 guide for the drop counters; IEEE 802.3, annex 31B.
+//! Source: Linux and DPDK mlx5 drivers; IEEE 802.3, annex 31B.
 //! Simplifies: with flow control on, the order of the wire is the order of the link: a packet without a
 //! descriptor holds up all that came after it, whatever their queue. With flow control off it holds up
 //! those of its queue, and those that wait themselves.
 
 use super::NicConfig;
 use super::egress::Egress;
+use super::internal_buffer::InternalBuffer;
 use super::pause::Pause;
 use super::rings::{Buffer, Packet, QueuePair, RxRing};
+pub use super::rx_counters::RxCounters;
 use super::rx_queue::RxQueue;
 use super::steering::Steering;
 use crate::fabric::{DmaDirection, Fabric};
 use crate::root_complex::ddio::DmaKind;
 use crate::tracer::Tracer;
 use crate::traffic::{Arrival, PacketSource};
-use std::collections::VecDeque;
 use units::{LINE_BYTES, Picos};
-
-/// What the receive side has counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RxCounters {
-    /// Packets that arrived on the wire.
-    pub offered_packets: u64,
-    /// Bytes of them.
-    pub offered_bytes: u64,
-    /// Packets written into host memory.
-    pub packets: u64,
-    /// Bytes of them.
-    pub bytes: u64,
-    /// Dropped because their queue had no descriptor (rx_out_of_buffer).
-    pub dropped_no_descriptor: u64,
-    /// Dropped because the internal buffer was full (rx_discards_phy).
-    pub dropped_buffer_full: u64,
-    /// PAUSE frames sent, those that end a pause included.
-    pub pause_frames: u64,
-    /// Time for which the wire was silent because of them, of pauses that have ended.
-    pub paused: Picos,
-    /// Time during which a queue whose packet came next had no more free descriptors than the
-    /// driver refills at once: the ring is full of packets that wait for the core.
-    pub ring_full: Picos,
-}
-
-impl RxCounters {
-    /// Takes an earlier reading off, so that what is left happened since.
-    pub fn subtract(&mut self, earlier: &Self) {
-        self.offered_packets -= earlier.offered_packets;
-        self.offered_bytes -= earlier.offered_bytes;
-        self.packets -= earlier.packets;
-        self.bytes -= earlier.bytes;
-        self.dropped_no_descriptor -= earlier.dropped_no_descriptor;
-        self.dropped_buffer_full -= earlier.dropped_buffer_full;
-        self.pause_frames -= earlier.pause_frames;
-        self.paused = self.paused - earlier.paused;
-        self.ring_full = self.ring_full - earlier.ring_full;
-    }
-}
 
 /// The receive side of a port.
 #[derive(Debug)]
@@ -81,46 +43,6 @@ pub struct RxPort<S> {
     last_arrival: Picos,
     /// What has been counted.
     pub counters: RxCounters,
-}
-
-/// Packets on the chip.
-#[derive(Debug, Default)]
-struct InternalBuffer {
-    /// On their way to memory: until when, how many bytes.
-    leaving: VecDeque<(Picos, u64)>,
-    /// Without a descriptor, oldest first.
-    waiting: VecDeque<Arrival>,
-    /// Bytes of these.
-    waiting_bytes: u64,
-    /// Bytes of both.
-    bytes: u64,
-}
-
-impl InternalBuffer {
-    /// Lets a packet wait.
-    fn keep(&mut self, packet: Arrival) {
-        self.waiting_bytes += packet.bytes.0;
-        self.bytes += packet.bytes.0;
-        self.waiting.push_back(packet);
-    }
-
-    /// Ends the first packet's wait.
-    fn forget_first(&mut self) {
-        let Some(first) = self.waiting.pop_front() else { return };
-        self.waiting_bytes -= first.bytes.0;
-        self.bytes -= first.bytes.0;
-    }
-
-    /// Forgets what has left by `now`.
-    fn drain(&mut self, now: Picos) {
-        while let Some(&(until, leaving)) = self.leaving.front() {
-            if until > now {
-                break;
-            }
-            self.leaving.pop_front();
-            self.bytes -= leaving;
-        }
-    }
 }
 
 impl<S: PacketSource> RxPort<S> {
@@ -236,6 +158,29 @@ impl<S: PacketSource> RxPort<S> {
         true
     }
 
+    /// Steps at `now` and whenever its turn comes before `end`, when somebody else acts, until a driver may
+    /// have something to see. Returns that, as [`Self::step`] does, and the time of the last step.
+    pub fn run<T: Tracer>(
+        &mut self,
+        fabric: &mut Fabric<T>,
+        pairs: &mut [QueuePair],
+        mut now: Picos,
+        end: Picos,
+    ) -> (Option<(usize, Picos)>, Picos) {
+        loop {
+            let seen = self.step(fabric, pairs, now);
+            if seen.is_some() {
+                return (seen, now);
+            }
+            now = self.arrive_in_vain(pairs, end).unwrap_or(now);
+            let wake = self.next_wake();
+            if wake >= end {
+                return (None, now);
+            }
+            now = wake;
+        }
+    }
+
     /// Takes one arrival or waiting packet, or closes a completion that has waited long enough.
     /// Returns the queue whose driver may have something to see, and when.
     pub fn step<T: Tracer>(
@@ -314,31 +259,69 @@ impl<S: PacketSource> RxPort<S> {
         pairs: &mut [QueuePair],
         arrival: Arrival,
     ) -> Option<(usize, Picos)> {
+        let index = self.steering.queue(&arrival);
+        let fits = self.count_arrival(&pairs[index].rx, index, &arrival);
+        if fits
+            && !self.stands_behind(index)
+            && let Some(seen) = self.deliver(fabric, pairs, arrival, arrival.time)
+        {
+            return seen;
+        }
+        if fits {
+            self.keep_or_drop(index, arrival);
+        }
+        None
+    }
+
+    /// Takes the arrivals before `end`, up to the first that might be delivered: all others wait or are
+    /// dropped, which concerns the port alone. Returns the time of the last one. Under overload these
+    /// are most arrivals; [`Self::step`] would do the same with each of them.
+    fn arrive_in_vain(&mut self, pairs: &[QueuePair], end: Picos) -> Option<Picos> {
+        let retry = if self.buffer.waiting.is_empty() { Picos::NEVER } else { self.try_again };
+        let end = end.min(self.gather_due).min(retry);
+        let mut last = None;
+        while self.pause.is_none()
+            && let Some(arrival) = self.next
+            && arrival.time < end
+        {
+            self.buffer.drain(arrival.time);
+            let index = self.steering.queue(&arrival);
+            if !self.stands_behind(index) {
+                break;
+            }
+            self.next = self.source.next_arrival();
+            if self.count_arrival(&pairs[index].rx, index, &arrival) {
+                self.keep_or_drop(index, arrival);
+            }
+            last = Some(arrival.time);
+        }
+        last
+    }
+
+    /// Counts an arrival for queue `index`; drops it if the internal buffer is full, or says that it fits.
+    fn count_arrival(&mut self, ring: &RxRing, index: usize, arrival: &Arrival) -> bool {
         self.counters.offered_packets += 1;
         self.counters.offered_bytes += arrival.bytes.0;
         let waited = arrival.time.saturating_sub(self.last_arrival);
         self.last_arrival = arrival.time;
         if self.buffer.bytes + arrival.bytes.0 > self.config.rx_buffer_bytes {
             self.counters.dropped_buffer_full += 1;
-            return None;
+            return false;
         }
-        let index = self.steering.queue(&arrival);
-        let ring = &pairs[index].rx;
         if ring.posted.len() + self.queues[index].on_chip() <= ring.refill_at as usize {
             self.counters.ring_full += waited;
         }
-        if !self.stands_behind(index)
-            && let Some(seen) = self.deliver(fabric, pairs, arrival, arrival.time)
-        {
-            return seen;
-        }
+        true
+    }
+
+    /// What becomes of a packet that has not been delivered.
+    fn keep_or_drop(&mut self, index: usize, arrival: Arrival) {
         if self.is_coming(index) && self.has_room_to_wait(arrival.bytes.0) {
             self.queues[index].waiting += 1;
             self.buffer.keep(arrival);
         } else {
             self.counters.dropped_no_descriptor += 1;
         }
-        None
     }
 
     /// Writes a packet to host memory if its queue has a descriptor. Returns whether it has, and

@@ -191,18 +191,15 @@ impl RxQueue {
         start: Picos,
     ) -> Picos {
         let line = ring.completions.line_of(self.completion_index);
-        let packets = self.gathered.len() as u64;
+        let packets = self.gathered.len();
         // A compressed completion takes the ring entries of all packets it reports.
-        self.completion_index += packets;
-        let bytes = ring.format.report_bytes(packets);
+        self.completion_index += packets as u64;
+        let bytes = ring.format.report_bytes(packets as u64);
         let done = fabric.dma_write(link, line, bytes, DmaKind::Descriptor, start);
         // Writes of one device are seen in their order: the payload first.
         let visible = done.visible.max(self.gathered_visible);
-        ring.completed.push_back(RxCompletion {
-            visible,
-            line,
-            packets: std::mem::take(&mut self.gathered),
-        });
+        ring.completed.push_back(RxCompletion { visible, line, packets });
+        ring.packets.extend(self.gathered.drain(..));
         visible
     }
 }

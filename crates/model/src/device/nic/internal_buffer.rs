@@ -1,0 +1,49 @@
+//! Packets on the chip, between the wire and the link.
+//!
+//! Models: one buffer for packets on their way to memory and those that wait for a descriptor.
+//! Source: the internal buffer of ConnectX cards, whose overflow is rx_discards_phy.
+//! Simplifies: bytes are packets' own; there is no fragmentation into cells.
+
+use crate::traffic::Arrival;
+use std::collections::VecDeque;
+use units::Picos;
+
+/// Packets on the chip.
+#[derive(Debug, Default)]
+pub(super) struct InternalBuffer {
+    /// On their way to memory: until when, how many bytes.
+    pub leaving: VecDeque<(Picos, u64)>,
+    /// Without a descriptor, oldest first.
+    pub waiting: VecDeque<Arrival>,
+    /// Bytes of these.
+    pub waiting_bytes: u64,
+    /// Bytes of both.
+    pub bytes: u64,
+}
+
+impl InternalBuffer {
+    /// Lets a packet wait.
+    pub fn keep(&mut self, packet: Arrival) {
+        self.waiting_bytes += packet.bytes.0;
+        self.bytes += packet.bytes.0;
+        self.waiting.push_back(packet);
+    }
+
+    /// Ends the first packet's wait.
+    pub fn forget_first(&mut self) {
+        let Some(first) = self.waiting.pop_front() else { return };
+        self.waiting_bytes -= first.bytes.0;
+        self.bytes -= first.bytes.0;
+    }
+
+    /// Forgets what has left by `now`.
+    pub fn drain(&mut self, now: Picos) {
+        while let Some(&(until, leaving)) = self.leaving.front() {
+            if until > now {
+                break;
+            }
+            self.leaving.pop_front();
+            self.bytes -= leaving;
+        }
+    }
+}
