@@ -9,7 +9,7 @@ use model::tracer::{Found, Operation};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use reference::agents::{Features, Shape, Step, apply, cases, shape, step};
+use reference::agents::{Done, Features, Shape, Step, apply, cases, shape, step};
 use reference::core_side::Want;
 use reference::kinds::{Kind, Tally};
 use reference::{Observer, Reference};
@@ -100,7 +100,7 @@ fn lockstep(shape: &Shape, steps: &[Step], tally: &mut Tally) -> Result<(), Test
         prop_assert_eq!(reference.check_content(), Ok(()), "the rules fail: {}", at);
         fabric.tracer.seen.clear();
         let now = Picos(i as u64 * 10_000);
-        if let Some(served) = apply(&mut fabric, shape, step, now) {
+        if let Done::Core(served) = apply(&mut fabric, shape, step, now) {
             let (took, expected) = (served.done - now, latency(&config, served.found));
             prop_assert!(expected.contains(&took), "{at}: {:?} took {took:?}", served.found);
         }

@@ -5,8 +5,10 @@
 mod agents;
 mod small_fabric;
 
-use agents::{Features, Step, apply, cases, shape, step};
+use address_map::{SetFunction, SliceFunction};
+use agents::{Features, Place, Shape, Step, apply, cases, shape, step};
 use model::fabric::Fabric;
+use model::root_complex::ddio::DmaKind;
 use model::tracer::{Event, NoTrace, Tracer};
 use proptest::prelude::*;
 use units::{LineAddr, Picos, SetIndex};
@@ -23,7 +25,7 @@ impl Tracer for Watching {
 }
 
 /// What can be seen of a machine: counts, lines where they lie with what is known of them, times.
-fn visible<T: Tracer>(fabric: &Fabric<T>, shape: &agents::Shape) -> String {
+fn visible<T: Tracer>(fabric: &Fabric<T>, shape: &Shape) -> String {
     let sets = shape.llc.0 * shape.llc.1;
     let sockets = (0..shape.cores.len()).map(|socket| {
         let llc = fabric.llc(socket);
@@ -44,13 +46,46 @@ fn visible<T: Tracer>(fabric: &Fabric<T>, shape: &agents::Shape) -> String {
 const PLAIN_PORTS: Features = Features { any_policy: true, buffers: false };
 const WITH_BUFFERS: Features = Features { any_policy: true, buffers: true };
 
-fn keeps_the_invariants(shape: &agents::Shape, steps: &[Step]) -> Result<(), TestCaseError> {
+fn keeps_the_invariants(shape: &Shape, steps: &[Step]) -> Result<(), TestCaseError> {
     let mut fabric = Fabric::new(&shape.config(), NoTrace);
     for (i, step) in steps.iter().enumerate() {
         apply(&mut fabric, shape, step, Picos(i as u64 * 10_000));
         prop_assert_eq!(fabric.check_invariants(), Ok(()), "after {:?}, step {}", step, i);
     }
     Ok(())
+}
+
+/// Machines with sets enough for long bursts, whose lines may share one or not, under all policies:
+/// what may be served out of its order, and what may not.
+fn with_bursts() -> impl Strategy<Value = Shape> {
+    let names =
+        ["lru", "fifo", "tree-plru", "nru", "random", "srrip2", "brrip2", "qlru_h11_m1_r0_u0"];
+    let policy = prop::sample::select(names.to_vec());
+    let slices = prop::sample::select(vec![SliceFunction::Mixing, SliceFunction::Rotating]);
+    (shape(PLAIN_PORTS), 0u32..9, policy, slices, any::<bool>()).prop_map(
+        |(mut shape, sets_power, policy, slices, hashed)| {
+            shape.llc.1 = 1 << sets_power;
+            shape.replacement = policy.parse().expect("it is the name of a policy");
+            shape.slice_function = slices;
+            shape.set_function = if hashed { SetFunction::Hashed } else { SetFunction::Plain };
+            shape
+        },
+    )
+}
+
+/// Steps, and requests of up to three bursts.
+fn step_or_burst() -> impl Strategy<Value = Step> {
+    let bytes = prop_oneof![1u64..1500, 1u64..4096, 4000u64..9000];
+    let kind = prop_oneof![2 => Just(DmaKind::Payload), 1 => Just(DmaKind::Descriptor)];
+    let place = (0u8..4, 0u64..400).prop_map(|(node, line)| Place { node, line });
+    let burst = (0u8..3, place, bytes, kind, any::<bool>());
+    prop_oneof![
+        2 => step(),
+        1 => burst.prop_map(|(port, at, bytes, kind, writes)| match writes {
+            true => Step::DmaWrite(port, at, bytes, kind),
+            false => Step::DmaRead(port, at, bytes),
+        }),
+    ]
 }
 
 proptest! {
@@ -65,15 +100,15 @@ proptest! {
 
     #[test]
     fn a_watched_machine_does_the_same(
-        shape in shape(PLAIN_PORTS),
-        steps in prop::collection::vec(step(), 1..150),
+        shape in with_bursts(),
+        steps in prop::collection::vec(step_or_burst(), 1..150),
     ) {
         let mut plain = Fabric::new(&shape.config(), NoTrace);
         let mut watched = Fabric::new(&shape.config(), Watching);
         for (i, step) in steps.iter().enumerate() {
             let now = Picos(i as u64 * 10_000);
-            let served = apply(&mut plain, &shape, step, now);
-            prop_assert_eq!(served, apply(&mut watched, &shape, step, now));
+            let done = apply(&mut plain, &shape, step, now);
+            prop_assert_eq!(done, apply(&mut watched, &shape, step, now));
         }
         prop_assert_eq!(visible(&plain, &shape), visible(&watched, &shape));
     }

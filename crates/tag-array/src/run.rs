@@ -82,12 +82,12 @@ mod tests {
     proptest! {
         #[test]
         fn a_run_finds_what_each_line_finds_alone(
-            ways in 1_u32..=32,
+            (ways, more) in (1_u32..=32, 0_u32..=4),
             held in prop::collection::vec((0_u32..8, any::<prop::sample::Index>(), 0_u64..90), 0..200),
-            asked in prop::collection::vec(0_u32..8, 0..RUN_LINES),
+            asked in prop::collection::vec(0_u32..8, 0..=RUN_LINES),
             first in 0_u64..40,
         ) {
-            let mut tags = TagArray::new(8, ways);
+            let mut tags = TagArray::with_more_notes(8, ways, more);
             for (set, way, line) in held {
                 let (set, line) = (SetIndex(set), LineAddr(line));
                 if tags.find(set, line).is_none() {

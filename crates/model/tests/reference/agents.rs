@@ -9,7 +9,8 @@ use model::core::prefetcher::PrefetcherConfig;
 use model::core::private_cache::PrivateCacheConfig;
 use model::core::private_caches::PrivateCachesConfig;
 use model::fabric::{
-    DirectoryConfig, Fabric, FabricConfig, MemoryConfig, NodeConfig, PortConfig, Served,
+    DirectoryConfig, DmaDirection, DmaDone, Fabric, FabricConfig, MemoryConfig, NodeConfig,
+    PortConfig, Served,
 };
 use model::llc::{Inclusion, LlcConfig};
 use model::replacement::Replacement;
@@ -39,6 +40,8 @@ pub struct Shape {
     pub cxl: bool,
     /// Slices, sets of each, ways.
     pub llc: (u32, u32, u32),
+    pub slice_function: SliceFunction,
+    pub set_function: SetFunction,
     pub inclusion: Inclusion,
     /// Ways of the snoop filter.
     pub directory: Option<u32>,
@@ -187,7 +190,7 @@ impl Shape {
         config.core_path.clean_victims_to_llc = self.clean_victims_to_llc;
         let (slices, sets, ways) = self.llc;
         config.socket.llc = LlcConfig {
-            map: AddressMap::new(slices, sets, SliceFunction::Mixing, SetFunction::Plain),
+            map: AddressMap::new(slices, sets, self.slice_function.clone(), self.set_function),
             ways,
             inclusion: self.inclusion,
             replacement: self.replacement,
@@ -239,41 +242,54 @@ impl Shape {
     }
 }
 
-/// Lets the fabric do a step; returns how a core was served.
-pub fn apply<T: Tracer>(
-    fabric: &mut Fabric<T>,
-    shape: &Shape,
-    step: &Step,
-    now: Picos,
-) -> Option<Served> {
+/// How a step went.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Done {
+    Core(Served),
+    Write(DmaDone),
+    Read(Picos),
+    Nothing,
+}
+
+/// Lets the fabric do a step.
+pub fn apply<T: Tracer>(fabric: &mut Fabric<T>, shape: &Shape, step: &Step, now: Picos) -> Done {
     let served = match *step {
         Step::Load(core, at) => fabric.core_read(shape.core_number(core), shape.line(at), now),
         Step::Store(core, at) => fabric.core_write(shape.core_number(core), shape.line(at), now),
         Step::Prefetch(core, at) => {
             fabric.core_prefetch(shape.core_number(core), shape.line(at), now)
         }
-        Step::Fetch(core, at) => {
-            shape.l1i?;
-            fabric.core_fetch(shape.core_number(core), shape.line(at), now)
-        }
-        _ => {
-            apply_to_devices(fabric, shape, step, now);
-            return None;
-        }
+        Step::Fetch(..) if shape.l1i.is_none() => return Done::Nothing,
+        Step::Fetch(core, at) => fabric.core_fetch(shape.core_number(core), shape.line(at), now),
+        _ => return apply_to_devices(fabric, shape, step, now),
     };
-    Some(served)
+    Done::Core(served)
 }
 
-fn apply_to_devices<T: Tracer>(fabric: &mut Fabric<T>, shape: &Shape, step: &Step, now: Picos) {
+fn apply_to_devices<T: Tracer>(
+    fabric: &mut Fabric<T>,
+    shape: &Shape,
+    step: &Step,
+    now: Picos,
+) -> Done {
     match *step {
         Step::Load(..) | Step::Store(..) | Step::Prefetch(..) | Step::Fetch(..) => {}
         Step::Flush(at) => drop(fabric.flush(shape.line(at), now)),
         Step::DmaWrite(port, at, bytes, kind) => {
             let (port, reader) = (shape.port_number(port), Some(shape.reader(at)));
-            fabric.dma_write_for(port, reader, shape.line(at), bytes, kind, now);
+            // Some devices say what they will do; that has to change nothing.
+            if bytes % 3 == 0 {
+                fabric.expect_dma(port, DmaDirection::Write, shape.line(at), bytes);
+            }
+            let done = fabric.dma_write_for(port, reader, shape.line(at), bytes, kind, now);
+            return Done::Write(done);
         }
         Step::DmaRead(port, at, bytes) => {
-            fabric.dma_read(shape.port_number(port), shape.line(at), bytes, now);
+            let port = shape.port_number(port);
+            if bytes % 3 == 0 {
+                fabric.expect_dma(port, DmaDirection::Read, shape.line(at), bytes);
+            }
+            return Done::Read(fabric.dma_read(port, shape.line(at), bytes, now));
         }
         Step::StartClock => fabric.start_clock(),
         Step::Policy(port, payload, descriptors) => {
@@ -286,6 +302,7 @@ fn apply_to_devices<T: Tracer>(fabric: &mut Fabric<T>, shape: &Shape, step: &Ste
             }
         }
     }
+    Done::Nothing
 }
 
 fn place() -> impl Strategy<Value = Place> {
@@ -424,6 +441,8 @@ pub fn shape(features: Features) -> impl Strategy<Value = Shape> {
                 cores,
                 cxl,
                 llc: (slices, 1 << sets_power, ways),
+                slice_function: SliceFunction::Mixing,
+                set_function: SetFunction::Plain,
                 inclusion,
                 directory,
                 l1,
