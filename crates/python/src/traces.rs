@@ -204,8 +204,12 @@ impl Array {
         into: &mut Vec<u64>,
     ) -> Result<(), TraceFault> {
         copy(py, &self.addresses, which, into).map_err(unreadable)?;
-        if self.of_lines {
-            into.iter_mut().for_each(|number| *number = number.wrapping_mul(LINE_BYTES));
+        if !self.of_lines {
+            return Ok(());
+        }
+        for (index, number) in which.clone().zip(into) {
+            let address = number.checked_mul(LINE_BYTES);
+            *number = address.ok_or(TraceFault::LineBeyondAddresses { index, number: *number })?;
         }
         Ok(())
     }

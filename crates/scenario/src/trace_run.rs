@@ -20,7 +20,7 @@ use levels::{levels, total};
 use model::fabric::{Fabric, FabricConfig};
 use model::independent_levels::IndependentLevels;
 use model::tracer::NoTrace;
-use pieces::{Next, Piece, Pieces};
+use pieces::{Next, Piece, Pieces, Source};
 use std::ops::ControlFlow;
 use units::{Gigahertz, WayMask};
 use workload::trace::{
@@ -31,7 +31,7 @@ use workload::trace::{
 /// A trace and the machine that it is to run through.
 pub struct TraceJob {
     replayed: Replayed,
-    batches: Box<dyn Batches>,
+    source: Source,
 }
 
 /// What is replayed, and how.
@@ -87,7 +87,7 @@ impl Course {
 }
 
 impl TraceJob {
-    /// Opens the trace in a file, `-` for standard input, and reads the machine.
+    /// Reads the machine; the trace in a file, `-` for standard input, is opened when it is replayed.
     ///
     /// # Errors
     /// If anything about the input is wrong.
@@ -100,9 +100,13 @@ impl TraceJob {
     ) -> Result<Self, InputError> {
         let format = format.map(format_named).transpose()?;
         let platform = builtin::platform("--machine", machine)?;
-        let batches = Box::new(TraceReader::open(trace, format)?);
+        let path = trace.to_owned();
+        let opens = move || -> Result<Box<dyn Batches>, TraceError> {
+            Ok(Box::new(TraceReader::open(path, format)?))
+        };
         let (machine, trace) = (machine.into(), trace.into());
-        Ok(Self { replayed: Replayed { platform, machine, trace, wanted, seed }, batches })
+        let replayed = Replayed { platform, machine, trace, wanted, seed };
+        Ok(Self { replayed, source: Source::ToRead(Box::new(opens)) })
     }
 
     /// Makes a standard trace and reads the machine.
@@ -120,7 +124,7 @@ impl TraceJob {
         let loads = LoadList::new(trace.addresses(), "standard");
         let (machine, trace) = (machine.into(), trace.name().into());
         let replayed = Replayed { platform, machine, trace, wanted, seed };
-        Ok(Self { replayed, batches: Box::new(loads) })
+        Ok(Self { replayed, source: Source::AtHand(Box::new(loads)) })
     }
 
     /// Takes references from wherever they come; `trace` is what results call it.
@@ -136,7 +140,8 @@ impl TraceJob {
     ) -> Result<Self, InputError> {
         let platform = builtin::platform("--machine", machine)?;
         let (machine, trace) = (machine.into(), trace.into());
-        Ok(Self { replayed: Replayed { platform, machine, trace, wanted, seed }, batches })
+        let replayed = Replayed { platform, machine, trace, wanted, seed };
+        Ok(Self { replayed, source: Source::AtHand(batches) })
     }
 
     /// Replays the whole trace. `watch` is told how far it is, and may stop it.
@@ -147,13 +152,12 @@ impl TraceJob {
         self,
         mut watch: impl FnMut(TraceProgress) -> ControlFlow<()>,
     ) -> Result<TraceResult, TraceRunError> {
-        let Self { replayed, batches } = self;
+        let Self { replayed, source } = self;
         let mut course = replayed.course();
-        let format = batches.format();
         let mut progress = TraceProgress { references: 0, fraction: None };
         let mut since_watched = 0;
         let started = std::time::Instant::now();
-        let mut trace = Pieces::of(batches);
+        let mut trace = Pieces::of(&replayed.trace, source)?;
         loop {
             match trace.next()? {
                 Next::Piece(Piece { batch, fraction }) => {
@@ -173,7 +177,7 @@ impl TraceJob {
                 }
             }
         }
-        Ok(replayed.result(&course, format, started.elapsed().as_secs_f64()))
+        Ok(replayed.result(&course, trace.format(), started.elapsed().as_secs_f64()))
     }
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::platform::{InclusionName, ReplacementName, SetFunctionName};
 use model::replacement::Replacement;
 use proptest::prelude::*;
-use workload::trace::{Reference, ReferenceKind};
+use workload::trace::{Reference, ReferenceKind, TraceFault};
 
 const REFERENCE: &str = "three-level-lru";
 
@@ -130,14 +130,15 @@ fn a_name_that_is_no_standard_trace_is_refused_with_those_that_are() {
     }
 }
 
-/// Gives what a closure gives, one load after the other.
-struct Source<F>(F);
+/// Gives what a closure gives: loads, and a fault if there is one behind them.
+struct Told<F>(F);
 
-impl<F: FnMut() -> Result<Option<u64>, TraceError> + Send> Batches for Source<F> {
+impl<F: FnMut() -> (Vec<u64>, Option<TraceFault>) + Send> Batches for Told<F> {
     fn next_batch(&mut self, into: &mut Batch) -> Result<bool, TraceError> {
-        let loads = into.for_loads();
-        loads.extend((self.0)()?);
-        Ok(!loads.is_empty())
+        let (loads, fault) = (self.0)();
+        let goes_on = !loads.is_empty();
+        into.for_loads().extend(loads);
+        fault.map_or(Ok(goes_on), |fault| Err(TraceError { path: "a test".into(), fault }))
     }
 
     fn fraction(&self) -> Option<f64> {
@@ -149,39 +150,58 @@ impl<F: FnMut() -> Result<Option<u64>, TraceError> + Send> Batches for Source<F>
     }
 }
 
-fn replay(
-    source: impl FnMut() -> Result<Option<u64>, TraceError> + Send + 'static,
+fn replay<F: FnMut() -> (Vec<u64>, Option<TraceFault>) + Send + 'static>(
+    opens: impl FnOnce() -> F + Send + 'static,
     watch: impl FnMut(TraceProgress) -> ControlFlow<()>,
 ) -> Result<TraceResult, TraceRunError> {
-    let batches = Box::new(Source(source));
-    let job = TraceJob::of_batches("a test", batches, REFERENCE, TraceWanted::default(), 1);
-    job.expect("the machine is built in").run(watch)
+    let opens = move || -> Result<Box<dyn Batches>, TraceError> { Ok(Box::new(Told(opens()))) };
+    let replayed = Replayed {
+        platform: builtin::platform("a test", REFERENCE).expect("it is built in"),
+        machine: REFERENCE.into(),
+        trace: "a test".into(),
+        wanted: TraceWanted::default(),
+        seed: 1,
+    };
+    TraceJob { replayed, source: Source::ToRead(Box::new(opens)) }.run(watch)
 }
 
 #[test]
 fn a_trace_that_says_nothing_can_be_stopped() {
-    // The sender lives as long as this test: the source waits for it.
+    // The senders live as long as this test: the trace waits for them.
     let (_says_nothing, listens) = std::sync::mpsc::channel();
-    let ran = replay(move || Ok(listens.recv().ok()), |_| ControlFlow::Break(()));
+    let in_between = || move || (listens.recv().unwrap_or_default(), None);
+    let ran = replay(in_between, |_| ControlFlow::Break(()));
+    assert!(matches!(ran, Err(TraceRunError::Stopped(_))));
+    let (_says_nothing, listens) = std::sync::mpsc::channel::<()>();
+    let from_the_start = move || {
+        let _ = listens.recv();
+        || (Vec::new(), None)
+    };
+    let ran = replay(from_the_start, |_| ControlFlow::Break(()));
     assert!(matches!(ran, Err(TraceRunError::Stopped(_))));
 }
 
 #[test]
-fn what_precedes_a_fault_is_replayed_and_the_fault_is_told() {
-    let mut loads = vec![64_u64, 0];
-    let source = move || match loads.pop() {
-        Some(address) => Ok(Some(address)),
-        None => Err(TraceError {
-            path: "a test".into(),
-            fault: AddressWindowFull { address: 7 }.into(),
-        }),
+fn what_precedes_a_fault_is_replayed_before_it_is_told() {
+    let fault = || TraceFault::TruncatedRecord {
+        offset: 800,
+        present: 3,
+        needed: 8,
+        format: TraceFormat::Raw64,
     };
-    let ran = replay(source, |_| ControlFlow::Continue(()));
-    assert!(matches!(ran, Err(TraceRunError::Trace(error)) if error.to_string().contains("0x7")));
+    let told = |loads: Vec<u64>| {
+        let ran =
+            replay(move || move || (loads.clone(), Some(fault())), |_| ControlFlow::Continue(()));
+        ran.err().map_or_else(String::new, |error| error.to_string())
+    };
+    assert!(told(vec![0, 64]).contains("truncated"));
+    let too_many = (0..300).map(|gib| gib << 30).collect();
+    assert!(told(too_many).contains("different GiB"));
 }
 
 #[test]
 #[should_panic(expected = "a fault of the program")]
 fn a_reader_that_panics_is_no_end_of_the_trace() {
-    let _ = replay(|| panic!("a fault of the program"), |_| ControlFlow::Continue(()));
+    let told = || || panic!("a fault of the program");
+    let _ = replay(told, |_| ControlFlow::Continue(()));
 }

@@ -79,11 +79,6 @@ pub trait Batches: Send {
     /// If the trace is damaged, or holds no reference at all.
     fn next_batch(&mut self, into: &mut Batch) -> Result<bool, TraceError>;
 
-    /// Whether the next batch takes no longer than a copy of it.
-    fn are_at_hand(&self) -> bool {
-        false
-    }
-
     /// Share of the trace that has been given, 0 to 1; none where its size is not known.
     fn fraction(&self) -> Option<f64>;
 
@@ -118,10 +113,6 @@ impl Batches for LoadList {
         let goes_on = next.is_some();
         *into = Batch::Loads(next.unwrap_or_default());
         Ok(goes_on)
-    }
-
-    fn are_at_hand(&self) -> bool {
-        true
     }
 
     fn fraction(&self) -> Option<f64> {

@@ -79,6 +79,10 @@ pub enum TraceFault {
     )]
     BadKind { index: usize, number: u8 },
 
+    /// A line that no 64-bit address lies in.
+    #[error("has at index {index} line {number}; allowed are lines below 2^58")]
+    LineBeyondAddresses { index: usize, number: u64 },
+
     /// More memory than the caches can name.
     #[error(transparent)]
     AddressWindowFull(#[from] AddressWindowFull),
