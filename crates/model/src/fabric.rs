@@ -9,6 +9,7 @@
 
 mod buffered_io;
 mod core_path;
+mod expect;
 mod fetch;
 mod home;
 mod invariants;
@@ -28,7 +29,7 @@ pub use memory::{Memory, MemoryConfig, NodeConfig};
 pub use socket::{DirectoryConfig, SocketConfig};
 
 use crate::attribution::{AgentId, EvictionCounts, Owner};
-use crate::core::private_cache::{Coming, State};
+use crate::core::private_cache::State;
 use crate::core::private_caches::{PrivateCaches, PrivateCachesConfig};
 use crate::counters::{CoreCounters, Counters, PortCounters};
 use crate::llc::{Directory, Evicted, Llc};
@@ -38,10 +39,11 @@ use crate::root_complex::iio::Iio;
 use crate::root_complex::iommu::{Iommu, IommuConfig};
 use crate::root_complex::pcie_link::{PcieLink, PcieLinkConfig};
 use crate::tracer::{Event, Found, NoTrace, Operation, PushedOut, Tracer};
+use expect::Expected;
 use home::Elsewhere;
 use recent_sets::RecentSets;
 use socket::Socket;
-use units::{LINE_BYTES, LineAddr, Picos, SetIndex, WayMask};
+use units::{LineAddr, Picos, SetIndex, WayMask};
 
 /// Everything that a machine's memory system is built from.
 #[derive(Clone, Debug)]
@@ -90,29 +92,6 @@ struct Port {
     counters: PortCounters,
     /// What the device will write, and what it will read, as far as it has said so.
     expected: [Expected; 2],
-}
-
-/// Most lines of a burst that is announced: more are computed when they come.
-const EXPECTED_LINES: usize = 32;
-
-/// Neighbouring lines whose sets have been computed and are on their way into the host's cache.
-#[derive(Clone, Copy, Debug)]
-struct Expected {
-    first: LineAddr,
-    lines: usize,
-    sets: [SetIndex; EXPECTED_LINES],
-}
-
-impl Expected {
-    const NOTHING: Self =
-        Self { first: LineAddr(0), lines: 0, sets: [SetIndex(0); EXPECTED_LINES] };
-
-    /// The sets of `lines` lines from `first` on, if they are all among those expected.
-    #[inline]
-    fn sets_of(&self, first: LineAddr, lines: usize) -> Option<&[SetIndex]> {
-        let offset = first.0.checked_sub(self.first.0)? as usize;
-        self.sets[..self.lines].get(offset..offset.checked_add(lines)?)
-    }
 }
 
 /// Which way a device moves data.
@@ -231,80 +210,6 @@ impl<T: Tracer> Fabric<T> {
     #[must_use]
     pub fn device_agent(&self, port: usize) -> AgentId {
         AgentId((self.places.len() + port) as u8)
-    }
-
-    /// Software on `core` will soon touch `line`: loads what the simulator needs for it, for the line that
-    /// L2's prefetcher fetches with it, and for those that they will push out of L2, into the host's
-    /// cache. Nothing in the simulated machine changes.
-    #[inline]
-    pub fn expect(&mut self, core: u8, line: LineAddr) {
-        let place = self.place(core);
-        let private = &self.sockets[place.socket].cores[usize::from(place.local)];
-        let pair = private.prefetcher.pair_of(line);
-        if self.expect_fill(place, line)
-            && let Some(pair) = pair
-        {
-            self.expect_fill(place, pair);
-        }
-    }
-
-    /// The same for a line that is touched now, if its software has not said so before: what follows is
-    /// loaded while the line itself is.
-    #[inline]
-    fn expect_unexpected(&mut self, core: u8, line: LineAddr) {
-        if self.recent_sets.find(line).is_none() {
-            self.expect(core, line);
-        }
-    }
-
-    /// Loads what a fill of a core's L2 needs; says whether there will be one.
-    #[inline]
-    fn expect_fill(&mut self, place: Place, line: LineAddr) -> bool {
-        let l2 = &self.sockets[place.socket].cores[usize::from(place.local)].l2;
-        let Coming::Fills { victim } = l2.coming(line) else { return false };
-        self.recent_set(place.socket, line);
-        if let Some(victim) = victim {
-            self.recent_set(place.socket, victim);
-        }
-        true
-    }
-
-    /// The set of a line that a core touches, or pushes out. One that has not been asked for lately is
-    /// loaded into the host's cache.
-    #[inline]
-    fn recent_set(&mut self, socket: usize, line: LineAddr) -> SetIndex {
-        self.recent_sets.find(line).unwrap_or_else(|| self.find_set(socket, line))
-    }
-
-    /// The same for a line that is not remembered.
-    #[inline(never)]
-    fn find_set(&mut self, socket: usize, line: LineAddr) -> SetIndex {
-        let socket = &self.sockets[socket];
-        let set = socket.llc.set_of(line);
-        socket.prefetch(set);
-        self.recent_sets.note(line, set);
-        set
-    }
-
-    /// The device at `port` will soon write or read `bytes` from `first` on: as [`Self::expect`].
-    #[inline]
-    pub fn expect_dma(
-        &mut self,
-        port: usize,
-        direction: DmaDirection,
-        first: LineAddr,
-        bytes: u64,
-    ) {
-        let part = &mut self.ports[port];
-        let socket = &self.sockets[part.socket];
-        let expected = &mut part.expected[direction as usize];
-        expected.first = first;
-        expected.lines = (bytes.div_ceil(LINE_BYTES) as usize).min(EXPECTED_LINES);
-        let sets = &mut expected.sets[..expected.lines];
-        socket.llc.sets_of_run(first, sets);
-        for &set in &*sets {
-            socket.prefetch_for_device(set);
-        }
     }
 
     /// Changes what a root port does from now on; lines that are in the caches stay.

@@ -127,7 +127,8 @@ impl Replacer {
         }
     }
 
-    /// Notes that the line in a way was used again.
+    /// Notes that the line in a way was used again. That draws no numbers: hits in different sets may come
+    /// in any order.
     #[inline(always)]
     pub fn hit(&mut self, tags: &TagArray, set: SetIndex, way: u32) {
         if self.notes_hits {

@@ -3,7 +3,7 @@
 //! Models: DMA writes (ItoM and partial) and DMA reads (PCIRdCur) that cross the link, are translated,
 //! take IIO entries and are served line by line ([`super::io_write`], [`super::io_read`]).
 //! Source: SIGCOMM'24 "host network" for the entries; pcie-bench for link and translation.
-//! Simplifies: a burst's lines reach the LLC in address order.
+//! Simplifies: a burst's lines reach the LLC as if in address order.
 
 use super::{DmaDirection, Fabric};
 use crate::attribution::AgentId;

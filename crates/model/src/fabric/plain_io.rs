@@ -3,8 +3,9 @@
 //! Models: what [`super::io_write`] and [`super::io_read`] do for a line that the LLC has in a way that no
 //! core's copy can be newer than, and for one that it does not have.
 //! Source: as there.
-//! Simplifies: nothing: with lines in sets of their own, what happens to one changes nothing for the others
-//! but the order in which they reach memory, and that is kept.
+//! Simplifies: nothing. With lines in sets of their own, what happens to one touches the others in two ways
+//! only: the order in which they reach memory, and what replacement draws at random for all sets. Hits do
+//! neither, so they come first; all other lines keep their order.
 //!
 //! The whole burst is looked up before any line is served: nothing is decided line by line that the burst
 //! has in common, and the host does not have to guess which line is next to hit. Whoever watches lines wants
