@@ -1,7 +1,7 @@
 //! A look-up of each of a run of lines in a set of its own: what a burst asks for.
 //!
-//! One call decides what instructions the host has. With AVX-512 a set is one register and one compare,
-//! a third of what SSE2 takes; asked line by line, the decision would cost as much as that saves.
+//! One call decides what instructions the host has. With AVX-512 a set is one register and one compare
+//! instead of four; asked line by line, the decision would be taken for each.
 
 use super::{BLOCK, TagArray};
 use units::{LineAddr, SetIndex};
