@@ -8,8 +8,9 @@
 //!
 //! Because nothing comes back from below, a batch of requests goes through one level as a whole before
 //! the next one sees any of it: the loop over a level is small, its sets stay in the host's caches,
-//! and what it asks below is its output, in order. Counts are those of the streams: what arrives at a
-//! level and not at the next has hit. A batch keeps references whole.
+//! and what it asks below is its output, in order. Levels may therefore be served by different threads.
+//! Counts are those of the streams: what arrives at a level and not at the next has hit. A batch keeps
+//! references whole.
 
 use crate::core::prefetcher::PrefetcherConfig;
 use crate::core::private_cache::PrivateCacheConfig;
@@ -45,13 +46,11 @@ impl Arrived {
         self.lines[0] + self.lines[1] + self.for_victims
     }
 
-    fn reads(&mut self, lines: u64) {
-        self.lines[0] += lines;
-        self.references[0] += lines;
-    }
-
-    fn requests(&mut self, requests: &[Request]) {
-        for request in requests {
+    fn note(&mut self, asked: &Asked) {
+        let reads = asked.reads.len() as u64;
+        self.lines[0] += reads;
+        self.references[0] += reads;
+        for request in &asked.requests {
             let store = usize::from(request.is_store());
             let of_reference = !request.writes_back() && !request.is_for_victim();
             self.lines[store] += u64::from(of_reference);
@@ -62,8 +61,33 @@ impl Arrived {
     }
 }
 
+/// What a level is asked for: reads, then requests. As long as nothing has been modified there are reads
+/// alone; a level that has been asked for anything else asks the next one for no more reads.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// Lines of references of one line each that read. Numbers are below [`RecencySets::NO_LINE`].
+    pub reads: Vec<u32>,
+    /// Lines and what is done with them. All lines of a reference are here.
+    pub requests: Vec<Request>,
+}
+
+impl Asked {
+    /// Lines that are asked for.
+    #[must_use]
+    pub fn lines(&self) -> usize {
+        self.reads.len() + self.requests.len()
+    }
+
+    /// Keeps the room and nothing else.
+    pub fn clear(&mut self) {
+        self.reads.clear();
+        self.requests.clear();
+    }
+}
+
+/// One level, and what came to it.
 #[derive(Clone, Debug)]
-struct Level {
+pub struct Level {
     sets: RecencySets,
     /// Where sets are no low bits of the line.
     map: Option<AddressMap>,
@@ -89,16 +113,28 @@ impl Level {
         Some(Self { sets, map, places: Vec::new(), arrived, victims_missed: 0 })
     }
 
-    fn read(&mut self, lines: &[u32], missed: &mut Vec<u32>) {
-        self.arrived.reads(lines.len() as u64);
-        missed.clear();
-        let places = places(&mut self.places, self.map.as_ref(), lines.iter().copied());
-        self.sets.read(lines, places, missed);
+    /// Serves what is asked, and appends to `below` what that asks of the next level.
+    pub fn serve(&mut self, asked: &Asked, below: &mut Asked) {
+        self.arrived.note(asked);
+        if !asked.reads.is_empty() {
+            self.reads(&asked.reads, below);
+        }
+        if !asked.requests.is_empty() {
+            self.requests(&asked.requests, &mut below.requests);
+        }
     }
 
-    fn serve(&mut self, requests: &[Request], below: &mut Vec<Request>) {
-        self.arrived.requests(requests);
-        below.clear();
+    fn reads(&mut self, lines: &[u32], below: &mut Asked) {
+        if self.sets.tells_victims() {
+            let request = |&line: &u32| Request::reference(line, true, false, false);
+            let requests: Vec<Request> = lines.iter().map(request).collect();
+            return self.requests(&requests, &mut below.requests);
+        }
+        let places = places(&mut self.places, self.map.as_ref(), lines.iter().copied());
+        self.sets.read(lines, places, &mut below.reads);
+    }
+
+    fn requests(&mut self, requests: &[Request], below: &mut Vec<Request>) {
         let lines = requests.iter().map(|request| request.line());
         let places = places(&mut self.places, self.map.as_ref(), lines);
         let Written { victims_missed, .. } = self.sets.serve(requests, places, below);
@@ -117,15 +153,34 @@ fn places<'a>(
     Places::Listed(listed)
 }
 
-/// The levels of one core, and what came to them.
+/// L2 and LLC, and memory behind them.
+#[derive(Clone, Debug)]
+pub struct BeyondL1 {
+    levels: [Level; LEVELS - 1],
+    memory: Arrived,
+    between: [Asked; LEVELS - 1],
+}
+
+impl BeyondL1 {
+    /// Serves what L1 asks.
+    pub fn serve(&mut self, asked: &Asked) {
+        let [l2, llc] = &mut self.levels;
+        let [of_llc, of_memory] = &mut self.between;
+        l2.serve(asked, of_llc);
+        llc.serve(of_llc, of_memory);
+        self.memory.note(of_memory);
+        of_llc.clear();
+        of_memory.clear();
+    }
+}
+
+/// The levels of one core. Whoever serves L1 gives [`BeyondL1`] what it asks, in order.
 #[derive(Clone, Debug)]
 pub struct IndependentLevels {
-    levels: [Level; LEVELS],
-    memory: Arrived,
-    /// A line has been modified: from then on victims matter.
-    writes: bool,
-    reads: [Vec<u32>; 2],
-    requests: [Vec<Request>; 2],
+    /// The first.
+    pub l1: Level,
+    /// All others.
+    pub beyond_l1: BeyondL1,
 }
 
 impl IndependentLevels {
@@ -144,39 +199,11 @@ impl IndependentLevels {
         }
         let sets = llc.map.total_sets();
         let map = (!is_low_bits(&llc.map)).then(|| llc.map.clone());
-        let levels = [
-            Level::private(config.private.l1)?,
-            Level::private(config.private.l2)?,
-            Level::new(sets, llc.ways, llc.replacement, map)?,
-        ];
-        let (reads, requests) = (Default::default(), Default::default());
-        Some(Self { levels, memory: Arrived::default(), writes: false, reads, requests })
-    }
-
-    /// References of one line each that read, in turn. Line numbers are below [`RecencySets::NO_LINE`].
-    pub fn read(&mut self, lines: &[u32]) {
-        if self.writes {
-            let request = |&line: &u32| Request::reference(line, true, false, false);
-            let requests: Vec<Request> = lines.iter().map(request).collect();
-            return self.serve(&requests);
-        }
-        let [l1, l2, llc] = &mut self.levels;
-        let [above, below] = &mut self.reads;
-        l1.read(lines, above);
-        l2.read(above, below);
-        llc.read(below, above);
-        self.memory.reads(above.len() as u64);
-    }
-
-    /// Requests by references, in turn. The lines of a reference are in one call.
-    pub fn serve(&mut self, requests: &[Request]) {
-        self.writes = true;
-        let [l1, l2, llc] = &mut self.levels;
-        let [above, below] = &mut self.requests;
-        l1.serve(requests, above);
-        l2.serve(above, below);
-        llc.serve(below, above);
-        self.memory.requests(above);
+        let levels =
+            [Level::private(config.private.l2)?, Level::new(sets, llc.ways, llc.replacement, map)?];
+        let (memory, between) = (Arrived::default(), Default::default());
+        let l1 = Level::private(config.private.l1)?;
+        Some(Self { l1, beyond_l1: BeyondL1 { levels, memory, between } })
     }
 
     /// What came to a level, from 0 for L1D to [`LEVELS`] for memory.
@@ -185,7 +212,7 @@ impl IndependentLevels {
     /// If there is no such level.
     #[must_use]
     pub fn arrived(&self, level: usize) -> &Arrived {
-        if level == LEVELS { &self.memory } else { &self.levels[level].arrived }
+        if level == LEVELS { &self.beyond_l1.memory } else { &self.level(level).arrived }
     }
 
     /// Modified lines that a level was given and had lost.
@@ -194,7 +221,11 @@ impl IndependentLevels {
     /// If there is no such level.
     #[must_use]
     pub fn victims_missed(&self, level: usize) -> u64 {
-        self.levels[level].victims_missed
+        self.level(level).victims_missed
+    }
+
+    fn level(&self, level: usize) -> &Level {
+        if level == 0 { &self.l1 } else { &self.beyond_l1.levels[level - 1] }
     }
 }
 

@@ -22,7 +22,8 @@ use model::independent_levels::IndependentLevels;
 use model::tracer::NoTrace;
 use pieces::{Next, Piece, Pieces, Source};
 use std::ops::ControlFlow;
-use units::{Gigahertz, WayMask};
+use std::thread::available_parallelism;
+use units::{Gigahertz, Picos, WayMask};
 use workload::trace::{
     AddressWindowFull, Batch, Batches, LoadList, Replay, Shadows, StandardTrace, Tally, TraceError,
     TraceFormat, TraceReader, UntimedReplay,
@@ -78,12 +79,23 @@ impl Course {
         }
     }
 
-    fn tally(&self) -> Tally {
+    fn finish(self) -> Finished {
         match self {
-            Self::Untimed(replay) => replay.tally(),
-            Self::Timed(replay) => replay.tally(),
+            Self::Untimed(replay) => Finished { tally: replay.finish(), now: None, shadows: None },
+            Self::Timed(replay) => {
+                let (tally, now) = (replay.tally(), Some(replay.now()));
+                Finished { tally, now, shadows: replay.shadows }
+            }
         }
     }
+}
+
+/// What is left of a replay.
+struct Finished {
+    tally: Tally,
+    /// Simulated time, if there was any.
+    now: Option<Picos>,
+    shadows: Option<Shadows>,
 }
 
 impl TraceJob {
@@ -177,7 +189,8 @@ impl TraceJob {
                 }
             }
         }
-        Ok(replayed.result(&course, trace.format(), started.elapsed().as_secs_f64()))
+        let finished = course.finish();
+        Ok(replayed.result(&finished, trace.format(), started.elapsed().as_secs_f64()))
     }
 }
 
@@ -193,24 +206,18 @@ impl Replayed {
             && !miss_kinds
             && let Some(levels) = IndependentLevels::of(&config)
         {
-            return Course::Untimed(Box::new(UntimedReplay::new(levels)));
+            let second_thread = available_parallelism().is_ok_and(|threads| threads.get() > 1);
+            return Course::Untimed(Box::new(UntimedReplay::new(levels, second_thread)));
         }
         let fabric = Fabric::new(&config, NoTrace);
         let shadows = miss_kinds.then(|| shadows(&self.platform));
         Course::Timed(Box::new(Replay::new(fabric, shadows)))
     }
 
-    fn result(&self, course: &Course, format: &str, wall_s: f64) -> TraceResult {
-        let tally = course.tally();
+    fn result(&self, finished: &Finished, format: &str, wall_s: f64) -> TraceResult {
+        let Finished { tally, now, shadows } = finished;
         let counts = &tally.counts;
-        let simulated_ns = match course {
-            Course::Timed(replay) if self.wanted.time => Some(replay.now().as_ns()),
-            _ => None,
-        };
-        let shadows = match course {
-            Course::Timed(replay) => replay.shadows.as_ref(),
-            Course::Untimed(_) => None,
-        };
+        let simulated_ns = now.filter(|_| self.wanted.time).map(Picos::as_ns);
         TraceResult {
             trace: self.trace.clone(),
             format: format.into(),
@@ -219,7 +226,7 @@ impl Replayed {
             accesses: total(|kind, by| counts.lines(kind, by)),
             references: total(|kind, by| counts.references(kind, by)),
             fetches_left_out: counts.fetches_left_out,
-            levels: levels(&tally, self.platform.l1i.is_some(), shadows),
+            levels: levels(tally, self.platform.l1i.is_some(), shadows.as_ref()),
             memory_lines_read: tally.memory_lines_read,
             memory_lines_written: tally.memory_lines_written,
             line_ops: tally.line_ops,

@@ -55,13 +55,15 @@ fn batch() -> impl Strategy<Value = Batch> {
     ]
 }
 
-fn courses(platform: &Platform) -> [Course; 2] {
+/// With time, without it, and without it on two threads.
+fn courses(platform: &Platform) -> [Course; 3] {
     let config = fabric_config(platform, 1);
     let levels = IndependentLevels::of(&config).expect("its levels are independent");
     let fabric = Fabric::new(&config, NoTrace);
     [
-        Course::Untimed(Box::new(UntimedReplay::new(levels))),
         Course::Timed(Box::new(Replay::new(fabric, None))),
+        Course::Untimed(Box::new(UntimedReplay::new(levels.clone(), false))),
+        Course::Untimed(Box::new(UntimedReplay::new(levels, true))),
     ]
 }
 
@@ -77,9 +79,10 @@ proptest! {
             for batch in &batches {
                 course.batch(batch).expect("there is room for two regions");
             }
-            course.tally()
+            course.finish().tally
         });
         prop_assert_eq!(tallies[0], tallies[1]);
+        prop_assert_eq!(tallies[0], tallies[2]);
     }
 }
 

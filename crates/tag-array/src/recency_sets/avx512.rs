@@ -1,9 +1,12 @@
 //! A set in one or two vector registers, permuted under a mask.
 //!
+//! What [`SetOf::read`] does is bounded by how many instructions a host begins per cycle, and compilers need
+//! half as many again as there have to be, so they are written down here.
+//!
 //! Compilers see that only some lanes change and store only those. Hosts do not forward such a store
 //! to the next look-up of the set, which then waits for the first cache; [`whole`] hides it from them.
 
-use super::serve::SetOf;
+use super::serve::{Loads, SetOf};
 use std::arch::asm;
 use std::arch::x86_64::{
     __m256i, __m512i, _mm256_cmpeq_epi32_mask, _mm256_load_si256, _mm256_mask_alignr_epi32,
@@ -47,6 +50,48 @@ fn whole_half(tags: __m256i) -> __m256i {
     same
 }
 
+/// [`SetOf::read`] of sets in one register of a class; `shift` lets one tag in.
+macro_rules! read {
+    ($class:ident, $shift:literal) => {
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512vl,bmi1")]
+        #[allow(unsafe_code)]
+        unsafe fn read(loads: &Loads<'_>, offset: usize, i: usize, mut count: usize) -> usize {
+            // SAFETY: the caller's set is aligned and whole; line and place in the list exist.
+            unsafe {
+                asm!(
+                    "vmovdqa32 {tags}, [{sets} + 4 * {offset}]",
+                    "vpbroadcastd {new}, dword ptr [{lines} + 4 * {i}]",
+                    "vpcmpeqd {mask}, {tags}, {new}",
+                    "vmovd dword ptr [{missed} + 4 * {count}], {new:x}",
+                    "kmovw {up_to:e}, {mask}",
+                    // The bits up to the lowest that is set; all of them, and a carry, if none is.
+                    "blsmsk {up_to:e}, {up_to:e}",
+                    "adc {count}, 0",
+                    "and {up_to:e}, {places:e}",
+                    "kmovw {mask}, {up_to:e}",
+                    "valignd {tags} {{{mask}}}, {tags}, {new}, {shift}",
+                    "vmovdqa32 [{sets} + 4 * {offset}], {tags}",
+                    tags = out($class) _,
+                    new = out($class) _,
+                    mask = out(kreg) _,
+                    up_to = out(reg) _,
+                    count = inout(reg) count,
+                    sets = in(reg) loads.sets,
+                    offset = in(reg) offset,
+                    lines = in(reg) loads.lines.as_ptr(),
+                    i = in(reg) i,
+                    missed = in(reg) loads.missed,
+                    places = in(reg) loads.places,
+                    shift = const $shift,
+                    options(nostack)
+                );
+            }
+            count
+        }
+    };
+}
+
 impl SetOf for Half {
     const LANES: usize = 8;
 
@@ -71,6 +116,8 @@ impl SetOf for Half {
             _mm256_store_si256(set.cast(), permuted);
         }
     }
+
+    read!(ymm_reg, 7);
 }
 
 impl SetOf for One {
@@ -97,6 +144,8 @@ impl SetOf for One {
             _mm512_store_si512(set.cast(), permuted);
         }
     }
+
+    read!(zmm_reg, 15);
 }
 
 impl SetOf for Two {

@@ -51,6 +51,37 @@ pub(super) trait SetOf: Copy {
     /// As [`Self::matches`].
     #[allow(unsafe_code)]
     unsafe fn renew(set: *mut u32, tag: u32, up_to: u32);
+
+    /// Makes `lines[i]` the newest of its set, which is `offset` tags behind `sets`, under LRU. Writes it to
+    /// `missed[count]`; returns the number of lines there, which is greater if it was missing.
+    ///
+    /// # Safety
+    /// As [`Self::matches`]; line and place in `missed` exist.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    unsafe fn read(loads: &Loads<'_>, offset: usize, i: usize, count: usize) -> usize {
+        let set = loads.sets.wrapping_add(offset);
+        // SAFETY: as for the caller.
+        unsafe {
+            let line = *loads.lines.get_unchecked(i);
+            let found = Self::matches(set, line);
+            // The last place is renewed at the latest.
+            let last = loads.places ^ loads.places >> 1;
+            Self::renew(set, line, up_to_lowest(found | last));
+            loads.missed.add(count).write(line);
+            count + usize::from(found == 0)
+        }
+    }
+}
+
+/// What a batch of reads needs beside the numbers of its sets.
+pub(super) struct Loads<'a> {
+    /// The first tag of the first set.
+    pub sets: *mut u32,
+    pub lines: &'a [u32],
+    pub missed: *mut u32,
+    /// A bit for each way.
+    pub places: u32,
 }
 
 /// Where the set of a request is found.
@@ -123,26 +154,32 @@ impl<S: SetOf, N: SetNumbers> Sets<S, N> {
     }
 }
 
-struct ReadLoop<S, N, const LRU: bool> {
+struct ReadLoop<'a, S, N, const LRU: bool> {
     sets: Sets<S, N>,
-    out: *mut u32,
+    loads: Loads<'a>,
     count: usize,
 }
 
-impl<S: SetOf, N: SetNumbers, const LRU: bool> ReadLoop<S, N, LRU> {
+impl<S: SetOf, N: SetNumbers, const LRU: bool> ReadLoop<'_, S, N, LRU> {
     /// # Safety
-    /// The set exists, and there is room to write.
+    /// There are so many lines, their sets exist, and there is room to write.
     #[inline(always)]
     #[allow(unsafe_code)]
-    unsafe fn one(&mut self, i: usize, line: u32) {
-        let set = self.sets.set(self.sets.numbers.of(i, line) as usize);
+    unsafe fn one(&mut self, i: usize) {
         // SAFETY: as for the caller.
         unsafe {
+            let line = *self.loads.lines.get_unchecked(i);
+            debug_assert!(line != RecencySets::NO_LINE);
+            let offset = self.sets.numbers.of(i, line) as usize * S::LANES;
+            if LRU {
+                self.count = S::read(&self.loads, offset, i, self.count);
+                return;
+            }
+            let set = self.sets.tags.add(offset);
             let (found, found_or_last) = self.sets.find(set, line);
             let missing = u32::from(found == 0);
-            let renews = if LRU { 1 } else { missing };
-            S::renew(set, line, up_to_lowest(found_or_last) & renews.wrapping_neg());
-            self.out.add(self.count).write(line);
+            S::renew(set, line, up_to_lowest(found_or_last) & missing.wrapping_neg());
+            self.loads.missed.add(self.count).write(line);
             self.count += missing as usize;
         }
     }
@@ -162,19 +199,20 @@ pub(super) unsafe fn read_all<S: SetOf, const LRU: bool>(
     missed: &mut Vec<u32>,
 ) {
     let sets = Sets::<S, _>::new(batch, numbers);
-    let (ahead, out, count) = (batch.ahead, missed.as_mut_ptr(), missed.len());
-    let mut work = ReadLoop::<S, _, LRU> { sets, out, count };
-    let announced = if ahead == 0 { 0 } else { lines.len().saturating_sub(ahead) };
+    let places = u32::MAX >> (u32::BITS - batch.shape.ways);
+    let loads = Loads { sets: sets.tags, lines, missed: missed.as_mut_ptr(), places };
+    let mut work = ReadLoop::<S, _, LRU> { sets, loads, count: missed.len() };
+    let announced = if batch.ahead == 0 { 0 } else { lines.len().saturating_sub(batch.ahead) };
     let to_come = &lines[lines.len() - announced..];
     // SAFETY: the sets exist, and there is room for each line and one more; what has been written is
     // what the list then holds.
     unsafe {
-        for (i, (&line, &later)) in lines.iter().zip(to_come).enumerate() {
-            prefetch(sets.set(numbers.of(i + ahead, later) as usize));
-            work.one(i, line);
+        for (i, &later) in to_come.iter().enumerate() {
+            prefetch(sets.set(numbers.of(i + batch.ahead, later) as usize));
+            work.one(i);
         }
-        for (i, &line) in lines.iter().enumerate().skip(announced) {
-            work.one(i, line);
+        for i in announced..lines.len() {
+            work.one(i);
         }
         missed.set_len(work.count);
     }

@@ -4,29 +4,53 @@
 //! Source: none needed: the trace says what is touched, the levels what that means.
 //! Simplifies: as [`super::Replay`] does; beside that, there is no time.
 
+mod beyond_l1;
+
+use self::beyond_l1::Server;
 use super::replay::{Tally, row};
 use super::{
     AddressWindow, AddressWindowFull, BLOCK_LOADS, BLOCK_REFERENCES, Batch, Counts, Reference,
     ReferenceKind,
 };
-use model::independent_levels::{IndependentLevels, LEVELS, Request};
+use model::independent_levels::{Asked, IndependentLevels, LEVELS, Level, Request};
+
+/// Loads that L1 is asked for together: so few that the host's own prefetcher brings the next addresses
+/// while they are served.
+const ASKED_TOGETHER: usize = 512;
+
+/// Lines that L1 asks for before they are given to the levels beyond: few enough for the host's L2, many
+/// enough that giving them to another thread costs nothing beside serving them.
+const GIVEN_TOGETHER: usize = BLOCK_LOADS;
 
 /// A trace on its way through the levels of a core.
 #[derive(Debug)]
 pub struct UntimedReplay {
-    levels: IndependentLevels,
     window: AddressWindow,
-    lines: Vec<u32>,
-    requests: Vec<Request>,
+    l1: Level,
+    beyond_l1: Server,
+    asked_of_l1: Asked,
+    asked_beyond: Asked,
     fetches_left_out: u64,
 }
 
 impl UntimedReplay {
-    /// Through levels in which nothing is yet.
+    /// Through levels in which nothing is yet. With a `second_thread` the levels beyond L1 are served by
+    /// one of their own, while L1 goes on.
     #[must_use]
-    pub fn new(levels: IndependentLevels) -> Self {
-        let (lines, requests) = (Vec::new(), Vec::new());
-        Self { levels, window: AddressWindow::default(), lines, requests, fetches_left_out: 0 }
+    pub fn new(levels: IndependentLevels, second_thread: bool) -> Self {
+        let IndependentLevels { l1, beyond_l1 } = levels;
+        Self {
+            window: AddressWindow::default(),
+            l1,
+            beyond_l1: if second_thread {
+                Server::apart(beyond_l1)
+            } else {
+                Server::here(beyond_l1)
+            },
+            asked_of_l1: Asked::default(),
+            asked_beyond: Asked::default(),
+            fetches_left_out: 0,
+        }
     }
 
     /// Replays references in their order, in blocks that stay in the host's caches from level to
@@ -37,7 +61,7 @@ impl UntimedReplay {
     pub fn batch(&mut self, batch: &Batch) -> Result<(), AddressWindowFull> {
         match batch {
             Batch::Loads(addresses) => {
-                addresses.chunks(BLOCK_LOADS).try_for_each(|block| self.loads(block))
+                addresses.chunks(ASKED_TOGETHER).try_for_each(|block| self.loads(block))
             }
             Batch::References(references) => {
                 references.chunks(BLOCK_REFERENCES).try_for_each(|block| self.references(block))
@@ -46,14 +70,14 @@ impl UntimedReplay {
     }
 
     fn loads(&mut self, addresses: &[u64]) -> Result<(), AddressWindowFull> {
-        self.lines.clear();
-        self.window.place_all(addresses, &mut self.lines)?;
-        self.levels.read(&self.lines);
+        self.asked_of_l1.clear();
+        self.window.place_all(addresses, &mut self.asked_of_l1.reads)?;
+        self.serve();
         Ok(())
     }
 
     fn references(&mut self, references: &[Reference]) -> Result<(), AddressWindowFull> {
-        self.requests.clear();
+        self.asked_of_l1.clear();
         for &reference in references {
             if reference.kind == ReferenceKind::Fetch {
                 self.fetches_left_out += 1;
@@ -63,44 +87,55 @@ impl UntimedReplay {
             let mut head = true;
             for line in reference.lines() {
                 let line = self.window.place(line)?.0 as u32;
-                self.requests.push(Request::reference(line, head, is_store, modifies));
+                self.asked_of_l1.requests.push(Request::reference(line, head, is_store, modifies));
                 head = false;
             }
         }
-        self.levels.serve(&self.requests);
+        self.serve();
         Ok(())
     }
 
-    /// What was counted so far.
+    fn serve(&mut self) {
+        self.l1.serve(&self.asked_of_l1, &mut self.asked_beyond);
+        if self.asked_beyond.lines() >= GIVEN_TOGETHER {
+            self.beyond_l1.serve(&mut self.asked_beyond);
+        }
+    }
+
+    /// Ends the replay; returns what was counted.
     #[must_use]
-    pub fn tally(&self) -> Tally {
-        let mut counts = Counts { fetches_left_out: self.fetches_left_out, ..Counts::default() };
-        let mut tally = Tally::default();
-        for level in 0..=LEVELS {
-            let here = self.levels.arrived(level);
-            let below =
-                if level < LEVELS { *self.levels.arrived(level + 1) } else { Default::default() };
-            for (store, kind) in [ReferenceKind::Load, ReferenceKind::Store].into_iter().enumerate()
-            {
-                counts.lines[row(kind)][level] = here.lines[store] - below.lines[store];
-                counts.references[row(kind)][level] =
-                    here.references[store] - below.references[store];
-            }
-            if level < LEVELS {
-                let victims = here.for_victims + self.levels.victims_missed(level);
-                tally.writebacks[level] = below.written_back;
-                tally.victim_misses[level] = below.for_victims;
-                tally.victim_hits[level] = victims - below.for_victims;
-            }
+    pub fn finish(mut self) -> Tally {
+        self.beyond_l1.serve(&mut self.asked_beyond);
+        let beyond_l1 = self.beyond_l1.finish();
+        tally(&IndependentLevels { l1: self.l1, beyond_l1 }, self.fetches_left_out)
+    }
+}
+
+/// What levels have counted.
+fn tally(levels: &IndependentLevels, fetches_left_out: u64) -> Tally {
+    let mut counts = Counts { fetches_left_out, ..Counts::default() };
+    let mut tally = Tally::default();
+    for level in 0..=LEVELS {
+        let here = levels.arrived(level);
+        let below = if level < LEVELS { *levels.arrived(level + 1) } else { Default::default() };
+        for (store, kind) in [ReferenceKind::Load, ReferenceKind::Store].into_iter().enumerate() {
+            counts.lines[row(kind)][level] = here.lines[store] - below.lines[store];
+            counts.references[row(kind)][level] = here.references[store] - below.references[store];
         }
-        let memory = self.levels.arrived(LEVELS);
-        let arrived = self.levels.arrived(0);
-        Tally {
-            counts,
-            memory_lines_read: memory.fetches(),
-            memory_lines_written: memory.written_back,
-            line_ops: arrived.lines[0] + arrived.lines[1],
-            ..tally
+        if level < LEVELS {
+            let victims = here.for_victims + levels.victims_missed(level);
+            tally.writebacks[level] = below.written_back;
+            tally.victim_misses[level] = below.for_victims;
+            tally.victim_hits[level] = victims - below.for_victims;
         }
+    }
+    let memory = levels.arrived(LEVELS);
+    let arrived = levels.arrived(0);
+    Tally {
+        counts,
+        memory_lines_read: memory.fetches(),
+        memory_lines_written: memory.written_back,
+        line_ops: arrived.lines[0] + arrived.lines[1],
+        ..tally
     }
 }

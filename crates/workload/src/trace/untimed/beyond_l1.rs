@@ -1,0 +1,92 @@
+//! Who serves the levels beyond L1: the thread that serves L1, or one of their own.
+//!
+//! Both are given the same in the same order and answer nothing before the end, so they count the same.
+
+use model::independent_levels::{Asked, BeyondL1};
+use std::mem;
+use std::panic::resume_unwind;
+use std::sync::mpsc::{Receiver, SendError, Sender, SyncSender, channel, sync_channel};
+use std::thread::{self, JoinHandle};
+
+/// How much may wait for the other thread: enough to even out what L1 lets pass, and bounded, so that
+/// a trace is not held in memory.
+const WAITING: usize = 4;
+
+/// Who serves them.
+#[derive(Debug)]
+pub(super) enum Server {
+    Here(Box<BeyondL1>),
+    Apart(Apart),
+}
+
+/// A thread that serves them. If this is dropped before the end, the thread ends by itself.
+#[derive(Debug)]
+pub(super) struct Apart {
+    to_serve: SyncSender<Asked>,
+    /// What has been served comes back: its memory is used again.
+    served: Receiver<Asked>,
+    thread: JoinHandle<Option<BeyondL1>>,
+}
+
+impl Server {
+    /// The thread that calls.
+    pub(super) fn here(levels: BeyondL1) -> Self {
+        Self::Here(Box::new(levels))
+    }
+
+    /// Another thread, or the one that calls if the host has none left.
+    pub(super) fn apart(levels: BeyondL1) -> Self {
+        let (lends, lent) = channel();
+        let (to_serve, given) = sync_channel(WAITING);
+        let (gives_back, served) = channel();
+        let work = move || Some(serve_all(lent.recv().ok()?, &given, &gives_back));
+        match thread::Builder::new().name("levels beyond L1".into()).spawn(work) {
+            Ok(thread) => match lends.send(levels) {
+                Ok(()) => Self::Apart(Apart { to_serve, served, thread }),
+                Err(SendError(levels)) => Self::here(levels),
+            },
+            Err(_) => Self::here(levels),
+        }
+    }
+
+    /// Serves what is `asked`, now or later, and leaves nothing there but room.
+    pub(super) fn serve(&mut self, asked: &mut Asked) {
+        match self {
+            Self::Here(levels) => {
+                levels.serve(asked);
+                asked.clear();
+            }
+            Self::Apart(apart) => {
+                let room = apart.served.try_recv().unwrap_or_default();
+                // A thread that listens no more has panicked: the end will tell.
+                let _ = apart.to_serve.send(mem::replace(asked, room));
+            }
+        }
+    }
+
+    /// Waits until all has been served.
+    pub(super) fn finish(self) -> BeyondL1 {
+        match self {
+            Self::Here(levels) => *levels,
+            Self::Apart(Apart { to_serve, thread, .. }) => {
+                drop(to_serve);
+                let levels = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+                levels.expect("they were lent when the thread had begun")
+            }
+        }
+    }
+}
+
+fn serve_all(
+    mut levels: BeyondL1,
+    given: &Receiver<Asked>,
+    gives_back: &Sender<Asked>,
+) -> BeyondL1 {
+    for mut asked in given {
+        levels.serve(&asked);
+        asked.clear();
+        // At the end nobody wants it back.
+        let _ = gives_back.send(asked);
+    }
+    levels
+}
