@@ -6,6 +6,7 @@ named, the table in it, between two marks, is replaced.
 """
 
 import argparse
+import os
 import platform
 import statistics
 import subprocess
@@ -90,6 +91,7 @@ class Bench:
         here = [
             Subject("Skipline, file", three, self.skipline_file, KNOWN.get),
             Subject("Skipline, array", three, self.skipline_array, KNOWN.get),
+            Subject("Skipline, array, one processor", three, self.on_one_processor, KNOWN.get),
             Subject("Skipline, array", two, self.skipline_two_levels, lambda _: None),
         ]
         if _installed("cachesim"):
@@ -110,6 +112,15 @@ class Bench:
     def skipline_array(self, trace: str) -> Measured:
         """Taken from an array of Python."""
         return _skipline(partial(skipline.trace, self.addresses[trace], STANDARD_MACHINE))
+
+    def on_one_processor(self, trace: str) -> Measured:
+        """Take an array while the host has one processor for it, as all others here."""
+        all_of_them = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {min(all_of_them)})
+        try:
+            return self.skipline_array(trace)
+        finally:
+            os.sched_setaffinity(0, all_of_them)
 
     def skipline_two_levels(self, trace: str) -> Measured:
         """Take the caches that cachegrind models; a third level is behind them."""
