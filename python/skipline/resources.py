@@ -26,6 +26,11 @@ def read_text(path: str) -> str:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
 
 
+def exists(path: str) -> bool:
+    """Tell whether there is a file on disk at `path`, or a built-in one of that name."""
+    return Path(path).is_file() or _core.builtin_file(posixpath.normpath(path)) is not None
+
+
 def beside(path: str, relative: str) -> str:
     """Return `relative` seen from the folder of the file `path`."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(path), relative))

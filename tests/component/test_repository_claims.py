@@ -5,8 +5,8 @@ import csv
 import pytest
 
 from command_line import REPOSITORY
-from skipline.evidence import claims, collection, pointers
-from skipline.experiment import catalogue, judgement
+from skipline.evidence import collection, pointers
+from skipline.experiment import catalogue, claims_table, judgement
 from skipline.experiment.points import points
 
 FOLDER = "experiments"
@@ -21,7 +21,7 @@ def in_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_all_claims_of_the_sources_are_listed() -> None:
-    rows = claims.read(f"{FOLDER}/claims.csv")
+    rows = claims_table.read(f"{FOLDER}/claims.csv")
     assert {key: sum(row.source_key == key for row in rows) for key in COUNTS} == COUNTS
     assert len(rows) == sum(COUNTS.values())
 
@@ -33,7 +33,7 @@ def test_every_test_that_a_claim_points_to_exists_and_only_tools_stay_open() -> 
 
 
 def test_every_experiment_has_points_references_and_claims_that_can_be_judged() -> None:
-    known = {row.id for row in claims.read(f"{FOLDER}/claims.csv")}
+    known = {row.id for row in claims_table.read(f"{FOLDER}/claims.csv")}
     for path in catalogue.paths(FOLDER):
         entry = catalogue.load(path)
         assert points(entry), path

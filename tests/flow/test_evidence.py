@@ -10,7 +10,7 @@ import pytest
 
 from command_line import Outcome, Skipline
 from on_terminal import on_a_terminal, read_rest, read_until
-from small_experiment import CLAIMS, write_small_evidence
+from small_experiment import CLAIMS, write_small_evidence, write_small_experiment
 
 COMMAND = ("evidence", "--experiments", "evidence")
 
@@ -118,6 +118,32 @@ def test_what_is_wrong_is_said_before_anything_is_simulated(
     assert told in done.err
     assert "Traceback" not in done.err
     assert not list(tmp_path.rglob("points/*.json"))
+
+
+@pytest.mark.parametrize("folder", ["evidence", "evidence/below"])
+def test_an_experiment_run_alone_judges_the_same_claims(
+    skipline: Skipline, tmp_path: Path, folder: str
+) -> None:
+    write_small_evidence(tmp_path)
+    (tmp_path / "evidence" / "two-rings.toml").unlink()
+    (tmp_path / folder).mkdir(exist_ok=True)
+    write_small_experiment(tmp_path / folder, claims=CLAIMS.replace("x-02", "x-2"))
+    path = f"{folder}/two-rings.toml"
+    told = f"error: {path}: claim 'x-2': not in evidence/claims.csv (did you mean 'x-02'?)"
+    for command in (COMMAND, ("experiment", "run", path)):
+        done = skipline(*command)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.startswith(told), done.err
+        assert "Traceback" not in done.err
+    assert not list(tmp_path.rglob("points/*.json"))
+
+
+def test_an_experiment_without_a_table_may_claim_anything(
+    skipline: Skipline, tmp_path: Path
+) -> None:
+    name = write_small_experiment(tmp_path, claims=CLAIMS)
+    done = skipline("experiment", "run", name, "--format", "json")
+    assert [claim["id"] for claim in done.json["claims"]] == ["x-01", "x-02"]
 
 
 def test_an_experiment_shows_the_verdicts_of_its_claims(skipline: Skipline, tmp_path: Path) -> None:

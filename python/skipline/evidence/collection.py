@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 
 from skipline._core import InputError
-from skipline.evidence import claims, pointers
-from skipline.evidence.claims import ClaimRow
+from skipline.evidence import pointers
 from skipline.evidence.pointers import Pointer
-from skipline.experiment import catalogue
+from skipline.experiment import catalogue, claims_table
 from skipline.experiment.catalogue import Entry
-from skipline.nearest import did_you_mean
+from skipline.experiment.claims_table import ClaimRow
 
 
 @dataclass(frozen=True)
@@ -22,19 +21,18 @@ class Collection:
 
 def collect(folder: str, sources: list[str]) -> Collection:
     """Gather claims, experiments and tests below `folder`; refuse what does not fit together."""
-    table = f"{folder}/{claims.FILE}"
-    rows = claims.read(table)
-    chosen = claims.of_sources(rows, sources)
+    table = f"{folder}/{claims_table.FILE}"
+    rows = claims_table.read(table)
+    chosen = claims_table.of_sources(rows, sources)
     entries = [catalogue.load(path) for path in catalogue.paths(folder)]
     pointing = pointers.read(folder)
-    known = [row.id for row in rows]
     for entry in entries:
-        if not entry.experiment.claim:
+        judged = [claim.id for claim in entry.experiment.claim]
+        if not judged:
             raise InputError(f"{entry.path}: no [[claim]]: an experiment judges a claim of {table}")
-        for claim in entry.experiment.claim:
-            _require(claim.id, known, entry.path, table)
-    for pointer in pointing:
-        _require(pointer.id, known, f"{folder}/{pointers.FILE}", table)
+        claims_table.require(judged, rows, entry.path, table)
+    pointed = [pointer.id for pointer in pointing]
+    claims_table.require(pointed, rows, f"{folder}/{pointers.FILE}", table)
     _require_all(chosen, entries, pointing, folder)
     wanted = {row.id for row in chosen}
     return Collection(
@@ -42,12 +40,6 @@ def collect(folder: str, sources: list[str]) -> Collection:
         entries=[e for e in entries if wanted & {claim.id for claim in e.experiment.claim}],
         pointers={pointer.id: pointer for pointer in pointing if pointer.id in wanted},
     )
-
-
-def _require(identifier: str, known: list[str], path: str, table: str) -> None:
-    if identifier not in known:
-        hint = did_you_mean(identifier, known)
-        raise InputError(f"{path}: claim '{identifier}': not in {table}{hint}")
 
 
 def _require_all(
@@ -58,7 +50,7 @@ def _require_all(
     missing = [row.id for row in rows if row.id not in judged]
     if missing:
         raise InputError(
-            f"{folder}/{claims.FILE}: no experiment and no test for {len(missing)} of "
+            f"{folder}/{claims_table.FILE}: no experiment and no test for {len(missing)} of "
             f"{len(rows)} claims: {', '.join(missing)}; add a [[claim]] to an experiment, "
             f"or to {folder}/{pointers.FILE}"
         )

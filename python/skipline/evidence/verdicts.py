@@ -5,9 +5,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from skipline.evidence.claims import ClaimRow
 from skipline.evidence.collection import Collection
 from skipline.experiment.claim import CheckVerdict
+from skipline.experiment.claims_table import ClaimRow
 from skipline.experiment.outcome import Summary
 
 Judged = Literal["holds", "fails", "not judged"]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from skipline import _core, atomic
 from skipline._core import InputError
-from skipline.experiment import judgement, outcome, trivial
+from skipline.experiment import claims_table, judgement, outcome, trivial
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.points import points
 from skipline.experiment.runner import Batch, Ran
@@ -28,6 +28,7 @@ def make(entry: Entry, seed: int | None, directory: Path) -> Plan:
     """Find out before the run, not after it, what is wrong with an experiment or its directory."""
     planned = points(entry)
     _check_seeds(seed, entry.experiment.repeats)
+    claims_table.check(entry)
     judgement.check_before(entry)
     for point in planned:
         resolved = json.loads(_core.check_scenario(point.scenario, point.overrides))

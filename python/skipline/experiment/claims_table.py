@@ -2,11 +2,14 @@
 
 import csv
 import io
+from collections.abc import Iterable
+from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
 from skipline import resources
 from skipline._core import InputError
+from skipline.experiment.catalogue import Entry
 from skipline.nearest import did_you_mean
 
 FILE = "claims.csv"
@@ -62,6 +65,37 @@ def read(path: str) -> list[ClaimRow]:
         known.add(claim.id)
         found.append(claim)
     return found
+
+
+def check(entry: Entry) -> None:
+    """Refuse an experiment that judges a claim which its table does not list.
+
+    The table is in the folder of the experiment, or the nearest above; without one it may claim
+    anything.
+    """
+    judged = [claim.id for claim in entry.experiment.claim]
+    table = _nearest(entry.path)
+    if judged and table:
+        require(judged, read(table), entry.path, table)
+
+
+def _nearest(path: str) -> str | None:
+    for up in range(len(Path(path).absolute().parents)):
+        table = resources.beside(path, "../" * up + FILE)
+        if resources.exists(table):
+            return table
+    return None
+
+
+def require(wanted: Iterable[str], rows: list[ClaimRow], path: str, table: str) -> None:
+    """Refuse claims that the file at `path` judges although they are not in the table."""
+    known = [row.id for row in rows]
+    for identifier in wanted:
+        if identifier not in known:
+            raise InputError(
+                f"{path}: claim '{identifier}': not in {table}{did_you_mean(identifier, known)}; "
+                f"a claim is a row of the {FILE} in the same folder or above"
+            )
 
 
 def of_sources(rows: list[ClaimRow], wanted: list[str]) -> list[ClaimRow]:
