@@ -45,6 +45,67 @@ def test_ctrl_c_while_the_command_is_loading_ends_it_quietly(skipline: Skipline)
     assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, "", "")
 
 
+def trace_from_a_pipe(progress: str) -> "subprocess.Popen[str]":
+    """Start a program that replays its standard input, and lives on without its reader."""
+    program = f"""
+import os, pathlib, signal, sys
+import skipline
+signal.alarm(60)
+forked = []
+def threads():
+    for path in pathlib.Path("/proc/self/task").glob("*/comm"):
+        try:
+            yield path.read_text().strip()
+        except OSError:  # it has just ended
+            pass
+{progress}
+try:
+    done = skipline.trace("-", "three-level-lru", trace_format="raw64", progress=progress)
+    print("references:", done.references, flush=True)
+except (KeyboardInterrupt, skipline.RunError) as ended:
+    while "trace reader" in threads():
+        pass
+    print(type(ended).__name__, ended, flush=True)
+if forked == [0]:
+    os._exit(0)
+print(sys.stdin.read(), end="", flush=True)
+"""
+    return subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_an_interrupted_trace_leaves_the_rest_of_standard_input_to_others() -> None:
+    interrupt = "def progress(references, share): raise KeyboardInterrupt"
+    with trace_from_a_pipe(interrupt) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write("an address")
+        process.stdin.flush()
+        assert process.stdout.readline() == "KeyboardInterrupt \n"
+        process.stdin.write(" and more")
+        process.stdin.close()
+        assert process.stdout.read().endswith(" and more")
+
+
+def test_a_process_that_is_forked_while_a_trace_is_replayed_does_not_wait_for_it() -> None:
+    fork = (
+        "def progress(references, share):\n"
+        "    if not forked:\n"
+        "        forked.append(os.fork())\n"
+        "        signal.alarm(60)"
+    )
+    with trace_from_a_pipe(fork) as process:
+        assert process.stdin is not None and process.stdout is not None
+        told = process.stdout.readline()
+        assert told.startswith("RunError the replay cannot go on in a process that was forked")
+        process.stdin.write("an address, and another one.....")
+        process.stdin.close()
+        assert process.stdout.read() == "references: 4\n"
+
+
 def test_progress_goes_to_a_terminal_only(skipline: Skipline) -> None:
     assert skipline("run", L2FWD, *SHORT, "--format", "json").err == ""
 

@@ -100,6 +100,15 @@ def test_a_compressed_trace_from_standard_input_counts_the_same(
     assert plain.out.splitlines()[0] == "level,hits,misses,writebacks"
 
 
+def test_a_closed_standard_input_is_told(skipline: Skipline) -> None:
+    command = skipline.arguments("trace", "-", "--machine", REFERENCE, "--trace-format", "din")
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" <&-', "sh", *command], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: trace '-'"), done.stderr
+
+
 def test_people_get_a_table(skipline: Skipline, sequential: str) -> None:
     done = skipline("trace", sequential, "--machine", REFERENCE, "--explain")
     assert done.code == 0, done.err

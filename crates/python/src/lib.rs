@@ -4,22 +4,21 @@
 
 mod slices;
 mod traces;
+mod watch;
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use scenario::{InputError as BadInput, KernelJob, Progress, Wanted, builtin, schema};
-use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
 use units::LineAddr;
+use watch::{Watched, failed};
 
 create_exception!(_core, InputError, PyException, "Bad input: the message is for people.");
 create_exception!(_core, RunError, PyException, "A run that failed although its input was good.");
 
 /// Seed of runs that do not ask for one.
 const DEFAULT_SEED: u64 = 1;
-/// Time between two calls of a progress function.
-const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Python objects in overrides: (key, value).
 type Overrides = Vec<(String, String)>;
@@ -53,41 +52,21 @@ fn run(
     py.detach(|| {
         let seed = seed.unwrap_or(DEFAULT_SEED);
         let job = scenario::job(scenario, &overrides, seed).map_err(|error| bad_input(&error))?;
-        let mut raised: Option<PyErr> = None;
-        let mut last = Instant::now();
-        let watch = |now: Progress| {
-            if last.elapsed() < PROGRESS_INTERVAL {
-                return ControlFlow::Continue(());
-            }
-            last = Instant::now();
-            match Python::attach(|py| report(py, progress.as_ref(), now)) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    raised = Some(error);
-                    ControlFlow::Break(())
-                }
-            }
-        };
         let line = trace_line.map(LineAddr::of_byte);
         let wanted = Wanted { packet: trace_packet, line, miss_kinds };
-        let result = job.run(wanted, watch);
-        match (result, raised) {
-            (_, Some(error)) => Err(error),
-            (Ok(result), None) => as_json(&result),
-            (Err(stopped), None) => Err(RunError::new_err(stopped.to_string())),
-        }
+        let mut watched = Watched::by(progress.as_ref());
+        let result = job.run(wanted, |now| watched.tell(|py| as_dict(py, now)));
+        watched.ended(result, failed)
     })
 }
 
-/// Tells Python how far a run is, after looking for signals.
-fn report(py: Python<'_>, progress: Option<&Py<PyAny>>, now: Progress) -> PyResult<()> {
-    py.check_signals()?;
-    let Some(progress) = progress else { return Ok(()) };
-    let told = pyo3::types::PyDict::new(py);
+/// How far a run is.
+fn as_dict(py: Python<'_>, now: Progress) -> PyResult<(Py<PyDict>,)> {
+    let told = PyDict::new(py);
     told.set_item("packets", now.packets)?;
     told.set_item("fraction", now.fraction)?;
     told.set_item("simulated_ns", now.simulated_ns)?;
-    progress.call1(py, (told,)).map(|_| ())
+    Ok((told.unbind(),))
 }
 
 /// Runs the kernels with which a host measures itself on a platform; `kernels` and the result are
@@ -107,30 +86,9 @@ fn host_kernels(
     py.detach(|| {
         let seed = seed.unwrap_or(DEFAULT_SEED);
         let job = KernelJob::new(machine, kernels, seed).map_err(|error| bad_input(&error))?;
-        let mut raised: Option<PyErr> = None;
-        let mut last = Instant::now();
-        let watch = |done: f64| {
-            if last.elapsed() < PROGRESS_INTERVAL {
-                return ControlFlow::Continue(());
-            }
-            last = Instant::now();
-            let told = Python::attach(|py| {
-                py.check_signals()?;
-                progress.as_ref().map_or(Ok(()), |call| call.call1(py, (done,)).map(drop))
-            });
-            match told {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    raised = Some(error);
-                    ControlFlow::Break(())
-                }
-            }
-        };
-        match (job.run(watch), raised) {
-            (_, Some(error)) => Err(error),
-            (Ok(result), None) => as_json(&result),
-            (Err(stopped), None) => Err(RunError::new_err(stopped.to_string())),
-        }
+        let mut watched = Watched::by(progress.as_ref());
+        let result = job.run(|done| watched.tell(|_| Ok((done,))));
+        watched.ended(result, failed)
     })
 }
 

@@ -1,14 +1,14 @@
 //! Traces for Python: from files, by name, and from arrays.
 
-use crate::{DEFAULT_SEED, InputError, PROGRESS_INTERVAL, RunError, as_json, bad_input};
+use crate::watch::{Watched, failed};
+use crate::{DEFAULT_SEED, InputError, bad_input};
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView, PySlice};
 use scenario::TraceJob;
-use scenario::trace_run::{TraceProgress, TraceRunError, TraceWanted, standard_named};
+use scenario::trace_run::{TraceRunError, TraceWanted, standard_named};
 use std::mem;
-use std::ops::{ControlFlow, Range};
-use std::time::Instant;
+use std::ops::Range;
 use units::LINE_BYTES;
 use workload::trace::{Batch, Batches, Reference, ReferenceKind, TraceError, TraceFault};
 
@@ -19,7 +19,8 @@ const KINDS: [ReferenceKind; 4] =
 /// Replays a trace through a machine and returns what each level did, as JSON.
 ///
 /// `progress` is called about ten times a second with the references so far and the share of the
-/// file that has been read (None if unknown); what it raises ends the replay.
+/// file that has been read (None if unknown); what it raises ends the replay, and a pipe keeps what
+/// has not been read by then. In a process that it forks, the replay fails.
 #[pyfunction]
 #[pyo3(signature = (trace, machine, trace_format=None, miss_kinds=false, seed=None, progress=None, *,
                     timed=false))]
@@ -97,32 +98,12 @@ pub fn standard_trace<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, P
 
 /// Runs a replay without Python's lock.
 fn run(job: TraceJob, progress: Option<&Py<PyAny>>) -> PyResult<String> {
-    let mut raised: Option<PyErr> = None;
-    let mut last = Instant::now();
-    let watch = |now: TraceProgress| {
-        if last.elapsed() < PROGRESS_INTERVAL {
-            return ControlFlow::Continue(());
-        }
-        last = Instant::now();
-        let told = Python::attach(|py| {
-            py.check_signals()?;
-            let told = (now.references, now.fraction);
-            progress.map_or(Ok(()), |call| call.call1(py, told).map(drop))
-        });
-        match told {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                raised = Some(error);
-                ControlFlow::Break(())
-            }
-        }
-    };
-    match (job.run(watch), raised) {
-        (_, Some(error)) => Err(error),
-        (Ok(result), None) => as_json(&result),
-        (Err(TraceRunError::Trace(error)), None) => Err(InputError::new_err(error.to_string())),
-        (Err(TraceRunError::Stopped(stopped)), None) => Err(RunError::new_err(stopped.to_string())),
-    }
+    let mut watched = Watched::by(progress);
+    let result = job.run(|now| watched.tell(|_| Ok((now.references, now.fraction))));
+    watched.ended(result, |error| match error {
+        TraceRunError::Trace(error) => InputError::new_err(error.to_string()),
+        error => failed(error),
+    })
 }
 
 /// References that are taken from Python's arrays at once: enough that its lock, which other threads

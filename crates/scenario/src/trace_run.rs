@@ -22,11 +22,12 @@ use model::independent_levels::IndependentLevels;
 use model::tracer::NoTrace;
 use pieces::{Next, Piece, Pieces, Source};
 use std::ops::ControlFlow;
+use std::process;
 use std::thread::available_parallelism;
 use units::{Gigahertz, Picos, WayMask};
 use workload::trace::{
-    AddressWindowFull, Batch, Batches, LoadList, Replay, Shadows, StandardTrace, Tally, TraceError,
-    TraceFormat, TraceReader, UntimedReplay,
+    AddressWindowFull, Batch, Batches, LoadList, Replay, Shadows, StandardTrace, StopReading,
+    Tally, TraceError, TraceFormat, TraceReader, UntimedReplay,
 };
 
 /// A trace and the machine that it is to run through.
@@ -113,8 +114,8 @@ impl TraceJob {
         let format = format.map(format_named).transpose()?;
         let platform = builtin::platform("--machine", machine)?;
         let path = trace.to_owned();
-        let opens = move || -> Result<Box<dyn Batches>, TraceError> {
-            Ok(Box::new(TraceReader::open(path, format)?))
+        let opens = move |stop: StopReading| -> Result<Box<dyn Batches>, TraceError> {
+            Ok(Box::new(TraceReader::open(path, format, stop)?))
         };
         let (machine, trace) = (machine.into(), trace.into());
         let replayed = Replayed { platform, machine, trace, wanted, seed };
@@ -159,7 +160,7 @@ impl TraceJob {
     /// Replays the whole trace. `watch` is told how far it is, and may stop it.
     ///
     /// # Errors
-    /// If the trace is damaged, or `watch` stopped the replay.
+    /// If the trace is damaged, or `watch` stopped the replay or forked the process.
     pub fn run(
         self,
         mut watch: impl FnMut(TraceProgress) -> ControlFlow<()>,
@@ -168,6 +169,7 @@ impl TraceJob {
         let mut course = replayed.course();
         let mut progress = TraceProgress { references: 0, fraction: None };
         let mut since_watched = 0;
+        let process = process::id();
         let started = std::time::Instant::now();
         let mut trace = Pieces::of(&replayed.trace, source)?;
         loop {
@@ -186,6 +188,9 @@ impl TraceJob {
                 since_watched = 0;
                 if watch(progress).is_break() {
                     return Err(Stopped.into());
+                }
+                if process::id() != process {
+                    return Err(TraceRunError::Forked);
                 }
             }
         }
@@ -269,6 +274,12 @@ pub enum TraceRunError {
     /// The watcher stopped it.
     #[error(transparent)]
     Stopped(#[from] Stopped),
+    /// The watcher forked the process, and the child went on.
+    #[error(
+        "the replay cannot go on in a process that was forked while it was under way: its threads are \
+         the parent's; fork before the replay, or end the child where it was forked"
+    )]
+    Forked,
 }
 
 fn format_named(name: &str) -> Result<TraceFormat, InputError> {

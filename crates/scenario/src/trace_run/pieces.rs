@@ -5,16 +5,18 @@ use std::mem;
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
-use workload::trace::{Batch, Batches, TraceError, TraceFault};
+use std::time::{Duration, Instant};
+use std::{io, process};
+use workload::trace::{Batch, Batches, StopReading, TraceError, TraceFault};
 
 /// Pieces that may be read before the first of them is replayed.
 const AHEAD: usize = 4;
 /// How long a trace may say nothing before somebody is told: a pipe may do so for hours.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Opens a trace, which may take as long as any other piece of it.
-pub(super) type Opens = Box<dyn FnOnce() -> Result<Box<dyn Batches>, TraceError> + Send>;
+/// Opens a trace, which may take as long as any other piece of it. Nothing is taken out of it once the
+/// reading has been stopped.
+pub(super) type Opens = Box<dyn FnOnce(StopReading) -> Result<Box<dyn Batches>, TraceError> + Send>;
 
 /// Where a trace comes from.
 pub(super) enum Source {
@@ -93,12 +95,15 @@ enum Message {
     Fault(TraceError),
 }
 
-/// A trace that a thread of its own reads. If this is dropped before the end, nobody waits for the thread: it
-/// ends when it has something to tell. What a pipe says until then is lost.
+/// A trace that a thread of its own reads. If this is dropped before the end, the thread ends too, and what
+/// it has not taken out of a pipe by then stays there.
 pub(super) struct ReadAhead {
     told: Receiver<Message>,
     used: Sender<Batch>,
+    stop: StopReading,
     reader: Option<JoinHandle<()>>,
+    /// The process that the reader is a thread of: a fork has a copy of all this, and no reader.
+    process: u32,
     format: &'static str,
 }
 
@@ -106,11 +111,16 @@ impl ReadAhead {
     fn start(name: &str, opens: Opens) -> Result<Self, TraceError> {
         let (tells, told) = sync_channel(AHEAD);
         let (used, to_fill) = channel();
+        let fails = |error: io::Error| TraceError {
+            path: name.into(),
+            fault: TraceFault::CannotRead { offset: 0, error },
+        };
+        let stop = StopReading::new().map_err(fails)?;
+        let stopped = stop.clone();
         let reader = thread::Builder::new().name("trace reader".into());
-        let reader = reader.spawn(move || read(opens, &tells, &to_fill)).map_err(|error| {
-            TraceError { path: name.into(), fault: TraceFault::CannotRead { offset: 0, error } }
-        })?;
-        Ok(Self { told, used, reader: Some(reader), format: "" })
+        let reader = reader.spawn(move || read(|| opens(stopped), &tells, &to_fill));
+        let (reader, process) = (Some(reader.map_err(fails)?), process::id());
+        Ok(Self { told, used, stop, reader, process, format: "" })
     }
 
     fn next(&mut self) -> Result<Next, TraceError> {
@@ -132,7 +142,24 @@ impl ReadAhead {
     }
 }
 
-fn read(opens: Opens, tells: &SyncSender<Message>, to_fill: &Receiver<Batch>) {
+impl Drop for ReadAhead {
+    fn drop(&mut self) {
+        if self.reader.is_none() || self.process != process::id() {
+            return;
+        }
+        self.stop.stop();
+        // Whoever reads the same pipe next comes after what is being read right now. But a pipe that has no
+        // writer yet is not even open, and may never be.
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until && self.told.recv_timeout(PATIENCE).is_ok() {}
+    }
+}
+
+fn read(
+    opens: impl FnOnce() -> Result<Box<dyn Batches>, TraceError>,
+    tells: &SyncSender<Message>,
+    to_fill: &Receiver<Batch>,
+) {
     let mut batches = match opens() {
         Ok(batches) => batches,
         // Without a listener, nobody wants to know.

@@ -4,6 +4,8 @@ use super::*;
 use crate::platform::{InclusionName, ReplacementName, SetFunctionName};
 use model::replacement::Replacement;
 use proptest::prelude::*;
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
 use workload::trace::{Reference, ReferenceKind, TraceFault};
 
 const REFERENCE: &str = "three-level-lru";
@@ -157,7 +159,7 @@ fn replay<F: FnMut() -> (Vec<u64>, Option<TraceFault>) + Send + 'static>(
     opens: impl FnOnce() -> F + Send + 'static,
     watch: impl FnMut(TraceProgress) -> ControlFlow<()>,
 ) -> Result<TraceResult, TraceRunError> {
-    let opens = move || -> Result<Box<dyn Batches>, TraceError> { Ok(Box::new(Told(opens()))) };
+    let opens = move |_| -> Result<Box<dyn Batches>, TraceError> { Ok(Box::new(Told(opens()))) };
     let replayed = Replayed {
         platform: builtin::platform("a test", REFERENCE).expect("it is built in"),
         machine: REFERENCE.into(),
@@ -182,6 +184,23 @@ fn a_trace_that_says_nothing_can_be_stopped() {
     };
     let ran = replay(from_the_start, |_| ControlFlow::Break(()));
     assert!(matches!(ran, Err(TraceRunError::Stopped(_))));
+}
+
+#[test]
+fn a_replay_that_was_stopped_leaves_the_rest_of_a_pipe_to_others() {
+    let (mut reads, mut writes) = std::io::pipe().expect("the host has pipes");
+    let path = format!("/proc/self/fd/{}", reads.as_raw_fd());
+    let wanted = TraceWanted::default();
+    let job =
+        TraceJob::of_file(&path, REFERENCE, Some("raw64"), wanted, 1).expect("it is built in");
+    writes.write_all(&[0; 800]).expect("there is room");
+    let ran = job.run(|_| ControlFlow::Break(()));
+    assert!(matches!(ran, Err(TraceRunError::Stopped(_))));
+    writes.write_all(b"for others").expect("there is room");
+    drop(writes);
+    let mut left_over = Vec::new();
+    reads.read_to_end(&mut left_over).expect("can be read");
+    assert!(left_over.ends_with(b"for others"), "{} bytes", left_over.len());
 }
 
 #[test]

@@ -10,7 +10,7 @@
 //! ([`StandardTrace`]). [`Replay`] takes them through a whole machine with a clock, [`UntimedReplay`]
 //! through levels that need none.
 //!
-//! `compression` and `input` turn a file into pieces of its content, one file per format turns
+//! `stoppable`, `compression` and `input` turn a file into pieces of its content, one file per format turns
 //! these into references, `guess` chooses the format, [`AddressWindow`] places 64-bit addresses
 //! where the caches can hold them.
 
@@ -28,6 +28,7 @@ mod raw64;
 mod reference;
 mod replay;
 mod standard;
+mod stoppable;
 #[cfg(test)]
 mod test_files;
 #[cfg(test)]
@@ -39,11 +40,13 @@ mod zstd;
 use std::fs::File;
 use std::io::{self, Read};
 use std::mem;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use self::input::Input;
+use self::stoppable::Stoppable;
 use self::text::LineCount;
 
 pub use self::address_window::{AddressWindow, AddressWindowFull};
@@ -54,6 +57,7 @@ pub use self::format::TraceFormat;
 pub use self::reference::{Reference, ReferenceKind};
 pub use self::replay::{Counts, Replay, ServedBy, Shadows, Tally};
 pub use self::standard::{STANDARD_LOADS, StandardTrace};
+pub use self::stoppable::StopReading;
 pub use self::untimed::UntimedReplay;
 
 /// References that [`TraceReader::next_block`] aims at: 64 KiB, so that a block stays in the
@@ -87,7 +91,7 @@ struct Progress {
 
 /// A file that says how much of it has been read.
 struct Counted {
-    file: File,
+    file: Stoppable,
     read: Arc<AtomicU64>,
 }
 
@@ -108,20 +112,21 @@ enum State {
 
 impl TraceReader {
     /// Opens the trace at `path`, `-` for standard input. Without a format its name decides, or
-    /// else its content.
+    /// else its content. After `stop`, nothing more is taken out of it.
     ///
     /// # Errors
     /// If the file cannot be read or unpacked, or if its format is neither given nor recognised.
-    pub fn open(path: impl AsRef<Path>, format: Option<TraceFormat>) -> Result<Self, TraceError> {
+    pub fn open(
+        path: impl AsRef<Path>,
+        format: Option<TraceFormat>,
+        stop: StopReading,
+    ) -> Result<Self, TraceError> {
         let path = path.as_ref();
-        if path == Path::new(STANDARD_INPUT) {
-            return Self::from_reader(path, io::stdin(), format);
-        }
         match open_file(path) {
             Ok(file) => {
                 let file_bytes = file.metadata().map_or(0, |facts| facts.len());
                 let read = Arc::new(AtomicU64::new(0));
-                let counted = Counted { file, read: Arc::clone(&read) };
+                let counted = Counted { file: Stoppable::new(file, stop), read: Arc::clone(&read) };
                 let reader = Self::from_reader(path, counted, format)?;
                 let progress = (file_bytes > 0).then_some(Progress { read, file_bytes });
                 Ok(Self { progress, ..reader })
@@ -240,7 +245,13 @@ impl Batches for TraceReader {
 }
 
 fn open_file(path: &Path) -> Result<File, TraceFault> {
-    let file = File::open(path).map_err(TraceFault::CannotOpen)?;
+    let opened = if path == Path::new(STANDARD_INPUT) {
+        // Not io::stdin(): its buffer takes more than is asked for.
+        io::stdin().as_fd().try_clone_to_owned().map(File::from)
+    } else {
+        File::open(path)
+    };
+    let file = opened.map_err(TraceFault::CannotOpen)?;
     let is_directory = file.metadata().map_err(TraceFault::CannotOpen)?.is_dir();
     if is_directory { Err(TraceFault::IsDirectory) } else { Ok(file) }
 }

@@ -24,6 +24,10 @@ fn parse(
     Ok(all)
 }
 
+fn nobody_stops() -> StopReading {
+    StopReading::new().expect("the host has descriptors")
+}
+
 fn parse_as(format: TraceFormat, file: &[u8]) -> Result<Vec<Reference>, TraceError> {
     parse("x", Some(format), file)
 }

@@ -156,7 +156,8 @@ fn a_file_on_disk_is_read() {
     let path = env::temp_dir().join(format!("skipline-trace-{}.raw64", process::id()));
     fs::write(&path, [0; 24]).unwrap();
     let mut block = Vec::new();
-    let read = TraceReader::open(&path, None).and_then(|mut reader| reader.next_block(&mut block));
+    let read = TraceReader::open(&path, None, nobody_stops())
+        .and_then(|mut reader| reader.next_block(&mut block));
     fs::remove_file(&path).unwrap();
     assert!(read.unwrap());
     assert_eq!(block, [load(0, 1); 3]);

@@ -4,14 +4,14 @@ use super::*;
 
 #[test]
 fn a_file_that_does_not_exist() {
-    let message = TraceReader::open("no/such.din", None).err().unwrap().to_string();
+    let message = TraceReader::open("no/such.din", None, nobody_stops()).err().unwrap().to_string();
     assert!(message.starts_with("trace 'no/such.din' cannot be opened: "), "{message}");
 }
 
 #[test]
 fn a_directory() {
     let directory = env::temp_dir();
-    let message = TraceReader::open(&directory, None).err().unwrap().to_string();
+    let message = TraceReader::open(&directory, None, nobody_stops()).err().unwrap().to_string();
     let expected = format!("trace '{}' is a directory; expected is a file", directory.display());
     assert_eq!(message, expected);
 }
