@@ -1,9 +1,8 @@
 //! Platforms, devices and experiments that are part of the program: it works without its repository.
 
 use crate::error::{InputError, suggest};
-use crate::platform::{NicDevice, Platform, SsdDevice};
+use crate::platform::{NicDevice, Platform, ReplacedFacts, SsdDevice};
 use include_dir::{Dir, include_dir};
-use std::collections::BTreeMap;
 use std::path::Path;
 
 static PLATFORMS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../platforms");
@@ -101,17 +100,17 @@ pub fn beside(file: &str, named: &str) -> String {
 /// # Errors
 /// If there is no such platform, or its file is damaged.
 pub fn platform(scenario_file: &str, wanted: &str) -> Result<Platform, InputError> {
-    platform_with(scenario_file, wanted, &BTreeMap::new())
+    platform_with(scenario_file, wanted, &ReplacedFacts::new())
 }
 
-/// The same with some facts replaced: dotted key, and its value.
+/// The same with some facts replaced.
 ///
 /// # Errors
 /// As [`platform`], or if a replaced fact is unknown or out of range.
 pub fn platform_with(
     scenario_file: &str,
     wanted: &str,
-    replaced: &BTreeMap<String, serde_json::Value>,
+    replaced: &ReplacedFacts,
 ) -> Result<Platform, InputError> {
     match named(scenario_file, "platforms", wanted)? {
         Some((path, text)) => Platform::read_with(&path, &text, replaced),
@@ -123,13 +122,17 @@ pub fn platform_with(
     }
 }
 
-/// The SSD that `wanted` names, as [`platform`] finds a platform.
+/// The SSD that `wanted` names, as [`platform_with`] finds a platform.
 ///
 /// # Errors
-/// If there is no such SSD, or its file is damaged.
-pub fn ssd(scenario_file: &str, wanted: &str) -> Result<SsdDevice, InputError> {
+/// If there is no such SSD, its file is damaged, or a replaced fact is unknown or out of range.
+pub fn ssd_with(
+    scenario_file: &str,
+    wanted: &str,
+    replaced: &ReplacedFacts,
+) -> Result<SsdDevice, InputError> {
     match named(scenario_file, "devices/ssd", wanted)? {
-        Some((path, text)) => SsdDevice::read(&path, &text),
+        Some((path, text)) => SsdDevice::read_with(&path, &text, replaced),
         None => Err(InputError::OutOfRange {
             file: scenario_file.into(),
             key: "ssd".into(),
@@ -144,8 +147,20 @@ pub fn ssd(scenario_file: &str, wanted: &str) -> Result<SsdDevice, InputError> {
 /// # Errors
 /// If there is no such NIC, or its file is damaged.
 pub fn nic(scenario_file: &str, wanted: &str) -> Result<NicDevice, InputError> {
+    nic_with(scenario_file, wanted, &ReplacedFacts::new())
+}
+
+/// The same with some facts replaced.
+///
+/// # Errors
+/// As [`nic`], or if a replaced fact is unknown or out of range.
+pub fn nic_with(
+    scenario_file: &str,
+    wanted: &str,
+    replaced: &ReplacedFacts,
+) -> Result<NicDevice, InputError> {
     match named(scenario_file, "devices/nic", wanted)? {
-        Some((path, text)) => NicDevice::read(&path, &text),
+        Some((path, text)) => NicDevice::read_with(&path, &text, replaced),
         None => Err(InputError::OutOfRange {
             file: scenario_file.into(),
             key: "nic".into(),

@@ -99,7 +99,9 @@ fn suggest_key(path: &str, schema: &serde_json::Value) -> String {
     let mut parts: Vec<&str> = path.split('.').collect();
     let leaf = parts.pop().unwrap_or_default();
     for part in parts {
-        place = resolve(&place["properties"][part], schema);
+        let is_entry = part.parse::<usize>().is_ok();
+        let inner = if is_entry { &place["items"] } else { &place["properties"][part] };
+        place = resolve(inner, schema);
     }
     let known: Vec<String> = place["properties"]
         .as_object()
@@ -150,6 +152,8 @@ mod tests {
     struct Outer {
         cores: u32,
         inner: Option<Inner>,
+        #[serde(default)]
+        more: Vec<Inner>,
     }
 
     #[derive(Debug, Deserialize, JsonSchema)]
@@ -179,6 +183,8 @@ mod tests {
     fn an_unknown_key_names_its_place_and_the_nearest_known_one() {
         let text = message("cores = 1\n[inner]\npatern = 'x'\npattern = 'y'", &[]);
         assert_eq!(text, "a.toml: unknown key `inner.patern`; did you mean `pattern`?");
+        let text = message("cores = 1\n[[more]]\npatern = 'x'", &[]);
+        assert_eq!(text, "a.toml: unknown key `more.0.patern`; did you mean `pattern`?");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::builtin;
 use crate::error::InputError;
-use crate::platform::{PacketServer, Platform, SsdDevice};
+use crate::platform::{PacketServer, Platform, ReplacedFacts, SsdDevice};
 use crate::scenario::{Scenario, Tenant};
 
 /// What a tenant has beside the platform's own parts.
@@ -25,14 +25,21 @@ impl Equipment {
         scenario: &Scenario,
         platform: &Platform,
     ) -> Result<Vec<Self>, InputError> {
-        scenario.tenants().map(|tenant| Self::of(file, tenant, platform)).collect()
+        let replaced = &scenario.machine.hardware;
+        scenario.tenants().map(|tenant| Self::of(file, tenant, platform, replaced)).collect()
     }
 
-    fn of(file: &str, tenant: &Tenant, platform: &Platform) -> Result<Self, InputError> {
-        let nic = tenant.nic.as_ref().map(|name| builtin::nic(file, name)).transpose()?;
+    fn of(
+        file: &str,
+        tenant: &Tenant,
+        platform: &Platform,
+        replaced: &ReplacedFacts,
+    ) -> Result<Self, InputError> {
+        let nic = tenant.nic.as_ref().map(|name| builtin::nic_with(file, name, replaced));
+        let nic = nic.transpose()?;
         let with_nic = nic.map(|nic| platform.clone().with_nic(nic));
         let ssd = match &tenant.ssd {
-            Some(name) => Some(builtin::ssd(file, name)?),
+            Some(name) => Some(builtin::ssd_with(file, name, replaced)?),
             None if tenant.application.uses_ssds() => {
                 let known = builtin::ssd_names().join(", ");
                 return Err(InputError::WrongValue {

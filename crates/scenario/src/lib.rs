@@ -43,6 +43,6 @@ pub fn job(
     let text = builtin::read(scenario_file)?;
     let scenario = scenario::Scenario::read(scenario_file, &text, overrides)?;
     let name = scenario.machine.platform.clone();
-    let platform = builtin::platform_with(scenario_file, &name, &scenario.machine.hardware)?;
+    let platform = builtin::platform_with(scenario_file, &name, &scenario.platform_facts())?;
     Job::new(scenario_file, scenario, platform, &name, seed)
 }

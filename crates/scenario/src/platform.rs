@@ -25,6 +25,7 @@ pub use nic_device::NicDevice;
 pub use ping_pong::PingPongFacts;
 pub use ssd::{SsdDevice, SsdFacts, StorageSoftwareFacts};
 pub use topology::{MeshFacts, RingFacts};
+pub use what_if::ReplacedFacts;
 
 use crate::check::Check;
 use crate::document;
@@ -34,7 +35,6 @@ use address_map::BaseSequence;
 use model::mesh::Topology;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// A platform file. The tables from `ddio` on may be absent: such a machine replays traces, but has
 /// no devices.
@@ -135,26 +135,20 @@ impl Platform {
     /// # Errors
     /// If the text is damaged, a key is unknown or missing, or a value is out of range.
     pub fn read(file: &str, text: &str) -> Result<Self, InputError> {
-        Self::read_with(file, text, &BTreeMap::new())
+        Self::read_with(file, text, &ReplacedFacts::new())
     }
 
-    /// The same with some facts replaced: dotted key, and its value.
+    /// The same with some facts replaced.
     ///
     /// # Errors
     /// As [`Self::read`]; a replaced key must be one that the platform knows.
-    pub fn read_with(
-        file: &str,
-        text: &str,
-        replaced: &BTreeMap<String, serde_json::Value>,
-    ) -> Result<Self, InputError> {
-        let mut document = document::parse(file, text, &[])?;
-        for (key, value) in replaced {
-            what_if::replace(file, &mut document, key, value)?;
-        }
-        let mut platform: Self = document::interpret(file, document)?;
-        platform.check(file)?;
-        platform.base_sequence = platform.llc.base_sequence(&Check { file })?;
-        Ok(platform)
+    pub fn read_with(file: &str, text: &str, replaced: &ReplacedFacts) -> Result<Self, InputError> {
+        what_if::read_with(file, text, replaced, |document| {
+            let mut platform: Self = document::interpret(file, document)?;
+            platform.check(file)?;
+            platform.base_sequence = platform.llc.base_sequence(&Check { file })?;
+            Ok(platform)
+        })
     }
 
     /// The parts that serve packets.

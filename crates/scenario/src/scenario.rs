@@ -30,10 +30,9 @@ pub use tenant::{
 use crate::document;
 use crate::equipment::Equipment;
 use crate::error::InputError;
-use crate::platform::Platform;
+use crate::platform::{Platform, ReplacedFacts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// A scenario file, with the overrides of the command line in it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -61,9 +60,10 @@ pub struct MachineKeys {
     /// Name of a known platform, or path of a platform file.
     pub platform: String,
     /// Facts of the platform that are replaced, for what-if questions: key of the platform file
-    /// (`llc.sets_per_slice`), and its value.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub hardware: BTreeMap<String, serde_json::Value>,
+    /// (`llc.sets_per_slice`), and its value. `nic` and `pcie` are those of every card, also of one that
+    /// a tenant names; `ssd` is that of every SSD.
+    #[serde(default, skip_serializing_if = "ReplacedFacts::is_empty")]
+    pub hardware: ReplacedFacts,
     /// Core clock. The platform's own by default.
     #[serde(default)]
     pub core_ghz: Option<f64>,
@@ -123,7 +123,25 @@ impl Scenario {
         text: &str,
         overrides: &[(String, String)],
     ) -> Result<Self, InputError> {
+        for (key, _) in overrides {
+            split::refuse_device_key("--set", key)?;
+        }
         split::scenario(file, document::parse(file, text, overrides)?)
+    }
+
+    /// Replaced facts that the platform's file has to know: all but those of devices that have files of
+    /// their own.
+    #[must_use]
+    pub fn platform_facts(&self) -> ReplacedFacts {
+        let own_card = self.tenants().any(|tenant| tenant.nic.is_none());
+        let no_ssd = self.tenants().all(|tenant| tenant.ssd.is_none());
+        let is_its_own = |key: &str| match key.split('.').next() {
+            Some("nic") => own_card,
+            Some("ssd") => no_ssd,
+            _ => true,
+        };
+        let own = self.machine.hardware.iter().filter(|(key, _)| is_its_own(key));
+        own.map(|(key, value)| (key.clone(), value.clone())).collect()
     }
 
     /// Checks every value against its range, against `platform` and against the `equipment` of each

@@ -146,20 +146,9 @@ fn ssds_behind_one_root_port_share_its_link() {
 }
 
 #[test]
-fn facts_of_the_platform_can_be_replaced() {
-    let text = "platform = \"skylake-gold-6140\"\nhardware.llc.sets_per_slice = 512";
-    let scenario = Scenario::read("the test", text, &[]).expect("is valid");
-    let name = &scenario.machine.platform;
-    let platform = builtin::platform_with("the test", name, &scenario.machine.hardware);
-    let llc = platform.expect("is valid").llc;
-    assert_eq!(llc.sets_per_slice.value, 512);
-    assert!(llc.sets_per_slice.source.contains("[hardware]"));
-    assert_eq!(llc.ways.value, 11);
-}
-
-#[test]
 fn what_does_not_fit_is_refused_with_the_tenant_s_name() {
     let second = "[[tenant]]\nname = \"second\"\n";
+    let co_runner = |key: &str| format!("[[co_runner]]\nworking_set_bytes = 4096\n{key}");
     for (text, said) in [
         (format!("{second}packet_bytes = 9"), "tenant `second`: `packet_bytes` = 9"),
         ("[[tenant]]\ncores = 1".into(), "tenant 0: `name`: is missing"),
@@ -167,6 +156,12 @@ fn what_does_not_fit_is_refused_with_the_tenant_s_name() {
         (format!("cores = 10\n{second}"), "all tenants of socket 0"),
         (format!("{second}coers = 1"), "did you mean `cores`?"),
         ("coers = 1".into(), "did you mean `cores`?"),
+        (co_runner("way_mast = 3"), "unknown key `co_runner.0.way_mast`; did you mean `way_mask`?"),
+        (co_runner("patern = 1"), "unknown key `co_runner.0.patern`; did you mean `pattern`?"),
+        (co_runner("probe.wait = 1"), "`co_runner.0.probe.wait`; did you mean `wait_us`?"),
+        (co_runner("store_percent = -1"), "`co_runner[0].store_percent`: invalid value"),
+        (co_runner("socket = true"), "`co_runner[0].socket`: invalid type"),
+        ("[[co_runner]]".into(), "`co_runner[0].working_set_bytes`: is missing"),
         ("application = \"block-io\"".into(), "`ssd`: is missing"),
         ("ssd = \"p4800\"".into(), "known SSDs: p4800x, xg5"),
         ("block_io.block_bytes = 5000\nssd = \"xg5\"\napplication = \"block-io\"".into(), "4096"),

@@ -141,7 +141,7 @@ impl Plan<'_> {
         fabric: &Fabric<T>,
     ) -> Box<dyn Software<T>> {
         let Some(probe) = &keys.probe else {
-            return Box::new(self.kernel(&keys.kernel(), id, cores, memory));
+            return Box::new(self.kernel(&keys.kernel, id, cores, memory));
         };
         let config = CacheProbeConfig {
             socket: keys.socket as usize,
@@ -149,8 +149,8 @@ impl Plan<'_> {
             watched_sets: probe.watched_sets as usize,
             wait: Picos::from_ns(1e3 * probe.wait_us),
         };
-        let lines = keys.working_set_bytes / units::LINE_BYTES;
-        let region = memory.region(keys.working_set_bytes);
+        let bytes = keys.kernel.working_set_bytes;
+        let (lines, region) = (bytes / units::LINE_BYTES, memory.region(bytes));
         Box::new(CacheProbe::new(config, self.core(id), &region, lines, fabric))
     }
 

@@ -3,6 +3,7 @@
 use super::Platform;
 use super::io::PcieFacts;
 use super::nic::NicFacts;
+use super::what_if::{self, ReplacedFacts};
 use crate::check::Check;
 use crate::document;
 use crate::error::InputError;
@@ -21,15 +22,19 @@ pub struct NicDevice {
 }
 
 impl NicDevice {
-    /// Reads a card from TOML; `file` is its name in messages.
+    /// Reads a card from TOML; `file` is its name in messages. What is `replaced` of the card and of its
+    /// link differs from the text.
     ///
     /// # Errors
     /// If the text is damaged, a key is unknown or missing, or a value is out of range.
-    pub fn read(file: &str, text: &str) -> Result<Self, InputError> {
-        let device: Self = document::interpret(file, document::parse(file, text, &[])?)?;
-        device.nic.check(&Check { file })?;
-        device.pcie.check(&Check { file })?;
-        Ok(device)
+    pub fn read_with(file: &str, text: &str, replaced: &ReplacedFacts) -> Result<Self, InputError> {
+        let replaced = what_if::of_tables(replaced, &["nic", "pcie"]);
+        what_if::read_with(file, text, &replaced, |document| {
+            let device: Self = document::interpret(file, document)?;
+            device.nic.check(&Check { file })?;
+            device.pcie.check(&Check { file })?;
+            Ok(device)
+        })
     }
 }
 

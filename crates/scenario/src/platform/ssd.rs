@@ -1,6 +1,7 @@
 //! An SSD, its link, and what the storage software costs, as facts: a file of devices/ssd/.
 
 use super::PcieFacts;
+use super::what_if::{self, ReplacedFacts};
 use crate::check::Check;
 use crate::document;
 use crate::error::InputError;
@@ -84,12 +85,24 @@ impl SsdDevice {
     /// # Errors
     /// If the text is damaged, a key is unknown or missing, or a value is out of range.
     pub fn read(file: &str, text: &str) -> Result<Self, InputError> {
-        let device: Self = document::interpret(file, document::parse(file, text, &[])?)?;
-        let check = Check { file };
-        device.ssd.check(&check)?;
-        device.pcie.check(&check)?;
-        device.software.check(&check)?;
-        Ok(device)
+        Self::read_with(file, text, &ReplacedFacts::new())
+    }
+
+    /// The same where some facts of the SSD itself are `replaced`. A scenario's `pcie` and `software`
+    /// are those of NICs.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_with(file: &str, text: &str, replaced: &ReplacedFacts) -> Result<Self, InputError> {
+        let replaced = what_if::of_tables(replaced, &["ssd"]);
+        what_if::read_with(file, text, &replaced, |document| {
+            let device: Self = document::interpret(file, document)?;
+            let check = Check { file };
+            device.ssd.check(&check)?;
+            device.pcie.check(&check)?;
+            device.software.check(&check)?;
+            Ok(device)
+        })
     }
 
     /// The link as the model takes it.

@@ -377,7 +377,7 @@ fn co_runner(
 ) -> Result<(), InputError> {
     check.whole("co_runner.cores", keys.cores, (1, platform.cpu.cores.value), "cores")?;
     socket(check, "co_runner.socket", keys.socket, platform)?;
-    keys.kernel().check("co_runner", check, platform)?;
+    keys.kernel.check("co_runner", check, platform)?;
     check.whole("co_runner.mba_percent", keys.mba_percent, (10, 100), "percent")?;
     keys.probe.as_ref().map_or(Ok(()), |probe| self::probe(keys, probe, check, platform))?;
     let ways = platform.llc.ways.value;
@@ -390,7 +390,7 @@ fn probe(
     check: &Check<'_>,
     platform: &Platform,
 ) -> Result<(), InputError> {
-    if keys.kernel().slice_choice().is_some() {
+    if keys.kernel.slice_choice().is_some() {
         let allowed = "only without co_runner.slices and co_runner.nearest_slices";
         return Err(check.refuse("co_runner.probe", &"set", allowed.into()));
     }
@@ -404,7 +404,8 @@ fn probe(
     check.number("co_runner.probe.wait_us", probe.wait_us, (0.1, 1e6))?;
     let least = 2 * u64::from(sets) * u64::from(llc.ways.value) * LINE_BYTES;
     let what = "bytes, twice the LLC: every set needs as many lines as ways";
-    check.whole("co_runner.working_set_bytes", keys.working_set_bytes, (least, 4 << 30), what)
+    let bytes = keys.kernel.working_set_bytes;
+    check.whole("co_runner.working_set_bytes", bytes, (least, 4 << 30), what)
 }
 
 fn run(run: &RunKeys, check: &Check<'_>) -> Result<(), InputError> {

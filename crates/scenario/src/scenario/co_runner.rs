@@ -1,6 +1,6 @@
 //! Cores that do nothing but touch memory.
 
-use super::defaults;
+use super::{MemoryKernelKeys, defaults};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,30 +10,9 @@ pub struct CoRunnerKeys {
     /// How many cores run it, each with a working set of its own.
     #[serde(default = "defaults::cores")]
     pub cores: u32,
-    /// Working set of each.
-    pub working_set_bytes: u64,
-    /// Order in which it is touched.
-    #[serde(default)]
-    pub pattern: AccessPattern,
-    /// Share of stores.
-    #[serde(default)]
-    pub store_percent: u32,
-    /// Work between two accesses.
-    #[serde(default = "defaults::cycles_per_access")]
-    pub cycles_per_access: f64,
-    /// Accesses in flight at most. As many as fill buffers by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub accesses_in_flight: Option<u32>,
-    /// The working set lies in that many slices nearest to its core. In all by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub nearest_slices: Option<u32>,
-    /// The slices are dealt out to the cores that run this, the nearest ones first, so that none is shared:
-    /// each working set lies in its core's own.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub isolated_slices: bool,
-    /// The working set lies in these slices.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slices: Option<Vec<u16>>,
+    /// What each does.
+    #[serde(flatten)]
+    pub kernel: MemoryKernelKeys,
     /// The socket of these cores.
     #[serde(default)]
     pub socket: u32,

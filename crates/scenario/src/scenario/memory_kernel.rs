@@ -1,6 +1,6 @@
 //! Keys of software that does nothing but touch memory, and of the slices that memory lies in.
 
-use super::{AccessPattern, CoRunnerKeys, defaults};
+use super::{AccessPattern, defaults};
 use crate::check::Check;
 use crate::error::InputError;
 use crate::platform::Platform;
@@ -12,8 +12,8 @@ const MOST_IN_FLIGHT: u32 = 64;
 /// A working set in chosen slices takes pages for all slices: bytes of one at most.
 const MOST_BYTES_IN_SLICES: u64 = 256 << 20;
 
-/// Keys of a memory kernel that is a tenant: each core has a working set of its own, which it has written
-/// once before time zero unless initial_content is empty.
+/// What a memory kernel does, as tenant or beside tenants: each core has a working set of its own. That
+/// of a tenant has been written once before time zero unless initial_content is empty.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryKernelKeys {
     /// Working set of each core.
@@ -117,22 +117,5 @@ impl MemoryKernelKeys {
         };
         let allowed = format!("is stated beside {table}.{first}: one of the two decides");
         Err(check.refuse(&format!("{table}.{second}"), &"stated", allowed))
-    }
-}
-
-impl CoRunnerKeys {
-    /// What it does as a memory kernel.
-    #[must_use]
-    pub fn kernel(&self) -> MemoryKernelKeys {
-        MemoryKernelKeys {
-            working_set_bytes: self.working_set_bytes,
-            pattern: self.pattern,
-            store_percent: self.store_percent,
-            cycles_per_access: self.cycles_per_access,
-            accesses_in_flight: self.accesses_in_flight,
-            nearest_slices: self.nearest_slices,
-            isolated_slices: self.isolated_slices,
-            slices: self.slices.clone(),
-        }
     }
 }

@@ -1,8 +1,9 @@
 //! From one TOML table to the keys of the machine and of each tenant.
 
-use super::{MachineKeys, Scenario, Tenant};
+use super::{CoRunnerKeys, MachineKeys, MemoryKernelKeys, Scenario, Tenant};
 use crate::document;
 use crate::error::{InputError, suggest};
+use crate::platform::Platform;
 use schemars::schema_for;
 use toml::{Table, Value};
 
@@ -10,12 +11,17 @@ use toml::{Table, Value};
 pub(super) fn scenario(file: &str, table: Table) -> Result<Scenario, InputError> {
     let of_machine = keys(&schema_for!(MachineKeys).to_value());
     let of_tenant = keys(&schema_for!(Tenant).to_value());
+    refuse_device_tables(file, &table)?;
     let (mut machine, mut main, mut tenants) = (Table::new(), Table::new(), Vec::new());
     for (key, value) in table {
         match key.as_str() {
             "tenant" => tenants = tables(file, &key, value)?,
             "co_runner" | "event" => {
-                let all = tables(file, &key, value)?.into_iter().map(Value::Table).collect();
+                let all = tables(file, &key, value)?;
+                if key == "co_runner" {
+                    check_kernels(file, &all)?;
+                }
+                let all = all.into_iter().map(Value::Table).collect();
                 machine.insert(key, Value::Array(all));
             }
             "hardware" => {
@@ -30,12 +36,12 @@ pub(super) fn scenario(file: &str, table: Table) -> Result<Scenario, InputError>
                 main.insert(key, value);
             }
             _ => {
-                let all: Vec<String> = [of_machine, of_tenant].concat();
-                return Err(InputError::UnknownKey {
-                    file: file.into(),
-                    known: suggest(&key, &all),
-                    key,
-                });
+                let known = if keys(&schema_for!(Platform).to_value()).contains(&key) {
+                    format!("facts of the platform are replaced below `hardware`: hardware.{key}")
+                } else {
+                    suggest(&key, &[of_machine, of_tenant].concat())
+                };
+                return Err(InputError::UnknownKey { file: file.into(), known, key });
             }
         }
     }
@@ -48,6 +54,58 @@ pub(super) fn scenario(file: &str, table: Table) -> Result<Scenario, InputError>
     Ok(Scenario { machine, main: document::interpret(file, main)?, tenant })
 }
 
+/// Refuses a key such as `nic.tx_rate_gbps`: a scenario names its devices, and says elsewhere what is
+/// different about them.
+///
+/// # Errors
+/// Says where.
+pub(super) fn refuse_device_key(file: &str, key: &str) -> Result<(), InputError> {
+    let parts: Vec<&str> = key.split('.').collect();
+    let place = parts.iter().position(|part| matches!(*part, "nic" | "ssd"));
+    let Some(place) = place.filter(|&place| parts[0] != "hardware" && place + 1 < parts.len())
+    else {
+        return Ok(());
+    };
+    let (name, fact) = (parts[place], parts[place..].join("."));
+    let reason = format!(
+        "`{name}` is the name of a device; write `hardware.{fact}`, which replaces this fact for every \
+         {name} of the run, or name a changed copy of the device's file: {name} = \"mine.toml\""
+    );
+    Err(InputError::WrongValue { file: file.into(), key: key.into(), reason })
+}
+
+fn refuse_device_tables(file: &str, table: &Table) -> Result<(), InputError> {
+    for (key, value) in table {
+        for inner in value.as_table().into_iter().flat_map(Table::keys) {
+            refuse_device_key(file, &format!("{key}.{inner}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses what is wrong with the memory kernels of co-runners. serde's flatten, which makes each a part of
+/// its co-runner, would let unknown keys pass and not say which key is wrong.
+fn check_kernels(file: &str, co_runners: &[Table]) -> Result<(), InputError> {
+    let known = keys(&schema_for!(CoRunnerKeys).to_value());
+    let of_kernel = keys(&schema_for!(MemoryKernelKeys).to_value());
+    for (number, co_runner) in co_runners.iter().enumerate() {
+        if let Some(key) = co_runner.keys().find(|key| !known.contains(key)) {
+            let (key, known) = (format!("co_runner.{number}.{key}"), suggest(key, &known));
+            return Err(InputError::UnknownKey { file: file.into(), key, known });
+        }
+        let kernel = co_runner.iter().filter(|(key, _)| of_kernel.contains(key));
+        let kernel = kernel.map(|(key, value)| (key.clone(), value.clone())).collect();
+        document::interpret::<MemoryKernelKeys>(file, kernel).map_err(|error| match error {
+            InputError::WrongValue { file, key, reason } => {
+                let key = format!("co_runner[{number}].{key}");
+                InputError::WrongValue { file, key, reason }
+            }
+            other => other,
+        })?;
+    }
+    Ok(())
+}
+
 /// A tenant with what it inherits from the main one.
 fn tenant(file: &str, number: usize, own: Table, main: &Table) -> Result<Tenant, InputError> {
     let place = format!("{file}, tenant {number}");
@@ -55,6 +113,7 @@ fn tenant(file: &str, number: usize, own: Table, main: &Table) -> Result<Tenant,
         let (key, reason) = ("name".into(), "is missing: results are told apart by it".into());
         return Err(InputError::WrongValue { file: place, key, reason });
     }
+    refuse_device_tables(&place, &own)?;
     let mut whole = main.clone();
     lay_over(&mut whole, own);
     document::interpret(&place, whole)

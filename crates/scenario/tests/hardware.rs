@@ -1,0 +1,129 @@
+//! `[hardware]`: facts of the platform and of devices beside it, replaced by a scenario.
+
+use scenario::equipment::Equipment;
+use scenario::platform::Platform;
+use scenario::scenario::Scenario;
+use scenario::{InputError, builtin};
+
+const SKYLAKE: &str = "platform = \"skylake-gold-6140\"\n";
+/// Its own card is one of 10 Gbit/s.
+const BLOG: &str = "platform = \"cascade-lake-blog\"\n";
+
+fn read(text: &str, overrides: &[(&str, &str)]) -> Result<(Platform, Vec<Equipment>), InputError> {
+    let owned: Vec<(String, String)> =
+        overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let scenario = Scenario::read("a.toml", text, &owned)?;
+    let name = &scenario.machine.platform;
+    let platform = builtin::platform_with("a.toml", name, &scenario.platform_facts())?;
+    let equipment = Equipment::read("a.toml", &scenario, &platform)?;
+    Ok((platform, equipment))
+}
+
+fn refusal(text: &str, overrides: &[(&str, &str)]) -> String {
+    read(text, overrides).expect_err("must be refused").to_string()
+}
+
+/// What the card of each tenant sends at, and the lanes and rate of its link.
+fn cards(text: &str, overrides: &[(&str, &str)]) -> Vec<(f64, u32, f64)> {
+    let (platform, equipment) = read(text, overrides).unwrap_or_else(|error| panic!("{error}"));
+    let card = |equipment: &Equipment| {
+        let server = equipment.server(&platform, "a.toml").expect("has a NIC");
+        let rate = server.nic.tx_rate_gbps.as_ref().unwrap_or(&server.nic.line_rate_gbps);
+        (rate.value, server.pcie.lanes.value, server.pcie.gtransfers_per_s.value)
+    };
+    equipment.iter().map(card).collect()
+}
+
+#[test]
+fn facts_of_the_platform_can_be_replaced() {
+    let (platform, _) = read(SKYLAKE, &[("hardware.llc.sets_per_slice", "512")]).expect("is valid");
+    let llc = platform.llc;
+    assert_eq!(llc.sets_per_slice.value, 512);
+    assert!(llc.sets_per_slice.source.contains("[hardware]"));
+    assert_eq!(llc.ways.value, 11);
+}
+
+#[test]
+fn facts_of_a_card_are_those_of_every_card_also_of_one_that_a_tenant_names() {
+    let slow = ("hardware.nic.tx_rate_gbps", "5");
+    assert_eq!(cards(SKYLAKE, &[slow]), [(5.0, 16, 8.0)]);
+    let text = format!("{SKYLAKE}nic = \"xl710\"\n[[tenant]]\nname = \"b\"\nnic = \"connectx-6\"");
+    assert_eq!(cards(&text, &[slow]), [(5.0, 8, 8.0), (5.0, 16, 8.0)]);
+    let (_, equipment) = read(&text, &[slow]).expect("is valid");
+    let (platform, _) = read(&text, &[]).expect("is valid");
+    let rate = equipment[0].server(&platform, "").expect("has a NIC").nic.tx_rate_gbps.clone();
+    assert!(rate.expect("is stated").source.contains("[hardware]"));
+}
+
+#[test]
+fn a_faster_link_is_one_of_slot_and_card() {
+    let text = format!("{SKYLAKE}nic = \"connectx-6\"");
+    let (lanes, rate) = (("hardware.pcie.lanes", "4"), ("hardware.pcie.gtransfers_per_s", "16"));
+    let [(_, lanes, rate)] = cards(&text, &[lanes, rate])[..] else { panic!("one tenant") };
+    assert_eq!((lanes, rate), (4, 16.0));
+}
+
+#[test]
+fn a_card_that_nobody_uses_does_not_say_what_is_allowed() {
+    let text = format!("{BLOG}nic = \"connectx-5\"");
+    let rate = ("hardware.nic.tx_rate_gbps", "50");
+    assert_eq!(cards(&text, &[rate])[0].0, 50.0);
+    let beside = format!("{text}\n[[tenant]]\nname = \"b\"\nnic = \"solarflare-10g\"");
+    let message = refusal(&beside, &[rate]);
+    assert!(message.contains("solarflare-10g.toml, replaced by the scenario"), "{message}");
+}
+
+#[test]
+fn facts_of_ssds_can_be_replaced_where_there_are_some() {
+    let text = format!("{SKYLAKE}application = \"block-io\"\nssd = \"xg5\"");
+    let units = ("hardware.ssd.units", "7");
+    let (_, equipment) = read(&text, &[units]).expect("is valid");
+    assert_eq!(equipment[0].ssd.as_ref().map(|device| device.ssd.units.value), Some(7));
+    let message = refusal(SKYLAKE, &[units]);
+    assert!(message.contains("`hardware.ssd.units`: the file has no table `ssd`"), "{message}");
+}
+
+#[test]
+fn what_is_wrong_with_a_replaced_fact_is_said_of_the_scenario() {
+    let named = format!("{SKYLAKE}nic = \"xl710\"");
+    for text in [SKYLAKE, &named] {
+        for (key, value, said) in [
+            ("hardware.nic.tx_rate_gbs", "5", "did you mean `tx_rate_gbps`?"),
+            ("hardware.nic.tx_rate_gbps", "fast", "`hardware.nic.tx_rate_gbps`: invalid type"),
+            ("hardware.nic.tx_rate_gbps", "0", "`hardware.nic.tx_rate_gbps` = 0: allowed: 0.1 to"),
+            ("hardware.nic", "5", "write the key of one of them"),
+            ("hardware.nik.tx_rate_gbps", "5", "no table `nik`; did you mean `nic`?"),
+        ] {
+            let message = refusal(text, &[(key, value)]);
+            assert!(message.contains(said), "{key}: {message}");
+            assert!(message.contains(".toml, replaced by the scenario: "), "{message}");
+            assert!(message.contains("hardware.ni"), "{message}");
+        }
+    }
+}
+
+#[test]
+fn a_key_of_a_device_is_refused_with_the_place_where_it_belongs() {
+    let named = format!("{SKYLAKE}nic = \"xl710\"\nssd = \"xg5\"\n[[tenant]]\nname = \"b\"");
+    for (text, key) in [
+        (SKYLAKE, "nic.tx_rate_gbps"),
+        (&named, "nic.tx_rate_gbps"),
+        (&named, "tenant.0.nic.tx_rate_gbps"),
+        (&named, "ssd.units"),
+    ] {
+        let message = refusal(text, &[(key, "5")]);
+        let belongs = key.trim_start_matches("tenant.0.");
+        assert!(message.starts_with(&format!("--set: `{key}`: ")), "{message}");
+        assert!(message.contains(&format!("write `hardware.{belongs}`")), "{message}");
+    }
+    for table in ["[nic]", "[[tenant]]\nname = \"b\"\n[tenant.nic]"] {
+        let message = refusal(&format!("{SKYLAKE}{table}\ntx_rate_gbps = 5"), &[]);
+        assert!(message.contains("a.toml"), "{message}");
+        assert!(message.contains("write `hardware.nic.tx_rate_gbps`"), "{message}");
+    }
+    let as_value = refusal(SKYLAKE, &[("nic", "{ tx_rate_gbps = 5 }")]);
+    assert!(as_value.contains("write `hardware.nic.tx_rate_gbps`"), "{as_value}");
+    let of_platform = refusal(SKYLAKE, &[("llc.sets_per_slice", "512")]);
+    assert!(of_platform.contains("hardware.llc"), "{of_platform}");
+    assert!(read(SKYLAKE, &[("hardware.nic.tx_rate_gbps", "5")]).is_ok());
+}
