@@ -91,7 +91,8 @@ pub struct Dram {
     interleave: Interleave,
     rules: Rules,
     channels: Vec<Channel>,
-    counters: DramCounters,
+    lines_read: u64,
+    lines_written: u64,
 }
 
 impl Dram {
@@ -109,7 +110,8 @@ impl Dram {
             interleave: Interleave::new(&config.geometry),
             channels: (0..config.geometry.channels).map(channel).collect(),
             rules,
-            counters: DramCounters::default(),
+            lines_read: 0,
+            lines_written: 0,
             there,
             back: config.path - there,
             config: Box::new(config),
@@ -119,21 +121,20 @@ impl Dram {
     /// Reads a line; returns when its data is there.
     #[inline]
     pub fn read(&mut self, line: LineAddr, now: Picos) -> Picos {
-        self.counters.lines_read += 1;
+        self.lines_read += 1;
         let place = self.interleave.place(line);
         let channel = &mut self.channels[place.channel as usize];
-        let arrival = now + self.there;
-        channel.read(place.in_channel, arrival, &self.rules, &mut self.counters) + self.back
+        channel.read(place.in_channel, now + self.there, &self.rules) + self.back
     }
 
     /// Writes a line that has reached the controller; returns when it has been taken (posted: nobody
     /// waits for the array), which is later than `now` if the write queue is full.
     #[inline]
     pub fn write(&mut self, line: LineAddr, now: Picos) -> Picos {
-        self.counters.lines_written += 1;
+        self.lines_written += 1;
         let place = self.interleave.place(line);
         let channel = &mut self.channels[place.channel as usize];
-        channel.write(place.in_channel, now, &self.rules, &mut self.counters)
+        channel.write(place.in_channel, now, &self.rules)
     }
 
     /// Forgets all traffic so far: queues are empty, no row is open.
@@ -144,13 +145,19 @@ impl Dram {
     /// Lines read and written since the beginning.
     #[must_use]
     pub fn lines_moved(&self) -> (u64, u64) {
-        (self.counters.lines_read, self.counters.lines_written)
+        (self.lines_read, self.lines_written)
     }
 
     /// What happened since the beginning.
     #[must_use]
-    pub fn counters(&self) -> &DramCounters {
-        &self.counters
+    pub fn counters(&self) -> DramCounters {
+        let mut sum = DramCounters {
+            lines_read: self.lines_read,
+            lines_written: self.lines_written,
+            ..DramCounters::default()
+        };
+        self.channels.iter().for_each(|channel| channel.count(&mut sum));
+        sum
     }
 
     /// The parameters.

@@ -9,7 +9,7 @@
 //! served from the state before it, without waiting for what lies ahead; further back than two rows
 //! a bank is taken to have been empty.
 
-use super::rank::Rank;
+use super::rank::{Rank, Refresh};
 use super::timing::Timing;
 use std::hint::select_unpredictable;
 use units::Picos;
@@ -36,7 +36,7 @@ impl RowPolicy {
     }
 }
 
-/// What a request found in its bank.
+/// What a request found in its bank. Channels count them by their places in this list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Row {
     /// Its row open.
@@ -47,14 +47,17 @@ pub(super) enum Row {
     Conflict,
 }
 
+impl Row {
+    /// How many there are.
+    pub(super) const KINDS: usize = 3;
+}
+
 /// How a request gets its row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opened {
-    pub(super) row: Row,
     /// When its column command may be given.
     pub(super) column_from: Picos,
-    /// How long a refresh held it back.
-    pub(super) refresh_wait: Picos,
+    pub(super) row: Row,
     which: Which,
 }
 
@@ -112,10 +115,9 @@ impl OpenRow {
         let open = self.is_open(time, refreshed);
         let found = select_unpredictable(open, Row::Conflict, Row::Empty);
         let closed = select_unpredictable(open, time, self.open_until).max(self.close_from);
-        if self.column_from < refreshed {
-            return (found, time, refreshed);
-        }
-        (found, time.max(closed + trp), closed)
+        let by_refresh = self.column_from < refreshed;
+        let from = select_unpredictable(by_refresh, time, time.max(closed + trp));
+        (found, from, select_unpredictable(by_refresh, refreshed, closed))
     }
 }
 
@@ -157,55 +159,60 @@ impl Bank {
         usize::from(self.group)
     }
 
-    /// Gets `row` for a request that arrived at `arrival`.
+    /// Gets `row` for a request that arrived at `arrival`, at or after the beginning of `refresh`.
     #[inline]
     pub(super) fn open(
         &mut self,
         row: u32,
         arrival: Picos,
+        refresh: Refresh,
         rank: &mut Rank,
         timing: &Timing,
     ) -> Opened {
-        let (refreshed, refresh_wait) = rank.refresh(arrival);
-        let time = arrival + refresh_wait;
+        let (refreshed, time) = (refresh.began, arrival + refresh.left);
         let in_order = arrival >= self.current.asked;
         if self.current.row == row && in_order && self.current.is_open(time, refreshed) {
             let column_from = time.max(self.current.column_from);
-            return Opened { row: Row::Hit, column_from, refresh_wait, which: Which::Current };
+            return Opened { column_from, row: Row::Hit, which: Which::Current };
         }
         let slips_past = (arrival <= self.previous_closed) | !in_order;
         let remembered = arrival >= self.previous.asked;
-        if self.previous.row == row
-            && slips_past & remembered & self.previous.is_open(time, refreshed)
+        // In this order, because most requests do not slip past, which a host can predict.
+        if slips_past
+            && self.previous.row == row
+            && remembered & self.previous.is_open(time, refreshed)
         {
             let column_from = time.max(self.previous.column_from);
-            return Opened { row: Row::Hit, column_from, refresh_wait, which: Which::Previous };
+            return Opened { column_from, row: Row::Hit, which: Which::Previous };
         }
         if !in_order {
-            return self.open_earlier(row, arrival, rank, timing);
+            let (column_from, row, which) = self.open_earlier(row, arrival, refresh, rank, timing);
+            return Opened { column_from, row, which };
         }
         let (found, from, closed) = self.current.close(time, refreshed, timing.trp);
         self.previous = self.current;
         self.previous_closed = closed;
         self.current = OpenRow::activated(row, arrival, rank.activate(from), timing);
         let column_from = self.current.column_from;
-        Opened { row: found, column_from, refresh_wait, which: Which::Current }
+        Opened { column_from, row: found, which: Which::Current }
     }
 
     /// As [`Self::open`], for a request that came before the one that opened the current row, and
-    /// needs a row to be opened: puts it where it belongs in the order of time.
+    /// needs a row to be opened: puts it where it belongs in the order of time. Returns the parts of
+    /// what [`Self::open`] does, which then keeps it in the host's registers.
     #[cold]
     fn open_earlier(
         &mut self,
         row: u32,
         arrival: Picos,
+        refresh: Refresh,
         rank: &mut Rank,
         timing: &Timing,
-    ) -> Opened {
-        let (refreshed, refresh_wait) = rank.refresh(arrival);
+    ) -> (Picos, Row, Which) {
         let remembered = arrival >= self.previous.asked;
         let before = if remembered { self.previous } else { OpenRow::NONE };
-        let (found, from, closed) = before.close(arrival + refresh_wait, refreshed, timing.trp);
+        let time = arrival + refresh.left;
+        let (found, from, closed) = before.close(time, refresh.began, timing.trp);
         let opened = OpenRow::activated(row, arrival, rank.activate(from), timing);
         let which = if !remembered {
             Which::Earlier
@@ -219,18 +226,18 @@ impl Bank {
             self.previous = opened;
             Which::Previous
         };
-        Opened { row: found, column_from: opened.column_from, refresh_wait, which }
+        (opened.column_from, found, which)
     }
 
     /// Notes that the row's column command was given at `column`: it may be closed at `close_from`,
     /// and is closed `keep` after its last command.
     #[inline]
     pub(super) fn used(&mut self, opened: Opened, column: Picos, close_from: Picos, keep: Picos) {
-        let row = match opened.which {
-            Which::Current => &mut self.current,
-            Which::Previous => &mut self.previous,
-            Which::Earlier => return,
-        };
+        if opened.which == Which::Earlier {
+            return;
+        }
+        let is_previous = opened.which == Which::Previous;
+        let row = select_unpredictable(is_previous, &mut self.previous, &mut self.current);
         row.close_from = row.close_from.max(close_from);
         row.open_until = row.open_until.max(column.saturating_add(keep));
     }
@@ -260,14 +267,19 @@ mod tests {
 
         /// A read of `row`: what it found, and when its command may be given, which it then is.
         fn read(&mut self, row: u32, arrival: Picos) -> (Row, Picos) {
-            let opened = self.bank.open(row, arrival, &mut self.rank, &self.timing);
+            let opened = self.open(row, arrival);
             let column = opened.column_from;
             self.bank.used(opened, column, column + self.timing.trtp, KEEP);
             (opened.row, column)
         }
 
+        fn open(&mut self, row: u32, arrival: Picos) -> Opened {
+            let refresh = self.rank.refresh(arrival);
+            self.bank.open(row, arrival, refresh, &mut self.rank, &self.timing)
+        }
+
         fn write(&mut self, row: u32, arrival: Picos, data_end: Picos) {
-            let opened = self.bank.open(row, arrival, &mut self.rank, &self.timing);
+            let opened = self.open(row, arrival);
             let close_from = data_end + self.timing.twr;
             self.bank.used(opened, opened.column_from, close_from, KEEP);
         }

@@ -6,7 +6,7 @@
 //! Simplifies: reads that were called before a batch keep their place on the bus, and reads may use
 //! slots that the batch's banks leave free; both turn-arounds lie behind the batch.
 
-use super::bank::{Bank, Opened, Row};
+use super::bank::{Bank, Row};
 use super::interleave::BankRow;
 use super::rank::Rank;
 use super::time_slots::TimeSlots;
@@ -25,17 +25,31 @@ pub(super) struct Rules {
     /// For how long a row stays open behind its last use.
     keep: Picos,
     turnaround: Picos,
+    read: Command,
+    write: Command,
+}
+
+/// A column command.
+#[derive(Clone, Debug)]
+struct Command {
+    /// How long behind it its data begins.
+    latency: Picos,
+    /// How long behind it the row may be closed.
+    recovery: Picos,
 }
 
 impl Rules {
     pub(super) fn new(config: &DramConfig) -> Self {
         let timing = &config.timing;
+        let burst = timing.burst();
         Self {
             timing: timing.clone(),
-            burst: timing.burst(),
-            slot: timing.burst() + config.burst_gap,
+            burst,
+            slot: burst + config.burst_gap,
             keep: config.row_policy.keep(),
             turnaround: timing.turnaround(),
+            read: Command { latency: timing.tcl, recovery: timing.trtp },
+            write: Command { latency: timing.tcwl, recovery: timing.tcwl + burst + timing.twr },
         }
     }
 }
@@ -43,19 +57,93 @@ impl Rules {
 /// One channel.
 #[derive(Clone, Debug)]
 pub(super) struct Channel {
+    devices: Devices,
+    writes: WriteQueue,
+    write_batches: u64,
+    /// Turn-around time that has not been taken from the bus yet, because it is no whole slot.
+    owed: Picos,
+}
+
+/// The memory devices of a channel and their data bus.
+#[derive(Clone, Debug)]
+struct Devices {
     banks: Vec<Bank>,
     ranks: Vec<Rank>,
     /// Column path of each bank group of each rank: a command every tCCD_L.
     groups: Vec<TimeSlots>,
     bus: TimeSlots,
-    writes: WriteQueue,
-    /// Turn-around time that has not been taken from the bus yet, because it is no whole slot.
-    owed: Picos,
+    /// Transfers by what they found, in the order of [`Row`].
+    found: [u64; Row::KINDS],
+    /// Transfers that a refresh held back, and for how long.
+    refresh_waits: u64,
+    refresh_wait: Picos,
 }
 
 impl Channel {
     /// Channel `index` of a socket's memory, idle.
     pub(super) fn new(config: &DramConfig, rules: &Rules, index: u32) -> Self {
+        Self {
+            devices: Devices::new(config, rules, index),
+            writes: WriteQueue::new(config.writes),
+            write_batches: 0,
+            owed: Picos::ZERO,
+        }
+    }
+
+    /// Reads a line for a request that arrived at `arrival`; returns when its last data is on the bus.
+    #[inline]
+    pub(super) fn read(&mut self, place: BankRow, arrival: Picos, rules: &Rules) -> Picos {
+        self.devices.transfer(place, arrival, &rules.read, rules) + rules.burst
+    }
+
+    /// Takes a write that arrived at `arrival`; returns when it is in the queue.
+    #[inline]
+    pub(super) fn write(&mut self, place: BankRow, arrival: Picos, rules: &Rules) -> Picos {
+        let taken = arrival.max(self.writes.room_from());
+        if self.writes.push(place) {
+            return self.drain(taken, rules);
+        }
+        taken
+    }
+
+    /// Writes a batch from `now` on, which it returns: so the way of a write keeps nothing across the
+    /// call.
+    #[inline(never)]
+    fn drain(&mut self, now: Picos, rules: &Rules) -> Picos {
+        let devices = &mut self.devices;
+        let mut end = now;
+        self.writes.write_batch(|place| {
+            let data = devices.transfer(place, now, &rules.write, rules);
+            let data_end = data + rules.burst;
+            end = end.max(data_end);
+            data_end
+        });
+        self.turn_around(end, rules);
+        self.write_batches += 1;
+        now
+    }
+
+    /// Keeps the bus idle for the turn from reads to writes and back.
+    fn turn_around(&mut self, from: Picos, rules: &Rules) {
+        let owed = self.owed + rules.turnaround;
+        self.devices.bus.claim_several(from, owed.0 / rules.slot.0);
+        self.owed = Picos(owed.0 % rules.slot.0);
+    }
+
+    /// Adds what happened to `sum`.
+    pub(super) fn count(&self, sum: &mut DramCounters) {
+        let Devices { found, refresh_waits, refresh_wait, .. } = &self.devices;
+        sum.row_hits += found[Row::Hit as usize];
+        sum.row_empties += found[Row::Empty as usize];
+        sum.row_conflicts += found[Row::Conflict as usize];
+        sum.refresh_waits += refresh_waits;
+        sum.refresh_wait += *refresh_wait;
+        sum.write_batches += self.write_batches;
+    }
+}
+
+impl Devices {
+    fn new(config: &DramConfig, rules: &Rules, index: u32) -> Self {
         let (geometry, timing) = (&config.geometry, &config.timing);
         let first_refresh = |rank: u32| {
             let turn = u64::from(index + rank * geometry.channels) + 1;
@@ -71,106 +159,38 @@ impl Channel {
             ranks: (0..geometry.ranks).map(|rank| Rank::new(timing, first_refresh(rank))).collect(),
             groups: vec![TimeSlots::new(timing.tccd_l); groups as usize],
             bus: TimeSlots::new(rules.slot),
-            writes: WriteQueue::new(config.writes),
-            owed: Picos::ZERO,
+            found: [0; Row::KINDS],
+            refresh_waits: 0,
+            refresh_wait: Picos::ZERO,
         }
     }
 
-    /// Reads a line for a request that arrived at `arrival`; returns when its last data is on the bus.
-    #[inline]
-    pub(super) fn read(
-        &mut self,
-        place: BankRow,
-        arrival: Picos,
-        rules: &Rules,
-        counters: &mut DramCounters,
-    ) -> Picos {
-        let timing = &rules.timing;
-        self.transfer(place, arrival, timing.tcl, timing.trtp, rules, counters) + rules.burst
-    }
-
-    /// Takes a write that arrived at `arrival`; returns when it is in the queue.
-    #[inline]
-    pub(super) fn write(
-        &mut self,
-        place: BankRow,
-        arrival: Picos,
-        rules: &Rules,
-        counters: &mut DramCounters,
-    ) -> Picos {
-        let taken = arrival.max(self.writes.room_from());
-        if self.writes.push(place) {
-            self.drain(taken, rules, counters);
-        }
-        taken
-    }
-
-    /// Writes a batch from `now` on.
-    fn drain(&mut self, now: Picos, rules: &Rules, counters: &mut DramCounters) {
-        let timing = &rules.timing;
-        let recovery = timing.tcwl + rules.burst + timing.twr;
-        let mut end = now;
-        for i in 0..self.writes.batch_lines() {
-            let place = self.writes.waiting(i);
-            let data = self.transfer(place, now, timing.tcwl, recovery, rules, counters);
-            let data_end = data + rules.burst;
-            self.writes.leaves(data_end);
-            end = end.max(data_end);
-        }
-        self.writes.end_batch();
-        self.turn_around(end, rules);
-        counters.write_batches += 1;
-    }
-
-    /// Keeps the bus idle for the turn from reads to writes and back.
-    fn turn_around(&mut self, from: Picos, rules: &Rules) {
-        self.owed += rules.turnaround;
-        while self.owed >= rules.slot {
-            self.owed = self.owed - rules.slot;
-            self.bus.claim(from);
-        }
-    }
-
-    /// Opens a row and finds room for its column command and for the data `latency` behind it;
-    /// returns when the data begins. The row may be closed `recovery` behind the command.
+    /// Opens a row and finds room for its column command and for the data behind it; returns when the
+    /// data begins.
     ///
     /// A call of its own: inlined into the loop over a batch, its selects become branches, which a
-    /// host cannot predict.
+    /// host cannot predict. Its arguments fit into the host's registers.
     #[inline(never)]
     fn transfer(
         &mut self,
         place: BankRow,
         arrival: Picos,
-        latency: Picos,
-        recovery: Picos,
+        command: &Command,
         rules: &Rules,
-        counters: &mut DramCounters,
     ) -> Picos {
         let bank = &mut self.banks[place.bank as usize];
         let rank = &mut self.ranks[bank.rank()];
-        let opened = bank.open(place.row, arrival, rank, &rules.timing);
-        count(opened, counters);
+        let refresh = rank.refresh(arrival);
+        if refresh.left > Picos::ZERO {
+            self.refresh_waits += 1;
+            self.refresh_wait += refresh.left;
+        }
+        let opened = bank.open(place.row, arrival, refresh, rank, &rules.timing);
+        self.found[opened.row as usize] += 1;
         let column = self.groups[bank.group()].claim(opened.column_from);
-        let data = self.bus.claim(column + latency);
-        let column = data - latency;
-        bank.used(opened, column, column + recovery, rules.keep);
+        let data = self.bus.claim(column + command.latency);
+        let column = data - command.latency;
+        bank.used(opened, column, column + command.recovery, rules.keep);
         data
-    }
-}
-
-/// Counts what a transfer found.
-#[inline]
-fn count(opened: Opened, counters: &mut DramCounters) {
-    if opened.row == Row::Hit {
-        counters.row_hits += 1;
-    } else {
-        // A sum, because nobody can predict which of the two it is.
-        let conflict = u64::from(opened.row == Row::Conflict);
-        counters.row_conflicts += conflict;
-        counters.row_empties += 1 - conflict;
-    }
-    if opened.refresh_wait > Picos::ZERO {
-        counters.refresh_waits += 1;
-        counters.refresh_wait += opened.refresh_wait;
     }
 }

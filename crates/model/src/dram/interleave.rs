@@ -77,12 +77,13 @@ pub(super) struct Interleave {
     offset_mask: u64,
     /// Of the hash that rotates channels; zero if they are not rotated.
     rotation_factor: u64,
-    group_bits: u32,
     group_mask: u64,
-    group_and_column_bits: u32,
-    high_bits: u32,
+    /// Of the bits above the column, down to where they lie in the bank; those that belong to it.
+    high_shift: u32,
     high_mask: u64,
-    bank_bits: u32,
+    row_shift: u32,
+    /// Of the row's bits beyond as many as a bank has.
+    folded_row_shift: u32,
     /// The bits of the bank that are XORed with the row.
     hash_mask: u64,
 }
@@ -107,7 +108,8 @@ impl Interleave {
         let group_bits = bits(geometry.neighbouring_bank_groups);
         let bank_bits = bits(geometry.banks_per_channel());
         let granularity_bits = bits(geometry.channel_granularity_lines);
-        let high_bits = bank_bits - group_bits;
+        let column_bits = bits(geometry.row_bytes / LINE_BYTES as u32);
+        let row_shift = column_bits + bank_bits;
         Self {
             channels: Divisor::new(u64::from(geometry.channels)),
             granularity_bits,
@@ -116,12 +118,11 @@ impl Interleave {
                 ChannelHash::Modulo => 0,
                 ChannelHash::Rotated => GOLDEN,
             },
-            group_bits,
             group_mask: mask(group_bits),
-            group_and_column_bits: group_bits + bits(geometry.row_bytes / LINE_BYTES as u32),
-            high_bits,
-            high_mask: mask(high_bits),
-            bank_bits,
+            high_shift: column_bits,
+            high_mask: mask(bank_bits) - mask(group_bits),
+            row_shift,
+            folded_row_shift: row_shift + bank_bits,
             hash_mask: match geometry.bank_hash {
                 BankHash::Plain => 0,
                 BankHash::RowXor => mask(bank_bits),
@@ -151,11 +152,10 @@ impl Interleave {
     /// Bank and row of the channel's line `line`.
     #[inline]
     fn bank_and_row(&self, line: u64) -> BankRow {
-        let high = line >> self.group_and_column_bits;
-        let row = high >> self.high_bits;
-        let bank = (high & self.high_mask) << self.group_bits | line & self.group_mask;
+        let row = line >> self.row_shift;
+        let bank = line >> self.high_shift & self.high_mask | line & self.group_mask;
         // Folded once, so that rows far apart differ in their bank too.
-        let bank = bank ^ (row ^ row >> self.bank_bits) & self.hash_mask;
+        let bank = bank ^ (row ^ line >> self.folded_row_shift) & self.hash_mask;
         BankRow { bank: bank as u32, row: row as u32 }
     }
 }

@@ -16,9 +16,21 @@ pub(super) struct Rank {
     activations: TimeSlots,
     trefi: Picos,
     trfc: Picos,
+    /// From the end of a refresh to the beginning of the next.
+    between: Picos,
     first_refresh: Picos,
-    /// The refresh that began before the time asked for last.
-    refreshed: Picos,
+    /// The refresh that began before the time asked for last: when it began and when it ended.
+    began: Picos,
+    ended: Picos,
+}
+
+/// The latest refresh of a rank before a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Refresh {
+    /// When it began; zero if there was none.
+    pub(super) began: Picos,
+    /// How long it still lasts.
+    pub(super) left: Picos,
 }
 
 impl Rank {
@@ -28,30 +40,40 @@ impl Rank {
             activations: TimeSlots::new(Picos(timing.tfaw.0 / 4).max(timing.trrd)),
             trefi: timing.trefi,
             trfc: timing.trfc,
+            between: timing.trefi.saturating_sub(timing.trfc),
             first_refresh,
-            refreshed: first_refresh,
+            began: first_refresh,
+            ended: first_refresh + timing.trfc,
         }
     }
 
-    /// When the latest refresh began before `time` (zero if none did), and how long it still lasts.
+    /// The latest refresh that began at `time` or before.
     #[inline]
-    pub(super) fn refresh(&mut self, time: Picos) -> (Picos, Picos) {
-        let mut since = time.0.wrapping_sub(self.refreshed.0);
-        if since >= self.trefi.0 {
-            if time < self.first_refresh {
-                return (Picos::ZERO, Picos::ZERO);
-            }
-            since = (time - self.first_refresh).0 % self.trefi.0;
-            self.refreshed = time - Picos(since);
+    pub(super) fn refresh(&mut self, time: Picos) -> Refresh {
+        // Nearly always `time` lies between the refresh found last and the next.
+        if time.0.wrapping_sub(self.ended.0) < self.between.0 {
+            return Refresh { began: self.began, left: Picos::ZERO };
         }
-        (self.refreshed, self.trfc.saturating_sub(Picos(since)))
+        self.find_refresh(time)
+    }
+
+    /// As [`Self::refresh`], wherever `time` lies.
+    #[cold]
+    fn find_refresh(&mut self, time: Picos) -> Refresh {
+        if time < self.first_refresh {
+            return Refresh { began: Picos::ZERO, left: Picos::ZERO };
+        }
+        let since = Picos((time - self.first_refresh).0 % self.trefi.0);
+        self.began = time - since;
+        self.ended = self.began + self.trfc;
+        Refresh { began: self.began, left: self.trfc.saturating_sub(since) }
     }
 
     /// Reserves an activation at `from` or as soon after as the rank takes it.
     #[inline]
     pub(super) fn activate(&mut self, from: Picos) -> Picos {
-        let (_, refresh_left) = self.refresh(from);
-        self.activations.claim(from + refresh_left)
+        let refresh = self.refresh(from);
+        self.activations.claim(from + refresh.left)
     }
 }
 
@@ -94,10 +116,10 @@ mod tests {
             let begins = first_refresh + Picos(period * timing.trefi.0);
             let ends = begins + timing.trfc;
             let before = begins - Picos(1);
-            assert_eq!(rank.refresh(before).1, Picos::ZERO, "not yet");
-            assert_eq!(rank.refresh(begins), (begins, timing.trfc));
-            assert_eq!(rank.refresh(ends - Picos(1)).1, Picos(1), "blocked at t - 1");
-            assert_eq!(rank.refresh(ends).1, Picos::ZERO, "ready at t");
+            assert_eq!(rank.refresh(before).left, Picos::ZERO, "not yet");
+            assert_eq!(rank.refresh(begins), Refresh { began: begins, left: timing.trfc });
+            assert_eq!(rank.refresh(ends - Picos(1)).left, Picos(1), "blocked at t - 1");
+            assert_eq!(rank.refresh(ends), Refresh { began: begins, left: Picos::ZERO });
             assert_eq!(rank.activate(begins), ends);
         }
     }
@@ -107,8 +129,13 @@ mod tests {
         let timing = ddr4_2400();
         let mut rank = Rank::new(&timing, Picos(2_000_000));
         let late = Picos(2_000_000 + 9 * timing.trefi.0);
-        assert_eq!(rank.refresh(late), (late, timing.trfc));
-        assert_eq!(rank.refresh(Picos(2_000_000)), (Picos(2_000_000), timing.trfc));
-        assert_eq!(rank.refresh(Picos(1_000_000)).1, Picos::ZERO);
+        assert_eq!(rank.refresh(late), Refresh { began: late, left: timing.trfc });
+        let first = Refresh { began: Picos(2_000_000), left: timing.trfc };
+        assert_eq!(rank.refresh(first.began), first);
+        let none = Refresh { began: Picos::ZERO, left: Picos::ZERO };
+        assert_eq!(rank.refresh(Picos(1_000_000)), none);
+        // Back behind the refresh found last.
+        let end = first.began + timing.trfc;
+        assert_eq!(rank.refresh(end), Refresh { left: Picos::ZERO, ..first });
     }
 }

@@ -23,12 +23,13 @@ pub struct WriteQueueConfig {
 /// A channel's write queue.
 #[derive(Clone, Debug)]
 pub(super) struct WriteQueue {
-    config: WriteQueueConfig,
-    /// Writes that wait for a batch, oldest first.
-    waiting: Vec<BankRow>,
-    /// When the latest writes of batches leave the queue: as many as it has entries.
-    leaves: Vec<Picos>,
-    next: usize,
+    batch_lines: usize,
+    /// Writes that wait for a batch, oldest first: as many places as make a batch due, of which so many
+    /// are in use.
+    waiting: Box<[BankRow]>,
+    waiting_lines: usize,
+    /// When the latest writes of batches leave the queue, oldest first: as many as it has entries.
+    leaves: Box<[Picos]>,
 }
 
 impl WriteQueue {
@@ -38,10 +39,10 @@ impl WriteQueue {
         assert!(config.low_watermark < config.high_watermark);
         assert!(config.high_watermark <= config.entries);
         Self {
-            config,
-            waiting: Vec::with_capacity(config.high_watermark as usize),
-            leaves: vec![Picos::ZERO; config.entries as usize],
-            next: 0,
+            batch_lines: (config.high_watermark - config.low_watermark) as usize,
+            waiting: vec![BankRow { bank: 0, row: 0 }; config.high_watermark as usize].into(),
+            waiting_lines: 0,
+            leaves: vec![Picos::ZERO; config.entries as usize].into(),
         }
     }
 
@@ -49,38 +50,28 @@ impl WriteQueue {
     #[inline]
     pub(super) fn room_from(&self) -> Picos {
         // With w waiting, the write that must have left is the (entries - w)-th latest of batches.
-        let at = self.next + self.waiting.len();
-        let entries = self.leaves.len();
-        self.leaves[if at < entries { at } else { at - entries }]
+        self.leaves[self.waiting_lines]
     }
 
     /// Takes a write; says whether a batch is due.
     #[inline]
     pub(super) fn push(&mut self, place: BankRow) -> bool {
-        self.waiting.push(place);
-        self.waiting.len() == self.config.high_watermark as usize
+        self.waiting[self.waiting_lines] = place;
+        self.waiting_lines += 1;
+        self.waiting_lines == self.waiting.len()
     }
 
-    /// Lines of a batch.
-    pub(super) fn batch_lines(&self) -> usize {
-        (self.config.high_watermark - self.config.low_watermark) as usize
-    }
-
-    /// The `i`-th oldest waiting write.
-    pub(super) fn waiting(&self, i: usize) -> BankRow {
-        self.waiting[i]
-    }
-
-    /// Notes when the next write of a batch leaves.
-    pub(super) fn leaves(&mut self, at: Picos) {
-        self.leaves[self.next] = at;
-        self.next = if self.next + 1 == self.leaves.len() { 0 } else { self.next + 1 };
-    }
-
-    /// Forgets the writes of a batch.
-    pub(super) fn end_batch(&mut self) {
-        let lines = self.batch_lines();
-        self.waiting.drain(..lines);
+    /// Ends a batch: `write` writes a line and returns when it leaves the queue.
+    #[inline]
+    pub(super) fn write_batch(&mut self, mut write: impl FnMut(BankRow) -> Picos) {
+        let lines = self.batch_lines;
+        self.leaves.copy_within(lines.., 0);
+        let latest = self.leaves.len() - lines;
+        for (leaves, &place) in self.leaves[latest..].iter_mut().zip(&*self.waiting) {
+            *leaves = write(place);
+        }
+        self.waiting.copy_within(lines.., 0);
+        self.waiting_lines -= lines;
     }
 }
 
@@ -97,10 +88,11 @@ mod tests {
         let mut queue = WriteQueue::new(CONFIG);
         let due = (0..CONFIG.high_watermark).map(|_| queue.push(ANYWHERE)).position(|due| due);
         assert_eq!(due, Some(CONFIG.high_watermark as usize - 1));
-        for place in 1..=queue.batch_lines() as u64 {
-            queue.leaves(Picos(100 * place));
-        }
-        queue.end_batch();
+        let mut leaves = Picos::ZERO;
+        queue.write_batch(|_| {
+            leaves += Picos(100);
+            leaves
+        });
         queue
     }
 

@@ -120,6 +120,18 @@ impl Memory {
     #[inline]
     pub fn read(&mut self, socket: usize, line: LineAddr, now: Picos) -> Picos {
         let index = self.node_of(line);
+        match &mut self.nodes[index] {
+            Node { socket: home, part: Part::Dram(dram) } if *home == socket => {
+                dram.read(line, now)
+            }
+            _ => self.read_other(index, socket, line, now),
+        }
+    }
+
+    /// As [`Self::read`], for a node of any kind at any socket. Apart, like that for writes, so that what
+    /// it keeps across its calls is not saved on the way to a socket's own channels.
+    #[inline(never)]
+    fn read_other(&mut self, index: usize, socket: usize, line: LineAddr, now: Picos) -> Picos {
         let home = self.nodes[index].socket;
         if home == socket {
             return self.nodes[index].read(line, now);
@@ -133,6 +145,17 @@ impl Memory {
     #[inline]
     pub fn write(&mut self, socket: usize, line: LineAddr, now: Picos) -> Picos {
         let index = self.node_of(line);
+        match &mut self.nodes[index] {
+            Node { socket: home, part: Part::Dram(dram) } if *home == socket => {
+                dram.write(line, now)
+            }
+            _ => self.write_other(index, socket, line, now),
+        }
+    }
+
+    /// As [`Self::write`], for a node of any kind at any socket.
+    #[inline(never)]
+    fn write_other(&mut self, index: usize, socket: usize, line: LineAddr, now: Picos) -> Picos {
         let home = self.nodes[index].socket;
         let arrived = if home == socket { now } else { self.cross(socket, home, LINE_BYTES, now) };
         self.nodes[index].write(line, arrived)

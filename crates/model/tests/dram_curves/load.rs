@@ -134,7 +134,7 @@ pub fn run(config: &DramConfig, load: &Load, seed: u64) -> Outcome {
         let first = streams.iter_mut().min_by_key(|stream| stream.due);
         let now = first.as_ref().map_or(chain, |stream| stream.due.min(chain));
         if now >= warm && before.is_none() {
-            before = Some(*memory.counters());
+            before = Some(memory.counters());
         }
         if now >= load.span {
             break;
@@ -153,7 +153,7 @@ pub fn run(config: &DramConfig, load: &Load, seed: u64) -> Outcome {
             }
         }
     }
-    let counters = since(memory.counters(), &before.unwrap_or_default());
+    let counters = since(&memory.counters(), &before.unwrap_or_default());
     let bytes = (counters.lines_read + counters.lines_written) * LINE_BYTES;
     Outcome {
         gbytes_per_s: bytes as f64 / (load.span - warm).as_ns(),
