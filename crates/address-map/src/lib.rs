@@ -86,7 +86,7 @@ impl AddressMap {
     }
 
     /// The set of `line`, counted over all slices: slice x sets per slice + set in the slice.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn set_of(&self, line: LineAddr) -> SetIndex {
         let low = match self.set_function {

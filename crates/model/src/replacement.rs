@@ -171,7 +171,7 @@ impl Replacer {
     ///
     /// # Panics
     /// In debug builds if `within` is empty: callers decide before that nothing is allocated.
-    #[inline]
+    #[inline(always)]
     pub fn choose(&mut self, tags: &TagArray, set: SetIndex, within: WayMask) -> u32 {
         debug_assert!(within.0 != 0);
         let empty = tags.empty_ways(set, within);
@@ -181,6 +181,15 @@ impl Replacer {
                 _ => lowest(empty),
             };
         }
+        if let State::Random = self.state {
+            // What large caches do: it is not worth a call.
+            return any_way(within, &mut self.rng);
+        }
+        self.victim(set, within)
+    }
+
+    /// The way of `within`, all of whose places hold lines, that goes.
+    fn victim(&mut self, set: SetIndex, within: WayMask) -> u32 {
         match &mut self.state {
             State::Lru(order) | State::Fifo(order) => order.oldest(set, within),
             State::TreePlru(trees) => trees.follow(set, within),

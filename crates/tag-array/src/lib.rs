@@ -36,7 +36,6 @@ const NOTES: usize = 4;
 pub struct TagArray {
     words: Table<u32>,
     stride: usize,
-    stride_bytes: usize,
     /// Bytes from the start of a set to its notes.
     first_note: usize,
     ways: u32,
@@ -77,9 +76,9 @@ impl TagArray {
         let compared = (ways as usize).next_multiple_of(CHUNK);
         let all_ways = u32::MAX >> (32 - ways);
         let words = Table::new(EMPTY, sets as usize * stride);
-        let (stride_bytes, first_note) = (stride * NOTES, ways as usize * NOTES);
+        let first_note = ways as usize * NOTES;
         let (count, wide) = (ways + more, stride == BLOCK && run::host_is_wide());
-        Self { words, stride, stride_bytes, first_note, ways, count, compared, all_ways, wide }
+        Self { words, stride, first_note, ways, count, compared, all_ways, wide }
     }
 
     /// Places per set.
@@ -111,7 +110,7 @@ impl TagArray {
 
     #[inline]
     fn place_of_note(&self, set: SetIndex, way: u32) -> usize {
-        set.0 as usize * self.stride_bytes + self.first_note + way as usize
+        set.0 as usize * self.stride * NOTES + self.first_note + way as usize
     }
 
     #[inline]
@@ -154,14 +153,35 @@ impl TagArray {
     /// Puts `line` with a note at a place, whatever was there.
     #[inline]
     pub fn put(&mut self, set: SetIndex, way: u32, line: LineAddr, note: u8) {
+        self.replace(set, way, line, note);
+    }
+
+    /// Puts `line` with a note at a place; returns the line that was there with its note.
+    #[inline(always)]
+    pub fn replace(
+        &mut self,
+        set: SetIndex,
+        way: u32,
+        line: LineAddr,
+        note: u8,
+    ) -> Option<(LineAddr, u8)> {
         debug_assert!(line.0 < Self::MAX_LINES);
         let word = self.word(set, way);
         let before = std::mem::replace(&mut self.words[word], line.0 as u32);
-        self.set_note(set, way, note);
+        let place = self.place_of_note(set, way);
+        let note_before = std::mem::replace(&mut self.words.bytes_mut()[place], note);
         if before == EMPTY {
-            let held = self.note(set, self.count);
-            self.set_note(set, self.count, held.wrapping_add(1));
+            self.count_one_more(set);
+            return None;
         }
+        Some((LineAddr(u64::from(before)), note_before))
+    }
+
+    /// (Not inlined: rare, once a cache is warm.)
+    #[inline(never)]
+    fn count_one_more(&mut self, set: SetIndex) {
+        let held = self.note(set, self.count);
+        self.set_note(set, self.count, held.wrapping_add(1));
     }
 
     /// Empties a place.

@@ -25,8 +25,9 @@ impl State {
     }
 
     /// Notes of empty places may be anything.
+    #[inline]
     fn of_note(note: u8) -> Self {
-        match note {
+        match note.min(Self::Modified as u8) {
             0 => Self::Shared,
             1 => Self::Exclusive,
             _ => Self::Modified,
@@ -140,14 +141,18 @@ impl PrivateCache {
         let set = self.set_of(line);
         debug_assert!(self.tags.find(set, line).is_none());
         let renewed = self.replacer.renew_oldest(&self.tags, set);
-        let way = renewed.unwrap_or_else(|| self.replacer.choose(&self.tags, set, self.all_ways));
-        let state_there = State::of_note(self.tags.note(set, way));
-        let victim = self.tags.line_at(set, way).map(|victim| (victim, state_there));
-        self.tags.put(set, way, line, state.note());
+        let way = renewed.unwrap_or_else(|| self.choose(set));
+        let victim = self.tags.replace(set, way, line, state.note());
         if renewed.is_none() {
             self.replacer.fill(&self.tags, set, way);
         }
-        victim
+        victim.map(|(victim, note)| (victim, State::of_note(note)))
+    }
+
+    /// The way that gives way. (Not inlined: rare where [`Replacer::renew_oldest`] is cheap.)
+    #[inline(never)]
+    fn choose(&mut self, set: SetIndex) -> u32 {
+        self.replacer.choose(&self.tags, set, self.all_ways)
     }
 
     /// Changes the state of a line that is here, and says whether it is.

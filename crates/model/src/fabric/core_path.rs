@@ -263,7 +263,11 @@ impl<T: Tracer> Fabric<T> {
 
     #[inline]
     pub(super) fn private(&mut self, core: u8) -> &mut PrivateCaches {
-        let place = self.place(core);
+        // The same, without a look-up of the only socket.
+        if self.sockets.len() == 1 {
+            return &mut self.sockets[0].cores[usize::from(core)];
+        }
+        let place = self.places[usize::from(core)];
         &mut self.sockets[place.socket].cores[usize::from(place.local)]
     }
 

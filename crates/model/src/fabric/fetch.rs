@@ -19,7 +19,7 @@ use units::{LineAddr, Picos, SetIndex};
 impl<T: Tracer> Fabric<T> {
     /// Gets `line` for `core` from whoever has it, with all that follows for the others; returns
     /// the state that the core may hold it in.
-    #[inline]
+    #[inline(always)]
     pub(super) fn fetch(
         &mut self,
         core: u8,
@@ -27,9 +27,21 @@ impl<T: Tracer> Fabric<T> {
         want: Want,
         now: Picos,
     ) -> (State, Served) {
-        if !self.buffered {
-            return self.fetch_from_caches(core, line, want, now);
+        if self.buffered {
+            self.fetch_beside_buffers(core, line, want, now)
+        } else {
+            self.fetch_from_caches(core, line, want, now)
         }
+    }
+
+    /// The same where a root-complex buffer may have the line.
+    fn fetch_beside_buffers(
+        &mut self,
+        core: u8,
+        line: LineAddr,
+        want: Want,
+        now: Picos,
+    ) -> (State, Served) {
         if want == Want::Store {
             if self.take_from_buffers(line, None) {
                 return self.fetch_from_buffer(core, line, now);
@@ -69,6 +81,7 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
+    #[inline(never)]
     fn fetch_from_caches(
         &mut self,
         core: u8,

@@ -219,12 +219,16 @@ impl<T: Tracer> Fabric<T> {
     }
 
     /// A cache of `socket` gave a line up: the socket may have no copy left.
-    #[inline]
+    #[inline(always)]
     pub(super) fn forget_if_gone_from(&mut self, socket: usize, set: SetIndex, line: LineAddr) {
-        if self.sockets.len() > 1
-            && self.memory.socket_of(line) != socket
-            && !self.sockets[socket].has(set, line)
-        {
+        if self.sockets.len() > 1 {
+            self.forget_if_gone_from_one(socket, set, line);
+        }
+    }
+
+    #[inline(never)]
+    fn forget_if_gone_from_one(&mut self, socket: usize, set: SetIndex, line: LineAddr) {
+        if self.memory.socket_of(line) != socket && !self.sockets[socket].has(set, line) {
             self.elsewhere.remove(line, socket);
         }
     }

@@ -266,7 +266,7 @@ impl<T: Tracer> Fabric<T> {
 
     /// A line that cores hold without a tracked LLC way leaves them, because a device writes it;
     /// says whether one of them had it modified.
-    #[inline]
+    #[inline(always)]
     pub(super) fn drop_core_copies(
         &mut self,
         socket: usize,
@@ -277,6 +277,7 @@ impl<T: Tracer> Fabric<T> {
         !holders.is_empty() && self.drop_copies_of(socket, set, line, holders)
     }
 
+    #[inline(never)]
     fn drop_copies_of(
         &mut self,
         socket: usize,

@@ -153,7 +153,7 @@ impl Socket {
     }
 
     /// Cores that hold a line which has no tracked LLC way.
-    #[inline]
+    #[inline(always)]
     pub fn untracked_holders(&self, set: SetIndex, line: LineAddr) -> Sharers {
         match &self.directory {
             Some(directory) => directory.sharers(set, line),
@@ -184,6 +184,7 @@ impl Socket {
         self.llc.find(set, line).is_some() || !self.untracked_holders(set, line).is_empty()
     }
 
+    #[inline(never)]
     pub fn ask_every_core(&self, line: LineAddr) -> Sharers {
         let holds = |core: &u8| self.cores[usize::from(*core)].state(line).is_some();
         (0..self.cores.len() as u8).filter(holds).fold(Sharers::NONE, Sharers::with)

@@ -178,16 +178,11 @@ impl<T: Tracer> Fabric<T> {
         let Evicted { line, info, sharers } = evicted;
         let owner = self.agent_of(&self.sockets[socket], info.owner);
         self.evictions.add(evictor, owner, info.consumed);
-        let mut dirty = info.dirty;
-        if !sharers.is_empty() {
-            if self.inclusion() == Inclusion::Inclusive {
-                dirty |= self.sockets[socket].invalidate_cores(line, sharers);
-            } else {
-                // What a core has modified since is newer: that is written when the core gives it up.
-                dirty &= self.sockets[socket].modified_by(line, sharers).is_none();
-                self.record_holders(socket, set, line, sharers, now);
-            }
-        }
+        let dirty = if sharers.is_empty() {
+            info.dirty
+        } else {
+            self.leave_to_sharers(socket, set, evicted, now)
+        };
         if dirty {
             self.counters.llc_writebacks += 1;
             self.memory.write(socket, line, now);
@@ -197,6 +192,26 @@ impl<T: Tracer> Fabric<T> {
             self.trace(now, evictor, Operation::LlcEviction, line, found, None);
         }
         self.forget_if_gone_from(socket, set, line);
+    }
+
+    /// What an eviction from the LLC means for the cores that hold the line; says whether it has to be
+    /// written back.
+    #[inline(never)]
+    fn leave_to_sharers(
+        &mut self,
+        socket: usize,
+        set: SetIndex,
+        evicted: Evicted,
+        now: Picos,
+    ) -> bool {
+        let Evicted { line, info, sharers } = evicted;
+        if self.inclusion() == Inclusion::Inclusive {
+            return info.dirty | self.sockets[socket].invalidate_cores(line, sharers);
+        }
+        // What a core has modified since is newer: that is written when the core gives it up.
+        let dirty = info.dirty && self.sockets[socket].modified_by(line, sharers).is_none();
+        self.record_holders(socket, set, line, sharers, now);
+        dirty
     }
 
     /// Updates the snoop filter; an entry that it pushes out takes the core copies with it.

@@ -130,12 +130,18 @@ impl Directory {
     }
 
     /// Cores that hold `line`; none if it has no entry.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn sharers(&self, set: SetIndex, line: LineAddr) -> Sharers {
         if self.signatures[set.0 as usize] & signature(line) == 0 {
             return Sharers::NONE;
         }
+        self.find_sharers(set, line)
+    }
+
+    /// (Not inlined: the signature says nearly always that there are none.)
+    #[inline(never)]
+    fn find_sharers(&self, set: SetIndex, line: LineAddr) -> Sharers {
         match self.tags.find(set, line) {
             Some(way) => self.holders(set, way, line),
             None => Sharers::NONE,

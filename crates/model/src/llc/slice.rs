@@ -73,6 +73,12 @@ impl LineInfo {
     const CONSUMED: u8 = 2;
     const OWNER_SHIFT: u32 = 2;
 
+    /// The place of the owner among counts of all owners.
+    #[inline]
+    fn owner_place(self) -> usize {
+        usize::from(self.owner.0 % Owner::MOST)
+    }
+
     fn note(self) -> u8 {
         debug_assert!(self.owner.0 < Owner::MOST);
         self.owner.0 << Self::OWNER_SHIFT
@@ -111,7 +117,8 @@ pub struct Llc {
     several: Table<Sharers>,
     tracked_ways: u32,
     replacer: Replacer,
-    lines_of_owner: Vec<u64>,
+    lines_of_owner: [u64; Owner::MOST as usize],
+    owners: usize,
     /// Ways that I/O has emptied, per set; no sets unless somebody marks them.
     freed_by_io: Vec<WayMask>,
     /// A mark outlives what fills the place again, as in the published gem5 code.
@@ -131,7 +138,8 @@ impl Llc {
             tracked_ways,
             replacer: Replacer::new(config.replacement, &tags, sets, seed),
             tags,
-            lines_of_owner: vec![0; owners],
+            lines_of_owner: [0; Owner::MOST as usize],
+            owners,
             freed_by_io: Vec::new(),
             marks_stay: false,
         }
@@ -196,10 +204,10 @@ impl Llc {
     /// Replaces what is known about the line at a place; the place counts as used.
     #[inline(always)]
     pub fn update(&mut self, set: SetIndex, way: u32, info: LineInfo) {
-        let before = self.info(set, way).owner;
-        if before != info.owner {
-            self.lines_of_owner[usize::from(before.0)] -= 1;
-            self.lines_of_owner[usize::from(info.owner.0)] += 1;
+        let before = self.info(set, way);
+        if before.owner != info.owner {
+            self.lines_of_owner[before.owner_place()] -= 1;
+            self.lines_of_owner[info.owner_place()] += 1;
         }
         self.tags.set_note(set, way, info.note());
         self.replacer.hit(&self.tags, set, way);
@@ -284,7 +292,7 @@ impl Llc {
     }
 
     /// Places `line` in a way of `within`; returns the way and the line that had to leave.
-    #[inline]
+    #[inline(always)]
     pub fn allocate(
         &mut self,
         set: SetIndex,
@@ -297,13 +305,13 @@ impl Llc {
     }
 
     /// The way of `within` that an allocation would take.
-    #[inline]
+    #[inline(always)]
     pub fn choose(&mut self, set: SetIndex, within: WayMask) -> u32 {
         self.replacer.choose(&self.tags, set, within)
     }
 
     /// Places `line` in `way`; returns the line that had to leave.
-    #[inline]
+    #[inline(always)]
     pub fn allocate_at(
         &mut self,
         set: SetIndex,
@@ -312,22 +320,28 @@ impl Llc {
         info: LineInfo,
     ) -> Option<Evicted> {
         debug_assert!(self.find(set, line).is_none());
-        let evicted = self.at(set, way);
-        if let Some(evicted) = &evicted {
-            self.lines_of_owner[usize::from(evicted.info.owner.0)] -= 1;
-        }
-        if self.is_tracked_way(way) {
-            self.set_sharers(set, way, Sharers::NONE);
-        }
-        self.tags.put(set, way, line, info.note());
-        if !self.marks_stay
-            && let Some(freed) = self.freed_by_io.get_mut(set.0 as usize)
+        let sharers =
+            if self.is_tracked_way(way) { self.take_sharers(set, way) } else { Sharers::NONE };
+        if let Some(freed) = self.freed_by_io.get_mut(set.0 as usize)
+            && !self.marks_stay
         {
             freed.0 &= !(1 << way);
         }
-        self.lines_of_owner[usize::from(info.owner.0)] += 1;
+        let before = self.tags.replace(set, way, line, info.note());
+        self.lines_of_owner[info.owner_place()] += 1;
         self.replacer.fill(&self.tags, set, way);
-        evicted
+        let (line, note) = before?;
+        let info = LineInfo::of_note(note);
+        self.lines_of_owner[info.owner_place()] -= 1;
+        Some(Evicted { line, info, sharers })
+    }
+
+    /// Cores that hold the line at a place of a tracked way; from now on, none does.
+    #[inline]
+    fn take_sharers(&mut self, set: SetIndex, way: u32) -> Sharers {
+        let sharers = self.sharers(set, way);
+        self.set_sharers(set, way, Sharers::NONE);
+        sharers
     }
 
     /// The ways of `within` that hold what one of `owners` (bit i for owner i) wrote and nobody has
@@ -352,7 +366,7 @@ impl Llc {
         if self.is_tracked_way(way) {
             self.set_sharers(set, way, Sharers::NONE);
         }
-        self.lines_of_owner[usize::from(taken.info.owner.0)] -= 1;
+        self.lines_of_owner[taken.info.owner_place()] -= 1;
         Some(taken)
     }
 
@@ -389,7 +403,7 @@ impl Llc {
 
     /// Bytes held for each owner.
     pub fn occupancy_bytes(&self) -> impl Iterator<Item = u64> + '_ {
-        self.lines_of_owner.iter().map(|lines| lines * LINE_BYTES)
+        self.lines_of_owner[..self.owners].iter().map(|lines| lines * LINE_BYTES)
     }
 
     /// The lines of a set with what is known about them, way by way.
