@@ -130,7 +130,7 @@ impl SliceFunction {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn slice(&self, line: LineAddr, slices: u32) -> u32 {
         match self {
             Self::Xor(parities) => parities.of(line),
