@@ -116,7 +116,9 @@ impl OpenRow {
         let found = select_unpredictable(open, Row::Conflict, Row::Empty);
         let closed = select_unpredictable(open, time, self.open_until).max(self.close_from);
         let by_refresh = self.column_from < refreshed;
-        let from = select_unpredictable(by_refresh, time, time.max(closed + trp));
+        // (A row that a refresh closed may have been open without end.)
+        let precharged = closed.saturating_add(trp);
+        let from = select_unpredictable(by_refresh, time, time.max(precharged));
         (found, from, select_unpredictable(by_refresh, refreshed, closed))
     }
 }
@@ -347,6 +349,17 @@ mod tests {
         one.read(7, begins - Picos(100_000));
         let (found, column) = one.read(7, begins + Picos(1_000));
         assert_eq!((found, column), (Row::Empty, begins + timing.trfc + timing.trcd));
+    }
+
+    #[test]
+    fn a_row_that_stays_open_without_end_is_closed_by_a_refresh() {
+        let mut one = OneBank::new();
+        let begins = one.timing.trefi;
+        let opened = one.open(7, begins - Picos(100_000));
+        let column = opened.column_from;
+        one.bank.used(opened, column, column, Picos::NEVER);
+        let later = begins + one.timing.trfc;
+        assert_eq!(one.read(8, later), (Row::Empty, later + one.timing.trcd));
     }
 
     #[test]
