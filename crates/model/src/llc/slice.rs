@@ -127,8 +127,12 @@ pub struct Llc {
 
 impl Llc {
     /// An empty LLC used by `owners` owners.
+    ///
+    /// # Panics
+    /// If there are more of them than a note can tell apart.
     #[must_use]
     pub fn new(config: &LlcConfig, owners: usize, seed: u64) -> Self {
+        assert!(owners <= usize::from(Owner::MOST));
         let sets = config.map.total_sets();
         let tracked_ways = config.inclusion.tracked_ways(config.ways);
         let tags = TagArray::with_more_notes(sets, config.ways, tracked_ways);
@@ -320,6 +324,7 @@ impl Llc {
         info: LineInfo,
     ) -> Option<Evicted> {
         debug_assert!(self.find(set, line).is_none());
+        debug_assert!(info.owner_place() < self.owners);
         let sharers =
             if self.is_tracked_way(way) { self.take_sharers(set, way) } else { Sharers::NONE };
         if let Some(freed) = self.freed_by_io.get_mut(set.0 as usize)
