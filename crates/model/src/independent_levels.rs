@@ -61,8 +61,8 @@ impl Arrived {
     }
 }
 
-/// What a level is asked for: reads, then requests. As long as nothing has been modified there are reads
-/// alone; a level that has been asked for anything else asks the next one for no more reads.
+/// What a level is asked for: reads, then requests. A level that has been asked for a request asks the next
+/// one for no more reads.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
     /// Lines of references of one line each that read. Numbers are below [`RecencySets::NO_LINE`].

@@ -21,6 +21,7 @@ use model::fabric::{Fabric, FabricConfig};
 use model::independent_levels::IndependentLevels;
 use model::tracer::NoTrace;
 use pieces::{Next, Piece, Pieces, Source};
+use std::mem;
 use std::ops::ControlFlow;
 use std::process;
 use std::thread::available_parallelism;
@@ -190,6 +191,8 @@ impl TraceJob {
                     return Err(Stopped.into());
                 }
                 if process::id() != process {
+                    // Threads that only the parent has may have been about to use these.
+                    mem::forget((course, trace));
                     return Err(TraceRunError::Forked);
                 }
             }
@@ -276,8 +279,8 @@ pub enum TraceRunError {
     Stopped(#[from] Stopped),
     /// The watcher forked the process, and the child went on.
     #[error(
-        "the replay cannot go on in a process that was forked while it was under way: its threads are \
-         the parent's; fork before the replay, or end the child where it was forked"
+        "the replay cannot go on in a process that was forked while it was under way: \
+         fork before the replay, or end the child where it was forked"
     )]
     Forked,
 }

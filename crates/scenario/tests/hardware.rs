@@ -80,7 +80,10 @@ fn facts_of_ssds_can_be_replaced_where_there_are_some() {
     let (_, equipment) = read(&text, &[units]).expect("is valid");
     assert_eq!(equipment[0].ssd.as_ref().map(|device| device.ssd.units.value), Some(7));
     let message = refusal(SKYLAKE, &[units]);
-    assert!(message.contains("`hardware.ssd.units`: the file has no table `ssd`"), "{message}");
+    assert!(
+        message.contains("`hardware.ssd.units`: no SSD is used: name one with `ssd`"),
+        "{message}"
+    );
 }
 
 #[test]

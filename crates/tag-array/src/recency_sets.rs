@@ -97,7 +97,7 @@ pub enum Places<'a> {
 #[derive(Clone, Debug)]
 pub struct RecencySets {
     blocks: Table<Block>,
-    /// Bit p: the line at place p is newer than below. Made when the first line is modified.
+    /// Bit p: the line at place p is newer than below. Made for the first request.
     modified: Table<u32>,
     sets: u32,
     ways: u32,

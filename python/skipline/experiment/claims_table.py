@@ -3,7 +3,6 @@
 import csv
 import io
 from collections.abc import Iterable
-from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
@@ -70,7 +69,7 @@ def read(path: str) -> list[ClaimRow]:
 def check(entry: Entry) -> None:
     """Refuse an experiment that judges a claim which its table does not list.
 
-    The table is in the folder of the experiment, or the nearest above; without one it may claim
+    The table is in the folder of the experiment or in the one above; without one it may claim
     anything.
     """
     judged = [claim.id for claim in entry.experiment.claim]
@@ -80,11 +79,8 @@ def check(entry: Entry) -> None:
 
 
 def _nearest(path: str) -> str | None:
-    for up in range(len(Path(path).absolute().parents)):
-        table = resources.beside(path, "../" * up + FILE)
-        if resources.exists(table):
-            return table
-    return None
+    tables = (resources.beside(path, place + FILE) for place in ("", "../"))
+    return next(filter(resources.exists, tables), None)
 
 
 def require(wanted: Iterable[str], rows: list[ClaimRow], path: str, table: str) -> None:
@@ -94,7 +90,7 @@ def require(wanted: Iterable[str], rows: list[ClaimRow], path: str, table: str) 
         if identifier not in known:
             raise InputError(
                 f"{path}: claim '{identifier}': not in {table}{did_you_mean(identifier, known)}; "
-                f"a claim is a row of the {FILE} in the same folder or above"
+                f"a claim is a row of the {FILE} in the same folder or the one above"
             )
 
 

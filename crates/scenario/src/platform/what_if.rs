@@ -41,7 +41,7 @@ fn blame(mut error: InputError, replaced: &ReplacedFacts) -> InputError {
     | InputError::OutOfRange { file, key, .. } = &mut error
     {
         let fact = key.strip_suffix(".value").unwrap_or(key);
-        if replaced.contains_key(fact) {
+        if replaced.contains_key(fact) || replaced.contains_key(key) {
             *key = format!("hardware.{fact}");
             file.push_str(", replaced by the scenario");
         }
@@ -65,7 +65,12 @@ fn replace(
     for parent in parents.split('.').filter(|part| !part.is_empty()) {
         let known: Vec<String> = place.keys().cloned().collect();
         place = place.get_mut(parent).and_then(Value::as_table_mut).ok_or_else(|| {
-            wrong(format!("the file has no table `{parent}`; {}", suggest(parent, &known)))
+            // The facts of an SSD come here only if nobody has one.
+            wrong(if parent == "ssd" {
+                "no SSD is used: name one with `ssd`".into()
+            } else {
+                format!("the file has no table `{parent}`; {}", suggest(parent, &known))
+            })
         })?;
     }
     let fact = place.entry(leaf).or_insert_with(|| Value::Table(Table::new()));

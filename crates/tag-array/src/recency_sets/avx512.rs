@@ -1,7 +1,7 @@
 //! A set in one or two vector registers, permuted under a mask.
 //!
 //! What [`SetOf::read`] does is bounded by how many instructions a host begins per cycle, and compilers need
-//! half as many again as there have to be, so they are written down here.
+//! half as many again as there have to be, so they are written down here for up to 16 ways.
 //!
 //! Compilers see that only some lanes change and store only those. Hosts do not forward such a store
 //! to the next look-up of the set, which then waits for the first cache; [`whole`] hides it from them.

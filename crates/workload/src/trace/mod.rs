@@ -64,7 +64,7 @@ pub use self::untimed::UntimedReplay;
 /// host's L2 until it is replayed.
 pub const BLOCK_REFERENCES: usize = 4096;
 
-/// Loads that go through a level together: as many bytes as [`BLOCK_REFERENCES`] take.
+/// Loads or misses that are handed on together: as many bytes as [`BLOCK_REFERENCES`] take.
 pub const BLOCK_LOADS: usize = 2 * BLOCK_REFERENCES;
 
 /// Loads of a [`Batch::Loads`]: enough that handing it from thread to thread costs nothing beside them.

@@ -24,7 +24,8 @@ impl StopReading {
         Ok(Self(Arc::new(event.try_clone()?)))
     }
 
-    /// The reader fails as soon as it wants more, also if it waits for that now.
+    /// The reader fails as soon as it wants more, also if it waits for that now. (What it is just being
+    /// given it still takes.)
     pub fn stop(&self) {
         // It can only fail because it has been said very often.
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
