@@ -2,3 +2,4 @@
 
 pub mod nic;
 pub mod nvme;
+pub mod queues;

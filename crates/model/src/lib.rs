@@ -3,7 +3,7 @@
 //! Reading order, along the way of a received packet: [`traffic`] (what arrives),
 //! [`device`] (the NIC), [`root_complex`] (link, IIO, DDIO), [`fabric`] (where devices and cores
 //! meet), [`llc`], [`mod@core`], [`dram`]; [`replacement`] chooses victims for every cache and
-//! [`machine`] steps them all. [`occupancy`] is how contention works, [`attribution`], [`tracer`]
+//! [`machine`] steps them all, with the [`software`] on its cores. [`occupancy`] is how contention works, [`attribution`], [`tracer`]
 //! and [`miss_kinds`] are how it can be watched. [`independent_levels`] is the part of it that needs no
 //! time.
 //!
@@ -26,6 +26,7 @@ mod recency;
 pub mod replacement;
 pub mod root_complex;
 mod schedule;
+pub mod software;
 mod times_by_size;
 pub mod tracer;
 pub mod traffic;

@@ -5,123 +5,16 @@
 //! Source: ARCHITECTURE.md, "Two flows"; occupancy simulation as in zsim and Sniper.
 //! Simplifies: nothing.
 
-use crate::counters::ProbeCounts;
 use crate::device::nic::card::Nic;
-use crate::device::nic::rings::QueuePair;
 use crate::device::nvme::controller::NvmeController;
-use crate::device::nvme::rings::NvmeQueuePair;
+use crate::device::queues::{QueueId, Queues};
 use crate::fabric::Fabric;
 use crate::schedule::Schedule;
+use crate::software::{Software, Turn};
 use crate::tracer::Tracer;
 use crate::traffic::PacketSource;
-use hdrhistogram::Histogram;
 use std::fmt::Debug;
 use units::Picos;
-
-/// How software wants to go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
-    /// It works until this time and goes on then.
-    Busy(Picos),
-    /// It polls in vain: nothing is to be seen in its queues before this time, or before a device
-    /// writes something new. [`Picos::NEVER`] if nothing is under way at all.
-    Idle(Picos),
-}
-
-/// Queues in host memory, through which software and devices speak.
-#[derive(Debug, Default)]
-pub struct Queues {
-    /// Queue pairs of each NIC.
-    pub nics: Vec<Vec<QueuePair>>,
-    /// Queue pairs of each SSD.
-    pub ssds: Vec<Vec<NvmeQueuePair>>,
-}
-
-impl Queues {
-    /// The queue pair of a NIC.
-    ///
-    /// # Panics
-    /// If the queue is another device's: our own fault.
-    pub fn nic_pair(&mut self, id: QueueId) -> &mut QueuePair {
-        let QueueId::Nic { nic, queue } = id else { panic!("{id:?} belongs to no NIC") };
-        &mut self.nics[nic][queue]
-    }
-
-    /// The queue pair of an SSD.
-    ///
-    /// # Panics
-    /// If the queue is another device's: our own fault.
-    pub fn ssd_pair(&mut self, id: QueueId) -> &mut NvmeQueuePair {
-        let QueueId::Ssd { ssd, queue } = id else { panic!("{id:?} belongs to no SSD") };
-        &mut self.ssds[ssd][queue]
-    }
-}
-
-/// A queue of a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueId {
-    /// A queue pair of a NIC.
-    Nic {
-        /// Number of the NIC.
-        nic: usize,
-        /// Number of its queue pair.
-        queue: usize,
-    },
-    /// A queue pair of an SSD.
-    Ssd {
-        /// Number of the SSD.
-        ssd: usize,
-        /// Number of its queue pair.
-        queue: usize,
-    },
-}
-
-/// What a core's software has done and holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Account {
-    /// Time of polling in vain.
-    pub idle: Picos,
-    /// Time of waiting for room in a send ring.
-    pub sender_blocked: Picos,
-    /// Units of its work done: packets, requests or accesses.
-    pub work: u64,
-    /// Instructions retired.
-    pub instructions: u64,
-    /// Packets taken from a receive queue and not handed to a send queue.
-    pub packets_in_work: usize,
-    /// Packets handed to a send queue whose buffers have not been freed.
-    pub packets_in_ring: usize,
-    /// Packets that ended here: their buffers went back to the pool without being sent.
-    pub packets_consumed: u64,
-    /// Buffers that nobody has taken from the pool that all cores of its tenant share.
-    pub buffers_free: usize,
-    /// What it has observed, if it watches a cache.
-    pub probes: ProbeCounts,
-}
-
-/// What runs on a core: it sees the memory system and the queues of devices.
-pub trait Software<T: Tracer>: Debug {
-    /// Does the next small piece of work at `now`.
-    fn step(&mut self, fabric: &mut Fabric<T>, queues: &mut Queues, now: Picos) -> Turn;
-
-    /// The queues that it polls and posts to: nobody else does.
-    fn queues(&self) -> &[QueueId] {
-        &[]
-    }
-
-    /// What it has done until `now`, a wait that still goes on included.
-    fn account(&self, now: Picos) -> Account;
-
-    /// Whether it never ends by itself: a run ends when nobody else will act again.
-    fn is_background(&self) -> bool {
-        false
-    }
-
-    /// The latencies of its requests in ns since the last call, if it measures them itself.
-    fn take_latencies(&mut self) -> Option<Histogram<u64>> {
-        None
-    }
-}
 
 /// What changes settings while the machine runs: a schedule of events, or a feedback loop.
 pub trait Controller<T: Tracer>: Debug {

@@ -7,8 +7,8 @@ use model::counters::{CoreCounters, Counters, PortCounters, ProbeCounts};
 use model::device::nic::rx::RxCounters;
 use model::device::nvme::NvmeCounters;
 use model::fabric::Fabric;
-use model::machine::Account;
 use model::root_complex::ddio::Ddio;
+use model::software::Account;
 use model::tracer::Tracer;
 use units::Picos;
 

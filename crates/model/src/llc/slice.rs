@@ -7,104 +7,14 @@
 //! for A4 (ISCA'25).
 //! Simplifies: slices share one replacement state type; nothing else.
 
+use super::config::LlcConfig;
 use super::directory::Sharers;
+use super::line_info::{Evicted, LineInfo};
 use crate::attribution::Owner;
-use crate::replacement::{Replacement, Replacer};
+use crate::replacement::Replacer;
 use address_map::AddressMap;
 use tag_array::{RUN_LINES, Table, TagArray};
 use units::{LINE_BYTES, LineAddr, SetIndex, SliceId, WayMask};
-
-/// What a line in the LLC means for the private caches above it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Inclusion {
-    /// Every line of a core is here too; a line that leaves takes the cores' copies with it (Intel
-    /// up to Broadwell).
-    Inclusive,
-    /// A victim cache of L2; lines that cores hold too live in the lowest ways (Skylake-SP and after).
-    NonInclusive {
-        /// How many of the lowest ways.
-        inclusive_ways: u32,
-    },
-    /// A victim cache of L2 that gives up what a core takes (AMD Zen, per core complex).
-    ExclusiveVictim,
-    /// Levels know nothing of each other: each is filled on its miss, nothing is invalidated
-    /// ("non-inclusive, non-exclusive"), as in most cache simulators.
-    Nine,
-}
-
-impl Inclusion {
-    /// The lowest of `ways` ways that know which cores hold their lines.
-    #[must_use]
-    pub fn tracked_ways(self, ways: u32) -> u32 {
-        match self {
-            Self::Inclusive => ways,
-            Self::NonInclusive { inclusive_ways } => inclusive_ways,
-            Self::ExclusiveVictim | Self::Nine => 0,
-        }
-    }
-}
-
-/// Shape and policies of an LLC.
-#[derive(Clone, Debug)]
-pub struct LlcConfig {
-    /// Address to slice and set.
-    pub map: AddressMap,
-    /// Data ways per set.
-    pub ways: u32,
-    /// What a line here means for the cores.
-    pub inclusion: Inclusion,
-    /// Victim choice in the data ways.
-    pub replacement: Replacement,
-}
-
-/// What is known about a line in the LLC beside its tag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LineInfo {
-    /// Who put the current content here.
-    pub owner: Owner,
-    /// Newer than memory.
-    pub dirty: bool,
-    /// Used by anybody since the owner put it here.
-    pub consumed: bool,
-}
-
-impl LineInfo {
-    const DIRTY: u8 = 1;
-    const CONSUMED: u8 = 2;
-    const OWNER_SHIFT: u32 = 2;
-
-    /// The place of the owner among counts of all owners.
-    #[inline]
-    fn owner_place(self) -> usize {
-        usize::from(self.owner.0 % Owner::MOST)
-    }
-
-    fn note(self) -> u8 {
-        debug_assert!(self.owner.0 < Owner::MOST);
-        self.owner.0 << Self::OWNER_SHIFT
-            | if self.dirty { Self::DIRTY } else { 0 }
-            | if self.consumed { Self::CONSUMED } else { 0 }
-    }
-
-    fn of_note(note: u8) -> Self {
-        Self {
-            owner: Owner(note >> Self::OWNER_SHIFT),
-            dirty: note & Self::DIRTY != 0,
-            consumed: note & Self::CONSUMED != 0,
-        }
-    }
-}
-
-/// A line that had to leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Evicted {
-    /// Which line.
-    pub line: LineAddr,
-    /// What was known about it.
-    pub info: LineInfo,
-    /// Cores that still hold it.
-    pub sharers: Sharers,
-}
 
 /// The data ways of every slice.
 #[derive(Clone, Debug)]
@@ -426,6 +336,8 @@ impl Llc {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::llc::Inclusion;
+    use crate::replacement::Replacement;
     use address_map::{SetFunction, SliceFunction};
 
     fn small() -> Llc {

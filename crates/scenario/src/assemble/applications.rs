@@ -4,7 +4,7 @@ use super::Plan;
 use super::software::{Shared, extra_cycles};
 use crate::platform::ApplicationFacts;
 use crate::scenario::{Application, Filtering, PayloadUse, Tenant};
-use model::machine::Software;
+use model::software::Software;
 use model::tracer::Tracer;
 use std::rc::Rc;
 use units::{Cycles, LINE_BYTES};

@@ -7,8 +7,9 @@ use crate::scenario::{
     AccessPattern, Application, CoRunnerKeys, InitialContent, MemoryKernelKeys, Tenant,
 };
 use model::device::nic::rings::QueuePair;
+use model::device::queues::QueueId;
 use model::fabric::Fabric;
-use model::machine::{QueueId, Software};
+use model::software::Software;
 use model::tracer::Tracer;
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -10,8 +10,9 @@
 use crate::host_memory::Region;
 use model::core::Core;
 use model::counters::ProbeCounts;
+use model::device::queues::Queues;
 use model::fabric::Fabric;
-use model::machine::{Account, Queues, Software, Turn};
+use model::software::{Account, Software, Turn};
 use model::tracer::Tracer;
 use std::collections::BTreeMap;
 use units::{LineAddr, Picos, SetIndex};

@@ -8,8 +8,9 @@
 
 use crate::host_memory::Region;
 use model::core::Core;
+use model::device::queues::Queues;
 use model::fabric::Fabric;
-use model::machine::{Account, Queues, Software, Turn};
+use model::software::{Account, Software, Turn};
 use model::tracer::Tracer;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};

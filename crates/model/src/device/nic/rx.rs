@@ -7,6 +7,8 @@
 //! descriptor holds up all that came after it, whatever their queue. With flow control off it holds up
 //! those of its queue, and those that wait themselves.
 
+mod arrival;
+
 use super::NicConfig;
 use super::egress::Egress;
 use super::internal_buffer::InternalBuffer;
@@ -226,101 +228,10 @@ impl<S: PacketSource> RxPort<S> {
         seen
     }
 
-    /// Whether a packet that found no descriptor finds one later: with flow control for certain,
-    /// otherwise if one is on its way.
-    fn is_coming(&self, queue: usize) -> bool {
-        self.pause.is_some() || self.queues[queue].is_fetching()
-    }
-
-    /// Whether the internal buffer keeps another packet that waits for a descriptor.
-    fn has_room_to_wait(&self, bytes: u64) -> bool {
-        self.pause.is_some() || self.buffer.waiting_bytes + bytes <= self.config.rx_wait_bytes
-    }
-
-    /// Whether a packet of a queue has to wait for others, who are served first: with flow control for
-    /// all, otherwise for those of its queue.
-    fn stands_behind(&self, queue: usize) -> bool {
-        match self.pause {
-            Some(_) => !self.buffer.waiting.is_empty(),
-            None => self.queues[queue].waiting > 0,
-        }
-    }
-
     fn watch_level(&mut self, now: Picos) {
         if let Some(pause) = &mut self.pause {
             pause.watch(self.buffer.bytes, now);
             (self.counters.pause_frames, self.counters.paused) = (pause.frames, pause.silent);
-        }
-    }
-
-    fn arrive<T: Tracer>(
-        &mut self,
-        fabric: &mut Fabric<T>,
-        pairs: &mut [QueuePair],
-        arrival: Arrival,
-    ) -> Option<(usize, Picos)> {
-        let index = self.steering.queue(&arrival);
-        let fits = self.count_arrival(&pairs[index].rx, index, &arrival);
-        if fits
-            && !self.stands_behind(index)
-            && let Some(seen) = self.deliver(fabric, pairs, arrival, arrival.time)
-        {
-            return seen;
-        }
-        if fits {
-            self.keep_or_drop(index, arrival);
-        }
-        None
-    }
-
-    /// Takes the arrivals before `end`, up to the first that might be delivered: all others wait or are
-    /// dropped, which concerns the port alone. Returns the time of the last one. Under overload these
-    /// are most arrivals; [`Self::step`] would do the same with each of them.
-    fn arrive_in_vain(&mut self, pairs: &[QueuePair], end: Picos) -> Option<Picos> {
-        let retry = if self.buffer.waiting.is_empty() { Picos::NEVER } else { self.try_again };
-        let end = end.min(self.gather_due).min(retry);
-        let mut last = None;
-        while self.pause.is_none()
-            && let Some(arrival) = self.next
-            && arrival.time < end
-        {
-            self.buffer.drain(arrival.time);
-            let index = self.steering.queue(&arrival);
-            if !self.stands_behind(index) {
-                break;
-            }
-            self.next = self.source.next_arrival();
-            if self.count_arrival(&pairs[index].rx, index, &arrival) {
-                self.keep_or_drop(index, arrival);
-            }
-            last = Some(arrival.time);
-        }
-        last
-    }
-
-    /// Counts an arrival for queue `index`; drops it if the internal buffer is full, or says that it fits.
-    fn count_arrival(&mut self, ring: &RxRing, index: usize, arrival: &Arrival) -> bool {
-        self.counters.offered_packets += 1;
-        self.counters.offered_bytes += arrival.bytes.0;
-        let waited = arrival.time.saturating_sub(self.last_arrival);
-        self.last_arrival = arrival.time;
-        if self.buffer.bytes + arrival.bytes.0 > self.config.rx_buffer_bytes {
-            self.counters.dropped_buffer_full += 1;
-            return false;
-        }
-        if ring.posted.len() + self.queues[index].on_chip() <= ring.refill_at as usize {
-            self.counters.ring_full += waited;
-        }
-        true
-    }
-
-    /// What becomes of a packet that has not been delivered.
-    fn keep_or_drop(&mut self, index: usize, arrival: Arrival) {
-        if self.is_coming(index) && self.has_room_to_wait(arrival.bytes.0) {
-            self.queues[index].waiting += 1;
-            self.buffer.keep(arrival);
-        } else {
-            self.counters.dropped_no_descriptor += 1;
         }
     }
 

@@ -15,8 +15,9 @@ use crate::host_memory::Region;
 use hdrhistogram::Histogram;
 use model::core::Core;
 use model::device::nic::egress::latency_histogram;
+use model::device::queues::Queues;
 use model::fabric::Fabric;
-use model::machine::{Account, Queues, Software, Turn};
+use model::software::{Account, Software, Turn};
 use model::tracer::Tracer;
 use units::{LINE_BYTES, LineAddr, Picos};
 
