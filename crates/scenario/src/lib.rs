@@ -5,6 +5,7 @@
 //! until the intervals are tight), [`metrics`] and [`result`] (what is promised to scripts).
 
 pub mod assemble;
+mod batches;
 pub mod builtin;
 mod check;
 pub mod document;

@@ -1,18 +1,17 @@
 //! Running a scenario: warm-up, batches, intervals, and when it is enough.
 
 use crate::assemble::{self, ScenarioMachine};
+use crate::batches::{Batch, combine, tight_enough, warm_up_of};
 use crate::equipment::Equipment;
 use crate::error::InputError;
 use crate::latency;
 use crate::layout::{Layout, TenantPlaces};
-use crate::metrics::{self, Compute, Kind};
+use crate::metrics;
 use crate::platform::Platform;
-use crate::result::{
-    Intervals, MetricResult, MissKindCounts, Numbers, RunResult, StoppedBy, TimelinePoint,
-};
+use crate::result::{MetricResult, MissKindCounts, RunResult, StoppedBy, TimelinePoint};
 use crate::sample::Sample;
-use crate::scenario::{RunKeys, Scenario};
-use crate::statistics::{LEAST_BATCHES, half_width_95, mean, warm_up};
+use crate::scenario::Scenario;
+use crate::statistics::LEAST_BATCHES;
 use crate::story;
 use hdrhistogram::Histogram;
 use model::attribution::AgentId;
@@ -42,14 +41,6 @@ pub struct Job {
 /// Batches of a whole replay at most: each keeps a histogram.
 const MOST_REPLAY_BATCHES: u64 = 512;
 
-impl Batch {
-    /// Packets came and none left.
-    fn is_stalled(&self) -> bool {
-        let arrived: u64 = self.sample.nics.iter().map(|nic| nic.rx.offered_packets).sum();
-        arrived > 0 && self.sample.progress == 0
-    }
-}
-
 /// What a run is to tell beside its metrics; it is slower for that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
@@ -76,18 +67,6 @@ pub struct Progress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the run was stopped before its end")]
 pub struct Stopped;
-
-/// One batch.
-struct Batch {
-    /// What had been counted when it began.
-    before: Sample,
-    /// What was counted in it.
-    sample: Sample,
-    /// Of each tenant: of its packets, from arrival to departure, or of its requests.
-    latency_ns: Vec<Histogram<u64>>,
-    /// Of each NIC: what its client has measured, if it has one.
-    one_way_ns: Vec<Option<Histogram<u64>>>,
-}
 
 impl Job {
     /// Checks a scenario against its platform and reads its capture.
@@ -315,100 +294,5 @@ impl Job {
                 return Ok((batches, StoppedBy::Cap));
             }
         }
-    }
-}
-
-/// A metric that decides about warm-up and end.
-struct Headline {
-    of: fn(&Sample) -> f64,
-    /// Half width of its interval at which the run may stop, given its mean.
-    wanted: fn(&RunKeys, f64) -> f64,
-}
-
-const HEADLINES: [Headline; 3] = [
-    Headline {
-        of: |s| rate(s.counters.pcie_write_hits, s.counters.pcie_write_misses),
-        wanted: |keys, _| keys.hit_rate_interval_points,
-    },
-    Headline {
-        of: |s| rate(s.counters.pcie_read_hits, s.counters.pcie_read_misses),
-        wanted: |keys, _| keys.hit_rate_interval_points,
-    },
-    Headline {
-        of: |s| s.progress as f64 / s.span.as_ns().max(1e-3),
-        wanted: |keys, mean| mean * keys.throughput_interval_percent / 100.0,
-    },
-];
-
-/// In percent; without events there is no rate, and no run ends because of it.
-fn rate(hits: u64, misses: u64) -> f64 {
-    100.0 * hits as f64 / (hits + misses) as f64
-}
-
-fn series(batches: &[Batch], headline: &Headline) -> Vec<f64> {
-    batches.iter().map(|batch| (headline.of)(&batch.sample)).collect()
-}
-
-fn warm_up_of(batches: &[Batch]) -> usize {
-    let cuts = HEADLINES.iter().map(|headline| warm_up(&series(batches, headline)));
-    cuts.max().unwrap_or_default()
-}
-
-fn tight_enough(batches: &[Batch], keys: &RunKeys) -> bool {
-    let rest = &batches[warm_up_of(batches)..];
-    HEADLINES.iter().all(|headline| {
-        let series = series(rest, headline);
-        // A machine whose devices move nothing has no hit rates to wait for.
-        if series.iter().all(|value| value.is_nan()) {
-            return true;
-        }
-        let wanted = (headline.wanted)(keys, mean(&series));
-        half_width_95(&series).is_some_and(|half| half <= wanted && wanted > 0.0)
-    })
-}
-
-/// All metrics but latencies of the measured batches; `end` is the reading after the last.
-fn combine(
-    batches: &[Batch],
-    end: &Sample,
-    layout: &Layout,
-    core_ghz: f64,
-) -> BTreeMap<String, MetricResult> {
-    let whole = end.since(&batches[0].before);
-    let mut results = BTreeMap::new();
-    for metric in metrics::all(layout, core_ghz) {
-        let (value, ci95) = match metric.compute {
-            Compute::One(of) => {
-                let series: Vec<f64> = batches.iter().map(|batch| of(&batch.sample)).collect();
-                let (value, half) = estimate(metric.kind, of(&whole), &series);
-                (Numbers::One(value), Intervals::One(half))
-            }
-            Compute::Parts(of) => {
-                let each: Vec<BTreeMap<String, f64>> =
-                    batches.iter().map(|batch| of(&batch.sample).into_iter().collect()).collect();
-                let (mut values, mut halves) = (BTreeMap::new(), BTreeMap::new());
-                for (part, total) in of(&whole) {
-                    let series: Vec<f64> = each.iter().map(|parts| parts[&part]).collect();
-                    let (value, half) = estimate(metric.kind, total, &series);
-                    values.insert(part.clone(), value);
-                    halves.insert(part, half);
-                }
-                (Numbers::Parts(values), Intervals::Parts(halves))
-            }
-        };
-        let unit = metric.unit.to_string();
-        results.insert(metric.name, MetricResult { value, ci95, unit });
-    }
-    results
-}
-
-/// Value and half width of a metric: `total` is its value over the whole measured time, `series`
-/// those of the batches.
-fn estimate(kind: Kind, total: f64, series: &[f64]) -> (f64, Option<f64>) {
-    let half = half_width_95(series).filter(|half| half.is_finite());
-    match kind {
-        Kind::Rate => (total, half),
-        Kind::Count => (total, half.map(|half| half * series.len() as f64)),
-        Kind::Level => (mean(series), half),
     }
 }

@@ -1,0 +1,125 @@
+//! Batches of a run: when they are enough, and what they come to together.
+
+use crate::layout::Layout;
+use crate::metrics::{self, Compute, Kind};
+use crate::result::{Intervals, MetricResult, Numbers};
+use crate::sample::Sample;
+use crate::scenario::RunKeys;
+use crate::statistics::{half_width_95, mean, warm_up};
+use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
+
+/// One batch.
+pub(crate) struct Batch {
+    /// What had been counted when it began.
+    pub(crate) before: Sample,
+    /// What was counted in it.
+    pub(crate) sample: Sample,
+    /// Of each tenant: of its packets, from arrival to departure, or of its requests.
+    pub(crate) latency_ns: Vec<Histogram<u64>>,
+    /// Of each NIC: what its client has measured, if it has one.
+    pub(crate) one_way_ns: Vec<Option<Histogram<u64>>>,
+}
+
+impl Batch {
+    /// Packets came and none left.
+    pub(crate) fn is_stalled(&self) -> bool {
+        let arrived: u64 = self.sample.nics.iter().map(|nic| nic.rx.offered_packets).sum();
+        arrived > 0 && self.sample.progress == 0
+    }
+}
+
+/// A metric that decides about warm-up and end.
+struct Headline {
+    of: fn(&Sample) -> f64,
+    /// Half width of its interval at which the run may stop, given its mean.
+    wanted: fn(&RunKeys, f64) -> f64,
+}
+
+const HEADLINES: [Headline; 3] = [
+    Headline {
+        of: |s| rate(s.counters.pcie_write_hits, s.counters.pcie_write_misses),
+        wanted: |keys, _| keys.hit_rate_interval_points,
+    },
+    Headline {
+        of: |s| rate(s.counters.pcie_read_hits, s.counters.pcie_read_misses),
+        wanted: |keys, _| keys.hit_rate_interval_points,
+    },
+    Headline {
+        of: |s| s.progress as f64 / s.span.as_ns().max(1e-3),
+        wanted: |keys, mean| mean * keys.throughput_interval_percent / 100.0,
+    },
+];
+
+/// In percent; without events there is no rate, and no run ends because of it.
+fn rate(hits: u64, misses: u64) -> f64 {
+    100.0 * hits as f64 / (hits + misses) as f64
+}
+
+fn series(batches: &[Batch], headline: &Headline) -> Vec<f64> {
+    batches.iter().map(|batch| (headline.of)(&batch.sample)).collect()
+}
+
+pub(crate) fn warm_up_of(batches: &[Batch]) -> usize {
+    let cuts = HEADLINES.iter().map(|headline| warm_up(&series(batches, headline)));
+    cuts.max().unwrap_or_default()
+}
+
+pub(crate) fn tight_enough(batches: &[Batch], keys: &RunKeys) -> bool {
+    let rest = &batches[warm_up_of(batches)..];
+    HEADLINES.iter().all(|headline| {
+        let series = series(rest, headline);
+        // A machine whose devices move nothing has no hit rates to wait for.
+        if series.iter().all(|value| value.is_nan()) {
+            return true;
+        }
+        let wanted = (headline.wanted)(keys, mean(&series));
+        half_width_95(&series).is_some_and(|half| half <= wanted && wanted > 0.0)
+    })
+}
+
+/// All metrics but latencies of the measured batches; `end` is the reading after the last.
+pub(crate) fn combine(
+    batches: &[Batch],
+    end: &Sample,
+    layout: &Layout,
+    core_ghz: f64,
+) -> BTreeMap<String, MetricResult> {
+    let whole = end.since(&batches[0].before);
+    let mut results = BTreeMap::new();
+    for metric in metrics::all(layout, core_ghz) {
+        let (value, ci95) = match metric.compute {
+            Compute::One(of) => {
+                let series: Vec<f64> = batches.iter().map(|batch| of(&batch.sample)).collect();
+                let (value, half) = estimate(metric.kind, of(&whole), &series);
+                (Numbers::One(value), Intervals::One(half))
+            }
+            Compute::Parts(of) => {
+                let each: Vec<BTreeMap<String, f64>> =
+                    batches.iter().map(|batch| of(&batch.sample).into_iter().collect()).collect();
+                let (mut values, mut halves) = (BTreeMap::new(), BTreeMap::new());
+                for (part, total) in of(&whole) {
+                    let series: Vec<f64> = each.iter().map(|parts| parts[&part]).collect();
+                    let (value, half) = estimate(metric.kind, total, &series);
+                    values.insert(part.clone(), value);
+                    halves.insert(part, half);
+                }
+                (Numbers::Parts(values), Intervals::Parts(halves))
+            }
+        };
+        let unit = metric.unit.to_string();
+        results.insert(metric.name, MetricResult { value, ci95, unit });
+    }
+    results
+}
+
+/// Value and half width of a metric: `total` is its value over the whole measured time, `series`
+/// those of the batches.
+fn estimate(kind: Kind, total: f64, series: &[f64]) -> (f64, Option<f64>) {
+    let half = half_width_95(series).filter(|half| half.is_finite());
+    match kind {
+        Kind::Rate => (total, half),
+        Kind::Count => (total, half.map(|half| half * series.len() as f64)),
+        Kind::Level => (mean(series), half),
+    }
+}

@@ -1,0 +1,46 @@
+//! Keys of what runs beside the tenants.
+
+use super::super::{CoRunnerKeys, ProbeKeys};
+use super::{mask, socket};
+use crate::check::Check;
+use crate::error::InputError;
+use crate::platform::{InclusionName, Platform};
+use units::LINE_BYTES;
+
+pub(super) fn co_runner(
+    keys: &CoRunnerKeys,
+    check: &Check<'_>,
+    platform: &Platform,
+) -> Result<(), InputError> {
+    check.whole("co_runner.cores", keys.cores, (1, platform.cpu.cores.value), "cores")?;
+    socket(check, "co_runner.socket", keys.socket, platform)?;
+    keys.kernel.check("co_runner", check, platform)?;
+    check.whole("co_runner.mba_percent", keys.mba_percent, (10, 100), "percent")?;
+    keys.probe.as_ref().map_or(Ok(()), |probe| self::probe(keys, probe, check, platform))?;
+    let ways = platform.llc.ways.value;
+    mask(check, "co_runner.way_mask", keys.way_mask.unwrap_or(1), ways)
+}
+
+fn probe(
+    keys: &CoRunnerKeys,
+    probe: &ProbeKeys,
+    check: &Check<'_>,
+    platform: &Platform,
+) -> Result<(), InputError> {
+    if keys.kernel.slice_choice().is_some() {
+        let allowed = "only without co_runner.slices and co_runner.nearest_slices";
+        return Err(check.refuse("co_runner.probe", &"set", allowed.into()));
+    }
+    let llc = &platform.llc;
+    if llc.inclusion.value != InclusionName::Inclusive {
+        let allowed = "a platform with an inclusive LLC: what a core loads does not reach others";
+        return Err(check.refuse("co_runner.probe", &"set", allowed.into()));
+    }
+    let sets = llc.slices.value * llc.sets_per_slice.value;
+    check.whole("co_runner.probe.watched_sets", probe.watched_sets, (1, sets), "sets")?;
+    check.number("co_runner.probe.wait_us", probe.wait_us, (0.1, 1e6))?;
+    let least = 2 * u64::from(sets) * u64::from(llc.ways.value) * LINE_BYTES;
+    let what = "bytes, twice the LLC: every set needs as many lines as ways";
+    let bytes = keys.kernel.working_set_bytes;
+    check.whole("co_runner.working_set_bytes", bytes, (least, 4 << 30), what)
+}
