@@ -40,7 +40,7 @@ def assert_refused(done: Outcome, *told: str) -> None:
         ("nic_socket=2", ["nic_socket", "2", "1"]),
         ("memory_node=cxl", ["memory_node", "[cxl]"]),
         ("evict_on_dma_read=true", ["evict_on_dma_read", "ddio_ways = 0"]),
-        ("co_runner.working_set_bytes=0", ["co_runner.working_set_bytes", "64"]),
+        ("co_runner.working_set_bytes=0", ["co_runner.0.working_set_bytes", "64"]),
         ("nic.tx_rate_gbps=5", ["nic.tx_rate_gbps", "`hardware.nic.tx_rate_gbps`", "mine.toml"]),
         ("hardware.nic.tx_rate_gbps=0", ["`hardware.nic.tx_rate_gbps` = 0", "0.1"]),
         ("platform=three-level-lru", ["three-level-lru", "ddio", "missing"]),

@@ -41,7 +41,8 @@ pub fn interpret<V: DeserializeOwned + JsonSchema>(
         return Err(InputError::UnknownKey { file: file.into(), key, known });
     }
     result.map_err(|error: serde_path_to_error::Error<toml::de::Error>| {
-        let path = error.path().to_string();
+        // Entries of lists are numbered as --set does it.
+        let path = error.path().to_string().replace('[', ".").replace(']', "");
         let reason = plain_types(error.into_inner().message());
         let (key, reason) = match missing_key(&reason) {
             Some(missing) if path == "." => (missing, "is missing".into()),

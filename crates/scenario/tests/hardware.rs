@@ -95,6 +95,8 @@ fn what_is_wrong_with_a_replaced_fact_is_said_of_the_scenario() {
             ("hardware.nic.tx_rate_gbps", "fast", "`hardware.nic.tx_rate_gbps`: invalid type"),
             ("hardware.nic.tx_rate_gbps", "0", "`hardware.nic.tx_rate_gbps` = 0: allowed: 0.1 to"),
             ("hardware.nic", "5", "write the key of one of them"),
+            ("hardware.nic.line_rate_gbps.value", "5", "write `hardware.nic.line_rate_gbps`"),
+            ("hardware.nic.line_rate_gbps.source", "me", "write `hardware.nic.line_rate_gbps`"),
             ("hardware.nik.tx_rate_gbps", "5", "no table `nik`; did you mean `nic`?"),
         ] {
             let message = refusal(text, &[(key, value)]);

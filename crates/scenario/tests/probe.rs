@@ -56,7 +56,7 @@ fn who_has_no_probe_gets_no_metrics_of_one() {
 fn a_probe_needs_an_inclusive_llc_and_lines_for_every_set() {
     let elsewhere = refused(WATCHED, &[("platform", "skylake-gold-6140")]);
     assert!(
-        elsewhere.contains("co_runner.probe") && elsewhere.contains("inclusive"),
+        elsewhere.contains("co_runner.0.probe") && elsewhere.contains("inclusive"),
         "{elsewhere}"
     );
     let mut file = std::fs::read_to_string(format!("../../{WATCHED}")).expect("it is there");

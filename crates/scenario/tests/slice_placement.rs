@@ -212,7 +212,7 @@ fn keys_that_do_not_go_together_are_refused_with_what_would() {
     let text = refused(HASWELL, &format!("{KERNEL}[memory_kernel]\n{both}"));
     assert!(text.contains("memory_kernel.slices") && text.contains("nearest_slices"), "{text}");
     let text = refused(HASWELL, "[[co_runner]]\nworking_set_bytes = 64\nslices = [8]\n");
-    assert!(text.contains("co_runner.slices") && text.contains('7'), "{text}");
+    assert!(text.contains("co_runner.0.slices") && text.contains('7'), "{text}");
     let store = "application = \"key-value-memory\"\n[key_value]\n";
     let text = refused(HASWELL, &format!("{store}nearest_slices = 1\n"));
     assert!(text.contains("only with key_value.slice_aware_items"), "{text}");

@@ -73,6 +73,11 @@ fn replace(
             })
         })?;
     }
+    if place.contains_key("value") {
+        return Err(wrong(format!(
+            "a fact is replaced whole, with its source: write `hardware.{parents}`"
+        )));
+    }
     let fact = place.entry(leaf).or_insert_with(|| Value::Table(Table::new()));
     let is_group =
         fact.as_table().is_some_and(|table| !table.is_empty() && !table.contains_key("value"));

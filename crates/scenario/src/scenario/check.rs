@@ -31,8 +31,8 @@ pub(super) fn scenario(
         let place = format!("{file}, tenant `{}`", keys.name);
         tenant(keys, &Check { file: &place }, platform, server)?;
     }
-    for keys in &machine.co_runner {
-        co_runner::co_runner(keys, &check, platform)?;
+    for (number, keys) in machine.co_runner.iter().enumerate() {
+        co_runner::co_runner(&format!("co_runner.{number}"), keys, &check, platform)?;
     }
     cores(scenario, &check, platform)?;
     stores(scenario, &check)?;

@@ -227,25 +227,26 @@ pub(super) fn check_events(
     platform: &Platform,
 ) -> Result<(), InputError> {
     let ways = platform.llc.ways.value;
-    for event in events {
-        check.number("event.at_us", event.at_us, (0.0, 1e9))?;
-        check.whole("event.ddio_ways", event.ddio_ways, (0, ways), "ways of the LLC")?;
+    for (number, event) in events.iter().enumerate() {
+        let key = |name: &str| format!("event.{number}.{name}");
+        check.number(&key("at_us"), event.at_us, (0.0, 1e9))?;
+        check.whole(&key("ddio_ways"), event.ddio_ways, (0, ways), "ways of the LLC")?;
         let Some(tenant) = tenants.iter().find(|tenant| tenant.name == event.tenant) else {
             let names: Vec<&str> = tenants.iter().map(|tenant| tenant.name.as_str()).collect();
             let allowed = format!("allowed: {}", names.join(", "));
-            return Err(check.refuse("event.tenant", &event.tenant, allowed));
+            return Err(check.refuse(&key("tenant"), &event.tenant, allowed));
         };
         if tenant.changes_ways_itself() {
             let allowed = "this tenant has [dynamic_ways]: one of the two decides".into();
-            return Err(check.refuse("event.tenant", &event.tenant, allowed));
+            return Err(check.refuse(&key("tenant"), &event.tenant, allowed));
         }
         if event.ddio_keeps_descriptors && event.ddio_ways > 0 {
             let allowed = "only with ddio_ways = 0".into();
-            return Err(check.refuse("event.ddio_keeps_descriptors", &true, allowed));
+            return Err(check.refuse(&key("ddio_keeps_descriptors"), &true, allowed));
         }
         if platform.root_complex_buffer.is_some() {
             let allowed = "a platform with a [root_complex_buffer] keeps its policy".into();
-            return Err(check.refuse("event.ddio_ways", &event.ddio_ways, allowed));
+            return Err(check.refuse(&key("ddio_ways"), &event.ddio_ways, allowed));
         }
     }
     Ok(())

@@ -97,7 +97,7 @@ fn check_kernels(file: &str, co_runners: &[Table]) -> Result<(), InputError> {
         let kernel = kernel.map(|(key, value)| (key.clone(), value.clone())).collect();
         document::interpret::<MemoryKernelKeys>(file, kernel).map_err(|error| match error {
             InputError::WrongValue { file, key, reason } => {
-                let key = format!("co_runner[{number}].{key}");
+                let key = format!("co_runner.{number}.{key}");
                 InputError::WrongValue { file, key, reason }
             }
             other => other,
