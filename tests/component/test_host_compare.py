@@ -112,6 +112,20 @@ def test_a_missing_measurement_says_who_writes_it(tmp_path: Path) -> None:
         measurement.read(measurement.beside(platform))
 
 
+@pytest.mark.parametrize(
+    ("platform", "expected"),
+    [
+        ("n/node.toml", "n/node.measured.json"),
+        ("n/node.1", "n/node.1.measured.json"),
+        ("n/node.1.toml", "n/node.1.measured.json"),
+        ("node", "node.measured.json"),
+        (".toml", ".toml.measured.json"),
+    ],
+)
+def test_a_measurement_lies_where_the_host_tool_puts_it(platform: str, expected: str) -> None:
+    assert measurement.beside(Path(platform)) == Path(expected)
+
+
 def test_kernels_out_of_range_are_refused() -> None:
     kernels = {
         "working_set_bytes": [64],

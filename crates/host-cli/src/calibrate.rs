@@ -3,13 +3,15 @@
 use crate::Context;
 use crate::failure::Failure;
 use crate::number::within;
+use crate::out_file::OutFile;
+use crate::output::emit;
 use host::Root;
 use host::calibrate::{
     Calibrated, CoreToCore, Measurement, PagesObtained, Plan, Processor, Progress, measure,
     platform, robust, shown,
 };
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Write as _};
+use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// What a measurement is called beside its platform file.
-const MEASURED: &str = "measured.json";
+const MEASURED: &str = ".measured.json";
 
 /// By how much the time of a line between two cores may differ over passes: within a cluster of cores
 /// and beyond it are further apart.
@@ -26,7 +28,8 @@ const MOVED: f64 = 3.0;
 /// Measure this host's caches and memory; write them as a platform of the simulator.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The platform file; what was measured goes beside it, as FILE.measured.json without .toml.
+    /// The platform file; what was measured goes beside it, as FILE.measured.json without .toml,
+    /// but not beside a pipe or a device.
     #[arg(long, value_name = "FILE", default_value = "this-host.toml")]
     out: PathBuf,
     /// How long to measure. It ends with the pass in which the time is over.
@@ -55,32 +58,30 @@ enum Format {
 /// # Errors
 /// If the input is bad, nothing could be measured, or a file cannot be written.
 pub fn run(args: &Arguments, context: &Context) -> Result<(), Failure> {
-    let measured_file = args.out.with_extension(MEASURED);
-    for file in [&args.out, &measured_file] {
-        check_writable(file)?;
-    }
+    let out = OutFile::prepare(&args.out)?;
+    let measured_file = out.is_kept().then(|| OutFile::prepare(&beside(&args.out))).transpose()?;
     let (measurement, interrupted) = match &args.from {
         Some(file) => (read(file)?, false),
-        None => measured(args, &context.host.root, &measured_file)?,
+        None => measured(args, &context.host.root, measured_file.as_ref())?,
     };
     let calibrated = platform(&measurement).map_err(|error| {
-        let kept = if args.from.is_none() {
-            format!("; what was measured is kept in {}", measured_file.display())
-        } else {
-            String::new()
+        let kept = match &measured_file {
+            Some(file) if args.from.is_none() => {
+                format!("; what was measured is kept in {}", file.named().display())
+            }
+            _ => String::new(),
         };
         Failure::failed(format!("{error}{kept}"))
     })?;
-    if args.from.is_some() {
-        write(&measured_file, &measurement.to_json())?;
+    if let (Some(file), Some(_)) = (&measured_file, &args.from) {
+        file.write(&measurement.to_json())?;
     }
-    write(&args.out, &calibrated.toml)?;
+    out.write(&calibrated.toml)?;
     let text = match args.format {
-        Format::Table => table(&measurement, &calibrated, &args.out),
+        Format::Table => table(&measurement, &calibrated, &out),
         Format::Json => measurement.to_json(),
     };
-    // A reader that went away has seen what it wanted.
-    let _ = writeln!(std::io::stdout(), "{text}");
+    emit(&format!("{text}\n"))?;
     if interrupted {
         let passes = measurement.passes;
         return Err(Failure::interrupted(format!(
@@ -90,25 +91,13 @@ pub fn run(args: &Arguments, context: &Context) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Finds out before a long measurement, not after it.
-pub(crate) fn check_writable(file: &Path) -> Result<(), Failure> {
-    let folder = folder_of(file);
-    if file.is_dir() || !folder.is_dir() {
-        let shown = file.display();
-        return Err(Failure::bad_input(format!(
-            "--out {shown}: not a file in a directory that exists; name one like this-host.toml"
-        )));
-    }
-    tempfile::NamedTempFile::new_in(folder).map(drop).map_err(|error| {
-        Failure::bad_input(format!("--out {}: cannot be written: {error}", file.display()))
-    })
-}
-
-fn folder_of(file: &Path) -> &Path {
-    match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    }
+/// Where a measurement goes. Whatever follows another dot than that of `.toml` is a part of the
+/// platform's name, which the measurement of another one must not share.
+fn beside(platform: &Path) -> PathBuf {
+    let named = platform.extension().is_some_and(|extension| extension == "toml");
+    let mut name = if named { platform.with_extension("") } else { platform.to_path_buf() };
+    name.as_mut_os_string().push(MEASURED);
+    name
 }
 
 fn read(file: &Path) -> Result<Measurement, Failure> {
@@ -119,7 +108,11 @@ fn read(file: &Path) -> Result<Measurement, Failure> {
 }
 
 /// Measures; each complete pass is on disk before the next begins.
-fn measured(args: &Arguments, root: &Root, file: &Path) -> Result<(Measurement, bool), Failure> {
+fn measured(
+    args: &Arguments,
+    root: &Root,
+    file: Option<&OutFile>,
+) -> Result<(Measurement, bool), Failure> {
     if !root.is_real() {
         let told =
             "--root: a directory tree has no caches to measure; leave it out, or give --from";
@@ -138,8 +131,8 @@ fn measured(args: &Arguments, root: &Root, file: &Path) -> Result<(Measurement, 
     let mut bar = ProgressLine::new();
     let outcome = measure(&plan, processor, |progress| {
         bar.show(&progress);
-        if let Some(measurement) = progress.complete
-            && let Err(failure) = write(file, &measurement.to_json())
+        if let (Some(measurement), Some(file)) = (progress.complete, file)
+            && let Err(failure) = file.write(&measurement.to_json())
         {
             unwritten = Some(failure);
             return ControlFlow::Break(());
@@ -157,25 +150,6 @@ fn measured(args: &Arguments, root: &Root, file: &Path) -> Result<(Measurement, 
         (None, Err(error)) if stop.load(Ordering::Relaxed) => Err(Failure::interrupted(error)),
         (None, Err(error)) => Err(failed(&error)),
     }
-}
-
-/// The whole file or the old one.
-pub(crate) fn write(file: &Path, text: &str) -> Result<(), Failure> {
-    let written = tempfile::Builder::new()
-        .prefix(".skipline-host.")
-        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
-        .tempfile_in(folder_of(file))
-        .and_then(|mut temporary| {
-            temporary.write_all(text.as_bytes())?;
-            temporary.as_file().sync_all()?;
-            temporary.persist(file).map_err(|error| error.error)
-        });
-    written.map(drop).map_err(|error| {
-        Failure::failed(format!(
-            "{}: cannot be written: {error}; the old one is left",
-            file.display()
-        ))
-    })
 }
 
 /// How far it is, on a terminal only.
@@ -205,7 +179,7 @@ impl ProgressLine {
     }
 }
 
-fn table(measurement: &Measurement, calibrated: &Calibrated, out: &Path) -> String {
+fn table(measurement: &Measurement, calibrated: &Calibrated, out: &OutFile) -> String {
     let mut text = String::new();
     let processor = &measurement.processor;
     let virtual_machine = if processor.virtual_machine { " (virtual machine)" } else { "" };
@@ -227,13 +201,16 @@ fn table(measurement: &Measurement, calibrated: &Calibrated, out: &Path) -> Stri
     let donor = &calibrated.donor;
     let _ = writeln!(
         text,
-        "\nNot measurable, assumed as on {} ({}): each such number says so in the file.\n\
-         Platform: {}; compare it with the sizes kept aside: skipline host compare {}",
-        donor.platform,
-        donor.because,
-        out.display(),
-        out.display()
+        "\nNot measurable, assumed as on {} ({}): each such number says so in the file.",
+        donor.platform, donor.because
     );
+    if out.is_kept() {
+        let shown = out.named().display();
+        let _ = writeln!(
+            text,
+            "Platform: {shown}; compare it with the sizes kept aside: skipline host compare {shown}"
+        );
+    }
     text.trim_end().into()
 }
 

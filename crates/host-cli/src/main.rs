@@ -7,6 +7,7 @@ mod calibrate;
 mod failure;
 mod monitor;
 mod number;
+mod out_file;
 mod output;
 mod restore;
 mod slices;

@@ -91,13 +91,19 @@ pub struct Socket {
     pub id: u32,
     /// Its logical CPUs, online ones only.
     pub cpus: Vec<u32>,
-    /// Its cores.
-    pub cores: usize,
+    /// The lowest logical CPU of each of its cores: siblings may have any numbers.
+    pub core_cpus: Vec<u32>,
     /// Its last-level caches: one on Intel, one per core complex on AMD.
     pub caches: Vec<LastLevelCache>,
 }
 
 impl Socket {
+    /// Its cores.
+    #[must_use]
+    pub fn cores(&self) -> usize {
+        self.core_cpus.len()
+    }
+
     /// A logical CPU through which the socket's registers are reached.
     #[must_use]
     pub fn first_cpu(&self) -> u32 {
@@ -113,7 +119,7 @@ pub fn sockets(root: &Root) -> Result<Vec<Socket>, FileError> {
     let path = format!("{CPUS}/online");
     let text = root.read_line(&path)?;
     let online = cpu_list(&text).ok_or_else(|| root.malformed(&path, &text, "a list of CPUs"))?;
-    let mut by_id: BTreeMap<u32, (Vec<u32>, Vec<u64>)> = BTreeMap::new();
+    let mut by_id: BTreeMap<u32, (Vec<u32>, BTreeMap<u64, u32>)> = BTreeMap::new();
     for cpu in online {
         let topology = format!("{CPUS}/cpu{cpu}/topology");
         let package = root.read_number(&format!("{topology}/physical_package_id"))?;
@@ -122,13 +128,13 @@ pub fn sockets(root: &Root) -> Result<Vec<Socket>, FileError> {
             .map_err(|_| root.malformed(&topology, &package.to_string(), "a package number"))?;
         let entry = by_id.entry(package).or_default();
         entry.0.push(cpu);
-        entry.1.push(core);
+        entry.1.entry(core).or_insert(cpu);
     }
-    let socket = |(id, (cpus, mut cores)): (u32, (Vec<u32>, Vec<u64>))| {
-        cores.sort_unstable();
-        cores.dedup();
+    let socket = |(id, (cpus, cores)): (u32, (Vec<u32>, BTreeMap<u64, u32>))| {
+        let mut core_cpus: Vec<u32> = cores.into_values().collect();
+        core_cpus.sort_unstable();
         let caches = caches(root, &cpus);
-        Socket { id, cpus, cores: cores.len(), caches }
+        Socket { id, cpus, core_cpus, caches }
     };
     Ok(by_id.into_iter().map(socket).collect())
 }

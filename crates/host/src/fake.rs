@@ -73,6 +73,13 @@ impl FakeMachine {
         self.root.read_number(&path).unwrap_or(0)
     }
 
+    /// Siblings are on one core.
+    fn core_of(&self, cpu: u32) -> u32 {
+        let path = format!("sys/devices/system/cpu/cpu{cpu}/topology/core_id");
+        let core = self.root.read_number(&path).ok();
+        core.and_then(|core| u32::try_from(core).ok()).unwrap_or(cpu)
+    }
+
     fn state_key(&self, cpu: u32, address: u32, scope: Scope) -> String {
         match scope {
             Scope::Socket => format!("socket{}.{address:#x}", self.socket_of(cpu)),

@@ -81,8 +81,12 @@ class Measurement(_Part):
 
 
 def beside(platform: Path) -> Path:
-    """Return where `skipline-host calibrate --out PLATFORM` puts what it measured."""
-    return platform.with_suffix(_SUFFIX)
+    """Return where `skipline-host calibrate --out PLATFORM` puts what it measured.
+
+    Whatever follows another dot than that of `.toml` is a part of the platform's name.
+    """
+    name = platform.stem if platform.suffix == ".toml" else platform.name
+    return platform.with_name(name + _SUFFIX)
 
 
 def read(path: Path) -> Measurement:

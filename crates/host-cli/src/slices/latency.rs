@@ -16,9 +16,9 @@ use serde::Serialize;
 use super::asking::{ProgressLine, stop_flag};
 use super::{MemoryArguments, no_counters, no_memory};
 use crate::Context;
-use crate::calibrate::{check_writable, write};
 use crate::failure::Failure;
 use crate::number::within;
+use crate::out_file::OutFile;
 use crate::output::{Format, Paint, emit, emit_json};
 
 /// Measure how long loads take from each core to each slice, and which slices are nearest
@@ -76,9 +76,7 @@ struct Nearest {
 }
 
 pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
-    if let Some(out) = &arguments.out {
-        check_writable(out)?;
-    }
+    let out = arguments.out.as_deref().map(OutFile::prepare).transpose()?;
     let file = read(&arguments.table)?;
     let shown = arguments.table.display();
     let map = SliceMap::new(&file)
@@ -108,15 +106,15 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     }
     // Distances within the noise would be taken for an order by whoever reads the file.
     let tells_apart = tells_apart(&latencies, &plan.cpus);
-    let out = arguments.out.as_deref().filter(|_| tells_apart);
-    if let Some(out) = out {
-        write(out, &latency_file(&machine.model.name, &latencies))?;
+    let out = out.filter(|_| tells_apart);
+    if let Some(out) = &out {
+        out.write(&latency_file(&machine.model.name, &latencies))?;
     }
     let report = Report {
         part: &machine.model.name,
         table: &arguments.table,
         other_part: (file.table.part != machine.model.name).then_some(&file.table.part),
-        out,
+        out: out.as_ref().map(OutFile::named),
         cycles_of: "time stamp counter",
         latencies: &latencies,
         nearest: plan.cpus.iter().map(|&cpu| nearest(&latencies, cpu)).collect(),

@@ -16,9 +16,9 @@ use super::asking::{AskError, Asking, stop_flag};
 use super::view::{Report, Verdict, show};
 use super::{MemoryArguments, no_counters};
 use crate::Context;
-use crate::calibrate::{check_writable, write};
 use crate::failure::Failure;
 use crate::number::{small, within};
+use crate::out_file::OutFile;
 use crate::output::Format;
 
 /// Learn the slice function of this machine and write it as a table
@@ -81,9 +81,9 @@ enum Oracle {
 }
 
 pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
-    check_writable(&arguments.out)?;
+    let out = OutFile::prepare(&arguments.out)?;
     let machine = SliceMachine::read(&context.host, arguments.cpu).map_err(no_counters)?;
-    let map = Map { arguments, context, machine };
+    let map = Map { arguments, context, machine, out };
     match arguments.oracle {
         Oracle::Timing => map.by_timing(None),
         Oracle::Counters => map.by_counters(map.counting().map_err(no_counters)?),
@@ -99,6 +99,7 @@ struct Map<'a> {
     arguments: &'a Arguments,
     context: &'a Context,
     machine: SliceMachine,
+    out: OutFile,
 }
 
 impl Map<'_> {
@@ -177,9 +178,7 @@ impl Map<'_> {
             );
         }
         let memory = self.memory(&mut report)?;
-        let socket = &self.machine.socket;
-        let cores = &socket.cpus[..socket.cores.min(socket.cpus.len())];
-        let plan = TimingPlan::new(cores, slices);
+        let plan = TimingPlan::new(&self.machine.socket.core_cpus, slices);
         report.notes.push(format!(
             "slices are numbered by their distance from processor {}, not as the hardware does",
             plan.cpus.first().copied().unwrap_or(0)
@@ -233,7 +232,7 @@ impl Map<'_> {
         let format = self.arguments.format;
         match found {
             Ok(recovered) => {
-                write(&self.arguments.out, &recovered.file.write())?;
+                self.out.write(&recovered.file.write())?;
                 show(format, report, &Verdict::Established(&recovered, &self.arguments.out))
             }
             Err(RecoveryError::NotEnoughEvidence(reason)) => {

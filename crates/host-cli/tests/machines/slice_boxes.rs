@@ -139,3 +139,40 @@ fn a_counter_that_counts_for_somebody_else_is_left_alone() {
     assert!(run.err.contains(expected), "{}", run.err);
     assert!(machine.machine.content() == before);
 }
+
+#[test]
+fn a_number_of_boxes_that_is_not_known_is_told_with_its_reason() {
+    let size = "sys/devices/system/cpu/cpu0/cache/index3/size";
+    for (kib, arguments, expected) in [
+        ("61441K", [].as_slice(), "cache of 61441 KiB is no multiple of 1920 KiB, a slice; say it"),
+        ("307200K", &[], "cache of 307200 KiB makes 160 slices of 1920 KiB, and registers of 60"),
+        ("61440K", &["--slices", "61"], "--slices 61: registers of 1 to 60 uncore_cha are known"),
+    ] {
+        let machine = Mapped::new("sapphire-rapids", &["no-uncore-driver"]);
+        machine.edit(size, "61440K", kib);
+        let run = machine.map(arguments);
+        assert_eq!(run.code, Some(2), "{}{}", run.out, run.err);
+        assert!(run.err.contains(expected), "{}", run.err);
+    }
+}
+
+#[test]
+fn emerald_rapids_is_counted_by_the_kernel_only() {
+    let emerald = |failures: &[&str]| {
+        let machine = Mapped::new("sapphire-rapids", failures);
+        machine.edit("proc/cpuinfo", "model\t\t: 143", "model\t\t: 207");
+        machine
+    };
+    let run = emerald(&[]).map(&[]);
+    assert_eq!(run.code, Some(0), "{}{}", run.out, run.err);
+    for failures in [["no-uncore-driver"].as_slice(), &["no-uncore-driver", "msr-module-absent"]] {
+        let machine = emerald(failures);
+        let before = machine.machine.content();
+        let run = machine.map(&["--slices", "32", "--apply"]);
+        assert_eq!(run.code, Some(1), "{}{}", run.out, run.err);
+        let expected = "no public source places the registers of Emerald Rapids's slices";
+        assert!(run.err.contains(expected), "{}", run.err);
+        assert!(run.err.contains("remedy: modprobe intel_uncore"), "{}", run.err);
+        assert!(machine.machine.content() == before && !machine.table().exists());
+    }
+}

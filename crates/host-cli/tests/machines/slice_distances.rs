@@ -26,6 +26,18 @@ fn timing_finds_the_function_up_to_the_names_of_slices() {
     assert!(file.table.source.contains("numbered by their distance from processor 0"));
 }
 
+/// Two siblings of a core see the same: from the first four processors, two cores, slices look alike.
+#[test]
+fn timing_asks_from_cores_where_siblings_have_neighbouring_numbers() {
+    let machine = Mapped::new("haswell", &[]);
+    for cpu in 0..16 {
+        let core = format!("sys/devices/system/cpu/cpu{cpu}/topology/core_id");
+        fs::write(machine.machine.path().join(core), format!("{}\n", cpu % 8 / 2)).expect("a core");
+    }
+    let report = machine.json(&["--oracle", "timing"]);
+    assert_eq!(report["verdict"], "established", "{report}");
+}
+
 #[test]
 fn timing_that_cannot_tell_slices_apart_is_not_enough() {
     for (jitter, delayed) in [("60.0", "0.02"), ("3.0", "0.9")] {

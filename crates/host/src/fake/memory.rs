@@ -69,8 +69,9 @@ impl ProbeMemory for FakeMemory {
     }
 
     fn go_to(&mut self, cpu: u32) -> Result<(), MemoryError> {
-        let socket = self.machine.socket_of(cpu);
+        let (socket, core) = (self.machine.socket_of(cpu), self.machine.core_of(cpu));
         let mut moving = self.slices.moving();
+        moving.core = core;
         if moving.cpu != cpu {
             (moving.cpu, moving.socket, moving.counting) = (cpu, socket, None);
         }
@@ -108,7 +109,7 @@ impl ProbeMemory for FakeMemory {
         let slice = self.slices.slice(physical_address) as u32;
         let latency = &self.slices.described.latency;
         let mut moving = self.slices.moving();
-        let core = moving.cpu % moving.look_ups.len() as u32;
+        let core = moving.core % moving.look_ups.len() as u32;
         let column = |tile: u32| tile % latency.columns.max(1);
         let row = |tile: u32| tile / latency.columns.max(1);
         let hops = column(core).abs_diff(column(slice)) + row(core).abs_diff(row(slice));

@@ -109,8 +109,9 @@ pub(super) struct SliceBoxes {
 /// What changes while lines are accessed.
 #[derive(Debug)]
 pub(super) struct Moving {
-    /// The processor that accesses lines, and its socket.
+    /// The processor that accesses lines, its core and its socket.
     pub(super) cpu: u32,
+    pub(super) core: u32,
     pub(super) socket: u64,
     /// Look-ups of each slice of that socket.
     pub(super) look_ups: Vec<u64>,
@@ -136,6 +137,7 @@ impl SliceBoxes {
     pub(super) fn new(described: &Slices) -> Self {
         let moving = Moving {
             cpu: 0,
+            core: 0,
             socket: 0,
             look_ups: Vec::new(),
             counters: Vec::new(),

@@ -26,6 +26,9 @@ pub struct BoxUnit {
     events: Vec<String>,
     /// The kernel's name of the unit, without the number of a box.
     pub unit: String,
+    /// Generations that count the same event, and whose registers no public source places.
+    #[serde(default)]
+    without_registers: Vec<String>,
     /// Size of a slice in KiB, by which slices are counted where the kernel lists no boxes.
     pub slice_kib: u64,
     /// The event of a look-up of the slice, by the kernel's names of its fields.
@@ -72,6 +75,12 @@ impl BoxUnit {
     pub fn of_events(name: &str) -> Option<Self> {
         let has = |unit: &&BoxUnit| unit.events.iter().any(|known| known == name);
         all().iter().find(has).cloned()
+    }
+
+    /// Whether the registers are those of this generation.
+    #[must_use]
+    pub fn has_registers_of(&self, generation: &str) -> bool {
+        self.without_registers.iter().all(|without| without != generation)
     }
 }
 

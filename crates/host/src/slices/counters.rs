@@ -31,6 +31,17 @@ pub enum NoCounters {
     /// this machine has none that are known
     #[error("{0}")]
     NotHere(String),
+    /// there are some, which only the kernel reaches, and it does not offer them
+    #[error(
+        "no public source places the registers of {generation}'s slices, and the kernel offers no event source \
+         {unit}\n  remedy: modprobe intel_uncore, on a kernel that knows this CPU; hypervisors hide it"
+    )]
+    OnlyPerf {
+        /// The generation.
+        generation: String,
+        /// The kernel's name of the boxes.
+        unit: String,
+    },
     /// there are some, and they are refused
     #[error("{error}{}", remedy(.error).map(|remedy| format!("\n  remedy: {remedy}")).unwrap_or_default())]
     Refused {
@@ -58,6 +69,23 @@ impl From<ProgramError> for NoCounters {
             other => Self::Program(other),
         }
     }
+}
+
+/// Why the size of the cache does not tell how many slices there are.
+#[derive(Debug, thiserror::Error)]
+enum UncertainCount {
+    /// more than one cache, or none
+    #[error("the kernel describes {0} last-level caches of this socket, not one")]
+    Caches(usize),
+    /// a part whose slices have another size
+    #[error("its last-level cache of {cache_kib} KiB is no multiple of {slice_kib} KiB, a slice")]
+    NoMultiple { cache_kib: u64, slice_kib: u64 },
+    /// a part with larger slices, or unknown boxes
+    #[error(
+        "its last-level cache of {cache_kib} KiB makes {count} slices of {slice_kib} KiB, and registers of \
+         {most} boxes are known"
+    )]
+    TooMany { cache_kib: u64, slice_kib: u64, count: u64, most: u32 },
 }
 
 /// How look-ups can be counted.
@@ -126,15 +154,21 @@ impl SliceMachine {
     pub fn slices(&self, host: &Host) -> Option<u32> {
         let unit = self.unit.as_ref()?;
         let listed = crate::uncore::count_boxes(&host.root, &unit.unit) as u32;
-        if listed > 0 { Some(listed) } else { self.slices_by_size(unit) }
+        if listed > 0 { Some(listed) } else { self.slices_by_size(unit).ok() }
     }
 
-    fn slices_by_size(&self, unit: &BoxUnit) -> Option<u32> {
-        let [cache] = self.socket.caches.as_slice() else { return None };
-        let slice_bytes = unit.slice_kib << 10;
-        let slices = u32::try_from(cache.size_bytes / slice_bytes).ok()?;
-        let whole = cache.size_bytes.is_multiple_of(slice_bytes);
-        (whole && (1..=unit.registers.boxes()).contains(&slices)).then_some(slices)
+    fn slices_by_size(&self, unit: &BoxUnit) -> Result<u32, UncertainCount> {
+        let [cache] = self.socket.caches.as_slice() else {
+            return Err(UncertainCount::Caches(self.socket.caches.len()));
+        };
+        let (bytes, slice_kib) = (cache.size_bytes, unit.slice_kib);
+        let (cache_kib, slice_bytes) = (bytes >> 10, slice_kib << 10);
+        if bytes == 0 || !bytes.is_multiple_of(slice_bytes) {
+            return Err(UncertainCount::NoMultiple { cache_kib, slice_kib });
+        }
+        let (count, most) = (bytes / slice_bytes, unit.registers.boxes());
+        let known = u32::try_from(count).ok().filter(|count| *count <= most);
+        known.ok_or(UncertainCount::TooMany { cache_kib, slice_kib, count, most })
     }
 
     /// How look-ups can be counted here. `slices` overrides how many boxes have registers.
@@ -150,20 +184,16 @@ impl SliceMachine {
             Err(error) if error.problem == Problem::NotPermitted => Some(error),
             Err(error) => return Err(error.into()),
         };
-        let through_registers = host
-            .registers
-            .detect(self.cpu)
-            .map_err(NoCounters::from)
+        let through_registers = self
+            .known_registers(unit)
+            .and_then(|()| Ok(host.registers.detect(self.cpu)?))
             .and_then(|()| self.through_registers(host, unit, slices));
         through_registers.map_err(|error| match (refused, error) {
             (Some(error), _) => NoCounters::Refused { error },
             (None, NoCounters::Refused { error }) if self.model.virtual_machine => {
-                NoCounters::NotHere(format!(
-                    "this is a virtual machine, whose hypervisor hides the counters of slices (no event \
-                     source {}; {error}): run it on the host itself",
-                    unit.unit
-                ))
+                hidden(unit, &format!("; {error}"))
             }
+            (None, NoCounters::OnlyPerf { .. }) if self.model.virtual_machine => hidden(unit, ""),
             (None, error) => error,
         })
     }
@@ -218,15 +248,51 @@ impl SliceMachine {
         unit: &BoxUnit,
         slices: Option<u32>,
     ) -> Result<Counting, NoCounters> {
-        let most = unit.registers.boxes();
-        let known = slices.or_else(|| self.slices(host)).filter(|count| (1..=most).contains(count));
-        let count = known.ok_or_else(|| {
-            NoCounters::BadWish(format!(
-                "how many slices this part has is not known: the kernel lists no {}, and its last-level \
-                 cache is no multiple of {} KiB; say it with --slices N, up to {most}",
-                unit.unit, unit.slice_kib
-            ))
-        })?;
+        let count = self.count_of_registers(host, unit, slices).map_err(NoCounters::BadWish)?;
         Ok(Counting::Registers(BoxPlan::of(host, unit, &self.socket, self.cpu, count)?))
     }
+
+    /// Whether anybody says where the registers are: asked before privilege, which would not help.
+    fn known_registers(&self, unit: &BoxUnit) -> Result<(), NoCounters> {
+        match &self.generation {
+            Some(known) if !unit.has_registers_of(&known.name) => Err(NoCounters::OnlyPerf {
+                generation: known.name.clone(),
+                unit: unit.unit.clone(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// How many boxes to count with, or what is wrong with that number.
+    fn count_of_registers(
+        &self,
+        host: &Host,
+        unit: &BoxUnit,
+        slices: Option<u32>,
+    ) -> Result<u32, String> {
+        let (name, most) = (&unit.unit, unit.registers.boxes());
+        match slices.or_else(|| self.slices(host)) {
+            Some(count) if (1..=most).contains(&count) => Ok(count),
+            Some(count) => {
+                let said = if slices.is_some() { "--slices " } else { "" };
+                Err(format!("{said}{count}: registers of 1 to {most} {name} are known"))
+            }
+            None => {
+                let reason = self.slices_by_size(unit).err();
+                let reason = reason.map(|reason| reason.to_string()).unwrap_or_default();
+                Err(format!(
+                    "how many slices this part has is not known: the kernel lists no {name}, and {reason}; \
+                     say it with --slices N, up to {most}"
+                ))
+            }
+        }
+    }
+}
+
+fn hidden(unit: &BoxUnit, besides: &str) -> NoCounters {
+    NoCounters::NotHere(format!(
+        "this is a virtual machine, whose hypervisor hides the counters of slices (no event source \
+         {}{besides}): run it on the host itself",
+        unit.unit
+    ))
 }

@@ -73,7 +73,7 @@ pub(super) fn read(
     SocketStatus {
         id: socket.id,
         cpus: socket.cpus.clone(),
-        cores: socket.cores,
+        cores: socket.cores(),
         caches: socket.caches.clone(),
         slices: slices(&host.root, generation, notes),
         io_ways: io_ways(host, socket, generation, notes),
