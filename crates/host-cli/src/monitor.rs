@@ -36,8 +36,9 @@ pub struct Arguments {
     #[arg(long, value_enum)]
     format: Option<Format>,
 
-    /// Serve Prometheus text at http://127.0.0.1:PORT/metrics (loopback only; 0 chooses a port)
-    #[arg(long, value_name = "PORT", conflicts_with = "format")]
+    /// Serve Prometheus text at http://127.0.0.1:PORT/metrics until stopped (loopback only; 0 chooses a
+    /// port)
+    #[arg(long, value_name = "PORT", conflicts_with_all = ["format", "windows"])]
     prometheus: Option<u16>,
 }
 

@@ -87,7 +87,7 @@ enum Control {
     /// Through resctrl. The kernel's own rules for masks are checked first; hardware that silently widens
     /// a mask is told by the read-back.
     Cat {
-        /// The group; `default` is the default one
+        /// The group; `default` or / is the default one, and /NAME the one of that name whatever it is
         group: String,
         /// Ways, like 0xf
         #[arg(value_parser = mask)]
@@ -237,7 +237,7 @@ fn judged(
         (Ok(before), Ok(after)) => (before, after, None),
         (Err(error), _) | (_, Err(error)) => (Vec::new(), Vec::new(), Some(error.to_string())),
     };
-    let verdict = match error {
+    let verdict = match untaken(applied).or(error) {
         _ if applied.iter().any(is_refused) => Verdict::Refused,
         _ if unchanged => {
             Verdict::NotJudged { reason: "nothing was changed: it was so already".into() }
@@ -249,6 +249,17 @@ fn judged(
         None => verdict(&before, &after),
     };
     Verification { windows_ms, before, after, verdict }
+}
+
+/// Why hit rates say nothing about the value that was asked for: the control does not hold it.
+fn untaken(applied: &[Applied]) -> Option<String> {
+    applied.iter().find_map(|one| match &one.outcome {
+        Outcome::Ignored => Some(format!("{}: the value did not change", one.place)),
+        Outcome::NotReadBack { reason } => {
+            Some(format!("{}: what it holds now is not known: {reason}", one.place))
+        }
+        _ => None,
+    })
 }
 
 fn show(
@@ -273,4 +284,33 @@ fn show(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use host::tune::Target;
+
+    fn verdict_after(outcome: Outcome) -> Verdict {
+        let rates = |mean_percent| {
+            Ok(vec![HitRates { socket: 0, writes: 1 << 20, mean_percent, sd_points: 0.1 }])
+        };
+        let target = Target::Msr { socket: 0, cpu: 0, address: 0xc8b };
+        let place = target.to_string();
+        let applied = [Applied { target, place, old: 0x600, asked: 0x780, outcome }];
+        judged(rates(10.0), rates(90.0), &applied, None, 200).verdict
+    }
+
+    #[test]
+    fn a_control_that_does_not_hold_the_value_is_not_judged_whatever_hit_rates_do() {
+        assert_eq!(verdict_after(Outcome::Set), Verdict::Effective { change_points: 80.0 });
+        let unread = Outcome::NotReadBack { reason: "input/output error".into() };
+        for (outcome, expected) in [
+            (Outcome::Ignored, "MSR 0xc8b of socket 0: the value did not change"),
+            (unread, "MSR 0xc8b of socket 0: what it holds now is not known: input/output error"),
+        ] {
+            let reason = expected.to_owned();
+            assert_eq!(verdict_after(outcome), Verdict::NotJudged { reason });
+        }
+    }
 }

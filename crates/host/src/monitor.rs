@@ -23,7 +23,7 @@ use plan::Plan;
 pub struct Monitor {
     plan: Plan,
     sockets: Vec<u32>,
-    groups: Vec<String>,
+    groups: Vec<Group>,
     unavailable: Vec<Unread>,
 }
 
@@ -46,7 +46,7 @@ impl Monitor {
             unavailable.push(Unread::absent("hits and misses of devices", reason));
         }
         let groups = match Resctrl::read(&host.root, host.control.as_ref()) {
-            Ok(resctrl) => resctrl.groups.into_iter().map(|group| group.name).collect(),
+            Ok(resctrl) => resctrl.groups,
             Err(error) => {
                 let what = "LLC occupancy of groups";
                 unavailable.push(match error.problem {
@@ -91,11 +91,10 @@ impl Monitor {
     pub fn sample(&self, host: &Host, window: Duration) -> Result<Sample, FileError> {
         let counted = host.counters.measure(&self.plan.requests, window)?;
         let mut sample = Sample::of(&self.plan, &self.sockets, &counted);
-        for name in &self.groups {
-            let bytes = crate::resctrl::occupancy(&host.root, &Group::folder(name));
-            let shown = if name.is_empty() { "default" } else { name };
+        for group in &self.groups {
+            let bytes = crate::resctrl::occupancy(&host.root, &Group::folder(&group.name));
             sample.occupancy.extend(bytes.into_iter().map(|(domain, bytes)| Occupancy {
-                group: shown.to_owned(),
+                group: group.shown().to_owned(),
                 domain,
                 bytes,
             }));

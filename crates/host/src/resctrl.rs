@@ -18,6 +18,8 @@ pub use masks::MaskLine;
 pub const MOUNT: &str = "sys/fs/resctrl";
 /// Directories of the mount that are no groups.
 const NO_GROUPS: [&str; 3] = ["info", "mon_groups", "mon_data"];
+/// What people call the group at the root of the mount.
+const DEFAULT: &str = "default";
 
 /// A resource of the last-level cache: `L3`, or `L3CODE` and `L3DATA`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -58,6 +60,9 @@ pub enum IoAlloc {
 pub struct Group {
     /// Its name; empty for the default group.
     pub name: String,
+    /// Its name for people.
+    #[serde(skip)]
+    shown: String,
     /// Its masks of the last-level cache.
     pub masks: Vec<MaskLine>,
     /// Its CPUs, as a list.
@@ -92,6 +97,7 @@ impl Resctrl {
                 groups.push(Group::read(root, control, &name)?);
             }
         }
+        tell_apart(&mut groups);
         Ok(Self { resources: resources?, groups })
     }
 
@@ -101,11 +107,49 @@ impl Resctrl {
         self.resources.iter().fold(0, |ways, resource| ways | resource.io_ways(cache))
     }
 
-    /// A group by its name; `default` is the default group.
-    #[must_use]
-    pub fn group(&self, name: &str) -> Option<&Group> {
-        let name = if name == "default" { "" } else { name };
-        self.groups.iter().find(|group| group.name == name)
+    /// A group by its name; `default` is the default group. As a path below the mount, each has a
+    /// name that no other has: `/` is the default group, `/default` one that somebody called so.
+    ///
+    /// # Errors
+    /// If there is none, or the name is that of two.
+    pub fn group(&self, name: &str) -> Result<&Group, GroupError> {
+        let called = |name: &str| self.groups.iter().find(|group| group.name == name);
+        let found = match name.strip_prefix('/') {
+            Some(path) => called(path),
+            None if name == DEFAULT && called(DEFAULT).is_some() => {
+                return Err(GroupError::Ambiguous);
+            }
+            None if name == DEFAULT => called(""),
+            None => called(name).filter(|group| !group.name.is_empty()),
+        };
+        found.ok_or_else(|| {
+            let known: Vec<_> = self.groups.iter().map(Group::shown).collect();
+            GroupError::Unknown { known: known.join(", ") }
+        })
+    }
+}
+
+/// A name that does not tell which group is meant.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GroupError {
+    /// no group has it
+    #[error("there is no such group; there are {known}")]
+    Unknown {
+        /// Those that there are.
+        known: String,
+    },
+    /// two groups have it
+    #[error(
+        "a group is called so, as the default group is; say / for the default one, or /default"
+    )]
+    Ambiguous,
+}
+
+/// Where a group is called as the default one is, both are shown as paths.
+fn tell_apart(groups: &mut [Group]) {
+    if groups.iter().any(|group| group.name == DEFAULT) {
+        let alike = |group: &&mut Group| group.shown == DEFAULT;
+        groups.iter_mut().filter(alike).for_each(|group| group.shown = format!("/{}", group.name));
     }
 }
 
@@ -203,16 +247,17 @@ impl Group {
         let lines = text.lines().filter_map(|line| MaskLine::parse(line.trim()));
         Ok(Self {
             name: name.to_owned(),
+            shown: if name.is_empty() { DEFAULT } else { name }.to_owned(),
             masks: lines.filter(|line| line.resource.starts_with("L3")).collect(),
             cpus: root.read_line(&format!("{folder}/cpus_list")).unwrap_or_default(),
             occupancy_bytes: occupancy(root, &folder),
         })
     }
 
-    /// Its name for people.
+    /// Its name for people, which no other group has.
     #[must_use]
     pub fn shown(&self) -> &str {
-        if self.name.is_empty() { "default" } else { &self.name }
+        &self.shown
     }
 }
 

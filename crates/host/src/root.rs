@@ -66,7 +66,8 @@ impl Root {
     }
 
     fn handle(&self, path: &str, flags: OFlags) -> Result<OwnedFd, FileError> {
-        let mode = if flags.contains(OFlags::CREATE) { Mode::from(0o644) } else { Mode::empty() };
+        // A file that is made is our lock: nobody else may open it, not even for a moment.
+        let mode = if flags.contains(OFlags::CREATE) { Mode::from(0o600) } else { Mode::empty() };
         // Without NONBLOCK a pipe in the place of a file would wait for ever.
         let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let resolve = if self.real {

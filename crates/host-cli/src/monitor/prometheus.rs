@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use host::monitor::{HitMiss, Sample};
+use host::monitor::{HitMiss, Sample, SocketSample};
 
 use super::Sampler;
 use crate::failure::Failure;
@@ -17,23 +17,31 @@ use crate::failure::Failure;
 const CLIENT_PATIENCE: Duration = Duration::from_secs(1);
 const REQUEST_BYTES: usize = 4096;
 
+/// What devices request, and where it is counted.
+type Request = (&'static str, fn(&SocketSample) -> Option<HitMiss>);
+
+const REQUESTS: [Request; 3] = [
+    ("write", |socket| socket.pcie_write),
+    ("partial_write", |socket| socket.pcie_partial_write),
+    ("read", |socket| socket.pcie_read),
+];
+
 /// Counts of all windows so far, and the latest one.
 #[derive(Default)]
 struct Totals {
-    /// By socket: write hits, write misses, read hits, read misses.
-    lines: Vec<[u64; 4]>,
+    /// By socket and request.
+    lines: Vec<[HitMiss; REQUESTS.len()]>,
     latest: Sample,
 }
 
 impl Totals {
     fn add(&mut self, sample: Sample) {
-        self.lines.resize(sample.sockets.len(), [0; 4]);
+        self.lines.resize(sample.sockets.len(), Default::default());
         for (sums, socket) in self.lines.iter_mut().zip(&sample.sockets) {
-            let write = socket.pcie_write.unwrap_or_default();
-            let read = socket.pcie_read.unwrap_or_default();
-            let counts = [write.hits, write.misses, read.hits, read.misses];
-            for (sum, count) in sums.iter_mut().zip(counts) {
-                *sum = sum.saturating_add(count);
+            for (sum, (_, counted)) in sums.iter_mut().zip(REQUESTS) {
+                let window = counted(socket).unwrap_or_default();
+                sum.hits = sum.hits.saturating_add(window.hits);
+                sum.misses = sum.misses.saturating_add(window.misses);
             }
         }
         self.latest = sample;
@@ -102,30 +110,20 @@ fn head(text: &mut String, name: &str, kind: &str, help: &str) {
 }
 
 fn lines(text: &mut String, totals: &Totals) {
-    let measured = |socket: usize, counted: fn(&host::monitor::SocketSample) -> Option<HitMiss>| {
-        totals.latest.sockets.get(socket).and_then(counted).is_some()
-    };
-    let kinds =
-        [("write", "hit", 0), ("write", "miss", 1), ("read", "hit", 2), ("read", "miss", 3)];
     head(
         text,
         "skipline_pcie_lines_total",
         "counter",
         "Lines that devices wrote or read, by hit or miss in the LLC.",
     );
-    for (socket, sums) in totals.lines.iter().enumerate() {
-        for (request, result, index) in kinds {
-            let known = if index < 2 {
-                measured(socket, |s| s.pcie_write)
-            } else {
-                measured(socket, |s| s.pcie_read)
-            };
-            if known {
-                let id = totals.latest.sockets[socket].socket;
+    for (socket, sums) in totals.latest.sockets.iter().zip(&totals.lines) {
+        let known = REQUESTS.iter().zip(sums).filter(|((_, counted), _)| counted(socket).is_some());
+        for ((request, _), sum) in known {
+            for (result, count) in [("hit", sum.hits), ("miss", sum.misses)] {
+                let id = socket.socket;
                 let _ = writeln!(
                     text,
-                    "skipline_pcie_lines_total{{socket=\"{id}\",request=\"{request}\",result=\"{result}\"}} {}",
-                    sums[index]
+                    "skipline_pcie_lines_total{{socket=\"{id}\",request=\"{request}\",result=\"{result}\"}} {count}"
                 );
             }
         }
@@ -179,5 +177,36 @@ fn rates(text: &mut String, sample: &Sample) {
             "skipline_llc_occupancy_bytes{{group=\"{group}\",cache=\"{}\"}} {}",
             held.domain, held.bytes
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partial_writes_are_summed_over_windows_beside_writes_of_whole_lines() {
+        let counted = |hits| Some(HitMiss { hits, misses: 10 * hits });
+        let socket = SocketSample {
+            pcie_write: counted(100),
+            pcie_partial_write: counted(3),
+            ..SocketSample::default()
+        };
+        let mut totals = Totals::default();
+        for _ in 0..2 {
+            totals.add(Sample { sockets: vec![socket.clone()], ..Sample::default() });
+        }
+        let page = page(&totals);
+        let counts: Vec<&str> = page
+            .lines()
+            .filter_map(|line| line.strip_prefix("skipline_pcie_lines_total{socket=\"0\","))
+            .collect();
+        let expected = [
+            "request=\"write\",result=\"hit\"} 200",
+            "request=\"write\",result=\"miss\"} 2000",
+            "request=\"partial_write\",result=\"hit\"} 6",
+            "request=\"partial_write\",result=\"miss\"} 60",
+        ];
+        assert_eq!(counts, expected, "reads, which nobody counted here, are left out");
     }
 }

@@ -91,6 +91,18 @@ fn without_privilege_or_events_the_reason_is_told() {
 }
 
 #[test]
+fn prometheus_serves_no_number_of_windows() {
+    let machine = OnMachine::new("skylake", &["no-uncore-driver", "resctrl-not-mounted"]);
+    let run = machine.run(&["monitor", "--prometheus", "0", "--windows", "1"]);
+    assert_eq!(run.code, Some(2), "{}", run.err);
+    assert!(
+        run.err.contains("cannot be used with") && run.err.contains("--windows"),
+        "{}",
+        run.err
+    );
+}
+
+#[test]
 fn prometheus_is_served_on_loopback() {
     let machine = OnMachine::new("skylake", &[]);
     let mut command = machine.command(&["monitor", "--prometheus", "0", "--interval", "600000"]);

@@ -120,6 +120,57 @@ fn ice_lake_takes_the_mask_and_is_reported_as_without_effect() {
 }
 
 #[test]
+fn a_write_that_is_ignored_is_neither_effective_nor_accepted() {
+    let machine = OnMachine::new("skylake", &["writes-ignored"]);
+    let run = machine.run(&["tune", "ddio-ways", "4", "--apply", "--verify"]);
+    assert_eq!(run.code, Some(1));
+    let expected = "not judged: MSR 0xc8b of socket 0: the value did not change";
+    assert!(run.out.contains(expected) && !run.out.contains("accepted"), "{}", run.out);
+}
+
+#[test]
+fn a_group_that_is_called_as_the_default_one_is_told_apart_from_it() {
+    let machine = OnMachine::new("skylake", &[]);
+    let mount = machine.path().join("sys/fs/resctrl");
+    for file in ["schemata", "cpus_list", "mon_data/mon_L3_00/llc_occupancy"] {
+        let copy = mount.join("default").join(file);
+        fs::create_dir_all(copy.parent().expect("a directory")).expect("the group");
+        fs::copy(mount.join("web").join(file), copy).expect("its file");
+    }
+    let before = machine.content();
+    let run = machine.run(&["tune", "cat", "default", "0x3", "--apply"]);
+    assert_eq!(run.code, Some(2), "{}", run.out);
+    assert!(run.err.contains("say / for the default one, or /default"), "{}", run.err);
+    assert!(machine.content() == before);
+    let masks = |file: &str| fs::read_to_string(mount.join(file)).expect("masks");
+    for (group, expected) in
+        [("/", ["L3:0=003", "L3:0=01f"]), ("/default", ["L3:0=003", "L3:0=003"])]
+    {
+        assert_eq!(machine.run(&["tune", "cat", group, "0x3", "--apply"]).code, Some(0), "{group}");
+        for (file, mask) in ["schemata", "default/schemata"].into_iter().zip(expected) {
+            assert!(masks(file).contains(mask), "{group}: {file}: {}", masks(file));
+        }
+    }
+    let status = machine.run(&["status"]).out;
+    for head in ["\n  /           CPUs 0-35", "\n  /default    CPUs 2-9"] {
+        assert!(status.contains(head), "{head}: {status}");
+    }
+    let window = machine.run(&["monitor", "--windows", "1", "--format", "json"]).out;
+    assert!(window.contains("\"group\":\"/\"") && window.contains("\"group\":\"/default\""));
+}
+
+#[test]
+fn every_group_has_a_name_that_begins_at_the_mount() {
+    let machine = OnMachine::new("skylake", &[]);
+    for (group, file) in [("/", "resctrl/schemata"), ("/web", "resctrl/web/schemata")] {
+        let run = machine.run(&["tune", "cat", group, "0x3"]);
+        assert!(run.out.contains(&format!("/sys/fs/{file}\n")), "{group}: {}{}", run.out, run.err);
+    }
+    let run = machine.run(&["tune", "cat", "", "0x3"]);
+    assert_eq!(run.code, Some(2), "an empty name is nobody's wish: {}", run.out);
+}
+
+#[test]
 fn the_switch_of_an_ice_lake_port_does_not_respond() {
     let run = OnMachine::new("ice-lake", &[])
         .run(&["tune", "ddio", "off", "--device", "17:00.0", "--apply"]);

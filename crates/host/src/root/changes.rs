@@ -109,8 +109,34 @@ impl Root {
     /// If the system refuses.
     pub fn lock_file(&self, path: &str) -> Result<OwnedFd, FileError> {
         let file = self.handle(path, OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW)?;
+        // One that was made by others, or by earlier versions, may be open to all.
         rustix::fs::fchmod(&file, Mode::from(0o600))
             .map_err(|errno| self.error(path, Problem::of_errno(errno)))?;
         Ok(file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_lock_is_its_owner_s_alone_from_the_moment_it_is_made() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let root = Root::at(directory.path()).expect("a root");
+        let mode = |name: &str| {
+            let found = std::fs::metadata(directory.path().join(name)).expect("a file");
+            found.permissions().mode() & 0o777
+        };
+        // As the lock is opened, without what is done to old files afterwards.
+        root.handle("new", OFlags::RDWR | OFlags::CREATE).expect("a file");
+        assert_eq!(mode("new"), 0o600);
+        let old = directory.path().join("old");
+        std::fs::write(&old, "").expect("a file");
+        std::fs::set_permissions(&old, PermissionsExt::from_mode(0o644)).expect("its mode");
+        root.lock_file("old").expect("a lock");
+        assert_eq!(mode("old"), 0o600);
     }
 }

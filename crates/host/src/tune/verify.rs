@@ -40,7 +40,7 @@ pub struct HitRates {
 pub enum Verdict {
     /// Hit rates changed.
     Effective {
-        /// Percentage points, after minus before.
+        /// The largest change beyond noise among the sockets, in percentage points, after minus before.
         change_points: f64,
     },
     /// The control took the value, and hit rates stayed.
@@ -127,17 +127,19 @@ pub fn verdict(before: &[HitRates], after: &[HitRates]) -> Verdict {
         (before.writes.min(after.writes) >= LEAST_WRITES).then_some((before, after))
     });
     let changes: Vec<(f64, bool)> = pairs.map(|(before, after)| change(before, after)).collect();
-    let largest = changes.iter().copied().reduce(|a, b| if b.0.abs() > a.0.abs() { b } else { a });
-    match largest {
-        None => Verdict::NotJudged {
+    let larger = |a: f64, b: f64| if b.abs() > a.abs() { b } else { a };
+    let all = changes.iter().map(|(points, _)| *points).reduce(larger);
+    // Noise of one socket may be more than the effect at another.
+    let beyond_noise = changes.iter().filter(|(_, beyond_noise)| *beyond_noise);
+    let beyond_noise = beyond_noise.map(|(points, _)| *points).reduce(larger);
+    match (beyond_noise, all) {
+        (Some(change_points), _) => Verdict::Effective { change_points },
+        (None, Some(change_points)) => Verdict::NoEffectObserved { change_points },
+        (None, None) => Verdict::NotJudged {
             reason: format!(
                 "fewer than {LEAST_WRITES} device writes were seen; run the I/O load while verifying"
             ),
         },
-        Some((change_points, _)) if changes.iter().any(|(_, beyond_noise)| *beyond_noise) => {
-            Verdict::Effective { change_points }
-        }
-        Some((change_points, _)) => Verdict::NoEffectObserved { change_points },
     }
 }
 
@@ -167,6 +169,20 @@ mod tests {
     fn the_same_change_in_quiet_windows_is_an_effect() {
         let verdict = verdict(&rates(50.0, 0.5, 1 << 20), &rates(58.0, 0.5, 1 << 20));
         assert_eq!(verdict, Verdict::Effective { change_points: 8.0 });
+    }
+
+    #[test]
+    fn the_change_that_is_told_is_that_of_a_socket_beyond_its_noise() {
+        let both = |noisy: f64, quiet: f64| {
+            let mut both = rates(noisy, 5.0, 1 << 20);
+            let second = HitRates { socket: 1, ..rates(quiet, 0.1, 1 << 20).remove(0) };
+            both.push(second);
+            both
+        };
+        let judged = verdict(&both(50.0, 50.0), &both(58.0, 47.0));
+        assert_eq!(judged, Verdict::Effective { change_points: -3.0 });
+        let judged = verdict(&both(50.0, 50.0), &both(58.0, 50.5));
+        assert_eq!(judged, Verdict::NoEffectObserved { change_points: 8.0 });
     }
 
     #[test]

@@ -23,13 +23,9 @@ impl Planner<'_> {
     /// If group, cache or mask are not possible here, or resctrl cannot be read.
     pub fn cat(&self, group: &str, mask: u64, domain: Option<u32>) -> Result<Plan, PlanError> {
         let resctrl = self.resctrl()?;
-        let found = resctrl.group(group).ok_or_else(|| {
-            let names: Vec<_> = resctrl.groups.iter().map(Group::shown).collect();
-            PlanError::BadWish(format!(
-                "cat {group}: there is no such group; there are {}",
-                names.join(", ")
-            ))
-        })?;
+        let found = resctrl
+            .group(group)
+            .map_err(|error| PlanError::BadWish(format!("cat {group}: {error}")))?;
         let path = format!("{}/schemata", Group::folder(&found.name));
         let mut changes = Vec::new();
         for line in &found.masks {
