@@ -1,15 +1,50 @@
 """Writes files whole or not at all."""
 
 import os
+import stat
 import tempfile
 from pathlib import Path
 
 from skipline._core import InputError, RunError
 
+# What can neither be replaced nor take bytes as they come, in words.
+_NO_TARGETS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFBLK: "a block device",
+}
+
 
 def write(path: Path, content: bytes | str) -> None:
-    """Replace `path` by `content`; on any failure the old file stays and no part of the new one."""
+    """Replace `path` by `content`; on any failure the old file stays and no part of the new one.
+
+    A link stays, and the file behind it is replaced. Character devices and FIFOs (/dev/null,
+    /dev/stdout) stay what they are: they get the content.
+    """
     data = content.encode() if isinstance(content, str) else content
+    left = ""
+    try:
+        kind = _kind(path)
+        if kind in _NO_TARGETS:
+            raise InputError(f"{path}: this is {_NO_TARGETS[kind]}; name a file")
+        if kind in (stat.S_IFCHR, stat.S_IFIFO):
+            path.write_bytes(data)
+        else:
+            left = "; nothing was left"
+            _replace(Path(os.path.realpath(path)), data)
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {error.strerror}{left}") from error
+
+
+def _kind(path: Path) -> int | None:
+    """Tell the type of what is there, behind all links; None if nothing is."""
+    try:
+        return stat.S_IFMT(path.stat().st_mode)
+    except FileNotFoundError:
+        return None
+
+
+def _replace(path: Path, data: bytes) -> None:
     temporary: Path | None = None
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -21,8 +56,6 @@ def write(path: Path, content: bytes | str) -> None:
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
         temporary = None
-    except OSError as error:
-        raise RunError(f"{path}: cannot be written: {error.strerror}; nothing was left") from error
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)

@@ -1,12 +1,15 @@
-"""A file is written whole or not at all."""
+"""A file is written whole or not at all; what is no file stays what it is."""
 
 import errno
 import os
+import socket
+import stat
+import threading
 from pathlib import Path
 
 import pytest
 
-from skipline import RunError, atomic
+from skipline import InputError, RunError, atomic
 
 
 def test_a_write_replaces_the_whole_file(tmp_path: Path) -> None:
@@ -37,3 +40,74 @@ def test_files_get_the_permissions_of_the_user(tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("")
     atomic.write(tmp_path / "atomic", "")
     assert (tmp_path / "atomic").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_fifo_gets_the_content_and_stays(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    received: list[bytes] = []
+    reader = threading.Thread(target=lambda: received.append(fifo.read_bytes()), daemon=True)
+    reader.start()
+    atomic.write(fifo, "content")
+    reader.join(timeout=10)
+    assert received == [b"content"]
+    assert fifo.is_fifo()
+    assert list(tmp_path.iterdir()) == [fifo]
+
+
+def device(path: Path, minor: int) -> Path:
+    """A node of its own: a fault here must not cost the machine its /dev/null."""
+    try:
+        os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, minor))
+    except PermissionError:
+        pytest.skip("making a device node needs root")
+    return path
+
+
+def test_a_character_device_gets_the_content_and_stays(tmp_path: Path) -> None:
+    null = device(tmp_path / "null", 3)
+    atomic.write(null, "content")
+    assert null.is_char_device()
+    assert list(tmp_path.iterdir()) == [null]
+
+
+def test_a_full_device_is_told_and_stays(tmp_path: Path) -> None:
+    full = device(tmp_path / "full", 7)
+    link = tmp_path / "link"
+    link.symlink_to(full)
+    with pytest.raises(RunError, match=r"link: cannot be written: No space left on device$"):
+        atomic.write(link, "content")
+    assert full.is_char_device()
+    assert link.is_symlink()
+
+
+def test_a_link_stays_and_the_file_behind_it_is_replaced(tmp_path: Path) -> None:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(Path("elsewhere") / "result.json")
+    for content in ("new", "newer"):  # at first there is no file behind it
+        atomic.write(link, content)
+        assert link.is_symlink()
+        assert (folder / "result.json").read_text() == content
+        assert list(folder.iterdir()) == [folder / "result.json"]
+        assert set(tmp_path.iterdir()) == {folder, link}
+
+
+def test_sockets_and_directories_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "directory").mkdir()
+    with pytest.raises(InputError, match="directory: this is a directory; name a file"):
+        atomic.write(tmp_path / "directory", "content")
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(tmp_path / "socket"))
+        with pytest.raises(InputError, match="socket: this is a socket; name a file"):
+            atomic.write(tmp_path / "socket", "content")
+    assert (tmp_path / "socket").is_socket()
+
+
+def test_a_circle_of_links_is_told(tmp_path: Path) -> None:
+    (tmp_path / "one").symlink_to("other")
+    (tmp_path / "other").symlink_to("one")
+    with pytest.raises(RunError, match="one: cannot be written: Too many levels of symbolic links"):
+        atomic.write(tmp_path / "one", "content")
+    assert (tmp_path / "one").is_symlink()

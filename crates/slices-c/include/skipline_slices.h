@@ -97,7 +97,8 @@ int skl_shared_slice(const struct skl_latencies *latencies,
 //
 // Without huge pages, or where the kernel hides physical addresses, it fails (-ENOMEM, -EPERM); with
 // `plain_allowed` it returns 1 instead: a memory that regards no slices, and the reason as text in
-// `error`. -ERANGE if the table does not cover the pages, in either case.
+// `error`. In either case -ERANGE if the table does not cover the pages, and -ENOMEM if there is too
+// little memory of any kind; 14 bytes for each line are needed beside the pages.
 int skl_memory_open(const struct skl_slice_map *map,
                     size_t bytes,
                     size_t page_bytes,
@@ -158,8 +159,8 @@ int skl_memory_free(struct skl_memory *memory, void *object);
 // line, as readv(2) and writev(2) take them, the last one shorter if need be. Returns how many. Each
 // is given back by skl_memory_free().
 //
-// -ENOSPC if `count` is too small for `bytes`, -ENOMEM if the owner's slices are full, -ENOENT if
-// there is no such owner; nothing is handed out then.
+// -ENOSPC if `count` is too small for `bytes`, -ENOMEM if the owner's slices are full or memory is
+// short, -ENOENT if there is no such owner; nothing is handed out then.
 int skl_memory_allocate_scattered(struct skl_memory *memory,
                                   int owner,
                                   size_t bytes,
@@ -168,7 +169,7 @@ int skl_memory_allocate_scattered(struct skl_memory *memory,
 
 // A buffer for `bytes` as a chain of lines in the owner's slices.
 //
-// -ENOMEM if the owner's slices are full, -ENOENT if there is no such owner.
+// -ENOMEM if the owner's slices are full or memory is short, -ENOENT if there is no such owner.
 int skl_memory_allocate_linked(struct skl_memory *memory,
                                int owner,
                                size_t bytes,
@@ -176,7 +177,7 @@ int skl_memory_allocate_linked(struct skl_memory *memory,
 
 // Takes a linked buffer back, by its first line. NULL does nothing.
 //
-// -EINVAL if a link was overwritten; nothing is taken back then.
+// -EINVAL if a link was overwritten, -ENOMEM if memory is short; nothing is taken back then.
 int skl_memory_free_linked(struct skl_memory *memory, struct skl_linked_line *first);
 
 // The physical address of a byte of this process, from /proc/self/pagemap. It stays the same as

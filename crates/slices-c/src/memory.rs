@@ -41,6 +41,7 @@ fn placement_errno(error: &PlacementError) -> c_int {
         PlacementError::NotHuge(_) => libc::EINVAL,
         PlacementError::Moved(_) => libc::ESTALE,
         PlacementError::NotCovered(_) => libc::ERANGE,
+        PlacementError::NoMemory(_) => libc::ENOMEM,
     }
 }
 
@@ -86,7 +87,8 @@ fn page_size(bytes: usize) -> Result<PageSize, Failure> {
 ///
 /// Without huge pages, or where the kernel hides physical addresses, it fails (-ENOMEM, -EPERM); with
 /// `plain_allowed` it returns 1 instead: a memory that regards no slices, and the reason as text in
-/// `error`. -ERANGE if the table does not cover the pages, in either case.
+/// `error`. In either case -ERANGE if the table does not cover the pages, and -ENOMEM if there is too
+/// little memory of any kind; 14 bytes for each line are needed beside the pages.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_memory_open(
     map: *const SliceMapHandle,

@@ -24,7 +24,7 @@ const _: () = assert!(size_of::<LinkedLine>() == SKL_LINE_BYTES);
 
 fn failure(error: &AllocationError) -> Failure {
     let errno = match error {
-        AllocationError::Exhausted { .. } => libc::ENOMEM,
+        AllocationError::Exhausted { .. } | AllocationError::NoMemory(_) => libc::ENOMEM,
         AllocationError::NoSlice { .. } => libc::ERANGE,
         AllocationError::NotAllocated(_) => libc::EINVAL,
         AllocationError::TooLarge(_) => libc::EMSGSIZE,
@@ -76,8 +76,8 @@ pub unsafe extern "C" fn skl_memory_free(memory: *mut MemoryHandle, object: *mut
 /// line, as readv(2) and writev(2) take them, the last one shorter if need be. Returns how many. Each
 /// is given back by skl_memory_free().
 ///
-/// -ENOSPC if `count` is too small for `bytes`, -ENOMEM if the owner's slices are full, -ENOENT if
-/// there is no such owner; nothing is handed out then.
+/// -ENOSPC if `count` is too small for `bytes`, -ENOMEM if the owner's slices are full or memory is
+/// short, -ENOENT if there is no such owner; nothing is handed out then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_memory_allocate_scattered(
     memory: *mut MemoryHandle,
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn skl_memory_allocate_scattered(
 
 /// A buffer for `bytes` as a chain of lines in the owner's slices.
 ///
-/// -ENOMEM if the owner's slices are full, -ENOENT if there is no such owner.
+/// -ENOMEM if the owner's slices are full or memory is short, -ENOENT if there is no such owner.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_memory_allocate_linked(
     memory: *mut MemoryHandle,
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn skl_memory_allocate_linked(
 
 /// Takes a linked buffer back, by its first line. NULL does nothing.
 ///
-/// -EINVAL if a link was overwritten; nothing is taken back then.
+/// -EINVAL if a link was overwritten, -ENOMEM if memory is short; nothing is taken back then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_memory_free_linked(
     memory: *mut MemoryHandle,

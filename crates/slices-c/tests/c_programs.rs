@@ -18,7 +18,7 @@ fn libraries() -> PathBuf {
 }
 
 /// Compiles a program against header and shared library.
-fn compile(folder: &Path, flags: &[&str]) -> PathBuf {
+fn compile(source: &str, folder: &Path, flags: &[&str]) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let program = folder.join("program");
     // Programs look for the versioned name.
@@ -31,7 +31,7 @@ fn compile(folder: &Path, flags: &[&str]) -> PathBuf {
         .args(flags)
         .arg("-I")
         .arg(root.join("include"))
-        .arg(root.join("tests/programs/interface.c"))
+        .arg(root.join("tests/programs").join(source))
         .arg("-L")
         .arg(folder)
         .args(["-lskipline_slices", "-o"])
@@ -63,7 +63,7 @@ fn assert_clean(output: &Output) {
 #[test]
 fn a_c_program_gets_what_the_header_promises() {
     let folder = TempDir::new().expect("can be made");
-    let output = run(&folder, Command::new(compile(folder.path(), &["-O2"])));
+    let output = run(&folder, Command::new(compile("interface.c", folder.path(), &["-O2"])));
     assert_clean(&output);
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
 }
@@ -72,7 +72,7 @@ fn a_c_program_gets_what_the_header_promises() {
 fn sanitizers_find_nothing() {
     let folder = TempDir::new().expect("can be made");
     let flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
-    assert_clean(&run(&folder, Command::new(compile(folder.path(), &flags))));
+    assert_clean(&run(&folder, Command::new(compile("interface.c", folder.path(), &flags))));
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn valgrind_finds_nothing() {
         return;
     }
     let folder = TempDir::new().expect("can be made");
-    let program = compile(folder.path(), &["-O1"]);
+    let program = compile("interface.c", folder.path(), &["-O1"]);
     let mut valgrind = Command::new("valgrind");
     // What is still reachable at the end is the quiet panic hook.
     let leaks = "--errors-for-leak-kinds=definite,indirect,possible";
@@ -90,6 +90,18 @@ fn valgrind_finds_nothing() {
     valgrind.arg(program);
     let output = run(&folder, valgrind);
     assert_clean(&output);
+}
+
+#[test]
+fn a_process_that_is_short_of_memory_gets_an_error_and_goes_on() {
+    let folder = TempDir::new().expect("can be made");
+    let table = folder.path().join("table.toml");
+    std::fs::write(&table, TABLE).expect("the folder can be written");
+    let mut command = Command::new(compile("short_of_memory.c", folder.path(), &["-O2"]));
+    command.arg(table).env("LD_LIBRARY_PATH", folder.path());
+    let output = command.output().expect("can be started");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && errors.is_empty(), "{output:?}");
 }
 
 #[test]

@@ -140,7 +140,8 @@ fn main() {
         replace(&choices, PlainArena::new(), take, PlainArena::free)
     };
     let (page_memory, addresses) = pages();
-    let located = locate(&page_memory.pages(), &addresses).expect("is told");
+    let located =
+        locate(&page_memory.pages().expect("there is memory"), &addresses).expect("is told");
     let lines = LineAllocator::new(&map(), &located).expect("is covered");
     let allocator = replace(
         &choices,

@@ -16,6 +16,7 @@ mod mapped;
 mod objects;
 mod owners;
 mod pagemap;
+mod reserved;
 mod slice_memory;
 
 pub use buffers::LINKED_BYTES;

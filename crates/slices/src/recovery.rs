@@ -37,7 +37,7 @@ mod xor;
 
 pub use evidence::{Evidence, NotEnoughEvidence, RecoveryError};
 pub use oracle::{Answer, SliceOracle};
-pub use pages::{HugePage, PageSize, PagesError};
+pub use pages::{HugePage, PAGE_LIMIT, PageSize, PagesError};
 
 use crate::coverage::Coverage;
 use crate::gf2::LinearMap;

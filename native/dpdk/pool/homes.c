@@ -188,11 +188,28 @@ get_any(struct homes *homes, void **objects, unsigned int n)
 	return 0;
 }
 
+/* All that its home has left, stash first, and only the rest out of the others: how many those are. */
+static int
+get_borrowing(struct homes *homes, struct home_list *own, void **objects, unsigned int n)
+{
+	unsigned int taken = RTE_MIN(n, own->stashed);
+
+	own->stashed -= taken;
+	memcpy(objects, &own->stash[own->stashed], taken * sizeof(*objects));
+	taken += rte_ring_dequeue_burst(own->ring, objects + taken, n - taken, NULL);
+	if (get_any(homes, objects + taken, n - taken) < 0) {
+		homes_put_any(homes, objects, taken);
+		return -ENOBUFS;
+	}
+	return n - taken;
+}
+
 int
 homes_get(struct homes *homes, void **objects, unsigned int n)
 {
 	struct home_counts *counts;
 	unsigned int lcore;
+	int borrowed;
 	uint8_t own;
 
 	if (homes->count == 1)
@@ -200,14 +217,19 @@ homes_get(struct homes *homes, void **objects, unsigned int n)
 	lcore = RTE_MIN(rte_lcore_id(), (unsigned int)RTE_MAX_LCORE);
 	counts = &homes->counts[lcore];
 	own = homes->of_lcore[lcore];
-	if (own != HOME_NONE && get_own(&homes->list[own], objects, n) == 0) {
-		counts->gets += n;
-		return 0;
+	if (own == HOME_NONE) {
+		if (get_any(homes, objects, n) < 0)
+			return -ENOBUFS;
+		counts->gets_by_others += n;
+	} else if (get_own(&homes->list[own], objects, n) < 0) {
+		if (!homes->borrow)
+			return -ENOBUFS;
+		borrowed = get_borrowing(homes, &homes->list[own], objects, n);
+		if (borrowed < 0)
+			return borrowed;
+		counts->gets_borrowed += borrowed;
 	}
-	if ((own != HOME_NONE && !homes->borrow) || get_any(homes, objects, n) < 0)
-		return -ENOBUFS;
 	counts->gets += n;
-	*(own == HOME_NONE ? &counts->gets_by_others : &counts->gets_borrowed) += n;
 	return 0;
 }
 

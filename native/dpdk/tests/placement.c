@@ -1,41 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Do header lines lie where they should, and stay there? */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
-#include <rte_errno.h>
-#include <rte_mbuf.h>
-
-#include "../pool/skipline_mempool.h"
-#include "emulated.h"
+#include "placed_pool.h"
 
 #define OBJECTS 2047
-
-static struct skl_mempool_config config;
 
 static struct rte_mempool *
 make_pool(uint16_t priv_size)
 {
-	struct rte_mempool *pool = skl_pktmbuf_pool_create("pool", OBJECTS, 128, priv_size,
-		RTE_MBUF_DEFAULT_BUF_SIZE, rte_socket_id(), &config);
+	struct rte_mempool *pool = configured_pool("pool", OBJECTS, 128, priv_size);
 
 	assert_non_null(pool);
 	return pool;
 }
 
 static int
-start_config(void **state)
+start_with_one_poller(void **state)
 {
-	(void)state;
-	config = (struct skl_mempool_config){
-		.size = sizeof(config),
-		.table = emulated_table(38),
-		.slices = "1=3;2=0,6",
-		.pollers = "1",
-	};
+	start_config(state);
+	config.pollers = "1";
 	return 0;
 }
 
@@ -208,19 +192,19 @@ memory_is_accounted_for_and_given_back(void **state)
 	assert_int_equal(emulated_heap_bytes(), before);
 }
 
+#define PLACEMENT_TEST(function) cmocka_unit_test_setup(function, start_with_one_poller)
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(each_header_line_can_be_the_one_that_is_placed, start_config),
-		cmocka_unit_test_setup(private_data_before_the_buffer_is_reckoned_with, start_config),
-		cmocka_unit_test_setup(cores_that_share_a_pool_have_equal_parts_of_it, start_config),
-		cmocka_unit_test_setup(objects_do_not_overlap_and_devices_see_them_where_they_are,
-			start_config),
-		cmocka_unit_test_setup(placement_outlives_reset_attach_and_detach, start_config),
-		cmocka_unit_test_setup(objects_that_are_no_packets_are_placed_by_their_own_lines,
-			start_config),
-		cmocka_unit_test_setup(memory_is_accounted_for_and_given_back, start_config),
+		PLACEMENT_TEST(each_header_line_can_be_the_one_that_is_placed),
+		PLACEMENT_TEST(private_data_before_the_buffer_is_reckoned_with),
+		PLACEMENT_TEST(cores_that_share_a_pool_have_equal_parts_of_it),
+		PLACEMENT_TEST(objects_do_not_overlap_and_devices_see_them_where_they_are),
+		PLACEMENT_TEST(placement_outlives_reset_attach_and_detach),
+		PLACEMENT_TEST(objects_that_are_no_packets_are_placed_by_their_own_lines),
+		PLACEMENT_TEST(memory_is_accounted_for_and_given_back),
 	};
 
 	emulated_start();

@@ -1,38 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is said when a pool cannot be laid out as asked, and is anything left behind? */
-#include <setjmp.h>
-#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include <rte_errno.h>
-#include <rte_lcore.h>
 #include <rte_log.h>
 #include <rte_malloc.h>
-#include <rte_mbuf.h>
 #include <rte_mbuf_pool_ops.h>
 
-#include "../pool/skipline_mempool.h"
-#include "emulated.h"
+#include "placed_pool.h"
 
 #define OBJECTS 1000
 
-static struct skl_mempool_config config;
 static char said[4096];
-
-static int
-start_test(void **state)
-{
-	(void)state;
-	config = (struct skl_mempool_config){
-		.size = sizeof(config),
-		.table = emulated_table(38),
-		.slices = "1=3;2=0,6",
-	};
-	return 0;
-}
 
 /* Runs `make`, and keeps what was logged. */
 static struct rte_mempool *
@@ -55,8 +35,7 @@ listen(struct rte_mempool *(*make)(void))
 static struct rte_mempool *
 make_configured(void)
 {
-	return skl_pktmbuf_pool_create("refused", OBJECTS, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
-		rte_socket_id(), &config);
+	return configured_pool("refused", OBJECTS, 0, 0);
 }
 
 static void
@@ -149,7 +128,7 @@ slices_and_lines_that_are_none_are_refused(void **state)
 	assert_refused(make_configured, EINVAL, "1:0; allowed");
 	config.slices = NULL;
 	assert_refused(make_configured, EINVAL, "set one of");
-	config.slices = "1=3;2=0,6";
+	config.slices = SLICES_OF_TWO;
 	config.line = 32;
 	assert_refused(make_configured, EINVAL, "allowed: 0 to 31");
 }
@@ -203,8 +182,7 @@ latencies_of_another_part_or_without_the_pollers_cpu_are_refused(void **state)
 static struct rte_mempool *
 make_larger_than_memory(void)
 {
-	return skl_pktmbuf_pool_create("large", 1 << 24, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
-		rte_socket_id(), &config);
+	return configured_pool("large", 1 << 24, 0, 0);
 }
 
 static void
@@ -299,18 +277,17 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(a_missing_or_damaged_table_is_refused, start_test),
-		cmocka_unit_test_setup(addresses_that_the_table_does_not_cover_are_refused, start_test),
-		cmocka_unit_test_setup(they_are_used_if_asked_for_and_said_to_be_unplaced, start_test),
-		cmocka_unit_test_setup(a_pool_that_does_not_say_where_its_data_begins_is_refused, start_test),
-		cmocka_unit_test_setup(slices_and_lines_that_are_none_are_refused, start_test),
-		cmocka_unit_test_setup(pollers_that_are_none_are_refused, start_test),
-		cmocka_unit_test_setup(latencies_of_another_part_or_without_the_pollers_cpu_are_refused,
-			start_test),
-		cmocka_unit_test_setup(exhausted_memory_is_an_error_and_is_given_back, start_test),
-		cmocka_unit_test_setup(the_environment_is_read_and_its_faults_are_refused, start_test),
-		cmocka_unit_test_setup(packets_in_external_memory_are_refused, start_test),
-		cmocka_unit_test_setup(mbufs_without_a_buffer_need_no_table, start_test),
+		PLACED_TEST(a_missing_or_damaged_table_is_refused),
+		PLACED_TEST(addresses_that_the_table_does_not_cover_are_refused),
+		PLACED_TEST(they_are_used_if_asked_for_and_said_to_be_unplaced),
+		PLACED_TEST(a_pool_that_does_not_say_where_its_data_begins_is_refused),
+		PLACED_TEST(slices_and_lines_that_are_none_are_refused),
+		PLACED_TEST(pollers_that_are_none_are_refused),
+		PLACED_TEST(latencies_of_another_part_or_without_the_pollers_cpu_are_refused),
+		PLACED_TEST(exhausted_memory_is_an_error_and_is_given_back),
+		PLACED_TEST(the_environment_is_read_and_its_faults_are_refused),
+		PLACED_TEST(packets_in_external_memory_are_refused),
+		PLACED_TEST(mbufs_without_a_buffer_need_no_table),
 	};
 
 	emulated_start();

@@ -1,25 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which objects does a core get when other cores free them, and when there are none left? */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include <rte_errno.h>
 #include <rte_launch.h>
-#include <rte_lcore.h>
-#include <rte_mbuf.h>
 #include <rte_random.h>
 
-#include "../pool/skipline_mempool.h"
-#include "emulated.h"
+#include "placed_pool.h"
 
 #define OBJECTS 4000
 #define BURST 32
 #define ROUNDS 500
 
-static struct skl_mempool_config config;
 static struct rte_mempool *pool;
 static struct rte_ring *passed_on;
 static uint64_t of_others; /* objects that a core got and that were made for another */
@@ -30,8 +19,7 @@ make_pool(const char *name, const char *pollers)
 	struct rte_mempool *made;
 
 	config.pollers = pollers;
-	made = skl_pktmbuf_pool_create(name, OBJECTS, 256, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
-		rte_socket_id(), &config);
+	made = configured_pool(name, OBJECTS, 256, 0);
 	assert_non_null(made);
 	return made;
 }
@@ -39,12 +27,7 @@ make_pool(const char *name, const char *pollers)
 static int
 start_test(void **state)
 {
-	(void)state;
-	config = (struct skl_mempool_config){
-		.size = sizeof(config),
-		.table = emulated_table(38),
-		.slices = "1=3;2=0,6",
-	};
+	start_config(state);
 	of_others = 0;
 	passed_on = rte_ring_create("passed_on", 8192, rte_socket_id(), 0);
 	return passed_on == NULL;
@@ -245,6 +228,75 @@ a_core_gets_all_that_is_its_own_at_once(void **state)
 	put_all_back();
 }
 
+#define OWN_STASH 40
+#define OWN_RING 20
+#define OTHER_RING 40
+
+/* Uses up what the poller has, and gives a few of them back: they are stashed. */
+static int
+use_up_and_stash(void *argument)
+{
+	void *objects[OBJECTS / 2];
+	unsigned int i;
+
+	(void)argument;
+	if (rte_mempool_get_bulk(pool, objects, OBJECTS / 2) < 0)
+		return -1;
+	for (i = 0; i < OWN_STASH; i++)
+		rte_mempool_put(pool, objects[i]);
+	return rte_ring_enqueue_bulk(passed_on, objects + i, OBJECTS / 2 - i, NULL) == 0 ? -1 : 0;
+}
+
+/* Leaves core 1 with a stash, a few objects in its ring, and a few in the ring of core 2. */
+static void
+leave_few_objects(void)
+{
+	unsigned int of_second = OBJECTS / 2 - OTHER_RING;
+	void *objects[OBJECTS];
+
+	assert_int_equal(on_lcore(1, use_up_and_stash, NULL), 0);
+	/* As nothing is left in the ring of core 1, these are all of core 2. */
+	assert_int_equal(rte_mempool_get_bulk(pool, objects, of_second), 0);
+	rte_ring_enqueue_bulk(passed_on, objects, of_second, NULL);
+	rte_ring_dequeue_bulk(passed_on, objects, OWN_RING, NULL);
+	rte_mempool_put_bulk(pool, objects, OWN_RING);
+}
+
+static int
+take_burst(void *argument)
+{
+	unsigned int n = *(unsigned int *)argument;
+	void *objects[OBJECTS];
+
+	if (rte_mempool_get_bulk(pool, objects, n) < 0)
+		return -1;
+	of_others += made_for_others(objects, n);
+	rte_ring_enqueue_bulk(passed_on, objects, n, NULL);
+	return 0;
+}
+
+static void
+a_core_borrows_only_what_its_stash_and_its_ring_lack(void **state)
+{
+	unsigned int burst = 64, left = OWN_STASH + OWN_RING + OTHER_RING - burst, too_many = left + 1;
+	struct skl_mempool_stats stats;
+
+	(void)state;
+	config.exhausted = SKL_MEMPOOL_BORROW;
+	pool = make_pool("few", NULL);
+	leave_few_objects();
+	assert_int_equal(rte_mempool_avail_count(pool), burst + left);
+	assert_int_equal(on_lcore(1, take_burst, &burst), 0);
+	assert_int_equal(of_others, burst - OWN_STASH - OWN_RING);
+	skl_mempool_stats(pool, &stats);
+	assert_int_equal(stats.gets_borrowed, of_others);
+	assert_int_equal(on_lcore(1, take_burst, &too_many), -1);
+	assert_int_equal(rte_mempool_avail_count(pool), left);
+	assert_int_equal(on_lcore(1, take_burst, &left), 0);
+	assert_int_equal(rte_mempool_avail_count(pool), 0);
+	put_all_back();
+}
+
 /* As main does when it fills receive rings at start. */
 static void
 a_core_that_does_not_poll_takes_from_all_alike(void **state)
@@ -326,6 +378,7 @@ main(void)
 		SHARING_TEST(a_core_that_used_up_its_objects_gets_none_of_the_others),
 		SHARING_TEST(it_gets_them_if_asked_for_and_they_are_counted),
 		SHARING_TEST(a_core_gets_all_that_is_its_own_at_once),
+		SHARING_TEST(a_core_borrows_only_what_its_stash_and_its_ring_lack),
 		SHARING_TEST(a_core_that_does_not_poll_takes_from_all_alike),
 		SHARING_TEST(nothing_is_lost_or_doubled_when_cores_get_and_put_at_once),
 	};

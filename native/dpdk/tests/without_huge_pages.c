@@ -1,33 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What happens where pages are small, and the kernel may move them? */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <rte_eal.h>
-#include <rte_errno.h>
-#include <rte_lcore.h>
-#include <rte_mbuf.h>
 
-#include "../pool/skipline_mempool.h"
-#include "emulated.h"
+#include "placed_pool.h"
 
+/* EAL has main alone here. */
 static struct rte_mempool *
 make_pool(enum skl_mempool_unplaced unplaced)
 {
-	const struct skl_mempool_config config = {
-		.size = sizeof(config),
-		.table = emulated_table(38),
-		.slices = "0=3",
-		.pollers = "0",
-		.unplaced = unplaced,
-	};
-
-	return skl_pktmbuf_pool_create("pool", 1000, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
-		rte_socket_id(), &config);
+	config.slices = "0=3";
+	config.pollers = "0";
+	config.unplaced = unplaced;
+	return configured_pool("pool", 1000, 0, 0);
 }
 
 static void
@@ -59,8 +43,8 @@ main(void)
 		"--lcores", "0@0", "--log-level=*:error", "--log-level=pmd.mempool.skipline:critical",
 		"--no-telemetry", "--no-shconf" };
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_pool_is_refused),
-		cmocka_unit_test(a_plain_pool_is_made_if_asked_for),
+		PLACED_TEST(a_pool_is_refused),
+		PLACED_TEST(a_plain_pool_is_made_if_asked_for),
 	};
 
 	if (rte_eal_init(RTE_DIM(arguments), (char **)(uintptr_t)arguments) < 0)

@@ -1,25 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What happens in a process that the kernel does not show physical addresses? */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 #include <linux/capability.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <rte_errno.h>
-#include <rte_lcore.h>
-#include <rte_mbuf.h>
-
-#include "../pool/skipline_mempool.h"
-#include "emulated.h"
-
-static struct skl_mempool_config config;
+#include "placed_pool.h"
 
 /* Before EAL starts, so that it does not know addresses either; it goes on with IOVA as VA. */
 static void
@@ -35,30 +20,11 @@ give_up_addresses(void)
 	}
 }
 
-static int
-start_config(void **state)
-{
-	(void)state;
-	config = (struct skl_mempool_config){
-		.size = sizeof(config),
-		.table = emulated_table(38),
-		.slices = "1=3;2=0,6",
-	};
-	return 0;
-}
-
-static struct rte_mempool *
-make_pool(void)
-{
-	return skl_pktmbuf_pool_create("pool", 1000, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
-		rte_socket_id(), &config);
-}
-
 static void
 a_pool_is_refused(void **state)
 {
 	(void)state;
-	assert_null(make_pool());
+	assert_null(configured_pool("pool", 1000, 0, 0));
 	assert_int_equal(rte_errno, EACCES);
 }
 
@@ -70,7 +36,7 @@ a_plain_pool_is_made_if_asked_for(void **state)
 
 	(void)state;
 	config.unplaced = SKL_MEMPOOL_PLAIN;
-	pool = make_pool();
+	pool = configured_pool("pool", 1000, 0, 0);
 	assert_non_null(pool);
 	skl_mempool_stats(pool, &stats);
 	assert_int_equal(stats.unplaced, 1000);
@@ -81,8 +47,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(a_pool_is_refused, start_config),
-		cmocka_unit_test_setup(a_plain_pool_is_made_if_asked_for, start_config),
+		PLACED_TEST(a_pool_is_refused),
+		PLACED_TEST(a_plain_pool_is_made_if_asked_for),
 	};
 
 	give_up_addresses();

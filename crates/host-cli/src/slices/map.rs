@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use ::slices::recovery::{HugePage, PageSize, Recovered, RecoveryError, Settings, recover};
+use ::slices::recovery::{
+    HugePage, PAGE_LIMIT, PageSize, Recovered, RecoveryError, Settings, recover,
+};
 use clap::{Args, ValueEnum};
 use host::slices::{
     BoxPlan, BoxReaders, ClassesError, Counting, LookupOracle, NoCounters, ProbeMemory,
@@ -19,7 +21,7 @@ use crate::Context;
 use crate::failure::Failure;
 use crate::number::{small, within};
 use crate::out_file::OutFile;
-use crate::output::Format;
+use crate::output::{Format, bytes};
 
 /// Learn the slice function of this machine and write it as a table
 ///
@@ -204,8 +206,9 @@ impl Map<'_> {
             ProbePageSize::OneGiB => PageSize::OneGiB,
         };
         let pages = memory.pages().iter();
-        report.pages =
-            pages.map(|page| HugePage { start: page.start, size: size(page.size) }).collect();
+        let pages = pages.map(|page| HugePage { start: page.start, size: size(page.size) });
+        report.pages = pages.filter(|page| page.start < PAGE_LIMIT).collect();
+        note_left_out(report, memory.pages().len())?;
         Ok(memory)
     }
 
@@ -263,4 +266,23 @@ impl Map<'_> {
             notes: Vec::new(),
         }
     }
+}
+
+/// Says how many of all pages are too high for tables; without any other there is nothing to ask about.
+fn note_left_out(report: &mut Report, all: usize) -> Result<(), Failure> {
+    let limit = bytes(PAGE_LIMIT);
+    let left_out = all - report.pages.len();
+    if left_out == all {
+        return Err(Failure::failed(format!(
+            "none of {all} huge pages is below {limit}, and tables hold no higher addresses\n  remedy: more \
+             pages, or --cpu with a processor of the socket that has the low addresses"
+        )));
+    }
+    if left_out > 0 {
+        report.notes.push(format!(
+            "{left_out} of {all} huge pages are left out: they are not below {limit}, and tables hold no higher \
+             addresses"
+        ));
+    }
+    Ok(())
 }

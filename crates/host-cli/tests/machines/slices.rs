@@ -126,6 +126,36 @@ fn few_pages_say_for_which_addresses_the_table_holds() {
 }
 
 #[test]
+fn pages_above_2_tib_are_left_out_and_that_is_told() {
+    let machine = Mapped::new("skylake", &[]);
+    machine.edit("registers.toml", "memory_bits = 37", "memory_bits = 42");
+    let report = machine.json(&[]);
+    assert_eq!(report["verdict"], "established", "{report}");
+    let pages = report["pages"].as_u64().expect("a number");
+    assert!((16..48).contains(&pages), "about half of 64: {pages}");
+    let note = format!("{} of 64 huge pages are left out: they are not below 2 TiB", 64 - pages);
+    assert!(report["notes"][0].as_str().is_some_and(|told| told.starts_with(&note)), "{report}");
+    let (file, described) = (machine.found(), machine.described());
+    assert!(file.table.source.contains(&note), "{}", file.table.source);
+    let found = map(&file);
+    let both =
+        |&address: &u64| found.slice_of(address).is_ok() && described.slice_of(address).is_ok();
+    let known: Vec<u64> = addresses(&file, 1_000_000).filter(both).collect();
+    assert!(known.len() > 1000, "{}", known.len());
+    assert!(known.iter().all(|&address| found.slice_of(address) == described.slice_of(address)));
+}
+
+#[test]
+fn pages_above_2_tib_alone_are_no_memory_to_ask_about() {
+    let machine = Mapped::new("skylake", &[]);
+    machine.edit("registers.toml", "memory_bits = 37", "memory_bits = 46");
+    let run = machine.map(&["--pages", "1"]);
+    assert_eq!(run.code, Some(1), "{}", run.out);
+    assert!(run.err.contains("none of 1 huge pages is below 2 TiB"), "{}", run.err);
+    assert!(!machine.table().exists());
+}
+
+#[test]
 fn at_any_noise_the_table_is_right_or_there_is_none() {
     let mut verdicts = Vec::new();
     for wrong in [0.0, 0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.7, 0.9, 1.0] {

@@ -84,8 +84,9 @@ pub(super) struct Latency {
     pub(super) delayed_share: f64,
 }
 
-/// Memories that hold a few pages of 1 GiB and that tables can address.
-const MEMORY_BITS: RangeInclusive<u32> = 32..=ADDRESS_BITS;
+/// Memories that hold a few pages of 1 GiB, up to more than tables can address; in what is above,
+/// lines are in the slices that the lower address bits say.
+const MEMORY_BITS: RangeInclusive<u32> = 32..=ADDRESS_BITS + 5;
 
 /// The function's file; the same keys as a table that was recovered.
 #[derive(Deserialize)]

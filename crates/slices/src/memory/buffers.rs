@@ -14,7 +14,7 @@ impl SliceMemory {
     /// nothing. Each is given back by [`Self::free`].
     ///
     /// # Errors
-    /// If the owner's slices are full.
+    /// If the owner's slices are full, or there is no memory for the list.
     pub fn allocate_scattered(
         &mut self,
         owner: Owner,
@@ -29,7 +29,12 @@ impl SliceMemory {
         if wanted > free {
             return Err(AllocationError::Exhausted { wanted, free });
         }
-        (0..wanted).map(|_| self.allocate(owner, LINE_BYTES)).collect()
+        let mut lines = Vec::new();
+        lines.try_reserve_exact(wanted)?;
+        for _ in 0..wanted {
+            lines.push(self.allocate(owner, LINE_BYTES)?);
+        }
+        Ok(lines)
     }
 
     /// Lines that the owner can still get.
@@ -44,7 +49,7 @@ impl SliceMemory {
     /// address of the first one.
     ///
     /// # Errors
-    /// If the owner's slices are full.
+    /// If the owner's slices are full, or there is no memory for a list of the lines.
     pub fn allocate_linked(&mut self, owner: Owner, bytes: u64) -> Result<u64, AllocationError> {
         let wanted = bytes.div_ceil(LINKED_BYTES).max(1) as usize;
         let lines = self.allocate_lines(owner, wanted)?;
@@ -60,7 +65,7 @@ impl SliceMemory {
     ///
     /// # Errors
     /// If a link was overwritten: it leads to no line that is handed out to the same owner, or in a
-    /// circle.
+    /// circle. If there is no memory for the list.
     pub fn linked_lines(&self, first: u64) -> Result<Vec<u64>, AllocationError> {
         let mut lines = Vec::new();
         let mut next = first;
@@ -70,6 +75,7 @@ impl SliceMemory {
             if lines.len() == self.uses.len() || self.owner_of(next) != self.owner_of(first) {
                 return Err(not_allocated);
             }
+            lines.try_reserve(1)?;
             lines.push(next);
             next = u64::from_ne_bytes(link[..8].try_into().expect("eight bytes"));
         }

@@ -1,5 +1,8 @@
 //! The free lines of each slice.
 
+use super::reserved::collected;
+use std::collections::TryReserveError;
+
 /// Stacks of line numbers, one for each slice, side by side: each has room for all lines of its
 /// slice, so that giving back never allocates.
 #[derive(Debug)]
@@ -17,7 +20,7 @@ struct Stack {
 
 impl FreeLists {
     /// All lines free, by the list that each belongs to; lower numbers go out first.
-    pub fn full(list_of_lines: &[u8], lists: usize) -> Self {
+    pub fn full(list_of_lines: &[u8], lists: usize) -> Result<Self, TryReserveError> {
         let mut stacks = vec![Stack::default(); lists].into_boxed_slice();
         list_of_lines.iter().for_each(|&list| stacks[usize::from(list)].length += 1);
         let mut bottom = 0;
@@ -26,11 +29,12 @@ impl FreeLists {
             bottom += stack.length;
             stack.length = 0;
         }
-        let mut full = Self { stacks, ids: vec![0; list_of_lines.len()].into() };
+        let ids = collected(std::iter::repeat_n(0, list_of_lines.len()))?;
+        let mut full = Self { stacks, ids: ids.into() };
         for (id, &list) in list_of_lines.iter().enumerate().rev() {
             full.push(usize::from(list), id as u32);
         }
-        full
+        Ok(full)
     }
 
     /// Number of lists.

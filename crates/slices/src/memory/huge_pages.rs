@@ -1,8 +1,10 @@
 //! Huge pages of this process, and plain pages where there are none.
 
 use super::mapped::VirtualPage;
+use super::reserved::collected;
 use crate::recovery::PageSize;
 use memmap2::{Advice, MmapMut, MmapOptions};
+use std::collections::TryReserveError;
 use std::io;
 
 /// Memory in huge pages that follow each other. Children of the process do not inherit it: copying
@@ -76,11 +78,15 @@ impl HugePages {
     }
 
     /// The pages by their virtual addresses.
-    #[must_use]
-    pub fn pages(&self) -> Vec<VirtualPage> {
-        let starts =
-            (self.start()..self.start() + self.map.len() as u64).step_by(1 << self.size.bits());
-        starts.map(|start| VirtualPage { start, size: self.size }).collect()
+    ///
+    /// # Errors
+    /// If there is no memory for the list.
+    pub fn pages(&self) -> Result<Vec<VirtualPage>, TryReserveError> {
+        let (start, size) = (self.start(), self.size);
+        let pages = 0..self.map.len() >> size.bits();
+        collected(
+            pages.map(|page| VirtualPage { start: start + ((page as u64) << size.bits()), size }),
+        )
     }
 
     /// Virtual address of the first byte.

@@ -3,7 +3,10 @@
 use super::free_lists::FreeLists;
 use super::mapped::{MappedPage, PlacementError, VirtualPage, locate};
 use super::pagemap::{PhysicalAddressError, PhysicalAddresses};
-use crate::slice_map::{NotCovered, SliceMap};
+use super::reserved::collected;
+use crate::slice_map::SliceMap;
+use std::collections::TryReserveError;
+use std::iter::repeat_n;
 use units::{LINE_BYTES, SliceId};
 
 /// A line that was handed out.
@@ -65,6 +68,9 @@ pub enum AllocationError {
     /// The owner has no slices in this memory.
     #[error("no such owner; it has released its slices, or is another memory's")]
     NoOwner,
+    /// There is no room for a list of the lines.
+    #[error("no memory")]
+    NoMemory(#[from] TryReserveError),
 }
 
 /// Flags of a line: it is handed out; more is known of it elsewhere.
@@ -95,13 +101,13 @@ impl LineAllocator {
     /// Sorts the lines of `pages` by slice.
     ///
     /// # Errors
-    /// If the table does not cover a line.
+    /// If the table does not cover a line, or there is no memory for lists of the lines.
     ///
     /// # Panics
     /// If there are 2^32 lines or more (256 GiB).
-    pub fn new(map: &SliceMap, pages: &[MappedPage]) -> Result<Self, NotCovered> {
-        let virtual_pages: Vec<VirtualPage> = pages.iter().map(MappedPage::virtual_page).collect();
-        let mut allocator = Self::empty(&virtual_pages, map.slices() as usize);
+    pub fn new(map: &SliceMap, pages: &[MappedPage]) -> Result<Self, PlacementError> {
+        let virtual_pages = collected(pages.iter().map(MappedPage::virtual_page))?;
+        let mut allocator = Self::empty(&virtual_pages, map.slices() as usize)?;
         let mut lists = allocator.lists.iter_mut();
         for mapped in pages {
             for line in 0..mapped.virtual_page().lines() {
@@ -109,7 +115,7 @@ impl LineAllocator {
                 *lists.next().expect("there are as many") = slice.0 as u8;
             }
         }
-        allocator.free_all();
+        allocator.free_all()?;
         Ok(allocator)
     }
 
@@ -118,7 +124,7 @@ impl LineAllocator {
     ///
     /// # Errors
     /// If the memory is not there or no huge page, or the table does not cover it: placement would
-    /// be wrong.
+    /// be wrong. If there is no memory for lists of the lines.
     ///
     /// # Panics
     /// If there are 2^32 lines or more (256 GiB).
@@ -128,27 +134,29 @@ impl LineAllocator {
         addresses: &impl PhysicalAddresses,
     ) -> Result<Self, PlacementError> {
         match locate(pages, addresses) {
-            Ok(mapped) => Ok(Self::new(map, &mapped)?),
+            Ok(mapped) => Self::new(map, &mapped),
             Err(PlacementError::Unknown(
                 reason @ (PhysicalAddressError::Hidden | PhysicalAddressError::Unreadable { .. }),
-            )) => Ok(Self::plain(pages, &reason.to_string())),
+            )) => Ok(Self::plain(pages, &reason.to_string())?),
             Err(error) => Err(error),
         }
     }
 
     /// Lines regardless of slices, for the `reason` given: what is left without privileges.
     ///
+    /// # Errors
+    /// If there is no memory for lists of the lines.
+    ///
     /// # Panics
     /// If there are 2^32 lines or more (256 GiB).
-    #[must_use]
-    pub fn plain(pages: &[VirtualPage], reason: &str) -> Self {
-        let mut allocator = Self::empty(pages, 1);
-        allocator.free_all();
+    pub fn plain(pages: &[VirtualPage], reason: &str) -> Result<Self, TryReserveError> {
+        let mut allocator = Self::empty(pages, 1)?;
+        allocator.free_all()?;
         allocator.plain = Some(reason.into());
-        allocator
+        Ok(allocator)
     }
 
-    fn empty(pages: &[VirtualPage], lists: usize) -> Self {
+    fn empty(pages: &[VirtualPage], lists: usize) -> Result<Self, TryReserveError> {
         let mut runs: Vec<(u32, u64)> = Vec::new();
         let mut total = 0u32;
         for page in pages {
@@ -156,24 +164,26 @@ impl LineAllocator {
                 start + u64::from(total - first) * LINE_BYTES == page.start
             };
             if !runs.last().is_some_and(follows) {
+                runs.try_reserve(1)?;
                 runs.push((total, page.start));
             }
             total = total.checked_add(page.lines()).expect("fewer than 2^32 lines");
         }
-        Self {
+        Ok(Self {
             runs,
-            free: FreeLists::full(&[], lists),
-            lists: vec![0; total as usize],
-            flags: vec![0; total.div_ceil(LINES_OF_WORD) as usize],
+            free: FreeLists::full(&[], lists)?,
+            lists: collected(repeat_n(0, total as usize))?,
+            flags: collected(repeat_n(0, total.div_ceil(LINES_OF_WORD) as usize))?,
             lines_of_slices: Vec::new(),
             plain: None,
-        }
+        })
     }
 
     /// Puts each line into its list, so that lower numbers go out first.
-    fn free_all(&mut self) {
-        self.free = FreeLists::full(&self.lists, self.free.lists());
+    fn free_all(&mut self) -> Result<(), TryReserveError> {
+        self.free = FreeLists::full(&self.lists, self.free.lists())?;
         self.lines_of_slices = self.free_of_slices();
+        Ok(())
     }
 
     /// Why lines are handed out regardless of slices; `None` if they are not.
@@ -252,7 +262,7 @@ impl LineAllocator {
     /// A buffer of at least `bytes` as lines in `slices`, wherever they are; all of it or nothing.
     ///
     /// # Errors
-    /// As [`Self::allocate`].
+    /// As [`Self::allocate`], or if there is no memory for the list.
     pub fn allocate_scattered(
         &mut self,
         bytes: u64,
@@ -264,7 +274,12 @@ impl LineAllocator {
         if wanted > free {
             return Err(AllocationError::Exhausted { wanted, free });
         }
-        (0..wanted).map(|_| self.allocate(slices)).collect()
+        let mut lines = Vec::new();
+        lines.try_reserve_exact(wanted)?;
+        for _ in 0..wanted {
+            lines.push(self.allocate(slices)?);
+        }
+        Ok(lines)
     }
 
     /// Free lines of those slices; of all if slices are not known.

@@ -3,6 +3,7 @@
 use super::pagemap::{PhysicalAddressError, PhysicalAddresses};
 use crate::recovery::{HugePage, PageSize};
 use crate::slice_map::NotCovered;
+use std::collections::TryReserveError;
 use units::LINE_BYTES;
 
 /// A huge page by its virtual address.
@@ -54,6 +55,9 @@ pub enum PlacementError {
     /// The table is not established for the memory.
     #[error(transparent)]
     NotCovered(#[from] NotCovered),
+    /// There is no room for lists of the lines.
+    #[error("no memory")]
+    NoMemory(#[from] TryReserveError),
 }
 
 /// Step in which memory is looked at: the smallest page, so that memory made of several is noticed.
@@ -63,7 +67,7 @@ const STEP_BYTES: usize = 4096;
 /// kernel moves later is somewhere else.
 ///
 /// # Errors
-/// If an address is not known, or the memory is no huge page.
+/// If an address is not known, the memory is no huge page, or there is none for the list.
 pub fn locate(
     pages: &[VirtualPage],
     addresses: &impl PhysicalAddresses,
@@ -80,5 +84,10 @@ pub fn locate(
         let page_at = HugePage { start, size: page.size };
         Ok(MappedPage { virtual_start: page.start, page: page_at })
     };
-    pages.iter().map(one).collect()
+    let mut mapped = Vec::new();
+    mapped.try_reserve_exact(pages.len())?;
+    for page in pages {
+        mapped.push(one(page)?);
+    }
+    Ok(mapped)
 }

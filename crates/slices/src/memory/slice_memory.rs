@@ -2,13 +2,16 @@
 
 use super::huge_pages::{HugePages, PagesUnavailable};
 use super::lines::{AllocationError, LineAllocator};
-use super::mapped::{MappedPage, PlacementError, VirtualPage, locate};
+use super::mapped::{MappedPage, PlacementError, locate};
 use super::objects::{LineUse, ObjectSize};
 use super::owners::{Holding, Owner};
 use super::pagemap::{OWN, PhysicalAddressError, PhysicalAddresses, ProcPagemap};
+use super::reserved::collected;
 use crate::recovery::PageSize;
 use crate::slice_map::SliceMap;
+use std::collections::TryReserveError;
 use std::io;
+use std::iter::repeat_n;
 use std::path::Path;
 use units::{LINE_BYTES, SliceId};
 
@@ -34,12 +37,21 @@ pub enum MemoryError {
     /// There are too few huge pages.
     #[error(transparent)]
     Huge(#[from] PagesUnavailable),
-    /// There is too little memory of any kind.
+    /// There is too little memory of any kind, for the lines or for lists of them.
     #[error("no memory")]
     Plain(#[source] io::Error),
     /// The lines' slices are not known.
     #[error(transparent)]
-    Placement(#[from] PlacementError),
+    Placement(PlacementError),
+}
+
+impl From<PlacementError> for MemoryError {
+    fn from(error: PlacementError) -> Self {
+        match error {
+            PlacementError::NoMemory(error) => Self::Plain(error.into()),
+            error => Self::Placement(error),
+        }
+    }
 }
 
 impl SliceMemory {
@@ -57,15 +69,16 @@ impl SliceMemory {
     /// The lines of `pages` by slice, with physical addresses as told.
     ///
     /// # Errors
-    /// If an address is not known, the memory is no huge page, or the table does not cover it.
+    /// If an address is not known, the memory is no huge page, the table does not cover it, or there
+    /// is none for lists of the lines.
     pub fn placed(
         map: &SliceMap,
         pages: HugePages,
         addresses: &impl PhysicalAddresses,
     ) -> Result<Self, PlacementError> {
-        let located = locate(&pages.pages(), addresses)?;
+        let located = locate(&pages.pages()?, addresses)?;
         let lines = LineAllocator::new(map, &located)?;
-        Ok(Self::of_lines(map, pages, located, lines))
+        Ok(Self::of_lines(map, pages, located, lines)?)
     }
 
     /// The same, or memory regardless of slices if the kernel gives no huge pages or hides their
@@ -94,8 +107,16 @@ impl SliceMemory {
         reason: &str,
     ) -> Result<Self, MemoryError> {
         let pages = HugePages::plain(bytes, size).map_err(MemoryError::Plain)?;
-        let lines = LineAllocator::plain(&pages.pages(), reason);
-        Ok(Self::of_lines(map, pages, Vec::new(), lines))
+        Self::plain_lines(map, pages, reason).map_err(|error| MemoryError::Plain(error.into()))
+    }
+
+    fn plain_lines(
+        map: &SliceMap,
+        pages: HugePages,
+        reason: &str,
+    ) -> Result<Self, TryReserveError> {
+        let lines = LineAllocator::plain(&pages.pages()?, reason)?;
+        Self::of_lines(map, pages, Vec::new(), lines)
     }
 
     fn of_lines(
@@ -103,11 +124,13 @@ impl SliceMemory {
         pages: HugePages,
         located: Vec<MappedPage>,
         lines: LineAllocator,
-    ) -> Self {
+    ) -> Result<Self, TryReserveError> {
         let unused = LineUse::new(0, ObjectSize::LINE);
-        let uses = vec![unused; lines.lines_of_slices().iter().sum::<u64>() as usize];
+        let count: u64 = lines.lines_of_slices().iter().sum();
+        let uses = collected(repeat_n(unused, count as usize))?;
         let notes_all = lines.plain_because().is_some();
-        Self { pages, located, slices: map.slices(), lines, uses, notes_all, owners: Vec::new() }
+        let (slices, owners) = (map.slices(), Vec::new());
+        Ok(Self { pages, located, slices, lines, uses, notes_all, owners })
     }
 
     /// Why memory is handed out regardless of slices; `None` if it is not.
@@ -121,7 +144,7 @@ impl SliceMemory {
     /// # Errors
     /// If one was moved, or the kernel does not say any more.
     pub fn verify(&self) -> Result<(), PlacementError> {
-        let pages: Vec<VirtualPage> = self.located.iter().map(MappedPage::virtual_page).collect();
+        let pages = collected(self.located.iter().map(MappedPage::virtual_page))?;
         let now = locate(&pages, &ProcPagemap::open(Path::new(OWN))?)?;
         let moved = now.iter().zip(&self.located).find(|(now, then)| now != then);
         moved.map_or(Ok(()), |(now, _)| Err(PlacementError::Moved(now.virtual_start)))

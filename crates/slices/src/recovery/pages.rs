@@ -33,6 +33,9 @@ pub struct HugePage {
     pub size: PageSize,
 }
 
+/// Pages lie below this address (2 TiB), as tables hold no others: who gets higher ones leaves them out.
+pub const PAGE_LIMIT: u64 = 1 << ADDRESS_BITS;
+
 /// Why pages cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PagesError {
@@ -77,7 +80,7 @@ impl Pages {
             if start % (1 << bits) != 0 {
                 return Err(PagesError::Unaligned { page, start, bits });
             }
-            if start >> ADDRESS_BITS != 0 {
+            if start >= PAGE_LIMIT {
                 return Err(PagesError::TooHigh { page, start });
             }
         }

@@ -1,0 +1,27 @@
+"""Whatever is compiled in is watched: a change of it is not left out of the next build."""
+
+import re
+import subprocess
+
+from built_in import SCENARIO, built_in_files, built_in_folders
+from command_line import REPOSITORY
+
+
+def test_cargo_watches_every_folder_that_is_compiled_in() -> None:
+    script = (SCENARIO / "build.rs").read_text()
+    watched = re.findall(r"rerun-if-changed=\.\./\.\./([\w/-]+)", script)
+    assert sorted(watched) == sorted(built_in_folders())
+
+
+def test_make_watches_every_file_that_is_compiled_in() -> None:
+    rule = "core-sources: ; @printf '%s\\n' $(CORE_SOURCES)"
+    done = subprocess.run(
+        ["make", "--silent", "--no-print-directory", f"--eval={rule}", "core-sources"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    watched = set(done.stdout.splitlines())
+    assert [str(file) for file in built_in_files() if str(file) not in watched] == []
