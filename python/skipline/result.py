@@ -106,6 +106,7 @@ class Result(BaseModel):
     packets: int
     batches: int
     stopped_by: str
+    settled: bool
     wall_s: float
     line_ops: int
     line_ops_per_s: float

@@ -150,9 +150,14 @@ def run_facts(result: Result) -> list[str]:
         else "all of it"
     )
     work = "packets" if "throughput_gbps" in result.metrics else "units of work"
+    unsettled = (
+        "It has not settled: queues were still filling, or receive rings had not been used from end "
+        "to end, so the metrics tell how it began; raise run.max_batches."
+    )
     return [
         f"Simulated {result.packets:,} {work} in {result.simulated_ns / 1e6:,.2f} ms; the metrics "
         f"are of {part}. It ended because {stop}.",
+        *([] if result.settled else [unsettled]),
         f"Took {result.wall_s:.2f} s: {result.line_ops_per_s / 1e6:,.1f} million line operations "
         f"per second, {_pace(1e9 * result.wall_s / result.simulated_ns)} than real time.",
         "The intervals (± 95 %) cover this run. Another --seed places the buffers' pages anew, "

@@ -81,6 +81,7 @@ RUN: dict[str, object] = {
     "packets": 1,
     "batches": 1,
     "stopped_by": "cap",
+    "settled": True,
     "wall_s": 1,
     "line_ops": 1,
     "line_ops_per_s": 1,

@@ -188,3 +188,11 @@ def test_a_co_runner_and_a_nic_on_the_other_socket_take_part(skipline: Skipline)
     # What the device writes goes over UPI to memory; the consumer's LLC gets none of it.
     assert metrics["pcie_write_hit_rate"]["value"] == 0
     assert metrics["dram_write_gbytes_per_s"]["value"] > 5
+
+
+def test_a_run_that_has_not_settled_says_so(skipline: Skipline) -> None:
+    settings = ("--set", "rx_descriptors=32768", "--set", "run.max_batches=10")
+    told = " ".join(skipline("run", L2FWD, *settings).out.split())
+    assert "has not settled: queues were still filling" in told
+    assert "raise run.max_batches" in told
+    assert "has not settled" not in skipline("run", L2FWD, "--set", "rx_descriptors=1024").out

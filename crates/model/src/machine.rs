@@ -180,6 +180,14 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
         cards.map(|(nic, pairs)| nic.packets_completed_unseen(pairs)).sum()
     }
 
+    /// Receive rings that have been used at all, and those that have been used from end to end.
+    #[must_use]
+    pub fn rings_used(&self) -> (usize, usize) {
+        let cards = self.nics.iter().zip(&self.queues.nics);
+        let used = cards.map(|(nic, pairs)| nic.port.rings_used(pairs));
+        used.fold((0, 0), |sum, used| (sum.0 + used.0, sum.1 + used.1))
+    }
+
     /// Runs until the goal has been counted up to `progress`, `until` has come, or nobody will act
     /// again. Returns whether anybody still will.
     pub fn run(&mut self, progress: u64, until: Picos) -> bool {

@@ -60,22 +60,50 @@ fn series(batches: &[Batch], headline: &Headline) -> Vec<f64> {
     batches.iter().map(|batch| (headline.of)(&batch.sample)).collect()
 }
 
-pub(crate) fn warm_up_of(batches: &[Batch]) -> usize {
+/// The number of batches at the beginning that belong to the warm-up: half of them if the run has not
+/// settled.
+pub(crate) fn warm_up_of(batches: &[Batch], keys: &RunKeys) -> usize {
     let cuts = HEADLINES.iter().map(|headline| warm_up(&series(batches, headline)));
-    cuts.max().unwrap_or_default()
+    let settled = settled_from(batches, keys).unwrap_or(batches.len() / 2);
+    cuts.max().unwrap_or_default().max(settled)
+}
+
+/// Whether what the run measures no longer depends on how empty it began.
+pub(crate) fn has_settled(batches: &[Batch], keys: &RunKeys) -> bool {
+    settled_from(batches, keys).is_some()
+}
+
+/// The batch in the first half from which on queues have stopped filling: what has been received and has
+/// not left grows, or shrinks, by no more than the part of the packets received by which throughput may
+/// be off. Not before receive rings have been used from end to end.
+fn settled_from(batches: &[Batch], keys: &RunKeys) -> Option<usize> {
+    let last = &batches.last()?.sample;
+    let mut received = 0;
+    let mut settled = None;
+    for (number, batch) in batches.iter().enumerate().rev() {
+        received += batch.sample.nics.iter().map(|nic| nic.rx.packets).sum::<u64>();
+        let grown = last.backlog.abs_diff(batch.before.backlog);
+        let allowed = received as f64 * keys.throughput_interval_percent / 100.0;
+        let is_early = number <= batches.len() / 2;
+        if is_early && batch.before.rings_used.1 == last.rings_used.0 && grown as f64 <= allowed {
+            settled = Some(number);
+        }
+    }
+    settled
 }
 
 pub(crate) fn tight_enough(batches: &[Batch], keys: &RunKeys) -> bool {
-    let rest = &batches[warm_up_of(batches)..];
-    HEADLINES.iter().all(|headline| {
-        let series = series(rest, headline);
-        // A machine whose devices move nothing has no hit rates to wait for.
-        if series.iter().all(|value| value.is_nan()) {
-            return true;
-        }
-        let wanted = (headline.wanted)(keys, mean(&series));
-        half_width_95(&series).is_some_and(|half| half <= wanted && wanted > 0.0)
-    })
+    let rest = &batches[warm_up_of(batches, keys)..];
+    has_settled(batches, keys)
+        && HEADLINES.iter().all(|headline| {
+            let series = series(rest, headline);
+            // A machine whose devices move nothing has no hit rates to wait for.
+            if series.iter().all(|value| value.is_nan()) {
+                return true;
+            }
+            let wanted = (headline.wanted)(keys, mean(&series));
+            half_width_95(&series).is_some_and(|half| half <= wanted && wanted > 0.0)
+        })
 }
 
 /// All metrics but latencies of the measured batches; `end` is the reading after the last.

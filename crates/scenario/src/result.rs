@@ -31,6 +31,9 @@ pub struct RunResult {
     pub batches: usize,
     /// Why the run ended.
     pub stopped_by: StoppedBy,
+    /// Whether the metrics are of a whole replay, or of a time when queues had stopped filling and receive
+    /// rings had been used from end to end: otherwise they are still of how the run began.
+    pub settled: bool,
     /// Wall-clock time of the simulation.
     pub wall_s: f64,
     /// Line operations: one line of one agent's request.

@@ -1,7 +1,7 @@
 //! Running a scenario: warm-up, batches, intervals, and when it is enough.
 
 use crate::assemble::{self, ScenarioMachine};
-use crate::batches::{Batch, combine, tight_enough, warm_up_of};
+use crate::batches::{Batch, combine, has_settled, tight_enough, warm_up_of};
 use crate::equipment::Equipment;
 use crate::error::InputError;
 use crate::latency;
@@ -145,9 +145,10 @@ impl Job {
         let wall_s = started.elapsed().as_secs_f64();
         let line_ops = machine.fabric.counters().line_ops;
         let simulated = machine.now();
+        let keys = &self.scenario.machine.run;
         let skipped = match stopped_by {
             StoppedBy::SourceEnded | StoppedBy::Stalled => 0,
-            StoppedBy::Interval | StoppedBy::Cap => warm_up_of(&batches),
+            StoppedBy::Interval | StoppedBy::Cap => warm_up_of(&batches, keys),
         };
         let warmup_ns = batches[..skipped].iter().map(|batch| batch.sample.span.as_ns()).sum();
         let result = RunResult {
@@ -161,6 +162,7 @@ impl Job {
             packets: machine.progress(),
             batches: batches.len() - skipped,
             stopped_by,
+            settled: stopped_by == StoppedBy::SourceEnded || has_settled(&batches, keys),
             wall_s,
             line_ops,
             line_ops_per_s: line_ops as f64 / wall_s,

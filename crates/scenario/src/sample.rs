@@ -37,7 +37,13 @@ pub struct Sample {
     pub cxl_lines: (u64, u64),
     /// Evictions: evictor x owner x [unread, read], flattened.
     pub evictions: Vec<u64>,
-    /// Bytes of the LLC held for each agent: a level, so a difference keeps the later reading.
+    /// Packets that have been received and have not left: a level, so a difference keeps the later
+    /// reading.
+    pub backlog: u64,
+    /// Receive rings that have been used at all, and those that have been used from end to end; a level
+    /// too.
+    pub rings_used: (usize, usize),
+    /// Bytes of the LLC held for each agent: a level too.
     pub occupancy: Vec<u64>,
 }
 
@@ -73,6 +79,8 @@ impl Sample {
             dram_lines: fabric.memory().dram_lines_moved(),
             cxl_lines: fabric.memory().cxl_lines_moved(),
             evictions,
+            backlog: backlog(machine),
+            rings_used: machine.rings_used(),
             occupancy: fabric.llc_occupancy_bytes(),
         }
     }
@@ -100,9 +108,18 @@ impl Sample {
             dram_lines: lines(self.dram_lines, earlier.dram_lines),
             cxl_lines: lines(self.cxl_lines, earlier.cxl_lines),
             evictions: self.evictions.iter().zip(&earlier.evictions).map(|(a, b)| a - b).collect(),
+            backlog: self.backlog,
+            rings_used: self.rings_used,
             occupancy: self.occupancy.clone(),
         }
     }
+}
+
+/// Packets in receive queues, in the software's hands and in send queues.
+fn backlog<T: Tracer>(machine: &ScenarioMachine<T>) -> u64 {
+    let accounts = machine.software.iter().map(|software| software.account(machine.now()));
+    let in_work: usize = accounts.map(|account| account.packets_in_work).sum();
+    (machine.packets_completed_unseen() + in_work + machine.packets_in_send_queues()) as u64
 }
 
 /// What the software of a core has done.

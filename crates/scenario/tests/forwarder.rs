@@ -268,6 +268,27 @@ fn a_rate_without_events_is_null() {
 }
 
 #[test]
+fn a_run_goes_on_until_its_queues_have_stopped_filling() {
+    let large = [("rx_descriptors", "32768")];
+    let result = run(&large);
+    let (received, sent) = (value(&result, "received_gbps"), value(&result, "throughput_gbps"));
+    assert!(result.settled && (received / sent - 1.0).abs() < 0.01, "{received} and {sent} Gbit/s");
+    assert!(value(&result, "rx_dropped") > 0.0, "what does not fit the link is dropped");
+    let cut_off = run(&[large[0], ("run.max_batches", "12")]);
+    assert!(!cut_off.settled, "the ring takes 20 batches to fill");
+}
+
+#[test]
+fn first_touches_of_buffers_are_no_steady_state() {
+    let slow = |batches| [("offered_gbps", "0.02"), ("run.max_batches", batches)];
+    // Batches of 200 ms have 330 packets each; the ring takes 4096.
+    let cut_off = run(&slow("12"));
+    assert!(!cut_off.settled && value(&cut_off, "pcie_write_hit_rate") < 1.0);
+    let result = run(&slow("60"));
+    assert!(result.settled && value(&result, "pcie_write_hit_rate") > 40.0);
+}
+
+#[test]
 fn the_invariants_hold_in_the_middle_of_a_run() {
     let job = l2fwd(&[("cores", "4"), ("rx_descriptors", "1024")]);
     let mut machine = job.machine(NoTrace);

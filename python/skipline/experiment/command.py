@@ -114,7 +114,12 @@ def _as_json(outcomes: list[outcome.Outcome]) -> dict[str, Any]:
 
 def _note(done: Done) -> tuple[str, str]:
     simulated = len(done.plan.batch.points) - done.reused
+    facts = [
+        f"{simulated} points simulated, {done.reused} reused",
+        done.outcome.unsettled,
+        f"tables in {done.plan.directory}",
+    ]
     return (
-        f"{simulated} points simulated, {done.reused} reused; tables in {done.plan.directory}",
+        "; ".join(fact for fact in facts if fact),
         str((done.plan.directory / plan.REPORT_FILE).resolve()),
     )

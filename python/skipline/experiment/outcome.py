@@ -48,6 +48,8 @@ class Summary(BaseModel):
     claims: list[ClaimVerdict]
     trivial: list[trivial.TrivialScore]
     points: int
+    runs: int
+    unsettled_runs: int
     line_ops: int
     wall_s: float
 
@@ -64,6 +66,14 @@ class Outcome:
         """The seeds of the repeats, for people."""
         first, repeats = self.summary.seed, self.summary.experiment.repeats
         return f"seed {first}" if repeats == 1 else f"seeds {first} to {first + repeats - 1}"
+
+    @property
+    def unsettled(self) -> str:
+        """Say of how many runs the metrics are still of their beginning; empty if of none."""
+        count = self.summary.unsettled_runs
+        if not count:
+            return ""
+        return f"{count} of {self.summary.runs} runs have not settled: raise run.max_batches"
 
     @cached_property
     def simulated(self) -> list[Simulated]:
@@ -107,6 +117,8 @@ def conclude(entry: Entry, finished: list[Finished], seed_given: int | None) -> 
         claims=judgement.judge(entry, finished, rows),
         trivial=trivial.scores(trivial.targets(experiment, rows, results[0].platform), backlogs),
         points=len(finished),
+        runs=len(results),
+        unsettled_runs=sum(not result.settled for result in results),
         line_ops=sum(result.line_ops for result in results),
         wall_s=sum(result.wall_s for result in results),
     )

@@ -38,9 +38,10 @@ def page(outcome: Outcome) -> str:
 
 def _facts(outcome: Outcome) -> str:
     summary = outcome.summary
+    unsettled = f" {outcome.unsettled}." if outcome.unsettled else ""
     return (
         f"{summary.experiment.source}. Simulated {summary.platform}, scenario {summary.scenario}, "
-        f"{summary.points} points, version {summary.version}, {outcome.seeds}."
+        f"{summary.points} points, version {summary.version}, {outcome.seeds}.{unsettled}"
     )
 
 

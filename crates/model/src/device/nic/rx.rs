@@ -113,6 +113,16 @@ impl<S: PacketSource> RxPort<S> {
         self.queues.iter().map(RxQueue::on_chip).sum()
     }
 
+    /// Receive rings that have been used at all, and those that have been used from end to end.
+    #[must_use]
+    pub fn rings_used(&self, pairs: &[QueuePair]) -> (usize, usize) {
+        let used = self.queues.iter().zip(pairs).filter(|(queue, _)| queue.used() > 0);
+        let whole = |(queue, pair): &(&RxQueue, &QueuePair)| {
+            queue.used() >= u64::from(pair.rx.descriptors.entries)
+        };
+        (used.clone().count(), used.filter(whole).count())
+    }
+
     /// Packets written into host memory whose completion has not been.
     #[must_use]
     pub fn packets_gathered(&self) -> usize {

@@ -48,6 +48,11 @@ impl RxQueue {
         self.fetched.len()
     }
 
+    /// Descriptors that packets have used since the beginning.
+    pub(super) fn used(&self) -> u64 {
+        self.fetch_index - self.fetched.len() as u64
+    }
+
     /// Packets whose completion has not been written.
     pub(super) fn gathered(&self) -> usize {
         self.gathered.len()
