@@ -151,8 +151,8 @@ def run_facts(result: Result) -> list[str]:
     )
     work = "packets" if "throughput_gbps" in result.metrics else "units of work"
     unsettled = (
-        "It has not settled: queues were still filling, or receive rings had not been used from end "
-        "to end, so the metrics tell how it began; raise run.max_batches."
+        "It has not settled: queues were still filling, or receive rings had not been used from "
+        "end to end, so the metrics tell how it began; raise run.max_batches."
     )
     return [
         f"Simulated {result.packets:,} {work} in {result.simulated_ns / 1e6:,.2f} ms; the metrics "

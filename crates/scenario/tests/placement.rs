@@ -99,11 +99,14 @@ fn policies_that_do_not_go_together_are_refused_with_the_key_and_the_reason() {
             &[("dynamic_ways.min_ways", "3"), ("dynamic_ways.max_ways", "2")],
             "dynamic_ways.max_ways",
         ),
-        (&[("event.at_us", "1"), ("event.ddio_ways", "12")], "event.ddio_ways"),
-        (&[("event.at_us", "1"), ("event.ddio_ways", "1"), ("event.tenant", "x")], "event.tenant"),
+        (&[("event.at_us", "1"), ("event.ddio_ways", "12")], "event.0.ddio_ways"),
+        (
+            &[("event.at_us", "1"), ("event.ddio_ways", "1"), ("event.tenant", "x")],
+            "event.0.tenant",
+        ),
         (
             &[("event.at_us", "1"), ("event.ddio_ways", "1"), ("dynamic_ways.min_ways", "1")],
-            "event.tenant",
+            "event.0.tenant",
         ),
         (
             &[
