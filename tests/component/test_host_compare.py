@@ -123,7 +123,7 @@ def test_a_missing_measurement_says_who_writes_it(tmp_path: Path) -> None:
     ],
 )
 def test_a_measurement_lies_where_the_host_tool_puts_it(platform: str, expected: str) -> None:
-    assert measurement.beside(Path(platform)) == Path(expected)
+    assert measurement.beside(Path(platform), measurement.MEASURED) == Path(expected)
 
 
 def test_kernels_out_of_range_are_refused() -> None:

@@ -21,8 +21,8 @@ class Request:
 
 def compare(request: Request, output: str) -> None:
     """Simulate, write the page, and print as `output` (table, json or csv)."""
-    measured = request.measured or measurement.beside(request.platform)
-    page = request.out or request.platform.with_suffix(".compare.html")
+    measured = request.measured or measurement.beside(request.platform, measurement.MEASURED)
+    page = request.out or measurement.beside(request.platform, measurement.COMPARED)
     if not request.platform.is_file():
         raise InputError(
             f"{request.platform}: no such file; `skipline-host calibrate --out {request.platform}` "

@@ -12,7 +12,8 @@ Role = Literal["fit", "kept"]
 Values = Annotated[list[Annotated[float, Field(gt=0, allow_inf_nan=False)]], Field(min_length=1)]
 Bytes = Annotated[int, Field(gt=0)]
 
-_SUFFIX = ".measured.json"
+MEASURED = ".measured.json"
+COMPARED = ".compare.html"
 _FORMAT = 1
 
 
@@ -80,13 +81,14 @@ class Measurement(_Part):
     core_to_core: list[CoreToCore]
 
 
-def beside(platform: Path) -> Path:
-    """Return where `skipline-host calibrate --out PLATFORM` puts what it measured.
+def beside(platform: Path, ending: str) -> Path:
+    """Return where what belongs to a platform file lies: what `skipline-host calibrate` measured
+    (MEASURED), or the page of a comparison (COMPARED).
 
     Whatever follows another dot than that of `.toml` is a part of the platform's name.
     """
     name = platform.stem if platform.suffix == ".toml" else platform.name
-    return platform.with_name(name + _SUFFIX)
+    return platform.with_name(name + ending)
 
 
 def read(path: Path) -> Measurement:
