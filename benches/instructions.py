@@ -22,10 +22,10 @@ SCENARIOS = {
 LIBRARIES = "libraries: histograms, allocation"
 # The first pattern that fits names the part. Inlined library code counts for whom it serves.
 PARTS = [
-    ("DRAM", r"dram|fabric.memory|fabric/memory"),
+    ("DRAM", r"dram|fabric.*memory"),
     ("slice and set of a line", r"address.map"),
     ("devices: NIC", r"model.*device"),
-    ("link, IIO, DMA lines", r"root_complex|io_path|io_read|io_write|occupancy|expect_dma"),
+    ("link, IIO, DMA lines", r"root_complex|[a-z]+_io|io_[a-z]+|occupancy|expect_dma"),
     ("cores: L1, L2, prefetchers", r"model.*core|core_path|private_cache"),
     ("LLC, snoop filter, victims", r"llc|fetch|victims|replacement|directory|home|socket|expect"),
     ("tags", r"tag.array|tag_array"),
@@ -67,14 +67,15 @@ def per_operation(keys: list[str]) -> Counter[str]:
     for line in annotated.splitlines():
         if found := re.match(r"\s*([\d,]+) \([ \d.]+%\)\s+([^:]+):(.*)", line):
             count, file, function = found.groups()
-            place = file if "crates/" in file and ".cargo" not in file else function
-            counts[part_of(place)] += int(count.replace(",", ""))
+            counts[part_of(file, function)] += int(count.replace(",", ""))
     return Counter({part: count / operations for part, count in counts.items()})
 
 
-def part_of(place: str) -> str:
-    """Return the part that a function or source file belongs to."""
-    return next((part for part, pattern in PARTS if re.search(pattern, place)), LIBRARIES)
+def part_of(file: str, function: str) -> str:
+    """Return the part that a source file of ours belongs to, or else the function it serves."""
+    places = [file, function] if file.startswith("crates/") else [function]
+    named = (part for place in places for part, pattern in PARTS if re.search(pattern, place))
+    return next(named, LIBRARIES)
 
 
 if __name__ == "__main__":
