@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
@@ -78,9 +79,19 @@ def groups(result: Result) -> Iterator[tuple[str, list[Entry]]]:
     ]
     for title, names in [*GROUPS.items(), ("More", rest), *own]:
         present = [name for name in names if name in result.metrics]
-        entries = [entry for name in present for entry in result.metrics[name].entries(name)]
+        entries = [entry for name in present for entry in by_component(result, name)]
         if entries:
             yield title, entries
+
+
+def by_component(result: Result, name: str) -> list[Entry]:
+    """Return the numbers of a metric, those of core2 before those of core10."""
+    entries = result.metrics[name].entries(name)
+    return sorted(entries, key=lambda entry: _natural_order(entry.component or ""))
+
+
+def _natural_order(name: str) -> list[tuple[str, int]]:
+    return [(text, int(digits or 0)) for text, digits in re.findall(r"(\D*)(\d*)", name)]
 
 
 def overview(result: Result) -> RenderableType:
@@ -180,7 +191,10 @@ def fitted_names(result: Result) -> str:
 
 
 def evictions(result: Result) -> list[tuple[str, str, Number, Number]]:
-    """Return rows (evictor, owner, lines evicted after they were read, lines evicted unread)."""
+    """Return rows (evictor, owner, lines evicted after they were read, lines evicted unread).
+
+    Those with most lines come first.
+    """
     metric = result.metrics.get("evictions")
     counts: dict[tuple[str, str], dict[str, Number]] = {}
     for entry in metric.entries("evictions") if metric else ():
@@ -188,6 +202,7 @@ def evictions(result: Result) -> list[tuple[str, str, Number, Number]]:
         evictor, _, owner = pair.partition(">")
         counts.setdefault((evictor, owner), {})[state] = entry.value
     rows = [(*pair, by.get("read") or 0, by.get("unread") or 0) for pair, by in counts.items()]
+    rows.sort(key=lambda row: (_natural_order(row[0]), _natural_order(row[1])))
     return sorted(rows, key=lambda row: -((row[2] or 0) + (row[3] or 0)))
 
 

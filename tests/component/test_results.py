@@ -29,6 +29,21 @@ def test_evictions_are_sorted_into_evictor_owner_read_and_unread(stored: result.
     assert result_view.evictions(stored) == [("nic0", "nic0", 5, 2), ("nic0", "core0", 0, 1)]
 
 
+def test_evictions_of_as_many_lines_come_in_the_order_of_their_cores(stored: result.Result) -> None:
+    counts = {f"nic0>core{core}:unread": 1 for core in ("10", "2", "0")}
+    stored.metrics["evictions"] = result.Metric(value=dict(counts), unit="lines")
+    owners = [owner for _, owner, _, _ in result_view.evictions(stored)]
+    assert owners == ["core0", "core2", "core10"]
+
+
+def test_the_numbers_of_cores_come_in_the_order_of_the_cores(stored: result.Result) -> None:
+    value = {f"core{core}": 1.0 for core in (0, 1, 10, 2)}
+    stored.metrics["llc_misses_per_s"] = result.Metric(value=dict(value), unit="1/s")
+    entries = dict(result_view.groups(stored))["Cache"]
+    cores = [entry.component for entry in entries if entry.metric == "llc_misses_per_s"]
+    assert cores == ["core0", "core1", "core2", "core10"]
+
+
 def test_every_number_is_in_the_csv(stored: result.Result) -> None:
     rows = list(csv.DictReader(io.StringIO(result_view.as_csv(stored))))
     assert len(rows) == len(list(stored.entries()))

@@ -5,11 +5,17 @@ from typing import Any
 import altair as alt
 
 from skipline.report.chart_style import CATEGORIES, PREDICTED, chart, specification
-from skipline.result import Result
-from skipline.result_view import evictions
+from skipline.result import Number, Result
+from skipline.result_view import by_component, evictions
 
 Panel = tuple[str, dict[str, Any]]
+# Evictor and owner, lines that were read before, lines that were not.
+Pair = tuple[str, Number, Number]
 _ROW_PX = 34
+# Of many agents most pairs matter little, and a row for each would fill many screens.
+_MOST_PAIRS = 10
+# With more, numbers touch where a panel is narrow.
+_TICKS = 4
 
 
 def panels(result: Result) -> list[Panel]:
@@ -61,19 +67,24 @@ def _latency(result: Result) -> Panel | None:
 
 def _evictions(result: Result) -> Panel | None:
     """Lines evicted from the LLC by evictor and owner, read or unread before."""
+    pairs = [(f"{row[0]} → {row[1]}", row[2], row[3]) for row in evictions(result)]
+    if not pairs:
+        return None
+    title = "LLC evictions: evictor → owner"
+    if len(pairs) > _MOST_PAIRS:
+        title += f", the {_MOST_PAIRS} largest of {len(pairs)} pairs and all others together"
+        pairs = [*pairs[:_MOST_PAIRS], _others(pairs[_MOST_PAIRS:])]
     rows = [
-        {"pair": f"{evictor} → {owner}", "state": state, "lines": lines or 0}
-        for evictor, owner, read, unread in evictions(result)
+        {"pair": pair, "state": state, "lines": lines or 0}
+        for pair, read, unread in pairs
         for state, lines in (("read before", read), ("unread", unread))
     ]
-    if not rows:
-        return None
-    pairs = len(rows) // 2
+    axis = alt.Axis(format="~s", tickCount=_TICKS)
     bars = (
         chart(rows)
         .mark_bar()
         .encode(
-            alt.X("lines:Q", title=result.metrics["evictions"].unit, axis=alt.Axis(format="~s")),
+            alt.X("lines:Q", title=result.metrics["evictions"].unit, axis=axis),
             alt.Y("pair:N", title=None, sort=None),
             color=alt.Color(
                 "state:N",
@@ -83,8 +94,12 @@ def _evictions(result: Result) -> Panel | None:
             tooltip=["pair:N", "state:N", alt.Tooltip("lines:Q", format=",")],
         )
     )
-    title = "LLC evictions: evictor → owner"
-    return title, specification(bars, height=80 + _ROW_PX * pairs)
+    return title, specification(bars, height=80 + _ROW_PX * len(pairs))
+
+
+def _others(pairs: list[Pair]) -> Pair:
+    """Put pairs together."""
+    return "others", sum(pair[1] or 0 for pair in pairs), sum(pair[2] or 0 for pair in pairs)
 
 
 def _bars(result: Result, name: str, title: str, unit: str, factor: float) -> Panel | None:
@@ -93,14 +108,14 @@ def _bars(result: Result, name: str, title: str, unit: str, factor: float) -> Pa
         return None
     rows = [
         {"component": (entry.component or "").replace("_", " "), "value": entry.value / factor}
-        for entry in result.metrics[name].entries(name)
+        for entry in by_component(result, name)
         if entry.value is not None
     ]
     bars = (
         chart(rows)
         .mark_bar(color=PREDICTED)
         .encode(
-            alt.X("value:Q", title=unit),
+            alt.X("value:Q", title=unit, axis=alt.Axis(tickCount=_TICKS)),
             alt.Y("component:N", title=None, sort=None),
             tooltip=["component:N", alt.Tooltip("value:Q", title=unit, format=",.2f")],
         )
