@@ -59,7 +59,7 @@ class Latencies:
     @staticmethod
     def read(path: str | PathLike[str]) -> Latencies: ...
     @staticmethod
-    def modelled(platform: str) -> Latencies: ...
+    def modelled(platform: str | PathLike[str]) -> Latencies: ...
     @property
     def part(self) -> str: ...
     @property
@@ -76,7 +76,7 @@ class Latencies:
     def to_toml(self) -> str: ...
 
 def run(
-    scenario: str,
+    scenario: str | PathLike[str],
     overrides: list[tuple[str, str]],
     seed: int | None = None,
     trace_packet: int | None = None,
@@ -86,8 +86,8 @@ def run(
     miss_kinds: bool = False,
 ) -> str: ...
 def trace(
-    trace: str,
-    machine: str,
+    trace: str | PathLike[str],
+    machine: str | PathLike[str],
     trace_format: str | None = None,
     miss_kinds: bool = False,
     seed: int | None = None,
@@ -97,7 +97,7 @@ def trace(
 ) -> str: ...
 def trace_standard(
     name: str,
-    machine: str,
+    machine: str | PathLike[str],
     miss_kinds: bool = False,
     seed: int | None = None,
     progress: Callable[[int, float | None], None] | None = None,
@@ -106,7 +106,7 @@ def trace_standard(
 ) -> str: ...
 def trace_array(
     addresses: Buffer,
-    machine: str,
+    machine: str | PathLike[str],
     kinds: Buffer | None = None,
     *,
     of_lines: bool = False,
@@ -117,14 +117,14 @@ def trace_array(
 ) -> str: ...
 def standard_trace(name: str) -> bytes: ...
 def host_kernels(
-    machine: str,
+    machine: str | PathLike[str],
     kernels: str,
     seed: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> str: ...
-def check_scenario(scenario: str, overrides: list[tuple[str, str]]) -> str: ...
+def check_scenario(scenario: str | PathLike[str], overrides: list[tuple[str, str]]) -> str: ...
 def platform_names() -> list[str]: ...
-def platform(name_or_path: str) -> str: ...
+def platform(name_or_path: str | PathLike[str]) -> str: ...
 def schema(kind: str) -> str: ...
 def builtin_file(relative_path: str) -> str | None: ...
 def builtin_files() -> list[str]: ...

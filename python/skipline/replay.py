@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
-from os import PathLike, fspath
+from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -69,7 +69,7 @@ class Wanted:
 
 def trace(  # noqa: PLR0913 - one argument for each choice
     source: "str | PathLike[str] | Buffer",
-    machine: str,
+    machine: str | PathLike[str],
     *,
     kinds: "Buffer | None" = None,
     unit: Literal["byte", "line"] = "byte",
@@ -94,7 +94,7 @@ def trace(  # noqa: PLR0913 - one argument for each choice
     if isinstance(source, str | PathLike):
         if kinds is not None or unit != "byte":
             raise _core.InputError("kinds, unit: a file says itself what its references are")
-        text = file_as_json(fspath(source), machine, trace_format, wanted, progress)
+        text = file_as_json(source, machine, trace_format, wanted, progress)
     else:
         if trace_format is not None or unit not in ("byte", "line"):
             raise _core.InputError(
@@ -125,7 +125,11 @@ def standard_trace(name: str) -> "array[int]":
 
 
 def file_as_json(
-    file: str, machine: str, trace_format: str | None, wanted: Wanted, progress: Progress | None
+    file: str | PathLike[str],
+    machine: str | PathLike[str],
+    trace_format: str | None,
+    wanted: Wanted,
+    progress: Progress | None,
 ) -> str:
     """Replay a file, `-` for standard input."""
     return _core.trace(

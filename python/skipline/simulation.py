@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Callable, Mapping
+from os import PathLike, fspath
+from typing import Protocol, runtime_checkable
 
 from skipline import _core
 from skipline._core import InputError
@@ -10,8 +12,16 @@ from skipline.result import Result, parse
 Progress = Callable[[dict[str, float]], None]
 
 
+@runtime_checkable
+class SupportsToList(Protocol):
+    """A number or an array of numpy, which knows itself as a number or a list of Python."""
+
+    def tolist(self) -> object:
+        """Return that."""
+
+
 def run(
-    scenario: str,
+    scenario: str | PathLike[str],
     overrides: Mapping[str, object] | None = None,
     *,
     seed: int | None = None,
@@ -20,34 +30,47 @@ def run(
 ) -> Result:
     """Simulate the scenario at a path on disk or of a built-in file.
 
-    `overrides` replaces scenario keys (`{"rx_descriptors": 1024, "traffic.pcap": "x.pcap"}`).
+    `overrides` replaces scenario keys (`{"rx_descriptors": 1024, "traffic.pcap": "x.pcap"}`) by
+    values of Python or numpy; a `str` is a text whatever it says.
     `progress` is called about ten times a second with packets, fraction (0 to 1), simulated_ns.
     Raises InputError for bad input, RunError if the run cannot finish.
     """
     settings = [(key, toml_literal(value)) for key, value in (overrides or {}).items()]
-    return parse(_core.run(scenario, settings, seed, trace_packet, progress), scenario)
+    return parse(_core.run(scenario, settings, seed, trace_packet, progress), fspath(scenario))
 
 
 def toml_literal(value: object) -> str:
-    """Write a setting as `--set` takes it: a text needs no quotes, except in a list or table."""
-    return value if isinstance(value, str) else _toml(value)
-
-
-def _toml(value: object) -> str:
-    match value:
-        case bool():
+    """Write a value as `--set` takes it. Texts get quotes: unquoted, "5" would be a number."""
+    match _plain(value):
+        case bool(value):
             return "true" if value else "false"
-        case float() if value.is_integer():
+        case float(value) if value.is_integer():
             return str(int(value))  # a whole number is good for keys of both kinds
-        case str():
-            return json.dumps(value)
-        case list() | tuple():
-            return f"[{', '.join(_toml(entry) for entry in value)}]"
-        case Mapping():
-            entries = ", ".join(f"{json.dumps(key)} = {_toml(e)}" for key, e in value.items())
-            return f"{{ {entries} }}"
-        case _:
+        case str(value):
+            return _quoted(value)
+        case list() | tuple() as value:
+            return f"[{', '.join(toml_literal(entry) for entry in value)}]"
+        case Mapping() as value:
+            entries = (f"{_quoted(str(key))} = {toml_literal(e)}" for key, e in value.items())
+            return f"{{ {', '.join(entries)} }}"
+        case value:
             return str(value)
+
+
+def _plain(value: object) -> object:
+    """Return a path, or a number or an array of numpy, as Python's own types."""
+    match value:
+        case PathLike():
+            return fspath(value)
+        case SupportsToList():
+            return value.tolist()
+        case _:
+            return value
+
+
+def _quoted(text: str) -> str:
+    """Write a TOML string; JSON's escapes are TOML's, but JSON leaves the delete character bare."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def parse_settings(settings: list[str]) -> list[tuple[str, str]]:

@@ -29,7 +29,7 @@ def emit(text: str) -> None:
     if sys.stdout is None:
         raise RunError("the output cannot be written: stdout is closed")
     try:
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        _write(text if text.endswith("\n") else text + "\n")
         sys.stdout.flush()
     except BrokenPipeError:
         give_up_stdout()
@@ -37,6 +37,15 @@ def emit(text: str) -> None:
     except OSError as error:
         give_up_stdout()
         raise RunError(f"the output cannot be written: {error.strerror}") from error
+
+
+def _write(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+    except UnicodeEncodeError:
+        # A path that is not UTF-8, or a letter that the terminal's encoding lacks.
+        encoding = sys.stdout.encoding
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def show(*renderables: RenderableType) -> None:

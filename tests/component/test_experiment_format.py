@@ -175,10 +175,10 @@ def test_a_wrong_axis_is_refused_with_its_reason(
         (True, "true"),
         (2.0, "2"),
         (0.5, "0.5"),
-        ("2M", "2M"),
+        ("2M", '"2M"'),
         ([1, "2M", True], '[1, "2M", true]'),
         ({"a.b": [0.5]}, '{ "a.b" = [0.5] }'),
     ],
 )
-def test_settings_are_written_as_toml_and_bare_texts_as_they_are(value: object, text: str) -> None:
+def test_values_are_written_as_toml(value: object, text: str) -> None:
     assert toml_literal(value) == text

@@ -50,6 +50,8 @@ def test_what_is_not_covered_or_no_address_is_refused() -> None:
         table.slices_of(array("Q", [0, 1 << 38]))
     with pytest.raises(InputError, match="numpy's uint64"):
         table.slices_of(np.zeros(4, dtype=np.float64))
+    with pytest.raises(InputError, match=r"physical_addresses: its integers .* other order"):
+        table.slices_of(np.arange(4).astype(np.dtype(np.uint64).newbyteorder("S")))
 
 
 def test_a_broken_table_is_refused_with_file_and_key(tmp_path: Path) -> None:

@@ -89,6 +89,16 @@ def test_arrays_of_numpy_are_taken_with_any_step() -> None:
     assert counts(skipline.trace(twice[::2], STANDARD_MACHINE, unit="line")) == expected
 
 
+def test_numbers_with_their_bytes_in_the_other_order_are_refused() -> None:
+    numpy = pytest.importorskip("numpy")
+    addresses = numpy.tile(numpy.arange(64, dtype="uint64") * LINE_BYTES, 4)
+    assert skipline.trace(addresses, STANDARD_MACHINE).levels[0].hits == 3 * 64
+    reversed_order = addresses.astype(addresses.dtype.newbyteorder("S"))
+    refusal = r"addresses: its integers .* other order .* \.astype\(.uint64.\)"
+    with pytest.raises(skipline.InputError, match=refusal):
+        skipline.trace(reversed_order, STANDARD_MACHINE)
+
+
 def test_other_machines_tell_the_same_kind_of_result_from_an_array() -> None:
     result = skipline.trace(lines(), "skylake-gold-6140", unit="line", timed=True, explain=True)
     assert result.simulated_ns is not None and result.simulated_ns > 0

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import L2FWD, Outcome, Skipline
+from command_line import L2FWD, REPOSITORY, Outcome, Skipline
 
 
 def assert_refused(done: Outcome, *told: str) -> None:
@@ -30,7 +30,15 @@ def assert_refused(done: Outcome, *told: str) -> None:
         ("offered_gbps=0", ["offered_gbps", "0"]),
         ("offered_gbps=nan", ["offered_gbps", "NaN"]),
         ("platform=skylake-gold-6141", ["skylake-gold-6141", "skylake-gold-6140"]),
-        ("platform=missing.toml", ["missing.toml"]),
+        ("platform=missing.toml", [L2FWD, "`platform` = missing.toml", "no such file"]),
+        ("platform=/no/skylake-gold-6141.toml", ["did you mean `skylake-gold-6140`"]),
+        ("nic=missing.toml", [L2FWD, "`nic` = missing.toml", "connectx-5"]),
+        ("traffic.arrivals=on-off", ['`traffic.arrivals` = "on-off": only with']),
+        ("traffic.flow_zipf=1.5", ["`traffic.flow_zipf` = 1.5: only with"]),
+        ("placement.header_line=3", ["`placement.header_line` = 3: only with"]),
+        ("hardware.dram.path_ns=nan", ["`hardware.dram.path_ns`", "finite number"]),
+        ("hardware.dram.path_ns=-inf", ["`hardware.dram.path_ns`", "finite number"]),
+        ("tenant.0.name=x", ["`tenant.0.name`", "no list `tenant`", "[[tenant]]"]),
         ("packet_bytes=3000", ["packet_bytes", "3000", "2048"]),
         ("cores=19", ["cores", "19", "18"]),
         ("core_way_mask=0", ["core_way_mask", "0x0", "0x7ff"]),
@@ -56,7 +64,46 @@ def test_a_wrong_setting_names_key_value_and_what_is_allowed(
 
 
 def test_a_missing_scenario_is_named(skipline: Skipline) -> None:
-    assert_refused(skipline("run", "nowhere.toml"), "nowhere.toml")
+    done = skipline("run", "l2forward.toml")
+    assert_refused(done, "l2forward.toml", "l2fwd.toml")
+    assert len(done.err) < 500
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "s\udcff.toml"],
+        ["run", L2FWD, "--set", "platform=s\udcff.toml"],
+        ["trace", "s\udcff.toml", "--machine", "three-level-lru"],
+        ["trace", "trace.raw64", "--machine", "s\udcff.toml"],
+        ["platforms", "show", "s\udcff.toml"],
+        ["platforms", "check", "s\udcff.toml"],
+        ["budget", "s\udcff.toml"],
+        ["calibrate", "s\udcff.toml"],
+        ["experiment", "show", "s\udcff.toml"],
+    ],
+)
+def test_a_name_that_is_no_text_is_told_in_letters(
+    skipline: Skipline, tmp_path: Path, arguments: list[str]
+) -> None:
+    (tmp_path / "s\udcff.toml").write_text("")
+    (tmp_path / "trace.raw64").write_bytes(bytes(64))
+    assert_refused(skipline(*arguments), "ff.toml: ")
+
+
+@pytest.mark.parametrize(
+    ("file", "kind"),
+    [
+        ("devices/nic/connectx-5.toml", "a device; a scenario names it with the key `nic`"),
+        ("devices/ssd/p4800x.toml", "a device; a scenario names it with the key `ssd`"),
+        (L2FWD, "a scenario; to simulate it: skipline run"),
+        ("experiments/ddio-bench/pktsize-desc.toml", "an experiment; to simulate it"),
+    ],
+)
+def test_a_file_of_another_kind_is_not_taken_for_a_platform(
+    skipline: Skipline, file: str, kind: str
+) -> None:
+    assert_refused(skipline("platforms", "check", file), file, kind)
 
 
 @pytest.mark.parametrize("content", [b"cores = ", b"\xff\xfe\x00", b"", b"croes = 1\n"])
@@ -93,6 +140,18 @@ def test_a_damaged_capture_is_named(
     (tmp_path / f"{name}.pcap").write_bytes(content)
     done = skipline("run", L2FWD, "--set", f"traffic.pcap={name}.pcap")
     assert_refused(done, f"{name}.pcap")
+
+
+def test_a_capture_is_looked_for_beside_its_scenario_first(
+    skipline: Skipline, tmp_path: Path
+) -> None:
+    (tmp_path / "folder").mkdir()
+    text = (REPOSITORY / L2FWD).read_text().replace("[traffic]", '[traffic]\npcap = "c.pcap"')
+    (tmp_path / "folder" / "mine.toml").write_text(text)
+    (tmp_path / "c.pcap").write_bytes(PCAP_HEADER)
+    assert_refused(skipline("run", "folder/mine.toml"), "`traffic.pcap`: capture 'c.pcap'")
+    (tmp_path / "folder" / "c.pcap").write_bytes(PCAP_HEADER)
+    assert_refused(skipline("run", "folder/mine.toml"), "`traffic.pcap`: capture 'folder/c.pcap'")
 
 
 def test_an_unknown_experiment_suggests_the_nearest(skipline: Skipline) -> None:

@@ -34,6 +34,16 @@ def test_a_closed_pipe_ends_quietly(skipline: Skipline, command: tuple[str, ...]
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_name_that_the_terminal_cannot_show_is_escaped(
+    skipline: Skipline, short_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "utf-8:strict")
+    (tmp_path / "d\udcff").mkdir()
+    done = skipline("report", str(short_run), "--out", "d\udcff/run.html")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.endswith("/d\\udcff/run.html\n")
+
+
 @pytest.mark.parametrize("command", [*COMMANDS, ("run", "--help")])
 def test_a_full_disk_below_stdout_is_told(skipline: Skipline, command: tuple[str, ...]) -> None:
     with Path("/dev/full").open("wb") as full:

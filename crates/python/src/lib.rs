@@ -2,10 +2,12 @@
 //!
 //! Bad input raises `InputError`, a failed run `RunError`; results are JSON texts.
 
+mod arguments;
 mod slices;
 mod traces;
 mod watch;
 
+use arguments::Text;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -21,7 +23,7 @@ create_exception!(_core, RunError, PyException, "A run that failed although its 
 const DEFAULT_SEED: u64 = 1;
 
 /// Python objects in overrides: (key, value).
-type Overrides = Vec<(String, String)>;
+type Overrides = Vec<(Text, Text)>;
 
 fn bad_input(error: &BadInput) -> PyErr {
     InputError::new_err(error.to_string())
@@ -41,17 +43,19 @@ fn as_json(value: &impl serde::Serialize) -> PyResult<String> {
 #[allow(clippy::too_many_arguments)]
 fn run(
     py: Python<'_>,
-    scenario: &str,
+    scenario: Text,
     overrides: Overrides,
-    seed: Option<u64>,
-    trace_packet: Option<u64>,
+    #[pyo3(from_py_with = arguments::seed)] seed: Option<u64>,
+    #[pyo3(from_py_with = arguments::trace_packet)] trace_packet: Option<u64>,
     progress: Option<Py<PyAny>>,
     trace_line: Option<u64>,
     miss_kinds: bool,
 ) -> PyResult<String> {
+    let overrides = arguments::pairs(overrides);
     py.detach(|| {
         let seed = seed.unwrap_or(DEFAULT_SEED);
-        let job = scenario::job(scenario, &overrides, seed).map_err(|error| bad_input(&error))?;
+        let job =
+            scenario::job(&scenario.0, &overrides, seed).map_err(|error| bad_input(&error))?;
         let line = trace_line.map(LineAddr::of_byte);
         let wanted = Wanted { packet: trace_packet, line, miss_kinds };
         let mut watched = Watched::by(progress.as_ref());
@@ -78,14 +82,14 @@ fn as_dict(py: Python<'_>, now: Progress) -> PyResult<(Py<PyDict>,)> {
 #[pyo3(signature = (machine, kernels, seed=None, progress=None))]
 fn host_kernels(
     py: Python<'_>,
-    machine: &str,
+    machine: Text,
     kernels: &str,
-    seed: Option<u64>,
+    #[pyo3(from_py_with = arguments::seed)] seed: Option<u64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     py.detach(|| {
         let seed = seed.unwrap_or(DEFAULT_SEED);
-        let job = KernelJob::new(machine, kernels, seed).map_err(|error| bad_input(&error))?;
+        let job = KernelJob::new(&machine.0, kernels, seed).map_err(|error| bad_input(&error))?;
         let mut watched = Watched::by(progress.as_ref());
         let result = job.run(|done| watched.tell(|_| Ok((done,))));
         watched.ended(result, failed)
@@ -94,9 +98,9 @@ fn host_kernels(
 
 /// Checks a scenario and returns it with every default filled in, as JSON.
 #[pyfunction]
-fn check_scenario(scenario: &str, overrides: Overrides) -> PyResult<String> {
-    let job =
-        scenario::job(scenario, &overrides, DEFAULT_SEED).map_err(|error| bad_input(&error))?;
+fn check_scenario(scenario: Text, overrides: Overrides) -> PyResult<String> {
+    let job = scenario::job(&scenario.0, &arguments::pairs(overrides), DEFAULT_SEED)
+        .map_err(|error| bad_input(&error))?;
     as_json(job.scenario())
 }
 
@@ -108,8 +112,8 @@ fn platform_names() -> Vec<String> {
 
 /// A platform by name or path, as JSON; every leaf has value, source and confidence.
 #[pyfunction]
-fn platform(name_or_path: &str) -> PyResult<String> {
-    let platform = builtin::platform("platforms", name_or_path).map_err(|e| bad_input(&e))?;
+fn platform(name_or_path: Text) -> PyResult<String> {
+    let platform = builtin::platform("platforms", &name_or_path.0).map_err(|e| bad_input(&e))?;
     as_json(&platform)
 }
 
@@ -126,8 +130,8 @@ fn schema_of(kind: &str) -> PyResult<String> {
 
 /// The text of a file under platforms/ or experiments/ that is part of the program.
 #[pyfunction]
-fn builtin_file(relative_path: &str) -> Option<&'static str> {
-    builtin::file(relative_path)
+fn builtin_file(relative_path: Text) -> Option<&'static str> {
+    builtin::file(&relative_path.0)
 }
 
 /// Paths of all files that are part of the program.

@@ -1,9 +1,9 @@
 //! Slices for Python: look-ups in a slice table, nearest slices.
 
+use crate::arguments::{self, Text};
 use crate::{InputError, bad_input};
 use ::slices::nearest::{Latencies as Distances, SharedGoal};
 use ::slices::{LatencyFile, LatencyKind, SliceMap as Map, TableFile};
-use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use scenario::builtin;
@@ -76,12 +76,8 @@ fn addresses(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
         // An empty buffer need not be aligned, and is refused for that.
         return Ok(Vec::new());
     }
-    let buffer = PyBuffer::<u64>::get(array).map_err(|_| {
-        InputError::new_err(
-            "physical_addresses: this is no array of unsigned 64-bit integers (numpy's uint64)",
-        )
-    })?;
-    buffer.to_vec(py)
+    let refused = |problem| InputError::new_err(format!("physical_addresses: {problem}"));
+    arguments::buffer::<u64>(array, 64).map_err(refused)?.to_vec(py)
 }
 
 /// Latencies from cores to slices in core cycles.
@@ -107,7 +103,8 @@ impl Latencies {
 
     /// Those of a platform's ring or mesh, by the platform's name or path.
     #[staticmethod]
-    fn modelled(platform: &str) -> PyResult<Self> {
+    fn modelled(platform: Text) -> PyResult<Self> {
+        let platform = &platform.0;
         let found = builtin::platform("platforms", platform).map_err(|e| bad_input(&e))?;
         let topology = found.topology(platform).map_err(|e| bad_input(&e))?;
         let core = Gigahertz(found.cpu.core_ghz.value);

@@ -1,5 +1,6 @@
 //! Traces for Python: from files, by name, and from arrays.
 
+use crate::arguments::{self, Text};
 use crate::watch::{Watched, failed};
 use crate::{DEFAULT_SEED, InputError, bad_input};
 use pyo3::buffer::{Element, PyBuffer};
@@ -27,18 +28,18 @@ const KINDS: [ReferenceKind; 4] =
 #[allow(clippy::too_many_arguments)]
 pub fn trace(
     py: Python<'_>,
-    trace: &str,
-    machine: &str,
+    trace: Text,
+    machine: Text,
     trace_format: Option<&str>,
     miss_kinds: bool,
-    seed: Option<u64>,
+    #[pyo3(from_py_with = arguments::seed)] seed: Option<u64>,
     progress: Option<Py<PyAny>>,
     timed: bool,
 ) -> PyResult<String> {
     let wanted = TraceWanted { time: timed, miss_kinds };
     py.detach(|| {
         let seed = seed.unwrap_or(DEFAULT_SEED);
-        let job = TraceJob::of_file(trace, machine, trace_format, wanted, seed);
+        let job = TraceJob::of_file(&trace.0, &machine.0, trace_format, wanted, seed);
         run(job.map_err(|error| bad_input(&error))?, progress.as_ref())
     })
 }
@@ -48,16 +49,16 @@ pub fn trace(
 #[pyo3(signature = (name, machine, miss_kinds=false, seed=None, progress=None, *, timed=false))]
 pub fn trace_standard(
     py: Python<'_>,
-    name: &str,
-    machine: &str,
+    name: Text,
+    machine: Text,
     miss_kinds: bool,
-    seed: Option<u64>,
+    #[pyo3(from_py_with = arguments::seed)] seed: Option<u64>,
     progress: Option<Py<PyAny>>,
     timed: bool,
 ) -> PyResult<String> {
     let wanted = TraceWanted { time: timed, miss_kinds };
     py.detach(|| {
-        let job = TraceJob::of_standard(name, machine, wanted, seed.unwrap_or(DEFAULT_SEED));
+        let job = TraceJob::of_standard(&name.0, &machine.0, wanted, seed.unwrap_or(DEFAULT_SEED));
         run(job.map_err(|error| bad_input(&error))?, progress.as_ref())
     })
 }
@@ -71,11 +72,11 @@ pub fn trace_standard(
 pub fn trace_array(
     py: Python<'_>,
     addresses: &Bound<'_, PyAny>,
-    machine: &str,
+    machine: Text,
     kinds: Option<&Bound<'_, PyAny>>,
     of_lines: bool,
     miss_kinds: bool,
-    seed: Option<u64>,
+    #[pyo3(from_py_with = arguments::seed)] seed: Option<u64>,
     progress: Option<Py<PyAny>>,
     timed: bool,
 ) -> PyResult<String> {
@@ -83,15 +84,15 @@ pub fn trace_array(
     let wanted = TraceWanted { time: timed, miss_kinds };
     py.detach(|| {
         let seed = seed.unwrap_or(DEFAULT_SEED);
-        let job = TraceJob::of_batches("array", Box::new(array), machine, wanted, seed);
+        let job = TraceJob::of_batches("array", Box::new(array), &machine.0, wanted, seed);
         run(job.map_err(|error| bad_input(&error))?, progress.as_ref())
     })
 }
 
 /// The byte addresses of a standard trace as a raw64 file holds them.
 #[pyfunction]
-pub fn standard_trace<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyBytes>> {
-    let trace = standard_named(name).map_err(|error| bad_input(&error))?;
+pub fn standard_trace<'py>(py: Python<'py>, name: Text) -> PyResult<Bound<'py, PyBytes>> {
+    let trace = standard_named(&name.0).map_err(|error| bad_input(&error))?;
     let bytes = trace.addresses().flat_map(u64::to_le_bytes);
     Ok(PyBytes::new(py, &bytes.collect::<Vec<u8>>()))
 }
@@ -135,11 +136,7 @@ fn view<T: Element>(
         // An empty buffer need not be aligned, and is refused for that.
         return Err(refused(what, "the array holds no references"));
     }
-    let buffer = PyBuffer::<T>::get(array).map_err(|_| {
-        let problem =
-            format!("this is no array of unsigned {bits}-bit integers (numpy's uint{bits})");
-        refused(what, &problem)
-    })?;
+    let buffer = arguments::buffer::<T>(array, bits).map_err(|problem| refused(what, &problem))?;
     if buffer.dimensions() == 1 {
         Ok((PyMemoryView::from(array)?.unbind(), buffer.item_count()))
     } else {

@@ -178,12 +178,29 @@ fn named(
 ) -> Result<Option<(String, String)>, InputError> {
     if Path::new(wanted).extension().is_some_and(|extension| extension == "toml") {
         let path = beside(scenario_file, wanted);
-        let text = read(&path)?;
+        let text = read(&path).map_err(|error| blame(error, scenario_file, folder, wanted))?;
         return Ok(Some((path, text)));
     }
     let path = format!("{folder}/{wanted}.toml");
     let text = std::fs::read_to_string(&path).ok().or_else(|| file(&path).map(String::from));
     Ok(text.map(|text| (path, text)))
+}
+
+/// The fault of a file that cannot be read, as that of the key that names it.
+fn blame(error: InputError, scenario_file: &str, folder: &str, wanted: &str) -> InputError {
+    let InputError::Unreadable { reason, .. } = error else { return error };
+    let key = match folder {
+        "platforms" => "platform",
+        device => device.trim_start_matches("devices/"),
+    };
+    let name = Path::new(wanted).file_stem().unwrap_or_default().to_string_lossy();
+    let known = suggest(&name, &names_in(&format!("{folder}/")));
+    InputError::OutOfRange {
+        file: scenario_file.into(),
+        key: key.into(),
+        value: wanted.into(),
+        allowed: format!("cannot be read: {reason}; {known}"),
+    }
 }
 
 fn plain(error: &std::io::Error) -> String {

@@ -66,6 +66,13 @@ fn set(table: &mut toml::Table, key: &str, value: &str) -> Result<(), InputError
     let mut place = table;
     let mut parents = parents.split('.').filter(|part| !part.is_empty());
     while let Some(parent) = parents.next() {
+        let next = parents.clone().next().unwrap_or(leaf);
+        if !place.contains_key(parent) && next.parse::<usize>().is_ok() {
+            // Made here, an entry would be one more tenant or co-runner, not a change of one.
+            return Err(wrong(&format!(
+                "there is no list `{parent}`, so no entry {next}: write [[{parent}]] in the file"
+            )));
+        }
         let entry = place.entry(parent).or_insert_with(|| toml::Value::Table(toml::Table::new()));
         let next = match entry {
             toml::Value::Array(entries) => {
@@ -178,6 +185,15 @@ mod tests {
             .expect("is valid");
         assert_eq!(outer.cores, 16);
         assert_eq!(outer.inner.map(|inner| inner.pattern).as_deref(), Some("/a/b.pcap"));
+    }
+
+    #[test]
+    fn an_entry_of_a_list_that_the_file_lacks_is_refused() {
+        for key in ["more.0.pattern", "more.0"] {
+            let advice = "there is no list `more`, so no entry 0: write [[more]] in the file";
+            let text = message("cores = 1", &[(key, "x")]);
+            assert_eq!(text, format!("--set: `{key}`: {advice}"));
+        }
     }
 
     #[test]

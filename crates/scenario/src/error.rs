@@ -78,7 +78,11 @@ pub enum InputError {
     },
 }
 
-/// "did you mean `x`?" if a known name is near, else the list of known names.
+/// With more known names than these, only the nearest are listed.
+const LISTED_WHOLE: usize = 50;
+const NEAREST_LISTED: usize = 5;
+
+/// "did you mean `x`?" if a known name is near, else the list of known names, or of some of many.
 #[must_use]
 pub fn suggest(name: &str, known: &[String]) -> String {
     let nearest = known
@@ -88,8 +92,21 @@ pub fn suggest(name: &str, known: &[String]) -> String {
         .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 3);
     match nearest {
         Some((_, candidate)) => format!("did you mean `{candidate}`?"),
+        None if known.len() > LISTED_WHOLE => {
+            format!("nearest of {} known: {}", known.len(), nearest_of(name, known).join(", "))
+        }
         None => format!("known here: {}", known.join(", ")),
     }
+}
+
+/// The nearest names; of paths, the last parts are compared.
+fn nearest_of<'n>(name: &str, known: &'n [String]) -> Vec<&'n str> {
+    let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_string();
+    let name = last(name);
+    let mut nearest: Vec<&str> = known.iter().map(String::as_str).collect();
+    nearest.sort_by_cached_key(|path| strsim::damerau_levenshtein(&name, &last(path)));
+    nearest.truncate(NEAREST_LISTED);
+    nearest
 }
 
 #[cfg(test)]
@@ -110,5 +127,16 @@ mod tests {
     fn something_else_entirely_lists_what_there_is() {
         let all = "known here: rx_descriptors, packet_bytes, cores";
         assert_eq!(suggest("wavelength_nm", &known()), all);
+    }
+
+    #[test]
+    fn of_many_paths_those_with_the_nearest_file_names_are_listed() {
+        let path = |number: u32| format!("some/folder/{}.toml", "x".repeat(number as usize));
+        let mut many: Vec<String> = (10..70).map(path).collect();
+        many.push("quite/another/folder/l2fwd.toml".into());
+        let text = suggest("l2fw.toml", &many);
+        let first = "nearest of 61 known: quite/another/folder/l2fwd.toml, some/folder/";
+        assert!(text.starts_with(first), "{text}");
+        assert_eq!(text.matches("toml").count(), 5);
     }
 }

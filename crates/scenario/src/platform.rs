@@ -129,6 +129,30 @@ pub struct FittedParameter {
     pub fitted_on: String,
 }
 
+/// What other files are, by a key that only they have: a platform may have a table `nic`, but begins
+/// with `cpu`.
+const OTHER_KINDS: [(&str, &str); 4] = [
+    ("platform", "a scenario; to simulate it: skipline run FILE"),
+    ("scenario", "an experiment; to simulate it: skipline experiment run FILE"),
+    ("nic", "the file of a device; a scenario names it with the key `nic`"),
+    ("ssd", "the file of a device; a scenario names it with the key `ssd`"),
+];
+
+/// Refuses files of other kinds as what they are.
+fn refuse_other_kinds(file: &str, document: &toml::Table) -> Result<(), InputError> {
+    if document.contains_key("cpu") {
+        return Ok(());
+    }
+    match OTHER_KINDS.into_iter().find(|(key, _)| document.contains_key(*key)) {
+        Some((_, kind)) => Err(InputError::WrongValue {
+            file: file.into(),
+            key: "cpu".into(),
+            reason: format!("is missing: this is no platform but {kind}"),
+        }),
+        None => Ok(()),
+    }
+}
+
 impl Platform {
     /// Reads a platform from TOML; `file` is its name in messages.
     ///
@@ -144,6 +168,7 @@ impl Platform {
     /// As [`Self::read`]; a replaced key must be one that the platform knows.
     pub fn read_with(file: &str, text: &str, replaced: &ReplacedFacts) -> Result<Self, InputError> {
         what_if::read_with(file, text, replaced, |document| {
+            refuse_other_kinds(file, &document)?;
             let mut platform: Self = document::interpret(file, document)?;
             platform.check(file)?;
             platform.base_sequence = platform.llc.base_sequence(&Check { file })?;

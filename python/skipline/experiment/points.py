@@ -44,7 +44,12 @@ class Point:
     @property
     def overrides(self) -> list[tuple[str, str]]:
         """The settings as the core takes them."""
-        return [(key, toml_literal(value)) for key, value in self.settings.items()]
+        return [(key, _override(value)) for key, value in self.settings.items()]
+
+
+def _override(value: Setting) -> str:
+    """Write a setting; a text is what `--set` would be given: "0x600" is a mask."""
+    return value if isinstance(value, str) else toml_literal(value)
 
 
 def _is_safe(letter: str) -> bool:

@@ -1,5 +1,6 @@
 //! From a tenant's traffic keys to what arrives at its NIC.
 
+use crate::builtin;
 use crate::error::InputError;
 use crate::platform::{PacketServer, PingPongFacts};
 use crate::scenario::{ArrivalProcess, Pattern, SizeMix, Tenant};
@@ -76,7 +77,7 @@ impl PacketSource for Traffic {
     }
 }
 
-/// Reads the capture of a tenant, if it has one.
+/// Reads the capture of a tenant, if it has one; `file` is the scenario that names it.
 ///
 /// # Errors
 /// If the capture cannot be read, or holds a packet larger than a buffer.
@@ -86,8 +87,8 @@ pub fn read_capture(
     server: &PacketServer<'_>,
 ) -> Result<Option<Capture>, InputError> {
     let Some(path) = &tenant.traffic.pcap else { return Ok(None) };
-    let capture =
-        Capture::read(path).map_err(|fault| InputError::Capture { file: file.into(), fault })?;
+    let capture = Capture::read(builtin::beside(file, path))
+        .map_err(|fault| InputError::Capture { file: file.into(), fault })?;
     let largest = capture.largest_frame_bytes().0;
     let fits = server.software.buffer_data_bytes.value;
     if largest > fits {

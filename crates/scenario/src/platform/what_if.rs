@@ -59,7 +59,9 @@ fn replace(
 ) -> Result<(), InputError> {
     let wrong =
         |reason: String| InputError::WrongValue { file: file.into(), key: key.into(), reason };
-    let value = Value::try_from(value).map_err(|error| wrong(error.to_string()))?;
+    // As JSON, in which replaced facts are kept, nan and inf are null; TOML has no other null.
+    let value = Value::try_from(value)
+        .map_err(|_| wrong("nan and inf are no facts: write a finite number".into()))?;
     let (parents, leaf) = key.rsplit_once('.').unwrap_or(("", key));
     let mut place = document;
     for parent in parents.split('.').filter(|part| !part.is_empty()) {

@@ -115,7 +115,10 @@ impl MemoryKernelKeys {
         let (Some((first, _)), Some((second, _))) = (stated.next(), stated.next()) else {
             return Ok(());
         };
-        let allowed = format!("is stated beside {table}.{first}: one of the two decides");
-        Err(check.refuse(&format!("{table}.{second}"), &"stated", allowed))
+        Err(InputError::WrongValue {
+            file: check.file.into(),
+            key: format!("{table}.{second}"),
+            reason: format!("is stated beside {table}.{first}: one of the two decides"),
+        })
     }
 }

@@ -173,13 +173,13 @@ fn header_slices(
 ) -> Result<(), InputError> {
     let keys = &tenant.placement;
     let Some(slices) = keys.header_slices else {
-        for (key, stated) in [
-            ("placement.header_line", keys.header_line.is_some()),
-            ("placement.headroom_lines", keys.headroom_lines.is_some()),
+        for (key, value) in [
+            ("placement.header_line", keys.header_line),
+            ("placement.headroom_lines", keys.headroom_lines.map(u64::from)),
         ] {
-            if stated {
+            if let Some(value) = value {
                 let allowed = "only with placement.header_slices".into();
-                return Err(check.refuse(key, &"stated", allowed));
+                return Err(check.refuse(key, &value, allowed));
             }
         }
         return Ok(());

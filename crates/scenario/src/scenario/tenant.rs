@@ -289,7 +289,7 @@ pub struct TrafficKeys {
     /// Random: popularity of flows, the exponent of Zipf's law. 0, all alike, by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow_zipf: Option<f64>,
-    /// A pcap or pcapng file to replay instead.
+    /// A pcap or pcapng file to replay instead, seen from the scenario's folder if it is there.
     #[serde(default)]
     pub pcap: Option<String>,
     /// Scale the capture's times to this rate on the wire.

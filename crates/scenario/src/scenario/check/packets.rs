@@ -4,6 +4,7 @@ use super::super::{Application, ArrivalProcess, Pattern, Tenant, TrafficKeys};
 use crate::check::Check;
 use crate::error::InputError;
 use crate::platform::PacketServer;
+use serde::Serialize;
 
 pub(super) fn queues(
     tenant: &Tenant,
@@ -75,18 +76,25 @@ pub(super) fn traffic(
     }
 }
 
+/// A value as a scenario file states it.
+fn as_toml(value: &impl Serialize) -> String {
+    toml::Value::try_from(value).map_or_else(|error| error.to_string(), |value| value.to_string())
+}
+
 /// Keys that only random traffic has.
 fn random_traffic(traffic: &TrafficKeys, check: &Check<'_>) -> Result<(), InputError> {
     let stated = [
-        ("traffic.sizes", traffic.sizes.is_some()),
-        ("traffic.arrivals", traffic.arrivals.is_some()),
-        ("traffic.burst_packets", traffic.burst_packets.is_some()),
-        ("traffic.flow_zipf", traffic.flow_zipf.is_some()),
+        ("traffic.sizes", traffic.sizes.as_ref().map(as_toml)),
+        ("traffic.arrivals", traffic.arrivals.as_ref().map(as_toml)),
+        ("traffic.burst_packets", traffic.burst_packets.as_ref().map(as_toml)),
+        ("traffic.flow_zipf", traffic.flow_zipf.as_ref().map(as_toml)),
     ];
-    for (key, is_stated) in stated {
-        if is_stated && traffic.pattern != Pattern::Random {
+    for (key, value) in stated {
+        if let Some(value) = value
+            && traffic.pattern != Pattern::Random
+        {
             let allowed = "only with traffic.pattern = \"random\"";
-            return Err(check.refuse(key, &"stated", allowed.into()));
+            return Err(check.refuse(key, &value, allowed.into()));
         }
     }
     if let Some(packets) = traffic.burst_packets {

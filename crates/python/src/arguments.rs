@@ -1,0 +1,82 @@
+//! What Python callers give, as the core takes it; what no type of theirs rules out is `InputError`.
+
+use crate::InputError;
+use pyo3::buffer::{Element, PyBuffer};
+use pyo3::exceptions::PyOverflowError;
+use pyo3::prelude::*;
+use pyo3::types::{PyMemoryView, PyString};
+
+/// A text, or a path as text. Python can hold names of files that no text says.
+pub struct Text(pub String);
+
+impl FromPyObject<'_, '_> for Text {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        let given = given.py().import("os")?.call_method1("fspath", (given,))?;
+        let text = given.cast::<PyString>()?;
+        match text.to_str() {
+            Ok(text) => Ok(Self(text.into())),
+            Err(_) => Err(InputError::new_err(format!(
+                "{}: this is not UTF-8; rename the file, or name it through a link",
+                printable(text)?
+            ))),
+        }
+    }
+}
+
+/// The text with its bytes that are not UTF-8 as `\xff`.
+fn printable(text: &Bound<'_, PyString>) -> PyResult<String> {
+    let escaped = text.call_method1("encode", ("utf-8", "backslashreplace"))?;
+    let escaped = String::from_utf8_lossy(&escaped.extract::<Vec<u8>>()?).into_owned();
+    // Python keeps such bytes as U+DC80 to U+DCFF.
+    Ok(escaped.replace("\\udc", "\\x"))
+}
+
+/// Keys of a scenario and their values.
+pub fn pairs(overrides: Vec<(Text, Text)>) -> Vec<(String, String)> {
+    overrides.into_iter().map(|(key, value)| (key.0, value.0)).collect()
+}
+
+/// The argument `seed`.
+pub fn seed(given: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    whole("seed", given)
+}
+
+/// The argument `trace_packet`.
+pub fn trace_packet(given: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    whole("trace_packet", given)
+}
+
+fn whole(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    given.extract().map_err(|error: PyErr| {
+        if error.is_instance_of::<PyOverflowError>(given.py()) {
+            let allowed = "allowed: whole numbers from 0 to 2^64 - 1";
+            InputError::new_err(format!("`{name}` = {given}: {allowed}"))
+        } else {
+            error
+        }
+    })
+}
+
+/// What the formats of buffers begin with whose numbers have the bytes of this machine in reverse.
+const REVERSED: &[char] = if cfg!(target_endian = "little") { &['>', '!'] } else { &['<'] };
+
+/// The buffer of an array of unsigned numbers of `bits` bits; otherwise what is wrong with it.
+pub fn buffer<T: Element>(array: &Bound<'_, PyAny>, bits: u32) -> Result<PyBuffer<T>, String> {
+    // Asked here: PyO3 takes numbers in reverse for this machine's own.
+    if format(array).is_some_and(|format| format.starts_with(REVERSED)) {
+        return Err(format!(
+            "its integers have the bytes in the other order than this machine; convert the array, \
+             with numpy: .astype(\"uint{bits}\")"
+        ));
+    }
+    PyBuffer::get(array).map_err(|_| {
+        format!("this is no array of unsigned {bits}-bit integers (numpy's uint{bits})")
+    })
+}
+
+/// What the elements of a buffer are, in letters of Python's `struct`.
+fn format(array: &Bound<'_, PyAny>) -> Option<String> {
+    PyMemoryView::from(array).ok()?.getattr("format").ok()?.extract().ok()
+}
