@@ -126,8 +126,10 @@ class Result(BaseModel):
     def scalar(self, metric: str) -> float:
         """Return the value of a metric that is one number, in the metric's unit."""
         value = self.metrics[metric].value
-        if isinstance(value, dict) or value is None:
+        if isinstance(value, dict):
             raise KeyError(f"{metric} is not a single number")
+        if value is None:
+            raise KeyError(f"{metric} has no value")
         return float(value)
 
     def entries(self) -> Iterator[Entry]:

@@ -10,8 +10,12 @@ from hypothesis import strategies as st
 from skipline import InputError, toml_model
 from skipline.calibrate import numbers, search, validation
 from skipline.calibrate.definition import Calibration, Judged
-from skipline.calibrate.numbers import Errors, Measurement
+from skipline.calibrate.numbers import Errors, Measurement, Target
 from skipline.calibrate.search import Candidate, Tried
+from skipline.experiment.points import Point
+from skipline.experiment.runner import Finished
+from skipline.result import Result
+from skipline.run_command import RESULT_FILE
 
 TEXT = """
 title = "t"
@@ -139,6 +143,15 @@ def test_errors_are_in_points_or_in_percent_of_the_measured() -> None:
     assert Measurement("e", "p", percent, fits=True, measured=80.0).error(84.0) == pytest.approx(5)
     assert measurement(0).error(48.0) == -2.0
     assert math.isnan(numbers.score({}))
+
+
+def test_a_simulated_number_that_is_none_is_named(short_run: Path) -> None:
+    result = Result.model_validate_json((short_run / RESULT_FILE).read_text())
+    judged = Judged(metric="ipc", error="points")
+    number = Measurement("e", "p", judged, fits=True, measured=1.0)
+    point = Point({}, "", {}, "fitted", {})
+    with pytest.raises(InputError, match="e: p: ipc: has no value"):
+        numbers.errors([Target("e", point, (number,))], [Finished(point, [result])])
 
 
 @pytest.mark.parametrize(

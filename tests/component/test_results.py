@@ -23,6 +23,14 @@ def test_a_breakdown_gives_one_entry_per_component() -> None:
     ]
 
 
+def test_a_number_that_is_none_is_told_from_a_breakdown(stored: result.Result) -> None:
+    assert stored.metrics["ipc"].value is None
+    with pytest.raises(KeyError, match="ipc has no value"):
+        stored.scalar("ipc")
+    with pytest.raises(KeyError, match="latency_ns is not a single number"):
+        stored.scalar("latency_ns")
+
+
 def test_evictions_are_sorted_into_evictor_owner_read_and_unread(stored: result.Result) -> None:
     counts = {"nic0>core0:unread": 1, "nic0>nic0:read": 5, "nic0>nic0:unread": 2}
     stored.metrics["evictions"] = result.Metric(value=dict(counts), unit="lines")

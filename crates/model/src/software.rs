@@ -32,8 +32,8 @@ pub struct Account {
     pub sender_blocked: Picos,
     /// Units of its work done: packets, requests or accesses.
     pub work: u64,
-    /// Instructions retired.
-    pub instructions: u64,
+    /// Instructions retired; `None` where some of its work is known in cycles only.
+    pub instructions: Option<u64>,
     /// Packets taken from a receive queue and not handed to a send queue.
     pub packets_in_work: usize,
     /// Packets handed to a send queue whose buffers have not been freed.

@@ -150,7 +150,8 @@ fn cache_metrics(layout: &Layout) -> Vec<Metric> {
             (0..).map(|id: usize| format!("core{id}")).zip(work).collect()
         }),
         parts("instructions_per_s", "1/s", Rate, |s| {
-            let each = s.software.iter().map(|core| core.instructions as f64 / s.span.as_seconds());
+            let each =
+                s.software.iter().map(|core| counted(core.instructions) / s.span.as_seconds());
             (0..).map(|id: usize| format!("core{id}")).zip(each).collect()
         }),
     ]
@@ -290,14 +291,19 @@ fn core_metrics(place: &Place) -> Vec<Metric> {
     ]
 }
 
-/// What `perf stat` would say of a tenant's cores.
+/// A count as metrics have it: null where nothing was counted.
+fn counted(count: Option<u64>) -> f64 {
+    count.map_or(f64::NAN, |count| count as f64)
+}
+
+/// What `perf stat` would say of a tenant's cores; of instructions only where their software counts them all.
 fn counter_metrics(place: &Place, core_ghz: f64) -> Vec<Metric> {
     let name = |name: &str| format!("{}{name}", place.prefix);
     let (cores, own) = (place.cores.clone(), place.cores.clone());
     vec![
         one(&name("ipc"), "1", Kind::Rate, move |s| {
-            let retired: u64 = cores.iter().map(|&core| s.software[core].instructions).sum();
-            retired as f64 / (s.span.as_ns() * core_ghz * cores.len() as f64)
+            let retired = cores.iter().map(|&core| s.software[core].instructions).sum();
+            counted(retired) / (s.span.as_ns() * core_ghz * cores.len() as f64)
         }),
         one(&name("llc_load_miss_ratio"), "percent", Kind::Rate, move |s| {
             let sum = |of: fn(&CoreCounters) -> u64| -> u64 {

@@ -131,8 +131,8 @@ pub struct SoftwareSample {
     pub sender_blocked: Picos,
     /// Units of work.
     pub work: u64,
-    /// Instructions retired.
-    pub instructions: u64,
+    /// Instructions retired, where its software counts them all.
+    pub instructions: Option<u64>,
     /// What it has observed.
     pub probes: ProbeCounts,
 }
@@ -148,7 +148,7 @@ impl SoftwareSample {
             idle: self.idle - earlier.idle,
             sender_blocked: self.sender_blocked - earlier.sender_blocked,
             work: self.work - earlier.work,
-            instructions: self.instructions - earlier.instructions,
+            instructions: self.instructions.zip(earlier.instructions).map(|(now, then)| now - then),
             probes: self.probes.since(&earlier.probes),
         }
     }

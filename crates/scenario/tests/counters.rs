@@ -2,7 +2,8 @@
 
 use model::counters::Counters;
 use model::tracer::{Event, Found, Operation, Tracer};
-use scenario::job;
+use scenario::{Wanted, job};
+use std::ops::ControlFlow;
 use units::{LineAddr, Picos};
 
 /// Device requests by kind and outcome, from the trace alone.
@@ -80,4 +81,20 @@ fn atc_28_the_counters_of_itom_and_pcirdcur_equal_the_traced_events() {
         assert!(traced.pcirdcur_hits + traced.pcirdcur_misses > 100_000, "{traced:?}");
         assert!(traced.partial_hits + traced.partial_misses > 1_000, "{traced:?}");
     }
+}
+
+#[test]
+fn instructions_are_null_where_software_knows_some_of_its_work_in_cycles_only() {
+    let short = [("batch_packets", "1024"), ("min_batches", "10"), ("max_batches", "10")];
+    let overrides = short.map(|(key, value)| (format!("run.{key}"), value.to_string()));
+    let numbers = |scenario: &str| {
+        let job = job(scenario, &overrides, 1).unwrap_or_else(|error| panic!("{error}"));
+        let result = job.run(Wanted::default(), |_| ControlFlow::Continue(())).expect("runs");
+        let json = serde_json::to_value(&result.metrics).expect("is JSON");
+        (json["ipc"]["value"].clone(), json["instructions_per_s"]["value"]["core0"].clone())
+    };
+    let (ipc, per_s) = numbers("experiments/ddio-bench/l2fwd.toml");
+    assert!(ipc.is_null() && per_s.is_null(), "{ipc} {per_s}");
+    let (ipc, per_s) = numbers("experiments/blog/echo.toml");
+    assert!(ipc.as_f64() > Some(0.5) && per_s.as_f64() > Some(1e9), "{ipc} {per_s}");
 }

@@ -8,6 +8,7 @@ from skipline.calibrate.definition import Calibration, Judged
 from skipline.experiment import catalogue
 from skipline.experiment.points import Point, points
 from skipline.experiment.runner import Finished
+from skipline.result import Result
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,16 @@ def errors(targets: Sequence[Target], finished: Sequence[Finished]) -> Errors:
     found: Errors = {}
     for target, done in zip(targets, finished, strict=True):
         for measurement in target.measurements:
-            values = [result.scalar(measurement.judged.metric) for result in done.results]
+            values = [_simulated(measurement, result) for result in done.results]
             found[measurement] = measurement.error(sum(values) / len(values))
     return found
+
+
+def _simulated(measurement: Measurement, result: Result) -> float:
+    metric = measurement.judged.metric
+    if (found := result.metrics.get(metric)) is not None and found.value is None:
+        raise InputError(f"{measurement.label}: has no value; leave it out of [[judged]]")
+    return result.scalar(metric)
 
 
 def score(errors: Errors, *, among: Iterable[Measurement] | None = None) -> float:

@@ -100,6 +100,7 @@ def conclude(entry: Entry, finished: list[Finished], seed_given: int | None) -> 
     whole = table.build(entry.identifier, experiment, finished)
     _require_metrics(entry, whole)
     rows = table.comparisons(table.simulated(experiment, whole))
+    aims = trivial.targets(experiment, rows, results[0].platform, entry.scenario_path)
     backlogs = experiment.trivial.backlog_buffers if experiment.trivial else []
     name = entry.identifier if entry.path.startswith("experiments/") else entry.path
     summary = Summary(
@@ -115,7 +116,7 @@ def conclude(entry: Entry, finished: list[Finished], seed_given: int | None) -> 
         fitted_parameters=_union([result.fitted_parameters for result in results]),
         verdicts=[checks.judge(check, rows) for check in experiment.check],
         claims=judgement.judge(entry, finished, rows),
-        trivial=trivial.scores(trivial.targets(experiment, rows, results[0].platform), backlogs),
+        trivial=trivial.scores(aims, backlogs),
         points=len(finished),
         runs=len(results),
         unsettled_runs=sum(not result.settled for result in results),
@@ -126,13 +127,20 @@ def conclude(entry: Entry, finished: list[Finished], seed_given: int | None) -> 
 
 
 def _require_metrics(entry: Entry, whole: pl.DataFrame) -> None:
-    """Refuse a metric that no point has, a mistyped one."""
-    numbers = whole.select("metric", "component").unique(maintain_order=True).iter_rows()
-    known = [table.address(*number) for number in numbers]
+    """Refuse a metric that no point has, a mistyped one, and one without a number at any point."""
+    known = _addresses(whole)
+    numbers = _addresses(whole.filter(pl.col("predicted").is_not_null()))
     for metric in entry.experiment.metric:
+        where = f"{entry.path}: metric '{metric.name}'"
         if metric.name not in known:
-            hint = did_you_mean(metric.name, known)
-            raise InputError(f"{entry.path}: metric '{metric.name}': not in the results{hint}")
+            raise InputError(f"{where}: not in the results{did_you_mean(metric.name, known)}")
+        if metric.name not in numbers:
+            raise InputError(f"{where}: has no value at any point; leave it out")
+
+
+def _addresses(rows: pl.DataFrame) -> list[str]:
+    names = rows.select("metric", "component").unique(maintain_order=True).iter_rows()
+    return [table.address(*name) for name in names]
 
 
 def write(outcome: Outcome, directory: Path) -> None:

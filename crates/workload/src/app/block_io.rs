@@ -127,7 +127,6 @@ impl BlockIo {
         Account {
             idle: self.counters.idle + waiting,
             work: self.counters.completed,
-            instructions: self.core.instructions(),
             ..Account::default()
         }
     }

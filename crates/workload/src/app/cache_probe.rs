@@ -216,9 +216,8 @@ impl<T: Tracer> Software<T> for CacheProbe {
     }
 
     fn account(&self, _: Picos) -> Account {
-        let instructions = self.core.instructions();
         let work = self.counts.probes();
-        Account { work, instructions, probes: self.counts, ..Account::default() }
+        Account { work, probes: self.counts, ..Account::default() }
     }
 
     fn is_background(&self) -> bool {

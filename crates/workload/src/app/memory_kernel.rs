@@ -128,8 +128,7 @@ impl<T: Tracer> Software<T> for MemoryKernel {
     }
 
     fn account(&self, _: Picos) -> Account {
-        let instructions = self.core.instructions();
-        Account { work: self.accesses, instructions, ..Account::default() }
+        Account { work: self.accesses, ..Account::default() }
     }
 
     fn is_background(&self) -> bool {

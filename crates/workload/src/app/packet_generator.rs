@@ -159,7 +159,6 @@ impl<T: Tracer> Software<T> for PacketGenerator {
         Account {
             sender_blocked: self.blocked_until(now),
             work: self.built,
-            instructions: self.core.instructions(),
             packets_in_work: self.fresh.len() + self.tx.waiting(),
             packets_in_ring: self.tx.in_ring(),
             buffers_free: self.pool.borrow().free(),

@@ -269,7 +269,7 @@ impl<T: Tracer, H: Handler> Software<T> for PacketLoop<H> {
             idle,
             sender_blocked,
             work: self.handled,
-            instructions: self.core.instructions(),
+            instructions: None,
             packets_in_work: self.packets_in_work(),
             packets_in_ring: self.drivers.tx.in_ring(),
             packets_consumed: self.consumed,

@@ -286,7 +286,7 @@ impl<T: Tracer> Software<T> for PingPong {
         Account {
             idle: self.idle + waited,
             work: self.answered,
-            instructions: self.core.instructions() + polls * self.config.poll.instructions,
+            instructions: Some(self.core.instructions() + polls * self.config.poll.instructions),
             packets_in_work: usize::from(matches!(self.phase, Phase::Copy(_)))
                 + self.rx.pending()
                 + self.tx.waiting(),

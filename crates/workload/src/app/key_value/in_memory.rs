@@ -103,7 +103,7 @@ impl<T: Tracer> Software<T> for KeyValueInMemory {
     }
 
     fn account(&self, _: Picos) -> Account {
-        let instructions = self.core.instructions();
+        let instructions = Some(self.core.instructions());
         Account { work: self.served, instructions, ..Account::default() }
     }
 
