@@ -69,6 +69,7 @@ pub struct TimelinePoint {
     /// Simulated time at its end.
     pub until_ns: f64,
     /// Metrics of one number by name; null where nothing was counted.
+    #[schemars(with = "BTreeMap<String, Option<f64>>")]
     pub metrics: BTreeMap<String, f64>,
 }
 
@@ -138,9 +139,9 @@ pub struct MetricResult {
 #[serde(untagged)]
 pub enum Numbers {
     /// One number.
-    One(f64),
+    One(#[schemars(with = "Option<f64>")] f64),
     /// By part.
-    Parts(BTreeMap<String, f64>),
+    Parts(#[schemars(with = "BTreeMap<String, Option<f64>>")] BTreeMap<String, f64>),
 }
 
 /// Half widths in the shape of the numbers.

@@ -44,7 +44,8 @@ pub struct Scenario {
     #[serde(flatten)]
     pub main: Tenant,
     /// Tenants beside the main one.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Tables<Tenant>")]
     pub tenant: Vec<Tenant>,
 }
 
@@ -72,13 +73,24 @@ pub struct MachineKeys {
     pub uncore_ghz: Option<f64>,
     /// What runs beside the tenants.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Tables<CoRunnerKeys>")]
     pub co_runner: Vec<CoRunnerKeys>,
     /// Changes while the machine runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Tables<EventKeys>")]
     pub event: Vec<EventKeys>,
     /// How long to run.
     #[serde(default)]
     pub run: RunKeys,
+}
+
+/// What a file may give as `[[key]]` or, if there is one, as `[key]`: for schemas only.
+#[derive(JsonSchema)]
+#[schemars(untagged, inline)]
+#[allow(dead_code)]
+enum Tables<T> {
+    Several(Vec<T>),
+    One(T),
 }
 
 /// How long to run.
