@@ -115,6 +115,18 @@ judged = "not judged"
 reason = "the tool does not exist"
 """
 
+_TESTS_IN_PYTHON = """
+def it_helps(): ...
+# def test_it_was_shown(): ...
+def test_it_is_shown(): ...
+"""
+_TESTS_IN_RUST = """
+fn it_helps() {}
+#[test]
+#[should_panic]
+fn it_is_shown_in_rust() {}
+"""
+
 
 def write_small_evidence(directory: Path, *, claims: str = CLAIMS, **changes: object) -> None:
     """Write a folder `evidence` with claims, the experiment that judges two, and pointers."""
@@ -123,5 +135,8 @@ def write_small_evidence(directory: Path, *, claims: str = CLAIMS, **changes: ob
     write_small_experiment(folder, claims=claims, **changes)  # type: ignore[arg-type]
     (folder / "claims.csv").write_text(CLAIMS_TABLE)
     (folder / "tests.toml").write_text(_POINTERS)
-    (directory / "tests").mkdir(exist_ok=True)
-    (directory / "tests" / "test_shown.py").write_text("def test_it_is_shown(): ...\n")
+    for name in ("crates", "tests"):
+        (directory / name).mkdir(exist_ok=True)
+    (directory / "tests" / "conftest.py").touch()
+    (directory / "tests" / "test_shown.py").write_text(_TESTS_IN_PYTHON)
+    (directory / "crates" / "shown.rs").write_text(_TESTS_IN_RUST)

@@ -8,6 +8,8 @@ from skipline import InputError
 from skipline.evidence import collection, deviations
 from small_experiment import CLAIMS, CLAIMS_TABLE, write_small_evidence
 
+SHOWN = "tests/test_shown.py::test_it_is_shown"
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -46,7 +48,13 @@ def test_a_claim_without_experiment_and_test_is_named(folder: Path) -> None:
         ("tests.toml", "y-01", "y-1", "tests.toml: claim 'y-1': not in"),
         ("tests.toml", "y-02", "y-01", "tests.toml: claim 'y-01' is there twice"),
         ("tests.toml", "test_it_is_shown", "test_it", "test_it': no such test in the file"),
-        ("tests.toml", "tests/test_shown", "tests/test_show", "no such file"),
+        ("tests.toml", "test_it_is_shown", "it_helps", "it_helps': no such test in the file"),
+        ("tests.toml", "test_it_is_shown", "test_it_was_shown", "no such test in the file"),
+        ("tests.toml", SHOWN, "crates/shown.rs::it_helps", "no such test in the file"),
+        ("tests.toml", "tests/test_shown.py", "evidence/tests.toml", "ending in .py or .rs"),
+        ("tests.toml", "tests/test_shown", "tests/test_show", "claim 'y-01'.*no such file"),
+        ("tests.toml", "tests/test_shown", "nowhere/test_shown", "claim 'y-01'.*no such file"),
+        ("tests.toml", "tests/test_shown", "crates/test_shown", "claim 'y-01'.*no such file"),
         ("tests.toml", "::", "/", "write FILE::FUNCTION"),
         ("tests.toml", "reason", "note", "judged and reason belong together"),
         ("tests.toml", "judged", "juged", "key 'claim.1.juged': unknown.*'judged'"),
@@ -60,6 +68,19 @@ def test_what_does_not_fit_together_is_refused(
     (folder / file).write_text(text.replace(old, new))
     with pytest.raises(InputError, match=told):
         collection.collect("evidence", [])
+
+
+def test_a_claim_may_point_to_a_test_in_rust(folder: Path) -> None:
+    path = folder / "tests.toml"
+    path.write_text(path.read_text().replace(SHOWN, "crates/shown.rs::it_is_shown_in_rust"))
+    assert collection.collect("evidence", ["another"]).tests_are_here
+
+
+@pytest.mark.parametrize("missing", ["crates", "tests/conftest.py"])
+def test_tests_are_not_here_where_the_repository_is_not(folder: Path, missing: str) -> None:
+    (folder.parent / missing).rename(folder.parent / "elsewhere")
+    (folder.parent / "tests" / "test_shown.py").unlink()
+    assert not collection.collect("evidence", ["another"]).tests_are_here
 
 
 def test_an_identifier_names_one_experiment(folder: Path) -> None:

@@ -61,6 +61,21 @@ def test_a_second_call_reuses_points_also_those_of_a_single_experiment(
     assert "0 points simulated, 2 reused" in single.out
 
 
+def test_what_tests_show_is_not_run_where_the_tests_are_not(
+    skipline: Skipline, tmp_path: Path
+) -> None:
+    write_small_evidence(tmp_path)
+    (tmp_path / "tests" / "conftest.py").unlink()
+    done = skipline(*COMMAND, "--source", "another", "--format", "json")
+    found = {claim["id"]: claim for claim in done.json["claims"]}
+    assert (found["y-01"]["verdict"], found["y-01"]["basis"]) == ("not run here", None)
+    counts = done.json["counts"]["all"]
+    assert (counts["holds"], counts["test"], counts["not run here"]) == (0, 0, 1)
+    told = "1 claim is shown by tests of the repository, which is not here"
+    assert told in skipline(*COMMAND, "--source", "another").out
+    assert told in (tmp_path / "reports" / "evidence-another.html").read_text()
+
+
 def test_a_failing_claim_is_shown_with_its_paragraph(
     judged: Outcome, skipline: Skipline, tmp_path: Path
 ) -> None:

@@ -17,6 +17,7 @@ class Collection:
     rows: list[ClaimRow]
     entries: list[Entry]
     pointers: dict[str, Pointer]
+    tests_are_here: bool
 
 
 def collect(folder: str, sources: list[str]) -> Collection:
@@ -39,6 +40,7 @@ def collect(folder: str, sources: list[str]) -> Collection:
         rows=chosen,
         entries=[e for e in entries if wanted & {claim.id for claim in e.experiment.claim}],
         pointers={pointer.id: pointer for pointer in pointing if pointer.id in wanted},
+        tests_are_here=pointers.tests_are_here(folder),
     )
 
 

@@ -10,6 +10,13 @@ from skipline import resources, toml_model
 from skipline._core import InputError
 
 FILE = "tests.toml"
+# What only the repository has side by side; the source distribution has crates, and some of tests/.
+_OF_THE_REPOSITORY = ("crates", "tests/conftest.py")
+# How a test, not any other function of its name, is declared in files of a kind.
+_DECLARATIONS = {
+    ".py": r"^\s*def (?=test){name}\(",
+    ".rs": r"^\s*#\[test\]\n(?:\s*#\[.*\]\n)*\s*fn {name}\(",
+}
 
 
 class Pointer(BaseModel):
@@ -48,23 +55,36 @@ def read(folder: str) -> list[Pointer]:
     for index, identifier in enumerate(ids):
         if identifier in ids[:index]:
             raise InputError(f"{path}: claim '{identifier}' is there twice")
-    root = Path(folder).parent
+    here = tests_are_here(folder)
     for pointer in pointers:
         for test in pointer.test:
-            _check_test(path, root, pointer.id, test)
+            _check_test(path, Path(folder).parent if here else None, pointer.id, test)
     return pointers
 
 
-def _check_test(path: str, root: Path, claim: str, test: str) -> None:
-    """Refuse a test that is not there; an installed package has no tests to look at."""
+def tests_are_here(folder: str) -> bool:
+    """Tell whether a folder of experiments lies in its repository, beside the tests that it names.
+
+    What is installed has none, nor have the source distribution and a copy of the folder alone.
+    """
+    root = Path(folder).parent
+    beside = all((root / name).exists() for name in _OF_THE_REPOSITORY)
+    return beside and Path(folder, FILE).is_file()
+
+
+def _check_test(path: str, root: Path | None, claim: str, test: str) -> None:
+    """Refuse a test that its repository at `root` does not have."""
     file, separator, function = test.partition("::")
     where = f"{path}: claim '{claim}': test '{test}'"
     if not separator or not function:
         raise InputError(f"{where}: write FILE::FUNCTION")
-    if not (root / Path(file).parts[0]).is_dir():
+    if root is None:
         return
     if not (root / file).is_file():
         raise InputError(f"{where}: no such file")
-    text = (root / file).read_text(encoding="utf-8")
-    if not re.search(rf"\b(?:fn|def) {re.escape(function)}\b", text):
+    declaration = _DECLARATIONS.get(Path(file).suffix)
+    if declaration is None:
+        raise InputError(f"{where}: tests are in files ending in {' or '.join(_DECLARATIONS)}")
+    text = resources.read_text(str(root / file))
+    if not re.search(declaration.format(name=re.escape(function)), text, re.MULTILINE):
         raise InputError(f"{where}: no such test in the file")

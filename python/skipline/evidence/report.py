@@ -57,6 +57,17 @@ class Report:
         """Failing claims that no paragraph of DEVIATIONS.md names."""
         return deviations.without_paragraph(self.deviations, [j.row.id for j in self.failing])
 
+    @property
+    def tests_elsewhere(self) -> str:
+        """How many claims are shown by tests that are not here, for people; else empty."""
+        count = self.counts["all"]["not run here"]
+        if count == 0:
+            return ""
+        claims = "1 claim is" if count == 1 else f"{count} claims are"
+        return (
+            f"{claims} shown by tests of the repository, which is not here: `make test` runs them."
+        )
+
     def as_json(self) -> dict[str, Any]:
         """Return the object that `--format json` prints."""
         return {

@@ -10,9 +10,10 @@ from skipline.experiment.claim import CheckVerdict
 from skipline.experiment.claims_table import ClaimRow
 from skipline.experiment.outcome import Summary
 
-Judged = Literal["holds", "fails", "not judged"]
+Judged = Literal["holds", "fails", "not judged", "not run here"]
 Shown = Literal["predicted", "fitted", "test"]
-VERDICTS: tuple[Judged, ...] = ("holds", "fails", "not judged")
+# What only tests show is not run here where the repository with its tests is not.
+VERDICTS: tuple[Judged, ...] = ("holds", "fails", "not judged", "not run here")
 BASES: tuple[Shown, ...] = ("predicted", "fitted", "test")
 # More checks than these are counted, not listed, where there is little room.
 _FEW_CHECKS = 2
@@ -42,7 +43,10 @@ class Judgement(BaseModel):
         """What the model gives, all of it."""
         if self.checks:
             return "; ".join(f"{check.text}: {check.got}" for check in self.checks)
-        return f"shown by {_count(len(self.tests), 'test')}" if self.basis == "test" else ""
+        shown = f"shown by {_count(len(self.tests), 'test')}"
+        if self.verdict == "not run here":
+            return f"{shown} of the repository"
+        return shown if self.basis == "test" else ""
 
     @property
     def short(self) -> str:
@@ -71,11 +75,7 @@ def _judgement(row: ClaimRow, collection: Collection, summaries: Sequence[Summar
     notes = [claim.note for _, claim in found if claim.note]
     if pointer is not None:
         notes += [text for text in (pointer.note, pointer.reason) if text]
-    verdict: Judged = "holds" if all(check.holds for check in checks) else "fails"
-    basis: Shown | None = "test"
-    if checks:
-        fitted = any(check.basis == "fitted" for check in checks)
-        basis = "fitted" if fitted else "predicted"
+    verdict, basis = _verdict(checks, tests_are_here=collection.tests_are_here)
     if pointer is not None and pointer.judged is not None:
         verdict, basis = "not judged", None
     return Judgement(
@@ -87,6 +87,15 @@ def _judgement(row: ClaimRow, collection: Collection, summaries: Sequence[Summar
         tests=pointer.test if pointer else [],
         notes=notes,
     )
+
+
+def _verdict(checks: Sequence[JudgedCheck], *, tests_are_here: bool) -> tuple[Judged, Shown | None]:
+    """Judge a claim by its checks; without any, tests show it, which exist where they are here."""
+    if not checks:
+        return ("holds", "test") if tests_are_here else ("not run here", None)
+    fitted = any(check.basis == "fitted" for check in checks)
+    holds = all(check.holds for check in checks)
+    return "holds" if holds else "fails", "fitted" if fitted else "predicted"
 
 
 def counts(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:

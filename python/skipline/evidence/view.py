@@ -17,6 +17,8 @@ def overview(report: Report, page: Path, *, verbose: bool) -> RenderableType:
     if report.failing:
         parts += [_failing(report.failing), ""]
     parts += [_counts(report), ""]
+    if report.tests_elsewhere:
+        parts += [Text(report.tests_elsewhere), ""]
     if report.undocumented:
         names = ", ".join(report.undocumented)
         parts += [Text(f"Failing, and DEVIATIONS.md does not say why: {names}"), ""]
@@ -67,7 +69,10 @@ def _failing(judgements: list[Judgement]) -> Table:
 def _counts(report: Report) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("Source")
-    names = ("claims", *VERDICTS, *BASES)
+    # Where all tests are, there is nothing to say of those that are not.
+    elsewhere = report.counts["all"]["not run here"] > 0
+    verdicts = (verdict for verdict in VERDICTS if verdict != "not run here" or elsewhere)
+    names = ("claims", *verdicts, *BASES)
     for name in names:
         table.add_column(name, justify="right")
     table.add_column("of the judged hold", justify="right")

@@ -32,6 +32,8 @@ def page(report: Report) -> str:
         "check reads helped to choose a parameter. <b>Fitted</b>: at least one did. <b>Test</b>: "
         "a mechanism that a test of the repository shows.</p>"
     )
+    if report.tests_elsewhere:
+        document.add(f"<p>{escape(report.tests_elsewhere)}</p>")
     _add_failing(document, report)
     sources = dict.fromkeys(judgement.row.source for judgement in report.judgements)
     for source in sources:
@@ -50,7 +52,8 @@ def _headlines(report: Report) -> list[str]:
     entries = []
     for source, counted in sorted(report.counts.items(), key=lambda item: item[0] != "all"):
         judged = counted["holds"] + counted["fails"]
-        open_claims = f", {counted['not judged']} not judged" if counted["not judged"] else ""
+        undecided = ("not judged", "not run here")
+        open_claims = "".join(f", {counted[name]} {name}" for name in undecided if counted[name])
         entries.append(
             card(
                 "all claims" if source == "all" else source,
