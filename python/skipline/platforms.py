@@ -27,14 +27,14 @@ class Fact(NamedTuple):
     fitted_on: str | None
 
 
-def facts(name_or_path: str) -> list[Fact]:
-    """Read a platform's facts, in the order of its file."""
-    return list(_leaves(json.loads(_core.platform(name_or_path)), ""))
+def facts(name_or_path: str, named_in: str | None = None) -> list[Fact]:
+    """Read a platform's facts, in the order of its file, found as the file `named_in` names it."""
+    return list(_leaves(json.loads(_core.platform(name_or_path, named_in)), ""))
 
 
-def number(name_or_path: str, key: str) -> float | None:
+def number(name_or_path: str, key: str, named_in: str | None = None) -> float | None:
     """Return the numeric fact `key` (`llc.slices`), or None when the platform has none."""
-    for fact in facts(name_or_path):
+    for fact in facts(name_or_path, named_in):
         if fact.key == key and isinstance(fact.value, int | float):
             return float(fact.value)
     return None

@@ -109,7 +109,7 @@ def test_a_missing_measurement_says_who_writes_it(tmp_path: Path) -> None:
     platform = tmp_path / "host.toml"
     shutil.copy(_PLATFORM, platform)
     with pytest.raises(InputError, match="skipline-host calibrate"):
-        measurement.read(measurement.beside(platform))
+        measurement.read(measurement.beside(platform, measurement.MEASURED))
 
 
 @pytest.mark.parametrize(

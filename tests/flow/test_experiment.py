@@ -3,12 +3,17 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from command_line import Skipline
+from command_line import REPOSITORY, SHORT_BATCH, Skipline
+from skipline import _core, resources
+from skipline.experiment import catalogue, store
+from skipline.experiment.points import points
+from skipline.experiment.store import PointStore
 from small_experiment import write_small_experiment
 
 FILES = ["outcome.json", "points", "report.html", "results.csv", "results.parquet"]
@@ -68,6 +73,86 @@ def test_only_points_whose_input_changed_are_simulated_again(
     assert "1 points simulated, 1 reused" in skipline("experiment", "run", experiment).out
     other_seed = skipline("experiment", "run", experiment, "--seed", "99")
     assert "2 points simulated, 0 reused" in other_seed.out
+
+
+@pytest.mark.parametrize("changed", ["platform.toml", "table.toml", "nic.toml"])
+def test_a_file_beside_the_scenario_that_changes_makes_its_points_new(
+    skipline: Skipline, tmp_path: Path, changed: str
+) -> None:
+    (tmp_path / "below").mkdir()
+    write_small_experiment(tmp_path / "below", claims=_FACT_CLAIM)
+    _name_own_parts(tmp_path / "below" / "scenario")
+    command = ("experiment", "run", "below/two-rings.toml", "--out", "out")
+    first = skipline(*command)
+    assert "2 points simulated, 0 reused" in first.out, first.err
+    (claim,) = json.loads((tmp_path / "out" / "outcome.json").read_text())["claims"]
+    assert [check["holds"] for check in claim["checks"]] == [True]
+    assert "0 points simulated, 2 reused" in skipline(*command).out
+    path = tmp_path / "below" / "scenario" / changed
+    path.write_text(path.read_text().replace("made up", "made up anew"))
+    assert "2 points simulated, 0 reused" in skipline(*command).out
+
+
+_FACT_CLAIM = """
+[[claim]]
+id = "x-01"
+[[claim.check]]
+text = "a fact of the platform beside the scenario"
+value = 'fact("llc.slices") == 18'
+"""
+
+
+def _name_own_parts(folder: Path) -> None:
+    """Make the scenario of a folder name a platform with a slice table and a NIC beside it."""
+    scenario = folder / "l2fwd.toml"
+    own = 'platform = "platform.toml"\nnic = "nic.toml"'
+    scenario.write_text(scenario.read_text().replace('platform = "skylake-gold-6140"', own))
+    platform = resources.read_text("platforms/skylake-gold-6140.toml")
+    assert '\nslice_function = { value = "permuted"' in platform
+    table = '{ value = "table.toml", source = "made up", confidence = "derived" }'
+    platform = platform.replace('"permuted"', '"table"')
+    platform = platform.replace("\nslice_function", f"\nslice_table = {table}\nslice_function")
+    (folder / "platform.toml").write_text(platform)
+    base = [line % 18 for line in range(32)]
+    (folder / "table.toml").write_text(
+        'part = "none"\nsource = "made up"\nslices = 18\nvalid_bits = [6, 20]\n'
+        f"perm_masks = {[0] * 5}\nbase = {base}\n"
+    )
+    nic = resources.read_text("devices/nic/connectx-5.toml")
+    (folder / "nic.toml").write_text(f"# made up\n{nic}")
+
+
+def test_a_file_that_changes_while_points_are_simulated_makes_them_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    point, *_ = points(catalogue.load(write_small_experiment(tmp_path)))
+    kept = PointStore(tmp_path / "out")
+    before = store.key(point, 1)
+    result = _core.run(point.scenario, point.overrides, 1)
+    kept.write(point, 1, before, result)
+    assert kept.read(point, 1) is not None
+    with (tmp_path / point.scenario).open("a") as scenario:
+        scenario.write("# another\n")
+    kept.write(point, 1, before, result)
+    assert kept.read(point, 1) is None
+
+
+def test_the_complete_example_of_the_documentation_runs(skipline: Skipline, tmp_path: Path) -> None:
+    text = (REPOSITORY / "docs" / "experiments.md").read_text()
+    found = re.search(r"^A complete example.*?```toml\n(.*?)^```", text, flags=re.M | re.S)
+    assert found
+    for name in ("two-nics-scenario.toml", "one-nic-scenario.toml"):
+        (tmp_path / name).write_text(resources.read_text(f"experiments/atc20/{name}"))
+    example = tmp_path / "example.toml"
+    example.write_text(found[1])
+    assert skipline("experiment", "show", "example.toml").code == 0
+    fixed = f'[fixed]\n"run.max_batches" = 10\n"run.batch_packets" = {SHORT_BATCH} #'
+    example.write_text(re.sub(r"\[fixed\].*?=", fixed, found[1], flags=re.S))
+    done = skipline("experiment", "run", "example.toml", "--format", "json")
+    assert done.code == 0, done.err
+    (claim,) = done.json["claims"]
+    assert [bool(check["got"]) for check in claim["checks"]] == [True] * 3
 
 
 @pytest.mark.parametrize("damage", ["", "{", '{"key": "x", "result": {}}'])
@@ -146,6 +231,22 @@ def test_a_point_that_cannot_run_ends_the_experiment(
     assert "ddio_ways" in done.err
     assert "Traceback" not in done.err
     assert not (tmp_path / "out" / "outcome.json").exists()
+
+
+def test_a_metric_without_a_number_is_empty_in_the_table_and_refused_where_it_is_to_be_shown(
+    skipline: Skipline, tmp_path: Path, experiment: str
+) -> None:
+    # The forwarder's costs are known in cycles only.
+    done = skipline("experiment", "run", experiment, "--out", "out")
+    assert done.code == 0, done.err
+    results = pl.read_parquet(tmp_path / "out" / "results.parquet")
+    ipc = results.filter(pl.col("metric") == "ipc")
+    assert (ipc.height, ipc["predicted"].null_count()) == (2, 2)
+    with (tmp_path / experiment).open("a") as file:
+        file.write('\n[[metric]]\nname = "ipc"\nlabel = "IPC"\n')
+    done = skipline("experiment", "run", experiment, "--out", "out")
+    assert done.code == 2
+    assert f"{experiment}: metric 'ipc': has no value at any point; leave it out" in done.err
 
 
 def test_a_report_can_be_made_again_from_the_directory(

@@ -104,16 +104,28 @@ fn check_scenario(scenario: Text, overrides: Overrides) -> PyResult<String> {
     as_json(job.scenario())
 }
 
+/// Paths of the files that decide the result of a scenario, as its run finds them; what is not on disk is
+/// part of the program.
+#[pyfunction]
+fn input_files(scenario: Text, overrides: Overrides) -> PyResult<Vec<String>> {
+    let job = scenario::job(&scenario.0, &arguments::pairs(overrides), DEFAULT_SEED)
+        .map_err(|error| bad_input(&error))?;
+    Ok(scenario::input_files(&scenario.0, &job))
+}
+
 /// Names of the platforms that are part of the program.
 #[pyfunction]
 fn platform_names() -> Vec<String> {
     builtin::platform_names()
 }
 
-/// A platform by name or path, as JSON; every leaf has value, source and confidence.
+/// A platform by name or path, as JSON; every leaf has value, source and confidence. `named_in` is the
+/// scenario that names it: its folder is looked into first.
 #[pyfunction]
-fn platform(name_or_path: Text) -> PyResult<String> {
-    let platform = builtin::platform("platforms", &name_or_path.0).map_err(|e| bad_input(&e))?;
+#[pyo3(signature = (name_or_path, named_in=None))]
+fn platform(name_or_path: Text, named_in: Option<Text>) -> PyResult<String> {
+    let named_in = named_in.as_ref().map_or("platforms", |file| &file.0);
+    let platform = builtin::platform(named_in, &name_or_path.0).map_err(|e| bad_input(&e))?;
     as_json(&platform)
 }
 
@@ -165,6 +177,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(traces::standard_trace, module)?)?;
     module.add_function(wrap_pyfunction!(host_kernels, module)?)?;
     module.add_function(wrap_pyfunction!(check_scenario, module)?)?;
+    module.add_function(wrap_pyfunction!(input_files, module)?)?;
     module.add_function(wrap_pyfunction!(platform_names, module)?)?;
     module.add_function(wrap_pyfunction!(platform, module)?)?;
     module.add_function(wrap_pyfunction!(schema_of, module)?)?;

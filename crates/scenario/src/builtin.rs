@@ -9,6 +9,11 @@ static PLATFORMS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../platforms");
 static DEVICES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../devices");
 static EXPERIMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
 
+/// Where platforms, NICs and SSDs are that a scenario calls by name.
+pub(crate) const PLATFORM_FOLDER: &str = "platforms";
+pub(crate) const NIC_FOLDER: &str = "devices/nic";
+pub(crate) const SSD_FOLDER: &str = "devices/ssd";
+
 /// The text of a file under platforms/, devices/ or experiments/, if it is part of the program.
 #[must_use]
 pub fn file(path: &str) -> Option<&'static str> {
@@ -112,7 +117,7 @@ pub fn platform_with(
     wanted: &str,
     replaced: &ReplacedFacts,
 ) -> Result<Platform, InputError> {
-    match named(scenario_file, "platforms", wanted)? {
+    match named(scenario_file, PLATFORM_FOLDER, wanted)? {
         Some((path, text)) => Platform::read_with(&path, &text, replaced),
         None => Err(InputError::UnknownPlatform {
             file: scenario_file.into(),
@@ -131,7 +136,7 @@ pub fn ssd_with(
     wanted: &str,
     replaced: &ReplacedFacts,
 ) -> Result<SsdDevice, InputError> {
-    match named(scenario_file, "devices/ssd", wanted)? {
+    match named(scenario_file, SSD_FOLDER, wanted)? {
         Some((path, text)) => SsdDevice::read_with(&path, &text, replaced),
         None => Err(InputError::OutOfRange {
             file: scenario_file.into(),
@@ -159,7 +164,7 @@ pub fn nic_with(
     wanted: &str,
     replaced: &ReplacedFacts,
 ) -> Result<NicDevice, InputError> {
-    match named(scenario_file, "devices/nic", wanted)? {
+    match named(scenario_file, NIC_FOLDER, wanted)? {
         Some((path, text)) => NicDevice::read_with(&path, &text, replaced),
         None => Err(InputError::OutOfRange {
             file: scenario_file.into(),
@@ -170,18 +175,27 @@ pub fn nic_with(
     }
 }
 
-/// Path and text of what `wanted` names: a file, or something known in `folder`.
+/// The path of what `wanted` names: a file ending in .toml (seen from the scenario's folder, then from
+/// here), or something known in `folder`.
+pub(crate) fn path_of(scenario_file: &str, folder: &str, wanted: &str) -> String {
+    if is_path(wanted) { beside(scenario_file, wanted) } else { format!("{folder}/{wanted}.toml") }
+}
+
+fn is_path(wanted: &str) -> bool {
+    Path::new(wanted).extension().is_some_and(|extension| extension == "toml")
+}
+
+/// Path and text of what `wanted` names, as [`path_of`] finds it.
 fn named(
     scenario_file: &str,
     folder: &str,
     wanted: &str,
 ) -> Result<Option<(String, String)>, InputError> {
-    if Path::new(wanted).extension().is_some_and(|extension| extension == "toml") {
-        let path = beside(scenario_file, wanted);
+    let path = path_of(scenario_file, folder, wanted);
+    if is_path(wanted) {
         let text = read(&path).map_err(|error| blame(error, scenario_file, folder, wanted))?;
         return Ok(Some((path, text)));
     }
-    let path = format!("{folder}/{wanted}.toml");
     let text = std::fs::read_to_string(&path).ok().or_else(|| file(&path).map(String::from));
     Ok(text.map(|text| (path, text)))
 }

@@ -11,6 +11,7 @@ mod check;
 pub mod document;
 pub mod equipment;
 pub mod error;
+mod input_files;
 pub mod kernel_run;
 mod latency;
 pub mod layout;
@@ -28,6 +29,7 @@ pub mod story;
 pub mod trace_run;
 
 pub use error::InputError;
+pub use input_files::input_files;
 pub use kernel_run::KernelJob;
 pub use run::{Job, Progress, Stopped, Wanted};
 pub use trace_run::TraceJob;

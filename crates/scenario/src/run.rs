@@ -97,6 +97,12 @@ impl Job {
         &self.scenario
     }
 
+    /// The platform, with what the scenario replaces.
+    #[must_use]
+    pub fn platform(&self) -> &Platform {
+        &self.platform
+    }
+
     /// Runs to the end. `watch` is told after each batch how far the run is, and may stop it.
     ///
     /// # Errors

@@ -33,7 +33,8 @@ def make(entry: Entry, seed: int | None, directory: Path) -> Plan:
     for point in planned:
         resolved = json.loads(_core.check_scenario(point.scenario, point.overrides))
     if entry.experiment.trivial is not None:
-        trivial.capacity_of_a_way(entry.experiment.trivial, str(resolved["platform"]))
+        platform = str(resolved["platform"])
+        trivial.capacity_of_a_way(entry.experiment.trivial, platform, point.scenario)
     first = _core.DEFAULT_SEED if seed is None else seed
     store = PointStore(atomic.prepare_directory(directory) / outcome.POINTS_FOLDER)
     seeds = range(first, first + entry.experiment.repeats)

@@ -75,7 +75,10 @@ class Readings:
         self._axes = entry.experiment.axis
         self._places = places(entry.experiment)
         self._published = Published(entry.experiment, entry.reference_path)
-        self._platforms = {_key(d.point.axes): d.results[0].platform for d in finished}
+        self._platforms = {
+            _key(done.point.axes): (done.results[0].platform, done.point.scenario)
+            for done in finished
+        }
         self._rows = rows
         self._numbers = {_key(done.point.axes): _numbers(done) for done in finished}
         self._basis: dict[_Place, Basis] = {
@@ -135,10 +138,14 @@ class Readings:
     def _fact(self, key: Outcome, **where: Outcome) -> float:
         fixed = self._fixed(where)
         chosen = [place for place in self._places if fixed.items() <= place.items()]
-        names = sorted({self._platforms[_key(place)] for place in chosen})
+        found = {self._platforms[_key(place)] for place in chosen}
+        names = sorted({name for name, _ in found})
         if len(names) != 1:
             raise ExpressionError(f"fact('{key}'): say at which point; platforms: {names}")
-        value = platforms.number(names[0], str(key))
+        numbers = {platforms.number(name, str(key), scenario) for name, scenario in found}
+        if len(numbers) != 1:
+            raise ExpressionError(f"fact('{key}'): say at which point; scenarios differ")
+        value = numbers.pop()
         if value is None:
             raise ExpressionError(f"fact('{key}'): platform '{names[0]}' has no such number")
         return value

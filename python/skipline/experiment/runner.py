@@ -7,6 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import NamedTuple
 
 from skipline import _core
+from skipline.experiment import store
 from skipline.experiment.points import Point
 from skipline.experiment.store import PointStore
 from skipline.result import Result
@@ -92,8 +93,10 @@ class Runner:
             raise _StopRun
         batch = self._batches[task.batch]
         point = batch.points[task.point]
+        # Before the run: a file that is edited meanwhile must not pass for the one that was read.
+        key = store.key(point, task.seed)
         text = _core.run(point.scenario, point.overrides, task.seed, None, progress)
-        batch.store.write(point, task.seed, text)
+        batch.store.write(point, task.seed, key, text)
         self._fractions[task] = 1.0
         return Result.model_validate_json(text)
 

@@ -33,7 +33,10 @@ def conclude(outcomes: Sequence[Outcome]) -> Together:
         target
         for outcome in outcomes
         for target in trivial.targets(
-            outcome.summary.experiment, outcome.rows, outcome.summary.platform
+            outcome.summary.experiment,
+            outcome.rows,
+            outcome.summary.platform,
+            outcome.summary.scenario,
         )
     ]
     return Together(

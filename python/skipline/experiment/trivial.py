@@ -39,13 +39,15 @@ class Target:
     way_bytes: float
 
 
-def targets(experiment: Experiment, rows: Sequence[Comparison], platform: str) -> list[Target]:
+def targets(
+    experiment: Experiment, rows: Sequence[Comparison], platform: str, scenario: str
+) -> list[Target]:
     """Return the measured hit rates that the trivial predictors are judged on."""
     trivial = experiment.trivial
     if trivial is None:
         return []
     check = next(check for check in experiment.check if check.name == trivial.check)
-    way_bytes = capacity_of_a_way(trivial, platform)
+    way_bytes = capacity_of_a_way(trivial, platform, scenario)
     return [
         Target(row.measured / 100, row.basis, {**experiment.fixed, **row.axes}, way_bytes)
         for row in selected(check, rows)
@@ -113,11 +115,15 @@ def best_constant(ratios: list[float], measured: list[float]) -> float:
     return min(candidates, key=lambda c: sum((min(1.0, c * r) - h) ** 2 for r, h in pairs))
 
 
-def capacity_of_a_way(trivial: Trivial, platform: str) -> float:
-    """Return the bytes that one way of the LLC holds on `platform`."""
+def capacity_of_a_way(trivial: Trivial, platform: str, scenario: str) -> float:
+    """Return the bytes that one way of the LLC holds on `platform`, which `scenario` names."""
     product = 1.0
     for factor in trivial.way_bytes:
-        value = platforms.number(platform, factor) if isinstance(factor, str) else float(factor)
+        value = (
+            platforms.number(platform, factor, scenario)
+            if isinstance(factor, str)
+            else float(factor)
+        )
         if value is None:
             raise InputError(
                 f"trivial.way_bytes: platform '{platform}' has no number '{factor}'; "

@@ -82,10 +82,10 @@ class Measurement(_Part):
 
 
 def beside(platform: Path, ending: str) -> Path:
-    """Return where what belongs to a platform file lies: what `skipline-host calibrate` measured
-    (MEASURED), or the page of a comparison (COMPARED).
+    """Return the path of what belongs to a platform file, of the given `ending`.
 
-    Whatever follows another dot than that of `.toml` is a part of the platform's name.
+    `skipline-host calibrate` puts what it measured there (MEASURED), and a comparison its page
+    (COMPARED). Whatever follows another dot than that of `.toml` is a part of the platform's name.
     """
     name = platform.stem if platform.suffix == ".toml" else platform.name
     return platform.with_name(name + ending)

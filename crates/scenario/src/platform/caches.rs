@@ -188,6 +188,11 @@ impl LastLevel {
         WayMask::bottom(self.ways.value).0
     }
 
+    /// Where the file with the part's own slice function is, if one is named in the file `platform`.
+    pub(crate) fn slice_table_file(&self, platform: &str) -> Option<String> {
+        self.slice_table.as_ref().map(|path| builtin::beside(platform, &path.value))
+    }
+
     /// The part's own slice function, if a file is named.
     pub(super) fn base_sequence(
         &self,
