@@ -46,6 +46,7 @@ class Summary(BaseModel):
     fitted_parameters: list[FittedParameter]
     verdicts: list[checks.Verdict]
     claims: list[ClaimVerdict]
+    way_bytes: float | None
     trivial: list[trivial.TrivialScore]
     points: int
     runs: int
@@ -100,7 +101,8 @@ def conclude(entry: Entry, finished: list[Finished], seed_given: int | None) -> 
     whole = table.build(entry.identifier, experiment, finished)
     _require_metrics(entry, whole)
     rows = table.comparisons(table.simulated(experiment, whole))
-    aims = trivial.targets(experiment, rows, results[0].platform, entry.scenario_path)
+    way_bytes = _way_bytes(experiment, finished[0])
+    aims = trivial.targets(experiment, rows, way_bytes)
     backlogs = experiment.trivial.backlog_buffers if experiment.trivial else []
     name = entry.identifier if entry.path.startswith("experiments/") else entry.path
     summary = Summary(
@@ -116,6 +118,7 @@ def conclude(entry: Entry, finished: list[Finished], seed_given: int | None) -> 
         fitted_parameters=_union([result.fitted_parameters for result in results]),
         verdicts=[checks.judge(check, rows) for check in experiment.check],
         claims=judgement.judge(entry, finished, rows),
+        way_bytes=way_bytes,
         trivial=trivial.scores(aims, backlogs),
         points=len(finished),
         runs=len(results),
@@ -124,6 +127,14 @@ def conclude(entry: Entry, finished: list[Finished], seed_given: int | None) -> 
         wall_s=sum(result.wall_s for result in results),
     )
     return Outcome(summary, whole)
+
+
+def _way_bytes(experiment: Experiment, first: Finished) -> float | None:
+    """Return what a way of the first point's platform holds, if something is judged by it."""
+    if experiment.trivial is None:
+        return None
+    platform = first.results[0].platform
+    return trivial.capacity_of_a_way(experiment.trivial, platform, first.point.scenario)
 
 
 def _require_metrics(entry: Entry, whole: pl.DataFrame) -> None:

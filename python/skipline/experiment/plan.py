@@ -30,11 +30,12 @@ def make(entry: Entry, seed: int | None, directory: Path) -> Plan:
     _check_seeds(seed, entry.experiment.repeats)
     claims_table.check(entry)
     judgement.check_before(entry)
-    for point in planned:
-        resolved = json.loads(_core.check_scenario(point.scenario, point.overrides))
+    resolved = [
+        json.loads(_core.check_scenario(point.scenario, point.overrides)) for point in planned
+    ]
     if entry.experiment.trivial is not None:
-        platform = str(resolved["platform"])
-        trivial.capacity_of_a_way(entry.experiment.trivial, platform, point.scenario)
+        platform = str(resolved[0]["platform"])
+        trivial.capacity_of_a_way(entry.experiment.trivial, platform, planned[0].scenario)
     first = _core.DEFAULT_SEED if seed is None else seed
     store = PointStore(atomic.prepare_directory(directory) / outcome.POINTS_FOLDER)
     seeds = range(first, first + entry.experiment.repeats)

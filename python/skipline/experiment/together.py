@@ -33,10 +33,7 @@ def conclude(outcomes: Sequence[Outcome]) -> Together:
         target
         for outcome in outcomes
         for target in trivial.targets(
-            outcome.summary.experiment,
-            outcome.rows,
-            outcome.summary.platform,
-            outcome.summary.scenario,
+            outcome.summary.experiment, outcome.rows, outcome.summary.way_bytes
         )
     ]
     return Together(

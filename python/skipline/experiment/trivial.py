@@ -40,14 +40,13 @@ class Target:
 
 
 def targets(
-    experiment: Experiment, rows: Sequence[Comparison], platform: str, scenario: str
+    experiment: Experiment, rows: Sequence[Comparison], way_bytes: float | None
 ) -> list[Target]:
     """Return the measured hit rates that the trivial predictors are judged on."""
     trivial = experiment.trivial
-    if trivial is None:
+    if trivial is None or way_bytes is None:
         return []
     check = next(check for check in experiment.check if check.name == trivial.check)
-    way_bytes = capacity_of_a_way(trivial, platform, scenario)
     return [
         Target(row.measured / 100, row.basis, {**experiment.fixed, **row.axes}, way_bytes)
         for row in selected(check, rows)
