@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from command_line import L2FWD, REPOSITORY, Outcome, Skipline
+from skipline import resources
 
 
 def assert_refused(done: Outcome, *told: str) -> None:
@@ -98,12 +99,39 @@ def test_a_name_that_is_no_text_is_told_in_letters(
         ("devices/ssd/p4800x.toml", "a device; a scenario names it with the key `ssd`"),
         (L2FWD, "a scenario; to simulate it: skipline run"),
         ("experiments/ddio-bench/pktsize-desc.toml", "an experiment; to simulate it"),
+        ("experiments/calibration/gold-6140.toml", "a calibration; to look for parameters"),
     ],
 )
 def test_a_file_of_another_kind_is_not_taken_for_a_platform(
     skipline: Skipline, file: str, kind: str
 ) -> None:
     assert_refused(skipline("platforms", "check", file), file, kind)
+
+
+def test_a_platform_with_a_mistyped_table_is_still_one(skipline: Skipline, tmp_path: Path) -> None:
+    text = resources.read_text("platforms/skylake-gold-6140.toml")
+    (tmp_path / "p.toml").write_text(text.replace("\n[cpu]\n", "\n[cpuu]\n"))
+    assert_refused(skipline("platforms", "check", "p.toml"), "cpuu", "did you mean `cpu`?")
+
+
+def test_a_fact_has_no_numbered_parts(skipline: Skipline) -> None:
+    done = skipline("run", L2FWD, "--set", "hardware.cpu.core_ghz.0=1")
+    assert_refused(done, "hardware.cpu.core_ghz", "a fact is replaced whole")
+
+
+def test_a_file_that_is_there_is_blamed_by_its_path(skipline: Skipline, tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    scenario = resources.read_text(L2FWD).replace("skylake-gold-6140", "latin.toml")
+    (tmp_path / "below" / "s.toml").write_text(scenario)
+    (tmp_path / "below" / "latin.toml").write_bytes(b"# \xfc")
+    done = skipline("run", "below/s.toml")
+    assert_refused(done, "below/latin.toml: cannot be read: not UTF-8 text")
+    assert "known" not in done.err
+
+
+def test_a_platform_that_a_command_names_is_blamed_on_nobody(skipline: Skipline) -> None:
+    done = skipline("platforms", "show", "missing.toml")
+    assert_refused(done, "error: missing.toml: cannot be read: no such file", "skylake-gold-6140")
 
 
 @pytest.mark.parametrize("content", [b"cores = ", b"\xff\xfe\x00", b"", b"croes = 1\n"])

@@ -18,7 +18,7 @@ impl FromPyObject<'_, '_> for Text {
         match text.to_str() {
             Ok(text) => Ok(Self(text.into())),
             Err(_) => Err(InputError::new_err(format!(
-                "{}: this is not UTF-8; rename the file, or name it through a link",
+                "{}: this is not UTF-8; a file can be renamed, or named through a link",
                 printable(text)?
             ))),
         }
@@ -46,6 +46,11 @@ pub fn seed(given: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
 /// The argument `trace_packet`.
 pub fn trace_packet(given: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
     whole("trace_packet", given)
+}
+
+/// The argument `trace_line`.
+pub fn trace_line(given: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    whole("trace_line", given)
 }
 
 fn whole(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {

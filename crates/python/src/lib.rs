@@ -48,7 +48,7 @@ fn run(
     #[pyo3(from_py_with = arguments::seed)] seed: Option<u64>,
     #[pyo3(from_py_with = arguments::trace_packet)] trace_packet: Option<u64>,
     progress: Option<Py<PyAny>>,
-    trace_line: Option<u64>,
+    #[pyo3(from_py_with = arguments::trace_line)] trace_line: Option<u64>,
     miss_kinds: bool,
 ) -> PyResult<String> {
     let overrides = arguments::pairs(overrides);
@@ -124,7 +124,7 @@ fn platform_names() -> Vec<String> {
 #[pyfunction]
 #[pyo3(signature = (name_or_path, named_in=None))]
 fn platform(name_or_path: Text, named_in: Option<Text>) -> PyResult<String> {
-    let named_in = named_in.as_ref().map_or("platforms", |file| &file.0);
+    let named_in = named_in.as_ref().map_or(builtin::BY_COMMAND, |file| &file.0);
     let platform = builtin::platform(named_in, &name_or_path.0).map_err(|e| bad_input(&e))?;
     as_json(&platform)
 }

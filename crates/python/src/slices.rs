@@ -105,7 +105,7 @@ impl Latencies {
     #[staticmethod]
     fn modelled(platform: Text) -> PyResult<Self> {
         let platform = &platform.0;
-        let found = builtin::platform("platforms", platform).map_err(|e| bad_input(&e))?;
+        let found = builtin::platform(builtin::BY_COMMAND, platform).map_err(|e| bad_input(&e))?;
         let topology = found.topology(platform).map_err(|e| bad_input(&e))?;
         let core = Gigahertz(found.cpu.core_ghz.value);
         let uncore = Gigahertz(found.cpu.uncore_ghz.value);

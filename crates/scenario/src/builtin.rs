@@ -14,6 +14,9 @@ pub(crate) const PLATFORM_FOLDER: &str = "platforms";
 pub(crate) const NIC_FOLDER: &str = "devices/nic";
 pub(crate) const SSD_FOLDER: &str = "devices/ssd";
 
+/// Stands for a scenario's file where a command or a call names a platform.
+pub const BY_COMMAND: &str = PLATFORM_FOLDER;
+
 /// The text of a file under platforms/, devices/ or experiments/, if it is part of the program.
 #[must_use]
 pub fn file(path: &str) -> Option<&'static str> {
@@ -75,6 +78,12 @@ fn names_in(folder: &str) -> Vec<String> {
 /// # Errors
 /// If there is neither.
 pub fn read(path: &str) -> Result<String, InputError> {
+    let experiments = || files().into_iter().filter(|path| path.starts_with("experiments/"));
+    read_one_of(path, || experiments().collect())
+}
+
+/// As [`read`], of files of which `known` are part of the program.
+fn read_one_of(path: &str, known: impl Fn() -> Vec<String>) -> Result<String, InputError> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(text),
         Err(error) => file(path).map(String::from).ok_or_else(|| InputError::Unreadable {
@@ -82,7 +91,7 @@ pub fn read(path: &str) -> Result<String, InputError> {
             reason: plain(&error),
             hint: match error.kind() {
                 std::io::ErrorKind::NotFound => {
-                    format!("; give a path or a built-in file: {}", suggest(path, &files()))
+                    format!("; give a path, or what is built in: {}", suggest(path, &known()))
                 }
                 _ => String::new(),
             },
@@ -193,27 +202,36 @@ fn named(
 ) -> Result<Option<(String, String)>, InputError> {
     let path = path_of(scenario_file, folder, wanted);
     if is_path(wanted) {
-        let text = read(&path).map_err(|error| blame(error, scenario_file, folder, wanted))?;
+        let text = read_one_of(&path, || names_in(&format!("{folder}/")))
+            .map_err(|error| blame(error, scenario_file, folder, wanted))?;
         return Ok(Some((path, text)));
     }
     let text = std::fs::read_to_string(&path).ok().or_else(|| file(&path).map(String::from));
     Ok(text.map(|text| (path, text)))
 }
 
-/// The fault of a file that cannot be read, as that of the key that names it.
+/// The fault of a file that is not there, as that of the key that names it.
 fn blame(error: InputError, scenario_file: &str, folder: &str, wanted: &str) -> InputError {
-    let InputError::Unreadable { reason, .. } = error else { return error };
-    let key = match folder {
-        "platforms" => "platform",
-        device => device.trim_start_matches("devices/"),
-    };
-    let name = Path::new(wanted).file_stem().unwrap_or_default().to_string_lossy();
-    let known = suggest(&name, &names_in(&format!("{folder}/")));
-    InputError::OutOfRange {
-        file: scenario_file.into(),
-        key: key.into(),
-        value: wanted.into(),
-        allowed: format!("cannot be read: {reason}; {known}"),
+    match error {
+        InputError::Unreadable { reason, hint, .. }
+            if !hint.is_empty() && scenario_file != BY_COMMAND =>
+        {
+            let key = match folder {
+                NIC_FOLDER => "nic",
+                SSD_FOLDER => "ssd",
+                _ => "platform",
+            };
+            let name = Path::new(wanted).file_stem().unwrap_or_default().to_string_lossy();
+            let known = suggest(&name, &names_in(&format!("{folder}/")));
+            InputError::OutOfRange {
+                file: scenario_file.into(),
+                key: key.into(),
+                value: wanted.into(),
+                allowed: format!("cannot be read: {reason}; {known}"),
+            }
+        }
+        // The path says it all.
+        error => error,
     }
 }
 

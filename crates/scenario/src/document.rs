@@ -63,16 +63,14 @@ fn set(table: &mut toml::Table, key: &str, value: &str) -> Result<(), InputError
     if leaf.is_empty() {
         return Err(wrong("a key is missing; write --set key=value"));
     }
+    if let Some((list, number)) = missing_entry(table, key) {
+        return Err(wrong(&format!(
+            "there is no list `{list}`, so no entry {number}: write [[{list}]] in the file"
+        )));
+    }
     let mut place = table;
-    let mut parents = parents.split('.').filter(|part| !part.is_empty());
+    let mut parents = parents.split('.').filter(|part| !part.is_empty()).peekable();
     while let Some(parent) = parents.next() {
-        let next = parents.clone().next().unwrap_or(leaf);
-        if !place.contains_key(parent) && next.parse::<usize>().is_ok() {
-            // Made here, an entry would be one more tenant or co-runner, not a change of one.
-            return Err(wrong(&format!(
-                "there is no list `{parent}`, so no entry {next}: write [[{parent}]] in the file"
-            )));
-        }
         let entry = place.entry(parent).or_insert_with(|| toml::Value::Table(toml::Table::new()));
         let next = match entry {
             toml::Value::Array(entries) => {
@@ -82,12 +80,25 @@ fn set(table: &mut toml::Table, key: &str, value: &str) -> Result<(), InputError
                     wrong(&format!("`{parent}` is a list: write {parent}.N.key, N below {known}"))
                 })?
             }
-            entry => entry,
+            // A single [co_runner] is a list of one.
+            entry => {
+                parents.next_if_eq(&"0");
+                entry
+            }
         };
         place = next.as_table_mut().ok_or_else(|| wrong("goes through a key that is no table"))?;
     }
     place.insert(leaf.into(), value_of(value));
     Ok(())
+}
+
+/// List and number of an entry of a list of tables, if the file has no such list. Made by `--set`, it would
+/// be one more tenant or co-runner, not a change of one.
+fn missing_entry<'k>(file: &toml::Table, key: &'k str) -> Option<(&'k str, &'k str)> {
+    let (list, rest) = key.split_once('.')?;
+    let (number, _) = rest.split_once('.')?;
+    number.parse::<usize>().ok()?;
+    (!file.contains_key(list)).then_some((list, number))
 }
 
 /// A TOML value if the text is one, else the text itself: paths and names need no quotes.
@@ -189,11 +200,22 @@ mod tests {
 
     #[test]
     fn an_entry_of_a_list_that_the_file_lacks_is_refused() {
-        for key in ["more.0.pattern", "more.0"] {
-            let advice = "there is no list `more`, so no entry 0: write [[more]] in the file";
-            let text = message("cores = 1", &[(key, "x")]);
-            assert_eq!(text, format!("--set: `{key}`: {advice}"));
-        }
+        let advice = "there is no list `more`, so no entry 0: write [[more]] in the file";
+        let text = message("cores = 1", &[("more.0.pattern", "x")]);
+        assert_eq!(text, format!("--set: `more.0.pattern`: {advice}"));
+        // No list of tables lies further down.
+        let text = message("cores = 1", &[("inner.pattern.0.x", "1")]);
+        assert!(!text.contains("[["), "{text}");
+    }
+
+    #[test]
+    fn a_single_table_is_the_first_entry_of_its_list() {
+        let pattern = |key: &str| {
+            let overrides = [(key.to_string(), "y".to_string())];
+            let document = parse("a.toml", "[more]\npattern = 'x'", &overrides).expect("is valid");
+            document["more"]["pattern"].clone()
+        };
+        assert_eq!((pattern("more.pattern"), pattern("more.0.pattern")), ("y".into(), "y".into()));
     }
 
     #[test]

@@ -129,9 +129,9 @@ pub struct FittedParameter {
     pub fitted_on: String,
 }
 
-/// What other files are, by a key that only they have: a platform may have a table `nic`, but begins
-/// with `cpu`.
-const OTHER_KINDS: [(&str, &str); 4] = [
+/// What other files are, by a key that only they have among files without caches.
+const OTHER_KINDS: [(&str, &str); 5] = [
+    ("experiments", "a calibration; to look for parameters: skipline calibrate FILE"),
     ("platform", "a scenario; to simulate it: skipline run FILE"),
     ("scenario", "an experiment; to simulate it: skipline experiment run FILE"),
     ("nic", "the file of a device; a scenario names it with the key `nic`"),
@@ -140,7 +140,8 @@ const OTHER_KINDS: [(&str, &str); 4] = [
 
 /// Refuses files of other kinds as what they are.
 fn refuse_other_kinds(file: &str, document: &toml::Table) -> Result<(), InputError> {
-    if document.contains_key("cpu") {
+    // A platform may have a table `nic`, and one of its names may be mistyped, but not both of these.
+    if document.contains_key("cpu") || document.contains_key("llc") {
         return Ok(());
     }
     match OTHER_KINDS.into_iter().find(|(key, _)| document.contains_key(*key)) {
