@@ -260,7 +260,7 @@ def report(
     """Write the HTML report of an experiment or of a single run."""
     from skipline.report import command
 
-    terminal.emit(str(command.write(path, out)))
+    terminal.emit_for_people(str(command.write(path, out)))
 
 
 @app.command()
@@ -393,7 +393,7 @@ def platforms_check(file: Annotated[str, typer.Argument(metavar="FILE")]) -> Non
     """Check a platform file: keys, ranges, a source for every number."""
     from skipline.platforms import facts
 
-    terminal.emit(f"{file}: good, {len(facts(file))} facts")
+    terminal.emit_for_people(f"{file}: good, {len(facts(file))} facts")
 
 
 def main() -> NoReturn:

@@ -25,12 +25,21 @@ _LEAST_WIDTH = 78
 
 
 def emit(text: str) -> None:
-    """Write to stdout. A reader that went away ends the command quietly; a full disk does not."""
+    """Write to stdout, as it is: programs read it.
+
+    A reader that went away ends the command quietly; a full disk does not.
+    """
     if sys.stdout is None:
         raise RunError("the output cannot be written: stdout is closed")
     try:
-        _write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
         sys.stdout.flush()
+    except UnicodeEncodeError as error:
+        letter = error.object[error.start : error.end]
+        raise RunError(
+            f"the output cannot be written: {error.encoding} has no {letter!a}; "
+            "set PYTHONIOENCODING=utf-8, or write files with --out"
+        ) from error
     except BrokenPipeError:
         give_up_stdout()
         raise SystemExit(0) from None
@@ -39,13 +48,10 @@ def emit(text: str) -> None:
         raise RunError(f"the output cannot be written: {error.strerror}") from error
 
 
-def _write(text: str) -> None:
-    try:
-        sys.stdout.write(text)
-    except UnicodeEncodeError:
-        # A path that is not UTF-8, or a letter that the terminal's encoding lacks.
-        encoding = sys.stdout.encoding
-        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+def emit_for_people(text: str) -> None:
+    """As `emit`, with an escape for each letter that stdout cannot encode: paths may have such."""
+    encoding = sys.stdout.encoding if sys.stdout is not None else "utf-8"
+    emit(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def show(*renderables: RenderableType) -> None:
@@ -56,7 +62,7 @@ def show(*renderables: RenderableType) -> None:
     with console.capture() as captured:
         for renderable in renderables:
             console.print(renderable)
-    emit("\n".join(line.rstrip() for line in captured.get().splitlines()))
+    emit_for_people("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def width() -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from command_line import L2FWD, SHORT, Skipline
+from skipline import resources
 
 COMMANDS = [
     ("run", L2FWD, *SHORT),
@@ -72,6 +73,26 @@ def test_a_closed_stdout_is_told(skipline: Skipline, command: tuple[str, ...]) -
     )
     assert done.returncode == 1
     assert done.stderr == "error: the output cannot be written: stdout is closed\n"
+
+
+def test_data_that_stdout_cannot_hold_is_refused_not_changed(
+    skipline: Skipline, tmp_path: Path
+) -> None:
+    text = resources.read_text(L2FWD)
+    (tmp_path / "s.toml").write_text(text.replace("title = ", "title = 'ü' #", 1))
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+        command = skipline.arguments("run", "s.toml", *SHORT, *arguments)
+        return subprocess.run(
+            command, cwd=tmp_path, capture_output=True, check=False, env=environment
+        )
+
+    data = run("--format", "json")
+    assert (data.returncode, data.stdout) == (1, b"")
+    assert b"ascii has no '\\xfc'" in data.stderr
+    people = run()
+    assert (people.returncode, people.stdout[:5]) == (0, b"\\xfc\n")
 
 
 def test_a_result_that_does_not_fit_leaves_no_part_of_it(
