@@ -35,12 +35,22 @@ def run(
     `progress` is called about ten times a second with packets, fraction (0 to 1), simulated_ns.
     Raises InputError for bad input, RunError if the run cannot finish.
     """
-    settings = [(key, toml_literal(value)) for key, value in (overrides or {}).items()]
+    settings = [(key, _literal_of(key, value)) for key, value in (overrides or {}).items()]
     return parse(_core.run(scenario, settings, seed, trace_packet, progress), fspath(scenario))
 
 
+def _literal_of(key: str, value: object) -> str:
+    try:
+        return toml_literal(value)
+    except TypeError as error:
+        raise InputError(f"overrides: `{key}`: {error}") from error
+
+
 def toml_literal(value: object) -> str:
-    """Write a value as `--set` takes it. Texts get quotes: unquoted, "5" would be a number."""
+    """Write a value as `--set` takes it. Texts get quotes: unquoted, "5" would be a number.
+
+    Raises TypeError for what no scenario can have.
+    """
     match _plain(value):
         case bool(value):
             return "true" if value else "false"
@@ -48,13 +58,16 @@ def toml_literal(value: object) -> str:
             return str(int(value))  # a whole number is good for keys of both kinds
         case str(value):
             return _quoted(value)
-        case list() | tuple() as value:
+        case int() | float() as value:
+            return str(value)
+        case list() | tuple() | range() as value:
             return f"[{', '.join(toml_literal(entry) for entry in value)}]"
         case Mapping() as value:
             entries = (f"{_quoted(str(key))} = {toml_literal(e)}" for key, e in value.items())
             return f"{{ {', '.join(entries)} }}"
         case value:
-            return str(value)
+            allowed = "allowed: texts, paths, numbers, True, False, lists and mappings of these"
+            raise TypeError(f"{value!r} is of type {type(value).__name__}; {allowed}")
 
 
 def _plain(value: object) -> object:

@@ -48,6 +48,12 @@ def test_numbers_that_need_more_than_64_bits_are_bad_input(tmp_path: Path, numbe
         skipline.run(L2FWD, trace_packet=number)
 
 
+@pytest.mark.parametrize("value", [None, b"x", [1, {2}]])
+def test_what_no_scenario_can_have_is_bad_input(value: object) -> None:
+    with pytest.raises(skipline.InputError, match=r"overrides: `title`: .* is of type .*allowed"):
+        skipline.run(L2FWD, {"title": value})
+
+
 @pytest.mark.parametrize(
     "title", ["5", "true", "[1]", "", 'a "quoted" \\ one', "über \U0001f600", "line\nline", "\x7f"]
 )

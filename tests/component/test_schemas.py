@@ -1,4 +1,4 @@
-"""What the schemas accept is what Skipline reads and writes, and nothing else."""
+"""The schemas accept what Skipline reads and writes, and no key that it does not know."""
 
 import json
 import tomllib

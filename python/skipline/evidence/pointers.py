@@ -14,8 +14,8 @@ FILE = "tests.toml"
 _OF_THE_REPOSITORY = ("crates", "tests/conftest.py")
 # How a test, not any other function of its name, is declared in files of a kind.
 _DECLARATIONS = {
-    ".py": r"^\s*def (?=test){name}\(",
-    ".rs": r"^\s*#\[test\]\n(?:\s*#\[.*\]\n)*\s*fn {name}\(",
+    ".py": r"^\s*(?:async )?def (?=test){name}\(",
+    ".rs": r"^\s*#\[test\]\s*(?:(?://.*|#\[[^\]]*\])\s*)*(?:pub )?fn {name}\(",
 }
 
 

@@ -71,7 +71,8 @@ def _evictions(result: Result) -> Panel | None:
     if not pairs:
         return None
     title = "LLC evictions: evictor → owner"
-    if len(pairs) > _MOST_PAIRS:
+    # A row for others takes as much room as the only one left.
+    if len(pairs) > _MOST_PAIRS + 1:
         title += f", the {_MOST_PAIRS} largest of {len(pairs)} pairs and all others together"
         pairs = [*pairs[:_MOST_PAIRS], _others(pairs[_MOST_PAIRS:])]
     rows = [
