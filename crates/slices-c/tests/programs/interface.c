@@ -1,19 +1,12 @@
 // Calls every function of libskipline_slices as a C program would: interface TABLE LATENCIES
 // Prints whether the memory regards slices, or why it does not.
+#include "check.h"
 #include <errno.h>
 #include <skipline_slices.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CHECK(condition)                                                       \
-    do {                                                                       \
-        if (!(condition)) {                                                    \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);    \
-            exit(1);                                                           \
-        }                                                                      \
-    } while (0)
 
 static const size_t huge_page_bytes = 2u << 20;
 

@@ -1,5 +1,6 @@
 // Opens a memory while less and less is missing: short_of_memory TABLE
 // Where the library would end the process, this program does not reach its last line.
+#include "check.h"
 #include <errno.h>
 #include <skipline_slices.h>
 #include <stdio.h>
@@ -7,14 +8,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#define CHECK(condition)                                                       \
-    do {                                                                       \
-        if (!(condition)) {                                                    \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);    \
-            exit(1);                                                           \
-        }                                                                      \
-    } while (0)
 
 static const size_t mib = 1u << 20;
 
