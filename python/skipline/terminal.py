@@ -38,7 +38,7 @@ def emit(text: str) -> None:
         letter = error.object[error.start : error.end]
         raise RunError(
             f"the output cannot be written: {error.encoding} has no {letter!a}; "
-            "set PYTHONIOENCODING=utf-8, or write files with --out"
+            "set PYTHONIOENCODING=utf-8"
         ) from error
     except BrokenPipeError:
         give_up_stdout()
