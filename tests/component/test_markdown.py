@@ -1,0 +1,34 @@
+"""Is the documentation wrapped, and do its links lead somewhere?"""
+
+from pathlib import Path
+
+import pytest
+
+import markdown_files
+
+REPOSITORY = Path(__file__).parents[2]
+WIDE = "x" * 60 + " " + "y" * 60
+FILES = markdown_files.files(REPOSITORY)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(REPOSITORY)))
+def test_markdown_is_wrapped_and_its_links_lead_to_files(path: Path) -> None:
+    assert markdown_files.overlong(path.read_text()) == []
+    assert markdown_files.broken_links(path) == []
+
+
+def test_the_documents_that_a_reader_begins_with_are_among_the_files() -> None:
+    names = {str(path.relative_to(REPOSITORY)) for path in FILES}
+    assert names >= {"README.md", "ARCHITECTURE.md", "docs/glossary.md", "native/dpdk/README.md"}
+
+
+def test_only_prose_has_to_be_wrapped() -> None:
+    link = f"[a]({'z' * 120})"
+    lines = (WIDE, "", f"- {WIDE}", "```", WIDE, "```", f"| {WIDE} |", "", f"    {WIDE}", link)
+    assert markdown_files.overlong("\n".join(lines)) == [1, 3]
+
+
+def test_a_link_to_nowhere_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("[here](page.md#part) [there](gone.md)\n[web](https://a.org) [up](#part)\n")
+    assert markdown_files.broken_links(page) == ["gone.md"]

@@ -1,0 +1,47 @@
+"""How the Markdown of the repository is kept: wrapped, and with links that lead somewhere."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+COLUMNS = 100
+FOLDERS = ("benches", "crates", "docs", "experiments", "fuzz", "native", "python", "tests")
+_FENCE = re.compile(r"\s*(```+|~~~+)")
+_LINK = re.compile(r"(?<=\])\(([^)\s]+)\)")
+
+
+def files(repository: Path) -> list[Path]:
+    """Return the Markdown files that belong to the repository."""
+    inside = (path for folder in FOLDERS for path in (repository / folder).rglob("*.md"))
+    kept = (path for path in inside if "target" not in path.parts and "build" not in path.parts)
+    return sorted([*repository.glob("*.md"), *kept])
+
+
+def prose(text: str) -> Iterator[tuple[int, str]]:
+    """Yield numbered lines outside of code blocks."""
+    fence = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence):
+                fence = ""
+        elif mark:
+            fence = mark[1]
+        elif not line.startswith("    "):
+            yield number, line
+
+
+def overlong(text: str) -> list[int]:
+    """Return the lines beyond the limit; tables and the targets of links do not count."""
+    return [
+        number
+        for number, line in prose(text)
+        if not line.lstrip().startswith("|") and len(_LINK.sub("", line)) > COLUMNS
+    ]
+
+
+def broken_links(path: Path) -> list[str]:
+    """Return the relative links of a file that lead to no file."""
+    targets = (link for _, line in prose(path.read_text()) for link in _LINK.findall(line))
+    local = (link for link in targets if not re.match(r"[a-z]+:|#", link))
+    return [link for link in local if not (path.parent / link.split("#")[0]).exists()]
