@@ -1,7 +1,7 @@
 //! Devices that a scenario names beside its platform, read from their files.
 
-use crate::builtin;
-use crate::error::InputError;
+use crate::input::builtin;
+use crate::input::error::InputError;
 use crate::platform::{PacketServer, Platform, ReplacedFacts, SsdDevice};
 use crate::scenario::{Scenario, Tenant};
 

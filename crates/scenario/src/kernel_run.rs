@@ -1,8 +1,8 @@
 //! The kernels with which a host measures itself, run on a platform: what the model says instead.
 
 use crate::assemble::hardware::{Hardware, Nodes};
-use crate::builtin;
-use crate::error::InputError;
+use crate::input::builtin;
+use crate::input::error::InputError;
 use crate::platform::Platform;
 use crate::run::Stopped;
 use model::core::Core;

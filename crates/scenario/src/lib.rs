@@ -1,35 +1,23 @@
 //! From a scenario file to a result.
 //!
-//! Reading order: [`scenario`] and [`platform`] (what is asked, on which machine), [`document`]
+//! Reading order: [`scenario`] and [`platform`] (what is asked, on which machine), [`input`]
 //! (TOML with errors for people), [`layout`] (who is where), [`assemble`] (typed configuration to machine), [`run`] (batches
 //! until the intervals are tight), [`metrics`] and [`result`] (what is promised to scripts).
 
 pub mod assemble;
-mod batches;
-pub mod builtin;
-mod check;
-pub mod document;
 pub mod equipment;
-pub mod error;
-mod input_files;
+pub mod input;
 pub mod kernel_run;
-mod latency;
 pub mod layout;
 pub mod metrics;
 pub mod platform;
 pub mod result;
 pub mod run;
-pub mod sample;
 pub mod scenario;
-pub mod schema;
-pub mod slice_table;
-pub mod sourced;
-pub mod statistics;
-pub mod story;
 pub mod trace_run;
 
-pub use error::InputError;
-pub use input_files::input_files;
+pub use input::error::InputError;
+pub use input::{builtin, input_files, schema};
 pub use kernel_run::KernelJob;
 pub use run::{Job, Progress, Stopped, Wanted};
 pub use trace_run::TraceJob;

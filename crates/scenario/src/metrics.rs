@@ -1,7 +1,7 @@
 //! The promised result names, each a function of a sample.
 
 use crate::layout::Layout;
-use crate::sample::{NicSample, Sample, SoftwareSample};
+use crate::run::sample::{NicSample, Sample, SoftwareSample};
 use crate::scenario::MAIN;
 use model::counters::{CoreCounters, PortCounters, ProbeCounts};
 use model::device::nvme::NvmeCounters;

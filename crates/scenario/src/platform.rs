@@ -27,10 +27,10 @@ pub use ssd::{SsdDevice, SsdFacts, StorageSoftwareFacts};
 pub use topology::{MeshFacts, RingFacts};
 pub use what_if::ReplacedFacts;
 
-use crate::check::Check;
-use crate::document;
-use crate::error::InputError;
-use crate::sourced::Confidence;
+use crate::input::check::Check;
+use crate::input::document;
+use crate::input::error::InputError;
+use crate::input::sourced::Confidence;
 use address_map::BaseSequence;
 use model::mesh::Topology;
 use schemars::JsonSchema;

@@ -1,22 +1,26 @@
 //! Running a scenario: warm-up, batches, intervals, and when it is enough.
 
+mod batches;
+mod latency;
+pub mod sample;
+pub mod statistics;
+pub mod story;
+
 use crate::assemble::{self, ScenarioMachine};
-use crate::batches::{Batch, combine, has_settled, tight_enough, warm_up_of};
 use crate::equipment::Equipment;
-use crate::error::InputError;
-use crate::latency;
+use crate::input::error::InputError;
 use crate::layout::{Layout, TenantPlaces};
 use crate::metrics;
 use crate::platform::Platform;
 use crate::result::{MetricResult, MissKindCounts, RunResult, StoppedBy, TimelinePoint};
-use crate::sample::Sample;
 use crate::scenario::Scenario;
-use crate::statistics::LEAST_BATCHES;
-use crate::story;
+use batches::{Batch, combine, has_settled, tight_enough, warm_up_of};
 use hdrhistogram::Histogram;
 use model::attribution::AgentId;
 use model::device::nic::egress::latency_histogram;
 use model::tracer::{NoTrace, Tracer, Watch, WatchLine, WatchMisses, WatchPacket};
+use sample::Sample;
+use statistics::LEAST_BATCHES;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use units::{LINE_BYTES, LineAddr, Picos};

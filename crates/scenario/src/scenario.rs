@@ -27,9 +27,9 @@ pub use tenant::{
     SizeMix, Tenant, TrafficKeys,
 };
 
-use crate::document;
 use crate::equipment::Equipment;
-use crate::error::InputError;
+use crate::input::document;
+use crate::input::error::InputError;
 use crate::platform::{Platform, ReplacedFacts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

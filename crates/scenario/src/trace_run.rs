@@ -11,9 +11,9 @@ mod tests;
 pub use levels::{HitsAndMisses, LevelResult, TraceResult};
 
 use crate::assemble::hardware::{Hardware, Nodes};
-use crate::builtin;
-use crate::check::Check;
-use crate::error::InputError;
+use crate::input::builtin;
+use crate::input::check::Check;
+use crate::input::error::InputError;
 use crate::platform::{Platform, PrivateLevel};
 use crate::run::Stopped;
 use levels::{levels, total};

@@ -2,8 +2,8 @@
 
 use super::Plan;
 use super::software::Shared;
+use crate::input::sourced::Sourced;
 use crate::platform::PingPongFacts;
-use crate::sourced::Sourced;
 use units::{Cycles, Picos};
 use workload::app::packet_loop::Drivers;
 use workload::app::ping_pong::{Interrupts, PingPong, PingPongConfig, PingPongMemory, Work};

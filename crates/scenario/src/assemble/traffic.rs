@@ -1,7 +1,7 @@
 //! From a tenant's traffic keys to what arrives at its NIC.
 
-use crate::builtin;
-use crate::error::InputError;
+use crate::input::builtin;
+use crate::input::error::InputError;
 use crate::platform::{PacketServer, PingPongFacts};
 use crate::scenario::{ArrivalProcess, Pattern, SizeMix, Tenant};
 use hdrhistogram::Histogram;

@@ -1,8 +1,8 @@
 //! What applications cost on a machine, as facts.
 
-use crate::check::Check;
-use crate::error::InputError;
-use crate::sourced::Sourced;
+use crate::input::check::Check;
+use crate::input::error::InputError;
+use crate::input::sourced::Sourced;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workload::app::work::Work;

@@ -1,10 +1,10 @@
 //! Cores and caches of a socket as facts.
 
-use crate::builtin;
-use crate::check::Check;
-use crate::error::InputError;
-use crate::slice_table;
-use crate::sourced::Sourced;
+use crate::input::builtin;
+use crate::input::check::Check;
+use crate::input::error::InputError;
+use crate::input::slice_table;
+use crate::input::sourced::Sourced;
 use address_map::{BaseSequence, PERMUTED_SLICES};
 use model::replacement::Replacement;
 use schemars::JsonSchema;

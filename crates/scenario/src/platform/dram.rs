@@ -1,8 +1,8 @@
 //! DRAM of a socket as facts.
 
-use crate::check::Check;
-use crate::error::InputError;
-use crate::sourced::Sourced;
+use crate::input::check::Check;
+use crate::input::error::InputError;
+use crate::input::sourced::Sourced;
 use model::dram::{
     BankHash, ChannelHash, DramConfig, Geometry, RowPolicy, Timing, WriteQueueConfig,
 };

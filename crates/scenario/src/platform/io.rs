@@ -1,8 +1,8 @@
 //! The way of devices into a socket as facts: DDIO, integrated I/O block, link.
 
-use crate::check::Check;
-use crate::error::InputError;
-use crate::sourced::Sourced;
+use crate::input::check::Check;
+use crate::input::error::InputError;
+use crate::input::sourced::Sourced;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

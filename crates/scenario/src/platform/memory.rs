@@ -1,8 +1,8 @@
 //! Memory of a machine as facts.
 
-use crate::check::Check;
-use crate::error::InputError;
-use crate::sourced::Sourced;
+use crate::input::check::Check;
+use crate::input::error::InputError;
+use crate::input::sourced::Sourced;
 use model::cxl::CxlConfig;
 use model::upi::UpiConfig;
 use schemars::JsonSchema;

@@ -1,8 +1,8 @@
 //! A NIC, and what the packet software on its machine costs, as facts.
 
-use crate::check::Check;
-use crate::error::InputError;
-use crate::sourced::Sourced;
+use crate::input::check::Check;
+use crate::input::error::InputError;
+use crate::input::sourced::Sourced;
 use model::device::nic::NicConfig;
 use model::device::nic::formats::{RxFormat, TxCompletionPlace, TxFormat};
 use model::device::nic::pace::Pace;

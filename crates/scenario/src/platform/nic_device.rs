@@ -4,9 +4,9 @@ use super::Platform;
 use super::io::PcieFacts;
 use super::nic::NicFacts;
 use super::what_if::{self, ReplacedFacts};
-use crate::check::Check;
-use crate::document;
-use crate::error::InputError;
+use crate::input::check::Check;
+use crate::input::document;
+use crate::input::error::InputError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

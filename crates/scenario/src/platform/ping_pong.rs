@@ -1,8 +1,8 @@
 //! The two ends of a ping-pong test as facts: the server's software, and all beyond its port.
 
-use crate::check::Check;
-use crate::error::InputError;
-use crate::sourced::Sourced;
+use crate::input::check::Check;
+use crate::input::error::InputError;
+use crate::input::sourced::Sourced;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -2,10 +2,10 @@
 
 use super::PcieFacts;
 use super::what_if::{self, ReplacedFacts};
-use crate::check::Check;
-use crate::document;
-use crate::error::InputError;
-use crate::sourced::Sourced;
+use crate::input::check::Check;
+use crate::input::document;
+use crate::input::error::InputError;
+use crate::input::sourced::Sourced;
 use model::device::nvme::NvmeConfig;
 use model::device::nvme::media::MediaConfig;
 use model::device::nvme::rings::PAGE_BYTES;

@@ -1,9 +1,9 @@
 //! What connects cores and slices, as facts: a ring, a mesh, or nothing that is known.
 
 use super::{Cpu, LastLevel};
-use crate::check::Check;
-use crate::error::InputError;
-use crate::sourced::Sourced;
+use crate::input::check::Check;
+use crate::input::error::InputError;
+use crate::input::sourced::Sourced;
 use model::mesh::{
     Mesh, MeshConfig, Ring, RingConfig, SliceLatency, Tile, Topology, TopologyError, column_major,
 };

@@ -1,7 +1,7 @@
 //! Facts of a platform, or of a device beside it, replaced by a scenario, for what-if questions.
 
-use crate::document;
-use crate::error::{InputError, suggest};
+use crate::input::document;
+use crate::input::error::{InputError, suggest};
 use std::collections::BTreeMap;
 use toml::{Table, Value};
 

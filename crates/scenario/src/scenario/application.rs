@@ -1,8 +1,8 @@
 //! Applications, and the keys that belong to one of them.
 
 use super::defaults;
-use crate::check::Check;
-use crate::error::InputError;
+use crate::input::check::Check;
+use crate::input::error::InputError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -6,8 +6,8 @@ mod packets;
 
 use super::placement;
 use super::{Application, IommuPages, MAIN, MemoryNode, RunKeys, Scenario, Tenant};
-use crate::check::Check;
-use crate::error::InputError;
+use crate::input::check::Check;
+use crate::input::error::InputError;
 use crate::platform::{PacketServer, Platform};
 use std::collections::BTreeSet;
 

@@ -1,8 +1,8 @@
 //! Keys of the key-value store.
 
 use super::defaults;
-use crate::check::Check;
-use crate::error::InputError;
+use crate::input::check::Check;
+use crate::input::error::InputError;
 use crate::platform::Platform;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

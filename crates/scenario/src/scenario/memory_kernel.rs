@@ -1,8 +1,8 @@
 //! Keys of software that does nothing but touch memory, and of the slices that memory lies in.
 
 use super::{AccessPattern, defaults};
-use crate::check::Check;
-use crate::error::InputError;
+use crate::input::check::Check;
+use crate::input::error::InputError;
 use crate::platform::Platform;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

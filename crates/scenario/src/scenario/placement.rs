@@ -1,8 +1,8 @@
 //! Where a device's lines go beyond what DDIO does by itself, and who changes that.
 
 use super::Tenant;
-use crate::check::Check;
-use crate::error::InputError;
+use crate::input::check::Check;
+use crate::input::error::InputError;
 use crate::platform::Platform;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

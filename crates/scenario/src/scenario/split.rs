@@ -1,8 +1,8 @@
 //! From one TOML table to the keys of the machine and of each tenant.
 
 use super::{CoRunnerKeys, MachineKeys, MemoryKernelKeys, Scenario, Tenant};
-use crate::document;
-use crate::error::{InputError, suggest};
+use crate::input::document;
+use crate::input::error::{InputError, suggest};
 use crate::platform::Platform;
 use schemars::schema_for;
 use toml::{Table, Value};

@@ -1,8 +1,8 @@
 //! Keys of a tenant's application, and what the platform must have for it.
 
 use super::super::{Application, BlockIoKeys, InitialContent, Protocol, Tenant};
-use crate::check::Check;
-use crate::error::InputError;
+use crate::input::check::Check;
+use crate::input::error::InputError;
 use crate::platform::{PacketServer, Platform};
 use model::device::nvme::rings::{MAX_BLOCK_BYTES, PAGE_BYTES};
 use workload::app::key_value;

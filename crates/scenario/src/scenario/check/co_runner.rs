@@ -2,8 +2,8 @@
 
 use super::super::{CoRunnerKeys, ProbeKeys};
 use super::{mask, socket};
-use crate::check::Check;
-use crate::error::InputError;
+use crate::input::check::Check;
+use crate::input::error::InputError;
 use crate::platform::{InclusionName, Platform};
 use units::LINE_BYTES;
 

@@ -1,8 +1,8 @@
 //! Keys of a tenant that moves packets: its queues, its pool and what comes over the wire.
 
 use super::super::{Application, ArrivalProcess, Pattern, Tenant, TrafficKeys};
-use crate::check::Check;
-use crate::error::InputError;
+use crate::input::check::Check;
+use crate::input::error::InputError;
 use crate::platform::PacketServer;
 use serde::Serialize;
 

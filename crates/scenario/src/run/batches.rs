@@ -3,9 +3,9 @@
 use crate::layout::Layout;
 use crate::metrics::{self, Compute, Kind};
 use crate::result::{Intervals, MetricResult, Numbers};
-use crate::sample::Sample;
+use crate::run::sample::Sample;
+use crate::run::statistics::{half_width_95, mean, warm_up};
 use crate::scenario::RunKeys;
-use crate::statistics::{half_width_95, mean, warm_up};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Figures of latency distributions, each with its interval over the batches of a run.
 
 use crate::result::{Intervals, MetricResult, Numbers};
-use crate::statistics::{half_width, half_width_95};
+use crate::run::statistics::{half_width, half_width_95};
 use hdrhistogram::Histogram;
 use model::device::nic::egress::latency_histogram;
 use std::collections::BTreeMap;
@@ -68,7 +68,7 @@ fn figures(batches: &[&Histogram<u64>], figures: &[Figure]) -> MetricResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::mean;
+    use crate::run::statistics::mean;
 
     fn batch(values: &[u64]) -> Histogram<u64> {
         let mut histogram = latency_histogram();

@@ -1,6 +1,6 @@
 //! Which files decide the result of a run: whoever keeps results asks whether one of them has changed.
 
-use crate::builtin::{self, NIC_FOLDER, PLATFORM_FOLDER, SSD_FOLDER, path_of};
+use crate::input::builtin::{self, NIC_FOLDER, PLATFORM_FOLDER, SSD_FOLDER, path_of};
 use crate::run::Job;
 use crate::scenario::Tenant;
 

@@ -1,6 +1,6 @@
 //! Range checks that name file, key, value and what is allowed.
 
-use crate::error::InputError;
+use crate::input::error::InputError;
 
 /// Checks the values of one file.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,8 @@
 //! A part's slice function as a file, in the words of this crate's errors. The format is
 //! [`slices::table_file`]'s.
 
-use crate::document;
-use crate::error::InputError;
+use crate::input::document;
+use crate::input::error::InputError;
 use address_map::BaseSequence;
 use slices::table_file::WrittenTable;
 

@@ -1,6 +1,6 @@
 //! From TOML text to a typed value, with errors that name file and key.
 
-use crate::error::{InputError, suggest};
+use crate::input::error::{InputError, suggest};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 

@@ -1,6 +1,6 @@
 //! Platforms, devices and experiments that are part of the program: it works without its repository.
 
-use crate::error::{InputError, suggest};
+use crate::input::error::{InputError, suggest};
 use crate::platform::{NicDevice, Platform, ReplacedFacts, SsdDevice};
 use include_dir::{Dir, include_dir};
 use std::path::Path;

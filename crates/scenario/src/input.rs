@@ -1,0 +1,13 @@
+//! What the user gives, as text: TOML with errors for people, built-in files, range checks, numbers with
+//! their source, schemas.
+
+pub mod builtin;
+pub(crate) mod check;
+pub mod document;
+pub mod error;
+mod input_files;
+pub mod schema;
+pub mod slice_table;
+pub mod sourced;
+
+pub use input_files::input_files;
