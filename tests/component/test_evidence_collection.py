@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from skipline import InputError
-from skipline.evidence import collection, deviations
+from skipline.evidence import collection, failing_claims
 from small_experiment import CLAIMS, CLAIMS_TABLE, write_small_evidence
 
 SHOWN = "tests/test_shown.py::test_it_is_shown"
@@ -98,20 +98,28 @@ def test_an_unknown_source_and_a_missing_table_are_named(folder: Path) -> None:
         collection.collect("evidence", [])
 
 
-DEVIATIONS = """# Title
+FAILING = """# Title
 
-A paragraph on x-01
-in two lines.
+## x-01: in two lines
 
-- An item, x-02.
-- Another, x-021.
+- **Claim**: a statement
+  in two lines.
+- **Tried**: nothing.
+
+## x-021: another
+
+- **Tried**: all of it.
+
+# A chapter
+
+- **Tried**: not a section's.
 """
 
 
-def test_the_paragraph_of_a_claim_names_it_whole() -> None:
-    assert deviations.paragraphs(DEVIATIONS, "x-01") == ["A paragraph on x-01 in two lines."]
-    assert deviations.paragraphs(DEVIATIONS, "x-02") == ["An item, x-02."]
-    assert deviations.without_paragraph(DEVIATIONS, ["x-01", "x-02", "x-2", "x-0"]) == [
-        "x-2",
-        "x-0",
-    ]
+def test_the_section_of_a_claim_has_its_fields_each_on_one_line() -> None:
+    found = failing_claims.sections(FAILING)
+    assert list(found) == ["x-01", "x-021"]
+    assert found["x-01"].title == "in two lines"
+    assert found["x-01"].fields == {"Claim": "a statement in two lines.", "Tried": "nothing."}
+    assert found["x-021"].fields == {"Tried": "all of it."}
+    assert failing_claims.without_section(found, ["x-01", "x-02", "x-2"]) == ["x-02", "x-2"]

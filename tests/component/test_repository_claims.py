@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from command_line import REPOSITORY
-from skipline.evidence import collection, pointers
+from skipline.evidence import collection, failing_claims, pointers
 from skipline.experiment import catalogue, claims_table, judgement
 from skipline.experiment.points import points
 
@@ -51,3 +51,12 @@ def test_the_claims_table_is_as_wide_as_its_header() -> None:
     with (REPOSITORY / FOLDER / "claims.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
     assert {len(row) for row in rows} == {6}
+
+
+def test_every_section_on_a_failing_claim_is_of_a_listed_claim_and_complete() -> None:
+    explained = failing_claims.read(FOLDER)
+    known = {row.id for row in claims_table.read(f"{FOLDER}/claims.csv")}
+    assert explained
+    assert set(explained) <= known
+    for claim, section in explained.items():
+        assert tuple(section.fields) == failing_claims.FIELDS, claim

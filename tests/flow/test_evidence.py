@@ -10,6 +10,7 @@ import pytest
 
 from command_line import Outcome, Skipline
 from on_terminal import on_a_terminal, read_rest, read_until
+from skipline.evidence import failing_claims
 from small_experiment import CLAIMS, write_small_evidence, write_small_experiment
 
 COMMAND = ("evidence", "--experiments", "evidence")
@@ -18,7 +19,9 @@ COMMAND = ("evidence", "--experiments", "evidence")
 @pytest.fixture
 def judged(skipline: Skipline, tmp_path: Path) -> Outcome:
     write_small_evidence(tmp_path)
-    (tmp_path / "DEVIATIONS.md").write_text("- x-02: made to fail.\n")
+    explained = tmp_path / failing_claims.FILE
+    explained.parent.mkdir()
+    explained.write_text("## x-02: no hits\n\n- **Tried**: it was made to fail.\n")
     return skipline(*COMMAND, "--format", "json")
 
 
@@ -76,20 +79,20 @@ def test_what_tests_show_is_not_run_where_the_tests_are_not(
     assert told in (tmp_path / "reports" / "evidence-another.html").read_text()
 
 
-def test_a_failing_claim_is_shown_with_its_paragraph(
+def test_a_failing_claim_is_shown_with_its_section(
     judged: Outcome, skipline: Skipline, tmp_path: Path
 ) -> None:
     assert judged.json["failing_without_paragraph"] == []
     page = (tmp_path / "reports" / "evidence.html").read_text()
-    assert "x-02: made to fail." in page
+    assert "<b>Tried.</b> it was made to fail." in page
     assert 'href="two-rings/report.html"' in page
     assert 'id="two-rings"' in page
-    (tmp_path / "DEVIATIONS.md").unlink()
+    (tmp_path / failing_claims.FILE).unlink()
     table = skipline(*COMMAND)
     assert table.code == 0
     assert "FAILS" in table.out
     assert "hits at 512 are zero" in table.out
-    assert "DEVIATIONS.md does not say why: x-02" in table.out
+    assert f"{failing_claims.FILE} does not say why: x-02" in table.out
     assert str(tmp_path / "reports" / "evidence.html") in table.out
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from skipline import _core, atomic, terminal
-from skipline.evidence import collection, deviations, verdicts, view
+from skipline.evidence import collection, failing_claims, verdicts, view
 from skipline.evidence.report import Ran, Report
 from skipline.experiment import outcome, plan
 from skipline.experiment.plan import Plan
@@ -42,7 +42,7 @@ def execute(request: Request, output: str) -> None:
     report = Report(
         judgements=verdicts.judge(collected, summaries),
         experiments=experiments,
-        deviations=deviations.read(request.folder),
+        explained=failing_claims.read(request.folder),
         command=f"skipline evidence{sources}",
         version=_core.version(),
     )

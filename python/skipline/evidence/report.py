@@ -5,7 +5,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from skipline.evidence import deviations, verdicts
+from skipline.evidence import failing_claims, verdicts
+from skipline.evidence.failing_claims import Section
 from skipline.evidence.verdicts import Judgement
 from skipline.experiment.outcome import Outcome
 from skipline.experiment.plan import REPORT_FILE
@@ -38,7 +39,7 @@ class Report:
 
     judgements: list[Judgement]
     experiments: list[Ran]
-    deviations: str
+    explained: dict[str, Section]
     command: str
     version: str
 
@@ -54,8 +55,8 @@ class Report:
 
     @property
     def undocumented(self) -> list[str]:
-        """Failing claims that no paragraph of DEVIATIONS.md names."""
-        return deviations.without_paragraph(self.deviations, [j.row.id for j in self.failing])
+        """Failing claims without a section in docs/failing-claims.md."""
+        return failing_claims.without_section(self.explained, [j.row.id for j in self.failing])
 
     @property
     def tests_elsewhere(self) -> str:

@@ -6,6 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from skipline.evidence.failing_claims import FILE
 from skipline.evidence.report import Report
 from skipline.evidence.verdicts import BASES, VERDICTS, Judgement
 from skipline.experiment.view import basis_text, verdict_text
@@ -21,7 +22,7 @@ def overview(report: Report, page: Path, *, verbose: bool) -> RenderableType:
         parts += [Text(report.tests_elsewhere), ""]
     if report.undocumented:
         names = ", ".join(report.undocumented)
-        parts += [Text(f"Failing, and DEVIATIONS.md does not say why: {names}"), ""]
+        parts += [Text(f"Failing, and {FILE} does not say why: {names}"), ""]
     if verbose:
         parts += [_times(report), ""]
     simulated = sum(ran.outcome.summary.points - ran.reused for ran in report.experiments)

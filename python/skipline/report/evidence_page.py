@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from skipline.evidence import deviations
+from skipline.evidence.failing_claims import FILE, Section
 from skipline.evidence.report import Ran, Report
 from skipline.evidence.verdicts import JudgedCheck, Judgement
 from skipline.report.document import Document, Markup, card, cards, details, escape, table
@@ -79,9 +79,16 @@ def _add_failing(document: Document, report: Report) -> None:
             if not check.holds
         ]
         document.add(table(["check", "expected", "got", "basis"], wrong, []))
-        texts = deviations.paragraphs(report.deviations, row.id)
-        for text in texts or ["DEVIATIONS.md says nothing about it yet."]:
-            document.add(f'<p class="dim">{escape(text)}</p>')
+        document.add(_explanation(report.explained.get(row.id)))
+
+
+def _explanation(section: Section | None) -> str:
+    """Write why a claim fails; what it claims, asks and gives stands above already."""
+    if section is None:
+        return f'<p class="dim">{escape(FILE)} says nothing about it yet.</p>'
+    fields = {name: text for name, text in section.fields.items() if name not in ("Claim", "Asked")}
+    lines = (f"<b>{escape(name)}.</b> {escape(text)}" for name, text in fields.items())
+    return f'<p class="dim">{"<br>".join(lines)}</p>'
 
 
 def _claim_link(identifier: str) -> str:
