@@ -1,5 +1,6 @@
 //! The real binary on described machines, grouped by the question that a test answers.
 
+mod calibrate;
 mod mishaps;
 mod monitor;
 mod on_machine;

@@ -1,10 +1,7 @@
 //! Does memory in chosen slices hold what its owners were promised?
 
-#[allow(dead_code, reason = "one table of it is used")]
-mod emulated;
-
+use crate::emulated::table;
 use address_map::SliceFunction;
-use emulated::table;
 use proptest::prelude::*;
 use slices::memory::{
     AllocationError, ClaimError, HugePages, LINKED_BYTES, Owner, PhysicalAddressError,

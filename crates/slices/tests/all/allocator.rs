@@ -1,9 +1,7 @@
 //! Does the allocator hand out each line once, in the right slice?
 
-mod emulated;
-
+use crate::emulated::{Counters, Noise, pages, table};
 use address_map::SliceFunction;
-use emulated::{Counters, Noise, pages, table};
 use proptest::prelude::*;
 use slices::memory::{
     AllocationError, Line, LineAllocator, MappedPage, PhysicalAddressError, PhysicalAddresses,

@@ -1,12 +1,8 @@
 //! Random agents on random small machines: the invariants of ARCHITECTURE.md hold after every
 //! operation, whatever the policies.
 
-#[path = "reference/agents.rs"]
-mod agents;
-mod small_fabric;
-
+use crate::reference::agents::{Features, Place, Shape, Step, apply, cases, shape, step};
 use address_map::{SetFunction, SliceFunction};
-use agents::{Features, Place, Shape, Step, apply, cases, shape, step};
 use model::fabric::Fabric;
 use model::root_complex::ddio::DmaKind;
 use model::tracer::{Event, NoTrace, Tracer};

@@ -8,8 +8,8 @@ use std::process::{Command, Output};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 const MEASURED: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../host/tests/calibrate/epyc.measured.json");
-const PLATFORM: &str = include_str!("../../host/tests/calibrate/epyc.toml");
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../host/tests/all/calibrate/epyc.measured.json");
+const PLATFORM: &str = include_str!("../../../host/tests/all/calibrate/epyc.toml");
 
 fn calibrate(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_skipline-host"))

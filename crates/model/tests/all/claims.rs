@@ -3,15 +3,13 @@
 //! blog: "Skip the line with Intel DDIO"; atc: ATC'20 (Farshin et al.); gem5: ISPASS'20 (Alian et
 //! al.). The identifiers are those of the claims table that `skipline evidence` reports.
 
-mod small_fabric;
-
+use crate::small_fabric::{self, WAYS, config};
 use model::attribution::AgentId;
 use model::fabric::{Fabric, FabricConfig, MemoryConfig};
 use model::root_complex::buffer::{BufferConfig, Placement};
 use model::root_complex::ddio::{Ddio, DmaKind, IoPolicy, LlcWaysRegister};
 use model::tracer::{Event, Found, Operation, Tracer};
 use model::upi::UpiConfig;
-use small_fabric::{WAYS, config};
 use units::{LINE_BYTES, LineAddr, Picos, WayMask};
 
 const NOW: Picos = Picos(1_000_000);

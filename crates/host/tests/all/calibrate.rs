@@ -19,7 +19,7 @@ fn value(platform: &toml::Table, section: &str, key: &str) -> toml::Value {
 #[test]
 fn the_platform_of_a_recorded_measurement_is_as_recorded() {
     // If a change of the fit was wanted: skipline-host calibrate --from epyc.measured.json
-    // --out epyc.toml in crates/host/tests/calibrate.
+    // --out epyc.toml in crates/host/tests/all/calibrate.
     assert_eq!(platform(&recorded()).unwrap().toml, PLATFORM);
 }
 

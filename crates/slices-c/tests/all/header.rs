@@ -16,6 +16,6 @@ fn the_header_is_what_the_functions_say() {
     assert_eq!(
         String::from_utf8_lossy(&kept),
         String::from_utf8_lossy(&generated),
-        "run: WRITE_HEADER=1 cargo test -p slices-c --test header"
+        "run: WRITE_HEADER=1 cargo test -p slices-c --test all header"
     );
 }

@@ -4,12 +4,9 @@
 //! every 2^14 operations. Caches have their real sizes; most lines fall into a 64th of the sets, so
 //! that a million operations fill and overflow every level.
 
-#[path = "reference/kinds.rs"]
-mod kinds;
-mod small_fabric;
-
+use crate::reference::kinds::{Kind, Tally};
+use crate::small_fabric;
 use address_map::{AddressMap, SetFunction, SliceFunction};
-use kinds::{Kind, Tally};
 use model::core::prefetcher::PrefetcherConfig;
 use model::core::private_cache::PrivateCacheConfig;
 use model::fabric::{DirectoryConfig, Fabric, FabricConfig, MemoryConfig, PortConfig};

@@ -1,8 +1,7 @@
 //! Placement policies beyond DDIO, rule by rule on the small fabric (claims atc-25, atc-26, atc-27,
 //! atc-37, gem5-15), and what a change of policy leaves as it is (atc-11, atc-35).
 
-mod small_fabric;
-
+use crate::small_fabric::{WAYS, config};
 use model::core::Core;
 use model::core::bandwidth_limit::BandwidthLimit;
 use model::fabric::{Fabric, FabricConfig};
@@ -10,7 +9,6 @@ use model::llc::Inclusion;
 use model::root_complex::ddio::{Ddio, DmaKind, IoPolicy};
 use model::root_complex::line_placement::{LinePlacement, OnUnread, Steering};
 use model::tracer::{Found, NoTrace};
-use small_fabric::{WAYS, config};
 use units::{Gigahertz, LineAddr, Picos, SetIndex, WayMask};
 
 const NOW: Picos = Picos(1_000_000);

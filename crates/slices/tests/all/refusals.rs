@@ -1,9 +1,7 @@
 //! Does the recovery say so when the answers do not suffice?
 
-mod emulated;
-
+use crate::emulated::{Counters, Noise, pages, table};
 use address_map::{SliceFunction, XOR_MASKS};
-use emulated::{Counters, Noise, pages, table};
 use proptest::prelude::*;
 use slices::SliceMap;
 use slices::recovery::{

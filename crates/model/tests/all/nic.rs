@@ -1,7 +1,6 @@
 //! What a NIC does with its queues, on a fabric small enough to count every line.
 
-mod small_fabric;
-
+use crate::small_fabric;
 use model::device::nic::NicConfig;
 use model::device::nic::egress::Egress;
 use model::device::nic::formats::{RxFormat, TxCompletionPlace, TxFormat};

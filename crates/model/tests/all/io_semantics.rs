@@ -1,7 +1,6 @@
 //! What device writes and reads do to lines, rule by rule.
 
-mod small_fabric;
-
+use crate::small_fabric;
 use model::fabric::Fabric;
 use model::root_complex::ddio::{Ddio, DmaKind, IoPolicy};
 use model::tracer::{Found, NoTrace};

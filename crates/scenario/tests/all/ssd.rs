@@ -1,9 +1,7 @@
 //! SSDs with a fio-like job on a core: do they reach their published numbers, and where do the
 //! blocks go with DDIO on and off?
 
-#[path = "../../model/tests/small_fabric/mod.rs"]
-mod small_fabric;
-
+use crate::small_fabric;
 use address_map::{AddressMap, SetFunction, SliceFunction};
 use model::core::Core;
 use model::core::private_cache::PrivateCacheConfig;
@@ -22,8 +20,8 @@ use workload::app::block_io::{
 use workload::driver::nvme::{NvmeDriver, NvmeDriverConfig};
 use workload::host_memory::{Arena, HostMemory};
 
-const P4800X: &str = include_str!("../../../devices/ssd/p4800x.toml");
-const XG5: &str = include_str!("../../../devices/ssd/xg5.toml");
+const P4800X: &str = include_str!("../../../../devices/ssd/p4800x.toml");
+const XG5: &str = include_str!("../../../../devices/ssd/xg5.toml");
 const CLOCK: Gigahertz = Gigahertz(3.0);
 const LLC_WAYS: u32 = 11;
 const HUGE_PAGE: Bytes = Bytes(2 << 20);

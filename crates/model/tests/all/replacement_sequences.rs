@@ -1,10 +1,8 @@
 //! Replacement policies on short sequences worked out by hand from their definitions, and results
 //! that are known of them.
 
-mod one_set;
-
+use crate::one_set::{OneSet, policy};
 use model::replacement::{QlruSpec, Replacement, RrpvBits};
-use one_set::{OneSet, policy};
 use proptest::prelude::*;
 
 fn set(name: &str, ways: u32) -> OneSet {

@@ -5,9 +5,7 @@
 //! and writes follow from timing values, but for three of the four machines the curve also chose
 //! between two kinds of modules (see the tables): their knees are predictions of one bit less.
 
-#[path = "dram_curves/load.rs"]
 mod load;
-#[path = "dram_curves/machines.rs"]
 mod machines;
 
 use load::{Load, Outcome, run};

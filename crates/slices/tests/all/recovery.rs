@@ -1,9 +1,7 @@
 //! Does the recovery find what the emulated counters follow?
 
-mod emulated;
-
+use crate::emulated::{Counters, Noise, pages, table};
 use address_map::{SliceFunction, XOR_MASKS};
-use emulated::{Counters, Noise, pages, table};
 use proptest::prelude::*;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -1,9 +1,7 @@
 //! Every replacement policy beside a slow reference written from its published definition: the same
 //! victims over random hits, fills, searches and invalidations, with random masks.
 
-mod one_set;
-
-use one_set::{OneSet, policy};
+use crate::one_set::{OneSet, policy};
 use proptest::prelude::*;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

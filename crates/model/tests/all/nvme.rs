@@ -1,8 +1,7 @@
 //! The controller of an SSD with whatever drivers may post: is every command completed once, on its
 //! own queue, behind its data, and every line moved once?
 
-mod small_fabric;
-
+use crate::small_fabric;
 use model::device::nic::rings::Ring;
 use model::device::nvme::NvmeConfig;
 use model::device::nvme::controller::NvmeController;

@@ -1,18 +1,16 @@
 //! Random agents on the fabric and on a slow reference in lockstep: after every operation both have
 //! served, counted and kept the same.
 
-mod reference;
-mod small_fabric;
-
+use crate::reference::agents::{Done, Features, Shape, Step, apply, cases, shape, step};
+use crate::reference::core_side::Want;
+use crate::reference::kinds::{Kind, Tally};
+use crate::reference::{Observer, Reference};
+use crate::small_fabric;
 use model::fabric::{Fabric, FabricConfig};
 use model::tracer::{Found, Operation};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use reference::agents::{Done, Features, Shape, Step, apply, cases, shape, step};
-use reference::core_side::Want;
-use reference::kinds::{Kind, Tally};
-use reference::{Observer, Reference};
 use std::ops::RangeInclusive;
 use units::Picos;
 

@@ -1,0 +1,5 @@
+//! The crate on described and hostile trees: one program, one module per question.
+
+mod calibrate;
+mod crash_and_restore;
+mod hostile_trees;

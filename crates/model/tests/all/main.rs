@@ -1,0 +1,23 @@
+//! The hardware from outside: one program, one module per question.
+
+mod against_reference;
+mod claims;
+mod contract;
+mod dram_curves;
+mod invariants;
+mod io_semantics;
+mod iommu_measured;
+mod large_machine;
+mod miss_kinds;
+mod nic;
+mod nvme;
+mod one_set;
+mod placement;
+mod reference;
+mod replacement_reference;
+mod replacement_sequences;
+mod root_complex_buffer;
+mod root_complex_buffer_coherence;
+mod slice_latency;
+mod small_fabric;
+mod sources;

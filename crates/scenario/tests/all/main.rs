@@ -1,0 +1,20 @@
+//! Whole runs, and the files that describe them: one program, one module per question.
+
+mod applications;
+mod counters;
+mod forwarder;
+mod hardware;
+mod host_kernels;
+mod interference_zones;
+mod key_value;
+mod nic;
+mod ping_pong;
+mod placement;
+mod platforms;
+mod probe;
+mod slice_distances;
+mod slice_placement;
+#[path = "../../../model/tests/all/small_fabric.rs"]
+mod small_fabric;
+mod ssd;
+mod tenants;

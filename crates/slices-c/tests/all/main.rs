@@ -1,0 +1,4 @@
+//! The library as C programs see it: one program, one module per question.
+
+mod c_programs;
+mod header;
