@@ -3,7 +3,7 @@
 //! one by one.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use model::core::private_cache::{PrivateCache, PrivateCacheConfig, State};
+use model::private_caches::{PrivateCache, PrivateCacheConfig, State};
 use model::replacement::Replacement;
 use std::hint::black_box;
 use tag_array::{Leaves, Places, RecencySets};

@@ -6,9 +6,6 @@
 //! Simplifies: no instruction fetch, no branch misses: they are part of the compute cycles.
 
 pub mod bandwidth_limit;
-pub mod prefetcher;
-pub mod private_cache;
-pub mod private_caches;
 
 use crate::fabric::{Fabric, Served};
 use crate::occupancy::Slots;

@@ -30,9 +30,9 @@ pub use memory::{Memory, MemoryConfig, NodeConfig};
 pub use socket::{DirectoryConfig, SocketConfig};
 
 use crate::attribution::{AgentId, EvictionCounts, Owner};
-use crate::core::private_caches::PrivateCachesConfig;
 use crate::counters::{Counters, PortCounters};
 use crate::llc::Evicted;
+use crate::private_caches::PrivateCachesConfig;
 use crate::root_complex::buffer::{BufferConfig, RootComplexBuffer};
 use crate::root_complex::ddio::IoPolicy;
 use crate::root_complex::iommu::{Iommu, IommuConfig};

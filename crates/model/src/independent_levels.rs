@@ -12,10 +12,9 @@
 //! Counts are those of the streams: what arrives at a level and not at the next has hit. A batch keeps
 //! references whole.
 
-use crate::core::prefetcher::PrefetcherConfig;
-use crate::core::private_cache::PrivateCacheConfig;
 use crate::fabric::FabricConfig;
 use crate::llc::Inclusion;
+use crate::private_caches::{PrefetcherConfig, PrivateCacheConfig};
 use crate::replacement::Replacement;
 use address_map::{AddressMap, SetFunction};
 use tag_array::{Leaves, Places, RecencySets, Written};

@@ -1,11 +1,15 @@
 //! The hardware: caches, root complex, links, memory and devices, as timed calls.
 //!
-//! Reading order, along the way of a received packet: [`traffic`] (what arrives),
-//! [`device`] (the NIC), [`root_complex`] (link, IIO, DDIO), [`fabric`] (where devices and cores
-//! meet), [`llc`], [`mod@core`], [`dram`]; [`replacement`] chooses victims for every cache and
-//! [`machine`] steps them all, with the [`software`] on its cores. [`occupancy`] is how contention works, [`attribution`], [`tracer`]
-//! and [`miss_kinds`] are how it can be watched. [`independent_levels`] is the part of it that needs no
-//! time.
+//! Reading order, along the way of a received packet: [`traffic`] (what arrives), [`device`] (the
+//! NIC), [`root_complex`] (link, IIO, DDIO), [`fabric`] (where devices and cores meet), [`llc`],
+//! [`private_caches`] (L1, L2 and their prefetchers), [`dram`]; above the fabric [`mod@core`] (a core
+//! as its software sees it), [`software`], and [`machine`], which steps them all. [`replacement`]
+//! chooses victims for every cache, [`occupancy`] is how contention works, [`attribution`],
+//! [`tracer`] and [`miss_kinds`] are how it can be watched. [`independent_levels`] is the part of it
+//! that needs no time.
+//!
+//! Modules use only those below them: caches, links and memory know nothing of the fabric, the
+//! fabric nothing of cores' software and devices (tests/all/sources.rs).
 //!
 //! Deliberately absent: input and output, clocks, globals, unsafe code, dynamic dispatch per line.
 
@@ -22,6 +26,7 @@ pub mod machine;
 pub mod mesh;
 pub mod miss_kinds;
 pub mod occupancy;
+pub mod private_caches;
 mod recency;
 pub mod replacement;
 pub mod root_complex;

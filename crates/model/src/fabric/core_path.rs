@@ -6,10 +6,8 @@
 
 use super::{Fabric, Place};
 use crate::attribution::AgentId;
-use crate::core::prefetcher::UnderWay;
-use crate::core::private_cache::State;
-use crate::core::private_caches::PrivateCaches;
 use crate::llc::{Inclusion, LlcLatency};
+use crate::private_caches::{PrivateCaches, State, UnderWay};
 use crate::tracer::{Found, Operation, Tracer};
 use units::{LineAddr, Picos};
 

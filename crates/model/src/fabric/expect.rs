@@ -6,7 +6,7 @@
 //! Simplifies: nothing; what nobody announced is computed when it comes.
 
 use super::{DmaDirection, Fabric, Place};
-use crate::core::private_cache::Coming;
+use crate::private_caches::Coming;
 use crate::tracer::Tracer;
 use units::{LINE_BYTES, LineAddr, SetIndex};
 

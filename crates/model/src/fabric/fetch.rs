@@ -11,8 +11,8 @@
 use super::core_path::{Served, Want};
 use super::{Fabric, Place};
 use crate::attribution::{AgentId, Owner};
-use crate::core::private_cache::State;
 use crate::llc::{Inclusion, LineInfo, Sharers};
+use crate::private_caches::State;
 use crate::tracer::{Found, Operation, Tracer};
 use units::{LineAddr, Picos, SetIndex};
 

@@ -8,8 +8,8 @@
 
 use super::Fabric;
 use super::core_path::Served;
-use crate::core::private_cache::State;
 use crate::llc::Sharers;
+use crate::private_caches::State;
 use crate::tracer::{Found, Tracer};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

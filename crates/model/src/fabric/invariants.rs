@@ -5,9 +5,8 @@
 
 use super::Fabric;
 use super::socket::Socket;
-use crate::core::private_cache::{PrivateCache, State};
-use crate::core::private_caches::PrivateCaches;
 use crate::llc::{Inclusion, Sharers};
+use crate::private_caches::{PrivateCache, PrivateCaches, State};
 use crate::root_complex::buffer::BufferState;
 use crate::tracer::Tracer;
 use units::LineAddr;

@@ -6,10 +6,9 @@
 
 use super::{Fabric, Memory, Tracer};
 use crate::attribution::{AgentId, EvictionCounts, Owner};
-use crate::core::private_cache::State;
-use crate::core::private_caches::PrivateCaches;
 use crate::counters::{CoreCounters, Counters, PortCounters};
 use crate::llc::{Directory, Llc};
+use crate::private_caches::{PrivateCaches, State};
 use crate::root_complex::buffer::RootComplexBuffer;
 use crate::root_complex::ddio::IoPolicy;
 use crate::root_complex::iio::Iio;

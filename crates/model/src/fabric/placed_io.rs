@@ -10,7 +10,7 @@ use super::Fabric;
 use super::core_path::Want;
 use super::io_path::{Burst, Held, LineSpans, Request};
 use super::io_write::{WriteOutcome, write_operation};
-use crate::core::private_cache::State;
+use crate::private_caches::State;
 use crate::root_complex::ddio::{Ddio, DmaKind};
 use crate::root_complex::line_placement::{LinePlacement, OnUnread};
 use crate::tracer::{Found, Tracer};

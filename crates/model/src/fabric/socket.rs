@@ -6,10 +6,9 @@
 
 use super::FabricConfig;
 use crate::attribution::Owner;
-use crate::core::private_cache::State;
-use crate::core::private_caches::PrivateCaches;
 use crate::counters::CoreCounters;
 use crate::llc::{Directory, Inclusion, Llc, LlcConfig, Sharers};
+use crate::private_caches::{PrivateCaches, State};
 use crate::replacement::Replacement;
 use crate::root_complex::iio::{Iio, IioConfig};
 use crate::tracer::Found;

@@ -7,8 +7,8 @@
 
 use super::Fabric;
 use crate::attribution::{AgentId, Owner};
-use crate::core::private_cache::State;
 use crate::llc::{Evicted, Inclusion, LineInfo, Sharers};
+use crate::private_caches::State;
 use crate::tracer::{Found, Operation, Tracer};
 use units::{LineAddr, Picos, SetIndex};
 

@@ -7,10 +7,9 @@
 use crate::reference::kinds::{Kind, Tally};
 use crate::small_fabric;
 use address_map::{AddressMap, SetFunction, SliceFunction};
-use model::core::prefetcher::PrefetcherConfig;
-use model::core::private_cache::PrivateCacheConfig;
 use model::fabric::{DirectoryConfig, Fabric, FabricConfig, MemoryConfig, PortConfig};
 use model::llc::{Inclusion, LlcConfig};
+use model::private_caches::{PrefetcherConfig, PrivateCacheConfig};
 use model::replacement::Replacement;
 use model::root_complex::ddio::{Ddio, DmaKind, IoPolicy};
 use model::tracer::{Event, Operation, Tracer};

@@ -4,9 +4,6 @@
 #![allow(dead_code)]
 
 use address_map::{AddressMap, SetFunction, SliceFunction};
-use model::core::prefetcher::PrefetcherConfig;
-use model::core::private_cache::PrivateCacheConfig;
-use model::core::private_caches::PrivateCachesConfig;
 use model::cxl::CxlConfig;
 use model::dram::{
     BankHash, ChannelHash, DramConfig, Geometry, RowPolicy, Timing, WriteQueueConfig,
@@ -16,6 +13,7 @@ use model::fabric::{
     SocketConfig,
 };
 use model::llc::{Inclusion, LlcConfig, LlcLatency};
+use model::private_caches::{PrefetcherConfig, PrivateCacheConfig, PrivateCachesConfig};
 use model::replacement::Replacement;
 use model::root_complex::buffer::{BufferConfig, Placement};
 use model::root_complex::ddio::{Ddio, IoPolicy};

@@ -5,14 +5,12 @@ use crate::platform::{
 };
 use crate::scenario::{MemoryNode, PlacementKeys, Tenant};
 use address_map::{AddressMap, SetFunction, SliceFunction, XOR_MASKS};
-use model::core::prefetcher::PrefetcherConfig;
-use model::core::private_cache::PrivateCacheConfig;
-use model::core::private_caches::PrivateCachesConfig;
 use model::fabric::{
     CorePathConfig, DirectoryConfig, FabricConfig, MemoryConfig, NodeConfig, PortConfig,
     SocketConfig,
 };
 use model::llc::{Inclusion, LlcConfig, LlcLatency};
+use model::private_caches::{PrefetcherConfig, PrivateCacheConfig, PrivateCachesConfig};
 use model::root_complex::buffer::{BufferConfig, Placement};
 use model::root_complex::ddio::{Ddio, IoPolicy};
 use model::root_complex::iio::IioConfig;

@@ -4,10 +4,10 @@
 use crate::small_fabric;
 use address_map::{AddressMap, SetFunction, SliceFunction};
 use model::core::Core;
-use model::core::private_cache::PrivateCacheConfig;
 use model::device::nvme::controller::NvmeController;
 use model::device::nvme::rings::{NvmeQueuePair, PAGE_BYTES};
 use model::fabric::{Fabric, FabricConfig, PortConfig};
+use model::private_caches::PrivateCacheConfig;
 use model::replacement::Replacement;
 use model::root_complex::ddio::{Ddio, IoPolicy};
 use model::software::Turn;

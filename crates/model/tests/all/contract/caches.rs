@@ -2,8 +2,8 @@
 
 use address_map::{AddressMap, SetFunction, SliceFunction};
 use model::attribution::Owner;
-use model::core::private_cache::{PrivateCache, PrivateCacheConfig, State};
 use model::llc::{Directory, Inclusion, LineInfo, Llc, LlcConfig, Sharers};
+use model::private_caches::{PrivateCache, PrivateCacheConfig, State};
 use model::replacement::Replacement;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -2,9 +2,9 @@
 //! and without: two sockets of two cores, the device at the first.
 
 use crate::small_fabric;
-use model::core::private_cache::State;
 use model::fabric::{DirectoryConfig, Fabric, FabricConfig, MemoryConfig};
 use model::llc::Inclusion;
+use model::private_caches::State;
 use model::replacement::Replacement;
 use model::root_complex::buffer::{BufferConfig, Placement};
 use model::root_complex::ddio::{Ddio, DmaKind, IoPolicy};

@@ -5,14 +5,12 @@
 
 use crate::small_fabric;
 use address_map::{AddressMap, SetFunction, SliceFunction};
-use model::core::prefetcher::PrefetcherConfig;
-use model::core::private_cache::PrivateCacheConfig;
-use model::core::private_caches::PrivateCachesConfig;
 use model::fabric::{
     DirectoryConfig, DmaDirection, DmaDone, Fabric, FabricConfig, MemoryConfig, NodeConfig,
     PortConfig, Served,
 };
 use model::llc::{Inclusion, LlcConfig};
+use model::private_caches::{PrefetcherConfig, PrivateCacheConfig, PrivateCachesConfig};
 use model::replacement::Replacement;
 use model::root_complex::buffer::{BufferConfig, Placement};
 use model::root_complex::ddio::{Ddio, DmaKind, IoPolicy};

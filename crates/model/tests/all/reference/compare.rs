@@ -3,8 +3,8 @@
 use super::kinds::Tally;
 use super::{Reference, Seen};
 use model::attribution::AgentId;
-use model::core::private_cache::{PrivateCache, State};
 use model::fabric::Fabric;
+use model::private_caches::{PrivateCache, State};
 use model::tracer::{Event, Operation, Tracer};
 use std::fmt::Debug;
 use units::LineAddr;

@@ -1,7 +1,7 @@
 //! Versions: where the newest content of a line is, and that nobody reads an older one.
 
 use super::{Core, Held, Reference, Version};
-use model::core::private_cache::State;
+use model::private_caches::State;
 use units::LineAddr;
 
 impl Core {

@@ -2,8 +2,8 @@
 
 use super::{Held, Placed, Reference, Version};
 use model::attribution::AgentId;
-use model::core::private_cache::State;
 use model::llc::Inclusion;
+use model::private_caches::State;
 use model::tracer::{Found, Operation};
 use units::{LineAddr, WayMask};
 

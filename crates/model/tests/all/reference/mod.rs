@@ -24,11 +24,10 @@ pub use compare::Observer;
 
 use buffered::Buffer;
 use model::attribution::AgentId;
-use model::core::prefetcher::Prefetcher;
-use model::core::private_cache::{PrivateCacheConfig, State};
 use model::counters::{CoreCounters, Counters};
 use model::fabric::{FabricConfig, NodeConfig, PortConfig};
 use model::llc::Inclusion;
+use model::private_caches::{Prefetcher, PrivateCacheConfig, State};
 use model::root_complex::buffer::BufferCounters;
 use model::root_complex::ddio::IoPolicy;
 use model::tracer::{Found, Operation};

@@ -5,8 +5,12 @@
 //! Simplifies: L1 is kept inside L2 (DEVIATIONS.md, 4) unless levels are independent
 //! ([`crate::llc::Inclusion::Nine`]); a store does not look into L1I.
 
-use super::prefetcher::{Prefetcher, PrefetcherConfig};
-use super::private_cache::{PrivateCache, PrivateCacheConfig, State};
+mod prefetcher;
+mod private_cache;
+
+pub use prefetcher::{Prefetch, Prefetcher, PrefetcherConfig, UnderWay};
+pub use private_cache::{Coming, PrivateCache, PrivateCacheConfig, State};
+
 use crate::counters::CoreCounters;
 use units::LineAddr;
 
