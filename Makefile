@@ -27,7 +27,7 @@ CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 WHEEL_SOURCES := $(CORE_SOURCES) $(wildcard README.md LICENSE) \
   $(shell find python -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
-.PHONY: help run test check bench bench-ab bench-instructions bench-peers bench-scaling host slices-install dpdk bench-dpdk setup wheel clean format browser peers rust-tools
+.PHONY: help run test check bench bench-ab bench-instructions bench-peers bench-scaling host slices-install dpdk bench-dpdk setup wheel clean format browser peers docs docs-tools rust-tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,7 +35,7 @@ help: ## List the targets
 run: setup ## Simulate the published experiments beside the measured server; write HTML reports
 	@skipline experiment run $(EXPERIMENTS)
 
-test: setup browser peers dpdk check ## Set everything up and run every test
+test: setup browser peers docs-tools dpdk check ## Set everything up and run every test
 	cargo test --workspace --locked --quiet
 	pytest
 
@@ -119,6 +119,11 @@ slices-install: ## Install libskipline_slices with header, pkg-config file, man 
 	sed -e "s|@PREFIX@|$(PREFIX)|" -e "s|@VERSION@|$$version|" $$from/skipline_slices.pc.in \
 	  > "$$to/lib/pkgconfig/skipline_slices.pc"
 
+docs: setup docs-tools ## Build the documentation site below site/
+	@cargo build -p host-cli --locked --quiet
+	export SKIPLINE_HOST="$${CARGO_TARGET_DIR:-target}/debug/skipline-host"
+	python docs/site/build_site.py site
+
 setup: $(STAMPS)/module ## Install what is missing into .venv and build the module
 	@:
 
@@ -182,6 +187,10 @@ browser:
 	    echo "note: for the page tests install the packages chromium and chromium-driver"
 	  fi
 	fi
+
+docs-tools: setup
+	@uv sync --locked --inexact --no-install-project --group docs --quiet ||
+	  echo "note: MkDocs cannot be installed; the test of the documentation site will be skipped"
 
 # Simulators by others, which tests/parity compares with; what is missing is skipped and says so.
 peers: setup

@@ -1,0 +1,86 @@
+"""Build the documentation site: stage the pages, generate the references, run MkDocs strictly.
+
+The pages are the Markdown files of the repository in their own folders, with the files that they
+link to. What has a reference in the code is generated: commands, commands of skipline-host,
+scenario keys.
+"""
+
+import logging
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from mkdocs.commands import build
+from mkdocs.config import load_config
+from mkdocs.exceptions import Abort
+
+import command_reference
+import key_reference
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).parent
+_LINK = re.compile(r"\]\(([^)\s#:]+)(?:#[^)\s]*)?\)")
+_FOLDERS = ("docs", "native")
+
+
+def pages() -> list[Path]:
+    """Return the Markdown files of the site."""
+    inside = (path for folder in _FOLDERS for path in (REPOSITORY / folder).rglob("*.md"))
+    return sorted([*REPOSITORY.glob("*.md"), *inside])
+
+
+def stage(target: Path) -> None:
+    """Copy the pages and the files that they link to, and generate the references."""
+    shutil.rmtree(target, ignore_errors=True)
+    for page in pages():
+        _copy(page, target)
+        for link in _LINK.findall(page.read_text(encoding="utf-8")):
+            linked = (page.parent / link).resolve()
+            if linked.is_file() and linked.suffix != ".md":
+                _copy(linked, target)
+    for asset in ("site.css", "iframe-worker.js"):
+        shutil.copy(HERE / asset, target)
+    references = target / "docs" / "reference"
+    references.mkdir(parents=True)
+    for name, text in {
+        "commands.md": command_reference.commands(),
+        "host-commands.md": command_reference.host_commands(),
+        "scenario-keys.md": key_reference.scenario_keys(),
+    }.items():
+        (references / name).write_text(text, encoding="utf-8")
+
+
+def _copy(path: Path, target: Path) -> None:
+    copy = target / path.relative_to(REPOSITORY)
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(path, copy)
+
+
+def render(folder: Path) -> Path:
+    """Turn the staged pages into HTML; return the first page. Warnings are errors."""
+    config = load_config(
+        str(HERE / "mkdocs.yml"),
+        docs_dir=str(folder / "pages"),
+        site_dir=str(folder / "html"),
+    )
+    build.build(config)
+    return folder / "html" / "index.html"
+
+
+def main(arguments: list[str]) -> int:
+    """Build into the named folder, or into `site`; print the first page."""
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
+    folder = Path(arguments[0]).resolve() if arguments else REPOSITORY / "site"
+    try:
+        stage(folder / "pages")
+        first = render(folder)
+    except Abort as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(f"Documentation to open in a browser:\n  {first}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
