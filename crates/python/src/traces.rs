@@ -6,12 +6,13 @@ use crate::{DEFAULT_SEED, InputError, bad_input};
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView, PySlice};
+use recordings::trace::{Batches, TraceError, TraceFault};
 use scenario::TraceJob;
 use scenario::trace_run::{TraceRunError, TraceWanted, standard_named};
 use std::mem;
 use std::ops::Range;
 use units::LINE_BYTES;
-use workload::trace::{Batch, Batches, Reference, ReferenceKind, TraceError, TraceFault};
+use workload::trace::{Batch, Reference, ReferenceKind};
 
 /// Kinds of references, by their numbers in arrays: the labels of din, and one more.
 const KINDS: [ReferenceKind; 4] =

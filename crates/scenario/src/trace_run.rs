@@ -21,14 +21,14 @@ use model::fabric::{Fabric, FabricConfig};
 use model::independent_levels::IndependentLevels;
 use model::tracer::NoTrace;
 use pieces::{Next, Piece, Pieces, Source};
+use recordings::trace::{Batches, LoadList, StopReading, TraceError, TraceFormat, TraceReader};
 use std::mem;
 use std::ops::ControlFlow;
 use std::process;
 use std::thread::available_parallelism;
 use units::{Gigahertz, Picos, WayMask};
 use workload::trace::{
-    AddressWindowFull, Batch, Batches, LoadList, Replay, Shadows, StandardTrace, StopReading,
-    Tally, TraceError, TraceFormat, TraceReader, UntimedReplay,
+    AddressWindowFull, Batch, Replay, Shadows, StandardTrace, Tally, UntimedReplay,
 };
 
 /// A trace and the machine that it is to run through.

@@ -87,7 +87,7 @@ pub fn read_capture(
     server: &PacketServer<'_>,
 ) -> Result<Option<Capture>, InputError> {
     let Some(path) = &tenant.traffic.pcap else { return Ok(None) };
-    let capture = Capture::read(builtin::beside(file, path))
+    let capture = recordings::capture::read(builtin::beside(file, path))
         .map_err(|fault| InputError::Capture { file: file.into(), fault })?;
     let largest = capture.largest_frame_bytes().0;
     let fits = server.software.buffer_data_bytes.value;

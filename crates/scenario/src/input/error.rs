@@ -67,14 +67,14 @@ pub enum InputError {
     },
     /// A trace that cannot be replayed.
     #[error(transparent)]
-    Trace(#[from] workload::trace::TraceError),
+    Trace(#[from] recordings::trace::TraceError),
     /// A capture that cannot be replayed.
     #[error("{file}: `traffic.pcap`: {fault}")]
     Capture {
         /// Which file names it.
         file: String,
         /// What is wrong with it, and where.
-        fault: workload::traffic::CaptureError,
+        fault: recordings::capture::CaptureError,
     },
 }
 

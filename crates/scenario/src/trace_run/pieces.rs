@@ -1,13 +1,14 @@
 //! A trace piece by piece. One that has to be opened, read, unpacked and decoded is, by a thread of its own,
 //! while what was read before is replayed: whoever replays never waits for a silent pipe without a way out.
 
+use recordings::trace::{Batches, StopReading, TraceError, TraceFault};
 use std::mem;
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use std::{io, process};
-use workload::trace::{Batch, Batches, StopReading, TraceError, TraceFault};
+use workload::trace::Batch;
 
 /// Pieces that may be read before the first of them is replayed.
 const AHEAD: usize = 4;

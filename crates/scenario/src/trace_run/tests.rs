@@ -4,9 +4,10 @@ use super::*;
 use crate::platform::{InclusionName, ReplacementName, SetFunctionName};
 use model::replacement::Replacement;
 use proptest::prelude::*;
+use recordings::trace::TraceFault;
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
-use workload::trace::{Reference, ReferenceKind, TraceFault};
+use workload::trace::{Reference, ReferenceKind};
 
 const REFERENCE: &str = "three-level-lru";
 

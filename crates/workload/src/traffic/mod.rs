@@ -9,6 +9,7 @@
 //! deterministic, and their times carry fractions of a picosecond, so that no rate drifts.
 
 mod capture;
+mod capture_replay;
 mod fixed;
 mod flows;
 mod mix;
@@ -19,10 +20,8 @@ mod trains;
 mod wire;
 mod zipf;
 
-pub use capture::{
-    Capture, CaptureError, CaptureFault, CaptureReplay, CapturedPacket, Place, ReplayConfig,
-    ReplaySpeed,
-};
+pub use capture::{Capture, CapturedPacket};
+pub use capture_replay::{CaptureReplay, ReplayConfig, ReplaySpeed};
 pub use fixed::{FixedRate, FixedRateConfig};
 pub use flows::random_udp_flows;
 pub use mix::{Arrivals, Mix, MixConfig};

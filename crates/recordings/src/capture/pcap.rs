@@ -1,0 +1,124 @@
+//! The packets of a classic pcap file.
+//!
+//! Models: both byte orders, microseconds and nanoseconds.
+//! Source: draft-ietf-opsawg-pcap.
+//! Simplifies: the format's version is not checked; 2.4 is the only one ever in wide use.
+
+use std::io::Read;
+
+use pcap_file::pcap::{PcapHeader, PcapParser, RawPcapPacket};
+use pcap_file::{Endianness, TsResolution};
+
+use super::builder::{Builder, Recorded};
+use super::captured_limit_bytes;
+use super::error::{CaptureFault, RecordPosition};
+use super::input::{Input, u32_at};
+use super::link::{Link, unsupported_link};
+
+/// First four bytes, read as a big-endian number.
+pub(super) const MAGICS: [u32; 4] = [0xa1b2_c3d4, 0xd4c3_b2a1, 0xa1b2_3c4d, 0x4d3c_b2a1];
+
+const FILE_HEADER_BYTES: u64 = 24;
+const RECORD_HEADER_BYTES: u64 = 16;
+/// Offset of the captured length within a record's header.
+const CAPTURED_LENGTH_AT: usize = 8;
+
+/// Reads the file up to its end.
+pub(super) fn read<R: Read>(
+    input: &mut Input<R>,
+    builder: &mut Builder,
+) -> Result<(), CaptureFault> {
+    let mut buffer = Vec::new();
+    let present = input.append(&mut buffer, FILE_HEADER_BYTES)?;
+    let too_short = CaptureFault::TruncatedHeader { present, needed: FILE_HEADER_BYTES };
+    let (_, parser) = PcapParser::new(&buffer).map_err(|_| too_short)?;
+    let header = parser.header();
+
+    loop {
+        let position =
+            RecordPosition { offset: input.offset(), packet: Some(builder.next_packet_number()) };
+        buffer.clear();
+        if !read_record(input, &mut buffer, &header, position)? {
+            return Ok(());
+        }
+        let (_, packet) = parser
+            .next_raw_packet(&buffer)
+            .map_err(|error| CaptureFault::Malformed { position, problem: error.to_string() })?;
+        builder.add(&Recorded {
+            link: link(&header, position)?,
+            time_ps: Some(time_ps(&packet, header.ts_resolution, position)?),
+            original_bytes: original_bytes(&packet, position)?,
+            captured: &packet.data,
+        });
+    }
+}
+
+/// Reads a whole record after its length has been checked; `false` at the end of the file.
+fn read_record<R: Read>(
+    input: &mut Input<R>,
+    buffer: &mut Vec<u8>,
+    header: &PcapHeader,
+    position: RecordPosition,
+) -> Result<bool, CaptureFault> {
+    let mut present = input.append(buffer, RECORD_HEADER_BYTES)?;
+    if present == 0 {
+        return Ok(false);
+    }
+    let mut needed = RECORD_HEADER_BYTES;
+    if present == needed {
+        let captured_bytes = captured_bytes(buffer, header.endianness);
+        let limit_bytes = captured_limit_bytes(header.snaplen);
+        if captured_bytes > limit_bytes {
+            let captured_bytes = captured_bytes.into();
+            return Err(CaptureFault::OversizedRecord { position, captured_bytes, limit_bytes });
+        }
+        needed += u64::from(captured_bytes);
+        present += input.append(buffer, captured_bytes.into())?;
+    }
+    if present < needed {
+        return Err(CaptureFault::TruncatedRecord { position, present, needed });
+    }
+    Ok(true)
+}
+
+fn captured_bytes(record: &[u8], endianness: Endianness) -> u32 {
+    u32_at(record, CAPTURED_LENGTH_AT, endianness)
+}
+
+/// The link type; its upper half may say that frames were captured with their FCS.
+fn link(header: &PcapHeader, position: RecordPosition) -> Result<Link, CaptureFault> {
+    const FCS_LENGTH_PRESENT: u32 = 1 << 26;
+    let field = u32::from(header.datalink);
+    let fcs_bytes = if field & FCS_LENGTH_PRESENT == 0 { 0 } else { u64::from(field >> 28) * 2 };
+    let number = field & 0xffff;
+    Link::from_number(number, fcs_bytes).ok_or_else(|| unsupported_link(number, position))
+}
+
+fn time_ps(
+    packet: &RawPcapPacket,
+    unit: TsResolution,
+    position: RecordPosition,
+) -> Result<i128, CaptureFault> {
+    const PICOS_PER_SECOND: i128 = 1_000_000_000_000;
+    let picos_per_tick = match unit {
+        TsResolution::MicroSecond => 1_000_000,
+        TsResolution::NanoSecond => 1_000,
+    };
+    let fraction_ps = i128::from(packet.ts_frac) * picos_per_tick;
+    if fraction_ps >= PICOS_PER_SECOND {
+        let problem = format!("{} fractions of a second are more than one second", packet.ts_frac);
+        return Err(CaptureFault::Malformed { position, problem });
+    }
+    Ok(i128::from(packet.ts_sec) * PICOS_PER_SECOND + fraction_ps)
+}
+
+fn original_bytes(packet: &RawPcapPacket, position: RecordPosition) -> Result<u32, CaptureFault> {
+    if packet.incl_len > packet.orig_len {
+        let problem = format!(
+            "{} bytes were captured of a packet of {} bytes",
+            packet.incl_len, packet.orig_len
+        );
+        return Err(CaptureFault::Malformed { position, problem });
+    }
+    Ok(packet.orig_len)
+}

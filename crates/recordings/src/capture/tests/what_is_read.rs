@@ -1,0 +1,146 @@
+//! Every supported variant of both formats gives the packets that were written.
+
+use super::*;
+use units::{Bytes, Picos};
+
+#[test]
+fn pcap_in_every_variant_gives_the_same_packets() {
+    let frames = [(1_000_000, small_frame(0)), (3_000_000, small_frame(1))];
+    for order in BOTH_ORDERS {
+        for unit in [TsResolution::MicroSecond, TsResolution::NanoSecond] {
+            let capture = parse(&pcap_with(order, unit, frames.clone())).unwrap();
+            assert_eq!(times_ps(&capture), [0, 2_000_000_000], "{order:?} {unit:?}");
+            assert_eq!(sizes(&capture), [92, 93]);
+            assert_eq!(capture.flow_count(), 2);
+        }
+    }
+}
+
+#[test]
+fn nanoseconds_are_kept() {
+    let capture = parse(&pcap_of([(1, small_frame(0)), (8, small_frame(0))])).unwrap();
+    assert_eq!(capture.duration(), Picos(7_000));
+}
+
+#[test]
+fn pcapng_of_both_byte_orders_gives_the_same_packets() {
+    for order in BOTH_ORDERS {
+        let file = pcapng_of(order, [(10, small_frame(0)), (13, small_frame(1))]);
+        let capture = parse(&file).unwrap();
+        assert_eq!(times_ps(&capture), [0, 3_000_000], "{order:?}");
+        assert_eq!(sizes(&capture), [92, 93]);
+    }
+}
+
+#[test]
+fn interfaces_of_a_pcapng_file_have_their_own_links_and_clocks() {
+    let ip = ipv4_udp(7, 8, 172);
+    let frame = on_ethernet(0x0800, &ip);
+    let mut writer = ng_writer();
+    let nanoseconds = vec![IfOption::IfTsResol(9)];
+    let binary = vec![IfOption::IfTsResol(0x80 | 10), IfOption::IfTsOffset(1)];
+    writer.write_pcapng_block(interface(DataLink::ETHERNET, 0, nanoseconds)).unwrap();
+    writer.write_pcapng_block(interface(DataLink::RAW, 0, binary)).unwrap();
+    writer.write_pcapng_block(enhanced(0, 1_000_000_000, &frame)).unwrap();
+    writer.write_pcapng_block(enhanced(1, 512, &ip)).unwrap(); // 1 s + 512 / 1024 s
+    let capture = parse(&writer.into_inner()).unwrap();
+    assert_eq!(times_ps(&capture), [0, 500_000_000_000]);
+    assert_eq!(sizes(&capture), [214, 214]);
+    assert_eq!(capture.flow_count(), 1);
+}
+
+#[test]
+fn a_new_section_has_its_own_byte_order_and_interfaces() {
+    let mut file = pcapng_of(Endianness::Little, [(10, small_frame(0))]);
+    file.extend(pcapng_of(Endianness::Big, [(11, small_frame(1))]));
+    let capture = parse(&file).unwrap();
+    assert_eq!(times_ps(&capture), [0, 1_000_000]);
+}
+
+#[test]
+fn simple_packets_have_the_time_of_the_packet_before() {
+    let frame = small_frame(0);
+    let simple =
+        || SimplePacketBlock { original_len: frame.len() as u32, data: Cow::Borrowed(&frame) };
+    let mut writer = ng_writer();
+    writer.write_pcapng_block(interface(DataLink::ETHERNET, 65_535, vec![])).unwrap();
+    writer.write_pcapng_block(simple()).unwrap();
+    writer.write_pcapng_block(enhanced(0, 100, &frame)).unwrap();
+    writer.write_pcapng_block(enhanced(0, 102, &frame)).unwrap();
+    writer.write_pcapng_block(simple()).unwrap();
+    let capture = parse(&writer.into_inner()).unwrap();
+    assert_eq!(times_ps(&capture), [0, 0, 2_000_000, 2_000_000]);
+    assert_eq!(sizes(&capture), [92; 4]);
+}
+
+#[test]
+fn blocks_that_are_not_packets_are_skipped() {
+    let mut writer = ng_writer();
+    writer.write_pcapng_block(interface(DataLink::ETHERNET, 0, vec![])).unwrap();
+    // A name resolution block whose padding is missing, and a large block of no known kind.
+    for (kind, body) in [(4, vec![0, 9, 1, 0, 7, 0, 0, 0]), (0xbad, vec![0; 3 << 20])] {
+        let len = body.len() as u32 + 12;
+        let body = Cow::Owned(body);
+        let block = RawBlock { type_: kind, initial_len: len, body, trailer_len: len };
+        writer.write_raw_block(&block).unwrap();
+    }
+    writer.write_pcapng_block(enhanced(0, 100, &small_frame(0))).unwrap();
+    assert_eq!(parse(&writer.into_inner()).unwrap().packet_count(), 1);
+}
+
+#[test]
+fn sizes_are_those_on_the_wire_even_if_less_was_captured() {
+    let frame = on_ethernet(0x0800, &ipv4_udp(1, 2, 1_400));
+    let header = PcapHeader { snaplen: 64, ..PcapHeader::default() };
+    let mut writer = PcapWriter::with_header(Vec::new(), header).unwrap();
+    let packet = PcapPacket::new(std::time::Duration::ZERO, 1_442, &frame[..64]);
+    writer.write_packet(&packet).unwrap();
+    let capture = parse(&writer.into_writer()).unwrap();
+    assert_eq!(sizes(&capture), [1_442]);
+    assert!(capture.flows()[0].ports.is_some());
+}
+
+#[test]
+fn the_fcs_of_a_capture_that_has_it_does_not_count() {
+    let mut file = pcap_of([(0, small_frame(0))]);
+    file[23] = 0x24; // 2 x 16 bits of FCS, flag "FCS length present"
+    assert_eq!(sizes(&parse(&file).unwrap()), [88]);
+
+    let mut writer = ng_writer();
+    let options = vec![IfOption::IfFcsLen(32)];
+    writer.write_pcapng_block(interface(DataLink::ETHERNET, 0, options)).unwrap();
+    writer.write_pcapng_block(enhanced(0, 0, &small_frame(0))).unwrap();
+    assert_eq!(sizes(&parse(&writer.into_inner()).unwrap()), [88]);
+}
+
+#[test]
+fn totals_are_those_of_the_packets() {
+    let frames = (0..1_000).map(|n| (n * 10, small_frame(n as usize)));
+    let capture = parse(&pcap_of(frames)).unwrap();
+    assert_eq!(capture.packet_count(), 1_000);
+    assert_eq!(capture.flow_count(), 100);
+    assert_eq!(capture.duration(), Picos(9_990_000));
+    assert_eq!(capture.total_bytes(), Bytes(sizes(&capture).iter().sum()));
+    assert_eq!(capture.wire_bytes(), Bytes(capture.total_bytes().0 + 24_000));
+    assert_eq!(capture.largest_frame_bytes(), Bytes(98));
+    assert_eq!(capture.reordered(), 0);
+}
+
+#[test]
+fn times_that_go_backwards_are_sorted_and_counted_and_equal_ones_keep_their_order() {
+    let frames = [(50, 0), (20, 1), (60, 2), (20, 3), (60, 4)];
+    let frames = frames.map(|(time_ns, number)| (time_ns, small_frame(number)));
+    let capture = parse(&pcap_of(frames)).unwrap();
+    assert_eq!(capture.reordered(), 2);
+    assert_eq!(times_ps(&capture), [0, 0, 30_000, 40_000, 40_000]);
+    assert_eq!(sizes(&capture), [93, 95, 92, 94, 96]);
+}
+
+#[test]
+fn a_file_on_disk_is_read() {
+    let path = env::temp_dir().join(format!("skipline-capture-{}.pcap", process::id()));
+    fs::write(&path, pcap_of([(0, small_frame(0))])).unwrap();
+    let capture = read(&path);
+    fs::remove_file(&path).unwrap();
+    assert_eq!(capture.unwrap().packet_count(), 1);
+}

@@ -1,0 +1,237 @@
+//! Address traces: what programs touched, recorded by other tools, read batch by batch.
+//!
+//! Models: fetches, loads and stores of one program in its order, with address and size.
+//! Source: the manual of Dinero III (din), lackey's help in Valgrind (lackey), the `input_instr`
+//! record of ChampSim (champsim); raw64 is eight little-endian bytes per address.
+//! Simplifies: where a format has no size, a reference is one byte.
+//!
+//! [`Batches`] is where references come from: a file ([`TraceReader`]) or a list ([`LoadList`]).
+//! `stoppable`, `compression` and `input` turn a file into pieces of its content, one file per
+//! format turns these into references, `guess` chooses the format.
+
+mod batches;
+mod champsim;
+mod compression;
+mod din;
+mod error;
+mod format;
+mod guess;
+mod input;
+mod lackey;
+mod raw64;
+mod stoppable;
+#[cfg(test)]
+mod test_files;
+#[cfg(test)]
+mod tests;
+mod text;
+mod zstd;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::mem;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use workload::trace::{BLOCK_LOADS, BLOCK_REFERENCES, Batch, Reference};
+
+use self::input::Input;
+use self::stoppable::Stoppable;
+use self::text::LineCount;
+
+pub use self::batches::{Batches, LoadList};
+pub use self::compression::Compression;
+pub use self::error::{TraceError, TraceFault};
+pub use self::format::TraceFormat;
+pub use self::stoppable::StopReading;
+
+/// Loads of a [`Batch::Loads`]: enough that handing it from thread to thread costs nothing beside them.
+const BATCH_LOADS: usize = 8 * BLOCK_LOADS;
+
+/// The name that stands for standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// Reads a trace front to back, block by block; gzip, xz, zstd and bzip2 are unpacked on the way.
+pub struct TraceReader {
+    path: PathBuf,
+    input: Input,
+    format: TraceFormat,
+    lines: LineCount,
+    state: State,
+    progress: Option<Progress>,
+}
+
+/// How much of a file has been read, before unpacking.
+struct Progress {
+    read: Arc<AtomicU64>,
+    file_bytes: u64,
+}
+
+/// A file that says how much of it has been read.
+struct Counted {
+    file: Stoppable,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.file.read(buffer)?;
+        self.read.fetch_add(bytes as u64, Ordering::Relaxed);
+        Ok(bytes)
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum State {
+    Opened,
+    Reading,
+    Ended,
+}
+
+impl TraceReader {
+    /// Opens the trace at `path`, `-` for standard input. Without a format its name decides, or
+    /// else its content. After `stop`, nothing more is taken out of it.
+    ///
+    /// # Errors
+    /// If the file cannot be read or unpacked, or if its format is neither given nor recognised.
+    pub fn open(
+        path: impl AsRef<Path>,
+        format: Option<TraceFormat>,
+        stop: StopReading,
+    ) -> Result<Self, TraceError> {
+        let path = path.as_ref();
+        match open_file(path) {
+            Ok(file) => {
+                let file_bytes = file.metadata().map_or(0, |facts| facts.len());
+                let read = Arc::new(AtomicU64::new(0));
+                let counted = Counted { file: Stoppable::new(file, stop), read: Arc::clone(&read) };
+                let reader = Self::from_reader(path, counted, format)?;
+                let progress = (file_bytes > 0).then_some(Progress { read, file_bytes });
+                Ok(Self { progress, ..reader })
+            }
+            Err(fault) => Err(TraceError { path: path.to_owned(), fault }),
+        }
+    }
+
+    /// Reads the trace that `reader` gives; `name` is what errors call it.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn from_reader(
+        name: impl AsRef<Path>,
+        reader: impl Read + Send + 'static,
+        format: Option<TraceFormat>,
+    ) -> Result<Self, TraceError> {
+        let path = name.as_ref().to_owned();
+        let opened = Input::open(Box::new(reader)).and_then(|mut input| {
+            let format = match format.or_else(|| guess::by_name(&path)) {
+                Some(format) => format,
+                None => guess::by_content(input.start()?)?,
+            };
+            Ok((input, format))
+        });
+        match opened {
+            Ok((input, format)) => {
+                let lines = LineCount::default();
+                Ok(Self { path, input, format, lines, state: State::Opened, progress: None })
+            }
+            Err(fault) => Err(TraceError { path, fault }),
+        }
+    }
+
+    /// The format that is read.
+    #[must_use]
+    pub fn format(&self) -> TraceFormat {
+        self.format
+    }
+
+    /// How the file is compressed, `None` if it is not.
+    #[must_use]
+    pub fn compression(&self) -> Option<Compression> {
+        self.input.compression()
+    }
+
+    /// Replaces what is in `into` by the next references, about [`BLOCK_REFERENCES`] of them;
+    /// false if there are no more.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is damaged or truncated, or holds no reference at all. What is
+    /// in `into` then precedes the fault, and the trace is over: further calls give false.
+    pub fn next_block(&mut self, into: &mut Vec<Reference>) -> Result<bool, TraceError> {
+        into.clear();
+        into.reserve(BLOCK_REFERENCES);
+        if self.state == State::Ended {
+            return Ok(false);
+        }
+        let read = self.read_block(into);
+        self.ended(read, into.is_empty())
+    }
+
+    fn next_addresses(&mut self, into: &mut Vec<u64>) -> Result<bool, TraceError> {
+        into.reserve(BATCH_LOADS);
+        if self.state == State::Ended {
+            return Ok(false);
+        }
+        let read = raw64::read_addresses(&mut self.input, into);
+        self.ended(read, into.is_empty())
+    }
+
+    /// What follows from an attempt to read: more, the end or a fault.
+    fn ended(&mut self, read: Result<(), TraceFault>, nothing: bool) -> Result<bool, TraceError> {
+        let first = mem::replace(&mut self.state, State::Reading) == State::Opened;
+        let fault = match read {
+            Ok(()) if !nothing => return Ok(true),
+            Ok(()) if first => Some(TraceFault::Empty { format: self.format }),
+            Ok(()) => None,
+            Err(fault) => Some(fault),
+        };
+        self.state = State::Ended;
+        fault.map_or(Ok(false), |fault| Err(TraceError { path: self.path.clone(), fault }))
+    }
+
+    /// Leaves `into` empty only at the end.
+    fn read_block(&mut self, into: &mut Vec<Reference>) -> Result<(), TraceFault> {
+        let Self { input, format, lines, .. } = self;
+        match format {
+            TraceFormat::Din => lines.read_block(input, into, *format, din::plain, din::reference),
+            TraceFormat::Lackey => {
+                lines.read_block(input, into, *format, lackey::plain, lackey::reference)
+            }
+            TraceFormat::ChampSim => champsim::read_block(input, into),
+            TraceFormat::Raw64 => raw64::read_block(input, into),
+        }
+    }
+}
+
+impl Batches for TraceReader {
+    fn next_batch(&mut self, into: &mut Batch) -> Result<bool, TraceError> {
+        if self.format == TraceFormat::Raw64 {
+            self.next_addresses(into.for_loads())
+        } else {
+            self.next_block(into.for_references())
+        }
+    }
+
+    fn fraction(&self) -> Option<f64> {
+        let progress = self.progress.as_ref()?;
+        Some(progress.read.load(Ordering::Relaxed) as f64 / progress.file_bytes as f64)
+    }
+
+    fn format(&self) -> &'static str {
+        self.format.name()
+    }
+}
+
+fn open_file(path: &Path) -> Result<File, TraceFault> {
+    let opened = if path == Path::new(STANDARD_INPUT) {
+        // Not io::stdin(): its buffer takes more than is asked for.
+        io::stdin().as_fd().try_clone_to_owned().map(File::from)
+    } else {
+        File::open(path)
+    };
+    let file = opened.map_err(TraceFault::CannotOpen)?;
+    let is_directory = file.metadata().map_err(TraceFault::CannotOpen)?.is_dir();
+    if is_directory { Err(TraceFault::IsDirectory) } else { Ok(file) }
+}

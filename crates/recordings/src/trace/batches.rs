@@ -1,0 +1,60 @@
+//! Where the batches of a trace come from: the trait, and a list of loads in memory.
+
+use std::vec;
+
+use workload::trace::{BLOCK_LOADS, Batch};
+
+use super::TraceError;
+
+/// Where the batches of a trace come from.
+pub trait Batches: Send {
+    /// Replaces what is in `into` by the next references; false if there are none left.
+    ///
+    /// # Errors
+    /// If the trace is damaged, or holds no reference at all.
+    fn next_batch(&mut self, into: &mut Batch) -> Result<bool, TraceError>;
+
+    /// Share of the trace that has been given, 0 to 1; none where its size is not known.
+    fn fraction(&self) -> Option<f64>;
+
+    /// What kind of trace it is, in a word.
+    fn format(&self) -> &'static str;
+}
+
+/// Addresses of loads, all of them at hand.
+pub struct LoadList {
+    /// Blocks that have not been given, each as it is given: nothing is copied again.
+    blocks: vec::IntoIter<Vec<u64>>,
+    count: usize,
+    format: &'static str,
+}
+
+impl LoadList {
+    /// Of these addresses; `format` is what results call a trace of this kind.
+    #[must_use]
+    pub fn new(addresses: impl Iterator<Item = u64>, format: &'static str) -> Self {
+        let mut addresses = addresses.peekable();
+        let mut blocks = Vec::new();
+        while addresses.peek().is_some() {
+            blocks.push(addresses.by_ref().take(BLOCK_LOADS).collect());
+        }
+        Self { count: blocks.len(), blocks: blocks.into_iter(), format }
+    }
+}
+
+impl Batches for LoadList {
+    fn next_batch(&mut self, into: &mut Batch) -> Result<bool, TraceError> {
+        let next = self.blocks.next();
+        let goes_on = next.is_some();
+        *into = Batch::Loads(next.unwrap_or_default());
+        Ok(goes_on)
+    }
+
+    fn fraction(&self) -> Option<f64> {
+        Some(1.0 - self.blocks.len() as f64 / self.count.max(1) as f64)
+    }
+
+    fn format(&self) -> &'static str {
+        self.format
+    }
+}

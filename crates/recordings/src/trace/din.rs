@@ -1,0 +1,54 @@
+//! Lines of Dinero.
+//!
+//! Models: loads, stores and instruction fetches, each a label and a hexadecimal address.
+//! Source: the manual of Dinero III, section "input format"; letters as labels and 0x in front of
+//! addresses are Dinero IV's.
+//! Simplifies: a reference is one byte, because the rest of a line is a comment by the manual;
+//! labels 3 (miscellaneous) and 4 (flush), which are no references, are refused.
+
+use super::text::{Parsed, hexadecimal, leading_hexadecimal};
+use workload::trace::{Reference, ReferenceKind};
+
+/// The longest plain line and what is looked at after it.
+const PLAIN_BYTES: usize = 32;
+const ADDRESS_AT: usize = 2;
+
+/// The reference in a line of a digit, one space and an address, and the line's length.
+#[inline]
+pub(super) fn plain(text: &[u8]) -> Option<(Reference, usize)> {
+    let text: &[u8; PLAIN_BYTES] = text.first_chunk()?;
+    let kind = match text {
+        [b'0', b' ', ..] => ReferenceKind::Load,
+        [b'1', b' ', ..] => ReferenceKind::Store,
+        [b'2', b' ', ..] => ReferenceKind::Fetch,
+        _ => return None,
+    };
+    let (address, digits) = leading_hexadecimal(text[ADDRESS_AT..].first_chunk()?);
+    let end = ADDRESS_AT + digits;
+    (digits > 0 && text[end] == b'\n').then_some((Reference { address, bytes: 1, kind }, end + 1))
+}
+
+/// The reference in a line, `None` in a blank one.
+#[inline]
+pub(super) fn reference(line: &[u8]) -> Parsed {
+    let line = line.trim_ascii();
+    let Some((label, rest)) = line.split_first() else { return Ok(None) };
+    let kind = match label {
+        b'0' | b'r' | b'R' => ReferenceKind::Load,
+        b'1' | b'w' | b'W' => ReferenceKind::Store,
+        b'2' | b'i' | b'I' => ReferenceKind::Fetch,
+        b'3' | b'm' | b'M' => return Err("label 3 (miscellaneous) is not supported"),
+        b'4' | b'c' | b'C' | b'v' | b'V' => return Err("cache flushes are not supported"),
+        _ => return Err("the label is not known"),
+    };
+    let text = rest.trim_ascii_start();
+    if text.len() == rest.len() {
+        return Err("the label is not followed by a space");
+    }
+    let text = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X")).unwrap_or(text);
+    let (address, comment) = hexadecimal(text)?;
+    match comment.first() {
+        Some(byte) if !byte.is_ascii_whitespace() => Err("the address is not hexadecimal"),
+        _ => Ok(Some(Reference { address, bytes: 1, kind })),
+    }
+}
