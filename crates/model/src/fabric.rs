@@ -11,6 +11,7 @@ mod buffered_io;
 mod core_path;
 mod expect;
 mod fetch;
+mod fetch_hit;
 mod home;
 mod invariants;
 mod io_path;

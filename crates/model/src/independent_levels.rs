@@ -2,7 +2,8 @@
 //!
 //! Models: L1D, L2 and LLC that are filled on their own misses, with LRU or FIFO sets and write-back: a
 //! level sees the misses and modified victims of the one above in their order, and nothing else.
-//! Source: the same rules as [`crate::fabric`] follows under [`Inclusion::Nine`], which has a clock.
+//! Source: the same rules as [`crate::fabric`] follows under [`crate::llc::Inclusion::Nine`],
+//! which has a clock.
 //! Simplifies: time, and with it memory. Machines in which a level acts on another (inclusion,
 //! directories, prefetchers, an L1I beside L1D) or whose policies draw numbers are the fabric's alone.
 //!
@@ -13,7 +14,6 @@
 //! references whole.
 
 use crate::fabric::FabricConfig;
-use crate::llc::Inclusion;
 use crate::private_caches::{PrefetcherConfig, PrivateCacheConfig};
 use crate::replacement::Replacement;
 use address_map::{AddressMap, SetFunction};
@@ -187,7 +187,7 @@ impl IndependentLevels {
     #[must_use]
     pub fn of(config: &FabricConfig) -> Option<Self> {
         let llc = &config.socket.llc;
-        let acts_on_others = llc.inclusion != Inclusion::Nine
+        let acts_on_others = !llc.inclusion.levels_are_independent()
             || config.socket.directory.is_some()
             || config.private.prefetcher != PrefetcherConfig::default()
             || config.private.l1i.is_some();

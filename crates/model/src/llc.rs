@@ -1,16 +1,19 @@
 //! The last-level cache of a socket: slices, way masks, directory.
 //!
-//! [`slice`] holds lines, [`line_info`] who put them there, [`config`] what that means for cores; [`directory`] knows lines that only cores hold;
-//! [`latency`] how far a slice is from a core.
+//! [`slice`] holds lines, [`line_info`] says who put them there, [`inclusion`] what that means for the
+//! private caches; [`directory`] lists the holders of lines that only cores hold; [`latency`] is how
+//! far a slice is from a core.
 
 pub mod config;
 pub mod directory;
+pub mod inclusion;
 pub mod latency;
 pub mod line_info;
 pub mod slice;
 
-pub use config::{Inclusion, LlcConfig};
+pub use config::LlcConfig;
 pub use directory::{Directory, Sharers};
+pub use inclusion::Inclusion;
 pub use latency::LlcLatency;
 pub use line_info::{Evicted, LineInfo};
 pub use slice::Llc;

@@ -6,6 +6,7 @@
 
 use super::{Fabric, Place};
 use crate::attribution::AgentId;
+use crate::llc::inclusion::L1Victim;
 use crate::llc::{Inclusion, LlcLatency};
 use crate::private_caches::{PrivateCaches, State, UnderWay};
 use crate::tracer::{Found, Operation, Tracer};
@@ -104,7 +105,7 @@ impl<T: Tracer> Fabric<T> {
         let (state, served) = self.beyond_l1(core, line, Want::Fetch, now);
         if let Some(l1i) = &mut self.private(core).l1i
             && let Some((victim, _)) = l1i.fill(line, state.min(State::Exclusive))
-            && self.inclusion() == Inclusion::Nine
+            && self.inclusion().l1_victim(false) == L1Victim::DropLast
         {
             self.leave_core(core, victim, now);
         }
@@ -217,8 +218,9 @@ impl<T: Tracer> Fabric<T> {
         if private.l2.state(line).is_some() {
             return;
         }
-        // Independent levels: what L1D has is not fetched behind its back.
-        if self.inclusion() == Inclusion::Nine && self.private(core).state(line).is_some() {
+        // What only L1D has is not fetched behind its back.
+        let may_be_in_l1 = self.inclusion().levels_are_independent();
+        if may_be_in_l1 && self.private(core).state(line).is_some() {
             return;
         }
         let (state, served) = self.fetch(core, line, Want::Prefetch, now);

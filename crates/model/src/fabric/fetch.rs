@@ -1,17 +1,18 @@
-//! A line that a core's own caches lack, or may not write: who gives it, and what that means for the
-//! others.
+//! A core fetches a line that its own caches lack, or may not write: who has it, and what that means
+//! for the others.
 //!
-//! Models: MESI among the cores of a socket, and what becomes of a line in the LLC when a core takes
-//! it, under each inclusion policy: it stays (inclusive, independent levels), moves up (victim
-//! caches), or migrates into an inclusive way if a device wrote it (non-inclusive).
-//! Source: Intel (non-inclusive victim LLC of Skylake-SP); A4 (ISCA'25) for the migration.
+//! Models: MESI among the cores of a socket. The line comes from the LLC ([`super::fetch_hit`]), a
+//! core, a root-complex buffer, another socket or memory; whether the LLC is filled too is the
+//! inclusion policy's.
+//! Source: Intel (MESI, non-inclusive victim LLC of Skylake-SP).
 //! Simplifies: a line that another core has modified becomes Shared through the LLC or memory; there
 //! is no Owned or Forward state.
 
 use super::core_path::{Served, Want};
 use super::{Fabric, Place};
 use crate::attribution::{AgentId, Owner};
-use crate::llc::{Inclusion, LineInfo, Sharers};
+use crate::llc::inclusion::{FetchHit, FetchMiss, SharedContent};
+use crate::llc::{LineInfo, Sharers};
 use crate::private_caches::State;
 use crate::tracer::{Found, Operation, Tracer};
 use units::{LineAddr, Picos, SetIndex};
@@ -74,7 +75,7 @@ impl<T: Tracer> Fabric<T> {
         let set = llc.set_of(line);
         if let Some(way) = llc.find(set, line)
             && llc.info(set, way).dirty
-            && self.sockets[socket].gives_up(set, way)
+            && self.sockets[socket].on_fetch_hit(set, way) == FetchHit::MoveUp
         {
             self.sockets[socket].llc.mark_clean(set, way);
             self.memory.write(socket, line, now);
@@ -115,113 +116,6 @@ impl<T: Tracer> Fabric<T> {
         self.core_path.llc.of(place.local, slice)
     }
 
-    fn fetch_from_llc(
-        &mut self,
-        core: u8,
-        set: SetIndex,
-        way: u32,
-        line: LineAddr,
-        want: Want,
-        now: Picos,
-    ) -> (State, Found) {
-        let place = self.place(core);
-        let socket = &mut self.sockets[place.socket];
-        let info = LineInfo { consumed: true, ..socket.llc.info(set, way) };
-        let moves_up = socket.gives_up(set, way);
-        if moves_up {
-            socket.llc.take(set, way);
-            let state = if info.dirty {
-                State::Modified
-            } else {
-                self.claim(place.socket, line, want == Want::Store, now)
-            };
-            self.record_holders(place.socket, set, line, Sharers::of(place.local), now);
-            return (state, Found::LlcHit(way));
-        }
-        if socket.inclusion == Inclusion::Nine {
-            return self.copy_from_llc(core, set, way, line, want, now);
-        }
-        let holders = socket.llc.sharers(set, way).without(place.local);
-        let modified_by = socket.modified_by(line, holders);
-        let way = self.migrate(core, set, way, line, info, now);
-        let socket = &mut self.sockets[place.socket];
-        let found = socket.found_in_llc(way, modified_by);
-        if want == Want::Store {
-            socket.invalidate_cores(line, holders);
-            socket.llc.set_sharers(set, way, Sharers::of(place.local));
-            self.claim(place.socket, line, true, now);
-            return (State::Exclusive, found);
-        }
-        if socket.downgrade_cores(line, holders) {
-            socket.llc.update(set, way, LineInfo { dirty: true, ..info });
-        }
-        socket.llc.set_sharers(set, way, holders.with(place.local));
-        let alone = holders.is_empty();
-        let state = if alone { self.claim(place.socket, line, false, now) } else { State::Shared };
-        (state, found)
-    }
-
-    /// Independent levels: the LLC keeps its line, the core gets a copy.
-    fn copy_from_llc(
-        &mut self,
-        core: u8,
-        set: SetIndex,
-        way: u32,
-        line: LineAddr,
-        want: Want,
-        now: Picos,
-    ) -> (State, Found) {
-        let place = self.place(core);
-        let socket = &mut self.sockets[place.socket];
-        let info = LineInfo { consumed: true, ..socket.llc.info(set, way) };
-        socket.llc.update(set, way, info);
-        let holders = socket.other_holders(place.local, set, line);
-        let found = socket.found_in_llc(way, socket.modified_by(line, holders));
-        let modified = if want == Want::Store {
-            socket.invalidate_cores(line, holders)
-        } else {
-            socket.downgrade_cores(line, holders)
-        };
-        if modified {
-            socket.llc.mark_dirty(set, way);
-        }
-        let alone = holders.is_empty() || want == Want::Store;
-        let left = if want == Want::Store { Sharers::NONE } else { holders };
-        self.record_holders(place.socket, set, line, left.with(place.local), now);
-        let state = if alone {
-            self.claim(place.socket, line, want == Want::Store, now)
-        } else {
-            State::Shared
-        };
-        (state, found)
-    }
-
-    /// Moves a line that is now held by a core too into an inclusive way; returns its way.
-    fn migrate(
-        &mut self,
-        core: u8,
-        set: SetIndex,
-        way: u32,
-        line: LineAddr,
-        info: LineInfo,
-        now: Picos,
-    ) -> u32 {
-        let socket = self.place(core).socket;
-        let llc = &mut self.sockets[socket].llc;
-        if llc.is_tracked_way(way) {
-            llc.update(set, way, info);
-            return way;
-        }
-        llc.take(set, way);
-        let part = &mut self.sockets[socket];
-        let ways = part.ways_for_core(set, part.llc.tracked_mask());
-        let (new_way, evicted) = part.llc.allocate(set, line, info, ways);
-        if let Some(evicted) = evicted {
-            self.evict(socket, AgentId(core), set, evicted, now);
-        }
-        new_way
-    }
-
     /// Gets a line that only other cores of the socket hold.
     fn fetch_from_core(
         &mut self,
@@ -247,17 +141,16 @@ impl<T: Tracer> Fabric<T> {
             self.record_holders(place.socket, set, line, holders_now, now);
             return (State::Shared, from);
         }
-        // The newest content has to live somewhere that may be shared.
-        match socket.inclusion {
-            Inclusion::ExclusiveVictim => {
+        match socket.inclusion.shared_content() {
+            SharedContent::Memory => {
                 self.record_holders(place.socket, set, line, holders_now, now);
                 self.memory.write(place.socket, line, now);
             }
-            Inclusion::Nine => {
+            SharedContent::UntrackedWay => {
                 self.record_holders(place.socket, set, line, holders_now, now);
                 self.place_in_llc(core, set, line, true, Operation::LlcFill, now);
             }
-            Inclusion::Inclusive | Inclusion::NonInclusive { .. } => {
+            SharedContent::TrackedWay => {
                 if let Some(directory) = &mut socket.directory {
                     directory.record(set, line, Sharers::NONE);
                 }
@@ -310,20 +203,20 @@ impl<T: Tracer> Fabric<T> {
         now: Picos,
     ) {
         let place = self.place(core);
-        match self.inclusion() {
-            Inclusion::Inclusive => {
+        let sharers = Sharers::of(place.local);
+        match self.inclusion().fetch_miss() {
+            FetchMiss::FillTracked => {
                 let way = self.place_in_llc(core, set, line, false, Operation::LlcFill, now);
-                let sharers = Sharers::of(place.local);
                 self.sockets[place.socket].llc.set_sharers(set, way, sharers);
             }
-            Inclusion::Nine => {
-                self.record_holders(place.socket, set, line, Sharers::of(place.local), now);
+            FetchMiss::FillUntracked => {
+                self.record_holders(place.socket, set, line, sharers, now);
                 if !held {
                     self.place_in_llc(core, set, line, false, Operation::LlcFill, now);
                 }
             }
-            Inclusion::NonInclusive { .. } | Inclusion::ExclusiveVictim => {
-                self.record_holders(place.socket, set, line, Sharers::of(place.local), now);
+            FetchMiss::FillCoreOnly => {
+                self.record_holders(place.socket, set, line, sharers, now);
             }
         }
     }

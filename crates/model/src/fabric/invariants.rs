@@ -5,7 +5,8 @@
 
 use super::Fabric;
 use super::socket::Socket;
-use crate::llc::{Inclusion, Sharers};
+use crate::llc::Sharers;
+use crate::llc::inclusion::HoldersIn;
 use crate::private_caches::{PrivateCache, PrivateCaches, State};
 use crate::root_complex::buffer::BufferState;
 use crate::tracer::Tracer;
@@ -191,12 +192,12 @@ impl Socket {
             }
         }
         for core in copies.above_l2.cores() {
-            if self.inclusion != Inclusion::Nine && !copies.in_l2.contains(core) {
+            if !self.inclusion.levels_are_independent() && !copies.in_l2.contains(core) {
                 return Err(format!("core {core} holds {line:?} in L1 but not in L2"));
             }
         }
         let held = !copies.holders.is_empty();
-        if self.inclusion == Inclusion::Inclusive
+        if self.inclusion.llc_holds_all()
             && held
             && self.llc.find(self.llc.set_of(line), line).is_none()
         {
@@ -212,24 +213,18 @@ impl Socket {
         really: Sharers,
     ) -> Result<(), String> {
         let set = self.llc.set_of(line);
+        let way = self.llc.find(set, line);
         let in_filter = self.directory.as_ref().map(|directory| directory.sharers(set, line));
-        let in_llc = self.llc.find(set, line).map(|way| self.llc.sharers(set, way));
-        if self.inclusion == Inclusion::Nine {
-            return match in_filter {
-                Some(known) if known != really => {
-                    Err(format!("{line:?}: filter {known:?}, cores {really:?}"))
-                }
-                _ => Ok(()),
-            };
+        let listed = way.map_or(HoldersIn::SnoopFilter, |way| self.on_device_hit(way));
+        if listed != HoldersIn::SnoopFilter && in_filter.is_some_and(|also| !also.is_empty()) {
+            return Err(format!("{line:?} is in the LLC and in the directory"));
         }
-        let known = match (in_llc, in_filter) {
-            (Some(_), Some(also)) if !also.is_empty() => {
-                return Err(format!("{line:?} is in the LLC and in the directory"));
-            }
-            (Some(sharers), _) => sharers,
-            (None, Some(known)) => known,
+        let known = match (listed, in_filter) {
+            (HoldersIn::None, _) => Sharers::NONE,
+            (HoldersIn::Way, _) => way.map_or(Sharers::NONE, |way| self.llc.sharers(set, way)),
+            (HoldersIn::SnoopFilter, Some(known)) => known,
             // Without a filter every core is asked, unless the LLC has to have the line.
-            (None, None) => return Ok(()),
+            (HoldersIn::SnoopFilter, None) => return Ok(()),
         };
         if known == really {
             return Ok(());

@@ -6,7 +6,8 @@
 
 use super::Fabric;
 use super::io_path::{Burst, Held, LineSpans, Request};
-use crate::llc::Inclusion;
+use crate::llc::Sharers;
+use crate::llc::inclusion::HoldersIn;
 use crate::tracer::{Found, Operation, Tracer};
 use units::{LineAddr, Picos, SetIndex};
 
@@ -83,10 +84,10 @@ impl<T: Tracer> Fabric<T> {
             return self.find_beyond_llc(socket, line, set, now);
         };
         part.llc.note_use(set, way);
-        let holders = if part.inclusion == Inclusion::Nine {
-            part.untracked_holders(set, line)
-        } else {
-            part.llc.sharers(set, way)
+        let holders = match part.on_device_hit(way) {
+            HoldersIn::None => Sharers::NONE,
+            HoldersIn::Way => part.llc.sharers(set, way),
+            HoldersIn::SnoopFilter => part.untracked_holders(set, line),
         };
         let from_llc = now + part.iio.config.llc_read;
         match part.found_in_llc(way, part.modified_by(line, holders)) {

@@ -7,7 +7,8 @@
 
 use super::Fabric;
 use super::io_path::{Burst, Held, LineSpans, Request};
-use crate::llc::{Evicted, Inclusion, LineInfo, Sharers};
+use crate::llc::inclusion::HoldersIn;
+use crate::llc::{Evicted, LineInfo, Sharers};
 use crate::root_complex::ddio::Ddio;
 use crate::tracer::{Found, Operation, Tracer};
 use units::{LineAddr, SetIndex, WayMask};
@@ -133,12 +134,14 @@ impl<T: Tracer> Fabric<T> {
         let Request { port, agent, socket, now, .. } = request;
         let part = &mut self.sockets[socket];
         if let Some(way) = part.llc.find(set, line) {
-            if part.llc.is_tracked_way(way) {
-                let holders = part.llc.sharers(set, way);
-                part.invalidate_cores(line, holders);
-                part.llc.set_sharers(set, way, Sharers::NONE);
-            } else if part.inclusion == Inclusion::Nine {
-                self.drop_core_copies(socket, set, line);
+            match part.on_device_hit(way) {
+                HoldersIn::None => {}
+                HoldersIn::Way => {
+                    let holders = part.llc.sharers(set, way);
+                    part.invalidate_cores(line, holders);
+                    part.llc.set_sharers(set, way, Sharers::NONE);
+                }
+                HoldersIn::SnoopFilter => drop(self.drop_core_copies(socket, set, line)),
             }
             let part = &mut self.sockets[socket];
             let info = LineInfo { owner: part.device(port), dirty: true, consumed: false };

@@ -7,6 +7,7 @@
 use super::FabricConfig;
 use crate::attribution::Owner;
 use crate::counters::CoreCounters;
+use crate::llc::inclusion::{FetchHit, HoldersIn};
 use crate::llc::{Directory, Inclusion, Llc, LlcConfig, Sharers};
 use crate::private_caches::{PrivateCaches, State};
 use crate::replacement::Replacement;
@@ -105,10 +106,10 @@ impl Socket {
         Owner((self.cores.len() + port) as u8)
     }
 
-    /// Whether what the LLC has in `way` is as new as anybody's copy, without asking who has one.
+    /// What lists the cores that hold what the LLC has in `way`, when a device reads or writes it.
     #[inline]
-    pub fn is_newest(&self, way: u32) -> bool {
-        !self.llc.is_tracked_way(way) && self.inclusion != Inclusion::Nine
+    pub fn on_device_hit(&self, way: u32) -> HoldersIn {
+        self.inclusion.device_hit(self.llc.is_tracked_way(way))
     }
 
     /// The owners (bit i for owner i) that are devices.
@@ -138,17 +139,11 @@ impl Socket {
         usize::from(owner.0) >= self.cores.len()
     }
 
-    /// Whether the LLC gives up the line at a place when a core takes it.
+    /// What the LLC does with the line in a way of it when a core fetches that.
     #[inline]
-    pub fn gives_up(&self, set: SetIndex, way: u32) -> bool {
-        match self.inclusion {
-            Inclusion::Inclusive | Inclusion::Nine => false,
-            Inclusion::ExclusiveVictim => true,
-            // Victim cache behaviour: the core's own line moves back into its L2.
-            Inclusion::NonInclusive { .. } => {
-                !self.llc.is_tracked_way(way) && !self.is_device(self.llc.info(set, way).owner)
-            }
-        }
+    pub fn on_fetch_hit(&self, set: SetIndex, way: u32) -> FetchHit {
+        let by_device = self.is_device(self.llc.info(set, way).owner);
+        self.inclusion.fetch_hit(self.llc.is_tracked_way(way), by_device)
     }
 
     /// Cores that hold a line which has no tracked LLC way.
@@ -156,7 +151,7 @@ impl Socket {
     pub fn untracked_holders(&self, set: SetIndex, line: LineAddr) -> Sharers {
         match &self.directory {
             Some(directory) => directory.sharers(set, line),
-            None if self.inclusion == Inclusion::Inclusive => Sharers::NONE,
+            None if self.inclusion.llc_holds_all() => Sharers::NONE,
             None => self.ask_every_core(line),
         }
     }

@@ -7,7 +7,8 @@
 
 use super::Fabric;
 use crate::attribution::{AgentId, Owner};
-use crate::llc::{Evicted, Inclusion, LineInfo, Sharers};
+use crate::llc::inclusion::{L1Victim, L2Victim, LlcVictim};
+use crate::llc::{Evicted, LineInfo, Sharers};
 use crate::private_caches::State;
 use crate::tracer::{Found, Operation, Tracer};
 use units::{LineAddr, Picos, SetIndex};
@@ -26,13 +27,16 @@ impl<T: Tracer> Fabric<T> {
         let l1 = &mut private.l1;
         let victim = if held { l1.fill(line, state) } else { l1.insert(line, state) };
         let Some((victim, state)) = victim else { return };
-        if state == State::Modified {
-            private.counters.l1_writebacks += 1;
-            if !private.l2.set_state(victim, State::Modified) {
-                self.write_allocate_in_l2(core, victim, now);
+        match self.inclusion().l1_victim(state == State::Modified) {
+            L1Victim::WriteBack => {
+                let private = self.private(core);
+                private.counters.l1_writebacks += 1;
+                if !private.l2.set_state(victim, State::Modified) {
+                    self.write_allocate_in_l2(core, victim, now);
+                }
             }
-        } else if self.inclusion() == Inclusion::Nine {
-            self.leave_core(core, victim, now);
+            L1Victim::Drop => {}
+            L1Victim::DropLast => self.leave_core(core, victim, now),
         }
     }
 
@@ -54,25 +58,28 @@ impl<T: Tracer> Fabric<T> {
         held: bool,
         now: Picos,
     ) {
-        let inclusion = self.inclusion();
-        let private = self.private(core);
-        let l2 = &mut private.l2;
+        let l2 = &mut self.private(core).l2;
         let victim = if held { l2.fill(line, state) } else { l2.insert(line, state) };
         let Some((victim, state)) = victim else { return };
-        if inclusion == Inclusion::Nine {
-            if state == State::Modified {
-                self.write_back_independently(core, victim, now);
-            } else {
-                let found = Found::Nowhere;
-                self.trace(now, AgentId(core), Operation::L2Victim, victim, found, None);
+        let modified = state == State::Modified;
+        match self.inclusion().l2_victim() {
+            L2Victim::MoveDown => {
+                let private = self.private(core);
+                let above = private.invalidate_l1(victim);
+                let modified = modified || above == Some(State::Modified);
+                private.counters.l2_writebacks += u64::from(modified);
+                self.take_l2_victim(core, victim, modified, now);
             }
-            self.leave_core(core, victim, now);
-            return;
+            L2Victim::WriteBack => {
+                if modified {
+                    self.write_back_independently(core, victim, now);
+                } else {
+                    let found = Found::Nowhere;
+                    self.trace(now, AgentId(core), Operation::L2Victim, victim, found, None);
+                }
+                self.leave_core(core, victim, now);
+            }
         }
-        let above = private.invalidate_l1(victim);
-        let modified = state == State::Modified || above == Some(State::Modified);
-        private.counters.l2_writebacks += u64::from(modified);
-        self.take_l2_victim(core, victim, modified, now);
     }
 
     /// Independent levels: a modified line from L2 is written into the LLC, which fetches it first
@@ -205,13 +212,17 @@ impl<T: Tracer> Fabric<T> {
         now: Picos,
     ) -> bool {
         let Evicted { line, info, sharers } = evicted;
-        if self.inclusion() == Inclusion::Inclusive {
-            return info.dirty | self.sockets[socket].invalidate_cores(line, sharers);
+        match self.inclusion().llc_victim() {
+            LlcVictim::InvalidateCores => {
+                info.dirty | self.sockets[socket].invalidate_cores(line, sharers)
+            }
+            LlcVictim::LeaveToCores => {
+                // What a core has modified since is newer: it is written when the core gives it up.
+                let dirty = info.dirty && self.sockets[socket].modified_by(line, sharers).is_none();
+                self.record_holders(socket, set, line, sharers, now);
+                dirty
+            }
         }
-        // What a core has modified since is newer: that is written when the core gives it up.
-        let dirty = info.dirty && self.sockets[socket].modified_by(line, sharers).is_none();
-        self.record_holders(socket, set, line, sharers, now);
-        dirty
     }
 
     /// Updates the snoop filter; an entry that it pushes out takes the core copies with it.

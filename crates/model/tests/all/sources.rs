@@ -92,8 +92,7 @@ fn uses_of_modules() -> BTreeMap<String, BTreeSet<String>> {
         let inside = path.strip_prefix(&source).expect("it was found there");
         let top = inside.components().next().expect("it has a name").as_os_str();
         let module = top.to_string_lossy().trim_end_matches(".rs").to_owned();
-        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-        let used = code.flat_map(|line| line.split("crate::").skip(1)).map(|rest| {
+        let used = code(&text).flat_map(|line| line.split("crate::").skip(1)).map(|rest| {
             rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>()
         });
         uses.entry(module.clone()).or_default().extend(used.filter(|used| *used != module));
@@ -111,4 +110,26 @@ fn modules_of_the_model_use_only_those_below_them() {
         uses.values_mut().for_each(|used| used.retain(|module| *module != lowest));
     }
     assert!(uses.is_empty(), "modules that use one another in a circle: {uses:?}");
+}
+
+/// The code of a file without its comments and its own tests.
+fn code(text: &str) -> impl Iterator<Item = &str> {
+    let tests = text.find("#[cfg(test)]").unwrap_or(text.len());
+    text[..tests].lines().filter(|line| !line.trim_start().starts_with("//"))
+}
+
+#[test]
+fn inclusion_is_decided_in_its_own_file() {
+    let mut found = Vec::new();
+    sources(&root().join("crates/model/src"), &mut found);
+    let names_a_policy = |text: &str| {
+        let policies = ["Inclusion::", "Inclusive", "ExclusiveVictim", "Nine"];
+        code(text).any(|line| policies.iter().any(|policy| line.contains(policy)))
+    };
+    let naming: Vec<_> = found.iter().filter(|(_, text)| names_a_policy(text)).collect();
+    let [(path, _)] = naming.as_slice() else {
+        let paths: Vec<_> = naming.iter().map(|(path, _)| path).collect();
+        panic!("policies are named in {paths:?}");
+    };
+    assert!(path.ends_with("llc/inclusion.rs"), "{}", path.display());
 }

@@ -1,0 +1,155 @@
+//! A core fetches a line that the LLC of its socket has: what that means for the LLC and other cores.
+//!
+//! Models: a line moves up (victim caches), stays with its holders listed (inclusive ways, into which
+//! a device's line migrates), or is copied (independent levels), as [`Inclusion::fetch_hit`] says.
+//! Source: Intel (non-inclusive victim LLC of Skylake-SP); A4 (ISCA'25) for the migration.
+//! Simplifies: as [`super::fetch`].
+//!
+//! [`Inclusion::fetch_hit`]: crate::llc::Inclusion::fetch_hit
+
+use super::Fabric;
+use super::core_path::Want;
+use crate::attribution::AgentId;
+use crate::llc::inclusion::FetchHit;
+use crate::llc::{LineInfo, Sharers};
+use crate::private_caches::State;
+use crate::tracer::{Found, Tracer};
+use units::{LineAddr, Picos, SetIndex};
+
+impl<T: Tracer> Fabric<T> {
+    /// Gets a line that the LLC has for a core.
+    #[inline]
+    pub(super) fn fetch_from_llc(
+        &mut self,
+        core: u8,
+        set: SetIndex,
+        way: u32,
+        line: LineAddr,
+        want: Want,
+        now: Picos,
+    ) -> (State, Found) {
+        let socket = self.place(core).socket;
+        match self.sockets[socket].on_fetch_hit(set, way) {
+            FetchHit::MoveUp => self.move_up(core, set, way, line, want, now),
+            FetchHit::Track => self.share_tracked(core, set, way, line, want, now),
+            FetchHit::Copy => self.copy_from_llc(core, set, way, line, want, now),
+        }
+    }
+
+    /// The LLC gives its line up to the core.
+    fn move_up(
+        &mut self,
+        core: u8,
+        set: SetIndex,
+        way: u32,
+        line: LineAddr,
+        want: Want,
+        now: Picos,
+    ) -> (State, Found) {
+        let place = self.place(core);
+        let llc = &mut self.sockets[place.socket].llc;
+        let dirty = llc.info(set, way).dirty;
+        llc.take(set, way);
+        let state = if dirty {
+            State::Modified
+        } else {
+            self.claim(place.socket, line, want == Want::Store, now)
+        };
+        self.record_holders(place.socket, set, line, Sharers::of(place.local), now);
+        (state, Found::LlcHit(way))
+    }
+
+    /// The LLC keeps its line in a tracked way, which lists the core as a holder from now on.
+    fn share_tracked(
+        &mut self,
+        core: u8,
+        set: SetIndex,
+        way: u32,
+        line: LineAddr,
+        want: Want,
+        now: Picos,
+    ) -> (State, Found) {
+        let place = self.place(core);
+        let socket = &mut self.sockets[place.socket];
+        let info = LineInfo { consumed: true, ..socket.llc.info(set, way) };
+        let holders = socket.llc.sharers(set, way).without(place.local);
+        let modified_by = socket.modified_by(line, holders);
+        let way = self.migrate(core, set, way, line, info, now);
+        let socket = &mut self.sockets[place.socket];
+        let found = socket.found_in_llc(way, modified_by);
+        if want == Want::Store {
+            socket.invalidate_cores(line, holders);
+            socket.llc.set_sharers(set, way, Sharers::of(place.local));
+            self.claim(place.socket, line, true, now);
+            return (State::Exclusive, found);
+        }
+        if socket.downgrade_cores(line, holders) {
+            socket.llc.update(set, way, LineInfo { dirty: true, ..info });
+        }
+        socket.llc.set_sharers(set, way, holders.with(place.local));
+        let alone = holders.is_empty();
+        let state = if alone { self.claim(place.socket, line, false, now) } else { State::Shared };
+        (state, found)
+    }
+
+    /// The LLC keeps its line where it is, the core gets a copy (independent levels).
+    fn copy_from_llc(
+        &mut self,
+        core: u8,
+        set: SetIndex,
+        way: u32,
+        line: LineAddr,
+        want: Want,
+        now: Picos,
+    ) -> (State, Found) {
+        let place = self.place(core);
+        let socket = &mut self.sockets[place.socket];
+        let info = LineInfo { consumed: true, ..socket.llc.info(set, way) };
+        socket.llc.update(set, way, info);
+        let holders = socket.other_holders(place.local, set, line);
+        let found = socket.found_in_llc(way, socket.modified_by(line, holders));
+        let modified = if want == Want::Store {
+            socket.invalidate_cores(line, holders)
+        } else {
+            socket.downgrade_cores(line, holders)
+        };
+        if modified {
+            socket.llc.mark_dirty(set, way);
+        }
+        let alone = holders.is_empty() || want == Want::Store;
+        let left = if want == Want::Store { Sharers::NONE } else { holders };
+        self.record_holders(place.socket, set, line, left.with(place.local), now);
+        let state = if alone {
+            self.claim(place.socket, line, want == Want::Store, now)
+        } else {
+            State::Shared
+        };
+        (state, found)
+    }
+
+    /// Moves a line that is now held by a core too into an inclusive way; returns its way.
+    fn migrate(
+        &mut self,
+        core: u8,
+        set: SetIndex,
+        way: u32,
+        line: LineAddr,
+        info: LineInfo,
+        now: Picos,
+    ) -> u32 {
+        let socket = self.place(core).socket;
+        let llc = &mut self.sockets[socket].llc;
+        if llc.is_tracked_way(way) {
+            llc.update(set, way, info);
+            return way;
+        }
+        llc.take(set, way);
+        let part = &mut self.sockets[socket];
+        let ways = part.ways_for_core(set, part.llc.tracked_mask());
+        let (new_way, evicted) = part.llc.allocate(set, line, info, ways);
+        if let Some(evicted) = evicted {
+            self.evict(socket, AgentId(core), set, evicted, now);
+        }
+        new_way
+    }
+}
