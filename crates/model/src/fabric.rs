@@ -22,26 +22,25 @@ mod observe;
 mod placed_io;
 mod plain_io;
 mod recent_sets;
+mod root_port;
 mod socket;
 mod victims;
 
 pub use core_path::{CorePathConfig, Served};
 pub use io_path::DmaDone;
 pub use memory::{Memory, MemoryConfig, NodeConfig};
+pub use root_port::PortConfig;
 pub use socket::{DirectoryConfig, SocketConfig};
 
 use crate::attribution::{AgentId, EvictionCounts, Owner};
-use crate::counters::{Counters, PortCounters};
+use crate::counters::Counters;
 use crate::llc::Evicted;
 use crate::private_caches::PrivateCachesConfig;
-use crate::root_complex::buffer::{BufferConfig, RootComplexBuffer};
 use crate::root_complex::ddio::IoPolicy;
-use crate::root_complex::iommu::{Iommu, IommuConfig};
-use crate::root_complex::pcie_link::{PcieLink, PcieLinkConfig};
 use crate::tracer::{Event, Found, NoTrace, Operation, PushedOut, Tracer};
-use expect::Expected;
 use home::Elsewhere;
 use recent_sets::RecentSets;
+use root_port::{RootPort, Surroundings};
 use socket::Socket;
 use units::{LineAddr, Picos, WayMask};
 
@@ -66,34 +65,6 @@ pub struct FabricConfig {
     pub seed: u64,
 }
 
-/// A device's way into the machine.
-#[derive(Clone, Debug)]
-pub struct PortConfig {
-    /// The link.
-    pub link: PcieLinkConfig,
-    /// The socket whose root complex it ends in.
-    pub socket: u8,
-    /// What happens to the lines that the device writes and reads.
-    pub policy: IoPolicy,
-    /// A buffer of the root complex in front of the caches; without entries there is none.
-    pub buffer: BufferConfig,
-    /// Translation of the device's addresses; none if they are physical.
-    pub iommu: Option<IommuConfig>,
-}
-
-/// A root port.
-#[derive(Clone, Debug)]
-struct Port {
-    link: PcieLink,
-    socket: usize,
-    policy: IoPolicy,
-    buffer: Option<RootComplexBuffer>,
-    iommu: Iommu,
-    counters: PortCounters,
-    /// What the device will write, and what it will read, as far as it has said so.
-    expected: [Expected; 2],
-}
-
 /// Which way a device moves data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DmaDirection {
@@ -115,17 +86,13 @@ struct Place {
 pub struct Fabric<T: Tracer = NoTrace> {
     sockets: Vec<Socket>,
     places: Vec<Place>,
-    ports: Vec<Port>,
+    ports: Vec<RootPort>,
     memory: Memory,
     elsewhere: Elsewhere,
     /// The sets of lines that cores have asked for, the same in every socket.
     recent_sets: RecentSets,
-    /// Whether any port has a root-complex buffer: only then are buffers asked.
+    /// Whether any port has a root-complex buffer: only then do cores' fetches snoop buffers.
     buffered: bool,
-    /// Whether writes by devices go straight into the only socket.
-    writes_are_plain: bool,
-    /// Whether reads by devices leave everything where it is, at every port.
-    reads_are_plain: bool,
     core_path: CorePathConfig,
     core_way_masks: Vec<WayMask>,
     counters: Counters,
@@ -153,32 +120,23 @@ impl<T: Tracer> Fabric<T> {
             sockets.push(Socket::new(config, socket, places.len()));
             places.extend((0..count as u8).map(|local| Place { socket, local }));
         }
-        let port = |port: &PortConfig| Port {
-            link: PcieLink::new(port.link.clone()),
-            socket: usize::from(port.socket),
-            policy: port.policy,
-            buffer: RootComplexBuffer::new(port.buffer),
-            iommu: port.iommu.clone().map_or_else(Iommu::off, Iommu::new),
-            counters: PortCounters::default(),
-            expected: [Expected::NOTHING; 2],
-        };
+        let buffered = config.ports.iter().any(|port| port.buffer.entries > 0);
+        let around = Surroundings { one_socket: sockets.len() == 1, buffers: buffered };
         let mut fabric = Self {
             sockets,
             places,
-            ports: config.ports.iter().map(port).collect(),
+            ports: config.ports.iter().map(|port| RootPort::new(port, around)).collect(),
             memory: Memory::new(&config.memory),
             elsewhere: Elsewhere::default(),
             recent_sets: RecentSets::new(),
-            writes_are_plain: false,
-            reads_are_plain: false,
-            buffered: config.ports.iter().any(|port| port.buffer.entries > 0),
+            buffered,
             core_path: config.core_path.clone(),
             core_way_masks: config.core_way_masks.clone(),
             counters: Counters::default(),
             evictions: EvictionCounts::new(agents),
             tracer,
         };
-        fabric.note_policies();
+        fabric.note_io_priority();
         fabric
     }
 
@@ -191,12 +149,7 @@ impl<T: Tracer> Fabric<T> {
             socket.forget();
         }
         for port in &mut self.ports {
-            port.link = PcieLink::new(port.link.config().clone());
-            port.iommu.forget();
-            port.counters = PortCounters::default();
-            if let Some(buffer) = &mut port.buffer {
-                buffer.forget();
-            }
+            port.forget();
         }
     }
 
@@ -215,26 +168,27 @@ impl<T: Tracer> Fabric<T> {
     /// Changes what a root port does from now on; lines that are in the caches stay.
     ///
     /// # Panics
-    /// If the port has a root-complex buffer: its place follows from the policy that it was built
-    /// with.
+    /// If the port has a root-complex buffer: what that does follows from the policy that it was
+    /// built with.
     pub fn set_io_policy(&mut self, port: usize, policy: IoPolicy) {
-        assert!(self.ports[port].buffer.is_none());
-        self.ports[port].policy = policy;
-        self.note_policies();
+        self.ports[port].set_policy(policy);
+        self.note_io_priority();
     }
 
-    /// Derives from the ports' policies what is asked for each line: whether devices' lines go the
-    /// plain way, and whose unread lines the cores of each socket spare.
-    fn note_policies(&mut self) {
-        self.writes_are_plain = self.sockets.len() == 1 && !self.buffered;
-        self.reads_are_plain =
-            !self.buffered && !self.ports.iter().any(|port| port.policy.drops_what_it_reads());
+    /// Tells each socket whose unread lines its cores' fills spare.
+    fn note_io_priority(&mut self) {
         for (number, socket) in self.sockets.iter_mut().enumerate() {
             let has_priority =
-                |port: &Port| port.socket == number && port.policy.placement.io_priority;
+                |port: &RootPort| port.socket == number && port.policy().placement.io_priority;
             let ports = (0..self.ports.len()).filter(|&port| has_priority(&self.ports[port]));
             socket.spared_owners = ports.fold(0, |all, port| all | 1 << socket.device(port).0);
         }
+    }
+
+    /// Counts lines of one agent's request, once: what they cause further down is not counted again.
+    #[inline]
+    fn count_line_ops(&mut self, lines: u64) {
+        self.counters.line_ops += lines;
     }
 
     /// The agent behind a socket's owner number.

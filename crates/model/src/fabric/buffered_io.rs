@@ -7,23 +7,46 @@
 //! them like local ones.
 
 use super::Fabric;
-use super::io_path::Request;
+use super::io_path::{Burst, BurstSpans, LineSpans, Request};
 use super::io_write::write_operation;
 use crate::attribution::{AgentId, Owner};
 use crate::llc::LineInfo;
-use crate::root_complex::buffer::{Acquire, BufferAction, Held, WriteBack};
+use crate::root_complex::buffer::{self, Acquire, BufferAction, WriteBack};
 use crate::root_complex::ddio::Ddio;
 use crate::tracer::{Found, Operation, Tracer};
 use units::{LineAddr, Picos, SetIndex, WayMask};
 
 impl<T: Tracer> Fabric<T> {
-    /// A device writes a line; returns how long it holds its IIO entry.
-    pub(super) fn write_through_buffer(
+    /// Writes the lines of a burst; those numbered below `full_lines` in their request are full.
+    pub(super) fn write_burst_through_buffer(
         &mut self,
         request: Request,
-        line: LineAddr,
-        full: bool,
-    ) -> Picos {
+        burst: Burst<'_>,
+        full_lines: u64,
+    ) -> BurstSpans {
+        let mut held = BurstSpans::default();
+        for ((line, _), number) in burst.lines().zip(burst.number..) {
+            let span = self.write_through_buffer(request, line, number < full_lines);
+            held.add(1, LineSpans::both(span));
+        }
+        held
+    }
+
+    /// Reads the lines of a burst.
+    pub(super) fn read_burst_through_buffer(
+        &mut self,
+        request: Request,
+        burst: Burst<'_>,
+    ) -> BurstSpans {
+        let mut held = BurstSpans::default();
+        for (line, _) in burst.lines() {
+            held.add(1, LineSpans::both(self.read_through_buffer(request, line)));
+        }
+        held
+    }
+
+    /// A device writes a line; returns how long it holds its IIO entry.
+    fn write_through_buffer(&mut self, request: Request, line: LineAddr, full: bool) -> Picos {
         let Request { port, agent, now, .. } = request;
         let Some(buffer) = &mut self.ports[port].buffer else { return Picos::ZERO };
         let action = buffer.write(line, agent, full, now);
@@ -34,12 +57,7 @@ impl<T: Tracer> Fabric<T> {
     }
 
     /// A device reads a line; returns how long it holds its IIO entry.
-    pub(super) fn read_through_buffer(
-        &mut self,
-        request: Request,
-        line: LineAddr,
-        _set: SetIndex,
-    ) -> Picos {
+    fn read_through_buffer(&mut self, request: Request, line: LineAddr) -> Picos {
         let Request { port, agent, now, .. } = request;
         let Some(buffer) = &mut self.ports[port].buffer else { return Picos::ZERO };
         let action = buffer.read(line, agent, now);
@@ -147,15 +165,15 @@ impl<T: Tracer> Fabric<T> {
     }
 
     /// A line leaves a buffer: into the LLC or to memory, if it is newer than that.
-    fn write_back_from_buffer(&mut self, port: usize, held: Held, now: Picos) {
-        let Held { line, device, modified } = held;
+    fn write_back_from_buffer(&mut self, port: usize, held: buffer::Held, now: Picos) {
+        let buffer::Held { line, device, modified } = held;
         let Some(buffer) = self.ports[port].buffer.as_ref().filter(|_| modified) else { return };
         let config = *buffer.config();
         let socket = self.ports[port].socket;
         if let WriteBack::Llc { ways_of } = config.write_back(device) {
             // Without device identifiers the LLC takes the first port's ways for all.
             let ways_port = ways_of.map_or(0, |agent| self.port_of(agent));
-            if let Ddio::Ways(mask) = self.ports[ways_port].policy.payload {
+            if let Ddio::Ways(mask) = self.ports[ways_port].policy().payload {
                 return self.write_back_into_llc(port, held, mask, now);
             }
         }
@@ -166,8 +184,8 @@ impl<T: Tracer> Fabric<T> {
 
     /// An I/O write-back: updates the line, else refills a block freed by I/O, else allocates in the
     /// DDIO ways.
-    fn write_back_into_llc(&mut self, port: usize, held: Held, mask: WayMask, now: Picos) {
-        let Held { line, device, .. } = held;
+    fn write_back_into_llc(&mut self, port: usize, held: buffer::Held, mask: WayMask, now: Picos) {
+        let buffer::Held { line, device, .. } = held;
         let socket = self.ports[port].socket;
         let owner: Owner = self.sockets[socket].device(self.port_of(device));
         let info = LineInfo { owner, dirty: true, consumed: false };

@@ -70,21 +70,18 @@ impl<T: Tracer> Fabric<T> {
     /// A demand load.
     #[inline]
     pub fn core_read(&mut self, core: u8, line: LineAddr, now: Picos) -> Served {
-        self.counters.line_ops += 1;
         self.access(core, line, Want::Load, now)
     }
 
     /// A demand store: the line is read for ownership if the core may not write it yet.
     #[inline]
     pub fn core_write(&mut self, core: u8, line: LineAddr, now: Picos) -> Served {
-        self.counters.line_ops += 1;
         self.access(core, line, Want::Store, now)
     }
 
     /// A software prefetch into L1D.
     #[inline]
     pub fn core_prefetch(&mut self, core: u8, line: LineAddr, now: Picos) -> Served {
-        self.counters.line_ops += 1;
         self.access(core, line, Want::Prefetch, now)
     }
 
@@ -93,7 +90,7 @@ impl<T: Tracer> Fabric<T> {
     /// # Panics
     /// If the machine has none: whoever replays fetches asks [`Self::fetches_instructions`] before.
     pub fn core_fetch(&mut self, core: u8, line: LineAddr, now: Picos) -> Served {
-        self.counters.line_ops += 1;
+        self.count_line_ops(1);
         let private = self.private(core);
         private.counters.fetches += 1;
         let l1i = private.l1i.as_mut().expect("the machine has an L1I");
@@ -120,6 +117,7 @@ impl<T: Tracer> Fabric<T> {
 
     #[inline]
     fn access(&mut self, core: u8, line: LineAddr, want: Want, now: Picos) -> Served {
+        self.count_line_ops(1);
         let write = want == Want::Store;
         let private = self.private(core);
         if want != Want::Prefetch {
@@ -245,7 +243,7 @@ impl<T: Tracer> Fabric<T> {
     /// Flushes a line out of every cache and buffer of the machine (CLFLUSH); what is newer than
     /// memory is written there. Returns when that has been taken.
     pub fn flush(&mut self, line: LineAddr, now: Picos) -> Picos {
-        let in_buffer = self.buffered && self.take_from_buffers(line, None);
+        let in_buffer = self.take_from_buffers(line, None);
         let dirty = (0..self.sockets.len())
             .fold(in_buffer, |dirty, socket| self.drop_from_socket(socket, line) || dirty);
         self.elsewhere.forget(line);

@@ -129,9 +129,6 @@ impl<T: Tracer> Fabric<T> {
         holding: u8,
         core_writes: bool,
     ) -> Result<(), String> {
-        if !self.buffered {
-            return Ok(());
-        }
         let states = self.ports.iter().filter_map(|port| port.buffer.as_ref()?.state(line));
         let states: Vec<BufferState> = states.collect();
         let sole = states.iter().any(|&state| state != BufferState::Shared);

@@ -5,6 +5,8 @@
 //! Source: SIGCOMM'24 "host network" for the entries; pcie-bench for link and translation.
 //! Simplifies: a burst's lines reach the LLC as if in address order.
 
+use super::placed_io::PlacedPacket;
+use super::root_port::{LineReader, LineWriter};
 use super::{DmaDirection, Fabric};
 use crate::attribution::AgentId;
 use crate::root_complex::ddio::DmaKind;
@@ -22,7 +24,7 @@ pub struct DmaDone {
 }
 
 /// Lines of a 4 KiB page: a request crosses at most one page border (PCIe forbids more than 4 KiB).
-const SMALLEST_PAGE_LINES: u64 = 64;
+pub(super) const SMALLEST_PAGE_LINES: u64 = 64;
 /// Lines of a burst.
 const BURST_LINES: usize = RUN_LINES;
 
@@ -68,16 +70,16 @@ impl<'a> Burst<'a> {
     }
 }
 
-/// For how long the lines of a burst hold IIO entries.
+/// Spans of all lines of a burst, from their arrival at the root complex.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Held {
-    /// All lines together.
+pub(super) struct BurstSpans {
+    /// They hold their IIO entries, all together.
     entry_time: Picos,
-    /// Until the last of them can be seen: a write by cores, a read's data by the root complex.
+    /// The last of them can be seen: a write by cores, data that is read by the root complex.
     seen: Picos,
 }
 
-impl Held {
+impl BurstSpans {
     /// With so many lines more, which all take as long.
     #[inline]
     pub fn add(&mut self, lines: u64, spans: LineSpans) {
@@ -115,10 +117,14 @@ pub(super) struct Request {
     pub port: usize,
     pub agent: AgentId,
     pub socket: usize,
+    pub first: LineAddr,
+    pub lines: u64,
     /// It has crossed the link: its lines take IIO entries.
     pub arrived: Picos,
     /// Its addresses have been translated.
     pub now: Picos,
+    /// Its lines may be in the buffer of another root port.
+    pub snoops_buffers: bool,
 }
 
 impl<T: Tracer> Fabric<T> {
@@ -147,18 +153,25 @@ impl<T: Tracer> Fabric<T> {
         let on_link = self.ports[port].link.config().write_bytes(bytes);
         let arrival = self.ports[port].link.send_up(now, on_link);
         let request = self.request(port, first, bytes, arrival);
-        let full_lines = bytes / LINE_BYTES;
+        let full = bytes / LINE_BYTES;
         let before = (self.counters.pcie_write_hits, self.counters.pcie_write_misses);
-        let placement = self.ports[port].policy.placement;
-        let ddio = self.ports[port].policy.writes(kind);
-        let held = if kind != DmaKind::Payload || placement.leaves_writes_alone() {
-            self.each_burst(request, DmaDirection::Write, first, bytes, |fabric, burst| {
-                fabric.write_burst(request, ddio, burst, full_lines)
-            })
-        } else {
-            self.each_burst(request, DmaDirection::Write, first, bytes, |fabric, burst| {
-                fabric.write_placed_burst(request, placement, burst, full_lines, reader)
-            })
+        let direction = DmaDirection::Write;
+        let held = match self.ports[port].writer(kind) {
+            LineWriter::Plain(ways) => self.each_burst(request, direction, |fabric, burst| {
+                fabric.write_plain_burst(request, ways, burst, full)
+            }),
+            LineWriter::General(ddio) => self.each_burst(request, direction, |fabric, burst| {
+                fabric.write_burst(request, ddio, burst, full)
+            }),
+            LineWriter::Placed(placement, ddio) => {
+                let packet = PlacedPacket { placement, ddio, full_lines: full, reader };
+                self.each_burst(request, direction, |fabric, burst| {
+                    fabric.write_placed_burst(request, packet, burst)
+                })
+            }
+            LineWriter::Buffered => self.each_burst(request, direction, |fabric, burst| {
+                fabric.write_burst_through_buffer(request, burst, full)
+            }),
         };
         let counters = &mut self.ports[port].counters;
         counters.write_hits += self.counters.pcie_write_hits - before.0;
@@ -175,9 +188,20 @@ impl<T: Tracer> Fabric<T> {
         let arrival = self.ports[port].link.request_up(now, on_link);
         let request = self.request(port, first, bytes, arrival);
         let before = (self.counters.pcie_read_hits, self.counters.pcie_read_misses);
-        let held = self.each_burst(request, DmaDirection::Read, first, bytes, |fabric, burst| {
-            fabric.read_burst(request, burst)
-        });
+        let direction = DmaDirection::Read;
+        let held = match self.ports[port].reader {
+            LineReader::Plain => self.each_burst(request, direction, |fabric, burst| {
+                fabric.read_plain_burst(request, burst)
+            }),
+            LineReader::General => self
+                .each_burst(request, direction, |fabric, burst| fabric.read_burst(request, burst)),
+            LineReader::Evicting => self.each_burst(request, direction, |fabric, burst| {
+                fabric.read_and_evict_burst(request, burst)
+            }),
+            LineReader::Buffered => self.each_burst(request, direction, |fabric, burst| {
+                fabric.read_burst_through_buffer(request, burst)
+            }),
+        };
         let counters = &mut self.ports[port].counters;
         counters.read_hits += self.counters.pcie_read_hits - before.0;
         counters.read_misses += self.counters.pcie_read_misses - before.1;
@@ -188,14 +212,13 @@ impl<T: Tracer> Fabric<T> {
     }
 
     fn request(&mut self, port: usize, first: LineAddr, bytes: u64, arrived: Picos) -> Request {
-        let part = &mut self.ports[port];
-        let mut now = part.iommu.translate(first, arrived);
-        let last = first.step(bytes.div_ceil(LINE_BYTES).max(1) - 1);
-        if first.0 / SMALLEST_PAGE_LINES != last.0 / SMALLEST_PAGE_LINES {
-            now = now.max(part.iommu.translate(last, arrived));
-        }
-        let socket = part.socket;
-        Request { port, agent: self.device_agent(port), socket, arrived, now }
+        let lines = bytes.div_ceil(LINE_BYTES);
+        self.count_line_ops(lines);
+        let agent = self.device_agent(port);
+        let root_port = &mut self.ports[port];
+        let now = root_port.translate(first, lines, arrived);
+        let (socket, snoops_buffers) = (root_port.socket, root_port.snoops_buffers());
+        Request { port, agent, socket, first, lines, arrived, now, snoops_buffers }
     }
 
     /// Calls `serve` for each burst of a request; adds up for how long the lines hold their IIO entries.
@@ -208,21 +231,19 @@ impl<T: Tracer> Fabric<T> {
         &mut self,
         request: Request,
         direction: DmaDirection,
-        first: LineAddr,
-        bytes: u64,
-        mut serve: impl FnMut(&mut Self, Burst<'_>) -> Held,
-    ) -> Held {
-        let lines = bytes.div_ceil(LINE_BYTES);
-        let mut held = Held::default();
+        mut serve: impl FnMut(&mut Self, Burst<'_>) -> BurstSpans,
+    ) -> BurstSpans {
+        let Request { port, socket, first, lines, .. } = request;
+        let mut held = BurstSpans::default();
         let mut sets = [SetIndex(0); BURST_LINES];
         let mut served = 0;
         while served < lines {
             let burst = &mut sets[..((lines - served) as usize).min(BURST_LINES)];
-            let expected = &self.ports[request.port].expected[direction as usize];
+            let expected = &self.ports[port].expected[direction as usize];
             if let Some(sets) = expected.sets_of(first.step(served), burst.len()) {
                 burst.copy_from_slice(sets);
             } else {
-                let part = &self.sockets[request.socket];
+                let part = &self.sockets[socket];
                 part.llc.sets_of_run(first.step(served), burst);
                 for &set in &*burst {
                     part.prefetch_for_device(set);

@@ -5,7 +5,7 @@
 //! Simplifies: a line that a core has modified takes the same extra time from every core.
 
 use super::Fabric;
-use super::io_path::{Burst, Held, LineSpans, Request};
+use super::io_path::{Burst, BurstSpans, LineSpans, Request};
 use crate::llc::Sharers;
 use crate::llc::inclusion::HoldersIn;
 use crate::tracer::{Found, Operation, Tracer};
@@ -13,14 +13,24 @@ use units::{LineAddr, Picos, SetIndex};
 
 impl<T: Tracer> Fabric<T> {
     /// Reads the lines of a burst; returns for how long they hold their IIO entries.
-    #[inline]
-    pub(super) fn read_burst(&mut self, request: Request, burst: Burst<'_>) -> Held {
-        if self.reads_are_plain && self.order_is_free(request.socket, burst) {
-            return self.read_plain_lines(request, burst);
-        }
-        let mut held = Held::default();
+    pub(super) fn read_burst(&mut self, request: Request, burst: Burst<'_>) -> BurstSpans {
+        let mut held = BurstSpans::default();
         for (line, set) in burst.lines() {
             held.add(1, LineSpans::both(self.read_line(request, line, set)));
+        }
+        held
+    }
+
+    /// The same on parts before Ivy Bridge: what a device has read leaves the caches.
+    pub(super) fn read_and_evict_burst(
+        &mut self,
+        request: Request,
+        burst: Burst<'_>,
+    ) -> BurstSpans {
+        let mut held = BurstSpans::default();
+        for (line, set) in burst.lines() {
+            held.add(1, LineSpans::both(self.read_line(request, line, set)));
+            self.leave_after_read(request.socket, line, request.now);
         }
         held
     }
@@ -28,20 +38,11 @@ impl<T: Tracer> Fabric<T> {
     /// Reads a line; returns how long it holds its IIO entry.
     #[inline(never)]
     pub(super) fn read_line(&mut self, request: Request, line: LineAddr, set: SetIndex) -> Picos {
-        if self.buffered {
-            if self.ports[request.port].buffer.is_some() {
-                self.counters.line_ops += 1;
-                return self.read_through_buffer(request, line, set);
-            }
+        if request.snoops_buffers {
             self.snoop_buffers(line, None, request.now);
         }
-        let Request { port, socket, now, .. } = request;
-        let (found, done) = self.find_for_device(socket, line, set, now);
-        let held = self.end_read(request, line, found, done);
-        if self.ports[port].policy.drops_what_it_reads() {
-            self.leave_after_read(socket, line, now);
-        }
-        held
+        let (found, done) = self.find_for_device(request.socket, line, set, request.now);
+        self.end_read(request, line, found, done)
     }
 
     /// Counts a read whose data was `found` and is there when it is `done`; returns how long it holds
@@ -55,7 +56,6 @@ impl<T: Tracer> Fabric<T> {
         done: Picos,
     ) -> Picos {
         let Request { agent, socket, now, arrived, .. } = request;
-        self.counters.line_ops += 1;
         self.count_remote(socket, line);
         self.count_read(found);
         self.trace(now, agent, Operation::DmaRead, line, found, None);
@@ -122,7 +122,7 @@ impl<T: Tracer> Fabric<T> {
         (self.memory.found(socket, line), self.memory.read(socket, line, now) + extra)
     }
 
-    /// Parts before Ivy Bridge: a line that a device has read leaves the caches.
+    /// A line that a device has read leaves the caches.
     fn leave_after_read(&mut self, socket: usize, line: LineAddr, now: Picos) {
         let dirty = self.drop_from_socket(socket, line) | self.drop_elsewhere(socket, line);
         self.elsewhere.forget(line);

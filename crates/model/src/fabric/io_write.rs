@@ -6,7 +6,7 @@
 //! Simplifies: the rest of a partial line is merged in no time of its own.
 
 use super::Fabric;
-use super::io_path::{Burst, Held, LineSpans, Request};
+use super::io_path::{Burst, BurstSpans, LineSpans, Request};
 use crate::llc::inclusion::HoldersIn;
 use crate::llc::{Evicted, LineInfo, Sharers};
 use crate::root_complex::ddio::Ddio;
@@ -26,33 +26,16 @@ pub(super) enum WriteOutcome {
 
 impl<T: Tracer> Fabric<T> {
     /// Writes the lines of a burst; those numbered below `full_lines` in their request are full.
-    #[inline]
     pub(super) fn write_burst(
         &mut self,
         request: Request,
         ddio: Ddio,
         burst: Burst<'_>,
         full_lines: u64,
-    ) -> Held {
-        let (full, partial) = burst.split_at_number(full_lines);
-        let fills_empty_ways = self.ports[request.port].policy.fills_empty_ways;
-        let mut held = Held::default();
-        match ddio {
-            Ddio::Ways(mask)
-                if self.writes_are_plain
-                    && !fills_empty_ways
-                    && self.order_is_free(request.socket, full) =>
-            {
-                held = self.write_plain_lines(request, mask, full);
-            }
-            _ => {
-                for (line, set) in full.lines() {
-                    held.add(1, self.write_line(request, ddio, line, set, true));
-                }
-            }
-        }
-        for (line, set) in partial.lines() {
-            held.add(1, self.write_line(request, ddio, line, set, false));
+    ) -> BurstSpans {
+        let mut held = BurstSpans::default();
+        for ((line, set), number) in burst.lines().zip(burst.number..) {
+            held.add(1, self.write_line(request, ddio, line, set, number < full_lines));
         }
         held
     }
@@ -67,11 +50,7 @@ impl<T: Tracer> Fabric<T> {
         set: SetIndex,
         full: bool,
     ) -> LineSpans {
-        self.counters.line_ops += 1;
-        if self.buffered {
-            if self.ports[request.port].buffer.is_some() {
-                return LineSpans::both(self.write_through_buffer(request, line, full));
-            }
+        if request.snoops_buffers {
             self.snoop_buffers_for_write(request, line, full);
         }
         let outcome = if self.memory.socket_of(line) == request.socket {
@@ -166,8 +145,11 @@ impl<T: Tracer> Fabric<T> {
     ) -> WriteOutcome {
         let Request { port, socket, .. } = request;
         let llc = &mut self.sockets[socket].llc;
-        let empty =
-            if self.ports[port].policy.fills_empty_ways { llc.empty_ways(set) } else { WayMask(0) };
+        let empty = if self.ports[port].policy().fills_empty_ways {
+            llc.empty_ways(set)
+        } else {
+            WayMask(0)
+        };
         let within = if empty.0 == 0 || empty.0 & mask.0 != 0 { mask } else { empty };
         let way = llc.choose(set, within);
         self.allocate_for_device(request, set, line, full, way)
@@ -239,7 +221,7 @@ impl<T: Tracer> Fabric<T> {
         let outcome = self.write_to_memory(request, set, line, full);
         self.elsewhere.forget(line);
         let Ddio::Ways(mask) = ddio else { return outcome };
-        if !self.ports[port].policy.remote_writes_pollute {
+        if !self.ports[port].policy().remote_writes_pollute {
             return outcome;
         }
         let part = &mut self.sockets[socket];

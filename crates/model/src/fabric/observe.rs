@@ -20,7 +20,7 @@ impl<T: Tracer> Fabric<T> {
     /// What a root port does.
     #[must_use]
     pub fn io_policy(&self, port: usize) -> IoPolicy {
-        self.ports[port].policy
+        *self.ports[port].policy()
     }
 
     /// What has been counted so far.

@@ -8,68 +8,60 @@
 
 use super::Fabric;
 use super::core_path::Want;
-use super::io_path::{Burst, Held, LineSpans, Request};
+use super::io_path::{Burst, BurstSpans, LineSpans, Request};
 use super::io_write::{WriteOutcome, write_operation};
 use crate::private_caches::State;
-use crate::root_complex::ddio::{Ddio, DmaKind};
+use crate::root_complex::ddio::Ddio;
 use crate::root_complex::line_placement::{LinePlacement, OnUnread};
 use crate::tracer::{Found, Tracer};
 use units::{LineAddr, Picos, SetIndex, WayMask};
 
-/// A line as a part of the packet that it belongs to.
+/// A packet whose lines are placed one by one.
 #[derive(Clone, Copy, Debug)]
-struct InPacket {
-    /// Its number, from 0.
-    pub number: u64,
-    /// Every byte of it is written.
-    pub full: bool,
-    /// The core that the packet is tagged with.
+pub(super) struct PlacedPacket {
+    /// Where its lines go.
+    pub placement: LinePlacement,
+    /// What holds for those that are injected.
+    pub ddio: Ddio,
+    /// So many lines at its head are written whole.
+    pub full_lines: u64,
+    /// The core that it is tagged with.
     pub reader: Option<u8>,
 }
 
 impl<T: Tracer> Fabric<T> {
-    /// Writes the lines of a burst; those numbered below `full_lines` in their request are full.
+    /// Writes the lines of a burst.
     pub(super) fn write_placed_burst(
         &mut self,
         request: Request,
-        placement: LinePlacement,
+        packet: PlacedPacket,
         burst: Burst<'_>,
-        full_lines: u64,
-        reader: Option<u8>,
-    ) -> Held {
-        let mut held = Held::default();
+    ) -> BurstSpans {
+        let mut held = BurstSpans::default();
         for ((line, set), number) in burst.lines().zip(burst.number..) {
-            let place = InPacket { number, full: number < full_lines, reader };
-            held.add(1, self.write_placed_line(request, placement, place, line, set));
+            held.add(1, self.write_placed_line(request, packet, number, line, set));
         }
         held
     }
 
-    /// Writes a line of packet or block data; returns how long it takes.
-    ///
-    /// # Panics
-    /// If the port has a root-complex buffer: the scenario is checked before it comes here.
+    /// Writes line `number` of a packet or block; returns how long it takes.
     fn write_placed_line(
         &mut self,
         request: Request,
-        placement: LinePlacement,
-        place: InPacket,
+        packet: PlacedPacket,
+        number: u64,
         line: LineAddr,
         set: SetIndex,
     ) -> LineSpans {
-        let InPacket { number, full, reader } = place;
-        self.counters.line_ops += 1;
-        if self.buffered {
-            assert!(self.ports[request.port].buffer.is_none());
+        let placement = packet.placement;
+        let full = number < packet.full_lines;
+        if request.snoops_buffers {
             self.snoop_buffers_for_write(request, line, full);
         }
-        let ddio = if placement.injects(number) {
-            self.ports[request.port].policy.writes(DmaKind::Payload)
-        } else {
-            Ddio::Off
-        };
+        let ddio = if placement.injects(number) { packet.ddio } else { Ddio::Off };
         let at_home = self.memory.socket_of(line) == request.socket;
-        let reader = reader.filter(|&core| at_home && self.place(core).socket == request.socket);
+        let is_near = |core: u8| at_home && self.place(core).socket == request.socket;
+        let reader = packet.reader.filter(|&core| is_near(core));
         let outcome = match (reader, ddio) {
             (Some(core), _) if placement.pushes(number) => {
                 self.push_into_l2(request, core, set, line, full)

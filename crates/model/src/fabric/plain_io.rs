@@ -12,7 +12,7 @@
 //! to hear of them in their order, so that a watched machine takes the general way (tested to be the same).
 
 use super::Fabric;
-use super::io_path::{Burst, Held, LineSpans, Request};
+use super::io_path::{Burst, BurstSpans, LineSpans, Request};
 use crate::llc::LineInfo;
 use crate::llc::inclusion::HoldersIn;
 use crate::root_complex::ddio::Ddio;
@@ -34,17 +34,38 @@ impl<T: Tracer> Fabric<T> {
     /// Whether lines of a burst may be taken out of their order: nobody watches, and each has a set of its
     /// own.
     #[inline]
-    pub(super) fn order_is_free(&self, socket: usize, burst: Burst<'_>) -> bool {
+    fn order_is_free(&self, socket: usize, burst: Burst<'_>) -> bool {
         !T::WATCHING && self.sockets[socket].llc.run_is_spread(burst.first, burst.sets.len() as u64)
     }
 
-    /// Writes full lines into the LLC, into ways of `mask` where it does not have them.
-    pub(super) fn write_plain_lines(
+    /// Writes the lines of a burst into the LLC, into ways of `mask` where it does not have them; those
+    /// numbered below `full_lines` in their request are full.
+    #[inline]
+    pub(super) fn write_plain_burst(
         &mut self,
         request: Request,
         mask: WayMask,
         burst: Burst<'_>,
-    ) -> Held {
+        full_lines: u64,
+    ) -> BurstSpans {
+        let (full, partial) = burst.split_at_number(full_lines);
+        if !self.order_is_free(request.socket, full) {
+            return self.write_burst(request, Ddio::Ways(mask), burst, full_lines);
+        }
+        let mut held = self.write_plain_lines(request, mask, full);
+        for (line, set) in partial.lines() {
+            held.add(1, self.write_line(request, Ddio::Ways(mask), line, set, false));
+        }
+        held
+    }
+
+    /// Writes full lines that all lie in different sets.
+    fn write_plain_lines(
+        &mut self,
+        request: Request,
+        mask: WayMask,
+        burst: Burst<'_>,
+    ) -> BurstSpans {
         let part = &mut self.sockets[request.socket];
         let info = LineInfo { owner: part.device(request.port), dirty: true, consumed: false };
         let spans = LineSpans::both(request.now + part.iio.config.llc_write - request.arrived);
@@ -60,11 +81,10 @@ impl<T: Tracer> Fabric<T> {
         }
         let absent = burst.all() & !present;
         let (hits, misses) = (u64::from(newest.count_ones()), u64::from(absent.count_ones()));
-        self.counters.line_ops += hits + misses;
         self.counters.pcie_write_hits += hits;
         self.counters.pcie_write_misses += misses;
         self.counters.llc_io_allocations += misses;
-        let mut held = Held::default();
+        let mut held = BurstSpans::default();
         held.add(hits + misses, spans);
         for i in bits(burst.all() & !newest) {
             let (line, set) = (burst.line(i), burst.sets[i]);
@@ -95,8 +115,18 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
-    /// Reads lines, which all stay where they are.
-    pub(super) fn read_plain_lines(&mut self, request: Request, burst: Burst<'_>) -> Held {
+    /// Reads the lines of a burst, which all stay where they are.
+    #[inline]
+    pub(super) fn read_plain_burst(&mut self, request: Request, burst: Burst<'_>) -> BurstSpans {
+        if self.order_is_free(request.socket, burst) {
+            self.read_plain_lines(request, burst)
+        } else {
+            self.read_burst(request, burst)
+        }
+    }
+
+    /// Reads lines that all lie in different sets.
+    fn read_plain_lines(&mut self, request: Request, burst: Burst<'_>) -> BurstSpans {
         let part = &mut self.sockets[request.socket];
         let spans = LineSpans::both(request.now + part.iio.config.llc_read - request.arrived);
         let mut ways = [0; RUN_LINES];
@@ -110,12 +140,11 @@ impl<T: Tracer> Fabric<T> {
             }
         }
         let hits = u64::from(newest.count_ones());
-        self.counters.line_ops += hits;
         self.counters.pcie_read_hits += hits;
         if self.sockets.len() > 1 {
             bits(newest).for_each(|i| self.count_remote(request.socket, burst.line(i)));
         }
-        let mut held = Held::default();
+        let mut held = BurstSpans::default();
         held.add(hits, spans);
         for i in bits(burst.all() & !newest) {
             let (line, set) = (burst.line(i), burst.sets[i]);

@@ -37,6 +37,11 @@ pub enum DmaKind {
     Descriptor,
 }
 
+impl DmaKind {
+    /// Each of them, in the order of their numbers.
+    pub const ALL: [Self; 3] = [Self::Payload, Self::PayloadForMemory, Self::Descriptor];
+}
+
 /// The policy of one root port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IoPolicy {

@@ -1,0 +1,254 @@
+//! A root port: the way of one device into the machine, and what happens to the lines that it moves.
+//!
+//! Models: the link, the IOMMU and the root-complex buffer of a port, and its policy.
+//! Source: those of [`crate::root_complex`].
+//! Simplifies: nothing.
+//!
+//! How lines are written and read is chosen when the port is built or its policy changes
+//! ([`LineWriter`], [`LineReader`]): a request asks once, its lines do not.
+
+use super::expect::Expected;
+use super::io_path::SMALLEST_PAGE_LINES;
+use crate::counters::PortCounters;
+use crate::root_complex::buffer::{BufferConfig, RootComplexBuffer};
+use crate::root_complex::ddio::{Ddio, DmaKind, IoPolicy};
+use crate::root_complex::iommu::{Iommu, IommuConfig};
+use crate::root_complex::line_placement::LinePlacement;
+use crate::root_complex::pcie_link::{PcieLink, PcieLinkConfig};
+use units::{LineAddr, Picos, WayMask};
+
+/// A device's way into the machine.
+#[derive(Clone, Debug)]
+pub struct PortConfig {
+    /// The link.
+    pub link: PcieLinkConfig,
+    /// The socket whose root complex it ends in.
+    pub socket: u8,
+    /// What happens to the lines that the device writes and reads.
+    pub policy: IoPolicy,
+    /// A buffer of the root complex in front of the caches; without entries there is none.
+    pub buffer: BufferConfig,
+    /// Translation of the device's addresses; none if they are physical.
+    pub iommu: Option<IommuConfig>,
+}
+
+/// How the lines of a write reach the caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LineWriter {
+    /// Full lines of a burst together, into these ways of the LLC ([`super::plain_io`]).
+    Plain(WayMask),
+    /// One by one, into the LLC, another socket or memory ([`super::io_write`]).
+    General(Ddio),
+    /// One by one, each by its number in the packet ([`super::placed_io`]).
+    Placed(LinePlacement, Ddio),
+    /// One by one through the port's own buffer ([`super::buffered_io`]).
+    Buffered,
+}
+
+/// How the lines of a read are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LineReader {
+    /// Lines of a burst together; they stay where they are ([`super::plain_io`]).
+    Plain,
+    /// One by one; they stay where they are ([`super::io_read`]).
+    General,
+    /// One by one; they leave the caches.
+    Evicting,
+    /// One by one through the port's own buffer ([`super::buffered_io`]).
+    Buffered,
+}
+
+/// What a port has to know of the machine around it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Surroundings {
+    /// There is no other socket.
+    pub one_socket: bool,
+    /// Some root port has a root-complex buffer.
+    pub buffers: bool,
+}
+
+impl LineWriter {
+    /// For writes of this kind through a port, which is `buffered` or not.
+    fn of(policy: &IoPolicy, kind: DmaKind, buffered: bool, around: Surroundings) -> Self {
+        let &IoPolicy { placement, fills_empty_ways, .. } = policy;
+        let alone = around.one_socket && !around.buffers && !fills_empty_ways;
+        match policy.writes(kind) {
+            _ if buffered => Self::Buffered,
+            ddio if kind == DmaKind::Payload && !placement.leaves_writes_alone() => {
+                Self::Placed(placement, ddio)
+            }
+            Ddio::Ways(mask) if alone => Self::Plain(mask),
+            ddio => Self::General(ddio),
+        }
+    }
+}
+
+impl LineReader {
+    /// For reads through a port, which is `buffered` or not.
+    fn of(policy: &IoPolicy, buffered: bool, around: Surroundings) -> Self {
+        if buffered {
+            Self::Buffered
+        } else if policy.drops_what_it_reads() {
+            Self::Evicting
+        } else if around.buffers {
+            Self::General
+        } else {
+            Self::Plain
+        }
+    }
+}
+
+/// A root port.
+#[derive(Clone, Debug)]
+pub(super) struct RootPort {
+    pub link: PcieLink,
+    pub socket: usize,
+    policy: IoPolicy,
+    pub buffer: Option<RootComplexBuffer>,
+    pub iommu: Iommu,
+    pub counters: PortCounters,
+    /// What the device will write, and what it will read, as far as it has said so.
+    pub expected: [Expected; 2],
+    surroundings: Surroundings,
+    /// By [`DmaKind`].
+    writers: [LineWriter; DmaKind::ALL.len()],
+    pub reader: LineReader,
+}
+
+impl RootPort {
+    /// An idle port.
+    ///
+    /// # Panics
+    /// If it has both a buffer and a placement policy: the scenario is checked before it comes here.
+    pub fn new(config: &PortConfig, surroundings: Surroundings) -> Self {
+        let buffer = RootComplexBuffer::new(config.buffer);
+        assert!(buffer.is_none() || config.policy.placement.leaves_writes_alone());
+        let mut port = Self {
+            link: PcieLink::new(config.link.clone()),
+            socket: usize::from(config.socket),
+            policy: config.policy,
+            buffer,
+            iommu: config.iommu.clone().map_or_else(Iommu::off, Iommu::new),
+            counters: PortCounters::default(),
+            expected: [Expected::NOTHING; 2],
+            surroundings,
+            writers: [LineWriter::Buffered; DmaKind::ALL.len()],
+            reader: LineReader::Buffered,
+        };
+        port.choose();
+        port
+    }
+
+    /// What the port does with lines.
+    pub fn policy(&self) -> &IoPolicy {
+        &self.policy
+    }
+
+    /// Changes what the port does from now on.
+    ///
+    /// # Panics
+    /// If it has a buffer: what that does follows from the policy that it was built with.
+    pub fn set_policy(&mut self, policy: IoPolicy) {
+        assert!(self.buffer.is_none());
+        self.policy = policy;
+        self.choose();
+    }
+
+    /// Forgets all that was counted and reserved.
+    pub fn forget(&mut self) {
+        self.link = PcieLink::new(self.link.config().clone());
+        self.iommu.forget();
+        self.counters = PortCounters::default();
+        if let Some(buffer) = &mut self.buffer {
+            buffer.forget();
+        }
+    }
+
+    /// How lines of this kind are written.
+    #[inline]
+    pub fn writer(&self, kind: DmaKind) -> LineWriter {
+        self.writers[kind as usize]
+    }
+
+    /// Whether lines that are written or read here may be in the buffer of another port.
+    #[inline]
+    pub fn snoops_buffers(&self) -> bool {
+        self.surroundings.buffers
+    }
+
+    fn choose(&mut self) {
+        let (policy, buffered) = (&self.policy, self.buffer.is_some());
+        let around = self.surroundings;
+        self.writers = DmaKind::ALL.map(|kind| LineWriter::of(policy, kind, buffered, around));
+        self.reader = LineReader::of(policy, buffered, around);
+    }
+
+    /// When the addresses of `lines` lines from `first` on, which arrived at `arrived`, have been
+    /// translated.
+    #[inline]
+    pub fn translate(&mut self, first: LineAddr, lines: u64, arrived: Picos) -> Picos {
+        let now = self.iommu.translate(first, arrived);
+        let last = first.step(lines.max(1) - 1);
+        if first.0 / SMALLEST_PAGE_LINES == last.0 / SMALLEST_PAGE_LINES {
+            return now;
+        }
+        now.max(self.iommu.translate(last, arrived))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MASK: WayMask = WayMask(0x600);
+    const ALONE: Surroundings = Surroundings { one_socket: true, buffers: false };
+    const BESIDE_BUFFERS: Surroundings = Surroundings { one_socket: true, buffers: true };
+    const TWO_SOCKETS: Surroundings = Surroundings { one_socket: false, buffers: false };
+
+    fn writer(policy: &IoPolicy, kind: DmaKind, around: Surroundings) -> LineWriter {
+        LineWriter::of(policy, kind, false, around)
+    }
+
+    #[test]
+    fn writes_are_plain_where_only_the_llc_of_one_socket_is_concerned() {
+        let policy = IoPolicy::uniform(Ddio::Ways(MASK));
+        let general = LineWriter::General(Ddio::Ways(MASK));
+        for kind in [DmaKind::Payload, DmaKind::Descriptor] {
+            assert_eq!(writer(&policy, kind, ALONE), LineWriter::Plain(MASK));
+            assert_eq!(writer(&policy, kind, TWO_SOCKETS), general);
+            assert_eq!(writer(&policy, kind, BESIDE_BUFFERS), general);
+        }
+        let past_ddio = writer(&policy, DmaKind::PayloadForMemory, ALONE);
+        assert_eq!(past_ddio, LineWriter::General(Ddio::Off));
+        let fills_empty_ways = IoPolicy { fills_empty_ways: true, ..policy };
+        assert_eq!(writer(&fills_empty_ways, DmaKind::Payload, ALONE), general);
+    }
+
+    #[test]
+    fn a_placement_policy_is_for_packet_data_alone() {
+        let placement = LinePlacement { injected_lines: Some(1), ..LinePlacement::default() };
+        let policy = IoPolicy { placement, ..IoPolicy::uniform(Ddio::Ways(MASK)) };
+        let placed = LineWriter::Placed(placement, Ddio::Ways(MASK));
+        assert_eq!(writer(&policy, DmaKind::Payload, ALONE), placed);
+        assert_eq!(writer(&policy, DmaKind::Descriptor, ALONE), LineWriter::Plain(MASK));
+    }
+
+    #[test]
+    fn everything_goes_through_a_ports_own_buffer() {
+        let policy = IoPolicy::uniform(Ddio::Ways(MASK));
+        for kind in DmaKind::ALL {
+            let writer = LineWriter::of(&policy, kind, true, BESIDE_BUFFERS);
+            assert_eq!(writer, LineWriter::Buffered);
+        }
+        assert_eq!(LineReader::of(&policy, true, BESIDE_BUFFERS), LineReader::Buffered);
+    }
+
+    #[test]
+    fn reads_are_plain_unless_the_port_evicts_or_buffers_are_snooped() {
+        let policy = IoPolicy::uniform(Ddio::Ways(MASK));
+        assert_eq!(LineReader::of(&policy, false, TWO_SOCKETS), LineReader::Plain);
+        assert_eq!(LineReader::of(&policy, false, BESIDE_BUFFERS), LineReader::General);
+        let evicting = IoPolicy { evict_on_dma_read: true, ..IoPolicy::uniform(Ddio::Off) };
+        assert_eq!(LineReader::of(&evicting, false, ALONE), LineReader::Evicting);
+    }
+}
