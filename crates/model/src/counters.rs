@@ -42,6 +42,29 @@ pub struct Counters {
     pub remote_lines: u64,
 }
 
+impl Counters {
+    /// Counts a line that a device wrote, as a whole or in part.
+    #[inline(always)]
+    pub fn count_write(&mut self, full: bool, hit: bool) {
+        *match (full, hit) {
+            (true, true) => &mut self.pcie_write_hits,
+            (true, false) => &mut self.pcie_write_misses,
+            (false, true) => &mut self.pcie_partial_write_hits,
+            (false, false) => &mut self.pcie_partial_write_misses,
+        } += 1;
+    }
+
+    /// Counts a line that a device read.
+    #[inline(always)]
+    pub fn count_read(&mut self, hit: bool) {
+        if hit {
+            self.pcie_read_hits += 1;
+        } else {
+            self.pcie_read_misses += 1;
+        }
+    }
+}
+
 /// Full-line writes and reads of the device on one root port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {

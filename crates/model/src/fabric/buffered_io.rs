@@ -51,7 +51,7 @@ impl<T: Tracer> Fabric<T> {
         let Some(buffer) = &mut self.ports[port].buffer else { return Picos::ZERO };
         let action = buffer.write(line, agent, full, now);
         let (found, done) = self.perform(request, line, action);
-        self.count_write(full, !found.is_memory());
+        self.counters.count_write(full, !found.is_memory());
         self.trace(now, agent, write_operation(full), line, found, None);
         done - request.arrived
     }
@@ -62,7 +62,7 @@ impl<T: Tracer> Fabric<T> {
         let Some(buffer) = &mut self.ports[port].buffer else { return Picos::ZERO };
         let action = buffer.read(line, agent, now);
         let (found, done) = self.perform(request, line, action);
-        self.count_read(found);
+        self.counters.count_read(!found.is_memory());
         self.trace(now, agent, Operation::DmaRead, line, found, None);
         done - request.arrived
     }
@@ -141,7 +141,7 @@ impl<T: Tracer> Fabric<T> {
             (self.where_it_is(socket, set, line), from_llc)
         };
         let way = self.sockets[socket].llc.find(set, line);
-        let dirty = self.drop_from_socket(socket, line) | self.drop_elsewhere(socket, line) | held;
+        let dirty = self.sockets[socket].drop_line(line) | self.drop_elsewhere(socket, line) | held;
         self.elsewhere.forget(line);
         if let (Some(way), Some(buffer)) = (way, &self.ports[port].buffer)
             && buffer.config().marks_freed(acquire)
@@ -154,14 +154,13 @@ impl<T: Tracer> Fabric<T> {
 
     fn where_it_is(&self, socket: usize, set: SetIndex, line: LineAddr) -> Found {
         let part = &self.sockets[socket];
-        match (part.llc.find(set, line), part.untracked_holders(set, line).cores().next()) {
-            (Some(way), _) => Found::LlcHit(way),
-            (None, Some(core)) => Found::OtherCore(part.first_core as u8 + core),
-            (None, None) => match self.others_with(socket, line) {
-                0 => self.memory.found(socket, line),
-                others => Found::OtherSocket(others.trailing_zeros() as u8),
-            },
+        if let Some(way) = part.llc.find(set, line) {
+            return Found::LlcHit(way);
         }
+        part.found_in_core(set, line).unwrap_or_else(|| match self.others_with(socket, line) {
+            0 => self.memory.found(socket, line),
+            others => Found::OtherSocket(others.trailing_zeros() as u8),
+        })
     }
 
     /// A line leaves a buffer: into the LLC or to memory, if it is newer than that.

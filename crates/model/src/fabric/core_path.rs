@@ -245,7 +245,7 @@ impl<T: Tracer> Fabric<T> {
     pub fn flush(&mut self, line: LineAddr, now: Picos) -> Picos {
         let in_buffer = self.take_from_buffers(line, None);
         let dirty = (0..self.sockets.len())
-            .fold(in_buffer, |dirty, socket| self.drop_from_socket(socket, line) || dirty);
+            .fold(in_buffer, |dirty, socket| self.sockets[socket].drop_line(line) || dirty);
         self.elsewhere.forget(line);
         if dirty { self.memory.write(self.memory.socket_of(line), line, now) } else { now }
     }

@@ -8,7 +8,6 @@
 
 use super::Fabric;
 use super::core_path::Served;
-use crate::llc::Sharers;
 use crate::private_caches::State;
 use crate::tracer::{Found, Tracer};
 use std::collections::HashMap;
@@ -80,16 +79,12 @@ impl<T: Tracer> Fabric<T> {
 
     fn others_of_several_with(&self, socket: usize, line: LineAddr) -> u8 {
         let home = self.memory.socket_of(line);
+        let at_home = &self.sockets[home];
         let mut others = self.elsewhere.holders(line);
-        if home != socket && self.socket_has(home, line) {
+        if home != socket && at_home.has(at_home.llc.set_of(line), line) {
             others |= 1 << home;
         }
         others & !(1 << socket)
-    }
-
-    fn socket_has(&self, socket: usize, line: LineAddr) -> bool {
-        let socket = &self.sockets[socket];
-        socket.has(socket.llc.set_of(line), line)
     }
 
     /// A socket that holds `line` claims it for one of its cores: with `exclusive` every copy
@@ -162,7 +157,7 @@ impl<T: Tracer> Fabric<T> {
     pub(super) fn take_from(&mut self, others: u8, line: LineAddr) -> bool {
         let mut dirty = false;
         for socket in sockets_of(others) {
-            dirty |= self.drop_from_socket(socket, line);
+            dirty |= self.sockets[socket].drop_line(line);
             self.elsewhere.remove(line, socket);
         }
         dirty
@@ -172,15 +167,7 @@ impl<T: Tracer> Fabric<T> {
     /// there.
     fn share_from(&mut self, others: u8, line: LineAddr, now: Picos) {
         for socket in sockets_of(others) {
-            let part = &mut self.sockets[socket];
-            let set = part.llc.set_of(line);
-            let holders = part.holders(set, line);
-            let mut dirty = part.downgrade_cores(line, holders);
-            if let Some(way) = part.llc.find(set, line) {
-                dirty |= part.llc.info(set, way).dirty;
-                part.llc.mark_clean(set, way);
-            }
-            if dirty {
+            if self.sockets[socket].clean_line(line) {
                 self.memory.write(socket, line, now);
             }
         }
@@ -190,32 +177,8 @@ impl<T: Tracer> Fabric<T> {
     /// What the LLCs of the sockets in `others` have of a line has been used, elsewhere.
     pub(super) fn note_use(&mut self, others: u8, line: LineAddr) {
         for socket in sockets_of(others) {
-            let llc = &mut self.sockets[socket].llc;
-            let set = llc.set_of(line);
-            if let Some(way) = llc.find(set, line) {
-                llc.mark_consumed(set, way);
-            }
+            self.sockets[socket].mark_consumed(line);
         }
-    }
-
-    /// Takes a line out of every cache of a socket; says whether a copy was newer than memory.
-    pub(super) fn drop_from_socket(&mut self, socket: usize, line: LineAddr) -> bool {
-        let part = &mut self.sockets[socket];
-        let set = part.llc.set_of(line);
-        let holders = part.untracked_holders(set, line);
-        let mut dirty = part.invalidate_cores(line, holders);
-        if !holders.is_empty()
-            && let Some(directory) = &mut part.directory
-        {
-            directory.record(set, line, Sharers::NONE);
-        }
-        if let Some(way) = part.llc.find(set, line)
-            && let Some(taken) = part.llc.take(set, way)
-        {
-            dirty |= taken.info.dirty;
-            dirty |= part.invalidate_cores(line, taken.sharers);
-        }
-        dirty
     }
 
     /// A cache of `socket` gave a line up: the socket may have no copy left.

@@ -6,8 +6,6 @@
 
 use super::Fabric;
 use super::io_path::{Burst, BurstSpans, LineSpans, Request};
-use crate::llc::Sharers;
-use crate::llc::inclusion::HoldersIn;
 use crate::tracer::{Found, Operation, Tracer};
 use units::{LineAddr, Picos, SetIndex};
 
@@ -57,18 +55,9 @@ impl<T: Tracer> Fabric<T> {
     ) -> Picos {
         let Request { agent, socket, now, arrived, .. } = request;
         self.count_remote(socket, line);
-        self.count_read(found);
+        self.counters.count_read(!found.is_memory());
         self.trace(now, agent, Operation::DmaRead, line, found, None);
         done - arrived
-    }
-
-    #[inline(always)]
-    pub(super) fn count_read(&mut self, found: Found) {
-        if found.is_memory() {
-            self.counters.pcie_read_misses += 1;
-        } else {
-            self.counters.pcie_read_hits += 1;
-        }
     }
 
     /// Where a DMA read gets its data, and when; nothing changes hands.
@@ -84,13 +73,8 @@ impl<T: Tracer> Fabric<T> {
             return self.find_beyond_llc(socket, line, set, now);
         };
         part.llc.note_use(set, way);
-        let holders = match part.on_device_hit(way) {
-            HoldersIn::None => Sharers::NONE,
-            HoldersIn::Way => part.llc.sharers(set, way),
-            HoldersIn::SnoopFilter => part.untracked_holders(set, line),
-        };
         let from_llc = now + part.iio.config.llc_read;
-        match part.found_in_llc(way, part.modified_by(line, holders)) {
+        match part.newest_of_hit(set, way, line) {
             found @ Found::OtherCore(_) => (found, from_llc + self.core_path.snoop_extra()),
             found => (found, from_llc),
         }
@@ -108,8 +92,7 @@ impl<T: Tracer> Fabric<T> {
         let part = &self.sockets[socket];
         let iio = &part.iio.config;
         let (from_llc, extra) = (now + iio.llc_read, iio.dram_read_extra);
-        if let Some(core) = part.untracked_holders(set, line).cores().next() {
-            let found = Found::OtherCore(part.first_core as u8 + core);
+        if let Some(found) = part.found_in_core(set, line) {
             return (found, from_llc + self.core_path.snoop_extra());
         }
         let others = self.others_with(socket, line);
@@ -124,7 +107,7 @@ impl<T: Tracer> Fabric<T> {
 
     /// A line that a device has read leaves the caches.
     fn leave_after_read(&mut self, socket: usize, line: LineAddr, now: Picos) {
-        let dirty = self.drop_from_socket(socket, line) | self.drop_elsewhere(socket, line);
+        let dirty = self.sockets[socket].drop_line(line) | self.drop_elsewhere(socket, line);
         self.elsewhere.forget(line);
         if dirty {
             self.memory.write(socket, line, now);

@@ -7,8 +7,7 @@
 
 use super::Fabric;
 use super::io_path::{Burst, BurstSpans, LineSpans, Request};
-use crate::llc::inclusion::HoldersIn;
-use crate::llc::{Evicted, LineInfo, Sharers};
+use crate::llc::{Evicted, LineInfo};
 use crate::root_complex::ddio::Ddio;
 use crate::tracer::{Found, Operation, Tracer};
 use units::{LineAddr, SetIndex, WayMask};
@@ -75,7 +74,7 @@ impl<T: Tracer> Fabric<T> {
     ) -> LineSpans {
         let now = request.now;
         let hit = matches!(outcome, WriteOutcome::Hit);
-        self.count_write(full, hit);
+        self.counters.count_write(full, hit);
         // The rest of a partial line is read first if no cache had it, then merged.
         let has_rest = full
             || hit
@@ -113,16 +112,7 @@ impl<T: Tracer> Fabric<T> {
         let Request { port, agent, socket, now, .. } = request;
         let part = &mut self.sockets[socket];
         if let Some(way) = part.llc.find(set, line) {
-            match part.on_device_hit(way) {
-                HoldersIn::None => {}
-                HoldersIn::Way => {
-                    let holders = part.llc.sharers(set, way);
-                    part.invalidate_cores(line, holders);
-                    part.llc.set_sharers(set, way, Sharers::NONE);
-                }
-                HoldersIn::SnoopFilter => drop(self.drop_core_copies(socket, set, line)),
-            }
-            let part = &mut self.sockets[socket];
+            part.drop_copies_of_hit(set, way, line);
             let info = LineInfo { owner: part.device(port), dirty: true, consumed: false };
             part.llc.update(set, way, info);
             self.drop_elsewhere(socket, line);
@@ -166,8 +156,8 @@ impl<T: Tracer> Fabric<T> {
         way: u32,
     ) -> WriteOutcome {
         let Request { port, agent, socket, now, .. } = request;
-        let rest_from_core =
-            self.drop_core_copies(socket, set, line) | self.drop_elsewhere(socket, line);
+        let rest_from_core = self.sockets[socket].drop_untracked_copies(set, line)
+            | self.drop_elsewhere(socket, line);
         let part = &mut self.sockets[socket];
         let info = LineInfo { owner: part.device(port), dirty: true, consumed: false };
         let evicted = part.llc.allocate_at(set, way, line, info);
@@ -187,9 +177,9 @@ impl<T: Tracer> Fabric<T> {
         full: bool,
     ) -> WriteOutcome {
         let Request { agent, socket, now, .. } = request;
-        let rest_from_cache = !full && self.is_cached(socket, set, line);
+        let rest_from_cache = !full && self.sockets[socket].has(set, line);
         let newer_than_memory =
-            self.drop_from_socket(socket, line) | self.drop_elsewhere(socket, line);
+            self.sockets[socket].drop_line(line) | self.drop_elsewhere(socket, line);
         // A full line overwrites the old content; a partial one needs the rest of it in memory.
         if !full && newer_than_memory {
             self.memory.write(socket, line, now);
@@ -197,12 +187,6 @@ impl<T: Tracer> Fabric<T> {
         let found = self.memory.found(socket, line);
         self.trace(now, agent, write_operation(full), line, found, None);
         WriteOutcome::ToMemory { rest_from_cache }
-    }
-
-    /// Whether the LLC or a core of `socket` has `line`.
-    fn is_cached(&self, socket: usize, set: SetIndex, line: LineAddr) -> bool {
-        let part = &self.sockets[socket];
-        part.llc.find(set, line).is_some() || !part.untracked_holders(set, line).is_empty()
     }
 
     /// The line's home is another socket: the data crosses UPI to its memory, and nothing is placed
@@ -249,49 +233,11 @@ impl<T: Tracer> Fabric<T> {
         self.trace(request.now, request.agent, operation, line, found, pushed_out);
     }
 
-    /// A line that cores hold without a tracked LLC way leaves them, because a device writes it;
-    /// says whether one of them had it modified.
-    #[inline(always)]
-    pub(super) fn drop_core_copies(
-        &mut self,
-        socket: usize,
-        set: SetIndex,
-        line: LineAddr,
-    ) -> bool {
-        let holders = self.sockets[socket].untracked_holders(set, line);
-        !holders.is_empty() && self.drop_copies_of(socket, set, line, holders)
-    }
-
-    #[inline(never)]
-    fn drop_copies_of(
-        &mut self,
-        socket: usize,
-        set: SetIndex,
-        line: LineAddr,
-        holders: Sharers,
-    ) -> bool {
-        let part = &mut self.sockets[socket];
-        if let Some(directory) = &mut part.directory {
-            directory.record(set, line, Sharers::NONE);
-        }
-        part.invalidate_cores(line, holders)
-    }
-
     /// Copies in other sockets go; says whether one was newer than memory.
     #[inline]
     pub(super) fn drop_elsewhere(&mut self, socket: usize, line: LineAddr) -> bool {
         let others = self.others_with(socket, line);
         others != 0 && self.take_from(others, line)
-    }
-
-    #[inline(always)]
-    pub(super) fn count_write(&mut self, full: bool, hit: bool) {
-        *match (full, hit) {
-            (true, true) => &mut self.counters.pcie_write_hits,
-            (true, false) => &mut self.counters.pcie_write_misses,
-            (false, true) => &mut self.counters.pcie_partial_write_hits,
-            (false, false) => &mut self.counters.pcie_partial_write_misses,
-        } += 1;
     }
 }
 

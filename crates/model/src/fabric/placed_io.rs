@@ -119,7 +119,7 @@ impl<T: Tracer> Fabric<T> {
         let Request { agent, socket, now, .. } = request;
         let was_in_llc = self.sockets[socket].llc.find(set, line).is_some();
         let rest_from_core =
-            self.drop_from_socket(socket, line) | self.drop_elsewhere(socket, line);
+            self.sockets[socket].drop_line(line) | self.drop_elsewhere(socket, line);
         self.trace(now, agent, write_operation(full), line, Found::L2, None);
         self.settle(core, set, line, false, now);
         self.fill_l2(core, line, State::Modified, true, now);

@@ -108,7 +108,7 @@ impl<T: Tracer> Fabric<T> {
         mask: WayMask,
     ) {
         let Request { agent, socket, now, .. } = request;
-        self.drop_core_copies(socket, set, line);
+        self.sockets[socket].drop_untracked_copies(set, line);
         let (_, evicted) = self.sockets[socket].llc.allocate(set, line, info, mask);
         if let Some(evicted) = evicted {
             self.evict(socket, agent, set, evicted, now);

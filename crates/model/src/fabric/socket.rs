@@ -214,4 +214,84 @@ impl Socket {
             None => Found::LlcHit(way),
         }
     }
+
+    /// Where the newest content is of what the LLC has in `way`, when a device reads it.
+    #[inline(always)]
+    pub fn newest_of_hit(&self, set: SetIndex, way: u32, line: LineAddr) -> Found {
+        let holders = match self.on_device_hit(way) {
+            HoldersIn::None => Sharers::NONE,
+            HoldersIn::Way => self.llc.sharers(set, way),
+            HoldersIn::SnoopFilter => self.untracked_holders(set, line),
+        };
+        self.found_in_llc(way, self.modified_by(line, holders))
+    }
+
+    /// A core that holds a line which has no tracked LLC way, as where that is found.
+    #[inline]
+    pub fn found_in_core(&self, set: SetIndex, line: LineAddr) -> Option<Found> {
+        let core = self.untracked_holders(set, line).cores().next()?;
+        Some(Found::OtherCore(self.first_core as u8 + core))
+    }
+
+    /// A device overwrites what the LLC has in `way`: cores lose their copies.
+    #[inline(always)]
+    pub fn drop_copies_of_hit(&mut self, set: SetIndex, way: u32, line: LineAddr) {
+        match self.on_device_hit(way) {
+            HoldersIn::None => {}
+            HoldersIn::Way => {
+                let holders = self.llc.sharers(set, way);
+                self.invalidate_cores(line, holders);
+                self.llc.set_sharers(set, way, Sharers::NONE);
+            }
+            HoldersIn::SnoopFilter => drop(self.drop_untracked_copies(set, line)),
+        }
+    }
+
+    /// Cores lose their copies of a line that has no tracked LLC way; says whether one was modified.
+    #[inline(always)]
+    pub fn drop_untracked_copies(&mut self, set: SetIndex, line: LineAddr) -> bool {
+        let holders = self.untracked_holders(set, line);
+        !holders.is_empty() && self.drop_copies_of(set, line, holders)
+    }
+
+    #[inline(never)]
+    fn drop_copies_of(&mut self, set: SetIndex, line: LineAddr, holders: Sharers) -> bool {
+        if let Some(directory) = &mut self.directory {
+            directory.record(set, line, Sharers::NONE);
+        }
+        self.invalidate_cores(line, holders)
+    }
+
+    /// Takes a line out of every cache; says whether a copy was newer than memory.
+    pub fn drop_line(&mut self, line: LineAddr) -> bool {
+        let set = self.llc.set_of(line);
+        let mut dirty = self.drop_untracked_copies(set, line);
+        if let Some(way) = self.llc.find(set, line)
+            && let Some(taken) = self.llc.take(set, way)
+        {
+            dirty |= taken.info.dirty;
+            dirty |= self.invalidate_cores(line, taken.sharers);
+        }
+        dirty
+    }
+
+    /// Makes every copy of a line Shared and clean; says whether one was newer than memory.
+    pub fn clean_line(&mut self, line: LineAddr) -> bool {
+        let set = self.llc.set_of(line);
+        let holders = self.holders(set, line);
+        let mut dirty = self.downgrade_cores(line, holders);
+        if let Some(way) = self.llc.find(set, line) {
+            dirty |= self.llc.info(set, way).dirty;
+            self.llc.mark_clean(set, way);
+        }
+        dirty
+    }
+
+    /// What the LLC has of a line has been used, by another socket.
+    pub fn mark_consumed(&mut self, line: LineAddr) {
+        let set = self.llc.set_of(line);
+        if let Some(way) = self.llc.find(set, line) {
+            self.llc.mark_consumed(set, way);
+        }
+    }
 }
