@@ -4,7 +4,7 @@
 //! meet in the LLC of a [`socket`], whose victims leave through [`victims`]; what a socket does not
 //! hold is found by [`home`], in another socket or in [`memory`]. Every call changes state at once
 //! and returns when it is done.
-//! Source: those named in each part; the parameters come from a platform file.
+//! Source: those named in each file; the parameters come from a platform file.
 //! Simplifies: the sockets are alike.
 
 mod buffered_io;
@@ -47,9 +47,9 @@ use units::{LineAddr, Picos, WayMask};
 /// Everything that a machine's memory system is built from.
 #[derive(Clone, Debug)]
 pub struct FabricConfig {
-    /// Cores that take part, in each socket.
+    /// Simulated cores of each socket.
     pub cores: Vec<u32>,
-    /// Devices that take part, each on its own root port.
+    /// Simulated devices, each on its own root port.
     pub ports: Vec<PortConfig>,
     /// Private caches of each core.
     pub private: PrivateCachesConfig,

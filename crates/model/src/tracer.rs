@@ -70,7 +70,7 @@ pub enum Found {
     RootComplexBuffer,
     /// In the core's own cache, but shared: it may write it now.
     Upgraded,
-    /// It leaves and nobody needs to keep it: memory has the same content.
+    /// It is dropped: memory has the same content.
     Nowhere,
 }
 

@@ -95,7 +95,8 @@ impl<T: Tracer> Fabric<T> {
         (found, done)
     }
 
-    /// The buffer gets a shared copy: whoever could write the line without asking can no more.
+    /// The buffer gets a shared copy. Every core that holds the line Modified or Exclusive is
+    /// downgraded.
     fn share_with_buffer(
         &mut self,
         request: Request,
@@ -212,7 +213,7 @@ impl<T: Tracer> Fabric<T> {
         usize::from(device.0) - self.places.len()
     }
 
-    /// Somebody reads a line: buffers but that of `except` write back what they have modified.
+    /// A core or a device reads a line: all buffers but that of `except` write it back if modified.
     /// Says whether one has it.
     pub(super) fn snoop_buffers(
         &mut self,
@@ -231,7 +232,7 @@ impl<T: Tracer> Fabric<T> {
         shared
     }
 
-    /// Somebody is to write a line, or flushes it: it leaves every buffer but that of `except`. Says
+    /// A line is about to be written or flushed: it leaves every buffer but that of `except`. Says
     /// whether one had it modified.
     pub(super) fn take_from_buffers(&mut self, line: LineAddr, except: Option<usize>) -> bool {
         let mut modified = false;

@@ -88,7 +88,7 @@ impl<T: Tracer> Fabric<T> {
     /// An instruction fetch, on a machine with an L1I.
     ///
     /// # Panics
-    /// If the machine has none: whoever replays fetches asks [`Self::fetches_instructions`] before.
+    /// If the machine has none: ask [`Self::fetches_instructions`] before.
     pub fn core_fetch(&mut self, core: u8, line: LineAddr, now: Picos) -> Served {
         self.count_line_ops(1);
         let private = self.private(core);
@@ -170,8 +170,8 @@ impl<T: Tracer> Fabric<T> {
         (state, served)
     }
 
-    /// When a line of L2 whose prefetch has not been answered arrives. Whoever asks for it meanwhile
-    /// has missed L2. It has missed the LLC only if the prefetch has not begun yet, so that its own
+    /// When a line of L2 whose prefetch has not been answered arrives. A demand access meanwhile counts
+    /// as an L2 miss. It counts as an LLC miss only if the prefetch has not begun yet, so that its own
     /// request goes first; else the prefetch's look-up is the one that counts there.
     #[inline]
     fn await_prefetch(
@@ -196,7 +196,7 @@ impl<T: Tracer> Fabric<T> {
         Some(prefetch.arrives.saturating_sub(earlier))
     }
 
-    /// What the L2 prefetchers fetch after an access that missed L1D: into L2 only, nobody waits.
+    /// What the L2 prefetchers fetch after an access that missed L1D: into L2 only, no access waits.
     #[inline]
     fn prefetch_after(&mut self, core: u8, line: LineAddr, found: Found, now: Picos) {
         let prefetcher = &mut self.private(core).prefetcher;

@@ -1,9 +1,9 @@
-//! What agents say that they will touch, so that the host loads it in time.
+//! Look-ahead for the host: agents announce the lines that they will touch.
 //!
-//! Models: nothing: nothing in the simulated machine changes. The sets of lines to come are computed once
-//! and are on their way into the host's caches when they are looked up.
+//! Models: nothing; the simulated machine does not change. Sets of announced lines are hashed once, and
+//! the host prefetches their tags before the look-up.
 //! Source: none needed; this is bookkeeping.
-//! Simplifies: nothing; what nobody announced is computed when it comes.
+//! Simplifies: nothing; a line that was not announced is hashed when it comes.
 
 use super::{DmaDirection, Fabric, Place};
 use crate::private_caches::Coming;

@@ -18,7 +18,7 @@ use crate::tracer::{Found, Operation, Tracer};
 use units::{LineAddr, Picos, SetIndex};
 
 impl<T: Tracer> Fabric<T> {
-    /// Gets `line` for `core` from whoever has it, with all that follows for the others; returns
+    /// Gets `line` for `core` from where the newest copy is, and updates all other copies; returns
     /// the state that the core may hold it in.
     #[inline(always)]
     pub(super) fn fetch(
@@ -57,7 +57,7 @@ impl<T: Tracer> Fabric<T> {
         (State::Shared, served)
     }
 
-    /// A core that writes a line gets what a root-complex buffer had modified; nobody else has it.
+    /// A core that writes a line gets what a root-complex buffer had modified: the only copy.
     fn fetch_from_buffer(&mut self, core: u8, line: LineAddr, now: Picos) -> (State, Served) {
         let place = self.place(core);
         let set = self.sockets[place.socket].llc.set_of(line);

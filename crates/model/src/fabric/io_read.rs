@@ -1,6 +1,6 @@
 //! One line that a device reads: from the LLC, a core, another socket or memory.
 //!
-//! Models: reads that allocate nothing, and parts on which they leave nothing behind either.
+//! Models: reads that allocate nothing, and processors on which they evict the line.
 //! Source: ATC'20 (reads without allocation); ISPASS'20 (what a DMA read leaves behind).
 //! Simplifies: a line that a core has modified takes the same extra time from every core.
 
@@ -19,7 +19,7 @@ impl<T: Tracer> Fabric<T> {
         held
     }
 
-    /// The same on parts before Ivy Bridge: what a device has read leaves the caches.
+    /// The same on processors before Ivy Bridge: what a device has read leaves the caches.
     pub(super) fn read_and_evict_burst(
         &mut self,
         request: Request,

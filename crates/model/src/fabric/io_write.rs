@@ -12,7 +12,7 @@ use crate::root_complex::ddio::Ddio;
 use crate::tracer::{Found, Operation, Tracer};
 use units::{LineAddr, SetIndex, WayMask};
 
-/// A core or the LLC had the line, or nobody.
+/// Where a written line was, and where it goes.
 #[derive(Clone, Copy)]
 pub(super) enum WriteOutcome {
     /// It was in the LLC.
@@ -123,7 +123,7 @@ impl<T: Tracer> Fabric<T> {
     }
 
     /// A line that the LLC does not have is written into one of the ways of `mask`, or into an empty
-    /// one where the part does that.
+    /// one where the processor does that.
     #[inline]
     fn allocate_within(
         &mut self,

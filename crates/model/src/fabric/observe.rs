@@ -1,4 +1,4 @@
-//! What can be seen of a fabric from outside: counters, parts, contents.
+//! What can be read from a fabric: counters, components, cache contents.
 //!
 //! Models: nothing.
 //! Source: none; these are the results' readings.
@@ -48,7 +48,7 @@ impl<T: Tracer> Fabric<T> {
         &self.sockets[place.socket].cores[usize::from(place.local)]
     }
 
-    /// Who pushed out whom so far.
+    /// Evictions so far, by evictor and owner.
     #[must_use]
     pub fn evictions(&self) -> &EvictionCounts {
         &self.evictions

@@ -1,7 +1,7 @@
-//! Device writes under a placement policy: lines of a packet that do not all go the same way.
+//! Device writes under a placement policy: the lines of a packet go to different levels.
 //!
-//! Models: the policies of [`crate::root_complex::line_placement`] line by line; what a core's L2 gives
-//! up for a pushed line moves down as any other victim of it.
+//! Models: the policies of [`crate::root_complex::line_placement`] line by line; L2 victims of pushed
+//! lines are evicted as any other victim of L2.
 //! Source: ATC'20, "future directions"; IDIO (MICRO'22); Huggahalli et al. (ISCA'05).
 //! Simplifies: only lines of this socket's memory are pushed or hinted, and only into its cores; a push
 //! takes as long as a write into the LLC.
@@ -80,7 +80,7 @@ impl<T: Tracer> Fabric<T> {
         held
     }
 
-    /// As DDIO does, but victims are chosen by whether somebody has read them.
+    /// As DDIO does, but the victim choice regards whether a line has been read.
     fn write_into_llc_sparing(
         &mut self,
         request: Request,

@@ -1,15 +1,15 @@
-//! Lines of a burst that concern nobody but the LLC of their socket, handled together.
+//! Fast path of a DMA burst: lines that only the local LLC holds are looked up and served as a batch.
 //!
-//! Models: what [`super::io_write`] and [`super::io_read`] do for a line that the LLC has in a way that no
-//! core's copy can be newer than, and for one that it does not have.
+//! Models: the same as [`super::io_write`] and [`super::io_read`], for a line that the LLC has and no core
+//! can have modified, and for one that the LLC does not have.
 //! Source: as there.
 //! Simplifies: nothing. With lines in sets of their own, what happens to one touches the others in two ways
 //! only: the order in which they reach memory, and what replacement draws at random for all sets. Hits do
 //! neither, so they come first; all other lines keep their order.
 //!
-//! The whole burst is looked up before any line is served: nothing is decided line by line that the burst
-//! has in common, and the host does not have to guess which line is next to hit. Whoever watches lines wants
-//! to hear of them in their order, so that a watched machine takes the general way (tested to be the same).
+//! The whole burst is looked up before any line is served: what its lines have in common is decided once,
+//! and the host has no branch to predict per line. A tracer sees lines in their order, so a traced machine
+//! takes the general path; tests hold both to the same results.
 
 use super::Fabric;
 use super::io_path::{Burst, BurstSpans, LineSpans, Request};
@@ -31,8 +31,8 @@ fn bits(mut left: u64) -> impl Iterator<Item = usize> {
 }
 
 impl<T: Tracer> Fabric<T> {
-    /// Whether lines of a burst may be taken out of their order: nobody watches, and each has a set of its
-    /// own.
+    /// Whether lines of a burst may be served out of their order: no tracer watches, and each line has a
+    /// set of its own.
     #[inline]
     fn order_is_free(&self, socket: usize, burst: Burst<'_>) -> bool {
         !T::WATCHING && self.sockets[socket].llc.run_is_spread(burst.first, burst.sets.len() as u64)

@@ -11,7 +11,7 @@ use units::{LineAddr, SetIndex};
 /// Lines that are remembered. What a batch of packets touches fits, and stays in the host's L1.
 const ENTRIES: usize = 1024;
 
-/// Lines with their sets, each in the only place that it can have.
+/// Lines with their sets: a direct-mapped table.
 #[derive(Clone, Debug)]
 pub(super) struct RecentSets {
     entries: Box<[(u32, SetIndex); ENTRIES]>,
@@ -27,20 +27,20 @@ impl RecentSets {
     /// The set of `line`, if it is remembered.
     #[inline]
     pub fn find(&self, line: LineAddr) -> Option<SetIndex> {
-        let (remembered, set) = self.entries[place(line)];
+        let (remembered, set) = self.entries[entry_of(line)];
         (remembered == line.0 as u32).then_some(set)
     }
 
     /// Remembers the set of a line.
     #[inline]
     pub fn note(&mut self, line: LineAddr, set: SetIndex) {
-        self.entries[place(line)] = (line.0 as u32, set);
+        self.entries[entry_of(line)] = (line.0 as u32, set);
     }
 }
 
-/// Neighbouring lines, and equal lines of neighbouring buffers, have places of their own.
+/// Neighbouring lines, and equal lines of neighbouring buffers, have different entries.
 #[inline]
-fn place(line: LineAddr) -> usize {
+fn entry_of(line: LineAddr) -> usize {
     (line.0 ^ line.0 >> 10) as usize % ENTRIES
 }
 

@@ -15,7 +15,7 @@ use crate::root_complex::iio::{Iio, IioConfig};
 use crate::tracer::Found;
 use units::{LineAddr, SetIndex, WayMask};
 
-/// Shared parts of a socket.
+/// Components that the cores and devices of a socket share.
 #[derive(Clone, Debug)]
 pub struct SocketConfig {
     /// The shared cache.

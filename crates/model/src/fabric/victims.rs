@@ -1,9 +1,9 @@
-//! Lines that have to leave: out of L1D, L2, the LLC and the snoop filter.
+//! Evictions: from L1D, L2, the LLC and the snoop filter.
 //!
 //! Models: write-backs level by level, victims of L2 that move into the LLC within the core's CAT
 //! mask, and what an LLC eviction means for the cores above it under each inclusion policy.
 //! Source: Intel (non-inclusive victim LLC of Skylake-SP, inclusive LLC before).
-//! Simplifies: nobody waits for a write-back.
+//! Simplifies: no access waits for a write-back.
 
 use super::Fabric;
 use crate::attribution::{AgentId, Owner};
@@ -99,13 +99,13 @@ impl<T: Tracer> Fabric<T> {
         self.place_in_llc(core, set, line, true, Operation::L2Victim, now);
     }
 
-    /// Independent levels: a copy left a core's cache, and nobody below is told by a write-back. If
-    /// it was the core's last, the snoop filter forgets the core; if the socket's, the home does.
+    /// Independent levels: a copy left a core's cache without a write-back. If it was the core's last,
+    /// the snoop filter forgets the core; if the socket's, the home forgets the socket.
     pub(super) fn leave_core(&mut self, core: u8, line: LineAddr, now: Picos) {
         let place = self.place(core);
         let socket = &self.sockets[place.socket];
-        let somebody_records = socket.directory.is_some() || self.sockets.len() > 1;
-        if !somebody_records || self.private(core).state(line).is_some() {
+        let holders_are_listed = socket.directory.is_some() || self.sockets.len() > 1;
+        if !holders_are_listed || self.private(core).state(line).is_some() {
             return;
         }
         let socket = &self.sockets[place.socket];
@@ -172,8 +172,8 @@ impl<T: Tracer> Fabric<T> {
         way
     }
 
-    /// Deals with a line that had to leave a socket's LLC for `evictor`: counts it, writes it back,
-    /// and does to the cores that still hold it what the inclusion policy says.
+    /// A line was evicted from a socket's LLC for `evictor`: counts it, writes it back, and does to the
+    /// cores that still hold it what the inclusion policy says.
     pub(super) fn evict(
         &mut self,
         socket: usize,

@@ -205,7 +205,7 @@ impl Directory {
         note
     }
 
-    /// Empties a place.
+    /// Empties an entry.
     fn forget(&mut self, set: SetIndex, way: u32, line: LineAddr) {
         if self.tags.note(set, way) == Sharers::SEVERAL {
             self.shared.remove(&line);

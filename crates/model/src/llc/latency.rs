@@ -1,7 +1,7 @@
 //! How far the slices are from the cores: load-to-use latency of an LLC hit.
 //!
 //! Models: one latency per core and slice, as a table.
-//! Source: whoever builds the table: a topology ([`crate::mesh`]) or a published mean.
+//! Source: a topology ([`crate::mesh`]) or a published mean, by what the table was built from.
 //! Simplifies: an idle interconnect.
 
 use units::{Picos, SliceId};

@@ -1,6 +1,6 @@
 //! What an LLC knows about its lines beside their tags.
 //!
-//! Models: dirty lines; who brought the content, and whether anybody has used it since: what an
+//! Models: dirty lines; the agent that wrote the content, and whether it has been used since: what an
 //! eviction is attributed by.
 //! Source: the project's own attribution; hardware keeps no more than the dirty bit.
 //! Simplifies: nothing.
@@ -16,7 +16,7 @@ pub struct LineInfo {
     pub owner: Owner,
     /// Newer than memory.
     pub dirty: bool,
-    /// Used by anybody since the owner put it here.
+    /// Used by any agent since the owner put it here.
     pub consumed: bool,
 }
 
@@ -25,9 +25,9 @@ impl LineInfo {
     pub(super) const CONSUMED: u8 = 2;
     const OWNER_SHIFT: u32 = 2;
 
-    /// The place of the owner among counts of all owners.
+    /// The index of the owner among counts of all owners.
     #[inline]
-    pub(super) fn owner_place(self) -> usize {
+    pub(super) fn owner_index(self) -> usize {
         usize::from(self.owner.0 % Owner::MOST)
     }
 

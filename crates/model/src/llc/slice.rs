@@ -20,8 +20,8 @@ use units::{LINE_BYTES, LineAddr, SetIndex, SliceId, WayMask};
 #[derive(Clone, Debug)]
 pub struct Llc {
     map: AddressMap,
-    /// With a second note for each tracked way, which says who holds its line: with the tags of the set,
-    /// because whoever allocates asks for the victim's.
+    /// With a second note for each tracked way, which says who holds its line: it lies with the tags of
+    /// the set, because each allocation asks for the victim's.
     tags: TagArray,
     /// Holders of lines of tracked ways that several cores hold: set x tracked ways + way.
     several: Table<Sharers>,
@@ -29,9 +29,9 @@ pub struct Llc {
     replacer: Replacer,
     lines_of_owner: [u64; Owner::MOST as usize],
     owners: usize,
-    /// Ways that I/O has emptied, per set; no sets unless somebody marks them.
+    /// Ways that I/O has emptied, per set; no sets until one is marked.
     freed_by_io: Vec<WayMask>,
-    /// A mark outlives what fills the place again, as in the published gem5 code.
+    /// A refill does not clear the freed-by-I/O mark, as in the published gem5 code.
     marks_stay: bool,
 }
 
@@ -100,14 +100,14 @@ impl Llc {
         self.map.run_is_spread(first, lines)
     }
 
-    /// What is known about the line at a place.
+    /// What is known about the line in a way.
     #[inline]
     #[must_use]
     pub fn info(&self, set: SetIndex, way: u32) -> LineInfo {
         LineInfo::of_note(self.tags.note(set, way))
     }
 
-    /// Notes that the content at a place has been used.
+    /// Notes that the content of a way has been used.
     #[inline(always)]
     pub fn note_use(&mut self, set: SetIndex, way: u32) {
         let note = self.tags.note(set, way);
@@ -115,13 +115,13 @@ impl Llc {
         self.replacer.hit(&self.tags, set, way);
     }
 
-    /// Replaces what is known about the line at a place; the place counts as used.
+    /// Replaces what is known about the line in a way; that counts as a use.
     #[inline(always)]
     pub fn update(&mut self, set: SetIndex, way: u32, info: LineInfo) {
         let before = self.info(set, way);
         if before.owner != info.owner {
-            self.lines_of_owner[before.owner_place()] -= 1;
-            self.lines_of_owner[info.owner_place()] += 1;
+            self.lines_of_owner[before.owner_index()] -= 1;
+            self.lines_of_owner[info.owner_index()] += 1;
         }
         self.tags.set_note(set, way, info.note());
         self.replacer.hit(&self.tags, set, way);
@@ -147,29 +147,28 @@ impl Llc {
         self.map.slice_of_set(set)
     }
 
-    /// Marks the line at a place as newer than memory, without counting that as a use.
+    /// Marks the line in a way as newer than memory, without counting that as a use.
     #[inline]
     pub fn mark_dirty(&mut self, set: SetIndex, way: u32) {
         let info = LineInfo { dirty: true, ..self.info(set, way) };
         self.tags.set_note(set, way, info.note());
     }
 
-    /// Marks the line at a place as equal to memory, without counting that as a use.
+    /// Marks the line in a way as equal to memory, without counting that as a use.
     #[inline]
     pub fn mark_clean(&mut self, set: SetIndex, way: u32) {
         let info = LineInfo { dirty: false, ..self.info(set, way) };
         self.tags.set_note(set, way, info.note());
     }
 
-    /// Marks the content at a place as used by somebody of another socket: for replacement, that is
-    /// no use.
+    /// Marks the content of a way as used from another socket: for replacement, that is no use.
     #[inline]
     pub fn mark_consumed(&mut self, set: SetIndex, way: u32) {
         let info = LineInfo { consumed: true, ..self.info(set, way) };
         self.tags.set_note(set, way, info.note());
     }
 
-    /// Cores that hold the line at a place.
+    /// Cores that hold the line in a way.
     #[inline]
     #[must_use]
     pub fn sharers(&self, set: SetIndex, way: u32) -> Sharers {
@@ -177,10 +176,10 @@ impl Llc {
             return Sharers::NONE;
         }
         let note = self.tags.note(set, self.second_note(way));
-        Sharers::of_note(note, || self.several[self.place_of_several(set, way)])
+        Sharers::of_note(note, || self.several[self.index_of_several(set, way)])
     }
 
-    /// Notes which cores hold the line at a place.
+    /// Notes which cores hold the line in a way.
     ///
     /// # Panics
     /// In debug builds for a line outside the tracked ways.
@@ -190,8 +189,8 @@ impl Llc {
         let note = sharers.note();
         self.tags.set_note(set, self.second_note(way), note);
         if note == Sharers::SEVERAL {
-            let place = self.place_of_several(set, way);
-            self.several[place] = sharers;
+            let index = self.index_of_several(set, way);
+            self.several[index] = sharers;
         }
     }
 
@@ -201,7 +200,7 @@ impl Llc {
     }
 
     #[inline]
-    fn place_of_several(&self, set: SetIndex, way: u32) -> usize {
+    fn index_of_several(&self, set: SetIndex, way: u32) -> usize {
         (set.0 * self.tracked_ways + way) as usize
     }
 
@@ -234,7 +233,7 @@ impl Llc {
         info: LineInfo,
     ) -> Option<Evicted> {
         debug_assert!(self.find(set, line).is_none());
-        debug_assert!(info.owner_place() < self.owners);
+        debug_assert!(info.owner_index() < self.owners);
         let sharers =
             if self.is_tracked_way(way) { self.take_sharers(set, way) } else { Sharers::NONE };
         if let Some(freed) = self.freed_by_io.get_mut(set.0 as usize)
@@ -243,15 +242,15 @@ impl Llc {
             freed.0 &= !(1 << way);
         }
         let before = self.tags.replace(set, way, line, info.note());
-        self.lines_of_owner[info.owner_place()] += 1;
+        self.lines_of_owner[info.owner_index()] += 1;
         self.replacer.fill(&self.tags, set, way);
         let (line, note) = before?;
         let info = LineInfo::of_note(note);
-        self.lines_of_owner[info.owner_place()] -= 1;
+        self.lines_of_owner[info.owner_index()] -= 1;
         Some(Evicted { line, info, sharers })
     }
 
-    /// Cores that hold the line at a place of a tracked way; from now on, none does.
+    /// Cores that hold the line in a tracked way; from now on, none does.
     #[inline]
     fn take_sharers(&mut self, set: SetIndex, way: u32) -> Sharers {
         let sharers = self.sharers(set, way);
@@ -273,7 +272,7 @@ impl Llc {
         WayMask(ways.fold(0, |mask, way| mask | 1 << way))
     }
 
-    /// Empties a place; returns what was there.
+    /// Empties a way; returns what was there.
     #[inline]
     pub fn take(&mut self, set: SetIndex, way: u32) -> Option<Evicted> {
         let taken = self.at(set, way)?;
@@ -281,11 +280,11 @@ impl Llc {
         if self.is_tracked_way(way) {
             self.set_sharers(set, way, Sharers::NONE);
         }
-        self.lines_of_owner[taken.info.owner_place()] -= 1;
+        self.lines_of_owner[taken.info.owner_index()] -= 1;
         Some(taken)
     }
 
-    /// What is at a place. (Inlined always: its parts are used at once, the whole is rarely made.)
+    /// What is in a way. (Inlined always: its fields are used at once, the whole is rarely made.)
     #[inline(always)]
     fn at(&self, set: SetIndex, way: u32) -> Option<Evicted> {
         let line = self.tags.line_at(set, way)?;
@@ -300,8 +299,8 @@ impl Llc {
         self.tags.empty_ways(set, WayMask(all & !self.tracked_mask().0))
     }
 
-    /// Marks a place as emptied by I/O: an I/O write-back may refill it, whatever way it is. With
-    /// `stays`, marks outlive what fills their places.
+    /// Marks a way as emptied by I/O: an I/O write-back may refill it, whatever way it is. With
+    /// `stays`, a refill does not clear the mark.
     pub fn mark_freed(&mut self, set: SetIndex, way: u32, stays: bool) {
         self.marks_stay = stays;
         if self.freed_by_io.is_empty() {

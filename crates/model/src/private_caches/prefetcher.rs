@@ -55,7 +55,7 @@ pub struct Prefetcher {
     config: PrefetcherConfig,
     /// The last line asked for in each followed page, found by the low bits of the page number.
     last: [LineAddr; FOLLOWED_PAGES],
-    /// The latest prefetches; a new one takes the place of the oldest.
+    /// The latest prefetches; a new one replaces the oldest.
     latest: [UnderWay; LATEST],
     oldest: usize,
 }

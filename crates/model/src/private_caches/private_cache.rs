@@ -24,7 +24,7 @@ impl State {
         self as u8
     }
 
-    /// Notes of empty places may be anything.
+    /// Notes of empty ways may be anything.
     #[inline]
     fn of_note(note: u8) -> Self {
         match note.min(Self::Modified as u8) {
@@ -40,7 +40,7 @@ impl State {
 pub enum Coming {
     /// Nothing.
     IsThere,
-    /// It takes a place, out of which a line may have to leave.
+    /// It fills a way, whose line may be evicted.
     Fills {
         /// That line, where it is cheap to tell.
         victim: Option<LineAddr>,

@@ -17,7 +17,7 @@
 //!   was modified is dropped: each byte is about to be overwritten. With data, the newest content is
 //!   delivered; if it was newer than memory, that duty passes to the buffer (`modified` of `fill`).
 //! - **Freed by I/O**: an LLC block that such an invalidation or read for ownership empties is marked
-//!   if [`BufferConfig::marks_freed`] says so. Whoever fills a marked block clears the mark, unless
+//!   if [`BufferConfig::marks_freed`] says so. A fill of a marked block clears the mark, unless
 //!   [`BufferConfig::refill_clears_mark`] denies it.
 //! - **[`WriteBack::Llc`]**: update the line if the LLC has it; else refill a marked block of the set,
 //!   in whatever way it lies; else allocate in the DDIO ways of the device, evicting as usual. The

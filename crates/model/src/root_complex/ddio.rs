@@ -49,7 +49,7 @@ pub struct IoPolicy {
     pub payload: Ddio,
     /// For descriptors and completions: a port that is switched off may keep them on.
     pub descriptors: Ddio,
-    /// With DDIO off, a DMA read takes the line out of the caches (parts before Ivy Bridge).
+    /// With DDIO off, a DMA read takes the line out of the caches (processors before Ivy Bridge).
     pub evict_on_dma_read: bool,
     /// A write for the memory of another socket leaves a copy in the LLC of the device's socket.
     pub remote_writes_pollute: bool,
@@ -94,7 +94,7 @@ impl IoPolicy {
 
 /// The IIO LLC WAYS register (0xC8B): ways in which devices of a socket may allocate.
 ///
-/// Bits may be added to the part's default up to all ways; the default's own bits stay set whatever
+/// Bits may be added to the processor's default up to all ways; the default's own bits stay set whatever
 /// is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LlcWaysRegister {
@@ -104,7 +104,7 @@ pub struct LlcWaysRegister {
 }
 
 impl LlcWaysRegister {
-    /// After reset, on a part with `ways` LLC ways whose devices get the top `default_ways`.
+    /// After reset, on a processor with `ways` LLC ways whose devices get the top `default_ways`.
     #[must_use]
     pub fn after_reset(default_ways: u32, ways: u32) -> Self {
         let default = WayMask::top(default_ways, ways);

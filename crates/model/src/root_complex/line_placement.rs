@@ -1,8 +1,8 @@
-//! Where the lines of a packet go beyond what DDIO does by itself: policies that today's parts do not
-//! have, and one that early parts had.
+//! Where the lines of a packet go beyond what DDIO does by itself: policies that today's processors do
+//! not have, and one that early ones had.
 //!
 //! Models: selective DMA (the head of a packet to the LLC, the rest to memory), bypass of the LLC where
-//! a line would push out one that nobody has read, I/O priority in victim choice, injection into the
+//! a line would evict one that has not been read, I/O priority in victim choice, injection into the
 //! consumer's L2, and the prefetch hint of early direct cache access.
 //! Source: ATC'20, "future directions"; IDIO (MICRO'22) for L2; PCIe TPH steering tags and Huggahalli
 //! et al. (ISCA'05) for the hint.
@@ -14,21 +14,21 @@ pub struct LinePlacement {
     /// Only that many lines at the head of each write are placed as DDIO says, what is behind them
     /// goes to memory. None: all.
     pub injected_lines: Option<u64>,
-    /// What a write does where its victim would be a device's line that nobody has read.
+    /// What a write does where its victim would be a device's line that has not been read.
     pub on_unread: OnUnread,
     /// Writes replace lines that have been read before they replace others.
     pub replaces_read_first: bool,
-    /// A core's fill does not push out this port's lines that nobody has read, as long as its ways
+    /// A core's fill does not evict this port's lines that have not been read, as long as its ways
     /// hold something else.
     pub io_priority: bool,
     /// What is done for the core that a write is tagged with.
     pub steering: Steering,
 }
 
-/// A write meets a victim that a device wrote and nobody has read.
+/// What a write does with a victim that a device wrote and no agent has read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnUnread {
-    /// It pushes it out, as DDIO does.
+    /// It evicts it, as DDIO does.
     #[default]
     Replace,
     /// It goes to memory itself.

@@ -15,7 +15,7 @@ pub enum Placement {
     LlcSide,
     /// DDIO off: modified lines go to memory.
     MemorySide {
-        /// Reads take lines away from the caches, as on parts up to Sandy Bridge; otherwise they
+        /// Reads take lines away from the caches, as on processors up to Sandy Bridge; otherwise they
         /// share them.
         evict_on_dma_read: bool,
     },
