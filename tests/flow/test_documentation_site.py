@@ -16,7 +16,7 @@ build_site = pytest.importorskip("build_site")
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def staged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Stage the pages once."""
     command = ["cargo", "build", "--quiet", "--locked", "--profile=test", "-phost-cli"]
     run = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
@@ -30,9 +30,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def html(pages: Path) -> Path:
+def html(staged: Path) -> Path:
     """Build the site once."""
-    first: Path = build_site.render(pages.parent)
+    first: Path = build_site.render(staged.parent)
     return first.parent
 
 
@@ -48,14 +48,12 @@ def test_the_references_name_commands_keys_and_options(html: Path) -> None:
     assert 'id="traffic"' in keys
 
 
-def test_every_page_is_found_by_search(pages: Path, html: Path) -> None:
+def test_every_page_is_found_by_search(staged: Path, html: Path) -> None:
     index = json.loads((html / "search" / "search_index.json").read_text())
-    found = {entry["location"].split("#")[0] for entry in index["docs"]}
-    staged = {page.relative_to(pages).with_suffix(".html") for page in pages.rglob("*.md")}
-    named = {str(path).replace("README.html", "index.html") for path in staged}
-    assert {name.removesuffix("index.html") or "index.html" for name in named} <= {
-        location.removesuffix("index.html") or "index.html" for location in found
-    }
+    found = {entry["location"].split("#")[0] or "index.html" for entry in index["docs"]}
+    pages = (str(page.relative_to(staged)) for page in staged.rglob("*.md"))
+    expected = {page.replace("README", "index").replace(".md", ".html") for page in pages}
+    assert expected <= found
 
 
 def test_nothing_is_fetched_from_elsewhere(html: Path) -> None:
@@ -65,8 +63,8 @@ def test_nothing_is_fetched_from_elsewhere(html: Path) -> None:
 
 
 @pytest.mark.parametrize("link", ["gone.md", "README.md#no-such-heading", "/absolute.md"])
-def test_a_link_to_nowhere_fails_the_build(pages: Path, tmp_path: Path, link: str) -> None:
-    shutil.copytree(pages, tmp_path / "pages")
+def test_a_link_to_nowhere_fails_the_build(staged: Path, tmp_path: Path, link: str) -> None:
+    shutil.copytree(staged, tmp_path / "pages")
     with (tmp_path / "pages" / "CHANGELOG.md").open("a") as changes:
         changes.write(f"\n[broken]({link})\n")
     with pytest.raises(exceptions.Abort, match="1 warning"):
