@@ -21,6 +21,7 @@ pub mod device;
 pub mod dram;
 pub mod fabric;
 pub mod independent_levels;
+pub mod latency_histogram;
 pub mod llc;
 pub mod machine;
 pub mod mesh;

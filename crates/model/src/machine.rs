@@ -1,19 +1,19 @@
 //! A machine: one fabric, its devices, the software on its cores, and what steers them.
 //!
 //! Models: nothing of its own; it steps the agent whose turn it is. Ties go to the lower index:
-//! each NIC's receive port and send queues, SSDs, cores, controllers.
+//! the agents of each device in the order of devices, then cores, then controllers.
 //! Source: ARCHITECTURE.md, "Two flows"; occupancy simulation as in zsim and Sniper.
 //! Simplifies: nothing.
 
-use crate::device::nic::card::Nic;
-use crate::device::nvme::controller::NvmeController;
-use crate::device::queues::{QueueId, Queues};
+use crate::device::queues::Queues;
+use crate::device::{Device, DeviceId, Levels};
 use crate::fabric::Fabric;
 use crate::schedule::Schedule;
 use crate::software::{Software, Turn};
 use crate::tracer::Tracer;
 use crate::traffic::PacketSource;
 use std::fmt::Debug;
+use std::ops::Add;
 use units::Picos;
 
 /// What changes settings while the machine runs: a schedule of events, or a feedback loop.
@@ -25,9 +25,8 @@ pub trait Controller<T: Tracer>: Debug {
 /// Who may act.
 #[derive(Clone, Copy, Debug)]
 enum Agent {
-    Receive(usize),
-    Send(usize, usize),
-    Ssd(usize),
+    /// An agent of a device, by its number there.
+    Device(DeviceId, usize),
     Core(usize),
     Controller(usize),
 }
@@ -37,10 +36,8 @@ enum Agent {
 pub struct Machine<S, T: Tracer> {
     /// Caches, links, memory.
     pub fabric: Fabric<T>,
-    /// Network cards.
-    pub nics: Vec<Nic<S>>,
-    /// SSDs.
-    pub ssds: Vec<NvmeController>,
+    /// What moves lines by itself.
+    pub devices: Vec<Device<S>>,
     /// Queues in host memory.
     pub queues: Queues,
     /// Software of each core.
@@ -49,15 +46,14 @@ pub struct Machine<S, T: Tracer> {
     agents: Vec<Agent>,
     /// Next turn of each agent.
     schedule: Schedule,
-    /// Agents of the first send queue of each NIC, of the first SSD and of the first core.
-    first_send: Vec<usize>,
-    first_ssd: usize,
+    /// The first agent of each device, and that of the first core.
+    first_of_device: Vec<usize>,
     first_core: usize,
-    /// Whether each core polls in vain.
+    /// Whether each core polls without finding anything.
     idle: Vec<bool>,
-    /// The core that polls each queue of each NIC and SSD.
+    /// The core that polls each queue of each device.
     pollers: Pollers,
-    /// Work of cores that a goal counts.
+    /// Work that a run counts.
     goal: Goal,
     now: Picos,
 }
@@ -65,50 +61,47 @@ pub struct Machine<S, T: Tracer> {
 /// What a run counts as progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Goal {
-    /// Packets that left through a NIC.
-    PacketsSent(usize),
-    /// Work done by some cores.
+    /// Work done by a device: packets sent by a NIC, commands completed by an SSD.
+    Device(DeviceId),
+    /// Work done by the software of some cores.
     Work(std::ops::Range<usize>),
 }
 
 impl<S: PacketSource, T: Tracer> Machine<S, T> {
-    /// Puts the parts together, with receive descriptors on the chips, and starts the clock.
-    /// `queues` has an entry per device with one pair per queue of it.
+    /// Puts the parts together, lets the devices prepare, and starts the clock. `queues` has an entry per
+    /// device.
     ///
     /// # Panics
     /// If the queues do not go with the devices, or two cores claim one queue: our own fault.
     pub fn new(
         mut fabric: Fabric<T>,
-        mut nics: Vec<Nic<S>>,
-        ssds: Vec<NvmeController>,
+        mut devices: Vec<Device<S>>,
         mut queues: Queues,
         software: Vec<Box<dyn Software<T>>>,
         controllers: Vec<Box<dyn Controller<T>>>,
         goal: Goal,
     ) -> Self {
-        assert!(nics.len() == queues.nics.len() && ssds.len() == queues.ssds.len());
-        for (nic, pairs) in nics.iter_mut().zip(&mut queues.nics) {
-            assert!(nic.queues() == pairs.len());
-            nic.prepare(&mut fabric, pairs);
+        assert!(devices.len() == queues.devices());
+        for (id, device) in numbered(&mut devices) {
+            assert!(device.owns(queues.of(id)));
+            device.prepare(&mut fabric, queues.of_mut(id));
         }
         fabric.start_clock();
-        let pollers = Pollers::of(&queues, &software);
-        for (nic, cores) in nics.iter_mut().zip(&pollers.nics) {
-            nic.port.steer(cores);
+        let pollers = Pollers::of(&devices, &software);
+        for (device, cores) in devices.iter_mut().zip(&pollers.of) {
+            device.steer(cores);
         }
         let mut machine = Self {
             pollers,
             idle: vec![false; software.len()],
             fabric,
-            nics,
-            ssds,
+            devices,
             queues,
             software,
             controllers,
             agents: Vec::new(),
             schedule: Schedule::new(vec![Picos::NEVER]),
-            first_send: Vec::new(),
-            first_ssd: 0,
+            first_of_device: Vec::new(),
             first_core: 0,
             goal,
             now: Picos::ZERO,
@@ -119,16 +112,13 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
 
     fn number_agents(&mut self) {
         let mut wake = Vec::new();
-        for (number, nic) in self.nics.iter().enumerate() {
-            self.agents.push(Agent::Receive(number));
-            wake.push(nic.port.next_wake());
-            self.first_send.push(self.agents.len());
-            self.agents.extend((0..nic.queues()).map(|queue| Agent::Send(number, queue)));
-            wake.resize(self.agents.len(), Picos::NEVER);
+        for (id, device) in numbered(&mut self.devices) {
+            self.first_of_device.push(self.agents.len());
+            for agent in 0..device.agents() {
+                self.agents.push(Agent::Device(id, agent));
+                wake.push(device.next_wake(agent, self.queues.of(id), Picos::ZERO));
+            }
         }
-        self.first_ssd = self.agents.len();
-        self.agents.extend((0..self.ssds.len()).map(Agent::Ssd));
-        wake.resize(self.agents.len(), Picos::NEVER);
         self.first_core = self.agents.len();
         self.agents.extend((0..self.software.len()).map(Agent::Core));
         self.agents.extend((0..self.controllers.len()).map(Agent::Controller));
@@ -151,7 +141,7 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
     #[must_use]
     pub fn progress(&self) -> u64 {
         match &self.goal {
-            Goal::PacketsSent(nic) => self.nics[*nic].egress.packets,
+            Goal::Device(id) => self.devices[id.index()].progress(),
             Goal::Work(cores) => {
                 let works = self.software[cores.clone()].iter();
                 works.map(|software| software.account(self.now).work).sum()
@@ -159,33 +149,24 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
         }
     }
 
-    /// Packets handed to send queues whose payload has not been read.
+    /// How full the devices and their queues are, all together.
     #[must_use]
-    pub fn packets_in_send_queues(&self) -> usize {
-        let cards = self.nics.iter().zip(&self.queues.nics);
-        cards.map(|(nic, pairs)| nic.packets_in_send_queues(pairs)).sum()
+    pub fn levels(&self) -> Levels {
+        let devices = self.devices.iter().enumerate();
+        let levels = devices.map(|(number, device)| device.levels(self.queues.of(id_of(number))));
+        levels.fold(Levels::default(), Levels::add)
     }
 
-    /// Buffers posted for receiving, on the chips or not.
-    #[must_use]
-    pub fn buffers_posted(&self) -> usize {
-        let cards = self.nics.iter().zip(&self.queues.nics);
-        cards.map(|(nic, pairs)| nic.buffers_posted(pairs)).sum()
-    }
-
-    /// Received packets that the software has not been told of or has not looked at.
-    #[must_use]
-    pub fn packets_completed_unseen(&self) -> usize {
-        let cards = self.nics.iter().zip(&self.queues.nics);
-        cards.map(|(nic, pairs)| nic.packets_completed_unseen(pairs)).sum()
-    }
-
-    /// Receive rings that have been used at all, and those that have been used from end to end.
-    #[must_use]
-    pub fn rings_used(&self) -> (usize, usize) {
-        let cards = self.nics.iter().zip(&self.queues.nics);
-        let used = cards.map(|(nic, pairs)| nic.port.rings_used(pairs));
-        used.fold((0, 0), |sum, used| (sum.0 + used.0, sum.1 + used.1))
+    /// Checks the fabric and every device; for tests, because it walks the whole machine.
+    ///
+    /// # Errors
+    /// What does not hold.
+    pub fn check_invariants(&self) -> Result<(), String> {
+        self.fabric.check_invariants()?;
+        self.devices.iter().enumerate().try_for_each(|(number, device)| {
+            let checked = device.check_invariants(self.queues.of(id_of(number)));
+            checked.map_err(|broken| format!("device {number}: {broken}"))
+        })
     }
 
     /// Runs until the goal has been counted up to `progress`, `until` has come, or nobody will act
@@ -220,9 +201,7 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
 
     fn step(&mut self, agent: usize, now: Picos, until: Picos) {
         match self.agents[agent] {
-            Agent::Receive(nic) => self.step_receive(nic, agent, now, until),
-            Agent::Send(nic, queue) => self.step_send(nic, queue, agent, now),
-            Agent::Ssd(number) => self.step_ssd(number, agent, now),
+            Agent::Device(id, own) => self.step_device(id, own, agent, until),
             Agent::Core(core) => self.step_core(core, agent, now),
             Agent::Controller(number) => {
                 let wake = self.controllers[number].step(&mut self.fabric, now);
@@ -231,39 +210,18 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
         }
     }
 
-    /// A port goes on by itself until somebody else's turn comes or its software has something to see:
-    /// under overload most of its steps are packets that it drops.
-    fn step_receive(&mut self, number: usize, agent: usize, now: Picos, until: Picos) {
-        let (port, pairs) = (&mut self.nics[number].port, &mut self.queues.nics[number]);
-        let others = self.schedule.earliest_beside(agent).min(until);
-        let (seen, last) = port.run(&mut self.fabric, pairs, now, others);
-        self.now = last;
-        self.schedule.set(agent, port.next_wake());
-        if let Some((queue, visible)) = seen {
-            self.wake_poller(self.pollers.nics[number][queue], visible);
+    /// `own` is the agent's number at its device.
+    fn step_device(&mut self, id: DeviceId, own: usize, agent: usize, until: Picos) {
+        let (device, queues) = (&mut self.devices[id.index()], self.queues.of_mut(id));
+        let until = self.schedule.earliest_beside(agent).min(until);
+        let stepped = device.step(own, &mut self.fabric, queues, self.now, until);
+        self.now = stepped.last;
+        self.schedule.set(agent, stepped.wake);
+        if let Some((other, wake)) = stepped.rescheduled {
+            self.schedule.set(self.first_of_device[id.index()] + other, wake);
         }
-    }
-
-    fn step_ssd(&mut self, number: usize, agent: usize, now: Picos) {
-        let (ssd, pairs) = (&mut self.ssds[number], &mut self.queues.ssds[number]);
-        let seen = ssd.step(&mut self.fabric, pairs, now);
-        self.schedule.set(agent, ssd.next_wake(pairs, now));
-        if let Some((queue, visible)) = seen {
-            self.wake_poller(self.pollers.ssds[number][queue], visible);
-        }
-    }
-
-    fn step_send(&mut self, number: usize, queue: usize, agent: usize, now: Picos) {
-        let nic = &mut self.nics[number];
-        let ring = &mut self.queues.nics[number][queue].tx;
-        let tx = &mut nic.tx[queue];
-        let completed = tx.step(&mut self.fabric, ring, &mut nic.egress, now);
-        self.schedule.set(agent, tx.next_wake(ring, now));
-        if nic.port.answer(&mut nic.egress) {
-            self.schedule.set(self.first_send[number] - 1, nic.port.next_wake());
-        }
-        if let Some(visible) = completed {
-            self.wake_poller(self.pollers.nics[number][queue], visible);
+        if let Some((queue, visible)) = stepped.visible {
+            self.wake_poller(self.pollers.of[id.index()][queue], visible);
         }
     }
 
@@ -277,17 +235,10 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
         self.schedule.set(agent, until);
         self.idle[core] = idle;
         for id in software.queues() {
-            match *id {
-                QueueId::Nic { nic, queue } => {
-                    let ring = &self.queues.nics[nic][queue].tx;
-                    let wake = self.nics[nic].tx[queue].next_wake(ring, now);
-                    self.schedule.set(self.first_send[nic] + queue, wake);
-                }
-                QueueId::Ssd { ssd, .. } => {
-                    let wake = self.ssds[ssd].next_wake(&self.queues.ssds[ssd], now);
-                    self.schedule.set(self.first_ssd + ssd, wake);
-                }
-            }
+            let device = &self.devices[id.device.index()];
+            let own = device.agent_of(id.index());
+            let wake = device.next_wake(own, self.queues.of(id.device), now);
+            self.schedule.set(self.first_of_device[id.device.index()] + own, wake);
         }
     }
 
@@ -300,29 +251,35 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
     }
 }
 
+/// The number of the device at a place in [`Machine::devices`]: there are no more than queues, which have
+/// been counted.
+fn id_of(place: usize) -> DeviceId {
+    DeviceId(place as u16)
+}
+
+fn numbered<S>(devices: &mut [Device<S>]) -> impl Iterator<Item = (DeviceId, &mut Device<S>)> {
+    devices.iter_mut().enumerate().map(|(place, device)| (id_of(place), device))
+}
+
 /// The core that polls each queue of each device.
 #[derive(Debug)]
 struct Pollers {
-    nics: Vec<Vec<Option<usize>>>,
-    ssds: Vec<Vec<Option<usize>>>,
+    of: Vec<Vec<Option<usize>>>,
 }
 
 impl Pollers {
-    fn of<T: Tracer>(queues: &Queues, software: &[Box<dyn Software<T>>]) -> Self {
-        let mut pollers = Self {
-            nics: queues.nics.iter().map(|pairs| vec![None; pairs.len()]).collect(),
-            ssds: queues.ssds.iter().map(|pairs| vec![None; pairs.len()]).collect(),
-        };
+    fn of<S: PacketSource, T: Tracer>(
+        devices: &[Device<S>],
+        software: &[Box<dyn Software<T>>],
+    ) -> Self {
+        let mut of: Vec<_> = devices.iter().map(|device| vec![None; device.queues()]).collect();
         for (core, software) in software.iter().enumerate() {
             for id in software.queues() {
-                let poller = match *id {
-                    QueueId::Nic { nic, queue } => &mut pollers.nics[nic][queue],
-                    QueueId::Ssd { ssd, queue } => &mut pollers.ssds[ssd][queue],
-                };
+                let poller = &mut of[id.device.index()][id.index()];
                 assert!(poller.is_none(), "a queue has one core");
                 *poller = Some(core);
             }
         }
-        pollers
+        Self { of }
     }
 }

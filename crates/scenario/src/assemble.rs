@@ -19,6 +19,7 @@ use hardware::{Hardware, Nodes};
 use model::core::Core;
 use model::device::nic::card::Nic;
 use model::device::queues::{QueueId, Queues};
+use model::device::{Device, DeviceQueues};
 use model::fabric::{Fabric, PortConfig};
 use model::machine::{Goal, Machine};
 use model::software::Software;
@@ -61,14 +62,14 @@ pub fn machine<T: Tracer>(
     let plan = Plan { scenario, platform, equipment, layout: Layout::of(scenario), seed };
     let mut fabric = Fabric::new(&plan.hardware().fabric(), tracer);
     let mut memories = plan.memories();
-    let (mut nics, mut ssds) = (Vec::new(), Vec::new());
+    let (mut devices, mut ssds) = (Vec::new(), Vec::new());
     let (mut queues, mut seats) = (Queues::default(), Seats::new());
     for (number, (tenant, capture)) in scenario.tenants().zip(captures).enumerate() {
         let memory = &mut memories[plan.node_of(tenant)];
         memory.use_pages(Bytes(tenant.page_size.bytes()));
         if tenant.application.uses_nic() {
             plan.build_software(number, memory, &mut fabric, &mut queues, &mut seats);
-            nics.push(plan.nic(number, capture.as_ref()));
+            devices.push(Device::from(plan.nic(number, capture.as_ref())));
         }
         if tenant.application == Application::KeyValueMemory {
             plan.build_store(number, memory, &mut seats);
@@ -77,12 +78,13 @@ pub fn machine<T: Tracer>(
             plan.build_kernels(number, memory, &mut fabric, &mut seats);
         }
         if tenant.application.uses_ssds() {
-            let built = plan.build_storage(number, memory, &mut fabric, &mut seats);
-            for (ssd, pairs) in built {
-                ssds.push(ssd);
-                queues.ssds.push(pairs);
-            }
+            ssds.extend(plan.build_storage(number, memory, &mut fabric, &mut seats));
         }
+    }
+    // All NICs act before all SSDs where they act at the same time.
+    for (ssd, pairs) in ssds {
+        devices.push(Device::from(ssd));
+        queues.push(DeviceQueues::Nvme(pairs));
     }
     for (keys, cores) in scenario.machine.co_runner.iter().zip(&plan.layout.co_runners) {
         let memory = &mut memories[keys.socket as usize];
@@ -92,7 +94,7 @@ pub fn machine<T: Tracer>(
         }
     }
     let software = seats.into_values().collect();
-    Machine::new(fabric, nics, ssds, queues, software, plan.controllers(), plan.goal())
+    Machine::new(fabric, devices, queues, software, plan.controllers(), plan.goal())
 }
 
 impl<'a> Plan<'a> {
@@ -108,7 +110,7 @@ impl<'a> Plan<'a> {
     /// What counts as progress: what the main tenant is there for.
     fn goal(&self) -> Goal {
         if self.scenario.main.application.forwards_packets() {
-            return Goal::PacketsSent(0);
+            return Goal::Device(self.layout.nic_device(0));
         }
         let cores = &self.layout.tenants[0].cores;
         let first = usize::from(cores[0]);
@@ -220,14 +222,19 @@ impl<'a> Plan<'a> {
             self.fill_store(tenant, store, items_apart.as_ref(), fabric, cores[0]);
         }
         let shared = Shared { tenant, server, pool, table, items_apart };
+        let device = self.layout.nic_device(self.nic_number(number));
         let mut pairs: Vec<_> = cores.iter().map(|_| shape.place(&mut arena)).collect();
         for (queue, (pair, &core)) in pairs.iter_mut().zip(cores).enumerate() {
-            let id = QueueId::Nic { nic: queues.nics.len(), queue };
+            let id = QueueId { device, queue: queue as u16 };
             let places = (&mut arena, &mut *memory);
             let software = self.software(&shared, fabric, pair, (core, id), places);
             seats.insert(core, software);
         }
-        queues.nics.push(pairs);
+        queues.push(DeviceQueues::Nic(pairs));
+    }
+
+    fn nic_number(&self, tenant: usize) -> usize {
+        self.layout.tenants[tenant].nic.expect("it uses one")
     }
 
     fn nic(&self, number: usize, capture: Option<&Capture>) -> Nic<Traffic> {
@@ -237,7 +244,7 @@ impl<'a> Plan<'a> {
             (Application::PingPong, Some(facts)) => traffic::client(tenant, facts, seed),
             _ => traffic::source(tenant, &server, capture, seed),
         };
-        let port = self.layout.nics[self.layout.tenants[number].nic.expect("it uses one")];
+        let port = self.layout.nics[self.nic_number(number)];
         let mut config = server.nic.config(tenant.flow_control);
         config.bypass_backlog = tenant.placement.bypass_when_backlogged;
         let mut nic = Nic::new(port, &config, source, tenant.cores as usize);

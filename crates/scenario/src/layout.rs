@@ -4,6 +4,7 @@
 //! the co-runners. Root ports are numbered after all cores, in the order of their tenants.
 
 use crate::scenario::{Scenario, Tenant};
+use model::device::DeviceId;
 
 /// Sockets that a machine has at most.
 const SOCKETS: usize = 2;
@@ -90,6 +91,18 @@ impl Layout {
             }
         }
         self.tenants.push(places);
+    }
+
+    /// The device that is NIC number `nic`: NICs come first.
+    #[must_use]
+    pub fn nic_device(&self, nic: usize) -> DeviceId {
+        DeviceId(nic as u16)
+    }
+
+    /// The device that is SSD number `ssd`.
+    #[must_use]
+    pub fn ssd_device(&self, ssd: usize) -> DeviceId {
+        DeviceId((self.nics.len() + ssd) as u16)
     }
 
     /// Cores in use of all sockets.

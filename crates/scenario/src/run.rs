@@ -17,7 +17,8 @@ use crate::scenario::Scenario;
 use batches::{Batch, combine, has_settled, tight_enough, warm_up_of};
 use hdrhistogram::Histogram;
 use model::attribution::AgentId;
-use model::device::nic::egress::latency_histogram;
+use model::device::Device;
+use model::latency_histogram::latency_histogram;
 use model::tracer::{NoTrace, Tracer, Watch, WatchLine, WatchMisses, WatchPacket};
 use sample::Sample;
 use statistics::LEAST_BATCHES;
@@ -233,8 +234,10 @@ impl Job {
     /// Latencies since the last call, of each tenant: of its packets, or of its requests.
     fn take_latencies<T: Tracer>(&self, machine: &mut ScenarioMachine<T>) -> Vec<Histogram<u64>> {
         let of = |tenant: &TenantPlaces| {
-            let mut all = match tenant.nic {
-                Some(nic) => machine.nics[nic].egress.take_latencies(),
+            let device = tenant.nic.map(|nic| self.layout.nic_device(nic).index());
+            let nic = device.and_then(|device| machine.devices[device].as_nic_mut());
+            let mut all = match nic {
+                Some(nic) => nic.egress.take_latencies(),
                 None => latency_histogram(),
             };
             for &core in &tenant.cores {
@@ -269,8 +272,9 @@ impl Job {
             let sample = reading.since(&before);
             let latency_ns = self.take_latencies(machine);
             let one_way_ns = machine
-                .nics
+                .devices
                 .iter_mut()
+                .filter_map(Device::as_nic_mut)
                 .map(|nic| nic.port.source_mut().take_one_way_latencies())
                 .collect();
             batches.push(Batch {
@@ -282,7 +286,7 @@ impl Job {
             let progress = Progress {
                 packets: machine.progress(),
                 fraction: match whole {
-                    Some(all) => machine.nics[0].port.counters.offered_packets as f64 / all as f64,
+                    Some(all) => before.nics[0].rx.offered_packets as f64 / all as f64,
                     None => batches.len() as f64 / f64::from(keys.max_batches),
                 },
                 simulated_ns: machine.now().as_ns(),

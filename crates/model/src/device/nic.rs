@@ -8,6 +8,7 @@
 //! Simplifies: with flow control off, a packet without a descriptor waits for one that is on its way, if
 //! there is room for it to wait, or is dropped at once, as rx_out_of_buffer counts it (DEVIATIONS.md, 8).
 
+mod as_device;
 pub mod card;
 pub mod egress;
 pub mod formats;

@@ -6,6 +6,7 @@
 //! robin over queues); the device's numbers are in its file.
 //! Simplifies: no namespaces, no errors, no flush; a block is a multiple of 4 KiB.
 
+mod as_device;
 pub mod controller;
 pub mod media;
 pub mod rings;

@@ -1,56 +1,58 @@
-//! The queues of all devices, as software and devices find them.
-//!
-//! Models: nothing of its own; the rings of each kind of device do.
-//! Source: those of `nic::rings` and `nvme::rings`.
-//! Simplifies: nothing.
+//! The queues of all devices, as software and devices find them. What a queue is made of, and how software
+//! gets at it (`nic_pair`, `nvme_pair`), is in the `rings.rs` of each kind of device.
 
-use super::nic::rings::QueuePair;
-use super::nvme::rings::NvmeQueuePair;
+use super::{DeviceId, DeviceQueues};
 
 /// Queues in host memory, through which software and devices speak.
 #[derive(Debug, Default)]
 pub struct Queues {
-    /// Queue pairs of each NIC.
-    pub nics: Vec<Vec<QueuePair>>,
-    /// Queue pairs of each SSD.
-    pub ssds: Vec<Vec<NvmeQueuePair>>,
+    of: Vec<DeviceQueues>,
 }
 
 impl Queues {
-    /// The queue pair of a NIC.
+    /// Puts in the queues of the next device, and returns its number.
     ///
     /// # Panics
-    /// If the queue is another device's: our own fault.
-    pub fn nic_pair(&mut self, id: QueueId) -> &mut QueuePair {
-        let QueueId::Nic { nic, queue } = id else { panic!("{id:?} belongs to no NIC") };
-        &mut self.nics[nic][queue]
+    /// If there are 65,536 devices: a machine has root ports for fewer.
+    pub fn push(&mut self, queues: DeviceQueues) -> DeviceId {
+        let device = u16::try_from(self.of.len()).expect("there are fewer devices than root ports");
+        self.of.push(queues);
+        DeviceId(device)
     }
 
-    /// The queue pair of an SSD.
-    ///
-    /// # Panics
-    /// If the queue is another device's: our own fault.
-    pub fn ssd_pair(&mut self, id: QueueId) -> &mut NvmeQueuePair {
-        let QueueId::Ssd { ssd, queue } = id else { panic!("{id:?} belongs to no SSD") };
-        &mut self.ssds[ssd][queue]
+    /// Devices that have queues.
+    #[must_use]
+    pub fn devices(&self) -> usize {
+        self.of.len()
+    }
+
+    /// The queues of a device.
+    #[inline]
+    #[must_use]
+    pub fn of(&self, device: DeviceId) -> &DeviceQueues {
+        &self.of[device.index()]
+    }
+
+    /// The queues of a device, to be changed.
+    #[inline]
+    pub fn of_mut(&mut self, device: DeviceId) -> &mut DeviceQueues {
+        &mut self.of[device.index()]
     }
 }
 
 /// A queue of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueId {
-    /// A queue pair of a NIC.
-    Nic {
-        /// Number of the NIC.
-        nic: usize,
-        /// Number of its queue pair.
-        queue: usize,
-    },
-    /// A queue pair of an SSD.
-    Ssd {
-        /// Number of the SSD.
-        ssd: usize,
-        /// Number of its queue pair.
-        queue: usize,
-    },
+pub struct QueueId {
+    /// The device.
+    pub device: DeviceId,
+    /// Number among its queues.
+    pub queue: u16,
+}
+
+impl QueueId {
+    /// Number among the queues of its device.
+    #[must_use]
+    pub fn index(self) -> usize {
+        usize::from(self.queue)
+    }
 }

@@ -2,7 +2,7 @@
 //! own queue, behind its data, and every line moved once?
 
 use crate::small_fabric;
-use model::device::nic::rings::Ring;
+use model::device::DeviceKind;
 use model::device::nvme::NvmeConfig;
 use model::device::nvme::controller::NvmeController;
 use model::device::nvme::media::MediaConfig;
@@ -10,6 +10,7 @@ use model::device::nvme::rings::{
     COMPLETION_BYTES, Command, NvmeQueuePair, Opcode, PAGE_BYTES, PAGE_LINES, SUBMISSION_BYTES,
     Submission, phase_of,
 };
+use model::device::ring::Ring;
 use model::fabric::Fabric;
 use model::root_complex::ddio::Ddio;
 use model::tracer::NoTrace;
@@ -89,14 +90,15 @@ fn run(
             submitted[queue] += 1;
             next += 1;
         }
-        let wake = controller.next_wake(&pairs, now);
+        let wake = controller.next_wake(0, &pairs, now);
         assert!(wake >= now);
         if wake == Picos::NEVER {
             assert!(next == wishes.len(), "nothing goes on with commands left");
             return done;
         }
         now = wake;
-        let Some((queue, visible)) = controller.step(fabric, &mut pairs, now) else { continue };
+        let stepped = controller.step(0, fabric, &mut pairs, now, Picos::NEVER);
+        let Some((queue, visible)) = stepped.visible else { continue };
         assert!(visible >= now);
         let completion = pairs[queue].completed.pop_front().expect("it was reported");
         assert_eq!(completion.visible, visible);

@@ -24,17 +24,18 @@ impl Plan<'_> {
     ) -> Vec<(NvmeController, Vec<NvmeQueuePair>)> {
         let keys = &self.tenant(number).block_io;
         let places = &self.layout.tenants[number];
-        let device = self.equipment[number].ssd.as_ref().expect("block I/O names its SSD");
-        let driver = driver_config(keys, device);
+        let facts = self.equipment[number].ssd.as_ref().expect("block I/O names its SSD");
+        let driver = driver_config(keys, facts);
         let mut pairs: Vec<Vec<NvmeQueuePair>> = vec![Vec::new(); places.ssds.len()];
         for (job, &core) in places.cores.iter().enumerate() {
             let own = job % places.ssds.len();
             let mut arena = Arena::new(memory.region(NvmeDriver::arena_bytes(&driver)));
             let (driver, pair) = NvmeDriver::new(driver, &mut arena);
-            let id = QueueId::Ssd { ssd: places.ssds[own], queue: pairs[own].len() };
+            let device = self.layout.ssd_device(places.ssds[own]);
+            let id = QueueId { device, queue: pairs[own].len() as u16 };
             pairs[own].push(pair);
             let seed = self.seed_of(number).wrapping_add(u64::from(core));
-            let config = job_config(keys, device, seed);
+            let config = job_config(keys, facts, seed);
             let buffers = memory.region(config.buffer_bytes());
             let software = BlockIo::new(config, self.core(core), driver, &buffers).on_queue(id);
             software.initialise(fabric);
@@ -43,7 +44,7 @@ impl Plan<'_> {
         let controllers = places.ssds.iter().zip(pairs);
         let built = controllers.map(|(&ssd, pairs)| {
             let seed = self.seed_of(number).wrapping_add(1000 + ssd as u64);
-            let config = device.ssd.config();
+            let config = facts.ssd.config();
             (NvmeController::new(self.layout.ssds[ssd], config, pairs.len(), seed), pairs)
         });
         built.collect()

@@ -3,7 +3,7 @@
 use crate::result::{Intervals, MetricResult, Numbers};
 use crate::run::statistics::{half_width, half_width_95};
 use hdrhistogram::Histogram;
-use model::device::nic::egress::latency_histogram;
+use model::latency_histogram::latency_histogram;
 use std::collections::BTreeMap;
 
 /// A named figure of a latency distribution.

@@ -2,10 +2,13 @@
 //! readings: one batch.
 
 use crate::assemble::ScenarioMachine;
+use crate::assemble::traffic::Traffic;
 use model::attribution::AgentId;
 use model::counters::{CoreCounters, Counters, PortCounters, ProbeCounts};
+use model::device::nic::card::Nic;
 use model::device::nic::rx::RxCounters;
 use model::device::nvme::NvmeCounters;
+use model::device::{Device, Levels};
 use model::fabric::Fabric;
 use model::root_complex::ddio::Ddio;
 use model::software::Account;
@@ -51,7 +54,7 @@ impl Sample {
     /// Reads a machine.
     #[must_use]
     pub fn read<T: Tracer>(machine: &ScenarioMachine<T>) -> Self {
-        let fabric = &machine.fabric;
+        let (fabric, levels) = (&machine.fabric, machine.levels());
         let agents = fabric.agents();
         let cores = 0..machine.software.len() as u8;
         let ids = || (0..agents as u8).map(AgentId);
@@ -71,16 +74,26 @@ impl Sample {
                 .iter()
                 .map(|software| SoftwareSample::of(&software.account(machine.now())))
                 .collect(),
-            ssds: machine.ssds.iter().map(|ssd| ssd.counters).collect(),
-            nics: (0..machine.nics.len()).map(|nic| NicSample::read(machine, nic)).collect(),
+            ssds: machine
+                .devices
+                .iter()
+                .filter_map(Device::as_ssd)
+                .map(|ssd| ssd.counters)
+                .collect(),
+            nics: machine
+                .devices
+                .iter()
+                .filter_map(Device::as_nic)
+                .map(|nic| NicSample::read(machine, nic))
+                .collect(),
             ports: (0..agents - machine.software.len())
                 .map(|port| PortSample::read(fabric, port))
                 .collect(),
             dram_lines: fabric.memory().dram_lines_moved(),
             cxl_lines: fabric.memory().cxl_lines_moved(),
             evictions,
-            backlog: backlog(machine),
-            rings_used: machine.rings_used(),
+            backlog: backlog(machine, &levels),
+            rings_used: (levels.rings_used, levels.rings_used_whole),
             occupancy: fabric.llc_occupancy_bytes(),
         }
     }
@@ -116,10 +129,10 @@ impl Sample {
 }
 
 /// Packets in receive queues, in the software's hands and in send queues.
-fn backlog<T: Tracer>(machine: &ScenarioMachine<T>) -> u64 {
+fn backlog<T: Tracer>(machine: &ScenarioMachine<T>, levels: &Levels) -> u64 {
     let accounts = machine.software.iter().map(|software| software.account(machine.now()));
     let in_work: usize = accounts.map(|account| account.packets_in_work).sum();
-    (machine.packets_completed_unseen() + in_work + machine.packets_in_send_queues()) as u64
+    (levels.packets_unseen + in_work + levels.packets_to_send) as u64
 }
 
 /// What the software of a core has done.
@@ -170,8 +183,8 @@ pub struct NicSample {
 }
 
 impl NicSample {
-    fn read<T: Tracer>(machine: &ScenarioMachine<T>, number: usize) -> Self {
-        let (nic, fabric) = (&machine.nics[number], &machine.fabric);
+    fn read<T: Tracer>(machine: &ScenarioMachine<T>, nic: &Nic<Traffic>) -> Self {
+        let fabric = &machine.fabric;
         Self {
             rx: nic.port.counters,
             tx_packets: nic.egress.packets,

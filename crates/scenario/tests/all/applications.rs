@@ -47,17 +47,17 @@ fn refusal(file: &str, overrides: &[(&str, &str)]) -> String {
 
 /// Packets received = sent + ended + in flight, and every buffer is somewhere.
 fn assert_conserved(machine: &ScenarioMachine<NoTrace>, pool_buffers: usize, what: &str) {
-    let rx = machine.nics[0].port.counters;
+    let rx = machine.devices[0].as_nic().expect("a NIC").port.counters;
     let accounts: Vec<_> =
         machine.software.iter().map(|software| software.account(machine.now())).collect();
     let consumed: u64 = accounts.iter().map(|account| account.packets_consumed).sum();
     let in_work: usize = accounts.iter().map(|account| account.packets_in_work).sum();
     let in_ring: usize = accounts.iter().map(|account| account.packets_in_ring).sum();
-    let unseen = machine.packets_completed_unseen();
-    let in_flight = in_work + unseen + machine.packets_in_send_queues();
-    let sent = machine.nics[0].egress.packets;
+    let unseen = machine.levels().packets_unseen;
+    let in_flight = in_work + unseen + machine.levels().packets_to_send;
+    let sent = machine.devices[0].as_nic().expect("a NIC").egress.packets;
     assert_eq!(rx.packets, sent + consumed + in_flight as u64, "{what}");
-    let held = machine.buffers_posted() + unseen + in_work + in_ring;
+    let held = machine.levels().buffers_posted + unseen + in_work + in_ring;
     assert_eq!(accounts[0].buffers_free + held, pool_buffers, "{what}");
 }
 
@@ -76,7 +76,7 @@ fn packets_that_are_received_are_sent_consumed_or_in_flight() {
 #[test]
 fn a_sink_sends_nothing_and_its_work_is_what_it_has_freed() {
     let machine = ran(RECEIVER, &[], 10_000);
-    assert_eq!(machine.nics[0].egress.packets, 0);
+    assert_eq!(machine.devices[0].as_nic().expect("a NIC").egress.packets, 0);
     let accounts = machine.software.iter().map(|software| software.account(machine.now()));
     let (work, consumed) = accounts
         .map(|account| (account.work, account.packets_consumed))
@@ -87,16 +87,19 @@ fn a_sink_sends_nothing_and_its_work_is_what_it_has_freed() {
 #[test]
 fn a_sender_receives_nothing_and_keeps_its_buffers() {
     let machine = ran(SENDER, &[], 10_000);
-    assert_eq!(machine.nics[0].port.counters.offered_packets, 0);
+    assert_eq!(machine.devices[0].as_nic().expect("a NIC").port.counters.offered_packets, 0);
     let accounts: Vec<_> =
         machine.software.iter().map(|software| software.account(machine.now())).collect();
     let built: u64 = accounts.iter().map(|account| account.work).sum();
     let waiting: usize = accounts.iter().map(|account| account.packets_in_work).sum();
     let in_ring: usize = accounts.iter().map(|account| account.packets_in_ring).sum();
     assert_eq!(accounts[0].buffers_free + waiting + in_ring, 16_383);
-    let in_queues = machine.packets_in_send_queues() as u64;
+    let in_queues = machine.levels().packets_to_send as u64;
     assert!(built >= 10_000 + in_queues, "{built} built, {in_queues} in queues");
-    assert_eq!(machine.nics[0].egress.bytes, machine.nics[0].egress.packets * 1514);
+    assert_eq!(
+        machine.devices[0].as_nic().expect("a NIC").egress.bytes,
+        machine.devices[0].as_nic().expect("a NIC").egress.packets * 1514
+    );
 }
 
 /// Reads of the cores per packet that L1D and L2 do not serve.

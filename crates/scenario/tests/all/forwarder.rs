@@ -46,21 +46,24 @@ fn packets_in_are_packets_out_dropped_or_in_flight() {
         let job = l2fwd(&[("cores", cores), ("rx_descriptors", descriptors)]);
         let mut machine = job.machine(NoTrace);
         machine.run(30_000, Picos::NEVER);
-        let rx = machine.nics[0].port.counters;
+        let rx = machine.devices[0].as_nic().expect("a NIC").port.counters;
         let dropped = rx.dropped_no_descriptor + rx.dropped_buffer_full;
-        let waiting = machine.nics[0].port.packets_waiting() as u64;
+        let waiting = machine.devices[0].as_nic().expect("a NIC").port.packets_waiting() as u64;
         assert_eq!(rx.offered_packets, rx.packets + dropped + waiting);
         let accounts = machine.software.iter().map(|software| software.account(machine.now()));
         let in_work: usize = accounts.map(|account| account.packets_in_work).sum();
-        let in_queues = machine.packets_completed_unseen() + machine.packets_in_send_queues();
+        let in_queues = machine.levels().packets_unseen + machine.levels().packets_to_send;
         let in_flight = (in_work + in_queues) as u64;
         assert_eq!(
             rx.packets,
-            machine.nics[0].egress.packets + in_flight,
+            machine.devices[0].as_nic().expect("a NIC").egress.packets + in_flight,
             "{cores} x {descriptors}"
         );
         assert_eq!(rx.bytes, rx.packets * 1500);
-        assert_eq!(machine.nics[0].egress.bytes, machine.nics[0].egress.packets * 1500);
+        assert_eq!(
+            machine.devices[0].as_nic().expect("a NIC").egress.bytes,
+            machine.devices[0].as_nic().expect("a NIC").egress.packets * 1500
+        );
     }
 }
 
@@ -70,11 +73,11 @@ fn every_buffer_is_in_the_pool_a_ring_or_a_packet() {
     let mut machine = job.machine(NoTrace);
     machine.run(20_000, Picos::NEVER);
     let free: usize = machine.software[0].account(machine.now()).buffers_free;
-    let posted: usize = machine.buffers_posted();
+    let posted: usize = machine.levels().buffers_posted;
     let accounts = machine.software.iter().map(|software| software.account(machine.now()));
     let held: usize =
         accounts.map(|account| account.packets_in_work + account.packets_in_ring).sum();
-    let completed: usize = machine.packets_completed_unseen();
+    let completed: usize = machine.levels().packets_unseen;
     assert_eq!(free + posted + held + completed, 65_535);
 }
 
@@ -243,7 +246,12 @@ fn a_pool_that_runs_dry_does_not_stop_the_forwarder() {
     ]);
     let mut machine = job.machine(NoTrace);
     assert!(machine.run(20_000, Picos(20_000_000_000)));
-    assert_eq!(machine.nics[0].egress.packets, 20_000, "it stopped at {:?}", machine.now());
+    assert_eq!(
+        machine.devices[0].as_nic().expect("a NIC").egress.packets,
+        20_000,
+        "it stopped at {:?}",
+        machine.now()
+    );
 }
 
 #[test]
@@ -297,6 +305,6 @@ fn the_invariants_hold_in_the_middle_of_a_run() {
     let mut machine = job.machine(NoTrace);
     for packets in [1_000, 10_000, 40_000] {
         machine.run(packets, Picos::NEVER);
-        assert_eq!(machine.fabric.check_invariants(), Ok(()));
+        assert_eq!(machine.check_invariants(), Ok(()));
     }
 }

@@ -137,13 +137,16 @@ fn every_request_in_a_packet_is_answered_with_the_value() {
     let job = job("key-value", &text).unwrap_or_else(|error| panic!("{error}"));
     let mut machine = job.machine(NoTrace);
     assert!(machine.run(5_000, Picos::NEVER), "it goes on");
-    let egress = &machine.nics[0].egress;
+    let egress = &machine.devices[0].as_nic().expect("a NIC").egress;
     // 78 B of headers, 4 B of flags, 1000 B of value.
     assert_eq!(egress.bytes, egress.packets * 1_082);
     let accounts = machine.software.iter().map(|software| software.account(machine.now()));
     let in_work: usize = accounts.map(|account| account.packets_in_work).sum();
-    let waiting = machine.packets_completed_unseen() + machine.packets_in_send_queues() + in_work;
-    assert_eq!(machine.nics[0].port.counters.packets, egress.packets + waiting as u64);
+    let waiting = machine.levels().packets_unseen + machine.levels().packets_to_send + in_work;
+    assert_eq!(
+        machine.devices[0].as_nic().expect("a NIC").port.counters.packets,
+        egress.packets + waiting as u64
+    );
 }
 
 #[test]
@@ -154,7 +157,7 @@ fn updates_are_answered_with_headers_only() {
     let job = job("key-value", &text).unwrap_or_else(|error| panic!("{error}"));
     let mut machine = job.machine(NoTrace);
     machine.run(1_000, Picos::NEVER);
-    let egress = &machine.nics[0].egress;
+    let egress = &machine.devices[0].as_nic().expect("a NIC").egress;
     assert_eq!(egress.bytes, egress.packets * 78);
 }
 

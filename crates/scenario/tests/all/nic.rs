@@ -83,17 +83,17 @@ fn packets_are_sent_dropped_waiting_or_in_flight_with_flow_control_too() {
             l2fwd(&[("cores", cores), ("rx_descriptors", descriptors), ("flow_control", "true")]);
         let mut machine = job.machine(NoTrace);
         machine.run(30_000, Picos::NEVER);
-        let rx = machine.nics[0].port.counters;
+        let rx = machine.devices[0].as_nic().expect("a NIC").port.counters;
         let dropped = rx.dropped_no_descriptor + rx.dropped_buffer_full;
-        let waiting = machine.nics[0].port.packets_waiting() as u64;
+        let waiting = machine.devices[0].as_nic().expect("a NIC").port.packets_waiting() as u64;
         assert_eq!(rx.offered_packets, rx.packets + dropped + waiting);
         let accounts = machine.software.iter().map(|software| software.account(machine.now()));
         let in_work: usize = accounts.map(|account| account.packets_in_work).sum();
-        let in_queues = machine.packets_completed_unseen() + machine.packets_in_send_queues();
+        let in_queues = machine.levels().packets_unseen + machine.levels().packets_to_send;
         let in_flight = (in_work + in_queues) as u64;
         assert_eq!(
             rx.packets,
-            machine.nics[0].egress.packets + in_flight,
+            machine.devices[0].as_nic().expect("a NIC").egress.packets + in_flight,
             "{cores} x {descriptors}"
         );
         assert_eq!(dropped, 0, "a paused sender loses nothing");
@@ -111,7 +111,7 @@ fn one_core_at_100_gbps_with_flow_control_sends_a_pause_frame_per_450_packets() 
     ]);
     let mut machine = job.machine(NoTrace);
     machine.run(100_000, Picos::NEVER);
-    let rx = machine.nics[0].port.counters;
+    let rx = machine.devices[0].as_nic().expect("a NIC").port.counters;
     let rate = rx.pause_frames as f64 / rx.packets as f64;
     assert!((0.0022 / 3.0..=0.0022 * 3.0).contains(&rate), "{rate} per packet");
     assert!(rx.paused > Picos::ZERO);
@@ -122,7 +122,7 @@ fn a_slow_sender_is_never_paused() {
     let job = l2fwd(&[("flow_control", "true"), ("offered_gbps", "40")]);
     let mut machine = job.machine(NoTrace);
     machine.run(30_000, Picos::NEVER);
-    assert_eq!(machine.nics[0].port.counters.pause_frames, 0);
+    assert_eq!(machine.devices[0].as_nic().expect("a NIC").port.counters.pause_frames, 0);
 }
 
 #[test]
@@ -130,6 +130,9 @@ fn packets_sent_one_at_a_time_do_not_queue() {
     let job = l2fwd(&[("offered_gbps", "20"), ("rx_descriptors", "512")]);
     let mut machine = job.machine(NoTrace);
     machine.run(20_000, Picos::NEVER);
-    let p99_us = machine.nics[0].egress.latency_ns.value_at_quantile(0.99) as f64 / 1e3;
+    let p99_us =
+        machine.devices[0].as_nic().expect("a NIC").egress.latency_ns.value_at_quantile(0.99)
+            as f64
+            / 1e3;
     assert!(p99_us < 20.0, "{p99_us} us");
 }

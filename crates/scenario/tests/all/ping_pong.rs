@@ -40,11 +40,11 @@ fn part(result: &RunResult, name: &str, part: &str) -> f64 {
 fn every_request_is_answered_and_one_is_under_way() {
     let mut machine = echo(&[]).expect("valid").machine(NoTrace);
     machine.run(5_000, Picos::NEVER);
-    let rx = machine.nics[0].port.counters;
+    let rx = machine.devices[0].as_nic().expect("a NIC").port.counters;
     let account = machine.software[0].account(machine.now());
     assert_eq!((rx.packets, rx.offered_packets), (5_000, 5_000));
     assert_eq!((account.packets_consumed, account.work), (5_000, 5_000));
-    assert_eq!(machine.nics[0].egress.packets, 5_000);
+    assert_eq!(machine.devices[0].as_nic().expect("a NIC").egress.packets, 5_000);
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn every_buffer_is_in_the_pool_a_ring_or_a_packet() {
         machine.run(messages, Picos::NEVER);
         let account = machine.software[0].account(machine.now());
         let held = account.packets_in_work + account.packets_in_ring;
-        let elsewhere = machine.buffers_posted() + machine.packets_completed_unseen();
+        let elsewhere = machine.levels().buffers_posted + machine.levels().packets_unseen;
         assert_eq!(account.buffers_free + held + elsewhere, 2_048, "after {messages}");
     }
 }

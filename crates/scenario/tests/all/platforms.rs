@@ -225,24 +225,28 @@ fn conserves_packets(name: &str, overrides: &str) {
     let job = forwarder(name, overrides).unwrap_or_else(|error| panic!("{name}: {error}"));
     let mut machine = job.machine(NoTrace);
     machine.run(5_000, Picos::NEVER);
-    let rx = machine.nics[0].port.counters;
+    let rx = machine.devices[0].as_nic().expect("a NIC").port.counters;
     let dropped = rx.dropped_no_descriptor + rx.dropped_buffer_full;
-    let waiting = machine.nics[0].port.packets_waiting() as u64;
+    let waiting = machine.devices[0].as_nic().expect("a NIC").port.packets_waiting() as u64;
     assert_eq!(rx.offered_packets, rx.packets + dropped + waiting, "{name} {overrides}");
     let accounts = machine.software.iter().map(|software| software.account(machine.now()));
     let in_work: usize = accounts.map(|account| account.packets_in_work).sum();
-    let in_queues = machine.packets_completed_unseen() + machine.packets_in_send_queues();
+    let in_queues = machine.levels().packets_unseen + machine.levels().packets_to_send;
     let in_flight = (in_work + in_queues) as u64;
-    assert_eq!(rx.packets, machine.nics[0].egress.packets + in_flight, "{name} {overrides}");
     assert_eq!(
-        machine.nics[0].egress.bytes,
-        machine.nics[0].egress.packets * 1024,
+        rx.packets,
+        machine.devices[0].as_nic().expect("a NIC").egress.packets + in_flight,
+        "{name} {overrides}"
+    );
+    assert_eq!(
+        machine.devices[0].as_nic().expect("a NIC").egress.bytes,
+        machine.devices[0].as_nic().expect("a NIC").egress.packets * 1024,
         "{name} {overrides}"
     );
     assert!(
-        machine.nics[0].egress.packets >= 4_000,
+        machine.devices[0].as_nic().expect("a NIC").egress.packets >= 4_000,
         "{name} {overrides}: {}",
-        machine.nics[0].egress.packets
+        machine.devices[0].as_nic().expect("a NIC").egress.packets
     );
 }
 

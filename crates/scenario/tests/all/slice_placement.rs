@@ -1,5 +1,6 @@
 //! Memory in chosen slices: headers of packets, popular items of a store, working sets.
 
+use model::device::DeviceId;
 use model::device::nic::rings::Buffer;
 use model::mesh::Topology;
 use model::tracer::{NoTrace, Tracer};
@@ -48,7 +49,7 @@ fn topology(platform: &str) -> Topology {
 
 /// Buffers that a core has posted, and those with packets that it has not taken.
 fn buffers<T: Tracer>(machine: &ScenarioMachine<T>, core: usize) -> Vec<Buffer> {
-    let ring = &machine.queues.nics[0][core].rx;
+    let ring = &machine.queues.nic_pairs(DeviceId(0))[core].rx;
     let posted = ring.posted.iter().map(|(_, buffer)| *buffer);
     posted.chain(ring.packets.iter().map(|packet| packet.buffer)).collect()
 }

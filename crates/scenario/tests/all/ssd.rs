@@ -4,6 +4,7 @@
 use crate::small_fabric;
 use address_map::{AddressMap, SetFunction, SliceFunction};
 use model::core::Core;
+use model::device::DeviceKind;
 use model::device::nvme::controller::NvmeController;
 use model::device::nvme::rings::{NvmeQueuePair, PAGE_BYTES};
 use model::fabric::{Fabric, FabricConfig, PortConfig};
@@ -161,7 +162,7 @@ impl Rig {
 
     fn run(&mut self, until: Picos) {
         loop {
-            let ssd_wake = |i: usize| self.ssds[i].next_wake(&self.pairs[i], self.now);
+            let ssd_wake = |i: usize| self.ssds[i].next_wake(0, &self.pairs[i], self.now);
             let ssd = (0..self.ssds.len()).map(|i| (ssd_wake(i), i)).min().expect("one is there");
             let jobs = self.jobs.iter().enumerate().map(|(i, job)| (job.wake, i));
             let job = jobs.min().expect("one is there");
@@ -176,8 +177,9 @@ impl Rig {
     }
 
     fn step_ssd(&mut self, ssd: usize) {
-        let step = self.ssds[ssd].step(&mut self.fabric, &mut self.pairs[ssd], self.now);
-        let Some((queue, visible)) = step else { return };
+        let (ssds, pairs) = (&mut self.ssds[ssd], &mut self.pairs[ssd]);
+        let stepped = ssds.step(0, &mut self.fabric, pairs, self.now, Picos::NEVER);
+        let Some((queue, visible)) = stepped.visible else { return };
         let told = self.jobs.iter_mut().find(|job| (job.ssd, job.queue) == (ssd, queue));
         let job = told.expect("every queue has a job");
         if job.idle {
@@ -219,7 +221,7 @@ fn measure(setup: &Setup) -> Measured {
     let seconds = (end - warm).as_seconds();
     let bytes = rig.bytes_moved() - moved_before;
     let (mut ios, mut idle) = (0, Picos::ZERO);
-    let mut latencies = model::device::nic::egress::latency_histogram();
+    let mut latencies = model::latency_histogram::latency_histogram();
     for (job, before) in rig.jobs.iter_mut().zip(&before) {
         let mut counters = job.software.counters;
         counters.subtract(before);

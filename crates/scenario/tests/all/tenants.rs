@@ -1,5 +1,6 @@
 //! Several applications on one machine: what is each one's, and what do they share?
 
+use model::device::DeviceId;
 use model::tracer::NoTrace;
 use scenario::platform::Platform;
 use scenario::result::{Numbers, RunResult};
@@ -74,9 +75,10 @@ fn two_cards_conserve_their_packets_apart() {
         accounts.map(|account| account.packets_in_work as u64).sum()
     };
     for (nic, cores) in [(0, 0..2), (1, 2..3)] {
-        let (card, pairs) = (&machine.nics[nic], &machine.queues.nics[nic]);
+        let card = machine.devices[nic].as_nic().expect("a NIC");
+        let levels = machine.devices[nic].levels(machine.queues.of(DeviceId(nic as u16)));
         let rx = card.port.counters;
-        let waiting = card.packets_completed_unseen(pairs) + card.packets_in_send_queues(pairs);
+        let waiting = levels.packets_unseen + levels.packets_to_send;
         let in_flight = in_work(cores) + waiting as u64;
         assert_eq!(rx.packets, card.egress.packets + in_flight, "card {nic}");
         assert!(card.egress.packets > 8_000, "card {nic}: {}", card.egress.packets);

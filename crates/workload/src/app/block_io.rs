@@ -15,10 +15,11 @@ use crate::driver::nvme::NvmeDriver;
 use crate::host_memory::{Region, touch};
 use hdrhistogram::Histogram;
 use model::core::Core;
-use model::device::nic::egress::latency_histogram;
+use model::device::DeviceId;
 use model::device::nvme::rings::{NvmeQueuePair, Opcode, PAGE_BYTES, PAGE_LINES};
 use model::device::queues::{QueueId, Queues};
 use model::fabric::Fabric;
+use model::latency_histogram::{self, latency_histogram};
 use model::software::{Account, Software, Turn};
 use model::tracer::Tracer;
 use rand_chacha::ChaCha8Rng;
@@ -95,7 +96,7 @@ impl BlockIo {
             handling: false,
             counters: BlockIoCounters::default(),
             latency_ns: latency_histogram(),
-            queue: QueueId::Ssd { ssd: 0, queue: 0 },
+            queue: QueueId { device: DeviceId(0), queue: 0 },
             config,
         }
     }
@@ -134,7 +135,7 @@ impl BlockIo {
     /// Latencies of I/Os in ns, since the last call: from the first cycle of the submission to the
     /// last of the completion.
     pub fn take_latencies(&mut self) -> Histogram<u64> {
-        std::mem::replace(&mut self.latency_ns, latency_histogram())
+        latency_histogram::take(&mut self.latency_ns)
     }
 
     /// Does the next small piece of work at `now`.
@@ -305,7 +306,7 @@ impl BlockIo {
 
 impl<T: Tracer> Software<T> for BlockIo {
     fn step(&mut self, fabric: &mut Fabric<T>, queues: &mut Queues, now: Picos) -> Turn {
-        Self::step(self, fabric, queues.ssd_pair(self.queue), now)
+        Self::step(self, fabric, queues.nvme_pair(self.queue), now)
     }
 
     fn queues(&self) -> &[QueueId] {

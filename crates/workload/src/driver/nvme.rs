@@ -7,11 +7,11 @@
 
 use crate::host_memory::Arena;
 use model::core::Core;
-use model::device::nic::rings::Ring;
 use model::device::nvme::rings::{
     COMPLETION_BYTES, Command, NvmeQueuePair, Opcode, PAGE_BYTES, SUBMISSION_BYTES, Submission,
     phase_of,
 };
+use model::device::ring::Ring;
 use model::fabric::Fabric;
 use model::tracer::Tracer;
 use std::collections::VecDeque;

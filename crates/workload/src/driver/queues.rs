@@ -7,7 +7,8 @@
 
 use crate::host_memory::Arena;
 use model::device::nic::formats::{RxFormat, TxCompletionPlace, TxFormat};
-use model::device::nic::rings::{DOORBELL_BYTES, QueuePair, Ring, RxRing, TxRing};
+use model::device::nic::rings::{DOORBELL_BYTES, QueuePair, RxRing, TxRing};
+use model::device::ring::Ring;
 use std::collections::VecDeque;
 use units::LINE_BYTES;
 

@@ -7,7 +7,7 @@
 //! Simplifies: the client's host does not depend on how the server's memory system is set.
 
 use hdrhistogram::Histogram;
-use model::device::nic::egress::latency_histogram;
+use model::latency_histogram::{self, latency_histogram};
 use model::traffic::{Arrival, Departure, PacketSource};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
@@ -81,7 +81,7 @@ impl PingPongClient {
 
     /// Half round trips since the last call, in ns.
     pub fn take_one_way_latencies(&mut self) -> Histogram<u64> {
-        std::mem::replace(&mut self.one_way_ns, latency_histogram())
+        latency_histogram::take(&mut self.one_way_ns)
     }
 
     /// Round trips completed.

@@ -9,8 +9,6 @@ use super::egress::Egress;
 use super::rings::QueuePair;
 use super::rx::RxPort;
 use super::tx::TxQueue;
-use crate::fabric::Fabric;
-use crate::tracer::Tracer;
 use crate::traffic::PacketSource;
 
 /// A card on a root port.
@@ -38,21 +36,10 @@ impl<S: PacketSource> Nic<S> {
         }
     }
 
-    /// Fetches the first receive descriptors, as a NIC has done long before traffic comes.
-    pub fn prepare<T: Tracer>(&mut self, fabric: &mut Fabric<T>, pairs: &mut [QueuePair]) {
-        self.port.prepare(fabric, pairs);
-    }
-
     /// The root port that it is on.
     #[must_use]
     pub fn root_port(&self) -> usize {
         self.port.link()
-    }
-
-    /// Queue pairs of the card.
-    #[must_use]
-    pub fn queues(&self) -> usize {
-        self.tx.len()
     }
 
     /// Packets handed to its send queues whose payload has not been read.

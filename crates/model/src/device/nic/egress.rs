@@ -7,23 +7,12 @@
 
 use super::pace::Pace;
 use super::rings::Packet;
+use crate::latency_histogram::{self, latency_histogram};
 use crate::occupancy::{Meter, Slots};
 use crate::times_by_size::TimesBySize;
 use crate::traffic::{Departure, WIRE_OVERHEAD_BYTES};
 use hdrhistogram::Histogram;
 use units::{Bytes, GbitPerSec, Picos};
-
-/// Latencies up to this are told apart; longer ones count as this.
-const MAX_LATENCY_NS: u64 = 1_000_000_000;
-
-/// An empty histogram of latencies in ns, three digits exact.
-///
-/// # Panics
-/// Never: the bounds are constants that it accepts.
-#[must_use]
-pub fn latency_histogram() -> Histogram<u64> {
-    Histogram::new_with_max(MAX_LATENCY_NS, 3).expect("constant bounds are accepted")
-}
 
 /// The sending side of a port.
 #[derive(Debug)]
@@ -57,7 +46,6 @@ impl Egress {
     /// An idle wire; a source in closed loop is told what leaves.
     #[must_use]
     pub fn new(line_rate: GbitPerSec, reports_departures: bool) -> Self {
-        let latency_ns = latency_histogram();
         Self {
             line_rate,
             wire: Meter::default(),
@@ -70,7 +58,7 @@ impl Egress {
             reads: None,
             packets: 0,
             bytes: 0,
-            latency_ns,
+            latency_ns: latency_histogram(),
             departures: Vec::new(),
             reports_departures,
         }
@@ -127,7 +115,7 @@ impl Egress {
 
     /// The latencies recorded since the last call.
     pub fn take_latencies(&mut self) -> Histogram<u64> {
-        std::mem::replace(&mut self.latency_ns, latency_histogram())
+        latency_histogram::take(&mut self.latency_ns)
     }
 
     /// Sends a packet that is complete in the NIC at `ready`.

@@ -2,53 +2,20 @@
 //!
 //! Models: receive and send rings, completions and doorbell records of the formats in [`super::formats`].
 //! Source: Linux and DPDK mlx5 drivers.
-//! Simplifies: reads and writes of entries begin at the start of their first line.
+//! Simplifies: as [`Ring`] does.
 //!
 //! The content is kept beside the caches (they hold no data); every access to it is accompanied by
 //! the access to its line. Things become visible to the other side at a time.
 
 use super::formats::{RxFormat, TxCompletionPlace, TxFormat};
+use crate::device::queues::{QueueId, Queues};
+use crate::device::ring::Ring;
+use crate::device::{DeviceId, DeviceQueues};
 use std::collections::VecDeque;
-use units::{Bytes, LINE_BYTES, LineAddr, Picos};
+use units::{Bytes, LineAddr, Picos};
 
 /// Bytes of a doorbell record.
 pub const DOORBELL_BYTES: u64 = 8;
-
-/// Equal entries in contiguous memory, used in a circle.
-#[derive(Clone, Copy, Debug)]
-pub struct Ring {
-    /// First line.
-    pub first: LineAddr,
-    /// Number of entries.
-    pub entries: u32,
-    /// Size of an entry.
-    pub entry_bytes: u64,
-}
-
-impl Ring {
-    /// Bytes of the whole ring.
-    #[must_use]
-    pub fn bytes(entries: u32, entry_bytes: u64) -> u64 {
-        u64::from(entries) * entry_bytes
-    }
-
-    /// Splits `bytes` from entry `index` on at the ring's end: the first line of each part and the
-    /// bytes from its start on; the second is empty if the ring's end is not passed.
-    #[must_use]
-    pub fn parts(&self, index: u64, bytes: u64) -> [(LineAddr, u64); 2] {
-        let place = index % u64::from(self.entries);
-        let to_end = (u64::from(self.entries) - place) * self.entry_bytes;
-        let before_end = bytes.min(to_end);
-        let into_line = place * self.entry_bytes % LINE_BYTES;
-        [(self.line_of(index), into_line + before_end), (self.first, bytes - before_end)]
-    }
-
-    /// The line in which entry `index` (counted without end) begins.
-    #[must_use]
-    pub fn line_of(&self, index: u64) -> LineAddr {
-        self.first.step(index % u64::from(self.entries) * self.entry_bytes / LINE_BYTES)
-    }
-}
 
 /// A packet buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,6 +147,29 @@ pub struct QueuePair {
     pub tx: TxRing,
 }
 
+impl Queues {
+    /// The queue pairs of a NIC.
+    ///
+    /// # Panics
+    /// If the device is of another kind: our own fault.
+    #[must_use]
+    pub fn nic_pairs(&self, device: DeviceId) -> &[QueuePair] {
+        let DeviceQueues::Nic(pairs) = self.of(device) else { panic!("{device:?} is no NIC") };
+        pairs
+    }
+
+    /// The queue pair of a NIC.
+    ///
+    /// # Panics
+    /// If the queue is another kind of device's: our own fault.
+    pub fn nic_pair(&mut self, id: QueueId) -> &mut QueuePair {
+        let DeviceQueues::Nic(pairs) = self.of_mut(id.device) else {
+            panic!("{id:?} belongs to no NIC")
+        };
+        &mut pairs[id.index()]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,25 +197,6 @@ mod tests {
             Packet { buffer, bytes: Bytes(bytes), arrival: Picos::ZERO, sequence: 0, rss_hash: 0 };
             count
         ]
-    }
-
-    #[test]
-    fn four_receive_descriptors_share_a_line_and_the_ring_closes() {
-        let lines: Vec<u64> = (0..9).map(|i| ring(8, 16).line_of(i).0).collect();
-        assert_eq!(lines, [100, 100, 100, 100, 101, 101, 101, 101, 100]);
-    }
-
-    #[test]
-    fn what_passes_the_end_of_a_ring_goes_on_at_its_start() {
-        let ring = ring(16, 64);
-        assert_eq!(ring.parts(14, 544), [(LineAddr(114), 128), (LineAddr(100), 416)]);
-        assert_eq!(ring.parts(16, 544), [(LineAddr(100), 544), (LineAddr(100), 0)]);
-    }
-
-    #[test]
-    fn entries_in_the_middle_of_a_line_touch_the_lines_they_lie_in() {
-        // Four descriptors of 16 B from the fourth of a line on lie in two lines.
-        assert_eq!(ring(16, 16).parts(3, 64), [(LineAddr(100), 112), (LineAddr(100), 0)]);
     }
 
     #[test]

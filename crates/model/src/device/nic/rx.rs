@@ -113,6 +113,12 @@ impl<S: PacketSource> RxPort<S> {
         self.queues.iter().map(RxQueue::on_chip).sum()
     }
 
+    /// Descriptors that packets have used since the beginning.
+    #[must_use]
+    pub fn descriptors_used(&self) -> u64 {
+        self.queues.iter().map(RxQueue::used).sum()
+    }
+
     /// Receive rings that have been used at all, and those that have been used from end to end.
     #[must_use]
     pub fn rings_used(&self, pairs: &[QueuePair]) -> (usize, usize) {
@@ -170,8 +176,8 @@ impl<S: PacketSource> RxPort<S> {
         true
     }
 
-    /// Steps at `now` and whenever its turn comes before `end`, when somebody else acts, until a driver may
-    /// have something to see. Returns that, as [`Self::step`] does, and the time of the last step.
+    /// Runs this port's own steps from `now` until `end`, the next agent's turn, or until a driver may have
+    /// something to see. Returns that, as [`Self::step`] does, and the time of the last step.
     pub fn run<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,

@@ -99,6 +99,11 @@ impl NvmeController {
         self.port
     }
 
+    /// Queue pairs.
+    pub(super) fn queue_pairs(&self) -> usize {
+        self.completions.len()
+    }
+
     /// Commands fetched and not completed.
     #[must_use]
     pub fn commands_in_work(&self) -> usize {
@@ -106,8 +111,7 @@ impl NvmeController {
     }
 
     /// When the controller has something to do next, given what drivers have posted.
-    #[must_use]
-    pub fn next_wake(&self, queues: &[NvmeQueuePair], now: Picos) -> Picos {
+    pub(super) fn wake(&self, queues: &[NvmeQueuePair], now: Picos) -> Picos {
         let event = self.events.peek().map_or(Picos::NEVER, |Reverse((time, ..))| *time);
         if self.free_slots.is_empty() {
             return event.max(now);
@@ -118,7 +122,7 @@ impl NvmeController {
 
     /// Fetches a command, or does the next piece of what is under way. Returns the queue whose
     /// driver has a completion to see, and when.
-    pub fn step<T: Tracer>(
+    pub(super) fn act<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
         queues: &mut [NvmeQueuePair],

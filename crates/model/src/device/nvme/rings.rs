@@ -7,7 +7,9 @@
 //!
 //! The content is kept beside the caches, as for the rings of a NIC.
 
-use crate::device::nic::rings::Ring;
+use crate::device::DeviceQueues;
+use crate::device::queues::{QueueId, Queues};
+use crate::device::ring::Ring;
 use std::collections::VecDeque;
 use units::{LINE_BYTES, LineAddr, Picos};
 
@@ -99,6 +101,19 @@ pub struct NvmeQueuePair {
     pub posted: VecDeque<Submission>,
     /// Completions that the driver has not read.
     pub completed: VecDeque<Completion>,
+}
+
+impl Queues {
+    /// The queue pair of an SSD.
+    ///
+    /// # Panics
+    /// If the queue is another kind of device's: our own fault.
+    pub fn nvme_pair(&mut self, id: QueueId) -> &mut NvmeQueuePair {
+        let DeviceQueues::Nvme(pairs) = self.of_mut(id.device) else {
+            panic!("{id:?} belongs to no SSD")
+        };
+        &mut pairs[id.index()]
+    }
 }
 
 /// The phase of completion entry `entry`, counted without end: set in the first round.

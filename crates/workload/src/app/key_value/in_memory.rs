@@ -14,9 +14,9 @@ use crate::app::work::Work;
 use crate::host_memory::Region;
 use hdrhistogram::Histogram;
 use model::core::Core;
-use model::device::nic::egress::latency_histogram;
 use model::device::queues::Queues;
 use model::fabric::Fabric;
+use model::latency_histogram::{self, latency_histogram};
 use model::software::{Account, Software, Turn};
 use model::tracer::Tracer;
 use units::{LINE_BYTES, LineAddr, Picos};
@@ -108,6 +108,6 @@ impl<T: Tracer> Software<T> for KeyValueInMemory {
     }
 
     fn take_latencies(&mut self) -> Option<Histogram<u64>> {
-        Some(std::mem::replace(&mut self.latency_ns, latency_histogram()))
+        Some(latency_histogram::take(&mut self.latency_ns))
     }
 }
