@@ -297,6 +297,7 @@ _pass_on("tune", "Change a control; a dry run without --apply.")
 _pass_on("restore", "Put back every value that tune changed.")
 _pass_on("monitor", "Show hits and misses of devices, bandwidth, occupancy.")
 _pass_on("calibrate", "Measure caches and memory; write a platform file.")
+_pass_on("slices", "Learn which cache slice each line is in, and how far slices are.")
 
 
 @host.command("compare")

@@ -1,13 +1,18 @@
 """The binary from Python: found, run as the user's own, and read as typed objects."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from command_line import REPOSITORY, Skipline
+from command_line import REPOSITORY, Outcome, Skipline
 from skipline import InputError, RunError, host
+from skipline.host import binary
+
+# A line of the list of commands in the binary's help.
+_COMMAND = re.compile(r"^  (\w+) ", re.MULTILINE)
 
 
 def _cargo(*arguments: str) -> None:
@@ -105,8 +110,31 @@ def test_the_command_becomes_the_binary(skylake: Path, skipline: Skipline) -> No
     assert skipline("host", "--root", str(skylake), "tune", "ddio-ways", "1").code == 2
     assert "Usage: skipline-host" in skipline("host", "status", "--help").out
     assert "SOCKET 1" in skipline("host", "status", "--root", str(skylake)).out
+
+
+@pytest.mark.usefixtures("skylake")
+def test_every_command_of_the_binary_can_be_reached(skipline: Skipline) -> None:
+    help_of_binary = binary.output(["--help"])
+    commands = _COMMAND.findall(help_of_binary.partition("Commands:")[2].partition("\n\n")[0])
+    assert {"status", "slices"} <= set(commands)
     listed = skipline("host", "--help").out
-    assert all(command in listed for command in ("status", "tune", "restore", "monitor"))
+    for command in set(commands) - {"help"}:
+        assert command in listed
+        assert f"Usage: skipline-host {command}" in skipline("host", command, "--help").out
+
+
+def test_slices_are_asked_through_the_command(skylake: Path, skipline: Skipline) -> None:
+    def slices(*arguments: str) -> Outcome:
+        return skipline("host", "--root", str(skylake), "slices", *arguments)
+
+    assert "--page-size" in slices("map", "--help").out
+    wrong = slices("map", "--pages", "0")
+    assert wrong.code == 2 and "allowed: a whole number from 1 to 4096" in wrong.err
+    without_table = slices("nearest")
+    assert without_table.code == 2 and "skipline-host slices map" in without_table.err
+    mapped = slices("map")
+    assert mapped.code == 0 and "Established." in mapped.out
+    assert (skipline.directory / "slices.toml").is_file()
 
 
 def test_a_missing_binary_names_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
