@@ -289,7 +289,7 @@ fn show(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host::tune::Target;
+    use host::controls::Target;
 
     fn verdict_after(outcome: Outcome) -> Verdict {
         let rates = |mean_percent| {

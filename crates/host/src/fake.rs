@@ -4,34 +4,59 @@
 //! says in `registers.toml` how each of its registers behaves. What was written is kept in the tree
 //! (`registers.state`, `config` files, control files), so that it outlives the process. Registers of
 //! the running machine are never reached from here.
+//!
+//! [`Host::at`] is the one way in: every other module sees the traits of [`Host`] alone.
 
 mod control;
 mod counters;
 mod description;
 mod memory;
+mod rings;
 mod slices;
 mod state;
 
+use std::path::Path;
 use std::sync::Arc;
 
-pub use counters::FakeCounters;
 pub use description::Description;
 
 use crate::error::{FileError, Problem};
+use crate::machine::Host;
 use crate::pci::Bdf;
 use crate::pci_config::{PciConfig, SysfsConfig};
 use crate::registers::{Registers, device};
 use crate::root::Root;
 
+use counters::FakeCounters;
 use description::{Answer, Behaviour, Scope};
 use slices::SliceBoxes;
 
+impl Host {
+    /// A machine that a directory tree describes. Nothing of the running one is reached.
+    ///
+    /// # Errors
+    /// If the tree or its description cannot be read.
+    pub fn at(path: &Path) -> Result<Self, FileError> {
+        let root = Arc::new(Root::at(path)?);
+        let fake = FakeMachine::open(Arc::clone(&root))?;
+        Ok(Self {
+            registers: Box::new(fake.clone()),
+            config: Box::new(fake.clone()),
+            control: Box::new(fake.clone()),
+            counters: Box::new(FakeCounters { machine: fake.clone() }),
+            rings: Box::new(fake.clone()),
+            memory: Box::new(fake),
+            root,
+        })
+    }
+}
+
 /// The file of a tree that describes its registers.
-pub const DESCRIPTION: &str = "registers.toml";
+const DESCRIPTION: &str = "registers.toml";
 
 /// Registers, configuration space and control files of a described machine.
 #[derive(Clone, Debug)]
-pub struct FakeMachine {
+struct FakeMachine {
     root: Arc<Root>,
     description: Arc<Description>,
     slices: Option<Arc<SliceBoxes>>,
@@ -42,7 +67,7 @@ impl FakeMachine {
     ///
     /// # Errors
     /// If there is one that cannot be read.
-    pub fn open(root: Arc<Root>) -> Result<Self, FileError> {
+    fn open(root: Arc<Root>) -> Result<Self, FileError> {
         let mut description = match root.read_text(DESCRIPTION) {
             Ok(text) => Description::parse(&text)
                 .map_err(|message| root.error(DESCRIPTION, Problem::Other(message)))?,
@@ -54,18 +79,6 @@ impl FakeMachine {
             description.msr.register.extend(slices.control_registers());
         }
         Ok(Self { root, description: Arc::new(description), slices })
-    }
-
-    /// The event counters of this machine.
-    #[must_use]
-    pub fn counters(&self) -> FakeCounters {
-        FakeCounters { machine: self.clone() }
-    }
-
-    /// The ring sizes of a network interface: receive now, most, send now, most.
-    #[must_use]
-    pub fn rings(&self, interface: &str) -> Option<[u32; 4]> {
-        self.description.rings.get(interface).copied()
     }
 
     fn socket_of(&self, cpu: u32) -> u64 {

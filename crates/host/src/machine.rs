@@ -1,11 +1,9 @@
 //! The machine at hand: its files and the backends that reach its controls.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use crate::control_files::{ControlFiles, KernelFiles};
 use crate::error::FileError;
-use crate::fake::FakeMachine;
 use crate::pci_config::{PciConfig, SysfsConfig};
 use crate::registers::{MsrDriver, Registers};
 use crate::rings::{EthtoolNetlink, RingSizes};
@@ -45,24 +43,6 @@ impl Host {
             counters: Box::new(PerfEvents),
             rings: Box::new(EthtoolNetlink),
             memory: Box::new(HugePages(Arc::clone(&root))),
-            root,
-        })
-    }
-
-    /// A machine that a directory tree describes. Nothing of the running one is reached.
-    ///
-    /// # Errors
-    /// If the tree or its description cannot be read.
-    pub fn at(path: &Path) -> Result<Self, FileError> {
-        let root = Arc::new(Root::at(path)?);
-        let fake = FakeMachine::open(Arc::clone(&root))?;
-        Ok(Self {
-            registers: Box::new(fake.clone()),
-            config: Box::new(fake.clone()),
-            control: Box::new(fake.clone()),
-            counters: Box::new(fake.counters()),
-            rings: Box::new(fake.clone()),
-            memory: Box::new(fake),
             root,
         })
     }

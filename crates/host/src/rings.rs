@@ -15,7 +15,6 @@ use neli::utils::Groups;
 use serde::Serialize;
 
 use crate::error::{FileError, Problem};
-use crate::fake::FakeMachine;
 
 const FAMILY: &str = "ethtool";
 const VERSION: u8 = 1;
@@ -69,18 +68,6 @@ impl RingSizes for EthtoolNetlink {
             FileError::new(format!("ethtool rings of {interface}"), Problem::Other(text))
         };
         ask(interface).map_err(message)
-    }
-}
-
-impl RingSizes for FakeMachine {
-    fn rings(&self, interface: &str) -> Result<Rings, FileError> {
-        match FakeMachine::rings(self, interface) {
-            Some([rx, most_rx, tx, most_tx]) => Ok(Rings { rx, most_rx, tx, most_tx }),
-            None => {
-                let problem = Problem::Other("its driver does not tell".into());
-                Err(FileError::new(format!("ethtool rings of {interface}"), problem))
-            }
-        }
     }
 }
 

@@ -2,7 +2,6 @@
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | `boxes` | the boxes that count look-ups at each slice: event and registers, as data |
 //! | `memory`, `huge_pages`, `touch` | huge pages whose physical place is known; loads, flushes, timed loads |
 //! | `counters` | how boxes are read: through perf, else through their registers |
 //! | `programmed` | box registers set for a while: journalled, read back, put back |
@@ -12,7 +11,6 @@
 //!
 //! Answers may be wrong now and then; whoever asks has to vote.
 
-mod boxes;
 mod classes;
 mod counters;
 mod huge_pages;
@@ -23,7 +21,6 @@ mod programmed;
 mod timing;
 mod touch;
 
-pub use boxes::{BoxRegisters, BoxUnit};
 pub use counters::{BoxReaders, Counting, NoCounters, SliceMachine};
 pub use huge_pages::HugePages;
 pub use latency::{LatencyPlan, SliceLatency, measure_latencies, typical};
@@ -31,5 +28,3 @@ pub use lookups::LookupOracle;
 pub use memory::{MemoryError, MemorySource, ProbeMemory, ProbePage, ProbePageSize};
 pub use programmed::{BoxPlan, ProgramError, ProgrammedBoxes};
 pub use timing::{ClassesError, TimingOracle, TimingPlan};
-
-pub(crate) use boxes::is_box_control;

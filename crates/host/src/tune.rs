@@ -8,17 +8,14 @@ mod apply;
 mod journal;
 mod plan;
 mod restore;
-mod target;
 mod verify;
 
 use std::ops::ControlFlow;
 
 pub use apply::{Applied, ApplyError, Outcome, apply};
 pub use journal::{DEFAULT_STATE, Entry, Journal, StateDirectory, StateError};
-pub(crate) use plan::has_switch;
-pub use plan::{Change, IoAllocWish, Plan, PlanError, Planner, ways_in_words};
+pub use plan::{Change, IoAllocWish, Plan, PlanError, Planner};
 pub use restore::{RestoreWish, Restored, Restoring, preview, restore};
-pub use target::{Target, TargetError};
 pub use verify::{HitRates, Verdict, measure_hit_rates, touched_sockets, verdict};
 
 /// A point between the steps of a change, where a test lets the machine crash.

@@ -1,9 +1,9 @@
 //! The status screen.
 
+use host::controls::ways_in_words;
 use host::cpu::{Proof, as_list};
 use host::resctrl::{IoAlloc, MaskLine, Resource};
 use host::status::{Answer, CacheStatus, GroupStatus, IoWays, SocketStatus, Status};
-use host::tune::ways_in_words;
 
 use super::devices;
 use crate::output::{Paint, bytes, wrapped};

@@ -18,7 +18,7 @@ const PORT_SWITCH: (u16, u32) = (0x180, 1 << 7);
 
 /// Counters that move with the described traffic. A window passes without waiting.
 #[derive(Clone, Debug)]
-pub struct FakeCounters {
+pub(super) struct FakeCounters {
     pub(super) machine: FakeMachine,
 }
 

@@ -1,8 +1,8 @@
 //! Which counters of slices this machine has, and how they are read: through perf where the kernel
 //! offers the boxes as event sources, else through their registers.
 
-use super::boxes::{BoxUnit, COUNTER_BITS};
 use super::programmed::{BoxPlan, ProgramError};
+use crate::controls::{BoxUnit, COUNTER_BITS};
 use crate::cpu::{CpuModel, Generation, Generations, Socket, sockets};
 use crate::error::{FileError, Problem};
 use crate::machine::Host;

@@ -1,13 +1,12 @@
 //! Registers of boxes, set for as long as look-ups are counted: the same journal, allow-list, lock and
 //! read-back as a change of `tune`, and put back at the end, after an error, or by `restore`.
 
-use super::boxes::{BoxUnit, SELECT_ENABLED};
+use crate::controls::{BoxUnit, SELECT_ENABLED, Target};
 use crate::cpu::Socket;
 use crate::error::FileError;
 use crate::machine::Host;
 use crate::tune::{
-    ApplyError, Change, Entry, Journal, Outcome, Plan, StateDirectory, StateError, Target, Watch,
-    apply,
+    ApplyError, Change, Entry, Journal, Outcome, Plan, StateDirectory, StateError, Watch, apply,
 };
 use crate::unread::remedy;
 

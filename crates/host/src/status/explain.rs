@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::{DdioState, IoWays, Status};
+use crate::controls::ways_in_words;
 use crate::cpu::{Proof, WritesGoTo};
 use crate::resctrl::IoAlloc;
-use crate::tune::ways_in_words;
 
 /// A question and its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

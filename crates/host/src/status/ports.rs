@@ -3,11 +3,11 @@
 use serde::Serialize;
 
 use super::Notes;
+use crate::controls::has_switch;
 use crate::cpu::{Generation, Proof};
 use crate::machine::Host;
 use crate::pci::{Bdf, Function, Kind, Link, Tree, express};
 use crate::rings::Rings;
-use crate::tune::has_switch;
 use crate::unread::Unread;
 
 /// What a root port's switch says.

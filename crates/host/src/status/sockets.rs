@@ -3,11 +3,11 @@
 use serde::Serialize;
 
 use super::{Notes, PortStatus};
+use crate::controls::Target;
 use crate::cpu::{Generation, LastLevelCache, Proof, Socket, node_cpus};
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
 use crate::root::Root;
-use crate::tune::Target;
 use crate::uncore::{EventTable, FrequencyRange, count_boxes, frequency};
 use crate::unread::Unread;
 

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::journal::{Entry, StateDirectory, StateError, boot_id, now_unix_s};
 use super::plan::{Change, Plan};
-use super::target::Target;
 use super::{Step, Watch};
+use crate::controls::Target;
 use crate::error::FileError;
 use crate::machine::Host;
 use crate::unread::remedy;

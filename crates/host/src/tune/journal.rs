@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
-use super::target::{Target, TargetError};
+use crate::controls::{NotAllowed, Target};
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
 use crate::root::Root;
@@ -49,7 +49,7 @@ pub enum StateError {
         /// The journal.
         path: String,
         /// What it names.
-        error: TargetError,
+        error: NotAllowed,
     },
 }
 

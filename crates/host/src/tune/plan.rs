@@ -5,14 +5,13 @@ mod ddio;
 
 use serde::Serialize;
 
-use super::target::Target;
+use crate::controls::Target;
 use crate::cpu::{CpuModel, Generation, Generations, Socket, sockets};
 use crate::error::FileError;
 use crate::machine::Host;
 use crate::unread::remedy;
 
 pub use cache::IoAllocWish;
-pub(crate) use ddio::has_switch;
 
 /// One register with its old and new value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -126,15 +125,5 @@ impl<'a> Planner<'a> {
             )));
         }
         Ok(wanted)
-    }
-}
-
-/// `2 of 11 ways (9-10)`.
-#[must_use]
-pub fn ways_in_words(mask: u64, ways: u32) -> String {
-    let numbers: Vec<u32> = (0..64).filter(|way| mask >> way & 1 == 1).collect();
-    match numbers.len() {
-        0 => format!("none of {ways} ways"),
-        count => format!("{count} of {ways} ways ({})", crate::cpu::as_list(&numbers)),
     }
 }

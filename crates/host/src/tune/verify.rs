@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::apply::Applied;
-use super::target::Target;
+use crate::controls::Target;
 use crate::cpu::{Socket, node_cpus, sockets};
 use crate::error::FileError;
 use crate::machine::Host;

@@ -1,9 +1,9 @@
 //! Plans for resctrl: the mask of a group, allocation for I/O.
 
-use super::{Change, Plan, PlanError, Planner, ways_in_words};
+use super::{Change, Plan, PlanError, Planner};
+use crate::controls::{Target, ways_in_words};
 use crate::error::Problem;
 use crate::resctrl::{Group, IoAlloc, MOUNT, Resctrl, Resource, absence};
-use crate::tune::target::Target;
 
 /// What I/O allocation should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,10 @@
 //! Plans for DDIO: the ways of a socket, the switch of a root port.
 
-use super::{Change, Plan, PlanError, Planner, ways_in_words};
+use super::{Change, Plan, PlanError, Planner};
+use crate::controls::{Target, has_switch, ways_in_words};
 use crate::cpu::{Generation, PortSwitch, Proof, Socket, WaysRegister};
 use crate::pci::{Bdf, Function, Tree, TreeError};
-use crate::tune::target::Target;
 use units::WayMask;
-
-const INTEL: u16 = 0x8086;
 
 impl Planner<'_> {
     /// The `ways` top ways for I/O, on one socket or all.
@@ -162,10 +160,6 @@ fn port_switch(generation: &Generation) -> Result<&PortSwitch, PlanError> {
             generation.firmware_switch_in_words()
         ))
     })
-}
-
-pub(crate) fn has_switch(port: &Function, switch: &PortSwitch) -> bool {
-    port.vendor == INTEL && port.buses_below.is_some() && switch.devices.contains(&port.device)
 }
 
 fn port_above<'t>(

@@ -1,14 +1,10 @@
 //! What to do with a journalled value, by what its control holds now.
 
-use super::super::has_switch;
 use super::super::journal::Entry;
-use super::super::target::Target;
 use super::Restoring;
-use crate::cpu::{CpuModel, Generations};
+use crate::controls::{Target, is_of_this_machine};
 use crate::error::FileError;
 use crate::machine::Host;
-use crate::pci::Tree;
-use crate::slices::BoxUnit;
 
 /// What decisions depend on.
 pub(super) struct Scene<'a> {
@@ -34,7 +30,7 @@ impl Scene<'_> {
         if rebooted && entry.target.is_of_kernel() {
             return Some(Restoring::Rebooted);
         }
-        if let Err(reason) = is_control_here(self.host, &entry.target) {
+        if let Err(reason) = is_of_this_machine(self.host, &entry.target) {
             return Some(Restoring::Failed { reason });
         }
         let holds = match holds(&entry.target) {
@@ -95,29 +91,4 @@ pub(super) fn below_kept(entry: &Entry, kept: &[&Entry]) -> Option<Restoring> {
     let reason = "a later change of the same control is still there";
     let waits = kept.iter().any(|later| later.target.is_same(&entry.target));
     waits.then(|| Restoring::Failed { reason: reason.into() })
-}
-
-/// Whether a journalled register is one of this machine that a plan would name: functions get other
-/// numbers when cards come and go, and a journal may be another machine's.
-fn is_control_here(host: &Host, target: &Target) -> Result<(), String> {
-    if target.is_of_kernel() {
-        return Ok(());
-    }
-    let model = CpuModel::read(&host.root).map_err(|error| error.to_string())?;
-    let generations = Generations::built_in();
-    let generation = generations.of(&model);
-    let listed = match target {
-        Target::Port { function, .. } => {
-            let tree = Tree::read(&host.root).map_err(|error| error.to_string())?;
-            let switch = generation.and_then(|generation| generation.port_switch.as_ref());
-            tree.get(*function).zip(switch).is_some_and(|(port, switch)| has_switch(port, switch))
-        }
-        Target::Msr { address, .. } if crate::slices::is_box_control(*address) => {
-            let events = generation.and_then(|generation| generation.events.as_deref());
-            let unit = events.and_then(BoxUnit::of_events);
-            unit.is_some_and(|unit| unit.registers.is_control(*address))
-        }
-        _ => generation.is_some_and(|generation| generation.ways_register.is_some()),
-    };
-    if listed { Ok(()) } else { Err(format!("{target} is no control of this machine")) }
 }

@@ -1,9 +1,9 @@
 //! What restoring would do, told without writing.
 
 use super::super::journal::{Entry, Journal, boot_id};
-use super::super::target::Target;
 use super::decision::{Scene, all_io_ways, below_kept};
 use super::{Restored, Restoring};
+use crate::controls::Target;
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
 

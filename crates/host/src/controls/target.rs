@@ -1,4 +1,4 @@
-//! A place that holds a setting: register, bit field of a port, mask of a group, switch.
+//! One control: a register, a bit field of a port, the mask of a group, a switch.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::machine::Host;
 use crate::pci::Bdf;
 use crate::resctrl::MaskLine;
 
-/// Where a setting is.
+/// A control: what holds a setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Target {
@@ -46,11 +46,6 @@ pub enum Target {
     },
 }
 
-/// A target that a journal may not name.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0} is not on the list of controls that may be written")]
-pub struct TargetError(String);
-
 impl Target {
     /// Whether it is a file of the kernel rather than a register.
     #[must_use]
@@ -59,7 +54,7 @@ impl Target {
     }
 
     /// The folder of I/O allocation that this is a file of.
-    pub(super) fn io_alloc_folder(&self) -> Option<&str> {
+    pub(crate) fn io_alloc_folder(&self) -> Option<&str> {
         match self {
             Self::Mask { path, .. } => path.strip_suffix("/io_alloc_cbm"),
             Self::Switch { path } => path.strip_suffix("/io_alloc"),
@@ -67,7 +62,7 @@ impl Target {
         }
     }
 
-    /// Whether both are the same place: all CPUs of a socket reach the same register.
+    /// Whether both are the same control: all CPUs of a socket reach the same register.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
@@ -128,32 +123,6 @@ impl Target {
                 host.control.write(path, if value == 0 { "0\n" } else { "1\n" })
             }
         }
-    }
-
-    /// Whether a journal may have this written: a damaged or foreign one must not reach any
-    /// register or file that no plan would name.
-    ///
-    /// # Errors
-    /// If not.
-    pub fn check(&self) -> Result<(), TargetError> {
-        const IIO_LLC_WAYS: u32 = 0xc8b;
-        const PERFCTRLSTS_0: u16 = 0x180;
-        let in_resctrl = |path: &str, name: &str| {
-            path.starts_with("sys/fs/resctrl/")
-                && path.ends_with(name)
-                && !path.split('/').any(|part| part.is_empty() || part == "..")
-        };
-        let listed = match self {
-            Self::Msr { address, .. } => {
-                *address == IIO_LLC_WAYS || crate::slices::is_box_control(*address)
-            }
-            Self::Port { offset, .. } => *offset == PERFCTRLSTS_0,
-            Self::Mask { path, .. } => {
-                in_resctrl(path, "/schemata") || in_resctrl(path, "/io_alloc_cbm")
-            }
-            Self::Switch { path } => in_resctrl(path, "/io_alloc"),
-        };
-        if listed { Ok(()) } else { Err(TargetError(self.to_string())) }
     }
 }
 

@@ -8,9 +8,9 @@ use serde::Deserialize;
 const TABLE: &str = include_str!("../../data/slice_boxes.toml");
 
 /// Control of a counter: counting is enabled.
-pub(super) const SELECT_ENABLED: u64 = 1 << 22;
+pub(crate) const SELECT_ENABLED: u64 = 1 << 22;
 /// Bits of a counter.
-pub(super) const COUNTER_BITS: u32 = 48;
+pub(crate) const COUNTER_BITS: u32 = 48;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -54,19 +54,19 @@ pub struct BoxRegisters {
     /// Offset of the first counter.
     counter: u32,
     /// The event select that counts look-ups.
-    pub(super) select_value: u64,
+    pub(crate) select_value: u64,
     /// The filter that lets lines of every state count, where there is one.
-    pub(super) filter: Option<Filter>,
+    pub(crate) filter: Option<Filter>,
     /// Bits of the box's control that stop its counters.
-    pub(super) frozen_bits: u64,
+    pub(crate) frozen_bits: u64,
 }
 
 /// A filter register and what it has to hold.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Filter {
+pub(crate) struct Filter {
     offset: u32,
-    pub(super) value: u64,
+    pub(crate) value: u64,
 }
 
 impl BoxUnit {
@@ -92,9 +92,8 @@ fn all() -> &'static [BoxUnit] {
     &ALL.unit
 }
 
-/// Whether an address is a control register of a box of any known generation: the registers beside
-/// [`crate::tune`]'s own that a journal may name.
-pub(crate) fn is_box_control(address: u32) -> bool {
+/// Whether an address is a control register of a box of any known generation.
+pub(super) fn is_box_control(address: u32) -> bool {
     all().iter().any(|unit| unit.registers.is_control(address))
 }
 

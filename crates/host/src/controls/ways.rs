@@ -1,0 +1,13 @@
+//! A mask of cache ways in words.
+
+use crate::cpu::as_list;
+
+/// `2 of 11 ways (9-10)`.
+#[must_use]
+pub fn ways_in_words(mask: u64, ways: u32) -> String {
+    let numbers: Vec<u32> = (0..64).filter(|way| mask >> way & 1 == 1).collect();
+    match numbers.len() {
+        0 => format!("none of {ways} ways"),
+        count => format!("{count} of {ways} ways ({})", as_list(&numbers)),
+    }
+}
