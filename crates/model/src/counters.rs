@@ -4,16 +4,7 @@
 //! Source: Intel uncore performance monitoring guides (TOR_INSERTS); partial writes are an event of their own.
 //! Simplifies: nothing.
 
-macro_rules! subtract_fields {
-    ($type:ty: $($field:ident),+ $(,)?) => {
-        impl $type {
-            /// Takes an earlier reading off, so that what is left happened since.
-            pub fn subtract(&mut self, earlier: &Self) {
-                $(self.$field -= earlier.$field;)+
-            }
-        }
-    };
-}
+use crate::reading;
 
 /// Lines counted as the CHA's TOR_INSERTS events count them, and by where loads were served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,6 +56,20 @@ impl Counters {
     }
 }
 
+reading!(Counters {
+    line_ops,
+    pcie_write_hits,
+    pcie_write_misses,
+    pcie_partial_write_hits,
+    pcie_partial_write_misses,
+    pcie_read_hits,
+    pcie_read_misses,
+    llc_io_allocations,
+    directory_evictions,
+    llc_writebacks,
+    remote_lines
+});
+
 /// Full-line writes and reads of the device on one root port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
@@ -77,6 +82,8 @@ pub struct PortCounters {
     /// Reads served by memory.
     pub read_misses: u64,
 }
+
+reading!(PortCounters { write_hits, write_misses, read_hits, read_misses });
 
 /// What one core's private caches did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -113,9 +120,23 @@ pub struct CoreCounters {
     pub l2_prefetcher_misses: u64,
 }
 
-subtract_fields!(Counters: line_ops, pcie_write_hits, pcie_write_misses, pcie_partial_write_hits, pcie_partial_write_misses, pcie_read_hits, pcie_read_misses, llc_io_allocations, directory_evictions, llc_writebacks, remote_lines);
-subtract_fields!(PortCounters: write_hits, write_misses, read_hits, read_misses);
-subtract_fields!(CoreCounters: accesses, l1_misses, l1_writebacks, fetches, fetch_misses, l2_misses, l2_load_misses, l2_victim_misses, l2_victims_from_memory, l2_writebacks, llc_misses, llc_victim_misses, llc_load_misses, llc_prefetch_misses, l2_prefetcher_misses);
+reading!(CoreCounters {
+    accesses,
+    l1_misses,
+    l1_writebacks,
+    fetches,
+    fetch_misses,
+    l2_misses,
+    l2_load_misses,
+    l2_victim_misses,
+    l2_victims_from_memory,
+    l2_writebacks,
+    llc_misses,
+    llc_victim_misses,
+    llc_load_misses,
+    llc_prefetch_misses,
+    l2_prefetcher_misses
+});
 
 /// Looks of a process that watches cache sets, by what it said and by what devices had done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -158,33 +179,14 @@ impl ProbeCounts {
     pub fn probes(&self) -> u64 {
         self.with_io() + self.without_io()
     }
-
-    /// Looks of both.
-    #[must_use]
-    pub fn plus(&self, other: &Self) -> Self {
-        Self {
-            true_positives: self.true_positives + other.true_positives,
-            false_negatives: self.false_negatives + other.false_negatives,
-            false_positives: self.false_positives + other.false_positives,
-            true_negatives: self.true_negatives + other.true_negatives,
-        }
-    }
-
-    /// What was counted since an earlier reading.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            true_positives: self.true_positives - earlier.true_positives,
-            false_negatives: self.false_negatives - earlier.false_negatives,
-            false_positives: self.false_positives - earlier.false_positives,
-            true_negatives: self.true_negatives - earlier.true_negatives,
-        }
-    }
 }
+
+reading!(ProbeCounts { true_positives, false_negatives, false_positives, true_negatives });
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reading::Reading;
 
     #[test]
     fn looks_are_counted_by_what_was_said_and_by_what_was_so() {

@@ -23,6 +23,7 @@ pub use interleave::{BankHash, ChannelHash, Geometry};
 pub use timing::Timing;
 pub use write_queue::WriteQueueConfig;
 
+use crate::reading;
 use channel::{Channel, Rules};
 use interleave::Interleave;
 use units::{LineAddr, Picos};
@@ -79,6 +80,17 @@ pub struct DramCounters {
     /// Batches of writes.
     pub write_batches: u64,
 }
+
+reading!(DramCounters {
+    lines_read,
+    lines_written,
+    row_hits,
+    row_empties,
+    row_conflicts,
+    refresh_waits,
+    refresh_wait,
+    write_batches
+});
 
 /// A socket's memory.
 #[derive(Clone, Debug)]

@@ -28,6 +28,7 @@ pub mod mesh;
 pub mod miss_kinds;
 pub mod occupancy;
 pub mod private_caches;
+pub mod reading;
 mod recency;
 pub mod replacement;
 pub mod root_complex;

@@ -8,6 +8,7 @@
 use crate::counters::ProbeCounts;
 use crate::device::queues::{QueueId, Queues};
 use crate::fabric::Fabric;
+use crate::reading;
 use crate::tracer::Tracer;
 use hdrhistogram::Histogram;
 use std::fmt::Debug;
@@ -45,6 +46,11 @@ pub struct Account {
     /// What it has observed, if it watches a cache.
     pub probes: ProbeCounts,
 }
+
+reading!(
+    Account { idle, sender_blocked, work, instructions, packets_consumed, probes },
+    levels { packets_in_work, packets_in_ring, buffers_free }
+);
 
 /// What runs on a core: it sees the memory system and the queues of devices.
 pub trait Software<T: Tracer>: Debug {

@@ -1,10 +1,12 @@
 //! The promised result names, each a function of a sample.
 
 use crate::layout::Layout;
-use crate::run::sample::{NicSample, Sample, SoftwareSample};
+use crate::run::sample::{NicSample, Sample};
 use crate::scenario::MAIN;
 use model::counters::{CoreCounters, PortCounters, ProbeCounts};
 use model::device::nvme::NvmeCounters;
+use model::reading::Reading;
+use model::software::Account;
 use model::traffic::WIRE_OVERHEAD_BYTES;
 use std::collections::BTreeMap;
 use units::{Bytes, GbitPerSec, LINE_BYTES, Picos};
@@ -267,7 +269,7 @@ fn core_metrics(place: &Place) -> Vec<Metric> {
     vec![
         parts(&name("time_in_regime"), "percent", Rate, move |s| {
             let core_time = s.span.as_ns() * cores.len() as f64;
-            let sum = |of: fn(&SoftwareSample) -> Picos| -> f64 {
+            let sum = |of: fn(&Account) -> Picos| -> f64 {
                 cores.iter().map(|&core| of(&s.software[core]).as_ns()).sum()
             };
             let ring_full = nic.map(|nic| {

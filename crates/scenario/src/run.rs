@@ -19,6 +19,7 @@ use hdrhistogram::Histogram;
 use model::attribution::AgentId;
 use model::device::Device;
 use model::latency_histogram::latency_histogram;
+use model::reading::Reading;
 use model::tracer::{NoTrace, Tracer, Watch, WatchLine, WatchMisses, WatchPacket};
 use sample::Sample;
 use statistics::LEAST_BATCHES;

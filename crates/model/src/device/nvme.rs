@@ -11,6 +11,7 @@ pub mod controller;
 pub mod media;
 pub mod rings;
 
+use crate::reading;
 use media::MediaConfig;
 use units::Picos;
 
@@ -44,15 +45,4 @@ pub struct NvmeCounters {
     pub bytes_from_host: u64,
 }
 
-impl NvmeCounters {
-    /// What has been counted since an earlier reading.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            fetched: self.fetched - earlier.fetched,
-            completed: self.completed - earlier.completed,
-            bytes_to_host: self.bytes_to_host - earlier.bytes_to_host,
-            bytes_from_host: self.bytes_from_host - earlier.bytes_from_host,
-        }
-    }
-}
+reading!(NvmeCounters { fetched, completed, bytes_to_host, bytes_from_host });

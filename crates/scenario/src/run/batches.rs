@@ -7,6 +7,7 @@ use crate::run::sample::Sample;
 use crate::run::statistics::{half_width_95, mean, warm_up};
 use crate::scenario::RunKeys;
 use hdrhistogram::Histogram;
+use model::reading::Reading;
 use std::collections::BTreeMap;
 
 /// One batch.

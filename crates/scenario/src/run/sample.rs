@@ -4,12 +4,13 @@
 use crate::assemble::ScenarioMachine;
 use crate::assemble::traffic::Traffic;
 use model::attribution::AgentId;
-use model::counters::{CoreCounters, Counters, PortCounters, ProbeCounts};
+use model::counters::{CoreCounters, Counters, PortCounters};
 use model::device::nic::card::Nic;
 use model::device::nic::rx::RxCounters;
 use model::device::nvme::NvmeCounters;
 use model::device::{Device, Levels};
 use model::fabric::Fabric;
+use model::reading;
 use model::root_complex::ddio::Ddio;
 use model::software::Account;
 use model::tracer::Tracer;
@@ -27,7 +28,7 @@ pub struct Sample {
     /// Counters of each core.
     pub cores: Vec<CoreCounters>,
     /// What the software of each core has done.
-    pub software: Vec<SoftwareSample>,
+    pub software: Vec<Account>,
     /// What each NIC has done.
     pub nics: Vec<NicSample>,
     /// What each SSD has done.
@@ -50,6 +51,23 @@ pub struct Sample {
     pub occupancy: Vec<u64>,
 }
 
+reading!(
+    Sample {
+        span,
+        progress,
+        counters,
+        cores,
+        software,
+        nics,
+        ssds,
+        ports,
+        dram_lines,
+        cxl_lines,
+        evictions
+    },
+    levels { backlog, rings_used, occupancy }
+);
+
 impl Sample {
     /// Reads a machine.
     #[must_use]
@@ -69,11 +87,7 @@ impl Sample {
             counters: *fabric.counters(),
             progress: machine.progress(),
             cores: cores.map(|core| *fabric.core_counters(core)).collect(),
-            software: machine
-                .software
-                .iter()
-                .map(|software| SoftwareSample::of(&software.account(machine.now())))
-                .collect(),
+            software: accounts(machine).collect(),
             ssds: machine
                 .devices
                 .iter()
@@ -97,74 +111,16 @@ impl Sample {
             occupancy: fabric.llc_occupancy_bytes(),
         }
     }
+}
 
-    /// What happened between `earlier` and this reading.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        let mut cores = self.cores.clone();
-        for (core, before) in cores.iter_mut().zip(&earlier.cores) {
-            core.subtract(before);
-        }
-        let mut counters = self.counters;
-        counters.subtract(&earlier.counters);
-        let lines = |now: (u64, u64), then: (u64, u64)| (now.0 - then.0, now.1 - then.1);
-        let software = self.software.iter().zip(&earlier.software);
-        Self {
-            span: self.span - earlier.span,
-            progress: self.progress - earlier.progress,
-            counters,
-            cores,
-            software: software.map(|(now, then)| now.since(then)).collect(),
-            nics: self.nics.iter().zip(&earlier.nics).map(|(now, then)| now.since(then)).collect(),
-            ssds: self.ssds.iter().zip(&earlier.ssds).map(|(now, then)| now.since(then)).collect(),
-            ports: self.ports.iter().zip(&earlier.ports).map(|(a, b)| a.since(b)).collect(),
-            dram_lines: lines(self.dram_lines, earlier.dram_lines),
-            cxl_lines: lines(self.cxl_lines, earlier.cxl_lines),
-            evictions: self.evictions.iter().zip(&earlier.evictions).map(|(a, b)| a - b).collect(),
-            backlog: self.backlog,
-            rings_used: self.rings_used,
-            occupancy: self.occupancy.clone(),
-        }
-    }
+fn accounts<T: Tracer>(machine: &ScenarioMachine<T>) -> impl Iterator<Item = Account> {
+    machine.software.iter().map(|software| software.account(machine.now()))
 }
 
 /// Packets in receive queues, in the software's hands and in send queues.
 fn backlog<T: Tracer>(machine: &ScenarioMachine<T>, levels: &Levels) -> u64 {
-    let accounts = machine.software.iter().map(|software| software.account(machine.now()));
-    let in_work: usize = accounts.map(|account| account.packets_in_work).sum();
+    let in_work: usize = accounts(machine).map(|account| account.packets_in_work).sum();
     (levels.packets_unseen + in_work + levels.packets_to_send) as u64
-}
-
-/// What the software of a core has done.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SoftwareSample {
-    /// Time of polling in vain.
-    pub idle: Picos,
-    /// Time of waiting for the send ring.
-    pub sender_blocked: Picos,
-    /// Units of work.
-    pub work: u64,
-    /// Instructions retired, where its software counts them all.
-    pub instructions: Option<u64>,
-    /// What it has observed.
-    pub probes: ProbeCounts,
-}
-
-impl SoftwareSample {
-    fn of(account: &Account) -> Self {
-        let &Account { idle, sender_blocked, work, instructions, probes, .. } = account;
-        Self { idle, sender_blocked, work, instructions, probes }
-    }
-
-    fn since(&self, earlier: &Self) -> Self {
-        Self {
-            idle: self.idle - earlier.idle,
-            sender_blocked: self.sender_blocked - earlier.sender_blocked,
-            work: self.work - earlier.work,
-            instructions: self.instructions.zip(earlier.instructions).map(|(now, then)| now - then),
-            probes: self.probes.since(&earlier.probes),
-        }
-    }
 }
 
 /// What a NIC and its link have done.
@@ -182,6 +138,8 @@ pub struct NicSample {
     pub iio_occupied: Picos,
 }
 
+reading!(NicSample { rx, tx_packets, tx_bytes, link_busy, iio_occupied });
+
 impl NicSample {
     fn read<T: Tracer>(machine: &ScenarioMachine<T>, nic: &Nic<Traffic>) -> Self {
         let fabric = &machine.fabric;
@@ -191,21 +149,6 @@ impl NicSample {
             tx_bytes: nic.egress.bytes,
             link_busy: fabric.link(nic.root_port()).busy_until(machine.now()),
             iio_occupied: fabric.iio(fabric.socket_of_port(nic.root_port())).total_occupied(),
-        }
-    }
-
-    fn since(&self, earlier: &Self) -> Self {
-        let mut rx = self.rx;
-        rx.subtract(&earlier.rx);
-        Self {
-            rx,
-            tx_packets: self.tx_packets - earlier.tx_packets,
-            tx_bytes: self.tx_bytes - earlier.tx_bytes,
-            link_busy: (
-                self.link_busy.0 - earlier.link_busy.0,
-                self.link_busy.1 - earlier.link_busy.1,
-            ),
-            iio_occupied: self.iio_occupied - earlier.iio_occupied,
         }
     }
 }
@@ -219,6 +162,8 @@ pub struct PortSample {
     pub ddio_ways: u32,
 }
 
+reading!(PortSample { counters }, levels { ddio_ways });
+
 impl PortSample {
     fn read<T: Tracer>(fabric: &Fabric<T>, port: usize) -> Self {
         let ddio_ways = match fabric.io_policy(port).payload {
@@ -226,11 +171,5 @@ impl PortSample {
             Ddio::Ways(mask) => mask.count(),
         };
         Self { counters: *fabric.port_counters(port), ddio_ways }
-    }
-
-    fn since(&self, earlier: &Self) -> Self {
-        let mut counters = self.counters;
-        counters.subtract(&earlier.counters);
-        Self { counters, ddio_ways: self.ddio_ways }
     }
 }

@@ -9,6 +9,7 @@ use model::device::nvme::controller::NvmeController;
 use model::device::nvme::rings::{NvmeQueuePair, PAGE_BYTES};
 use model::fabric::{Fabric, FabricConfig, PortConfig};
 use model::private_caches::PrivateCacheConfig;
+use model::reading::Reading;
 use model::replacement::Replacement;
 use model::root_complex::ddio::{Ddio, IoPolicy};
 use model::software::Turn;
@@ -223,8 +224,7 @@ fn measure(setup: &Setup) -> Measured {
     let (mut ios, mut idle) = (0, Picos::ZERO);
     let mut latencies = model::latency_histogram::latency_histogram();
     for (job, before) in rig.jobs.iter_mut().zip(&before) {
-        let mut counters = job.software.counters;
-        counters.subtract(before);
+        let counters = job.software.counters.since(before);
         ios += counters.completed;
         idle += counters.idle;
         latencies.add(job.software.take_latencies()).expect("the bounds are the same");

@@ -4,6 +4,7 @@
 //! Source: Linux and DPDK mlx5 drivers; DPDK mlx5 guide for the drop counters.
 //! Simplifies: nothing is counted per queue.
 
+use crate::reading;
 use units::Picos;
 
 /// What the receive side has counted.
@@ -30,17 +31,14 @@ pub struct RxCounters {
     pub ring_full: Picos,
 }
 
-impl RxCounters {
-    /// Takes an earlier reading off, so that what is left happened since.
-    pub fn subtract(&mut self, earlier: &Self) {
-        self.offered_packets -= earlier.offered_packets;
-        self.offered_bytes -= earlier.offered_bytes;
-        self.packets -= earlier.packets;
-        self.bytes -= earlier.bytes;
-        self.dropped_no_descriptor -= earlier.dropped_no_descriptor;
-        self.dropped_buffer_full -= earlier.dropped_buffer_full;
-        self.pause_frames -= earlier.pause_frames;
-        self.paused = self.paused - earlier.paused;
-        self.ring_full = self.ring_full - earlier.ring_full;
-    }
-}
+reading!(RxCounters {
+    offered_packets,
+    offered_bytes,
+    packets,
+    bytes,
+    dropped_no_descriptor,
+    dropped_buffer_full,
+    pause_frames,
+    paused,
+    ring_full
+});

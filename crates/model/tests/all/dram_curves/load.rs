@@ -6,6 +6,7 @@
 //! per 20,000 cycles of 2.3 GHz, MLC's longest delay, are 2.0 GB/s, as measured).
 
 use model::dram::{Dram, DramConfig, DramCounters};
+use model::reading::Reading;
 use units::{LINE_BYTES, LineAddr, Picos};
 
 /// Lines read behind one another before the delay.
@@ -153,24 +154,11 @@ pub fn run(config: &DramConfig, load: &Load, seed: u64) -> Outcome {
             }
         }
     }
-    let counters = since(&memory.counters(), &before.unwrap_or_default());
+    let counters = memory.counters().since(&before.unwrap_or_default());
     let bytes = (counters.lines_read + counters.lines_written) * LINE_BYTES;
     Outcome {
         gbytes_per_s: bytes as f64 / (load.span - warm).as_ns(),
         latency_ns: latency.as_ns() / links.max(1) as f64,
         counters,
-    }
-}
-
-fn since(now: &DramCounters, before: &DramCounters) -> DramCounters {
-    DramCounters {
-        lines_read: now.lines_read - before.lines_read,
-        lines_written: now.lines_written - before.lines_written,
-        row_hits: now.row_hits - before.row_hits,
-        row_empties: now.row_empties - before.row_empties,
-        row_conflicts: now.row_conflicts - before.row_conflicts,
-        refresh_waits: now.refresh_waits - before.refresh_waits,
-        refresh_wait: now.refresh_wait - before.refresh_wait,
-        write_batches: now.write_batches - before.write_batches,
     }
 }

@@ -1,5 +1,6 @@
 //! What a block I/O job is told, and what it counts.
 
+use model::reading;
 use units::{Cycles, Picos};
 
 /// Which block comes next.
@@ -82,13 +83,4 @@ pub struct BlockIoCounters {
     pub idle: Picos,
 }
 
-impl BlockIoCounters {
-    /// Takes an earlier reading off, so that what is left happened since.
-    pub fn subtract(&mut self, earlier: &Self) {
-        self.submitted -= earlier.submitted;
-        self.completed -= earlier.completed;
-        self.read_bytes -= earlier.read_bytes;
-        self.written_bytes -= earlier.written_bytes;
-        self.idle = self.idle - earlier.idle;
-    }
-}
+reading!(BlockIoCounters { submitted, completed, read_bytes, written_bytes, idle });
