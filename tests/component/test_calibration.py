@@ -171,22 +171,22 @@ def test_a_faulty_calibration_is_refused_by_name(old: str, new: str, said: str) 
 
 def test_every_answer_of_the_repository_s_calibration_is_taken_by_the_core() -> None:
     from skipline import resources
-    from skipline.calibrate import command
+    from skipline.calibrate import bench
 
     path = "experiments/calibration/gold-6140.toml"
     calibration = toml_model.load(Calibration, resources.read_text(path), path)
     targets = numbers.targets(calibration)
     assert any(target.fits for target in targets)
     assert not all(target.fits for target in targets)
-    command._check(calibration, targets, path)
+    bench.check(calibration, targets, path)
 
 
 def test_an_answer_that_the_core_refuses_is_named(tmp_path: Path) -> None:
     from skipline import resources
-    from skipline.calibrate import command
+    from skipline.calibrate import bench
 
     path = "experiments/calibration/gold-6140.toml"
     text = resources.read_text(path).replace('"hardware.llc.replacement" = "nru"', '"coers" = 1')
     calibration = toml_model.load(Calibration, text, str(tmp_path / "a.toml"))
     with pytest.raises(InputError, match=r"candidate 'nru.*unknown key `coers`"):
-        command._check(calibration, numbers.targets(calibration), "a.toml")
+        bench.check(calibration, numbers.targets(calibration), "a.toml")

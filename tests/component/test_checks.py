@@ -3,7 +3,7 @@
 import pytest
 
 from skipline import RunError
-from skipline.experiment.checks import judge
+from skipline.experiment.checks import error_verdict
 from skipline.experiment.definition import Basis, Check
 from skipline.experiment.table import Comparison
 
@@ -50,7 +50,7 @@ def check(statistic: str, at_most: float, below: float | None = None) -> Check:
 
 
 def test_mean_absolute_error_counts_both_directions() -> None:
-    verdict = judge(check("mean_absolute_error", 4.0), compared([(54, 50), (48, 50)]))
+    verdict = error_verdict(check("mean_absolute_error", 4.0), compared([(54, 50), (48, 50)]))
     assert verdict.value == pytest.approx(3.0)
     assert verdict.holds
     (group,) = verdict.groups
@@ -60,14 +60,14 @@ def test_mean_absolute_error_counts_both_directions() -> None:
 
 def test_points_that_were_measured_high_can_be_left_out() -> None:
     pairs = [(90.0, 99.5), (48.0, 50.0)]
-    verdict = judge(check("mean_absolute_error", 1.9, below=99.0), compared(pairs))
+    verdict = error_verdict(check("mean_absolute_error", 1.9, below=99.0), compared(pairs))
     assert verdict.value == pytest.approx(2.0)
     assert (verdict.numbers, verdict.holds) == (1, False)
 
 
 def test_relative_error_is_judged_at_its_worst() -> None:
     pairs = [(110.0, 100.0), (44.0, 50.0)]
-    verdict = judge(check("worst_relative_error", 11.0), compared(pairs))
+    verdict = error_verdict(check("worst_relative_error", 11.0), compared(pairs))
     assert verdict.value == pytest.approx(12.0)
     assert not verdict.holds
     assert verdict.groups[0].worst_error == pytest.approx(-12.0)
@@ -75,7 +75,7 @@ def test_relative_error_is_judged_at_its_worst() -> None:
 
 def test_good_fitted_points_do_not_hide_bad_predictions() -> None:
     rows = compared([(50.0, 50.0)] * 9, "fitted") + compared([(45.0, 50.0)], "predicted")
-    verdict = judge(check("mean_absolute_error", 1.0), rows)
+    verdict = error_verdict(check("mean_absolute_error", 1.0), rows)
     assert verdict.value == pytest.approx(0.5)
     fitted, predicted = verdict.group("fitted"), verdict.group("predicted")
     assert fitted is not None
@@ -87,4 +87,4 @@ def test_good_fitted_points_do_not_hide_bad_predictions() -> None:
 
 def test_a_check_without_a_number_is_not_called_good() -> None:
     with pytest.raises(RunError, match="no measured number"):
-        judge(check("mean_absolute_error", 1.0, below=10.0), compared([(50.0, 50.0)]))
+        error_verdict(check("mean_absolute_error", 1.0, below=10.0), compared([(50.0, 50.0)]))

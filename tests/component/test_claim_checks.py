@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from skipline import InputError
-from skipline.experiment import catalogue, judgement, table
+from skipline.experiment import catalogue, claim_verdicts, table
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.claim import ClaimCheck
 from skipline.experiment.points import points
@@ -110,11 +110,11 @@ def finished(entry: Entry) -> list[Finished]:
 def judged(directory: Path, value: str, more: str = "") -> tuple[str, str, bool]:
     """Return what one check gives, its basis, and whether it holds."""
     entry = entry_with(directory, f"value = '''{value}'''\n{more}\n")
-    judgement.check_before(entry)
+    claim_verdicts.check_before(entry)
     done = finished(entry)
     whole = table.build("e", entry.experiment, done)
     rows = table.comparisons(table.simulated(entry.experiment, whole))
-    (verdict,) = judgement.judge(entry, done, rows)
+    (verdict,) = claim_verdicts.of_experiment(entry, done, rows)
     (check,) = verdict.checks
     assert verdict.holds == check.holds
     return check.got, check.basis, check.holds

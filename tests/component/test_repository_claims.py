@@ -6,7 +6,7 @@ import pytest
 
 from command_line import REPOSITORY
 from skipline.evidence import collection, failing_claims, pointers
-from skipline.experiment import catalogue, claims_table, judgement
+from skipline.experiment import catalogue, claim_verdicts, claims_table
 from skipline.experiment.points import points
 
 FOLDER = "experiments"
@@ -37,7 +37,7 @@ def test_every_experiment_has_points_references_and_claims_that_can_be_judged() 
     for path in catalogue.paths(FOLDER):
         entry = catalogue.load(path)
         assert points(entry), path
-        judgement.check_before(entry)
+        claim_verdicts.check_before(entry)
         judged = {claim.id for claim in entry.experiment.claim}
         assert judged, path
         assert judged <= known, path

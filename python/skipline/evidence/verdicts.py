@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from skipline.evidence.collection import Collection
-from skipline.experiment.claim import CheckVerdict
+from skipline.experiment.claim import ClaimCheckVerdict
 from skipline.experiment.claims_table import ClaimRow
 from skipline.experiment.outcome import Summary
 
@@ -19,7 +19,7 @@ BASES: tuple[Shown, ...] = ("predicted", "fitted", "test")
 _FEW_CHECKS = 2
 
 
-class JudgedCheck(CheckVerdict):
+class JudgedCheck(ClaimCheckVerdict):
     """A check and the experiment that it is part of."""
 
     experiment: str
@@ -59,7 +59,7 @@ class Judgement(BaseModel):
         return self.got
 
 
-def judge(collection: Collection, summaries: Sequence[Summary]) -> list[Judgement]:
+def over_all(collection: Collection, summaries: Sequence[Summary]) -> list[Judgement]:
     """Return the verdicts in the order of the claims table."""
     return [_judgement(row, collection, summaries) for row in collection.rows]
 

@@ -6,28 +6,28 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from skipline.evidence.evidence import Evidence
 from skipline.evidence.failing_claims import FILE
-from skipline.evidence.report import Report
 from skipline.evidence.verdicts import BASES, VERDICTS, Judgement
 from skipline.experiment.view import basis_text, verdict_text
 
 
-def overview(report: Report, page: Path, *, verbose: bool) -> RenderableType:
+def overview(evidence: Evidence, page: Path, *, verbose: bool) -> RenderableType:
     """Show all claims, what failed, counts per source, and where the page is."""
-    parts: list[RenderableType] = [_claims(report.judgements), ""]
-    if report.failing:
-        parts += [_failing(report.failing), ""]
-    parts += [_counts(report), ""]
-    if report.tests_elsewhere:
-        parts += [Text(report.tests_elsewhere), ""]
-    if report.undocumented:
-        names = ", ".join(report.undocumented)
+    parts: list[RenderableType] = [_claims(evidence.judgements), ""]
+    if evidence.failing:
+        parts += [_failing(evidence.failing), ""]
+    parts += [_counts(evidence), ""]
+    if evidence.tests_elsewhere:
+        parts += [Text(evidence.tests_elsewhere), ""]
+    if evidence.undocumented:
+        names = ", ".join(evidence.undocumented)
         parts += [Text(f"Failing, and {FILE} does not say why: {names}"), ""]
     if verbose:
-        parts += [_times(report), ""]
-    simulated = sum(ran.outcome.summary.points - ran.reused for ran in report.experiments)
-    reused = sum(ran.reused for ran in report.experiments)
-    parts.append(f"{len(report.experiments)} experiments: {simulated} points simulated, ")
+        parts += [_times(evidence), ""]
+    simulated = sum(run.outcome.summary.points - run.reused for run in evidence.experiments)
+    reused = sum(run.reused for run in evidence.experiments)
+    parts.append(f"{len(evidence.experiments)} experiments: {simulated} points simulated, ")
     parts[-1] = f"{parts[-1]}{reused} reused"
     parts += ["", Text("Report to open in a browser:", style="bold")]
     parts.append(Text(f"  {page.resolve()}", overflow="fold", no_wrap=True))
@@ -67,17 +67,17 @@ def _failing(judgements: list[Judgement]) -> Table:
     return table
 
 
-def _counts(report: Report) -> Table:
+def _counts(evidence: Evidence) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("Source")
     # Where all tests are, there is nothing to say of those that are not.
-    elsewhere = report.counts["all"]["not run here"] > 0
+    elsewhere = evidence.counts["all"]["not run here"] > 0
     verdicts = (verdict for verdict in VERDICTS if verdict != "not run here" or elsewhere)
     names = ("claims", *verdicts, *BASES)
     for name in names:
         table.add_column(name, justify="right")
     table.add_column("of the judged hold", justify="right")
-    for source, counted in sorted(report.counts.items(), key=lambda item: item[0] == "all"):
+    for source, counted in sorted(evidence.counts.items(), key=lambda item: item[0] == "all"):
         judged = counted["holds"] + counted["fails"]
         share = f"{100 * counted['holds'] / judged:.0f} %" if judged else "–"
         style = "bold" if source == "all" else ""
@@ -85,13 +85,13 @@ def _counts(report: Report) -> Table:
     return table
 
 
-def _times(report: Report) -> Table:
+def _times(evidence: Evidence) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("Experiment")
     for name in ("points", "reused", "simulated now, s", "all points, s"):
         table.add_column(name, justify="right")
-    for ran in sorted(report.experiments, key=lambda ran: -ran.outcome.summary.wall_s):
-        summary = ran.outcome.summary
-        times = (f"{ran.wall_s:.1f}", f"{summary.wall_s:.1f}")
-        table.add_row(ran.identifier, str(summary.points), str(ran.reused), *times)
+    for run in sorted(evidence.experiments, key=lambda run: -run.outcome.summary.wall_s):
+        summary = run.outcome.summary
+        times = (f"{run.wall_s:.1f}", f"{summary.wall_s:.1f}")
+        table.add_row(run.identifier, str(summary.points), str(run.reused), *times)
     return table

@@ -25,7 +25,7 @@ class GroupError(BaseModel):
     worst_text: str
 
 
-class Verdict(BaseModel):
+class ErrorVerdict(BaseModel):
     """How a check came out: it holds when each group of points keeps the limit.
 
     `value` is the error over both groups together. A group without numbers is not listed.
@@ -53,14 +53,14 @@ def selected(check: Check, rows: Sequence[Comparison]) -> list[Comparison]:
     return [row for row in rows if row.metric in check.metrics and row.measured < below]
 
 
-def judge(check: Check, rows: Sequence[Comparison]) -> Verdict:
+def error_verdict(check: Check, rows: Sequence[Comparison]) -> ErrorVerdict:
     """Apply `check` to those of `rows` that it is about."""
     chosen = selected(check, rows)
     if not chosen:
         raise RunError(f"check '{check.name}': no measured number to compare with")
     by_basis = {basis: [row for row in chosen if row.basis == basis] for basis in BASES}
     groups = [_group(check, basis, of) for basis, of in by_basis.items() if of]
-    return Verdict(
+    return ErrorVerdict(
         name=check.name,
         text=check.text,
         value=_statistic(check, [_error(check, row) for row in chosen]),

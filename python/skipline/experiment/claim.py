@@ -87,7 +87,7 @@ class Claim(Table):
     check: list[ClaimCheck] = Field(min_length=1)
 
 
-class CheckVerdict(BaseModel):
+class ClaimCheckVerdict(BaseModel):
     """How one check came out."""
 
     model_config = ConfigDict(frozen=True)
@@ -113,7 +113,7 @@ class ClaimVerdict(BaseModel):
 
     id: str
     note: str | None
-    checks: list[CheckVerdict]
+    checks: list[ClaimCheckVerdict]
 
     @property
     def holds(self) -> bool:

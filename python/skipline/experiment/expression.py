@@ -13,8 +13,8 @@ from typing import Any
 
 from skipline.nearest import did_you_mean
 
-Outcome = float | bool | str | list[Any]
-Functions = Mapping[str, Callable[..., Outcome]]
+ExpressionValue = float | bool | str | list[Any]
+Functions = Mapping[str, Callable[..., ExpressionValue]]
 
 _LONGEST = 4000
 _ARITHMETIC: dict[type[ast.operator], Callable[[float, float], float]] = {
@@ -38,7 +38,7 @@ class ExpressionError(Exception):
     """An expression that cannot be evaluated; the message says what is wrong in it."""
 
 
-def evaluate(text: str, functions: Functions) -> Outcome:
+def evaluate(text: str, functions: Functions) -> ExpressionValue:
     """Evaluate an expression; a call may raise ExpressionError for its arguments."""
     if len(text) > _LONGEST:
         raise ExpressionError(f"longer than {_LONGEST} characters")
@@ -67,7 +67,7 @@ def calls(text: str) -> list[ast.Call]:
 class _Evaluator:
     def __init__(self, functions: Functions) -> None:
         self._functions = functions
-        self._kinds: dict[type[ast.expr], Callable[[Any], Outcome]] = {
+        self._kinds: dict[type[ast.expr], Callable[[Any], ExpressionValue]] = {
             ast.Constant: self._constant,
             ast.List: self._list,
             ast.Tuple: self._list,
@@ -81,22 +81,22 @@ class _Evaluator:
             ast.Name: self._name,
         }
 
-    def value(self, node: ast.expr) -> Outcome:
+    def value(self, node: ast.expr) -> ExpressionValue:
         if type(node) not in self._kinds:
             raise _not_allowed(node)
         return self._kinds[type(node)](node)
 
-    def _constant(self, node: ast.Constant) -> Outcome:
+    def _constant(self, node: ast.Constant) -> ExpressionValue:
         if isinstance(node.value, bool | str):
             return node.value
         if isinstance(node.value, int | float):
             return float(node.value)
         raise _not_allowed(node)
 
-    def _list(self, node: ast.List | ast.Tuple) -> Outcome:
+    def _list(self, node: ast.List | ast.Tuple) -> ExpressionValue:
         return [self.value(element) for element in node.elts]
 
-    def _arithmetic(self, node: ast.BinOp) -> Outcome:
+    def _arithmetic(self, node: ast.BinOp) -> ExpressionValue:
         if type(node.op) not in _ARITHMETIC:
             raise _not_allowed(node)
         operation = _numbers(_ARITHMETIC[type(node.op)])
@@ -106,10 +106,10 @@ class _Evaluator:
         wanted = isinstance(node.op, ast.Or)
         return wanted if any(self._truth(v) == wanted for v in node.values) else not wanted
 
-    def _choice(self, node: ast.IfExp) -> Outcome:
+    def _choice(self, node: ast.IfExp) -> ExpressionValue:
         return self.value(node.body if self._truth(node.test) else node.orelse)
 
-    def _name(self, node: ast.Name) -> Outcome:
+    def _name(self, node: ast.Name) -> ExpressionValue:
         raise ExpressionError(f"'{node.id}': not a value; calls are {', '.join(self._functions)}")
 
     def _truth(self, node: ast.expr) -> bool:
@@ -121,7 +121,7 @@ class _Evaluator:
             + ("; of a list ask all() or any()" if isinstance(value, list) else "")
         )
 
-    def _unary(self, node: ast.UnaryOp) -> Outcome:
+    def _unary(self, node: ast.UnaryOp) -> ExpressionValue:
         match node.op:
             case ast.Not():
                 return not self._truth(node.operand)
@@ -131,16 +131,16 @@ class _Evaluator:
                 return self.value(node.operand)
         raise _not_allowed(node)
 
-    def _comparison(self, node: ast.Compare) -> Outcome:
+    def _comparison(self, node: ast.Compare) -> ExpressionValue:
         sides = [self.value(side) for side in (node.left, *node.comparators)]
-        whole: Outcome = True
+        whole: ExpressionValue = True
         for op, left, right in zip(node.ops, sides, sides[1:], strict=False):
             if type(op) not in _COMPARISONS:
                 raise _not_allowed(node)
             whole = _each(_both, whole, _each(_comparable(_COMPARISONS[type(op)]), left, right))
         return whole
 
-    def _part(self, node: ast.Subscript) -> Outcome:
+    def _part(self, node: ast.Subscript) -> ExpressionValue:
         value, place = self.value(node.value), node.slice
         if not isinstance(value, list):
             raise ExpressionError(f"'[{ast.unparse(place)}]' needs a list")
@@ -151,7 +151,7 @@ class _Evaluator:
         index = self._index(place)
         if not -len(value) <= index < len(value):
             raise ExpressionError(f"'[{index}]': the list has {len(value)} values")
-        found: Outcome = value[index]
+        found: ExpressionValue = value[index]
         return found
 
     def _index(self, node: ast.expr) -> int:
@@ -160,7 +160,7 @@ class _Evaluator:
             return int(value)
         raise ExpressionError(f"'[{ast.unparse(node)}]' is not a whole number")
 
-    def _call(self, node: ast.Call) -> Outcome:
+    def _call(self, node: ast.Call) -> ExpressionValue:
         if not isinstance(node.func, ast.Name):
             raise ExpressionError(f"'{ast.unparse(node.func)}' cannot be called")
         name = node.func.id
@@ -187,7 +187,9 @@ def _not_allowed(node: ast.expr) -> ExpressionError:
     return ExpressionError(f"'{ast.unparse(node)}' is not allowed here")
 
 
-def _each(operation: Callable[[Any, Any], Outcome], left: Outcome, right: Outcome) -> Outcome:
+def _each(
+    operation: Callable[[Any, Any], ExpressionValue], left: ExpressionValue, right: ExpressionValue
+) -> ExpressionValue:
     """Apply an operation to two values, or to the elements of lists."""
     if isinstance(left, list) and isinstance(right, list):
         if len(left) != len(right):

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from skipline import atomic
 from skipline._core import InputError
-from skipline.experiment import checks, judgement, table, trivial
+from skipline.experiment import checks, claim_verdicts, table, trivial
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.claim import ClaimVerdict
 from skipline.experiment.definition import Experiment
@@ -28,6 +28,7 @@ OUTCOME_FILE = "outcome.json"
 TABLE_FILE = "results.parquet"
 CSV_FILE = "results.csv"
 POINTS_FOLDER = "points"
+REPORT_FILE = "report.html"
 
 
 class Summary(BaseModel):
@@ -44,7 +45,7 @@ class Summary(BaseModel):
     version: str
     command: str
     fitted_parameters: list[FittedParameter]
-    verdicts: list[checks.Verdict]
+    verdicts: list[checks.ErrorVerdict]
     claims: list[ClaimVerdict]
     way_bytes: float | None
     trivial: list[trivial.TrivialScore]
@@ -116,8 +117,8 @@ def conclude(entry: Entry, finished: list[Finished], seed_given: int | None) -> 
         command=f"skipline experiment run {name}"
         + (f" --seed {seed_given}" if seed_given is not None else ""),
         fitted_parameters=_union([result.fitted_parameters for result in results]),
-        verdicts=[checks.judge(check, rows) for check in experiment.check],
-        claims=judgement.judge(entry, finished, rows),
+        verdicts=[checks.error_verdict(check, rows) for check in experiment.check],
+        claims=claim_verdicts.of_experiment(entry, finished, rows),
         way_bytes=way_bytes,
         trivial=trivial.scores(aims, backlogs),
         points=len(finished),

@@ -7,7 +7,7 @@ from skipline import _core, platforms
 from skipline._core import InputError
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.definition import Axis, Basis, Value
-from skipline.experiment.expression import ExpressionError, Functions, Outcome, number
+from skipline.experiment.expression import ExpressionError, ExpressionValue, Functions, number
 from skipline.experiment.points import places
 from skipline.experiment.reference import Published
 from skipline.experiment.runner import Finished
@@ -106,27 +106,31 @@ class Readings:
             ),
         }
 
-    def _at(self, metric: Outcome, **where: Outcome) -> float:
+    def _at(self, metric: ExpressionValue, **where: ExpressionValue) -> float:
         return self._number(metric, self._place(where))[0]
 
-    def _series(self, metric: Outcome, *, along: Outcome, **where: Outcome) -> Outcome:
+    def _series(
+        self, metric: ExpressionValue, *, along: ExpressionValue, **where: ExpressionValue
+    ) -> ExpressionValue:
         basis = _basis(where.pop("points", None))
         line = self._line(along, where)
         chosen = [place for place in line if basis in (None, self._basis[_key(place)])]
         return [self._number(metric, place)[0] for place in chosen]
 
-    def _ci95(self, metric: Outcome, **where: Outcome) -> float:
+    def _ci95(self, metric: ExpressionValue, **where: ExpressionValue) -> float:
         half = self._number(metric, self._place(where))[1]
         if half is None:
             raise ExpressionError(f"ci95('{metric}'): no interval is known")
         return half
 
-    def _measured(self, metric: Outcome, along: Outcome = "", **where: Outcome) -> Outcome:
+    def _measured(
+        self, metric: ExpressionValue, along: ExpressionValue = "", **where: ExpressionValue
+    ) -> ExpressionValue:
         if along:
             return [self._published_at(metric, place) for place in self._line(along, where)]
         return self._published_at(metric, self._place(where))
 
-    def _published_at(self, metric: Outcome, place: Mapping[str, Value]) -> float:
+    def _published_at(self, metric: ExpressionValue, place: Mapping[str, Value]) -> float:
         try:
             value = self._published.value(place, str(metric))
         except InputError as error:
@@ -135,7 +139,7 @@ class Readings:
             raise ExpressionError(f"measured('{metric}'): nothing is published at {_text(place)}")
         return value
 
-    def _fact(self, key: Outcome, **where: Outcome) -> float:
+    def _fact(self, key: ExpressionValue, **where: ExpressionValue) -> float:
         fixed = self._fixed(where)
         chosen = [place for place in self._places if fixed.items() <= place.items()]
         found = {self._platforms[_key(place)] for place in chosen}
@@ -152,8 +156,8 @@ class Readings:
 
     def _errors(
         self,
-        metrics: tuple[Outcome, ...],
-        where: dict[str, Outcome],
+        metrics: tuple[ExpressionValue, ...],
+        where: dict[str, ExpressionValue],
         *,
         relative: bool = False,
     ) -> list[float]:
@@ -181,7 +185,9 @@ class Readings:
         self.read_fitted |= any(row.basis == "fitted" for row in chosen)
         return [abs((row.relative_error or 0.0) if relative else row.error) for row in chosen]
 
-    def _number(self, metric: Outcome, place: Mapping[str, Value]) -> tuple[float, float | None]:
+    def _number(
+        self, metric: ExpressionValue, place: Mapping[str, Value]
+    ) -> tuple[float, float | None]:
         key = _key(place)
         self.read_fitted |= self._basis[key] == "fitted"
         numbers = self._numbers[key]
@@ -193,21 +199,25 @@ class Readings:
             raise ExpressionError(f"metric '{metric}': has no value at {_text(place)}")
         return value, half
 
-    def _fixed(self, where: Mapping[str, Outcome]) -> dict[str, Value]:
+    def _fixed(self, where: Mapping[str, ExpressionValue]) -> dict[str, Value]:
         named = [(axis_named(self._axes, name), value) for name, value in where.items()]
         return {axis.key: place_on(axis, value) for axis, value in named}
 
-    def _place(self, where: Mapping[str, Outcome]) -> dict[str, Value]:
+    def _place(self, where: Mapping[str, ExpressionValue]) -> dict[str, Value]:
         return self._only(self._chosen(where, None))
 
-    def _line(self, along: Outcome, where: Mapping[str, Outcome]) -> list[dict[str, Value]]:
+    def _line(
+        self, along: ExpressionValue, where: Mapping[str, ExpressionValue]
+    ) -> list[dict[str, Value]]:
         axis = axis_named(self._axes, str(along))
         chosen = self._chosen(where, axis)
         if not chosen:
             raise ExpressionError(f"no point along {axis.key} there")
         return chosen
 
-    def _chosen(self, where: Mapping[str, Outcome], along: Axis | None) -> list[dict[str, Value]]:
+    def _chosen(
+        self, where: Mapping[str, ExpressionValue], along: Axis | None
+    ) -> list[dict[str, Value]]:
         """Return the points at `where`; every other axis than `along` must have one place."""
         fixed = self._fixed(where)
         chosen = [place for place in self._places if fixed.items() <= place.items()]
@@ -236,7 +246,7 @@ def _numbers(done: Finished) -> dict[str, tuple[float | None, float | None]]:
     return found
 
 
-def _basis(wanted: Outcome | None) -> Outcome | None:
+def _basis(wanted: ExpressionValue | None) -> ExpressionValue | None:
     if wanted not in (None, "fitted", "predicted"):
         raise ExpressionError(f"points={wanted!r}: allowed: 'fitted', 'predicted'")
     return wanted

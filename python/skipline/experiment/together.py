@@ -15,14 +15,14 @@ class Together(BaseModel):
 
     identifiers: list[str]
     points: int
-    verdicts: list[checks.Verdict]
+    verdicts: list[checks.ErrorVerdict]
     trivial_check: str | None
     trivial: list[trivial.TrivialScore]
     line_ops: int
     wall_s: float
 
 
-def conclude(outcomes: Sequence[Outcome]) -> Together:
+def over_all(outcomes: Sequence[Outcome]) -> Together:
     """Apply the checks that all experiments share to all their numbers."""
     experiments = [outcome.summary.experiment for outcome in outcomes]
     first = experiments[0]
@@ -39,7 +39,7 @@ def conclude(outcomes: Sequence[Outcome]) -> Together:
     return Together(
         identifiers=[outcome.summary.identifier for outcome in outcomes],
         points=sum(outcome.summary.points for outcome in outcomes),
-        verdicts=[checks.judge(check, rows) for check in shared],
+        verdicts=[checks.error_verdict(check, rows) for check in shared],
         trivial_check=yardstick.check if yardstick else None,
         trivial=trivial.scores(aims, yardstick.backlog_buffers) if yardstick else [],
         line_ops=sum(outcome.summary.line_ops for outcome in outcomes),

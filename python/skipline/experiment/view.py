@@ -10,7 +10,7 @@ from rich.text import Text
 from skipline import terminal
 from skipline.experiment import together
 from skipline.experiment.catalogue import Entry
-from skipline.experiment.checks import BASES, Verdict
+from skipline.experiment.checks import BASES, ErrorVerdict
 from skipline.experiment.claim import ClaimVerdict
 from skipline.experiment.definition import Axis
 from skipline.experiment.outcome import Outcome, Summary
@@ -85,7 +85,7 @@ def overview(outcomes: list[Outcome], notes: list[tuple[str, str]]) -> Renderabl
     parts: list[RenderableType] = []
     for outcome in outcomes:
         parts += [_heading(outcome), "", comparison_table(outcome, wide=wide), ""]
-    joint = together.conclude(outcomes)
+    joint = together.over_all(outcomes)
     if joint.verdicts:
         parts += [errors_table(joint), "", *furthest_off(joint), ""]
     if any(outcome.summary.claims for outcome in outcomes):
@@ -130,7 +130,7 @@ def errors_table(joint: Together) -> Table:
     return table
 
 
-def _limit(verdict: Verdict) -> Text:
+def _limit(verdict: ErrorVerdict) -> Text:
     word, style = ("holds", "bold green") if verdict.holds else ("FAILS", "bold red")
     return Text.assemble((word, style), f": at most {verdict.at_most:g}")
 

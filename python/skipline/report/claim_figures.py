@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from skipline.experiment.claim import CheckVerdict, ClaimVerdict
+from skipline.experiment.claim import ClaimCheckVerdict, ClaimVerdict
 from skipline.report.chart_style import MEASURED, PREDICTED, chart, key, specification
 from skipline.report.figures import Panel, unit_text
 
@@ -56,7 +56,7 @@ def _title(unit: str) -> str:
     return f"Expected and simulated, {unit_text(unit)}" if unit else "Expected and simulated"
 
 
-def _panel(checks: list[tuple[str, CheckVerdict]]) -> dict[str, Any]:
+def _panel(checks: list[tuple[str, ClaimCheckVerdict]]) -> dict[str, Any]:
     low, high, kind = _domain([check for _, check in checks])
     records = [
         {"row": str(index), **_record(text, check, low, high)}
@@ -107,7 +107,7 @@ def _label(base: alt.Chart, y: alt.Y, lines: int) -> alt.Chart:
     return labels
 
 
-def _record(text: str, check: CheckVerdict, low: float, high: float) -> dict[str, Any]:
+def _record(text: str, check: ClaimCheckVerdict, low: float, high: float) -> dict[str, Any]:
     return {
         "check": text,
         "label": _lines(text),
@@ -127,7 +127,7 @@ def _lines(text: str) -> list[str]:
     return textwrap.wrap(text, _LABEL_COLUMNS, max_lines=_LABEL_LINES, placeholder=" …")
 
 
-def _domain(checks: list[CheckVerdict]) -> tuple[float, float, str]:
+def _domain(checks: list[ClaimCheckVerdict]) -> tuple[float, float, str]:
     """Return the ends of the axis and its kind."""
     known = [
         number

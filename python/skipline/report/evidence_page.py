@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from skipline.evidence.evidence import Evidence, ExperimentRun
 from skipline.evidence.failing_claims import FILE, Section
-from skipline.evidence.report import Ran, Report
 from skipline.evidence.verdicts import JudgedCheck, Judgement
 from skipline.report.document import Document, Markup, card, cards, details, escape, table
 from skipline.report.experiment_page import (
@@ -17,7 +17,7 @@ from skipline.report.experiment_page import (
 _FEW_CHECKS = 2
 
 
-def page(report: Report) -> str:
+def page(evidence: Evidence) -> str:
     """Return the HTML page."""
     document = Document("Evidence")
     document.add("<h1>Evidence</h1>")
@@ -25,32 +25,32 @@ def page(report: Report) -> str:
         '<p class="question">What the sources claim, what the model gives, and whether it holds.'
         "</p>"
     )
-    document.add(f'<p class="facts">Skipline {escape(report.version)}.</p>')
-    document.add(cards(_headlines(report)))
+    document.add(f'<p class="facts">Skipline {escape(evidence.version)}.</p>')
+    document.add(cards(_headlines(evidence)))
     document.add(
         "<p>A claim holds when all its checks do. <b>Predicted</b>: no published number that the "
         "check reads helped to choose a parameter. <b>Fitted</b>: at least one did. <b>Test</b>: "
         "a mechanism that a test of the repository shows.</p>"
     )
-    if report.tests_elsewhere:
-        document.add(f"<p>{escape(report.tests_elsewhere)}</p>")
-    _add_failing(document, report)
-    sources = dict.fromkeys(judgement.row.source for judgement in report.judgements)
+    if evidence.tests_elsewhere:
+        document.add(f"<p>{escape(evidence.tests_elsewhere)}</p>")
+    _add_failing(document, evidence)
+    sources = dict.fromkeys(judgement.row.source for judgement in evidence.judgements)
     for source in sources:
-        chosen = [j for j in report.judgements if j.row.source == source]
+        chosen = [j for j in evidence.judgements if j.row.source == source]
         document.heading(f"Claims: {source}")
         document.add(_claims_table(chosen))
-    for ran in report.experiments:
-        _add_experiment(document, ran)
+    for run in evidence.experiments:
+        _add_experiment(document, run)
     document.heading("Where this comes from")
     document.add("<p>The same command gives the same numbers:</p>")
-    document.add(f"<pre>{escape(report.command)}</pre>")
+    document.add(f"<pre>{escape(evidence.command)}</pre>")
     return document.render()
 
 
-def _headlines(report: Report) -> list[str]:
+def _headlines(evidence: Evidence) -> list[str]:
     entries = []
-    for source, counted in sorted(report.counts.items(), key=lambda item: item[0] != "all"):
+    for source, counted in sorted(evidence.counts.items(), key=lambda item: item[0] != "all"):
         judged = counted["holds"] + counted["fails"]
         undecided = ("not judged", "not run here")
         open_claims = "".join(f", {counted[name]} {name}" for name in undecided if counted[name])
@@ -66,11 +66,11 @@ def _headlines(report: Report) -> list[str]:
     return entries
 
 
-def _add_failing(document: Document, report: Report) -> None:
-    if not report.failing:
+def _add_failing(document: Document, evidence: Evidence) -> None:
+    if not evidence.failing:
         return
     document.heading("Claims that fail")
-    for judgement in report.failing:
+    for judgement in evidence.failing:
         row = judgement.row
         document.add(f"<h3>{_claim_link(row.id)}: {escape(row.statement)}</h3>")
         wrong = [
@@ -79,7 +79,7 @@ def _add_failing(document: Document, report: Report) -> None:
             if not check.holds
         ]
         document.add(table(["check", "expected", "got", "basis"], wrong, []))
-        document.add(_explanation(report.explained.get(row.id)))
+        document.add(_explanation(evidence.explained.get(row.id)))
 
 
 def _explanation(section: Section | None) -> str:
@@ -153,16 +153,16 @@ def _shown_by(judgement: Judgement) -> Markup:
     return Markup("".join(parts))
 
 
-def _add_experiment(document: Document, ran: Ran) -> None:
-    summary = ran.outcome.summary
+def _add_experiment(document: Document, run: ExperimentRun) -> None:
+    summary = run.outcome.summary
     experiment = summary.experiment
-    document.heading(experiment.title, anchor=ran.identifier)
+    document.heading(experiment.title, anchor=run.identifier)
     document.add(f'<p class="question">{escape(experiment.question)}</p>')
     document.add(
         f'<p class="facts">{escape(experiment.source)}. Platform {escape(summary.platform)}, '
-        f"{summary.points} points, {escape(ran.outcome.seeds)}. "
-        f'<a href="{escape(ran.report)}">All numbers of this experiment</a></p>'
+        f"{summary.points} points, {escape(run.outcome.seeds)}. "
+        f'<a href="{escape(run.page)}">All numbers of this experiment</a></p>'
     )
     document.add(f"<pre>{escape(summary.command)}</pre>")
-    add_claims(document, ran.outcome, level=3)
-    add_figures(document, ran.outcome, level=3)
+    add_claims(document, run.outcome, level=3)
+    add_figures(document, run.outcome, level=3)

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Sequence
 
 from skipline import quantity
-from skipline.experiment.checks import BASES, GroupError, Verdict
+from skipline.experiment.checks import BASES, ErrorVerdict, GroupError
 from skipline.experiment.claim import ClaimVerdict
 from skipline.experiment.outcome import Outcome
 from skipline.experiment.table import Comparison, Simulated
@@ -157,13 +157,13 @@ def _add_errors(document: Document, outcome: Outcome) -> None:
             document.add(f'<p class="dim">{escape(_furthest(verdict, group))}</p>')
 
 
-def _limit(verdict: Verdict) -> str:
+def _limit(verdict: ErrorVerdict) -> str:
     word, mood = ("holds", "good-text") if verdict.holds else ("fails", "bad-text")
     limit = f"at most {verdict.at_most:g} {escape(verdict.unit)} allowed in each group"
     return f'<span class="{mood}">{word}</span>: {limit}'
 
 
-def _error_table(verdict: Verdict, scores: Sequence[TrivialScore]) -> str:
+def _error_table(verdict: ErrorVerdict, scores: Sequence[TrivialScore]) -> str:
     groups = [verdict.group(basis) for basis in BASES]
     rows: list[list[object]] = [
         [
@@ -183,7 +183,7 @@ def _error_table(verdict: Verdict, scores: Sequence[TrivialScore]) -> str:
     return table(header, rows, [1, 2, 3])
 
 
-def _furthest(verdict: Verdict, group: GroupError) -> str:
+def _furthest(verdict: ErrorVerdict, group: GroupError) -> str:
     return (
         f"Furthest off of the {group.basis} points: {group.worst_error:+.1f} {verdict.unit}, "
         f"{group.worst_text}."

@@ -1,21 +1,32 @@
 """`skipline report`: the page of an experiment's directory or of a single run."""
 
 from pathlib import Path
+from typing import Annotated
 
-from skipline import atomic, result
+import typer
+
+from skipline import atomic, terminal
 from skipline._core import InputError
-from skipline.experiment import outcome
-from skipline.run_command import RESULT_FILE
-
-_REPORT_FILE = "report.html"
 
 
-def write(path: Path, out: Path | None) -> Path:
+def report(
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="Directory of results, or a file in it.")
+    ],
+    out: Annotated[Path | None, typer.Option(help="HTML file; default: beside the data.")] = None,
+) -> None:
+    """Write the HTML report of an experiment or of a single run."""
+    terminal.emit_for_people(str(_write(path, out)))
+
+
+def _write(path: Path, out: Path | None) -> Path:
     """Write the report of the results at `path` and return where it is."""
+    from skipline.experiment.outcome import REPORT_FILE
+
     if not path.exists():
         raise InputError(f"{path}: no such file or directory")
     directory = path if path.is_dir() else path.parent
-    target = out or directory / _REPORT_FILE
+    target = out or directory / REPORT_FILE
     if not target.parent.is_dir():
         raise InputError(f"--out {target}: the directory {target.parent} does not exist")
     if target.is_dir():
@@ -25,21 +36,25 @@ def write(path: Path, out: Path | None) -> Path:
 
 
 def _page(path: Path) -> str:
+    from skipline.experiment import outcome
+    from skipline.run_command import RESULT_FILE
+
     directory = path if path.is_dir() else path.parent
     of_experiment = path.is_dir() or path.name in (outcome.OUTCOME_FILE, outcome.TABLE_FILE)
     if of_experiment and (directory / outcome.OUTCOME_FILE).is_file():
-        from skipline.report.experiment_page import page
+        from skipline.report import experiment_page
 
-        return page(outcome.read(directory))
+        return experiment_page.page(outcome.read(directory))
     single = directory / RESULT_FILE if path.is_dir() else path
     if not single.is_file():
         raise InputError(
             f"{path}: no results here; expected {RESULT_FILE} (of `skipline run --out DIR`) or "
             f"{outcome.OUTCOME_FILE} (of `skipline experiment run ID --out DIR`)"
         )
-    from skipline.report.run_page import page as run_page
+    from skipline import result
+    from skipline.report import run_page
 
-    return run_page(result.parse(_text(single), str(single)))
+    return run_page.page(result.parse(_text(single), str(single)))
 
 
 def _text(path: Path) -> str:

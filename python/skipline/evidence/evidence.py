@@ -8,12 +8,11 @@ from typing import Any
 from skipline.evidence import failing_claims, verdicts
 from skipline.evidence.failing_claims import Section
 from skipline.evidence.verdicts import Judgement
-from skipline.experiment.outcome import Outcome
-from skipline.experiment.plan import REPORT_FILE
+from skipline.experiment.outcome import REPORT_FILE, Outcome
 
 
 @dataclass(frozen=True)
-class Ran:
+class ExperimentRun:
     """An experiment that judged claims; `wall_s` is the time of what was simulated now."""
 
     outcome: Outcome
@@ -28,17 +27,17 @@ class Ran:
         return self.outcome.summary.identifier
 
     @property
-    def report(self) -> str:
+    def page(self) -> str:
         """Its own page, seen from the folder of all reports."""
         return f"{self.directory.name}/{REPORT_FILE}"
 
 
 @dataclass(frozen=True)
-class Report:
+class Evidence:
     """Verdicts, the experiments behind them, and what is written about failing ones."""
 
     judgements: list[Judgement]
-    experiments: list[Ran]
+    experiments: list[ExperimentRun]
     explained: dict[str, Section]
     command: str
     version: str
@@ -77,14 +76,14 @@ class Report:
             "failing_without_paragraph": self.undocumented,
             "experiments": [
                 {
-                    "id": ran.identifier,
-                    "path": ran.path,
-                    "points": ran.outcome.summary.points,
-                    "reused": ran.reused,
-                    "simulated_wall_s": ran.wall_s,
-                    "wall_s": ran.outcome.summary.wall_s,
+                    "id": run.identifier,
+                    "path": run.path,
+                    "points": run.outcome.summary.points,
+                    "reused": run.reused,
+                    "simulated_wall_s": run.wall_s,
+                    "wall_s": run.outcome.summary.wall_s,
                 }
-                for ran in self.experiments
+                for run in self.experiments
             ],
         }
 

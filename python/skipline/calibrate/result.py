@@ -5,6 +5,8 @@ from pydantic import BaseModel, ConfigDict
 from skipline.calibrate.definition import Setting
 from skipline.calibrate.validation import Answer, Fold
 
+RESULT_FILE = "calibration.json"
+
 
 class NumberError(BaseModel):
     """One measured number and the error of the best candidate there."""
@@ -28,7 +30,7 @@ class Ranked(BaseModel):
     fit_error: float
 
 
-class Outcome(BaseModel):
+class CalibrationResult(BaseModel):
     """The result of a calibration. Errors are weighted means of absolute errors."""
 
     model_config = ConfigDict(frozen=True)

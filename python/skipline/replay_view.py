@@ -1,63 +1,22 @@
-"""`skipline trace`: an address trace through a machine, printed per level."""
+"""A replayed trace for people and as CSV."""
 
 import csv
 import io
-from dataclasses import dataclass
 from typing import Any
 
 from rich.table import Table
 
-from skipline import quantity, replay, result_view, terminal
-from skipline._core import InputError
+from skipline import quantity, result_view
 from skipline.replay import TraceResult
 
 
-@dataclass(frozen=True)
-class Request:
-    """What the command line asks for: a trace in a file or a standard one, and a machine."""
-
-    file: str | None
-    standard: str | None
-    machine: str | None
-    trace_format: str | None
-    wanted: replay.Wanted
-
-
-def execute(request: Request, output: str) -> None:
-    """Replay the trace and print what each level did as `output` (table, json or csv)."""
-    with terminal.progress_bar("replaying") as bar:
-
-        def tell(_references: int, fraction: float | None) -> None:
-            bar.update(fraction or 0.0)
-
-        text = _replay(request, tell)
-    if output == "json":
-        terminal.emit(text)
-        return
-    result = TraceResult.model_validate_json(text)
-    if output == "csv":
-        terminal.emit(_as_csv(result))
-        return
+def overview(result: TraceResult, *, miss_kinds: bool) -> list[Any]:
+    """Show what each level did, and with `miss_kinds` why lines missed there."""
     parts: list[Any] = [_levels_table(result), "", *_facts(result)]
-    if request.wanted.miss_kinds:
+    if miss_kinds:
         kinds = {level.name: level.miss_kinds for level in result.levels if level.miss_kinds}
         parts += ["", result_view.miss_kinds_table(kinds, "Why lines missed", "level")]
-    terminal.show(*parts)
-
-
-def _replay(request: Request, tell: replay.Progress) -> str:
-    match request:
-        case Request(file=str(file), standard=None, machine=str(machine)):
-            return replay.file_as_json(file, machine, request.trace_format, request.wanted, tell)
-        case Request(file=str(), standard=None, machine=None):
-            raise InputError("--machine: missing; name a platform file or a known platform")
-        case Request(file=None, standard=str(name), trace_format=None):
-            machine = request.machine or replay.STANDARD_MACHINE
-            return replay.standard_as_json(name, machine, request.wanted, tell)
-        case Request(file=None, standard=None):
-            raise InputError("FILE: missing; name a trace, - for standard input, or use --standard")
-        case _:
-            raise InputError("--standard: the trace has a name; leave out FILE and --trace-format")
+    return parts
 
 
 def _levels_table(result: TraceResult) -> Table:
@@ -94,7 +53,8 @@ def _facts(result: TraceResult) -> list[str]:
     return facts
 
 
-def _as_csv(result: TraceResult) -> str:
+def as_csv(result: TraceResult) -> str:
+    """Return the levels as rows."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("level", "hits", "misses", "writebacks"))

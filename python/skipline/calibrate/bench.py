@@ -1,49 +1,24 @@
-"""`skipline calibrate`: lets measured data choose among hypotheses, and says how sure they are."""
+"""Simulates the candidates of a calibration and gathers what they say into its result."""
 
 import hashlib
-import os
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from skipline import _core, atomic, resources, terminal, toml_model
+from skipline import _core
 from skipline._core import InputError
-from skipline.calibrate import numbers, search, validation, view
+from skipline.calibrate import numbers, search, validation
 from skipline.calibrate.definition import Calibration
 from skipline.calibrate.numbers import Errors, Target
-from skipline.calibrate.outcome import NumberError, Outcome, Ranked
+from skipline.calibrate.result import CalibrationResult, NumberError, Ranked
 from skipline.calibrate.search import Candidate, Tried
 from skipline.experiment.runner import Batch, Runner
 from skipline.experiment.store import PointStore
 from skipline.terminal import Bar
 
-RESULT_FILE = "calibration.json"
-_CANDIDATES = "candidates"
+CANDIDATES_FOLDER = "candidates"
 
 
-def execute(path: str, out: Path | None, jobs: int | None, output: str) -> None:
-    """Calibrate as the TOML file at `path` says; results go below `out`."""
-    calibration = toml_model.load(Calibration, resources.read_text(path), path)
-    identifier = PurePosixPath(path).stem
-    directory = Path("reports") / f"calibrate-{identifier}" if out is None else out
-    targets = numbers.targets(calibration)
-    _check(calibration, targets, path)
-    atomic.prepare_directory(directory)
-    try:
-        with terminal.progress_bar("calibrate") as bar:
-            bench = Bench(calibration, targets, directory, jobs or os.cpu_count() or 1, bar)
-            outcome = _calibrate(identifier, calibration, bench)
-    except KeyboardInterrupt:
-        raise terminal.Interrupted(
-            f"finished runs are kept in {directory / _CANDIDATES}; the next call goes on from there"
-        ) from None
-    atomic.write(directory / RESULT_FILE, outcome.model_dump_json(indent=1) + "\n")
-    if output == "json":
-        terminal.emit(outcome.model_dump_json(indent=1))
-    else:
-        terminal.show(view.overview(outcome, directory / RESULT_FILE))
-
-
-def _check(calibration: Calibration, targets: list[Target], path: str) -> None:
+def check(calibration: Calibration, targets: list[Target], path: str) -> None:
     """Refuse settings that the core does not take before anything runs."""
     first = search.start(calibration)
     wanted = {parameter.key: parameter for parameter in calibration.parameter}
@@ -95,7 +70,7 @@ class Bench:
         batches = []
         for identifier in dict.fromkeys(target.experiment for target in chosen):
             points = [target.point for target in chosen if target.experiment == identifier]
-            store = PointStore(self._directory / _CANDIDATES / digest / identifier)
+            store = PointStore(self._directory / CANDIDATES_FOLDER / digest / identifier)
             batches.append(Batch(points, seeds, store))
         ran = Runner(batches).run(self._jobs, _Labelled(self._bar, label))
         finished = [done for batch in ran for done in batch.finished]
@@ -113,14 +88,15 @@ class _Labelled(Bar):
         self._bar.update(fraction, f"{self._label}: {description or ''}")
 
 
-def _calibrate(identifier: str, calibration: Calibration, bench: Bench) -> Outcome:
+def calibrate(identifier: str, calibration: Calibration, bench: Bench) -> CalibrationResult:
+    """Try candidates, cross-validate the best, and say what data chose it."""
     tried = search.search(calibration, bench.at_fit_points)
     best = tried[0]
     folds = validation.folds(calibration, tried)
     held_out = bench.held_out(best.candidate)
     by_label = {entry.candidate.label: entry for entry in tried}
     first = by_label[search.start(calibration).label]
-    return Outcome(
+    return CalibrationResult(
         identifier=identifier,
         title=calibration.title,
         platform=calibration.platform,

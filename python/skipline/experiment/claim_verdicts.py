@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from skipline._core import InputError
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.claim import (
-    CheckVerdict,
     Claim,
     ClaimCheck,
+    ClaimCheckVerdict,
     ClaimVerdict,
     number_text,
 )
-from skipline.experiment.expression import ExpressionError, Outcome, calls, evaluate
+from skipline.experiment.expression import ExpressionError, ExpressionValue, calls, evaluate
 from skipline.experiment.list_functions import LIST_FUNCTIONS
 from skipline.experiment.readings import READINGS, Readings, check_keywords
 from skipline.experiment.runner import Finished
@@ -34,7 +34,9 @@ def _place(entry: Entry, claim: Claim, check: ClaimCheck, error: Exception) -> s
     return f"{entry.path}: claim '{claim.id}', check '{check.text}': {error}"
 
 
-def judge(entry: Entry, finished: Sequence[Finished], rows: list[Comparison]) -> list[ClaimVerdict]:
+def of_experiment(
+    entry: Entry, finished: Sequence[Finished], rows: list[Comparison]
+) -> list[ClaimVerdict]:
     """Return the verdicts of all claims of an experiment, in its order."""
     if not entry.experiment.claim:
         return []
@@ -47,35 +49,37 @@ def _claim(entry: Entry, claim: Claim, readings: Readings) -> ClaimVerdict:
     for check in claim.check:
         readings.read_fitted = False
         try:
-            outcome = evaluate(check.value, {**LIST_FUNCTIONS, **readings.functions})
-            checks.append(_check(entry, check, outcome, fitted=readings.read_fitted))
+            value = evaluate(check.value, {**LIST_FUNCTIONS, **readings.functions})
+            checks.append(_check(entry, check, value, fitted=readings.read_fitted))
         except ExpressionError as error:
             raise InputError(_place(entry, claim, check, error)) from error
     return ClaimVerdict(id=claim.id, note=claim.note, checks=checks)
 
 
-def _check(entry: Entry, check: ClaimCheck, outcome: Outcome, *, fitted: bool) -> CheckVerdict:
+def _check(
+    entry: Entry, check: ClaimCheck, value: ExpressionValue, *, fitted: bool
+) -> ClaimCheckVerdict:
     bounds = check.bounds
     if bounds is None:
-        if not isinstance(outcome, bool):
+        if not isinstance(value, bool):
             raise ExpressionError(
                 "is not true or false; give expected and a tolerance, at_least or at_most"
             )
-        return _verdict(entry, check, fitted, str(outcome).lower(), None, outcome)
-    if isinstance(outcome, bool) or not isinstance(outcome, float | int):
-        raise ExpressionError(f"gives {outcome!r}, where one number is compared")
-    if not math.isfinite(outcome):
-        raise ExpressionError(f"gives {outcome}, which is no number")
-    holds = bounds[0] <= outcome <= bounds[1]
-    got = number_text(outcome, check.unit)
-    return _verdict(entry, check, fitted, got, float(outcome), holds)
+        return _verdict(entry, check, fitted, str(value).lower(), None, value)
+    if isinstance(value, bool) or not isinstance(value, float | int):
+        raise ExpressionError(f"gives {value!r}, where one number is compared")
+    if not math.isfinite(value):
+        raise ExpressionError(f"gives {value}, which is no number")
+    holds = bounds[0] <= value <= bounds[1]
+    got = number_text(value, check.unit)
+    return _verdict(entry, check, fitted, got, float(value), holds)
 
 
 def _verdict(
     entry: Entry, check: ClaimCheck, fitted: bool, got: str, value: float | None, holds: bool
-) -> CheckVerdict:
+) -> ClaimCheckVerdict:
     low, high = check.bounds or (None, None)
-    return CheckVerdict(
+    return ClaimCheckVerdict(
         text=check.text,
         expression=" ".join(check.value.split()),
         expected=check.expectation,

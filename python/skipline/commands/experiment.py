@@ -1,0 +1,170 @@
+"""`skipline experiment list | show | run`."""
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from skipline import terminal
+from skipline.commands.options import Format, Jobs, Output, Seed
+
+if TYPE_CHECKING:
+    from skipline.experiment.outcome import Outcome
+    from skipline.experiment.preparation import Prepared
+
+app = typer.Typer(help="Published experiments: predicted beside measured.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_all(output: Output = Format.TABLE) -> None:
+    """List the experiments, built in and below ./experiments."""
+    from skipline.experiment import catalogue, view
+
+    entries = catalogue.entries()
+    rows = [
+        {
+            "id": entry.identifier,
+            "points": view.point_count(entry),
+            "question": entry.experiment.question,
+            "path": entry.path,
+        }
+        for entry in entries
+    ]
+    match output:
+        case Format.JSON:
+            terminal.emit(json.dumps({"experiments": rows}, indent=1))
+        case Format.CSV:
+            terminal.emit(_as_csv(["id", "points", "question", "path"], rows))
+        case Format.TABLE:
+            terminal.show(view.listing(entries))
+
+
+@app.command("show")
+def show(
+    experiment: Annotated[str, typer.Argument(metavar="ID", help="Identifier or TOML file.")],
+    output: Output = Format.TABLE,
+) -> None:
+    """Show an experiment: question, points, checks, reference."""
+    from skipline.experiment import catalogue, view
+    from skipline.experiment.points import points
+
+    entry = catalogue.find(experiment)
+    found = points(entry)
+    settings = [{**point.settings, "basis": point.basis} for point in found]
+    match output:
+        case Format.JSON:
+            definition = entry.experiment.model_dump(mode="json")
+            whole = {"id": entry.identifier, "path": entry.path, **definition, "points": settings}
+            terminal.emit(json.dumps(whole, indent=1))
+        case Format.CSV:
+            terminal.emit(_as_csv([*found[0].settings, "basis"], settings))
+        case Format.TABLE:
+            terminal.show(view.definition(entry, found))
+
+
+@app.command("run")
+def run(
+    experiment: Annotated[
+        list[str], typer.Argument(metavar="ID", help="Identifiers or TOML files.")
+    ],
+    jobs: Jobs = None,
+    seed: Seed = None,
+    output: Output = Format.TABLE,
+    out: Annotated[
+        Path | None, typer.Option(help="Results; default: reports/ID. Of several: OUT/ID.")
+    ] = None,
+) -> None:
+    """Simulate all points beside the measured ones; write tables and an HTML report."""
+    done = [_run(prepared, seed, jobs) for prepared in _prepare(experiment, seed, out)]
+    outcomes = [entry.outcome for entry in done]
+    match output:
+        case Format.JSON:
+            terminal.emit(json.dumps(_as_json(outcomes)))
+        case Format.CSV:
+            import polars as pl
+
+            tables = [concluded.table for concluded in outcomes]
+            terminal.emit(pl.concat(tables, how="diagonal").write_csv())
+        case Format.TABLE:
+            from skipline.experiment import view
+
+            terminal.show(view.overview(outcomes, [_note(entry) for entry in done]))
+
+
+class _Done(NamedTuple):
+    """An experiment that has run; `reused` points were kept from before."""
+
+    prepared: "Prepared"
+    outcome: "Outcome"
+    reused: int
+
+
+def _prepare(names: list[str], seed: int | None, out: Path | None) -> list["Prepared"]:
+    """Refuse what is wrong with any of the experiments before the first of them runs."""
+    from skipline.experiment import catalogue, preparation
+
+    wanted = list(dict.fromkeys(names))
+    folder = preparation.DEFAULT_FOLDER if out is None else out
+    below = out is None or len(wanted) > 1
+    found = []
+    for name in wanted:
+        entry = catalogue.find(name)
+        directory = folder / entry.identifier if below else folder
+        found.append(preparation.prepare(entry, seed, directory))
+    return found
+
+
+def _run(prepared: "Prepared", seed: int | None, jobs: int | None) -> _Done:
+    from skipline.experiment.outcome import POINTS_FOLDER
+    from skipline.experiment.runner import Runner
+    from skipline.report import experiment_directory
+
+    try:
+        with terminal.progress_bar(prepared.entry.identifier) as bar:
+            (ran,) = Runner([prepared.batch]).run(jobs or os.cpu_count() or 1, bar)
+        concluded = experiment_directory.conclude(prepared, ran, seed)
+    except KeyboardInterrupt:
+        raise terminal.Interrupted(
+            f"finished points are kept in {prepared.directory / POINTS_FOLDER}; "
+            "the next run goes on from there"
+        ) from None
+    return _Done(prepared, concluded, ran.reused)
+
+
+def _as_json(outcomes: list["Outcome"]) -> dict[str, Any]:
+    from skipline.experiment import together
+
+    if len(outcomes) == 1:
+        return outcomes[0].as_json()
+    return {
+        "experiments": [concluded.as_json() for concluded in outcomes],
+        "together": together.over_all(outcomes).model_dump(mode="json"),
+    }
+
+
+def _as_csv(columns: list[str], rows: Iterable[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _note(done: _Done) -> tuple[str, str]:
+    from skipline.experiment.outcome import REPORT_FILE
+
+    simulated = len(done.prepared.batch.points) - done.reused
+    facts = [
+        f"{simulated} points simulated, {done.reused} reused",
+        done.outcome.unsettled,
+        f"tables in {done.prepared.directory}",
+    ]
+    return (
+        "; ".join(fact for fact in facts if fact),
+        str((done.prepared.directory / REPORT_FILE).resolve()),
+    )
