@@ -1,0 +1,60 @@
+"""Do the commands of README and tutorials print what is shown below them?"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import documentation_examples
+from command_line import REPOSITORY
+
+PAGES = ["README.md", "docs/tutorials/first-run.md", "docs/tutorials/evidence-page.md"]
+PAGE = """Text, then `mine.toml`:
+
+```toml
+cores = 1
+```
+
+```
+$ alias ask='.venv/bin/skipline run mine.toml'
+$ ask --set "a=1 2"   # why
+  one   1
+...
+  t... 2
+$ make test
+  nothing
+```
+"""
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_print_what_the_documentation_shows(page: str, tmp_path: Path) -> None:
+    text = (REPOSITORY / page).read_text()
+    for name, content in documentation_examples.files(text).items():
+        (tmp_path / name).write_text(content)
+    for folder in ("crates", "docs", "experiments", "tests"):
+        (tmp_path / folder).symlink_to(REPOSITORY / folder)
+    examples = list(documentation_examples.examples(text, "skipline"))
+    assert examples
+    for example in examples:
+        done = subprocess.run(
+            [sys.executable, "-m", "skipline", *example.arguments],
+            cwd=tmp_path,
+            env={**os.environ, "COLUMNS": "100"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        refused = any(line.startswith("error:") for line in example.shown)
+        assert (done.returncode != 0) == refused, done.stderr
+        assert documentation_examples.missing(example, done.stdout + done.stderr) == []
+
+
+def test_calls_files_and_lines_are_read_from_a_page() -> None:
+    assert documentation_examples.files(PAGE) == {"mine.toml": "cores = 1\n"}
+    (example,) = documentation_examples.examples(PAGE, "skipline")
+    assert example.arguments == ["run", "mine.toml", "--set", "a=1 2"]
+    assert documentation_examples.missing(example, "one 1\n") == []
+    assert documentation_examples.missing(example, "one 2\n") == ["one 1"]
