@@ -6,6 +6,7 @@ pub(crate) mod check;
 pub mod document;
 pub mod error;
 mod input_files;
+pub(crate) mod key_groups;
 pub mod schema;
 pub mod slice_table;
 pub mod sourced;

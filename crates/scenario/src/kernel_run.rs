@@ -1,16 +1,17 @@
 //! The kernels with which a host measures itself, run on a platform: what the model says instead.
 
-use crate::assemble::hardware::{Hardware, Nodes};
+use crate::assemble::hardware::Hardware;
 use crate::input::builtin;
 use crate::input::error::InputError;
 use crate::platform::Platform;
 use crate::run::Stopped;
 use model::core::Core;
 use model::fabric::Fabric;
+use model::mesh::Topology;
 use model::tracer::NoTrace;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
-use units::{Bytes, Gigahertz, LINE_BYTES, WayMask};
+use units::{Bytes, Gigahertz, LINE_BYTES};
 use workload::host_kernel::{self, ChaseShape, Stream};
 use workload::host_memory::HostMemory;
 
@@ -72,6 +73,7 @@ pub struct StreamResult {
 /// Kernels and the platform that they are to run on.
 pub struct KernelJob {
     platform: Platform,
+    topology: Topology,
     kernels: Kernels,
     seed: u64,
 }
@@ -86,7 +88,9 @@ impl KernelJob {
             refuse("kernels", &"not a description of kernels", error.to_string())
         })?;
         kernels.check()?;
-        Ok(Self { platform: builtin::platform("compare", platform)?, kernels, seed })
+        let file = platform;
+        let platform = builtin::platform("compare", platform)?;
+        Ok(Self { topology: platform.topology(file)?, platform, kernels, seed })
     }
 
     /// Runs all kernels. `watch` is told the share that is done, and may stop it.
@@ -183,17 +187,7 @@ impl KernelJob {
     }
 
     fn fabric(&self, cores: u32) -> Fabric<NoTrace> {
-        let platform = &self.platform;
-        let hardware = Hardware {
-            platform,
-            core: Gigahertz(platform.cpu.core_ghz.value),
-            uncore: Gigahertz(platform.cpu.uncore_ghz.value),
-            cores: [cores, 0],
-            core_way_masks: vec![WayMask(platform.llc.all_ways_mask()); cores as usize],
-            ports: Vec::new(),
-            nodes: Nodes::default(),
-            seed: self.seed,
-        };
+        let hardware = Hardware::without_devices(&self.platform, &self.topology, cores, self.seed);
         Fabric::new(&hardware.fabric(), NoTrace)
     }
 }

@@ -1,36 +1,37 @@
-//! Who is where: the numbers of cores and devices that tenants and co-runners get.
+//! Numbers of cores, root ports and devices, and which tenant or co-runner has which.
 //!
 //! Cores are numbered socket by socket: in each, those of the tenants in their order, then those of
-//! the co-runners. Root ports are numbered after all cores, in the order of their tenants.
+//! the co-runners. Root ports are numbered after all cores, in the order of their tenants. Devices are
+//! numbered kind by kind, and of each kind in the order of their root ports.
 
-use crate::scenario::{Scenario, Tenant};
+use crate::co_runner::CoRunnerKeys;
+use crate::devices::{DeviceKind, PortPlan};
+use crate::scenario::TenantKeys;
 use model::device::DeviceId;
 
 /// Sockets that a machine has at most.
-const SOCKETS: usize = 2;
+pub(crate) const SOCKETS: usize = 2;
 
-/// Places of everything that a scenario puts into a machine.
+/// Which cores, root ports and devices belong to whom.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
     /// Cores in use of each socket.
     pub cores: [u32; SOCKETS],
-    /// Places of each tenant, the main one first.
-    pub tenants: Vec<TenantPlaces>,
+    /// What each tenant has, the main one first.
+    pub tenants: Vec<TenantLayout>,
     /// Cores of each co-runner.
     pub co_runners: Vec<Vec<u8>>,
     /// Cores that watch cache sets.
     pub probes: Vec<u8>,
     /// Root ports in use.
     pub ports: Vec<RootPort>,
-    /// Root port of each NIC.
-    pub nics: Vec<usize>,
-    /// Root port of each SSD.
-    pub ssds: Vec<usize>,
+    /// Devices, as the machine numbers them.
+    pub devices: Vec<DeviceLayout>,
 }
 
-/// What belongs to a tenant.
+/// What a tenant has.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TenantPlaces {
+pub struct TenantLayout {
     /// Its name.
     pub name: String,
     /// Its cores.
@@ -50,65 +51,94 @@ pub struct RootPort {
     pub tenant: usize,
 }
 
+/// A device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceLayout {
+    /// Its kind.
+    pub kind: DeviceKind,
+    /// Its number among the devices of its kind.
+    pub number: usize,
+    /// Number of the tenant that it belongs to.
+    pub tenant: usize,
+    /// Its root port.
+    pub port: usize,
+}
+
 impl Layout {
-    /// Places of a scenario.
+    /// Numbers what tenants with these root ports, and co-runners, have.
     #[must_use]
-    pub fn of(scenario: &Scenario) -> Self {
-        let co_runners = &scenario.machine.co_runner;
-        let tenants = scenario.tenants().map(|tenant| (tenant.socket, tenant.cores));
+    pub fn of(tenants: &[(&TenantKeys, &[PortPlan])], co_runners: &[CoRunnerKeys]) -> Self {
+        let of_tenants = tenants.iter().map(|(keys, _)| (keys.socket, keys.cores));
         let beside = co_runners.iter().map(|keys| (keys.socket, keys.cores));
-        let wishes: Vec<(u32, u32)> = tenants.chain(beside).collect();
-        let (cores, mut seats) = seat(&wishes);
-        let co_runner_seats = seats.split_off(seats.len() - co_runners.len());
+        let requests: Vec<(u32, u32)> = of_tenants.chain(beside).collect();
+        let (cores, mut numbers) = number_cores(&requests);
+        let of_co_runners = numbers.split_off(tenants.len());
         let watching =
-            co_runners.iter().zip(&co_runner_seats).filter(|(keys, _)| keys.probe.is_some());
+            co_runners.iter().zip(&of_co_runners).filter(|(keys, _)| keys.probe.is_some());
         let probes = watching.flat_map(|(_, cores)| cores.clone()).collect();
-        let mut layout = Self { cores, probes, co_runners: co_runner_seats, ..Self::default() };
-        for (tenant, cores) in scenario.tenants().zip(seats) {
-            layout.place(tenant, cores);
+        let with_cores = tenants.iter().zip(numbers);
+        let with_cores = with_cores.map(|((keys, _), cores)| TenantLayout {
+            name: keys.name.clone(),
+            cores,
+            nic: None,
+            ssds: Vec::new(),
+        });
+        let mut layout = Self {
+            cores,
+            probes,
+            tenants: with_cores.collect(),
+            co_runners: of_co_runners,
+            ..Self::default()
+        };
+        for (tenant, (_, ports)) in tenants.iter().enumerate() {
+            ports.iter().for_each(|port| layout.add(tenant, port));
+        }
+        layout.devices.sort_by_key(|device| device.kind);
+        for device in &layout.devices {
+            let tenant = &mut layout.tenants[device.tenant];
+            match device.kind {
+                DeviceKind::Nic => tenant.nic = Some(device.number),
+                DeviceKind::Ssd => tenant.ssds.push(device.number),
+            }
         }
         layout
     }
 
-    fn place(&mut self, tenant: &Tenant, cores: Vec<u8>) {
-        let number = self.tenants.len();
-        let mut places =
-            TenantPlaces { name: tenant.name.clone(), cores, nic: None, ssds: Vec::new() };
-        if tenant.application.uses_nic() {
-            places.nic = Some(self.nics.len());
-            self.nics.push(self.ports.len());
-            let name = format!("nic{}", self.nics.len() - 1);
-            self.ports.push(RootPort { name, tenant: number });
-        }
-        if tenant.application.uses_ssds() {
-            for device in 0..tenant.block_io.ssds {
-                let name = format!("ssd{}", self.ssds.len());
-                if device % tenant.block_io.ssds_per_root_port == 0 {
-                    self.ports.push(RootPort { name, tenant: number });
-                }
-                places.ssds.push(self.ssds.len());
-                self.ssds.push(self.ports.len() - 1);
+    fn add(&mut self, tenant: usize, plan: &PortPlan) {
+        let port = self.ports.len();
+        let mut name = String::new();
+        for device in &plan.devices {
+            let kind = device.kind();
+            let number = self.of_kind(kind).count();
+            if name.is_empty() {
+                name = format!("{}{number}", kind.key());
             }
+            self.devices.push(DeviceLayout { kind, number, tenant, port });
         }
-        self.tenants.push(places);
+        self.ports.push(RootPort { name, tenant });
     }
 
-    /// The device that is NIC number `nic`: NICs come first.
-    #[must_use]
-    pub fn nic_device(&self, nic: usize) -> DeviceId {
-        DeviceId(nic as u16)
+    fn of_kind(&self, kind: DeviceKind) -> impl Iterator<Item = &DeviceLayout> {
+        self.devices.iter().filter(move |device| device.kind == kind)
     }
 
-    /// The device that is SSD number `ssd`.
-    #[must_use]
-    pub fn ssd_device(&self, ssd: usize) -> DeviceId {
-        DeviceId((self.nics.len() + ssd) as u16)
+    /// The devices of a tenant.
+    pub fn devices_of(&self, tenant: usize) -> impl Iterator<Item = DeviceId> {
+        let numbered = (0..).map(DeviceId).zip(&self.devices);
+        numbered.filter(move |(_, device)| device.tenant == tenant).map(|(id, _)| id)
     }
 
     /// Cores in use of all sockets.
     #[must_use]
     pub fn all_cores(&self) -> usize {
         self.cores.iter().sum::<u32>() as usize
+    }
+
+    /// The number of a core in its socket.
+    #[must_use]
+    pub fn number_in_socket(&self, core: u8) -> u8 {
+        let in_first = self.cores[0] as u8;
+        if core < in_first { core } else { core - in_first }
     }
 
     /// Root ports of a tenant.
@@ -124,31 +154,31 @@ impl Layout {
     }
 }
 
-/// Cores in use of each socket, and the cores of each wish for (socket, number of cores).
-fn seat(wishes: &[(u32, u32)]) -> ([u32; SOCKETS], Vec<Vec<u8>>) {
+/// Cores in use of each socket, and the cores that each request for (socket, number of cores) gets.
+fn number_cores(requests: &[(u32, u32)]) -> ([u32; SOCKETS], Vec<Vec<u8>>) {
     let mut cores = [0; SOCKETS];
-    let mut seats = vec![Vec::new(); wishes.len()];
+    let mut numbers = vec![Vec::new(); requests.len()];
     let mut next = 0;
     for (socket, in_use) in cores.iter_mut().enumerate() {
-        for (seat, &(wanted, count)) in seats.iter_mut().zip(wishes) {
+        for (own, &(wanted, count)) in numbers.iter_mut().zip(requests) {
             if wanted as usize == socket {
-                seat.extend(next..next + count as u8);
+                own.extend(next..next + count as u8);
                 next += count as u8;
                 *in_use += count;
             }
         }
     }
-    (cores, seats)
+    (cores, numbers)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::seat;
+    use super::number_cores;
 
     #[test]
-    fn cores_are_numbered_socket_by_socket_in_the_order_of_the_wishes() {
-        let (cores, seats) = seat(&[(0, 2), (1, 2), (0, 1)]);
+    fn cores_are_numbered_socket_by_socket_in_the_order_of_the_requests() {
+        let (cores, numbers) = number_cores(&[(0, 2), (1, 2), (0, 1)]);
         assert_eq!(cores, [3, 2]);
-        assert_eq!(seats, [vec![0, 1], vec![3, 4], vec![2]]);
+        assert_eq!(numbers, [vec![0, 1], vec![3, 4], vec![2]]);
     }
 }

@@ -4,12 +4,15 @@
 //! (TOML with errors for people), [`layout`] (who is where), [`assemble`] (typed configuration to machine), [`run`] (batches
 //! until the intervals are tight), [`metrics`] and [`result`] (what is promised to scripts).
 
+pub mod apps;
 pub mod assemble;
-pub mod equipment;
+pub mod co_runner;
+pub mod devices;
 pub mod input;
 pub mod kernel_run;
 pub mod layout;
 pub mod metrics;
+pub mod plan;
 pub mod platform;
 pub mod result;
 pub mod run;

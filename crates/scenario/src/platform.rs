@@ -1,18 +1,15 @@
 //! A machine as facts: one file per machine, every number with its source.
 
-mod applications;
 mod caches;
 mod dram;
 mod io;
 mod memory;
 mod nic;
 mod nic_device;
-mod ping_pong;
 mod ssd;
 mod topology;
 mod what_if;
 
-pub use applications::ApplicationFacts;
 pub use caches::{
     Cpu, DirectoryWays, InclusionName, LastLevel, PrivateLevel, ReplacementName, SetFunctionName,
     SliceFunctionName,
@@ -22,11 +19,11 @@ pub use io::{DdioFacts, IioFacts, IommuFacts, PcieFacts, RootComplexBufferFacts}
 pub use memory::{CxlFacts, UpiFacts};
 pub use nic::{NicFacts, RxFormatName, SoftwareFacts, TxCompletionName, TxFormatName};
 pub use nic_device::NicDevice;
-pub use ping_pong::PingPongFacts;
 pub use ssd::{SsdDevice, SsdFacts, StorageSoftwareFacts};
 pub use topology::{MeshFacts, RingFacts};
 pub use what_if::ReplacedFacts;
 
+use crate::apps::{ApplicationFacts, PingPongFacts};
 use crate::input::check::Check;
 use crate::input::document;
 use crate::input::error::InputError;
@@ -103,21 +100,6 @@ pub struct Platform {
     pub base_sequence: Option<BaseSequence>,
 }
 
-/// What a platform needs beside caches and memory to serve packets.
-#[derive(Clone, Copy, Debug)]
-pub struct PacketServer<'p> {
-    /// I/O allocation in the LLC.
-    pub ddio: &'p DdioFacts,
-    /// Integrated I/O block.
-    pub iio: &'p IioFacts,
-    /// Link between NIC and socket.
-    pub pcie: &'p PcieFacts,
-    /// Network interface.
-    pub nic: &'p NicFacts,
-    /// Costs of the packet software.
-    pub software: &'p SoftwareFacts,
-}
-
 /// A parameter that was chosen by fitting.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FittedParameter {
@@ -174,24 +156,6 @@ impl Platform {
             platform.check(file)?;
             platform.base_sequence = platform.llc.base_sequence(&Check { file })?;
             Ok(platform)
-        })
-    }
-
-    /// The parts that serve packets.
-    ///
-    /// # Errors
-    /// Names the table that is missing.
-    pub fn packet_server(&self, file: &str) -> Result<PacketServer<'_>, InputError> {
-        fn need<'t, T>(table: &'t Option<T>, name: &str, file: &str) -> Result<&'t T, InputError> {
-            let allowed = "a platform that serves packets needs it; `skipline trace` does not";
-            table.as_ref().ok_or_else(|| Check { file }.refuse(name, &"missing", allowed.into()))
-        }
-        Ok(PacketServer {
-            ddio: need(&self.ddio, "ddio", file)?,
-            iio: need(&self.iio, "iio", file)?,
-            pcie: need(&self.pcie, "pcie", file)?,
-            nic: need(&self.nic, "nic", file)?,
-            software: need(&self.software, "software", file)?,
         })
     }
 

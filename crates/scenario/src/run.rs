@@ -7,10 +7,10 @@ pub mod statistics;
 pub mod story;
 
 use crate::assemble::{self, ScenarioMachine};
-use crate::equipment::Equipment;
 use crate::input::error::InputError;
-use crate::layout::{Layout, TenantPlaces};
+use crate::layout::TenantLayout;
 use crate::metrics;
+use crate::plan::Plan;
 use crate::platform::Platform;
 use crate::result::{MetricResult, MissKindCounts, RunResult, StoppedBy, TimelinePoint};
 use crate::scenario::Scenario;
@@ -26,7 +26,6 @@ use statistics::LEAST_BATCHES;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use units::{LINE_BYTES, LineAddr, Picos};
-use workload::traffic::Capture;
 
 /// A batch ends after this much simulated time even if it has not sent its packets.
 const LONGEST_BATCH: Picos = Picos(200_000_000_000);
@@ -37,10 +36,7 @@ pub struct Job {
     scenario: Scenario,
     platform: Platform,
     platform_name: String,
-    layout: Layout,
-    equipment: Vec<Equipment>,
-    /// Of each tenant.
-    captures: Vec<Option<Capture>>,
+    plan: Plan,
     seed: u64,
 }
 
@@ -81,26 +77,25 @@ impl Job {
     /// If anything about the input is wrong.
     pub fn new(
         file: &str,
-        scenario: Scenario,
+        mut scenario: Scenario,
         platform: Platform,
         platform_name: &str,
         seed: u64,
     ) -> Result<Self, InputError> {
-        let equipment = Equipment::read(file, &scenario, &platform)?;
-        let scenario = scenario.resolve(file, &platform, &equipment)?;
-        let mut captures = Vec::new();
-        for (tenant, equipment) in scenario.tenants().zip(&equipment) {
-            let server = equipment.server(&platform, platform_name)?;
-            captures.push(assemble::traffic::read_capture(file, tenant, &server)?);
-        }
-        let (layout, platform_name) = (Layout::of(&scenario), platform_name.into());
-        Ok(Self { scenario, platform, platform_name, layout, equipment, captures, seed })
+        let plan = Plan::resolve(file, &mut scenario, &platform, seed)?;
+        Ok(Self { scenario, platform, platform_name: platform_name.into(), plan, seed })
     }
 
     /// The scenario with every default filled in.
     #[must_use]
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
+    }
+
+    /// All that its machine is built from.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
     }
 
     /// The platform, with what the scenario replaces.
@@ -130,12 +125,14 @@ impl Job {
         };
         let (mut result, machine) = self.measure(self.machine(tracer), watch)?;
         let watched = &machine.fabric.tracer;
-        result.trace = watched.packet.as_ref().map(|packet| story::of_packet(packet, &self.layout));
+        result.trace =
+            watched.packet.as_ref().map(|packet| story::of_packet(packet, &self.plan.layout));
         let first = watched.packet.as_ref().and_then(WatchPacket::first_line);
         result.trace_address = first.map(|line| line.0 * LINE_BYTES);
-        result.line_trace = watched.line.as_ref().map(|line| story::of_line(line, &self.layout));
+        result.line_trace =
+            watched.line.as_ref().map(|line| story::of_line(line, &self.plan.layout));
         result.miss_kinds = watched.misses.as_ref().map(|misses| {
-            let names = self.layout.agent_names().into_iter().zip((0..).map(AgentId));
+            let names = self.plan.layout.agent_names().into_iter().zip((0..).map(AgentId));
             names.map(|(name, agent)| (name, MissKindCounts::of(misses.counts(agent)))).collect()
         });
         Ok(result)
@@ -143,8 +140,7 @@ impl Job {
 
     /// The machine at time zero: for tests that look inside.
     pub fn machine<T: Tracer>(&self, tracer: T) -> ScenarioMachine<T> {
-        let Self { scenario, platform, equipment, captures, .. } = self;
-        assemble::machine(scenario, platform, equipment, captures, self.seed, tracer)
+        assemble::machine(&self.plan, tracer)
     }
 
     fn measure<T: Tracer>(
@@ -191,7 +187,7 @@ impl Job {
     }
 
     fn core_ghz(&self) -> f64 {
-        self.scenario.machine.core_ghz.unwrap_or(self.platform.cpu.core_ghz.value)
+        self.plan.machine.core_clock.0
     }
 
     /// Batch by batch, the warm-up included, if anything changes during the run.
@@ -201,15 +197,15 @@ impl Job {
         }
         let point = |batch: &Batch| TimelinePoint {
             until_ns: (batch.before.span + batch.sample.span).as_ns(),
-            metrics: metrics::timeline(&self.layout, self.core_ghz(), &batch.sample),
+            metrics: metrics::timeline(&self.plan.layout, self.core_ghz(), &batch.sample),
         };
         batches.iter().map(point).collect()
     }
 
     /// All metrics of the measured batches; `end` is the reading after the last.
     fn combine(&self, batches: &[Batch], end: &Sample) -> BTreeMap<String, MetricResult> {
-        let mut results = combine(batches, end, &self.layout, self.core_ghz());
-        for (number, tenant) in self.layout.tenants.iter().enumerate() {
+        let mut results = combine(batches, end, &self.plan.layout, self.core_ghz());
+        for (number, tenant) in self.plan.layout.tenants.iter().enumerate() {
             let prefix = metrics::prefix(&tenant.name);
             let own: Vec<_> = batches.iter().map(|batch| &batch.latency_ns[number]).collect();
             results.insert(format!("{prefix}latency_ns"), latency::metric(&own));
@@ -226,17 +222,11 @@ impl Job {
         results
     }
 
-    /// Packets of all loops of the capture, if a number of loops is wanted.
-    fn packets_to_replay(&self) -> Option<u64> {
-        let capture = self.captures[0].as_ref()?;
-        self.scenario.main.traffic.loops.map(|loops| (capture.packet_count() * loops).max(1))
-    }
-
     /// Latencies since the last call, of each tenant: of its packets, or of its requests.
     fn take_latencies<T: Tracer>(&self, machine: &mut ScenarioMachine<T>) -> Vec<Histogram<u64>> {
-        let of = |tenant: &TenantPlaces| {
-            let device = tenant.nic.map(|nic| self.layout.nic_device(nic).index());
-            let nic = device.and_then(|device| machine.devices[device].as_nic_mut());
+        let of = |(number, tenant): (usize, &TenantLayout)| {
+            let device = self.plan.layout.devices_of(number).next();
+            let nic = device.and_then(|id| machine.devices[id.index()].as_nic_mut());
             let mut all = match nic {
                 Some(nic) => nic.egress.take_latencies(),
                 None => latency_histogram(),
@@ -250,7 +240,7 @@ impl Job {
             }
             all
         };
-        self.layout.tenants.iter().map(of).collect()
+        self.plan.layout.tenants.iter().enumerate().map(of).collect()
     }
 
     /// Runs batch after batch until the intervals are tight, the cap is reached or nothing comes.
@@ -261,7 +251,7 @@ impl Job {
     ) -> Result<(Vec<Batch>, StoppedBy), Stopped> {
         let keys = &self.scenario.machine.run;
         // A replay with a number of loops is wanted whole, in a bounded number of batches.
-        let whole = self.packets_to_replay();
+        let whole = self.plan.packets_to_replay();
         let batch_packets = keys.batch_packets.max(whole.unwrap_or(0) / MOST_REPLAY_BATCHES);
         let longest_batch = if whole.is_some() { Picos::NEVER } else { LONGEST_BATCH };
         let mut batches: Vec<Batch> = Vec::new();

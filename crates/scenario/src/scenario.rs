@@ -3,31 +3,18 @@
 //! The keys at the top of a scenario file describe the machine and its main tenant; `[[tenant]]`
 //! tables add others, which inherit what they do not state.
 
-mod application;
-mod block_io;
-mod check;
-mod co_runner;
-mod defaults;
-mod key_value;
-mod memory_kernel;
-mod placement;
+pub(crate) mod check;
+mod event;
+mod recorded;
 mod split;
 mod tenant;
 
-pub use application::{
-    Application, ChainKeys, Filtering, L3ForwardKeys, PacketSinkKeys, PacketSourceKeys, PayloadUse,
-};
-pub use block_io::{BlockIoKeys, BlockOrder, CompletionKind};
-pub use co_runner::{AccessPattern, CoRunnerKeys, ProbeKeys};
-pub use key_value::{KeyValueKeys, Protocol, WriteRequests};
-pub use memory_kernel::{MemoryKernelKeys, SliceChoice};
-pub use placement::{DynamicWaysKeys, EventKeys, PlacementKeys};
-pub use tenant::{
-    ArrivalProcess, InitialContent, IommuPages, MAIN, MemoryNode, PageSize, Pattern, PingPongKeys,
-    SizeMix, Tenant, TrafficKeys,
-};
+pub use event::EventKeys;
+pub use tenant::{InitialContent, MAIN, MemoryNode, PageSize, Tenant, TenantKeys};
 
-use crate::equipment::Equipment;
+use crate::apps::Application;
+use crate::co_runner::CoRunnerKeys;
+use crate::devices::{DeviceKind, NamedDevices};
 use crate::input::document;
 use crate::input::error::InputError;
 use crate::platform::{Platform, ReplacedFacts};
@@ -95,32 +82,28 @@ enum Tables<T> {
 
 /// How long to run.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct RunKeys {
     /// Packets per batch of the statistics.
-    #[serde(default = "defaults::batch_packets")]
     pub batch_packets: u64,
     /// Batches to run at least.
-    #[serde(default = "defaults::min_batches")]
     pub min_batches: u32,
     /// Batches to run at most, however wide the intervals still are.
-    #[serde(default = "defaults::max_batches")]
     pub max_batches: u32,
     /// Half width of the 95 % interval of both hit rates at which the run may stop.
-    #[serde(default = "defaults::hit_rate_interval_points")]
     pub hit_rate_interval_points: f64,
     /// The same for throughput, relative.
-    #[serde(default = "defaults::throughput_interval_percent")]
     pub throughput_interval_percent: f64,
 }
 
 impl Default for RunKeys {
     fn default() -> Self {
         Self {
-            batch_packets: defaults::batch_packets(),
-            min_batches: defaults::min_batches(),
-            max_batches: defaults::max_batches(),
-            hit_rate_interval_points: defaults::hit_rate_interval_points(),
-            throughput_interval_percent: defaults::throughput_interval_percent(),
+            batch_packets: 8192,
+            min_batches: 10,
+            max_batches: 60,
+            hit_rate_interval_points: 0.5,
+            throughput_interval_percent: 0.5,
         }
     }
 }
@@ -145,52 +128,35 @@ impl Scenario {
     /// their own.
     #[must_use]
     pub fn platform_facts(&self) -> ReplacedFacts {
-        let own_card = self.tenants().any(|tenant| tenant.nic.is_none());
-        let no_ssd = self.tenants().all(|tenant| tenant.ssd.is_none());
-        let is_its_own = |key: &str| match key.split('.').next() {
-            Some("nic") => own_card,
-            Some("ssd") => no_ssd,
-            _ => true,
+        let named = |kind| self.tenants().map(move |tenant| tenant.devices.named(kind).is_some());
+        let is_its_own = |key: &str| {
+            let table = key.split('.').next();
+            match DeviceKind::ALL.into_iter().find(|kind| table == Some(kind.key())) {
+                Some(kind) if kind.is_part_of_platform() => !named(kind).all(|it_is| it_is),
+                Some(kind) => !named(kind).any(|it_is| it_is),
+                None => true,
+            }
         };
         let own = self.machine.hardware.iter().filter(|(key, _)| is_its_own(key));
         own.map(|(key, value)| (key.clone(), value.clone())).collect()
     }
 
-    /// Checks every value against its range, against `platform` and against the `equipment` of each
-    /// tenant, and fills in what they decide.
-    ///
-    /// # Errors
-    /// Names the first value that is out of range or does not go with another.
-    pub fn resolve(
-        mut self,
-        file: &str,
-        platform: &Platform,
-        equipment: &[Equipment],
-    ) -> Result<Self, InputError> {
+    /// Records what platform, devices and applications decide where keys do not. `named` has an entry per
+    /// tenant.
+    pub(crate) fn fill_in(&mut self, platform: &Platform, named: &[NamedDevices]) {
         let all_ways = platform.llc.all_ways_mask();
         self.machine.core_ghz.get_or_insert(platform.cpu.core_ghz.value);
         self.machine.uncore_ghz.get_or_insert(platform.cpu.uncore_ghz.value);
         for co_runner in &mut self.machine.co_runner {
             co_runner.way_mask.get_or_insert(all_ways);
         }
-        let name = &self.machine.platform;
         let tenants = std::iter::once(&mut self.main).chain(&mut self.tenant);
-        let mut servers = Vec::new();
-        for (tenant, equipment) in tenants.zip(equipment) {
-            let server = equipment.server(platform, name)?;
-            let sends = server.nic.default_tx_packets(tenant.cores);
-            tenant.ddio_ways.get_or_insert(server.ddio.default_ways.value);
-            tenant.core_way_mask.get_or_insert(all_ways);
-            tenant.tx_descriptors.get_or_insert(sends);
-            tenant.nic_socket.get_or_insert(tenant.socket);
-            if tenant.application == Application::PingPong {
-                let PingPongKeys { message_bytes, header_bytes } = tenant.ping_pong;
-                tenant.packet_bytes = message_bytes.saturating_add(header_bytes);
-            }
-            servers.push(server);
+        for (tenant, named) in tenants.zip(named) {
+            tenant.keys.core_way_mask.get_or_insert(all_ways);
+            let (socket, cores) = (tenant.keys.socket, tenant.keys.cores);
+            tenant.devices.fill_in(platform, named, (socket, cores));
+            Application::fill_in(tenant);
         }
-        check::scenario(&self, file, platform, &servers)?;
-        Ok(self)
     }
 
     /// All tenants, the main one first.
@@ -201,15 +167,17 @@ impl Scenario {
     /// Whether settings change while the machine runs.
     #[must_use]
     pub fn changes_over_time(&self) -> bool {
-        !self.machine.event.is_empty() || self.tenants().any(Tenant::changes_ways_itself)
+        !self.machine.event.is_empty()
+            || self.tenants().any(|tenant| tenant.devices.port.changes_ways_itself())
     }
 
     /// Whether a second socket takes part.
     #[must_use]
     pub fn uses_other_socket(&self) -> bool {
         let tenant = |tenant: &Tenant| {
-            let other_memory = tenant.memory_node == MemoryNode::OtherSocket;
-            tenant.socket > 0 || tenant.nic_socket() > 0 || other_memory
+            let (keys, port) = (&tenant.keys, &tenant.devices.port);
+            let other_memory = keys.memory_node == MemoryNode::OtherSocket;
+            keys.socket > 0 || port.socket(keys.socket) > 0 || other_memory
         };
         self.tenants().any(tenant) || self.machine.co_runner.iter().any(|keys| keys.socket > 0)
     }
@@ -217,6 +185,6 @@ impl Scenario {
     /// Whether a CXL card takes part.
     #[must_use]
     pub fn uses_cxl(&self) -> bool {
-        self.tenants().any(|tenant| tenant.memory_node == MemoryNode::Cxl)
+        self.tenants().any(|tenant| tenant.keys.memory_node == MemoryNode::Cxl)
     }
 }

@@ -10,7 +10,7 @@ mod tests;
 
 pub use levels::{HitsAndMisses, LevelResult, TraceResult};
 
-use crate::assemble::hardware::{Hardware, Nodes};
+use crate::assemble::hardware::Hardware;
 use crate::input::builtin;
 use crate::input::check::Check;
 use crate::input::error::InputError;
@@ -26,7 +26,7 @@ use std::mem;
 use std::ops::ControlFlow;
 use std::process;
 use std::thread::available_parallelism;
-use units::{Gigahertz, Picos, WayMask};
+use units::Picos;
 use workload::trace::{
     AddressWindowFull, Batch, Replay, Shadows, StandardTrace, Tally, UntimedReplay,
 };
@@ -43,7 +43,8 @@ struct Replayed {
     machine: String,
     trace: String,
     wanted: TraceWanted,
-    seed: u64,
+    /// One socket with one core and no devices.
+    fabric: FabricConfig,
 }
 
 /// What a replay has to tell beside hits and misses.
@@ -118,8 +119,7 @@ impl TraceJob {
         let opens = move |stop: StopReading| -> Result<Box<dyn Batches>, TraceError> {
             Ok(Box::new(TraceReader::open(path, format, stop)?))
         };
-        let (machine, trace) = (machine.into(), trace.into());
-        let replayed = Replayed { platform, machine, trace, wanted, seed };
+        let replayed = Replayed::of(platform, machine, trace, wanted, seed)?;
         Ok(Self { replayed, source: Source::ToRead(Box::new(opens)) })
     }
 
@@ -136,8 +136,7 @@ impl TraceJob {
         let trace = standard_named(name)?;
         let platform = builtin::platform("--machine", machine)?;
         let loads = LoadList::new(trace.addresses(), "standard");
-        let (machine, trace) = (machine.into(), trace.name().into());
-        let replayed = Replayed { platform, machine, trace, wanted, seed };
+        let replayed = Replayed::of(platform, machine, trace.name(), wanted, seed)?;
         Ok(Self { replayed, source: Source::AtHand(Box::new(loads)) })
     }
 
@@ -153,8 +152,7 @@ impl TraceJob {
         seed: u64,
     ) -> Result<Self, InputError> {
         let platform = builtin::platform("--machine", machine)?;
-        let (machine, trace) = (machine.into(), trace.into());
-        let replayed = Replayed { platform, machine, trace, wanted, seed };
+        let replayed = Replayed::of(platform, machine, trace, wanted, seed)?;
         Ok(Self { replayed, source: Source::AtHand(batches) })
     }
 
@@ -203,21 +201,32 @@ impl TraceJob {
 }
 
 impl Replayed {
+    fn of(
+        platform: Platform,
+        machine: &str,
+        trace: &str,
+        wanted: TraceWanted,
+        seed: u64,
+    ) -> Result<Self, InputError> {
+        let topology = platform.topology(machine)?;
+        let fabric = Hardware::without_devices(&platform, &topology, 1, seed).fabric();
+        Ok(Self { platform, machine: machine.into(), trace: trace.into(), wanted, fabric })
+    }
+
     fn does_not_fit(&self, full: AddressWindowFull) -> TraceError {
         TraceError { path: self.trace.clone().into(), fault: full.into() }
     }
 
     fn course(&self) -> Course {
-        let config = fabric_config(&self.platform, self.seed);
         let TraceWanted { time, miss_kinds } = self.wanted;
         if !time
             && !miss_kinds
-            && let Some(levels) = IndependentLevels::of(&config)
+            && let Some(levels) = IndependentLevels::of(&self.fabric)
         {
             let second_thread = available_parallelism().is_ok_and(|threads| threads.get() > 1);
             return Course::Untimed(Box::new(UntimedReplay::new(levels, second_thread)));
         }
-        let fabric = Fabric::new(&config, NoTrace);
+        let fabric = Fabric::new(&self.fabric, NoTrace);
         let shadows = miss_kinds.then(|| shadows(&self.platform));
         Course::Timed(Box::new(Replay::new(fabric, shadows)))
     }
@@ -244,21 +253,6 @@ impl Replayed {
             real_time_factor: simulated_ns.map(|ns| ns / 1e9 / wall_s),
         }
     }
-}
-
-/// A socket with one core and no devices.
-fn fabric_config(platform: &Platform, seed: u64) -> FabricConfig {
-    let hardware = Hardware {
-        platform,
-        core: Gigahertz(platform.cpu.core_ghz.value),
-        uncore: Gigahertz(platform.cpu.uncore_ghz.value),
-        cores: [1, 0],
-        core_way_masks: vec![WayMask(platform.llc.all_ways_mask())],
-        ports: Vec::new(),
-        nodes: Nodes::default(),
-        seed,
-    };
-    hardware.fabric()
 }
 
 fn shadows(platform: &Platform) -> Shadows {

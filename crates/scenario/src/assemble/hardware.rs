@@ -1,28 +1,24 @@
 //! From a platform's facts to the fabric's configuration.
 
-use crate::platform::{
-    InclusionName, PacketServer, Platform, PrivateLevel, SetFunctionName, SliceFunctionName,
-};
-use crate::scenario::{MemoryNode, PlacementKeys, Tenant};
+use crate::platform::{InclusionName, Platform, PrivateLevel, SetFunctionName, SliceFunctionName};
+use crate::scenario::MemoryNode;
 use address_map::{AddressMap, SetFunction, SliceFunction, XOR_MASKS};
 use model::fabric::{
     CorePathConfig, DirectoryConfig, FabricConfig, MemoryConfig, NodeConfig, PortConfig,
     SocketConfig,
 };
 use model::llc::{Inclusion, LlcConfig, LlcLatency};
+use model::mesh::Topology;
 use model::private_caches::{PrefetcherConfig, PrivateCacheConfig, PrivateCachesConfig};
-use model::root_complex::buffer::{BufferConfig, Placement};
-use model::root_complex::ddio::{Ddio, IoPolicy};
 use model::root_complex::iio::IioConfig;
-use model::root_complex::iommu::{IommuConfig, PageSize, VictimChoice};
-use model::root_complex::line_placement::{LinePlacement, OnUnread, Steering};
-use model::root_complex::pcie_link::PcieLinkConfig;
 use units::{Cycles, Gigahertz, Picos, WayMask};
 
 /// What a run decides about the machine beside the platform's facts.
 pub struct Hardware<'p> {
     /// The facts.
     pub platform: &'p Platform,
+    /// Distances of cores and slices.
+    pub topology: &'p Topology,
     /// Core clock.
     pub core: Gigahertz,
     /// Clock of mesh and LLC.
@@ -66,7 +62,28 @@ impl Nodes {
     }
 }
 
-impl Hardware<'_> {
+impl<'p> Hardware<'p> {
+    /// One socket without devices at the platform's own clocks, with so many cores in use.
+    #[must_use]
+    pub fn without_devices(
+        platform: &'p Platform,
+        topology: &'p Topology,
+        cores: u32,
+        seed: u64,
+    ) -> Self {
+        Self {
+            platform,
+            topology,
+            core: Gigahertz(platform.cpu.core_ghz.value),
+            uncore: Gigahertz(platform.cpu.uncore_ghz.value),
+            cores: [cores, 0],
+            core_way_masks: vec![WayMask(platform.llc.all_ways_mask()); cores as usize],
+            ports: Vec::new(),
+            nodes: Nodes::default(),
+            seed,
+        }
+    }
+
     /// The whole configuration.
     #[must_use]
     pub fn fabric(self) -> FabricConfig {
@@ -112,11 +129,9 @@ impl Hardware<'_> {
         }
     }
 
-    /// Of the cores in use of a socket; those of the platform have been checked to have places.
     fn llc_latency(&self) -> LlcLatency {
-        let topology = self.platform.topology("").expect("a platform is checked when it is read");
         let cores = self.cores[0].max(self.cores[1]) as u8;
-        topology.at(cores, self.core, self.uncore)
+        self.topology.at(cores, self.core, self.uncore)
     }
 
     fn socket(&self) -> SocketConfig {
@@ -167,82 +182,6 @@ impl Hardware<'_> {
         let upi = self.platform.upi.as_ref().filter(|_| self.nodes.other_socket);
         MemoryConfig { nodes, upi: upi.map(|upi| upi.config()) }
     }
-}
-
-/// The root port of a tenant's NIC.
-#[must_use]
-pub fn port(tenant: &Tenant, platform: &Platform, server: &PacketServer<'_>) -> PortConfig {
-    let ways = platform.llc.ways.value;
-    let ddio_ways = tenant.ddio_ways.unwrap_or(0);
-    let payload = Ddio::top_ways(ddio_ways, ways);
-    let mut policy = IoPolicy::uniform(payload);
-    policy.evict_on_dma_read = tenant.evict_on_dma_read;
-    if tenant.ddio_keeps_descriptors {
-        policy.descriptors = Ddio::top_ways(server.ddio.default_ways.value, ways);
-    }
-    if let Some(pollutes) = &server.ddio.remote_writes_pollute {
-        policy.remote_writes_pollute = pollutes.value;
-    }
-    if let Some(fills) = &server.ddio.fills_empty_ways {
-        policy.fills_empty_ways = fills.value;
-    }
-    policy.placement = line_placement(&tenant.placement);
-    let page = tenant.iommu.bytes().and_then(PageSize::of_bytes);
-    let iommu = platform.iommu.as_ref().zip(page).map(|(facts, page)| IommuConfig {
-        entries: facts.iotlb_entries.value,
-        victims: VictimChoice::Lru,
-        page,
-        mappings: Vec::new(),
-        walk: Picos::from_ns(facts.walk_ns.value),
-        concurrent_walks: facts.concurrent_walks.value,
-    });
-    PortConfig {
-        link: link_config(server),
-        socket: tenant.nic_socket() as u8,
-        buffer: buffer(tenant, platform, &mut policy),
-        policy,
-        iommu,
-    }
-}
-
-fn line_placement(keys: &PlacementKeys) -> LinePlacement {
-    let steering = match (keys.push_to_l2_lines, keys.prefetch_hint_lines) {
-        (Some(lines), _) => Steering::PushToL2 { lines },
-        (None, Some(lines)) => Steering::PrefetchHint { lines },
-        (None, None) => Steering::Off,
-    };
-    LinePlacement {
-        injected_lines: keys.inject_lines,
-        on_unread: if keys.bypass_unread { OnUnread::Bypass } else { OnUnread::Replace },
-        replaces_read_first: keys.replace_read_first,
-        io_priority: keys.io_priority,
-        steering,
-    }
-}
-
-/// The root-complex buffer of platforms that have one, on the side that DDIO puts it.
-fn buffer(tenant: &Tenant, platform: &Platform, policy: &mut IoPolicy) -> BufferConfig {
-    let off = tenant.ddio_ways == Some(0);
-    let evict_on_dma_read = tenant.evict_on_dma_read;
-    let placement =
-        if off { Placement::MemorySide { evict_on_dma_read } } else { Placement::LlcSide };
-    let none = BufferConfig { entries: 0, mshrs: 1, placement, as_published_code: false };
-    let Some(facts) = &platform.root_complex_buffer else { return none };
-    let config = BufferConfig {
-        entries: facts.entries.value,
-        mshrs: facts.mshrs.value,
-        placement: if facts.separate_io_cache.value {
-            Placement::SeparateIoCache
-        } else {
-            placement
-        },
-        as_published_code: facts.as_published_code.value,
-    };
-    if let Some(ways) = tenant.ddio_ways.filter(|_| !off) {
-        let mask = config.ddio_ways(ways, platform.llc.ways.value);
-        (policy.payload, policy.descriptors) = (Ddio::Ways(mask), Ddio::Ways(mask));
-    }
-    config
 }
 
 fn inclusion(platform: &Platform) -> Inclusion {
@@ -300,19 +239,5 @@ fn private_config(level: &PrivateLevel) -> PrivateCacheConfig {
         sets: level.sets.value,
         ways: level.ways.value,
         replacement: level.replacement.value.0,
-    }
-}
-
-/// The link of a NIC.
-#[must_use]
-pub fn link_config(server: &PacketServer<'_>) -> PcieLinkConfig {
-    let pcie = server.pcie;
-    PcieLinkConfig {
-        lanes: pcie.lanes.value,
-        gtransfers_per_s: pcie.gtransfers_per_s.value,
-        max_payload_bytes: pcie.max_payload_bytes.value,
-        max_read_request_bytes: pcie.max_read_request_bytes.value,
-        data_link_interval_bytes: pcie.data_link_interval_bytes.value,
-        propagation_ns: pcie.propagation_ns.value,
     }
 }

@@ -1,6 +1,7 @@
 //! Which files decide the result of a run: whoever keeps results asks whether one of them has changed.
 
-use crate::input::builtin::{self, NIC_FOLDER, PLATFORM_FOLDER, SSD_FOLDER, path_of};
+use crate::devices::DeviceKind;
+use crate::input::builtin::{self, PLATFORM_FOLDER, path_of};
 use crate::run::Job;
 use crate::scenario::Tenant;
 
@@ -17,9 +18,9 @@ pub fn input_files(scenario_file: &str, job: &Job) -> Vec<String> {
 }
 
 fn files_of_tenant(scenario_file: &str, tenant: &Tenant) -> impl Iterator<Item = String> {
-    let device = |folder, name: &String| path_of(scenario_file, folder, name);
-    let nic = tenant.nic.as_ref().map(|name| device(NIC_FOLDER, name));
-    let ssd = tenant.ssd.as_ref().map(|name| device(SSD_FOLDER, name));
-    let capture = tenant.traffic.pcap.as_ref().map(|path| builtin::beside(scenario_file, path));
-    nic.into_iter().chain(ssd).chain(capture)
+    let devices = DeviceKind::ALL.into_iter().filter_map(move |kind| {
+        Some(path_of(scenario_file, kind.folder(), tenant.devices.named(kind)?))
+    });
+    let capture = tenant.devices.nic.traffic.pcap.as_ref();
+    devices.chain(capture.map(|path| builtin::beside(scenario_file, path)))
 }

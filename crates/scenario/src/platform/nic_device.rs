@@ -1,6 +1,5 @@
 //! A NIC that does not belong to a platform: one file per card, every number with its source.
 
-use super::Platform;
 use super::io::PcieFacts;
 use super::nic::NicFacts;
 use super::what_if::{self, ReplacedFacts};
@@ -36,21 +35,16 @@ impl NicDevice {
             Ok(device)
         })
     }
-}
 
-impl Platform {
-    /// This machine with another card, link included. A card in the slot of an older machine runs at
-    /// the slot's speed.
+    /// Its link in a machine's slot: that of an older machine runs at the slot's speed.
     #[must_use]
-    pub fn with_nic(mut self, device: NicDevice) -> Self {
-        let mut pcie = device.pcie;
-        if let Some(slot) = &self.pcie
-            && slot.gtransfers_per_s.value < pcie.gtransfers_per_s.value
+    pub fn link_in(&self, slot: Option<&PcieFacts>) -> PcieFacts {
+        let mut link = self.pcie.clone();
+        if let Some(slot) = slot
+            && slot.gtransfers_per_s.value < link.gtransfers_per_s.value
         {
-            pcie.gtransfers_per_s = slot.gtransfers_per_s.clone();
+            link.gtransfers_per_s = slot.gtransfers_per_s.clone();
         }
-        self.pcie = Some(pcie);
-        self.nic = Some(device.nic);
-        self
+        link
     }
 }

@@ -2,7 +2,7 @@
 //! readings: one batch.
 
 use crate::assemble::ScenarioMachine;
-use crate::assemble::traffic::Traffic;
+use crate::devices::nic::source::Traffic;
 use model::attribution::AgentId;
 use model::counters::{CoreCounters, Counters, PortCounters};
 use model::device::nic::card::Nic;

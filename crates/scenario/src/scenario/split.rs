@@ -1,16 +1,19 @@
 //! From one TOML table to the keys of the machine and of each tenant.
 
-use super::{CoRunnerKeys, MachineKeys, MemoryKernelKeys, Scenario, Tenant};
+use super::{MachineKeys, Scenario, Tenant};
+use crate::apps::memory_kernel::MemoryKernelKeys;
+use crate::co_runner::CoRunnerKeys;
+use crate::devices::DeviceKind;
 use crate::input::document;
 use crate::input::error::{InputError, suggest};
+use crate::input::key_groups::names;
 use crate::platform::Platform;
-use schemars::schema_for;
 use toml::{Table, Value};
 
 /// Reads the table of a scenario file.
 pub(super) fn scenario(file: &str, table: Table) -> Result<Scenario, InputError> {
-    let of_machine = keys(&schema_for!(MachineKeys).to_value());
-    let of_tenant = keys(&schema_for!(Tenant).to_value());
+    let of_machine = names::<MachineKeys>();
+    let of_tenant = names::<Tenant>();
     refuse_device_tables(file, &table)?;
     let (mut machine, mut main, mut tenants) = (Table::new(), Table::new(), Vec::new());
     for (key, value) in table {
@@ -36,7 +39,7 @@ pub(super) fn scenario(file: &str, table: Table) -> Result<Scenario, InputError>
                 main.insert(key, value);
             }
             _ => {
-                let known = if keys(&schema_for!(Platform).to_value()).contains(&key) {
+                let known = if names::<Platform>().contains(&key) {
                     format!("facts of the platform are replaced below `hardware`: hardware.{key}")
                 } else {
                     suggest(&key, &[of_machine, of_tenant].concat())
@@ -51,7 +54,7 @@ pub(super) fn scenario(file: &str, table: Table) -> Result<Scenario, InputError>
         .enumerate()
         .map(|(number, own)| tenant(file, number, own, &main))
         .collect::<Result<_, _>>()?;
-    Ok(Scenario { machine, main: document::interpret(file, main)?, tenant })
+    Ok(Scenario { machine, main: Tenant::read(file, main)?, tenant })
 }
 
 /// Refuses a key such as `nic.tx_rate_gbps`: a scenario names its devices, and says elsewhere what is
@@ -60,8 +63,9 @@ pub(super) fn scenario(file: &str, table: Table) -> Result<Scenario, InputError>
 /// # Errors
 /// Says where.
 pub(super) fn refuse_device_key(file: &str, key: &str) -> Result<(), InputError> {
+    let is_device = |part: &str| DeviceKind::ALL.iter().any(|kind| kind.key() == part);
     let parts: Vec<&str> = key.split('.').collect();
-    let place = parts.iter().position(|part| matches!(*part, "nic" | "ssd"));
+    let place = parts.iter().position(|part| is_device(part));
     let Some(place) = place.filter(|&place| parts[0] != "hardware" && place + 1 < parts.len())
     else {
         return Ok(());
@@ -86,8 +90,8 @@ fn refuse_device_tables(file: &str, table: &Table) -> Result<(), InputError> {
 /// Refuses what is wrong with the memory kernels of co-runners. serde's flatten, which makes each a part of
 /// its co-runner, would let unknown keys pass and not say which key is wrong.
 fn check_kernels(file: &str, co_runners: &[Table]) -> Result<(), InputError> {
-    let known = keys(&schema_for!(CoRunnerKeys).to_value());
-    let of_kernel = keys(&schema_for!(MemoryKernelKeys).to_value());
+    let known = names::<CoRunnerKeys>();
+    let of_kernel = names::<MemoryKernelKeys>();
     for (number, co_runner) in co_runners.iter().enumerate() {
         if let Some(key) = co_runner.keys().find(|key| !known.contains(key)) {
             let (key, known) = (format!("co_runner.{number}.{key}"), suggest(key, &known));
@@ -116,7 +120,7 @@ fn tenant(file: &str, number: usize, own: Table, main: &Table) -> Result<Tenant,
     refuse_device_tables(&place, &own)?;
     let mut whole = main.clone();
     lay_over(&mut whole, own);
-    document::interpret(&place, whole)
+    Tenant::read(&place, whole)
 }
 
 fn lay_over(table: &mut Table, own: Table) {
@@ -163,9 +167,4 @@ fn flatten(file: &str, path: &str, value: Value, out: &mut Table) -> Result<(), 
             Ok(())
         }
     }
-}
-
-fn keys(schema: &serde_json::Value) -> Vec<String> {
-    let properties = schema["properties"].as_object();
-    properties.map(|known| known.keys().cloned().collect()).unwrap_or_default()
 }

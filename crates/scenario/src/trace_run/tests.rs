@@ -58,9 +58,14 @@ fn batch() -> impl Strategy<Value = Batch> {
     ]
 }
 
+fn fabric_config(platform: &Platform) -> FabricConfig {
+    let topology = platform.topology("a test").expect("is valid");
+    Hardware::without_devices(platform, &topology, 1, 1).fabric()
+}
+
 /// With time, without it, and without it on two threads.
 fn courses(platform: &Platform) -> [Course; 3] {
-    let config = fabric_config(platform, 1);
+    let config = fabric_config(platform);
     let levels = IndependentLevels::of(&config).expect("its levels are independent");
     let fabric = Fabric::new(&config, NoTrace);
     [
@@ -93,7 +98,7 @@ proptest! {
 fn machines_whose_levels_act_on_each_other_are_replayed_in_the_fabric() {
     let reference = || builtin::platform("a test", REFERENCE).expect("it is built in");
     let is_independent =
-        |platform: &Platform| IndependentLevels::of(&fabric_config(platform, 1)).is_some();
+        |platform: &Platform| IndependentLevels::of(&fabric_config(platform)).is_some();
     assert!(is_independent(&reference()));
     let mut random = reference();
     random.l2.replacement.value = ReplacementName(Replacement::Random);
@@ -161,13 +166,9 @@ fn replay<F: FnMut() -> (Vec<u64>, Option<TraceFault>) + Send + 'static>(
     watch: impl FnMut(TraceProgress) -> ControlFlow<()>,
 ) -> Result<TraceResult, TraceRunError> {
     let opens = move |_| -> Result<Box<dyn Batches>, TraceError> { Ok(Box::new(Told(opens()))) };
-    let replayed = Replayed {
-        platform: builtin::platform("a test", REFERENCE).expect("it is built in"),
-        machine: REFERENCE.into(),
-        trace: "a test".into(),
-        wanted: TraceWanted::default(),
-        seed: 1,
-    };
+    let platform = builtin::platform("a test", REFERENCE).expect("it is built in");
+    let replayed = Replayed::of(platform, REFERENCE, "a test", TraceWanted::default(), 1);
+    let replayed = replayed.expect("is valid");
     TraceJob { replayed, source: Source::ToRead(Box::new(opens)) }.run(watch)
 }
 

@@ -1,7 +1,6 @@
 //! Whole runs of the forwarder: would they fail if the model were wrong?
 
 use model::tracer::{NoTrace, WatchPacket};
-use scenario::layout::Layout;
 use scenario::result::{Intervals, Numbers, RunResult};
 use scenario::{Job, Wanted, job};
 use std::ops::ControlFlow;
@@ -213,8 +212,7 @@ fn without_ddio_a_packet_s_first_read_goes_to_dram() {
     let job = l2fwd(&overrides);
     let mut machine = job.machine(WatchPacket::new(10_000));
     machine.run(15_000, Picos::NEVER);
-    let story =
-        scenario::run::story::of_packet(&machine.fabric.tracer, &Layout::of(job.scenario()));
+    let story = scenario::run::story::of_packet(&machine.fabric.tracer, &job.plan().layout);
     let first_by = |agent: &str| story.iter().find(|event| event.agent == agent);
     assert_eq!(first_by("nic0").map(|event| event.found.as_str()), Some("DRAM"));
     assert_eq!(first_by("core0").map(|event| event.found.as_str()), Some("DRAM"));

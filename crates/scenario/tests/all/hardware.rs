@@ -1,6 +1,6 @@
 //! `[hardware]`: facts of the platform and of devices beside it, replaced by a scenario.
 
-use scenario::equipment::Equipment;
+use scenario::devices::NamedDevices;
 use scenario::platform::Platform;
 use scenario::scenario::Scenario;
 use scenario::{InputError, builtin};
@@ -9,14 +9,17 @@ const SKYLAKE: &str = "platform = \"skylake-gold-6140\"\n";
 /// Its own card is one of 10 Gbit/s.
 const BLOG: &str = "platform = \"cascade-lake-blog\"\n";
 
-fn read(text: &str, overrides: &[(&str, &str)]) -> Result<(Platform, Vec<Equipment>), InputError> {
+fn read(
+    text: &str,
+    overrides: &[(&str, &str)],
+) -> Result<(Platform, Vec<NamedDevices>), InputError> {
     let owned: Vec<(String, String)> =
         overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let scenario = Scenario::read("a.toml", text, &owned)?;
     let name = &scenario.machine.platform;
     let platform = builtin::platform_with("a.toml", name, &scenario.platform_facts())?;
-    let equipment = Equipment::read("a.toml", &scenario, &platform)?;
-    Ok((platform, equipment))
+    let named = NamedDevices::of_tenants("a.toml", &scenario)?;
+    Ok((platform, named))
 }
 
 fn refusal(text: &str, overrides: &[(&str, &str)]) -> String {
@@ -25,13 +28,17 @@ fn refusal(text: &str, overrides: &[(&str, &str)]) -> String {
 
 /// What the card of each tenant sends at, and the lanes and rate of its link.
 fn cards(text: &str, overrides: &[(&str, &str)]) -> Vec<(f64, u32, f64)> {
-    let (platform, equipment) = read(text, overrides).unwrap_or_else(|error| panic!("{error}"));
-    let card = |equipment: &Equipment| {
-        let server = equipment.server(&platform, "a.toml").expect("has a NIC");
-        let rate = server.nic.tx_rate_gbps.as_ref().unwrap_or(&server.nic.line_rate_gbps);
-        (rate.value, server.pcie.lanes.value, server.pcie.gtransfers_per_s.value)
+    let (platform, named) = read(text, overrides).unwrap_or_else(|error| panic!("{error}"));
+    let card = |named: &NamedDevices| {
+        let slot = platform.pcie.as_ref();
+        let (nic, link) = match &named.nic {
+            Some(device) => (&device.nic, device.link_in(slot)),
+            None => (platform.nic.as_ref().expect("has a NIC"), slot.expect("has one").clone()),
+        };
+        let rate = nic.tx_rate_gbps.as_ref().unwrap_or(&nic.line_rate_gbps);
+        (rate.value, link.lanes.value, link.gtransfers_per_s.value)
     };
-    equipment.iter().map(card).collect()
+    named.iter().map(card).collect()
 }
 
 #[test]
@@ -49,9 +56,8 @@ fn facts_of_a_card_are_those_of_every_card_also_of_one_that_a_tenant_names() {
     assert_eq!(cards(SKYLAKE, &[slow]), [(5.0, 16, 8.0)]);
     let text = format!("{SKYLAKE}nic = \"xl710\"\n[[tenant]]\nname = \"b\"\nnic = \"connectx-6\"");
     assert_eq!(cards(&text, &[slow]), [(5.0, 8, 8.0), (5.0, 16, 8.0)]);
-    let (_, equipment) = read(&text, &[slow]).expect("is valid");
-    let (platform, _) = read(&text, &[]).expect("is valid");
-    let rate = equipment[0].server(&platform, "").expect("has a NIC").nic.tx_rate_gbps.clone();
+    let (_, named) = read(&text, &[slow]).expect("is valid");
+    let rate = named[0].nic.as_ref().expect("is named").nic.tx_rate_gbps.as_ref();
     assert!(rate.expect("is stated").source.contains("[hardware]"));
 }
 
@@ -77,8 +83,8 @@ fn a_card_that_nobody_uses_does_not_say_what_is_allowed() {
 fn facts_of_ssds_can_be_replaced_where_there_are_some() {
     let text = format!("{SKYLAKE}application = \"block-io\"\nssd = \"xg5\"");
     let units = ("hardware.ssd.units", "7");
-    let (_, equipment) = read(&text, &[units]).expect("is valid");
-    assert_eq!(equipment[0].ssd.as_ref().map(|device| device.ssd.units.value), Some(7));
+    let (_, named) = read(&text, &[units]).expect("is valid");
+    assert_eq!(named[0].ssd.as_ref().map(|device| device.ssd.units.value), Some(7));
     let message = refusal(SKYLAKE, &[units]);
     assert!(
         message.contains("`hardware.ssd.units`: no SSD is used: name one with `ssd`"),

@@ -12,6 +12,7 @@ mod ping_pong;
 mod placement;
 mod platforms;
 mod probe;
+mod rooms;
 mod slice_distances;
 mod slice_placement;
 #[path = "../../../model/tests/all/small_fabric.rs"]

@@ -63,11 +63,10 @@ fn the_testbed_s_card_is_the_connectx_5_and_the_blog_s_the_low_latency_card() {
 
 #[test]
 fn a_card_takes_its_link_along_but_not_a_faster_slot() {
-    let server = platform("skylake-gold-6140").with_nic(device("connectx-6"));
-    let pcie = server.pcie.as_ref().expect("has a link");
-    assert_eq!((pcie.lanes.value, pcie.gtransfers_per_s.value), (16, 8.0));
-    let server = server.with_nic(device("xl710"));
-    assert_eq!(server.pcie.as_ref().map(|pcie| pcie.lanes.value), Some(8));
+    let server = platform("skylake-gold-6140");
+    let link = device("connectx-6").link_in(server.pcie.as_ref());
+    assert_eq!((link.lanes.value, link.gtransfers_per_s.value), (16, 8.0));
+    assert_eq!(device("xl710").link_in(server.pcie.as_ref()).lanes.value, 8);
 }
 
 #[test]

@@ -59,9 +59,9 @@ const SHORT: &str = "[run]\nbatch_packets = 2048\nmax_batches = 10\n";
 fn a_tenant_inherits_what_it_does_not_state() {
     let job = job("packet_bytes = 512\nrx_descriptors = 256\n\
          [[tenant]]\nname = \"second\"\nrx_descriptors = 1024\ntraffic.flows = 7");
-    let second = &job.scenario().tenant[0];
-    assert_eq!((second.packet_bytes, second.rx_descriptors), (512, 1024));
-    assert_eq!((second.traffic.flows, second.traffic.train_packets), (7, 128));
+    let nic = &job.scenario().tenant[0].devices.nic;
+    assert_eq!((nic.packet_bytes, nic.rx_descriptors), (512, 1024));
+    assert_eq!((nic.traffic.flows, nic.traffic.train_packets), (7, 128));
 }
 
 #[test]
@@ -171,4 +171,20 @@ fn what_does_not_fit_is_refused_with_the_tenant_s_name() {
         let message = refusal(&text);
         assert!(message.contains(said), "{text}: {message}");
     }
+}
+
+#[test]
+fn a_tenant_that_uses_no_device_runs_on_a_machine_without_any() {
+    let text = "platform = \"three-level-lru\"\napplication = \"memory-kernel\"\n\
+                memory_kernel.working_set_bytes = 1048576\nrun.max_batches = 10\n";
+    let job = |text: &str| {
+        let scenario = Scenario::read("a.toml", text, &[]).expect("is valid");
+        let platform = builtin::platform("a.toml", "three-level-lru").expect("is built in");
+        Job::new("a.toml", scenario, platform, "three-level-lru", 1)
+    };
+    let result = job(text).expect("is valid").run(Wanted::default(), |_| ControlFlow::Continue(()));
+    assert!(result.expect("nobody stops it").packets > 0);
+    let forwarder = job("platform = \"three-level-lru\"").expect_err("has no card").to_string();
+    let told = "three-level-lru: `ddio` = missing: a platform that serves packets needs it";
+    assert!(forwarder.starts_with(told), "{forwarder}");
 }

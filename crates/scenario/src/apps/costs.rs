@@ -44,7 +44,7 @@ impl ApplicationFacts {
         Work::of_cycles(cycles.value, self.instructions_per_cycle.value)
     }
 
-    pub(super) fn check(&self, check: &Check<'_>) -> Result<(), InputError> {
+    pub(crate) fn check(&self, check: &Check<'_>) -> Result<(), InputError> {
         let rate = self.instructions_per_cycle.value;
         check.number("applications.instructions_per_cycle", rate, (0.1, 8.0))?;
         let bytes = self.key_value_client_bytes.value;

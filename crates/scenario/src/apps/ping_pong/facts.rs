@@ -51,7 +51,7 @@ pub struct PingPongFacts {
 }
 
 impl PingPongFacts {
-    pub(super) fn check(&self, check: &Check<'_>) -> Result<(), InputError> {
+    pub(crate) fn check(&self, check: &Check<'_>) -> Result<(), InputError> {
         let delays = [
             ("ping_pong.poll_cycles", &self.poll_cycles),
             ("ping_pong.receive_cycles", &self.receive_cycles),

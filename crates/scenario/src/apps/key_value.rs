@@ -1,54 +1,62 @@
-//! Keys of the key-value store.
+//! The key-value store whose requests are packets, and the keys that every key-value store has.
 
-use super::defaults;
+mod store;
+
+pub(super) use store::{PlacedStore, StorePlan};
+
+use super::packets::{PacketApplication, PollingCore};
+use super::{Application, Packets};
+use crate::assemble::builder::Builder;
+use crate::devices::nic::Card;
 use crate::input::check::Check;
 use crate::input::error::InputError;
+use crate::plan::TenantInput;
 use crate::platform::Platform;
+use crate::scenario::{InitialContent, Tenant};
+use model::software::Software;
+use model::tracer::Tracer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::LINE_BYTES;
 use workload::app::key_value::store::StoreShape;
+use workload::app::key_value::{self, KeyValueServer};
+use workload::app::work::Work;
 
 /// Items of a store at most.
 const MOST_ITEMS: u64 = 1 << 28;
 /// Bytes of all stores of a scenario at most: they leave room in the simulated memory.
-pub(super) const MOST_BYTES: u64 = 32 << 30;
+const MOST_BYTES: u64 = 32 << 30;
 /// Bytes of items in chosen slices at most: their pages have room for all slices.
 const MOST_SLICE_AWARE_BYTES: u64 = 256 << 20;
 
 /// Keys of a key-value store, which all cores of its tenant serve. Without others it is one of small
 /// items, read mostly, as memcached's typical ones.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct KeyValueKeys {
     /// Items in the store.
-    #[serde(default = "defaults::items")]
     pub items: u64,
     /// Size of a key.
-    #[serde(default = "defaults::key_bytes")]
     pub key_bytes: u64,
     /// Size of a value.
-    #[serde(default = "defaults::value_bytes")]
     pub value_bytes: u64,
     /// Part of a value that an update writes. All of it by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub update_bytes: Option<u64>,
     /// Share of requests that read.
-    #[serde(default = "defaults::get_percent")]
     pub get_percent: u32,
     /// What the others do.
-    #[serde(default)]
     pub writes: WriteRequests,
     /// Popularity of items: exponent of Zipf's law. 0 makes all alike, YCSB has 0.99.
-    #[serde(default = "defaults::key_zipf")]
     pub zipf: f64,
     /// What a request costs beside its memory.
-    #[serde(default, skip_serializing_if = "Protocol::is_default")]
+    #[serde(skip_serializing_if = "Protocol::is_default")]
     pub protocol: Protocol,
     /// So many of the most popular items lie in slices near the store's cores. None by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub slice_aware_items: Option<u64>,
     /// The slices of those items: so many, nearest to all cores of the store together. One by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub nearest_slices: Option<u32>,
 }
 
@@ -85,13 +93,13 @@ pub enum WriteRequests {
 impl Default for KeyValueKeys {
     fn default() -> Self {
         Self {
-            items: defaults::items(),
-            key_bytes: defaults::key_bytes(),
-            value_bytes: defaults::value_bytes(),
+            items: 1 << 20,
+            key_bytes: 30,
+            value_bytes: 100,
             update_bytes: None,
-            get_percent: defaults::get_percent(),
+            get_percent: 95,
             writes: WriteRequests::default(),
-            zipf: defaults::key_zipf(),
+            zipf: 0.99,
             protocol: Protocol::default(),
             slice_aware_items: None,
             nearest_slices: None,
@@ -147,5 +155,78 @@ impl KeyValueKeys {
         let slices = self.nearest_slices.unwrap_or(1);
         let most = platform.llc.slices.value;
         check.whole("key_value.nearest_slices", slices, (1, most), "slices of the LLC")
+    }
+}
+
+/// All stores of a scenario fit the simulated memory beside everything else.
+pub(super) fn check_together<'t>(
+    tenants: impl Iterator<Item = &'t Tenant>,
+    check: &Check<'_>,
+) -> Result<(), InputError> {
+    let has_store = |tenant: &&Tenant| {
+        matches!(tenant.keys.application, Application::KeyValue | Application::KeyValueMemory)
+    };
+    let stores = tenants.filter(has_store);
+    let bytes: u64 =
+        stores.map(|tenant| tenant.tables.key_value.shape(tenant.keys.cores).bytes()).sum();
+    let what = "bytes of all stores: lower key_value.items or key_value.value_bytes";
+    check.whole("key_value.items", bytes, (0, MOST_BYTES), what)
+}
+
+/// A store whose requests are packets.
+#[derive(Clone, Debug)]
+pub(crate) struct KeyValuePlan {
+    store: StorePlan,
+    work: Work,
+    is_filled: bool,
+}
+
+impl PacketApplication for KeyValuePlan {
+    const PACKETS: Packets = Packets::Forwarded;
+    const FILLS_STORE: bool = true;
+
+    type Shared = PlacedStore;
+
+    fn of(input: &TenantInput<'_>, card: &Card<'_>) -> Result<Self, InputError> {
+        let (tenant, check) = (input.tenant, &input.check);
+        let keys = &tenant.tables.key_value;
+        let costs = input.platform.applications.as_ref();
+        let plain = costs.and_then(|costs| costs.key_value_plain_cycles.as_ref());
+        let cycles = match (keys.protocol, plain) {
+            (Protocol::Memcached, _) => &input.costs()?.key_value_bypass_cycles,
+            (Protocol::Plain, Some(cycles)) => cycles,
+            (Protocol::Plain, None) => {
+                let allowed = "needs a platform with applications.key_value_plain_cycles".into();
+                return Err(check.refuse("key_value.protocol", &"plain", allowed));
+            }
+        };
+        // An answer goes into the buffer that its request came in.
+        let fits = card.software.buffer_data_bytes.value;
+        let most = fits.saturating_sub(key_value::answer_bytes(0));
+        let what = "bytes: an answer with its headers fits a packet buffer";
+        check.whole("key_value.value_bytes", keys.value_bytes, (1, most), what)?;
+        Ok(Self {
+            store: StorePlan::of(input),
+            work: input.costs()?.work(cycles),
+            is_filled: tenant.keys.initial_content == InitialContent::StoreFilled,
+        })
+    }
+
+    fn share<T: Tracer>(&self, builder: &mut Builder<'_, T>) -> PlacedStore {
+        let placed = self.store.place(builder);
+        if self.is_filled {
+            self.store.fill(&placed, builder);
+        }
+        placed
+    }
+
+    fn software<T: Tracer>(
+        &self,
+        placed: &PlacedStore,
+        core: PollingCore<'_>,
+        _builder: &mut Builder<'_, T>,
+    ) -> Box<dyn Software<T>> {
+        let (store, requests) = self.store.of_thread(placed, core.thread);
+        core.handle(KeyValueServer::new(self.work, requests, store))
     }
 }

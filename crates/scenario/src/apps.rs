@@ -1,0 +1,245 @@
+//! Applications: the only list of them. Each has a file here with its keys and their defaults, its
+//! checks, its plan, and the software that its cores run; what the core does with each packet, block or
+//! line is in `workload::app`.
+
+mod block_io;
+mod chain;
+mod costs;
+mod key_value;
+mod key_value_memory;
+mod l2_forward;
+mod l3_forward;
+pub(crate) mod memory_kernel;
+mod packet_sink;
+mod packet_source;
+mod packets;
+mod ping_pong;
+
+pub use costs::ApplicationFacts;
+pub use ping_pong::PingPongFacts;
+
+use crate::assemble::builder::Builder;
+use crate::devices::PortPlan;
+use crate::input::check::Check;
+use crate::input::error::InputError;
+use crate::plan::TenantInput;
+use crate::scenario::{InitialContent, Tenant};
+use block_io::{BlockIoKeys, BlockIoPlan};
+use chain::{ChainKeys, ChainPlan};
+use key_value::{KeyValueKeys, KeyValuePlan};
+use key_value_memory::KeyValueMemoryPlan;
+use l2_forward::L2ForwardPlan;
+use l3_forward::{L3ForwardKeys, L3ForwardPlan};
+use memory_kernel::{MemoryKernelKeys, MemoryKernelPlan};
+use model::tracer::Tracer;
+use packet_sink::{PacketSinkKeys, PacketSinkPlan};
+use packet_source::{PacketSourceKeys, PacketSourcePlan};
+use packets::OverNic;
+use ping_pong::{PingPongKeys, PingPongPlan};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt::Debug;
+
+/// Declares the applications: of each its name and what its cores run.
+macro_rules! applications {
+    ($($(#[$meta:meta])* $name:ident: $plan:ty,)*) => {
+        /// What the cores run.
+        #[derive(
+            Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema
+        )]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Application {
+            $($(#[$meta])* $name,)*
+        }
+
+        /// The plan of any application.
+        #[derive(Clone, Debug)]
+        pub(crate) enum AnyApplication {
+            $($name(Box<$plan>),)*
+        }
+
+        impl Application {
+            /// Which way its packets go.
+            #[must_use]
+            pub fn packets(self) -> Packets {
+                match self {
+                    $(Self::$name => <$plan>::PACKETS,)*
+                }
+            }
+
+            fn fills_store(self) -> bool {
+                match self {
+                    $(Self::$name => <$plan>::FILLS_STORE,)*
+                }
+            }
+
+            /// Records what a tenant's application decides where its keys do not.
+            pub(crate) fn fill_in(tenant: &mut Tenant) {
+                match tenant.keys.application {
+                    $(Self::$name => <$plan>::fill_in(tenant),)*
+                }
+            }
+
+            fn plan_own(self, input: &TenantInput<'_>) -> Result<AnyApplication, InputError> {
+                Ok(match self {
+                    $(Self::$name => AnyApplication::$name(Box::new(<$plan>::of(input)?)),)*
+                })
+            }
+        }
+
+        impl AnyApplication {
+            /// Its root ports with their devices.
+            pub fn ports(&self) -> &[PortPlan] {
+                match self {
+                    $(Self::$name(plan) => plan.ports(),)*
+                }
+            }
+
+            /// Puts its software on the tenant's cores, and its memory into the machine's.
+            pub fn build<T: Tracer>(&self, builder: &mut Builder<'_, T>) {
+                match self {
+                    $(Self::$name(plan) => plan.build(builder),)*
+                }
+            }
+        }
+    };
+}
+
+applications! {
+    /// Run-to-completion L2 forwarder.
+    #[default]
+    L2Forward: OverNic<L2ForwardPlan>,
+    /// L3 forwarder: routing table, headers rewritten.
+    L3Forward: OverNic<L3ForwardPlan>,
+    /// Receiver that drops every packet after a look at its header.
+    PacketSink: OverNic<PacketSinkPlan>,
+    /// Sender at the rate that its send ring takes; nothing arrives.
+    PacketSource: OverNic<PacketSourcePlan>,
+    /// Stateful chain: router, NAPT, load balancer.
+    Chain: OverNic<ChainPlan>,
+    /// Key-value store whose requests are packets, as memcached over a kernel-bypass stack. Requests
+    /// are packet_bytes long, answers as the values demand.
+    KeyValue: OverNic<KeyValuePlan>,
+    /// Key-value store whose clients are on the same machine and always have a request, as redis under
+    /// YCSB. Nothing arrives, and packet_bytes, offered_gbps and traffic mean nothing to it.
+    KeyValueMemory: KeyValueMemoryPlan,
+    /// Loads and stores over a working set: what a co-runner does, but measured. Nothing arrives.
+    MemoryKernel: MemoryKernelPlan,
+    /// Block I/O at a fixed depth, as fio does it.
+    BlockIo: BlockIoPlan,
+    /// Echo server with one client that waits for each answer. Its packets are ping_pong.message_bytes
+    /// and headers long; packet_bytes, offered_gbps and traffic mean nothing to it.
+    PingPong: OverNic<PingPongPlan>,
+}
+
+/// Tables of applications. A tenant may have those of any, and uses its own.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ApplicationTables {
+    /// Block I/O.
+    pub block_io: BlockIoKeys,
+    /// Application ping-pong: what goes to and fro.
+    pub ping_pong: PingPongKeys,
+    /// Keys of the L3 forwarder.
+    pub l3_forward: L3ForwardKeys,
+    /// Keys of the packet sink.
+    pub packet_sink: PacketSinkKeys,
+    /// Keys of the packet source.
+    pub packet_source: PacketSourceKeys,
+    /// Keys of the stateful chain.
+    pub chain: ChainKeys,
+    /// Keys of the key-value store.
+    pub key_value: KeyValueKeys,
+    /// Keys of the memory kernel, which it needs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_kernel: Option<MemoryKernelKeys>,
+}
+
+impl ApplicationTables {
+    /// Checks what is wrong whatever the tenant runs.
+    fn check(&self, input: &TenantInput<'_>) -> Result<(), InputError> {
+        self.l3_forward.check(&input.check)?;
+        self.chain.check(&input.check)?;
+        self.key_value.check(&input.check, input.platform)?;
+        let kernel = self.memory_kernel.as_ref();
+        kernel.map_or(Ok(()), |keys| keys.check("memory_kernel", &input.check, input.platform))
+    }
+}
+
+/// Which way packets go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packets {
+    /// There are none.
+    None,
+    /// The application only receives.
+    Received,
+    /// It only sends.
+    Sent,
+    /// It sends what it receives, or answers.
+    Forwarded,
+}
+
+impl Packets {
+    /// Whether any come.
+    #[must_use]
+    pub fn are_received(self) -> bool {
+        matches!(self, Self::Received | Self::Forwarded)
+    }
+
+    /// Whether any leave: what a run counts then.
+    #[must_use]
+    pub fn are_sent(self) -> bool {
+        matches!(self, Self::Sent | Self::Forwarded)
+    }
+}
+
+/// What each application's file has: all of its configuration resolved.
+pub(crate) trait ApplicationPlan: Sized + Clone + Debug {
+    /// Which way its packets go.
+    const PACKETS: Packets = Packets::None;
+    /// Whether its memory can be filled before time zero as `initial_content = "store-filled"` asks.
+    const FILLS_STORE: bool = false;
+
+    /// Records what the application decides where keys do not.
+    fn fill_in(_tenant: &mut Tenant) {}
+
+    /// Checks its keys against everything, and resolves them.
+    fn of(input: &TenantInput<'_>) -> Result<Self, InputError>;
+
+    /// Its root ports with their devices.
+    fn ports(&self) -> &[PortPlan] {
+        &[]
+    }
+
+    /// Puts software on the tenant's cores, and its memory into the machine's.
+    fn build<T: Tracer>(&self, builder: &mut Builder<'_, T>);
+}
+
+impl Application {
+    /// Its name in scenario files.
+    #[must_use]
+    pub fn name(self) -> String {
+        let name = serde_json::to_value(self).unwrap_or_default();
+        name.as_str().unwrap_or_default().into()
+    }
+
+    /// Checks a tenant's keys against everything, and resolves what it runs.
+    pub(crate) fn plan(input: &TenantInput<'_>) -> Result<AnyApplication, InputError> {
+        input.tenant.tables.check(input)?;
+        let own = input.tenant.keys.application;
+        let filled = input.tenant.keys.initial_content == InitialContent::StoreFilled;
+        if filled && !own.fills_store() {
+            let allowed = "only with application = \"key-value\"".into();
+            return Err(input.check.refuse("initial_content", &"store-filled", allowed));
+        }
+        own.plan_own(input)
+    }
+}
+
+/// Checks what the applications of all tenants ask for together.
+pub(crate) fn check_together<'t>(
+    tenants: impl Iterator<Item = &'t Tenant>,
+    check: &Check<'_>,
+) -> Result<(), InputError> {
+    key_value::check_together(tenants, check)
+}

@@ -1,0 +1,213 @@
+//! Block I/O on SSDs: what a fio-like job is told, and its jobs.
+
+use super::ApplicationPlan;
+use crate::assemble::builder::Builder;
+use crate::devices::{DeviceKind, PortPlan, ssd};
+use crate::input::builtin;
+use crate::input::check::Check;
+use crate::input::error::InputError;
+use crate::plan::TenantInput;
+use crate::platform::SsdDevice;
+use model::device::DeviceQueues;
+use model::device::nvme::rings::{MAX_BLOCK_BYTES, PAGE_BYTES};
+use model::device::queues::QueueId;
+use model::tracer::Tracer;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Cycles, Picos};
+use workload::app::block_io::{BlockIo, BlockIoConfig, BlockPattern, CompletionMode};
+use workload::driver::nvme::{NvmeDriver, NvmeDriverConfig};
+use workload::host_memory::Arena;
+
+/// Keys of block I/O. Every core of the tenant runs one job with a queue pair of its own.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct BlockIoKeys {
+    /// SSDs; the jobs are dealt out to them in turn.
+    pub ssds: u32,
+    /// SSDs behind one root port, whose link they share.
+    pub ssds_per_root_port: u32,
+    /// Size of a block.
+    pub block_bytes: u64,
+    /// I/Os in flight of each job.
+    pub depth: u32,
+    /// Share of reads.
+    pub read_percent: u32,
+    /// Which block comes next.
+    pub order: BlockOrder,
+    /// Buffers of each job that are used in turn. As many as I/Os in flight by default, as fio has.
+    pub buffers: Option<u32>,
+    /// How completions are seen.
+    pub completion: CompletionKind,
+    /// The core reads every line of a block that was read (verification, copy to a user).
+    pub reads_data: bool,
+    /// The core writes every line of a block before it is written.
+    pub fills_data: bool,
+}
+
+/// Which block comes next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BlockOrder {
+    /// Any.
+    #[default]
+    Random,
+    /// The one behind the last.
+    Sequential,
+}
+
+/// How the software learns of completions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CompletionKind {
+    /// It sleeps until an interrupt.
+    #[default]
+    Interrupt,
+    /// It looks again and again.
+    Polling,
+}
+
+impl Default for BlockIoKeys {
+    fn default() -> Self {
+        Self {
+            ssds: 1,
+            ssds_per_root_port: 1,
+            block_bytes: 128 << 10,
+            depth: 4,
+            read_percent: 100,
+            order: BlockOrder::default(),
+            buffers: None,
+            completion: CompletionKind::default(),
+            reads_data: false,
+            fills_data: false,
+        }
+    }
+}
+
+impl BlockIoKeys {
+    /// Blocks are moved in pages of 4 KiB, and a list of all of them fits a page.
+    fn check(&self, check: &Check<'_>, cores: u32) -> Result<(), InputError> {
+        let what = "SSDs, no more than cores: each has a job at least";
+        check.whole("block_io.ssds", self.ssds, (1, cores.min(16)), what)?;
+        let together = self.ssds_per_root_port;
+        check.whole("block_io.ssds_per_root_port", together, (1, 16), "SSDs")?;
+        let bytes = self.block_bytes;
+        check.whole("block_io.block_bytes", bytes, (PAGE_BYTES, MAX_BLOCK_BYTES), "bytes")?;
+        if !bytes.is_multiple_of(PAGE_BYTES) {
+            let allowed = format!("allowed: multiples of {PAGE_BYTES} bytes");
+            return Err(check.refuse("block_io.block_bytes", &bytes, allowed));
+        }
+        check.whole("block_io.depth", self.depth, (1, 1023), "I/Os in flight")?;
+        check.whole("block_io.read_percent", self.read_percent, (0, 100), "percent")?;
+        let what = "buffers, no fewer than block_io.depth";
+        check.whole("block_io.buffers", self.buffers(), (self.depth, 1 << 16), what)?;
+        let all = u64::from(self.buffers()) * bytes;
+        check.whole("block_io.buffers", all, (0, 8 << 30), "bytes of all buffers of a job")
+    }
+
+    /// Jobs of each SSD, to which they are dealt out in turn.
+    fn jobs_of_ssds(&self, jobs: u32) -> Vec<usize> {
+        let of_ssd = |ssd: u32| (jobs - ssd).div_ceil(self.ssds) as usize;
+        (0..self.ssds).map(of_ssd).collect()
+    }
+
+    /// Buffers of each job.
+    fn buffers(&self) -> u32 {
+        self.buffers.unwrap_or(self.depth)
+    }
+}
+
+/// The jobs of a tenant, one on each core, and its SSDs.
+#[derive(Clone, Debug)]
+pub(crate) struct BlockIoPlan {
+    /// Its seed is that of the tenant: each core adds its own.
+    job: BlockIoConfig,
+    driver: NvmeDriverConfig,
+    ports: Vec<PortPlan>,
+}
+
+impl ApplicationPlan for BlockIoPlan {
+    fn of(input: &TenantInput<'_>) -> Result<Self, InputError> {
+        let device = input.named.ssd.as_ref().ok_or_else(|| {
+            let known = builtin::ssd_names().join(", ");
+            InputError::WrongValue {
+                file: input.file.into(),
+                key: DeviceKind::Ssd.key().into(),
+                reason: format!("is missing: block I/O needs a device, one of {known}"),
+            }
+        })?;
+        let keys = &input.tenant.tables.block_io;
+        let cores = input.tenant.keys.cores;
+        keys.check(&input.check, cores)?;
+        Ok(Self {
+            job: job(keys, device, input.seed),
+            driver: driver(keys, device),
+            ports: ssd::plan(input, device, &keys.jobs_of_ssds(cores), keys.ssds_per_root_port)?,
+        })
+    }
+
+    fn ports(&self) -> &[PortPlan] {
+        &self.ports
+    }
+
+    fn build<T: Tracer>(&self, builder: &mut Builder<'_, T>) {
+        let devices = &builder.tenant.devices;
+        let mut pairs: Vec<Vec<_>> = vec![Vec::new(); devices.len()];
+        for (job, &core) in builder.tenant.cores.iter().enumerate() {
+            let own = job % devices.len();
+            let region = builder.memory.region(NvmeDriver::arena_bytes(&self.driver));
+            let (driver, pair) = NvmeDriver::new(self.driver, &mut Arena::new(region));
+            let queue = QueueId { device: devices[own], queue: pairs[own].len() as u16 };
+            pairs[own].push(pair);
+            let seed = self.job.seed.wrapping_add(u64::from(core));
+            let config = BlockIoConfig { seed, ..self.job };
+            let buffers = builder.memory.region(config.buffer_bytes());
+            let core_itself = builder.machine.core(core);
+            let software = BlockIo::new(config, core_itself, driver, &buffers).on_queue(queue);
+            software.initialise(builder.fabric);
+            builder.software.insert(core, Box::new(software));
+        }
+        let queues = pairs.into_iter().map(DeviceQueues::Nvme);
+        builder.queues.extend(devices.iter().copied().zip(queues));
+    }
+}
+
+fn driver(keys: &BlockIoKeys, device: &SsdDevice) -> NvmeDriverConfig {
+    NvmeDriverConfig {
+        entries: device.software.queue_entries.value,
+        depth: keys.depth,
+        block_bytes: keys.block_bytes,
+        doorbell: Picos::from_ns(device.ssd.doorbell_ns.value),
+        doorbell_cycles: Cycles(device.software.doorbell_cycles.value),
+    }
+}
+
+fn job(keys: &BlockIoKeys, device: &SsdDevice, seed: u64) -> BlockIoConfig {
+    let software = &device.software;
+    BlockIoConfig {
+        block_bytes: keys.block_bytes,
+        io_depth: keys.depth,
+        read_percent: keys.read_percent,
+        pattern: match keys.order {
+            BlockOrder::Random => BlockPattern::Random,
+            BlockOrder::Sequential => BlockPattern::Sequential,
+        },
+        span_bytes: device.ssd.capacity_bytes(),
+        buffers: keys.buffers(),
+        reads_data: keys.reads_data,
+        fills_data: keys.fills_data,
+        completion: match keys.completion {
+            CompletionKind::Polling => {
+                CompletionMode::Polling { cycles: Cycles(software.poll_cycles.value) }
+            }
+            CompletionKind::Interrupt => CompletionMode::Interrupt {
+                delivery: Picos::from_ns(software.interrupt_delivery_ns.value),
+                cycles: Cycles(software.interrupt_cycles.value),
+            },
+        },
+        submit_cycles: Cycles(software.submit_cycles.value),
+        complete_cycles: Cycles(software.complete_cycles.value),
+        work_cycles: Cycles(software.work_cycles.value),
+        seed,
+    }
+}

@@ -1,0 +1,117 @@
+//! The stateful chain: filter, router, NAPT and load balancer, with flow tables of each core's own.
+
+use super::Packets;
+use super::packets::{PacketApplication, PollingCore};
+use crate::assemble::builder::Builder;
+use crate::devices::nic::Card;
+use crate::input::check::Check;
+use crate::input::error::InputError;
+use crate::plan::TenantInput;
+use model::software::Software;
+use model::tracer::Tracer;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::LINE_BYTES;
+use workload::app::chain::{Chain, ChainCosts, FlowTable, RuleTree};
+use workload::app::work::Work;
+use workload::host_memory::{HostMemory, Region};
+
+/// Keys of the stateful chain.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ChainKeys {
+    /// Who filters.
+    pub filtering: Filtering,
+    /// Filter rules.
+    pub filter_rules: u32,
+    /// Flows that each flow table of a core holds.
+    pub flow_table_entries: u32,
+}
+
+/// Who filters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Filtering {
+    /// The cores walk the rules.
+    Software,
+    /// The NIC has taken the rules over: cores look nothing up.
+    #[default]
+    Offloaded,
+}
+
+impl Default for ChainKeys {
+    fn default() -> Self {
+        Self { filtering: Filtering::default(), filter_rules: 2423, flow_table_entries: 65_536 }
+    }
+}
+
+impl ChainKeys {
+    pub(super) fn check(&self, check: &Check<'_>) -> Result<(), InputError> {
+        check.whole("chain.filter_rules", self.filter_rules, (1, 1 << 20), "rules")?;
+        let flows = self.flow_table_entries;
+        check.whole("chain.flow_table_entries", flows, (8, 1 << 22), "flows")
+    }
+}
+
+/// A stateful chain.
+#[derive(Clone, Debug)]
+pub(crate) struct ChainPlan {
+    costs: ChainCosts,
+    filter: Option<Filter>,
+    flow_table_entries: u32,
+}
+
+/// Filter rules that cores walk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Filter {
+    rules: u32,
+    step: Work,
+}
+
+impl PacketApplication for ChainPlan {
+    const PACKETS: Packets = Packets::Forwarded;
+
+    /// The filter and its rules, if the cores walk them.
+    type Shared = Option<(Filter, Region)>;
+
+    fn of(input: &TenantInput<'_>, _card: &Card<'_>) -> Result<Self, InputError> {
+        let (keys, costs) = (&input.tenant.tables.chain, input.costs()?);
+        let filter =
+            Filter { rules: keys.filter_rules, step: costs.work(&costs.filter_step_cycles) };
+        Ok(Self {
+            costs: ChainCosts {
+                router: costs.work(&costs.l3_forward_cycles),
+                napt: costs.work(&costs.napt_cycles),
+                load_balancer: costs.work(&costs.load_balancer_cycles),
+                new_flow: costs.work(&costs.new_flow_cycles),
+            },
+            filter: (keys.filtering == Filtering::Software).then_some(filter),
+            flow_table_entries: keys.flow_table_entries,
+        })
+    }
+
+    fn share<T: Tracer>(&self, builder: &mut Builder<'_, T>) -> Self::Shared {
+        self.filter.map(|filter| (filter, builder.memory.region(RuleTree::bytes(filter.rules))))
+    }
+
+    fn software<T: Tracer>(
+        &self,
+        shared: &Self::Shared,
+        core: PollingCore<'_>,
+        builder: &mut Builder<'_, T>,
+    ) -> Box<dyn Software<T>> {
+        let rules = |(filter, nodes): &(Filter, Region)| {
+            RuleTree::new(filter.rules, nodes.clone(), filter.step)
+        };
+        let translations = flow_table(self.flow_table_entries, builder.memory);
+        let servers = flow_table(self.flow_table_entries, builder.memory);
+        let filter = shared.as_ref().map(rules);
+        let scratch = core.arena.place(LINE_BYTES);
+        core.handle(Chain::new(self.costs, filter, translations, servers, scratch))
+    }
+}
+
+fn flow_table(capacity: u32, memory: &mut HostMemory) -> FlowTable {
+    let (buckets, entries) = FlowTable::bytes(capacity);
+    FlowTable::new(capacity, memory.region(buckets), memory.region(entries))
+}

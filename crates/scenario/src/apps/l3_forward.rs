@@ -1,0 +1,75 @@
+//! The L3 forwarder: a routing table that all cores read, headers rewritten.
+
+use super::Packets;
+use super::packets::{PacketApplication, PayloadUse, PollingCore};
+use crate::assemble::builder::Builder;
+use crate::devices::nic::Card;
+use crate::input::check::Check;
+use crate::input::error::InputError;
+use crate::plan::TenantInput;
+use model::software::Software;
+use model::tracer::Tracer;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workload::app::l3_forward::{L3Forward, Payload, ROUTE_BYTES};
+use workload::app::work::Work;
+use workload::host_memory::Region;
+
+/// Keys of the L3 forwarder.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct L3ForwardKeys {
+    /// Consecutive /24 networks over which destinations are spread.
+    pub networks: u32,
+    /// What it does with payload.
+    pub payload: PayloadUse,
+}
+
+impl Default for L3ForwardKeys {
+    fn default() -> Self {
+        Self { networks: 256, payload: PayloadUse::default() }
+    }
+}
+
+impl L3ForwardKeys {
+    pub(super) fn check(&self, check: &Check<'_>) -> Result<(), InputError> {
+        check.whole("l3_forward.networks", self.networks, (1, 1 << 24), "/24 networks")
+    }
+}
+
+/// An L3 forwarder.
+#[derive(Clone, Debug)]
+pub(crate) struct L3ForwardPlan {
+    work: Work,
+    payload: Payload,
+    networks: u64,
+}
+
+impl PacketApplication for L3ForwardPlan {
+    const PACKETS: Packets = Packets::Forwarded;
+
+    /// Its routes.
+    type Shared = Region;
+
+    fn of(input: &TenantInput<'_>, _card: &Card<'_>) -> Result<Self, InputError> {
+        let (keys, costs) = (&input.tenant.tables.l3_forward, input.costs()?);
+        Ok(Self {
+            work: costs.work(&costs.l3_forward_cycles),
+            payload: keys.payload.payload(),
+            networks: u64::from(keys.networks),
+        })
+    }
+
+    fn share<T: Tracer>(&self, builder: &mut Builder<'_, T>) -> Region {
+        builder.memory.region(self.networks * ROUTE_BYTES)
+    }
+
+    fn software<T: Tracer>(
+        &self,
+        routes: &Region,
+        core: PollingCore<'_>,
+        _builder: &mut Builder<'_, T>,
+    ) -> Box<dyn Software<T>> {
+        core.handle(L3Forward::new(self.work, self.payload, routes.clone(), self.networks))
+    }
+}

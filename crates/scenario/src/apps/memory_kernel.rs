@@ -1,0 +1,245 @@
+//! Software that does nothing but touch memory, as a tenant or beside tenants, and the slices that its
+//! memory lies in.
+
+use super::ApplicationPlan;
+use crate::assemble::builder::Builder;
+use crate::input::check::Check;
+use crate::input::error::InputError;
+use crate::plan::{MachinePlan, TenantInput};
+use crate::platform::Platform;
+use crate::scenario::InitialContent;
+use model::tracer::Tracer;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Cycles, LINE_BYTES, SliceId};
+use workload::app::memory_kernel::{self, MemoryKernel, MemoryKernelConfig};
+use workload::host_memory::{HostMemory, Region, touch};
+
+/// Accesses in flight of a kernel at most: more than any core has buffers for.
+const MOST_IN_FLIGHT: u32 = 64;
+/// A working set in chosen slices takes pages for all slices: bytes of one at most.
+const MOST_BYTES_IN_SLICES: u64 = 256 << 20;
+
+/// What a memory kernel does, as tenant or beside tenants: each core has a working set of its own. That
+/// of a tenant has been written once before time zero unless initial_content is empty.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryKernelKeys {
+    /// Working set of each core.
+    pub working_set_bytes: u64,
+    /// Order in which it is touched.
+    #[serde(default)]
+    pub pattern: AccessPattern,
+    /// Share of stores.
+    #[serde(default)]
+    pub store_percent: u32,
+    /// Work between two accesses.
+    #[serde(default = "cycles_per_access")]
+    pub cycles_per_access: f64,
+    /// Accesses in flight at most. As many as fill buffers by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accesses_in_flight: Option<u32>,
+    /// The working set lies in that many slices nearest to its core. In all by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nearest_slices: Option<u32>,
+    /// The slices are dealt out to the cores that run this, the nearest ones first, so that none is shared:
+    /// each working set lies in its core's own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub isolated_slices: bool,
+    /// The working set lies in these slices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slices: Option<Vec<u16>>,
+}
+
+fn cycles_per_access() -> f64 {
+    1.0
+}
+
+/// Order in which a working set is touched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AccessPattern {
+    /// Any line, independent of the last.
+    #[default]
+    Random,
+    /// One line after another.
+    Sequential,
+    /// Any line, known only when the last has arrived.
+    PointerChase,
+}
+
+/// Slices that memory lies in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum SliceChoice {
+    /// Any: they do not matter.
+    Any,
+    /// So many, nearest to the core.
+    Nearest(usize),
+    /// The core's own.
+    Isolated,
+    /// These.
+    Listed(Vec<SliceId>),
+}
+
+impl MemoryKernelKeys {
+    /// Whether its working set lies in chosen slices.
+    pub(crate) fn chooses_slices(&self) -> bool {
+        self.slice_choice() != SliceChoice::Any
+    }
+
+    fn slice_choice(&self) -> SliceChoice {
+        match (self.nearest_slices, self.isolated_slices, &self.slices) {
+            (Some(count), _, _) => SliceChoice::Nearest(count as usize),
+            (None, true, _) => SliceChoice::Isolated,
+            (None, false, Some(listed)) => {
+                SliceChoice::Listed(listed.iter().map(|&slice| SliceId(slice)).collect())
+            }
+            (None, false, None) => SliceChoice::Any,
+        }
+    }
+
+    /// Checks the keys of `table`.
+    pub(crate) fn check(
+        &self,
+        table: &str,
+        check: &Check<'_>,
+        platform: &Platform,
+    ) -> Result<(), InputError> {
+        let key = |name: &str| format!("{table}.{name}");
+        let bytes = self.working_set_bytes;
+        check.whole(&key("working_set_bytes"), bytes, (64, 4 << 30), "bytes")?;
+        check.whole(&key("store_percent"), self.store_percent, (0, 100), "percent")?;
+        check.number(&key("cycles_per_access"), self.cycles_per_access, (0.0, 1e6))?;
+        let in_flight = self.accesses_in_flight.unwrap_or(1);
+        check.whole(&key("accesses_in_flight"), in_flight, (1, MOST_IN_FLIGHT), "accesses")?;
+        self.check_single_choice(table, check)?;
+        if !self.chooses_slices() {
+            return Ok(());
+        }
+        let count = platform.llc.slices.value;
+        if let Some(wanted) = self.nearest_slices {
+            check.whole(&key("nearest_slices"), wanted, (1, count), "slices of the LLC")?;
+        }
+        if self.slices.as_ref().is_some_and(Vec::is_empty) {
+            let allowed = "allowed: at least one slice".into();
+            return Err(check.refuse(&key("slices"), &"[]", allowed));
+        }
+        for &slice in self.slices.iter().flatten() {
+            let (slice, most) = (u32::from(slice), count - 1);
+            check.whole(&key("slices"), slice, (0, most), "slices of the LLC")?;
+        }
+        let what = "bytes of a working set in chosen slices";
+        check.whole(&key("working_set_bytes"), bytes, (64, MOST_BYTES_IN_SLICES), what)
+    }
+
+    fn check_single_choice(&self, table: &str, check: &Check<'_>) -> Result<(), InputError> {
+        let stated = [
+            ("nearest_slices", self.nearest_slices.is_some()),
+            ("isolated_slices", self.isolated_slices),
+            ("slices", self.slices.is_some()),
+        ];
+        let mut stated = stated.into_iter().filter(|(_, is_stated)| *is_stated);
+        let (Some((first, _)), Some((second, _))) = (stated.next(), stated.next()) else {
+            return Ok(());
+        };
+        Err(InputError::WrongValue {
+            file: check.file.into(),
+            key: format!("{table}.{second}"),
+            reason: format!("is stated beside {table}.{first}: one of the two decides"),
+        })
+    }
+}
+
+/// A kernel with all that decides it, for any of the cores that run it.
+#[derive(Clone, Debug)]
+pub(crate) struct KernelPlan {
+    /// Its seed is 0: each core adds its own.
+    config: MemoryKernelConfig,
+    bytes: u64,
+    slices: SliceChoice,
+}
+
+impl KernelPlan {
+    /// What a table of keys asks for.
+    pub fn of(keys: &MemoryKernelKeys) -> Self {
+        Self {
+            config: MemoryKernelConfig {
+                lines: keys.working_set_bytes.div_ceil(LINE_BYTES),
+                pattern: match keys.pattern {
+                    AccessPattern::Random => memory_kernel::Pattern::Random,
+                    AccessPattern::Sequential => memory_kernel::Pattern::Sequential,
+                    AccessPattern::PointerChase => memory_kernel::Pattern::PointerChase,
+                },
+                store_percent: keys.store_percent,
+                cycles_per_access: Cycles(keys.cycles_per_access),
+                in_flight: keys.accesses_in_flight.map(|accesses| accesses as usize),
+                seed: 0,
+            },
+            bytes: keys.working_set_bytes,
+            slices: keys.slice_choice(),
+        }
+    }
+
+    /// The kernel of number `thread` among the `cores` that run it.
+    pub fn build(
+        &self,
+        machine: &MachinePlan,
+        memory: &mut HostMemory,
+        (thread, cores): (usize, &[u8]),
+    ) -> MemoryKernel {
+        let core = cores[thread];
+        let seed = machine.seed.wrapping_add(u64::from(core));
+        let config = MemoryKernelConfig { seed, ..self.config.clone() };
+        let working_set = self.working_set(machine, memory, (thread, cores));
+        MemoryKernel::new(config, machine.core(core), working_set)
+    }
+
+    fn working_set(
+        &self,
+        machine: &MachinePlan,
+        memory: &mut HostMemory,
+        (thread, cores): (usize, &[u8]),
+    ) -> Region {
+        let bytes = self.bytes;
+        match &self.slices {
+            SliceChoice::Any => memory.region(bytes),
+            SliceChoice::Nearest(count) => {
+                let nearest = machine.nearest_slices(cores[thread]);
+                machine.in_slices(memory, bytes, &nearest[..*count])
+            }
+            SliceChoice::Isolated => {
+                machine.in_slices(memory, bytes, &machine.isolated_slices(cores)[thread])
+            }
+            SliceChoice::Listed(slices) => machine.in_slices(memory, bytes, slices),
+        }
+    }
+}
+
+/// A kernel as the application of a tenant.
+#[derive(Clone, Debug)]
+pub(crate) struct MemoryKernelPlan {
+    kernel: KernelPlan,
+    has_written: bool,
+}
+
+impl ApplicationPlan for MemoryKernelPlan {
+    fn of(input: &TenantInput<'_>) -> Result<Self, InputError> {
+        let Some(keys) = &input.tenant.tables.memory_kernel else {
+            let allowed = "needs a [memory_kernel] table with working_set_bytes".into();
+            return Err(input.check.refuse("application", &"memory-kernel", allowed));
+        };
+        let has_written = input.tenant.keys.initial_content != InitialContent::Empty;
+        Ok(Self { kernel: KernelPlan::of(keys), has_written })
+    }
+
+    /// Each core has written its working set before time zero, of which the caches keep what they can.
+    fn build<T: Tracer>(&self, builder: &mut Builder<'_, T>) {
+        let cores = &builder.tenant.cores;
+        for (thread, &core) in cores.iter().enumerate() {
+            let kernel = self.kernel.build(builder.machine, builder.memory, (thread, cores));
+            if self.has_written {
+                touch(builder.fabric, core, kernel.last_lines(builder.machine.llc_lines));
+            }
+            builder.software.insert(core, Box::new(kernel));
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The packet sink: drops every packet after a look at its header, or reads all of it.
+
+use super::Packets;
+use super::packets::{PacketApplication, PayloadUse, PollingCore};
+use crate::assemble::builder::Builder;
+use crate::devices::nic::Card;
+use crate::input::error::InputError;
+use crate::plan::TenantInput;
+use model::software::Software;
+use model::tracer::Tracer;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workload::app::l3_forward::{PacketSink, Payload};
+use workload::app::work::Work;
+
+/// Keys of the packet sink.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct PacketSinkKeys {
+    /// What it does with payload.
+    pub payload: PayloadUse,
+}
+
+/// A packet sink.
+#[derive(Clone, Debug)]
+pub(crate) struct PacketSinkPlan {
+    work: Work,
+    payload: Payload,
+}
+
+impl PacketApplication for PacketSinkPlan {
+    const PACKETS: Packets = Packets::Received;
+
+    type Shared = ();
+
+    fn of(input: &TenantInput<'_>, _card: &Card<'_>) -> Result<Self, InputError> {
+        let costs = input.costs()?;
+        let payload = input.tenant.tables.packet_sink.payload.payload();
+        Ok(Self { work: costs.work(&costs.packet_sink_cycles), payload })
+    }
+
+    fn share<T: Tracer>(&self, _builder: &mut Builder<'_, T>) {}
+
+    fn software<T: Tracer>(
+        &self,
+        (): &(),
+        core: PollingCore<'_>,
+        _builder: &mut Builder<'_, T>,
+    ) -> Box<dyn Software<T>> {
+        core.handle(PacketSink { work: self.work, payload: self.payload })
+    }
+}

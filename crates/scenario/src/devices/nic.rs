@@ -1,0 +1,185 @@
+//! A NIC: its keys with their defaults, the card that serves a tenant, and what the machine gets.
+//!
+//! [`traffic`] and [`source`] are what arrives, [`driver`] is the software half of its queues, [`check`]
+//! the ranges of keys.
+
+pub(super) mod check;
+pub mod driver;
+pub mod source;
+mod traffic;
+
+pub use traffic::{ArrivalProcess, Pattern, SizeMix, TrafficKeys};
+
+use super::{DevicePlan, NamedDevices, PortPlan, root_port};
+use crate::input::error::InputError;
+use crate::layout::DeviceLayout;
+use crate::plan::TenantInput;
+use crate::platform::{NicFacts, PcieFacts, Platform, SoftwareFacts};
+use model::device::nic::NicConfig;
+use model::device::nic::card::Nic;
+use model::root_complex::pcie_link::PcieLinkConfig;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use source::{SourcePlan, Traffic};
+use std::borrow::Cow;
+
+/// Keys of a tenant's NIC, its driver and what arrives.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct NicKeys {
+    /// Its NIC in place of the platform's: a known one, or path of a device file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nic: Option<String>,
+    /// Receive descriptors per queue.
+    pub rx_descriptors: u32,
+    /// Frame size without FCS.
+    pub packet_bytes: u64,
+    /// Offered load on the wire: FCS, preamble and gap included.
+    pub offered_gbps: f64,
+    /// The NIC sends PAUSE when its internal buffer runs full, and packets wait there for descriptors.
+    pub flow_control: bool,
+    /// Extra std::mt19937 calls per packet.
+    pub rng_calls: u32,
+    /// Packets that a send ring holds. What the NIC's driver chooses by default.
+    pub tx_descriptors: Option<u32>,
+    /// Packets that may wait before the send ring.
+    pub internal_queue: u32,
+    /// Packets per receive and send burst.
+    pub burst: u32,
+    /// Buffers of the pool that all cores share.
+    pub pool_buffers: u32,
+    /// Buffers that a core keeps in its pool cache.
+    pub pool_cache: u32,
+    /// Posted buffers of each queue whose data lines a core has written before time zero.
+    pub warm_buffers: u32,
+    /// What arrives.
+    pub traffic: TrafficKeys,
+}
+
+impl Default for NicKeys {
+    fn default() -> Self {
+        Self {
+            nic: None,
+            rx_descriptors: 4096,
+            packet_bytes: 1500,
+            offered_gbps: 99.3,
+            flow_control: false,
+            rng_calls: 0,
+            tx_descriptors: None,
+            internal_queue: 1024,
+            burst: 32,
+            pool_buffers: 65_535,
+            pool_cache: 256,
+            warm_buffers: 0,
+            traffic: TrafficKeys::default(),
+        }
+    }
+}
+
+impl NicKeys {
+    /// Packets that a send ring holds when `nic` has `queues` queues.
+    fn tx_packets(&self, nic: &NicFacts, queues: u32) -> u32 {
+        self.tx_descriptors.unwrap_or_else(|| nic.default_tx_packets(queues))
+    }
+}
+
+/// The card that serves a tenant, in its slot, and what packet software costs on that machine.
+#[derive(Clone, Debug)]
+pub struct Card<'a> {
+    /// The card and its driver.
+    pub nic: &'a NicFacts,
+    /// Its link.
+    pub pcie: Cow<'a, PcieFacts>,
+    /// Costs of packet software.
+    pub software: &'a SoftwareFacts,
+}
+
+impl<'a> Card<'a> {
+    /// The card that the tenant names, else the platform's own.
+    ///
+    /// # Errors
+    /// Names the table that the platform lacks.
+    pub fn of(input: &TenantInput<'a>) -> Result<Self, InputError> {
+        root_port::facts(input)?;
+        let platform = input.platform;
+        let (nic, pcie) = match &input.named.nic {
+            Some(device) => (&device.nic, Cow::Owned(device.link_in(platform.pcie.as_ref()))),
+            None => {
+                let pcie = input.table("pcie", platform.pcie.as_ref())?;
+                (input.table("nic", platform.nic.as_ref())?, Cow::Borrowed(pcie))
+            }
+        };
+        Ok(Self { nic, pcie, software: input.table("software", platform.software.as_ref())? })
+    }
+
+    /// Checks the keys of the tenant whose packets go through it.
+    ///
+    /// # Errors
+    /// Names the first value that is out of range.
+    pub fn check(&self, input: &TenantInput<'_>) -> Result<(), InputError> {
+        check::serving(input, self)
+    }
+
+    fn link(&self) -> PcieLinkConfig {
+        let pcie = &self.pcie;
+        PcieLinkConfig {
+            lanes: pcie.lanes.value,
+            gtransfers_per_s: pcie.gtransfers_per_s.value,
+            max_payload_bytes: pcie.max_payload_bytes.value,
+            max_read_request_bytes: pcie.max_read_request_bytes.value,
+            data_link_interval_bytes: pcie.data_link_interval_bytes.value,
+            propagation_ns: pcie.propagation_ns.value,
+        }
+    }
+}
+
+/// Records what the card decides where keys do not.
+pub(super) fn fill_in(keys: &mut NicKeys, platform: &Platform, named: &NamedDevices, queues: u32) {
+    let own = named.nic.as_ref().map(|device| &device.nic);
+    if let Some(nic) = own.or(platform.nic.as_ref()) {
+        keys.tx_descriptors = Some(keys.tx_packets(nic, queues));
+    }
+}
+
+/// A NIC with all that decides it.
+#[derive(Clone, Debug)]
+pub struct NicPlan {
+    config: NicConfig,
+    source: SourcePlan,
+    /// Receive and send queues.
+    queues: u32,
+    flow_rules: u32,
+}
+
+/// The root port of `card`, at which `source` arrives.
+///
+/// # Errors
+/// If a key of the tenant's is out of range, or the platform has no I/O.
+pub fn plan(
+    input: &TenantInput<'_>,
+    card: &Card<'_>,
+    source: SourcePlan,
+) -> Result<PortPlan, InputError> {
+    let keys = &input.tenant.devices;
+    let mut config = card.nic.config(keys.nic.flow_control);
+    config.bypass_backlog = keys.port.placement.bypass_when_backlogged;
+    let (queues, flow_rules) = (input.tenant.keys.cores, keys.nic.traffic.flow_rules);
+    let nic = NicPlan { config, source, queues, flow_rules };
+    root_port::plan(input, card.link(), vec![DevicePlan::Nic(Box::new(nic))])
+}
+
+impl NicPlan {
+    /// The card, numbered as the layout says.
+    pub(super) fn build(&self, layout: &DeviceLayout) -> Nic<Traffic> {
+        let mut nic =
+            Nic::new(layout.port, &self.config, self.source.build(), self.queues as usize);
+        let queue_of = |rule: u32| Some((rule % self.queues) as u16);
+        nic.port.steering_mut().set_rules((0..self.flow_rules).map(queue_of).collect());
+        nic
+    }
+
+    /// Packets of all loops of a capture, if a number of loops is wanted.
+    pub(super) fn packets_to_replay(&self) -> Option<u64> {
+        self.source.packets_to_replay()
+    }
+}

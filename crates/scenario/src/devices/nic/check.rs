@@ -1,0 +1,55 @@
+//! Ranges of a NIC's keys: its queues and the pool of its buffers.
+
+use super::{Card, NicKeys};
+use crate::input::error::InputError;
+use crate::plan::TenantInput;
+
+/// What holds for every tenant, whether its application uses the NIC or not.
+pub(in crate::devices) fn tenant(input: &TenantInput<'_>) -> Result<(), InputError> {
+    let (keys, check) = (&input.tenant.devices.nic, &input.check);
+    check.whole("rng_calls", keys.rng_calls, (0, 1_000_000), "calls")?;
+    let most = keys.rx_descriptors;
+    if let Some(backlog) = input.tenant.devices.port.placement.bypass_when_backlogged {
+        let key = "placement.bypass_when_backlogged";
+        check.whole(key, backlog, (1, most - 1), "packets, fewer than rx_descriptors")?;
+    }
+    check.whole("warm_buffers", keys.warm_buffers, (0, most), "descriptors of a queue")
+}
+
+/// What holds for a tenant whose packets go through `card`.
+pub(super) fn serving(input: &TenantInput<'_>, card: &Card<'_>) -> Result<(), InputError> {
+    let keys = &input.tenant.devices.nic;
+    queues(keys, input, card)?;
+    pool(keys, input, card)?;
+    keys.traffic.check(&input.check, card.nic.line_rate_gbps.value)
+}
+
+fn queues(keys: &NicKeys, input: &TenantInput<'_>, card: &Card<'_>) -> Result<(), InputError> {
+    let (check, cores) = (&input.check, input.tenant.keys.cores);
+    let rings: Vec<u32> = (3..=15).map(|bits| 1 << bits).collect();
+    check.one_of("rx_descriptors", keys.rx_descriptors, &rings)?;
+    let fits = card.software.buffer_data_bytes.value;
+    check.whole("packet_bytes", keys.packet_bytes, (60, fits), "bytes that a buffer holds")?;
+    // A ring that never fills a completion would never be freed.
+    let least = card.nic.tx_packets_per_completion.value.max(8);
+    let rings: Vec<u32> = rings.into_iter().filter(|&ring| ring >= least).collect();
+    check.one_of("tx_descriptors", keys.tx_packets(card.nic, cores), &rings)?;
+    check.whole("internal_queue", keys.internal_queue, (32, 65_536), "packets")?;
+    check.whole("burst", keys.burst, (1, 64), "packets")
+}
+
+/// The pool must fill every receive ring and cache, the bursts in work, and the sent packets that
+/// no completion has reported yet; more in send rings and queues may run it dry for a while.
+fn pool(keys: &NicKeys, input: &TenantInput<'_>, card: &Card<'_>) -> Result<(), InputError> {
+    let check = &input.check;
+    check.whole("pool_cache", keys.pool_cache, (32, 512), "buffers, DPDK's own limit")?;
+    let unreported = card.nic.tx_packets_per_completion.value;
+    let cached = keys.pool_cache + keys.pool_cache / 2;
+    let per_core = keys.rx_descriptors + cached + 2 * keys.burst + 2 * unreported;
+    let least = u64::from(per_core) * u64::from(input.tenant.keys.cores);
+    let why = format!(
+        "buffers; receive rings, pool caches, bursts and sends take {least}: lower rx_descriptors or \
+         cores, or raise pool_buffers"
+    );
+    check.whole("pool_buffers", u64::from(keys.pool_buffers), (least, 1 << 20), &why)
+}

@@ -1,0 +1,195 @@
+//! The software half of a NIC's queues: buffers, rings in host memory, and a driver on each core.
+
+use super::{Card, NicKeys};
+use crate::assemble::builder::Builder;
+use crate::plan::TenantInput;
+use crate::scenario::{InitialContent, Tenant};
+use model::core::Core;
+use model::device::nic::rings::QueuePair;
+use model::device::queues::QueueId;
+use model::tracer::Tracer;
+use std::cell::RefCell;
+use std::rc::Rc;
+use units::{Cycles, LINE_BYTES, Picos};
+use workload::app::packet_loop::{Drivers, PacketLoopConfig};
+use workload::driver::header_slices::HeaderPlacement;
+use workload::driver::mempool::{Mempool, MempoolConfig, Spacing};
+use workload::driver::queues::QueueShape;
+use workload::driver::rx::RxDriver;
+use workload::driver::tx::{TxDriver, TxDriverConfig};
+use workload::host_memory::{Arena, touch};
+
+/// Headroom that CacheDirector adds where the scenario does not say.
+const DEFAULT_SHIFT_LINES: u8 = 16;
+
+/// Bytes of the software queue's pointer to a packet.
+const POINTER_BYTES: u64 = 8;
+
+/// What an application wants of the driver beside what keys and card decide.
+#[derive(Clone, Copy, Debug)]
+pub struct DriverNeeds {
+    /// Whether it receives: its receive queues are filled before time zero.
+    pub receives: bool,
+    /// How the buffers of its pool lie one behind the other.
+    pub spacing: Spacing,
+    /// Room beside the queues of each core for the application's own use.
+    pub own_bytes: u64,
+}
+
+/// Buffers, queues and drivers of a tenant, with all that decides them.
+#[derive(Clone, Debug)]
+pub struct DriverPlan {
+    pool: MempoolConfig,
+    initial_content: InitialContent,
+    headers: Option<HeaderSlices>,
+    shape: QueueShape,
+    tx: TxDriverConfig,
+    needs: DriverNeeds,
+    warm_buffers: usize,
+    warm_lines: u64,
+    /// How cores poll their queues and work on bursts.
+    pub polling: PacketLoopConfig,
+}
+
+/// Where CacheDirector places a line of each packet.
+#[derive(Clone, Copy, Debug)]
+struct HeaderSlices {
+    line: u64,
+    wanted: usize,
+    most_lines: u8,
+}
+
+impl DriverPlan {
+    /// What a tenant's keys and its card ask for.
+    #[must_use]
+    pub fn of(input: &TenantInput<'_>, card: &Card<'_>, needs: DriverNeeds) -> Self {
+        let Tenant { keys: tenant, devices, .. } = input.tenant;
+        let keys = &devices.nic;
+        let tx_packets = keys.tx_packets(card.nic, tenant.cores);
+        let shape = card.nic.queue_shape(tenant.cores, keys.rx_descriptors, tx_packets);
+        let headers = header_slices(input.tenant);
+        let data_bytes = card.software.buffer_data_bytes.value;
+        Self {
+            pool: MempoolConfig {
+                buffers: keys.pool_buffers,
+                cache: keys.pool_cache,
+                private_lines: u64::from(card.software.private_lines.value),
+                data_bytes,
+                shift_lines: headers.map_or(0, |headers| u64::from(headers.most_lines)),
+                spacing: needs.spacing,
+            },
+            initial_content: tenant.initial_content,
+            headers,
+            tx: TxDriverConfig {
+                ring_packets: shape.tx_packets,
+                internal_queue: keys.internal_queue,
+                burst: keys.burst,
+                doorbell: Picos::from_ns(card.nic.doorbell_ns.value),
+            },
+            shape,
+            needs,
+            warm_buffers: keys.warm_buffers as usize,
+            warm_lines: match keys.traffic.pcap {
+                Some(_) => data_bytes.div_ceil(LINE_BYTES),
+                None => keys.packet_bytes.div_ceil(LINE_BYTES),
+            },
+            polling: polling(keys, card),
+        }
+    }
+
+    /// Builds the buffer pool and leaves in the caches what that leaves.
+    pub(crate) fn pool<T: Tracer>(&self, builder: &mut Builder<'_, T>) -> Rc<RefCell<Mempool>> {
+        let (cores, first) = (&builder.tenant.cores, builder.tenant.cores[0]);
+        let mut pool = Mempool::new(self.pool, builder.memory, first, cores.len());
+        match self.initial_content {
+            InitialContent::Empty => {}
+            InitialContent::PoolBuilt | InitialContent::StoreFilled => {
+                pool.initialise(builder.fabric, first);
+            }
+            InitialContent::PagesZeroed => {
+                touch(builder.fabric, first, pool.lines());
+                pool.initialise(builder.fabric, first);
+            }
+        }
+        if let Some(headers) = self.headers {
+            let nearest = cores.iter().map(|&core| builder.machine.nearest_slices(core)).collect();
+            let HeaderSlices { line, wanted, most_lines } = headers;
+            let placement = HeaderPlacement { line, nearest, wanted, most_lines };
+            pool.place_headers(&placement, |line| builder.machine.slice_of(line));
+        }
+        Rc::new(RefCell::new(pool))
+    }
+
+    /// Room for the queues of all cores.
+    pub(crate) fn arena<T: Tracer>(&self, builder: &mut Builder<'_, T>) -> Arena {
+        let waiting = u64::from(self.tx.internal_queue) * POINTER_BYTES;
+        let bytes = self.shape.bytes() + waiting + self.needs.own_bytes;
+        let bytes = bytes * builder.tenant.cores.len() as u64;
+        // Rings do not cross pages: twice the room is always enough.
+        Arena::new(builder.memory.region(2 * bytes.next_multiple_of(builder.memory.page().0)))
+    }
+
+    /// An empty queue pair for each core.
+    pub(crate) fn queue_pairs<T: Tracer>(
+        &self,
+        builder: &Builder<'_, T>,
+        arena: &mut Arena,
+    ) -> Vec<QueuePair> {
+        builder.tenant.cores.iter().map(|_| self.shape.place(arena)).collect()
+    }
+
+    /// The drivers of a core, its receive queue filled if anything arrives.
+    pub(crate) fn start<T: Tracer>(
+        &self,
+        builder: &mut Builder<'_, T>,
+        (core, queue, pair): (Core, QueueId, &mut QueuePair),
+        pool: &Rc<RefCell<Mempool>>,
+        arena: &mut Arena,
+    ) -> Drivers {
+        let mut rx = RxDriver::new(self.shape.rx_descriptors);
+        if self.needs.receives {
+            self.fill(&mut rx, builder, (core, pair), pool);
+        }
+        let waiting_lines = arena.place(u64::from(self.tx.internal_queue) * POINTER_BYTES);
+        Drivers { pool: Rc::clone(pool), rx, tx: TxDriver::new(self.tx, waiting_lines), queue }
+    }
+
+    /// Queues are filled before time counts: by a core whose clock nobody reads afterwards. It may also
+    /// have written the data lines of the first posted buffers: later DMA finds them in the LLC, wherever
+    /// the core's mask let them be.
+    fn fill<T: Tracer>(
+        &self,
+        rx: &mut RxDriver,
+        builder: &mut Builder<'_, T>,
+        (mut core, pair): (Core, &mut QueuePair),
+        pool: &Rc<RefCell<Mempool>>,
+    ) {
+        rx.refill(&mut core, builder.fabric, &mut pair.rx, &mut pool.borrow_mut());
+        for (visible, _) in &mut pair.rx.posted {
+            *visible = Picos::ZERO;
+        }
+        for (_, buffer) in pair.rx.posted.iter().take(self.warm_buffers) {
+            let lines = (0..self.warm_lines).map(|line| buffer.data.step(line));
+            touch(builder.fabric, core.id(), lines);
+        }
+    }
+}
+
+fn polling(keys: &NicKeys, card: &Card<'_>) -> PacketLoopConfig {
+    let extra = f64::from(keys.rng_calls) * card.software.rng_call_cycles.value;
+    PacketLoopConfig {
+        burst: keys.burst as usize,
+        poll_cycles: Cycles(card.software.poll_cycles.value),
+        extra_cycles: Cycles(extra),
+    }
+}
+
+fn header_slices(tenant: &Tenant) -> Option<HeaderSlices> {
+    let keys = &tenant.devices.port.placement;
+    let stated = keys.headroom_lines.map(|lines| lines as u8);
+    keys.header_slices.map(|wanted| HeaderSlices {
+        line: keys.header_line.unwrap_or(0),
+        wanted: wanted as usize,
+        most_lines: stated.unwrap_or(DEFAULT_SHIFT_LINES),
+    })
+}

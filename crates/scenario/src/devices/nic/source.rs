@@ -1,0 +1,205 @@
+//! From a tenant's traffic keys to what arrives at its NIC.
+
+use super::{ArrivalProcess, Card, NicKeys, Pattern, SizeMix};
+use crate::input::builtin;
+use crate::input::error::InputError;
+use crate::plan::TenantInput;
+use hdrhistogram::Histogram;
+use model::traffic::{Arrival, Departure, PacketSource};
+use workload::traffic::{
+    Arrivals, Capture, CaptureReplay, FixedRate, FixedRateConfig, Mix, MixConfig, PingPongClient,
+    PingPongClientConfig, ReplayConfig, ReplaySpeed, Sizes, Toeplitz, Trains, TrainsConfig,
+};
+
+/// What arrives, whatever its kind.
+#[derive(Debug)]
+pub enum Traffic {
+    /// One packet of each flow in turn.
+    Fixed(FixedRate),
+    /// Trains of flows.
+    Trains(Trains),
+    /// Sizes, arrivals and flows at random.
+    Random(Box<Mix>),
+    /// A capture.
+    Replay(CaptureReplay),
+    /// Nothing.
+    Silence,
+    /// A client that waits for answers.
+    PingPong(Box<PingPongClient>),
+}
+
+impl Traffic {
+    /// Latencies that a client has measured since the last call, in ns; none if there is no client.
+    pub fn take_one_way_latencies(&mut self) -> Option<Histogram<u64>> {
+        match self {
+            Self::PingPong(client) => Some(client.take_one_way_latencies()),
+            _ => None,
+        }
+    }
+}
+
+impl PacketSource for Traffic {
+    // Inlined, an arrival is built where it is kept: as a copy, its fields wait for one another.
+    #[inline(always)]
+    fn next_arrival(&mut self) -> Option<Arrival> {
+        match self {
+            Self::Fixed(source) => source.next_arrival(),
+            Self::Trains(source) => source.next_arrival(),
+            Self::Random(source) => source.next_arrival(),
+            Self::Replay(source) => source.next_arrival(),
+            Self::PingPong(source) => source.next_arrival(),
+            Self::Silence => None,
+        }
+    }
+
+    fn awaits_answers(&self) -> bool {
+        match self {
+            Self::Fixed(source) => source.awaits_answers(),
+            Self::Trains(source) => source.awaits_answers(),
+            Self::Random(source) => source.awaits_answers(),
+            Self::Replay(source) => source.awaits_answers(),
+            Self::PingPong(source) => source.awaits_answers(),
+            Self::Silence => false,
+        }
+    }
+
+    fn answered(&mut self, departure: Departure) {
+        match self {
+            Self::Fixed(source) => source.answered(departure),
+            Self::Trains(source) => source.answered(departure),
+            Self::Random(source) => source.answered(departure),
+            Self::Replay(source) => source.answered(departure),
+            Self::PingPong(source) => source.answered(departure),
+            Self::Silence => {}
+        }
+    }
+}
+
+/// What arrives at a NIC, with all that decides it.
+#[derive(Clone, Debug)]
+pub enum SourcePlan {
+    /// One packet of each flow in turn.
+    Fixed(FixedRateConfig),
+    /// Trains of flows.
+    Trains(TrainsConfig),
+    /// Sizes, arrivals and flows at random.
+    Random(MixConfig),
+    /// A capture.
+    Replay(Capture, ReplayConfig),
+    /// Nothing.
+    Silence,
+    /// A client that waits for answers.
+    PingPong(PingPongClientConfig),
+}
+
+impl SourcePlan {
+    /// What the tenant's keys ask for.
+    ///
+    /// # Errors
+    /// If the offered load is out of range, the capture cannot be read, or it holds a packet larger than a
+    /// buffer.
+    pub fn of_keys(input: &TenantInput<'_>, card: &Card<'_>) -> Result<Self, InputError> {
+        let keys = &input.tenant.devices.nic;
+        let line_rate_gbps = card.nic.line_rate_gbps.value;
+        input.check.number("offered_gbps", keys.offered_gbps, (1e-3, line_rate_gbps))?;
+        let traffic = &keys.traffic;
+        if let Some(path) = &traffic.pcap {
+            let config = ReplayConfig {
+                speed: traffic
+                    .scale_to_gbps
+                    .map_or(ReplaySpeed::AsCaptured, ReplaySpeed::ScaledToGbps),
+                line_rate_gbps,
+                loops: traffic.loops,
+            };
+            return Ok(Self::Replay(capture(input.file, path, card)?, config));
+        }
+        let (packet_bytes, offered_gbps) = (keys.packet_bytes, keys.offered_gbps);
+        let (flows, seed) = (traffic.flows as usize, input.seed);
+        Ok(match traffic.pattern {
+            Pattern::Fixed => {
+                Self::Fixed(FixedRateConfig { packet_bytes, offered_gbps, flows, seed })
+            }
+            Pattern::Trains => Self::Trains(TrainsConfig {
+                packet_bytes,
+                offered_gbps,
+                threads: traffic.generator_threads as usize,
+                flows_per_thread: flows,
+                train_packets: u64::from(traffic.train_packets),
+                turn_packets: u64::from(traffic.turn_packets),
+                seed,
+            }),
+            Pattern::Random => Self::Random(mix(keys, line_rate_gbps, seed)),
+        })
+    }
+
+    /// The source itself.
+    pub(super) fn build(&self) -> Traffic {
+        let rss = Toeplitz::default();
+        match self {
+            Self::Fixed(config) => Traffic::Fixed(FixedRate::new(config, &rss)),
+            Self::Trains(config) => Traffic::Trains(Trains::new(config, &rss)),
+            Self::Random(config) => Traffic::Random(Box::new(Mix::new(config, &rss))),
+            Self::Replay(capture, config) => {
+                Traffic::Replay(CaptureReplay::new(capture, config, &rss))
+            }
+            Self::Silence => Traffic::Silence,
+            Self::PingPong(config) => {
+                Traffic::PingPong(Box::new(PingPongClient::new(config.clone())))
+            }
+        }
+    }
+
+    /// Packets of all loops of a capture, if a number of loops is wanted.
+    pub(super) fn packets_to_replay(&self) -> Option<u64> {
+        match self {
+            Self::Replay(capture, ReplayConfig { loops: Some(loops), .. }) => {
+                Some((capture.packet_count() * loops).max(1))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Reads the capture at `path`; `file` is the scenario that names it.
+fn capture(file: &str, path: &str, card: &Card<'_>) -> Result<Capture, InputError> {
+    let capture = recordings::capture::read(builtin::beside(file, path))
+        .map_err(|fault| InputError::Capture { file: file.into(), fault })?;
+    let largest = capture.largest_frame_bytes().0;
+    let fits = card.software.buffer_data_bytes.value;
+    if largest > fits {
+        return Err(InputError::OutOfRange {
+            file: file.into(),
+            key: "traffic.pcap".into(),
+            value: path.into(),
+            allowed: format!(
+                "its largest packet has {largest} bytes, a buffer holds {fits}: capture with \
+                 segmentation offload off, or filter larger packets out"
+            ),
+        });
+    }
+    Ok(capture)
+}
+
+fn mix(keys: &NicKeys, line_rate_gbps: f64, seed: u64) -> MixConfig {
+    let traffic = &keys.traffic;
+    MixConfig {
+        sizes: match traffic.sizes.unwrap_or_default() {
+            SizeMix::Fixed => Sizes::Fixed(keys.packet_bytes),
+            SizeMix::Imix => Sizes::Imix,
+            SizeMix::Campus => Sizes::Campus,
+        },
+        arrivals: match traffic.arrivals.unwrap_or_default() {
+            ArrivalProcess::Even => Arrivals::Even,
+            ArrivalProcess::Poisson => Arrivals::Poisson,
+            ArrivalProcess::OnOff => {
+                Arrivals::OnOff { burst_packets: u64::from(traffic.burst_packets.unwrap_or(32)) }
+            }
+            ArrivalProcess::BackToBack => Arrivals::BackToBack,
+        },
+        offered_gbps: keys.offered_gbps,
+        line_rate_gbps,
+        flows: traffic.flows as usize,
+        flow_zipf: traffic.flow_zipf.unwrap_or(0.0),
+        seed,
+    }
+}

@@ -1,0 +1,56 @@
+//! SSDs: the key that names them, their root ports, and the controllers that the machine gets.
+
+use super::{DevicePlan, PortPlan, root_port};
+use crate::input::error::InputError;
+use crate::layout::DeviceLayout;
+use crate::plan::TenantInput;
+use crate::platform::SsdDevice;
+use model::device::nvme::NvmeConfig;
+use model::device::nvme::controller::NvmeController;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Keys of a tenant's SSDs. How many there are is up to its application.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SsdKeys {
+    /// Kind of its SSDs: a known one (`skipline platforms` has a list), or path of a device file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ssd: Option<String>,
+}
+
+/// An SSD.
+#[derive(Clone, Debug)]
+pub struct SsdPlan {
+    config: NvmeConfig,
+    queue_pairs: usize,
+    seed: u64,
+}
+
+/// The root ports of SSDs of a kind, up to `per_root_port` behind each. `queue_pairs` has an entry per SSD.
+///
+/// # Errors
+/// If the platform has no I/O.
+pub fn plan(
+    input: &TenantInput<'_>,
+    device: &SsdDevice,
+    queue_pairs: &[usize],
+    per_root_port: u32,
+) -> Result<Vec<PortPlan>, InputError> {
+    let (config, seed) = (device.ssd.config(), input.seed);
+    let ssd = |&queue_pairs: &usize| {
+        DevicePlan::Ssd(SsdPlan { config: config.clone(), queue_pairs, seed })
+    };
+    let behind_one = queue_pairs.chunks(per_root_port as usize);
+    let port =
+        |some: &[usize]| root_port::plan(input, device.link(), some.iter().map(ssd).collect());
+    behind_one.map(port).collect()
+}
+
+impl SsdPlan {
+    /// The controller, numbered as the layout says.
+    pub(super) fn build(&self, layout: &DeviceLayout) -> NvmeController {
+        let seed = self.seed.wrapping_add(1000 + layout.number as u64);
+        NvmeController::new(layout.port, self.config.clone(), self.queue_pairs, seed)
+    }
+}

@@ -1,0 +1,232 @@
+//! From a scenario, its platform and the devices that it names to a plan: all that a machine is built
+//! from, checked, with every default decided.
+
+mod machine;
+mod tenant_input;
+
+pub use machine::MachinePlan;
+pub use tenant_input::TenantInput;
+
+use crate::apps::{self, AnyApplication, Application};
+use crate::co_runner::{CoRunnerKeys, CoRunnerPlan};
+use crate::devices::{self, DevicePlan, NamedDevices, PortPlan, root_port};
+use crate::input::check::Check;
+use crate::input::error::InputError;
+use crate::layout::{Layout, TenantLayout};
+use crate::platform::Platform;
+use crate::scenario::{EventKeys, Scenario, Tenant, check};
+use machine::{nodes, tenant_seed};
+use model::device::DeviceId;
+use model::machine::Goal;
+use units::{Bytes, Picos};
+use workload::control::dynamic_ways::DynamicWaysConfig;
+use workload::control::schedule::Change;
+
+/// All that a machine is built from.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The machine itself.
+    pub machine: MachinePlan,
+    /// Numbers of cores, root ports and devices.
+    pub layout: Layout,
+    /// Devices, as the machine numbers them.
+    pub(crate) devices: Vec<DevicePlan>,
+    /// The main tenant first.
+    pub(crate) tenants: Vec<TenantPlan>,
+    pub(crate) co_runners: Vec<CoRunnerOnCores>,
+    /// Policies that root ports change to, at given times.
+    pub(crate) changes: Vec<Change>,
+    /// Controllers of DDIO ways, each with the ways that it begins with.
+    pub(crate) dynamic_ways: Vec<(DynamicWaysConfig, u32)>,
+    /// What a run counts as progress: what the main tenant is there for.
+    pub(crate) goal: Goal,
+}
+
+/// A tenant, its cores and devices numbered.
+#[derive(Clone, Debug)]
+pub(crate) struct TenantPlan {
+    /// What its cores run.
+    pub application: AnyApplication,
+    /// Its cores.
+    pub cores: Vec<u8>,
+    /// Its devices.
+    pub devices: Vec<DeviceId>,
+    /// The memory node that its buffers and rings lie in.
+    pub node: usize,
+    /// The pages that they are made of.
+    pub page: Bytes,
+}
+
+/// A co-runner, its cores numbered.
+#[derive(Clone, Debug)]
+pub(crate) struct CoRunnerOnCores {
+    /// What its cores run.
+    pub software: CoRunnerPlan,
+    /// Its cores.
+    pub cores: Vec<u8>,
+    /// The memory node of its working sets.
+    pub node: usize,
+    /// The pages that they are made of.
+    pub page: Bytes,
+}
+
+impl Plan {
+    /// Checks `scenario` against `platform`, fills in what that decides, and resolves it. `file` is the
+    /// scenario's name in messages.
+    ///
+    /// # Errors
+    /// Names the first value that is out of range or does not go with another.
+    pub fn resolve(
+        file: &str,
+        scenario: &mut Scenario,
+        platform: &Platform,
+        seed: u64,
+    ) -> Result<Self, InputError> {
+        let named = NamedDevices::of_tenants(file, scenario)?;
+        scenario.fill_in(platform, &named);
+        let check = Check { file };
+        check::machine(scenario, &check)?;
+        let applications = applications(file, scenario, platform, (&named, seed))?;
+        let co_runners = scenario.machine.co_runner.iter().enumerate();
+        let co_runners = co_runners.map(|(number, keys)| {
+            CoRunnerPlan::of(&format!("co_runner.{number}"), keys, &check, platform)
+        });
+        let co_runners = co_runners.collect::<Result<Vec<_>, _>>()?;
+        check::cores(scenario, &check, platform)?;
+        apps::check_together(scenario.tenants(), &check)?;
+        check::events(scenario, &check, platform)?;
+        check::run(&scenario.machine.run, &check)?;
+        Self::numbered(scenario, platform, (applications, co_runners), seed)
+    }
+
+    /// Numbers everything.
+    fn numbered(
+        scenario: &Scenario,
+        platform: &Platform,
+        (applications, co_runners): (Vec<AnyApplication>, Vec<CoRunnerPlan>),
+        seed: u64,
+    ) -> Result<Self, InputError> {
+        let ports = || applications.iter().flat_map(AnyApplication::ports);
+        let with_ports = scenario.tenants().zip(&applications);
+        let with_ports: Vec<_> =
+            with_ports.map(|(tenant, own)| (&tenant.keys, own.ports())).collect();
+        let layout = Layout::of(&with_ports, &scenario.machine.co_runner);
+        let machine = MachinePlan::of(scenario, platform, &layout, ports(), seed)?;
+        let mut devices: Vec<_> = ports().flat_map(|port| port.devices.clone()).collect();
+        devices.sort_by_key(DevicePlan::kind);
+        let (changes, dynamic_ways) =
+            (changes(scenario, platform, &layout), dynamic_ways(ports(), platform));
+        let co_runners = co_runners_on_cores(co_runners, scenario, &layout);
+        let tenants = tenants(applications, scenario, &layout);
+        let goal = goal(&scenario.main, &tenants[0]);
+        Ok(Self { machine, layout, devices, tenants, co_runners, changes, dynamic_ways, goal })
+    }
+
+    /// Packets after which the run is over, if the main tenant's source says so.
+    #[must_use]
+    pub fn packets_to_replay(&self) -> Option<u64> {
+        let devices = self.tenants[0].devices.iter().map(|id| &self.devices[id.index()]);
+        devices.filter_map(DevicePlan::packets_to_replay).next()
+    }
+}
+
+/// What each tenant runs.
+fn applications(
+    file: &str,
+    scenario: &Scenario,
+    platform: &Platform,
+    (named, seed): (&[NamedDevices], u64),
+) -> Result<Vec<AnyApplication>, InputError> {
+    let plan = |(number, (tenant, named)): (u64, (&Tenant, &NamedDevices))| {
+        let named_in = match number {
+            0 => file.to_owned(),
+            _ => format!("{file}, tenant `{}`", tenant.keys.name),
+        };
+        let input = TenantInput {
+            file,
+            check: Check { file: &named_in },
+            tenant,
+            platform,
+            platform_name: &scenario.machine.platform,
+            named,
+            seed: tenant_seed(seed, number),
+        };
+        check::tenant(&input)?;
+        devices::check(&input)?;
+        Application::plan(&input)
+    };
+    (0..).zip(scenario.tenants().zip(named)).map(plan).collect()
+}
+
+fn tenants(
+    applications: Vec<AnyApplication>,
+    scenario: &Scenario,
+    layout: &Layout,
+) -> Vec<TenantPlan> {
+    let nodes = nodes(scenario);
+    let all = scenario.tenants().zip(&layout.tenants).zip(applications);
+    let tenant =
+        |(number, ((tenant, own), application)): (usize, ((&Tenant, &TenantLayout), _))| {
+            TenantPlan {
+                application,
+                cores: own.cores.clone(),
+                devices: layout.devices_of(number).collect(),
+                node: nodes.number(tenant.keys.memory_node, tenant.keys.socket) as usize,
+                page: Bytes(tenant.keys.page_size.bytes()),
+            }
+        };
+    all.enumerate().map(tenant).collect()
+}
+
+/// Co-runners use memory of their own socket, in pages as the main tenant's.
+fn co_runners_on_cores(
+    co_runners: Vec<CoRunnerPlan>,
+    scenario: &Scenario,
+    layout: &Layout,
+) -> Vec<CoRunnerOnCores> {
+    let all = scenario.machine.co_runner.iter().zip(&layout.co_runners);
+    let co_runner = |((keys, cores), software): ((&CoRunnerKeys, &Vec<u8>), _)| CoRunnerOnCores {
+        software,
+        cores: cores.clone(),
+        node: keys.socket as usize,
+        page: Bytes(scenario.main.keys.page_size.bytes()),
+    };
+    all.zip(co_runners).map(co_runner).collect()
+}
+
+fn goal(main: &Tenant, plan: &TenantPlan) -> Goal {
+    if main.keys.application.packets().are_sent() {
+        return Goal::Device(plan.devices[0]);
+    }
+    let first = usize::from(plan.cores[0]);
+    Goal::Work(first..first + plan.cores.len())
+}
+
+/// The policies that the scenario's events set.
+fn changes(scenario: &Scenario, platform: &Platform, layout: &Layout) -> Vec<Change> {
+    let Some(ddio) = &platform.ddio else { return Vec::new() };
+    let of_event = |event: &EventKeys| {
+        let tenants = scenario.tenants().enumerate();
+        let meant = tenants.filter(|(_, tenant)| tenant.keys.name == event.tenant);
+        let changes = meant.flat_map(|(number, tenant)| {
+            let keys = event.changed(&tenant.devices.port);
+            let (policy, _) = root_port::policy(&keys, ddio, platform);
+            let at = Picos::from_ns(event.at_us * 1e3);
+            layout.ports_of(number).map(move |port| Change { at, port, policy })
+        });
+        changes.collect::<Vec<_>>()
+    };
+    scenario.machine.event.iter().flat_map(of_event).collect()
+}
+
+/// Controllers that root ports have.
+fn dynamic_ways<'p>(
+    ports: impl Iterator<Item = &'p PortPlan>,
+    platform: &Platform,
+) -> Vec<(DynamicWaysConfig, u32)> {
+    let of_port = |(number, port): (usize, &PortPlan)| {
+        let (keys, ways) = port.controller.as_ref()?;
+        Some((keys.config(number, platform.llc.ways.value), *ways))
+    };
+    ports.enumerate().filter_map(of_port).collect()
+}

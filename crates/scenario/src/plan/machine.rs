@@ -1,0 +1,179 @@
+//! The machine of a plan: its fabric and clocks, its memory, and the slices that memory can lie in.
+
+use crate::assemble::hardware::{Hardware, Nodes};
+use crate::devices::PortPlan;
+use crate::input::error::InputError;
+use crate::layout::Layout;
+use crate::platform::{Platform, SoftwareFacts};
+use crate::scenario::Scenario;
+use model::core::Core;
+use model::core::bandwidth_limit::BandwidthLimit;
+use model::fabric::FabricConfig;
+use model::mesh::Topology;
+use units::{Bytes, Gigahertz, LineAddr, SliceId, WayMask};
+use workload::host_memory::{HostMemory, PagePlacement, Region};
+use workload::slice_memory::region_in_slices;
+
+/// Everything about a machine but its tenants.
+#[derive(Clone, Debug)]
+pub struct MachinePlan {
+    /// Caches, links, root ports and memory.
+    pub fabric: FabricConfig,
+    /// Clock of the cores.
+    pub core_clock: Gigahertz,
+    /// Lines that an LLC holds: what was touched before the last so many is gone from it.
+    pub llc_lines: u64,
+    /// Seed of the run.
+    pub seed: u64,
+    fill_buffers: u32,
+    /// Of each core.
+    bandwidth_limits: Vec<BandwidthLimit>,
+    /// Distances of cores and slices; cores are numbered in their socket.
+    topology: Topology,
+    /// The number in its socket of each core.
+    numbers_in_socket: Vec<u8>,
+    page: Bytes,
+    pages: PagePlacement,
+    /// Of each memory node.
+    memory_seeds: Vec<u64>,
+}
+
+impl MachinePlan {
+    /// The machine of a scenario that has been checked.
+    pub(super) fn of<'p>(
+        scenario: &Scenario,
+        platform: &Platform,
+        layout: &Layout,
+        ports: impl Iterator<Item = &'p PortPlan>,
+        seed: u64,
+    ) -> Result<Self, InputError> {
+        let machine = &scenario.machine;
+        let nodes = nodes(scenario);
+        let core_clock = Gigahertz(machine.core_ghz.unwrap_or(platform.cpu.core_ghz.value));
+        let uncore = Gigahertz(machine.uncore_ghz.unwrap_or(platform.cpu.uncore_ghz.value));
+        let topology = platform.topology(&machine.platform)?;
+        let llc = &platform.llc;
+        let software = platform.software.as_ref();
+        let main = nodes.number(scenario.main.keys.memory_node, scenario.main.keys.socket);
+        let seed_of_node = |node| if node == main { seed } else { tenant_seed(seed, node + 1) };
+        let hardware = Hardware {
+            platform,
+            topology: &topology,
+            core: core_clock,
+            uncore,
+            cores: layout.cores,
+            core_way_masks: core_way_masks(scenario, layout, llc.all_ways_mask()),
+            ports: ports.map(|port| port.config.clone()).collect(),
+            nodes,
+            seed,
+        };
+        Ok(Self {
+            fabric: hardware.fabric(),
+            core_clock,
+            llc_lines: u64::from(llc.slices.value * llc.sets_per_slice.value * llc.ways.value),
+            seed,
+            fill_buffers: platform.cpu.fill_buffers.value,
+            bandwidth_limits: bandwidth_limits(scenario, layout),
+            topology,
+            numbers_in_socket: cores(layout).map(|core| layout.number_in_socket(core)).collect(),
+            page: Bytes(scenario.main.keys.page_size.bytes()),
+            pages: software.map(SoftwareFacts::page_placement).unwrap_or_default(),
+            memory_seeds: (0..nodes.count()).map(seed_of_node).collect(),
+        })
+    }
+
+    /// A core in use, at time zero.
+    #[must_use]
+    pub fn core(&self, id: u8) -> Core {
+        let core = Core::new(id, self.core_clock, self.fill_buffers);
+        core.with_bandwidth_limit(self.bandwidth_limits[usize::from(id)])
+    }
+
+    /// Memory of every node.
+    #[must_use]
+    pub fn memories(&self) -> Vec<HostMemory> {
+        let count = self.memory_seeds.len() as u64;
+        let memory = |(node, &seed)| {
+            let mut memory = HostMemory::in_node(self.page, seed, node, count);
+            memory.place_pages(self.pages);
+            memory
+        };
+        (0..).zip(&self.memory_seeds).map(memory).collect()
+    }
+
+    /// The slice of a line.
+    #[must_use]
+    pub fn slice_of(&self, line: LineAddr) -> SliceId {
+        self.fabric.socket.llc.map.slice_of(line)
+    }
+
+    /// Slices in the order of their distance from a core.
+    #[must_use]
+    pub fn nearest_slices(&self, core: u8) -> Vec<SliceId> {
+        self.topology.nearest_slices(self.numbers_in_socket[usize::from(core)])
+    }
+
+    /// Slices in the order of their distance from several cores together.
+    #[must_use]
+    pub fn nearest_slices_for(&self, cores: &[u8]) -> Vec<SliceId> {
+        self.topology.nearest_slices_for(&self.in_socket(cores))
+    }
+
+    /// All slices, dealt out to several cores, the nearest ones first.
+    #[must_use]
+    pub fn isolated_slices(&self, cores: &[u8]) -> Vec<Vec<SliceId>> {
+        self.topology.isolated_slices(&self.in_socket(cores))
+    }
+
+    /// Memory whose lines lie in some slices.
+    #[must_use]
+    pub fn in_slices(&self, memory: &mut HostMemory, bytes: u64, slices: &[SliceId]) -> Region {
+        let count = self.fabric.socket.llc.map.slices() as u16;
+        region_in_slices(memory, bytes, count, slices, |line| self.slice_of(line))
+    }
+
+    fn in_socket(&self, cores: &[u8]) -> Vec<u8> {
+        cores.iter().map(|&core| self.numbers_in_socket[usize::from(core)]).collect()
+    }
+}
+
+/// Tenants draw different random numbers; the main one those of the run's own seed.
+pub(super) fn tenant_seed(seed: u64, tenant: u64) -> u64 {
+    seed.wrapping_add(tenant.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+}
+
+/// Memory nodes and sockets that a scenario touches.
+pub(super) fn nodes(scenario: &Scenario) -> Nodes {
+    Nodes { other_socket: scenario.uses_other_socket(), cxl: scenario.uses_cxl() }
+}
+
+fn cores(layout: &Layout) -> impl Iterator<Item = u8> {
+    0..layout.all_cores() as u8
+}
+
+fn core_way_masks(scenario: &Scenario, layout: &Layout, all_ways: u32) -> Vec<WayMask> {
+    let tenants = scenario.tenants().map(|tenant| tenant.keys.core_way_mask);
+    let co_runners = scenario.machine.co_runner.iter().map(|keys| keys.way_mask);
+    let masks = tenants.chain(co_runners).map(|mask| WayMask(mask.unwrap_or(all_ways)));
+    of_cores(masks, layout, WayMask(all_ways))
+}
+
+/// What each core may move beyond its L2.
+fn bandwidth_limits(scenario: &Scenario, layout: &Layout) -> Vec<BandwidthLimit> {
+    let tenants = scenario.tenants().map(|tenant| tenant.keys.mba_percent);
+    let co_runners = scenario.machine.co_runner.iter().map(|keys| keys.mba_percent);
+    let limits = tenants.chain(co_runners).map(BandwidthLimit::percent);
+    of_cores(limits, layout, BandwidthLimit::NONE)
+}
+
+/// The value of each core, from those of all tenants and then of all co-runners.
+fn of_cores<V: Copy>(values: impl Iterator<Item = V>, layout: &Layout, default: V) -> Vec<V> {
+    let mut all = vec![default; layout.all_cores()];
+    let cores = layout.tenants.iter().map(|tenant| &tenant.cores).chain(&layout.co_runners);
+    for (value, cores) in values.zip(cores) {
+        for &core in cores {
+            all[usize::from(core)] = value;
+        }
+    }
+    all
+}

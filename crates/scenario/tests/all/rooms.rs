@@ -1,0 +1,91 @@
+//! Each application and each kind of device has one room: files of its own and a line in one list.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Source files of the crate, by their path below `src`, with their text before any test module.
+fn sources() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    collect(&root, &mut files);
+    let read = |path: PathBuf| {
+        let text = fs::read_to_string(&path).expect("is readable");
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let name = path.strip_prefix(&root).expect("lies below");
+        (name.display().to_string(), code.to_owned())
+    };
+    files.into_iter().map(read).collect()
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("is a folder") {
+        let path = entry.expect("is readable").path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else {
+            files.push(path);
+        }
+    }
+}
+
+/// Whether a file is the list of `rooms`, or lies in one.
+fn belongs_to(file: &str, rooms: &str) -> bool {
+    file == format!("{rooms}.rs") || file.starts_with(&format!("{rooms}/"))
+}
+
+/// Lines that name a variant of `of`: the enum, two colons, a capital.
+fn variants_named(code: &str, of: &str) -> Vec<String> {
+    let path = format!("{of}::");
+    let names_one = |line: &&str| {
+        let mut found = line.match_indices(&path);
+        found.any(|(at, _)| {
+            let before = line[..at].chars().next_back();
+            let after = line[at + path.len()..].chars().next();
+            !before.is_some_and(|c| c.is_alphanumeric() || c == '_')
+                && after.is_some_and(char::is_uppercase)
+        })
+    };
+    code.lines().filter(names_one).map(String::from).collect()
+}
+
+#[test]
+fn only_the_rooms_of_applications_name_an_application() {
+    let mut in_rooms = 0;
+    for (file, code) in sources() {
+        let named = variants_named(&code, "Application");
+        if belongs_to(&file, "apps") {
+            in_rooms += named.len();
+        } else {
+            assert!(named.is_empty(), "{file}: {named:?}");
+        }
+    }
+    assert!(in_rooms > 0, "the test looks for something that is there");
+}
+
+#[test]
+fn only_the_rooms_of_devices_name_a_kind_of_device() {
+    let mut in_rooms = 0;
+    for (file, code) in sources() {
+        let kinds = ["DeviceKind", "DevicePlan"];
+        let named: Vec<String> =
+            kinds.iter().flat_map(|kind| variants_named(&code, kind)).collect();
+        if belongs_to(&file, "devices") {
+            in_rooms += named.len();
+        } else {
+            let other = named.iter().filter(|line| !line.contains("DeviceKind::ALL"));
+            assert_eq!(other.count(), 0, "{file}: {named:?}");
+        }
+    }
+    assert!(in_rooms > 0, "the test looks for something that is there");
+}
+
+#[test]
+fn what_is_built_from_a_plan_takes_nothing_for_granted() {
+    for (file, code) in sources() {
+        if ["assemble", "plan", "apps", "devices"].iter().any(|room| belongs_to(&file, room)) {
+            for word in [".expect(", ".unwrap()", "unreachable!", "panic!", "todo!"] {
+                assert!(!code.contains(word), "{file} has {word}");
+            }
+        }
+    }
+}
