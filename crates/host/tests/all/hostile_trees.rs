@@ -136,9 +136,9 @@ fn put(path: &Path, junk: &Junk) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 40,
+        cases: soak::amount(40, 1_000),
         failure_persistence: None,
-        rng_seed: RngSeed::Fixed(17),
+        rng_seed: RngSeed::Fixed(soak::seed(17)),
         ..ProptestConfig::default()
     })]
 

@@ -85,7 +85,7 @@ fn step_or_burst() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(cases(400))]
+    #![proptest_config(cases(200, 8_000))]
     #[test]
     fn every_operation_keeps_the_invariants(
         shape in shape(PLAIN_PORTS),

@@ -106,7 +106,7 @@ fn wrong_answers_that_are_all_alike_or_come_in_bursts_mislead_nobody() {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 24, failure_persistence: None, ..ProptestConfig::default()
+        cases: soak::amount(24, 500), failure_persistence: None, ..ProptestConfig::default()
     })]
 
     #[test]

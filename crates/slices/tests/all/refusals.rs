@@ -46,7 +46,7 @@ fn noises() -> impl Strategy<Value = Noise> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 128, failure_persistence: None, ..ProptestConfig::default()
+        cases: soak::amount(128, 2_000), failure_persistence: None, ..ProptestConfig::default()
     })]
 
     #[test]

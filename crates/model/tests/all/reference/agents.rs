@@ -99,10 +99,9 @@ pub enum Step {
     Policy(u8, DdioShape, DdioShape),
 }
 
-/// That many cases, or as many as `PROPTEST_CASES` says.
-pub fn cases(usual: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
-    let cases = asked.unwrap_or(usual);
+/// Cases of each test run, and of a soak.
+pub fn cases(slice: u32, whole: u32) -> ProptestConfig {
+    let cases = soak::amount(slice, whole);
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
