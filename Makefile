@@ -14,6 +14,8 @@ HOST_TARGET := x86_64-unknown-linux-musl
 HOST_BINARY := python/skipline/bin/skipline-host
 EXPERIMENTS := pktsize-desc ddio-tune
 DPDK_BUILD := native/dpdk/build
+SLICES_BUILD := --release -p slices-c --locked
+SLICES_PROFILE := release
 PREFIX ?= /usr/local
 DESTDIR ?=
 export A B
@@ -27,7 +29,15 @@ CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 WHEEL_SOURCES := $(CORE_SOURCES) $(wildcard README.md LICENSE) \
   $(shell find python -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
-.PHONY: help run test check bench bench-ab bench-instructions bench-peers bench-scaling host slices-install dpdk bench-dpdk setup wheel clean format browser peers docs docs-tools rust-tools
+# What tests need of Rust, in one build for all: cargo decides on features for all crates together.
+TESTED := --workspace --locked --quiet --lib --bins --tests
+PYTEST := pytest --numprocesses auto --dist loadgroup
+SOAK_MINUTES := 40
+SOAK_LONG_MINUTES := 60
+# Each revision is soaked with random numbers of its own, and with the same ones again.
+SOAK_SEED := $$((0x$$(git rev-parse --short=7 HEAD 2>/dev/null || echo 1)))
+
+.PHONY: help run test soak soak-long check lint dpdk-to-test bench bench-ab bench-instructions bench-peers bench-scaling host slices-install dpdk bench-dpdk setup wheel clean format browser peers docs docs-tools rust-tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,18 +45,31 @@ help: ## List the targets
 run: setup ## Simulate the published experiments beside the measured server; write HTML reports
 	@skipline experiment run $(EXPERIMENTS)
 
-test: setup browser peers docs-tools dpdk check ## Set everything up and run every test
-	cargo test --workspace --locked --quiet
-	pytest
+test: lint browser peers docs-tools dpdk-to-test ## Set everything up and run every test but the long ones
+	PROPTEST_RNG_SEED=1 python tests/tally.py -- cargo test $(TESTED) \
+	  -- cargo test --workspace --locked --quiet --doc -- $(PYTEST)
 
-check: setup rust-tools ## Format, lints with warnings as errors, types, fast tests
+# A budget that does not suffice is a failure: something hangs, or a test has to become shorter.
+soak: $(STAMPS)/module-to-test browser peers docs-tools dpdk-to-test ## Run long tests, within SOAK_MINUTES
+	export SKIPLINE_SOAK=1 PROPTEST_RNG_SEED=$(SOAK_SEED)
+	echo "soaking with seed $$PROPTEST_RNG_SEED"
+	python tests/tally.py --minutes $(SOAK_MINUTES) -- cargo test $(TESTED) -- $(PYTEST) -m soak
+
+soak-long: ## Repeat the random tests of Rust with other seeds for SOAK_LONG_MINUTES
+	export SKIPLINE_SOAK=1 PROPTEST_RNG_SEED=$(SOAK_SEED)
+	echo "soaking with seed $$PROPTEST_RNG_SEED and those after it"
+	python3 tests/tally.py --for-minutes $(SOAK_LONG_MINUTES) -- cargo test $(TESTED)
+
+check: lint ## Format, lints with warnings as errors, types, fast tests
+	$(PYTEST) -q tests/smoke tests/component
+
+lint: $(STAMPS)/module-to-test rust-tools
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	ruff check --quiet
 	ruff format --check --quiet
 	mypy --no-error-summary
 	stubtest skipline._core --concise
-	pytest -q tests/smoke tests/component
 
 bench: ## Measure look-ups, DMA bursts, core accesses and whole scenarios
 	cargo bench -p tag-array --locked --bench kernel
@@ -94,10 +117,14 @@ dpdk: ## Build the mempool driver for DPDK and its forwarder (installs DPDK if i
 	    echo "libpcap-dev pkg-config meson ninja-build"; exit 0
 	  fi
 	fi
-	$(MAKE) --no-print-directory slices-install DESTDIR= PREFIX=$(abspath $(DPDK_BUILD))/prefix
+	$(MAKE) --no-print-directory slices-install DESTDIR= PREFIX=$(abspath $(DPDK_BUILD))/prefix \
+	  SLICES_BUILD="$(SLICES_BUILD)" SLICES_PROFILE=$(SLICES_PROFILE)
 	export PKG_CONFIG_PATH="$(abspath $(DPDK_BUILD))/prefix/lib/pkgconfig:$${PKG_CONFIG_PATH:-}"
 	[ -f $(DPDK_BUILD)/build.ninja ] || meson setup $(DPDK_BUILD) native/dpdk >/dev/null
 	ninja -C $(DPDK_BUILD) --quiet
+
+dpdk-to-test:
+	@$(MAKE) --no-print-directory dpdk SLICES_BUILD="$(TESTED)" SLICES_PROFILE=debug
 
 bench-dpdk: setup dpdk ## Compare forwarding through the slice-aware pool with the standard one, in pairs
 	@PYTHONPATH=tests python -m dpdk.emulated_parts $(DPDK_BUILD)/haswell-8.toml
@@ -105,9 +132,9 @@ bench-dpdk: setup dpdk ## Compare forwarding through the slice-aware pool with t
 	  --table $(DPDK_BUILD)/haswell-8.toml --slices '1=0' --least 0.95
 
 slices-install: ## Install libskipline_slices with header, pkg-config file, man page: PREFIX, DESTDIR
-	@cargo build --release -p slices-c --locked
+	@cargo build $(SLICES_BUILD)
 	to="$(DESTDIR)$(PREFIX)" from=crates/slices-c
-	built="$${CARGO_TARGET_DIR:-target}/release"
+	built="$${CARGO_TARGET_DIR:-target}/$(SLICES_PROFILE)"
 	soname=$$(sed -n 's/^const ABI: u32 = \([0-9]*\);$$/libskipline_slices.so.\1/p' $$from/build.rs)
 	version=$$(sed -n 's/^version = "\(.*\)"$$/\1/p' Cargo.toml)
 	install -d "$$to/include" "$$to/lib/pkgconfig" "$$to/share/man/man3"
@@ -127,7 +154,7 @@ docs: setup docs-tools ## Build the documentation site below site/
 setup: $(STAMPS)/module ## Install what is missing into .venv and build the module
 	@:
 
-wheel: setup ## Build a manylinux wheel into dist/
+wheel: $(STAMPS)/packages ## Build a manylinux wheel into dist/
 	@$(MAKE) --no-print-directory $(STAMPS)/wheel
 
 format: setup ## Format all code
@@ -160,13 +187,26 @@ $(STAMPS)/packages: pyproject.toml uv.lock | $(STAMPS)/venv
 	@uv sync --locked --inexact --no-install-project --quiet
 	touch $@
 
+define need_compilers
+command -v cargo >/dev/null ||
+  { echo "error: cargo is missing: install Rust from https://rustup.rs"; exit 1; }
+command -v cc >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null ||
+  { echo "error: a C compiler is missing: install the package gcc"; exit 1; }
+endef
+
 $(STAMPS)/module: $(STAMPS)/packages $(CORE_SOURCES)
-	@command -v cargo >/dev/null ||
-	  { echo "error: cargo is missing: install Rust from https://rustup.rs"; exit 1; }
-	command -v cc >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null ||
-	  { echo "error: a C compiler is missing: install the package gcc"; exit 1; }
+	@$(need_compilers)
 	echo "building the simulator (about a minute the first time)"
 	maturin develop --uv --release --locked
+	touch $@ $(STAMPS)/module-to-test
+
+# Tests load what `setup` built, if that is up to date, or else a module with checks in it, which
+# compiles in a fifth of the time.
+$(STAMPS)/module-to-test: $(STAMPS)/packages $(CORE_SOURCES)
+	@$(need_compilers)
+	echo "building the simulator with checks"
+	rm -f $(STAMPS)/module
+	maturin develop --uv --profile dev --locked --quiet
 	touch $@
 
 # Cross-linking with zig keeps the wheel free of this machine's glibc version.
@@ -188,12 +228,12 @@ browser:
 	  fi
 	fi
 
-docs-tools: setup
+docs-tools: $(STAMPS)/packages
 	@uv sync --locked --inexact --no-install-project --group docs --quiet ||
 	  echo "note: MkDocs cannot be installed; the test of the documentation site will be skipped"
 
 # Simulators by others, which tests/parity compares with; what is missing is skipped and says so.
-peers: setup
+peers: $(STAMPS)/packages
 	@uv sync --locked --inexact --no-install-project --group parity --quiet ||
 	  echo "note: pycachesim or libcachesim cannot be installed; their tests will be skipped"
 	if ! command -v valgrind >/dev/null; then

@@ -7,6 +7,29 @@ import pytest
 
 from command_line import L2FWD, SHORT, Skipline
 
+# Fixtures that take long to set up, or that a machine has once: with `--dist loadgroup` the tests
+# that use one of a group run in one process. A test with several takes the first.
+GROUPS = {
+    "published": "published experiments",
+    "browser": "published experiments",
+    "installed": "wheel",
+    "unpacked": "source distribution",
+    "pages": "huge pages",
+    "binaries": "skipline-host",
+    "captured": "capture",
+    "traced": "traced programs",
+    "generated": "generated traces",
+    "compared": "comparison",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
+    """Group tests by what they share."""
+    for item in items:
+        shared = [group for fixture, group in GROUPS.items() if fixture in item.fixturenames]
+        if shared:
+            item.add_marker(pytest.mark.xdist_group(shared[0]))
+
 
 @pytest.fixture
 def skipline(tmp_path: Path) -> Skipline:

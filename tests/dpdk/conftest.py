@@ -9,7 +9,7 @@ import pytest
 from dpdk import emulated_parts, pcap_packets
 from dpdk.emulated_parts import Part
 from dpdk.machine import LacksError, huge_pages, shows_physical_addresses
-from dpdk.pcap_packets import FEW_PACKETS, PACKETS
+from dpdk.pcap_packets import FEW_PACKETS, PACKETS, Capture
 from dpdk.programs import BUILD
 
 
@@ -27,15 +27,18 @@ def pages() -> Iterator[None]:
         pytest.skip(str(lacks))
 
 
-@pytest.fixture(scope="session")
-def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A million packets with a number and a checksum each."""
-    return pcap_packets.write(tmp_path_factory.mktemp("capture") / "in.pcap", PACKETS)
+@pytest.fixture(
+    scope="session", params=[FEW_PACKETS, pytest.param(PACKETS, marks=pytest.mark.soak)]
+)
+def capture(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Capture:
+    """Packets with a number and a checksum each, a million of them in a soak."""
+    path = tmp_path_factory.mktemp("capture") / "in.pcap"
+    return Capture(pcap_packets.write(path, request.param), request.param)
 
 
 @pytest.fixture(scope="session")
 def short_capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The first of them."""
+    """The first of these packets."""
     return pcap_packets.write(tmp_path_factory.mktemp("short") / "in.pcap", FEW_PACKETS)
 
 

@@ -5,6 +5,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 PACKETS = 1_000_000
 FEW_PACKETS = 100_000
@@ -15,6 +16,13 @@ _RECORD = struct.Struct("<IIII")
 # Of frames without check sequence: one line, a bit more, several, a second mbuf never.
 _FRAME_BYTES = (60, 66, 98, 130, 250)
 _HEADER_BYTES = 42
+
+
+class Capture(NamedTuple):
+    """A capture file and how many packets it has."""
+
+    path: Path
+    packets: int
 
 
 def _checksum(header: bytes) -> int:

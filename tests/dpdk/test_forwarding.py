@@ -9,7 +9,7 @@ import pytest
 from dpdk import emulated_parts, pcap_packets
 from dpdk.emulated_parts import Part
 from dpdk.machine import cpu_of
-from dpdk.pcap_packets import FEW_PACKETS, PACKETS, judge
+from dpdk.pcap_packets import FEW_PACKETS, Capture, judge
 from dpdk.programs import (
     SLICE_POOL,
     STANDARD_POOL,
@@ -38,16 +38,16 @@ def pcap(ins: list[Path], outs: list[Path]) -> str:
 
 
 @pytest.mark.parametrize("mode", ["pa", "va"])
-def test_a_million_packets_come_through_whole_out_of_the_wanted_slice(
-    tmp_path: Path, capture: Path, haswell: Part, mode: str
+def test_packets_come_through_whole_out_of_the_wanted_slice(
+    tmp_path: Path, capture: Capture, haswell: Part, mode: str
 ) -> None:
     out, places = tmp_path / "out.pcap", tmp_path / "places.csv"
-    eal = Eal([pcap([capture], [out])], aware(tmp_path, haswell, slices="1=5"))
+    eal = Eal([pcap([capture.path], [out])], aware(tmp_path, haswell, slices="1=5"))
     eal.more.append(f"--iova-mode={mode}")
-    forwarder = start_forwarder(eal, SLICE_POOL, places, "--packets", str(PACKETS))
-    assert finish(forwarder) == Forwarded(PACKETS, PACKETS)
-    assert judge([out], PACKETS) == WHOLE
-    assert read_places(places, haswell.slice_of) == {1: {5: PACKETS}}
+    forwarder = start_forwarder(eal, SLICE_POOL, places, "--packets", str(capture.packets))
+    assert finish(forwarder) == Forwarded(capture.packets, capture.packets)
+    assert judge([out], capture.packets) == WHOLE
+    assert read_places(places, haswell.slice_of) == {1: {5: capture.packets}}
 
 
 def test_the_standard_pool_spreads_them_over_all_slices(

@@ -8,7 +8,7 @@ import pytest
 
 from dpdk import pcap_packets
 from dpdk.emulated_parts import Part
-from dpdk.pcap_packets import FEW_PACKETS, PACKETS
+from dpdk.pcap_packets import FEW_PACKETS, Capture
 from dpdk.programs import (
     SLICE_POOL,
     STANDARD_POOL,
@@ -47,10 +47,10 @@ def forward_by_testpmd(
 
 
 def test_testpmd_gets_placement_by_the_name_of_its_pool(
-    tmp_path: Path, capture: Path, haswell: Part
+    tmp_path: Path, capture: Capture, haswell: Part
 ) -> None:
-    of_slices, said = forward_by_testpmd(tmp_path, haswell, SLICE_POOL, capture, PACKETS)
-    assert of_slices == {3: PACKETS}
+    of_slices, said = forward_by_testpmd(tmp_path, haswell, SLICE_POOL, *capture)
+    assert of_slices == {3: capture.packets}
     assert isinstance(said, dict)
     assert (said["slices_of"], said["unplaced"]) == ({"lcore_1": [3]}, 0)
 

@@ -24,8 +24,8 @@ def _cargo(*arguments: str) -> None:
 @pytest.fixture(scope="module")
 def binaries() -> Path:
     """Build skipline-host and the builder of described machines."""
-    # The profile of the Rust tests, whose dependencies are built already.
-    _cargo("build", "--quiet", "--locked", "--profile=test", "-phost-cli", "-pfake-machines")
+    # As `make test` builds all of Rust: nothing is left to do then.
+    _cargo("build", "--quiet", "--locked", "--workspace", "--lib", "--bins", "--tests")
     return Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "debug"
 
 

@@ -1,4 +1,8 @@
-"""The wheel works on its own: a clean environment, an empty directory, no repository."""
+"""The wheel works on its own: a clean environment, an empty directory, no repository.
+
+The wheel for other machines is a build of its own, which takes minutes: it is tested in a soak. The
+other one has the same files in it and a module of the tests' build.
+"""
 
 import os
 import shutil
@@ -28,17 +32,33 @@ def run(*command: str | Path, cwd: Path = REPOSITORY) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A clean environment with the wheel and the locked versions of what it needs."""
+def released(_: Path) -> Path:
+    """The wheel that `make wheel` leaves, for any Linux with a C library from 2018 on."""
     run("make", "wheel")
     (wheel,) = (REPOSITORY / "dist").glob("skipline-*.whl")
     assert "manylinux_2_28" in wheel.name
+    return wheel
+
+
+def of_the_tests(directory: Path) -> Path:
+    """A wheel for this machine of what is built for tests anyway."""
+    options = ("--profile", "dev", "--locked", "--compatibility", "linux", "--out", directory)
+    run(sys.executable, "-m", "maturin", "build", *options)
+    (wheel,) = directory.glob("skipline-*.whl")
+    return wheel
+
+
+@pytest.fixture(
+    scope="module", params=[of_the_tests, pytest.param(released, marks=pytest.mark.soak)]
+)
+def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clean environment with the wheel and the locked versions of what it needs."""
+    directory = tmp_path_factory.mktemp("wheel")
+    wheel: Path = request.param(directory)
     assert "abi3" in wheel.name
     uv = shutil.which("uv", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     assert uv is not None
-    environment = tmp_path_factory.mktemp("wheel") / "environment"
-    locked = environment.parent / "requirements.txt"
+    environment, locked = directory / "environment", directory / "requirements.txt"
     export = ("export", "--locked", "--no-dev", "--no-emit-project", "--quiet")
     run(uv, *export, "--output-file", locked)
     run(uv, "venv", "--quiet", "--python", sys.executable, environment)

@@ -1,0 +1,63 @@
+"""The count over all suites: what it reads, and that a suite that fails or hangs is told."""
+
+import subprocess
+import sys
+
+import pytest
+
+import tally
+from command_line import REPOSITORY, Outcome
+
+RUST = (
+    "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.01s"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (RUST, (3, 0, 1)),
+        (RUST.replace("ok", "FAILED").replace("0 failed", "2 failed"), (3, 2, 1)),
+        ("368 passed in 54.46s", (368, 0, 0)),
+        ("=== 7 passed, 3 skipped, 5 deselected in 75.21s (0:01:15) ===", (7, 0, 3)),
+        ("= 1 failed, 7 passed, 1 xfailed, 2 warnings, 2 errors in 1.20s =", (7, 3, 1)),
+        ("3 passed things in the middle of a line", (0, 0, 0)),
+        ("test result: ok", (0, 0, 0)),
+    ],
+)
+def test_closing_lines_are_counted_and_no_others(line: str, expected: tuple[int, int, int]) -> None:
+    counts = tally.counts_of(line)
+    assert (counts["passed"], counts["failed"], counts["skipped"]) == expected
+
+
+def tallied(*arguments: str) -> Outcome:
+    command = [sys.executable, str(REPOSITORY / "tests" / "tally.py"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def test_all_suites_run_and_one_that_fails_is_named() -> None:
+    done = tallied("--", "sh", "-c", f"echo '{RUST}'; exit 3", "--", "echo", "2 passed in 0.10s")
+    assert done.code == 1
+    *_, failed, count = done.out.splitlines()
+    assert failed.startswith("exit code 3: sh -c")
+    assert count == "5 passed, 0 failed, 1 skipped"
+
+
+def test_suites_that_pass_end_well() -> None:
+    done = tallied("--", "echo", "2 passed in 0.10s")
+    assert (done.code, done.out.splitlines()[-1]) == (0, "2 passed, 0 failed, 0 skipped")
+
+
+def test_a_suite_beyond_the_budget_is_ended_and_what_did_not_run_is_named() -> None:
+    done = tallied("--minutes", "0.005", "--", "sleep", "1000", "--", "echo", "2 passed in 0.10s")
+    assert done.code == 1
+    assert "no time for: sleep 1000" in done.out
+    assert "no time for: echo" in done.out
+    assert done.out.splitlines()[-1] == "0 passed, 0 failed, 0 skipped"
+
+
+def test_suites_start_over_with_another_seed_until_the_time_is_over() -> None:
+    seeds = tallied("--for-minutes", "0.002", "--", "sh", "-c", "echo seed $PROPTEST_RNG_SEED")
+    assert seeds.code == 0
+    assert "seed 1\n" in seeds.out

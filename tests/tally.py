@@ -1,0 +1,130 @@
+"""Runs suites of tests one after the other and ends with one count over all of them.
+
+    python tests/tally.py [--minutes N] [--for-minutes N] -- COMMAND ... -- COMMAND ...
+
+Every suite runs, also after one that failed. With `--minutes` the suite that exceeds this budget is
+ended, and it and those after it are named. With `--for-minutes` the suites start over with another
+seed until the time is over. The exit code is 0 only if every suite ended well.
+"""
+
+import argparse
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import count
+from typing import IO
+
+SEED = "PROPTEST_RNG_SEED"
+_RUST = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored;")
+_PYTHON = re.compile(r"^[= ]*(?:\d+ \w+, )*\d+ \w+(?: in \d+\.\d+s)[^=]*=*$")
+_PART = re.compile(r"(\d+) (\w+)")
+_AS = {
+    "passed": "passed",
+    "xpassed": "failed",
+    "failed": "failed",
+    "error": "failed",
+    "errors": "failed",
+    "skipped": "skipped",
+    "xfailed": "skipped",
+}
+
+
+def counts_of(line: str) -> Counter[str]:
+    """Tests that a closing line of cargo test or pytest counts; none for any other line."""
+    rust = _RUST.match(line)
+    if rust:
+        passed, failed, ignored = map(int, rust.groups())
+        return Counter(passed=passed, failed=failed, skipped=ignored)
+    counts: Counter[str] = Counter()
+    if _PYTHON.match(line):
+        for number, word in _PART.findall(line.partition(" in ")[0]):
+            if word in _AS:
+                counts[_AS[word]] += int(number)
+    return counts
+
+
+def closing_line(counts: Counter[str]) -> str:
+    """The count over all suites."""
+    return ", ".join(f"{counts[kind]} {kind}" for kind in ("passed", "failed", "skipped"))
+
+
+def suites_of(words: Sequence[str]) -> list[list[str]]:
+    """Commands that stand between `--`."""
+    suites: list[list[str]] = [[]]
+    for word in words:
+        if word == "--":
+            suites.append([])
+        else:
+            suites[-1].append(word)
+    return [suite for suite in suites if suite]
+
+
+def _pass_on(lines: Iterable[str], out: IO[str], counts: Counter[str]) -> None:
+    for line in lines:
+        out.write(line)
+        out.flush()
+        counts.update(counts_of(line.rstrip("\n")))
+
+
+def run(suite: Sequence[str], counts: Counter[str], seconds: float | None) -> int | None:
+    """Run a suite and count its tests; return its exit code, None if the time did not suffice."""
+    print(f"\n$ {shlex.join(suite)}", flush=True)
+    started = subprocess.Popen(
+        suite, stdout=subprocess.PIPE, text=True, errors="replace", start_new_session=True
+    )
+    assert started.stdout is not None
+    reader = threading.Thread(target=_pass_on, args=(started.stdout, sys.stdout, counts))
+    reader.start()
+    try:
+        return started.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        if started.returncode is None:
+            os.killpg(started.pid, signal.SIGKILL)
+            started.wait()
+        reader.join()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run what the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__, add_help=False)
+    parser.add_argument("--minutes", type=float, help="end the suite that runs then")
+    parser.add_argument("--for-minutes", type=float, help="start over until then")
+    parser.add_argument("suites", nargs=argparse.REMAINDER)
+    asked = parser.parse_args(arguments)
+    suites, counts = suites_of(asked.suites), Counter[str]()
+    begun = time.monotonic()
+    failed: list[str] = []
+
+    def left(minutes: float | None) -> float | None:
+        return None if minutes is None else minutes * 60 - (time.monotonic() - begun)
+
+    for again in count():
+        if again:
+            os.environ[SEED] = str(int(os.environ.get(SEED, "0")) + 1)
+        for number, suite in enumerate(suites):
+            code = run(suite, counts, left(asked.minutes))
+            if code is None:
+                failed += [f"no time for: {shlex.join(missed)}" for missed in suites[number:]]
+                break
+            if code:
+                failed.append(f"exit code {code}: {shlex.join(suite)}")
+        if failed or (left(asked.for_minutes) or 0.0) <= 0.0:
+            break
+    minutes, seconds = divmod(round(time.monotonic() - begun), 60)
+    print(f"\n{len(suites)} suites in {minutes} min {seconds} s")
+    print("\n".join(failed), end="\n" if failed else "")
+    print(closing_line(counts))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
