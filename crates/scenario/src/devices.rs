@@ -9,7 +9,7 @@ pub mod ssd;
 use crate::input::builtin::{self, NIC_FOLDER, SSD_FOLDER};
 use crate::input::error::InputError;
 use crate::input::key_groups::KeyGroups;
-use crate::layout::DeviceLayout;
+use crate::layout::{DeviceLayout, TenantLayout};
 use crate::plan::TenantInput;
 use crate::platform::{NicDevice, Platform, ReplacedFacts, SsdDevice};
 use crate::scenario::Scenario;
@@ -83,8 +83,8 @@ impl DeviceKind {
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {
-            Self::Nic => "nic",
-            Self::Ssd => "ssd",
+            Self::Nic => nic::KEY,
+            Self::Ssd => ssd::KEY,
         }
     }
 
@@ -101,6 +101,14 @@ impl DeviceKind {
         match self {
             Self::Nic => true,
             Self::Ssd => false,
+        }
+    }
+
+    /// Enters device `number` of this kind among those that a tenant has.
+    pub(crate) fn enter(self, tenant: &mut TenantLayout, number: usize) {
+        match self {
+            Self::Nic => tenant.nic = Some(number),
+            Self::Ssd => tenant.ssds.push(number),
         }
     }
 }

@@ -95,11 +95,7 @@ impl Layout {
         }
         layout.devices.sort_by_key(|device| device.kind);
         for device in &layout.devices {
-            let tenant = &mut layout.tenants[device.tenant];
-            match device.kind {
-                DeviceKind::Nic => tenant.nic = Some(device.number),
-                DeviceKind::Ssd => tenant.ssds.push(device.number),
-            }
+            device.kind.enter(&mut layout.tenants[device.tenant], device.number);
         }
         layout
     }

@@ -2,7 +2,7 @@
 
 use super::ApplicationPlan;
 use crate::assemble::builder::Builder;
-use crate::devices::{DeviceKind, PortPlan, ssd};
+use crate::devices::{PortPlan, ssd};
 use crate::input::builtin;
 use crate::input::check::Check;
 use crate::input::error::InputError;
@@ -132,7 +132,7 @@ impl ApplicationPlan for BlockIoPlan {
             let known = builtin::ssd_names().join(", ");
             InputError::WrongValue {
                 file: input.file.into(),
-                key: DeviceKind::Ssd.key().into(),
+                key: ssd::KEY.into(),
                 reason: format!("is missing: block I/O needs a device, one of {known}"),
             }
         })?;

@@ -23,6 +23,9 @@ use serde::{Deserialize, Serialize};
 use source::{SourcePlan, Traffic};
 use std::borrow::Cow;
 
+/// The key that names a NIC.
+pub const KEY: &str = "nic";
+
 /// Keys of a tenant's NIC, its driver and what arrives.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

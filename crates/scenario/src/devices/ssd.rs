@@ -10,6 +10,9 @@ use model::device::nvme::controller::NvmeController;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// The key that names SSDs.
+pub const KEY: &str = "ssd";
+
 /// Keys of a tenant's SSDs. How many there are is up to its application.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
