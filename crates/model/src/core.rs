@@ -9,6 +9,7 @@ pub mod bandwidth_limit;
 
 use crate::fabric::{Fabric, Served};
 use crate::occupancy::Slots;
+use crate::root_complex::mmio::{Answer, MmioPath};
 use crate::tracer::{Found, Tracer};
 use bandwidth_limit::BandwidthLimit;
 use units::{Cycles, Gigahertz, LineAddr, Picos};
@@ -78,6 +79,22 @@ impl Core {
     /// Work without memory accesses.
     pub fn compute(&mut self, cycles: Cycles) {
         self.now += cycles.at(self.clock);
+    }
+
+    /// A posted write to a register of a device (a doorbell, MOVDIR64B): the core goes on behind its store.
+    /// Returns when the device sees it.
+    pub fn post(&mut self, path: &MmioPath) -> Picos {
+        self.compute(path.store);
+        path.seen(self.now)
+    }
+
+    /// A non-posted write (ENQCMD): the core waits for the answer that the device gives when it sees the
+    /// write, at the time that `answer` is told.
+    pub fn enqueue(&mut self, path: &MmioPath, answer: impl FnOnce(Picos) -> Answer) -> Answer {
+        let seen = self.post(path);
+        let answer = answer(seen);
+        self.wait_until(path.back(seen));
+        answer
     }
 
     /// A load whose value is needed at once.

@@ -6,4 +6,5 @@ pub mod ddio;
 pub mod iio;
 pub mod iommu;
 pub mod line_placement;
+pub mod mmio;
 pub mod pcie_link;

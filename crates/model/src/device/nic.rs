@@ -22,6 +22,7 @@ mod rx_queue;
 pub mod steering;
 pub mod tx;
 
+use crate::root_complex::mmio::MmioPath;
 use pace::Pace;
 use pause::PauseConfig;
 use units::{Bytes, GbitPerSec, Picos};
@@ -66,8 +67,8 @@ pub struct NicConfig {
     pub packets_per_completion: u32,
     /// How long a completion waits for more packets to report.
     pub completion_gather: Picos,
-    /// From the doorbell until the send queue sees it.
-    pub doorbell: Picos,
+    /// How doorbells reach the card.
+    pub doorbell: MmioPath,
     /// What the NIC itself adds to the latency of a DMA read: scheduling, tags, reassembly.
     pub read_pipeline: Picos,
     /// From a packet's data in the NIC to the wire.

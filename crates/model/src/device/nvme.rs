@@ -18,8 +18,6 @@ use units::Picos;
 /// Parameters of an SSD.
 #[derive(Clone, Debug)]
 pub struct NvmeConfig {
-    /// From the doorbell write until the controller sees it.
-    pub doorbell: Picos,
     /// From a submission entry in the controller to the first use of the media.
     pub command: Picos,
     /// Commands that the controller works on at a time.

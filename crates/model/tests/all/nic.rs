@@ -11,6 +11,7 @@ use model::device::nic::rx::RxPort;
 use model::device::nic::tx::TxQueue;
 use model::device::ring::Ring;
 use model::fabric::Fabric;
+use model::root_complex::mmio::MmioPath;
 use model::tracer::NoTrace;
 use model::traffic::{Arrival, PacketSource};
 use proptest::prelude::*;
@@ -38,7 +39,7 @@ fn nic() -> NicConfig {
         rx_descriptors_per_fetch: 4,
         packets_per_completion: 8,
         completion_gather: Picos(500_000),
-        doorbell: Picos(300_000),
+        doorbell: MmioPath::free_stores(Picos(300_000)),
         read_pipeline: Picos(900_000),
         tx_pipeline: Picos(150_000),
         tx_queue_entries: 44,

@@ -26,7 +26,6 @@ const LISTS: LineAddr = LineAddr(1 << 16);
 
 fn ssd(units: u32, media_pages: u64, buffer_pages: u64, data_reads: u32) -> NvmeConfig {
     NvmeConfig {
-        doorbell: Picos(300_000),
         command: Picos(300_000),
         commands: 5,
         buffer_bytes: buffer_pages.max(media_pages) * PAGE_BYTES,

@@ -11,6 +11,7 @@ use crate::platform::SsdDevice;
 use model::device::DeviceQueues;
 use model::device::nvme::rings::{MAX_BLOCK_BYTES, PAGE_BYTES};
 use model::device::queues::QueueId;
+use model::root_complex::mmio::MmioPath;
 use model::tracer::Tracer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -177,8 +178,10 @@ fn driver(keys: &BlockIoKeys, device: &SsdDevice) -> NvmeDriverConfig {
         entries: device.software.queue_entries.value,
         depth: keys.depth,
         block_bytes: keys.block_bytes,
-        doorbell: Picos::from_ns(device.ssd.doorbell_ns.value),
-        doorbell_cycles: Cycles(device.software.doorbell_cycles.value),
+        doorbell: MmioPath {
+            one_way: Picos::from_ns(device.ssd.doorbell_ns.value),
+            store: Cycles(device.software.doorbell_cycles.value),
+        },
     }
 }
 

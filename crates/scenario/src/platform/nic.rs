@@ -7,6 +7,7 @@ use model::device::nic::NicConfig;
 use model::device::nic::formats::{RxFormat, TxCompletionPlace, TxFormat};
 use model::device::nic::pace::Pace;
 use model::device::nic::pause::PauseConfig;
+use model::root_complex::mmio::MmioPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, GbitPerSec, LINE_BYTES, Picos};
@@ -225,7 +226,7 @@ impl NicFacts {
             rx_descriptors_per_fetch: self.rx_descriptors_per_fetch.value,
             packets_per_completion: self.packets_per_completion.value,
             completion_gather: Picos::from_ns(self.completion_gather_ns.value),
-            doorbell: Picos::from_ns(self.doorbell_ns.value),
+            doorbell: self.doorbell(),
             read_pipeline: Picos::from_ns(self.read_pipeline_ns.value),
             tx_pipeline: Picos::from_ns(self.tx_pipeline_ns.value),
             port_reads: self.tx_port_reads.as_ref().map(|reads| reads.value),
@@ -258,6 +259,12 @@ impl NicFacts {
             inline_bytes: if inlines { self.tx_inline_bytes.value } else { 0 },
             tx_packets,
         }
+    }
+
+    /// How doorbells reach the card: their cost on the core is part of its driver's.
+    #[must_use]
+    pub fn doorbell(&self) -> MmioPath {
+        MmioPath::free_stores(Picos::from_ns(self.doorbell_ns.value))
     }
 
     /// Packets that a send ring holds by default when the port has `queues` queues.

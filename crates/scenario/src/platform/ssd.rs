@@ -125,7 +125,6 @@ impl SsdFacts {
     pub fn config(&self) -> NvmeConfig {
         let rate = |gbytes: &Sourced<f64>| GbitPerSec(gbytes.value * 8.0);
         NvmeConfig {
-            doorbell: Picos::from_ns(self.doorbell_ns.value),
             command: Picos::from_ns(self.command_ns.value),
             commands: self.commands.value,
             buffer_bytes: self.buffer_bytes.value,

@@ -12,6 +12,7 @@ use model::private_caches::PrivateCacheConfig;
 use model::reading::Reading;
 use model::replacement::Replacement;
 use model::root_complex::ddio::{Ddio, IoPolicy};
+use model::root_complex::mmio::MmioPath;
 use model::software::Turn;
 use model::tracer::NoTrace;
 use scenario::platform::SsdDevice;
@@ -130,8 +131,10 @@ impl Rig {
             entries: setup.device.software.queue_entries.value,
             depth: setup.io.io_depth,
             block_bytes: setup.io.block_bytes,
-            doorbell: config.doorbell,
-            doorbell_cycles: Cycles(setup.device.software.doorbell_cycles.value),
+            doorbell: MmioPath {
+                one_way: Picos::from_ns(setup.device.ssd.doorbell_ns.value),
+                store: Cycles(setup.device.software.doorbell_cycles.value),
+            },
         };
         let mut pairs: Vec<Vec<NvmeQueuePair>> = vec![Vec::new(); setup.ssds];
         let job = |index: usize| {

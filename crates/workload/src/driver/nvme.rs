@@ -13,9 +13,10 @@ use model::device::nvme::rings::{
 };
 use model::device::ring::Ring;
 use model::fabric::Fabric;
+use model::root_complex::mmio::MmioPath;
 use model::tracer::Tracer;
 use std::collections::VecDeque;
-use units::{Cycles, LINE_BYTES, LineAddr, Picos};
+use units::{LINE_BYTES, LineAddr, Picos};
 
 /// Shape of a queue pair and what its doorbells cost.
 #[derive(Clone, Copy, Debug)]
@@ -26,10 +27,8 @@ pub struct NvmeDriverConfig {
     pub depth: u32,
     /// The largest block.
     pub block_bytes: u64,
-    /// From a doorbell write until the controller sees it.
-    pub doorbell: Picos,
-    /// A doorbell write on the core: an uncached store.
-    pub doorbell_cycles: Cycles,
+    /// How doorbells reach the controller.
+    pub doorbell: MmioPath,
 }
 
 /// Driver state of a queue pair.
@@ -121,8 +120,7 @@ impl NvmeDriver {
         if self.unannounced.is_empty() {
             return;
         }
-        core.compute(self.config.doorbell_cycles);
-        let visible = core.now() + self.config.doorbell;
+        let visible = core.post(&self.config.doorbell);
         let announced = self.unannounced.drain(..);
         pair.posted.extend(announced.map(|submission| Submission { visible, ..submission }));
     }
@@ -158,7 +156,7 @@ impl NvmeDriver {
     /// Tells the controller how far completions have been read, if that is news.
     pub fn acknowledge(&mut self, core: &mut Core) {
         if std::mem::take(&mut self.unacknowledged) {
-            core.compute(self.config.doorbell_cycles);
+            core.post(&self.config.doorbell);
         }
     }
 }

@@ -10,6 +10,7 @@ use super::mempool::Mempool;
 use model::core::Core;
 use model::device::nic::rings::{Packet, TxRequest, TxRing};
 use model::fabric::Fabric;
+use model::root_complex::mmio::MmioPath;
 use model::tracer::Tracer;
 use std::collections::VecDeque;
 use units::{LINE_BYTES, LineAddr, Picos};
@@ -23,7 +24,7 @@ pub struct TxDriver {
     /// Packets that may be in the ring.
     ring_packets: u32,
     burst: usize,
-    doorbell: Picos,
+    doorbell: MmioPath,
     /// Packets waiting for the ring.
     waiting: VecDeque<Packet>,
     waiting_limit: usize,
@@ -46,8 +47,8 @@ pub struct TxDriverConfig {
     pub internal_queue: u32,
     /// Packets per request.
     pub burst: u32,
-    /// From the doorbell write until the NIC sees it.
-    pub doorbell: Picos,
+    /// How doorbells reach the NIC.
+    pub doorbell: MmioPath,
 }
 
 impl TxDriver {
@@ -148,7 +149,7 @@ impl TxDriver {
             pool.put(core, fabric, &self.freed);
         }
         ring.queued.push_back(TxRequest {
-            visible: core.now() + self.doorbell,
+            visible: core.post(&self.doorbell),
             first_entry: self.next_entry,
             packets,
         });

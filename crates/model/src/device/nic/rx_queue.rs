@@ -151,7 +151,7 @@ impl RxQueue {
         // A driver posts in the order of time.
         let posted_by = |time: Picos| ring.posted.partition_point(|it| it.0 <= time);
         if !ring.format.has_doorbell_record() {
-            let posted = posted_by(now.saturating_sub(config.doorbell));
+            let posted = posted_by(config.doorbell.seen_by(now));
             self.shown_until = self.fetch_index + posted as u64;
             self.known_until = self.shown_until;
             return;

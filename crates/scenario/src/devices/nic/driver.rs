@@ -84,7 +84,7 @@ impl DriverPlan {
                 ring_packets: shape.tx_packets,
                 internal_queue: keys.internal_queue,
                 burst: keys.burst,
-                doorbell: Picos::from_ns(card.nic.doorbell_ns.value),
+                doorbell: card.nic.doorbell(),
             },
             shape,
             needs,
