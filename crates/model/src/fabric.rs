@@ -10,6 +10,7 @@
 mod buffered_io;
 mod core_path;
 mod expect;
+mod extent;
 mod fetch;
 mod fetch_hit;
 mod home;
@@ -27,6 +28,7 @@ mod socket;
 mod victims;
 
 pub use core_path::{CorePathConfig, Served};
+pub use extent::Extent;
 pub use io_path::DmaDone;
 pub use memory::{Memory, MemoryConfig, NodeConfig};
 pub use root_port::PortConfig;
@@ -37,6 +39,7 @@ use crate::counters::Counters;
 use crate::llc::Evicted;
 use crate::private_caches::PrivateCachesConfig;
 use crate::root_complex::ddio::IoPolicy;
+use crate::root_complex::iommu::Iommu;
 use crate::tracer::{Event, Found, NoTrace, Operation, PushedOut, Tracer};
 use home::Elsewhere;
 use recent_sets::RecentSets;
@@ -125,7 +128,11 @@ impl<T: Tracer> Fabric<T> {
         let mut fabric = Self {
             sockets,
             places,
-            ports: config.ports.iter().map(|port| RootPort::new(port, around)).collect(),
+            ports: config
+                .ports
+                .iter()
+                .map(|port| RootPort::new(port, &config.socket.iio, around))
+                .collect(),
             memory: Memory::new(&config.memory),
             elsewhere: Elsewhere::default(),
             recent_sets: RecentSets::new(),
@@ -173,6 +180,11 @@ impl<T: Tracer> Fabric<T> {
     pub fn set_io_policy(&mut self, port: usize, policy: IoPolicy) {
         self.ports[port].set_policy(policy);
         self.note_io_priority();
+    }
+
+    /// The IOMMU in front of a device's root port, to take pages away and bring them back.
+    pub fn iommu_mut(&mut self, port: usize) -> &mut Iommu {
+        &mut self.ports[port].iommu
     }
 
     /// Tells each socket whose unread lines its cores' fills spare.

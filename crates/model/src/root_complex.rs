@@ -1,6 +1,7 @@
 //! The way of a device into the memory system: link, root complex buffer, DDIO policy.
 
 mod associative;
+pub mod attachment;
 pub mod buffer;
 pub mod ddio;
 pub mod iio;

@@ -106,7 +106,7 @@ impl<T: Tracer> Fabric<T> {
         let socket = request.socket;
         self.snoop_buffers(line, Some(request.port), now);
         let set = self.sockets[socket].llc.set_of(line);
-        let (found, done) = self.find_for_device(socket, line, set, now);
+        let (found, done) = self.find_for_device(request, line, set, now);
         for index in 0..self.sockets.len() {
             let part = &mut self.sockets[index];
             let holders = part.holders(set, line);
@@ -133,11 +133,11 @@ impl<T: Tracer> Fabric<T> {
         let acquire = Acquire::Exclusive { with_data };
         let held = self.take_from_buffers(line, Some(port));
         let set = self.sockets[socket].llc.set_of(line);
-        let from_llc = now + self.sockets[socket].iio.config.llc_read;
+        let from_llc = now + self.ports[port].times.llc_read;
         let (found, done) = if held {
             (Found::RootComplexBuffer, from_llc + self.core_path.snoop_extra())
         } else if with_data {
-            self.find_for_device(socket, line, set, now)
+            self.find_for_device(request, line, set, now)
         } else {
             (self.where_it_is(socket, set, line), from_llc)
         };

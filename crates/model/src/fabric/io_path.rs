@@ -5,14 +5,17 @@
 //! Source: SIGCOMM'24 "host network" for the entries; pcie-bench for link and translation.
 //! Simplifies: a burst's lines reach the LLC as if in address order.
 
+use super::extent::Extent;
 use super::placed_io::PlacedPacket;
 use super::root_port::{LineReader, LineWriter};
 use super::{DmaDirection, Fabric};
 use crate::attribution::AgentId;
 use crate::root_complex::ddio::DmaKind;
+use crate::root_complex::iio::Iio;
+use crate::root_complex::iommu::PageFault;
 use crate::tracer::Tracer;
 use tag_array::RUN_LINES;
-use units::{LINE_BYTES, LineAddr, Picos, SetIndex};
+use units::{LineAddr, Picos, SetIndex};
 
 /// When a DMA write has got how far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,8 +26,6 @@ pub struct DmaDone {
     pub visible: Picos,
 }
 
-/// Lines of a 4 KiB page: a request crosses at most one page border (PCIe forbids more than 4 KiB).
-pub(super) const SMALLEST_PAGE_LINES: u64 = 64;
 /// Lines of a burst.
 const BURST_LINES: usize = RUN_LINES;
 
@@ -127,8 +128,17 @@ pub(super) struct Request {
     pub snoops_buffers: bool,
 }
 
+/// The result of a request for memory that its driver keeps present.
+///
+/// # Panics
+/// If it was not: our own fault.
+#[inline]
+fn pinned<D>(result: Result<D, PageFault>) -> D {
+    result.unwrap_or_else(|fault| panic!("{fault:?} in memory that is never taken away"))
+}
+
 impl<T: Tracer> Fabric<T> {
-    /// The device at `port` writes `bytes` from the start of `first` on.
+    /// The device at `port` writes `bytes` from the start of `first` on, into memory that is present.
     pub fn dma_write(
         &mut self,
         port: usize,
@@ -150,13 +160,95 @@ impl<T: Tracer> Fabric<T> {
         kind: DmaKind,
         now: Picos,
     ) -> DmaDone {
-        let on_link = self.ports[port].link.config().write_bytes(bytes);
-        let arrival = self.ports[port].link.send_up(now, on_link);
-        let request = self.request(port, first, bytes, arrival);
-        let full = bytes / LINE_BYTES;
+        pinned(self.write_all(port, reader, &[Extent { first, bytes }], kind, now))
+    }
+
+    /// The device at `port` writes all `extents` with one request.
+    ///
+    /// # Errors
+    /// If a page of them is not present: nothing has been written then.
+    pub fn dma_write_extents(
+        &mut self,
+        port: usize,
+        extents: &[Extent],
+        kind: DmaKind,
+        now: Picos,
+    ) -> Result<DmaDone, PageFault> {
+        self.prefetch_extents(port, extents);
+        self.write_all(port, None, extents, kind, now)
+    }
+
+    /// The device at `port` reads `bytes` from the start of `first` on, from memory that is present;
+    /// returns when the last completion has arrived.
+    pub fn dma_read(&mut self, port: usize, first: LineAddr, bytes: u64, now: Picos) -> Picos {
+        pinned(self.read_all(port, &[Extent { first, bytes }], now))
+    }
+
+    /// The device at `port` reads all `extents` with one request; returns when it has all of them.
+    ///
+    /// # Errors
+    /// If a page of them is not present: nothing has been read then.
+    pub fn dma_read_extents(
+        &mut self,
+        port: usize,
+        extents: &[Extent],
+        now: Picos,
+    ) -> Result<Picos, PageFault> {
+        self.prefetch_extents(port, extents);
+        self.read_all(port, extents, now)
+    }
+
+    /// The device at `port` asks for translations of all pages of `extents`, before it moves anything
+    /// there (PCIe address translation services); returns when it has them.
+    ///
+    /// # Errors
+    /// The first page that is not present.
+    pub fn translate(
+        &mut self,
+        port: usize,
+        extents: &[Extent],
+        now: Picos,
+    ) -> Result<Picos, PageFault> {
+        self.ports[port].translate(extents, now)
+    }
+
+    /// A request for one extent is the common case, known when this is compiled into its caller.
+    #[inline(always)]
+    fn write_all(
+        &mut self,
+        port: usize,
+        reader: Option<u8>,
+        extents: &[Extent],
+        kind: DmaKind,
+        now: Picos,
+    ) -> Result<DmaDone, PageFault> {
+        let sizes = extents.iter().map(|extent| extent.bytes);
+        let arrived = self.ports[port].attachment.send_writes(now, sizes);
+        let translated = self.ports[port].translate(extents, arrived)?;
         let before = (self.counters.pcie_write_hits, self.counters.pcie_write_misses);
+        let mut spans = BurstSpans::default();
+        for &extent in extents {
+            let request = self.request(port, extent, arrived, translated);
+            spans.join(self.write_extent(request, extent.full_lines(), kind, reader));
+        }
+        let counters = &mut self.ports[port].counters;
+        counters.write_hits += self.counters.pcie_write_hits - before.0;
+        counters.write_misses += self.counters.pcie_write_misses - before.1;
+        let waited = self.iio_mut(port).writes.admit(arrived, spans.entry_time);
+        // Lines that wait for entries hold back the link, so the device waits as long.
+        Ok(DmaDone { accepted: now + waited, visible: arrived + waited + spans.seen })
+    }
+
+    #[inline(always)]
+    fn write_extent(
+        &mut self,
+        request: Request,
+        full: u64,
+        kind: DmaKind,
+        reader: Option<u8>,
+    ) -> BurstSpans {
         let direction = DmaDirection::Write;
-        let held = match self.ports[port].writer(kind) {
+        match self.ports[request.port].writer(kind) {
             LineWriter::Plain(ways) => self.each_burst(request, direction, |fabric, burst| {
                 fabric.write_plain_burst(request, ways, burst, full)
             }),
@@ -172,24 +264,37 @@ impl<T: Tracer> Fabric<T> {
             LineWriter::Buffered => self.each_burst(request, direction, |fabric, burst| {
                 fabric.write_burst_through_buffer(request, burst, full)
             }),
-        };
-        let counters = &mut self.ports[port].counters;
-        counters.write_hits += self.counters.pcie_write_hits - before.0;
-        counters.write_misses += self.counters.pcie_write_misses - before.1;
-        let waited = self.sockets[request.socket].iio.writes.admit(arrival, held.entry_time);
-        // Lines that wait for entries hold back the link, so the device waits as long.
-        DmaDone { accepted: now + waited, visible: arrival + waited + held.seen }
+        }
     }
 
-    /// The device at `port` reads `bytes` from the start of `first` on; returns when the last
-    /// completion has arrived.
-    pub fn dma_read(&mut self, port: usize, first: LineAddr, bytes: u64, now: Picos) -> Picos {
-        let on_link = self.ports[port].link.config().read_request_bytes(bytes);
-        let arrival = self.ports[port].link.request_up(now, on_link);
-        let request = self.request(port, first, bytes, arrival);
+    #[inline(always)]
+    fn read_all(
+        &mut self,
+        port: usize,
+        extents: &[Extent],
+        now: Picos,
+    ) -> Result<Picos, PageFault> {
+        let sizes = extents.iter().map(|extent| extent.bytes);
+        let arrived = self.ports[port].attachment.request_reads(now, sizes.clone());
+        let translated = self.ports[port].translate(extents, arrived)?;
         let before = (self.counters.pcie_read_hits, self.counters.pcie_read_misses);
+        let mut spans = BurstSpans::default();
+        for &extent in extents {
+            let request = self.request(port, extent, arrived, translated);
+            spans.join(self.read_extent(request));
+        }
+        let counters = &mut self.ports[port].counters;
+        counters.read_hits += self.counters.pcie_read_hits - before.0;
+        counters.read_misses += self.counters.pcie_read_misses - before.1;
+        let waited = self.iio_mut(port).reads.admit(arrived, spans.entry_time);
+        let data = arrived + waited + spans.seen;
+        Ok(self.ports[port].attachment.complete_reads(data, sizes))
+    }
+
+    #[inline(always)]
+    fn read_extent(&mut self, request: Request) -> BurstSpans {
         let direction = DmaDirection::Read;
-        let held = match self.ports[port].reader {
+        match self.ports[request.port].reader {
             LineReader::Plain => self.each_burst(request, direction, |fabric, burst| {
                 fabric.read_plain_burst(request, burst)
             }),
@@ -201,24 +306,42 @@ impl<T: Tracer> Fabric<T> {
             LineReader::Buffered => self.each_burst(request, direction, |fabric, burst| {
                 fabric.read_burst_through_buffer(request, burst)
             }),
-        };
-        let counters = &mut self.ports[port].counters;
-        counters.read_hits += self.counters.pcie_read_hits - before.0;
-        counters.read_misses += self.counters.pcie_read_misses - before.1;
-        let entries = &mut self.sockets[request.socket].iio.reads;
-        let data = arrival + entries.admit(arrival, held.entry_time) + held.seen;
-        let completions = self.ports[port].link.config().completion_bytes(bytes);
-        self.ports[port].link.send_down(data, completions)
+        }
     }
 
-    fn request(&mut self, port: usize, first: LineAddr, bytes: u64, arrived: Picos) -> Request {
-        let lines = bytes.div_ceil(LINE_BYTES);
+    /// The entries that the lines of a device take: its own, or those that its socket's devices share.
+    #[inline]
+    fn iio_mut(&mut self, port: usize) -> &mut Iio {
+        let port = &mut self.ports[port];
+        port.own_iio.as_mut().unwrap_or(&mut self.sockets[port.socket].iio)
+    }
+
+    #[inline]
+    fn request(&mut self, port: usize, extent: Extent, arrived: Picos, now: Picos) -> Request {
+        let lines = extent.lines();
         self.count_line_ops(lines);
-        let agent = self.device_agent(port);
-        let root_port = &mut self.ports[port];
-        let now = root_port.translate(first, lines, arrived);
-        let (socket, snoops_buffers) = (root_port.socket, root_port.snoops_buffers());
-        Request { port, agent, socket, first, lines, arrived, now, snoops_buffers }
+        let (agent, root_port) = (self.device_agent(port), &self.ports[port]);
+        Request {
+            port,
+            agent,
+            socket: root_port.socket,
+            first: extent.first,
+            lines,
+            arrived,
+            now,
+            snoops_buffers: root_port.snoops_buffers(),
+        }
+    }
+
+    /// Loads the sets of the first lines of all extents into the host's cache before the first look-up.
+    fn prefetch_extents(&self, port: usize, extents: &[Extent]) {
+        let part = &self.sockets[self.ports[port].socket];
+        let lines = extents.iter().flat_map(|extent| {
+            (0..extent.lines().min(BURST_LINES as u64)).map(|line| extent.first.step(line))
+        });
+        for line in lines.take(BURST_LINES) {
+            part.prefetch_for_device(part.llc.set_of(line));
+        }
     }
 
     /// Calls `serve` for each burst of a request; adds up for how long the lines hold their IIO entries.

@@ -39,7 +39,7 @@ impl<T: Tracer> Fabric<T> {
         if request.snoops_buffers {
             self.snoop_buffers(line, None, request.now);
         }
-        let (found, done) = self.find_for_device(request.socket, line, set, request.now);
+        let (found, done) = self.find_for_device(request, line, set, request.now);
         self.end_read(request, line, found, done)
     }
 
@@ -63,17 +63,17 @@ impl<T: Tracer> Fabric<T> {
     /// Where a DMA read gets its data, and when; nothing changes hands.
     pub(super) fn find_for_device(
         &mut self,
-        socket: usize,
+        request: Request,
         line: LineAddr,
         set: SetIndex,
         now: Picos,
     ) -> (Found, Picos) {
-        let part = &mut self.sockets[socket];
+        let part = &mut self.sockets[request.socket];
         let Some(way) = part.llc.find(set, line) else {
-            return self.find_beyond_llc(socket, line, set, now);
+            return self.find_beyond_llc(request, line, set, now);
         };
         part.llc.note_use(set, way);
-        let from_llc = now + part.iio.config.llc_read;
+        let from_llc = now + self.ports[request.port].times.llc_read;
         match part.newest_of_hit(set, way, line) {
             found @ Found::OtherCore(_) => (found, from_llc + self.core_path.snoop_extra()),
             found => (found, from_llc),
@@ -84,14 +84,15 @@ impl<T: Tracer> Fabric<T> {
     #[inline(never)]
     pub(super) fn find_beyond_llc(
         &mut self,
-        socket: usize,
+        request: Request,
         line: LineAddr,
         set: SetIndex,
         now: Picos,
     ) -> (Found, Picos) {
+        let Request { port, socket, .. } = request;
         let part = &self.sockets[socket];
-        let iio = &part.iio.config;
-        let (from_llc, extra) = (now + iio.llc_read, iio.dram_read_extra);
+        let times = &self.ports[port].times;
+        let (from_llc, extra) = (now + times.llc_read, times.dram_read_extra);
         if let Some(found) = part.found_in_core(set, line) {
             return (found, from_llc + self.core_path.snoop_extra());
         }

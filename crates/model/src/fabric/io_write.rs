@@ -84,13 +84,13 @@ impl<T: Tracer> Fabric<T> {
                     | WriteOutcome::ToMemory { rest_from_cache: true }
             );
         let merged = if has_rest { now } else { self.memory.read(request.socket, line, now) };
-        let iio = &self.sockets[request.socket].iio.config;
+        let times = &self.ports[request.port].times;
         match outcome {
             WriteOutcome::Hit | WriteOutcome::Allocated { .. } => {
-                LineSpans::both(merged + iio.llc_write - request.arrived)
+                LineSpans::both(merged + times.llc_write - request.arrived)
             }
             WriteOutcome::ToMemory { .. } => {
-                let (confirmed, seen) = (merged + iio.dram_write, merged + iio.dram_visible);
+                let (confirmed, seen) = (merged + times.dram_write, merged + times.dram_visible);
                 let taken = self.memory.write(request.socket, line, merged);
                 LineSpans {
                     entry: taken.max(confirmed) - request.arrived,

@@ -9,11 +9,11 @@ use crate::attribution::{AgentId, EvictionCounts, Owner};
 use crate::counters::{CoreCounters, Counters, PortCounters};
 use crate::llc::{Directory, Llc};
 use crate::private_caches::{PrivateCaches, State};
+use crate::root_complex::attachment::Attachment;
 use crate::root_complex::buffer::RootComplexBuffer;
 use crate::root_complex::ddio::IoPolicy;
 use crate::root_complex::iio::Iio;
 use crate::root_complex::iommu::Iommu;
-use crate::root_complex::pcie_link::PcieLink;
 use units::{LineAddr, SetIndex};
 
 impl<T: Tracer> Fabric<T> {
@@ -66,10 +66,10 @@ impl<T: Tracer> Fabric<T> {
         self.ports[port].buffer.as_ref()
     }
 
-    /// The link of a device.
+    /// How a device is attached.
     #[must_use]
-    pub fn link(&self, port: usize) -> &PcieLink {
-        &self.ports[port].link
+    pub fn attachment(&self, port: usize) -> &Attachment {
+        &self.ports[port].attachment
     }
 
     /// The socket that a device is attached to.
@@ -78,10 +78,16 @@ impl<T: Tracer> Fabric<T> {
         self.ports[port].socket
     }
 
-    /// The integrated I/O block of a socket.
+    /// The integrated I/O block that the devices of a socket share.
     #[must_use]
     pub fn iio(&self, socket: usize) -> &Iio {
         &self.sockets[socket].iio
+    }
+
+    /// The entries that a device has for itself, if it does not share those of its socket.
+    #[must_use]
+    pub fn own_iio(&self, port: usize) -> Option<&Iio> {
+        self.ports[port].own_iio.as_ref()
     }
 
     /// The memory of all sockets.

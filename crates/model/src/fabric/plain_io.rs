@@ -68,7 +68,9 @@ impl<T: Tracer> Fabric<T> {
     ) -> BurstSpans {
         let part = &mut self.sockets[request.socket];
         let info = LineInfo { owner: part.device(request.port), dirty: true, consumed: false };
-        let spans = LineSpans::both(request.now + part.iio.config.llc_write - request.arrived);
+        let spans = LineSpans::both(
+            request.now + self.ports[request.port].times.llc_write - request.arrived,
+        );
         let mut ways = [0; RUN_LINES];
         let present = part.llc.find_run(burst.sets, burst.first, &mut ways);
         let mut newest = 0_u64;
@@ -128,7 +130,9 @@ impl<T: Tracer> Fabric<T> {
     /// Reads lines that all lie in different sets.
     fn read_plain_lines(&mut self, request: Request, burst: Burst<'_>) -> BurstSpans {
         let part = &mut self.sockets[request.socket];
-        let spans = LineSpans::both(request.now + part.iio.config.llc_read - request.arrived);
+        let spans = LineSpans::both(
+            request.now + self.ports[request.port].times.llc_read - request.arrived,
+        );
         let mut ways = [0; RUN_LINES];
         let present = part.llc.find_run(burst.sets, burst.first, &mut ways);
         let mut newest = 0_u64;
@@ -151,7 +155,7 @@ impl<T: Tracer> Fabric<T> {
             let span = if present >> i & 1 == 1 {
                 self.read_line(request, line, set)
             } else {
-                let (found, done) = self.find_beyond_llc(request.socket, line, set, request.now);
+                let (found, done) = self.find_beyond_llc(request, line, set, request.now);
                 self.end_read(request, line, found, done)
             };
             held.add(1, LineSpans::both(span));

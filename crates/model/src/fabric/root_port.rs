@@ -8,20 +8,21 @@
 //! ([`LineWriter`], [`LineReader`]): a request asks once, its lines do not.
 
 use super::expect::Expected;
-use super::io_path::SMALLEST_PAGE_LINES;
+use super::extent::Extent;
 use crate::counters::PortCounters;
+use crate::root_complex::attachment::{Attachment, AttachmentConfig};
 use crate::root_complex::buffer::{BufferConfig, RootComplexBuffer};
 use crate::root_complex::ddio::{Ddio, DmaKind, IoPolicy};
-use crate::root_complex::iommu::{Iommu, IommuConfig};
+use crate::root_complex::iio::{Iio, IioConfig};
+use crate::root_complex::iommu::{Iommu, IommuConfig, PageFault};
 use crate::root_complex::line_placement::LinePlacement;
-use crate::root_complex::pcie_link::{PcieLink, PcieLinkConfig};
-use units::{LineAddr, Picos, WayMask};
+use units::{Picos, WayMask};
 
 /// A device's way into the machine.
 #[derive(Clone, Debug)]
 pub struct PortConfig {
-    /// The link.
-    pub link: PcieLinkConfig,
+    /// A PCIe link, or a stop on the mesh.
+    pub attachment: AttachmentConfig,
     /// The socket whose root complex it ends in.
     pub socket: u8,
     /// What happens to the lines that the device writes and reads.
@@ -101,7 +102,11 @@ impl LineReader {
 /// A root port.
 #[derive(Clone, Debug)]
 pub(super) struct RootPort {
-    pub link: PcieLink,
+    pub attachment: Attachment,
+    /// Entries that other devices do not share.
+    pub own_iio: Option<Iio>,
+    /// Latencies of its lines: those of its own entries, or of its socket's.
+    pub times: IioConfig,
     pub socket: usize,
     policy: IoPolicy,
     pub buffer: Option<RootComplexBuffer>,
@@ -120,11 +125,14 @@ impl RootPort {
     ///
     /// # Panics
     /// If it has both a buffer and a placement policy: the scenario is checked before it comes here.
-    pub fn new(config: &PortConfig, surroundings: Surroundings) -> Self {
+    pub fn new(config: &PortConfig, socket: &IioConfig, surroundings: Surroundings) -> Self {
         let buffer = RootComplexBuffer::new(config.buffer);
         assert!(buffer.is_none() || config.policy.placement.leaves_writes_alone());
+        let own_iio = config.attachment.own_iio();
         let mut port = Self {
-            link: PcieLink::new(config.link.clone()),
+            attachment: Attachment::new(&config.attachment),
+            own_iio: own_iio.cloned().map(Iio::new),
+            times: own_iio.unwrap_or(socket).clone(),
             socket: usize::from(config.socket),
             policy: config.policy,
             buffer,
@@ -156,7 +164,10 @@ impl RootPort {
 
     /// Forgets all that was counted and reserved.
     pub fn forget(&mut self) {
-        self.link = PcieLink::new(self.link.config().clone());
+        self.attachment.forget();
+        if let Some(iio) = &mut self.own_iio {
+            *iio = Iio::new(iio.config.clone());
+        }
         self.iommu.forget();
         self.counters = PortCounters::default();
         if let Some(buffer) = &mut self.buffer {
@@ -183,16 +194,16 @@ impl RootPort {
         self.reader = LineReader::of(policy, buffered, around);
     }
 
-    /// When the addresses of `lines` lines from `first` on, which arrived at `arrived`, have been
-    /// translated.
+    /// When the addresses of a request that arrived at `arrived` have been translated.
+    ///
+    /// # Errors
+    /// The first page of them that is not present.
     #[inline]
-    pub fn translate(&mut self, first: LineAddr, lines: u64, arrived: Picos) -> Picos {
-        let now = self.iommu.translate(first, arrived);
-        let last = first.step(lines.max(1) - 1);
-        if first.0 / SMALLEST_PAGE_LINES == last.0 / SMALLEST_PAGE_LINES {
-            return now;
-        }
-        now.max(self.iommu.translate(last, arrived))
+    pub fn translate(&mut self, extents: &[Extent], arrived: Picos) -> Result<Picos, PageFault> {
+        let pages = extents.iter().flat_map(|extent| extent.pages());
+        pages
+            .map(|line| self.iommu.translate(line, arrived))
+            .try_fold(arrived, |latest, walked| walked.map(|walked| latest.max(walked)))
     }
 }
 

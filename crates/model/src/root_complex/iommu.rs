@@ -1,17 +1,19 @@
 //! Address translation of devices: the IOTLB and the page walks behind it.
 //!
 //! Models: a fully associative IOTLB; a miss is a page walk, of which a limited number run at a
-//! time; an access to a page that is being walked waits for that walk.
+//! time; an access to a page that is being walked waits for that walk. A walk to a page that is not
+//! present ends in a fault, which is its device's to report or to wait out.
 //! Source: pcie-bench (SIGCOMM'18), its raw results on Broadwell: 64 entries of 4 KiB (no loss in a
 //! window of 256 KiB, loss at 1 MiB), 280 ns more per miss, small reads and writes at 10 to 11 Gb/s.
 //! Simplifies: no caches of upper page-table levels, so every walk takes the same time whatever the
 //! page size, and its reads load neither caches nor DRAM; all devices and page sizes share the
-//! entries; mappings last, so nothing is ever invalidated. Calls may come slightly out of time
+//! entries; taking a page away (an invalidation) takes no time. Calls may come slightly out of time
 //! order: the first call for a page starts its walk, and entries age in the order of the calls.
 
 use super::associative::Associative;
 pub use super::associative::VictimChoice;
 use crate::occupancy::Meter;
+use std::collections::BTreeSet;
 use units::{LINE_BYTES, LineAddr, Picos};
 
 /// Size of a page of an I/O mapping.
@@ -86,6 +88,17 @@ pub struct IommuCounters {
     pub hits_under_walk: u64,
     /// Each started a page walk.
     pub misses: u64,
+    /// Page walks that found no page.
+    pub faults: u64,
+}
+
+/// A page that a device wanted and that is not present.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageFault {
+    /// The first line of the page.
+    pub page: LineAddr,
+    /// When the walk had found out.
+    pub at: Picos,
 }
 
 /// The IOMMU of a socket, on or off.
@@ -101,6 +114,8 @@ struct Unit {
     /// For each page, when its walk has ended or will end.
     iotlb: Associative<Picos>,
     walkers: Meter,
+    /// Pages that are not present; none of them is in the IOTLB.
+    absent: BTreeSet<u32>,
 }
 
 impl Iommu {
@@ -120,7 +135,7 @@ impl Iommu {
         let apart = |pair: &[Mapping]| pair[0].first.0 + pair[0].lines <= pair[1].first.0;
         assert!(config.mappings.windows(2).all(apart), "mappings overlap");
         let iotlb = Associative::new(config.entries, config.victims, Picos::ZERO);
-        let unit = Some(Unit { config, iotlb, walkers: Meter::default() });
+        let unit = Some(Unit { config, iotlb, walkers: Meter::default(), absent: BTreeSet::new() });
         Self { unit, counters: IommuCounters::default() }
     }
 
@@ -131,21 +146,52 @@ impl Iommu {
     }
 
     /// A device's access to `line` needs its translation at `now`; returns when that is there.
+    ///
+    /// # Errors
+    /// If the page is not present; it never is without an IOMMU, whose devices use physical addresses.
     #[inline]
-    pub fn translate(&mut self, line: LineAddr, now: Picos) -> Picos {
-        let Some(unit) = &mut self.unit else { return now };
+    pub fn translate(&mut self, line: LineAddr, now: Picos) -> Result<Picos, PageFault> {
+        let Some(unit) = &mut self.unit else { return Ok(now) };
         let page = unit.page_key(line);
         let Some(slot) = unit.iotlb.find(page) else {
             self.counters.misses += 1;
-            return unit.walk(page, now);
+            let walked = unit.walk(page, line, now);
+            self.counters.faults += u64::from(walked.is_err());
+            return walked;
         };
         let walked = *unit.iotlb.touch(slot);
         if walked <= now {
             self.counters.hits += 1;
-            return now;
+            return Ok(now);
         }
         self.counters.hits_under_walk += 1;
-        walked
+        Ok(walked)
+    }
+
+    /// Takes away the pages that `lines` lines from `first` on lie in: accesses fault from now on.
+    ///
+    /// # Panics
+    /// If the IOMMU is off: physical addresses are always there.
+    pub fn unmap(&mut self, first: LineAddr, lines: u64) {
+        let unit = self.unit.as_mut().expect("what is not translated cannot be unmapped");
+        let end = first.step(lines);
+        let mut line = first;
+        while line < end {
+            let page = unit.page_key(line);
+            unit.absent.insert(page);
+            if let Some(slot) = unit.iotlb.find(page) {
+                unit.iotlb.take(slot);
+            }
+            line = unit.first_of_page(line).step(unit.page_size(line).lines());
+        }
+    }
+
+    /// Makes the page of `line` present, as the handler of its fault does.
+    pub fn map(&mut self, line: LineAddr) {
+        if let Some(unit) = &mut self.unit {
+            let page = unit.page_key(line);
+            unit.absent.remove(&page);
+        }
     }
 
     /// What was counted so far.
@@ -174,6 +220,11 @@ impl Unit {
         key as u32
     }
 
+    fn first_of_page(&self, line: LineAddr) -> LineAddr {
+        let lines = self.page_size(line).lines();
+        LineAddr(line.0 / lines * lines)
+    }
+
     #[inline]
     fn page_size(&self, line: LineAddr) -> PageSize {
         let after = self.config.mappings.partition_point(|mapping| mapping.first <= line);
@@ -185,11 +236,14 @@ impl Unit {
 
     /// Walks take walkers' time at the rate at which all walkers together serve it: nobody waits
     /// as long as one of them is free, and never do more walks end than the walkers allow.
-    fn walk(&mut self, page: u32, now: Picos) -> Picos {
+    fn walk(&mut self, page: u32, line: LineAddr, now: Picos) -> Result<Picos, PageFault> {
         let share = Picos(self.config.walk.0 / u64::from(self.config.concurrent_walks));
         let walked = self.walkers.reserve(now, share).max(now + self.config.walk);
+        if self.absent.contains(&page) {
+            return Err(PageFault { page: self.first_of_page(line), at: walked });
+        }
         self.iotlb.insert(page, walked);
-        walked
+        Ok(walked)
     }
 }
 
@@ -198,6 +252,7 @@ mod tests {
     use super::*;
 
     const WALK: Picos = Picos(280_000);
+    const PRESENT: &str = "the page is present";
 
     fn six_walks() -> IommuConfig {
         IommuConfig {
@@ -217,20 +272,20 @@ mod tests {
     #[test]
     fn a_miss_costs_a_walk_and_the_next_access_to_the_page_nothing() {
         let mut iommu = Iommu::new(six_walks());
-        assert_eq!(iommu.translate(LineAddr(5), Picos(1_000)), Picos(281_000));
-        assert_eq!(iommu.translate(LineAddr(63), Picos(281_000)), Picos(281_000));
-        let expected = IommuCounters { hits: 1, hits_under_walk: 0, misses: 1 };
+        assert_eq!(iommu.translate(LineAddr(5), Picos(1_000)), Ok(Picos(281_000)));
+        assert_eq!(iommu.translate(LineAddr(63), Picos(281_000)), Ok(Picos(281_000)));
+        let expected = IommuCounters { hits: 1, misses: 1, ..IommuCounters::default() };
         assert_eq!(iommu.counters(), expected);
     }
 
     #[test]
     fn an_access_to_a_page_that_is_being_walked_waits_for_the_same_walk() {
         let mut iommu = Iommu::new(six_walks());
-        assert_eq!(iommu.translate(LineAddr(0), Picos(1_000)), Picos(281_000));
-        assert_eq!(iommu.translate(LineAddr(1), Picos(200_000)), Picos(281_000));
+        assert_eq!(iommu.translate(LineAddr(0), Picos(1_000)), Ok(Picos(281_000)));
+        assert_eq!(iommu.translate(LineAddr(1), Picos(200_000)), Ok(Picos(281_000)));
         // Slightly out of order: the walk was not started earlier than the first call for it.
-        assert_eq!(iommu.translate(LineAddr(2), Picos(500)), Picos(281_000));
-        let expected = IommuCounters { hits: 0, hits_under_walk: 2, misses: 1 };
+        assert_eq!(iommu.translate(LineAddr(2), Picos(500)), Ok(Picos(281_000)));
+        let expected = IommuCounters { hits_under_walk: 2, misses: 1, ..IommuCounters::default() };
         assert_eq!(iommu.counters(), expected);
     }
 
@@ -238,20 +293,21 @@ mod tests {
     fn nobody_waits_for_a_walker_until_all_of_them_walk() {
         let mut iommu = Iommu::new(six_walks());
         for page in 0..6 {
-            assert_eq!(iommu.translate(first_line_of(page), Picos::ZERO), WALK, "page {page}");
+            assert_eq!(iommu.translate(first_line_of(page), Picos::ZERO), Ok(WALK), "page {page}");
         }
-        assert!(iommu.translate(first_line_of(6), Picos::ZERO) > WALK);
+        assert!(iommu.translate(first_line_of(6), Picos::ZERO).is_ok_and(|walked| walked > WALK));
         // A call from a little before is not held back by more than the walks of the others.
         let single = IommuConfig { concurrent_walks: 1, ..six_walks() };
         let mut iommu = Iommu::new(single);
-        iommu.translate(first_line_of(0), Picos::ZERO);
-        assert_eq!(iommu.translate(first_line_of(1), Picos::ZERO), Picos(2 * WALK.0));
+        iommu.translate(first_line_of(0), Picos::ZERO).expect(PRESENT);
+        assert_eq!(iommu.translate(first_line_of(1), Picos::ZERO), Ok(Picos(2 * WALK.0)));
     }
 
     #[test]
     fn the_walks_of_a_saturated_iommu_end_at_the_rate_of_its_walkers() {
         let mut iommu = Iommu::new(six_walks());
-        let last = (0..60_000).map(|page| iommu.translate(first_line_of(page), Picos::ZERO)).max();
+        let last =
+            (0..60_000).flat_map(|page| iommu.translate(first_line_of(page), Picos::ZERO)).max();
         let expected_ps = 60_000 * WALK.0 / 6;
         assert!(last.is_some_and(|last| last.0.abs_diff(expected_ps) < expected_ps / 1_000));
     }
@@ -260,13 +316,47 @@ mod tests {
     fn a_forgetful_iommu_still_knows_its_pages() {
         let mut iommu = Iommu::new(six_walks());
         for page in 0..64 {
-            iommu.translate(first_line_of(page), Picos::ZERO);
+            iommu.translate(first_line_of(page), Picos::ZERO).expect(PRESENT);
         }
         iommu.forget();
-        assert_eq!(iommu.translate(LineAddr(0), Picos::ZERO), Picos::ZERO);
+        assert_eq!(iommu.translate(LineAddr(0), Picos::ZERO), Ok(Picos::ZERO));
         assert_eq!(iommu.counters(), IommuCounters { hits: 1, ..IommuCounters::default() });
         // The walks that were under way hold nobody back any more.
-        assert_eq!(iommu.translate(first_line_of(64), Picos::ZERO), WALK);
+        assert_eq!(iommu.translate(first_line_of(64), Picos::ZERO), Ok(WALK));
+    }
+
+    #[test]
+    fn an_absent_page_faults_after_each_walk_until_it_is_mapped() {
+        let mut iommu = Iommu::new(six_walks());
+        iommu.translate(LineAddr(70), Picos::ZERO).expect(PRESENT);
+        iommu.unmap(LineAddr(70), 60);
+        let fault = |at| Err(PageFault { page: LineAddr(64), at });
+        assert_eq!(iommu.translate(LineAddr(70), WALK), fault(WALK + WALK));
+        // Nothing is remembered of a fault: the next access walks again.
+        let later = Picos(10 * WALK.0);
+        assert_eq!(iommu.translate(LineAddr(127), later), fault(later + WALK));
+        assert_eq!(iommu.counters(), IommuCounters { misses: 3, faults: 2, ..Default::default() });
+        assert!(iommu.translate(LineAddr(129), later).is_err(), "its last lines are on this page");
+        assert!(iommu.translate(LineAddr(192), later).is_ok(), "the page behind is present");
+        iommu.map(LineAddr(100));
+        assert!(iommu.translate(LineAddr(70), later).is_ok());
+        assert!(iommu.translate(LineAddr(129), later).is_err(), "one page was mapped");
+    }
+
+    #[test]
+    fn a_huge_page_goes_as_a_whole() {
+        let mut iommu = Iommu::new(IommuConfig { page: PageSize::Mib2, ..six_walks() });
+        let page = PageSize::Mib2.lines();
+        iommu.unmap(LineAddr(page + 5), 1);
+        let fault = PageFault { page: LineAddr(page), at: WALK };
+        assert_eq!(iommu.translate(LineAddr(2 * page - 1), Picos::ZERO), Err(fault));
+        assert!(iommu.translate(LineAddr(2 * page), Picos::ZERO).is_ok());
+    }
+
+    #[test]
+    #[should_panic(expected = "cannot be unmapped")]
+    fn physical_addresses_cannot_be_unmapped() {
+        Iommu::off().unmap(LineAddr(0), 1);
     }
 
     #[test]
@@ -281,15 +371,15 @@ mod tests {
         let page = PageSize::Mib2;
         let third = Mapping { first: LineAddr(3 * page.lines()), lines: page.lines(), page };
         let mut iommu = Iommu::new(IommuConfig { mappings: vec![third], ..six_walks() });
-        iommu.translate(third.first, Picos::ZERO);
-        iommu.translate(first_line_of(3), WALK);
+        iommu.translate(third.first, Picos::ZERO).expect(PRESENT);
+        iommu.translate(first_line_of(3), WALK).expect(PRESENT);
         assert_eq!(iommu.counters().misses, 2);
     }
 
     #[test]
     fn off_costs_nothing_and_counts_nothing() {
         let mut iommu = Iommu::off();
-        assert_eq!(iommu.translate(LineAddr(7), Picos(3)), Picos(3));
+        assert_eq!(iommu.translate(LineAddr(7), Picos(3)), Ok(Picos(3)));
         assert_eq!(iommu.counters(), IommuCounters::default());
     }
 

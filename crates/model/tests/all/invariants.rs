@@ -28,7 +28,8 @@ fn visible<T: Tracer>(fabric: &Fabric<T>, shape: &Shape) -> String {
         let lines = (0..sets).map(|set| llc.lines_in(SetIndex(set)).collect::<Vec<_>>());
         (lines.collect::<Vec<_>>(), format!("{:?}", fabric.iio(socket)))
     });
-    let ports = (0..shape.ports.len()).map(|port| (*fabric.port_counters(port), fabric.link(port)));
+    let ports = (0..shape.ports.len())
+        .map(|port| (*fabric.port_counters(port), fabric.attachment(port).link().expect("a link")));
     format!(
         "{:?} {:?} {:?} {:?} {:?}",
         fabric.counters(),

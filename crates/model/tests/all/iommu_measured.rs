@@ -29,12 +29,14 @@ fn random_lines(window_bytes: u64) -> impl Iterator<Item = LineAddr> {
     std::iter::repeat_with(move || LineAddr(rng.next_u64() % (window_bytes / LINE_BYTES)))
 }
 
+const PRESENT: &str = "all pages are present";
+
 /// What translation adds to reads at random in a window, one at a time: mean and median, in ns.
 fn added_ns(config: IommuConfig, window_bytes: u64) -> (f64, f64) {
     let mut iommu = Iommu::new(config);
     let ask = |(i, line)| {
         let now = Picos(i as u64 * 1_000_000);
-        (iommu.translate(line, now) - now).as_ns()
+        (iommu.translate(line, now).expect(PRESENT) - now).as_ns()
     };
     let mut added: Vec<f64> =
         random_lines(window_bytes).take(20_000).enumerate().map(ask).skip(2_000).collect();
@@ -66,7 +68,7 @@ fn gbps(mut iommu: Iommu, window_bytes: u64, accesses: &Accesses) -> f64 {
     let (mut next, mut start) = (Picos::ZERO, Picos::ZERO);
     for line in random_lines(window_bytes).take(COUNT as usize) {
         start = slots.ready(next);
-        slots.occupy(iommu.translate(line, start) + accesses.latency);
+        slots.occupy(iommu.translate(line, start).expect(PRESENT) + accesses.latency);
         next = start + accesses.interval;
     }
     (COUNT * LINE_BYTES * 8) as f64 / start.as_ns()
@@ -89,10 +91,8 @@ fn a_ring_beyond_the_reach_tells_the_victim_choices_apart() {
     let misses = |victims| {
         let mut iommu = Iommu::new(IommuConfig { victims, ..broadwell() });
         for access in 0..80 * 200u64 {
-            iommu.translate(
-                LineAddr(access % 80 * PageSize::Kib4.lines()),
-                Picos(access * 1_000_000),
-            );
+            let line = LineAddr(access % 80 * PageSize::Kib4.lines());
+            iommu.translate(line, Picos(access * 1_000_000)).expect(PRESENT);
         }
         iommu.counters().misses
     };

@@ -1,5 +1,6 @@
 //! The hardware from outside: one program, one module per question.
 
+mod accelerator_seams;
 mod against_reference;
 mod claims;
 mod contract;

@@ -12,7 +12,9 @@ use model::device::nvme::rings::{
 };
 use model::device::ring::Ring;
 use model::fabric::Fabric;
+use model::root_complex::attachment::AttachmentConfig;
 use model::root_complex::ddio::Ddio;
+use model::root_complex::pcie_link::PcieLinkConfig;
 use model::tracer::NoTrace;
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -190,13 +192,13 @@ fn reads_and_writes_share_the_bus() {
 #[test]
 fn a_shared_link_holds_its_ssd_back_and_not_the_simulation() {
     let mut config = small_fabric::config();
-    config.ports[0].link.lanes = 1;
+    let link = PcieLinkConfig { lanes: 1, ..small_fabric::link() };
+    config.ports[0].attachment = AttachmentConfig::Pcie(link.clone());
     let mut fabric = Fabric::new(&config, NoTrace);
     let mut controller = NvmeController::new(0, ssd(64, 1, 8, 8), 1, 1);
     let wishes: Vec<Wish> = (0..50).map(|i| (0, false, i * 32, 32, 0)).collect();
     let done = run(&mut fabric, &mut controller, 1, &wishes);
     let seconds = done.iter().map(|done| done.2).max().unwrap_or_default().as_seconds();
-    let link = &config.ports[0].link;
     let bytes = 50 * 32 * 4096;
     let expected = link.write_bytes(bytes) as f64 * 8.0 / (link.tlp_gbps() * 1e9);
     assert!(seconds > expected && seconds < 1.03 * expected + 20e-6, "{seconds}, {expected}");

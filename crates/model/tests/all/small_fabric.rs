@@ -15,6 +15,7 @@ use model::fabric::{
 use model::llc::{Inclusion, LlcConfig, LlcLatency};
 use model::private_caches::{PrefetcherConfig, PrivateCacheConfig, PrivateCachesConfig};
 use model::replacement::Replacement;
+use model::root_complex::attachment::AttachmentConfig;
 use model::root_complex::buffer::{BufferConfig, Placement};
 use model::root_complex::ddio::{Ddio, IoPolicy};
 use model::root_complex::iio::IioConfig;
@@ -33,7 +34,7 @@ pub fn config() -> FabricConfig {
     FabricConfig {
         cores: vec![2],
         ports: vec![PortConfig {
-            link: link(),
+            attachment: AttachmentConfig::Pcie(link()),
             socket: 0,
             policy: IoPolicy::uniform(Ddio::top_ways(2, WAYS)),
             buffer: without_buffer(),

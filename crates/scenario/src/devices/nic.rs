@@ -17,6 +17,7 @@ use crate::plan::TenantInput;
 use crate::platform::{NicFacts, PcieFacts, Platform, SoftwareFacts};
 use model::device::nic::NicConfig;
 use model::device::nic::card::Nic;
+use model::root_complex::attachment::AttachmentConfig;
 use model::root_complex::pcie_link::PcieLinkConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -168,7 +169,11 @@ pub fn plan(
     config.bypass_backlog = keys.port.placement.bypass_when_backlogged;
     let (queues, flow_rules) = (input.tenant.keys.cores, keys.nic.traffic.flow_rules);
     let nic = NicPlan { config, source, queues, flow_rules };
-    root_port::plan(input, card.link(), vec![DevicePlan::Nic(Box::new(nic))])
+    root_port::plan(
+        input,
+        AttachmentConfig::Pcie(card.link()),
+        vec![DevicePlan::Nic(Box::new(nic))],
+    )
 }
 
 impl NicPlan {

@@ -12,10 +12,10 @@ use crate::plan::TenantInput;
 use crate::platform::{DdioFacts, Platform};
 use crate::scenario::check::socket as check_socket;
 use model::fabric::PortConfig;
+use model::root_complex::attachment::AttachmentConfig;
 use model::root_complex::buffer::{BufferConfig, Placement};
 use model::root_complex::ddio::{Ddio, IoPolicy};
 use model::root_complex::iommu::{IommuConfig, PageSize, VictimChoice};
-use model::root_complex::pcie_link::PcieLinkConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Picos;
@@ -135,13 +135,13 @@ pub(super) fn facts<'a>(input: &TenantInput<'a>) -> Result<&'a DdioFacts, InputE
     Ok(ddio)
 }
 
-/// The root port of a tenant's `devices`, which share `link`.
+/// The root port of a tenant's `devices`, which share an attachment.
 ///
 /// # Errors
 /// Names the table that the platform lacks.
 pub(super) fn plan(
     input: &TenantInput<'_>,
-    link: PcieLinkConfig,
+    attachment: AttachmentConfig,
     devices: Vec<DevicePlan>,
 ) -> Result<PortPlan, InputError> {
     let (keys, platform) = (&input.tenant.devices.port, input.platform);
@@ -159,7 +159,7 @@ pub(super) fn plan(
     let socket = keys.socket(input.tenant.keys.socket) as u8;
     let controller = keys.dynamic_ways.clone().filter(|keys| keys.enabled);
     Ok(PortPlan {
-        config: PortConfig { link, socket, buffer, policy, iommu },
+        config: PortConfig { attachment, socket, buffer, policy, iommu },
         controller: controller.map(|controller| (controller, keys.ways(ddio))),
         devices,
     })

@@ -7,6 +7,7 @@ use crate::plan::TenantInput;
 use crate::platform::SsdDevice;
 use model::device::nvme::NvmeConfig;
 use model::device::nvme::controller::NvmeController;
+use model::root_complex::attachment::AttachmentConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,8 +46,10 @@ pub fn plan(
         DevicePlan::Ssd(SsdPlan { config: config.clone(), queue_pairs, seed })
     };
     let behind_one = queue_pairs.chunks(per_root_port as usize);
-    let port =
-        |some: &[usize]| root_port::plan(input, device.link(), some.iter().map(ssd).collect());
+    let port = |some: &[usize]| {
+        let attachment = AttachmentConfig::Pcie(device.link());
+        root_port::plan(input, attachment, some.iter().map(ssd).collect())
+    };
     behind_one.map(port).collect()
 }
 

@@ -147,7 +147,7 @@ impl NicSample {
             rx: nic.port.counters,
             tx_packets: nic.egress.packets,
             tx_bytes: nic.egress.bytes,
-            link_busy: fabric.link(nic.root_port()).busy_until(machine.now()),
+            link_busy: fabric.attachment(nic.root_port()).busy_until(machine.now()),
             iio_occupied: fabric.iio(fabric.socket_of_port(nic.root_port())).total_occupied(),
         }
     }

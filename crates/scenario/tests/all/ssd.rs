@@ -11,6 +11,7 @@ use model::fabric::{Fabric, FabricConfig, PortConfig};
 use model::private_caches::PrivateCacheConfig;
 use model::reading::Reading;
 use model::replacement::Replacement;
+use model::root_complex::attachment::AttachmentConfig;
 use model::root_complex::ddio::{Ddio, IoPolicy};
 use model::root_complex::mmio::MmioPath;
 use model::software::Turn;
@@ -88,7 +89,7 @@ impl Setup {
         let small = small_fabric::config();
         let level = |sets, ways| PrivateCacheConfig { sets, ways, replacement: Replacement::Lru };
         let port = PortConfig {
-            link: self.device.link(),
+            attachment: AttachmentConfig::Pcie(self.device.link()),
             policy: IoPolicy::uniform(Ddio::top_ways(self.ddio_ways, LLC_WAYS)),
             ..small.ports[0].clone()
         };

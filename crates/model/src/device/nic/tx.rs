@@ -142,7 +142,7 @@ impl TxQueue {
 
     /// Fetches the next request, and with it those behind that fit a read request of the link.
     fn fetch_requests<T: Tracer>(&mut self, fabric: &mut Fabric<T>, ring: &mut TxRing, now: Picos) {
-        let most = fabric.link(self.link).config().max_read_request_bytes;
+        let most = fabric.attachment(self.link).max_read_request_bytes();
         let entry_bytes = ring.format.entry_bytes();
         let Some(first_entry) = ring.queued.front().map(|request| request.first_entry) else {
             return;
@@ -196,7 +196,7 @@ impl TxQueue {
         egress: &mut Egress,
         now: Picos,
     ) -> Picos {
-        let per_request = fabric.link(self.link).config().max_read_request_bytes;
+        let per_request = fabric.attachment(self.link).max_read_request_bytes();
         let mut last = now;
         let mut offset = 0;
         while offset < packet.bytes.0 {

@@ -300,7 +300,8 @@ fn answers_after_it_was_asked(path: &Path) {
             let bytes = 1 + rng.next_u64() % 1_000;
             let done = fabric.dma_write(PORT, at, bytes, path.kind, now);
             assert!(done.accepted >= now && done.visible > now, "{machine}: {done:?}");
-            let link = Picos::from_ns(2.0 * fabric.link(PORT).config().propagation_ns);
+            let link = fabric.attachment(PORT).link().expect("a link");
+            let link = Picos::from_ns(2.0 * link.config().propagation_ns);
             assert!(fabric.dma_read(PORT, at, bytes, now) > now + link, "{machine}");
         }
     });

@@ -12,6 +12,7 @@ use model::fabric::{
 use model::llc::{Inclusion, LlcConfig};
 use model::private_caches::{PrefetcherConfig, PrivateCacheConfig, PrivateCachesConfig};
 use model::replacement::Replacement;
+use model::root_complex::attachment::AttachmentConfig;
 use model::root_complex::buffer::{BufferConfig, Placement};
 use model::root_complex::ddio::{Ddio, DmaKind, IoPolicy};
 use model::root_complex::line_placement::{LinePlacement, OnUnread, Steering};
@@ -164,7 +165,7 @@ impl Shape {
                 BufferConfig { entries, mshrs: 2, placement, as_published_code }
             });
         PortConfig {
-            link: small_fabric::link(),
+            attachment: AttachmentConfig::Pcie(small_fabric::link()),
             socket: shape.socket % self.cores.len() as u8,
             policy: self.policy(shape),
             buffer,

@@ -1,0 +1,155 @@
+//! How a device is attached to its socket: behind a PCIe link, or on the mesh.
+//!
+//! Models: a link with headers and propagation; or a mesh stop of an accelerator in the package (a root-complex
+//! integrated endpoint), which has a rate for each direction and IIO entries of its own.
+//! Source: pcie-bench for the link; the Intel DSA specification (341204) calls the device an integrated
+//! endpoint with read buffers of its own.
+//! Simplifies: a stop on the mesh moves data without headers and requests in no time of their own; the
+//! mesh behind it never limits.
+
+use super::iio::IioConfig;
+use super::pcie_link::{PcieLink, PcieLinkConfig};
+use crate::occupancy::Meter;
+use units::{Bytes, GbitPerSec, Picos};
+
+/// Where a device is attached.
+#[derive(Clone, Debug)]
+pub enum AttachmentConfig {
+    /// Behind a link; its lines share the IIO entries of the socket.
+    Pcie(PcieLinkConfig),
+    /// On the mesh, with IIO entries of its own.
+    Mesh(MeshStopConfig),
+}
+
+impl AttachmentConfig {
+    /// The device's own IIO limits and latencies, if it does not share those of its socket.
+    #[must_use]
+    pub fn own_iio(&self) -> Option<&IioConfig> {
+        match self {
+            Self::Pcie(_) => None,
+            Self::Mesh(stop) => Some(&stop.iio),
+        }
+    }
+}
+
+/// Parameters of a device's stop on the mesh.
+#[derive(Clone, Debug)]
+pub struct MeshStopConfig {
+    /// What the device can write.
+    pub write_rate: GbitPerSec,
+    /// What the device can read.
+    pub read_rate: GbitPerSec,
+    /// From the device's logic to the mesh, and back.
+    pub propagation: Picos,
+    /// Lines in flight, and how long they take.
+    pub iio: IioConfig,
+}
+
+/// A device's stop on the mesh.
+#[derive(Clone, Debug)]
+pub struct MeshStop {
+    config: MeshStopConfig,
+    writes: Meter,
+    reads: Meter,
+}
+
+/// A device's attachment with its two directions.
+#[derive(Clone, Debug)]
+pub enum Attachment {
+    /// Behind a link.
+    Pcie(PcieLink),
+    /// On the mesh.
+    Mesh(MeshStop),
+}
+
+impl Attachment {
+    /// An idle attachment.
+    #[must_use]
+    pub fn new(config: &AttachmentConfig) -> Self {
+        match config {
+            AttachmentConfig::Pcie(link) => Self::Pcie(PcieLink::new(link.clone())),
+            AttachmentConfig::Mesh(stop) => Self::Mesh(MeshStop {
+                config: stop.clone(),
+                writes: Meter::default(),
+                reads: Meter::default(),
+            }),
+        }
+    }
+
+    /// Forgets all that was counted and reserved.
+    pub fn forget(&mut self) {
+        *self = match self {
+            Self::Pcie(link) => Self::Pcie(PcieLink::new(link.config().clone())),
+            Self::Mesh(stop) => Self::new(&AttachmentConfig::Mesh(stop.config.clone())),
+        };
+    }
+
+    /// The link, if the device is behind one.
+    #[must_use]
+    pub fn link(&self) -> Option<&PcieLink> {
+        match self {
+            Self::Pcie(link) => Some(link),
+            Self::Mesh(_) => None,
+        }
+    }
+
+    /// The longest read that goes out as one request; a stop on the mesh has no limit.
+    #[must_use]
+    pub fn max_read_request_bytes(&self) -> u64 {
+        self.link().map_or(u64::MAX, |link| link.config().max_read_request_bytes)
+    }
+
+    /// Time that each direction (towards memory, towards the device) has been busy until `now`.
+    #[must_use]
+    pub fn busy_until(&self, now: Picos) -> (Picos, Picos) {
+        match self {
+            Self::Pcie(link) => link.busy_until(now),
+            Self::Mesh(stop) => (stop.writes.busy_until(now), stop.reads.busy_until(now)),
+        }
+    }
+
+    /// Sends writes of these many bytes each; returns when the last has arrived.
+    #[inline]
+    pub fn send_writes(&mut self, now: Picos, writes: impl Iterator<Item = u64>) -> Picos {
+        match self {
+            Self::Pcie(link) => {
+                let config = link.config();
+                let bytes = writes.map(|bytes| config.write_bytes(bytes)).sum();
+                link.send_up(now, bytes)
+            }
+            Self::Mesh(stop) => {
+                let time = stop.config.write_rate.time_for(Bytes(writes.sum()));
+                stop.writes.reserve(now, time) + stop.config.propagation
+            }
+        }
+    }
+
+    /// Asks for reads of these many bytes each; returns when the last request has arrived.
+    #[inline]
+    pub fn request_reads(&mut self, now: Picos, reads: impl Iterator<Item = u64>) -> Picos {
+        match self {
+            Self::Pcie(link) => {
+                let config = link.config();
+                let bytes = reads.map(|bytes| config.read_request_bytes(bytes)).sum();
+                link.request_up(now, bytes)
+            }
+            Self::Mesh(stop) => now + stop.config.propagation,
+        }
+    }
+
+    /// Brings the data of reads of these many bytes each; returns when the device has all of it.
+    #[inline]
+    pub fn complete_reads(&mut self, now: Picos, reads: impl Iterator<Item = u64>) -> Picos {
+        match self {
+            Self::Pcie(link) => {
+                let config = link.config();
+                let bytes = reads.map(|bytes| config.completion_bytes(bytes)).sum();
+                link.send_down(now, bytes)
+            }
+            Self::Mesh(stop) => {
+                let time = stop.config.read_rate.time_for(Bytes(reads.sum()));
+                stop.reads.reserve(now, time) + stop.config.propagation
+            }
+        }
+    }
+}
