@@ -14,6 +14,7 @@ from skipline.commands import (
     evidence,
     experiment,
     host,
+    metrics,
     platforms,
     report,
     run,
@@ -35,6 +36,7 @@ app.command()(budget.budget)
 app.command()(calibrate.calibrate)
 app.command()(report.report)
 app.command()(schema.schema)
+app.command()(metrics.metrics)
 app.add_typer(experiment.app, name="experiment")
 app.add_typer(host.app, name="host")
 app.add_typer(platforms.app, name="platforms")

@@ -27,7 +27,7 @@ class Text(NamedTuple):
 
 def text(value: Number, ci95: Number, unit: str) -> Text:
     """Scale the unit to the value and round the value to what its interval can tell."""
-    factor, shown = _scale(value, unit)
+    factor, shown = scale(value, unit)
     if value is None:
         return Text("–", "", shown)
     scaled = value / factor
@@ -52,7 +52,8 @@ def _half_width(interval: float | None, decimals: int) -> str:
     return f"± {interval:,.{decimals}f}" if interval >= last / 2 else f"± <{last:.{decimals}f}"
 
 
-def _scale(value: Number, unit: str) -> tuple[float, str]:
+def scale(value: Number, unit: str) -> tuple[float, str]:
+    """Return by what to divide a value so that it reads well, and the unit that it has then."""
     size = abs(value or 0)
     for limit, factor, shown in _SCALES.get(unit, []):
         if size >= limit:

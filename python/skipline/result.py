@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from skipline import metrics
 from skipline._core import InputError
 
 Number = float | int | None
@@ -20,14 +21,28 @@ class Entry(NamedTuple):
     unit: str
 
 
+class Description(NamedTuple):
+    """How a metric looks to people; `headline` metrics are shown first."""
+
+    group: str
+    label: str
+    headline: bool
+
+
 class Metric(BaseModel):
-    """A number, or a breakdown of numbers, with the half width of its 95 % interval."""
+    """A number, or a breakdown of numbers, with the half width of its 95 % interval.
+
+    Results of versions that did not describe their metrics have no group, label and headline.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     value: Number | dict[str, Number]
     ci95: Number | dict[str, Number] = None
     unit: str
+    group: str | None = None
+    label: str | None = None
+    headline: bool = False
 
     def entries(self, name: str) -> Iterator[Entry]:
         """Yield the metric's numbers, one per component."""
@@ -131,6 +146,23 @@ class Result(BaseModel):
         if value is None:
             raise KeyError(f"{metric} has no value")
         return float(value)
+
+    def description(self, name: str) -> Description:
+        """Return how a metric looks: as the result says, else as this version declares it."""
+        metric = self.metrics[name]
+        if metric.group is not None and metric.label is not None:
+            return Description(metric.group, metric.label, metric.headline)
+        known = metrics.declared().get(name.rpartition(":")[2])
+        if known is not None:
+            return Description(known.group, known.label, known.headline)
+        return Description("More", name, headline=False)
+
+    def headlines(self) -> Iterator[str]:
+        """Yield the names of the metrics that are shown first, those of other tenants apart."""
+        own = [name for name in self.metrics if ":" not in name]
+        for name in sorted(own, key=metrics.rank):
+            if self.description(name).headline:
+                yield name
 
     def entries(self) -> Iterator[Entry]:
         """Yield every number of every metric, in the order of the result."""

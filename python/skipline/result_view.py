@@ -9,85 +9,38 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from skipline import quantity, terminal
+from skipline import metrics, quantity, terminal
 from skipline.result import Entry, MissKinds, Number, Result, TraceEvent
 
-GROUPS: dict[str, list[str]] = {
-    "Cache": [
-        "pcie_write_hit_rate",
-        "pcie_read_hit_rate",
-        "pcie_write_hits",
-        "pcie_write_misses",
-        "pcie_read_hits",
-        "pcie_read_misses",
-        "pcie_partial_write_hits",
-        "pcie_partial_write_misses",
-        "l2_misses_per_s",
-        "l2_load_misses_per_s",
-        "llc_load_miss_ratio",
-        "llc_misses_per_s",
-        "llc_prefetch_misses_per_s",
-        "llc_occupancy_bytes",
-    ],
-    "Link": [
-        "offered_gbps",
-        "throughput_gbps",
-        "pcie_utilisation",
-        "iio_occupancy_lines",
-        "pause_frames",
-        "paused",
-    ],
-    "Packets": [
-        "rx_mpps",
-        "tx_mpps",
-        "rx_packets",
-        "rx_bytes",
-        "tx_packets",
-        "tx_bytes",
-        "rx_dropped",
-        "rx_dropped_by_cause",
-        "time_in_regime",
-    ],
-    "Memory": [
-        "dram_read_gbytes_per_s",
-        "dram_write_gbytes_per_s",
-        "cxl_read_gbytes_per_s",
-        "cxl_write_gbytes_per_s",
-        "other_socket_gbytes_per_s",
-        "ssd_read_gbytes_per_s",
-        "ssd_write_gbytes_per_s",
-    ],
-    "Cores": ["work_per_s", "work_per_s_by_core", "instructions_per_s"],
-}
-# Shown by tables of their own.
-APART = {"latency_ns", "evictions"}
+# Groups that have tables of their own.
+_LATENCY, _EVICTIONS = "Latency", "Evictions"
+APART = {_LATENCY, _EVICTIONS}
 # Columns from which on latency has room for a table across.
 _WIDE = 108
+# Figures of a latency that fit across.
+_MOST_ACROSS = 10
 
 
 def groups(result: Result) -> Iterator[tuple[str, list[Entry]]]:
-    """Yield the result's groups of numbers.
-
-    Metrics that no group names come as `More`, those of tenants beside the main one last.
-    """
-    named = {name for names in GROUPS.values() for name in names} | APART
-    rest = [name for name in result.metrics if name not in named and ":" not in name]
-    tenants = dict.fromkeys(name.partition(":")[0] for name in result.metrics if ":" in name)
-    own = [
-        (f"Tenant {tenant}", [name for name in result.metrics if name.startswith(f"{tenant}:")])
-        for tenant in tenants
-    ]
-    for title, names in [*GROUPS.items(), ("More", rest), *own]:
-        present = [name for name in names if name in result.metrics]
-        entries = [entry for name in present for entry in by_component(result, name)]
-        if entries:
-            yield title, entries
+    """Yield the result's groups of numbers, all metrics of another tenant as one of them."""
+    blocks: dict[str, list[Entry]] = {}
+    for name in sorted(result.metrics, key=lambda name: (":" in name, metrics.rank(name))):
+        tenant, _, _ = name.rpartition(":")
+        title = f"Tenant {tenant}" if tenant else result.description(name).group
+        if title not in APART:
+            blocks.setdefault(title, []).extend(by_component(result, name))
+    yield from blocks.items()
 
 
 def by_component(result: Result, name: str) -> list[Entry]:
     """Return the numbers of a metric, those of core2 before those of core10."""
     entries = result.metrics[name].entries(name)
     return sorted(entries, key=lambda entry: _natural_order(entry.component or ""))
+
+
+def readable(component: str) -> str:
+    """Write the name of a component for people."""
+    return component.replace("_", " ")
 
 
 def _natural_order(name: str) -> list[tuple[str, int]]:
@@ -98,52 +51,65 @@ def overview(result: Result) -> RenderableType:
     """Show the whole result: grouped numbers with intervals, latency, how the run went."""
     wide = terminal.width() >= _WIDE
     blocks = list(groups(result))
-    if not wide:
-        blocks.append(("Latency", latencies(result)))
-    parts: list[RenderableType] = [Text(result.title, style="bold"), _metrics_table(blocks)]
-    if wide and "latency_ns" in result.metrics:
-        parts += ["", _latency_table(result)]
-    return Group(*parts, "", *run_facts(result))
+    across: list[RenderableType] = []
+    for label, entries in latencies(result):
+        if wide and len(entries) <= _MOST_ACROSS:
+            across += ["", _latency_table(label, entries)]
+        else:
+            blocks.append((label, entries))
+    table = _metrics_table(result, blocks, labelled=wide)
+    return Group(Text(result.title, style="bold"), table, *across, "", *run_facts(result))
 
 
-def _metrics_table(blocks: list[tuple[str, list[Entry]]]) -> Table:
+def _metrics_table(
+    result: Result, blocks: list[tuple[str, list[Entry]]], *, labelled: bool
+) -> Table:
+    """Show names, which scripts use; `labelled`, what people call them, too."""
     table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column("metric", min_width=34)
+    if labelled:
+        table.add_column("label")
+    table.add_column("metric", min_width=34, style="dim" if labelled else "")
     table.add_column("value", justify="right", min_width=14)
     table.add_column("ci95", style="dim")
     table.add_column("unit")
     for title, entries in blocks:
         table.add_row()
         table.add_row(Text(title, style="bold cyan"))
+        last = ""
         for entry in entries:
-            label = entry.metric if entry.component is None else f"{entry.metric}.{entry.component}"
-            table.add_row(f"  {label}", *quantity.text(entry.value, entry.ci95, entry.unit))
+            label = "" if entry.metric == last else result.description(entry.metric).label
+            last = entry.metric
+            name = entry.metric if entry.component is None else f"{entry.metric}.{entry.component}"
+            numbers = quantity.text(entry.value, entry.ci95, entry.unit)
+            table.add_row(*([f"  {label}", name] if labelled else [f"  {name}"]), *numbers)
     return table
 
 
-def _latency_table(result: Result) -> Table:
-    entries = latencies(result)
+def _latency_table(label: str, entries: list[Entry]) -> Table:
     table = Table(box=None, pad_edge=False)
-    table.add_column(Text("Latency", style="bold cyan"), no_wrap=True)
+    table.add_column(Text(label, style="bold cyan"), no_wrap=True)
     for entry in entries:
         table.add_column(entry.component or "", justify="right")
     texts = [quantity.text(entry.value, entry.ci95, entry.unit) for entry in entries]
-    table.add_row("  latency", *(f"{text.value} {text.unit}" for text in texts))
+    table.add_row("  value", *(f"{text.value} {text.unit}" for text in texts))
     table.add_row("  95 %", *(text.ci95 for text in texts), style="dim")
     return table
 
 
-def latencies(result: Result) -> list[Entry]:
-    """Return the latency figures from the shortest to the longest, the mean last."""
-    metric = result.metrics.get("latency_ns")
-    return sorted(metric.entries("latency_ns"), key=_rank) if metric else []
+def latencies(result: Result) -> Iterator[tuple[str, list[Entry]]]:
+    """Yield each latency of the main tenant: its label, its figures from shortest to longest."""
+    for name in sorted(result.metrics, key=metrics.rank):
+        group, label, _ = result.description(name)
+        if group == _LATENCY and ":" not in name:
+            yield label, sorted(result.metrics[name].entries(name), key=_rank)
 
 
 def _rank(entry: Entry) -> float:
-    """Put `min`, percentiles, `max` and `mean` in this order."""
+    """Put `min`, percentiles, `max` and `mean` in this order; what else there is comes last."""
     name = entry.component or ""
     ends = {"min": -1.0, "max": 101.0, "mean": 102.0}
-    return ends[name] if name in ends else float(name.removeprefix("p"))
+    is_percentile = name.startswith("p")
+    return float(name.removeprefix("p")) if is_percentile else ends.get(name, 103.0)
 
 
 def run_facts(result: Result) -> list[str]:

@@ -12,7 +12,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use scenario::{InputError as BadInput, KernelJob, Progress, Wanted, builtin, schema};
+use scenario::{InputError as BadInput, KernelJob, Progress, Wanted, builtin, metrics, schema};
 use units::LineAddr;
 use watch::{Watched, failed};
 
@@ -140,6 +140,12 @@ fn schema_of(kind: &str) -> PyResult<String> {
     }
 }
 
+/// Every metric of results with unit, group, label and meaning, in the order of tables, as JSON.
+#[pyfunction(name = "metrics")]
+fn reference_of_metrics() -> PyResult<String> {
+    as_json(&metrics::reference())
+}
+
 /// The text of a file under platforms/ or experiments/ that is part of the program.
 #[pyfunction]
 fn builtin_file(relative_path: Text) -> Option<&'static str> {
@@ -181,6 +187,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(platform_names, module)?)?;
     module.add_function(wrap_pyfunction!(platform, module)?)?;
     module.add_function(wrap_pyfunction!(schema_of, module)?)?;
+    module.add_function(wrap_pyfunction!(reference_of_metrics, module)?)?;
     module.add_function(wrap_pyfunction!(builtin_file, module)?)?;
     module.add_function(wrap_pyfunction!(builtin_files, module)?)?;
     module.add_function(wrap_pyfunction!(half_width_95, module)?)?;

@@ -1,5 +1,6 @@
 //! The result of a run as promised to scripts.
 
+use crate::metrics::Description;
 use crate::platform::FittedParameter;
 use crate::scenario::Scenario;
 use model::miss_kinds::{AccessCounts, MissKind};
@@ -46,7 +47,7 @@ pub struct RunResult {
     pub fitted_parameters: Vec<FittedParameter>,
     /// Metrics by name.
     pub metrics: BTreeMap<String, MetricResult>,
-    /// Headline metrics batch by batch, where settings change during the run.
+    /// Some metrics batch by batch, where settings change during the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub timeline: Vec<TimelinePoint>,
     /// The story of one packet, if it was asked for.
@@ -131,7 +132,10 @@ pub struct MetricResult {
     /// Half width of the 95 % interval; null if the run was too short for one.
     pub ci95: Intervals,
     /// Unit of both.
-    pub unit: String,
+    pub unit: &'static str,
+    /// How it looks to people.
+    #[serde(flatten)]
+    pub description: Description,
 }
 
 /// One number, or numbers by part.
@@ -142,6 +146,18 @@ pub enum Numbers {
     One(#[schemars(with = "Option<f64>")] f64),
     /// By part.
     Parts(#[schemars(with = "BTreeMap<String, Option<f64>>")] BTreeMap<String, f64>),
+}
+
+impl Numbers {
+    /// The number that has no name, or the one of a name.
+    #[must_use]
+    pub fn number(&self, name: Option<&str>) -> Option<f64> {
+        match (self, name) {
+            (Self::One(number), None) => Some(*number),
+            (Self::Parts(parts), Some(name)) => parts.get(name).copied(),
+            _ => None,
+        }
+    }
 }
 
 /// Half widths in the shape of the numbers.

@@ -9,7 +9,8 @@ pub mod story;
 use crate::assemble::{self, ScenarioMachine};
 use crate::input::error::InputError;
 use crate::layout::TenantLayout;
-use crate::metrics;
+use crate::metrics::latency::{LATENCY, ONE_WAY};
+use crate::metrics::{self, Declaration};
 use crate::plan::Plan;
 use crate::platform::Platform;
 use crate::result::{MetricResult, MissKindCounts, RunResult, StoppedBy, TimelinePoint};
@@ -206,17 +207,14 @@ impl Job {
     fn combine(&self, batches: &[Batch], end: &Sample) -> BTreeMap<String, MetricResult> {
         let mut results = combine(batches, end, &self.plan.layout, self.core_ghz());
         for (number, tenant) in self.plan.layout.tenants.iter().enumerate() {
-            let prefix = metrics::prefix(&tenant.name);
             let own: Vec<_> = batches.iter().map(|batch| &batch.latency_ns[number]).collect();
-            results.insert(format!("{prefix}latency_ns"), latency::metric(&own));
+            let name = |of: &Declaration| format!("{}{}", metrics::prefix(&tenant.name), of.name);
+            results.insert(name(&LATENCY), latency::metric(&LATENCY, &own));
             let Some(nic) = tenant.nic else { continue };
             let client: Option<Vec<_>> =
                 batches.iter().map(|batch| batch.one_way_ns[nic].as_ref()).collect();
             if let Some(client) = client {
-                results.insert(
-                    format!("{prefix}one_way_latency_ns"),
-                    latency::metric_of_client(&client),
-                );
+                results.insert(name(&ONE_WAY), latency::metric_of_client(&ONE_WAY, &client));
             }
         }
         results

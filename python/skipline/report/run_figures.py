@@ -4,9 +4,10 @@ from typing import Any
 
 import altair as alt
 
+from skipline import quantity
 from skipline.report.chart_style import CATEGORIES, PREDICTED, chart, specification
-from skipline.result import Number, Result
-from skipline.result_view import by_component, evictions
+from skipline.result import Entry, Number, Result
+from skipline.result_view import by_component, evictions, latencies, readable
 
 Panel = tuple[str, dict[str, Any]]
 # Evictor and owner, lines that were read before, lines that were not.
@@ -19,22 +20,17 @@ _TICKS = 4
 
 
 def panels(result: Result) -> list[Panel]:
-    """Draw what the result has: latency, evictions, occupancy, regimes."""
-    drawn = [
-        _latency(result),
-        _evictions(result),
-        _bars(result, "llc_occupancy_bytes", "LLC occupancy by owner", "MiB", 2**20),
-        _bars(result, "time_in_regime", "Time in regime", "%", 1),
-    ]
+    """Draw what the result has: latencies, evictions, headline breakdowns."""
+    drawn = [_latency(label, entries) for label, entries in latencies(result)]
+    drawn.append(_evictions(result))
+    drawn += [_bars(result, name) for name in result.headlines()]
     return [panel for panel in drawn if panel is not None]
 
 
-def _latency(result: Result) -> Panel | None:
+def _latency(label: str, entries: list[Entry]) -> Panel | None:
     """Latency against the share of packets that take longer, both on log scales."""
-    if "latency_ns" not in result.metrics:
-        return None
     points = []
-    for entry in result.metrics["latency_ns"].entries("latency_ns"):
+    for entry in entries:
         if entry.component and entry.component.startswith("p") and entry.value is not None:
             slower = 100 - float(entry.component[1:])
             points.append(
@@ -62,7 +58,7 @@ def _latency(result: Result) -> Panel | None:
         y,
         tooltip=["percentile:N", alt.Tooltip("latency:Q", title="latency, µs", format=",.2f")],
     )
-    return "Latency", specification(alt.layer(band, line))
+    return label, specification(alt.layer(band, line))
 
 
 def _evictions(result: Result) -> Panel | None:
@@ -103,14 +99,16 @@ def _others(pairs: list[Pair]) -> Pair:
     return "others", sum(pair[1] or 0 for pair in pairs), sum(pair[2] or 0 for pair in pairs)
 
 
-def _bars(result: Result, name: str, title: str, unit: str, factor: float) -> Panel | None:
-    """Draw a breakdown metric as horizontal bars."""
-    if name not in result.metrics:
+def _bars(result: Result, name: str) -> Panel | None:
+    """Draw a breakdown as horizontal bars, in the unit that suits its largest number."""
+    if not isinstance(result.metrics[name].value, dict):
         return None
+    numbers = [entry for entry in by_component(result, name) if entry.value is not None]
+    largest = max((abs(entry.value or 0) for entry in numbers), default=0)
+    factor, unit = quantity.scale(largest, result.metrics[name].unit)
     rows = [
-        {"component": (entry.component or "").replace("_", " "), "value": entry.value / factor}
-        for entry in by_component(result, name)
-        if entry.value is not None
+        {"component": readable(entry.component or ""), "value": (entry.value or 0) / factor}
+        for entry in numbers
     ]
     bars = (
         chart(rows)
@@ -121,4 +119,5 @@ def _bars(result: Result, name: str, title: str, unit: str, factor: float) -> Pa
             tooltip=["component:N", alt.Tooltip("value:Q", title=unit, format=",.2f")],
         )
     )
-    return title, specification(bars, height=50 + _ROW_PX * len(rows))
+    label = result.description(name).label
+    return label, specification(bars, height=50 + _ROW_PX * len(rows))

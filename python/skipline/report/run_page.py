@@ -5,18 +5,10 @@ from collections.abc import Iterator
 
 from skipline import quantity, result_view
 from skipline.report import run_figures
-from skipline.report.document import Document, card, cards, details, escape, table
+from skipline.report.document import Document, Markup, card, cards, details, escape, table
 from skipline.report.fitted import fitted_table
 from skipline.result import Entry, Result
-from skipline.result_view import groups, run_facts
-
-_HEADLINES = {
-    "pcie_write_hit_rate": "PCIe write hit rate",
-    "pcie_read_hit_rate": "PCIe read hit rate",
-    "throughput_gbps": "Throughput on the wire",
-    "dram_read_gbytes_per_s": "DRAM reads",
-    "dram_write_gbytes_per_s": "DRAM writes",
-}
+from skipline.result_view import groups, readable, run_facts
 
 
 def page(result: Result) -> str:
@@ -39,26 +31,30 @@ def page(result: Result) -> str:
 
 
 def _blocks(result: Result) -> Iterator[str]:
-    latency = result_view.latencies(result)
-    apart = [("Latency", latency)] if latency else []
-    for title, entries in [*groups(result), *apart]:
-        rows = table(["metric", "value", "95 %", "unit"], _rows(entries), [1])
+    for title, entries in [*groups(result), *result_view.latencies(result)]:
+        rows = table(["metric", "value", "95 %", "unit"], _rows(result, entries), [1])
         yield f"<section><h3>{escape(title)}</h3>{rows}</section>"
 
 
-def _headlines(result: Result) -> list[str]:
-    entries = []
-    for name, label in _HEADLINES.items():
-        if name in result.metrics:
-            for entry in result.metrics[name].entries(name):
+def _headlines(result: Result) -> Iterator[str]:
+    for name in result.headlines():
+        for entry in result.metrics[name].entries(name):
+            if entry.component is None:
                 text = quantity.text(entry.value, entry.ci95, entry.unit)
-                entries.append(card(label, f"{text.value} {text.unit}", text.ci95))
-    return entries
+                label = result.description(name).label
+                yield card(label, f"{text.value} {text.unit}", text.ci95)
 
 
-def _rows(entries: list[Entry]) -> list[list[object]]:
-    rows: list[list[object]] = []
-    for entry in entries:
-        label = entry.metric if entry.component is None else f"{entry.metric}.{entry.component}"
-        rows.append([label, *quantity.text(entry.value, entry.ci95, entry.unit)])
-    return rows
+def _rows(result: Result, entries: list[Entry]) -> list[list[object]]:
+    return [
+        [_name(result, entry), *quantity.text(entry.value, entry.ci95, entry.unit)]
+        for entry in entries
+    ]
+
+
+def _name(result: Result, entry: Entry) -> Markup:
+    """Write what people call a number; its name for scripts shows when it is pointed at."""
+    label, name = result.description(entry.metric).label, entry.metric
+    if entry.component is not None:
+        label, name = f"{label}, {readable(entry.component)}", f"{name}.{entry.component}"
+    return Markup(f'<span title="{escape(name)}">{escape(label)}</span>')

@@ -1,7 +1,7 @@
 //! Batches of a run: when they are enough, and what they come to together.
 
 use crate::layout::Layout;
-use crate::metrics::{self, Compute, Kind};
+use crate::metrics::{self, Declaration, Kind};
 use crate::result::{Intervals, MetricResult, Numbers};
 use crate::run::sample::Sample;
 use crate::run::statistics::{half_width_95, mean, warm_up};
@@ -31,22 +31,22 @@ impl Batch {
 }
 
 /// A metric that decides about warm-up and end.
-struct Headline {
+struct Criterion {
     of: fn(&Sample) -> f64,
     /// Half width of its interval at which the run may stop, given its mean.
     wanted: fn(&RunKeys, f64) -> f64,
 }
 
-const HEADLINES: [Headline; 3] = [
-    Headline {
+const CRITERIA: [Criterion; 3] = [
+    Criterion {
         of: |s| rate(s.counters.pcie_write_hits, s.counters.pcie_write_misses),
         wanted: |keys, _| keys.hit_rate_interval_points,
     },
-    Headline {
+    Criterion {
         of: |s| rate(s.counters.pcie_read_hits, s.counters.pcie_read_misses),
         wanted: |keys, _| keys.hit_rate_interval_points,
     },
-    Headline {
+    Criterion {
         of: |s| s.progress as f64 / s.span.as_ns().max(1e-3),
         wanted: |keys, mean| mean * keys.throughput_interval_percent / 100.0,
     },
@@ -57,14 +57,14 @@ fn rate(hits: u64, misses: u64) -> f64 {
     100.0 * hits as f64 / (hits + misses) as f64
 }
 
-fn series(batches: &[Batch], headline: &Headline) -> Vec<f64> {
-    batches.iter().map(|batch| (headline.of)(&batch.sample)).collect()
+fn series(batches: &[Batch], criterion: &Criterion) -> Vec<f64> {
+    batches.iter().map(|batch| (criterion.of)(&batch.sample)).collect()
 }
 
 /// The number of batches at the beginning that belong to the warm-up: half of them if the run has not
 /// settled.
 pub(crate) fn warm_up_of(batches: &[Batch], keys: &RunKeys) -> usize {
-    let cuts = HEADLINES.iter().map(|headline| warm_up(&series(batches, headline)));
+    let cuts = CRITERIA.iter().map(|criterion| warm_up(&series(batches, criterion)));
     let settled = settled_from(batches, keys).unwrap_or(batches.len() / 2);
     cuts.max().unwrap_or_default().max(settled)
 }
@@ -96,13 +96,13 @@ fn settled_from(batches: &[Batch], keys: &RunKeys) -> Option<usize> {
 pub(crate) fn tight_enough(batches: &[Batch], keys: &RunKeys) -> bool {
     let rest = &batches[warm_up_of(batches, keys)..];
     has_settled(batches, keys)
-        && HEADLINES.iter().all(|headline| {
-            let series = series(rest, headline);
+        && CRITERIA.iter().all(|criterion| {
+            let series = series(rest, criterion);
             // A machine whose devices move nothing has no hit rates to wait for.
             if series.iter().all(|value| value.is_nan()) {
                 return true;
             }
-            let wanted = (headline.wanted)(keys, mean(&series));
+            let wanted = (criterion.wanted)(keys, mean(&series));
             half_width_95(&series).is_some_and(|half| half <= wanted && wanted > 0.0)
         })
 }
@@ -117,27 +117,28 @@ pub(crate) fn combine(
     let whole = end.since(&batches[0].before);
     let mut results = BTreeMap::new();
     for metric in metrics::all(layout, core_ghz) {
-        let (value, ci95) = match metric.compute {
-            Compute::One(of) => {
-                let series: Vec<f64> = batches.iter().map(|batch| of(&batch.sample)).collect();
-                let (value, half) = estimate(metric.kind, of(&whole), &series);
+        let each: Vec<Numbers> = batches.iter().map(|batch| metric.of(&batch.sample)).collect();
+        let estimate = |total, name: Option<&str>| {
+            let series: Vec<f64> = each.iter().filter_map(|batch| batch.number(name)).collect();
+            estimate(metric.kind, total, &series)
+        };
+        let (value, ci95) = match metric.of(&whole) {
+            Numbers::One(total) => {
+                let (value, half) = estimate(total, None);
                 (Numbers::One(value), Intervals::One(half))
             }
-            Compute::Parts(of) => {
-                let each: Vec<BTreeMap<String, f64>> =
-                    batches.iter().map(|batch| of(&batch.sample).into_iter().collect()).collect();
+            Numbers::Parts(totals) => {
                 let (mut values, mut halves) = (BTreeMap::new(), BTreeMap::new());
-                for (part, total) in of(&whole) {
-                    let series: Vec<f64> = each.iter().map(|parts| parts[&part]).collect();
-                    let (value, half) = estimate(metric.kind, total, &series);
-                    values.insert(part.clone(), value);
-                    halves.insert(part, half);
+                for (name, total) in totals {
+                    let (value, half) = estimate(total, Some(&name));
+                    values.insert(name.clone(), value);
+                    halves.insert(name, half);
                 }
                 (Numbers::Parts(values), Intervals::Parts(halves))
             }
         };
-        let unit = metric.unit.to_string();
-        results.insert(metric.name, MetricResult { value, ci95, unit });
+        let &Declaration { unit, description, .. } = metric.declaration;
+        results.insert(metric.name, MetricResult { value, ci95, unit, description });
     }
     results
 }

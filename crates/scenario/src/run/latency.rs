@@ -1,5 +1,6 @@
 //! Figures of latency distributions, each with its interval over the batches of a run.
 
+use crate::metrics::Declaration;
 use crate::result::{Intervals, MetricResult, Numbers};
 use crate::run::statistics::{half_width, half_width_95};
 use hdrhistogram::Histogram;
@@ -28,14 +29,14 @@ const CLIENT_FIGURES: [Figure; 2] =
     [("p99.999", |h| h.value_at_quantile(0.999_99) as f64), ("sd", |h| h.stdev())];
 
 /// A latency of a NIC from the histograms of its batches, in ns.
-pub fn metric(batches: &[&Histogram<u64>]) -> MetricResult {
-    figures(batches, &FIGURES)
+pub fn metric(declared: &Declaration, batches: &[&Histogram<u64>]) -> MetricResult {
+    figures(declared, batches, &FIGURES)
 }
 
 /// The same with what a client's report says: the farthest tail, the standard deviation, and the half
 /// width of the 99 % interval of the mean.
-pub fn metric_of_client(batches: &[&Histogram<u64>]) -> MetricResult {
-    let mut metric = figures(batches, &[FIGURES.as_slice(), &CLIENT_FIGURES].concat());
+pub fn metric_of_client(declared: &Declaration, batches: &[&Histogram<u64>]) -> MetricResult {
+    let mut metric = figures(declared, batches, &[FIGURES.as_slice(), &CLIENT_FIGURES].concat());
     let means: Vec<f64> = batches.iter().map(|batch| batch.mean()).collect();
     if let (Numbers::Parts(values), Intervals::Parts(halves)) =
         (&mut metric.value, &mut metric.ci95)
@@ -47,7 +48,11 @@ pub fn metric_of_client(batches: &[&Histogram<u64>]) -> MetricResult {
     metric
 }
 
-fn figures(batches: &[&Histogram<u64>], figures: &[Figure]) -> MetricResult {
+fn figures(
+    declared: &Declaration,
+    batches: &[&Histogram<u64>],
+    figures: &[Figure],
+) -> MetricResult {
     let mut merged = latency_histogram();
     for batch in batches {
         // Histograms of equal bounds: adding cannot fail.
@@ -62,12 +67,14 @@ fn figures(batches: &[&Histogram<u64>], figures: &[Figure]) -> MetricResult {
         halves.insert((*name).to_string(), half_width_95(&series).filter(|_| value.is_finite()));
     }
     let (value, ci95) = (Numbers::Parts(values), Intervals::Parts(halves));
-    MetricResult { value, ci95, unit: "ns".into() }
+    let &Declaration { unit, description, .. } = declared;
+    MetricResult { value, ci95, unit, description }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::latency::{LATENCY, ONE_WAY};
     use crate::run::statistics::mean;
 
     fn batch(values: &[u64]) -> Histogram<u64> {
@@ -86,7 +93,7 @@ mod tests {
     #[test]
     fn quantiles_are_those_of_all_batches_together() {
         let batches = [batch(&[10, 20, 30]), batch(&[40, 50, 60, 70])];
-        let metric = metric(&batches.iter().collect::<Vec<_>>());
+        let metric = metric(&LATENCY, &batches.iter().collect::<Vec<_>>());
         assert_eq!(part(&metric, "p50"), 40.0);
         assert_eq!((part(&metric, "min"), part(&metric, "max")), (10.0, 70.0));
     }
@@ -94,7 +101,7 @@ mod tests {
     #[test]
     fn the_99_percent_interval_is_wider_than_the_95_percent_one() {
         let batches: Vec<_> = [30, 10, 50, 20, 40].map(|mean| batch(&[mean])).into();
-        let metric = metric_of_client(&batches.iter().collect::<Vec<_>>());
+        let metric = metric_of_client(&ONE_WAY, &batches.iter().collect::<Vec<_>>());
         let means: Vec<f64> = vec![30.0, 10.0, 50.0, 20.0, 40.0];
         let half_95 = half_width_95(&means).expect("enough values");
         // Quantiles of Student's t with four degrees of freedom: 4.604 and 2.776.

@@ -7,6 +7,7 @@ mod hardware;
 mod host_kernels;
 mod interference_zones;
 mod key_value;
+mod metrics;
 mod nic;
 mod ping_pong;
 mod placement;

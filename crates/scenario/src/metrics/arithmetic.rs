@@ -1,0 +1,29 @@
+//! Rates and shares of counts.
+
+use model::traffic::WIRE_OVERHEAD_BYTES;
+use units::{Bytes, GbitPerSec, LINE_BYTES, Picos};
+
+/// The share of the first; not a number, null in JSON, if nothing was counted.
+pub fn percent(hits: u64, misses: u64) -> f64 {
+    100.0 * hits as f64 / (hits + misses) as f64
+}
+
+/// A count as metrics have it: not a number where nothing was counted.
+pub fn counted(count: Option<u64>) -> f64 {
+    count.map_or(f64::NAN, |count| count as f64)
+}
+
+/// Gbit/s on the wire of frames of `bytes` bytes together, FCS, preamble and gap included.
+pub fn wire_gbps(packets: u64, bytes: u64, span: Picos) -> f64 {
+    GbitPerSec::from_transfer(Bytes(bytes + packets * WIRE_OVERHEAD_BYTES), span).0
+}
+
+/// Millions per second.
+pub fn per_microsecond(count: u64, span: Picos) -> f64 {
+    if span == Picos::ZERO { 0.0 } else { count as f64 / (span.as_ns() / 1e3) }
+}
+
+/// GB/s of lines.
+pub fn gbytes_per_s(lines: u64, span: Picos) -> f64 {
+    if span == Picos::ZERO { 0.0 } else { (lines * LINE_BYTES) as f64 / span.as_ns() }
+}

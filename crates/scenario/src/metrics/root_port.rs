@@ -1,0 +1,47 @@
+//! Metrics of a tenant's root ports.
+
+use super::arithmetic::percent;
+use super::cache::{READ_HIT_RATE, WRITE_HIT_RATE};
+use super::declaration::Group::Cache;
+use super::declaration::{Metric, Subject, named};
+use crate::run::sample::Sample;
+use model::counters::PortCounters;
+use model::reading::Reading;
+
+/// The root ports of a tenant.
+pub struct RootPorts {
+    /// The first of them.
+    pub first: usize,
+    /// All of them.
+    pub numbers: Vec<usize>,
+}
+
+/// Root ports in a sample.
+pub struct RootPortsView {
+    /// What they have counted together.
+    pub counters: PortCounters,
+    /// Ways in which the devices of the first may allocate.
+    pub ddio_ways: u32,
+}
+
+impl Subject for RootPorts {
+    type View<'a> = RootPortsView;
+
+    fn view<'a>(&'a self, sample: &'a Sample) -> RootPortsView {
+        let each = self.numbers.iter().map(|&port| &sample.ports[port].counters);
+        let counters = each.fold(PortCounters::default(), |sum, port| sum.plus(port));
+        RootPortsView { counters, ddio_ways: sample.ports[self.first].ddio_ways }
+    }
+}
+
+/// What every tenant has.
+pub const METRICS: &[Metric<RootPorts>] = &[named(Cache, "ddio_ways", "ways", "DDIO ways")
+    .about("Ways of the LLC in which the tenant's devices may allocate; 0 if DDIO is off.")
+    .in_timeline()
+    .level(|v| f64::from(v.ddio_ways))];
+
+/// What a tenant beside others has of its own; alone it has the machine's.
+pub const SHARED_METRICS: &[Metric<RootPorts>] = &[
+    WRITE_HIT_RATE.rate(|v| percent(v.counters.write_hits, v.counters.write_misses)),
+    READ_HIT_RATE.rate(|v| percent(v.counters.read_hits, v.counters.read_misses)),
+];

@@ -1,0 +1,42 @@
+//! Metrics of a tenant's SSDs, all together.
+
+use super::declaration::Group::Storage;
+use super::declaration::{Metric, Subject, named};
+use crate::run::sample::Sample;
+use model::device::nvme::NvmeCounters;
+use model::reading::Reading;
+use units::Picos;
+
+/// SSDs.
+pub struct Ssds {
+    /// Their numbers among SSDs.
+    pub numbers: Vec<usize>,
+}
+
+/// SSDs in a sample.
+pub struct SsdsView {
+    /// What they have counted together.
+    pub counters: NvmeCounters,
+    /// In this time.
+    pub span: Picos,
+}
+
+impl Subject for Ssds {
+    type View<'a> = SsdsView;
+
+    fn view<'a>(&'a self, sample: &'a Sample) -> SsdsView {
+        let each = self.numbers.iter().map(|&ssd| &sample.ssds[ssd]);
+        let counters = each.fold(NvmeCounters::default(), |sum, ssd| sum.plus(ssd));
+        SsdsView { counters, span: sample.span }
+    }
+}
+
+/// All of them.
+pub const METRICS: &[Metric<Ssds>] = &[
+    named(Storage, "ssd_read_gbytes_per_s", "GB/s", "SSD reads")
+        .about("Data that SSDs wrote into host memory.")
+        .rate(|v| v.counters.bytes_to_host as f64 / v.span.as_ns()),
+    named(Storage, "ssd_write_gbytes_per_s", "GB/s", "SSD writes")
+        .about("Data that SSDs read from host memory.")
+        .rate(|v| v.counters.bytes_from_host as f64 / v.span.as_ns()),
+];
