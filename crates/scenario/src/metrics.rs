@@ -1,21 +1,19 @@
 //! The promised result names. Each is declared once, in the file of what it is about: name, unit,
-//! group, label, a sentence, and how it is computed from a sample. Here they are only listed: those
-//! that a run measures, and all that there are.
+//! group, label, a sentence, and how it is computed from a sample: those of devices in the rooms of
+//! their kinds. Here they are only listed: those that a run measures, and all that there are.
 
-mod arithmetic;
-mod cache;
+pub(crate) mod arithmetic;
+pub(crate) mod cache;
 mod core;
-mod declaration;
+pub(crate) mod declaration;
 pub mod latency;
 mod machine;
 mod memory;
-mod nic;
 mod probe;
-mod root_port;
-mod ssd;
 
 pub use declaration::{Declaration, Description, Group, Kind, Measured};
 
+use crate::devices::{nic::metrics as nic, root_port::metrics as root_port, ssd::metrics as ssd};
 use crate::layout::{Layout, TenantLayout};
 use crate::result::Numbers;
 use crate::run::sample::Sample;

@@ -5,6 +5,7 @@
 
 pub(super) mod check;
 pub mod driver;
+pub(crate) mod metrics;
 pub mod source;
 mod traffic;
 

@@ -1,6 +1,7 @@
 //! A root port as a tenant's keys describe it: DDIO and placement policies, translation, the socket.
 
 mod dynamic_ways;
+pub(crate) mod metrics;
 mod placement;
 
 pub use dynamic_ways::DynamicWaysKeys;

@@ -1,5 +1,7 @@
 //! SSDs: the key that names them, their root ports, and the controllers that the machine gets.
 
+pub(crate) mod metrics;
+
 use super::{DevicePlan, PortPlan, root_port};
 use crate::input::error::InputError;
 use crate::layout::DeviceLayout;

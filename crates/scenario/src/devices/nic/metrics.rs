@@ -1,8 +1,8 @@
 //! Metrics of a tenant's NIC: its wire, its PCIe link, its packets.
 
-use super::arithmetic::{per_microsecond, wire_gbps};
-use super::declaration::Group::{Link, Packets};
-use super::declaration::{Metric, Subject, named};
+use crate::metrics::arithmetic::{per_microsecond, wire_gbps};
+use crate::metrics::declaration::Group::{Link, Packets};
+use crate::metrics::declaration::{Metric, Subject, named};
 use crate::run::sample::{NicSample, Sample};
 use units::Picos;
 

@@ -1,7 +1,7 @@
 //! Metrics of a tenant's SSDs, all together.
 
-use super::declaration::Group::Storage;
-use super::declaration::{Metric, Subject, named};
+use crate::metrics::declaration::Group::Storage;
+use crate::metrics::declaration::{Metric, Subject, named};
 use crate::run::sample::Sample;
 use model::device::nvme::NvmeCounters;
 use model::reading::Reading;

@@ -1,9 +1,9 @@
 //! Metrics of a tenant's root ports.
 
-use super::arithmetic::percent;
-use super::cache::{READ_HIT_RATE, WRITE_HIT_RATE};
-use super::declaration::Group::Cache;
-use super::declaration::{Metric, Subject, named};
+use crate::metrics::arithmetic::percent;
+use crate::metrics::cache::{READ_HIT_RATE, WRITE_HIT_RATE};
+use crate::metrics::declaration::Group::Cache;
+use crate::metrics::declaration::{Metric, Subject, named};
 use crate::run::sample::Sample;
 use model::counters::PortCounters;
 use model::reading::Reading;
