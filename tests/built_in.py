@@ -5,12 +5,13 @@ from pathlib import Path
 
 from command_line import REPOSITORY
 
-SCENARIO = REPOSITORY / "crates" / "scenario"
+CRATES = (REPOSITORY / "crates" / "facts", REPOSITORY / "crates" / "scenario")
 
 
-def built_in_folders() -> list[str]:
-    """Folders of the repository that `include_dir!` names."""
-    source = (SCENARIO / "src" / "builtin.rs").read_text()
+def built_in_folders(crate: Path) -> list[str]:
+    """Folders of the repository that a crate names with `include_dir!`."""
+    (file,) = crate.rglob("src/**/builtin.rs")
+    source = file.read_text()
     included = re.findall(r'include_dir!\("(.*)"\)', source)
     prefix = "$CARGO_MANIFEST_DIR/../../"
     assert included
@@ -20,5 +21,6 @@ def built_in_folders() -> list[str]:
 
 def built_in_files() -> list[Path]:
     """Their files, relative to the repository."""
-    files = (path for folder in built_in_folders() for path in (REPOSITORY / folder).rglob("*"))
+    folders = (folder for crate in CRATES for folder in built_in_folders(crate))
+    files = (path for folder in folders for path in (REPOSITORY / folder).rglob("*"))
     return [path.relative_to(REPOSITORY) for path in files if path.is_file()]

@@ -2,15 +2,19 @@
 
 import re
 import subprocess
+from pathlib import Path
 
-from built_in import SCENARIO, built_in_files, built_in_folders
+import pytest
+
+from built_in import CRATES, built_in_files, built_in_folders
 from command_line import REPOSITORY
 
 
-def test_cargo_watches_every_folder_that_is_compiled_in() -> None:
-    script = (SCENARIO / "build.rs").read_text()
+@pytest.mark.parametrize("crate", CRATES, ids=lambda crate: crate.name)
+def test_cargo_watches_every_folder_that_is_compiled_in(crate: Path) -> None:
+    script = (crate / "build.rs").read_text()
     watched = re.findall(r"rerun-if-changed=\.\./\.\./([\w/-]+)", script)
-    assert sorted(watched) == sorted(built_in_folders())
+    assert sorted(watched) == sorted(built_in_folders(crate))
 
 
 def test_make_watches_every_file_that_is_compiled_in() -> None:

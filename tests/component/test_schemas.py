@@ -54,6 +54,17 @@ def test_every_platform_of_the_program_fits_the_schema() -> None:
     assert faults == {name: [] for name in names}
 
 
+def test_a_platform_that_extends_none_states_everything() -> None:
+    whole = {"title": "Mine", "extends": "skylake-gold-6140"}
+    assert _faults("platform", whole) == []
+    assert _faults("platform", {**whole, "cpu": {"cores": 3}}) != []
+    assert _faults("platform", {"title": "Mine"}) != []
+    assert _faults("platform", {**whole, "extends": 5}) != []
+    fact = {"value": 8, "source": "lscpu", "confidence": "seen"}
+    assert _faults("platform", {**whole, "cpu": {"cores": fact}}) == []
+    assert _faults("platform", {**whole, "cpu": {"cores": {**fact, "origin": "x"}}}) != []
+
+
 @pytest.mark.parametrize(
     ("key", "table"),
     [

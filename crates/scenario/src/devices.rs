@@ -6,13 +6,14 @@ pub mod nic;
 pub mod root_port;
 pub mod ssd;
 
-use crate::input::builtin::{self, NIC_FOLDER, SSD_FOLDER};
+use crate::input::builtin;
 use crate::input::error::InputError;
 use crate::input::key_groups::KeyGroups;
 use crate::layout::{DeviceLayout, TenantLayout};
 use crate::plan::TenantInput;
 use crate::platform::{NicDevice, Platform, ReplacedFacts, SsdDevice};
 use crate::scenario::Scenario;
+use facts::Kind;
 use model::device::Device;
 use model::fabric::PortConfig;
 use nic::source::Traffic;
@@ -88,11 +89,11 @@ impl DeviceKind {
         }
     }
 
-    /// Where the files of its devices are.
-    pub(crate) fn folder(self) -> &'static str {
+    /// What files describe its devices.
+    pub(crate) fn files(self) -> Kind {
         match self {
-            Self::Nic => NIC_FOLDER,
-            Self::Ssd => SSD_FOLDER,
+            Self::Nic => Kind::Nic,
+            Self::Ssd => Kind::Ssd,
         }
     }
 

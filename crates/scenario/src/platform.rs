@@ -29,6 +29,7 @@ use crate::input::document;
 use crate::input::error::InputError;
 use crate::input::sourced::Confidence;
 use address_map::BaseSequence;
+use facts::Kind;
 use model::mesh::Topology;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -150,12 +151,20 @@ impl Platform {
     /// # Errors
     /// As [`Self::read`]; a replaced key must be one that the platform knows.
     pub fn read_with(file: &str, text: &str, replaced: &ReplacedFacts) -> Result<Self, InputError> {
-        what_if::read_with(file, text, replaced, |document| {
+        let read = what_if::read_with(Kind::Platform, file, text, replaced, |document| {
             refuse_other_kinds(file, &document)?;
             let mut platform: Self = document::interpret(file, document)?;
             platform.check(file)?;
             platform.base_sequence = platform.llc.base_sequence(&Check { file })?;
             Ok(platform)
+        });
+        read.map_err(|error| match &error {
+            // What a device extends is nowhere among platforms.
+            InputError::OutOfRange { key, .. } if key == "extends" => {
+                let own = document::parse(file, text, &[]);
+                own.and_then(|own| refuse_other_kinds(file, &own)).err().unwrap_or(error)
+            }
+            _ => error,
         })
     }
 

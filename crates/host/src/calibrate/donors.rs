@@ -1,6 +1,7 @@
 //! Named platforms that stand in where a host cannot be measured.
 
 use super::reported::Processor;
+use facts::Kind;
 use serde::Deserialize;
 
 /// A named platform and for whom it stands in.
@@ -9,8 +10,6 @@ use serde::Deserialize;
 pub struct Donor {
     /// The platform.
     pub platform: String,
-    /// What other platforms' sources call it.
-    pub name: String,
     /// CPUID's vendor; any if left out.
     vendor: Option<String>,
     /// CPUID's family; any if left out.
@@ -35,18 +34,6 @@ struct Table {
 
 const TABLE: &str = include_str!("donors.toml");
 
-/// The platforms that stand in for others.
-const PLATFORMS: [(&str, &str); 5] = [
-    ("haswell-e5-2667v3", include_str!("../../../../platforms/haswell-e5-2667v3.toml")),
-    (
-        "cascade-lake-platinum-8260",
-        include_str!("../../../../platforms/cascade-lake-platinum-8260.toml"),
-    ),
-    ("skylake-gold-6140", include_str!("../../../../platforms/skylake-gold-6140.toml")),
-    ("ice-lake-40", include_str!("../../../../platforms/ice-lake-40.toml")),
-    ("sapphire-rapids-56", include_str!("../../../../platforms/sapphire-rapids-56.toml")),
-];
-
 impl Donor {
     /// The nearest to a processor.
     ///
@@ -66,13 +53,15 @@ impl Donor {
             && processor.stepping >= self.least_stepping
     }
 
-    /// The text of its platform file.
+    /// Its facts, inherited ones included.
     ///
     /// # Panics
     /// As [`Self::nearest`].
-    pub(super) fn text(&self) -> &'static str {
-        let text = PLATFORMS.iter().find(|(name, _)| *name == self.platform).map(|found| found.1);
-        text.expect("the platform of each donor is built in")
+    pub(super) fn facts(&self) -> toml::Table {
+        let path = Kind::Platform.path_of(&self.platform);
+        let text = facts::builtin::file(&path).expect("the platform of each donor is built in");
+        let resolved = facts::resolve(Kind::Platform, &path, text, &facts::builtin::find);
+        resolved.expect("built-in platforms are valid").document
     }
 }
 
@@ -110,7 +99,7 @@ mod tests {
     fn the_platform_of_every_donor_is_built_in() {
         let table: Table = toml::from_str(TABLE).unwrap();
         for donor in &table.donor {
-            assert!(donor.text().starts_with("title"), "{}", donor.platform);
+            assert!(donor.facts().contains_key("dram"), "{}", donor.platform);
             assert_eq!(donor.inclusion.is_some(), donor.inclusion_source.is_some());
         }
     }

@@ -1,4 +1,4 @@
-//! A measurement as a platform file: what was measured, and what is assumed from the nearest platform.
+//! A measurement as a platform file: what was measured, and the platform that it extends for the rest.
 
 use super::curve::{self, Curve, CurveError, LastLevel, Victims};
 use super::donors::Donor;
@@ -7,8 +7,19 @@ use super::reported::ReportedCache;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Tables of a donor that say nothing about this host: what it may not have, and distances.
-const LEFT_OUT: [&str; 6] = ["ring", "mesh", "upi", "cxl", "root_complex_buffer", "ping_pong"];
+/// What a donor states and what says nothing about this host: parts that it may not have, distances, and
+/// what is in the measured latencies.
+const LEFT_OUT: [&str; 7] = [
+    "ring",
+    "mesh",
+    "upi",
+    "cxl",
+    "root_complex_buffer",
+    "llc.slice_table",
+    "cpu.stream_prefetch_delay_cycles",
+];
+/// Tables of a file that hold what is measured, in their order.
+const SECTIONS: [&str; 5] = ["cpu", "l1d", "l2", "llc", "dram"];
 /// Cores that the simulator can name.
 const MOST_CORES: u32 = 63;
 /// Slices into which a last level is divided: so many that its size is right within 3 %.
@@ -64,30 +75,24 @@ struct Facts<'m> {
 }
 
 impl Facts<'_> {
-    /// The donor's file line by line, with what was measured in place of what it says.
+    /// What was measured; for the rest the file extends the donor's.
     fn file(&self) -> String {
-        let donor: toml::Table = self.donor.text().parse().expect("built-in platforms are valid");
-        let mut replaced = self.measured(&donor);
-        let mut text = format!("title = {}\n", quoted(&self.title()));
-        let mut section = "";
-        for line in self.donor.text().lines() {
-            if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
-                section = name;
-                if !self.leaves_out(section) {
-                    // Writing to a String cannot fail.
-                    let _ = writeln!(text, "\n[{section}]");
-                }
-            } else if let Some((key, _)) = line.split_once(" = ")
-                && !section.is_empty()
-                && !self.leaves_out_key(section, key)
-            {
-                let measured = replaced.iter().find(|fact| *fact.0 == (section, key));
-                let own = measured.map(|fact| *fact.0).and_then(|name| replaced.remove(&name));
-                let fact = own.or_else(|| self.assumed(&donor[section][key]));
-                text += &fact.map(|fact| fact.line(key)).unwrap_or_default();
+        let donor = self.donor.facts();
+        let measured = self.measured(&donor);
+        let without: toml::Value = self.left_out(&donor).into();
+        let mut text = format!(
+            "title = {}\nextends = {}\nbecause = \"not measured on this host\"\nwithout = {without}\n",
+            quoted(&self.title()),
+            quoted(&self.donor.platform),
+        );
+        for section in SECTIONS {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "\n[{section}]");
+            for ((_, key), fact) in measured.iter().filter(|((of, _), _)| *of == section) {
+                text += &fact.line(key);
             }
         }
-        debug_assert!(replaced.is_empty(), "every donor states every measured key: {replaced:?}");
+        debug_assert!(measured.keys().all(|(section, _)| SECTIONS.contains(section)));
         text
     }
 
@@ -104,24 +109,21 @@ impl Facts<'_> {
         format!("{name} as measured on the host itself by skipline-host calibrate{kind}")
     }
 
-    fn leaves_out(&self, section: &str) -> bool {
+    /// Tables and keys of the donor that the host does not inherit.
+    fn left_out(&self, donor: &toml::Table) -> Vec<String> {
         // A snoop filter beside the LLC goes with the non-inclusive policy of its platform.
-        LEFT_OUT.contains(&section) || (section == "directory" && self.donor.inclusion.is_some())
-    }
-
-    fn leaves_out_key(&self, section: &str, key: &str) -> bool {
-        let other_policy = key == "inclusive_ways" && self.donor.inclusion.is_some();
-        let of_measured = key == "slice_table" || key == "stream_prefetch_delay_cycles";
-        self.leaves_out(section) || other_policy || of_measured
-    }
-
-    /// A number of the donor, with the donor as its source.
-    fn assumed(&self, entry: &toml::Value) -> Option<Fact> {
-        let confidence = entry.get("confidence")?.as_str()?;
-        let fitted = if confidence == "fitted" { ", fitted there" } else { "" };
-        let source = format!("not measured: assumed as on {}{fitted}", self.donor.name);
-        let value = entry.get("value")?.clone();
-        Some(Fact { value, source, confidence: "memory", fitted_on: None })
+        let other_policy: &[&str] = match self.donor.inclusion {
+            Some(_) => &["directory", "llc.inclusive_ways"],
+            None => &[],
+        };
+        let is_stated = |path: &&str| match path.split_once('.') {
+            Some((section, key)) => {
+                donor.get(section).is_some_and(|facts| facts.get(key).is_some())
+            }
+            None => donor.contains_key(*path),
+        };
+        let left_out = LEFT_OUT.iter().chain(other_policy).copied().filter(is_stated);
+        left_out.map(String::from).collect()
     }
 
     fn measured(&self, donor: &toml::Table) -> Replaced {

@@ -3,6 +3,7 @@
 //! The recording is of a virtual machine on an AMD EPYC (Zen 4), whose last-level cache others used
 //! at the same time.
 
+use facts::Kind;
 use host::calibrate::{Measurement, Role, platform};
 
 const MEASURED: &str = include_str!("calibrate/epyc.measured.json");
@@ -10,6 +11,12 @@ const PLATFORM: &str = include_str!("calibrate/epyc.toml");
 
 fn recorded() -> Measurement {
     Measurement::read("epyc.measured.json", MEASURED).unwrap()
+}
+
+/// The facts of a platform with those of the platform that it extends.
+fn inherited(text: &str) -> toml::Table {
+    let resolved = facts::resolve(Kind::Platform, "host.toml", text, &facts::builtin::find);
+    resolved.unwrap().document
 }
 
 fn value(platform: &toml::Table, section: &str, key: &str) -> toml::Value {
@@ -26,7 +33,7 @@ fn the_platform_of_a_recorded_measurement_is_as_recorded() {
 #[test]
 fn every_number_has_value_source_and_confidence_and_fitted_ones_say_on_what() {
     let platform: toml::Table = PLATFORM.parse().unwrap();
-    for (section, facts) in platform.iter().filter(|(name, _)| *name != "title") {
+    for (section, facts) in platform.iter().filter(|(_, entry)| entry.is_table()) {
         for (key, fact) in facts.as_table().unwrap() {
             let text = |name: &str| fact.get(name).and_then(toml::Value::as_str);
             assert!(fact.get("value").is_some(), "{section}.{key}");
@@ -39,11 +46,17 @@ fn every_number_has_value_source_and_confidence_and_fitted_ones_say_on_what() {
 
 #[test]
 fn what_was_not_measured_is_assumed_from_the_named_platform() {
-    let platform: toml::Table = PLATFORM.parse().unwrap();
-    let assumed = &platform["nic"]["line_rate_gbps"];
-    let source = assumed["source"].as_str().unwrap();
-    assert_eq!(source, "not measured: assumed as on the Sapphire Rapids 56-core server");
+    let platform = inherited(PLATFORM);
+    let assumed = &platform["l2"]["replacement"];
+    let source = "assumed as on the Sapphire Rapids 56-core server; not measured on this host";
+    assert_eq!(platform["dram"]["tcl_ns"]["source"].as_str(), Some(source));
     assert_eq!(assumed["confidence"].as_str(), Some("memory"));
+    for table in ["nic", "iio", "dram", "software", "applications"] {
+        assert!(platform.contains_key(table), "{table}");
+    }
+    for table in ["mesh", "upi", "cxl", "directory"] {
+        assert!(!platform.contains_key(table), "{table} is not known of this host");
+    }
 }
 
 #[test]
@@ -89,7 +102,7 @@ fn a_host_of_any_maker_gets_a_platform() {
         measurement.processor.vendor = vendor.into();
         (measurement.processor.family, measurement.processor.model) = (family, model);
         let made = platform(&measurement).unwrap();
-        let table: toml::Table = made.toml.parse().unwrap();
+        let table = inherited(&made.toml);
         let inclusion = value(&table, "llc", "inclusion");
         assert_eq!(
             table["llc"].get("inclusive_ways").is_some(),

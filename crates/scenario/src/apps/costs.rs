@@ -29,8 +29,7 @@ pub struct ApplicationFacts {
     /// A request to a key-value store over a kernel-bypass stack.
     pub key_value_bypass_cycles: Sourced<f64>,
     /// A request to a key-value store that is built for packets.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key_value_plain_cycles: Option<Sourced<f64>>,
+    pub key_value_plain_cycles: Sourced<f64>,
     /// A request to a key-value store over the sockets of the operating system.
     pub key_value_socket_cycles: Sourced<f64>,
     /// Fresh memory that a client on the same machine writes per request to a key-value store.
@@ -58,11 +57,9 @@ impl ApplicationFacts {
             ("applications.load_balancer_cycles", &self.load_balancer_cycles),
             ("applications.new_flow_cycles", &self.new_flow_cycles),
             ("applications.key_value_bypass_cycles", &self.key_value_bypass_cycles),
+            ("applications.key_value_plain_cycles", &self.key_value_plain_cycles),
             ("applications.key_value_socket_cycles", &self.key_value_socket_cycles),
         ];
-        if let Some(cycles) = &self.key_value_plain_cycles {
-            check.delay("applications.key_value_plain_cycles", cycles.value)?;
-        }
         cycles.iter().try_for_each(|(key, cycles)| check.delay(key, cycles.value))
     }
 }

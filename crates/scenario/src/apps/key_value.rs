@@ -190,15 +190,10 @@ impl PacketApplication for KeyValuePlan {
     fn of(input: &TenantInput<'_>, card: &Card<'_>) -> Result<Self, InputError> {
         let (tenant, check) = (input.tenant, &input.check);
         let keys = &tenant.tables.key_value;
-        let costs = input.platform.applications.as_ref();
-        let plain = costs.and_then(|costs| costs.key_value_plain_cycles.as_ref());
-        let cycles = match (keys.protocol, plain) {
-            (Protocol::Memcached, _) => &input.costs()?.key_value_bypass_cycles,
-            (Protocol::Plain, Some(cycles)) => cycles,
-            (Protocol::Plain, None) => {
-                let allowed = "needs a platform with applications.key_value_plain_cycles".into();
-                return Err(check.refuse("key_value.protocol", &"plain", allowed));
-            }
+        let costs = input.costs()?;
+        let cycles = match keys.protocol {
+            Protocol::Memcached => &costs.key_value_bypass_cycles,
+            Protocol::Plain => &costs.key_value_plain_cycles,
         };
         // An answer goes into the buffer that its request came in.
         let fits = card.software.buffer_data_bytes.value;
@@ -207,7 +202,7 @@ impl PacketApplication for KeyValuePlan {
         check.whole("key_value.value_bytes", keys.value_bytes, (1, most), what)?;
         Ok(Self {
             store: StorePlan::of(input),
-            work: input.costs()?.work(cycles),
+            work: costs.work(cycles),
             is_filled: tenant.keys.initial_content == InitialContent::StoreFilled,
         })
     }

@@ -1,43 +1,30 @@
-//! Platforms, devices and experiments that are part of the program: it works without its repository.
+//! Files by name or path: on disk, or part of the program, which works without its repository.
 
 use crate::input::error::{InputError, suggest};
 use crate::platform::{NicDevice, Platform, ReplacedFacts, SsdDevice};
+use facts::{Kind, Resolved};
 use include_dir::{Dir, include_dir};
 use std::path::Path;
 
-static PLATFORMS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../platforms");
-static DEVICES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../devices");
 static EXPERIMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
 
-/// Where platforms, NICs and SSDs are that a scenario calls by name.
-pub(crate) const PLATFORM_FOLDER: &str = "platforms";
-pub(crate) const NIC_FOLDER: &str = "devices/nic";
-pub(crate) const SSD_FOLDER: &str = "devices/ssd";
-
 /// Stands for a scenario's file where a command or a call names a platform.
-pub const BY_COMMAND: &str = PLATFORM_FOLDER;
+pub const BY_COMMAND: &str = "platforms";
 
-/// The text of a file under platforms/, devices/ or experiments/, if it is part of the program.
+/// The text of a file of facts or under experiments/, if it is part of the program.
 #[must_use]
 pub fn file(path: &str) -> Option<&'static str> {
-    let (folder, rest) = path.split_once('/')?;
-    let folder = match folder {
-        "platforms" => &PLATFORMS,
-        "devices" => &DEVICES,
-        "experiments" => &EXPERIMENTS,
-        _ => return None,
-    };
-    folder.get_file(rest)?.contents_utf8()
+    match path.strip_prefix("experiments/") {
+        Some(rest) => EXPERIMENTS.get_file(rest)?.contents_utf8(),
+        None => facts::builtin::file(path),
+    }
 }
 
 /// Paths of all files that are part of the program, sorted.
 #[must_use]
 pub fn files() -> Vec<String> {
-    let mut paths = Vec::new();
-    let folders = [("platforms", &PLATFORMS), ("devices", &DEVICES), ("experiments", &EXPERIMENTS)];
-    for (name, folder) in folders {
-        collect(name, folder, &mut paths);
-    }
+    let mut paths = facts::builtin::files();
+    collect("experiments", &EXPERIMENTS, &mut paths);
     paths.sort();
     paths
 }
@@ -52,25 +39,23 @@ fn collect(name: &str, folder: &Dir<'_>, paths: &mut Vec<String>) {
 /// Names of all platforms that are part of the program, sorted.
 #[must_use]
 pub fn platform_names() -> Vec<String> {
-    names_in("platforms/")
+    names_of(Kind::Platform)
 }
 
 /// Names of all SSDs that are part of the program, sorted.
 #[must_use]
 pub fn ssd_names() -> Vec<String> {
-    names_in("devices/ssd/")
+    names_of(Kind::Ssd)
 }
 
 /// Names of all NICs that are part of the program, sorted.
 #[must_use]
 pub fn nic_names() -> Vec<String> {
-    names_in("devices/nic/")
+    names_of(Kind::Nic)
 }
 
-fn names_in(folder: &str) -> Vec<String> {
-    let files = files();
-    let names = files.iter().filter_map(|path| path.strip_prefix(folder)?.strip_suffix(".toml"));
-    names.map(String::from).collect()
+fn names_of(kind: Kind) -> Vec<String> {
+    facts::builtin::names_in(kind.folder())
 }
 
 /// Reads a text from disk, or from the program if there is no such file.
@@ -126,7 +111,7 @@ pub fn platform_with(
     wanted: &str,
     replaced: &ReplacedFacts,
 ) -> Result<Platform, InputError> {
-    match named(scenario_file, PLATFORM_FOLDER, wanted)? {
+    match named(scenario_file, Kind::Platform, wanted)? {
         Some((path, text)) => Platform::read_with(&path, &text, replaced),
         None => Err(InputError::UnknownPlatform {
             file: scenario_file.into(),
@@ -145,7 +130,7 @@ pub fn ssd_with(
     wanted: &str,
     replaced: &ReplacedFacts,
 ) -> Result<SsdDevice, InputError> {
-    match named(scenario_file, SSD_FOLDER, wanted)? {
+    match named(scenario_file, Kind::Ssd, wanted)? {
         Some((path, text)) => SsdDevice::read_with(&path, &text, replaced),
         None => Err(InputError::OutOfRange {
             file: scenario_file.into(),
@@ -173,7 +158,7 @@ pub fn nic_with(
     wanted: &str,
     replaced: &ReplacedFacts,
 ) -> Result<NicDevice, InputError> {
-    match named(scenario_file, NIC_FOLDER, wanted)? {
+    match named(scenario_file, Kind::Nic, wanted)? {
         Some((path, text)) => NicDevice::read_with(&path, &text, replaced),
         None => Err(InputError::OutOfRange {
             file: scenario_file.into(),
@@ -185,25 +170,47 @@ pub fn nic_with(
 }
 
 /// The path of what `wanted` names: a file ending in .toml (seen from the scenario's folder, then from
-/// here), or something known in `folder`.
-pub(crate) fn path_of(scenario_file: &str, folder: &str, wanted: &str) -> String {
-    if is_path(wanted) { beside(scenario_file, wanted) } else { format!("{folder}/{wanted}.toml") }
+/// here), or something known by its name.
+fn path_of(scenario_file: &str, kind: Kind, wanted: &str) -> String {
+    if is_path(wanted) { beside(scenario_file, wanted) } else { kind.path_of(wanted) }
 }
 
 fn is_path(wanted: &str) -> bool {
     Path::new(wanted).extension().is_some_and(|extension| extension == "toml")
 }
 
+/// Paths of what `wanted` names and of all files that it inherits from, where a run finds them.
+pub(crate) fn files_behind(scenario_file: &str, kind: Kind, wanted: &str) -> Vec<String> {
+    let path = path_of(scenario_file, kind, wanted);
+    let read = read(&path).ok().and_then(|text| with_inherited(kind, &path, &text).ok());
+    read.map_or(vec![path], |facts| facts.files)
+}
+
+/// A file of facts with all that it inherits from files on disk, or from the program.
+pub(crate) fn with_inherited(kind: Kind, path: &str, text: &str) -> Result<Resolved, InputError> {
+    let find = |named_in: &str, named: &str| {
+        let path = beside(named_in, named);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Ok((path, text)),
+            Err(error) => match file(&path) {
+                Some(text) => Ok((path, text.into())),
+                None => Err(plain(&error)),
+            },
+        }
+    };
+    Ok(facts::resolve(kind, path, text, &find)?)
+}
+
 /// Path and text of what `wanted` names, as [`path_of`] finds it.
 fn named(
     scenario_file: &str,
-    folder: &str,
+    kind: Kind,
     wanted: &str,
 ) -> Result<Option<(String, String)>, InputError> {
-    let path = path_of(scenario_file, folder, wanted);
+    let path = path_of(scenario_file, kind, wanted);
     if is_path(wanted) {
-        let text = read_one_of(&path, || names_in(&format!("{folder}/")))
-            .map_err(|error| blame(error, scenario_file, folder, wanted))?;
+        let text = read_one_of(&path, || names_of(kind))
+            .map_err(|error| blame(error, scenario_file, kind, wanted))?;
         return Ok(Some((path, text)));
     }
     let text = std::fs::read_to_string(&path).ok().or_else(|| file(&path).map(String::from));
@@ -211,18 +218,18 @@ fn named(
 }
 
 /// The fault of a file that is not there, as that of the key that names it.
-fn blame(error: InputError, scenario_file: &str, folder: &str, wanted: &str) -> InputError {
+fn blame(error: InputError, scenario_file: &str, kind: Kind, wanted: &str) -> InputError {
     match error {
         InputError::Unreadable { reason, hint, .. }
             if !hint.is_empty() && scenario_file != BY_COMMAND =>
         {
-            let key = match folder {
-                NIC_FOLDER => "nic",
-                SSD_FOLDER => "ssd",
-                _ => "platform",
+            let key = match kind {
+                Kind::Nic => "nic",
+                Kind::Ssd => "ssd",
+                Kind::Platform => "platform",
             };
             let name = Path::new(wanted).file_stem().unwrap_or_default().to_string_lossy();
-            let known = suggest(&name, &names_in(&format!("{folder}/")));
+            let known = suggest(&name, &names_of(kind));
             InputError::OutOfRange {
                 file: scenario_file.into(),
                 key: key.into(),

@@ -30,11 +30,17 @@ pub fn interpret<V: DeserializeOwned + JsonSchema>(
     file: &str,
     table: toml::Table,
 ) -> Result<V, InputError> {
+    let keys: Vec<String> = table.keys().cloned().collect();
     let mut unknown = Vec::new();
     let mut note = |path: serde_ignored::Path<'_>| unknown.push(path.to_string());
     let document = toml::Value::Table(table);
     let result =
         serde_path_to_error::deserialize(serde_ignored::Deserializer::new(document, &mut note));
+    if result.is_err() && unknown.is_empty() {
+        // An error ends the reading before all keys have been seen.
+        let schema = schemars::schema_for!(V).to_value();
+        unknown.extend(keys.into_iter().find(|key| schema["properties"].get(key).is_none()));
+    }
     if let Some(path) = unknown.first() {
         let key = path.replace("?.", "");
         let known = suggest_key(&key, &schemars::schema_for!(V).to_value());

@@ -1,5 +1,6 @@
 //! What can be wrong with what the user gave, said so that it can be put right.
 
+use facts::FactsError;
 use std::path::PathBuf;
 
 /// Bad input. The text names file, key, value, what is allowed, and what to do.
@@ -76,6 +77,17 @@ pub enum InputError {
         /// What is wrong with it, and where.
         fault: recordings::capture::CaptureError,
     },
+}
+
+impl From<FactsError> for InputError {
+    fn from(error: FactsError) -> Self {
+        match error {
+            FactsError::Syntax { file, reason } => Self::Syntax { file, reason },
+            FactsError::Refused { file, key, value, allowed } => {
+                Self::OutOfRange { file, key, value, allowed }
+            }
+        }
+    }
 }
 
 /// With more known names than these, only the nearest are listed.

@@ -1,26 +1,37 @@
 //! Which files decide the result of a run: whoever keeps results asks whether one of them has changed.
 
 use crate::devices::DeviceKind;
-use crate::input::builtin::{self, PLATFORM_FOLDER, path_of};
+use crate::input::builtin;
 use crate::run::Job;
 use crate::scenario::Tenant;
+use facts::Kind;
 
-/// Paths of all files that a job from `scenario_file` was read from, where the run itself finds them: scenario,
-/// platform and its slice table, and each tenant's devices and capture. Where no file is at such a path,
-/// the one of that name was read that is part of the program.
+/// Paths of all files that a job from `scenario_file` was read from, where the run itself finds them, each
+/// once: scenario, platform and its slice table, each tenant's devices and capture, and what these files
+/// inherit from, costs of software included. Where no file is at such a path, the one of that name was
+/// read that is part of the program.
 #[must_use]
 pub fn input_files(scenario_file: &str, job: &Job) -> Vec<String> {
     let scenario = job.scenario();
-    let platform = path_of(scenario_file, PLATFORM_FOLDER, &scenario.machine.platform);
-    let table = job.platform().llc.slice_table_file(&platform);
+    let platforms =
+        builtin::files_behind(scenario_file, Kind::Platform, &scenario.machine.platform);
+    let table =
+        platforms.first().and_then(|platform| job.platform().llc.slice_table_file(platform));
     let own = scenario.tenants().flat_map(|tenant| files_of_tenant(scenario_file, tenant));
-    [scenario_file.into(), platform].into_iter().chain(table).chain(own).collect()
+    let all = [scenario_file.into()].into_iter().chain(platforms).chain(table).chain(own);
+    let mut files: Vec<String> = Vec::new();
+    for file in all {
+        if !files.contains(&file) {
+            files.push(file);
+        }
+    }
+    files
 }
 
 fn files_of_tenant(scenario_file: &str, tenant: &Tenant) -> impl Iterator<Item = String> {
     let devices = DeviceKind::ALL.into_iter().filter_map(move |kind| {
-        Some(path_of(scenario_file, kind.folder(), tenant.devices.named(kind)?))
+        Some(builtin::files_behind(scenario_file, kind.files(), tenant.devices.named(kind)?))
     });
     let capture = tenant.devices.nic.traffic.pcap.as_ref();
-    devices.chain(capture.map(|path| builtin::beside(scenario_file, path)))
+    devices.flatten().chain(capture.map(|path| builtin::beside(scenario_file, path)))
 }

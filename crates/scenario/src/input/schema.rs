@@ -5,14 +5,15 @@ use crate::result::RunResult;
 use crate::scenario::Scenario;
 use schemars::generate::SchemaSettings;
 use schemars::schema_for;
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// The schema of "scenario", "platform" or "result"; `None` for anything else.
 #[must_use]
 pub fn of(kind: &str) -> Option<Value> {
     let mut schema = match kind {
         "scenario" => schema_for!(Scenario).to_value(),
-        "platform" => schema_for!(Platform).to_value(),
+        "platform" => platform_file(schema_for!(Platform).to_value()),
         // Of what is written: what may be left out of a file is there.
         "result" => {
             let generator = SchemaSettings::default().for_serialize().into_generator();
@@ -22,6 +23,68 @@ pub fn of(kind: &str) -> Option<Value> {
     };
     refuse_unknown_keys(&mut schema);
     Some(schema)
+}
+
+/// Tables whose facts come from the machine's card, if it names one.
+const OF_CARD: [&str; 2] = ["nic", "pcie"];
+/// Tables whose facts come from the files of software/, if the machine serves packets.
+const OF_SOFTWARE: [&str; 2] = ["software", "applications"];
+
+/// The schema of a platform file: what it names other files with, and what must be there if it does not.
+fn platform_file(mut schema: Value) -> Value {
+    let texts = json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] });
+    let text = json!({ "type": "string" });
+    let mut required = take_required(&mut schema);
+    required.retain(|key| key != "title");
+    let tables: Vec<(String, String)> = tables_of(&schema);
+    let mut whole = serde_json::Map::new();
+    // Caches of a core share a definition.
+    let mut needed_by: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (key, definition) in tables {
+        let table = &mut schema["$defs"][&definition];
+        let needed = needed_by.entry(definition).or_insert_with(|| take_required(table));
+        table["properties"]["extends"] = texts.clone();
+        table["properties"]["because"] = text.clone();
+        if !OF_SOFTWARE.contains(&&*key) {
+            whole.insert(key, json!({ "anyOf": [names("extends"), { "required": needed }] }));
+        }
+    }
+    let of_card: serde_json::Map<_, _> =
+        OF_CARD.iter().filter_map(|key| Some(((*key).to_string(), whole.remove(*key)?))).collect();
+    schema["required"] = json!(["title"]);
+    for (key, kind) in [
+        ("extends", &texts),
+        ("without", &texts),
+        ("name", &text),
+        ("card", &text),
+        ("because", &text),
+    ] {
+        schema["properties"][key] = kind.clone();
+    }
+    schema["allOf"] = json!([
+        { "anyOf": [names("extends"), { "required": required, "properties": whole }] },
+        { "anyOf": [names("extends"), names("card"), { "properties": of_card }] },
+    ]);
+    schema
+}
+
+fn names(key: &str) -> Value {
+    json!({ "required": [key] })
+}
+
+fn take_required(schema: &mut Value) -> Vec<String> {
+    let required = schema.as_object_mut().and_then(|schema| schema.remove("required"));
+    required.and_then(|keys| serde_json::from_value(keys).ok()).unwrap_or_default()
+}
+
+/// The tables of a file, each with the name of its definition. Tables of one kind share one.
+fn tables_of(schema: &Value) -> Vec<(String, String)> {
+    let definition = |property: &Value| {
+        let place = property["anyOf"].get(0).unwrap_or(property);
+        Some(place["$ref"].as_str()?.rsplit('/').next()?.to_string())
+    };
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    properties.filter_map(|(key, property)| Some((key.clone(), definition(property)?))).collect()
 }
 
 /// Closes every table of the schema: what reads a file refuses keys that it does not know, too.

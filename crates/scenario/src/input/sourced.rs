@@ -29,4 +29,8 @@ pub struct Sourced<V> {
     /// The measurements that chose a fitted value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fitted_on: Option<String>,
+    /// The file that states it, if it is inherited; found out when files are read, never stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub origin: Option<String>,
 }

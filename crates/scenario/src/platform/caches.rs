@@ -190,7 +190,9 @@ impl LastLevel {
 
     /// Where the file with the part's own slice function is, if one is named in the file `platform`.
     pub(crate) fn slice_table_file(&self, platform: &str) -> Option<String> {
-        self.slice_table.as_ref().map(|path| builtin::beside(platform, &path.value))
+        let table = self.slice_table.as_ref()?;
+        let named_in = table.origin.as_deref().unwrap_or(platform);
+        Some(builtin::beside(named_in, &table.value))
     }
 
     /// The part's own slice function, if a file is named.
@@ -211,7 +213,7 @@ impl LastLevel {
                 return Err(check.refuse("llc.slice_table", &path.value, allowed));
             }
         };
-        let file = builtin::beside(check.file, path);
+        let file = self.slice_table_file(check.file).unwrap_or_default();
         let function = slice_table::read(&file, &builtin::read(&file)?)?;
         if function.slices() == self.slices.value {
             return Ok(Some(function));

@@ -6,6 +6,7 @@ use super::what_if::{self, ReplacedFacts};
 use crate::input::check::Check;
 use crate::input::document;
 use crate::input::error::InputError;
+use facts::Kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +29,7 @@ impl NicDevice {
     /// If the text is damaged, a key is unknown or missing, or a value is out of range.
     pub fn read_with(file: &str, text: &str, replaced: &ReplacedFacts) -> Result<Self, InputError> {
         let replaced = what_if::of_tables(replaced, &["nic", "pcie"]);
-        what_if::read_with(file, text, &replaced, |document| {
+        what_if::read_with(Kind::Nic, file, text, &replaced, |document| {
             let device: Self = document::interpret(file, document)?;
             device.nic.check(&Check { file })?;
             device.pcie.check(&Check { file })?;

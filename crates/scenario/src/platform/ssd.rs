@@ -6,6 +6,7 @@ use crate::input::check::Check;
 use crate::input::document;
 use crate::input::error::InputError;
 use crate::input::sourced::Sourced;
+use facts::Kind;
 use model::device::nvme::NvmeConfig;
 use model::device::nvme::media::MediaConfig;
 use model::device::nvme::rings::PAGE_BYTES;
@@ -95,7 +96,7 @@ impl SsdDevice {
     /// As [`Self::read`].
     pub fn read_with(file: &str, text: &str, replaced: &ReplacedFacts) -> Result<Self, InputError> {
         let replaced = what_if::of_tables(replaced, &["ssd"]);
-        what_if::read_with(file, text, &replaced, |document| {
+        what_if::read_with(Kind::Ssd, file, text, &replaced, |document| {
             let device: Self = document::interpret(file, document)?;
             let check = Check { file };
             device.ssd.check(&check)?;

@@ -1,7 +1,8 @@
 //! Facts of a platform, or of a device beside it, replaced by a scenario, for what-if questions.
 
-use crate::input::document;
+use crate::input::builtin;
 use crate::input::error::{InputError, suggest};
+use facts::Kind;
 use std::collections::BTreeMap;
 use toml::{Table, Value};
 
@@ -18,20 +19,62 @@ pub(super) fn of_tables(replaced: &ReplacedFacts, tables: &[&str]) -> ReplacedFa
     chosen.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
-/// Reads a file of facts with some of them replaced; `interpret` makes of it what it describes.
+/// Reads a file of facts with all that it inherits and some facts replaced; `interpret` makes of it what
+/// it describes.
 ///
 /// # Errors
-/// Those of `interpret`; what is wrong with a replaced fact is the scenario's fault, and says so.
+/// Those of `interpret`; what is wrong with a replaced fact is the scenario's fault, and what is wrong
+/// with an inherited one that of the file that states it: they say so.
 pub(super) fn read_with<V>(
+    kind: Kind,
     file: &str,
     text: &str,
     replaced: &ReplacedFacts,
     interpret: impl FnOnce(Table) -> Result<V, InputError>,
 ) -> Result<V, InputError> {
-    let mut document = document::parse(file, text, &[])?;
+    let resolved = builtin::with_inherited(kind, file, text)?;
+    if resolved.is_part {
+        let reason = "is a part: a file of what has it names it with `extends`".into();
+        return Err(InputError::WrongValue { file: file.into(), key: "part".into(), reason });
+    }
+    let mut document = resolved.document;
+    let origins = origins(&document);
     let replacing =
         replaced.iter().try_for_each(|(key, value)| replace(file, &mut document, key, value));
-    replacing.and_then(|()| interpret(document)).map_err(|error| blame(error, replaced))
+    let read = replacing.and_then(|()| interpret(document));
+    read.map_err(|error| blame_origin(blame(error, replaced), file, &origins))
+}
+
+/// The files that state inherited facts, by dotted key.
+fn origins(document: &Table) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for (name, table) in document {
+        for (key, fact) in table.as_table().into_iter().flatten() {
+            if let Some(origin) = fact.get("origin").and_then(Value::as_str) {
+                found.insert(format!("{name}.{key}"), origin.into());
+            }
+        }
+    }
+    found
+}
+
+/// The same error, of the file that states the fact if `file` only inherits it.
+fn blame_origin(
+    mut error: InputError,
+    file: &str,
+    origins: &BTreeMap<String, String>,
+) -> InputError {
+    if let InputError::UnknownKey { file: at, key, .. }
+    | InputError::WrongValue { file: at, key, .. }
+    | InputError::OutOfRange { file: at, key, .. } = &mut error
+        && at == file
+    {
+        let fact = key.splitn(3, '.').take(2).collect::<Vec<_>>().join(".");
+        if let Some(origin) = origins.get(&fact) {
+            *at = format!("{origin}, inherited by {file}");
+        }
+    }
+    error
 }
 
 /// The same error, of the scenario if it is about a fact that this replaces.

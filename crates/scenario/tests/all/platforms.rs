@@ -36,13 +36,6 @@ const LLC_CYCLES: [(&str, f64, f64, &str); 7] = [
     ("skylake-gold-6140", 55.0, 3.0, "anandtech 11544: 54 to 56"),
 ];
 
-/// Words by which a source names the file that a value was taken over from.
-const TAKEN_OVER: [(&str, &str); 3] = [
-    ("assumed as on the Gold 6140", "skylake-gold-6140"),
-    ("assumed as on the Platinum 8260", "cascade-lake-platinum-8260"),
-    ("assumed as on the Ice Lake 40-core server", "ice-lake-40"),
-];
-
 /// The one machine without devices.
 const REPLAYS_TRACES_ONLY: &str = "three-level-lru";
 
@@ -130,26 +123,6 @@ fn a_derived_number_says_from_what() {
             assert!(!guess || text(&fact, "confidence") == "memory", "{name}{key}: {source}");
         }
     }
-}
-
-#[test]
-fn a_number_taken_over_from_another_machine_is_still_the_other_machine_s() {
-    let mut taken_over = 0;
-    for name in builtin::platform_names() {
-        for (key, fact) in facts(&name) {
-            let source = text(&fact, "source");
-            let Some((_, other)) = TAKEN_OVER.iter().find(|(words, _)| source.starts_with(words))
-            else {
-                continue;
-            };
-            taken_over += 1;
-            let theirs = &facts(other)[&key];
-            assert_eq!(fact["value"], theirs["value"], "{name}{key} says {source}");
-            let fitted_there = text(theirs, "confidence") == "fitted";
-            assert_eq!(source.contains("fitted there"), fitted_there, "{name}{key}: {source}");
-        }
-    }
-    assert!(taken_over > 100, "the words have changed: {taken_over}");
 }
 
 #[test]

@@ -219,8 +219,4 @@ fn keys_that_do_not_go_together_are_refused_with_what_would() {
     assert!(text.contains("only with key_value.slice_aware_items"), "{text}");
     let text = refused(HASWELL, &format!("{store}slice_aware_items = 9\nwrites = \"insert\"\n"));
     assert!(text.contains("insert"), "{text}");
-    let plain =
-        "application = \"key-value\"\npacket_bytes = 128\n[key_value]\nprotocol = \"plain\"\n";
-    let text = refused("skylake-gold-6140", plain);
-    assert!(text.contains("key_value_plain_cycles"), "{text}");
 }

@@ -1,0 +1,55 @@
+//! Files of facts that are part of the program: it works without its repository.
+
+use include_dir::{Dir, include_dir};
+
+static PLATFORMS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../platforms");
+static DEVICES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../devices");
+static SOFTWARE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../software");
+
+const FOLDERS: [(&str, &Dir<'_>); 3] =
+    [("platforms", &PLATFORMS), ("devices", &DEVICES), ("software", &SOFTWARE)];
+
+/// The text of a file under platforms/, devices/ or software/, if it is part of the program.
+#[must_use]
+pub fn file(path: &str) -> Option<&'static str> {
+    let (folder, rest) = path.split_once('/')?;
+    let (_, folder) = FOLDERS.into_iter().find(|(name, _)| *name == folder)?;
+    folder.get_file(rest)?.contents_utf8()
+}
+
+/// Paths of these files, sorted.
+#[must_use]
+pub fn files() -> Vec<String> {
+    let mut paths = Vec::new();
+    for (name, folder) in FOLDERS {
+        collect(name, folder, &mut paths);
+    }
+    paths.sort();
+    paths
+}
+
+fn collect(name: &str, folder: &Dir<'_>, paths: &mut Vec<String>) {
+    paths.extend(folder.files().map(|file| format!("{name}/{}", file.path().display())));
+    for inner in folder.dirs() {
+        collect(name, inner, paths);
+    }
+}
+
+/// Names of the files directly in a folder, without their ending, sorted: its parts are left out.
+#[must_use]
+pub fn names_in(folder: &str) -> Vec<String> {
+    let files = files();
+    let names = files
+        .iter()
+        .filter_map(|path| path.strip_prefix(folder)?.strip_prefix('/')?.strip_suffix(".toml"))
+        .filter(|name| !name.contains('/'));
+    names.map(String::from).collect()
+}
+
+/// Path and text of a file that is part of the program; a file finder for [`crate::resolve`].
+///
+/// # Errors
+/// If there is no such file.
+pub fn find(_named_in: &str, path: &str) -> Result<(String, String), String> {
+    file(path).map(|text| (path.into(), text.into())).ok_or_else(|| "no such file".into())
+}

@@ -1,0 +1,33 @@
+//! What can be wrong with a file of facts.
+
+/// Bad input. The text names file, key, value and what is allowed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FactsError {
+    /// A file that is not TOML.
+    #[error("{file}: not valid TOML: {reason}")]
+    Syntax {
+        /// Which file.
+        file: String,
+        /// What the parser says, with its position.
+        reason: String,
+    },
+    /// A value that does not fit.
+    #[error("{file}: `{key}` = {value}: {allowed}")]
+    Refused {
+        /// Which file.
+        file: String,
+        /// Full path of the key.
+        key: String,
+        /// The value given.
+        value: String,
+        /// What is allowed.
+        allowed: String,
+    },
+}
+
+impl FactsError {
+    pub(crate) fn refused(file: &str, key: &str, value: &str, allowed: &str) -> Self {
+        let [file, key, value, allowed] = [file, key, value, allowed].map(String::from);
+        Self::Refused { file, key, value, allowed }
+    }
+}

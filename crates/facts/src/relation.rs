@@ -1,0 +1,77 @@
+//! What an inherited fact means: it holds for whatever has the part, or is assumed as elsewhere.
+
+use crate::file::FactFile;
+use std::collections::BTreeMap;
+use toml::{Table, Value};
+
+/// An entry of a table, the file that states it, and what has happened to it on its way.
+#[derive(Clone, Debug)]
+pub(crate) struct Fact {
+    pub(crate) entry: Value,
+    pub(crate) origin: String,
+    /// Its source says already of which subject it is assumed.
+    pub(crate) is_assumed: bool,
+}
+
+/// Facts by table and key.
+pub(crate) type Tables = BTreeMap<String, BTreeMap<String, Fact>>;
+
+impl Fact {
+    pub(crate) fn of(entry: Value, file: &FactFile) -> Self {
+        Self { entry, origin: file.path.clone(), is_assumed: false }
+    }
+
+    /// The fact of `parent` as `heir` has it.
+    pub(crate) fn inherited(
+        self,
+        parent: &FactFile,
+        heir: &FactFile,
+        because: Option<&str>,
+    ) -> Self {
+        if parent.is_part {
+            self.held_by(heir)
+        } else {
+            self.assumed_as_on(parent.called(), because)
+        }
+    }
+
+    /// The fact of a part that `heir` has. What was measured on one machine is assumed on others.
+    pub(crate) fn held_by(self, heir: &FactFile) -> Self {
+        let measured_on = self.entry.get("measured_on").and_then(Value::as_str).map(String::from);
+        match measured_on {
+            Some(name) if !heir.is_part && heir.name.as_deref() != Some(&name) => {
+                self.assumed_as_on(&name, None)
+            }
+            _ => self,
+        }
+    }
+
+    /// The same value as a guess: nobody has looked at the machine that it is assumed for.
+    fn assumed_as_on(mut self, name: &str, because: Option<&str>) -> Self {
+        let value = self.entry.get("value").filter(|_| !self.is_assumed).cloned();
+        let Some(value) = value else { return self };
+        let is_fitted = self.entry.get("confidence").and_then(Value::as_str) == Some("fitted");
+        let fitted = if is_fitted { ", fitted there" } else { "" };
+        let because = because.map(|because| format!("; {because}")).unwrap_or_default();
+        let source = format!("assumed as on {name}{fitted}{because}");
+        let text = |text: &str| Value::String(text.into());
+        self.entry = Value::Table(Table::from_iter([
+            ("value".to_string(), value),
+            ("source".to_string(), text(&source)),
+            ("confidence".to_string(), text("memory")),
+        ]));
+        self.is_assumed = true;
+        self
+    }
+
+    /// The entry as readers of the file take it; of what is inherited it says where it is stated.
+    pub(crate) fn told(mut self, of: &FactFile) -> Value {
+        if let Value::Table(entry) = &mut self.entry {
+            entry.remove("measured_on");
+            if self.origin != of.path {
+                entry.insert("origin".into(), Value::String(self.origin));
+            }
+        }
+        self.entry
+    }
+}
