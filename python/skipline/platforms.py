@@ -25,6 +25,8 @@ class Fact(NamedTuple):
     confidence: str
     source: str
     fitted_on: str | None
+    origin: str | None
+    """The file that states it, if the platform inherits it."""
 
 
 def facts(name_or_path: str, named_in: str | None = None) -> list[Fact]:
@@ -47,14 +49,15 @@ def _leaves(table: dict[str, Any], prefix: str) -> Iterator[Fact]:
             continue  # the title, not a fact
         if "value" in entry:
             source, confidence = entry["source"], entry["confidence"]
-            yield Fact(key, entry["value"], confidence, source, entry.get("fitted_on"))
+            fitted_on, origin = entry.get("fitted_on"), entry.get("origin")
+            yield Fact(key, entry["value"], confidence, source, fitted_on, origin)
         else:
             yield from _leaves(entry, f"{key}.")
 
 
 def overview() -> RenderableType:
-    """List the known platforms: how many facts each has, and how sure they are."""
-    table = Table("platform", "facts", "seen", "derived", "memory", "fitted", box=None)
+    """List the known platforms: how many facts each has and states itself, how sure they are."""
+    table = Table("platform", "facts", "own", "seen", "derived", "memory", "fitted", box=None)
     for column in table.columns[1:]:
         column.justify = "right"
     for name in _core.platform_names():
@@ -63,21 +66,24 @@ def overview() -> RenderableType:
             str(sum(fact.confidence == level for fact in known))
             for level in ("seen", "derived", "memory", "fitted")
         ]
-        table.add_row(name, str(len(known)), *counts)
+        own = sum(fact.origin is None for fact in known)
+        table.add_row(name, str(len(known)), str(own), *counts)
     return Group(table, "", "skipline platforms show NAME: every fact with its source")
 
 
 def details(name_or_path: str) -> RenderableType:
-    """Show a platform's facts as a table."""
-    table = Table("key", "value", "confidence", "source", title=name_or_path, box=None)
+    """Show a platform's facts as a table, with the file of those that it inherits."""
+    columns = ("key", "value", "confidence", "from", "source")
+    table = Table(*columns, title=name_or_path, box=None)
     table.columns[1].justify = "right"
     table.columns[1].overflow = "fold"
     table.columns[3].overflow = "fold"
+    table.columns[4].overflow = "fold"
     for fact in facts(name_or_path):
         style = _CONFIDENCE_STYLE.get(fact.confidence, "")
         source = fact.source + (f" (fitted on {fact.fitted_on})" if fact.fitted_on else "")
         confidence = f"[{style}]{fact.confidence}[/]" if style else fact.confidence
-        table.add_row(fact.key, _plain(fact.value), confidence, source)
+        table.add_row(fact.key, _plain(fact.value), confidence, _shown(fact.origin), source)
     return table
 
 
@@ -88,6 +94,11 @@ def as_csv(name_or_path: str) -> str:
     writer.writerow(Fact._fields)
     writer.writerows(facts(name_or_path))
     return text.getvalue()
+
+
+def _shown(origin: str | None) -> str:
+    """Say in few letters where a fact comes from: a built-in file without its ending."""
+    return "own" if origin is None else origin.removesuffix(".toml")
 
 
 def _plain(value: object) -> str:
