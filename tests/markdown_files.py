@@ -7,6 +7,11 @@ from pathlib import Path
 COLUMNS = 100
 FOLDERS = ("benches", "crates", "docs", "experiments", "fuzz", "native", "python", "tests")
 _FENCE = re.compile(r"\s*(```+|~~~+)")
+# A path below a folder of the repository; what a reader writes there is `<source>` or a name.
+_PATH = re.compile(
+    rf"`((?:{'|'.join((*FOLDERS, 'devices', 'platforms', 'software'))})/[^`<>:\s]*)`"
+)
+_CAPITALS = re.compile(r"[A-Z]{4,}")
 _LINK = re.compile(r"(?<=\])\(([^)\s]+)\)")
 
 
@@ -38,6 +43,23 @@ def overlong(text: str) -> list[int]:
         for number, line in prose(text)
         if not line.lstrip().startswith("|") and len(_LINK.sub("", line)) > COLUMNS
     ]
+
+
+def missing_paths(repository: Path, text: str) -> list[str]:
+    """Return the paths of the repository that a text names in code and that are not there.
+
+    KIND, NAME and other words in capitals stand for anything, `{a,b}` for a and for b.
+    """
+    named = (path for _, line in prose(text) for path in _PATH.findall(line))
+    each = (path.rstrip("/") for pattern in named for path in _alternatives(pattern))
+    return [path for path in each if not any(repository.glob(_CAPITALS.sub("*", path)))]
+
+
+def _alternatives(pattern: str) -> list[str]:
+    braces = re.search(r"\{(.*?)\}", pattern)
+    if not braces:
+        return [pattern]
+    return [pattern.replace(braces[0], choice) for choice in braces[1].split(",")]
 
 
 def broken_links(path: Path) -> list[str]:

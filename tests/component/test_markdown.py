@@ -32,3 +32,16 @@ def test_a_link_to_nowhere_is_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("[here](page.md#part) [there](gone.md)\n[web](https://a.org) [up](#part)\n")
     assert markdown_files.broken_links(page) == ["gone.md"]
+
+
+@pytest.mark.parametrize("guide", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_paths_that_a_guide_names_are_there(guide: str) -> None:
+    assert markdown_files.missing_paths(REPOSITORY, (REPOSITORY / guide).read_text()) == []
+
+
+def test_a_path_to_nowhere_is_found() -> None:
+    text = "`tests/flow/`, `tests/NOTHING/gone.md`, `docs/{host,gone}.md`, `docs/NAME.md`, `make x`"
+    assert markdown_files.missing_paths(REPOSITORY, text) == [
+        "tests/NOTHING/gone.md",
+        "docs/gone.md",
+    ]

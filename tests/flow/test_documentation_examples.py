@@ -10,7 +10,12 @@ import pytest
 import documentation_examples
 from command_line import REPOSITORY
 
-PAGES = ["README.md", "docs/tutorials/first-run.md", "docs/tutorials/evidence-page.md"]
+PAGES = [
+    "README.md",
+    "docs/tutorials/first-run.md",
+    "docs/tutorials/my-own-server.md",
+    "docs/tutorials/evidence-page.md",
+]
 PAGE = """Text, then `mine.toml`:
 
 ```toml
@@ -29,6 +34,7 @@ $ make test
 """
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_print_what_the_documentation_shows(page: str, tmp_path: Path) -> None:
     text = (REPOSITORY / page).read_text()
