@@ -4,6 +4,8 @@
 //! Source: none needed; every eviction has an evictor and an owner.
 //! Simplifies: nothing.
 
+use units::{CoreId, SocketCore};
+
 /// A number for everything that moves lines in a machine: cores first, socket by socket (core i is
 /// agent i), devices after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -12,16 +14,30 @@ pub struct AgentId(pub u8);
 impl AgentId {
     /// Agents of a machine at most.
     pub const MOST: u8 = u8::MAX;
+
+    /// A core as an agent.
+    #[inline]
+    #[must_use]
+    pub fn of(core: CoreId) -> Self {
+        Self(core.0)
+    }
 }
 
 /// An agent as one socket numbers it: its own cores first, all devices of the machine after. Lines
-/// in a socket's LLC were put there by nobody else.
+/// in a socket's LLC were all put there by one of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner(pub u8);
 
 impl Owner {
     /// Owners of a socket at most: their number has to fit beside two flags in a byte.
     pub const MOST: u8 = 64;
+
+    /// A core as an owner in its own socket.
+    #[inline]
+    #[must_use]
+    pub fn core(core: SocketCore) -> Self {
+        Self(core.0)
+    }
 }
 
 /// Evictions from the LLC: evictor x owner x whether the line had been read before it left.

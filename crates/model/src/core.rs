@@ -12,12 +12,12 @@ use crate::occupancy::Slots;
 use crate::root_complex::mmio::{Answer, MmioPath};
 use crate::tracer::{Found, Tracer};
 use bandwidth_limit::BandwidthLimit;
-use units::{Cycles, Gigahertz, LineAddr, Picos};
+use units::{CoreId, Cycles, Gigahertz, LineAddr, Picos};
 
 /// A core in its own time.
 #[derive(Clone, Debug)]
 pub struct Core {
-    id: u8,
+    id: CoreId,
     clock: Gigahertz,
     now: Picos,
     fill_buffers: Slots,
@@ -29,7 +29,7 @@ pub struct Core {
 impl Core {
     /// Core `id` at time zero.
     #[must_use]
-    pub fn new(id: u8, clock: Gigahertz, fill_buffers: u32) -> Self {
+    pub fn new(id: CoreId, clock: Gigahertz, fill_buffers: u32) -> Self {
         let issue = Cycles(1.0).at(clock);
         let fill_buffers = Slots::new(fill_buffers);
         let (now, instructions, limit) = (Picos::ZERO, 0, BandwidthLimit::NONE);
@@ -44,7 +44,7 @@ impl Core {
 
     /// Its number.
     #[must_use]
-    pub fn id(&self) -> u8 {
+    pub fn id(&self) -> CoreId {
         self.id
     }
 

@@ -13,7 +13,7 @@ use crate::fabric::Fabric;
 use crate::tracer::Tracer;
 use crate::traffic::PacketSource;
 use std::ops::Add;
-use units::Picos;
+use units::{CoreId, Picos};
 
 /// A device of a machine, by its place in [`crate::machine::Machine::devices`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -99,7 +99,7 @@ pub trait DeviceKind {
     fn prepare<T: Tracer>(&mut self, _fabric: &mut Fabric<T>, _queues: &mut [Self::Queue]) {}
 
     /// Learns which core polls each of its queues.
-    fn steer(&mut self, _pollers: &[Option<usize>]) {}
+    fn steer(&mut self, _pollers: &[Option<CoreId>]) {}
 
     /// When `agent` acts next, not before `now`; [`Picos::NEVER`] if only new entries can make it act.
     fn next_wake(&self, agent: usize, queues: &[Self::Queue], now: Picos) -> Picos;
@@ -199,7 +199,7 @@ impl<S: PacketSource> Device<S> {
     }
 
     /// See [`DeviceKind::steer`].
-    pub fn steer(&mut self, pollers: &[Option<usize>]) {
+    pub fn steer(&mut self, pollers: &[Option<CoreId>]) {
         of_any_kind!(self, device => device.steer(pollers));
     }
 

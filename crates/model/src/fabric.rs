@@ -31,7 +31,7 @@ pub use core_path::{CorePathConfig, Served};
 pub use extent::Extent;
 pub use io_path::DmaDone;
 pub use memory::{Memory, MemoryConfig, NodeConfig};
-pub use root_port::PortConfig;
+pub use root_port::{PortConfig, RootPort};
 pub use socket::{DirectoryConfig, SocketConfig};
 
 use crate::attribution::{AgentId, EvictionCounts, Owner};
@@ -43,9 +43,9 @@ use crate::root_complex::iommu::Iommu;
 use crate::tracer::{Event, Found, NoTrace, Operation, PushedOut, Tracer};
 use home::Elsewhere;
 use recent_sets::RecentSets;
-use root_port::{RootPort, Surroundings};
+use root_port::Surroundings;
 use socket::Socket;
-use units::{LineAddr, Picos, WayMask};
+use units::{ById, CoreId, Id, LineAddr, Picos, RootPortId, SocketCore, SocketId, WayMask};
 
 /// Everything that a machine's memory system is built from.
 #[derive(Clone, Debug)]
@@ -79,17 +79,17 @@ pub enum DmaDirection {
 
 /// Where a core is: its socket, and its number there.
 #[derive(Clone, Copy, Debug)]
-struct Place {
-    socket: usize,
-    local: u8,
+struct CoreLocation {
+    socket: SocketId,
+    core: SocketCore,
 }
 
 /// A machine's memory system.
 #[derive(Clone, Debug)]
 pub struct Fabric<T: Tracer = NoTrace> {
-    sockets: Vec<Socket>,
-    places: Vec<Place>,
-    ports: Vec<RootPort>,
+    sockets: ById<SocketId, Socket>,
+    locations: ById<CoreId, CoreLocation>,
+    ports: ById<RootPortId, RootPort>,
     memory: Memory,
     elsewhere: Elsewhere,
     /// The sets of lines that cores have asked for, the same in every socket.
@@ -97,7 +97,7 @@ pub struct Fabric<T: Tracer = NoTrace> {
     /// Whether any port has a root-complex buffer: only then do cores' fetches snoop buffers.
     buffered: bool,
     core_path: CorePathConfig,
-    core_way_masks: Vec<WayMask>,
+    core_way_masks: ById<CoreId, WayMask>,
     counters: Counters,
     evictions: EvictionCounts,
     /// Receives what happens to watched lines.
@@ -116,18 +116,20 @@ impl<T: Tracer> Fabric<T> {
         assert!(config.core_way_masks.len() == cores);
         let agents = cores + config.ports.len();
         assert!(agents <= usize::from(AgentId::MOST));
-        let mut places = Vec::with_capacity(cores);
+        let mut locations = Vec::with_capacity(cores);
         let mut sockets = Vec::new();
         for (socket, &count) in config.cores.iter().enumerate() {
             assert!(count as usize + config.ports.len() <= usize::from(Owner::MOST));
-            sockets.push(Socket::new(config, socket, places.len()));
-            places.extend((0..count as u8).map(|local| Place { socket, local }));
+            let socket = SocketId::at(socket);
+            sockets.push(Socket::new(config, socket, CoreId::at(locations.len())));
+            let cores = (0..count as usize).map(SocketCore::at);
+            locations.extend(cores.map(|core| CoreLocation { socket, core }));
         }
         let buffered = config.ports.iter().any(|port| port.buffer.entries > 0);
         let around = Surroundings { one_socket: sockets.len() == 1, buffers: buffered };
         let mut fabric = Self {
-            sockets,
-            places,
+            sockets: sockets.into_iter().collect(),
+            locations: locations.into_iter().collect(),
             ports: config
                 .ports
                 .iter()
@@ -138,7 +140,7 @@ impl<T: Tracer> Fabric<T> {
             recent_sets: RecentSets::new(),
             buffered,
             core_path: config.core_path.clone(),
-            core_way_masks: config.core_way_masks.clone(),
+            core_way_masks: config.core_way_masks.iter().copied().collect(),
             counters: Counters::default(),
             evictions: EvictionCounts::new(agents),
             tracer,
@@ -152,10 +154,10 @@ impl<T: Tracer> Fabric<T> {
         self.counters = Counters::default();
         self.evictions.clear();
         self.memory.forget();
-        for socket in &mut self.sockets {
+        for socket in self.sockets.iter_mut() {
             socket.forget();
         }
-        for port in &mut self.ports {
+        for port in self.ports.iter_mut() {
             port.forget();
         }
     }
@@ -163,13 +165,13 @@ impl<T: Tracer> Fabric<T> {
     /// Agents of the machine: cores and root ports.
     #[must_use]
     pub fn agents(&self) -> usize {
-        self.places.len() + self.ports.len()
+        self.locations.len() + self.ports.len()
     }
 
     /// The agent that a device is: devices come after all cores.
     #[must_use]
-    pub fn device_agent(&self, port: usize) -> AgentId {
-        AgentId((self.places.len() + port) as u8)
+    pub fn device_agent(&self, port: RootPortId) -> AgentId {
+        AgentId(self.locations.len() as u8 + port.0)
     }
 
     /// Changes what a root port does from now on; lines that are in the caches stay.
@@ -177,22 +179,22 @@ impl<T: Tracer> Fabric<T> {
     /// # Panics
     /// If the port has a root-complex buffer: what that does follows from the policy that it was
     /// built with.
-    pub fn set_io_policy(&mut self, port: usize, policy: IoPolicy) {
+    pub fn set_io_policy(&mut self, port: RootPortId, policy: IoPolicy) {
         self.ports[port].set_policy(policy);
         self.note_io_priority();
     }
 
     /// The IOMMU in front of a device's root port, to take pages away and bring them back.
-    pub fn iommu_mut(&mut self, port: usize) -> &mut Iommu {
+    pub fn iommu_mut(&mut self, port: RootPortId) -> &mut Iommu {
         &mut self.ports[port].iommu
     }
 
     /// Tells each socket whose unread lines its cores' fills spare.
     fn note_io_priority(&mut self) {
-        for (number, socket) in self.sockets.iter_mut().enumerate() {
+        for (id, socket) in self.sockets.ids().zip(self.sockets.iter_mut()) {
             let has_priority =
-                |port: &RootPort| port.socket == number && port.policy().placement.io_priority;
-            let ports = (0..self.ports.len()).filter(|&port| has_priority(&self.ports[port]));
+                |port: &RootPort| port.socket == id && port.policy().placement.io_priority;
+            let ports = self.ports.ids().filter(|&port| has_priority(&self.ports[port]));
             socket.spared_owners = ports.fold(0, |all, port| all | 1 << socket.device(port).0);
         }
     }
@@ -212,9 +214,9 @@ impl<T: Tracer> Fabric<T> {
         }
         let cores = socket.cores.len() as u8;
         if owner.0 < cores {
-            AgentId(socket.first_core as u8 + owner.0)
+            AgentId(socket.first_core.0 + owner.0)
         } else {
-            self.device_agent(usize::from(owner.0 - cores))
+            self.device_agent(RootPortId(owner.0 - cores))
         }
     }
 
@@ -226,7 +228,7 @@ impl<T: Tracer> Fabric<T> {
         operation: Operation,
         line: LineAddr,
         found: Found,
-        evicted: Option<(usize, &Evicted)>,
+        evicted: Option<(SocketId, &Evicted)>,
     ) {
         if T::WATCHING {
             let pushed_out = evicted.map(|(socket, evicted)| PushedOut {

@@ -14,7 +14,7 @@ use crate::tracer::Tracer;
 use crate::traffic::PacketSource;
 use std::fmt::Debug;
 use std::ops::Add;
-use units::Picos;
+use units::{CoreId, Id, Picos};
 
 /// What changes settings while the machine runs: a schedule of events, or a feedback loop.
 pub trait Controller<T: Tracer>: Debug {
@@ -243,8 +243,8 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
     }
 
     /// A core that polls in vain goes on when something becomes visible to it.
-    fn wake_poller(&mut self, poller: Option<usize>, visible: Picos) {
-        let Some(core) = poller.filter(|&core| self.idle[core]) else { return };
+    fn wake_poller(&mut self, poller: Option<CoreId>, visible: Picos) {
+        let Some(core) = poller.map(CoreId::index).filter(|&core| self.idle[core]) else { return };
         let agent = self.first_core + core;
         let wake = self.schedule.wake(agent).min(visible.max(self.now));
         self.schedule.set(agent, wake);
@@ -264,7 +264,7 @@ fn numbered<S>(devices: &mut [Device<S>]) -> impl Iterator<Item = (DeviceId, &mu
 /// The core that polls each queue of each device.
 #[derive(Debug)]
 struct Pollers {
-    of: Vec<Vec<Option<usize>>>,
+    of: Vec<Vec<Option<CoreId>>>,
 }
 
 impl Pollers {
@@ -277,7 +277,7 @@ impl Pollers {
             for id in software.queues() {
                 let poller = &mut of[id.device.index()][id.index()];
                 assert!(poller.is_none(), "a queue has one core");
-                *poller = Some(core);
+                *poller = Some(CoreId::at(core));
             }
         }
         Self { of }

@@ -146,7 +146,7 @@ impl Topology {
     #[must_use]
     pub fn at(&self, cores: u8, core: Gigahertz, uncore: Gigahertz) -> LlcLatency {
         LlcLatency::by_slice(cores, self.slices(), |of, slice| {
-            self.latency(of, slice).at(core, uncore)
+            self.latency(of.0, slice).at(core, uncore)
         })
     }
 

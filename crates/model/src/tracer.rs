@@ -14,7 +14,7 @@ pub use packet::WatchPacket;
 pub use watch::Watch;
 
 use crate::attribution::AgentId;
-use units::{LineAddr, Picos};
+use units::{CoreId, LineAddr, Picos, SocketId};
 
 /// What an agent did to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub enum Found {
     /// In the LLC: the way after the operation.
     LlcHit(u32),
     /// In another core's private caches.
-    OtherCore(u8),
+    OtherCore(CoreId),
     /// Nowhere: allocated in this LLC way.
     LlcAllocated(u32),
     /// Nowhere: served by or written to DRAM of the same socket.
@@ -65,7 +65,7 @@ pub enum Found {
     /// Nowhere: served by or written to CXL memory.
     Cxl,
     /// In a cache of another socket.
-    OtherSocket(u8),
+    OtherSocket(SocketId),
     /// In the root complex's own buffer.
     RootComplexBuffer,
     /// In the core's own cache, but shared: it may write it now.

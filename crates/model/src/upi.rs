@@ -10,11 +10,7 @@
 //! no link-layer retries; snoops and directory look-ups of the home agent are the caller's messages.
 
 use crate::occupancy::Meter;
-use units::{LINE_BYTES, Picos};
-
-/// A processor socket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SocketId(pub u8);
+use units::{LINE_BYTES, Picos, SocketId};
 
 /// Parameters of the links.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use model::root_complex::ddio::DmaKind;
 use model::tracer::NoTrace;
 use scenario::job;
 use std::hint::black_box;
-use units::{LINE_BYTES, LineAddr, Picos};
+use units::{CoreId, LINE_BYTES, LineAddr, Picos, RootPortId};
 
 /// A full-size frame.
 const BURST_BYTES: u64 = 1500;
@@ -57,7 +57,13 @@ fn bursts_of_a_device(criterion: &mut Criterion) {
             bencher.iter(|| {
                 for _ in 0..STEPS {
                     let (first, now) = bursts.step();
-                    black_box(fabric.dma_write(0, first, BURST_BYTES, DmaKind::Payload, now));
+                    black_box(fabric.dma_write(
+                        RootPortId(0),
+                        first,
+                        BURST_BYTES,
+                        DmaKind::Payload,
+                        now,
+                    ));
                 }
             });
         });
@@ -65,7 +71,7 @@ fn bursts_of_a_device(criterion: &mut Criterion) {
             bencher.iter(|| {
                 for _ in 0..STEPS {
                     let (first, now) = bursts.step();
-                    black_box(fabric.dma_read(0, first, BURST_BYTES, now));
+                    black_box(fabric.dma_read(RootPortId(0), first, BURST_BYTES, now));
                 }
             });
         });
@@ -84,7 +90,7 @@ fn accesses_of_a_core(criterion: &mut Criterion) {
                 for _ in 0..STEPS {
                     // An odd step visits all lines and looks like no stream.
                     next = (next + 97) & (lines - 1);
-                    now = fabric.core_read(0, LineAddr(FIRST_LINE + next), now).done;
+                    now = fabric.core_read(CoreId(0), LineAddr(FIRST_LINE + next), now).done;
                 }
             });
         });

@@ -11,7 +11,7 @@ use model::software::Software;
 use model::tracer::Tracer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{LINE_BYTES, Picos};
+use units::{CoreId, LINE_BYTES, Picos, SocketId};
 use workload::app::cache_probe::{CacheProbe, CacheProbeConfig};
 use workload::host_memory::HostMemory;
 
@@ -94,7 +94,7 @@ impl CoRunnerPlan {
             None => Self::Kernel(KernelPlan::of(&keys.kernel)),
             Some(probe) => {
                 let config = CacheProbeConfig {
-                    socket: keys.socket as usize,
+                    socket: SocketId(keys.socket as u8),
                     ways: ways as usize,
                     watched_sets: probe.watched_sets as usize,
                     wait: Picos::from_ns(1e3 * probe.wait_us),
@@ -110,7 +110,7 @@ impl CoRunnerPlan {
         machine: &MachinePlan,
         memory: &mut HostMemory,
         fabric: &Fabric<T>,
-        (thread, cores): (usize, &[u8]),
+        (thread, cores): (usize, &[CoreId]),
     ) -> Box<dyn Software<T>> {
         match self {
             Self::Kernel(kernel) => Box::new(kernel.build(machine, memory, (thread, cores))),

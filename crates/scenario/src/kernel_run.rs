@@ -11,7 +11,7 @@ use model::mesh::Topology;
 use model::tracer::NoTrace;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
-use units::{Bytes, Gigahertz, LINE_BYTES};
+use units::{Bytes, CoreId, Gigahertz, LINE_BYTES};
 use workload::host_kernel::{self, ChaseShape, Stream};
 use workload::host_memory::HostMemory;
 
@@ -160,7 +160,7 @@ impl KernelJob {
     fn stream(&self, stream: Stream, array_bytes: u64) -> f64 {
         let lines = LEAST_LINES.max(array_bytes / LINE_BYTES).min(1 << 18);
         let clock = Gigahertz(self.platform.cpu.core_ghz.value);
-        let mut core = Core::new(0, clock, self.platform.cpu.fill_buffers.value);
+        let mut core = Core::new(CoreId(0), clock, self.platform.cpu.fill_buffers.value);
         let (mut fabric, mut memory) = (self.fabric(1), self.memory(self.seed));
         host_kernel::stream_gbytes_per_s(
             &mut fabric,

@@ -8,6 +8,7 @@ use crate::co_runner::CoRunnerKeys;
 use crate::devices::{DeviceKind, PortPlan};
 use crate::scenario::TenantKeys;
 use model::device::DeviceId;
+use units::{CoreId, Id, RootPortId};
 
 /// Sockets that a machine has at most.
 pub(crate) const SOCKETS: usize = 2;
@@ -20,9 +21,9 @@ pub struct Layout {
     /// What each tenant has, the main one first.
     pub tenants: Vec<TenantLayout>,
     /// Cores of each co-runner.
-    pub co_runners: Vec<Vec<u8>>,
+    pub co_runners: Vec<Vec<CoreId>>,
     /// Cores that watch cache sets.
-    pub probes: Vec<u8>,
+    pub probes: Vec<CoreId>,
     /// Root ports in use.
     pub ports: Vec<RootPort>,
     /// Devices, as the machine numbers them.
@@ -35,7 +36,7 @@ pub struct TenantLayout {
     /// Its name.
     pub name: String,
     /// Its cores.
-    pub cores: Vec<u8>,
+    pub cores: Vec<CoreId>,
     /// Its NIC.
     pub nic: Option<usize>,
     /// Its SSDs.
@@ -61,7 +62,7 @@ pub struct DeviceLayout {
     /// Number of the tenant that it belongs to.
     pub tenant: usize,
     /// Its root port.
-    pub port: usize,
+    pub port: RootPortId,
 }
 
 impl Layout {
@@ -101,7 +102,7 @@ impl Layout {
     }
 
     fn add(&mut self, tenant: usize, plan: &PortPlan) {
-        let port = self.ports.len();
+        let port = RootPortId::at(self.ports.len());
         let mut name = String::new();
         for device in &plan.devices {
             let kind = device.kind();
@@ -132,14 +133,15 @@ impl Layout {
 
     /// The number of a core in its socket.
     #[must_use]
-    pub fn number_in_socket(&self, core: u8) -> u8 {
+    pub fn number_in_socket(&self, core: CoreId) -> u8 {
         let in_first = self.cores[0] as u8;
-        if core < in_first { core } else { core - in_first }
+        core.0.checked_sub(in_first).unwrap_or(core.0)
     }
 
     /// Root ports of a tenant.
-    pub fn ports_of(&self, tenant: usize) -> impl Iterator<Item = usize> + '_ {
-        (0..self.ports.len()).filter(move |&port| self.ports[port].tenant == tenant)
+    pub fn ports_of(&self, tenant: usize) -> impl Iterator<Item = RootPortId> + '_ {
+        let own = move |&port: &usize| self.ports[port].tenant == tenant;
+        (0..self.ports.len()).filter(own).map(RootPortId::at)
     }
 
     /// Names of agents in results: cores, then root ports.
@@ -151,15 +153,15 @@ impl Layout {
 }
 
 /// Cores in use of each socket, and the cores that each request for (socket, number of cores) gets.
-fn number_cores(requests: &[(u32, u32)]) -> ([u32; SOCKETS], Vec<Vec<u8>>) {
+fn number_cores(requests: &[(u32, u32)]) -> ([u32; SOCKETS], Vec<Vec<CoreId>>) {
     let mut cores = [0; SOCKETS];
     let mut numbers = vec![Vec::new(); requests.len()];
     let mut next = 0;
     for (socket, in_use) in cores.iter_mut().enumerate() {
         for (own, &(wanted, count)) in numbers.iter_mut().zip(requests) {
             if wanted as usize == socket {
-                own.extend(next..next + count as u8);
-                next += count as u8;
+                own.extend((next..next + count as usize).map(CoreId::at));
+                next += count as usize;
                 *in_use += count;
             }
         }
@@ -169,12 +171,13 @@ fn number_cores(requests: &[(u32, u32)]) -> ([u32; SOCKETS], Vec<Vec<u8>>) {
 
 #[cfg(test)]
 mod tests {
-    use super::number_cores;
+    use super::*;
 
     #[test]
     fn cores_are_numbered_socket_by_socket_in_the_order_of_the_requests() {
-        let (cores, numbers) = number_cores(&[(0, 2), (1, 2), (0, 1)]);
-        assert_eq!(cores, [3, 2]);
-        assert_eq!(numbers, [vec![0, 1], vec![3, 4], vec![2]]);
+        let (in_use, numbers) = number_cores(&[(0, 2), (1, 2), (0, 1)]);
+        assert_eq!(in_use, [3, 2]);
+        let cores = |numbers: &[u8]| numbers.iter().copied().map(CoreId).collect::<Vec<_>>();
+        assert_eq!(numbers, [cores(&[0, 1]), cores(&[3, 4]), cores(&[2])]);
     }
 }

@@ -21,6 +21,7 @@ use crate::scenario::MAIN;
 use declaration::{Metric, Subject, measured};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use units::Id;
 
 /// All metrics of a run, the machine's, then each tenant's. Latency is apart: it comes from
 /// histograms.
@@ -31,7 +32,7 @@ pub fn all(layout: &Layout, core_ghz: f64) -> Vec<Measured> {
     metrics.extend(measured(memory::METRICS, "", machine()));
     metrics.extend(measured(core::METRICS, "", machine()));
     if !layout.probes.is_empty() {
-        let numbers = layout.probes.iter().map(|&core| usize::from(core)).collect();
+        let numbers = layout.probes.iter().map(|core| core.index()).collect();
         metrics.extend(measured(probe::METRICS, "", probe::ProbingCores { numbers }));
     }
     for (number, tenant) in layout.tenants.iter().enumerate() {
@@ -43,7 +44,7 @@ pub fn all(layout: &Layout, core_ghz: f64) -> Vec<Measured> {
 }
 
 fn of_cores(tenant: &TenantLayout, core_ghz: f64) -> impl Iterator<Item = Measured> + use<> {
-    let numbers = tenant.cores.iter().map(|&core| usize::from(core)).collect();
+    let numbers = tenant.cores.iter().map(|core| core.index()).collect();
     let cores = core::TenantCores { numbers, nic: tenant.nic, core_ghz };
     measured(core::TENANT_METRICS, &prefix(&tenant.name), cores)
 }
@@ -64,7 +65,7 @@ fn of_devices(tenant: &TenantLayout) -> Vec<Measured> {
 /// The main tenant's root ports are the machine's where it is alone; else their metrics have its
 /// name, because the plain names stand for all devices together.
 fn of_root_ports(layout: &Layout, tenant: usize) -> Vec<Measured> {
-    let numbers: Vec<usize> = layout.ports_of(tenant).collect();
+    let numbers: Vec<usize> = layout.ports_of(tenant).map(Id::index).collect();
     let Some(&first) = numbers.first() else { return Vec::new() };
     let tenant = &layout.tenants[tenant];
     let ports = || root_port::RootPorts { first, numbers: numbers.clone() };

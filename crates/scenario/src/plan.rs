@@ -18,7 +18,7 @@ use crate::scenario::{EventKeys, Scenario, Tenant, check};
 use machine::{nodes, tenant_seed};
 use model::device::DeviceId;
 use model::machine::Goal;
-use units::{Bytes, Picos};
+use units::{Bytes, CoreId, Id, Picos, RootPortId};
 use workload::control::dynamic_ways::DynamicWaysConfig;
 use workload::control::schedule::Change;
 
@@ -48,7 +48,7 @@ pub(crate) struct TenantPlan {
     /// What its cores run.
     pub application: AnyApplication,
     /// Its cores.
-    pub cores: Vec<u8>,
+    pub cores: Vec<CoreId>,
     /// Its devices.
     pub devices: Vec<DeviceId>,
     /// The memory node that its buffers and rings lie in.
@@ -63,7 +63,7 @@ pub(crate) struct CoRunnerOnCores {
     /// What its cores run.
     pub software: CoRunnerPlan,
     /// Its cores.
-    pub cores: Vec<u8>,
+    pub cores: Vec<CoreId>,
     /// The memory node of its working sets.
     pub node: usize,
     /// The pages that they are made of.
@@ -185,12 +185,13 @@ fn co_runners_on_cores(
     layout: &Layout,
 ) -> Vec<CoRunnerOnCores> {
     let all = scenario.machine.co_runner.iter().zip(&layout.co_runners);
-    let co_runner = |((keys, cores), software): ((&CoRunnerKeys, &Vec<u8>), _)| CoRunnerOnCores {
-        software,
-        cores: cores.clone(),
-        node: keys.socket as usize,
-        page: Bytes(scenario.main.keys.page_size.bytes()),
-    };
+    let co_runner =
+        |((keys, cores), software): ((&CoRunnerKeys, &Vec<CoreId>), _)| CoRunnerOnCores {
+            software,
+            cores: cores.clone(),
+            node: keys.socket as usize,
+            page: Bytes(scenario.main.keys.page_size.bytes()),
+        };
     all.zip(co_runners).map(co_runner).collect()
 }
 
@@ -198,7 +199,7 @@ fn goal(main: &Tenant, plan: &TenantPlan) -> Goal {
     if main.keys.application.packets().are_sent() {
         return Goal::Device(plan.devices[0]);
     }
-    let first = usize::from(plan.cores[0]);
+    let first = plan.cores[0].index();
     Goal::Work(first..first + plan.cores.len())
 }
 
@@ -226,7 +227,7 @@ fn dynamic_ways<'p>(
 ) -> Vec<(DynamicWaysConfig, u32)> {
     let of_port = |(number, port): (usize, &PortPlan)| {
         let (keys, ways) = port.controller.as_ref()?;
-        Some((keys.config(number, platform.llc.ways.value), *ways))
+        Some((keys.config(RootPortId::at(number), platform.llc.ways.value), *ways))
     };
     ports.enumerate().filter_map(of_port).collect()
 }

@@ -26,7 +26,7 @@ use sample::Sample;
 use statistics::LEAST_BATCHES;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use units::{LINE_BYTES, LineAddr, Picos};
+use units::{Id, LINE_BYTES, LineAddr, Picos};
 
 /// A batch ends after this much simulated time even if it has not sent its packets.
 const LONGEST_BATCH: Picos = Picos(200_000_000_000);
@@ -230,7 +230,7 @@ impl Job {
                 None => latency_histogram(),
             };
             for &core in &tenant.cores {
-                if let Some(latencies) = machine.software[usize::from(core)].take_latencies() {
+                if let Some(latencies) = machine.software[core.index()].take_latencies() {
                     // Histograms of equal bounds: adding cannot fail.
                     let added = all.add(&latencies);
                     debug_assert!(added.is_ok());

@@ -13,7 +13,7 @@ use model::fabric::Fabric;
 use model::tracer::Tracer;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
-use units::{LINE_BYTES, LineAddr, Picos};
+use units::{CoreId, LINE_BYTES, LineAddr, Picos};
 
 /// Which way a chase goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,11 +84,11 @@ pub fn chase<T: Tracer>(
     let mut cycle = order.iter().cycle().map(|&offset| region.line(offset));
     let mut now = Picos::ZERO;
     for line in cycle.by_ref().take(settle as usize) {
-        now = fabric.core_read(0, line, now).done;
+        now = fabric.core_read(CoreId(0), line, now).done;
     }
     let began = now;
     for line in cycle.take(steps as usize) {
-        now = fabric.core_read(0, line, now).done;
+        now = fabric.core_read(CoreId(0), line, now).done;
     }
     (now - began).as_ns() / steps as f64
 }
@@ -139,10 +139,10 @@ pub fn stream_gbytes_per_s<T: Tracer>(
 /// Half of the round trip of a line that cores 0 and 1 write in turn.
 pub fn core_to_core_ns<T: Tracer>(fabric: &mut Fabric<T>, round_trips: u64) -> f64 {
     let line = LineAddr(1 << 16);
-    let mut now = fabric.core_write(0, line, Picos::ZERO).done;
+    let mut now = fabric.core_write(CoreId(0), line, Picos::ZERO).done;
     let began = now;
     for turn in 0..2 * round_trips {
-        let core = if turn % 2 == 0 { 1 } else { 0 };
+        let core = CoreId(if turn % 2 == 0 { 1 } else { 0 });
         now = fabric.core_read(core, line, now).done;
         now = fabric.core_write(core, line, now).done;
     }

@@ -8,7 +8,7 @@ use model::tracer::Tracer;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 use std::collections::BTreeMap;
-use units::{Bytes, LINE_BYTES, LineAddr};
+use units::{Bytes, CoreId, LINE_BYTES, LineAddr};
 
 /// Physical memory of all nodes: what the tag arrays can name.
 const ADDRESSABLE_BYTES: u64 = 256 << 30;
@@ -174,7 +174,7 @@ impl Arena {
 /// Stores to lines in order, as initialisation code does before time counts.
 pub fn touch<T: Tracer>(
     fabric: &mut model::fabric::Fabric<T>,
-    core: u8,
+    core: CoreId,
     lines: impl Iterator<Item = LineAddr>,
 ) {
     for line in lines {

@@ -7,6 +7,7 @@
 //! them like local ones.
 
 use super::Fabric;
+use super::home::first_of;
 use super::io_path::{Burst, BurstSpans, LineSpans, Request};
 use super::io_write::write_operation;
 use crate::attribution::{AgentId, Owner};
@@ -14,7 +15,7 @@ use crate::llc::LineInfo;
 use crate::root_complex::buffer::{self, Acquire, BufferAction, WriteBack};
 use crate::root_complex::ddio::Ddio;
 use crate::tracer::{Found, Operation, Tracer};
-use units::{LineAddr, Picos, SetIndex, WayMask};
+use units::{Id, LineAddr, Picos, RootPortId, SetIndex, SocketId, WayMask};
 
 impl<T: Tracer> Fabric<T> {
     /// Writes the lines of a burst; those numbered below `full_lines` in their request are full.
@@ -107,15 +108,15 @@ impl<T: Tracer> Fabric<T> {
         self.snoop_buffers(line, Some(request.port), now);
         let set = self.sockets[socket].llc.set_of(line);
         let (found, done) = self.find_for_device(request, line, set, now);
-        for index in 0..self.sockets.len() {
-            let part = &mut self.sockets[index];
+        for socket in self.sockets.ids() {
+            let part = &mut self.sockets[socket];
             let holders = part.holders(set, line);
             if !part.downgrade_cores(line, holders) {
                 continue;
             }
             match part.llc.find(set, line) {
                 Some(way) => part.llc.mark_dirty(set, way),
-                None => drop(self.memory.write(index, line, now)),
+                None => drop(self.memory.write(socket, line, now)),
             }
         }
         (found, done, false)
@@ -153,26 +154,26 @@ impl<T: Tracer> Fabric<T> {
         (found, done, dirty && with_data)
     }
 
-    fn where_it_is(&self, socket: usize, set: SetIndex, line: LineAddr) -> Found {
+    fn where_it_is(&self, socket: SocketId, set: SetIndex, line: LineAddr) -> Found {
         let part = &self.sockets[socket];
         if let Some(way) = part.llc.find(set, line) {
             return Found::LlcHit(way);
         }
         part.found_in_core(set, line).unwrap_or_else(|| match self.others_with(socket, line) {
             0 => self.memory.found(socket, line),
-            others => Found::OtherSocket(others.trailing_zeros() as u8),
+            others => Found::OtherSocket(first_of(others)),
         })
     }
 
     /// A line leaves a buffer: into the LLC or to memory, if it is newer than that.
-    fn write_back_from_buffer(&mut self, port: usize, held: buffer::Held, now: Picos) {
+    fn write_back_from_buffer(&mut self, port: RootPortId, held: buffer::Held, now: Picos) {
         let buffer::Held { line, device, modified } = held;
         let Some(buffer) = self.ports[port].buffer.as_ref().filter(|_| modified) else { return };
         let config = *buffer.config();
         let socket = self.ports[port].socket;
         if let WriteBack::Llc { ways_of } = config.write_back(device) {
             // Without device identifiers the LLC takes the first port's ways for all.
-            let ways_port = ways_of.map_or(0, |agent| self.port_of(agent));
+            let ways_port = ways_of.map_or(RootPortId(0), |agent| self.port_of(agent));
             if let Ddio::Ways(mask) = self.ports[ways_port].policy().payload {
                 return self.write_back_into_llc(port, held, mask, now);
             }
@@ -184,7 +185,13 @@ impl<T: Tracer> Fabric<T> {
 
     /// An I/O write-back: updates the line, else refills a block freed by I/O, else allocates in the
     /// DDIO ways.
-    fn write_back_into_llc(&mut self, port: usize, held: buffer::Held, mask: WayMask, now: Picos) {
+    fn write_back_into_llc(
+        &mut self,
+        port: RootPortId,
+        held: buffer::Held,
+        mask: WayMask,
+        now: Picos,
+    ) {
         let buffer::Held { line, device, .. } = held;
         let socket = self.ports[port].socket;
         let owner: Owner = self.sockets[socket].device(self.port_of(device));
@@ -209,8 +216,8 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
-    fn port_of(&self, device: AgentId) -> usize {
-        usize::from(device.0) - self.places.len()
+    fn port_of(&self, device: AgentId) -> RootPortId {
+        RootPortId::at(usize::from(device.0) - self.locations.len())
     }
 
     /// A core or a device reads a line: all buffers but that of `except` write it back if modified.
@@ -218,11 +225,11 @@ impl<T: Tracer> Fabric<T> {
     pub(super) fn snoop_buffers(
         &mut self,
         line: LineAddr,
-        except: Option<usize>,
+        except: Option<RootPortId>,
         now: Picos,
     ) -> bool {
         let mut shared = false;
-        for port in (0..self.ports.len()).filter(|&port| Some(port) != except) {
+        for port in self.ports.ids().filter(|&port| Some(port) != except) {
             let Some(buffer) = &mut self.ports[port].buffer else { continue };
             if let Some(held) = buffer.snoop_read(line) {
                 shared = true;
@@ -234,10 +241,10 @@ impl<T: Tracer> Fabric<T> {
 
     /// A line is about to be written or flushed: it leaves every buffer but that of `except`. Says
     /// whether one had it modified.
-    pub(super) fn take_from_buffers(&mut self, line: LineAddr, except: Option<usize>) -> bool {
+    pub(super) fn take_from_buffers(&mut self, line: LineAddr, except: Option<RootPortId>) -> bool {
         let mut modified = false;
-        for (index, port) in self.ports.iter_mut().enumerate() {
-            if Some(index) != except
+        for (id, port) in self.ports.ids().zip(self.ports.iter_mut()) {
+            if Some(id) != except
                 && let Some(held) = port.buffer.as_mut().and_then(|b| b.snoop_invalidate(line))
             {
                 modified |= held.modified;

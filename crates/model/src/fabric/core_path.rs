@@ -4,13 +4,13 @@
 //! Source: Intel optimization manual; A4 (ISCA'25) for what happens in the LLC.
 //! Simplifies: L1D is inside L2 (DEVIATIONS.md, 4) unless levels are independent.
 
-use super::{Fabric, Place};
+use super::{CoreLocation, Fabric};
 use crate::attribution::AgentId;
 use crate::llc::inclusion::L1Victim;
 use crate::llc::{Inclusion, LlcLatency};
 use crate::private_caches::{PrivateCaches, State, UnderWay};
 use crate::tracer::{Found, Operation, Tracer};
-use units::{LineAddr, Picos};
+use units::{CoreId, LineAddr, Picos, SocketCore, SocketId};
 
 /// Latencies and policies of cores' accesses.
 #[derive(Clone, Debug)]
@@ -69,19 +69,19 @@ impl Want {
 impl<T: Tracer> Fabric<T> {
     /// A demand load.
     #[inline]
-    pub fn core_read(&mut self, core: u8, line: LineAddr, now: Picos) -> Served {
+    pub fn core_read(&mut self, core: CoreId, line: LineAddr, now: Picos) -> Served {
         self.access(core, line, Want::Load, now)
     }
 
     /// A demand store: the line is read for ownership if the core may not write it yet.
     #[inline]
-    pub fn core_write(&mut self, core: u8, line: LineAddr, now: Picos) -> Served {
+    pub fn core_write(&mut self, core: CoreId, line: LineAddr, now: Picos) -> Served {
         self.access(core, line, Want::Store, now)
     }
 
     /// A software prefetch into L1D.
     #[inline]
-    pub fn core_prefetch(&mut self, core: u8, line: LineAddr, now: Picos) -> Served {
+    pub fn core_prefetch(&mut self, core: CoreId, line: LineAddr, now: Picos) -> Served {
         self.access(core, line, Want::Prefetch, now)
     }
 
@@ -89,13 +89,13 @@ impl<T: Tracer> Fabric<T> {
     ///
     /// # Panics
     /// If the machine has none: ask [`Self::fetches_instructions`] before.
-    pub fn core_fetch(&mut self, core: u8, line: LineAddr, now: Picos) -> Served {
+    pub fn core_fetch(&mut self, core: CoreId, line: LineAddr, now: Picos) -> Served {
         self.count_line_ops(1);
         let private = self.private(core);
         private.counters.fetches += 1;
         let l1i = private.l1i.as_mut().expect("the machine has an L1I");
         if l1i.access(line, false).is_some() {
-            self.trace(now, AgentId(core), Operation::Fetch, line, Found::L1, None);
+            self.trace(now, AgentId::of(core), Operation::Fetch, line, Found::L1, None);
             return Served { done: now + self.core_path.l1, found: Found::L1 };
         }
         private.counters.fetch_misses += 1;
@@ -112,11 +112,11 @@ impl<T: Tracer> Fabric<T> {
     /// Whether cores have an L1I.
     #[must_use]
     pub fn fetches_instructions(&self) -> bool {
-        self.sockets[0].cores.first().is_some_and(|core| core.l1i.is_some())
+        self.sockets[SocketId(0)].cores.first().is_some_and(|core| core.l1i.is_some())
     }
 
     #[inline]
-    fn access(&mut self, core: u8, line: LineAddr, want: Want, now: Picos) -> Served {
+    fn access(&mut self, core: CoreId, line: LineAddr, want: Want, now: Picos) -> Served {
         self.count_line_ops(1);
         let write = want == Want::Store;
         let private = self.private(core);
@@ -125,7 +125,7 @@ impl<T: Tracer> Fabric<T> {
         }
         let held = private.l1.access(line, write);
         if held.is_some_and(|state| !write || state != State::Shared) {
-            self.trace(now, AgentId(core), want.operation(), line, Found::L1, None);
+            self.trace(now, AgentId::of(core), want.operation(), line, Found::L1, None);
             return Served { done: now + self.core_path.l1, found: Found::L1 };
         }
         if want != Want::Prefetch {
@@ -142,11 +142,17 @@ impl<T: Tracer> Fabric<T> {
 
     /// Gets a line into L2 if it is not there; returns the state that L1 may hold it in.
     #[inline]
-    fn beyond_l1(&mut self, core: u8, line: LineAddr, want: Want, now: Picos) -> (State, Served) {
+    fn beyond_l1(
+        &mut self,
+        core: CoreId,
+        line: LineAddr,
+        want: Want,
+        now: Picos,
+    ) -> (State, Served) {
         let held = self.private(core).l2.access(line, false);
         let enough = |state: &State| want != Want::Store || *state != State::Shared;
         if let Some(state) = held.filter(enough) {
-            self.trace(now, AgentId(core), want.operation(), line, Found::L2, None);
+            self.trace(now, AgentId::of(core), want.operation(), line, Found::L2, None);
             let done = now + self.core_path.l2;
             let done = self.await_prefetch(core, line, want, now).map_or(done, |at| at.max(done));
             return (state, Served { done, found: Found::L2 });
@@ -176,7 +182,7 @@ impl<T: Tracer> Fabric<T> {
     #[inline]
     fn await_prefetch(
         &mut self,
-        core: u8,
+        core: CoreId,
         line: LineAddr,
         want: Want,
         now: Picos,
@@ -198,7 +204,7 @@ impl<T: Tracer> Fabric<T> {
 
     /// What the L2 prefetchers fetch after an access that missed L1D: into L2 only, no access waits.
     #[inline]
-    fn prefetch_after(&mut self, core: u8, line: LineAddr, found: Found, now: Picos) {
+    fn prefetch_after(&mut self, core: CoreId, line: LineAddr, found: Found, now: Picos) {
         let prefetcher = &mut self.private(core).prefetcher;
         if found == Found::L2 {
             for ahead in prefetcher.after_hit(line) {
@@ -211,7 +217,7 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
-    fn prefetch_into_l2(&mut self, core: u8, line: LineAddr, now: Picos) {
+    fn prefetch_into_l2(&mut self, core: CoreId, line: LineAddr, now: Picos) {
         let private = self.private(core);
         if private.l2.state(line).is_some() {
             return;
@@ -233,7 +239,7 @@ impl<T: Tracer> Fabric<T> {
     /// The same as a store's fetch, for a victim that has to be written into L2.
     pub(super) fn fetch_for_store(
         &mut self,
-        core: u8,
+        core: CoreId,
         line: LineAddr,
         now: Picos,
     ) -> (State, Served) {
@@ -244,33 +250,33 @@ impl<T: Tracer> Fabric<T> {
     /// memory is written there. Returns when that has been taken.
     pub fn flush(&mut self, line: LineAddr, now: Picos) -> Picos {
         let in_buffer = self.take_from_buffers(line, None);
-        let dirty = (0..self.sockets.len())
-            .fold(in_buffer, |dirty, socket| self.sockets[socket].drop_line(line) || dirty);
+        let sockets = self.sockets.iter_mut();
+        let dirty = sockets.fold(in_buffer, |dirty, socket| socket.drop_line(line) || dirty);
         self.elsewhere.forget(line);
         if dirty { self.memory.write(self.memory.socket_of(line), line, now) } else { now }
     }
 
     /// Where a core is: with one socket, which is the common case, no table is asked.
-    #[inline]
-    pub(super) fn place(&self, core: u8) -> Place {
+    #[inline(always)]
+    pub(super) fn location(&self, core: CoreId) -> CoreLocation {
         if self.sockets.len() == 1 {
-            return Place { socket: 0, local: core };
+            return CoreLocation { socket: SocketId(0), core: SocketCore(core.0) };
         }
-        self.places[usize::from(core)]
+        self.locations[core]
     }
 
-    #[inline]
-    pub(super) fn private(&mut self, core: u8) -> &mut PrivateCaches {
+    #[inline(always)]
+    pub(super) fn private(&mut self, core: CoreId) -> &mut PrivateCaches {
         // The same, without a look-up of the only socket.
         if self.sockets.len() == 1 {
-            return &mut self.sockets[0].cores[usize::from(core)];
+            return &mut self.sockets[SocketId(0)].cores[SocketCore(core.0)];
         }
-        let place = self.places[usize::from(core)];
-        &mut self.sockets[place.socket].cores[usize::from(place.local)]
+        let at = self.locations[core];
+        &mut self.sockets[at.socket].cores[at.core]
     }
 
     #[inline]
     pub(super) fn inclusion(&self) -> Inclusion {
-        self.sockets[0].inclusion
+        self.sockets[SocketId(0)].inclusion
     }
 }

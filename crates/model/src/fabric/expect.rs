@@ -5,10 +5,10 @@
 //! Source: none needed; this is bookkeeping.
 //! Simplifies: nothing; a line that was not announced is hashed when it comes.
 
-use super::{DmaDirection, Fabric, Place};
+use super::{CoreLocation, DmaDirection, Fabric};
 use crate::private_caches::Coming;
 use crate::tracer::Tracer;
-use units::{LINE_BYTES, LineAddr, SetIndex};
+use units::{CoreId, LINE_BYTES, LineAddr, RootPortId, SetIndex, SocketId};
 
 /// Most lines of a burst that is announced: more are computed when they come.
 const EXPECTED_LINES: usize = 32;
@@ -38,21 +38,21 @@ impl<T: Tracer> Fabric<T> {
     /// L2's prefetcher fetches with it, and for those that they will push out of L2, into the host's
     /// cache. Nothing in the simulated machine changes.
     #[inline]
-    pub fn expect(&mut self, core: u8, line: LineAddr) {
-        let place = self.place(core);
-        let private = &self.sockets[place.socket].cores[usize::from(place.local)];
+    pub fn expect(&mut self, core: CoreId, line: LineAddr) {
+        let at = self.location(core);
+        let private = &self.sockets[at.socket].cores[at.core];
         let pair = private.prefetcher.pair_of(line);
-        if self.expect_fill(place, line)
+        if self.expect_fill(at, line)
             && let Some(pair) = pair
         {
-            self.expect_fill(place, pair);
+            self.expect_fill(at, pair);
         }
     }
 
     /// The same for a line that is touched now, if its software has not said so before: what follows is
     /// loaded while the line itself is.
     #[inline]
-    pub(super) fn expect_unexpected(&mut self, core: u8, line: LineAddr) {
+    pub(super) fn expect_unexpected(&mut self, core: CoreId, line: LineAddr) {
         if self.recent_sets.find(line).is_none() {
             self.expect(core, line);
         }
@@ -60,12 +60,12 @@ impl<T: Tracer> Fabric<T> {
 
     /// Loads what a fill of a core's L2 needs; says whether there will be one.
     #[inline]
-    pub(super) fn expect_fill(&mut self, place: Place, line: LineAddr) -> bool {
-        let l2 = &self.sockets[place.socket].cores[usize::from(place.local)].l2;
+    pub(super) fn expect_fill(&mut self, at: CoreLocation, line: LineAddr) -> bool {
+        let l2 = &self.sockets[at.socket].cores[at.core].l2;
         let Coming::Fills { victim } = l2.coming(line) else { return false };
-        self.recent_set(place.socket, line);
+        self.recent_set(at.socket, line);
         if let Some(victim) = victim {
-            self.recent_set(place.socket, victim);
+            self.recent_set(at.socket, victim);
         }
         true
     }
@@ -73,13 +73,13 @@ impl<T: Tracer> Fabric<T> {
     /// The set of a line that a core touches, or pushes out. One that has not been asked for lately is
     /// loaded into the host's cache.
     #[inline]
-    pub(super) fn recent_set(&mut self, socket: usize, line: LineAddr) -> SetIndex {
+    pub(super) fn recent_set(&mut self, socket: SocketId, line: LineAddr) -> SetIndex {
         self.recent_sets.find(line).unwrap_or_else(|| self.find_set(socket, line))
     }
 
     /// The same for a line that is not remembered.
     #[inline(never)]
-    pub(super) fn find_set(&mut self, socket: usize, line: LineAddr) -> SetIndex {
+    pub(super) fn find_set(&mut self, socket: SocketId, line: LineAddr) -> SetIndex {
         let socket = &self.sockets[socket];
         let set = socket.llc.set_of(line);
         socket.prefetch(set);
@@ -91,7 +91,7 @@ impl<T: Tracer> Fabric<T> {
     #[inline]
     pub fn expect_dma(
         &mut self,
-        port: usize,
+        port: RootPortId,
         direction: DmaDirection,
         first: LineAddr,
         bytes: u64,

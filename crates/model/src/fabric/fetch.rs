@@ -9,13 +9,13 @@
 //! is no Owned or Forward state.
 
 use super::core_path::{Served, Want};
-use super::{Fabric, Place};
+use super::{CoreLocation, Fabric};
 use crate::attribution::{AgentId, Owner};
 use crate::llc::inclusion::{FetchHit, FetchMiss, SharedContent};
 use crate::llc::{LineInfo, Sharers};
 use crate::private_caches::State;
 use crate::tracer::{Found, Operation, Tracer};
-use units::{LineAddr, Picos, SetIndex};
+use units::{CoreId, LineAddr, Picos, SetIndex, SocketId};
 
 impl<T: Tracer> Fabric<T> {
     /// Gets `line` for `core` from where the newest copy is, and updates all other copies; returns
@@ -23,7 +23,7 @@ impl<T: Tracer> Fabric<T> {
     #[inline(always)]
     pub(super) fn fetch(
         &mut self,
-        core: u8,
+        core: CoreId,
         line: LineAddr,
         want: Want,
         now: Picos,
@@ -38,7 +38,7 @@ impl<T: Tracer> Fabric<T> {
     /// The same where a root-complex buffer may have the line.
     fn fetch_beside_buffers(
         &mut self,
-        core: u8,
+        core: CoreId,
         line: LineAddr,
         want: Want,
         now: Picos,
@@ -52,25 +52,25 @@ impl<T: Tracer> Fabric<T> {
         if !self.snoop_buffers(line, None, now) {
             return self.fetch_from_caches(core, line, want, now);
         }
-        self.clean_in_llc(self.place(core).socket, line, now);
+        self.clean_in_llc(self.location(core).socket, line, now);
         let (_, served) = self.fetch_from_caches(core, line, want, now);
         (State::Shared, served)
     }
 
     /// A core that writes a line gets what a root-complex buffer had modified: the only copy.
-    fn fetch_from_buffer(&mut self, core: u8, line: LineAddr, now: Picos) -> (State, Served) {
-        let place = self.place(core);
-        let set = self.sockets[place.socket].llc.set_of(line);
-        self.count_remote(place.socket, line);
-        self.note_copy(place.socket, line);
+    fn fetch_from_buffer(&mut self, core: CoreId, line: LineAddr, now: Picos) -> (State, Served) {
+        let at = self.location(core);
+        let set = self.sockets[at.socket].llc.set_of(line);
+        self.count_remote(at.socket, line);
+        self.note_copy(at.socket, line);
         let found = Found::RootComplexBuffer;
-        self.trace(now, AgentId(core), Operation::Store, line, found, None);
+        self.trace(now, AgentId::of(core), Operation::Store, line, found, None);
         self.settle(core, set, line, false, now);
         (State::Modified, Served { done: now + self.core_path.other_core, found })
     }
 
     /// A line that a root-complex buffer shares may not move up into a core as modified.
-    fn clean_in_llc(&mut self, socket: usize, line: LineAddr, now: Picos) {
+    fn clean_in_llc(&mut self, socket: SocketId, line: LineAddr, now: Picos) {
         let llc = &self.sockets[socket].llc;
         let set = llc.set_of(line);
         if let Some(way) = llc.find(set, line)
@@ -85,18 +85,18 @@ impl<T: Tracer> Fabric<T> {
     #[inline(never)]
     fn fetch_from_caches(
         &mut self,
-        core: u8,
+        core: CoreId,
         line: LineAddr,
         want: Want,
         now: Picos,
     ) -> (State, Served) {
-        let place = self.place(core);
-        let set = self.recent_set(place.socket, line);
-        let socket = &self.sockets[place.socket];
+        let at = self.location(core);
+        let set = self.recent_set(at.socket, line);
+        let socket = &self.sockets[at.socket];
         let (state, found) = if let Some(way) = socket.llc.find(set, line) {
             self.fetch_from_llc(core, set, way, line, want, now)
         } else {
-            let holders = socket.other_holders(place.local, set, line);
+            let holders = socket.other_holders(at.core, set, line);
             if holders.is_empty() {
                 return self.fetch_from_beyond(core, set, line, want, now);
             }
@@ -104,63 +104,62 @@ impl<T: Tracer> Fabric<T> {
         };
         let done = match found {
             Found::OtherCore(_) => now + self.core_path.other_core,
-            _ => now + self.llc_latency(place, set),
+            _ => now + self.llc_latency(at, set),
         };
-        self.trace(now, AgentId(core), want.operation(), line, found, None);
+        self.trace(now, AgentId::of(core), want.operation(), line, found, None);
         (state, Served { done, found })
     }
 
     #[inline]
-    fn llc_latency(&self, place: Place, set: SetIndex) -> Picos {
-        let slice = self.sockets[place.socket].llc.slice_of_set(set);
-        self.core_path.llc.of(place.local, slice)
+    fn llc_latency(&self, at: CoreLocation, set: SetIndex) -> Picos {
+        let slice = self.sockets[at.socket].llc.slice_of_set(set);
+        self.core_path.llc.of(at.core, slice)
     }
 
     /// Gets a line that only other cores of the socket hold.
     fn fetch_from_core(
         &mut self,
-        core: u8,
+        core: CoreId,
         set: SetIndex,
         line: LineAddr,
         holders: Sharers,
         want: Want,
         now: Picos,
     ) -> (State, Found) {
-        let place = self.place(core);
-        let socket = &mut self.sockets[place.socket];
-        let first = socket.first_core as u8 + holders.cores().next().unwrap_or_default();
-        let from = Found::OtherCore(first);
+        let at = self.location(core);
+        let socket = &mut self.sockets[at.socket];
+        let from = socket.found_in(holders.cores().next().unwrap_or_default());
         if want == Want::Store {
             let modified = socket.invalidate_cores(line, holders);
-            self.record_holders(place.socket, set, line, Sharers::of(place.local), now);
-            self.claim(place.socket, line, true, now);
+            self.record_holders(at.socket, set, line, Sharers::of(at.core), now);
+            self.claim(at.socket, line, true, now);
             return (if modified { State::Modified } else { State::Exclusive }, from);
         }
-        let holders_now = holders.with(place.local);
+        let holders_now = holders.with(at.core);
         if !socket.downgrade_cores(line, holders) {
-            self.record_holders(place.socket, set, line, holders_now, now);
+            self.record_holders(at.socket, set, line, holders_now, now);
             return (State::Shared, from);
         }
         match socket.inclusion.shared_content() {
             SharedContent::Memory => {
-                self.record_holders(place.socket, set, line, holders_now, now);
-                self.memory.write(place.socket, line, now);
+                self.record_holders(at.socket, set, line, holders_now, now);
+                self.memory.write(at.socket, line, now);
             }
             SharedContent::UntrackedWay => {
-                self.record_holders(place.socket, set, line, holders_now, now);
-                self.place_in_llc(core, set, line, true, Operation::LlcFill, now);
+                self.record_holders(at.socket, set, line, holders_now, now);
+                self.fill_llc(core, set, line, true, Operation::LlcFill, now);
             }
             SharedContent::TrackedWay => {
                 if let Some(directory) = &mut socket.directory {
                     directory.record(set, line, Sharers::NONE);
                 }
-                let info = LineInfo { owner: Owner(place.local), dirty: true, consumed: true };
+                let info = LineInfo { owner: Owner::core(at.core), dirty: true, consumed: true };
                 let mask = socket.ways_for_core(set, socket.llc.tracked_mask());
                 let (way, evicted) = socket.llc.allocate(set, line, info, mask);
                 if let Some(evicted) = evicted {
-                    self.evict(place.socket, AgentId(core), set, evicted, now);
+                    self.evict(at.socket, AgentId::of(core), set, evicted, now);
                 }
-                self.sockets[place.socket].llc.set_sharers(set, way, holders_now);
+                self.sockets[at.socket].llc.set_sharers(set, way, holders_now);
             }
         }
         (State::Shared, from)
@@ -169,25 +168,25 @@ impl<T: Tracer> Fabric<T> {
     /// Gets a line that no other cache of the socket holds.
     fn fetch_from_beyond(
         &mut self,
-        core: u8,
+        core: CoreId,
         set: SetIndex,
         line: LineAddr,
         want: Want,
         now: Picos,
     ) -> (State, Served) {
-        let place = self.place(core);
+        let at = self.location(core);
         let write = want == Want::Store;
         // A core that writes a line it alone still holds needs no data. L1I is not asked for it.
         let private = self.private(core);
         let held = may_hold(want) && private.l1.state(line).max(private.l2.state(line)).is_some();
         let (state, served) = if held {
-            let state = self.claim(place.socket, line, write, now);
-            let done = now + self.llc_latency(place, set);
+            let state = self.claim(at.socket, line, write, now);
+            let done = now + self.llc_latency(at, set);
             (state, Served { done, found: Found::Upgraded })
         } else {
-            self.fetch_from_other_sockets(place.socket, line, write, now)
+            self.fetch_from_other_sockets(at.socket, line, write, now)
         };
-        self.trace(now, AgentId(core), want.operation(), line, served.found, None);
+        self.trace(now, AgentId::of(core), want.operation(), line, served.found, None);
         self.settle(core, set, line, held, now);
         (state, served)
     }
@@ -196,27 +195,27 @@ impl<T: Tracer> Fabric<T> {
     /// `held` it.
     pub(super) fn settle(
         &mut self,
-        core: u8,
+        core: CoreId,
         set: SetIndex,
         line: LineAddr,
         held: bool,
         now: Picos,
     ) {
-        let place = self.place(core);
-        let sharers = Sharers::of(place.local);
+        let at = self.location(core);
+        let sharers = Sharers::of(at.core);
         match self.inclusion().fetch_miss() {
             FetchMiss::FillTracked => {
-                let way = self.place_in_llc(core, set, line, false, Operation::LlcFill, now);
-                self.sockets[place.socket].llc.set_sharers(set, way, sharers);
+                let way = self.fill_llc(core, set, line, false, Operation::LlcFill, now);
+                self.sockets[at.socket].llc.set_sharers(set, way, sharers);
             }
             FetchMiss::FillUntracked => {
-                self.record_holders(place.socket, set, line, sharers, now);
+                self.record_holders(at.socket, set, line, sharers, now);
                 if !held {
-                    self.place_in_llc(core, set, line, false, Operation::LlcFill, now);
+                    self.fill_llc(core, set, line, false, Operation::LlcFill, now);
                 }
             }
             FetchMiss::FillCoreOnly => {
-                self.record_holders(place.socket, set, line, sharers, now);
+                self.record_holders(at.socket, set, line, sharers, now);
             }
         }
     }

@@ -14,21 +14,21 @@ use crate::llc::inclusion::FetchHit;
 use crate::llc::{LineInfo, Sharers};
 use crate::private_caches::State;
 use crate::tracer::{Found, Tracer};
-use units::{LineAddr, Picos, SetIndex};
+use units::{CoreId, LineAddr, Picos, SetIndex};
 
 impl<T: Tracer> Fabric<T> {
     /// Gets a line that the LLC has for a core.
     #[inline]
     pub(super) fn fetch_from_llc(
         &mut self,
-        core: u8,
+        core: CoreId,
         set: SetIndex,
         way: u32,
         line: LineAddr,
         want: Want,
         now: Picos,
     ) -> (State, Found) {
-        let socket = self.place(core).socket;
+        let socket = self.location(core).socket;
         match self.sockets[socket].on_fetch_hit(set, way) {
             FetchHit::MoveUp => self.move_up(core, set, way, line, want, now),
             FetchHit::Track => self.share_tracked(core, set, way, line, want, now),
@@ -39,74 +39,74 @@ impl<T: Tracer> Fabric<T> {
     /// The LLC gives its line up to the core.
     fn move_up(
         &mut self,
-        core: u8,
+        core: CoreId,
         set: SetIndex,
         way: u32,
         line: LineAddr,
         want: Want,
         now: Picos,
     ) -> (State, Found) {
-        let place = self.place(core);
-        let llc = &mut self.sockets[place.socket].llc;
+        let at = self.location(core);
+        let llc = &mut self.sockets[at.socket].llc;
         let dirty = llc.info(set, way).dirty;
         llc.take(set, way);
         let state = if dirty {
             State::Modified
         } else {
-            self.claim(place.socket, line, want == Want::Store, now)
+            self.claim(at.socket, line, want == Want::Store, now)
         };
-        self.record_holders(place.socket, set, line, Sharers::of(place.local), now);
+        self.record_holders(at.socket, set, line, Sharers::of(at.core), now);
         (state, Found::LlcHit(way))
     }
 
     /// The LLC keeps its line in a tracked way, which lists the core as a holder from now on.
     fn share_tracked(
         &mut self,
-        core: u8,
+        core: CoreId,
         set: SetIndex,
         way: u32,
         line: LineAddr,
         want: Want,
         now: Picos,
     ) -> (State, Found) {
-        let place = self.place(core);
-        let socket = &mut self.sockets[place.socket];
+        let at = self.location(core);
+        let socket = &mut self.sockets[at.socket];
         let info = LineInfo { consumed: true, ..socket.llc.info(set, way) };
-        let holders = socket.llc.sharers(set, way).without(place.local);
+        let holders = socket.llc.sharers(set, way).without(at.core);
         let modified_by = socket.modified_by(line, holders);
         let way = self.migrate(core, set, way, line, info, now);
-        let socket = &mut self.sockets[place.socket];
+        let socket = &mut self.sockets[at.socket];
         let found = socket.found_in_llc(way, modified_by);
         if want == Want::Store {
             socket.invalidate_cores(line, holders);
-            socket.llc.set_sharers(set, way, Sharers::of(place.local));
-            self.claim(place.socket, line, true, now);
+            socket.llc.set_sharers(set, way, Sharers::of(at.core));
+            self.claim(at.socket, line, true, now);
             return (State::Exclusive, found);
         }
         if socket.downgrade_cores(line, holders) {
             socket.llc.update(set, way, LineInfo { dirty: true, ..info });
         }
-        socket.llc.set_sharers(set, way, holders.with(place.local));
+        socket.llc.set_sharers(set, way, holders.with(at.core));
         let alone = holders.is_empty();
-        let state = if alone { self.claim(place.socket, line, false, now) } else { State::Shared };
+        let state = if alone { self.claim(at.socket, line, false, now) } else { State::Shared };
         (state, found)
     }
 
     /// The LLC keeps its line where it is, the core gets a copy (independent levels).
     fn copy_from_llc(
         &mut self,
-        core: u8,
+        core: CoreId,
         set: SetIndex,
         way: u32,
         line: LineAddr,
         want: Want,
         now: Picos,
     ) -> (State, Found) {
-        let place = self.place(core);
-        let socket = &mut self.sockets[place.socket];
+        let at = self.location(core);
+        let socket = &mut self.sockets[at.socket];
         let info = LineInfo { consumed: true, ..socket.llc.info(set, way) };
         socket.llc.update(set, way, info);
-        let holders = socket.other_holders(place.local, set, line);
+        let holders = socket.other_holders(at.core, set, line);
         let found = socket.found_in_llc(way, socket.modified_by(line, holders));
         let modified = if want == Want::Store {
             socket.invalidate_cores(line, holders)
@@ -118,9 +118,9 @@ impl<T: Tracer> Fabric<T> {
         }
         let alone = holders.is_empty() || want == Want::Store;
         let left = if want == Want::Store { Sharers::NONE } else { holders };
-        self.record_holders(place.socket, set, line, left.with(place.local), now);
+        self.record_holders(at.socket, set, line, left.with(at.core), now);
         let state = if alone {
-            self.claim(place.socket, line, want == Want::Store, now)
+            self.claim(at.socket, line, want == Want::Store, now)
         } else {
             State::Shared
         };
@@ -130,14 +130,14 @@ impl<T: Tracer> Fabric<T> {
     /// Moves a line that is now held by a core too into an inclusive way; returns its way.
     fn migrate(
         &mut self,
-        core: u8,
+        core: CoreId,
         set: SetIndex,
         way: u32,
         line: LineAddr,
         info: LineInfo,
         now: Picos,
     ) -> u32 {
-        let socket = self.place(core).socket;
+        let socket = self.location(core).socket;
         let llc = &mut self.sockets[socket].llc;
         if llc.is_tracked_way(way) {
             llc.update(set, way, info);
@@ -148,7 +148,7 @@ impl<T: Tracer> Fabric<T> {
         let ways = part.ways_for_core(set, part.llc.tracked_mask());
         let (new_way, evicted) = part.llc.allocate(set, line, info, ways);
         if let Some(evicted) = evicted {
-            self.evict(socket, AgentId(core), set, evicted, now);
+            self.evict(socket, AgentId::of(core), set, evicted, now);
         }
         new_way
     }

@@ -12,7 +12,7 @@ use crate::private_caches::State;
 use crate::tracer::{Found, Tracer};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use units::{LineAddr, Picos, SetIndex};
+use units::{LineAddr, Picos, SetIndex, SocketId};
 
 /// Line numbers are their own hash but for the low bits: the table is only ever asked, never walked
 /// in order, so its order cannot reach a result.
@@ -47,13 +47,13 @@ impl Elsewhere {
         self.holders.get(&line).copied().unwrap_or_default()
     }
 
-    fn add(&mut self, line: LineAddr, socket: usize) {
-        *self.holders.entry(line).or_default() |= 1 << socket;
+    fn add(&mut self, line: LineAddr, socket: SocketId) {
+        *self.holders.entry(line).or_default() |= 1 << socket.0;
     }
 
-    fn remove(&mut self, line: LineAddr, socket: usize) {
+    fn remove(&mut self, line: LineAddr, socket: SocketId) {
         if let Some(holders) = self.holders.get_mut(&line) {
-            *holders &= !(1 << socket);
+            *holders &= !(1 << socket.0);
             if *holders == 0 {
                 self.holders.remove(&line);
             }
@@ -73,25 +73,25 @@ impl Elsewhere {
 impl<T: Tracer> Fabric<T> {
     /// Sockets other than `socket` that hold `line`, bit i for socket i.
     #[inline(always)]
-    pub(super) fn others_with(&self, socket: usize, line: LineAddr) -> u8 {
+    pub(super) fn others_with(&self, socket: SocketId, line: LineAddr) -> u8 {
         if self.sockets.len() == 1 { 0 } else { self.others_of_several_with(socket, line) }
     }
 
-    fn others_of_several_with(&self, socket: usize, line: LineAddr) -> u8 {
+    fn others_of_several_with(&self, socket: SocketId, line: LineAddr) -> u8 {
         let home = self.memory.socket_of(line);
         let at_home = &self.sockets[home];
         let mut others = self.elsewhere.holders(line);
         if home != socket && at_home.has(at_home.llc.set_of(line), line) {
-            others |= 1 << home;
+            others |= 1 << home.0;
         }
-        others & !(1 << socket)
+        others & !(1 << socket.0)
     }
 
     /// A socket that holds `line` claims it for one of its cores: with `exclusive` every copy
     /// elsewhere is taken away. Returns the state that the core may have.
     pub(super) fn claim(
         &mut self,
-        socket: usize,
+        socket: SocketId,
         line: LineAddr,
         exclusive: bool,
         now: Picos,
@@ -112,7 +112,7 @@ impl<T: Tracer> Fabric<T> {
     /// Gets a line that `socket` does not hold, from another one or from memory.
     pub(super) fn fetch_from_other_sockets(
         &mut self,
-        socket: usize,
+        socket: SocketId,
         line: LineAddr,
         exclusive: bool,
         now: Picos,
@@ -124,7 +124,7 @@ impl<T: Tracer> Fabric<T> {
         } else {
             let done =
                 self.memory.snoop(socket, others, now).max(now + self.core_path.other_socket);
-            Served { done, found: Found::OtherSocket(others.trailing_zeros() as u8) }
+            Served { done, found: Found::OtherSocket(first_of(others)) }
         };
         self.count_remote(socket, line);
         let state = match (others, exclusive) {
@@ -140,14 +140,14 @@ impl<T: Tracer> Fabric<T> {
         (state, served)
     }
 
-    pub(super) fn count_remote(&mut self, socket: usize, line: LineAddr) {
+    pub(super) fn count_remote(&mut self, socket: SocketId, line: LineAddr) {
         if self.sockets.len() > 1 && self.memory.socket_of(line) != socket {
             self.counters.remote_lines += 1;
         }
     }
 
     /// `socket` has a copy from now on.
-    pub(super) fn note_copy(&mut self, socket: usize, line: LineAddr) {
+    pub(super) fn note_copy(&mut self, socket: SocketId, line: LineAddr) {
         if self.sockets.len() > 1 && self.memory.socket_of(line) != socket {
             self.elsewhere.add(line, socket);
         }
@@ -183,20 +183,27 @@ impl<T: Tracer> Fabric<T> {
 
     /// A cache of `socket` gave a line up: the socket may have no copy left.
     #[inline(always)]
-    pub(super) fn forget_if_gone_from(&mut self, socket: usize, set: SetIndex, line: LineAddr) {
+    pub(super) fn forget_if_gone_from(&mut self, socket: SocketId, set: SetIndex, line: LineAddr) {
         if self.sockets.len() > 1 {
             self.forget_if_gone_from_one(socket, set, line);
         }
     }
 
     #[inline(never)]
-    fn forget_if_gone_from_one(&mut self, socket: usize, set: SetIndex, line: LineAddr) {
+    fn forget_if_gone_from_one(&mut self, socket: SocketId, set: SetIndex, line: LineAddr) {
         if self.memory.socket_of(line) != socket && !self.sockets[socket].has(set, line) {
             self.elsewhere.remove(line, socket);
         }
     }
 }
 
-fn sockets_of(mask: u8) -> impl Iterator<Item = usize> {
-    (0..8).filter(move |socket| mask >> socket & 1 == 1)
+/// The sockets whose bits are set.
+pub(super) fn sockets_of(mask: u8) -> impl Iterator<Item = SocketId> {
+    (0..8).filter(move |socket| mask >> socket & 1 == 1).map(SocketId)
+}
+
+/// The first socket whose bit is set.
+#[inline]
+pub(super) fn first_of(mask: u8) -> SocketId {
+    SocketId(mask.trailing_zeros() as u8)
 }

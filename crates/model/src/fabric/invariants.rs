@@ -10,7 +10,7 @@ use crate::llc::inclusion::HoldersIn;
 use crate::private_caches::{PrivateCache, PrivateCaches, State};
 use crate::root_complex::buffer::BufferState;
 use crate::tracer::Tracer;
-use units::LineAddr;
+use units::{Id, LineAddr, SocketCore, SocketId};
 
 /// Sockets at most: a bit each in a byte.
 const MOST_SOCKETS: usize = 8;
@@ -32,14 +32,14 @@ type AllCopies = [Copies; MOST_SOCKETS];
 #[derive(Clone, Copy)]
 struct Copy {
     line: LineAddr,
-    socket: u8,
-    core: u8,
+    socket: SocketId,
+    core: SocketCore,
     above_l2: bool,
     state: State,
 }
 
 impl Copies {
-    fn add(&mut self, core: u8, above_l2: bool, state: State) {
+    fn add(&mut self, core: SocketCore, above_l2: bool, state: State) {
         self.holders = self.holders.with(core);
         if state != State::Shared {
             self.writers = self.writers.with(core);
@@ -62,7 +62,7 @@ impl<T: Tracer> Fabric<T> {
     pub fn check_invariants(&self) -> Result<(), String> {
         let mut lines: Vec<LineAddr> = self.elsewhere.recorded().map(|(line, _)| line).collect();
         let mut copies = Vec::new();
-        for (socket, number) in self.sockets.iter().zip(0..) {
+        for (socket, id) in self.sockets.iter().zip(self.sockets.ids()) {
             let before = lines.len();
             lines.extend(socket.llc.lines());
             each_once(&mut lines[before..])
@@ -73,7 +73,7 @@ impl<T: Tracer> Fabric<T> {
                 each_once(&mut lines[before..])
                     .map_err(|line| format!("{line:?} is twice in a directory"))?;
             }
-            socket.collect(number, &mut copies);
+            socket.collect(id, &mut copies);
         }
         copies.sort_unstable_by_key(|copy| copy.line);
         lines.extend(copies.iter().map(|copy| copy.line));
@@ -83,7 +83,7 @@ impl<T: Tracer> Fabric<T> {
         for line in lines {
             let mut all = AllCopies::default();
             while let Some(copy) = copies.next_if(|copy| copy.line == line) {
-                all[usize::from(copy.socket)].add(copy.core, copy.above_l2, copy.state);
+                all[copy.socket.index()].add(copy.core, copy.above_l2, copy.state);
             }
             self.check_copies(line, &all)?;
         }
@@ -149,7 +149,7 @@ impl<T: Tracer> Fabric<T> {
             return Ok(());
         }
         let home = self.memory.socket_of(line);
-        let (recorded, held) = (self.elsewhere.holders(line), holding & !(1 << home));
+        let (recorded, held) = (self.elsewhere.holders(line), holding & !(1 << home.0));
         if recorded == held {
             return Ok(());
         }
@@ -161,7 +161,7 @@ impl Socket {
     /// Copies of a line in the cores.
     fn copies(&self, line: LineAddr) -> Copies {
         let mut copies = Copies::default();
-        for (core, number) in self.cores.iter().zip(0..) {
+        for (core, number) in self.cores.iter().zip(self.cores.ids()) {
             for (above_l2, cache) in levels(core) {
                 if let Some(state) = cache.state(line) {
                     copies.add(number, above_l2, state);
@@ -172,8 +172,8 @@ impl Socket {
     }
 
     /// All copies of all lines in the cores.
-    fn collect(&self, socket: u8, copies: &mut Vec<Copy>) {
-        for (private, core) in self.cores.iter().zip(0..) {
+    fn collect(&self, socket: SocketId, copies: &mut Vec<Copy>) {
+        for (private, core) in self.cores.iter().zip(self.cores.ids()) {
             for (above_l2, cache) in levels(private) {
                 let of_line = |(line, state)| Copy { line, socket, core, above_l2, state };
                 copies.extend(cache.lines().map(of_line));

@@ -15,7 +15,7 @@ use crate::root_complex::iio::Iio;
 use crate::root_complex::iommu::PageFault;
 use crate::tracer::Tracer;
 use tag_array::RUN_LINES;
-use units::{LineAddr, Picos, SetIndex};
+use units::{CoreId, LineAddr, Picos, RootPortId, SetIndex, SocketId};
 
 /// When a DMA write has got how far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,9 +115,9 @@ impl LineSpans {
 /// A device's request as its lines share it.
 #[derive(Clone, Copy)]
 pub(super) struct Request {
-    pub port: usize,
+    pub port: RootPortId,
     pub agent: AgentId,
-    pub socket: usize,
+    pub socket: SocketId,
     pub first: LineAddr,
     pub lines: u64,
     /// It has crossed the link: its lines take IIO entries.
@@ -141,7 +141,7 @@ impl<T: Tracer> Fabric<T> {
     /// The device at `port` writes `bytes` from the start of `first` on, into memory that is present.
     pub fn dma_write(
         &mut self,
-        port: usize,
+        port: RootPortId,
         first: LineAddr,
         bytes: u64,
         kind: DmaKind,
@@ -153,8 +153,8 @@ impl<T: Tracer> Fabric<T> {
     /// The same with a steering tag: `reader` is the core that will read the lines.
     pub fn dma_write_for(
         &mut self,
-        port: usize,
-        reader: Option<u8>,
+        port: RootPortId,
+        reader: Option<CoreId>,
         first: LineAddr,
         bytes: u64,
         kind: DmaKind,
@@ -169,7 +169,7 @@ impl<T: Tracer> Fabric<T> {
     /// If a page of them is not present: nothing has been written then.
     pub fn dma_write_extents(
         &mut self,
-        port: usize,
+        port: RootPortId,
         extents: &[Extent],
         kind: DmaKind,
         now: Picos,
@@ -180,7 +180,7 @@ impl<T: Tracer> Fabric<T> {
 
     /// The device at `port` reads `bytes` from the start of `first` on, from memory that is present;
     /// returns when the last completion has arrived.
-    pub fn dma_read(&mut self, port: usize, first: LineAddr, bytes: u64, now: Picos) -> Picos {
+    pub fn dma_read(&mut self, port: RootPortId, first: LineAddr, bytes: u64, now: Picos) -> Picos {
         pinned(self.read_all(port, &[Extent { first, bytes }], now))
     }
 
@@ -190,7 +190,7 @@ impl<T: Tracer> Fabric<T> {
     /// If a page of them is not present: nothing has been read then.
     pub fn dma_read_extents(
         &mut self,
-        port: usize,
+        port: RootPortId,
         extents: &[Extent],
         now: Picos,
     ) -> Result<Picos, PageFault> {
@@ -205,7 +205,7 @@ impl<T: Tracer> Fabric<T> {
     /// The first page that is not present.
     pub fn translate(
         &mut self,
-        port: usize,
+        port: RootPortId,
         extents: &[Extent],
         now: Picos,
     ) -> Result<Picos, PageFault> {
@@ -216,8 +216,8 @@ impl<T: Tracer> Fabric<T> {
     #[inline(always)]
     fn write_all(
         &mut self,
-        port: usize,
-        reader: Option<u8>,
+        port: RootPortId,
+        reader: Option<CoreId>,
         extents: &[Extent],
         kind: DmaKind,
         now: Picos,
@@ -245,7 +245,7 @@ impl<T: Tracer> Fabric<T> {
         request: Request,
         full: u64,
         kind: DmaKind,
-        reader: Option<u8>,
+        reader: Option<CoreId>,
     ) -> BurstSpans {
         let direction = DmaDirection::Write;
         match self.ports[request.port].writer(kind) {
@@ -270,7 +270,7 @@ impl<T: Tracer> Fabric<T> {
     #[inline(always)]
     fn read_all(
         &mut self,
-        port: usize,
+        port: RootPortId,
         extents: &[Extent],
         now: Picos,
     ) -> Result<Picos, PageFault> {
@@ -311,13 +311,13 @@ impl<T: Tracer> Fabric<T> {
 
     /// The entries that the lines of a device take: its own, or those that its socket's devices share.
     #[inline]
-    fn iio_mut(&mut self, port: usize) -> &mut Iio {
+    fn iio_mut(&mut self, port: RootPortId) -> &mut Iio {
         let port = &mut self.ports[port];
         port.own_iio.as_mut().unwrap_or(&mut self.sockets[port.socket].iio)
     }
 
     #[inline]
-    fn request(&mut self, port: usize, extent: Extent, arrived: Picos, now: Picos) -> Request {
+    fn request(&mut self, port: RootPortId, extent: Extent, arrived: Picos, now: Picos) -> Request {
         let lines = extent.lines();
         self.count_line_ops(lines);
         let (agent, root_port) = (self.device_agent(port), &self.ports[port]);
@@ -334,7 +334,7 @@ impl<T: Tracer> Fabric<T> {
     }
 
     /// Loads the sets of the first lines of all extents into the host's cache before the first look-up.
-    fn prefetch_extents(&self, port: usize, extents: &[Extent]) {
+    fn prefetch_extents(&self, port: RootPortId, extents: &[Extent]) {
         let part = &self.sockets[self.ports[port].socket];
         let lines = extents.iter().flat_map(|extent| {
             (0..extent.lines().min(BURST_LINES as u64)).map(|line| extent.first.step(line))

@@ -5,9 +5,10 @@
 //! Simplifies: a line that a core has modified takes the same extra time from every core.
 
 use super::Fabric;
+use super::home::first_of;
 use super::io_path::{Burst, BurstSpans, LineSpans, Request};
 use crate::tracer::{Found, Operation, Tracer};
-use units::{LineAddr, Picos, SetIndex};
+use units::{LineAddr, Picos, SetIndex, SocketId};
 
 impl<T: Tracer> Fabric<T> {
     /// Reads the lines of a burst; returns for how long they hold their IIO entries.
@@ -100,14 +101,13 @@ impl<T: Tracer> Fabric<T> {
         if others != 0 {
             self.note_use(others, line);
             let answer = self.memory.snoop(socket, others, now) + self.core_path.snoop_extra();
-            let from = others.trailing_zeros() as u8;
-            return (Found::OtherSocket(from), answer.max(from_llc));
+            return (Found::OtherSocket(first_of(others)), answer.max(from_llc));
         }
         (self.memory.found(socket, line), self.memory.read(socket, line, now) + extra)
     }
 
     /// A line that a device has read leaves the caches.
-    fn leave_after_read(&mut self, socket: usize, line: LineAddr, now: Picos) {
+    fn leave_after_read(&mut self, socket: SocketId, line: LineAddr, now: Picos) {
         let dirty = self.sockets[socket].drop_line(line) | self.drop_elsewhere(socket, line);
         self.elsewhere.forget(line);
         if dirty {

@@ -10,7 +10,7 @@ use super::io_path::{Burst, BurstSpans, LineSpans, Request};
 use crate::llc::{Evicted, LineInfo};
 use crate::root_complex::ddio::Ddio;
 use crate::tracer::{Found, Operation, Tracer};
-use units::{LineAddr, SetIndex, WayMask};
+use units::{LineAddr, SetIndex, SocketId, WayMask};
 
 /// Where a written line was, and where it goes.
 #[derive(Clone, Copy)]
@@ -235,7 +235,7 @@ impl<T: Tracer> Fabric<T> {
 
     /// Copies in other sockets go; says whether one was newer than memory.
     #[inline]
-    pub(super) fn drop_elsewhere(&mut self, socket: usize, line: LineAddr) -> bool {
+    pub(super) fn drop_elsewhere(&mut self, socket: SocketId, line: LineAddr) -> bool {
         let others = self.others_with(socket, line);
         others != 0 && self.take_from(others, line)
     }

@@ -5,12 +5,13 @@
 //! Source: Intel MLC local and remote latencies (platform file); ASPLOS'24 for CXL nodes.
 //! Simplifies: nodes share the simulated address space evenly.
 
+use super::home::sockets_of;
 use crate::cxl::{Cxl, CxlConfig};
 use crate::dram::{Dram, DramConfig};
 use crate::tracer::Found;
-use crate::upi::{SocketId, Upi, UpiConfig};
+use crate::upi::{Upi, UpiConfig};
 use tag_array::TagArray;
-use units::{LINE_BYTES, LineAddr, Picos};
+use units::{LINE_BYTES, LineAddr, Picos, SocketId};
 
 /// Memory of a machine.
 #[derive(Clone, Debug)]
@@ -35,29 +36,29 @@ pub enum NodeConfig {
     /// Channels of a socket.
     Dram {
         /// Which socket.
-        socket: u8,
+        socket: SocketId,
         /// Its channels.
         dram: DramConfig,
     },
     /// A CXL memory device.
     Cxl {
         /// The socket that it is attached to.
-        socket: u8,
+        socket: SocketId,
         /// The device.
         cxl: CxlConfig,
     },
 }
 
 #[derive(Clone, Debug)]
-enum Part {
+enum NodeKind {
     Dram(Dram),
     Cxl(Cxl),
 }
 
 #[derive(Clone, Debug)]
 struct Node {
-    socket: usize,
-    part: Part,
+    socket: SocketId,
+    kind: NodeKind,
 }
 
 /// All memory.
@@ -78,10 +79,10 @@ impl Memory {
         assert!(!config.nodes.is_empty());
         let node = |node: &NodeConfig| match node {
             NodeConfig::Dram { socket, dram } => {
-                Node { socket: usize::from(*socket), part: Part::Dram(Dram::new(dram.clone())) }
+                Node { socket: *socket, kind: NodeKind::Dram(Dram::new(dram.clone())) }
             }
             NodeConfig::Cxl { socket, cxl } => {
-                Node { socket: usize::from(*socket), part: Part::Cxl(Cxl::new(cxl.clone())) }
+                Node { socket: *socket, kind: NodeKind::Cxl(Cxl::new(cxl.clone())) }
             }
         };
         Self {
@@ -101,27 +102,27 @@ impl Memory {
     /// The socket that a line's memory is attached to: its home.
     #[inline]
     #[must_use]
-    pub fn socket_of(&self, line: LineAddr) -> usize {
+    pub fn socket_of(&self, line: LineAddr) -> SocketId {
         self.nodes[self.node_of(line)].socket
     }
 
     /// How a line in memory is found by `socket`.
     #[must_use]
-    pub fn found(&self, socket: usize, line: LineAddr) -> Found {
+    pub fn found(&self, socket: SocketId, line: LineAddr) -> Found {
         let node = &self.nodes[self.node_of(line)];
-        match node.part {
-            Part::Cxl(_) => Found::Cxl,
-            Part::Dram(_) if node.socket == socket => Found::Dram,
-            Part::Dram(_) => Found::RemoteDram,
+        match node.kind {
+            NodeKind::Cxl(_) => Found::Cxl,
+            NodeKind::Dram(_) if node.socket == socket => Found::Dram,
+            NodeKind::Dram(_) => Found::RemoteDram,
         }
     }
 
     /// Reads a line for `socket`; returns when its data is there.
     #[inline]
-    pub fn read(&mut self, socket: usize, line: LineAddr, now: Picos) -> Picos {
+    pub fn read(&mut self, socket: SocketId, line: LineAddr, now: Picos) -> Picos {
         let index = self.node_of(line);
         match &mut self.nodes[index] {
-            Node { socket: home, part: Part::Dram(dram) } if *home == socket => {
+            Node { socket: home, kind: NodeKind::Dram(dram) } if *home == socket => {
                 dram.read(line, now)
             }
             _ => self.read_other(index, socket, line, now),
@@ -131,7 +132,7 @@ impl Memory {
     /// As [`Self::read`], for a node of any kind at any socket. Apart, like that for writes, so that what
     /// it keeps across its calls is not saved on the way to a socket's own channels.
     #[inline(never)]
-    fn read_other(&mut self, index: usize, socket: usize, line: LineAddr, now: Picos) -> Picos {
+    fn read_other(&mut self, index: usize, socket: SocketId, line: LineAddr, now: Picos) -> Picos {
         let home = self.nodes[index].socket;
         if home == socket {
             return self.nodes[index].read(line, now);
@@ -143,10 +144,10 @@ impl Memory {
 
     /// Writes a line of `socket`; returns when the write has been taken.
     #[inline]
-    pub fn write(&mut self, socket: usize, line: LineAddr, now: Picos) -> Picos {
+    pub fn write(&mut self, socket: SocketId, line: LineAddr, now: Picos) -> Picos {
         let index = self.node_of(line);
         match &mut self.nodes[index] {
-            Node { socket: home, part: Part::Dram(dram) } if *home == socket => {
+            Node { socket: home, kind: NodeKind::Dram(dram) } if *home == socket => {
                 dram.write(line, now)
             }
             _ => self.write_other(index, socket, line, now),
@@ -155,7 +156,7 @@ impl Memory {
 
     /// As [`Self::write`], for a node of any kind at any socket.
     #[inline(never)]
-    fn write_other(&mut self, index: usize, socket: usize, line: LineAddr, now: Picos) -> Picos {
+    fn write_other(&mut self, index: usize, socket: SocketId, line: LineAddr, now: Picos) -> Picos {
         let home = self.nodes[index].socket;
         let arrived = if home == socket { now } else { self.cross(socket, home, LINE_BYTES, now) };
         self.nodes[index].write(line, arrived)
@@ -163,16 +164,16 @@ impl Memory {
 
     /// Asks the sockets in `others` (bit i for socket i) for a line; returns when the answer of the
     /// last is there.
-    pub fn snoop(&mut self, socket: usize, others: u8, now: Picos) -> Picos {
-        (0..8).filter(|other| others >> other & 1 == 1).fold(now, |latest, other| {
+    pub fn snoop(&mut self, socket: SocketId, others: u8, now: Picos) -> Picos {
+        sockets_of(others).fold(now, |latest, other| {
             let asked = self.cross(socket, other, 0, now);
             latest.max(self.cross(other, socket, LINE_BYTES, asked))
         })
     }
 
-    fn cross(&mut self, from: usize, to: usize, bytes: u64, now: Picos) -> Picos {
+    fn cross(&mut self, from: SocketId, to: SocketId, bytes: u64, now: Picos) -> Picos {
         match &mut self.upi {
-            Some(upi) => upi.cross(SocketId(from as u8), SocketId(to as u8), bytes, now),
+            Some(upi) => upi.cross(from, to, bytes, now),
             None => now,
         }
     }
@@ -180,9 +181,9 @@ impl Memory {
     /// Forgets all traffic so far.
     pub fn forget(&mut self) {
         for node in &mut self.nodes {
-            match &mut node.part {
-                Part::Dram(dram) => dram.forget(),
-                Part::Cxl(cxl) => cxl.forget(),
+            match &mut node.kind {
+                NodeKind::Dram(dram) => dram.forget(),
+                NodeKind::Cxl(cxl) => cxl.forget(),
             }
         }
         if let Some(upi) = &mut self.upi {
@@ -208,7 +209,8 @@ impl Memory {
     /// Lines read from and written to CXL memory since the beginning.
     #[must_use]
     pub fn cxl_lines_moved(&self) -> (u64, u64) {
-        let cards = (0..self.nodes.len()).filter(|&n| matches!(self.nodes[n].part, Part::Cxl(_)));
+        let cards =
+            (0..self.nodes.len()).filter(|&n| matches!(self.nodes[n].kind, NodeKind::Cxl(_)));
         cards
             .map(|node| self.node_lines_moved(node))
             .fold((0, 0), |sum, moved| (sum.0 + moved.0, sum.1 + moved.1))
@@ -217,9 +219,9 @@ impl Memory {
     /// Lines read from and written to one node since the beginning.
     #[must_use]
     pub fn node_lines_moved(&self, node: usize) -> (u64, u64) {
-        match &self.nodes[node].part {
-            Part::Dram(dram) => dram.lines_moved(),
-            Part::Cxl(cxl) => cxl.lines_moved(),
+        match &self.nodes[node].kind {
+            NodeKind::Dram(dram) => dram.lines_moved(),
+            NodeKind::Cxl(cxl) => cxl.lines_moved(),
         }
     }
 }
@@ -227,17 +229,17 @@ impl Memory {
 impl Node {
     #[inline]
     fn read(&mut self, line: LineAddr, now: Picos) -> Picos {
-        match &mut self.part {
-            Part::Dram(dram) => dram.read(line, now),
-            Part::Cxl(cxl) => cxl.read(line, now),
+        match &mut self.kind {
+            NodeKind::Dram(dram) => dram.read(line, now),
+            NodeKind::Cxl(cxl) => cxl.read(line, now),
         }
     }
 
     #[inline]
     fn write(&mut self, line: LineAddr, now: Picos) -> Picos {
-        match &mut self.part {
-            Part::Dram(dram) => dram.write(line, now),
-            Part::Cxl(cxl) => cxl.write(line, now),
+        match &mut self.kind {
+            NodeKind::Dram(dram) => dram.write(line, now),
+            NodeKind::Cxl(cxl) => cxl.write(line, now),
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::private_caches::State;
 use crate::root_complex::ddio::Ddio;
 use crate::root_complex::line_placement::{LinePlacement, OnUnread};
 use crate::tracer::{Found, Tracer};
-use units::{LineAddr, Picos, SetIndex, WayMask};
+use units::{CoreId, LineAddr, Picos, SetIndex, WayMask};
 
 /// A packet whose lines are placed one by one.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ pub(super) struct PlacedPacket {
     /// So many lines at its head are written whole.
     pub full_lines: u64,
     /// The core that it is tagged with.
-    pub reader: Option<u8>,
+    pub reader: Option<CoreId>,
 }
 
 impl<T: Tracer> Fabric<T> {
@@ -60,7 +60,7 @@ impl<T: Tracer> Fabric<T> {
         }
         let ddio = if placement.injects(number) { packet.ddio } else { Ddio::Off };
         let at_home = self.memory.socket_of(line) == request.socket;
-        let is_near = |core: u8| at_home && self.place(core).socket == request.socket;
+        let is_near = |core: CoreId| at_home && self.location(core).socket == request.socket;
         let reader = packet.reader.filter(|&core| is_near(core));
         let outcome = match (reader, ddio) {
             (Some(core), _) if placement.pushes(number) => {
@@ -111,7 +111,7 @@ impl<T: Tracer> Fabric<T> {
     fn push_into_l2(
         &mut self,
         request: Request,
-        core: u8,
+        core: CoreId,
         set: SetIndex,
         line: LineAddr,
         full: bool,
@@ -127,7 +127,7 @@ impl<T: Tracer> Fabric<T> {
     }
 
     /// A core's L2 fetches a line because a device said so: the core has not missed.
-    fn follow_hint(&mut self, core: u8, line: LineAddr, now: Picos) {
+    fn follow_hint(&mut self, core: CoreId, line: LineAddr, now: Picos) {
         if self.private(core).state(line).is_none() {
             let (state, _) = self.fetch(core, line, Want::Prefetch, now);
             self.fill_l2(core, line, state, false, now);

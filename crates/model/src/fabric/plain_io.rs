@@ -18,7 +18,7 @@ use crate::llc::inclusion::HoldersIn;
 use crate::root_complex::ddio::Ddio;
 use crate::tracer::Tracer;
 use tag_array::RUN_LINES;
-use units::{LineAddr, SetIndex, WayMask};
+use units::{LineAddr, SetIndex, SocketId, WayMask};
 
 /// The numbers of the bits that are set, lowest first.
 #[inline(always)]
@@ -34,7 +34,7 @@ impl<T: Tracer> Fabric<T> {
     /// Whether lines of a burst may be served out of their order: no tracer watches, and each line has a
     /// set of its own.
     #[inline]
-    fn order_is_free(&self, socket: usize, burst: Burst<'_>) -> bool {
+    fn order_is_free(&self, socket: SocketId, burst: Burst<'_>) -> bool {
         !T::WATCHING && self.sockets[socket].llc.run_is_spread(burst.first, burst.sets.len() as u64)
     }
 

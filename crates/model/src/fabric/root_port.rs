@@ -16,7 +16,7 @@ use crate::root_complex::ddio::{Ddio, DmaKind, IoPolicy};
 use crate::root_complex::iio::{Iio, IioConfig};
 use crate::root_complex::iommu::{Iommu, IommuConfig, PageFault};
 use crate::root_complex::line_placement::LinePlacement;
-use units::{Picos, WayMask};
+use units::{Picos, SocketId, WayMask};
 
 /// A device's way into the machine.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub struct PortConfig {
     /// A PCIe link, or a stop on the mesh.
     pub attachment: AttachmentConfig,
     /// The socket whose root complex it ends in.
-    pub socket: u8,
+    pub socket: SocketId,
     /// What happens to the lines that the device writes and reads.
     pub policy: IoPolicy,
     /// A buffer of the root complex in front of the caches; without entries there is none.
@@ -101,23 +101,23 @@ impl LineReader {
 
 /// A root port.
 #[derive(Clone, Debug)]
-pub(super) struct RootPort {
-    pub attachment: Attachment,
+pub struct RootPort {
+    pub(super) attachment: Attachment,
     /// Entries that other devices do not share.
-    pub own_iio: Option<Iio>,
+    pub(super) own_iio: Option<Iio>,
     /// Latencies of its lines: those of its own entries, or of its socket's.
-    pub times: IioConfig,
-    pub socket: usize,
+    pub(super) times: IioConfig,
+    pub(super) socket: SocketId,
     policy: IoPolicy,
-    pub buffer: Option<RootComplexBuffer>,
-    pub iommu: Iommu,
-    pub counters: PortCounters,
+    pub(super) buffer: Option<RootComplexBuffer>,
+    pub(super) iommu: Iommu,
+    pub(super) counters: PortCounters,
     /// What the device will write, and what it will read, as far as it has said so.
-    pub expected: [Expected; 2],
+    pub(super) expected: [Expected; 2],
     surroundings: Surroundings,
     /// By [`DmaKind`].
     writers: [LineWriter; DmaKind::ALL.len()],
-    pub reader: LineReader,
+    pub(super) reader: LineReader,
 }
 
 impl RootPort {
@@ -125,7 +125,7 @@ impl RootPort {
     ///
     /// # Panics
     /// If it has both a buffer and a placement policy: the scenario is checked before it comes here.
-    pub fn new(config: &PortConfig, socket: &IioConfig, surroundings: Surroundings) -> Self {
+    pub(super) fn new(config: &PortConfig, socket: &IioConfig, surroundings: Surroundings) -> Self {
         let buffer = RootComplexBuffer::new(config.buffer);
         assert!(buffer.is_none() || config.policy.placement.leaves_writes_alone());
         let own_iio = config.attachment.own_iio();
@@ -133,7 +133,7 @@ impl RootPort {
             attachment: Attachment::new(&config.attachment),
             own_iio: own_iio.cloned().map(Iio::new),
             times: own_iio.unwrap_or(socket).clone(),
-            socket: usize::from(config.socket),
+            socket: config.socket,
             policy: config.policy,
             buffer,
             iommu: config.iommu.clone().map_or_else(Iommu::off, Iommu::new),
@@ -147,7 +147,44 @@ impl RootPort {
         port
     }
 
-    /// What the port does with lines.
+    /// The socket whose root complex it belongs to.
+    #[must_use]
+    pub fn socket(&self) -> SocketId {
+        self.socket
+    }
+
+    /// How its device is attached.
+    #[must_use]
+    pub fn attachment(&self) -> &Attachment {
+        &self.attachment
+    }
+
+    /// The entries that its device has for itself, if it does not share those of its socket.
+    #[must_use]
+    pub fn own_iio(&self) -> Option<&Iio> {
+        self.own_iio.as_ref()
+    }
+
+    /// The IOMMU in front of it.
+    #[must_use]
+    pub fn iommu(&self) -> &Iommu {
+        &self.iommu
+    }
+
+    /// Its root-complex buffer, if it has one.
+    #[must_use]
+    pub fn buffer(&self) -> Option<&RootComplexBuffer> {
+        self.buffer.as_ref()
+    }
+
+    /// What has been counted for its device so far.
+    #[must_use]
+    pub fn counters(&self) -> &PortCounters {
+        &self.counters
+    }
+
+    /// What it does with the lines of its device.
+    #[must_use]
     pub fn policy(&self) -> &IoPolicy {
         &self.policy
     }
@@ -156,14 +193,14 @@ impl RootPort {
     ///
     /// # Panics
     /// If it has a buffer: what that does follows from the policy that it was built with.
-    pub fn set_policy(&mut self, policy: IoPolicy) {
+    pub(super) fn set_policy(&mut self, policy: IoPolicy) {
         assert!(self.buffer.is_none());
         self.policy = policy;
         self.choose();
     }
 
     /// Forgets all that was counted and reserved.
-    pub fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.attachment.forget();
         if let Some(iio) = &mut self.own_iio {
             *iio = Iio::new(iio.config.clone());
@@ -177,13 +214,13 @@ impl RootPort {
 
     /// How lines of this kind are written.
     #[inline]
-    pub fn writer(&self, kind: DmaKind) -> LineWriter {
+    pub(super) fn writer(&self, kind: DmaKind) -> LineWriter {
         self.writers[kind as usize]
     }
 
     /// Whether lines that are written or read here may be in the buffer of another port.
     #[inline]
-    pub fn snoops_buffers(&self) -> bool {
+    pub(super) fn snoops_buffers(&self) -> bool {
         self.surroundings.buffers
     }
 
@@ -199,7 +236,11 @@ impl RootPort {
     /// # Errors
     /// The first page of them that is not present.
     #[inline]
-    pub fn translate(&mut self, extents: &[Extent], arrived: Picos) -> Result<Picos, PageFault> {
+    pub(super) fn translate(
+        &mut self,
+        extents: &[Extent],
+        arrived: Picos,
+    ) -> Result<Picos, PageFault> {
         let pages = extents.iter().flat_map(|extent| extent.pages());
         pages
             .map(|line| self.iommu.translate(line, arrived))

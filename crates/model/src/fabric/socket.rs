@@ -13,7 +13,7 @@ use crate::private_caches::{PrivateCaches, State};
 use crate::replacement::Replacement;
 use crate::root_complex::iio::{Iio, IioConfig};
 use crate::tracer::Found;
-use units::{LineAddr, SetIndex, WayMask};
+use units::{ById, CoreId, Id, LineAddr, RootPortId, SetIndex, SocketCore, SocketId, WayMask};
 
 /// Components that the cores and devices of a socket share.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ pub struct DirectoryConfig {
 /// A processor.
 #[derive(Clone, Debug)]
 pub(super) struct Socket {
-    pub cores: Vec<PrivateCaches>,
+    pub cores: ById<SocketCore, PrivateCaches>,
     pub llc: Llc,
     pub directory: Option<Directory>,
     pub inclusion: Inclusion,
@@ -46,15 +46,15 @@ pub(super) struct Socket {
     /// Owners (bit i for owner i) whose unread lines cores spare; mostly none.
     pub spared_owners: u64,
     /// Number of its first core in the machine.
-    pub first_core: usize,
+    pub first_core: CoreId,
 }
 
 impl Socket {
-    pub fn new(config: &FabricConfig, number: usize, first_core: usize) -> Self {
-        let cores = config.cores[number] as usize;
+    pub fn new(config: &FabricConfig, socket: SocketId, first_core: CoreId) -> Self {
+        let cores = config.cores[socket.index()] as usize;
         let seed = |part: u64| {
             // Parts of the first socket are numbered from 1, its cores from 10 on.
-            let part = part + ((number as u64) << 32);
+            let part = part + (u64::from(socket.0) << 32);
             config.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(part)
         };
         let private = |core| PrivateCaches::new(&config.private, seed(2 * core as u64 + 10));
@@ -76,7 +76,7 @@ impl Socket {
 
     /// Forgets all that was counted and reserved; cache content stays.
     pub fn forget(&mut self) {
-        for core in &mut self.cores {
+        for core in self.cores.iter_mut() {
             core.counters = CoreCounters::default();
         }
         self.iio = Iio::new(self.iio.config.clone());
@@ -102,8 +102,8 @@ impl Socket {
 
     /// The owner number of a device.
     #[inline]
-    pub fn device(&self, port: usize) -> Owner {
-        Owner((self.cores.len() + port) as u8)
+    pub fn device(&self, port: RootPortId) -> Owner {
+        Owner(self.cores.len() as u8 + port.0)
     }
 
     /// What lists the cores that hold what the LLC has in `way`, when a device reads or writes it.
@@ -158,7 +158,7 @@ impl Socket {
 
     /// Cores beside `core` that hold a line which has no tracked LLC way.
     #[inline]
-    pub fn other_holders(&self, core: u8, set: SetIndex, line: LineAddr) -> Sharers {
+    pub fn other_holders(&self, core: SocketCore, set: SetIndex, line: LineAddr) -> Sharers {
         if self.cores.len() == 1 {
             return Sharers::NONE;
         }
@@ -180,37 +180,47 @@ impl Socket {
 
     #[inline(never)]
     pub fn ask_every_core(&self, line: LineAddr) -> Sharers {
-        let holds = |core: &u8| self.cores[usize::from(*core)].state(line).is_some();
-        (0..self.cores.len() as u8).filter(holds).fold(Sharers::NONE, Sharers::with)
+        let holds = |core: &SocketCore| self.cores[*core].state(line).is_some();
+        self.cores.ids().filter(holds).fold(Sharers::NONE, Sharers::with)
     }
 
     /// Removes `line` from the private caches of `cores`; says whether one of them had it modified.
     #[inline]
     pub fn invalidate_cores(&mut self, line: LineAddr, cores: Sharers) -> bool {
         cores.cores().fold(false, |modified, core| {
-            let state = self.cores[usize::from(core)].invalidate(line);
+            let state = self.cores[core].invalidate(line);
             modified || state == Some(State::Modified)
         })
     }
 
     /// Makes the copies of `cores` Shared; says whether one was modified.
     pub fn downgrade_cores(&mut self, line: LineAddr, cores: Sharers) -> bool {
-        cores
-            .cores()
-            .fold(false, |modified, core| modified | self.cores[usize::from(core)].downgrade(line))
+        cores.cores().fold(false, |modified, core| modified | self.cores[core].downgrade(line))
     }
 
     /// The core among `cores` that has `line` modified, if any.
     #[inline]
-    pub fn modified_by(&self, line: LineAddr, cores: Sharers) -> Option<u8> {
-        cores.cores().find(|&core| self.cores[usize::from(core)].is_modified(line))
+    pub fn modified_by(&self, line: LineAddr, cores: Sharers) -> Option<SocketCore> {
+        cores.cores().find(|&core| self.cores[core].is_modified(line))
+    }
+
+    /// The machine's number of a core of this socket.
+    #[inline]
+    pub fn core_id(&self, core: SocketCore) -> CoreId {
+        CoreId(self.first_core.0 + core.0)
+    }
+
+    /// A line is found in a core of this socket.
+    #[inline]
+    pub fn found_in(&self, core: SocketCore) -> Found {
+        Found::OtherCore(self.core_id(core))
     }
 
     /// Where a line in an LLC way is served from: the newest content may be in a core above it.
     #[inline]
-    pub fn found_in_llc(&self, way: u32, modified_by: Option<u8>) -> Found {
+    pub fn found_in_llc(&self, way: u32, modified_by: Option<SocketCore>) -> Found {
         match modified_by {
-            Some(core) => Found::OtherCore(self.first_core as u8 + core),
+            Some(core) => self.found_in(core),
             None => Found::LlcHit(way),
         }
     }
@@ -229,8 +239,7 @@ impl Socket {
     /// A core that holds a line which has no tracked LLC way, as where that is found.
     #[inline]
     pub fn found_in_core(&self, set: SetIndex, line: LineAddr) -> Option<Found> {
-        let core = self.untracked_holders(set, line).cores().next()?;
-        Some(Found::OtherCore(self.first_core as u8 + core))
+        self.untracked_holders(set, line).cores().next().map(|core| self.found_in(core))
     }
 
     /// A device overwrites what the LLC has in `way`: cores lose their copies.

@@ -11,13 +11,13 @@ use crate::llc::inclusion::{L1Victim, L2Victim, LlcVictim};
 use crate::llc::{Evicted, LineInfo, Sharers};
 use crate::private_caches::State;
 use crate::tracer::{Found, Operation, Tracer};
-use units::{LineAddr, Picos, SetIndex};
+use units::{CoreId, LineAddr, Picos, SetIndex, SocketId};
 
 impl<T: Tracer> Fabric<T> {
     /// Puts a line into L1D, which may have `held` it as Shared; its victim moves down.
     pub(super) fn fill_l1(
         &mut self,
-        core: u8,
+        core: CoreId,
         line: LineAddr,
         state: State,
         held: bool,
@@ -41,7 +41,7 @@ impl<T: Tracer> Fabric<T> {
     }
 
     /// Independent levels: a modified line from L1D that L2 has lost is fetched and written there.
-    fn write_allocate_in_l2(&mut self, core: u8, line: LineAddr, now: Picos) {
+    fn write_allocate_in_l2(&mut self, core: CoreId, line: LineAddr, now: Picos) {
         self.private(core).counters.l2_victim_misses += 1;
         let (_, served) = self.fetch_for_store(core, line, now);
         let from_memory = served.found.is_memory();
@@ -52,7 +52,7 @@ impl<T: Tracer> Fabric<T> {
     /// Puts a line into L2, which may have `held` it as Shared; its victim moves down.
     pub(super) fn fill_l2(
         &mut self,
-        core: u8,
+        core: CoreId,
         line: LineAddr,
         state: State,
         held: bool,
@@ -75,7 +75,7 @@ impl<T: Tracer> Fabric<T> {
                     self.write_back_independently(core, victim, now);
                 } else {
                     let found = Found::Nowhere;
-                    self.trace(now, AgentId(core), Operation::L2Victim, victim, found, None);
+                    self.trace(now, AgentId::of(core), Operation::L2Victim, victim, found, None);
                 }
                 self.leave_core(core, victim, now);
             }
@@ -84,90 +84,89 @@ impl<T: Tracer> Fabric<T> {
 
     /// Independent levels: a modified line from L2 is written into the LLC, which fetches it first
     /// if it has lost it.
-    fn write_back_independently(&mut self, core: u8, line: LineAddr, now: Picos) {
-        let place = self.place(core);
-        let socket = &mut self.sockets[place.socket];
-        socket.cores[usize::from(place.local)].counters.l2_writebacks += 1;
+    fn write_back_independently(&mut self, core: CoreId, line: LineAddr, now: Picos) {
+        let at = self.location(core);
+        let socket = &mut self.sockets[at.socket];
+        socket.cores[at.core].counters.l2_writebacks += 1;
         let set = socket.llc.set_of(line);
         if let Some(way) = socket.llc.find(set, line) {
             socket.llc.mark_dirty(set, way);
-            self.trace(now, AgentId(core), Operation::L2Victim, line, Found::LlcHit(way), None);
+            self.trace(now, AgentId::of(core), Operation::L2Victim, line, Found::LlcHit(way), None);
             return;
         }
         self.private(core).counters.llc_victim_misses += 1;
-        self.memory.read(place.socket, line, now);
-        self.place_in_llc(core, set, line, true, Operation::L2Victim, now);
+        self.memory.read(at.socket, line, now);
+        self.fill_llc(core, set, line, true, Operation::L2Victim, now);
     }
 
     /// Independent levels: a copy left a core's cache without a write-back. If it was the core's last,
     /// the snoop filter forgets the core; if the socket's, the home forgets the socket.
-    pub(super) fn leave_core(&mut self, core: u8, line: LineAddr, now: Picos) {
-        let place = self.place(core);
-        let socket = &self.sockets[place.socket];
+    pub(super) fn leave_core(&mut self, core: CoreId, line: LineAddr, now: Picos) {
+        let at = self.location(core);
+        let socket = &self.sockets[at.socket];
         let holders_are_listed = socket.directory.is_some() || self.sockets.len() > 1;
         if !holders_are_listed || self.private(core).state(line).is_some() {
             return;
         }
-        let socket = &self.sockets[place.socket];
+        let socket = &self.sockets[at.socket];
         let set = socket.llc.set_of(line);
-        let left = socket.untracked_holders(set, line).without(place.local);
-        self.record_holders(place.socket, set, line, left, now);
-        self.forget_if_gone_from(place.socket, set, line);
+        let left = socket.untracked_holders(set, line).without(at.core);
+        self.record_holders(at.socket, set, line, left, now);
+        self.forget_if_gone_from(at.socket, set, line);
     }
 
     /// A line leaves a core's L2: into its tracked way if it still has one, else into the LLC.
-    fn take_l2_victim(&mut self, core: u8, line: LineAddr, modified: bool, now: Picos) {
-        let place = self.place(core);
-        let set = self.recent_set(place.socket, line);
-        let socket = &mut self.sockets[place.socket];
-        let agent = AgentId(core);
+    fn take_l2_victim(&mut self, core: CoreId, line: LineAddr, modified: bool, now: Picos) {
+        let at = self.location(core);
+        let set = self.recent_set(at.socket, line);
+        let socket = &mut self.sockets[at.socket];
+        let agent = AgentId::of(core);
         if let Some(way) = socket.llc.find(set, line) {
-            let left = socket.llc.sharers(set, way).without(place.local);
+            let left = socket.llc.sharers(set, way).without(at.core);
             socket.llc.set_sharers(set, way, left);
             if modified {
-                let info = LineInfo { owner: Owner(place.local), dirty: true, consumed: true };
+                let info = LineInfo { owner: Owner::core(at.core), dirty: true, consumed: true };
                 socket.llc.update(set, way, info);
             }
             self.trace(now, agent, Operation::L2Victim, line, Found::LlcHit(way), None);
             return;
         }
-        let left = socket.other_holders(place.local, set, line);
-        let first_core = socket.first_core as u8;
-        self.record_holders(place.socket, set, line, left, now);
-        if let Some(other) = left.cores().next() {
-            let found = Found::OtherCore(first_core + other);
+        let left = socket.other_holders(at.core, set, line);
+        let found = left.cores().next().map(|other| socket.found_in(other));
+        self.record_holders(at.socket, set, line, left, now);
+        if let Some(found) = found {
             self.trace(now, agent, Operation::L2Victim, line, found, None);
             return;
         }
         if modified || self.core_path.clean_victims_to_llc {
-            self.place_in_llc(core, set, line, modified, Operation::L2Victim, now);
+            self.fill_llc(core, set, line, modified, Operation::L2Victim, now);
         } else {
             self.trace(now, agent, Operation::L2Victim, line, Found::Nowhere, None);
-            self.forget_if_gone_from(place.socket, set, line);
+            self.forget_if_gone_from(at.socket, set, line);
         }
     }
 
     /// Allocates a core's line in the LLC within the core's CAT mask.
-    pub(super) fn place_in_llc(
+    pub(super) fn fill_llc(
         &mut self,
-        core: u8,
+        core: CoreId,
         set: SetIndex,
         line: LineAddr,
         dirty: bool,
         why: Operation,
         now: Picos,
     ) -> u32 {
-        let place = self.place(core);
-        let info = LineInfo { owner: Owner(place.local), dirty, consumed: true };
-        let mask = self.core_way_masks[usize::from(core)];
-        let socket = &mut self.sockets[place.socket];
+        let at = self.location(core);
+        let info = LineInfo { owner: Owner::core(at.core), dirty, consumed: true };
+        let mask = self.core_way_masks[core];
+        let socket = &mut self.sockets[at.socket];
         let mask = socket.ways_for_core(set, mask);
         let (way, evicted) = socket.llc.allocate(set, line, info, mask);
-        let pushed_out = evicted.as_ref().map(|evicted| (place.socket, evicted));
+        let pushed_out = evicted.as_ref().map(|evicted| (at.socket, evicted));
         let found = Found::LlcAllocated(way);
-        self.trace(now, AgentId(core), why, line, found, pushed_out);
+        self.trace(now, AgentId::of(core), why, line, found, pushed_out);
         if let Some(evicted) = evicted {
-            self.evict(place.socket, AgentId(core), set, evicted, now);
+            self.evict(at.socket, AgentId::of(core), set, evicted, now);
         }
         way
     }
@@ -176,7 +175,7 @@ impl<T: Tracer> Fabric<T> {
     /// cores that still hold it what the inclusion policy says.
     pub(super) fn evict(
         &mut self,
-        socket: usize,
+        socket: SocketId,
         evictor: AgentId,
         set: SetIndex,
         evicted: Evicted,
@@ -206,7 +205,7 @@ impl<T: Tracer> Fabric<T> {
     #[inline(never)]
     fn leave_to_sharers(
         &mut self,
-        socket: usize,
+        socket: SocketId,
         set: SetIndex,
         evicted: Evicted,
         now: Picos,
@@ -228,7 +227,7 @@ impl<T: Tracer> Fabric<T> {
     /// Updates the snoop filter; an entry that it pushes out takes the core copies with it.
     pub(super) fn record_holders(
         &mut self,
-        socket: usize,
+        socket: SocketId,
         set: SetIndex,
         line: LineAddr,
         holders: Sharers,
@@ -241,8 +240,8 @@ impl<T: Tracer> Fabric<T> {
             let found =
                 if dirty { self.write_back(socket, set, victim, now) } else { Found::Nowhere };
             if T::WATCHING {
-                let first = self.sockets[socket].first_core as u8;
-                let holder = AgentId(first + cores.cores().next().unwrap_or_default());
+                let first = cores.cores().next().unwrap_or_default();
+                let holder = AgentId::of(self.sockets[socket].core_id(first));
                 self.trace(now, holder, Operation::DirectoryEviction, victim, found, None);
             }
             self.forget_if_gone_from(socket, set, victim);
@@ -251,7 +250,7 @@ impl<T: Tracer> Fabric<T> {
 
     /// What a core had modified goes into the LLC if that has the line (independent levels only), so
     /// that no old copy is left there; to memory otherwise.
-    fn write_back(&mut self, socket: usize, set: SetIndex, line: LineAddr, now: Picos) -> Found {
+    fn write_back(&mut self, socket: SocketId, set: SetIndex, line: LineAddr, now: Picos) -> Found {
         let llc = &mut self.sockets[socket].llc;
         if let Some(way) = llc.find(set, line) {
             llc.mark_dirty(set, way);

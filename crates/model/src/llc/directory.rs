@@ -8,7 +8,7 @@
 use crate::replacement::{Replacement, Replacer};
 use std::collections::BTreeMap;
 use tag_array::{Table, TagArray};
-use units::{LineAddr, SetIndex, WayMask};
+use units::{LineAddr, SetIndex, SocketCore, WayMask};
 
 /// A set of cores, bit i for core i.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,22 +26,22 @@ impl Sharers {
     /// Just this core.
     #[inline]
     #[must_use]
-    pub fn of(core: u8) -> Self {
-        Self(1 << core)
+    pub fn of(core: SocketCore) -> Self {
+        Self(1 << core.0)
     }
 
     /// With `core` added.
     #[inline]
     #[must_use]
-    pub fn with(self, core: u8) -> Self {
-        Self(self.0 | 1 << core)
+    pub fn with(self, core: SocketCore) -> Self {
+        Self(self.0 | 1 << core.0)
     }
 
     /// With `core` removed.
     #[inline]
     #[must_use]
-    pub fn without(self, core: u8) -> Self {
-        Self(self.0 & !(1 << core))
+    pub fn without(self, core: SocketCore) -> Self {
+        Self(self.0 & !(1 << core.0))
     }
 
     /// Whether no core is in it.
@@ -66,22 +66,22 @@ impl Sharers {
         match note {
             Self::NOBODY => Self::NONE,
             Self::SEVERAL => several(),
-            core => Self::of(core),
+            core => Self::of(SocketCore(core)),
         }
     }
 
     /// Whether `core` is in it.
     #[inline]
     #[must_use]
-    pub fn contains(self, core: u8) -> bool {
-        self.0 >> core & 1 == 1
+    pub fn contains(self, core: SocketCore) -> bool {
+        self.0 >> core.0 & 1 == 1
     }
 
     /// The cores in it, lowest first.
-    pub fn cores(self) -> impl Iterator<Item = u8> {
+    pub fn cores(self) -> impl Iterator<Item = SocketCore> {
         let mut left = self.0;
         std::iter::from_fn(move || {
-            let core = (left != 0).then(|| left.trailing_zeros() as u8)?;
+            let core = (left != 0).then(|| SocketCore(left.trailing_zeros() as u8))?;
             left &= left - 1;
             Some(core)
         })
@@ -239,10 +239,10 @@ mod tests {
     fn a_full_set_pushes_out_an_entry_with_its_cores() {
         let mut directory = Directory::new(1, 2, Replacement::Lru, 1);
         let set = SetIndex(0);
-        assert_eq!(directory.record(set, LineAddr(1), Sharers::of(0)), None);
-        assert_eq!(directory.record(set, LineAddr(2), Sharers::of(1)), None);
-        let victim = directory.record(set, LineAddr(3), Sharers::of(2));
-        assert_eq!(victim, Some((LineAddr(1), Sharers::of(0))));
+        assert_eq!(directory.record(set, LineAddr(1), Sharers::of(SocketCore(0))), None);
+        assert_eq!(directory.record(set, LineAddr(2), Sharers::of(SocketCore(1))), None);
+        let victim = directory.record(set, LineAddr(3), Sharers::of(SocketCore(2)));
+        assert_eq!(victim, Some((LineAddr(1), Sharers::of(SocketCore(0)))));
         assert_eq!(directory.sharers(set, LineAddr(1)), Sharers::NONE);
     }
 
@@ -250,19 +250,19 @@ mod tests {
     fn an_entry_without_cores_is_free_again() {
         let mut directory = Directory::new(1, 1, Replacement::Lru, 1);
         let set = SetIndex(0);
-        directory.record(set, LineAddr(1), Sharers::of(5));
+        directory.record(set, LineAddr(1), Sharers::of(SocketCore(5)));
         directory.record(set, LineAddr(1), Sharers::NONE);
         assert_eq!(directory.sharers(set, LineAddr(1)), Sharers::NONE);
-        assert_eq!(directory.record(set, LineAddr(2), Sharers::of(5)), None);
+        assert_eq!(directory.record(set, LineAddr(2), Sharers::of(SocketCore(5))), None);
     }
 
     #[test]
     fn a_note_says_who_holds_a_line_unless_several_do() {
         for core in 0..64 {
-            let one = Sharers::of(core);
+            let one = Sharers::of(SocketCore(core));
             assert_eq!(one.note(), core);
             assert_eq!(Sharers::of_note(core, || unreachable!()), one);
-            let two = one.with((core + 1) % 64);
+            let two = one.with(SocketCore((core + 1) % 64));
             assert_eq!(two.note(), Sharers::SEVERAL);
             assert_eq!(Sharers::of_note(two.note(), || two), two);
         }
@@ -272,8 +272,11 @@ mod tests {
 
     #[test]
     fn cores_come_out_lowest_first() {
-        let sharers = Sharers::of(40).with(3).with(7).without(7);
-        assert_eq!(sharers.cores().collect::<Vec<_>>(), [3, 40]);
-        assert!(sharers.contains(40) && !sharers.contains(7));
+        let sharers = Sharers::of(SocketCore(40))
+            .with(SocketCore(3))
+            .with(SocketCore(7))
+            .without(SocketCore(7));
+        assert_eq!(sharers.cores().collect::<Vec<_>>(), [SocketCore(3), SocketCore(40)]);
+        assert!(sharers.contains(SocketCore(40)) && !sharers.contains(SocketCore(7)));
     }
 }

@@ -4,7 +4,7 @@
 //! Source: a topology ([`crate::mesh`]) or a published mean, by what the table was built from.
 //! Simplifies: an idle interconnect.
 
-use units::{Picos, SliceId};
+use units::{Id, Picos, SliceId, SocketCore};
 
 /// Latencies by core (of a socket) and slice.
 #[derive(Clone, Debug)]
@@ -28,11 +28,11 @@ impl LlcLatency {
     /// # Panics
     /// If there are no cores or no slices.
     #[must_use]
-    pub fn by_slice(cores: u8, slices: u16, of: impl Fn(u8, SliceId) -> Picos) -> Self {
+    pub fn by_slice(cores: u8, slices: u16, of: impl Fn(SocketCore, SliceId) -> Picos) -> Self {
         assert!(cores > 0 && slices > 0);
         let of = &of;
         let table: Box<[Picos]> = (0..cores)
-            .flat_map(|core| (0..slices).map(move |slice| of(core, SliceId(slice))))
+            .flat_map(|core| (0..slices).map(move |slice| of(SocketCore(core), SliceId(slice))))
             .collect();
         let total: u64 = table.iter().map(|latency| latency.0).sum();
         let mean = Picos(total / table.len() as u64);
@@ -42,11 +42,11 @@ impl LlcLatency {
     /// From `core` (of its socket) to `slice`.
     #[inline]
     #[must_use]
-    pub fn of(&self, core: u8, slice: SliceId) -> Picos {
+    pub fn of(&self, core: SocketCore, slice: SliceId) -> Picos {
         if self.slices == 0 {
             return self.table[0];
         }
-        self.table[usize::from(core) * self.slices + usize::from(slice.0)]
+        self.table[core.index() * self.slices + usize::from(slice.0)]
     }
 
     /// Mean over all cores and slices.
@@ -63,16 +63,16 @@ mod tests {
     #[test]
     fn every_core_has_its_own_distances() {
         let latency = LlcLatency::by_slice(2, 3, |core, slice| {
-            Picos(100 * u64::from(core) + u64::from(slice.0))
+            Picos(100 * u64::from(core.0) + u64::from(slice.0))
         });
-        assert_eq!(latency.of(1, SliceId(2)), Picos(102));
-        assert_eq!(latency.of(0, SliceId(1)), Picos(1));
+        assert_eq!(latency.of(SocketCore(1), SliceId(2)), Picos(102));
+        assert_eq!(latency.of(SocketCore(0), SliceId(1)), Picos(1));
         assert_eq!(latency.mean(), Picos(51));
     }
 
     #[test]
     fn without_distances_all_slices_are_equally_far() {
         let latency = LlcLatency::uniform(Picos(7));
-        assert_eq!(latency.of(40, SliceId(99)), Picos(7));
+        assert_eq!(latency.of(SocketCore(40), SliceId(99)), Picos(7));
     }
 }

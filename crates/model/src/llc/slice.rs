@@ -338,6 +338,7 @@ mod tests {
     use crate::llc::Inclusion;
     use crate::replacement::Replacement;
     use address_map::{SetFunction, SliceFunction};
+    use units::SocketCore;
 
     fn small() -> Llc {
         let config = LlcConfig {
@@ -371,8 +372,8 @@ mod tests {
         let mut llc = small();
         let set = SetIndex(0);
         llc.allocate(set, LineAddr(9), info(0), WayMask(0b0001));
-        llc.set_sharers(set, 0, Sharers::of(3));
-        assert_eq!(llc.take(set, 0).map(|e| e.sharers), Some(Sharers::of(3)));
+        llc.set_sharers(set, 0, Sharers::of(SocketCore(3)));
+        assert_eq!(llc.take(set, 0).map(|e| e.sharers), Some(Sharers::of(SocketCore(3))));
         assert_eq!(llc.sharers(set, 0), Sharers::NONE);
         assert_eq!(llc.sharers(set, 2), Sharers::NONE);
     }
@@ -380,8 +381,9 @@ mod tests {
     #[test]
     fn a_tracked_way_remembers_no_core_one_or_several_until_its_line_leaves() {
         let mut llc = small();
-        let (set, several) = (SetIndex(0), Sharers::of(3).with(40));
-        for (line, held) in (0..).zip([several, Sharers::of(7), Sharers::NONE, several]) {
+        let (set, several) = (SetIndex(0), Sharers::of(SocketCore(3)).with(SocketCore(40)));
+        for (line, held) in (0..).zip([several, Sharers::of(SocketCore(7)), Sharers::NONE, several])
+        {
             let (way, evicted) = llc.allocate(set, LineAddr(line), info(0), WayMask(0b0001));
             assert_eq!(llc.sharers(set, way), Sharers::NONE);
             llc.set_sharers(set, way, several);

@@ -12,9 +12,12 @@ use model::root_complex::iommu::{IommuConfig, PageFault, PageSize, VictimChoice}
 use model::root_complex::mmio::{Answer, MmioPath};
 use model::tracer::NoTrace;
 use proptest::prelude::*;
-use units::{Bytes, Cycles, GbitPerSec, Gigahertz, LINE_BYTES, LineAddr, Picos};
+use units::{
+    Bytes, CoreId, Cycles, GbitPerSec, Gigahertz, Id, LINE_BYTES, LineAddr, Picos, RootPortId,
+    SocketId,
+};
 
-const PORT: usize = 0;
+const PORT: RootPortId = RootPortId(0);
 const WALK: Picos = Picos(280_000);
 /// 64 GB/s for writes, half of it for reads.
 const WRITE_RATE: GbitPerSec = GbitPerSec(512.0);
@@ -35,13 +38,13 @@ fn mesh_stop() -> MeshStopConfig {
 
 fn on_mesh(stop: MeshStopConfig) -> FabricConfig {
     let mut config = small_fabric::config();
-    config.ports[PORT].attachment = AttachmentConfig::Mesh(stop);
+    config.ports[PORT.index()].attachment = AttachmentConfig::Mesh(stop);
     config
 }
 
 fn translated() -> FabricConfig {
     let mut config = small_fabric::config();
-    config.ports[PORT].iommu = Some(IommuConfig {
+    config.ports[PORT.index()].iommu = Some(IommuConfig {
         entries: 8,
         victims: VictimChoice::Lru,
         page: PageSize::Kib4,
@@ -73,7 +76,7 @@ fn a_device_on_the_mesh_moves_lines_through_the_same_llc() {
     fabric.dma_write(PORT, LineAddr(0), 2 * LINE_BYTES, DmaKind::Payload, Picos::ZERO);
     fabric.dma_read(PORT, LineAddr(0), 3 * LINE_BYTES, Picos(1_000_000));
     let expected = PortCounters { write_hits: 0, write_misses: 2, read_hits: 2, read_misses: 1 };
-    assert_eq!(*fabric.port_counters(PORT), expected);
+    assert_eq!(*fabric.root_port(PORT).counters(), expected);
     assert_eq!(fabric.check_invariants(), Ok(()));
 }
 
@@ -82,9 +85,9 @@ fn a_device_on_the_mesh_has_no_link_and_takes_no_entries_of_its_socket() {
     let mut fabric = fabric(&on_mesh(mesh_stop()));
     fabric.dma_write(PORT, LineAddr(0), 640, DmaKind::Payload, Picos::ZERO);
     fabric.dma_read(PORT, LineAddr(0), 640, Picos::ZERO);
-    assert!(fabric.attachment(PORT).link().is_none());
-    assert_eq!(fabric.iio(0).total_occupied(), Picos::ZERO);
-    let own = fabric.own_iio(PORT).expect("it has its own entries");
+    assert!(fabric.root_port(PORT).attachment().link().is_none());
+    assert_eq!(fabric.iio(SocketId(0)).total_occupied(), Picos::ZERO);
+    let own = fabric.root_port(PORT).own_iio().expect("it has its own entries");
     assert!(own.writes.total_occupied() > Picos::ZERO && own.reads.total_occupied() > Picos::ZERO);
 }
 
@@ -92,8 +95,8 @@ fn a_device_on_the_mesh_has_no_link_and_takes_no_entries_of_its_socket() {
 fn a_device_behind_a_link_shares_the_entries_of_its_socket() {
     let mut fabric = fabric(&small_fabric::config());
     fabric.dma_write(PORT, LineAddr(0), 640, DmaKind::Payload, Picos::ZERO);
-    assert!(fabric.own_iio(PORT).is_none());
-    assert!(fabric.iio(0).total_occupied() > Picos::ZERO);
+    assert!(fabric.root_port(PORT).own_iio().is_none());
+    assert!(fabric.iio(SocketId(0)).total_occupied() > Picos::ZERO);
 }
 
 #[test]
@@ -130,8 +133,8 @@ fn a_fault_moves_nothing_and_names_the_first_page_that_is_not_there() {
     let fault = fault.expect_err("a page is absent");
     assert_eq!(fault.page, LineAddr(128));
     assert!(fault.at >= WALK);
-    assert_eq!(lines(fabric.port_counters(PORT)), (0, 0));
-    assert_eq!(fabric.iommu(PORT).counters().faults, 1);
+    assert_eq!(lines(fabric.root_port(PORT).counters()), (0, 0));
+    assert_eq!(fabric.root_port(PORT).iommu().counters().faults, 1);
 }
 
 #[test]
@@ -147,7 +150,7 @@ fn a_device_that_waits_for_its_page_goes_on_where_it_was() {
     assert_eq!(translated, served + WALK);
     let done = fabric.dma_read_extents(PORT, &extents, translated).expect("all pages are there");
     assert!(done > translated);
-    assert_eq!(lines(fabric.port_counters(PORT)), (0, 8));
+    assert_eq!(lines(fabric.root_port(PORT).counters()), (0, 8));
 }
 
 #[test]
@@ -163,7 +166,7 @@ const PORTAL: MmioPath = MmioPath { one_way: Picos(250_000), store: Cycles(20.0)
 
 #[test]
 fn a_posted_store_costs_the_core_the_store_alone() {
-    let mut core = Core::new(0, Gigahertz(2.0), 10);
+    let mut core = Core::new(CoreId(0), Gigahertz(2.0), 10);
     assert_eq!(core.post(&PORTAL), Picos(260_000));
     assert_eq!(core.now(), Picos(10_000));
 }
@@ -171,7 +174,7 @@ fn a_posted_store_costs_the_core_the_store_alone() {
 #[test]
 fn a_non_posted_store_costs_the_core_a_round_trip_whatever_the_answer() {
     for answer in [Answer::Accepted, Answer::Retry] {
-        let mut core = Core::new(0, Gigahertz(2.0), 10);
+        let mut core = Core::new(CoreId(0), Gigahertz(2.0), 10);
         let mut asked = None;
         let heard = core.enqueue(&PORTAL, |seen| {
             asked = Some(seen);
@@ -219,10 +222,10 @@ proptest! {
             asked.0 += touched;
         }
         prop_assert_eq!(listed.counters(), separate.counters());
-        prop_assert_eq!(listed.port_counters(PORT), separate.port_counters(PORT));
+        prop_assert_eq!(listed.root_port(PORT).counters(), separate.root_port(PORT).counters());
         prop_assert_eq!(listed.memory().lines_moved(), separate.memory().lines_moved());
         prop_assert_eq!(listed.counters().line_ops, asked.0);
-        prop_assert_eq!(lines(listed.port_counters(PORT)).1, asked.1);
+        prop_assert_eq!(lines(listed.root_port(PORT).counters()).1, asked.1);
         prop_assert_eq!(listed.check_invariants(), Ok(()));
     }
 
@@ -247,7 +250,7 @@ proptest! {
         let window = Picos(64_000);
         prop_assert!(WRITE_RATE.time_for(Bytes(bytes.0)) <= last.0 + window);
         prop_assert!(READ_RATE.time_for(Bytes(bytes.1)) <= last.1 + window);
-        let own = fabric.own_iio(PORT).expect("it has its own entries");
+        let own = fabric.root_port(PORT).own_iio().expect("it has its own entries");
         prop_assert!(own.total_occupied() > Picos::ZERO);
         prop_assert_eq!(fabric.check_invariants(), Ok(()));
     }

@@ -10,11 +10,11 @@ use model::root_complex::buffer::{BufferConfig, Placement};
 use model::root_complex::ddio::{Ddio, DmaKind, IoPolicy, LlcWaysRegister};
 use model::tracer::{Event, Found, Operation, Tracer};
 use model::upi::UpiConfig;
-use units::{LINE_BYTES, LineAddr, Picos, WayMask};
+use units::{CoreId, Id, LINE_BYTES, LineAddr, Picos, RootPortId, SocketId, WayMask};
 
 const NOW: Picos = Picos(1_000_000);
-const CORE: u8 = 0;
-const NIC: usize = 0;
+const CORE: CoreId = CoreId(0);
+const NIC: RootPortId = RootPortId(0);
 const PACKET: LineAddr = LineAddr(640);
 
 /// Keeps every event.
@@ -73,7 +73,7 @@ fn read(machine: &mut Machine, line: LineAddr, bytes: u64) {
 }
 
 fn way_of(machine: &Machine, socket: usize, line: LineAddr) -> Option<u32> {
-    let llc = machine.llc(socket);
+    let llc = machine.llc(SocketId::at(socket));
     llc.find(llc.set_of(line), line)
 }
 
@@ -88,7 +88,11 @@ fn blog_01_without_ddio_the_first_read_of_each_payload_line_comes_from_dram() {
     write(&mut machine, PACKET, 3 * LINE_BYTES);
     for i in 0..3 {
         let line = PACKET.step(i);
-        assert_eq!(machine.core_state(CORE, line), None, "the write invalidated the core's copy");
+        assert_eq!(
+            machine.private_caches(CORE).state(line),
+            None,
+            "the write invalidated the core's copy"
+        );
         machine.core_read(CORE, line, NOW);
         let expected = [(Operation::DmaWriteFull, Found::Dram), (Operation::Load, Found::Dram)];
         assert_eq!(story(&machine, line), expected);
@@ -120,8 +124,8 @@ fn blog_03_ddio_places_nothing_in_the_llc_of_another_socket() {
     assert_eq!(way_of(&machine, 1, line), None);
     assert_eq!(machine.memory().node_lines_moved(1), (0, 1), "it crossed UPI to memory there");
     // The consumer, core 1 on the second socket, reads it from its own DRAM or over UPI.
-    let found = machine.core_read(1, line, NOW).found;
-    assert!(matches!(found, Found::OtherSocket(0) | Found::Dram), "{found:?}");
+    let found = machine.core_read(CoreId(1), line, NOW).found;
+    assert!(matches!(found, Found::OtherSocket(SocketId(0)) | Found::Dram), "{found:?}");
     let story = story(&machine, line);
     assert_eq!(story[0], (Operation::DmaWriteFull, Found::RemoteDram));
     assert_eq!(machine.counters().remote_lines, 1);
@@ -250,13 +254,13 @@ fn atc_11_ddio_can_be_switched_off_and_on_for_one_root_port_while_traffic_flows(
     let mut config = config();
     config.ports.push(config.ports[0].clone());
     let mut machine = machine(&config);
-    let on = machine.io_policy(0);
-    machine.set_io_policy(0, IoPolicy::uniform(Ddio::Off));
+    let on = *machine.root_port(RootPortId(0)).policy();
+    machine.set_io_policy(RootPortId(0), IoPolicy::uniform(Ddio::Off));
     write(&mut machine, PACKET, LINE_BYTES);
-    machine.dma_write(1, PACKET.step(1), LINE_BYTES, DmaKind::Payload, NOW);
+    machine.dma_write(RootPortId(1), PACKET.step(1), LINE_BYTES, DmaKind::Payload, NOW);
     assert_eq!(way_of(&machine, 0, PACKET), None, "the port that is off");
     assert!(way_of(&machine, 0, PACKET.step(1)).is_some(), "the other port");
-    machine.set_io_policy(0, on);
+    machine.set_io_policy(RootPortId(0), on);
     write(&mut machine, PACKET, LINE_BYTES);
     assert!(way_of(&machine, 0, PACKET).is_some(), "on again");
 }
@@ -267,8 +271,8 @@ fn atc_11_switched_off_for_all_ports_no_device_allocates() {
     config.ports.push(config.ports[0].clone());
     let mut machine = machine(&config);
     for port in 0..2 {
-        machine.dma_write(port, PACKET, 24 * LINE_BYTES, DmaKind::Payload, NOW);
-        machine.dma_write(port, PACKET, LINE_BYTES, DmaKind::Descriptor, NOW);
+        machine.dma_write(RootPortId(port), PACKET, 24 * LINE_BYTES, DmaKind::Payload, NOW);
+        machine.dma_write(RootPortId(port), PACKET, LINE_BYTES, DmaKind::Descriptor, NOW);
     }
     assert_eq!(machine.counters().llc_io_allocations, 0);
 }
@@ -316,7 +320,7 @@ fn gem5_01_with_ddio_a_read_shares_the_line_without_it_a_read_takes_it_from_the_
         let mut machine = machine(&buffered(8, placement, false));
         machine.core_write(CORE, PACKET, NOW);
         read(&mut machine, PACKET, LINE_BYTES);
-        assert_eq!(machine.core_state(CORE, PACKET).is_some(), keeps, "{placement:?}");
+        assert_eq!(machine.private_caches(CORE).state(PACKET).is_some(), keeps, "{placement:?}");
         assert_eq!(machine.check_invariants(), Ok(()));
     }
 }
@@ -366,7 +370,7 @@ fn gem5_02_an_io_write_back_refills_the_block_that_io_freed() {
     let mut machine = machine(&buffered(2, Placement::LlcSide, false));
     // The line lies in an inclusive way, far from the DDIO ways, when the device takes it.
     machine.core_write(CORE, PACKET, NOW);
-    machine.core_read(1, PACKET, NOW);
+    machine.core_read(CoreId(1), PACKET, NOW);
     let way = way_of(&machine, 0, PACKET);
     assert!(way.is_some_and(|way| way < 2), "{way:?}");
     write(&mut machine, PACKET, LINE_BYTES);
@@ -386,9 +390,9 @@ fn gem5_02_without_a_freed_block_an_io_write_back_allocates_in_the_device_s_ddio
     push_out_of_buffer(&mut machine, 2);
     assert!(way_of(&machine, 0, PACKET).is_some_and(|way| way >= 4));
     let other = PACKET.step(7);
-    machine.dma_write(1, other, LINE_BYTES, DmaKind::Payload, NOW);
+    machine.dma_write(RootPortId(1), other, LINE_BYTES, DmaKind::Payload, NOW);
     for i in 0..2 {
-        machine.dma_read(1, LineAddr(200_000 + i), LINE_BYTES, NOW);
+        machine.dma_read(RootPortId(1), LineAddr(200_000 + i), LINE_BYTES, NOW);
     }
     assert_eq!(way_of(&machine, 0, other), Some(3));
 }
@@ -399,12 +403,12 @@ fn gem5_02_the_published_code_pushes_live_lines_out_of_blocks_once_marked() {
     let wrong_ways = |as_published_code| {
         let mut machine = machine(&buffered(2, Placement::LlcSide, as_published_code));
         machine.core_write(CORE, PACKET, NOW);
-        machine.core_read(1, PACKET, NOW);
-        let set = machine.llc(0).set_of(PACKET);
+        machine.core_read(CoreId(1), PACKET, NOW);
+        let set = machine.llc(SocketId(0)).set_of(PACKET);
         write(&mut machine, PACKET, LINE_BYTES);
         push_out_of_buffer(&mut machine, 2);
         // The block is full again; another line of the set comes from the device.
-        let in_set = |i: &u64| machine.llc(0).set_of(LineAddr(*i)) == set;
+        let in_set = |i: &u64| machine.llc(SocketId(0)).set_of(LineAddr(*i)) == set;
         let other = LineAddr((5_000..6_000).find(in_set).expect("sets are small"));
         write(&mut machine, other, LINE_BYTES);
         push_out_of_buffer(&mut machine, 2);
@@ -422,7 +426,7 @@ fn after_transmit(policy: IoPolicy) -> (bool, u64) {
     machine.core_write(CORE, PACKET, NOW);
     read(&mut machine, PACKET, LINE_BYTES);
     assert_eq!(machine.counters().pcie_read_hits, 1, "the caches have it");
-    (machine.core_state(CORE, PACKET).is_some(), machine.memory().lines_moved().1)
+    (machine.private_caches(CORE).state(PACKET).is_some(), machine.memory().lines_moved().1)
 }
 
 #[test]
@@ -444,11 +448,18 @@ fn gem5_14_all_devices_share_the_ddio_ways_four_on_some_storage_parts() {
         let mut used = 0u32;
         for i in 0..400 {
             let line = LineAddr(i);
-            machine.dma_write(i as usize / 3 % 2, line, LINE_BYTES, DmaKind::Payload, NOW);
+            machine.dma_write(
+                RootPortId::at(i as usize / 3 % 2),
+                line,
+                LINE_BYTES,
+                DmaKind::Payload,
+                NOW,
+            );
             used |= way_of(&machine, 0, line).map_or(0, |way| 1 << way);
         }
         assert_eq!(WayMask(used), WayMask::top(default_ways, WAYS));
-        let (nic, other) = (machine.device_agent(0), machine.device_agent(1));
+        let (nic, other) =
+            (machine.device_agent(RootPortId(0)), machine.device_agent(RootPortId(1)));
         let pushed_out = |by: AgentId, owner| machine.evictions().count(by, owner, false);
         assert!(
             pushed_out(nic, other) > 0 && pushed_out(other, nic) > 0,

@@ -7,7 +7,7 @@ use model::fabric::Fabric;
 use model::root_complex::ddio::DmaKind;
 use model::tracer::{Event, NoTrace, Tracer};
 use proptest::prelude::*;
-use units::{LineAddr, Picos, SetIndex};
+use units::{Id, LineAddr, Picos, RootPortId, SetIndex, SocketId};
 
 /// Wants to hear of every line, and so in their order.
 #[derive(Clone, Debug)]
@@ -24,12 +24,14 @@ impl Tracer for Watching {
 fn visible<T: Tracer>(fabric: &Fabric<T>, shape: &Shape) -> String {
     let sets = shape.llc.0 * shape.llc.1;
     let sockets = (0..shape.cores.len()).map(|socket| {
-        let llc = fabric.llc(socket);
+        let llc = fabric.llc(SocketId::at(socket));
         let lines = (0..sets).map(|set| llc.lines_in(SetIndex(set)).collect::<Vec<_>>());
-        (lines.collect::<Vec<_>>(), format!("{:?}", fabric.iio(socket)))
+        (lines.collect::<Vec<_>>(), format!("{:?}", fabric.iio(SocketId::at(socket))))
     });
-    let ports = (0..shape.ports.len())
-        .map(|port| (*fabric.port_counters(port), fabric.attachment(port).link().expect("a link")));
+    let ports = (0..shape.ports.len()).map(|port| {
+        let port = fabric.root_port(RootPortId::at(port));
+        (*port.counters(), port.attachment().link().expect("a link"))
+    });
     format!(
         "{:?} {:?} {:?} {:?} {:?}",
         fabric.counters(),

@@ -15,7 +15,7 @@ use model::root_complex::ddio::{Ddio, DmaKind, IoPolicy};
 use model::tracer::{Event, Operation, Tracer};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use units::{LineAddr, Picos, WayMask};
+use units::{CoreId, Id, LineAddr, Picos, RootPortId, SocketId, WayMask};
 
 const BETWEEN_WHOLE_CHECKS: u64 = 1 << 14;
 const CORES: u32 = 56;
@@ -49,7 +49,7 @@ impl Tracer for Touched {
 }
 
 fn port(socket: u8, policy: IoPolicy) -> PortConfig {
-    PortConfig { socket, policy, ..small_fabric::config().ports.remove(0) }
+    PortConfig { socket: SocketId(socket), policy, ..small_fabric::config().ports.remove(0) }
 }
 
 /// Two sockets of 56 cores; two devices at each.
@@ -136,24 +136,24 @@ impl Agents {
         let line = if what < 23 { self.line_of(core) } else { self.line() };
         match what {
             0..12 => {
-                fabric.core_read(core, line, now);
+                fabric.core_read(CoreId(core), line, now);
             }
             12..21 => {
-                fabric.core_write(core, line, now);
+                fabric.core_write(CoreId(core), line, now);
             }
             21..23 => {
-                fabric.core_prefetch(core, line, now);
+                fabric.core_prefetch(CoreId(core), line, now);
             }
             23 => {
                 fabric.flush(line, now);
             }
             24..29 => {
                 let kind = if self.below(4) == 0 { DmaKind::Descriptor } else { DmaKind::Payload };
-                fabric.dma_write(port, line, bytes, kind, now);
+                fabric.dma_write(RootPortId::at(port), line, bytes, kind, now);
                 return (line, bytes.div_ceil(64));
             }
             _ => {
-                fabric.dma_read(port, line, bytes, now);
+                fabric.dma_read(RootPortId::at(port), line, bytes, now);
                 return (line, bytes.div_ceil(64));
             }
         }
@@ -203,7 +203,7 @@ fn everything_was_counted(fabric: &Fabric<Touched>, operations: u64) {
     ];
     assert!(counted.iter().all(|&count| count >= operations / 1_000), "{counters:?}");
     for core in 0..2 * CORES as u8 {
-        let counters = *fabric.core_counters(core);
+        let counters = fabric.private_caches(CoreId(core)).counters;
         let counted = [
             counters.accesses - counters.l1_misses,
             counters.l1_misses - counters.l2_misses,
@@ -217,7 +217,7 @@ fn everything_was_counted(fabric: &Fabric<Touched>, operations: u64) {
             "core {core}: {counters:?}"
         );
     }
-    let (core, device) = (model::attribution::AgentId(0), fabric.device_agent(0));
+    let (core, device) = (model::attribution::AgentId(0), fabric.device_agent(RootPortId(0)));
     let owners = [(core, device), (device, core), (device, device), (core, core)];
     for (evictor, owner) in owners {
         let lines = fabric.evictions().count(evictor, owner, true);

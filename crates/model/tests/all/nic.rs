@@ -16,7 +16,7 @@ use model::tracer::NoTrace;
 use model::traffic::{Arrival, PacketSource};
 use proptest::prelude::*;
 use std::collections::VecDeque;
-use units::{Bytes, GbitPerSec, LineAddr, Picos};
+use units::{Bytes, GbitPerSec, LineAddr, Picos, RootPortId};
 
 const ENTRIES: u32 = 1024;
 
@@ -177,7 +177,7 @@ fn send(config: &NicConfig, pair: &mut QueuePair, count: u32, per_request: u32) 
         pair.tx.queued.push_back(TxRequest { visible: Picos::ZERO, first_entry: entry, packets });
         entry += entries;
     }
-    let mut queue = TxQueue::new(0, config.clone());
+    let mut queue = TxQueue::new(RootPortId(0), config.clone());
     let mut now = Picos::ZERO;
     loop {
         let wake = queue.next_wake(&pair.tx, now);
@@ -230,7 +230,7 @@ fn a_queue_and_a_port_keep_to_their_packet_rates() {
         assert!((4.7..=5.0).contains(&mpps(960, took)), "sent {}", mpps(960, took));
         let (mut fabric, mut pairs) = (fabric(), [connectx()]);
         post(&mut pairs[0], 1_000, Picos::ZERO);
-        let mut port = RxPort::new(0, config, frames(900, 60, Picos(100_000)), 1);
+        let mut port = RxPort::new(RootPortId(0), config, frames(900, 60, Picos(100_000)), 1);
         port.prepare(&mut fabric, &mut pairs);
         receive(&mut port, &mut fabric, &mut pairs, Picos::NEVER);
         let last = pairs[0].rx.completed.back().map_or(Picos::ZERO, |it| it.visible);
@@ -263,7 +263,7 @@ fn a_port_that_is_too_slow_drops_what_its_buffer_does_not_hold() {
         NicConfig { port_pace: Pace::of_packets(Picos(40_000)), rx_buffer_bytes: 16_384, ..nic() };
     let (mut fabric, mut pairs) = (fabric(), [connectx()]);
     post(&mut pairs[0], 1_000, Picos::ZERO);
-    let mut port = RxPort::new(0, config, frames(900, 60, Picos(6_720)), 1);
+    let mut port = RxPort::new(RootPortId(0), config, frames(900, 60, Picos(6_720)), 1);
     port.prepare(&mut fabric, &mut pairs);
     receive(&mut port, &mut fabric, &mut pairs, Picos::NEVER);
     let counters = port.counters;
@@ -278,7 +278,7 @@ fn a_port_with_a_pace_takes_longer_for_larger_packets() {
         let (mut fabric, mut pairs) = (fabric(), [connectx()]);
         post(&mut pairs[0], 1_000, Picos::ZERO);
         let config = NicConfig { port_pace, rx_buffer_bytes: 1 << 20, ..nic() };
-        let mut port = RxPort::new(0, config, frames(800, bytes, Picos(40_000)), 1);
+        let mut port = RxPort::new(RootPortId(0), config, frames(800, bytes, Picos(40_000)), 1);
         port.prepare(&mut fabric, &mut pairs);
         receive(&mut port, &mut fabric, &mut pairs, Picos::NEVER);
         let last = pairs[0].rx.completed.back().map_or(Picos::ZERO, |it| it.visible);
@@ -293,7 +293,7 @@ fn lines_allocated(bypass_backlog: Option<u32>) -> u64 {
     let (mut fabric, mut pairs) = (fabric(), [connectx()]);
     post(&mut pairs[0], 1_000, Picos::ZERO);
     let config = NicConfig { bypass_backlog, ..nic() };
-    let mut port = RxPort::new(0, config, frames(500, 256, Picos(100_000)), 1);
+    let mut port = RxPort::new(RootPortId(0), config, frames(500, 256, Picos(100_000)), 1);
     port.prepare(&mut fabric, &mut pairs);
     let before = fabric.counters().llc_io_allocations;
     receive(&mut port, &mut fabric, &mut pairs, Picos::NEVER);
@@ -339,7 +339,7 @@ fn a_send_completion_goes_where_the_format_says() {
 fn lines_written(config: NicConfig, format: RxFormat, bytes: u64) -> (u64, u64) {
     let (mut fabric, mut pairs) = (fabric(), [pair(format, TxFormat::Intel, 0)]);
     post(&mut pairs[0], 200, Picos::ZERO);
-    let mut port = RxPort::new(0, config, frames(64, bytes, Picos(100_000)), 1);
+    let mut port = RxPort::new(RootPortId(0), config, frames(64, bytes, Picos(100_000)), 1);
     port.prepare(&mut fabric, &mut pairs);
     receive(&mut port, &mut fabric, &mut pairs, Picos::NEVER);
     assert_eq!(port.counters.packets, 64);
@@ -376,7 +376,7 @@ fn a_padded_tail_is_a_full_line() {
 fn without_flow_control_a_packet_without_a_descriptor_is_dropped_at_once() {
     let (mut fabric, mut pairs) = (fabric(), [connectx()]);
     post(&mut pairs[0], 100, Picos::ZERO);
-    let mut port = RxPort::new(0, nic(), frames(300, 1500, Picos(1_000_000)), 1);
+    let mut port = RxPort::new(RootPortId(0), nic(), frames(300, 1500, Picos(1_000_000)), 1);
     port.prepare(&mut fabric, &mut pairs);
     receive(&mut port, &mut fabric, &mut pairs, Picos::NEVER);
     assert_eq!((port.counters.packets, port.counters.dropped_no_descriptor), (100, 200));
@@ -388,7 +388,7 @@ fn left_of_32(doorbell_read_ring_part: Option<u32>) -> usize {
     let (mut fabric, mut pairs) = (fabric(), [connectx()]);
     post(&mut pairs[0], 16, Picos::ZERO);
     let config = NicConfig { doorbell_read_ring_part, ..nic() };
-    let mut port = RxPort::new(0, config, frames(10, 60, Picos(5_000_000)), 1);
+    let mut port = RxPort::new(RootPortId(0), config, frames(10, 60, Picos(5_000_000)), 1);
     port.prepare(&mut fabric, &mut pairs);
     post(&mut pairs[0], 16, Picos(1));
     receive(&mut port, &mut fabric, &mut pairs, Picos::NEVER);
@@ -407,7 +407,7 @@ fn packets_of_eight(bytes: u64) -> u64 {
     let (mut fabric, mut pairs) = (fabric(), [connectx()]);
     post(&mut pairs[0], 1, Picos::ZERO);
     let config = NicConfig { rx_wait_bytes: 2_048, ..nic() };
-    let mut port = RxPort::new(0, config, frames(8, bytes, Picos(50_000)), 1);
+    let mut port = RxPort::new(RootPortId(0), config, frames(8, bytes, Picos(50_000)), 1);
     port.prepare(&mut fabric, &mut pairs);
     post(&mut pairs[0], 100, Picos(1));
     receive(&mut port, &mut fabric, &mut pairs, Picos::NEVER);
@@ -430,7 +430,7 @@ fn a_queue_without_descriptors_costs_another_one_nothing() {
     post(&mut pairs[1], 100, Picos::ZERO);
     let config = NicConfig { rx_wait_bytes: 2_048, ..nic() };
     let source = Frames { queues: 2, ..frames(80, 1_500, Picos(123_040)) };
-    let mut port = RxPort::new(0, config, source, 2);
+    let mut port = RxPort::new(RootPortId(0), config, source, 2);
     port.prepare(&mut fabric, &mut pairs);
     // On its way when the second packet of queue 0 comes, and all that ever will be.
     post(&mut pairs[0], 1, Picos(1));
@@ -467,7 +467,7 @@ proptest! {
         let run = |by_turns: bool| {
             let (mut fabric, mut pairs) = (fabric(), [connectx(), connectx()]);
             let source = Frames { queues: 2, ..frames(600, bytes, Picos(every)) };
-            let mut port = RxPort::new(0, config.clone(), source, 2);
+            let mut port = RxPort::new(RootPortId(0), config.clone(), source, 2);
             port.prepare(&mut fabric, &mut pairs);
             let mut seen = Vec::new();
             for (time, &count) in posted.iter().enumerate() {
@@ -492,7 +492,7 @@ fn with_flow_control_packets_wait_the_sender_stops_and_nothing_is_lost() {
     for format in [RxFormat::Mlx5, RxFormat::Intel { bytes: 32 }, RxFormat::Events] {
         let (mut fabric, mut pairs) = (fabric(), [pair(format, TxFormat::Intel, 0)]);
         post(&mut pairs[0], 100, Picos::ZERO);
-        let mut port = RxPort::new(0, paused(), frames(1_000, 1500, Picos(123_040)), 1);
+        let mut port = RxPort::new(RootPortId(0), paused(), frames(1_000, 1500, Picos(123_040)), 1);
         port.prepare(&mut fabric, &mut pairs);
         receive(&mut port, &mut fabric, &mut pairs, Picos(400_000_000));
         let counters = port.counters;
@@ -517,7 +517,7 @@ fn with_flow_control_packets_wait_the_sender_stops_and_nothing_is_lost() {
 fn packets_stay_in_order_when_they_have_waited() {
     let (mut fabric, mut pairs) = (fabric(), [connectx()]);
     post(&mut pairs[0], 10, Picos::ZERO);
-    let mut port = RxPort::new(0, paused(), frames(200, 60, Picos(50_000)), 1);
+    let mut port = RxPort::new(RootPortId(0), paused(), frames(200, 60, Picos(50_000)), 1);
     port.prepare(&mut fabric, &mut pairs);
     receive(&mut port, &mut fabric, &mut pairs, Picos(5_000_000));
     post(&mut pairs[0], 500, Picos(5_000_000));

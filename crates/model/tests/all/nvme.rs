@@ -18,7 +18,7 @@ use model::root_complex::pcie_link::PcieLinkConfig;
 use model::tracer::NoTrace;
 use proptest::prelude::*;
 use std::collections::VecDeque;
-use units::{GbitPerSec, LINE_BYTES, LineAddr, Picos};
+use units::{GbitPerSec, LINE_BYTES, LineAddr, Picos, RootPortId};
 
 /// Entries of each queue: few, so that rounds are many.
 const ENTRIES: u32 = 8;
@@ -132,7 +132,7 @@ proptest! {
         }
         let mut fabric = Fabric::new(&config, NoTrace);
         let config = ssd(units, media_pages, buffer_pages, data_reads);
-        let mut controller = NvmeController::new(0, config, 3, 1);
+        let mut controller = NvmeController::new(RootPortId(0), config, 3, 1);
         let done = run(&mut fabric, &mut controller, 3, &wishes);
         let mut ended: Vec<(usize, u16)> = done.iter().map(|&(queue, id, _)| (queue, id)).collect();
         ended.sort_by_key(|&(_, id)| id);
@@ -160,7 +160,7 @@ fn latency(pages: u64, write: bool) -> f64 {
     let mut fabric = Fabric::new(&small_fabric::config(), NoTrace);
     let mut config = ssd(64, 1, 64, 8);
     config.media.read_spread = Picos::ZERO;
-    let mut controller = NvmeController::new(0, config, 1, 1);
+    let mut controller = NvmeController::new(RootPortId(0), config, 1, 1);
     let done = run(&mut fabric, &mut controller, 1, &[(0, write, 0, pages, 0)]);
     done[0].2.as_ns()
 }
@@ -180,7 +180,7 @@ fn a_block_takes_one_access_of_the_media_and_its_time_on_the_bus() {
 #[test]
 fn reads_and_writes_share_the_bus() {
     let mut fabric = Fabric::new(&small_fabric::config(), NoTrace);
-    let mut controller = NvmeController::new(0, ssd(64, 1, 64, 8), 1, 1);
+    let mut controller = NvmeController::new(RootPortId(0), ssd(64, 1, 64, 8), 1, 1);
     let wishes: Vec<Wish> = (0..100).map(|i| (0, i % 2 == 0, i * 32, 32, 0)).collect();
     let done = run(&mut fabric, &mut controller, 1, &wishes);
     let seconds = done.iter().map(|done| done.2).max().unwrap_or_default().as_seconds();
@@ -195,7 +195,7 @@ fn a_shared_link_holds_its_ssd_back_and_not_the_simulation() {
     let link = PcieLinkConfig { lanes: 1, ..small_fabric::link() };
     config.ports[0].attachment = AttachmentConfig::Pcie(link.clone());
     let mut fabric = Fabric::new(&config, NoTrace);
-    let mut controller = NvmeController::new(0, ssd(64, 1, 8, 8), 1, 1);
+    let mut controller = NvmeController::new(RootPortId(0), ssd(64, 1, 8, 8), 1, 1);
     let wishes: Vec<Wish> = (0..50).map(|i| (0, false, i * 32, 32, 0)).collect();
     let done = run(&mut fabric, &mut controller, 1, &wishes);
     let seconds = done.iter().map(|done| done.2).max().unwrap_or_default().as_seconds();

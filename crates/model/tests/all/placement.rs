@@ -9,11 +9,11 @@ use model::llc::Inclusion;
 use model::root_complex::ddio::{Ddio, DmaKind, IoPolicy};
 use model::root_complex::line_placement::{LinePlacement, OnUnread, Steering};
 use model::tracer::{Found, NoTrace};
-use units::{Gigahertz, LineAddr, Picos, SetIndex, WayMask};
+use units::{CoreId, Gigahertz, LineAddr, Picos, RootPortId, SetIndex, SocketId, WayMask};
 
 const NOW: Picos = Picos(1_000_000);
 const PACKET: LineAddr = LineAddr(640);
-const READER: u8 = 1;
+const READER: CoreId = CoreId(1);
 
 fn with(placement: LinePlacement) -> FabricConfig {
     let mut config = config();
@@ -27,22 +27,22 @@ fn fabric(config: &FabricConfig) -> Fabric {
 
 /// The device writes a packet of that many lines for [`READER`].
 fn receive(fabric: &mut Fabric, lines: u64) {
-    fabric.dma_write_for(0, Some(READER), PACKET, 64 * lines, DmaKind::Payload, NOW);
+    fabric.dma_write_for(RootPortId(0), Some(READER), PACKET, 64 * lines, DmaKind::Payload, NOW);
     assert_eq!(fabric.check_invariants(), Ok(()));
 }
 
 fn write(fabric: &mut Fabric, line: LineAddr) {
-    fabric.dma_write(0, line, 64, DmaKind::Payload, NOW);
+    fabric.dma_write(RootPortId(0), line, 64, DmaKind::Payload, NOW);
 }
 
 fn in_llc(fabric: &Fabric, line: LineAddr) -> bool {
-    fabric.llc(0).find(fabric.llc(0).set_of(line), line).is_some()
+    fabric.llc(SocketId(0)).find(fabric.llc(SocketId(0)).set_of(line), line).is_some()
 }
 
 /// The first `count` lines of one LLC set.
 fn lines_of_one_set(fabric: &Fabric, count: usize) -> Vec<LineAddr> {
     let lines = (0..10_000).map(LineAddr);
-    lines.filter(|&line| fabric.llc(0).set_of(line) == SetIndex(3)).take(count).collect()
+    lines.filter(|&line| fabric.llc(SocketId(0)).set_of(line) == SetIndex(3)).take(count).collect()
 }
 
 #[test]
@@ -50,19 +50,19 @@ fn selective_dma_places_the_head_in_the_llc_and_the_rest_in_memory() {
     let placement = LinePlacement { injected_lines: Some(2), ..LinePlacement::default() };
     let mut fabric = fabric(&with(placement));
     // What is behind the head is taken out of the caches, as without DDIO.
-    fabric.core_write(0, PACKET.step(3), NOW);
+    fabric.core_write(CoreId(0), PACKET.step(3), NOW);
     receive(&mut fabric, 5);
     let placed: Vec<bool> = (0..5).map(|i| in_llc(&fabric, PACKET.step(i))).collect();
     assert_eq!(placed, [true, true, false, false, false]);
     assert_eq!(fabric.memory().lines_moved().1, 3);
-    assert_eq!(fabric.core_read(0, PACKET.step(3), NOW).found, Found::Dram);
+    assert_eq!(fabric.core_read(CoreId(0), PACKET.step(3), NOW).found, Found::Dram);
 }
 
 #[test]
 fn descriptors_go_where_they_went() {
     let placement = LinePlacement { injected_lines: Some(0), ..LinePlacement::default() };
     let mut fabric = fabric(&with(placement));
-    fabric.dma_write(0, PACKET, 64, DmaKind::Descriptor, NOW);
+    fabric.dma_write(RootPortId(0), PACKET, 64, DmaKind::Descriptor, NOW);
     assert!(in_llc(&fabric, PACKET));
 }
 
@@ -79,11 +79,11 @@ fn a_write_that_would_push_out_an_unread_line_goes_to_memory_instead() {
     );
     assert_eq!(fabric.memory().lines_moved().1, 1);
     // A line that has been sent is not waited for.
-    fabric.dma_read(0, lines[0], 64, NOW);
-    fabric.dma_read(0, lines[1], 64, NOW);
+    fabric.dma_read(RootPortId(0), lines[0], 64, NOW);
+    fabric.dma_read(RootPortId(0), lines[1], 64, NOW);
     write(&mut fabric, lines[3]);
     assert!(in_llc(&fabric, lines[3]));
-    assert_eq!(fabric.port_counters(0).write_misses, 4);
+    assert_eq!(fabric.root_port(RootPortId(0)).counters().write_misses, 4);
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn writes_can_replace_read_lines_first() {
         write(&mut fabric, lines[0]);
         write(&mut fabric, lines[1]);
         // Sent, and by that the line used last: LRU alone would keep it.
-        fabric.dma_read(0, lines[1], 64, NOW);
+        fabric.dma_read(RootPortId(0), lines[1], 64, NOW);
         write(&mut fabric, lines[2]);
         assert_eq!(in_llc(&fabric, lines[0]), survives);
         assert_eq!(in_llc(&fabric, lines[1]), !survives);
@@ -113,13 +113,13 @@ fn atc_37_cores_spare_unread_io_lines_while_their_ways_hold_something_else() {
         let (io, own) = lines.split_at(1);
         write(&mut fabric, io[0]);
         own.iter().for_each(|&line| {
-            fabric.core_write(0, line, NOW);
+            fabric.core_write(CoreId(0), line, NOW);
         });
         assert_eq!(in_llc(&fabric, io[0]), survives, "io_priority {io_priority}");
         // Once it has been read it is as any other.
-        fabric.dma_read(0, io[0], 64, NOW);
+        fabric.dma_read(RootPortId(0), io[0], 64, NOW);
         own.iter().for_each(|&line| {
-            fabric.core_write(0, line, NOW);
+            fabric.core_write(CoreId(0), line, NOW);
         });
         assert!(!in_llc(&fabric, io[0]));
     }
@@ -134,7 +134,7 @@ fn cores_take_unread_lines_where_there_is_nothing_else() {
     let lines = lines_of_one_set(&fabric, 20);
     lines[..2].iter().for_each(|&line| write(&mut fabric, line));
     lines[2..].iter().for_each(|&line| {
-        fabric.core_write(0, line, NOW);
+        fabric.core_write(CoreId(0), line, NOW);
     });
     assert!(!in_llc(&fabric, lines[0]) || !in_llc(&fabric, lines[1]));
 }
@@ -151,10 +151,14 @@ fn gem5_15_pushed_lines_are_in_the_l2_of_the_core_that_reads_them() {
         let mut config = with(LinePlacement { steering, ..LinePlacement::default() });
         config.socket.llc.inclusion = inclusion;
         let mut fabric = fabric(&config);
-        fabric.core_write(0, PACKET, NOW);
+        fabric.core_write(CoreId(0), PACKET, NOW);
         let read_before = fabric.memory().lines_moved().0;
         receive(&mut fabric, 3);
-        assert_eq!(fabric.core_state(0, PACKET), None, "{inclusion:?}: others lose the line");
+        assert_eq!(
+            fabric.private_caches(CoreId(0)).state(PACKET),
+            None,
+            "{inclusion:?}: others lose the line"
+        );
         assert_eq!(fabric.core_read(READER, PACKET, NOW).found, Found::L2, "{inclusion:?}");
         assert_eq!(fabric.core_read(READER, PACKET.step(1), NOW).found, Found::L2);
         let behind = fabric.core_read(READER, PACKET.step(2), NOW).found;
@@ -168,7 +172,7 @@ fn a_write_without_a_tag_is_not_pushed() {
     let steering = Steering::PushToL2 { lines: 2 };
     let mut fabric = fabric(&with(LinePlacement { steering, ..LinePlacement::default() }));
     write(&mut fabric, PACKET);
-    assert_eq!(fabric.core_state(READER, PACKET), None);
+    assert_eq!(fabric.private_caches(READER).state(PACKET), None);
     assert!(in_llc(&fabric, PACKET));
 }
 
@@ -183,7 +187,7 @@ fn atc_26_hinted_lines_are_prefetched_while_the_whole_packet_goes_to_dram() {
         let written = fabric.memory().lines_moved().1;
         let found: Vec<Found> =
             (0..3).map(|i| fabric.core_read(READER, PACKET.step(i), NOW).found).collect();
-        (written, found, fabric.core_counters(READER).llc_misses)
+        (written, found, fabric.private_caches(READER).counters.llc_misses)
     };
     assert_eq!(packet(Steering::Off), (4, vec![Found::Dram; 3], 3));
     let hinted = packet(Steering::PrefetchHint { lines: 2 });
@@ -198,12 +202,12 @@ fn atc_27_a_line_that_a_core_has_written_is_updated_beyond_the_ddio_ways() {
     let lines = lines_of_one_set(&fabric, 20);
     // More than L2 holds: the first ones are in the LLC, in ways of the core.
     lines.iter().take(12).for_each(|&line| {
-        fabric.core_write(0, line, NOW);
+        fabric.core_write(CoreId(0), line, NOW);
     });
     let warm: Vec<LineAddr> = lines.iter().copied().filter(|&line| in_llc(&fabric, line)).collect();
     assert!(warm.len() > 2, "{warm:?}");
     warm.iter().for_each(|&line| write(&mut fabric, line));
-    assert_eq!(fabric.port_counters(0).write_hits, warm.len() as u64);
+    assert_eq!(fabric.root_port(RootPortId(0)).counters().write_hits, warm.len() as u64);
     assert!(warm.iter().all(|&line| in_llc(&fabric, line)), "none pushed out another");
 }
 
@@ -211,12 +215,12 @@ fn atc_27_a_line_that_a_core_has_written_is_updated_beyond_the_ddio_ways() {
 fn atc_35_a_change_of_policy_flushes_nothing_and_holds_for_what_comes() {
     let mut fabric = fabric(&config());
     write(&mut fabric, PACKET);
-    fabric.set_io_policy(0, IoPolicy::uniform(Ddio::Off));
+    fabric.set_io_policy(RootPortId(0), IoPolicy::uniform(Ddio::Off));
     assert!(in_llc(&fabric, PACKET), "old lines stay");
     assert_eq!(fabric.memory().lines_moved().1, 0);
     write(&mut fabric, PACKET.step(1));
     assert!(!in_llc(&fabric, PACKET.step(1)));
-    fabric.set_io_policy(0, IoPolicy::uniform(Ddio::top_ways(2, WAYS)));
+    fabric.set_io_policy(RootPortId(0), IoPolicy::uniform(Ddio::top_ways(2, WAYS)));
     write(&mut fabric, PACKET.step(2));
     assert!(in_llc(&fabric, PACKET.step(2)));
 }
@@ -228,16 +232,17 @@ fn ports_count_their_own_lines() {
     let mut fabric = fabric(&config);
     write(&mut fabric, PACKET);
     write(&mut fabric, PACKET);
-    fabric.dma_read(1, PACKET, 64, NOW);
-    fabric.dma_read(1, PACKET.step(8), 64, NOW);
-    let (first, second) = (*fabric.port_counters(0), *fabric.port_counters(1));
+    fabric.dma_read(RootPortId(1), PACKET, 64, NOW);
+    fabric.dma_read(RootPortId(1), PACKET.step(8), 64, NOW);
+    let (first, second) =
+        (*fabric.root_port(RootPortId(0)).counters(), *fabric.root_port(RootPortId(1)).counters());
     assert_eq!((first.write_hits, first.write_misses, first.read_hits), (1, 1, 0));
     assert_eq!((second.read_hits, second.read_misses, second.write_hits), (1, 1, 0));
 }
 
 /// A core that may use that much of its bandwidth.
 fn limited(percent: u32) -> Core {
-    Core::new(0, Gigahertz(3.0), 10).with_bandwidth_limit(BandwidthLimit::percent(percent))
+    Core::new(CoreId(0), Gigahertz(3.0), 10).with_bandwidth_limit(BandwidthLimit::percent(percent))
 }
 
 /// Lines that a core streams from memory in 200 us.

@@ -6,7 +6,7 @@
 
 use model::mesh::{Mesh, MeshConfig, Ring, RingConfig, SliceLatency, Tile, Topology, column_major};
 use proptest::prelude::*;
-use units::{Cycles, Gigahertz, SliceId};
+use units::{Cycles, Gigahertz, SliceId, SocketCore};
 
 /// Medians of the read latency in core cycles, core 0 to slices 0 to 7 of a Xeon E5-2667 v3.
 /// EuroSys'19, public plots (github aliireza/slice-aware), decoded to +-0.5 cycle; the counter's
@@ -312,9 +312,9 @@ proptest! {
         for core in 0..cores {
             for slice in (0..topology.slices()).map(SliceId) {
                 let latency = topology.latency(core, slice);
-                prop_assert_eq!(distances.of(core, slice), latency.at(core_clock, uncore_clock));
+                prop_assert_eq!(distances.of(SocketCore(core), slice), latency.at(core_clock, uncore_clock));
                 let cycles = latency.in_core_cycles(core_clock, uncore_clock).at(core_clock);
-                prop_assert!(cycles.0.abs_diff(distances.of(core, slice).0) <= 1);
+                prop_assert!(cycles.0.abs_diff(distances.of(SocketCore(core), slice).0) <= 1);
             }
         }
     }

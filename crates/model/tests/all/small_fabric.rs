@@ -22,7 +22,7 @@ use model::root_complex::iio::IioConfig;
 use model::root_complex::iommu::{IommuConfig, PageSize, VictimChoice};
 use model::root_complex::pcie_link::PcieLinkConfig;
 use model::upi::UpiConfig;
-use units::{Picos, WayMask};
+use units::{Picos, SocketId, WayMask};
 
 /// LLC ways of the small fabric; the lowest two are inclusive.
 pub const WAYS: u32 = 6;
@@ -35,7 +35,7 @@ pub fn config() -> FabricConfig {
         cores: vec![2],
         ports: vec![PortConfig {
             attachment: AttachmentConfig::Pcie(link()),
-            socket: 0,
+            socket: SocketId(0),
             policy: IoPolicy::uniform(Ddio::top_ways(2, WAYS)),
             buffer: without_buffer(),
             iommu: None,
@@ -102,7 +102,7 @@ pub const DRAM_GBYTES_PER_S: f64 = 19.2;
 
 /// The channels of a socket as a node.
 pub fn node(socket: u8) -> NodeConfig {
-    NodeConfig::Dram { socket, dram: dram() }
+    NodeConfig::Dram { socket: SocketId(socket), dram: dram() }
 }
 
 /// One channel of DDR4-2400 with gem5's values (DRAMInterface.py@1db206b, DDR4_2400_8x8).
@@ -156,7 +156,7 @@ pub fn card() -> CxlConfig {
 
 /// A CXL card as a node.
 pub fn cxl(socket: u8) -> NodeConfig {
-    NodeConfig::Cxl { socket, cxl: card() }
+    NodeConfig::Cxl { socket: SocketId(socket), cxl: card() }
 }
 
 /// Links between sockets.

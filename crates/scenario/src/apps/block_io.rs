@@ -160,7 +160,7 @@ impl ApplicationPlan for BlockIoPlan {
             let (driver, pair) = NvmeDriver::new(self.driver, &mut Arena::new(region));
             let queue = QueueId { device: devices[own], queue: pairs[own].len() as u16 };
             pairs[own].push(pair);
-            let seed = self.job.seed.wrapping_add(u64::from(core));
+            let seed = self.job.seed.wrapping_add(u64::from(core.0));
             let config = BlockIoConfig { seed, ..self.job };
             let buffers = builder.memory.region(config.buffer_bytes());
             let core_itself = builder.machine.core(core);

@@ -11,7 +11,7 @@ use crate::scenario::InitialContent;
 use model::tracer::Tracer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Cycles, LINE_BYTES, SliceId};
+use units::{CoreId, Cycles, LINE_BYTES, SliceId};
 use workload::app::memory_kernel::{self, MemoryKernel, MemoryKernelConfig};
 use workload::host_memory::{HostMemory, Region, touch};
 
@@ -184,10 +184,10 @@ impl KernelPlan {
         &self,
         machine: &MachinePlan,
         memory: &mut HostMemory,
-        (thread, cores): (usize, &[u8]),
+        (thread, cores): (usize, &[CoreId]),
     ) -> MemoryKernel {
         let core = cores[thread];
-        let seed = machine.seed.wrapping_add(u64::from(core));
+        let seed = machine.seed.wrapping_add(u64::from(core.0));
         let config = MemoryKernelConfig { seed, ..self.config.clone() };
         let working_set = self.working_set(machine, memory, (thread, cores));
         MemoryKernel::new(config, machine.core(core), working_set)
@@ -197,7 +197,7 @@ impl KernelPlan {
         &self,
         machine: &MachinePlan,
         memory: &mut HostMemory,
-        (thread, cores): (usize, &[u8]),
+        (thread, cores): (usize, &[CoreId]),
     ) -> Region {
         let bytes = self.bytes;
         match &self.slices {

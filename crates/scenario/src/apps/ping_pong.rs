@@ -98,7 +98,7 @@ impl PacketApplication for PingPongPlan {
             system: builder.memory.region(SYSTEM_BYTES),
             system_lines: SYSTEM_BYTES / LINE_BYTES,
         };
-        let seed = builder.machine.seed.wrapping_add(u64::from(core.core.id()));
+        let seed = builder.machine.seed.wrapping_add(u64::from(core.core.id().0));
         let config = PingPongConfig { seed, ..self.server };
         let Drivers { pool, rx, tx, queue } = core.drivers;
         Box::new(PingPong::new(config, core.core, pool, (rx, tx), queue, memory))

@@ -6,10 +6,11 @@ use model::fabric::Fabric;
 use model::software::Software;
 use model::tracer::Tracer;
 use std::collections::BTreeMap;
+use units::CoreId;
 use workload::host_memory::HostMemory;
 
 /// Software of the cores that have been built so far, by core.
-pub(crate) type SoftwareByCore<T> = BTreeMap<u8, Box<dyn Software<T>>>;
+pub(crate) type SoftwareByCore<T> = BTreeMap<CoreId, Box<dyn Software<T>>>;
 
 /// Queues of the devices that have been built so far.
 pub(crate) type DeviceQueuesById = BTreeMap<DeviceId, DeviceQueues>;

@@ -11,7 +11,7 @@ use model::llc::{Inclusion, LlcConfig, LlcLatency};
 use model::mesh::Topology;
 use model::private_caches::{PrefetcherConfig, PrivateCacheConfig, PrivateCachesConfig};
 use model::root_complex::iio::IioConfig;
-use units::{Cycles, Gigahertz, Picos, WayMask};
+use units::{Cycles, Gigahertz, Picos, SocketId, WayMask};
 
 /// What a run decides about the machine beside the platform's facts.
 pub struct Hardware<'p> {
@@ -172,12 +172,12 @@ impl<'p> Hardware<'p> {
 
     fn memory(&self) -> MemoryConfig {
         let dram = |socket| NodeConfig::Dram { socket, dram: self.platform.dram.config() };
-        let mut nodes = vec![dram(0)];
+        let mut nodes = vec![dram(SocketId(0))];
         if self.nodes.other_socket {
-            nodes.push(dram(1));
+            nodes.push(dram(SocketId(1)));
         }
         if let Some(cxl) = self.platform.cxl.as_ref().filter(|_| self.nodes.cxl) {
-            nodes.push(NodeConfig::Cxl { socket: 0, cxl: cxl.config() });
+            nodes.push(NodeConfig::Cxl { socket: SocketId(0), cxl: cxl.config() });
         }
         let upi = self.platform.upi.as_ref().filter(|_| self.nodes.other_socket);
         MemoryConfig { nodes, upi: upi.map(|upi| upi.config()) }

@@ -19,7 +19,7 @@ use model::root_complex::ddio::{Ddio, IoPolicy};
 use model::root_complex::iommu::{IommuConfig, PageSize, VictimChoice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Picos;
+use units::{Picos, SocketId};
 
 /// Keys of the root ports of a tenant's devices.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -157,7 +157,7 @@ pub(super) fn plan(
         walk: Picos::from_ns(facts.walk_ns.value),
         concurrent_walks: facts.concurrent_walks.value,
     });
-    let socket = keys.socket(input.tenant.keys.socket) as u8;
+    let socket = SocketId(keys.socket(input.tenant.keys.socket) as u8);
     let controller = keys.dynamic_ways.clone().filter(|keys| keys.enabled);
     Ok(PortPlan {
         config: PortConfig { attachment, socket, buffer, policy, iommu },

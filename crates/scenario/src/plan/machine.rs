@@ -10,7 +10,7 @@ use model::core::Core;
 use model::core::bandwidth_limit::BandwidthLimit;
 use model::fabric::FabricConfig;
 use model::mesh::Topology;
-use units::{Bytes, Gigahertz, LineAddr, SliceId, WayMask};
+use units::{Bytes, CoreId, Gigahertz, Id, LineAddr, SliceId, WayMask};
 use workload::host_memory::{HostMemory, PagePlacement, Region};
 use workload::slice_memory::region_in_slices;
 
@@ -84,9 +84,9 @@ impl MachinePlan {
 
     /// A core in use, at time zero.
     #[must_use]
-    pub fn core(&self, id: u8) -> Core {
+    pub fn core(&self, id: CoreId) -> Core {
         let core = Core::new(id, self.core_clock, self.fill_buffers);
-        core.with_bandwidth_limit(self.bandwidth_limits[usize::from(id)])
+        core.with_bandwidth_limit(self.bandwidth_limits[id.index()])
     }
 
     /// Memory of every node.
@@ -109,19 +109,19 @@ impl MachinePlan {
 
     /// Slices in the order of their distance from a core.
     #[must_use]
-    pub fn nearest_slices(&self, core: u8) -> Vec<SliceId> {
-        self.topology.nearest_slices(self.numbers_in_socket[usize::from(core)])
+    pub fn nearest_slices(&self, core: CoreId) -> Vec<SliceId> {
+        self.topology.nearest_slices(self.numbers_in_socket[core.index()])
     }
 
     /// Slices in the order of their distance from several cores together.
     #[must_use]
-    pub fn nearest_slices_for(&self, cores: &[u8]) -> Vec<SliceId> {
+    pub fn nearest_slices_for(&self, cores: &[CoreId]) -> Vec<SliceId> {
         self.topology.nearest_slices_for(&self.in_socket(cores))
     }
 
     /// All slices, dealt out to several cores, the nearest ones first.
     #[must_use]
-    pub fn isolated_slices(&self, cores: &[u8]) -> Vec<Vec<SliceId>> {
+    pub fn isolated_slices(&self, cores: &[CoreId]) -> Vec<Vec<SliceId>> {
         self.topology.isolated_slices(&self.in_socket(cores))
     }
 
@@ -132,8 +132,8 @@ impl MachinePlan {
         region_in_slices(memory, bytes, count, slices, |line| self.slice_of(line))
     }
 
-    fn in_socket(&self, cores: &[u8]) -> Vec<u8> {
-        cores.iter().map(|&core| self.numbers_in_socket[usize::from(core)]).collect()
+    fn in_socket(&self, cores: &[CoreId]) -> Vec<u8> {
+        cores.iter().map(|&core| self.numbers_in_socket[core.index()]).collect()
     }
 }
 
@@ -147,8 +147,8 @@ pub(super) fn nodes(scenario: &Scenario) -> Nodes {
     Nodes { other_socket: scenario.uses_other_socket(), cxl: scenario.uses_cxl() }
 }
 
-fn cores(layout: &Layout) -> impl Iterator<Item = u8> {
-    0..layout.all_cores() as u8
+fn cores(layout: &Layout) -> impl Iterator<Item = CoreId> {
+    (0..layout.all_cores()).map(CoreId::at)
 }
 
 fn core_way_masks(scenario: &Scenario, layout: &Layout, all_ways: u32) -> Vec<WayMask> {
@@ -172,7 +172,7 @@ fn of_cores<V: Copy>(values: impl Iterator<Item = V>, layout: &Layout, default: 
     let cores = layout.tenants.iter().map(|tenant| &tenant.cores).chain(&layout.co_runners);
     for (value, cores) in values.zip(cores) {
         for &core in cores {
-            all[usize::from(core)] = value;
+            all[core.index()] = value;
         }
     }
     all

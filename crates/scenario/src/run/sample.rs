@@ -14,7 +14,7 @@ use model::reading;
 use model::root_complex::ddio::Ddio;
 use model::software::Account;
 use model::tracer::Tracer;
-use units::Picos;
+use units::{CoreId, Id, Picos, RootPortId};
 
 /// A reading, or the difference of two.
 #[derive(Clone, Debug, Default)]
@@ -74,7 +74,7 @@ impl Sample {
     pub fn read<T: Tracer>(machine: &ScenarioMachine<T>) -> Self {
         let (fabric, levels) = (&machine.fabric, machine.levels());
         let agents = fabric.agents();
-        let cores = 0..machine.software.len() as u8;
+        let cores = (0..machine.software.len()).map(CoreId::at);
         let ids = || (0..agents as u8).map(AgentId);
         let evictions = ids()
             .flat_map(|evictor| ids().map(move |owner| (evictor, owner)))
@@ -86,7 +86,7 @@ impl Sample {
             span: machine.now(),
             counters: *fabric.counters(),
             progress: machine.progress(),
-            cores: cores.map(|core| *fabric.core_counters(core)).collect(),
+            cores: cores.map(|core| fabric.private_caches(core).counters).collect(),
             software: accounts(machine).collect(),
             ssds: machine
                 .devices
@@ -101,7 +101,7 @@ impl Sample {
                 .map(|nic| NicSample::read(machine, nic))
                 .collect(),
             ports: (0..agents - machine.software.len())
-                .map(|port| PortSample::read(fabric, port))
+                .map(|port| PortSample::read(fabric, RootPortId::at(port)))
                 .collect(),
             dram_lines: fabric.memory().dram_lines_moved(),
             cxl_lines: fabric.memory().cxl_lines_moved(),
@@ -147,8 +147,8 @@ impl NicSample {
             rx: nic.port.counters,
             tx_packets: nic.egress.packets,
             tx_bytes: nic.egress.bytes,
-            link_busy: fabric.attachment(nic.root_port()).busy_until(machine.now()),
-            iio_occupied: fabric.iio(fabric.socket_of_port(nic.root_port())).total_occupied(),
+            link_busy: fabric.root_port(nic.root_port()).attachment().busy_until(machine.now()),
+            iio_occupied: fabric.iio(fabric.root_port(nic.root_port()).socket()).total_occupied(),
         }
     }
 }
@@ -165,11 +165,11 @@ pub struct PortSample {
 reading!(PortSample { counters }, levels { ddio_ways });
 
 impl PortSample {
-    fn read<T: Tracer>(fabric: &Fabric<T>, port: usize) -> Self {
-        let ddio_ways = match fabric.io_policy(port).payload {
+    fn read<T: Tracer>(fabric: &Fabric<T>, port: RootPortId) -> Self {
+        let ddio_ways = match fabric.root_port(port).policy().payload {
             Ddio::Off => 0,
             Ddio::Ways(mask) => mask.count(),
         };
-        Self { counters: *fabric.port_counters(port), ddio_ways }
+        Self { counters: *fabric.root_port(port).counters(), ddio_ways }
     }
 }

@@ -10,7 +10,7 @@ use scenario::result::{Numbers, RunResult};
 use scenario::scenario::Scenario;
 use scenario::{InputError, Job, Wanted, builtin};
 use std::ops::ControlFlow;
-use units::{LineAddr, Picos, SliceId};
+use units::{LineAddr, Picos, SliceId, SocketId};
 
 const HASWELL: &str = "haswell-e5-2667v3";
 const SKYLAKE: &str = "skylake-gold-6134";
@@ -67,7 +67,7 @@ fn share_placed(platform: &str, cores: usize, line: u64, wanted: usize, job: &Jo
             let buffers = buffers(&machine, core);
             assert!(!buffers.is_empty());
             all += buffers.len();
-            let llc = machine.fabric.llc(0);
+            let llc = machine.fabric.llc(SocketId(0));
             let slice = |first: LineAddr| llc.slice_of_set(llc.set_of(first.step(line)));
             let near = &nearest[..wanted];
             placed += buffers.iter().filter(|buffer| near.contains(&slice(buffer.data))).count();

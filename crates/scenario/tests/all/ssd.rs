@@ -17,7 +17,7 @@ use model::root_complex::mmio::MmioPath;
 use model::software::Turn;
 use model::tracer::NoTrace;
 use scenario::platform::SsdDevice;
-use units::{Bytes, Cycles, Gigahertz, LINE_BYTES, Picos, WayMask};
+use units::{Bytes, CoreId, Cycles, Gigahertz, Id, LINE_BYTES, Picos, RootPortId, WayMask};
 use workload::app::block_io::{
     BlockIo, BlockIoConfig, BlockIoCounters, BlockPattern, CompletionMode,
 };
@@ -145,7 +145,8 @@ impl Rig {
             pairs[ssd].push(pair);
             let io = BlockIoConfig { seed: setup.io.seed + index as u64, ..setup.io };
             let buffers = memory.region(io.buffer_bytes());
-            let software = BlockIo::new(io, Core::new(index as u8, CLOCK, 12), driver, &buffers);
+            let software =
+                BlockIo::new(io, Core::new(CoreId::at(index), CLOCK, 12), driver, &buffers);
             software.initialise(&mut fabric);
             let queue = pairs[ssd].len() - 1;
             Job { ssd, queue, software, wake: Picos::ZERO, idle: false }
@@ -153,7 +154,12 @@ impl Rig {
         let jobs: Vec<Job> = (0..setup.jobs).map(job).collect();
         fabric.start_clock();
         let ssd = |i: usize| {
-            NvmeController::new(i % setup.ports, config.clone(), pairs[i].len(), 7 + i as u64)
+            NvmeController::new(
+                RootPortId::at(i % setup.ports),
+                config.clone(),
+                pairs[i].len(),
+                7 + i as u64,
+            )
         };
         let ssds = (0..setup.ssds).map(ssd).collect();
         Self { fabric, ssds, pairs, jobs, now: Picos::ZERO }

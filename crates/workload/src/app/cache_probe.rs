@@ -15,7 +15,7 @@ use model::fabric::Fabric;
 use model::software::{Account, Software, Turn};
 use model::tracer::Tracer;
 use std::collections::BTreeMap;
-use units::{LineAddr, Picos, SetIndex};
+use units::{LineAddr, Picos, SetIndex, SocketId};
 
 /// Passes after which a set counts as primed although a load was slow.
 const MOST_PRIME_PASSES: u32 = 100;
@@ -24,7 +24,7 @@ const MOST_PRIME_PASSES: u32 = 100;
 #[derive(Clone, Debug)]
 pub struct CacheProbeConfig {
     /// Its socket, whose LLC it watches.
-    pub socket: usize,
+    pub socket: SocketId,
     /// Ways of that LLC.
     pub ways: usize,
     /// Sets watched at a time.

@@ -11,7 +11,7 @@ use model::fabric::Fabric;
 use model::machine::Controller;
 use model::root_complex::ddio::Ddio;
 use model::tracer::Tracer;
-use units::Picos;
+use units::{Picos, RootPortId};
 
 /// Periods of few misses before a way is given back, at most.
 const MOST_PATIENCE: u32 = 64;
@@ -20,7 +20,7 @@ const MOST_PATIENCE: u32 = 64;
 #[derive(Clone, Copy, Debug)]
 pub struct DynamicWaysConfig {
     /// The root port.
-    pub port: usize,
+    pub port: RootPortId,
     /// Time between two looks.
     pub period: Picos,
     /// Fewest and most ways.
@@ -80,7 +80,7 @@ impl DynamicWays {
 
 impl<T: Tracer> Controller<T> for DynamicWays {
     fn step(&mut self, fabric: &mut Fabric<T>, now: Picos) -> Picos {
-        let misses = fabric.port_counters(self.config.port).write_misses;
+        let misses = fabric.root_port(self.config.port).counters().write_misses;
         if self.started {
             let period_us = self.config.period.as_ns() / 1e3;
             self.ways = self.decide((misses - self.misses) as f64 / period_us);
@@ -88,7 +88,7 @@ impl<T: Tracer> Controller<T> for DynamicWays {
         self.started = true;
         self.misses = misses;
         let ddio = Ddio::top_ways(self.ways, self.config.llc_ways);
-        let mut policy = fabric.io_policy(self.config.port);
+        let mut policy = *fabric.root_port(self.config.port).policy();
         if policy.payload != ddio {
             (policy.payload, policy.descriptors) = (ddio, ddio);
             fabric.set_io_policy(self.config.port, policy);
@@ -103,7 +103,7 @@ mod tests {
 
     fn controller() -> DynamicWays {
         let config = DynamicWaysConfig {
-            port: 0,
+            port: RootPortId(0),
             period: Picos(100_000_000),
             bounds: (1, 4),
             llc_ways: 11,

@@ -10,7 +10,7 @@ use model::machine::Controller;
 use model::root_complex::ddio::IoPolicy;
 use model::tracer::Tracer;
 use std::collections::VecDeque;
-use units::Picos;
+use units::{Picos, RootPortId};
 
 /// A root port does something else from a time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Change {
     /// When.
     pub at: Picos,
     /// Which root port.
-    pub port: usize,
+    pub port: RootPortId,
     /// What it does from then on.
     pub policy: IoPolicy,
 }

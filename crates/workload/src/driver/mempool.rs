@@ -14,7 +14,7 @@ use model::device::nic::rings::Buffer;
 use model::fabric::Fabric;
 use model::tracer::Tracer;
 use std::collections::VecDeque;
-use units::{LINE_BYTES, LineAddr, SliceId};
+use units::{CoreId, Id, LINE_BYTES, LineAddr, SliceId};
 
 /// Lines of the object header.
 const HEADER_LINES: u64 = 1;
@@ -86,7 +86,7 @@ pub struct Mempool {
     /// Pointers taken from and given to the FIFO since the beginning: where its ring stands.
     taken: u64,
     given: u64,
-    first_core: u8,
+    first_core: CoreId,
     caches: Vec<Vec<u32>>,
     cache_lines: Vec<LineAddr>,
 }
@@ -99,7 +99,7 @@ impl Mempool {
     pub fn new(
         config: MempoolConfig,
         memory: &mut HostMemory,
-        first_core: u8,
+        first_core: CoreId,
         cores: usize,
     ) -> Self {
         let page_lines = memory.page().0 / LINE_BYTES;
@@ -255,7 +255,7 @@ impl Mempool {
 
     /// What building the pool leaves in the caches: header, mbuf and private lines of every object
     /// are written in order.
-    pub fn initialise<T: Tracer>(&self, fabric: &mut Fabric<T>, core: u8) {
+    pub fn initialise<T: Tracer>(&self, fabric: &mut Fabric<T>, core: CoreId) {
         let lines = HEADER_LINES + MBUF_LINES + self.config.private_lines;
         for id in 0..self.config.buffers {
             let object = self.object(id);
@@ -264,7 +264,7 @@ impl Mempool {
     }
 
     fn cache_of(&self, core: &Core) -> usize {
-        usize::from(core.id() - self.first_core)
+        core.id().index() - self.first_core.index()
     }
 
     fn object(&self, id: u32) -> LineAddr {

@@ -11,7 +11,7 @@ use model::attribution::AgentId;
 use model::fabric::Fabric;
 use model::miss_kinds::{AccessCounts, MissKinds};
 use model::tracer::{Found, NoTrace};
-use units::{LineAddr, Picos};
+use units::{CoreId, LineAddr, Picos};
 
 /// Where a reference was served: the farthest that one of its lines was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -95,7 +95,7 @@ pub struct Shadows {
 }
 
 /// The core that replays.
-const CORE: u8 = 0;
+const CORE: CoreId = CoreId(0);
 
 impl Shadows {
     /// For caches of so many lines: L1D, L2, LLC.
@@ -107,7 +107,7 @@ impl Shadows {
     /// What a level's accesses were: 0 for L1D, 1 for L2, 2 for the LLC.
     #[must_use]
     pub fn counts(&self, level: usize) -> &AccessCounts {
-        self.levels[level].counts(AgentId(CORE))
+        self.levels[level].counts(AgentId::of(CORE))
     }
 
     fn access(&mut self, line: LineAddr, by: ServedBy, fetch: bool) {
@@ -115,7 +115,7 @@ impl Shadows {
         for (shadow, level) in self.levels.iter_mut().zip(levels) {
             // L1I has no shadow of its own.
             if by >= level && !(fetch && level == ServedBy::L1) {
-                shadow.access(AgentId(CORE), line, by == level);
+                shadow.access(AgentId::of(CORE), line, by == level);
             }
         }
     }
@@ -162,7 +162,7 @@ impl Replay {
     /// What was counted so far.
     #[must_use]
     pub fn tally(&self) -> Tally {
-        let core = self.fabric.core_counters(CORE);
+        let core = &self.fabric.private_caches(CORE).counters;
         let machine = self.fabric.counters();
         let (memory_lines_read, memory_lines_written) = self.fabric.memory().lines_moved();
         Tally {

@@ -9,7 +9,7 @@ use crate::device::{Device, DeviceKind, Levels, Stepped};
 use crate::fabric::Fabric;
 use crate::tracer::Tracer;
 use crate::traffic::PacketSource;
-use units::Picos;
+use units::{CoreId, Picos};
 
 /// The agent of the receive port.
 const RECEIVE: usize = 0;
@@ -56,7 +56,7 @@ impl<S: PacketSource> DeviceKind for Nic<S> {
         self.port.prepare(fabric, queues);
     }
 
-    fn steer(&mut self, pollers: &[Option<usize>]) {
+    fn steer(&mut self, pollers: &[Option<CoreId>]) {
         self.port.steer(pollers);
     }
 

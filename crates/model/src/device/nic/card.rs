@@ -10,6 +10,7 @@ use super::rings::QueuePair;
 use super::rx::RxPort;
 use super::tx::TxQueue;
 use crate::traffic::PacketSource;
+use units::RootPortId;
 
 /// A card on a root port.
 #[derive(Debug)]
@@ -24,22 +25,22 @@ pub struct Nic<S> {
 impl<S: PacketSource> Nic<S> {
     /// A card on root port `link` with `queues` queue pairs, fed by `source`.
     #[must_use]
-    pub fn new(link: usize, config: &NicConfig, source: S, queues: usize) -> Self {
+    pub fn new(root_port: RootPortId, config: &NicConfig, source: S, queues: usize) -> Self {
         let awaits_answers = source.awaits_answers();
         Self {
-            port: RxPort::new(link, config.clone(), source, queues),
+            port: RxPort::new(root_port, config.clone(), source, queues),
             egress: Egress::new(config.tx_rate, awaits_answers)
                 .with_pace(config.port_pace)
                 .with_buffer(config.tx_buffer)
                 .with_reads(config.port_reads),
-            tx: (0..queues).map(|_| TxQueue::new(link, config.clone())).collect(),
+            tx: (0..queues).map(|_| TxQueue::new(root_port, config.clone())).collect(),
         }
     }
 
     /// The root port that it is on.
     #[must_use]
-    pub fn root_port(&self) -> usize {
-        self.port.link()
+    pub fn root_port(&self) -> RootPortId {
+        self.port.root_port()
     }
 
     /// Packets handed to its send queues whose payload has not been read.

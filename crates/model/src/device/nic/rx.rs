@@ -21,12 +21,12 @@ use crate::fabric::{DmaDirection, Fabric};
 use crate::root_complex::ddio::DmaKind;
 use crate::tracer::Tracer;
 use crate::traffic::{Arrival, PacketSource};
-use units::{LINE_BYTES, Picos};
+use units::{CoreId, LINE_BYTES, Picos, RootPortId};
 
 /// The receive side of a port.
 #[derive(Debug)]
 pub struct RxPort<S> {
-    link: usize,
+    root_port: RootPortId,
     config: NicConfig,
     source: S,
     next: Option<Arrival>,
@@ -49,11 +49,11 @@ pub struct RxPort<S> {
 
 impl<S: PacketSource> RxPort<S> {
     /// A port on `link` that spreads `source` over `queues` queues.
-    pub fn new(link: usize, config: NicConfig, mut source: S, queues: usize) -> Self {
+    pub fn new(root_port: RootPortId, config: NicConfig, mut source: S, queues: usize) -> Self {
         let next = source.next_arrival();
         let pause = config.flow_control.map(|pause| Pause::new(pause, config.line_rate));
         Self {
-            link,
+            root_port,
             steering: Steering::rss(config.rss_indirection_entries, queues),
             config,
             source,
@@ -78,21 +78,21 @@ impl<S: PacketSource> RxPort<S> {
     /// Fetches the first descriptors of every queue, as a NIC has done long before traffic comes.
     pub fn prepare<T: Tracer>(&mut self, fabric: &mut Fabric<T>, pairs: &mut [QueuePair]) {
         for (queue, pair) in self.queues.iter_mut().zip(pairs) {
-            queue.top_up(fabric, self.link, &self.config, &mut pair.rx, Picos::ZERO);
+            queue.top_up(fabric, self.root_port, &self.config, &mut pair.rx, Picos::ZERO);
             queue.forget_delays();
         }
     }
 
     /// The link that it is on.
     #[must_use]
-    pub fn link(&self) -> usize {
-        self.link
+    pub fn root_port(&self) -> RootPortId {
+        self.root_port
     }
 
     /// Gives each queue the steering tag of the core that polls it.
-    pub fn steer(&mut self, pollers: &[Option<usize>]) {
+    pub fn steer(&mut self, pollers: &[Option<CoreId>]) {
         for (queue, poller) in self.queues.iter_mut().zip(pollers) {
-            queue.reader = poller.map(|core| core as u8);
+            queue.reader = *poller;
         }
     }
 
@@ -262,7 +262,7 @@ impl<S: PacketSource> RxPort<S> {
     ) -> Option<Option<(usize, Picos)>> {
         let index = self.steering.queue(&arrival);
         let queue = &mut self.queues[index];
-        queue.top_up(fabric, self.link, &self.config, &mut pairs[index].rx, now);
+        queue.top_up(fabric, self.root_port, &self.config, &mut pairs[index].rx, now);
         let Some(buffer) = queue.take_ready(now) else {
             let again = queue.try_again(now);
             let others_wait = !self.buffer.waiting.is_empty() && self.try_again > now;
@@ -317,10 +317,10 @@ impl<S: PacketSource> RxPort<S> {
         self.ready = start + self.config.port_pace.time_for(arrival.bytes);
         let padded = bytes.next_multiple_of(LINE_BYTES);
         let written = if self.config.pads_tail { padded } else { bytes };
-        let (link, reader, first) = (self.link, queue.reader, buffer.data);
-        let done = fabric.dma_write_for(link, reader, first, written, kind, start);
+        let (root_port, reader, first) = (self.root_port, queue.reader, buffer.data);
+        let done = fabric.dma_write_for(root_port, reader, first, written, kind, start);
         if let Some(next) = queue.next_buffer() {
-            fabric.expect_dma(link, DmaDirection::Write, next.data, written);
+            fabric.expect_dma(root_port, DmaDirection::Write, next.data, written);
         }
         self.link_free = done.accepted;
         self.buffer.leaving.push_back((done.visible, bytes));
@@ -338,7 +338,8 @@ impl<S: PacketSource> RxPort<S> {
     ) -> Picos {
         let start = now.max(self.link_free);
         let ended = self.queues[index].gather_ends(&self.config);
-        let visible = self.queues[index].complete(fabric, self.link, &mut pairs[index].rx, start);
+        let visible =
+            self.queues[index].complete(fabric, self.root_port, &mut pairs[index].rx, start);
         if ended == self.gather_due {
             let ends = self.queues.iter().map(|queue| queue.gather_ends(&self.config));
             self.gather_due = ends.fold(Picos::NEVER, Picos::min);

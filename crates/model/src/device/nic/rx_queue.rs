@@ -11,7 +11,7 @@ use crate::fabric::Fabric;
 use crate::root_complex::ddio::DmaKind;
 use crate::tracer::Tracer;
 use std::collections::VecDeque;
-use units::Picos;
+use units::{CoreId, Picos, RootPortId};
 
 /// How often a port with waiting packets looks at a tail register.
 const LOOK_AGAIN: Picos = Picos(100_000);
@@ -39,7 +39,7 @@ pub(super) struct RxQueue {
     /// Packets of the queue that wait for a descriptor.
     pub(super) waiting: usize,
     /// The steering tag of its packets: the core that polls it.
-    pub(super) reader: Option<u8>,
+    pub(super) reader: Option<CoreId>,
 }
 
 impl RxQueue {
@@ -105,13 +105,13 @@ impl RxQueue {
     pub(super) fn top_up<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
-        link: usize,
+        root_port: RootPortId,
         config: &NicConfig,
         ring: &mut RxRing,
         now: Picos,
     ) {
         let per_fetch = config.rx_descriptors_per_fetch as usize;
-        self.look_for_more(fabric, link, config, ring, now);
+        self.look_for_more(fabric, root_port, config, ring, now);
         while self.fetched.len() + per_fetch <= config.rx_descriptors_prefetched as usize {
             let (known, start) = match self.known_until - self.fetch_index {
                 0 => (self.shown_until - self.fetch_index, self.doorbell_read),
@@ -124,13 +124,13 @@ impl RxQueue {
             let count = to_boundary.min(known as usize);
             let line = ring.descriptors.line_of(self.fetch_index);
             let bytes = count as u64 * ring.descriptors.entry_bytes;
-            let usable = fabric.dma_read(link, line, bytes, start) + config.read_pipeline;
+            let usable = fabric.dma_read(root_port, line, bytes, start) + config.read_pipeline;
             for (_, buffer) in ring.posted.drain(..count) {
                 self.fetched.push_back((usable, buffer));
             }
             self.fetch_index += count as u64;
             self.known_until = self.known_until.max(self.fetch_index);
-            self.look_for_more(fabric, link, config, ring, now);
+            self.look_for_more(fabric, root_port, config, ring, now);
         }
     }
 
@@ -139,7 +139,7 @@ impl RxQueue {
     fn look_for_more<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
-        link: usize,
+        root_port: RootPortId,
         config: &NicConfig,
         ring: &RxRing,
         now: Picos,
@@ -164,8 +164,8 @@ impl RxQueue {
             None => known == 0,
         };
         if is_due {
-            self.doorbell_read =
-                fabric.dma_read(link, ring.doorbell, DOORBELL_BYTES, now) + config.read_pipeline;
+            self.doorbell_read = fabric.dma_read(root_port, ring.doorbell, DOORBELL_BYTES, now)
+                + config.read_pipeline;
             self.shown_until = self.fetch_index + posted_by(now) as u64;
         }
     }
@@ -191,7 +191,7 @@ impl RxQueue {
     pub(super) fn complete<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
-        link: usize,
+        root_port: RootPortId,
         ring: &mut RxRing,
         start: Picos,
     ) -> Picos {
@@ -200,7 +200,7 @@ impl RxQueue {
         // A compressed completion takes the ring entries of all packets it reports.
         self.completion_index += packets as u64;
         let bytes = ring.format.report_bytes(packets as u64);
-        let done = fabric.dma_write(link, line, bytes, DmaKind::Descriptor, start);
+        let done = fabric.dma_write(root_port, line, bytes, DmaKind::Descriptor, start);
         // Writes of one device are seen in their order: the payload first.
         let visible = done.visible.max(self.gathered_visible);
         ring.completed.push_back(RxCompletion { visible, line, packets });

@@ -20,12 +20,12 @@ use crate::occupancy::Slots;
 use crate::root_complex::ddio::DmaKind;
 use crate::tracer::Tracer;
 use std::collections::VecDeque;
-use units::{LINE_BYTES, Picos};
+use units::{LINE_BYTES, Picos, RootPortId};
 
 /// A send queue of a NIC.
 #[derive(Debug)]
 pub struct TxQueue {
-    link: usize,
+    root_port: RootPortId,
     config: NicConfig,
     /// Packets of fetched requests.
     fetched: VecDeque<Fetched>,
@@ -59,9 +59,9 @@ struct Fetched {
 impl TxQueue {
     /// An idle queue on `link`.
     #[must_use]
-    pub fn new(link: usize, config: NicConfig) -> Self {
+    pub fn new(root_port: RootPortId, config: NicConfig) -> Self {
         Self {
-            link,
+            root_port,
             entries: Slots::new(config.tx_queue_entries),
             config,
             fetched: VecDeque::new(),
@@ -125,7 +125,7 @@ impl TxQueue {
             if first.inlined { now } else { self.read_payload(fabric, first.packet, egress, now) };
         if let Some(next) = self.fetched.front() {
             let Packet { buffer, bytes, .. } = next.packet;
-            fabric.expect_dma(self.link, DmaDirection::Read, buffer.data, bytes.0);
+            fabric.expect_dma(self.root_port, DmaDirection::Read, buffer.data, bytes.0);
         }
         fabric.tracer.packet_leaves(first.packet.sequence);
         egress.send(first.packet, read + self.config.tx_pipeline);
@@ -142,7 +142,7 @@ impl TxQueue {
 
     /// Fetches the next request, and with it those behind that fit a read request of the link.
     fn fetch_requests<T: Tracer>(&mut self, fabric: &mut Fabric<T>, ring: &mut TxRing, now: Picos) {
-        let most = fabric.attachment(self.link).max_read_request_bytes();
+        let most = fabric.root_port(self.root_port).attachment().max_read_request_bytes();
         let entry_bytes = ring.format.entry_bytes();
         let Some(first_entry) = ring.queued.front().map(|request| request.first_entry) else {
             return;
@@ -164,7 +164,7 @@ impl TxQueue {
         let mut readable = now;
         for (line, bytes) in ring.requests.parts(first_entry, last_byte) {
             if bytes > 0 {
-                readable = readable.max(fabric.dma_read(self.link, line, bytes, now));
+                readable = readable.max(fabric.dma_read(self.root_port, line, bytes, now));
             }
         }
         readable += self.config.read_pipeline;
@@ -196,13 +196,13 @@ impl TxQueue {
         egress: &mut Egress,
         now: Picos,
     ) -> Picos {
-        let per_request = fabric.attachment(self.link).max_read_request_bytes();
+        let per_request = fabric.root_port(self.root_port).attachment().max_read_request_bytes();
         let mut last = now;
         let mut offset = 0;
         while offset < packet.bytes.0 {
             let bytes = per_request.min(packet.bytes.0 - offset);
             let line = packet.buffer.data.step(offset / LINE_BYTES);
-            let done = fabric.dma_read(self.link, line, bytes, self.entries.ready(now))
+            let done = fabric.dma_read(self.root_port, line, bytes, self.entries.ready(now))
                 + self.config.read_pipeline;
             self.entries.occupy(done);
             egress.reads_until(done);
@@ -228,7 +228,8 @@ impl TxQueue {
         };
         self.completion_index += 1;
         let bytes = ring.completion.bytes(ring.format);
-        let done = fabric.dma_write(self.link, line, bytes, DmaKind::Descriptor, self.last_read);
+        let done =
+            fabric.dma_write(self.root_port, line, bytes, DmaKind::Descriptor, self.last_read);
         ring.completed.push_back((done.visible, line, self.uncompleted));
         self.uncompleted = 0;
         done.visible

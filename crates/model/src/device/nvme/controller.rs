@@ -16,7 +16,7 @@ use crate::root_complex::ddio::DmaKind;
 use crate::tracer::Tracer;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use units::Picos;
+use units::{Picos, RootPortId};
 
 /// What happens next, in the order in which ties are broken after the order of scheduling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,7 +49,7 @@ struct InWork {
 /// The controller with its media.
 #[derive(Debug)]
 pub struct NvmeController {
-    port: usize,
+    port: RootPortId,
     config: NvmeConfig,
     media: Media,
     events: BinaryHeap<Reverse<(Picos, u64, Event)>>,
@@ -74,7 +74,7 @@ pub struct NvmeController {
 impl NvmeController {
     /// An idle SSD at root port `port` with `queues` queue pairs.
     #[must_use]
-    pub fn new(port: usize, config: NvmeConfig, queues: usize, seed: u64) -> Self {
+    pub fn new(port: RootPortId, config: NvmeConfig, queues: usize, seed: u64) -> Self {
         Self {
             port,
             media: Media::new(config.media.clone(), seed),
@@ -95,7 +95,7 @@ impl NvmeController {
 
     /// The root port that it is attached to.
     #[must_use]
-    pub fn port(&self) -> usize {
+    pub fn port(&self) -> RootPortId {
         self.port
     }
 

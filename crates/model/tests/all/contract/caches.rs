@@ -8,7 +8,7 @@ use model::replacement::Replacement;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::BTreeSet;
-use units::{LineAddr, SetIndex, WayMask};
+use units::{LineAddr, SetIndex, SocketCore, WayMask};
 
 const SETS: u32 = 4;
 const LINES: u64 = 64;
@@ -135,8 +135,8 @@ impl Cache for Filter {
 
     fn put(&mut self, line: LineAddr) -> Option<LineAddr> {
         // Lines of several cores are kept in another way than those of one.
-        let one = Sharers::of((line.0 % 7) as u8);
-        let holders = if line.0.is_multiple_of(2) { one } else { one.with(9) };
+        let one = Sharers::of(SocketCore((line.0 % 7) as u8));
+        let holders = if line.0.is_multiple_of(2) { one } else { one.with(SocketCore(9)) };
         self.0.record(Self::set(line), line, holders).map(|(victim, _)| victim)
     }
 
@@ -319,7 +319,11 @@ fn a_tracked_way_of_any_llc_forgets_its_cores_with_its_line() {
             llc.allocate(set, line, Shared::info(0), WayMask(1 << way));
             let tracked = way < inclusion.tracked_ways(LLC_WAYS);
             assert_eq!(llc.is_tracked_way(way), tracked);
-            let cores = if tracked { Sharers::of(3).with(5) } else { Sharers::NONE };
+            let cores = if tracked {
+                Sharers::of(SocketCore(3)).with(SocketCore(5))
+            } else {
+                Sharers::NONE
+            };
             if tracked {
                 llc.set_sharers(set, way, cores);
             }

@@ -12,14 +12,14 @@ use model::tracer::{Found, NoTrace};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use small_fabric::WAYS;
-use units::{LineAddr, Picos, WayMask};
+use units::{CoreId, LineAddr, Picos, RootPortId, SocketId, WayMask};
 
 const NOW: Picos = Picos(1_000_000);
 const CORES: u8 = 4;
 /// A core of the device's socket, and one of the other.
-const NEAR: u8 = 0;
-const FAR: u8 = 2;
-const PORT: usize = 0;
+const NEAR: CoreId = CoreId(0);
+const FAR: CoreId = CoreId(2);
+const PORT: RootPortId = RootPortId(0);
 
 /// Where a line is after the device has written it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,12 +151,12 @@ impl Path {
     }
 }
 
-fn state(fabric: &Fabric, core: u8, line: LineAddr) -> Option<State> {
+fn state(fabric: &Fabric, core: CoreId, line: LineAddr) -> Option<State> {
     fabric.private_caches(core).state(line)
 }
 
 fn states(fabric: &Fabric, line: LineAddr) -> Vec<Option<State>> {
-    (0..CORES).map(|core| state(fabric, core, line)).collect()
+    (0..CORES).map(CoreId).map(|core| state(fabric, core, line)).collect()
 }
 
 /// Who has a line before the device comes.
@@ -184,13 +184,13 @@ impl Before {
             Self::ModifiedFar => drop(fabric.core_write(FAR, line, NOW)),
             Self::ReadFar => drop(fabric.core_read(FAR, line, NOW)),
             Self::ReadByAll => {
-                for core in 0..CORES {
+                for core in (0..CORES).map(CoreId) {
                     fabric.core_read(core, line, NOW);
                 }
             }
             Self::ModifiedThenShared => {
                 fabric.core_write(NEAR, line, NOW);
-                fabric.core_read(NEAR + 1, line, NOW);
+                fabric.core_read(CoreId(NEAR.0 + 1), line, NOW);
             }
         }
     }
@@ -215,7 +215,7 @@ fn is_read_by_cores_where_it_was_left(path: &Path) {
             let found = fabric.core_read(core, line, NOW).found;
             let on_chip = match (path.left, core) {
                 (Left::OnChip, NEAR) => matches!(found, Found::LlcHit(_)),
-                (Left::OnChip, _) => found == Found::OtherSocket(0),
+                (Left::OnChip, _) => found == Found::OtherSocket(SocketId(0)),
                 (Left::InMemory, _) => found.is_memory(),
             };
             assert!(on_chip, "{machine}: core {core} finds it by {found:?}");
@@ -300,7 +300,7 @@ fn answers_after_it_was_asked(path: &Path) {
             let bytes = 1 + rng.next_u64() % 1_000;
             let done = fabric.dma_write(PORT, at, bytes, path.kind, now);
             assert!(done.accepted >= now && done.visible > now, "{machine}: {done:?}");
-            let link = fabric.attachment(PORT).link().expect("a link");
+            let link = fabric.root_port(PORT).attachment().link().expect("a link");
             let link = Picos::from_ns(2.0 * link.config().propagation_ns);
             assert!(fabric.dma_read(PORT, at, bytes, now) > now + link, "{machine}");
         }
@@ -312,7 +312,7 @@ fn keeps_the_invariants(path: &Path) {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(2);
         for i in 0..600 {
             let at = line.step(rng.next_u64() % 40);
-            let core = (rng.next_u64() % u64::from(CORES)) as u8;
+            let core = CoreId((rng.next_u64() % u64::from(CORES)) as u8);
             let bytes = 1 + rng.next_u64() % 200;
             match rng.next_u64() % 5 {
                 0 => drop(fabric.core_read(core, at, NOW)),

@@ -6,7 +6,7 @@ use model::dram::Dram;
 use model::fabric::{Memory, MemoryConfig};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use units::{LINE_BYTES, LineAddr, Picos};
+use units::{LINE_BYTES, LineAddr, Picos, SocketId};
 
 /// Order inside a window of a meter is not kept (DEVIATIONS.md, 1).
 const WINDOW: Picos = Picos(64_000);
@@ -58,12 +58,12 @@ impl Store for Cxl {
 /// A node of a machine with two sockets and a card at the first, as socket 0 or 1 sees it.
 struct Node {
     memory: Memory,
-    reader: usize,
+    reader: SocketId,
     first: LineAddr,
 }
 
 impl Node {
-    fn new(number: u64, reader: usize) -> Self {
+    fn new(number: u64, reader: SocketId) -> Self {
         let nodes = vec![small_fabric::node(0), small_fabric::node(1), small_fabric::cxl(0)];
         let config = MemoryConfig { nodes, upi: Some(small_fabric::upi(2)) };
         let first = LineAddr(number * config.node_lines());
@@ -252,8 +252,8 @@ macro_rules! memories {
 memories! {
     dram: Dram::new(small_fabric::dram()), dram_bounds();
     cxl_card: Cxl::new(small_fabric::card()), card_bounds();
-    local_node: Node::new(0, 0), dram_bounds();
-    remote_node: Node::new(0, 1), from_another_socket(&dram_bounds());
-    local_cxl_node: Node::new(2, 0), card_bounds();
-    remote_cxl_node: Node::new(2, 1), from_another_socket(&card_bounds());
+    local_node: Node::new(0, SocketId(0)), dram_bounds();
+    remote_node: Node::new(0, SocketId(1)), from_another_socket(&dram_bounds());
+    local_cxl_node: Node::new(2, SocketId(0)), card_bounds();
+    remote_cxl_node: Node::new(2, SocketId(1)), from_another_socket(&card_bounds());
 }

@@ -19,7 +19,7 @@ use model::root_complex::line_placement::{LinePlacement, OnUnread, Steering};
 use model::tracer::Tracer;
 use proptest::prelude::*;
 use std::fmt;
-use units::{LineAddr, Picos, WayMask};
+use units::{CoreId, Id, LineAddr, Picos, RootPortId, SocketId, WayMask};
 
 /// What a case's machines may have.
 #[derive(Clone, Copy, Debug)]
@@ -166,7 +166,7 @@ impl Shape {
             });
         PortConfig {
             attachment: AttachmentConfig::Pcie(small_fabric::link()),
-            socket: shape.socket % self.cores.len() as u8,
+            socket: SocketId(shape.socket % self.cores.len() as u8),
             policy: self.policy(shape),
             buffer,
             iommu: shape.iommu.then(small_fabric::iommu),
@@ -252,13 +252,19 @@ pub enum Done {
 /// Lets the fabric do a step.
 pub fn apply<T: Tracer>(fabric: &mut Fabric<T>, shape: &Shape, step: &Step, now: Picos) -> Done {
     let served = match *step {
-        Step::Load(core, at) => fabric.core_read(shape.core_number(core), shape.line(at), now),
-        Step::Store(core, at) => fabric.core_write(shape.core_number(core), shape.line(at), now),
+        Step::Load(core, at) => {
+            fabric.core_read(CoreId(shape.core_number(core)), shape.line(at), now)
+        }
+        Step::Store(core, at) => {
+            fabric.core_write(CoreId(shape.core_number(core)), shape.line(at), now)
+        }
         Step::Prefetch(core, at) => {
-            fabric.core_prefetch(shape.core_number(core), shape.line(at), now)
+            fabric.core_prefetch(CoreId(shape.core_number(core)), shape.line(at), now)
         }
         Step::Fetch(..) if shape.l1i.is_none() => return Done::Nothing,
-        Step::Fetch(core, at) => fabric.core_fetch(shape.core_number(core), shape.line(at), now),
+        Step::Fetch(core, at) => {
+            fabric.core_fetch(CoreId(shape.core_number(core)), shape.line(at), now)
+        }
         _ => return apply_to_devices(fabric, shape, step, now),
     };
     Done::Core(served)
@@ -274,29 +280,36 @@ fn apply_to_devices<T: Tracer>(
         Step::Load(..) | Step::Store(..) | Step::Prefetch(..) | Step::Fetch(..) => {}
         Step::Flush(at) => drop(fabric.flush(shape.line(at), now)),
         Step::DmaWrite(port, at, bytes, kind) => {
-            let (port, reader) = (shape.port_number(port), Some(shape.reader(at)));
+            let (port, reader) = (shape.port_number(port), Some(CoreId(shape.reader(at))));
             // Some devices say what they will do; that has to change nothing.
             if bytes % 3 == 0 {
-                fabric.expect_dma(port, DmaDirection::Write, shape.line(at), bytes);
+                fabric.expect_dma(RootPortId::at(port), DmaDirection::Write, shape.line(at), bytes);
             }
-            let done = fabric.dma_write_for(port, reader, shape.line(at), bytes, kind, now);
+            let done = fabric.dma_write_for(
+                RootPortId::at(port),
+                reader,
+                shape.line(at),
+                bytes,
+                kind,
+                now,
+            );
             return Done::Write(done);
         }
         Step::DmaRead(port, at, bytes) => {
             let port = shape.port_number(port);
             if bytes % 3 == 0 {
-                fabric.expect_dma(port, DmaDirection::Read, shape.line(at), bytes);
+                fabric.expect_dma(RootPortId::at(port), DmaDirection::Read, shape.line(at), bytes);
             }
-            return Done::Read(fabric.dma_read(port, shape.line(at), bytes, now));
+            return Done::Read(fabric.dma_read(RootPortId::at(port), shape.line(at), bytes, now));
         }
         Step::StartClock => fabric.start_clock(),
         Step::Policy(port, payload, descriptors) => {
             let port = shape.port_number(port);
             if shape.may_change(port) {
-                let mut policy = fabric.io_policy(port);
+                let mut policy = *fabric.root_port(RootPortId::at(port)).policy();
                 policy.payload = payload.of(shape.llc.2);
                 policy.descriptors = descriptors.of(shape.llc.2);
-                fabric.set_io_policy(port, policy);
+                fabric.set_io_policy(RootPortId::at(port), policy);
             }
         }
     }

@@ -7,7 +7,7 @@ use model::llc::Inclusion;
 use model::root_complex::buffer::{BufferConfig, BufferCounters, BufferState, Placement};
 use model::root_complex::ddio::Ddio;
 use model::tracer::Found;
-use units::{LineAddr, WayMask};
+use units::{CoreId, LineAddr, SocketId, WayMask};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Buffered {
@@ -176,8 +176,8 @@ impl Reference {
         let other = self.elsewhere(socket, line).first().copied();
         match (way, holder, other) {
             (Some(way), _, _) => Found::LlcHit(way as u32),
-            (_, Some(core), _) => Found::OtherCore(core as u8),
-            (_, _, Some(other)) => Found::OtherSocket(other as u8),
+            (_, Some(core), _) => Found::OtherCore(CoreId(core as u8)),
+            (_, _, Some(other)) => Found::OtherSocket(SocketId(other as u8)),
             (None, None, None) => self.in_memory(socket, line),
         }
     }

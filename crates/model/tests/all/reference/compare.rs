@@ -7,7 +7,7 @@ use model::fabric::Fabric;
 use model::private_caches::{PrivateCache, State};
 use model::tracer::{Event, Operation, Tracer};
 use std::fmt::Debug;
-use units::LineAddr;
+use units::{CoreId, Id, LineAddr, RootPortId, SocketId};
 
 /// Notes what the fabric does in a step.
 #[derive(Clone, Debug, Default)]
@@ -99,7 +99,7 @@ impl Reference {
         same("counters", fabric.counters(), &self.counters)?;
         for (number, core) in (0..).zip(&self.cores) {
             let what = format!("counters of core {number}");
-            same(&what, fabric.core_counters(number), &core.counters)?;
+            same(&what, &fabric.private_caches(CoreId(number)).counters, &core.counters)?;
         }
         for (node, moved) in self.moved.iter().enumerate() {
             let what = format!("lines read from and written to node {node}");
@@ -125,7 +125,7 @@ impl Reference {
     }
 
     fn compare_core(&self, core: usize, fabric: &Fabric<Observer>) -> Result<(), String> {
-        let (theirs, ours) = (fabric.private_caches(core as u8), &self.cores[core]);
+        let (theirs, ours) = (fabric.private_caches(CoreId::at(core)), &self.cores[core]);
         let levels = [
             ("L1D", Some(&theirs.l1), Some(&ours.l1)),
             ("L2", Some(&theirs.l2), Some(&ours.l2)),
@@ -148,10 +148,13 @@ impl Reference {
             ours.map(|(_, line, ())| (line, self.local_holders(socket, line))).collect();
         ours.sort_unstable();
         let mut theirs = Vec::new();
-        if let Some(directory) = fabric.directory(socket) {
+        if let Some(directory) = fabric.directory(SocketId::at(socket)) {
             for line in directory.lines() {
-                let set = fabric.llc(socket).set_of(line);
-                theirs.push((line, directory.sharers(set, line).cores().collect()));
+                let set = fabric.llc(SocketId::at(socket)).set_of(line);
+                theirs.push((
+                    line,
+                    directory.sharers(set, line).cores().map(|core| core.0).collect(),
+                ));
             }
         }
         theirs.sort_unstable();
@@ -160,7 +163,10 @@ impl Reference {
 
     fn compare_buffer(&self, port: usize, fabric: &Fabric<Observer>) -> Result<(), String> {
         let Some(ours) = &self.ports[port].buffer else { return Ok(()) };
-        let theirs = fabric.buffer(port).ok_or("the fabric has no buffer there")?;
+        let theirs = fabric
+            .root_port(RootPortId::at(port))
+            .buffer()
+            .ok_or("the fabric has no buffer there")?;
         same(&format!("counters of buffer {port}"), &theirs.counters(), &ours.counters)?;
         self.asked.iter().try_for_each(|&line| {
             let what = format!("{line:?} in buffer {port}");
@@ -192,13 +198,13 @@ impl Reference {
 }
 
 fn their_llc(socket: usize, fabric: &Fabric<Observer>) -> Vec<InLlc> {
-    let llc = fabric.llc(socket);
+    let llc = fabric.llc(SocketId::at(socket));
     let described = |line| {
         let set = llc.set_of(line);
         let way = llc.find(set, line).expect("it is there");
         let info = llc.info(set, way);
-        let owner = fabric.agent_of_owner(socket, info.owner);
-        let holders = llc.sharers(set, way).cores().collect();
+        let owner = fabric.agent_of_owner(SocketId::at(socket), info.owner);
+        let holders = llc.sharers(set, way).cores().map(|core| core.0).collect();
         (line, way, owner, info.dirty, info.consumed, holders)
     };
     let mut lines: Vec<InLlc> = llc.lines().map(described).collect();

@@ -5,7 +5,7 @@ use model::attribution::AgentId;
 use model::llc::Inclusion;
 use model::private_caches::State;
 use model::tracer::{Found, Operation};
-use units::{LineAddr, WayMask};
+use units::{CoreId, Id, LineAddr, SocketId, WayMask};
 
 /// What a core wants with a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -379,7 +379,7 @@ impl Reference {
             Inclusion::NonInclusive { .. } | Inclusion::Inclusive => {}
         }
         let found = match modifier {
-            Some(other) => Found::OtherCore(other as u8),
+            Some(other) => Found::OtherCore(CoreId(other as u8)),
             None => Found::LlcHit(way as u32),
         };
         Got { found, state, version }
@@ -394,7 +394,7 @@ impl Reference {
     ) -> Got {
         let socket = self.cores[core].socket;
         let (version, newer) = self.answer(socket, line).expect("a neighbour has it");
-        let found = Found::OtherCore(neighbours[0] as u8);
+        let found = Found::OtherCore(CoreId::at(neighbours[0]));
         let state = self.claim(core, line, want, neighbours);
         if want == Want::Store {
             self.track(socket, line);
@@ -455,7 +455,7 @@ impl Reference {
                 let answers = others.iter().filter_map(|&other| self.answer(other, line));
                 // Newer than memory is one of them at most.
                 let (version, newer) = answers.max_by_key(|answer| answer.1).expect("one has it");
-                let found = Found::OtherSocket(first as u8);
+                let found = Found::OtherSocket(SocketId(first as u8));
                 if want == Want::Store {
                     self.drop_elsewhere(socket, line);
                     let state = if newer { State::Modified } else { State::Exclusive };

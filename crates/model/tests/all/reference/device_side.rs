@@ -5,7 +5,7 @@ use model::llc::Inclusion;
 use model::root_complex::ddio::{Ddio, DmaKind};
 use model::root_complex::line_placement::{LinePlacement, OnUnread};
 use model::tracer::{Found, Operation};
-use units::{LINE_BYTES, LineAddr, WayMask};
+use units::{CoreId, Id, LINE_BYTES, LineAddr, SocketId, WayMask};
 
 impl Reference {
     /// A device writes bytes from the start of a line on, tagged with the core that reads them.
@@ -271,7 +271,7 @@ impl Reference {
             let holder = modifier.or(self.holders(socket, line).first().copied());
             return match (modifier, way) {
                 (None, Some(way)) => Found::LlcHit(way as u32),
-                _ => Found::OtherCore(holder.expect("a core has it") as u8),
+                _ => Found::OtherCore(CoreId::at(holder.expect("a core has it"))),
             };
         }
         let others = self.elsewhere(socket, line);
@@ -283,7 +283,7 @@ impl Reference {
                     placed.consumed = true;
                 }
             }
-            return Found::OtherSocket(others[0] as u8);
+            return Found::OtherSocket(SocketId::at(others[0]));
         }
         let version = self.memory_read(line);
         self.read_is_current(line, version, "a device");

@@ -33,7 +33,7 @@ use model::root_complex::ddio::IoPolicy;
 use model::tracer::{Found, Operation};
 use sets::{Index, Sets};
 use std::collections::{BTreeMap, BTreeSet};
-use units::{LineAddr, WayMask};
+use units::{Id, LineAddr, WayMask};
 
 /// How often the line had been written when this content was current.
 pub type Version = u64;
@@ -132,7 +132,7 @@ impl Reference {
             freed_by_io: BTreeSet::new(),
         };
         let port = |port: &PortConfig| Port {
-            socket: usize::from(port.socket),
+            socket: port.socket.index(),
             policy: port.policy,
             buffer: Buffer::new(port.buffer),
         };
@@ -210,9 +210,7 @@ impl Reference {
     /// The socket whose memory a line belongs to.
     fn home_of(&self, line: LineAddr) -> usize {
         match &self.config.memory.nodes[self.node_of(line)] {
-            NodeConfig::Dram { socket, .. } | NodeConfig::Cxl { socket, .. } => {
-                usize::from(*socket)
-            }
+            NodeConfig::Dram { socket, .. } | NodeConfig::Cxl { socket, .. } => socket.index(),
         }
     }
 
@@ -220,7 +218,7 @@ impl Reference {
     fn in_memory(&self, socket: usize, line: LineAddr) -> Found {
         match &self.config.memory.nodes[self.node_of(line)] {
             NodeConfig::Cxl { .. } => Found::Cxl,
-            NodeConfig::Dram { socket: home, .. } if usize::from(*home) == socket => Found::Dram,
+            NodeConfig::Dram { socket: home, .. } if home.index() == socket => Found::Dram,
             NodeConfig::Dram { .. } => Found::RemoteDram,
         }
     }

@@ -4,7 +4,7 @@ use crate::input::error::InputError;
 use crate::plan::TenantInput;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Picos;
+use units::{Picos, RootPortId};
 use workload::control::dynamic_ways::DynamicWaysConfig;
 
 /// A controller that changes the number of ways by demand.
@@ -43,7 +43,7 @@ impl Default for DynamicWaysKeys {
 
 impl DynamicWaysKeys {
     /// The controller of root port `port`, in an LLC of so many ways.
-    pub(crate) fn config(&self, port: usize, llc_ways: u32) -> DynamicWaysConfig {
+    pub(crate) fn config(&self, port: RootPortId, llc_ways: u32) -> DynamicWaysConfig {
         DynamicWaysConfig {
             port,
             period: Picos::from_ns(self.period_us * 1e3),
