@@ -46,19 +46,19 @@ run: setup ## Simulate the published experiments beside the measured server; wri
 	@skipline experiment run $(EXPERIMENTS)
 
 test: lint browser peers docs-tools dpdk-to-test ## Set everything up and run every test but the long ones
-	PROPTEST_RNG_SEED=1 python tests/tally.py -- cargo test $(TESTED) \
+	PROPTEST_RNG_SEED=1 python tests/tally.py -- cargo test --no-fail-fast $(TESTED) \
 	  -- cargo test --workspace --locked --quiet --doc -- $(PYTEST)
 
 # A budget that does not suffice is a failure: something hangs, or a test has to become shorter.
 soak: $(STAMPS)/module-to-test browser peers docs-tools dpdk-to-test ## Run long tests, within SOAK_MINUTES
 	export SKIPLINE_SOAK=1 PROPTEST_RNG_SEED=$(SOAK_SEED)
 	echo "soaking with seed $$PROPTEST_RNG_SEED"
-	python tests/tally.py --minutes $(SOAK_MINUTES) -- cargo test $(TESTED) -- $(PYTEST) -m soak
+	python tests/tally.py --minutes $(SOAK_MINUTES) -- cargo test --no-fail-fast $(TESTED) -- $(PYTEST) -m soak
 
 soak-long: ## Repeat the random tests of Rust with other seeds for SOAK_LONG_MINUTES
 	export SKIPLINE_SOAK=1 PROPTEST_RNG_SEED=$(SOAK_SEED)
 	echo "soaking with seed $$PROPTEST_RNG_SEED and those after it"
-	python3 tests/tally.py --for-minutes $(SOAK_LONG_MINUTES) -- cargo test $(TESTED)
+	python3 tests/tally.py --for-minutes $(SOAK_LONG_MINUTES) -- cargo test --no-fail-fast $(TESTED)
 
 check: lint ## Format, lints with warnings as errors, types, fast tests
 	$(PYTEST) -q tests/smoke tests/component

@@ -7,6 +7,7 @@
 use crate::reference::kinds::{Kind, Tally};
 use crate::small_fabric;
 use address_map::{AddressMap, SetFunction, SliceFunction};
+use model::attribution::AgentId;
 use model::fabric::{DirectoryConfig, Fabric, FabricConfig, MemoryConfig, PortConfig};
 use model::llc::{Inclusion, LlcConfig};
 use model::private_caches::{PrefetcherConfig, PrivateCacheConfig};
@@ -217,11 +218,16 @@ fn everything_was_counted(fabric: &Fabric<Touched>, operations: u64) {
             "core {core}: {counters:?}"
         );
     }
-    let (core, device) = (model::attribution::AgentId(0), fabric.device_agent(RootPortId(0)));
-    let owners = [(core, device), (device, core), (device, device), (core, core)];
-    for (evictor, owner) in owners {
-        let lines = fabric.evictions().count(evictor, owner, true);
-        assert!(lines > 0, "no line of {owner:?} was pushed out by {evictor:?}");
+    let device = fabric.device_agent(RootPortId(0));
+    let cores: Vec<AgentId> = (0..2 * CORES as u8).map(AgentId).collect();
+    for (evictors, owners) in
+        [(&cores[..], &[device][..]), (&[device], &cores), (&[device], &[device]), (&cores, &cores)]
+    {
+        let pairs =
+            evictors.iter().flat_map(|&evictor| owners.iter().map(move |&owner| (evictor, owner)));
+        let lines: u64 =
+            pairs.map(|(evictor, owner)| fabric.evictions().count(evictor, owner, true)).sum();
+        assert!(lines > 0, "no line of {owners:?} was pushed out by any of {evictors:?}");
     }
     assert!(fabric.evictions().count(device, device, false) > 0, "nothing left unread");
 }
