@@ -13,7 +13,7 @@ PACKAGE = REPOSITORY / "python" / "skipline"
 # Modules and packages of `skipline`: each may import what stands in an earlier line.
 ORDER = (
     ("_core",),
-    ("atomic", "nearest", "platforms", "resources", "slices", "terminal"),
+    ("atomic", "metrics", "nearest", "platforms", "resources", "slices", "terminal"),
     ("budget", "result", "toml_model"),
     ("quantity", "replay", "simulation"),
     ("demo", "result_view"),
