@@ -1,15 +1,13 @@
 """Skipline's caches, asked for what they do with a trace."""
 
 import json
-import tomllib
 from typing import Any
 
-from command_line import REPOSITORY
 from parity.referee import Counts, Level, Machine
 from parity.traces import Trace
 from skipline import _core
 
-REFERENCE_MACHINE = REPOSITORY / "platforms" / "three-level-lru.toml"
+REFERENCE_MACHINE = "three-level-lru"
 # Levels of a platform from the core on; a smaller machine ends before the last of them, which
 # changes nothing above.
 TABLES = ("l1d", "l2", "llc")
@@ -36,7 +34,7 @@ def traced(trace: Trace, machine: Machine) -> dict[str, Any]:
 
 def machine_toml(machine: Machine) -> str:
     """The reference machine of independent levels with other shapes."""
-    platform = tomllib.loads(REFERENCE_MACHINE.read_text())
+    platform = json.loads(_core.platform(REFERENCE_MACHINE))
     for table, level in zip(TABLES, machine.levels, strict=False):
         _reshape(platform[table], level, machine.replacement)
     if machine.instructions:

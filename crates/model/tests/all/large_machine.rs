@@ -234,7 +234,8 @@ fn everything_was_counted(fabric: &Fabric<Touched>, operations: u64) {
 
 #[test]
 fn operations_of_many_agents_keep_the_invariants_of_a_large_machine() {
-    let operations = soak::amount(1 << 18, 1 << 20);
+    // Fewer do not fill an LLC of this size so far that devices push out what cores have read.
+    let operations: u64 = 1 << 20;
     let config = sapphire_rapids();
     let mut agents = Agents {
         rng: Xoshiro256PlusPlus::seed_from_u64(soak::seed(56)),
