@@ -47,7 +47,7 @@ run: setup ## Simulate the published experiments beside the measured server; wri
 
 test: lint browser peers docs-tools dpdk-to-test ## Set everything up and run every test but the long ones
 	PROPTEST_RNG_SEED=1 python tests/tally.py -- cargo test --no-fail-fast $(TESTED) \
-	  -- cargo test --workspace --locked --quiet --doc -- $(PYTEST)
+	  -- cargo test --workspace --locked --quiet --doc -- $(PYTEST) --ignore=tests/dpdk -- pytest tests/dpdk
 
 # A budget that does not suffice is a failure: something hangs, or a test has to become shorter.
 soak: $(STAMPS)/module-to-test browser peers docs-tools dpdk-to-test ## Run long tests, within SOAK_MINUTES
