@@ -241,6 +241,9 @@ impl RootPort {
         extents: &[Extent],
         arrived: Picos,
     ) -> Result<Picos, PageFault> {
+        if self.iommu.is_off() {
+            return Ok(arrived);
+        }
         let pages = extents.iter().flat_map(|extent| extent.pages());
         pages
             .map(|line| self.iommu.translate(line, arrived))

@@ -145,6 +145,13 @@ impl Iommu {
         Self { unit: None, counters: IommuCounters::default() }
     }
 
+    /// Whether devices use physical addresses.
+    #[inline]
+    #[must_use]
+    pub fn is_off(&self) -> bool {
+        self.unit.is_none()
+    }
+
     /// A device's access to `line` needs its translation at `now`; returns when that is there.
     ///
     /// # Errors
