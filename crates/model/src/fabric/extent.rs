@@ -33,14 +33,21 @@ impl Extent {
         self.bytes / LINE_BYTES
     }
 
-    /// A line of each 4 KiB page that it touches, in their order; an empty extent touches one.
+    /// The first line of the 4 KiB page behind that of `line`, if the extent touches it.
     #[inline]
-    pub(super) fn pages(self) -> impl Iterator<Item = LineAddr> {
-        let last = self.first.step(self.lines().max(1) - 1);
-        let page = |line: LineAddr| line.0 / SMALLEST_PAGE_LINES;
-        let others = page(self.first) + 1..=page(last);
-        let first_of = |page| LineAddr(page * SMALLEST_PAGE_LINES);
-        std::iter::once(self.first).chain(others.map(first_of))
+    pub(super) fn page_behind(self, line: LineAddr) -> Option<LineAddr> {
+        let next = LineAddr((line.0 / SMALLEST_PAGE_LINES + 1) * SMALLEST_PAGE_LINES);
+        (next.0 < self.first.0 + self.lines()).then_some(next)
+    }
+}
+
+/// What each of `extents` takes, in all. One extent is the common case, known when this is compiled into
+/// its caller.
+#[inline(always)]
+pub(super) fn total(extents: &[Extent], of_one: impl Fn(u64) -> u64) -> u64 {
+    match extents {
+        [only] => of_one(only.bytes),
+        _ => extents.iter().map(|extent| of_one(extent.bytes)).sum(),
     }
 }
 
@@ -51,7 +58,9 @@ mod tests {
     #[test]
     fn an_extent_touches_each_of_its_pages_once() {
         let pages = |first, bytes| -> Vec<u64> {
-            Extent { first: LineAddr(first), bytes }.pages().map(|line| line.0).collect()
+            let extent = Extent { first: LineAddr(first), bytes };
+            let lines = std::iter::successors(Some(extent.first), |&line| extent.page_behind(line));
+            lines.map(|line| line.0).collect()
         };
         assert_eq!(pages(5, 0), [5]);
         assert_eq!(pages(5, 59 * 64), [5]);

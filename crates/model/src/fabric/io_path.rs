@@ -5,7 +5,7 @@
 //! Source: SIGCOMM'24 "host network" for the entries; pcie-bench for link and translation.
 //! Simplifies: a burst's lines reach the LLC as if in address order.
 
-use super::extent::Extent;
+use super::extent::{Extent, total};
 use super::placed_io::PlacedPacket;
 use super::root_port::{LineReader, LineWriter};
 use super::{DmaDirection, Fabric};
@@ -222,8 +222,9 @@ impl<T: Tracer> Fabric<T> {
         kind: DmaKind,
         now: Picos,
     ) -> Result<DmaDone, PageFault> {
-        let sizes = extents.iter().map(|extent| extent.bytes);
-        let arrived = self.ports[port].attachment.send_writes(now, sizes);
+        let attachment = &mut self.ports[port].attachment;
+        let bytes = total(extents, |bytes| attachment.write_bytes(bytes));
+        let arrived = attachment.send_up(now, bytes);
         let translated = self.ports[port].translate(extents, arrived)?;
         let before = (self.counters.pcie_write_hits, self.counters.pcie_write_misses);
         let mut spans = BurstSpans::default();
@@ -274,8 +275,9 @@ impl<T: Tracer> Fabric<T> {
         extents: &[Extent],
         now: Picos,
     ) -> Result<Picos, PageFault> {
-        let sizes = extents.iter().map(|extent| extent.bytes);
-        let arrived = self.ports[port].attachment.request_reads(now, sizes.clone());
+        let attachment = &mut self.ports[port].attachment;
+        let requests = total(extents, |bytes| attachment.read_request_bytes(bytes));
+        let arrived = attachment.request_up(now, requests);
         let translated = self.ports[port].translate(extents, arrived)?;
         let before = (self.counters.pcie_read_hits, self.counters.pcie_read_misses);
         let mut spans = BurstSpans::default();
@@ -288,7 +290,9 @@ impl<T: Tracer> Fabric<T> {
         counters.read_misses += self.counters.pcie_read_misses - before.1;
         let waited = self.iio_mut(port).reads.admit(arrived, spans.entry_time);
         let data = arrived + waited + spans.seen;
-        Ok(self.ports[port].attachment.complete_reads(data, sizes))
+        let attachment = &mut self.ports[port].attachment;
+        let bytes = total(extents, |bytes| attachment.completion_bytes(bytes));
+        Ok(attachment.send_down(data, bytes))
     }
 
     #[inline(always)]

@@ -244,10 +244,15 @@ impl RootPort {
         if self.iommu.is_off() {
             return Ok(arrived);
         }
-        let pages = extents.iter().flat_map(|extent| extent.pages());
-        pages
-            .map(|line| self.iommu.translate(line, arrived))
-            .try_fold(arrived, |latest, walked| walked.map(|walked| latest.max(walked)))
+        let mut latest = arrived;
+        for extent in extents {
+            let mut page = Some(extent.first);
+            while let Some(line) = page {
+                latest = latest.max(self.iommu.translate(line, arrived)?);
+                page = extent.page_behind(line);
+            }
+        }
+        Ok(latest)
     }
 }
 

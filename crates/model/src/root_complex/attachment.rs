@@ -108,46 +108,64 @@ impl Attachment {
         }
     }
 
-    /// Sends writes of these many bytes each; returns when the last has arrived.
+    /// What a write of `bytes` takes towards memory.
     #[inline]
-    pub fn send_writes(&mut self, now: Picos, writes: impl Iterator<Item = u64>) -> Picos {
+    #[must_use]
+    pub fn write_bytes(&self, bytes: u64) -> u64 {
         match self {
-            Self::Pcie(link) => {
-                let config = link.config();
-                let bytes = writes.map(|bytes| config.write_bytes(bytes)).sum();
-                link.send_up(now, bytes)
-            }
+            Self::Pcie(link) => link.config().write_bytes(bytes),
+            Self::Mesh(_) => bytes,
+        }
+    }
+
+    /// What the requests for a read of `bytes` take towards memory.
+    #[inline]
+    #[must_use]
+    pub fn read_request_bytes(&self, bytes: u64) -> u64 {
+        match self {
+            Self::Pcie(link) => link.config().read_request_bytes(bytes),
+            Self::Mesh(_) => 0,
+        }
+    }
+
+    /// What the data of a read of `bytes` takes towards the device.
+    #[inline]
+    #[must_use]
+    pub fn completion_bytes(&self, bytes: u64) -> u64 {
+        match self {
+            Self::Pcie(link) => link.config().completion_bytes(bytes),
+            Self::Mesh(_) => bytes,
+        }
+    }
+
+    /// Sends writes that take `bytes` in all towards memory; returns when the last has arrived.
+    #[inline]
+    pub fn send_up(&mut self, now: Picos, bytes: u64) -> Picos {
+        match self {
+            Self::Pcie(link) => link.send_up(now, bytes),
             Self::Mesh(stop) => {
-                let time = stop.config.write_rate.time_for(Bytes(writes.sum()));
+                let time = stop.config.write_rate.time_for(Bytes(bytes));
                 stop.writes.reserve(now, time) + stop.config.propagation
             }
         }
     }
 
-    /// Asks for reads of these many bytes each; returns when the last request has arrived.
+    /// Sends read requests that take `bytes` in all; returns when the last has arrived.
     #[inline]
-    pub fn request_reads(&mut self, now: Picos, reads: impl Iterator<Item = u64>) -> Picos {
+    pub fn request_up(&mut self, now: Picos, bytes: u64) -> Picos {
         match self {
-            Self::Pcie(link) => {
-                let config = link.config();
-                let bytes = reads.map(|bytes| config.read_request_bytes(bytes)).sum();
-                link.request_up(now, bytes)
-            }
+            Self::Pcie(link) => link.request_up(now, bytes),
             Self::Mesh(stop) => now + stop.config.propagation,
         }
     }
 
-    /// Brings the data of reads of these many bytes each; returns when the device has all of it.
+    /// Brings data that takes `bytes` in all to the device; returns when it has all of it.
     #[inline]
-    pub fn complete_reads(&mut self, now: Picos, reads: impl Iterator<Item = u64>) -> Picos {
+    pub fn send_down(&mut self, now: Picos, bytes: u64) -> Picos {
         match self {
-            Self::Pcie(link) => {
-                let config = link.config();
-                let bytes = reads.map(|bytes| config.completion_bytes(bytes)).sum();
-                link.send_down(now, bytes)
-            }
+            Self::Pcie(link) => link.send_down(now, bytes),
             Self::Mesh(stop) => {
-                let time = stop.config.read_rate.time_for(Bytes(reads.sum()));
+                let time = stop.config.read_rate.time_for(Bytes(bytes));
                 stop.reads.reserve(now, time) + stop.config.propagation
             }
         }
