@@ -1,11 +1,18 @@
 """Fixtures that all tests share."""
 
-from collections.abc import Callable
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from command_line import L2FWD, SHORT, Skipline
+from command_line import L2FWD, REPOSITORY, SHORT, Skipline
+
+if TYPE_CHECKING:
+    from selenium import webdriver
 
 # Fixtures that take long to set up, or that a machine has once: with `--dist loadgroup` the tests
 # that use one of a group run in one process. A test with several takes the first.
@@ -44,6 +51,41 @@ def short_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = Skipline(directory)("run", L2FWD, *SHORT, "--out", "run")
     assert done.code == 0, done.err
     return directory / "run"
+
+
+@pytest.fixture(scope="session")
+def browser() -> "Iterator[webdriver.Chrome]":
+    """Chromium that reaches nothing but files; without one a test is skipped."""
+    from selenium import webdriver
+
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not (chromium and driver):
+        pytest.skip("needs the packages chromium and chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--disable-background-networking",
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+    ):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    opened = webdriver.Chrome(options, webdriver.ChromeService(executable_path=driver))
+    yield opened
+    opened.quit()
+
+
+@pytest.fixture(scope="session")
+def binaries() -> Path:
+    """Build all programs; return their folder."""
+    # As `make test` builds all of Rust: nothing is left to do then.
+    command = ["cargo", "build", "--quiet", "--locked", "--workspace", "--lib", "--bins", "--tests"]
+    run = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    return Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "debug"
 
 
 @pytest.fixture(scope="session")

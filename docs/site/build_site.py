@@ -2,7 +2,7 @@
 
 The pages are the Markdown files of the repository in their own folders, with the files that they
 link to. What has a reference in the code is generated: commands, commands of skipline-host,
-scenario keys.
+scenario keys, metrics.
 """
 
 import logging
@@ -17,6 +17,7 @@ from mkdocs.exceptions import Abort
 
 import command_reference
 import key_reference
+import metric_reference
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
@@ -47,6 +48,7 @@ def stage(target: Path) -> None:
         "commands.md": command_reference.commands(),
         "host-commands.md": command_reference.host_commands(),
         "scenario-keys.md": key_reference.scenario_keys(),
+        "metrics.md": metric_reference.metric_table(),
     }.items():
         (references / name).write_text(text, encoding="utf-8")
 

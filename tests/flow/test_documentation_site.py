@@ -1,30 +1,27 @@
 """Does the documentation site build, complete and from the disk alone?"""
 
 import json
-import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
-
-from command_line import REPOSITORY
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support import expected_conditions
+from selenium.webdriver.support.ui import WebDriverWait
 
 exceptions = pytest.importorskip("mkdocs.exceptions", reason="make docs-tools installs MkDocs")
 build_site = pytest.importorskip("build_site")
+SEARCH_LIMIT_S = 60
 
 
 @pytest.fixture(scope="module")
-def staged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def staged(binaries: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Stage the pages once."""
-    command = ["cargo", "build", "--quiet", "--locked", "--profile=test", "-phost-cli"]
-    run = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    built = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "debug"
     folder = tmp_path_factory.mktemp("site")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SKIPLINE_HOST", str(built / "skipline-host"))
+        patch.setenv("SKIPLINE_HOST", str(binaries / "skipline-host"))
         build_site.stage(folder / "pages")
     return folder / "pages"
 
@@ -36,7 +33,7 @@ def html(staged: Path) -> Path:
     return first.parent
 
 
-def test_the_references_name_commands_keys_and_options(html: Path) -> None:
+def test_the_references_name_commands_options_keys_and_metrics(html: Path) -> None:
     reference = html / "docs" / "reference"
     commands = (reference / "commands.html").read_text()
     assert all(f'id="skipline-{name}"' in commands for name in ("run", "experiment-run", "schema"))
@@ -46,6 +43,8 @@ def test_the_references_name_commands_keys_and_options(html: Path) -> None:
     keys = (reference / "scenario-keys.html").read_text()
     assert "<code>ddio_ways</code>" in keys
     assert 'id="traffic"' in keys
+    metrics = (reference / "metrics.html").read_text()
+    assert "<code>pcie_write_hit_rate</code>" in metrics
 
 
 def test_every_page_is_found_by_search(staged: Path, html: Path) -> None:
@@ -54,6 +53,19 @@ def test_every_page_is_found_by_search(staged: Path, html: Path) -> None:
     pages = (str(page.relative_to(staged)) for page in staged.rglob("*.md"))
     expected = {page.replace("README", "index").replace(".md", ".html") for page in pages}
     assert expected <= found
+
+
+def test_search_works_from_the_disk(html: Path, browser: webdriver.Chrome) -> None:
+    browser.get((html / "docs" / "platforms.html").as_uri())
+    wait = WebDriverWait(browser, SEARCH_LIMIT_S)
+    field = (By.CSS_SELECTOR, "input.md-search__input")
+    wait.until(expected_conditions.element_to_be_clickable(field)).send_keys("doorbell")
+    wait.until(lambda _: "Glossary" in _found(browser))
+
+
+def _found(browser: webdriver.Chrome) -> str:
+    results = browser.find_elements(By.CSS_SELECTOR, ".md-search-result__link")
+    return " ".join(result.text for result in results)
 
 
 def test_nothing_is_fetched_from_elsewhere(html: Path) -> None:

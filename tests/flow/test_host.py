@@ -1,32 +1,17 @@
 """The binary from Python: found, run as the user's own, and read as typed objects."""
 
-import os
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from command_line import REPOSITORY, Outcome, Skipline
+from command_line import Outcome, Skipline
 from skipline import InputError, RunError, host
 from skipline.host import binary
 
 # A line of the list of commands in the binary's help.
 _COMMAND = re.compile(r"^  (\w+) ", re.MULTILINE)
-
-
-def _cargo(*arguments: str) -> None:
-    command = ["cargo", *arguments]
-    run = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-
-
-@pytest.fixture(scope="module")
-def binaries() -> Path:
-    """Build skipline-host and the builder of described machines."""
-    # As `make test` builds all of Rust: nothing is left to do then.
-    _cargo("build", "--quiet", "--locked", "--workspace", "--lib", "--bins", "--tests")
-    return Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "debug"
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Reports open without a network, draw every figure, and fit a desk and a phone."""
 
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,34 +11,10 @@ from selenium.webdriver.support.ui import WebDriverWait
 from command_line import Skipline
 from small_experiment import write_small_evidence
 
-CHROMIUM = shutil.which("chromium")
-DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="needs the packages chromium and chromium-driver"
-)
 SIZES = [(1280, 900), (390, 844)]
 # Figures along the axes, two of simulated against measured, one per unit of the claims' checks.
 PANELS = {"pktsize-desc": 3 * 4 + 2 + 4, "ddio-tune": 3 + 2 + 2}
 DRAW_LIMIT_S = 60
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[webdriver.Chrome]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM or ""
-    for argument in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        "--disable-background-networking",
-        "--host-resolver-rules=MAP * ~NOTFOUND",
-    ):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(executable_path=DRIVER))
-    yield driver
-    driver.quit()
 
 
 def opened(browser: webdriver.Chrome, page: Path, size: tuple[int, int]) -> int:
