@@ -45,6 +45,10 @@ else:
 rate = result["line_ops"] / result["wall_s"]
 for key in ("wall_s", "line_ops_per_s", "real_time_factor"):
     result.pop(key, None)
+# What a metric is called is no result of the simulation.
+for metric in result.get("metrics", {}).values():
+    for key in ("group", "label", "headline"):
+        metric.pop(key, None)
 print(rate, hashlib.sha256(json.dumps(result).encode()).hexdigest())
 """
 
@@ -118,7 +122,7 @@ def build(revision: str) -> Build:
         shutil.copytree(
             ROOT / "python", tree / "python", ignore=shutil.ignore_patterns("_core*.so")
         )
-        for folder in ("platforms", "devices", "experiments"):
+        for folder in ("platforms", "devices", "software", "experiments"):
             shutil.copytree(ROOT / folder, tree / folder)
     shutil.copyfile(module, tree / "python" / "skipline" / "_core.abi3.so")
     return Build(revision, tree)

@@ -1,9 +1,12 @@
 """How tests call Skipline: as a user does, in a directory of their own."""
 
+import atexit
+import functools
 import json
 import os
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,13 +47,46 @@ class Skipline:
         return [sys.executable, "-m", "skipline", *arguments]
 
     def __call__(self, *arguments: str) -> Outcome:
-        """Run to the end."""
-        done = subprocess.run(
-            self.arguments(*arguments),
-            cwd=self.directory,
-            env={**os.environ, "COLUMNS": "200"},
-            capture_output=True,
+        """Run to the end, in a process of its own that finds Python's modules loaded."""
+        with (
+            tempfile.NamedTemporaryFile("r", encoding="utf-8") as out,
+            tempfile.NamedTemporaryFile("r", encoding="utf-8") as err,
+        ):
+            code = _server().run(
+                {
+                    "arguments": arguments,
+                    "directory": str(self.directory),
+                    "environment": {**os.environ, "COLUMNS": "200"},
+                    "out": out.name,
+                    "err": err.name,
+                }
+            )
+            return Outcome(code, out.read(), err.read())
+
+
+class _Server:
+    """The process that starts commands: loading Python's modules takes longer than most of them."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, Path(__file__).with_name("command_server.py")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             text=True,
-            check=False,
         )
-        return Outcome(done.returncode, done.stdout, done.stderr)
+
+        atexit.register(self._process.communicate)
+
+    def run(self, request: dict[str, Any]) -> int:
+        """Exit code of a command; negative for a signal that ended it."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        assert answer, "the server of commands ended"
+        return int(answer)
+
+
+@functools.cache
+def _server() -> _Server:
+    return _Server()
