@@ -56,6 +56,8 @@ def test_every_page_is_found_by_search(staged: Path, html: Path) -> None:
 
 
 def test_search_works_from_the_disk(html: Path, browser: webdriver.Chrome) -> None:
+    # Another test may have left a narrow window, which hides the field behind a button.
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     browser.get((html / "docs" / "platforms.html").as_uri())
     wait = WebDriverWait(browser, SEARCH_LIMIT_S)
     field = (By.CSS_SELECTOR, "input.md-search__input")
