@@ -47,7 +47,7 @@ class Skipline:
         return [sys.executable, "-m", "skipline", *arguments]
 
     def __call__(self, *arguments: str) -> Outcome:
-        """Run to the end, in a process of its own that finds Python's modules loaded."""
+        """Run to the end, in a process of its own in which Python's modules are loaded already."""
         with (
             tempfile.NamedTemporaryFile("r", encoding="utf-8") as out,
             tempfile.NamedTemporaryFile("r", encoding="utf-8") as err,
@@ -74,7 +74,6 @@ class _Server:
             stdout=subprocess.PIPE,
             text=True,
         )
-
         atexit.register(self._process.communicate)
 
     def run(self, request: dict[str, Any]) -> int:

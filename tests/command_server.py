@@ -14,7 +14,7 @@ import traceback
 from pathlib import Path
 from typing import Any, NoReturn
 
-# What commands import while they run; a command finds it loaded.
+# Commands import these when they need them; loaded here, that costs nothing.
 import altair  # noqa: F401
 import polars  # noqa: F401
 
@@ -52,7 +52,7 @@ def _run(request: dict[str, Any]) -> NoReturn:
         sys.argv = ["skipline", *request["arguments"]]
         main()
     except SystemExit as stop:
-        code = stop.code if isinstance(stop.code, int) else _ABORTED
+        code = 0 if stop.code is None else int(stop.code)
     except BaseException:
         traceback.print_exc()
     finally:
@@ -64,7 +64,7 @@ def _run(request: dict[str, Any]) -> NoReturn:
 
 def serve() -> None:
     """Answer requests until stdin ends."""
-    # What is loaded stays: a child that does not collect it does not copy its pages either.
+    # Garbage collection in a child would write to every object here, and so copy its pages.
     gc.freeze()
     for line in sys.stdin:
         child = os.fork()
@@ -75,6 +75,6 @@ def serve() -> None:
 
 
 if __name__ == "__main__":
-    # The folder of this file holds tests; a command has no business to find modules there.
+    # Python looks for modules beside this file first. A command must not find those of tests.
     sys.path.remove(str(Path(__file__).parent))
     serve()

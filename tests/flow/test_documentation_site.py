@@ -11,6 +11,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support import expected_conditions
 from selenium.webdriver.support.ui import WebDriverWait
 
+from browser_window import DESK, show
+
 exceptions = pytest.importorskip("mkdocs.exceptions", reason="make docs-tools installs MkDocs")
 build_site = pytest.importorskip("build_site")
 SEARCH_LIMIT_S = 60
@@ -56,9 +58,8 @@ def test_every_page_is_found_by_search(staged: Path, html: Path) -> None:
 
 
 def test_search_works_from_the_disk(html: Path, browser: webdriver.Chrome) -> None:
-    # Another test may have left a narrow window, which hides the field behind a button.
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    browser.get((html / "docs" / "platforms.html").as_uri())
+    # A narrow window hides the field behind a button.
+    show(browser, html / "docs" / "platforms.html", DESK)
     wait = WebDriverWait(browser, SEARCH_LIMIT_S)
     field = (By.CSS_SELECTOR, "input.md-search__input")
     wait.until(expected_conditions.element_to_be_clickable(field)).send_keys("doorbell")

@@ -8,10 +8,11 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
+from browser_window import DESK, PHONE, show
 from command_line import Skipline
 from small_experiment import write_small_evidence
 
-SIZES = [(1280, 900), (390, 844)]
+SIZES = [DESK, PHONE]
 # Figures along the axes, two of simulated against measured, one per unit of the claims' checks.
 PANELS = {"pktsize-desc": 3 * 4 + 2 + 4, "ddio-tune": 3 + 2 + 2}
 DRAW_LIMIT_S = 60
@@ -19,11 +20,7 @@ DRAW_LIMIT_S = 60
 
 def opened(browser: webdriver.Chrome, page: Path, size: tuple[int, int]) -> int:
     """Open a page in a window of `size` pixels, wait for its figures, return their number."""
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": size[0] < 600},
-    )
-    browser.get(page.as_uri())
+    show(browser, page, size)
     expected = len(browser.find_elements(By.CSS_SELECTOR, "[data-chart]"))
     WebDriverWait(browser, DRAW_LIMIT_S).until(
         lambda b: len(b.find_elements(By.CSS_SELECTOR, "[data-chart] svg")) == expected

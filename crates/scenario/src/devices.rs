@@ -89,11 +89,11 @@ impl DeviceKind {
         }
     }
 
-    /// What files describe its devices.
-    pub(crate) fn files(self) -> Kind {
+    /// What files describe its devices, if any do.
+    pub(crate) fn files(self) -> Option<Kind> {
         match self {
-            Self::Nic => Kind::Nic,
-            Self::Ssd => Kind::Ssd,
+            Self::Nic => Some(Kind::Nic),
+            Self::Ssd => Some(Kind::Ssd),
         }
     }
 

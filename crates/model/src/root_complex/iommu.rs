@@ -241,8 +241,8 @@ impl Unit {
             .map_or(self.config.page, |mapping| mapping.page)
     }
 
-    /// Walks take walkers' time at the rate at which all walkers together serve it: nobody waits
-    /// as long as one of them is free, and never do more walks end than the walkers allow.
+    /// A page walk takes its part of the time of all the IOMMU's page walkers together. It does not
+    /// wait while one of them is free, and no more walks end than all of them can do.
     fn walk(&mut self, page: u32, line: LineAddr, now: Picos) -> Result<Picos, PageFault> {
         let share = Picos(self.config.walk.0 / u64::from(self.config.concurrent_walks));
         let walked = self.walkers.reserve(now, share).max(now + self.config.walk);

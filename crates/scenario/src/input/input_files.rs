@@ -30,7 +30,7 @@ pub fn input_files(scenario_file: &str, job: &Job) -> Vec<String> {
 
 fn files_of_tenant(scenario_file: &str, tenant: &Tenant) -> impl Iterator<Item = String> {
     let devices = DeviceKind::ALL.into_iter().filter_map(move |kind| {
-        Some(builtin::files_behind(scenario_file, kind.files(), tenant.devices.named(kind)?))
+        Some(builtin::files_behind(scenario_file, kind.files()?, tenant.devices.named(kind)?))
     });
     let capture = tenant.devices.nic.traffic.pcap.as_ref();
     devices.flatten().chain(capture.map(|path| builtin::beside(scenario_file, path)))

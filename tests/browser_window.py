@@ -1,0 +1,18 @@
+"""Pages in a browser, in windows of the sizes that people have."""
+
+from pathlib import Path
+
+from selenium import webdriver
+
+DESK = (1280, 900)
+PHONE = (390, 844)
+
+
+def show(browser: webdriver.Chrome, page: Path, size: tuple[int, int]) -> None:
+    """Open a page from the disk in a window of `size` pixels; the browser keeps that size."""
+    width, height = size
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": size == PHONE},
+    )
+    browser.get(page.as_uri())
