@@ -1,5 +1,6 @@
 //! Names of places in the memory system.
 
+use crate::narrow::low_u32;
 use std::fmt;
 
 /// Bytes of a cache line on every machine modelled here.
@@ -14,6 +15,14 @@ impl LineAddr {
     #[must_use]
     pub fn of_byte(physical_address: u64) -> Self {
         Self(physical_address / LINE_BYTES)
+    }
+
+    /// The low 32 bits of its number: what chooses a set, and all that a simulated machine's memory
+    /// has (256 GiB).
+    #[inline(always)]
+    #[must_use]
+    pub const fn low_bits(self) -> u32 {
+        low_u32(self.0)
     }
 
     /// The line `lines` further on.
@@ -51,7 +60,7 @@ impl WayMask {
     /// The `count` lowest ways.
     #[must_use]
     pub fn bottom(count: u32) -> Self {
-        Self(((1u64 << count) - 1) as u32)
+        Self(low_u32((1u64 << count) - 1))
     }
 
     /// How many ways are in the mask.

@@ -1,4 +1,5 @@
-//! Units of the simulator: newtypes for time, data, cache geometry, and numbers of components.
+//! Units of the simulator: newtypes for time, data, cache geometry, and numbers of components;
+//! conversions into narrower types.
 //!
 //! Nothing here knows hardware. Inside a component plain integers with the unit in their name are
 //! fine; what crosses a boundary between components is one of these types.
@@ -6,6 +7,7 @@
 mod cache;
 mod data;
 mod ids;
+pub mod narrow;
 mod time;
 
 pub use cache::{LINE_BYTES, LineAddr, SetIndex, SliceId, WayMask};

@@ -1,5 +1,6 @@
 //! Simulated time. One picosecond is the tick: 64 bits of it last 213 days.
 
+use crate::narrow::whole;
 use std::ops::{Add, AddAssign, Sub};
 
 /// A point in simulated time, or a span of it, in picoseconds.
@@ -15,8 +16,8 @@ impl Picos {
     /// From nanoseconds, rounded to the nearest picosecond. Negative input becomes zero.
     #[must_use]
     pub fn from_ns(ns: f64) -> Self {
-        // Casts saturate, so this rounds without a call; it is on the path of every packet.
-        Self((ns * 1e3 + 0.5) as u64)
+        // This rounds without a call; it is on the path of every packet.
+        Self(whole(ns * 1e3 + 0.5))
     }
 
     /// As nanoseconds.
