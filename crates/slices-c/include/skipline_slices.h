@@ -159,8 +159,9 @@ int skl_memory_free(struct skl_memory *memory, void *object);
 // line, as readv(2) and writev(2) take them, the last one shorter if need be. Returns how many. Each
 // is given back by skl_memory_free().
 //
-// -ENOSPC if `count` is too small for `bytes`, -ENOMEM if the owner's slices are full or memory is
-// short, -ENOENT if there is no such owner; nothing is handed out then.
+// -ENOSPC if `count` is too small for `bytes`, -EOVERFLOW if `bytes` takes more lines than an int
+// counts, -ENOMEM if the owner's slices are full or memory is short, -ENOENT if there is no such
+// owner; nothing is handed out then.
 int skl_memory_allocate_scattered(struct skl_memory *memory,
                                   int owner,
                                   size_t bytes,

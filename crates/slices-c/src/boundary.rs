@@ -108,6 +108,15 @@ pub fn guarded(text: ErrorText, body: impl FnOnce() -> Result<c_int, Failure>) -
     -failure.errno
 }
 
+/// A count as C gets it.
+///
+/// # Errors
+/// -EOVERFLOW if it does not fit an int: cut, it would look like a smaller one, or like an error.
+pub fn count_of(number: usize) -> Result<c_int, Failure> {
+    let text = || format!("{number} of them; an int counts to {}", c_int::MAX);
+    c_int::try_from(number).map_err(|_| Failure::new(libc::EOVERFLOW, text()))
+}
+
 /// What a pointer of the caller points to.
 ///
 /// # Safety
@@ -166,7 +175,7 @@ mod tests {
     use super::*;
 
     fn text_of(buffer: &[c_char]) -> String {
-        let bytes: Vec<u8> = buffer.iter().map(|&byte| byte as u8).collect();
+        let bytes: Vec<u8> = buffer.iter().flat_map(|byte| byte.to_ne_bytes()).collect();
         CStr::from_bytes_until_nul(&bytes).expect("is terminated").to_string_lossy().into()
     }
 

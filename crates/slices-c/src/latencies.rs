@@ -1,7 +1,9 @@
 //! `skl_latencies_*`, `skl_nearest_slices`, `skl_shared_slice`.
 #![allow(unsafe_code)]
 
-use crate::boundary::{ErrorText, Failure, array, guarded, path, required, required_place};
+use crate::boundary::{
+    ErrorText, Failure, array, count_of, guarded, path, required, required_place,
+};
 use libc::{c_char, c_int, c_uint};
 use slices::LatencyFile;
 use slices::nearest::{Latencies, SharedGoal};
@@ -66,7 +68,7 @@ pub unsafe extern "C" fn skl_latencies_close(latencies: *mut LatenciesHandle) {
 pub unsafe extern "C" fn skl_latencies_cores(latencies: *const LatenciesHandle) -> c_int {
     guarded(ErrorText::none(), || {
         // SAFETY: the caller's handle.
-        Ok(unsafe { required(latencies, "latencies") }?.0.cores() as c_int)
+        count_of(unsafe { required(latencies, "latencies") }?.0.cores())
     })
 }
 
@@ -75,7 +77,7 @@ pub unsafe extern "C" fn skl_latencies_cores(latencies: *const LatenciesHandle) 
 pub unsafe extern "C" fn skl_latencies_slices(latencies: *const LatenciesHandle) -> c_int {
     guarded(ErrorText::none(), || {
         // SAFETY: the caller's handle.
-        Ok(unsafe { required(latencies, "latencies") }?.0.slices() as c_int)
+        count_of(unsafe { required(latencies, "latencies") }?.0.slices())
     })
 }
 
@@ -100,7 +102,7 @@ pub unsafe extern "C" fn skl_nearest_slices(
             // SAFETY: the caller's array has `count` places.
             unsafe { slices.add(place).write(slice.0) };
         }
-        Ok(written as c_int)
+        count_of(written)
     })
 }
 

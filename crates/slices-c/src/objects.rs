@@ -1,7 +1,7 @@
 //! `skl_memory_allocate` and the other functions that hand memory out and take it back.
 #![allow(unsafe_code)]
 
-use crate::boundary::{ErrorText, Failure, exclusive, guarded, required_place};
+use crate::boundary::{ErrorText, Failure, count_of, exclusive, guarded, required_place};
 use crate::memory::{MemoryHandle, owner};
 use libc::{c_int, c_void, iovec};
 use slices::memory::AllocationError;
@@ -76,8 +76,9 @@ pub unsafe extern "C" fn skl_memory_free(memory: *mut MemoryHandle, object: *mut
 /// line, as readv(2) and writev(2) take them, the last one shorter if need be. Returns how many. Each
 /// is given back by skl_memory_free().
 ///
-/// -ENOSPC if `count` is too small for `bytes`, -ENOMEM if the owner's slices are full or memory is
-/// short, -ENOENT if there is no such owner; nothing is handed out then.
+/// -ENOSPC if `count` is too small for `bytes`, -EOVERFLOW if `bytes` takes more lines than an int
+/// counts, -ENOMEM if the owner's slices are full or memory is short, -ENOENT if there is no such
+/// owner; nothing is handed out then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_memory_allocate_scattered(
     memory: *mut MemoryHandle,
@@ -90,9 +91,11 @@ pub unsafe extern "C" fn skl_memory_allocate_scattered(
         // SAFETY: the caller's handle, used by this thread alone.
         let memory = &mut unsafe { exclusive(memory, "memory") }?.memory;
         let parts = required_place(parts, "parts")?;
-        if count < bytes.div_ceil(SKL_LINE_BYTES).max(1) {
+        let wanted = bytes.div_ceil(SKL_LINE_BYTES).max(1);
+        if count < wanted {
             return Err(Failure::new(libc::ENOSPC, "too few parts"));
         }
+        let handed_out = count_of(wanted)?;
         let owner = self::owner(owner)?;
         let lines = memory.allocate_scattered(owner, bytes as u64).map_err(|e| failure(&e))?;
         for (place, &line) in lines.iter().enumerate() {
@@ -100,7 +103,7 @@ pub unsafe extern "C" fn skl_memory_allocate_scattered(
             // SAFETY: there are as many lines as were compared with `count`.
             unsafe { parts.add(place).write(iovec { iov_base: line as *mut c_void, iov_len }) };
         }
-        Ok(lines.len() as c_int)
+        Ok(handed_out)
     })
 }
 

@@ -1,7 +1,9 @@
 //! `skl_slice_map_*`, `skl_slice_of`, `skl_slices_of`.
 #![allow(unsafe_code)]
 
-use crate::boundary::{ErrorText, Failure, array, guarded, path, required, required_place};
+use crate::boundary::{
+    ErrorText, Failure, array, count_of, guarded, path, required, required_place,
+};
 use libc::{c_char, c_int};
 use slices::{SliceMap, TableFile};
 use std::path::Path;
@@ -55,7 +57,7 @@ pub unsafe extern "C" fn skl_slice_map_close(map: *mut SliceMapHandle) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_slice_map_slices(map: *const SliceMapHandle) -> c_int {
     // SAFETY: the caller's handle.
-    guarded(ErrorText::none(), || Ok(unsafe { required(map, "map") }?.0.slices() as c_int))
+    guarded(ErrorText::none(), || count_of(unsafe { required(map, "map") }?.0.slices() as usize))
 }
 
 /// The slice of the line at a physical address; -ERANGE if the table does not cover it.

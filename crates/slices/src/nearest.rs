@@ -1,6 +1,10 @@
 //! Which slices are near which cores, from measured or modelled latencies.
 
+use units::narrow::fit;
 use units::{Cycles, SliceId};
+
+/// Most slices of a part; a slice table can hold no more.
+const MOST_SLICES: usize = 256;
 
 /// Read latencies from each core to a line in each slice.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +20,9 @@ pub enum LatenciesError {
     /// There are no cores or no slices.
     #[error("no latencies; needed: one for each core and slice")]
     None,
+    /// More slices than a part can have.
+    #[error("{0} slices; allowed: up to {MOST_SLICES}")]
+    TooManySlices(usize),
     /// Cores have different numbers of slices.
     #[error("core {core} has latencies to {given} slices, core 0 to {needed}; needed: all alike")]
     Uneven {
@@ -51,11 +58,14 @@ impl Latencies {
     /// Latencies by core, then by slice.
     ///
     /// # Errors
-    /// If rows are missing or differ in length, or a latency is not above zero.
+    /// If rows are missing, too long or differ in length, or a latency is not above zero.
     pub fn new(of_cores: &[Vec<Cycles>]) -> Result<Self, LatenciesError> {
         let needed = of_cores.first().map_or(0, Vec::len);
         if needed == 0 {
             return Err(LatenciesError::None);
+        }
+        if needed > MOST_SLICES {
+            return Err(LatenciesError::TooManySlices(needed));
         }
         for (core, row) in of_cores.iter().enumerate() {
             if row.len() != needed {
@@ -97,7 +107,7 @@ impl Latencies {
     #[must_use]
     pub fn by_distance(&self, core: usize) -> Vec<SliceId> {
         let of_core = self.of_core(core);
-        let mut slices: Vec<SliceId> = (0..self.slices as u16).map(SliceId).collect();
+        let mut slices: Vec<SliceId> = (0..fit(self.slices)).map(SliceId).collect();
         slices.sort_by(|one, other| {
             of_core[usize::from(one.0)].0.total_cmp(&of_core[usize::from(other.0)].0)
         });
@@ -131,7 +141,7 @@ impl Latencies {
                 SharedGoal::Farthest => latencies.fold(0.0, f64::max),
             }
         };
-        let all = (0..self.slices as u16).map(SliceId).map(|slice| (slice, Cycles(reached(slice))));
+        let all = (0..fit(self.slices)).map(SliceId).map(|slice| (slice, Cycles(reached(slice))));
         all.filter(|_| !cores.is_empty()).min_by(|one, other| one.1.0.total_cmp(&other.1.0))
     }
 
@@ -197,6 +207,9 @@ mod tests {
         let zero = LatenciesError::Cycles { core: 0, slice: 1, cycles: 0.0 };
         assert_eq!(latencies(&[vec![1.0, 0.0]]), Err(zero));
         assert!(latencies(&[vec![f64::NAN]]).is_err());
+        // Slice numbers have 16 bits: cut to them, the last count would be one slice.
+        let too_many = LatenciesError::TooManySlices(65_537);
+        assert_eq!(latencies(&[vec![1.0; 65_537]]), Err(too_many));
     }
 
     proptest! {

@@ -2,6 +2,7 @@
 // Prints whether the memory regards slices, or why it does not.
 #include "check.h"
 #include <errno.h>
+#include <limits.h>
 #include <skipline_slices.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -92,6 +93,8 @@ static void objects(const skl_slice_map *map, skl_memory *memory, int owner, int
 static void buffers(const skl_slice_map *map, skl_memory *memory, int owner, int slice) {
     struct iovec parts[24];
     CHECK(skl_memory_allocate_scattered(memory, owner, 1500, parts, 23) == -ENOSPC);
+    size_t beyond_int = ((size_t)INT_MAX + 1) * 64;
+    CHECK(skl_memory_allocate_scattered(memory, owner, beyond_int, parts, SIZE_MAX) == -EOVERFLOW);
     CHECK(skl_memory_allocate_scattered(memory, owner, 1500, parts, 24) == 24);
     CHECK(parts[0].iov_len == 64 && parts[23].iov_len == 1500 - 23 * 64);
     for (int i = 0; i < 24; i++) {
