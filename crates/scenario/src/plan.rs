@@ -18,6 +18,7 @@ use crate::scenario::{EventKeys, Scenario, Tenant, check};
 use machine::{nodes, tenant_seed};
 use model::device::DeviceId;
 use model::machine::Goal;
+use units::narrow::usize_from;
 use units::{Bytes, CoreId, Id, Picos, RootPortId};
 use workload::control::dynamic_ways::DynamicWaysConfig;
 use workload::control::schedule::Change;
@@ -96,12 +97,13 @@ impl Plan {
         apps::check_together(scenario.tenants(), &check)?;
         check::events(scenario, &check, platform)?;
         check::run(&scenario.machine.run, &check)?;
-        Self::numbered(scenario, platform, (applications, co_runners), seed)
+        Self::numbered(scenario, &check, platform, (applications, co_runners), seed)
     }
 
     /// Numbers everything.
     fn numbered(
         scenario: &Scenario,
+        check: &Check<'_>,
         platform: &Platform,
         (applications, co_runners): (Vec<AnyApplication>, Vec<CoRunnerPlan>),
         seed: u64,
@@ -111,6 +113,7 @@ impl Plan {
         let with_ports: Vec<_> =
             with_ports.map(|(tenant, own)| (&tenant.keys, own.ports())).collect();
         let layout = Layout::of(&with_ports, &scenario.machine.co_runner);
+        check::owners(&layout, check)?;
         let machine = MachinePlan::of(scenario, platform, &layout, ports(), seed)?;
         let mut devices: Vec<_> = ports().flat_map(|port| port.devices.clone()).collect();
         devices.sort_by_key(DevicePlan::kind);
@@ -171,7 +174,7 @@ fn tenants(
                 application,
                 cores: own.cores.clone(),
                 devices: layout.devices_of(number).collect(),
-                node: nodes.number(tenant.keys.memory_node, tenant.keys.socket) as usize,
+                node: usize_from(nodes.number(tenant.keys.memory_node, tenant.keys.socket)),
                 page: Bytes(tenant.keys.page_size.bytes()),
             }
         };

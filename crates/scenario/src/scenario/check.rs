@@ -4,10 +4,12 @@
 use super::{MAIN, MemoryNode, RunKeys, Scenario, event};
 use crate::input::check::Check;
 use crate::input::error::InputError;
-use crate::layout::SOCKETS;
+use crate::layout::{Layout, SOCKETS};
 use crate::plan::TenantInput;
 use crate::platform::Platform;
+use model::attribution::Owner;
 use std::collections::BTreeSet;
+use units::narrow::fit;
 
 pub(crate) use event::check as events;
 
@@ -62,7 +64,7 @@ pub(crate) fn cores(
     platform: &Platform,
 ) -> Result<(), InputError> {
     let cores = platform.cpu.cores.value;
-    for socket in 0..SOCKETS as u32 {
+    for socket in 0..fit(SOCKETS) {
         let tenants = scenario.tenants().filter(|tenant| tenant.keys.socket == socket);
         let used: u32 = tenants.map(|tenant| tenant.keys.cores).sum();
         let beside = scenario.machine.co_runner.iter().filter(|keys| keys.socket == socket);
@@ -82,6 +84,20 @@ pub(crate) fn cores(
     Ok(())
 }
 
+/// Each socket has numbers for its own cores in use and all root ports of the machine.
+pub(crate) fn owners(layout: &Layout, check: &Check<'_>) -> Result<(), InputError> {
+    let (cores, ports) = (layout.cores[0].max(layout.cores[1]), layout.ports.len());
+    let most = usize::from(Owner::MOST).saturating_sub(ports);
+    if cores as usize > most {
+        let allowed = format!(
+            "allowed: up to {most} beside {ports} root ports: lower `cores`, or let devices share \
+             ports"
+        );
+        return Err(check.refuse("cores", &cores, allowed));
+    }
+    Ok(())
+}
+
 /// A socket that the platform has.
 pub(crate) fn socket(
     check: &Check<'_>,
@@ -89,7 +105,7 @@ pub(crate) fn socket(
     socket: u32,
     platform: &Platform,
 ) -> Result<(), InputError> {
-    check.whole(key, socket, (0, SOCKETS as u32 - 1), "")?;
+    check.whole(key, socket, (0, fit::<u32, _>(SOCKETS) - 1), "")?;
     if socket > 0 && platform.upi.is_none() {
         let allowed = "a second socket needs a platform with a [upi] table".into();
         return Err(check.refuse(key, &socket, allowed));

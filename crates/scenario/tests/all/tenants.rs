@@ -188,3 +188,21 @@ fn a_tenant_that_uses_no_device_runs_on_a_machine_without_any() {
     let told = "three-level-lru: `ddio` = missing: a platform that serves packets needs it";
     assert!(forwarder.starts_with(told), "{forwarder}");
 }
+
+#[test]
+fn more_cores_and_root_ports_than_a_socket_can_number_are_refused() {
+    let file = "the test";
+    let refused = |cores: u32| -> Option<String> {
+        let platform = builtin::platform(file, "sapphire-rapids-56").expect("is built in");
+        let text = format!(
+            "platform = \"sapphire-rapids-56\"\napplication = \"block-io\"\ncores = {cores}\n\
+             ssd = \"p4800x\"\n[block_io]\nssds = 16"
+        );
+        let scenario = Scenario::read(file, &text, &[]).expect("is well formed");
+        let job = Job::new(file, scenario, platform, "sapphire-rapids-56", 3);
+        job.map(|job| drop(job.machine(NoTrace))).err().map(|error| error.to_string())
+    };
+    assert_eq!(refused(48), None);
+    let message = refused(49).expect("is refused");
+    assert!(message.contains("`cores` = 49: allowed: up to 48 beside 16 root ports"), "{message}");
+}
