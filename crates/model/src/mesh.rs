@@ -113,7 +113,7 @@ impl Topology {
     #[must_use]
     pub fn nearest_slices_for(&self, cores: &[u8]) -> Vec<SliceId> {
         let mut slices: Vec<SliceId> = self.all_slices().collect();
-        slices.sort_by_key(|&slice| self.way(cores, slice));
+        slices.sort_by(|&one, &other| self.way(cores, one).total_cmp(&self.way(cores, other)));
         slices
     }
 
@@ -121,7 +121,8 @@ impl Topology {
     /// Of equally good ones that with the lowest number.
     #[must_use]
     pub fn best_slice_for(&self, cores: &[u8]) -> SliceId {
-        self.all_slices().min_by_key(|&slice| self.way(cores, slice)).unwrap_or(SliceId(0))
+        let ways = self.all_slices().map(|slice| (slice, self.way(cores, slice)));
+        ways.min_by(|one, other| one.1.total_cmp(&other.1)).map_or(SliceId(0), |best| best.0)
     }
 
     /// All slices dealt out to `cores`: in turn, each takes the nearest one that is left, so that nobody
@@ -156,9 +157,9 @@ impl Topology {
 
     /// The part that differs between slices, summed over `cores`, in thousandths of a cycle: a
     /// whole number, so that ways of equal length compare as equal.
-    fn way(&self, cores: &[u8], slice: SliceId) -> i64 {
+    fn way(&self, cores: &[u8], slice: SliceId) -> f64 {
         let sum: f64 = cores.iter().map(|&core| self.latency(core, slice).uncore.0).sum();
-        (sum * 1e3).round() as i64
+        (sum * 1e3).round()
     }
 }
 
@@ -167,7 +168,7 @@ impl Topology {
 pub enum TopologyError {
     /// There must be a slice and a core.
     Empty,
-    /// More of them than can be numbered: 256 cores, 65536 slices.
+    /// More of them than can be numbered: 256 cores, 65535 slices.
     TooMany,
     /// A latency or hop is negative, or no number.
     Cycles {
@@ -205,7 +206,7 @@ impl fmt::Display for TopologyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Empty => write!(f, "needed: at least one slice and one core"),
-            Self::TooMany => write!(f, "allowed: up to 256 cores and 65536 slices"),
+            Self::TooMany => write!(f, "allowed: up to 256 cores and 65535 slices"),
             Self::Cycles { key, value } => write!(f, "`{key}` = {value}; allowed: 0 or more"),
             Self::Outside { tile, rows, columns } => {
                 write!(

@@ -6,6 +6,7 @@ use super::record::{Measurement, Role, quantile, robust};
 use super::reported::ReportedCache;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use units::narrow::{fit, whole};
 
 /// What a donor states and what says nothing about this host: parts that it may not have, distances, and
 /// what is in the measured latencies.
@@ -23,7 +24,7 @@ const SECTIONS: [&str; 5] = ["cpu", "l1d", "l2", "llc", "dram"];
 /// Cores that the simulator can name.
 const MOST_CORES: u32 = 63;
 /// Slices into which a last level is divided: so many that its size is right within 3 %.
-const LEAST_SLICES: u64 = 16;
+const LEAST_SLICES: u32 = 16;
 /// Ways where none are reported.
 const UNREPORTED_WAYS: u32 = 16;
 
@@ -196,8 +197,8 @@ impl Facts<'_> {
         let shape = self.llc_shape(&inclusion);
         let Some((slices, sets, ways, source)) = shape else { return };
         for (key, value) in [("slices", slices), ("sets_per_slice", sets)] {
-            let fact = Fact { source: source.clone(), ..self.fitted(value as f64, "") };
-            let value = toml::Value::Integer(value as i64);
+            let fact = Fact { source: source.clone(), ..self.fitted(f64::from(value), "") };
+            let value = toml::Value::Integer(value.into());
             facts.insert(("llc", key), Fact { value, ..fact });
         }
         facts.insert(("llc", "ways"), seen(ways, "CPUID, as the kernel reports it"));
@@ -233,7 +234,7 @@ impl Facts<'_> {
     }
 
     /// Slices, sets of each, ways, and how they were found.
-    fn llc_shape(&self, inclusion: &str) -> Option<(u64, u64, u32, String)> {
+    fn llc_shape(&self, inclusion: &str) -> Option<(u32, u32, u32, String)> {
         let edge = self.last_level.edge_bytes;
         let l2 = self.l2_bytes();
         // Lines are in L2 or in a victim cache, in both only where one includes the other.
@@ -241,12 +242,12 @@ impl Facts<'_> {
         let bytes = if victim_cache { (edge - l2).max(l2 / 4.0) } else { edge };
         let reported = self.measurement.processor.caches.iter().rfind(|cache| cache.level >= 3);
         let ways = reported.and_then(|cache| cache.ways).unwrap_or(UNREPORTED_WAYS).min(32);
-        let sets = (bytes / f64::from(ways) / 64.0).round() as u64;
+        let sets = u32::try_from(whole((bytes / f64::from(ways) / 64.0).round())).ok()?;
         let mut sets_per_slice = 1;
         while sets / sets_per_slice >= 2 * LEAST_SLICES {
             sets_per_slice *= 2;
         }
-        let slices = (sets as f64 / sets_per_slice as f64).round() as u64;
+        let slices = fit(whole((f64::from(sets) / f64::from(sets_per_slice)).round()));
         let held = if victim_cache { ", L2 included" } else { "" };
         let mut source = format!("half way up to memory at {}{held}", shown(edge));
         if let Some(cache) = reported {
@@ -278,7 +279,7 @@ impl Facts<'_> {
         if let Some(stream) = self.measurement.bandwidth.last() {
             let gbytes_per_s = quantile(&stream.read_gbytes_per_s, 0.75);
             let lines = (gbytes_per_s * memory_ns / 64.0).round().clamp(1.0, 256.0);
-            let value = toml::Value::Integer(lines as i64);
+            let value = toml::Value::Integer(whole(lines).cast_signed());
             let source = "Little's law: read bandwidth of memory times its latency; lines that \
                           prefetchers have under way are in it";
             let on = format!("read bandwidth of {}", shown(stream.array_bytes as f64));
@@ -332,7 +333,7 @@ fn private_shape(reported: Option<&ReportedCache>, edge_bytes: f64) -> (u32, u32
         return (sets, ways, format!("CPUID's {size}; the measured edge, at {edge}, agrees"));
     }
     let ways = reported.and_then(|cache| cache.ways).filter(|&ways| ways <= 32).unwrap_or(8);
-    let sets = (edge_bytes / f64::from(ways) / 64.0).log2().round().exp2().max(1.0) as u32;
+    let sets = fit(whole((edge_bytes / f64::from(ways) / 64.0).log2().round().exp2().max(1.0)));
     let said =
         reported.map(|cache| format!("; CPUID's {} differs", shown(cache.size_bytes as f64)));
     let source = format!(

@@ -121,7 +121,7 @@ fn size_bytes(text: &str) -> Option<u64> {
         _ => (text, 0),
     };
     let number: u64 = digits.parse().ok()?;
-    number.checked_shl(shift).filter(|&bytes| bytes > 0)
+    number.checked_mul(1 << shift).filter(|&bytes| bytes > 0)
 }
 
 #[cfg(test)]

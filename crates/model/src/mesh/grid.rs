@@ -11,6 +11,7 @@
 
 use super::{SliceLatency, TopologyError, check_cycles};
 use std::fmt;
+use units::narrow::fit;
 use units::{Cycles, SliceId};
 
 /// A place in the grid; row 0 is at the top, column 0 at the left.
@@ -82,7 +83,7 @@ impl MeshConfig {
         if self.slice_tiles.is_empty() || self.core_tiles.is_empty() {
             return Err(TopologyError::Empty);
         }
-        if self.slice_tiles.len() > 1 << 16 || self.core_tiles.len() > 1 << 8 {
+        if self.slice_tiles.len() > usize::from(u16::MAX) || self.core_tiles.len() > 1 << 8 {
             return Err(TopologyError::TooMany);
         }
         check_count("column_hop", &self.column_hop_uncore_cycles, self.columns.saturating_sub(1))?;
@@ -143,13 +144,13 @@ impl Mesh {
     /// Slices of the mesh.
     #[must_use]
     pub fn slices(&self) -> u16 {
-        self.config.slice_tiles.len() as u16
+        fit(self.config.slice_tiles.len())
     }
 
     /// Cores of the mesh.
     #[must_use]
     pub fn cores(&self) -> u16 {
-        self.config.core_tiles.len() as u16
+        fit(self.config.core_tiles.len())
     }
 
     /// Load-to-use latency of a hit of `core` in `slice`.
