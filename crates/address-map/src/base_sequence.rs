@@ -7,6 +7,7 @@
 use crate::BLOCK_LINES;
 use crate::parities::{ADDRESS_BITS, BlockParities, MOST_MASKS, Parities};
 use std::fmt;
+use units::narrow::fit;
 use units::{LINE_BYTES, LineAddr};
 
 /// A slice function as a recovery tool or a user states it.
@@ -139,7 +140,7 @@ impl BaseSequence {
         check_base(table)?;
         check_masks(table)?;
         Ok(Self {
-            base: table.base.iter().map(|&slice| slice as u8).collect(),
+            base: table.base.iter().map(|&slice| fit(slice)).collect(),
             permutation: Parities::new(&table.perm_masks),
             slices: table.slices,
             valid_address_bits: table.valid_bits.1 + 1,
@@ -159,7 +160,7 @@ impl BaseSequence {
     #[inline]
     #[must_use]
     pub fn position(&self, line: LineAddr) -> u32 {
-        (line.0 as u32 ^ self.permutation.of(line)) & (self.base.len() as u32 - 1)
+        (line.low_bits() ^ self.permutation.of(line)) & (fit::<u32, _>(self.base.len()) - 1)
     }
 
     /// The same for lines of the aligned block that `first` lies in.
@@ -220,7 +221,7 @@ pub(crate) enum BlockSequence<'a> {
 /// The slice of a line whose position is permuted so.
 #[inline]
 pub(crate) fn slice_in(base: &[u8], permutation: u32, line: LineAddr) -> u32 {
-    let position = (line.0 as u32 ^ permutation) as usize & (base.len() - 1);
+    let position = (line.low_bits() ^ permutation) as usize & (base.len() - 1);
     u32::from(base[position])
 }
 

@@ -10,6 +10,11 @@ mod base_sequence;
 mod parities;
 mod permuted;
 #[cfg(test)]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "numbers of made-up tables are small"
+)]
 mod properties;
 mod slice_function;
 
@@ -18,6 +23,7 @@ pub use parities::{ADDRESS_BITS, MOST_MASKS, Parities};
 pub use permuted::PERMUTED_SLICES;
 pub use slice_function::{SliceFunction, XOR_MASKS};
 
+use units::narrow::{fit, low_u32, usize_from};
 use units::{LineAddr, SetIndex, SliceId};
 
 /// Lines of the aligned blocks (128 KiB) in which parts of the functions are constant.
@@ -82,7 +88,7 @@ impl AddressMap {
     #[inline]
     #[must_use]
     pub fn slice_of(&self, line: LineAddr) -> SliceId {
-        SliceId(self.slice_function.slice(line, self.slices) as u16)
+        SliceId(fit(self.slice_function.slice(line, self.slices)))
     }
 
     /// The set of `line`, counted over all slices: slice x sets per slice + set in the slice.
@@ -93,7 +99,7 @@ impl AddressMap {
             SetFunction::Plain => line.0,
             SetFunction::Hashed => line.0 ^ mix(line.0 / u64::from(self.sets_per_slice)),
         };
-        let index = low as u32 & (self.sets_per_slice - 1);
+        let index = low_u32(low) & (self.sets_per_slice - 1);
         let slice = self.slice_function.slice(line, self.slices);
         SetIndex(slice * self.sets_per_slice + index)
     }
@@ -106,7 +112,7 @@ impl AddressMap {
         while from < sets.len() {
             let line = first.step(from as u64);
             let to_block_end = BLOCK_LINES - line.0 % BLOCK_LINES;
-            let run = (sets.len() - from).min(to_block_end as usize);
+            let run = (sets.len() - from).min(usize_from(to_block_end));
             self.sets_within_block(line, &mut sets[from..from + run]);
             from += run;
         }
@@ -130,7 +136,7 @@ impl AddressMap {
             }
         };
         let set_of = |line: LineAddr, slice: u32| {
-            SetIndex(slice * per_slice + ((line.0 ^ hash) as u32 & index_mask))
+            SetIndex(slice * per_slice + (low_u32(line.0 ^ hash) & index_mask))
         };
         self.slice_function.sets_in_block(first, self.slices, sets, set_of);
     }
@@ -153,7 +159,7 @@ impl AddressMap {
     #[inline]
     #[must_use]
     pub fn slice_of_set(&self, set: SetIndex) -> SliceId {
-        SliceId((set.0 >> self.sets_per_slice.trailing_zeros()) as u16)
+        SliceId(fit(set.0 >> self.sets_per_slice.trailing_zeros()))
     }
 
     /// Sets over all slices.

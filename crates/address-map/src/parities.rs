@@ -1,6 +1,7 @@
 //! Parities of a physical address under a handful of masks, by table look-up.
 
 use crate::{BLOCK_BITS, BLOCK_LINES};
+use units::narrow::{fit, low_u32, usize_from};
 use units::{LINE_BYTES, LineAddr};
 
 /// Bits of a line address that one table covers.
@@ -13,7 +14,7 @@ const TABLES: usize = 5;
 const OFFSET_BITS: u32 = LINE_BYTES.trailing_zeros();
 
 /// Physical address bits that masks may cover: masks lie below bit 41 (2 TiB).
-pub const ADDRESS_BITS: u32 = OFFSET_BITS + (TABLES * TABLE_BITS) as u32;
+pub const ADDRESS_BITS: u32 = OFFSET_BITS + low_u32((TABLES * TABLE_BITS) as u64);
 
 /// Masks that are looked up at once.
 pub const MOST_MASKS: usize = 16;
@@ -46,7 +47,7 @@ impl Parities {
     /// The same for lines of the aligned block that `first` lies in.
     #[inline]
     pub(crate) fn within_block(&self, first: LineAddr) -> BlockParities<'_> {
-        let base = self.of(LineAddr(first.0 & !(BLOCK_LINES - 1))) as u16;
+        let base = fit(self.of(LineAddr(first.0 & !(BLOCK_LINES - 1))));
         BlockParities { base, low: &self.tables[0], middle: &self.tables[1] }
     }
 
@@ -56,7 +57,7 @@ impl Parities {
     pub fn of(&self, line: LineAddr) -> u32 {
         let mut bits = 0;
         for (place, table) in self.tables.iter().enumerate() {
-            bits ^= table[(line.0 >> (TABLE_BITS * place)) as usize % table.len()];
+            bits ^= table[usize_from(line.0 >> (TABLE_BITS * place)) % table.len()];
         }
         u32::from(bits)
     }
@@ -73,8 +74,8 @@ impl BlockParities<'_> {
     #[inline]
     pub(crate) fn of(&self, line: LineAddr) -> u32 {
         const MIDDLE: usize = (1 << (BLOCK_BITS as usize - TABLE_BITS)) - 1;
-        let low = self.low[line.0 as usize % (1 << TABLE_BITS)];
-        let middle = self.middle[(line.0 >> TABLE_BITS) as usize & MIDDLE];
+        let low = self.low[usize_from(line.0) % (1 << TABLE_BITS)];
+        let middle = self.middle[usize_from(line.0 >> TABLE_BITS) & MIDDLE];
         u32::from(self.base ^ low ^ middle)
     }
 }

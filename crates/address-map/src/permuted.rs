@@ -11,6 +11,7 @@
 use crate::base_sequence::{BaseSequence, SliceTable};
 use crate::slice_function::XOR_MASKS;
 use units::LINE_BYTES;
+use units::narrow::fit;
 
 /// Permutation masks of the 18-slice Skylake-SP (github jdmccalpin/Intel_Address_Hash@88912ea,
 /// `PermSelectMasks_SKX_18`).
@@ -33,9 +34,9 @@ pub(crate) const SKX_18_MASKS: [u64; 12] = [
 pub const PERMUTED_SLICES: u32 = 18;
 
 /// log2 of the sequence's length.
-const POSITION_BITS: u32 = SKX_18_MASKS.len() as u32;
+const POSITION_BITS: usize = SKX_18_MASKS.len();
 /// The masks choose the share; as many position bits, the lowest, are not used for the place in it.
-const SHARE_BITS: u32 = XOR_MASKS.len() as u32;
+const SHARE_BITS: usize = XOR_MASKS.len();
 
 /// The part of published mask `mask` that lies over the bits of a position.
 pub(crate) fn form(mask: usize) -> u64 {
@@ -49,7 +50,7 @@ fn slice_at(position: u64) -> u16 {
     let place =
         (SHARE_BITS..POSITION_BITS).fold(0, |place, bit| (place << 1) | ((position >> bit) & 1));
     let whole = (share << (POSITION_BITS - SHARE_BITS)) | place;
-    ((whole * u64::from(PERMUTED_SLICES)) >> POSITION_BITS) as u16
+    fit((whole * u64::from(PERMUTED_SLICES)) >> POSITION_BITS)
 }
 
 /// The stand-in as a base sequence.

@@ -4,6 +4,7 @@ use crate::base_sequence::{BaseSequence, BlockSequence, SliceTable, SliceTableEr
 use crate::mix;
 use crate::parities::Parities;
 use crate::permuted;
+use units::narrow::{low_u32, usize_from};
 use units::{LineAddr, SetIndex};
 
 /// XOR masks of 2, 4, 8 and 16 slices over physical address bits (EuroSys'19, Haswell and after).
@@ -165,8 +166,8 @@ fn balance(share: u32, line: LineAddr, slices: u32) -> u32 {
 fn rotate(line: LineAddr, slices: u32) -> u32 {
     const STEPS: [u32; 8] = [1, 5, 7, 11, 13, 17, 19, 23];
     let own = mix(line.0 & 0x7FF);
-    let step = STEPS[own as usize & 7];
-    let block = (line.0 >> 11) as u32;
+    let step = STEPS[usize_from(own) & 7];
+    let block = low_u32(line.0 >> 11);
     (block.wrapping_mul(step) + scale(own, slices)) % slices
 }
 

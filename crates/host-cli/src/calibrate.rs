@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use units::narrow::fit;
 
 /// What a measurement is called beside its platform file.
 const MEASURED: &str = ".measured.json";
@@ -237,7 +238,7 @@ fn levels(measurement: &Measurement, calibrated: &Calibrated) -> String {
     for (level, name) in ["L1D", "L2", "LLC", "memory"].into_iter().enumerate() {
         let latency_ns = curve.latency_ns[level];
         let found = edges.get(level).map_or("-".into(), |edge| shown(*edge));
-        let reported = measurement.processor.cache(level as u32 + 1).filter(|_| level < 3);
+        let reported = measurement.processor.cache(fit::<u32, _>(level) + 1).filter(|_| level < 3);
         let reported = reported.map_or("-".into(), |cache| {
             format!("{}, shared by {}", shown(cache.size_bytes as f64), cache.shared_by)
         });

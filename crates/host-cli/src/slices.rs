@@ -11,6 +11,7 @@ use host::slices::{MemoryError, NoCounters, ProbeMemory, ProbePageSize};
 use crate::Context;
 use crate::failure::Failure;
 use crate::number::within;
+use units::narrow::usize_from;
 
 /// Find out which slice of the last-level cache each line is in, and how far slices are from cores
 #[derive(Args)]
@@ -67,10 +68,10 @@ impl MemoryArguments {
             PageSize::TwoMiB => ProbePageSize::TwoMiB,
             PageSize::OneGiB => ProbePageSize::OneGiB,
         };
-        let wanted = self.pages.unwrap_or(DEFAULT_PAGES);
-        let memory = context.host.memory.map(size, wanted as usize, cpu).map_err(no_memory)?;
+        let wanted = usize_from(self.pages.unwrap_or(DEFAULT_PAGES));
+        let memory = context.host.memory.map(size, wanted, cpu).map_err(no_memory)?;
         let got = memory.pages().len();
-        if self.pages.is_some() && got < wanted as usize {
+        if self.pages.is_some() && got < wanted {
             return Err(Failure::failed(format!(
                 "--pages {wanted}: only {got} huge pages are to be had\n  remedy: reserve more of them, or \
                  ask for fewer"

@@ -15,6 +15,7 @@ use neli::utils::Groups;
 use serde::Serialize;
 
 use crate::error::{FileError, Problem};
+use units::narrow::fit;
 
 const FAMILY: &str = "ethtool";
 const VERSION: u8 = 1;
@@ -113,7 +114,7 @@ fn ask(interface: &str) -> Result<Rings, Box<dyn Error>> {
 
 /// The nested attribute of a name: length, type, text and its end, padded to four bytes.
 fn device_name(interface: &str) -> Vec<u8> {
-    let length = (4 + interface.len() + 1) as u16;
+    let length: u16 = fit(4 + interface.len() + 1);
     let mut bytes = length.to_le_bytes().to_vec();
     bytes.extend(HEADER_DEVICE_NAME.to_le_bytes());
     bytes.extend(interface.as_bytes());

@@ -8,6 +8,7 @@ use model::replacement::Replacement;
 use std::hint::black_box;
 use tag_array::{Leaves, Places, RecencySets};
 use units::LineAddr;
+use units::narrow::fit;
 
 const SETS: u32 = 1024;
 const WAYS: u32 = 16;
@@ -24,7 +25,7 @@ fn random(i: u64) -> u64 {
 fn levels(criterion: &mut Criterion) {
     for (name, lines) in [("all hit", SETS * WAYS), ("two in three miss", 3 * SETS * WAYS)] {
         let trace: Vec<u32> =
-            (0..64 * LINES as u64).map(|i| (random(i) % u64::from(lines)) as u32).collect();
+            (0..64 * LINES as u64).map(|i| fit(random(i) % u64::from(lines))).collect();
         let mut group = criterion.benchmark_group(format!("{SETS} sets x {WAYS}, {name}"));
         group.throughput(Throughput::Elements(LINES as u64));
         let mut batches = trace.chunks_exact(LINES).cycle();

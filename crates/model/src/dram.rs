@@ -183,6 +183,7 @@ impl Dram {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use units::narrow::usize_from;
 
     fn ns(ns: f64) -> Picos {
         Picos::from_ns(ns)
@@ -314,8 +315,8 @@ mod tests {
         let mut dram = Dram::new(config.clone());
         let entries = u64::from(config.writes.entries);
         let taken: Vec<Picos> = (0..4 * entries).map(|i| dram.write(LineAddr(i), NOW)).collect();
-        assert!(taken[..entries as usize].iter().all(|&at| at == NOW));
-        assert!(taken[entries as usize] > NOW);
+        assert!(taken[..usize_from(entries)].iter().all(|&at| at == NOW));
+        assert!(taken[usize_from(entries)] > NOW);
         assert!(taken.windows(2).all(|two| two[0] <= two[1]));
     }
 

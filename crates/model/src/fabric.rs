@@ -45,6 +45,7 @@ use home::Elsewhere;
 use recent_sets::RecentSets;
 use root_port::Surroundings;
 use socket::Socket;
+use units::narrow::fit;
 use units::{ById, CoreId, Id, LineAddr, Picos, RootPortId, SocketCore, SocketId, WayMask};
 
 /// Everything that a machine's memory system is built from.
@@ -171,7 +172,7 @@ impl<T: Tracer> Fabric<T> {
     /// The agent that a device is: devices come after all cores.
     #[must_use]
     pub fn device_agent(&self, port: RootPortId) -> AgentId {
-        AgentId(self.locations.len() as u8 + port.0)
+        AgentId(fit::<u8, _>(self.locations.len()) + port.0)
     }
 
     /// Changes what a root port does from now on; lines that are in the caches stay.
@@ -212,7 +213,7 @@ impl<T: Tracer> Fabric<T> {
             // Both count the cores first, then the devices.
             return AgentId(owner.0);
         }
-        let cores = socket.cores.len() as u8;
+        let cores = fit(socket.cores.len());
         if owner.0 < cores {
             AgentId(socket.first_core.0 + owner.0)
         } else {

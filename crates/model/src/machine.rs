@@ -14,6 +14,7 @@ use crate::tracer::Tracer;
 use crate::traffic::PacketSource;
 use std::fmt::Debug;
 use std::ops::Add;
+use units::narrow::fit;
 use units::{CoreId, Id, Picos};
 
 /// What changes settings while the machine runs: a schedule of events, or a feedback loop.
@@ -254,7 +255,7 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
 /// The number of the device at a place in [`Machine::devices`]: there are no more than queues, which have
 /// been counted.
 fn id_of(place: usize) -> DeviceId {
-    DeviceId(place as u16)
+    DeviceId(fit(place))
 }
 
 fn numbered<S>(devices: &mut [Device<S>]) -> impl Iterator<Item = (DeviceId, &mut Device<S>)> {

@@ -14,6 +14,7 @@ use crate::attribution::AgentId;
 use crate::recency::Recency;
 use tag_array::Table;
 use units::LineAddr;
+use units::narrow::{fit, usize_from};
 
 /// Why an access missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +95,7 @@ impl MissKinds {
     /// An access to `line` will come soon: loads what it needs into the host's cache.
     #[inline]
     pub fn expect(&self, line: LineAddr) {
-        self.shadow.places.prefetch(line.0 as u32);
+        self.shadow.places.prefetch(line.low_bits());
     }
 
     /// The line is taken out of the cache by something other than its replacement.
@@ -177,7 +178,7 @@ impl Shadow {
         }
         if allocates {
             let slot = self.slots.oldest();
-            *place = slot as u32 + FIRST_SLOT;
+            *place = fit::<u32, _>(slot) + FIRST_SLOT;
             self.replace(slot, line);
         } else {
             *place = PUSHED_OUT;
@@ -206,7 +207,7 @@ impl Shadow {
     /// Gives the oldest slot to `line`.
     #[inline]
     fn replace(&mut self, slot: usize, line: LineAddr) {
-        let victim = std::mem::replace(self.slots.value_mut(slot), line.0 as u32);
+        let victim = std::mem::replace(self.slots.value_mut(slot), line.low_bits());
         if victim != NO_LINE {
             *self.places.of(LineAddr(u64::from(victim))) = PUSHED_OUT;
         }
@@ -228,7 +229,7 @@ impl Places {
             self.add_page(line);
         }
         let places = self.0[page].as_mut().expect("the page was just added");
-        &mut places[line.0 as usize % PAGE_LINES]
+        &mut places[usize_from(line.0) % PAGE_LINES]
     }
 
     #[inline]

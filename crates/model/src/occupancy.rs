@@ -6,6 +6,7 @@
 //! and approximate below the window (DEVIATIONS.md, 1).
 
 use units::Picos;
+use units::narrow::usize_from;
 
 /// Length of a window. Requests may come out of time order by about this much.
 const WINDOW_PS: u64 = 64_000;
@@ -16,7 +17,7 @@ const WINDOWS: u64 = 8192;
 #[derive(Clone, Debug)]
 pub struct Meter {
     /// Busy picoseconds of each window; the entry of window w is w modulo the length.
-    busy_ps: Box<[u64; WINDOWS as usize]>,
+    busy_ps: Box<[u64; usize_from(WINDOWS)]>,
     /// The earliest window that may still have room.
     first_free: u64,
     /// A run of windows without room, so that a backlog is not searched again and again.
@@ -28,7 +29,7 @@ pub struct Meter {
 
 impl Default for Meter {
     fn default() -> Self {
-        let busy_ps = Box::new([0; WINDOWS as usize]);
+        let busy_ps = Box::new([0; usize_from(WINDOWS)]);
         Self { busy_ps, first_free: 0, full: (0, 0), end: 0, total_busy_ps: 0 }
     }
 }

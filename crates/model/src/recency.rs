@@ -5,6 +5,7 @@
 //! Simplifies: nothing.
 
 use tag_array::Table;
+use units::narrow::fit;
 
 /// The node between the newest and the oldest; slot s is node s + 1.
 const ENDS: usize = 0;
@@ -89,11 +90,11 @@ impl<T: Copy> Recency<T> {
     /// Links a node in as the next newer one of `older`. [`ENDS`] counts as older than the oldest.
     #[inline]
     fn link_newer_than(&mut self, node: usize, older: usize) {
-        let newer = self.nodes[older].newer as usize;
-        self.nodes[node].older = older as u32;
-        self.nodes[node].newer = newer as u32;
-        self.nodes[newer].older = node as u32;
-        self.nodes[older].newer = node as u32;
+        let newer = self.nodes[older].newer;
+        self.nodes[node].older = fit(older);
+        self.nodes[node].newer = newer;
+        self.nodes[newer as usize].older = fit(node);
+        self.nodes[older].newer = fit(node);
     }
 }
 

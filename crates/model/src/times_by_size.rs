@@ -6,6 +6,7 @@
 //! Simplifies: nothing; larger sizes are computed.
 
 use units::Picos;
+use units::narrow::usize_from;
 
 /// Sizes below this are remembered: frames of 1514 B with the headers of their PCIe packets.
 const KNOWN_BYTES: u64 = 2048;
@@ -25,7 +26,7 @@ impl TimesBySize {
     /// The time for `bytes`; `time_for` is the function that the times came from.
     #[inline]
     pub(crate) fn of(&self, bytes: u64, time_for: impl FnOnce(u64) -> Picos) -> Picos {
-        match self.known.get(bytes as usize) {
+        match self.known.get(usize_from(bytes)) {
             Some(&time) => time,
             None => time_for(bytes),
         }
@@ -35,10 +36,11 @@ impl TimesBySize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use units::narrow::whole;
 
     #[test]
     fn times_are_those_of_the_function_whatever_the_size() {
-        let time_for = |bytes: u64| Picos((bytes as f64 * 70.3) as u64);
+        let time_for = |bytes: u64| Picos(whole(bytes as f64 * 70.3));
         let times = TimesBySize::new(time_for);
         for bytes in 0..3 * KNOWN_BYTES {
             assert_eq!(times.of(bytes, time_for), time_for(bytes), "{bytes} B");

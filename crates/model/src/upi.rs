@@ -10,6 +10,7 @@
 //! no link-layer retries; snoops and directory look-ups of the home agent are the caller's messages.
 
 use crate::occupancy::Meter;
+use units::narrow::whole;
 use units::{LINE_BYTES, Picos, SocketId};
 
 /// Parameters of the links.
@@ -104,7 +105,7 @@ impl Upi {
         let index = self.index(from, to);
         let direction = &mut self.directions[index];
         direction.data_bytes += bytes;
-        direction.meter.reserve(now, Picos(span.round() as u64)) + self.propagation
+        direction.meter.reserve(now, Picos(whole(span.round()))) + self.propagation
     }
 
     /// Bytes of data, without headers, that went from one socket to another.

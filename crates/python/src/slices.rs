@@ -9,6 +9,7 @@ use pyo3::types::PyBytes;
 use scenario::builtin;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
+use units::narrow::fit;
 use units::{Cycles, Gigahertz, SliceId};
 
 fn refused(file: &Path, problem: &impl Display) -> PyErr {
@@ -115,7 +116,7 @@ impl Latencies {
             let cycles = |slice| topology.latency(of, slice).in_core_cycles(core, uncore).0;
             slices.map(|slice| Cycles((cycles(slice) * 100.0).round() / 100.0)).collect()
         };
-        let rows: Vec<Vec<Cycles>> = (0..found.cpu.cores.value as u8).map(row).collect();
+        let rows: Vec<Vec<Cycles>> = (0..fit(found.cpu.cores.value)).map(row).collect();
         let latencies = Distances::new(&rows)
             .map_err(|error| InputError::new_err(format!("{platform}: {error}")))?;
         let source = format!("ring or mesh of the platform {platform}");

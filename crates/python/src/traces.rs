@@ -152,7 +152,7 @@ fn copy<T: Element + Default>(
     which: &Range<usize>,
     into: &mut Vec<T>,
 ) -> PyResult<()> {
-    let slice = PySlice::new(py, which.start as isize, which.end as isize, 1);
+    let slice = PySlice::new(py, which.start.cast_signed(), which.end.cast_signed(), 1);
     into.resize(which.len(), T::default());
     PyBuffer::<T>::get(&view.bind(py).get_item(slice)?)?.copy_to_slice(py, into)
 }

@@ -16,8 +16,14 @@ mod link;
 mod pcap;
 mod pcapng;
 #[cfg(test)]
+#[expect(clippy::cast_possible_truncation, reason = "packets of the tests are small")]
 mod test_files;
 #[cfg(test)]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "packets of the tests are small"
+)]
 mod tests;
 
 use std::fs::File;

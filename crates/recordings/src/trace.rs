@@ -23,6 +23,11 @@ mod stoppable;
 #[cfg(test)]
 mod test_files;
 #[cfg(test)]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "references of the tests are small"
+)]
 mod tests;
 mod text;
 mod zstd;

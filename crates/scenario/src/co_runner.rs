@@ -11,6 +11,7 @@ use model::software::Software;
 use model::tracer::Tracer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::narrow::fit;
 use units::{CoreId, LINE_BYTES, Picos, SocketId};
 use workload::app::cache_probe::{CacheProbe, CacheProbeConfig};
 use workload::host_memory::HostMemory;
@@ -94,7 +95,7 @@ impl CoRunnerPlan {
             None => Self::Kernel(KernelPlan::of(&keys.kernel)),
             Some(probe) => {
                 let config = CacheProbeConfig {
-                    socket: SocketId(keys.socket as u8),
+                    socket: SocketId(fit(keys.socket)),
                     ways: ways as usize,
                     watched_sets: probe.watched_sets as usize,
                     wait: Picos::from_ns(1e3 * probe.wait_us),

@@ -8,6 +8,7 @@ use crate::co_runner::CoRunnerKeys;
 use crate::devices::{DeviceKind, PortPlan};
 use crate::scenario::TenantKeys;
 use model::device::DeviceId;
+use units::narrow::fit;
 use units::{CoreId, Id, RootPortId};
 
 /// Sockets that a machine has at most.
@@ -134,7 +135,7 @@ impl Layout {
     /// The number of a core in its socket.
     #[must_use]
     pub fn number_in_socket(&self, core: CoreId) -> u8 {
-        let in_first = self.cores[0] as u8;
+        let in_first = fit(self.cores[0]);
         core.0.checked_sub(in_first).unwrap_or(core.0)
     }
 

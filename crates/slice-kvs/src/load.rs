@@ -2,6 +2,7 @@
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use units::narrow::usize_from;
 
 /// How popular keys are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,7 +47,7 @@ impl Load {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut key_of_rank: Vec<u64> = (0..keys as u64).collect();
         for last in (1..keys).rev() {
-            key_of_rank.swap(last, random.next_u64() as usize % (last + 1));
+            key_of_rank.swap(last, usize_from(random.next_u64()) % (last + 1));
         }
         Self { cumulative, key_of_rank, write_share, random }
     }
@@ -67,9 +68,9 @@ impl Load {
 /// The keys that were asked for most, the most popular first; lower keys first among equals.
 pub fn hottest(questions: &[Question], keys: usize, wanted: usize) -> Vec<u64> {
     let mut asked = vec![0u32; keys];
-    questions.iter().for_each(|question| asked[question.key as usize] += 1);
+    questions.iter().for_each(|question| asked[usize_from(question.key)] += 1);
     let mut order: Vec<u64> = (0..keys as u64).collect();
-    order.sort_by_key(|&key| std::cmp::Reverse(asked[key as usize]));
+    order.sort_by_key(|&key| std::cmp::Reverse(asked[usize_from(key)]));
     order.truncate(wanted);
     order
 }
@@ -82,7 +83,7 @@ mod tests {
         let mut load = Load::new(1000, popularity, 0.05, 1);
         let mut asked = vec![0.0; 1000];
         for _ in 0..1_000_000 {
-            asked[load.draw().key as usize] += 1e-6;
+            asked[usize_from(load.draw().key)] += 1e-6;
         }
         asked.sort_by(|one, other| f64::total_cmp(other, one));
         asked
@@ -94,9 +95,9 @@ mod tests {
         let of_rank = |rank: f64| rank.powf(-0.99);
         let sum: f64 = (1..=1000).map(|rank| of_rank(f64::from(rank))).sum();
         let asked = asked(Popularity::Zipf(0.99));
-        for rank in [1, 2, 10] {
+        for rank in [1_u8, 2, 10] {
             let expected = of_rank(f64::from(rank)) / sum;
-            let share = asked[rank as usize - 1];
+            let share = asked[usize::from(rank) - 1];
             assert!((share - expected).abs() < 0.003, "rank {rank}: {share} not {expected}");
         }
     }

@@ -8,6 +8,7 @@ use slices::nearest::Latencies;
 use slices::recovery::PageSize;
 use std::error::Error;
 use std::path::Path;
+use units::narrow::{fit, usize_from};
 use units::{LINE_BYTES, SliceId};
 
 /// Where values lie.
@@ -64,7 +65,7 @@ pub fn place(
 ) -> Result<Placed, Box<dyn Error>> {
     let mut memory =
         SliceMemory::or_plain(map, bytes_needed(map, of_cores.len(), hot, keys), PageSize::TwoMiB)?;
-    let all = (0..map.slices() as u16).map(SliceId);
+    let all = (0..fit(map.slices())).map(SliceId);
     let mut lines = vec![vec![0; keys]; of_cores.len()];
     let (rest, owners) = match placement {
         Placement::Normal => (memory.claim(&all.collect::<Vec<_>>())?, Vec::new()),
@@ -78,7 +79,7 @@ pub fn place(
     for (lines, (core, hot)) in lines.iter_mut().zip(hot.iter().enumerate()) {
         for &key in hot {
             let owner = owners.get(core).copied().unwrap_or(rest);
-            lines[key as usize] = memory.allocate(owner, LINE_BYTES)?;
+            lines[usize_from(key)] = memory.allocate(owner, LINE_BYTES)?;
         }
         for line in lines.iter_mut().filter(|line| **line == 0) {
             *line = memory.allocate(rest, LINE_BYTES)?;
@@ -93,7 +94,7 @@ fn bytes_needed(map: &SliceMap, cores: usize, hot: &[Vec<u64>], keys: usize) -> 
     let slices = map.slices() as usize;
     let hottest = hot.iter().map(Vec::len).max().unwrap_or(0);
     let cold = (cores * keys).div_ceil(slices - cores);
-    hottest.max(cold) * slices * LINE_BYTES as usize * 5 / 4
+    hottest.max(cold) * slices * usize_from(LINE_BYTES) * 5 / 4
 }
 
 /// How many of these lines are in the slice wanted, by the kernel's word for their addresses; `None`

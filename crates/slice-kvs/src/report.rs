@@ -8,6 +8,7 @@ use std::error::Error;
 use std::fmt;
 use std::process::ExitCode;
 use units::SliceId;
+use units::narrow::{usize_from, whole};
 
 /// A placement with what was measured.
 #[derive(Debug, Serialize)]
@@ -39,7 +40,7 @@ impl Setting {
     ) -> Result<Self, Box<dyn Error>> {
         let mut inside = Some(0);
         for ((lines, hot), &slice) in placed.lines.iter().zip(hot).zip(of_cores) {
-            let lines: Vec<u64> = hot.iter().map(|&key| lines[key as usize]).collect();
+            let lines: Vec<u64> = hot.iter().map(|&key| lines[usize_from(key)]).collect();
             let more = in_slice(map, &placed.memory, &lines, slice)?;
             inside = inside.zip(more).map(|(inside, more)| inside + more);
         }
@@ -109,7 +110,7 @@ fn quartiles(values: impl IntoIterator<Item = f64>) -> [f64; 3] {
     [1, 2, 3].map(|quarter| {
         // Between its two neighbours, as far as its place is from each.
         let place = f64::from(quarter) * (values.len() - 1) as f64 / 4.0;
-        let (below, above) = (values[place.floor() as usize], values[place.ceil() as usize]);
+        let [below, above] = [place.floor(), place.ceil()].map(|at| values[usize_from(whole(at))]);
         below + (above - below) * place.fract()
     })
 }

@@ -10,6 +10,7 @@ use std::io;
 use std::sync::Barrier;
 use std::time::Instant;
 use units::LINE_BYTES;
+use units::narrow::{fit, low_u8};
 
 /// One question in so many is timed by itself: a look at the clock costs as much as an answer.
 const TIMED_EVERY: usize = 32;
@@ -111,7 +112,7 @@ fn serve(store: &mut Store<'_>, questions: &[Question]) -> (Histogram<u64>, u64)
         let start = timed.then(Instant::now);
         wrong += u64::from(!answer(store, *question, number));
         if let Some(start) = start {
-            latencies.saturating_record(start.elapsed().as_nanos() as u64);
+            latencies.saturating_record(fit(start.elapsed().as_nanos()));
         }
     }
     (latencies, wrong)
@@ -121,7 +122,7 @@ fn serve(store: &mut Store<'_>, questions: &[Question]) -> (Histogram<u64>, u64)
 #[inline]
 fn answer(store: &mut Store<'_>, question: Question, number: usize) -> bool {
     match question.writes {
-        true => store.set(question.key, &value_of(question.key, number as u8)),
+        true => store.set(question.key, &value_of(question.key, low_u8(number as u64))),
         false => {
             let value = black_box(store.get(question.key));
             value.is_some_and(|value| value[..8] == question.key.to_le_bytes())

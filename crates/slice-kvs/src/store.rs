@@ -1,12 +1,13 @@
 //! The store of one core: a hash index over lines, each with a key and its value.
 
 use units::LINE_BYTES;
+use units::narrow::{fit, usize_from};
 
 /// A line with the key in its first bytes, and the value behind it.
-pub type Item = [u8; LINE_BYTES as usize];
+pub type Item = [u8; usize_from(LINE_BYTES)];
 
 /// Bytes of a value.
-pub const VALUE_BYTES: usize = LINE_BYTES as usize - KEY_BYTES;
+pub const VALUE_BYTES: usize = usize_from(LINE_BYTES) - KEY_BYTES;
 const KEY_BYTES: usize = size_of::<u64>();
 
 pub type Value = [u8; VALUE_BYTES];
@@ -38,7 +39,7 @@ impl<'m> Store<'m> {
         while self.index[slot] != 0 {
             slot = (slot + 1) % self.index.len();
         }
-        self.index[slot] = self.items.len() as u32;
+        self.index[slot] = fit(self.items.len());
     }
 
     /// A copy of the key's value.
@@ -72,28 +73,29 @@ impl<'m> Store<'m> {
     #[inline]
     fn first_slot(&self, key: u64) -> usize {
         let bits = self.index.len().trailing_zeros();
-        (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - bits)) as usize
+        usize_from(key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - bits))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use units::narrow::low_u8;
 
     #[test]
     fn what_was_set_last_is_what_is_found_and_other_keys_are_not() {
-        let mut lines = vec![[0; LINE_BYTES as usize]; 1000];
+        let mut lines = vec![[0; usize_from(LINE_BYTES)]; 1000];
         let mut store = Store::with_capacity(1000);
         for (number, line) in lines.iter_mut().enumerate() {
             // Keys that differ in high bits only, and in low bits only.
             let key = if number % 2 == 0 { number as u64 } else { (number as u64) << 40 };
-            store.insert(key, &[number as u8; VALUE_BYTES], line);
+            store.insert(key, &[low_u8(number as u64); VALUE_BYTES], line);
         }
-        assert_eq!(store.get(998), Some([998u16 as u8; VALUE_BYTES]));
-        assert_eq!(store.get(999 << 40), Some([999u16 as u8; VALUE_BYTES]));
+        assert_eq!(store.get(998), Some([low_u8(998); VALUE_BYTES]));
+        assert_eq!(store.get(999 << 40), Some([low_u8(999); VALUE_BYTES]));
         assert_eq!(store.get(999), None);
         assert!(store.set(998, &[7; VALUE_BYTES]) && !store.set(999, &[7; VALUE_BYTES]));
         assert_eq!(store.get(998), Some([7; VALUE_BYTES]));
-        assert_eq!(store.get(996), Some([996u16 as u8; VALUE_BYTES]));
+        assert_eq!(store.get(996), Some([low_u8(996); VALUE_BYTES]));
     }
 }

@@ -13,6 +13,7 @@ use slices::recovery::PageSize;
 use slices::{SliceMap, TableFile};
 use std::hint::black_box;
 use units::SliceId;
+use units::narrow::{fit, low_u8, usize_from};
 
 /// Lines in use.
 const LIVE: usize = 4096;
@@ -40,7 +41,7 @@ struct PlainArena {
 
 impl PlainArena {
     fn new() -> Self {
-        Self { pages: pages().0, free: (0..(BYTES / 64) as u32).rev().collect() }
+        Self { pages: pages().0, free: (0..fit(BYTES / 64)).rev().collect() }
     }
 
     fn allocate(&mut self) -> u64 {
@@ -48,7 +49,7 @@ impl PlainArena {
     }
 
     fn free(&mut self, line: u64) {
-        self.free.push(((line - self.pages.start()) / 64) as u32);
+        self.free.push(fit((line - self.pages.start()) / 64));
     }
 }
 
@@ -101,7 +102,7 @@ fn replace<'a, S: 'a, T: 'a>(
 
 /// Writes to a line, as its user would.
 fn write(lines: &mut [u8], start: u64, line: u64) -> u64 {
-    lines[(line - start) as usize] = line as u8;
+    lines[usize_from(line - start)] = low_u8(line);
     line
 }
 
@@ -116,7 +117,7 @@ fn memory(slices: &[u16]) -> (SliceMemory, Owner) {
 
 fn main() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
-    let choices: Vec<usize> = (0..PAIRS).map(|_| random.next_u64() as usize % LIVE).collect();
+    let choices: Vec<usize> = (0..PAIRS).map(|_| usize_from(random.next_u64()) % LIVE).collect();
     let of = |slices: &[u16], bytes, written: bool| {
         let take = move |(memory, owner): &mut (SliceMemory, Owner)| {
             let line = memory.allocate(*owner, bytes).expect("there is room");

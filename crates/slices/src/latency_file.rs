@@ -13,6 +13,7 @@
 use crate::nearest::{Latencies, LatenciesError};
 use serde::Deserialize;
 use std::fmt::Write;
+use units::narrow::fit;
 use units::{Cycles, SliceId};
 
 /// Where latencies come from.
@@ -88,7 +89,7 @@ impl LatencyFile {
         let (part, source) = (quoted(&self.part), quoted(&self.source));
         let mut text = format!("part = {part}\nsource = {source}\nkind = \"{kind}\"\ncycles = [\n");
         for core in 0..self.latencies.cores() {
-            let slices = (0..self.latencies.slices() as u16).map(SliceId);
+            let slices = (0..fit(self.latencies.slices())).map(SliceId);
             let row = slices.map(|slice| format!("{:?}", self.latencies.latency(core, slice).0));
             // Writing to a string does not fail.
             let _ = writeln!(text, "  [{}],", row.collect::<Vec<_>>().join(", "));

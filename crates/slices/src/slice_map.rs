@@ -2,6 +2,7 @@
 
 use crate::table_file::TableFile;
 use address_map::{ADDRESS_BITS, BaseSequence, SliceTableError};
+use units::narrow::{fit, usize_from};
 use units::{LINE_BYTES, LineAddr, SliceId};
 
 /// A slice function and the addresses that it is established for.
@@ -67,7 +68,7 @@ impl SliceMap {
         let bits = changing_bits(&word);
         let groups = bits.len().div_ceil(GROUP_BITS as usize);
         let table = |group: usize| -> Table {
-            let first = bits.start + group as u32 * GROUP_BITS;
+            let first = bits.start + fit::<u32, _>(group) * GROUP_BITS;
             std::array::from_fn(|value| word(LineAddr((value as u64) << first)))
         };
         Ok(Self {
@@ -76,7 +77,7 @@ impl SliceMap {
             tables: Box::new(std::array::from_fn(table)),
             more_tables: (TABLES..groups).map(table).collect(),
             wanted: coverage.wanted(),
-            base: (0..length).map(|line| function.slice(LineAddr(line)) as u8).collect(),
+            base: (0..length).map(|line| fit(function.slice(LineAddr(line)))).collect(),
             slices: function.slices(),
         })
     }
@@ -128,14 +129,14 @@ impl SliceMap {
         let mut bits = line >> self.first_bit;
         let mut word = 0;
         for table in self.tables.as_ref() {
-            word ^= table[bits as usize % table.len()];
+            word ^= table[usize_from(bits) % table.len()];
             bits >>= GROUP_BITS;
         }
         for table in &self.more_tables {
-            word ^= table[bits as usize % table.len()];
+            word ^= table[usize_from(bits) % table.len()];
             bits >>= GROUP_BITS;
         }
-        let position = (line ^ word) as usize & (self.base.len() - 1);
+        let position = usize_from(line ^ word) & (self.base.len() - 1);
         let covered = physical_address < self.limit && word >> POSITION_BITS == self.wanted;
         (SliceId(u16::from(self.base[position])), covered)
     }
@@ -174,9 +175,7 @@ mod tests {
                     source: "s".into(),
                     slices,
                     base: (0..1u64 << bits)
-                        .map(|line| {
-                            ((line ^ (seed % u64::from(slices))) % u64::from(slices)) as u16
-                        })
+                        .map(|line| fit((line ^ (seed % u64::from(slices))) % u64::from(slices)))
                         .collect(),
                     perm_masks: masks[..bits as usize].iter().map(mask).collect(),
                     valid_bits: (6, high),
@@ -210,7 +209,7 @@ mod tests {
             };
             prop_assert!(map.slice_of(inside).is_ok());
             for address in addresses.into_iter().chain([inside]) {
-                let slice = SliceId(function.slice(LineAddr::of_byte(address)) as u16);
+                let slice = SliceId(fit(function.slice(LineAddr::of_byte(address))));
                 let said = match coverage.covers(address) {
                     true => Ok(slice),
                     false => Err(NotCovered { physical_address: address }),

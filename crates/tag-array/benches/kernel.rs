@@ -4,6 +4,7 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use tag_array::{Kernel, Leaves, Places, RecencySets, Request};
+use units::narrow::fit;
 
 const REQUESTS: usize = 4096;
 const WAYS: u32 = 16;
@@ -27,7 +28,7 @@ fn kernels(criterion: &mut Criterion) {
         group.throughput(Throughput::Elements(REQUESTS as u64));
         let lines: Vec<u32> = random(42)
             .take(64 * REQUESTS)
-            .map(|number| (number % u64::from(times * capacity)) as u32)
+            .map(|number| fit(number % u64::from(times * capacity)))
             .collect();
         for kernel in Kernel::available() {
             reads(&mut group, kernel, sets, &lines);

@@ -128,7 +128,7 @@ impl TagArray {
     #[inline]
     #[must_use]
     pub fn find(&self, set: SetIndex, line: LineAddr) -> Option<u32> {
-        let found = self.matches(set, line.0 as u32);
+        let found = self.matches(set, line.low_bits());
         (found != 0).then(|| found.trailing_zeros())
     }
 
@@ -167,7 +167,7 @@ impl TagArray {
     ) -> Option<(LineAddr, u8)> {
         debug_assert!(line.0 < Self::MAX_LINES);
         let word = self.word(set, way);
-        let before = std::mem::replace(&mut self.words[word], line.0 as u32);
+        let before = std::mem::replace(&mut self.words[word], line.low_bits());
         let place = self.place_of_note(set, way);
         let note_before = std::mem::replace(&mut self.words.bytes_mut()[place], note);
         if before == EMPTY {
@@ -229,6 +229,10 @@ fn held(tags: &[u32]) -> impl Iterator<Item = LineAddr> + '_ {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "lines of the tests are small, notes are any bytes"
+)]
 mod tests {
     use super::*;
     use proptest::prelude::*;

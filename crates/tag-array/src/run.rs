@@ -4,6 +4,7 @@
 //! instead of four; asked line by line, the decision would be taken for each.
 
 use super::{BLOCK, TagArray};
+use units::narrow::fit;
 use units::{LineAddr, SetIndex};
 
 /// Most lines of a run: one bit each.
@@ -34,7 +35,7 @@ impl TagArray {
         let mut present = 0;
         for (i, (&set, place)) in sets.iter().zip(ways).enumerate() {
             let found = self.find(set, first.step(i as u64));
-            *place = found.unwrap_or_default() as u8;
+            *place = fit(found.unwrap_or_default());
             present |= u64::from(found.is_some()) << i;
         }
         present
@@ -66,15 +67,19 @@ unsafe fn find_wide(
     for (i, (set, place)) in sets.iter().zip(ways).enumerate() {
         // SAFETY: the caller's sets exist.
         let held = unsafe { _mm512_loadu_si512(words.add(set.0 as usize * BLOCK).cast()) };
-        let wanted = _mm512_set1_epi32((first.0 as u32).wrapping_add(i as u32).cast_signed());
+        let wanted = _mm512_set1_epi32(first.step(i as u64).low_bits().cast_signed());
         let found = u32::from(_mm512_cmpeq_epi32_mask(held, wanted)) & tags.all_ways;
-        *place = found.trailing_zeros() as u8;
+        *place = fit(found.trailing_zeros());
         present |= u64::from(found != 0) << i;
     }
     present
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "lines of the tests are small, notes are any bytes"
+)]
 mod tests {
     use super::*;
     use proptest::prelude::*;

@@ -13,6 +13,7 @@ use model::fabric::Fabric;
 use model::tracer::Tracer;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
+use units::narrow::usize_from;
 use units::{CoreId, LINE_BYTES, LineAddr, Picos};
 
 /// Which way a chase goes.
@@ -52,7 +53,7 @@ impl ChaseShape {
         let window_lines = self.window_pages * self.used_lines();
         let mut windows: Vec<u64> = (0..self.lines.div_ceil(window_lines)).collect();
         shuffle(&mut windows, rng);
-        let mut order = Vec::with_capacity(self.lines as usize);
+        let mut order = Vec::with_capacity(usize_from(self.lines));
         for window in windows {
             let first = order.len();
             let end = self.lines.min((window + 1) * window_lines);
@@ -83,11 +84,11 @@ pub fn chase<T: Tracer>(
     let order = shape.order(&mut ChaCha8Rng::seed_from_u64(seed));
     let mut cycle = order.iter().cycle().map(|&offset| region.line(offset));
     let mut now = Picos::ZERO;
-    for line in cycle.by_ref().take(settle as usize) {
+    for line in cycle.by_ref().take(usize_from(settle)) {
         now = fabric.core_read(CoreId(0), line, now).done;
     }
     let began = now;
-    for line in cycle.take(steps as usize) {
+    for line in cycle.take(usize_from(steps)) {
         now = fabric.core_read(CoreId(0), line, now).done;
     }
     (now - began).as_ns() / steps as f64

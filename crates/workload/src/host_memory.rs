@@ -8,6 +8,7 @@ use model::tracer::Tracer;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 use std::collections::BTreeMap;
+use units::narrow::usize_from;
 use units::{Bytes, CoreId, LINE_BYTES, LineAddr};
 
 /// Physical memory of all nodes: what the tag arrays can name.
@@ -130,7 +131,7 @@ impl Region {
         if offset < self.page_lines {
             return self.first_lines[0].step(offset);
         }
-        let page = (offset / self.page_lines) as usize;
+        let page = usize_from(offset / self.page_lines);
         self.first_lines[page].step(offset % self.page_lines)
     }
 

@@ -6,6 +6,7 @@
 //! Simplifies: nobody uses the lines in between.
 
 use crate::host_memory::{HostMemory, Region};
+use units::narrow::usize_from;
 use units::{LINE_BYTES, LineAddr, SliceId};
 
 /// A region of `bytes`, in whole lines, out of fresh pages of `memory`: each line is in one of
@@ -25,7 +26,7 @@ pub fn region_in_slices(
     for slice in wanted {
         is_wanted[usize::from(slice.0)] = true;
     }
-    let needed = bytes.div_ceil(LINE_BYTES) as usize;
+    let needed = usize_from(bytes.div_ceil(LINE_BYTES));
     let mut lines: Vec<LineAddr> = Vec::with_capacity(needed);
     while lines.len() < needed {
         let missing = (needed - lines.len()) as u64 * LINE_BYTES;
@@ -42,6 +43,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
     use units::Bytes;
+    use units::narrow::fit;
 
     proptest! {
         #[test]
@@ -52,7 +54,7 @@ mod tests {
             pick in 1..40u16,
         ) {
             // Any function does; this one is as uneven as those of real parts.
-            let slice_of = |line: LineAddr| SliceId(((line.0 ^ line.0 >> 7) % u64::from(slices)) as u16);
+            let slice_of = |line: LineAddr| SliceId(fit((line.0 ^ line.0 >> 7) % u64::from(slices)));
             let wanted: Vec<SliceId> = (0..slices).step_by(usize::from(pick)).map(SliceId).collect();
             let mut memory = HostMemory::new(Bytes(2 << 20), seed);
             let bytes = lines * LINE_BYTES;
@@ -63,7 +65,7 @@ mod tests {
             prop_assert_eq!(given.len() as u64, 2 * lines);
             prop_assert!(given.iter().all(|&line| wanted.contains(&slice_of(line))));
             prop_assert_eq!(given.iter().collect::<BTreeSet<_>>().len() as u64, 2 * lines);
-            prop_assert_eq!(one.line(lines - 1), given[lines as usize - 1]);
+            prop_assert_eq!(one.line(lines - 1), given[usize_from(lines) - 1]);
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::description::{PciFunction, PortType};
 
 const BYTES: usize = 4096;
 /// Where the PCI Express capability is put.
-const EXPRESS: usize = 0x40;
+const EXPRESS: u8 = 0x40;
 
 pub(crate) fn bytes(function: &PciFunction) -> Vec<u8> {
     let mut space = vec![0u8; BYTES];
@@ -28,12 +28,13 @@ pub(crate) fn bytes(function: &PciFunction) -> Vec<u8> {
             PortType::SwitchDownstream => 6,
         };
         put(0x06, 0x10, 2);
-        put(0x34, EXPRESS as u32, 1);
-        put(EXPRESS, 0x10, 1);
-        put(EXPRESS + 2, 2 | port << 4, 2);
-        put(EXPRESS + 8, ((link.mps.ilog2() - 7) << 5) | ((link.mrrs.ilog2() - 7) << 12), 2);
-        put(EXPRESS + 0xc, link.most[0] | link.most[1] << 4, 4);
-        put(EXPRESS + 0x12, link.now[0] | link.now[1] << 4, 2);
+        put(0x34, EXPRESS.into(), 1);
+        let express = usize::from(EXPRESS);
+        put(express, 0x10, 1);
+        put(express + 2, 2 | port << 4, 2);
+        put(express + 8, ((link.mps.ilog2() - 7) << 5) | ((link.mrrs.ilog2() - 7) << 12), 2);
+        put(express + 0xc, link.most[0] | link.most[1] << 4, 4);
+        put(express + 0x12, link.now[0] | link.now[1] << 4, 2);
     }
     for &(offset, value) in &function.registers {
         put(offset, value, 4);

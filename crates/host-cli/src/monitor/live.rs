@@ -17,6 +17,7 @@ use super::Sampler;
 use super::view::{SOCKET_HEADS, bandwidth, busy_ports, port_name, socket_row, unavailable_line};
 use crate::failure::Failure;
 use crate::output::bytes;
+use units::narrow::{fit, whole};
 
 /// How long the keyboard is waited for before the screen is drawn again.
 const KEY_WAIT: Duration = Duration::from_millis(100);
@@ -90,7 +91,7 @@ impl Screen {
         self.history.resize(sample.sockets.len(), Vec::new());
         for (history, socket) in self.history.iter_mut().zip(&sample.sockets) {
             let row = socket_row(socket, sample.window_ms);
-            history.push(row.write_hit_percent.unwrap_or(0.0) as u64);
+            history.push(whole(row.write_hit_percent.unwrap_or(0.0)));
             if history.len() > HISTORY {
                 history.remove(0);
             }
@@ -103,8 +104,8 @@ impl Screen {
             frame.render_widget(Paragraph::new("counting the first window…"), frame.area());
             return;
         };
-        let sockets = sample.sockets.len() as u16;
-        let notes = (self.unavailable.len() as u16 * 2).min(6);
+        let sockets = fit::<u16, _>(sample.sockets.len());
+        let notes = fit::<u16, _>((self.unavailable.len() * 2).min(6));
         let areas = Layout::vertical([
             Constraint::Length(1),
             Constraint::Length(sockets + 3),

@@ -20,6 +20,7 @@ use crate::failure::Failure;
 use crate::number::within;
 use crate::out_file::OutFile;
 use crate::output::{Format, Paint, emit, emit_json};
+use units::narrow::usize_from;
 
 /// Measure how long loads take from each core to each slice, and which slices are nearest
 ///
@@ -88,7 +89,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     let cpus = processors(context)?;
     let mut memory = arguments.memory.map(context, machine.cpu)?;
     let lines = lines_of_slices(memory.as_ref(), &map)?;
-    let plan = LatencyPlan { cpus, lines, samples: arguments.samples as usize };
+    let plan = LatencyPlan { cpus, lines, samples: usize_from(arguments.samples) };
     let stop = stop_flag()?;
     let mut line = ProgressLine::new();
     let measured = measure_latencies(memory.as_mut(), &plan, |done| {

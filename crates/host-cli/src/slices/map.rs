@@ -22,6 +22,7 @@ use crate::failure::Failure;
 use crate::number::{small, within};
 use crate::out_file::OutFile;
 use crate::output::{Format, bytes};
+use units::narrow::fit;
 
 /// Learn the slice function of this machine and write it as a table
 ///
@@ -107,7 +108,7 @@ struct Map<'a> {
 impl Map<'_> {
     /// What the user says.
     fn slices(&self) -> Option<u32> {
-        self.arguments.slices.and_then(|slices| u32::try_from(slices).ok())
+        self.arguments.slices.map(fit)
     }
 
     fn counting(&self) -> Result<Counting, NoCounters> {
@@ -124,7 +125,7 @@ impl Map<'_> {
                 self.finish(&report, found)
             }
             Counting::Registers(plan) => {
-                let slices = plan.counters.len() as u32;
+                let slices = fit(plan.counters.len());
                 let report = self.report("counters", Some("registers"), slices);
                 if self.arguments.apply {
                     self.by_registers(report, &plan)

@@ -10,6 +10,7 @@
 use super::{LINE_BYTES, PAGE_BYTES};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use units::narrow::fit;
 
 /// Lines of a group of neighbours of which one takes part.
 pub(super) const PAIR_LINES: usize = 2;
@@ -40,7 +41,7 @@ pub(super) fn order(lines: usize, seed: u64) -> Vec<u32> {
     for window in windows {
         let first = order.len();
         let end = lines.min((window + 1) * window_lines);
-        order.extend((window * window_lines..end).map(|line| line as u32));
+        order.extend((window * window_lines..end).map(fit::<u32, _>));
         shuffle(&mut order[first..], &mut rng);
     }
     order
@@ -79,7 +80,7 @@ mod tests {
         fn every_line_is_visited_once_and_no_two_of_a_pair(lines in 1_usize..5_000, seed: u64) {
             let mut order = order(lines, seed);
             order.sort_unstable();
-            prop_assert_eq!(&order, &(0..lines as u32).collect::<Vec<_>>());
+            prop_assert_eq!(&order, &(0..fit(lines)).collect::<Vec<_>>());
             let pair = |line: &u32| line_byte(*line as usize) / LINE_BYTES / PAIR_LINES;
             let pairs: std::collections::BTreeSet<_> = order.iter().map(pair).collect();
             prop_assert_eq!(pairs.len(), lines);
@@ -89,7 +90,7 @@ mod tests {
         fn a_window_of_pages_is_finished_before_the_next(lines in 1_usize..20_000, seed: u64) {
             let window = WINDOW_PAGES * PAGE_LINES;
             let mut visited: Vec<u32> =
-                order(lines, seed).iter().map(|line| line / window as u32).collect();
+                order(lines, seed).iter().map(|line| line / fit::<u32, _>(window)).collect();
             visited.dedup();
             prop_assert_eq!(visited.len(), lines.div_ceil(window));
         }

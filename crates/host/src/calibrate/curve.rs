@@ -5,6 +5,7 @@
 //! lies where the latency is half way between its plateaus.
 
 use super::record::quantile;
+use units::narrow::{fit, whole};
 
 /// Half an octave: how far from an edge a size has to be to speak for a level.
 pub const EDGE_OCTAVES: f64 = 0.5;
@@ -178,7 +179,7 @@ pub fn miss_share(full: f64, ways: u32, victims: Victims) -> f64 {
         return 1.0;
     }
     let mean = full * f64::from(ways);
-    let most = (mean + 12.0 * mean.sqrt() + 12.0) as u32;
+    let most = fit(whole(mean + 12.0 * mean.sqrt() + 12.0));
     // Weight of a set with n lines: Poisson, times the lines that are in it.
     let mut probability = (-mean).exp();
     let mut missed = 0.0;
@@ -212,7 +213,7 @@ mod tests {
 
     /// Sizes every half octave from 1 KiB to 256 MiB.
     fn sizes() -> impl Iterator<Item = u64> {
-        (0..=36).map(|step| (1024.0 * (f64::from(step) / 2.0).exp2()) as u64)
+        (0..=36).map(|step| whole(1024.0 * (f64::from(step) / 2.0).exp2()))
     }
 
     fn synthetic(latency_ns: [f64; 4], edges: [f64; 3], victims: Victims) -> Vec<(u64, f64)> {

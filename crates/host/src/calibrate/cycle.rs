@@ -6,6 +6,7 @@
 use super::{LINE_BYTES, chain};
 use std::hint::black_box;
 use std::time::Instant;
+use units::narrow::usize_from;
 
 /// Steps that the compiler lays out one after another.
 const UNROLLED: usize = 8;
@@ -53,7 +54,7 @@ impl<'w> Cycle<'w> {
                 // of another one (`new` wrote them, nothing else can while `words` is borrowed), so
                 // it always points to an initialised, aligned word of the borrowed memory, whose
                 // provenance was exposed.
-                here = unsafe { std::ptr::with_exposed_provenance(here.read() as usize) };
+                here = unsafe { std::ptr::with_exposed_provenance(usize_from(here.read())) };
             }
         }
         let elapsed = started.elapsed();

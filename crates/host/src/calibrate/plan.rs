@@ -5,6 +5,7 @@ use super::reported::{Processor, available_bytes};
 use super::{LINE_BYTES, chain};
 use crate::Root;
 use std::time::Duration;
+use units::narrow::{fit, usize_from, whole};
 
 /// Smallest working set.
 const SMALLEST_BYTES: u64 = 1 << 10;
@@ -96,7 +97,7 @@ impl Plan {
             partners,
             sizes: sizes(largest),
             stream_bytes: stream_sizes(largest),
-            settle_lines: (2 * llc) as usize / LINE_BYTES,
+            settle_lines: usize_from(2 * llc) / LINE_BYTES,
             time,
             seed: 1,
         })
@@ -106,10 +107,7 @@ impl Plan {
 /// Processors that this process may run on.
 fn allowed_cpus() -> Vec<u32> {
     let Ok(set) = rustix::thread::sched_getaffinity(None) else { return vec![0] };
-    (0..rustix::thread::CpuSet::MAX_CPU)
-        .filter(|&cpu| set.is_set(cpu))
-        .map(|cpu| cpu as u32)
-        .collect()
+    (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).map(fit).collect()
 }
 
 /// Whole lines, four sizes per doubling; every other one is kept for the judgement. Below 16 lines
@@ -119,7 +117,7 @@ fn sizes(largest_bytes: u64) -> Vec<(u64, Role)> {
     (0..=octaves * SIZES_PER_OCTAVE)
         .map(|step| {
             let exact = SMALLEST_BYTES as f64 * (f64::from(step) / 4.0).exp2();
-            let lines = (exact / LINE_BYTES as f64).round() as u64;
+            let lines = whole((exact / LINE_BYTES as f64).round());
             let role = if step % 2 == 0 { Role::Fit } else { Role::Kept };
             (lines * LINE_BYTES as u64, role)
         })

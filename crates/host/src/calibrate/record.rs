@@ -3,6 +3,7 @@
 use super::arena::PagesObtained;
 use super::reported::Processor;
 use serde::{Deserialize, Serialize};
+use units::narrow::{usize_from, whole};
 
 /// Version of the file's format.
 const FORMAT: u32 = 1;
@@ -182,7 +183,7 @@ pub fn robust(values: &[f64]) -> f64 {
 pub(super) fn quantile(values: &[f64], part: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let rank = (part * (sorted.len().saturating_sub(1)) as f64).round() as usize;
+    let rank = usize_from(whole((part * (sorted.len().saturating_sub(1)) as f64).round()));
     sorted.get(rank).copied().unwrap_or(f64::NAN)
 }
 

@@ -17,6 +17,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::ops::ControlFlow;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use units::narrow::usize_from;
 
 /// Samples of a size in a pass.
 const SAMPLES: usize = 16;
@@ -123,7 +124,7 @@ struct Pass {
 
 impl<'p> Session<'p> {
     fn new(plan: &'p Plan, processor: Processor) -> Result<Self, MeasureError> {
-        let largest = plan.sizes.iter().map(|size| size.0).max().unwrap_or(0) as usize;
+        let largest = usize_from(plan.sizes.iter().map(|size| size.0).max().unwrap_or(0));
         let bytes = chain::spread_bytes(largest).max(cycle::SPARSE_BYTES);
         let mut arena = Arena::new(bytes).map_err(MeasureError::NoMemory)?;
         let pages = pages(&mut arena, plan.seed);
@@ -200,13 +201,14 @@ impl<'p> Session<'p> {
     /// Lower quartile of the samples of one working set. It lies elsewhere in each pass: which pages
     /// meet in a set of L2 is a matter of luck.
     fn chase(&mut self, working_set_bytes: u64) -> f64 {
-        let lines = working_set_bytes as usize / LINE_BYTES;
+        let bytes = usize_from(working_set_bytes);
+        let lines = bytes / LINE_BYTES;
         let order = chain::order(lines, self.rng.next_u64());
-        let spread = chain::spread_bytes(working_set_bytes as usize);
-        let random = self.rng.next_u64() as usize;
+        let spread = chain::spread_bytes(bytes);
+        let random = usize_from(self.rng.next_u64());
         let words = self.arena.words();
-        let places = (size_of_val(words) - spread) / HUGE_PAGE_BYTES as usize + 1;
-        let begin = random % places * HUGE_PAGE_BYTES as usize / size_of::<u64>();
+        let places = (size_of_val(words) - spread) / usize_from(HUGE_PAGE_BYTES) + 1;
+        let begin = random % places * usize_from(HUGE_PAGE_BYTES) / size_of::<u64>();
         let mut cycle = Cycle::through_lines(&mut words[begin..], &order);
         cycle.step_ns(lines.min(self.plan.settle_lines));
         let steps = if lines <= WHOLE_LINES {
@@ -220,8 +222,8 @@ impl<'p> Session<'p> {
 
     /// Best of a few samples of read, write and copy: whatever disturbs a stream makes it slower.
     fn streams(&mut self, bytes: u64) -> [f64; 3] {
-        let words = &mut self.arena.words()[..bytes as usize / size_of::<u64>()];
-        let rounds = STREAM_BYTES.div_ceil(bytes) as usize;
+        let words = &mut self.arena.words()[..usize_from(bytes) / size_of::<u64>()];
+        let rounds = usize_from(STREAM_BYTES.div_ceil(bytes));
         [Stream::Read, Stream::Write, Stream::Copy].map(|stream| {
             kernels::stream_gbytes_per_s(words, stream, 1);
             let samples: Vec<f64> = (0..STREAM_SAMPLES)

@@ -11,6 +11,7 @@ use super::description::Answer;
 use super::slices::{SliceBoxes, Slices};
 use crate::error::Problem;
 use crate::slices::{MemoryError, MemorySource, ProbeMemory, ProbePage, ProbePageSize};
+use units::narrow::{fit, usize_from};
 
 const DELAY_CYCLES: f64 = 200.0;
 
@@ -50,7 +51,7 @@ fn pages(described: &Slices, size: ProbePageSize, count: usize) -> Vec<ProbePage
     let mut random = Xoshiro256PlusPlus::seed_from_u64(described.seed);
     let mut starts = std::collections::BTreeSet::new();
     let places = 1u64 << (described.memory_bits - size.bits());
-    let count = count.min(places as usize);
+    let count = count.min(usize_from(places));
     while starts.len() < count {
         starts.insert((random.next_u64() % places) << size.bits());
     }
@@ -93,7 +94,8 @@ impl ProbeMemory for FakeMemory {
             (self.slices.described.unclear_share, u64::from(times)),
         ] {
             if moving.happens(share) {
-                let other = (slice + 1 + moving.random.next_u64() as usize % (boxes - 1)) % boxes;
+                let other =
+                    (slice + 1 + usize_from(moving.random.next_u64()) % (boxes - 1)) % boxes;
                 seen[other] += accesses;
             }
         }
@@ -106,10 +108,10 @@ impl ProbeMemory for FakeMemory {
     }
 
     fn llc_load_cycles(&mut self, physical_address: u64) -> f64 {
-        let slice = self.slices.slice(physical_address) as u32;
+        let slice = fit(self.slices.slice(physical_address));
         let latency = &self.slices.described.latency;
         let mut moving = self.slices.moving();
-        let core = moving.core % moving.look_ups.len() as u32;
+        let core = moving.core % fit::<u32, _>(moving.look_ups.len());
         let column = |tile: u32| tile % latency.columns.max(1);
         let row = |tile: u32| tile / latency.columns.max(1);
         let hops = column(core).abs_diff(column(slice)) + row(core).abs_diff(row(slice));

@@ -8,6 +8,7 @@ use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Deserialize;
 use units::LineAddr;
+use units::narrow::usize_from;
 
 use super::FakeMachine;
 use super::counters::split;
@@ -262,7 +263,7 @@ impl FakeMachine {
             let counts = unit == event.unit
                 && request.words.config == event.config
                 && request.words.config1 == event.config1;
-            counts.then(|| (self.socket_of(request.cpu), number as usize))
+            counts.then(|| (self.socket_of(request.cpu), usize_from(number)))
         };
         let boxes = requests.iter().map(look_ups_of).collect();
         Ok(Box::new(RunningBoxes { slices: slices.clone(), boxes }))

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::Bdf;
 use crate::error::{FileError, Problem};
 use crate::pci_config::PciConfig;
+use units::narrow::low_u8;
 
 const CAPABILITIES: u16 = 0x34;
 const EXPRESS: u8 = 0x10;
@@ -76,7 +77,7 @@ fn capability(config: &dyn PciConfig, function: Bdf) -> Result<Option<u16>, File
             return Ok(None);
         }
         let header = config.read(function, at)?;
-        if header as u8 == EXPRESS {
+        if low_u8(header.into()) == EXPRESS {
             return Ok(Some(at));
         }
         at = (header >> 8 & 0xfc) as u16;

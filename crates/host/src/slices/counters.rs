@@ -9,6 +9,7 @@ use crate::machine::Host;
 use crate::registers::Registers;
 use crate::uncore::{CounterRequest, EventWords, Formats, RunningCounters, boxes};
 use crate::unread::remedy;
+use units::narrow::fit;
 
 /// A socket whose slices can be asked about.
 #[derive(Clone, Debug)]
@@ -153,7 +154,7 @@ impl SliceMachine {
     #[must_use]
     pub fn slices(&self, host: &Host) -> Option<u32> {
         let unit = self.unit.as_ref()?;
-        let listed = crate::uncore::count_boxes(&host.root, &unit.unit) as u32;
+        let listed = fit(crate::uncore::count_boxes(&host.root, &unit.unit));
         if listed > 0 { Some(listed) } else { self.slices_by_size(unit).ok() }
     }
 
@@ -239,7 +240,7 @@ impl SliceMachine {
             return Ok(None);
         }
         let running = host.counters.open(&requests)?;
-        Ok(Some(Counting::Perf(requests.len() as u32, running)))
+        Ok(Some(Counting::Perf(fit(requests.len()), running)))
     }
 
     fn through_registers(

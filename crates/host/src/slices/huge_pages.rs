@@ -10,6 +10,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use super::memory::{MemoryError, MemorySource, ProbeMemory, ProbePage, ProbePageSize};
 use super::touch;
 use crate::root::Root;
+use units::narrow::{fit, usize_from};
 
 const PAGEMAP: &str = "proc/self/pagemap";
 const GRANULE_BYTES: u64 = 4096;
@@ -32,7 +33,7 @@ impl MemorySource for HugePages {
         let mut found = Vec::new();
         while found.len() < most {
             let options =
-                MmapOptions::new().len(1 << size.bits()).huge(Some(size.bits() as u8)).map_anon();
+                MmapOptions::new().len(1 << size.bits()).huge(Some(fit(size.bits()))).map_anon();
             let Ok(mut map) = options else { break };
             map[0] = 1;
             let start = physical_start(&self.0, map.as_ptr().addr() as u64, size)?;
@@ -108,7 +109,7 @@ impl MappedPages {
         let place = after.checked_sub(1).expect("the address is in a page");
         let page = self.pages[place];
         assert!(page.holds(physical_address), "{physical_address:#x} is in no page");
-        &self.maps[place][(physical_address - page.start) as usize]
+        &self.maps[place][usize_from(physical_address - page.start)]
     }
 
     /// Lines that share the set of this one in L1 and L2, in its page and those after it.

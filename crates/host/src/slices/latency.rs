@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use serde::Serialize;
 
 use super::memory::{MemoryError, ProbeMemory};
+use units::narrow::fit;
 
 /// What is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +59,7 @@ pub fn measure_latencies(
             let median = typical(&mut cycles);
             let quarter = |part: usize| cycles[(cycles.len() - 1) * part / 4];
             let (low_cycles, high_cycles) = (quarter(1), quarter(3));
-            SliceLatency { cpu, slice: slice as u16, cycles: median, low_cycles, high_cycles }
+            SliceLatency { cpu, slice: fit(slice), cycles: median, low_cycles, high_cycles }
         };
         latencies.extend(of_slices.into_iter().enumerate().map(summary));
     }

@@ -3,6 +3,7 @@
 use super::counters::BoxReaders;
 use super::memory::ProbeMemory;
 use crate::error::FileError;
+use units::narrow::fit;
 
 /// Accesses for one question: some ten microseconds.
 const ACCESSES: u32 = 128;
@@ -42,7 +43,7 @@ fn outstanding(counts: impl Iterator<Item = u64>, accesses: u64) -> Option<u16> 
     for (place, count) in counts.enumerate() {
         if best.is_none_or(|(most, _)| count > most) {
             second = best.map_or(0, |(most, _)| most);
-            best = Some((count, place as u16));
+            best = Some((count, fit(place)));
         } else {
             second = second.max(count);
         }

@@ -11,6 +11,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::classes::{centre, classes, distance, nearest, radius};
 use super::latency::typical;
 use super::memory::{MemoryError, ProbeMemory};
+use units::narrow::fit;
 
 /// How slices are told apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,7 +140,7 @@ impl TimingOracle {
             latencies.iter().zip(&self.noise).map(|(cycles, noise)| cycles / noise).collect();
         let near = nearest(&self.classes, &scaled);
         let limit = radius(self.plan.cpus.len());
-        Ok(near.filter(|(_, distance)| *distance <= limit).map(|(place, _)| place as u16))
+        Ok(near.filter(|(_, distance)| *distance <= limit).map(|(place, _)| fit(place)))
     }
 
     fn latencies_of(&mut self, lines: &[u64]) -> Result<Vec<Vec<f64>>, MemoryError> {

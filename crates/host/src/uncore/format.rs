@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::error::FileError;
 use crate::root::Root;
+use units::narrow::fit;
 
 /// perf's configuration words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,7 +86,7 @@ impl Formats {
             let Some(place) = self.fields.get(name) else {
                 return Err(FormatError::NoField { unit, field });
             };
-            let bits = place.bits.len() as u32;
+            let bits: u32 = fit(place.bits.len());
             if bits < 64 && value >> bits != 0 {
                 return Err(FormatError::TooLarge { unit, field, value });
             }

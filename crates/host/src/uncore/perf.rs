@@ -7,6 +7,7 @@ use perf_event::{Builder, Counter, Group};
 
 use super::{Count, CounterRequest, UncoreCounters, Window};
 use crate::error::{FileError, Problem};
+use units::narrow::{fit, whole};
 
 /// The kernel's perf events.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,7 +47,7 @@ impl OpenGroup {
         let enabled = enabled_for.as_secs_f64();
         let running = data.time_running().unwrap_or_default().as_secs_f64();
         let share = if enabled > 0.0 { running / enabled } else { 0.0 };
-        let scaled = |value: u64| if share > 0.0 { (value as f64 / share) as u64 } else { 0 };
+        let scaled = |value: u64| if share > 0.0 { whole(value as f64 / share) } else { 0 };
         let count = |counter: &Counter| Count {
             value: data.get(counter).map_or(0, |entry| scaled(entry.value())),
             running_share: share,
@@ -83,7 +84,7 @@ impl UncoreCounters for PerfEvents {
         let (groups, enabled): (Vec<_>, Vec<Duration>) = read?.into_iter().unzip();
         let elapsed = match enabled.len() {
             0 => window,
-            count => enabled.iter().sum::<Duration>() / count as u32,
+            count => enabled.iter().sum::<Duration>() / fit::<u32, _>(count),
         };
         Ok(Window { groups, elapsed })
     }

@@ -13,6 +13,7 @@ use super::rank::{Rank, Refresh};
 use super::timing::Timing;
 use std::hint::select_unpredictable;
 use units::Picos;
+use units::narrow::fit;
 
 /// When rows are closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,8 +144,8 @@ impl Bank {
         Self {
             current: OpenRow::NONE,
             previous_closed: Picos::ZERO,
-            rank: rank as u16,
-            group: group as u16,
+            rank: fit(rank),
+            group: fit(group),
             previous: OpenRow::NONE,
         }
     }

@@ -8,6 +8,7 @@
 //! not for one address.
 
 use super::divisor::Divisor;
+use units::narrow::fit;
 use units::{LINE_BYTES, LineAddr};
 
 /// How lines are spread over channels.
@@ -108,7 +109,7 @@ impl Interleave {
         let group_bits = bits(geometry.neighbouring_bank_groups);
         let bank_bits = bits(geometry.banks_per_channel());
         let granularity_bits = bits(geometry.channel_granularity_lines);
-        let column_bits = bits(geometry.row_bytes / LINE_BYTES as u32);
+        let column_bits = bits(geometry.row_bytes / fit::<u32, _>(LINE_BYTES));
         let row_shift = column_bits + bank_bits;
         Self {
             channels: Divisor::new(u64::from(geometry.channels)),
@@ -138,7 +139,7 @@ impl Interleave {
         let rotated = block - stripe * channels + self.rotation(stripe);
         let channel = if rotated >= channels { rotated - channels } else { rotated };
         let line = stripe << self.granularity_bits | line.0 & self.offset_mask;
-        Place { channel: channel as u32, in_channel: self.bank_and_row(line) }
+        Place { channel: fit(channel), in_channel: self.bank_and_row(line) }
     }
 
     /// By how many channels a stripe is rotated: evenly spread over the values of neighbouring stripes
@@ -156,7 +157,7 @@ impl Interleave {
         let bank = line >> self.high_shift & self.high_mask | line & self.group_mask;
         // Folded once, so that rows far apart differ in their bank too.
         let bank = bank ^ (row ^ line >> self.folded_row_shift) & self.hash_mask;
-        BankRow { bank: bank as u32, row: row as u32 }
+        BankRow { bank: fit(bank), row: fit(row) }
     }
 }
 

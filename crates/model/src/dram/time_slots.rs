@@ -10,13 +10,14 @@ use super::divisor::Divisor;
 use std::hint::select_unpredictable;
 use std::num::NonZero;
 use units::Picos;
+use units::narrow::usize_from;
 
 /// Slots kept, in words of 64: about 0.1 ms of a data bus.
 const WORDS: u64 = 512;
 /// Words are freed by the host's cache line: seldom enough for its branch predictor.
 const FREED: u64 = 32;
 /// Words in memory: some are freed before the oldest of those kept is forgotten.
-const HELD: usize = (WORDS * 2) as usize;
+const HELD: usize = usize_from(WORDS * 2);
 
 /// Slots of equal length, each taken or free.
 #[derive(Clone, Debug)]
@@ -42,7 +43,7 @@ impl TimeSlots {
     #[inline]
     pub(super) fn claim(&mut self, ready: Picos) -> Picos {
         let slot = self.slot_ps.quotient(ready.0);
-        let word = &mut self.free[(slot / 64) as usize % HELD];
+        let word = &mut self.free[usize_from(slot / 64) % HELD];
         // Nearly always there is a free slot in the word of `ready` itself.
         let kept = self.end.wrapping_sub(slot / 64 + 1) < WORDS;
         let slot = match NonZero::new(*word >> (slot % 64)) {
@@ -63,7 +64,7 @@ impl TimeSlots {
         let kept = self.end.wrapping_sub(slot / 64 + 1) < WORDS;
         let mut left = count;
         if kept {
-            let word = &mut self.free[(slot / 64) as usize % HELD];
+            let word = &mut self.free[usize_from(slot / 64) % HELD];
             let before = *word & !(!0 << (slot % 64));
             let mut rest = *word ^ before;
             while left > 0 && rest != 0 {
@@ -95,7 +96,7 @@ impl TimeSlots {
             if word >= self.end {
                 self.open(word);
             }
-            let all = &mut self.free[word as usize % HELD];
+            let all = &mut self.free[usize_from(word) % HELD];
             let free = *all & from;
             if free != 0 {
                 // The lowest set bit.
@@ -112,7 +113,7 @@ impl TimeSlots {
 
     /// The first of the words kept: as many as there may be up to the last with a slot taken.
     fn oldest(&self) -> u64 {
-        let is_used = |&word: &u64| self.free[word as usize % HELD] != !0;
+        let is_used = |&word: &u64| self.free[usize_from(word) % HELD] != !0;
         // Words are freed for a slot that is taken then, so it is one of the last freed.
         let newest = (self.end.saturating_sub(FREED)..self.end).rev().find(is_used);
         newest.map_or(0, |newest| (newest + 1).saturating_sub(WORDS))
@@ -129,10 +130,10 @@ impl TimeSlots {
     /// Frees the words up to and including `word`, and some behind it.
     fn open(&mut self, word: u64) {
         let end = (word / FREED + 1) * FREED;
-        let (blocks, _) = self.free.as_chunks_mut::<{ FREED as usize }>();
+        let (blocks, _) = self.free.as_chunks_mut::<{ usize_from(FREED) }>();
         let first = self.end.max(end.saturating_sub(HELD as u64));
         for block in first / FREED..end / FREED {
-            blocks[block as usize % blocks.len()] = [!0; FREED as usize];
+            blocks[usize_from(block) % blocks.len()] = [!0; usize_from(FREED)];
         }
         self.end = end;
     }

@@ -8,6 +8,7 @@
 use super::{CoreLocation, DmaDirection, Fabric};
 use crate::private_caches::Coming;
 use crate::tracer::Tracer;
+use units::narrow::usize_from;
 use units::{CoreId, LINE_BYTES, LineAddr, RootPortId, SetIndex, SocketId};
 
 /// Most lines of a burst that is announced: more are computed when they come.
@@ -28,7 +29,7 @@ impl Expected {
     /// The sets of `lines` lines from `first` on, if they are all among those expected.
     #[inline]
     pub fn sets_of(&self, first: LineAddr, lines: usize) -> Option<&[SetIndex]> {
-        let offset = first.0.checked_sub(self.first.0)? as usize;
+        let offset = usize_from(first.0.checked_sub(self.first.0)?);
         self.sets[..self.lines].get(offset..offset.checked_add(lines)?)
     }
 }
@@ -100,7 +101,7 @@ impl<T: Tracer> Fabric<T> {
         let socket = &self.sockets[part.socket];
         let expected = &mut part.expected[direction as usize];
         expected.first = first;
-        expected.lines = (bytes.div_ceil(LINE_BYTES) as usize).min(EXPECTED_LINES);
+        expected.lines = usize_from(bytes.div_ceil(LINE_BYTES)).min(EXPECTED_LINES);
         let sets = &mut expected.sets[..expected.lines];
         socket.llc.sets_of_run(first, sets);
         for &set in &*sets {

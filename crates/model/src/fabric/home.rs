@@ -12,6 +12,7 @@ use crate::private_caches::State;
 use crate::tracer::{Found, Tracer};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use units::narrow::fit;
 use units::{LineAddr, Picos, SetIndex, SocketId};
 
 /// Line numbers are their own hash but for the low bits: the table is only ever asked, never walked
@@ -205,5 +206,5 @@ pub(super) fn sockets_of(mask: u8) -> impl Iterator<Item = SocketId> {
 /// The first socket whose bit is set.
 #[inline]
 pub(super) fn first_of(mask: u8) -> SocketId {
-    SocketId(mask.trailing_zeros() as u8)
+    SocketId(fit(mask.trailing_zeros()))
 }

@@ -15,6 +15,7 @@ use crate::root_complex::iio::Iio;
 use crate::root_complex::iommu::PageFault;
 use crate::tracer::Tracer;
 use tag_array::RUN_LINES;
+use units::narrow::usize_from;
 use units::{CoreId, LineAddr, Picos, RootPortId, SetIndex, SocketId};
 
 /// When a DMA write has got how far.
@@ -64,7 +65,7 @@ impl<'a> Burst<'a> {
     /// The lines whose number in the request is below `end`, and the others.
     #[inline]
     pub fn split_at_number(self, end: u64) -> (Self, Self) {
-        let below = (end.saturating_sub(self.number) as usize).min(self.sets.len());
+        let below = usize_from(end.saturating_sub(self.number)).min(self.sets.len());
         let (sets, others) = self.sets.split_at(below);
         let number = self.number + below as u64;
         (Self { sets, ..self }, Self { number, first: self.line(below), sets: others })
@@ -365,7 +366,7 @@ impl<T: Tracer> Fabric<T> {
         let mut sets = [SetIndex(0); BURST_LINES];
         let mut served = 0;
         while served < lines {
-            let burst = &mut sets[..((lines - served) as usize).min(BURST_LINES)];
+            let burst = &mut sets[..usize_from(lines - served).min(BURST_LINES)];
             let expected = &self.ports[port].expected[direction as usize];
             if let Some(sets) = expected.sets_of(first.step(served), burst.len()) {
                 burst.copy_from_slice(sets);

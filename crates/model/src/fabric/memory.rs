@@ -11,6 +11,7 @@ use crate::dram::{Dram, DramConfig};
 use crate::tracer::Found;
 use crate::upi::{Upi, UpiConfig};
 use tag_array::TagArray;
+use units::narrow::usize_from;
 use units::{LINE_BYTES, LineAddr, Picos, SocketId};
 
 /// Memory of a machine.
@@ -94,7 +95,7 @@ impl Memory {
 
     #[inline]
     fn node_of(&self, line: LineAddr) -> usize {
-        let node = (line.0 >> self.node_shift) as usize;
+        let node = usize_from(line.0 >> self.node_shift);
         debug_assert!(node < self.nodes.len(), "{line:?} is in no node");
         node.min(self.nodes.len() - 1)
     }

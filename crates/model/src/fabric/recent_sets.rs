@@ -6,6 +6,7 @@
 //! Source: none needed; this is bookkeeping.
 //! Simplifies: nothing; as in the tags, a line is the low 32 bits of its address.
 
+use units::narrow::usize_from;
 use units::{LineAddr, SetIndex};
 
 /// Lines that are remembered. What a batch of packets touches fits, and stays in the host's L1.
@@ -28,20 +29,20 @@ impl RecentSets {
     #[inline]
     pub fn find(&self, line: LineAddr) -> Option<SetIndex> {
         let (remembered, set) = self.entries[entry_of(line)];
-        (remembered == line.0 as u32).then_some(set)
+        (remembered == line.low_bits()).then_some(set)
     }
 
     /// Remembers the set of a line.
     #[inline]
     pub fn note(&mut self, line: LineAddr, set: SetIndex) {
-        self.entries[entry_of(line)] = (line.0 as u32, set);
+        self.entries[entry_of(line)] = (line.low_bits(), set);
     }
 }
 
 /// Neighbouring lines, and equal lines of neighbouring buffers, have different entries.
 #[inline]
 fn entry_of(line: LineAddr) -> usize {
-    (line.0 ^ line.0 >> 10) as usize % ENTRIES
+    usize_from(line.0 ^ line.0 >> 10) % ENTRIES
 }
 
 #[cfg(test)]

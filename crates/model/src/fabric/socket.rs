@@ -13,6 +13,7 @@ use crate::private_caches::{PrivateCaches, State};
 use crate::replacement::Replacement;
 use crate::root_complex::iio::{Iio, IioConfig};
 use crate::tracer::Found;
+use units::narrow::fit;
 use units::{ById, CoreId, Id, LineAddr, RootPortId, SetIndex, SocketCore, SocketId, WayMask};
 
 /// Components that the cores and devices of a socket share.
@@ -103,7 +104,7 @@ impl Socket {
     /// The owner number of a device.
     #[inline]
     pub fn device(&self, port: RootPortId) -> Owner {
-        Owner(self.cores.len() as u8 + port.0)
+        Owner(fit::<u8, _>(self.cores.len()) + port.0)
     }
 
     /// What lists the cores that hold what the LLC has in `way`, when a device reads or writes it.

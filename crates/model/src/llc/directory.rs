@@ -8,6 +8,7 @@
 use crate::replacement::{Replacement, Replacer};
 use std::collections::BTreeMap;
 use tag_array::{Table, TagArray};
+use units::narrow::fit;
 use units::{LineAddr, SetIndex, SocketCore, WayMask};
 
 /// A set of cores, bit i for core i.
@@ -55,8 +56,7 @@ impl Sharers {
     /// holds a line.
     #[inline]
     pub(super) fn note(self) -> u8 {
-        let one_or_none =
-            if self.is_empty() { Self::NOBODY } else { self.0.trailing_zeros() as u8 };
+        let one_or_none = if self.is_empty() { Self::NOBODY } else { fit(self.0.trailing_zeros()) };
         if self.0 & self.0.wrapping_sub(1) == 0 { one_or_none } else { Self::SEVERAL }
     }
 
@@ -81,7 +81,7 @@ impl Sharers {
     pub fn cores(self) -> impl Iterator<Item = SocketCore> {
         let mut left = self.0;
         std::iter::from_fn(move || {
-            let core = (left != 0).then(|| SocketCore(left.trailing_zeros() as u8))?;
+            let core = (left != 0).then(|| SocketCore(fit(left.trailing_zeros())))?;
             left &= left - 1;
             Some(core)
         })

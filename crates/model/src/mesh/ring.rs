@@ -77,6 +77,7 @@ impl Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use units::narrow::fit;
 
     fn config() -> RingConfig {
         RingConfig {
@@ -90,7 +91,7 @@ mod tests {
 
     fn ways(core: u8) -> [f64; 8] {
         let ring = Ring::new(config()).expect("is valid");
-        std::array::from_fn(|slice| ring.latency(core, SliceId(slice as u16)).uncore.0 - 20.0)
+        std::array::from_fn(|slice| ring.latency(core, SliceId(fit(slice))).uncore.0 - 20.0)
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl PrivateCache {
 
     #[inline]
     fn set_of(&self, line: LineAddr) -> SetIndex {
-        SetIndex(line.0 as u32 & self.set_mask)
+        SetIndex(line.low_bits() & self.set_mask)
     }
 
     /// State of `line` without touching it.

@@ -6,6 +6,7 @@
 //! Simplifies: nothing.
 
 use tag_array::Table;
+use units::narrow::{fit, low_u32};
 use units::{SetIndex, WayMask};
 
 /// Digits of a word.
@@ -28,7 +29,7 @@ pub(super) enum Order {
 impl Order {
     /// All ways of all sets in order, the lowest the oldest.
     pub(super) fn new(sets: u32, ways: u32) -> Self {
-        let newest_first = (0..MOST_WAYS as u32).map(|i| if i < ways { ways - 1 - i } else { i });
+        let newest_first = (0..fit(MOST_WAYS)).map(|i| if i < ways { ways - 1 - i } else { i });
         if ways <= MOST_DIGITS {
             let digits = newest_first.take(MOST_DIGITS as usize);
             let list = digits.rev().fold(0, |list, way| list << 4 | u64::from(way));
@@ -36,7 +37,7 @@ impl Order {
         }
         let mut ranks = [0; MOST_WAYS];
         for (rank, way) in newest_first.enumerate() {
-            ranks[way as usize] = rank as u8;
+            ranks[way as usize] = fit(rank);
         }
         Self::Ranks { ranks: Table::new(ranks, sets as usize), ways }
     }
@@ -102,7 +103,7 @@ impl Order {
 /// The digit of `list` at a place.
 #[inline]
 fn digit(list: u64, place: u32) -> u32 {
-    (list >> (4 * place)) as u32 & 15
+    low_u32(list >> (4 * place)) & 15
 }
 
 /// The highest bit of the digit of `list` that is `way`.
@@ -140,7 +141,7 @@ fn last_of(list: u64, ways: u32, within: u32) -> u32 {
     }
     let found = if others == 0 { all_places & !other_places } else { places };
     let shift = found.ilog2() & !3;
-    (list >> shift) as u32 & 15
+    low_u32(list >> shift) & 15
 }
 
 #[inline(never)]

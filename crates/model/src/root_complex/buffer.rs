@@ -248,5 +248,5 @@ impl RootComplexBuffer {
 #[inline]
 fn key(line: LineAddr) -> u32 {
     debug_assert!(line.0 < tag_array::TagArray::MAX_LINES);
-    line.0 as u32
+    line.low_bits()
 }

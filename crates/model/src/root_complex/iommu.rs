@@ -14,6 +14,7 @@ use super::associative::Associative;
 pub use super::associative::VictimChoice;
 use crate::occupancy::Meter;
 use std::collections::BTreeSet;
+use units::narrow::fit;
 use units::{LINE_BYTES, LineAddr, Picos};
 
 /// Size of a page of an I/O mapping.
@@ -224,7 +225,7 @@ impl Unit {
         let size = self.page_size(line);
         let key = line.0 >> size.lines().trailing_zeros() << 2 | size as u64;
         debug_assert!(key < u64::from(u32::MAX), "beyond 2^30 pages");
-        key as u32
+        fit(key)
     }
 
     fn first_of_page(&self, line: LineAddr) -> LineAddr {

@@ -9,6 +9,7 @@
 use crate::occupancy::Meter;
 use crate::times_by_size::TimesBySize;
 use units::Picos;
+use units::narrow::whole;
 
 /// Bytes of header and framing of a memory write, or of a read request.
 const REQUEST_HEADER_BYTES: u64 = 24;
@@ -143,7 +144,7 @@ impl PcieLink {
 }
 
 fn time_for(bytes: u64, ps_per_byte: f64) -> Picos {
-    Picos((bytes as f64 * ps_per_byte) as u64)
+    Picos(whole(bytes as f64 * ps_per_byte))
 }
 
 #[cfg(test)]

@@ -1,5 +1,11 @@
 //! The hardware from outside: one program, one module per question.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "machines of the tests are small"
+)]
+
 mod accelerator_seams;
 mod against_reference;
 mod claims;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use units::narrow::fit;
 use units::{Bytes, Picos};
 
 use super::error::CaptureFault;
@@ -78,12 +79,12 @@ impl Builder {
         let start_ps = packets.first().map(time_ps).ok_or(CaptureFault::NoPackets)?;
         let span_ps = latest_ps.abs_diff(start_ps);
         if span_ps > u128::from(u64::MAX) {
-            return Err(CaptureFault::TooLong { days: (span_ps / PICOS_PER_DAY) as u64 });
+            return Err(CaptureFault::TooLong { days: fit(span_ps / PICOS_PER_DAY) });
         }
         let packets = packets
             .iter()
             .map(|packet| CapturedPacket {
-                since_start: Picos(time_ps(packet).abs_diff(start_ps) as u64),
+                since_start: Picos(fit(time_ps(packet).abs_diff(start_ps))),
                 frame_bytes: Bytes(packet.frame_bytes),
                 flow: packet.flow,
             })

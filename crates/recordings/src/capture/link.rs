@@ -11,6 +11,7 @@ use etherparse::{EtherType, LaxIpPayloadSlice, LaxNetSlice, LaxSlicedPacket};
 use pcap_file::DataLink;
 
 use super::error::{CaptureFault, RecordPosition};
+use units::narrow::usize_from;
 use workload::traffic::{FlowAddresses, FlowPorts, FlowTuple};
 
 const ETHERNET_HEADER_BYTES: u64 = 14;
@@ -50,7 +51,7 @@ impl Link {
     /// Bytes of the captured packet that an Ethernet frame would not carry before its IP packet.
     fn header_bytes(self) -> usize {
         match self {
-            Self::Ethernet { .. } => ETHERNET_HEADER_BYTES as usize,
+            Self::Ethernet { .. } => usize_from(ETHERNET_HEADER_BYTES),
             Self::RawIp => 0,
             Self::LinuxSll => 16,
             Self::LinuxSll2 => 20,

@@ -12,6 +12,7 @@ use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
 
 use super::zstd::ZstdReader;
+use units::narrow::fit;
 
 /// Bytes that are needed to recognise any of them.
 const HEAD_BYTES: u64 = 10;
@@ -87,7 +88,7 @@ pub(super) fn unpacked(
     let content: Box<dyn Read + Send> = match kind {
         Compression::Gzip => Box::new(MultiGzDecoder::new(compressed)),
         Compression::Xz => {
-            let limit_kib = (WINDOW_LIMIT_BYTES >> 10) as u32;
+            let limit_kib = fit(WINDOW_LIMIT_BYTES >> 10);
             Box::new(XzReader::new_mem_limit(compressed, true, limit_kib))
         }
         Compression::Zstd => Box::new(ZstdReader::new(compressed)),

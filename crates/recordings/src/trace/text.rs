@@ -5,6 +5,7 @@ use memchr::memchr;
 use super::TraceFormat;
 use super::error::TraceFault;
 use super::input::{BUFFER_BYTES, Input};
+use units::narrow::{fit, low_u8};
 use workload::trace::{BLOCK_REFERENCES, Reference};
 
 /// Of an offending line, repeated in a message.
@@ -173,7 +174,7 @@ pub(super) fn size_bytes(text: &[u8]) -> Result<u32, &'static str> {
     match bytes {
         0 if text.is_empty() => Err("there is no size"),
         0 => Err("the size is zero"),
-        1..=MOST_REFERENCE_BYTES => Ok(bytes as u32),
+        1..=MOST_REFERENCE_BYTES => Ok(fit(bytes)),
         _ => Err("the size is more than 4096 bytes"),
     }
 }
@@ -185,8 +186,8 @@ static HEX_DIGITS: [u8; 256] = {
     let mut digits = [NO_DIGIT; 256];
     let mut value = 0;
     while value < 16 {
-        digits[b"0123456789abcdef"[value] as usize] = value as u8;
-        digits[b"0123456789ABCDEF"[value] as usize] = value as u8;
+        digits[b"0123456789abcdef"[value] as usize] = low_u8(value as u64);
+        digits[b"0123456789ABCDEF"[value] as usize] = low_u8(value as u64);
         value += 1;
     }
     digits

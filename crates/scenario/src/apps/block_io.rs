@@ -15,6 +15,7 @@ use model::root_complex::mmio::MmioPath;
 use model::tracer::Tracer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::narrow::fit;
 use units::{Cycles, Picos};
 use workload::app::block_io::{BlockIo, BlockIoConfig, BlockPattern, CompletionMode};
 use workload::driver::nvme::{NvmeDriver, NvmeDriverConfig};
@@ -158,7 +159,7 @@ impl ApplicationPlan for BlockIoPlan {
             let own = job % devices.len();
             let region = builder.memory.region(NvmeDriver::arena_bytes(&self.driver));
             let (driver, pair) = NvmeDriver::new(self.driver, &mut Arena::new(region));
-            let queue = QueueId { device: devices[own], queue: pairs[own].len() as u16 };
+            let queue = QueueId { device: devices[own], queue: fit(pairs[own].len()) };
             pairs[own].push(pair);
             let seed = self.job.seed.wrapping_add(u64::from(core.0));
             let config = BlockIoConfig { seed, ..self.job };

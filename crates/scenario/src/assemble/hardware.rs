@@ -11,6 +11,7 @@ use model::llc::{Inclusion, LlcConfig, LlcLatency};
 use model::mesh::Topology;
 use model::private_caches::{PrefetcherConfig, PrivateCacheConfig, PrivateCachesConfig};
 use model::root_complex::iio::IioConfig;
+use units::narrow::fit;
 use units::{Cycles, Gigahertz, Picos, SocketId, WayMask};
 
 /// What a run decides about the machine beside the platform's facts.
@@ -130,7 +131,7 @@ impl<'p> Hardware<'p> {
     }
 
     fn llc_latency(&self) -> LlcLatency {
-        let cores = self.cores[0].max(self.cores[1]) as u8;
+        let cores = fit(self.cores[0].max(self.cores[1]));
         self.topology.at(cores, self.core, self.uncore)
     }
 

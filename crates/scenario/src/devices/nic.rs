@@ -24,6 +24,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use source::{SourcePlan, Traffic};
 use std::borrow::Cow;
+use units::narrow::fit;
 
 /// The key that names a NIC.
 pub const KEY: &str = "nic";
@@ -182,7 +183,7 @@ impl NicPlan {
     pub(super) fn build(&self, layout: &DeviceLayout) -> Nic<Traffic> {
         let mut nic =
             Nic::new(layout.port, &self.config, self.source.build(), self.queues as usize);
-        let queue_of = |rule: u32| Some((rule % self.queues) as u16);
+        let queue_of = |rule: u32| Some(fit(rule % self.queues));
         nic.port.steering_mut().set_rules((0..self.flow_rules).map(queue_of).collect());
         nic
     }

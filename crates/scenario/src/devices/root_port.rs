@@ -19,6 +19,7 @@ use model::root_complex::ddio::{Ddio, IoPolicy};
 use model::root_complex::iommu::{IommuConfig, PageSize, VictimChoice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::narrow::fit;
 use units::{Picos, SocketId};
 
 /// Keys of the root ports of a tenant's devices.
@@ -157,7 +158,7 @@ pub(super) fn plan(
         walk: Picos::from_ns(facts.walk_ns.value),
         concurrent_walks: facts.concurrent_walks.value,
     });
-    let socket = SocketId(keys.socket(input.tenant.keys.socket) as u8);
+    let socket = SocketId(fit(keys.socket(input.tenant.keys.socket)));
     let controller = keys.dynamic_ways.clone().filter(|keys| keys.enabled);
     Ok(PortPlan {
         config: PortConfig { attachment, socket, buffer, policy, iommu },

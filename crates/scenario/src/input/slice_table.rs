@@ -22,6 +22,11 @@ pub fn read(file: &str, text: &str) -> Result<BaseSequence, InputError> {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "numbers of made-up tables are small"
+)]
 mod tests {
     use super::*;
     use address_map::SliceTable;

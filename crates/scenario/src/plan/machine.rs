@@ -10,6 +10,7 @@ use model::core::Core;
 use model::core::bandwidth_limit::BandwidthLimit;
 use model::fabric::FabricConfig;
 use model::mesh::Topology;
+use units::narrow::fit;
 use units::{Bytes, CoreId, Gigahertz, Id, LineAddr, SliceId, WayMask};
 use workload::host_memory::{HostMemory, PagePlacement, Region};
 use workload::slice_memory::region_in_slices;
@@ -128,7 +129,7 @@ impl MachinePlan {
     /// Memory whose lines lie in some slices.
     #[must_use]
     pub fn in_slices(&self, memory: &mut HostMemory, bytes: u64, slices: &[SliceId]) -> Region {
-        let count = self.fabric.socket.llc.map.slices() as u16;
+        let count = fit(self.fabric.socket.llc.map.slices());
         region_in_slices(memory, bytes, count, slices, |line| self.slice_of(line))
     }
 

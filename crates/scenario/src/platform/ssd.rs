@@ -13,6 +13,7 @@ use model::device::nvme::rings::PAGE_BYTES;
 use model::root_complex::pcie_link::PcieLinkConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::narrow::whole;
 use units::{GbitPerSec, Picos};
 
 /// A file of devices/ssd/.
@@ -145,7 +146,7 @@ impl SsdFacts {
     /// Size in bytes.
     #[must_use]
     pub fn capacity_bytes(&self) -> u64 {
-        (self.capacity_gbytes.value * 1e9) as u64
+        whole(self.capacity_gbytes.value * 1e9)
     }
 
     fn check(&self, check: &Check<'_>) -> Result<(), InputError> {

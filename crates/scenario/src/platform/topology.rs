@@ -10,6 +10,7 @@ use model::mesh::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Cycles;
+use units::narrow::fit;
 
 /// A ring; stop i carries core i and slice i. Cycles are there and back.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -55,7 +56,7 @@ pub(super) fn topology(
     ring: Option<&RingFacts>,
     mesh: Option<&MeshFacts>,
 ) -> Result<Topology, InputError> {
-    let slices = llc.slices.value as u16;
+    let slices = fit(llc.slices.value);
     let found = match (ring, mesh) {
         (Some(_), Some(_)) => {
             let allowed = "a platform has a ring or a mesh, not both".into();
@@ -89,7 +90,7 @@ pub(super) fn topology(
 impl RingFacts {
     fn topology(&self, llc: &LastLevel) -> Result<Topology, TopologyError> {
         let config = RingConfig {
-            stops: llc.slices.value as u16,
+            stops: fit(llc.slices.value),
             latency_core_cycles: llc.latency_core_cycles.value,
             latency_uncore_cycles: self.own_stop_uncore_cycles.value,
             hop_uncore_cycles: self.hop_uncore_cycles.value,

@@ -14,6 +14,7 @@ use model::reading;
 use model::root_complex::ddio::Ddio;
 use model::software::Account;
 use model::tracer::Tracer;
+use units::narrow::fit;
 use units::{CoreId, Id, Picos, RootPortId};
 
 /// A reading, or the difference of two.
@@ -75,7 +76,7 @@ impl Sample {
         let (fabric, levels) = (&machine.fabric, machine.levels());
         let agents = fabric.agents();
         let cores = (0..machine.software.len()).map(CoreId::at);
-        let ids = || (0..agents as u8).map(AgentId);
+        let ids = || (0..fit(agents)).map(AgentId);
         let evictions = ids()
             .flat_map(|evictor| ids().map(move |owner| (evictor, owner)))
             .flat_map(|(evictor, owner)| {

@@ -1,5 +1,7 @@
 //! Whole runs, and the files that describe them: one program, one module per question.
 
+#![expect(clippy::cast_possible_truncation, reason = "machines of the tests are small")]
+
 mod applications;
 mod counters;
 mod forwarder;

@@ -5,6 +5,7 @@ use super::lines::AllocationError;
 use super::owners::{Holding, Owner};
 use super::slice_memory::SliceMemory;
 use units::LINE_BYTES;
+use units::narrow::usize_from;
 
 /// Bytes of a linked buffer in each of its lines.
 pub const LINKED_BYTES: u64 = LINE_BYTES - 8;
@@ -20,7 +21,7 @@ impl SliceMemory {
         owner: Owner,
         bytes: u64,
     ) -> Result<Vec<u64>, AllocationError> {
-        let wanted = bytes.div_ceil(LINE_BYTES).max(1) as usize;
+        let wanted = usize_from(bytes.div_ceil(LINE_BYTES).max(1));
         self.allocate_lines(owner, wanted)
     }
 
@@ -51,7 +52,7 @@ impl SliceMemory {
     /// # Errors
     /// If the owner's slices are full, or there is no memory for a list of the lines.
     pub fn allocate_linked(&mut self, owner: Owner, bytes: u64) -> Result<u64, AllocationError> {
-        let wanted = bytes.div_ceil(LINKED_BYTES).max(1) as usize;
+        let wanted = usize_from(bytes.div_ceil(LINKED_BYTES).max(1));
         let lines = self.allocate_lines(owner, wanted)?;
         let mut next = 0u64;
         for &line in lines.iter().rev() {
@@ -71,7 +72,7 @@ impl SliceMemory {
         let mut next = first;
         while next != 0 {
             let not_allocated = AllocationError::NotAllocated(next);
-            let link = self.bytes(next, LINE_BYTES as usize).ok_or(not_allocated.clone())?;
+            let link = self.bytes(next, usize_from(LINE_BYTES)).ok_or(not_allocated.clone())?;
             if lines.len() == self.uses.len() || self.owner_of(next) != self.owner_of(first) {
                 return Err(not_allocated);
             }

@@ -2,6 +2,7 @@
 
 use super::reserved::collected;
 use std::collections::TryReserveError;
+use units::narrow::fit;
 
 /// Stacks of line numbers, one for each slice, side by side: each has room for all lines of its
 /// slice, so that giving back never allocates.
@@ -32,7 +33,7 @@ impl FreeLists {
         let ids = collected(std::iter::repeat_n(0, list_of_lines.len()))?;
         let mut full = Self { stacks, ids: ids.into() };
         for (id, &list) in list_of_lines.iter().enumerate().rev() {
-            full.push(usize::from(list), id as u32);
+            full.push(usize::from(list), fit(id));
         }
         Ok(full)
     }

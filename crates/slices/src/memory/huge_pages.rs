@@ -6,6 +6,7 @@ use crate::recovery::PageSize;
 use memmap2::{Advice, MmapMut, MmapOptions};
 use std::collections::TryReserveError;
 use std::io;
+use units::narrow::fit;
 
 /// Memory in huge pages that follow each other. Children of the process do not inherit it: copying
 /// on write would move the parent's pages.
@@ -57,7 +58,7 @@ impl HugePages {
         mapped
             .and_then(|bytes| {
                 let mut options = MmapOptions::new();
-                let map = options.len(bytes).huge(Some(size.bits() as u8)).populate().map_anon()?;
+                let map = options.len(bytes).huge(Some(fit(size.bits()))).populate().map_anon()?;
                 map.advise(Advice::DontFork)?;
                 Ok(Self { map, size })
             })

@@ -7,6 +7,7 @@ use super::reserved::collected;
 use crate::slice_map::SliceMap;
 use std::collections::TryReserveError;
 use std::iter::repeat_n;
+use units::narrow::{fit, usize_from};
 use units::{LINE_BYTES, SliceId};
 
 /// A line that was handed out.
@@ -112,7 +113,7 @@ impl LineAllocator {
         for mapped in pages {
             for line in 0..mapped.virtual_page().lines() {
                 let slice = map.slice_of(mapped.page.start + u64::from(line) * LINE_BYTES)?;
-                *lists.next().expect("there are as many") = slice.0 as u8;
+                *lists.next().expect("there are as many") = fit(slice.0);
             }
         }
         allocator.free_all()?;
@@ -268,7 +269,7 @@ impl LineAllocator {
         bytes: u64,
         slices: &[SliceId],
     ) -> Result<Vec<Line>, AllocationError> {
-        let wanted = bytes.div_ceil(LINE_BYTES) as usize;
+        let wanted = usize_from(bytes.div_ceil(LINE_BYTES));
         slices.iter().try_for_each(|&slice| self.list(slice).map(drop))?;
         let free = self.free_lines(slices);
         if wanted > free {
@@ -312,7 +313,7 @@ impl LineAllocator {
         let id = self.runs.iter().enumerate().find_map(|(place, &(first, start))| {
             let end = self.runs.get(place + 1).map_or(self.lists.len() as u64, |run| run.0.into());
             let line = virtual_address.checked_sub(start)? / LINE_BYTES + u64::from(first);
-            (line < end).then_some(line as u32)
+            (line < end).then(|| fit(line))
         })?;
         self.state(id).map(|_| self.line(id))
     }
@@ -328,7 +329,7 @@ impl LineAllocator {
         if self.plain.is_some() {
             return Ok(0);
         }
-        let (slices, slice) = (self.free.lists() as u32, slice.0);
+        let (slices, slice) = (fit(self.free.lists()), slice.0);
         let exists = u32::from(slice) < slices;
         exists.then_some(usize::from(slice)).ok_or(AllocationError::NoSlice { slice, slices })
     }

@@ -1,6 +1,7 @@
 //! Lines cut into objects that are smaller than a line.
 
 use units::LINE_BYTES;
+use units::narrow::{fit, low_u8};
 
 /// Sizes of objects: 8, 16, 32 bytes, and whole lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,12 +15,12 @@ pub(super) const CUT_SIZES: usize = 3;
 const SMALLEST_BITS: u8 = 3;
 
 impl ObjectSize {
-    pub const LINE: Self = Self { bits: SMALLEST_BITS + CUT_SIZES as u8 };
+    pub const LINE: Self = Self { bits: SMALLEST_BITS + low_u8(CUT_SIZES as u64) };
 
     /// The size for so many bytes, if they fit a line.
     pub fn holding(bytes: u64) -> Option<Self> {
-        let bits = bytes.max(1).next_power_of_two().trailing_zeros() as u8;
-        (bytes <= LINE_BYTES).then_some(Self { bits: bits.max(SMALLEST_BITS) })
+        let bits = fit(bytes.max(1).next_power_of_two().trailing_zeros());
+        (bytes <= LINE_BYTES).then_some(Self { bits: SMALLEST_BITS.max(bits) })
     }
 
     /// Whether that is a whole line.
@@ -38,7 +39,7 @@ impl ObjectSize {
     }
 
     fn slots(self) -> u32 {
-        LINE_BYTES as u32 >> self.bits
+        fit::<u32, _>(LINE_BYTES) >> self.bits
     }
 }
 

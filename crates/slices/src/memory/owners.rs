@@ -2,6 +2,7 @@
 
 use super::objects::{CUT_SIZES, LineUse};
 use super::slice_memory::SliceMemory;
+use units::narrow::fit;
 use units::{LINE_BYTES, SliceId};
 
 /// One that has claimed slices of a [`SliceMemory`].
@@ -26,7 +27,7 @@ impl Holding {
         let line = &mut uses[id as usize];
         self.noted_lines += u64::from(line.is_empty());
         if let Some(cut) = line.size.cut() {
-            line.place = self.with_room[cut].len() as u32;
+            line.place = fit(self.with_room[cut].len());
             self.with_room[cut].push(id);
         }
     }
@@ -116,7 +117,7 @@ impl SliceMemory {
             let theirs =
                 |slice: &&SliceId| holding.as_ref().is_some_and(|h| h.slices.contains(slice));
             if let Some(slice) = slices.iter().find(theirs) {
-                return Err(ClaimError::Taken { slice: slice.0, owner: owner as u16 });
+                return Err(ClaimError::Taken { slice: slice.0, owner: fit(owner) });
             }
         }
         // Numbers are not used again: what is left of a former owner cannot become another's.

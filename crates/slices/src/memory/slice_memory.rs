@@ -13,6 +13,7 @@ use std::collections::TryReserveError;
 use std::io;
 use std::iter::repeat_n;
 use std::path::Path;
+use units::narrow::usize_from;
 use units::{LINE_BYTES, SliceId};
 
 /// Huge pages whose lines belong to owners: each owner claims slices, no two the same one, and gets
@@ -127,7 +128,7 @@ impl SliceMemory {
     ) -> Result<Self, TryReserveError> {
         let unused = LineUse::new(0, ObjectSize::LINE);
         let count: u64 = lines.lines_of_slices().iter().sum();
-        let uses = collected(repeat_n(unused, count as usize))?;
+        let uses = collected(repeat_n(unused, usize_from(count)))?;
         let notes_all = lines.plain_because().is_some();
         let (slices, owners) = (map.slices(), Vec::new());
         Ok(Self { pages, located, slices, lines, uses, notes_all, owners })
@@ -275,7 +276,7 @@ impl SliceMemory {
     /// All lines at once, whoever has them: for programs that share out what they were given, each
     /// line to one thread.
     #[must_use]
-    pub fn as_lines_mut(&mut self) -> &mut [[u8; LINE_BYTES as usize]] {
+    pub fn as_lines_mut(&mut self) -> &mut [[u8; usize_from(LINE_BYTES)]] {
         self.pages.bytes_mut().as_chunks_mut().0
     }
 
@@ -286,7 +287,7 @@ impl SliceMemory {
             false if offset == 0 => ObjectSize::LINE,
             false => return None,
         };
-        let start = (object - self.pages.start()) as usize;
+        let start = usize_from(object - self.pages.start());
         (bytes <= begins.bytes() as usize).then_some(start..start + bytes)
     }
 }

@@ -6,6 +6,7 @@ use super::questions::Race;
 use super::{LINE_BIT, LONGEST_SEQUENCE_BITS, Learner};
 use address_map::{BaseSequence, SliceTable};
 use units::LineAddr;
+use units::narrow::fit;
 
 /// A hold-out that a table passed.
 pub(super) struct HoldOut {
@@ -27,7 +28,7 @@ impl<O: SliceOracle> Learner<'_, O> {
     ) -> Result<Option<HoldOut>, RecoveryError<O::Error>> {
         self.questions.stage = "while the table was compared with fresh addresses";
         let function = BaseSequence::new(table).expect("the learner makes valid tables");
-        let expected = |address| function.slice(LineAddr::of_byte(address)) as u16;
+        let expected = |address| fit::<u16, _>(function.slice(LineAddr::of_byte(address)));
         let random_addresses = self.settings.hold_out_addresses;
         let addresses = u64::from(random_addresses) + (1 << LONGEST_SEQUENCE_BITS);
         let confirm = Race::new(&self.noise, addresses as f64);

@@ -5,6 +5,7 @@ use super::oracle::SliceOracle;
 use super::pages::Pages;
 use super::questions::{Questions, Tally};
 use statrs::distribution::{Beta, ContinuousCDF};
+use units::narrow::{fit, whole};
 
 /// Addresses that are asked over and over, and how often each.
 const PILOT_ADDRESSES: usize = 64;
@@ -52,7 +53,7 @@ impl NoiseBound {
     /// with no more than the step's error probability.
     pub(super) fn lead(&self, decisions: f64) -> u32 {
         let odds = (1.0 - self.allowed) / self.allowed;
-        ((decisions / self.step_error).ln() / odds.ln()).ceil() as u32
+        fit(whole(((decisions / self.step_error).ln() / odds.ln()).ceil()))
     }
 
     /// Answers after which a race to `lead` is still open with no more than the step's error

@@ -5,6 +5,7 @@ use super::oracle::SliceOracle;
 use super::{LINE_BIT, LONGEST_SEQUENCE_BITS, Learner};
 use address_map::ADDRESS_BITS;
 use rand_core::RngCore;
+use units::narrow::fit;
 
 /// Random lines before the race is decided: so many show a block that is no rearrangement.
 const LEAST_QUESTIONS: u64 = 64;
@@ -43,7 +44,7 @@ impl<O: SliceOracle> Learner<'_, O> {
         let most_per_rival = u64::from(self.noise.most_answers(lead, self.offsets()));
         let lead = u64::from(lead);
         let mut most = None;
-        let mut field = Field((0..block.len() as u32).map(|offset| (offset, 0)).collect());
+        let mut field = Field((0..fit(block.len())).map(|offset| (offset, 0)).collect());
         let mut asked = 0;
         loop {
             let (leader, rival) = field.leaders();

@@ -3,6 +3,7 @@
 use super::LINE_BIT;
 use address_map::ADDRESS_BITS;
 use rand_core::RngCore;
+use units::narrow::fit;
 
 /// Size of a huge page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,7 +108,7 @@ impl Pages {
     }
 
     pub(super) fn count(&self) -> u32 {
-        self.0.len() as u32
+        fit(self.0.len())
     }
 
     /// The start of a random line of a random page.

@@ -7,6 +7,7 @@ use super::questions::Race;
 use super::{Candidate, LINE_BIT, LONGEST_SEQUENCE_BITS, Learner, Recovered};
 use crate::gf2::{Insertion, LinearMap};
 use address_map::ADDRESS_BITS;
+use units::narrow::fit;
 
 impl<O: SliceOracle> Learner<'_, O> {
     /// The shortest base sequence that the answers follow.
@@ -35,7 +36,7 @@ impl<O: SliceOracle> Learner<'_, O> {
     }
 
     fn missing_slice(&self, block: &[u16]) -> Option<u16> {
-        (0..self.slices as u16).find(|slice| !block.contains(slice))
+        (0..fit(self.slices)).find(|slice| !block.contains(slice))
     }
 
     /// The function with `block` as the first block of the reference page, if all others are

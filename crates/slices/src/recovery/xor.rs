@@ -6,6 +6,7 @@ use super::questions::Race;
 use super::{Candidate, LINE_BIT, LONGEST_SEQUENCE_BITS, Learner, Recovered};
 use crate::gf2::{Insertion, LinearMap};
 use address_map::ADDRESS_BITS;
+use units::narrow::fit;
 
 /// A slice number that depends on address bits by XOR alone.
 struct XorFunction {
@@ -37,8 +38,8 @@ impl<O: SliceOracle> Learner<'_, O> {
             }
         }
         let function = XorFunction {
-            columns: (0..ADDRESS_BITS).map(|bit| span.extended(1 << bit) as u16).collect(),
-            constant: slices[0] ^ span.extended(reference.start) as u16,
+            columns: (0..ADDRESS_BITS).map(|bit| fit(span.extended(1 << bit))).collect(),
+            constant: slices[0] ^ fit::<u16, _>(span.extended(reference.start)),
         };
         let xor_masks = function.masks(self.slices.ilog2());
         let Some((base, perm_masks)) = function.as_sequence(self.slices) else {

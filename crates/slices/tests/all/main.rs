@@ -1,5 +1,11 @@
 //! Recovery and allocation on emulated machines: one program, one module per question.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "machines of the tests are small"
+)]
+
 mod allocator;
 mod emulated;
 mod recovery;

@@ -36,7 +36,7 @@ unsafe fn lanes_of(up_to: u32, first: usize) -> __m256i {
     // SAFETY: the caller's host has the instructions.
     unsafe {
         let bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-        let all = _mm256_set1_epi32((up_to >> first) as i32);
+        let all = _mm256_set1_epi32((up_to >> first).cast_signed());
         _mm256_cmpeq_epi32(_mm256_and_si256(all, bit), bit)
     }
 }
@@ -52,10 +52,10 @@ impl<const LANES: usize> SetOf for Avx2<LANES> {
             // SAFETY: the caller's set is aligned and has so many tags; the host has AVX2.
             let equal = unsafe {
                 let tags = _mm256_load_si256(set.add(first).cast());
-                let equal = _mm256_cmpeq_epi32(tags, _mm256_set1_epi32(tag as i32));
+                let equal = _mm256_cmpeq_epi32(tags, _mm256_set1_epi32(tag.cast_signed()));
                 _mm256_movemask_ps(_mm256_castsi256_ps(equal))
             };
-            found |= (equal as u32) << first;
+            found |= equal.cast_unsigned() << first;
         }
         found
     }
@@ -66,7 +66,7 @@ impl<const LANES: usize> SetOf for Avx2<LANES> {
         // SAFETY: as above.
         unsafe {
             let one_up = _mm256_setr_epi32(7, 0, 1, 2, 3, 4, 5, 6);
-            let mut enters = _mm256_set1_epi32(tag as i32);
+            let mut enters = _mm256_set1_epi32(tag.cast_signed());
             for first in (0..LANES).step_by(VECTOR) {
                 let at = set.add(first).cast::<__m256i>();
                 let tags = whole(_mm256_load_si256(at));

@@ -13,6 +13,7 @@ use std::arch::x86_64::{
     _mm256_set1_epi32, _mm256_store_si256, _mm512_cmpeq_epi32_mask, _mm512_load_si512,
     _mm512_mask_alignr_epi32, _mm512_set1_epi32, _mm512_store_si512,
 };
+use units::narrow::{low_u8, low_u16};
 
 /// Up to 8 ways.
 #[derive(Clone, Copy)]
@@ -101,7 +102,7 @@ impl SetOf for Half {
         // SAFETY: the caller's set is aligned and has 8 tags; the host has the instructions.
         unsafe {
             let tags = _mm256_load_si256(set.cast());
-            u32::from(_mm256_cmpeq_epi32_mask(tags, _mm256_set1_epi32(tag as i32)))
+            u32::from(_mm256_cmpeq_epi32_mask(tags, _mm256_set1_epi32(tag.cast_signed())))
         }
     }
 
@@ -111,8 +112,8 @@ impl SetOf for Half {
         // SAFETY: as above.
         unsafe {
             let tags = whole_half(_mm256_load_si256(set.cast()));
-            let new = _mm256_set1_epi32(tag as i32);
-            let permuted = _mm256_mask_alignr_epi32::<7>(tags, up_to as u8, tags, new);
+            let new = _mm256_set1_epi32(tag.cast_signed());
+            let permuted = _mm256_mask_alignr_epi32::<7>(tags, low_u8(up_to.into()), tags, new);
             _mm256_store_si256(set.cast(), permuted);
         }
     }
@@ -129,7 +130,7 @@ impl SetOf for One {
         // SAFETY: the caller's set is aligned and has 16 tags; the host has the instructions.
         unsafe {
             let tags = _mm512_load_si512(set.cast());
-            u32::from(_mm512_cmpeq_epi32_mask(tags, _mm512_set1_epi32(tag as i32)))
+            u32::from(_mm512_cmpeq_epi32_mask(tags, _mm512_set1_epi32(tag.cast_signed())))
         }
     }
 
@@ -139,8 +140,8 @@ impl SetOf for One {
         // SAFETY: as above.
         unsafe {
             let tags = whole(_mm512_load_si512(set.cast()));
-            let new = _mm512_set1_epi32(tag as i32);
-            let permuted = _mm512_mask_alignr_epi32::<15>(tags, up_to as u16, tags, new);
+            let new = _mm512_set1_epi32(tag.cast_signed());
+            let permuted = _mm512_mask_alignr_epi32::<15>(tags, low_u16(up_to.into()), tags, new);
             _mm512_store_si512(set.cast(), permuted);
         }
     }
@@ -166,8 +167,8 @@ impl SetOf for Two {
             let low = _mm512_load_si512(set.cast());
             let upper = set.add(One::LANES);
             let high = whole(_mm512_load_si512(upper.cast()));
-            let moved =
-                _mm512_mask_alignr_epi32::<15>(high, (up_to >> One::LANES) as u16, high, low);
+            let up_to_in_high = low_u16((up_to >> One::LANES).into());
+            let moved = _mm512_mask_alignr_epi32::<15>(high, up_to_in_high, high, low);
             _mm512_store_si512(upper.cast(), moved);
             One::renew(set, tag, up_to);
         }

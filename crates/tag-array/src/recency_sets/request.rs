@@ -1,5 +1,7 @@
 //! What one level asks of the next, in one word.
 
+use units::narrow::low_u32;
+
 /// A request: a line and what is done with it.
 ///
 /// A *reference* is what a program asks for at one place; it may ask for several lines. The first
@@ -38,7 +40,7 @@ impl Request {
     #[inline]
     #[must_use]
     pub fn line(self) -> u32 {
-        self.0 as u32
+        low_u32(self.0)
     }
 
     /// Whether it is the first line of its reference that this level is asked for.
@@ -72,13 +74,13 @@ impl Request {
     /// 1 if the line is modified afterwards.
     #[inline(always)]
     pub(super) fn modifies(self) -> u32 {
-        (self.0 >> Self::MODIFIES.trailing_zeros()) as u32 & 1
+        low_u32(self.0 >> Self::MODIFIES.trailing_zeros()) & 1
     }
 
     /// 1 if it [writes back](Self::writes_back).
     #[inline(always)]
     pub(super) fn written_back(self) -> u32 {
-        (self.0 >> Self::WRITES_BACK.trailing_zeros()) as u32 & 1
+        low_u32(self.0 >> Self::WRITES_BACK.trailing_zeros()) & 1
     }
 
     /// A modified line that has to leave.

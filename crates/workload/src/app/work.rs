@@ -6,6 +6,7 @@
 
 use model::core::Core;
 use units::Cycles;
+use units::narrow::whole;
 
 /// Cost of a piece of software.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,7 +21,7 @@ impl Work {
     /// The work of `cycles` cycles in which so many instructions retire per cycle.
     #[must_use]
     pub fn of_cycles(cycles: f64, instructions_per_cycle: f64) -> Self {
-        let instructions = (cycles * instructions_per_cycle).round() as u64;
+        let instructions = whole((cycles * instructions_per_cycle).round());
         Self { cycles: Cycles(cycles), instructions }
     }
 

@@ -16,6 +16,7 @@ use model::fabric::Fabric;
 use model::root_complex::mmio::MmioPath;
 use model::tracer::Tracer;
 use std::collections::VecDeque;
+use units::narrow::fit;
 use units::{LINE_BYTES, LineAddr, Picos};
 
 /// Shape of a queue pair and what its doorbells cost.
@@ -67,7 +68,7 @@ impl NvmeDriver {
         let list_bytes = Command::prp_list_bytes(config.block_bytes / PAGE_BYTES).max(LINE_BYTES);
         let driver = Self {
             prp_lists: (0..config.depth).map(|_| arena.place(list_bytes)).collect(),
-            free_ids: (0..config.depth as u16).rev().collect(),
+            free_ids: (0..fit(config.depth)).rev().collect(),
             unannounced: Vec::new(),
             submitted: 0,
             reaped: 0,

@@ -85,18 +85,18 @@ impl AddressWindow {
         into.reserve(addresses.len());
         for some in addresses.chunks(AT_ONCE) {
             let Some(&first) = some.first() else { continue };
-            let base = self.place(LineAddr::of_byte(first))?.0 as u32 & !WITHIN;
+            let base = self.place(LineAddr::of_byte(first))?.low_bits() & !WITHIN;
             // Usually all of them lie in the same region. One loop places them as if they did and
             // finds out whether, without a branch for each.
             let mut places = [0; AT_ONCE];
             let mut others = 0;
             for (place, &address) in places.iter_mut().zip(some) {
                 others |= address ^ first;
-                *place = base | LineAddr::of_byte(address).0 as u32 & WITHIN;
+                *place = base | LineAddr::of_byte(address).low_bits() & WITHIN;
             }
             if others >> REGION_BITS != 0 {
                 for (place, &address) in places.iter_mut().zip(some) {
-                    *place = self.place(LineAddr::of_byte(address))?.0 as u32;
+                    *place = self.place(LineAddr::of_byte(address))?.low_bits();
                 }
             }
             into.extend_from_slice(&places[..some.len()]);
@@ -206,7 +206,7 @@ mod tests {
             let (mut window, mut other) = (AddressWindow::default(), AddressWindow::default());
             let mut together = Vec::new();
             window.place_all(&addresses, &mut together).unwrap();
-            let alone = lines.iter().map(|&line| other.place(LineAddr(line)).unwrap().0 as u32);
+            let alone = lines.iter().map(|&line| other.place(LineAddr(line)).unwrap().low_bits());
             prop_assert_eq!(together, alone.collect::<Vec<_>>());
         }
     }

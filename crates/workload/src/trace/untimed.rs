@@ -86,7 +86,7 @@ impl UntimedReplay {
             let (is_store, modifies) = (row(reference.kind) == 2, reference.kind.writes());
             let mut head = true;
             for line in reference.lines() {
-                let line = self.window.place(line)?.0 as u32;
+                let line = self.window.place(line)?.low_bits();
                 self.asked_of_l1.requests.push(Request::reference(line, head, is_store, modifies));
                 head = false;
             }

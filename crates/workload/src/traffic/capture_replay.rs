@@ -12,6 +12,7 @@ use model::traffic::{Arrival, PacketSource};
 use super::capture::{Capture, CapturedPacket};
 use super::rss::Toeplitz;
 use super::wire::{Wire, picos_per_byte};
+use units::narrow::fit;
 
 /// How fast to replay.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -108,7 +109,7 @@ impl PacketSource for CaptureReplay {
             time: self.wire.arrival(wanted_ps, packet.frame_bytes.0),
             bytes: packet.frame_bytes,
             rss_hash: packet.flow.map_or(0, |flow| self.rss_hashes[flow]),
-            flow: packet.flow.map(|flow| flow as u32),
+            flow: packet.flow.map(fit),
         })
     }
 }

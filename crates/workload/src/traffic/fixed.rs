@@ -5,6 +5,7 @@
 
 use model::traffic::{Arrival, PacketSource};
 use units::Bytes;
+use units::narrow::fit;
 
 use super::flows::random_udp_flows;
 use super::rss::Toeplitz;
@@ -53,7 +54,7 @@ impl FixedRate {
 impl PacketSource for FixedRate {
     fn next_arrival(&mut self) -> Option<Arrival> {
         let rss_hash = self.rss_hashes[self.next_flow];
-        let flow = Some(self.next_flow as u32);
+        let flow = Some(fit(self.next_flow));
         let next = self.next_flow + 1;
         self.next_flow = if next == self.rss_hashes.len() { 0 } else { next };
         Some(Arrival { time: self.pace.next_time(), bytes: self.packet_bytes, rss_hash, flow })

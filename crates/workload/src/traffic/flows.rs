@@ -11,6 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 
 use super::rss::{FlowAddresses, FlowPorts, FlowTuple};
+use units::narrow::low_u16;
 
 const UDP: u8 = 17;
 const FIRST_UNPRIVILEGED_PORT: u16 = 1024;
@@ -33,7 +34,7 @@ pub fn random_udp_flows(count: usize, seed: u64) -> Vec<FlowTuple> {
 fn random_flow(random: &mut ChaCha8Rng) -> FlowTuple {
     let [source_high, source_low, destination_high, destination_low] =
         random.next_u32().to_be_bytes();
-    let ports = random.next_u32();
+    let ports = u64::from(random.next_u32());
     FlowTuple {
         addresses: FlowAddresses::V4 {
             source: Ipv4Addr::new(198, 18, source_high, source_low),
@@ -41,8 +42,8 @@ fn random_flow(random: &mut ChaCha8Rng) -> FlowTuple {
         },
         protocol: UDP,
         ports: Some(FlowPorts {
-            source: (ports as u16).max(FIRST_UNPRIVILEGED_PORT),
-            destination: ((ports >> 16) as u16).max(FIRST_UNPRIVILEGED_PORT),
+            source: low_u16(ports).max(FIRST_UNPRIVILEGED_PORT),
+            destination: low_u16(ports >> 16).max(FIRST_UNPRIVILEGED_PORT),
         }),
     }
 }

@@ -9,6 +9,7 @@ use model::traffic::{Arrival, PacketSource};
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
 use units::Bytes;
+use units::narrow::fit;
 
 use super::flows::random_udp_flows;
 use super::rss::Toeplitz;
@@ -131,7 +132,7 @@ impl PacketSource for Mix {
             time: self.wire.arrival(wanted_ps, bytes),
             bytes: Bytes(bytes),
             rss_hash: self.rss_hashes[flow],
-            flow: Some(flow as u32),
+            flow: Some(fit(flow)),
         })
     }
 }

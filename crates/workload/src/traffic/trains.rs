@@ -8,6 +8,7 @@
 
 use model::traffic::{Arrival, PacketSource};
 use units::Bytes;
+use units::narrow::fit;
 
 use super::flows::random_udp_flows;
 use super::rss::Toeplitz;
@@ -65,7 +66,7 @@ impl Thread {
             self.flow = if self.flow + 1 == self.rss_hashes.len() { 0 } else { self.flow + 1 };
         }
         self.sent_of_train += 1;
-        (self.rss_hashes[self.flow], self.first_flow + self.flow as u32)
+        (self.rss_hashes[self.flow], self.first_flow + fit::<u32, _>(self.flow))
     }
 }
 

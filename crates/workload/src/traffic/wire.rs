@@ -24,10 +24,12 @@ pub(super) fn picos_per_byte(gbps: f64) -> f64 {
 /// The nearest picosecond, halves upwards: what `f64::round` gives for times, without a call of the C
 /// library for every frame.
 fn rounded(time_ps: f64) -> Picos {
+    // Signed, which a host converts in one instruction.
+    #[expect(clippy::cast_possible_truncation, reason = "the fraction is looked at below")]
     let whole = time_ps as i64;
     // Exact: a time with a fraction is below 2^52, where nothing of it is lost.
     let up = time_ps - whole as f64 >= 0.5;
-    Picos(whole as u64 + u64::from(up))
+    Picos(whole.cast_unsigned() + u64::from(up))
 }
 
 /// Equal spacing: frame k (from 1) arrives at k times the spacing.
@@ -86,12 +88,13 @@ impl Wire {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use units::narrow::whole;
 
     proptest! {
         #[test]
-        fn times_are_rounded_as_f64_rounds(whole in 0u64..1 << 52, part in 0.0f64..1.0) {
-            for time in [whole as f64 + part, part, (whole >> 20) as f64 + part, whole as f64 + 0.5] {
-                prop_assert_eq!(rounded(time), Picos(time.round() as u64));
+        fn times_are_rounded_as_f64_rounds(picos in 0u64..1 << 52, part in 0.0f64..1.0) {
+            for time in [picos as f64 + part, part, (picos >> 20) as f64 + part, picos as f64 + 0.5] {
+                prop_assert_eq!(rounded(time), Picos(whole(time.round())));
             }
         }
     }
@@ -99,7 +102,7 @@ mod tests {
     #[test]
     fn the_largest_number_below_a_half_is_nothing() {
         for time in [0.5f64.next_down(), 0.5, 1.5f64.next_down(), 4_503_599_627_370_495.5] {
-            assert_eq!(rounded(time), Picos(time.round() as u64));
+            assert_eq!(rounded(time), Picos(whole(time.round())));
         }
     }
 

@@ -4,6 +4,7 @@
 //! Source: packet rates of cards (platform and device files).
 //! Simplifies: what the engine does inside: it is a pace.
 
+use units::narrow::whole;
 use units::{Bytes, Picos};
 
 /// The pace of a port in one direction.
@@ -30,7 +31,7 @@ impl Pace {
     /// Time from a packet of `bytes` to the next.
     #[must_use]
     pub fn time_for(&self, bytes: Bytes) -> Picos {
-        let engine = self.per_packet + Picos((bytes.0 as f64 * self.ps_per_byte) as u64);
+        let engine = self.per_packet + Picos(whole(bytes.0 as f64 * self.ps_per_byte));
         self.least.max(engine)
     }
 }

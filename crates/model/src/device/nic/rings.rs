@@ -12,6 +12,7 @@ use crate::device::queues::{QueueId, Queues};
 use crate::device::ring::Ring;
 use crate::device::{DeviceId, DeviceQueues};
 use std::collections::VecDeque;
+use units::narrow::fit;
 use units::{Bytes, LineAddr, Picos};
 
 /// Bytes of a doorbell record.
@@ -134,7 +135,7 @@ impl TxRing {
     pub fn entries_for(format: TxFormat, inline_bytes: u64, packets: u32) -> u32 {
         // A request of its own for each packet takes the most.
         let bytes = format.header_bytes() + format.packet_bytes(inline_bytes);
-        packets * bytes.div_ceil(format.entry_bytes()) as u32
+        packets * fit::<u32, _>(bytes.div_ceil(format.entry_bytes()))
     }
 }
 

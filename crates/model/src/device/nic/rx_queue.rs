@@ -11,6 +11,7 @@ use crate::fabric::Fabric;
 use crate::root_complex::ddio::DmaKind;
 use crate::tracer::Tracer;
 use std::collections::VecDeque;
+use units::narrow::usize_from;
 use units::{CoreId, Picos, RootPortId};
 
 /// How often a port with waiting packets looks at a tail register.
@@ -120,8 +121,8 @@ impl RxQueue {
             if known == 0 {
                 return;
             }
-            let to_boundary = per_fetch - self.fetch_index as usize % per_fetch;
-            let count = to_boundary.min(known as usize);
+            let to_boundary = per_fetch - usize_from(self.fetch_index) % per_fetch;
+            let count = to_boundary.min(usize_from(known));
             let line = ring.descriptors.line_of(self.fetch_index);
             let bytes = count as u64 * ring.descriptors.entry_bytes;
             let usable = fabric.dma_read(root_port, line, bytes, start) + config.read_pipeline;

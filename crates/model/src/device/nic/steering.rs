@@ -6,6 +6,7 @@
 //! Simplifies: rules cost no time and no memory; the indirection table is filled in turn and stays.
 
 use crate::traffic::Arrival;
+use units::narrow::fit;
 
 /// How a port chooses among its queues.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ impl Steering {
     #[must_use]
     pub fn rss(entries: u32, queues: usize) -> Self {
         assert!(entries > 0 && queues > 0);
-        let indirection = (0..entries as usize).map(|entry| (entry % queues) as u16).collect();
+        let indirection = (0..entries as usize).map(|entry| fit(entry % queues)).collect();
         Self { indirection, rules: Vec::new() }
     }
 

@@ -16,6 +16,7 @@ use crate::root_complex::ddio::DmaKind;
 use crate::tracer::Tracer;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use units::narrow::{fit, usize_from};
 use units::{Picos, RootPortId};
 
 /// What happens next, in the order in which ties are broken after the order of scheduling.
@@ -166,13 +167,13 @@ impl NvmeController {
         let line = queues[queue].submissions.line_of(submission.entry);
         let mut there = fabric.dma_read(self.port, line, SUBMISSION_BYTES, now);
         let command = submission.command;
-        let pieces = command.pages.len() as u64;
-        let list = Command::prp_list_bytes(pieces);
+        let pieces = command.pages.len();
+        let list = Command::prp_list_bytes(pieces as u64);
         if list > 0 {
             there = fabric.dma_read(self.port, command.prp_list, list, there);
         }
         let visible = Picos::ZERO;
-        let left = pieces as u32;
+        let left = fit(pieces);
         self.slots[slot as usize] =
             Some(InWork { queue, command, left, missing: Vec::new(), visible });
         self.counters.fetched += 1;
@@ -186,7 +187,8 @@ impl NvmeController {
     /// Splits a command at the pages of the media.
     fn start(&mut self, slot: u32, now: Picos) {
         let work = self.in_work(slot);
-        let (first, pieces) = (work.command.first_page, u64::from(work.left));
+        let (first, left) = (work.command.first_page, work.left);
+        let pieces = u64::from(left);
         let write = work.command.opcode == Opcode::Write;
         for page in self.media.page_of(first)..=self.media.page_of(first + pieces - 1) {
             let job = self.media.part(slot, write, first, pieces, page);
@@ -197,7 +199,7 @@ impl NvmeController {
             }
         }
         if write {
-            self.wanted.extend((0..pieces as u32).map(|piece| (slot, piece)));
+            self.wanted.extend((0..left).map(|piece| (slot, piece)));
             self.schedule(now, Event::Ask);
         }
     }
@@ -300,7 +302,7 @@ impl NvmeController {
         let work = self.in_work(slot);
         let (first, pieces) = (work.command.first_page, work.command.pages.len() as u64);
         let page = self.media.page_of(first + u64::from(piece));
-        let place = (page - self.media.page_of(first)) as usize;
+        let place = usize_from(page - self.media.page_of(first));
         let missing = &mut self.in_work(slot).missing[place];
         *missing -= 1;
         if *missing == 0 {

@@ -11,6 +11,7 @@ use super::rings::PAGE_BYTES;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
+use units::narrow::fit;
 use units::{Bytes, GbitPerSec, Picos};
 
 /// Parameters of the media.
@@ -75,7 +76,7 @@ impl Media {
     /// The unit on which a page lies.
     #[must_use]
     pub fn unit_of(&self, media_page: u64) -> u32 {
-        (media_page % u64::from(self.config.units)) as u32
+        fit(media_page % u64::from(self.config.units))
     }
 
     /// The page of the media that holds 4 KiB page `page`.
@@ -96,7 +97,7 @@ impl Media {
     ) -> PageJob {
         let from = (media_page * self.pieces_per_page()).max(first);
         let to = ((media_page + 1) * self.pieces_per_page()).min(first + pieces);
-        PageJob { slot, first_piece: (from - first) as u32, pieces: (to - from) as u32, write }
+        PageJob { slot, first_piece: fit(from - first), pieces: fit(to - from), write }
     }
 
     fn pieces_per_page(&self) -> u64 {

@@ -6,6 +6,7 @@ use crate::plan::TenantInput;
 use model::tracer::Tracer;
 use std::rc::Rc;
 use units::LINE_BYTES;
+use units::narrow::usize_from;
 use workload::app::key_value::popularity::Popularity;
 use workload::app::key_value::requests::{Requests, RequestsConfig, Writes, by_popularity};
 use workload::app::key_value::store::{ItemsApart, Store, StoreShape};
@@ -83,7 +84,7 @@ impl StorePlan {
         let nearest = builder.machine.nearest_slices_for(&builder.tenant.cores);
         let bytes = apart.items * self.shape.item_lines() * LINE_BYTES;
         let region = builder.machine.in_slices(builder.memory, bytes, &nearest[..apart.slices]);
-        let items = by_popularity(self.shape.items).take(apart.items as usize);
+        let items = by_popularity(self.shape.items).take(usize_from(apart.items));
         ItemsApart::new(items, region)
     }
 

@@ -10,6 +10,7 @@ use model::device::queues::QueueId;
 use model::tracer::Tracer;
 use std::cell::RefCell;
 use std::rc::Rc;
+use units::narrow::fit;
 use units::{Cycles, LINE_BYTES, Picos};
 use workload::app::packet_loop::{Drivers, PacketLoopConfig};
 use workload::driver::header_slices::HeaderPlacement;
@@ -186,7 +187,7 @@ fn polling(keys: &NicKeys, card: &Card<'_>) -> PacketLoopConfig {
 
 fn header_slices(tenant: &Tenant) -> Option<HeaderSlices> {
     let keys = &tenant.devices.port.placement;
-    let stated = keys.headroom_lines.map(|lines| lines as u8);
+    let stated = keys.headroom_lines.map(fit);
     keys.header_slices.map(|wanted| HeaderSlices {
         line: keys.header_line.unwrap_or(0),
         wanted: wanted as usize,

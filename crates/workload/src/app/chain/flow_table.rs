@@ -11,6 +11,7 @@ use model::core::Core;
 use model::fabric::Fabric;
 use model::tracer::Tracer;
 use std::collections::{BTreeMap, VecDeque};
+use units::narrow::{fit, usize_from};
 use units::{LINE_BYTES, LineAddr};
 
 /// Flows per bucket.
@@ -59,7 +60,7 @@ impl FlowTable {
             buckets,
             entries,
             capacity,
-            filled: vec![0; bucket_count(capacity) as usize],
+            filled: vec![0; usize_from(bucket_count(capacity))],
             places: BTreeMap::new(),
             by_age: VecDeque::new(),
         }
@@ -96,13 +97,13 @@ impl FlowTable {
 
     fn enter<T: Tracer>(&mut self, core: &mut Core, fabric: &mut Fabric<T>, hash: u32) -> Place {
         let entry = match self.places.len() < self.capacity as usize {
-            true => self.places.len() as u32,
+            true => fit(self.places.len()),
             false => self.forget_oldest(core, fabric),
         };
         let [first, second] = self.buckets_of(hash);
-        let in_second_bucket = u64::from(self.filled[first as usize]) >= BUCKET_FLOWS;
+        let in_second_bucket = u64::from(self.filled[usize_from(first)]) >= BUCKET_FLOWS;
         let bucket = if in_second_bucket { second } else { first };
-        self.filled[bucket as usize] += 1;
+        self.filled[usize_from(bucket)] += 1;
         core.store(fabric, self.buckets.line(bucket));
         let place = Place { entry, in_second_bucket };
         self.places.insert(hash, place);
@@ -116,7 +117,7 @@ impl FlowTable {
         let place = self.places.remove(&oldest).expect("flows by age are those of the table");
         let [first, second] = self.buckets_of(oldest);
         let bucket = if place.in_second_bucket { second } else { first };
-        self.filled[bucket as usize] -= 1;
+        self.filled[usize_from(bucket)] -= 1;
         core.store(fabric, self.buckets.line(bucket));
         place.entry
     }

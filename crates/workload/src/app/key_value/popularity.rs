@@ -7,6 +7,7 @@
 //! the sum of n terms is an integral beyond the first ten thousand.
 
 use rand_core::RngCore;
+use units::narrow::whole;
 
 /// Terms of the sum that are added one by one.
 const EXACT_TERMS: u64 = 10_000;
@@ -52,7 +53,7 @@ impl Popularity {
             return 1;
         }
         let place = (self.eta * point - self.eta + 1.0).powf(1.0 / (1.0 - self.exponent));
-        ((self.items as f64 * place) as u64).min(self.items - 1)
+        whole(self.items as f64 * place).min(self.items - 1)
     }
 }
 
@@ -72,15 +73,16 @@ mod tests {
     use super::*;
     use rand_chacha::ChaCha8Rng;
     use rand_core::SeedableRng;
+    use units::narrow::usize_from;
 
     const DRAWS: usize = 1_000_000;
 
     fn shares(items: u64, exponent: f64) -> Vec<f64> {
         let popularity = Popularity::new(items, exponent);
         let mut random = ChaCha8Rng::seed_from_u64(1);
-        let mut shares = vec![0.0; items as usize];
+        let mut shares = vec![0.0; usize_from(items)];
         for _ in 0..DRAWS {
-            shares[popularity.draw(&mut random) as usize] += 1.0 / DRAWS as f64;
+            shares[usize_from(popularity.draw(&mut random))] += 1.0 / DRAWS as f64;
         }
         shares
     }
