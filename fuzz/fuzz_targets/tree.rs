@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use host::Host;
 use host::status::{Status, explain};
-use host::tune::{DEFAULT_STATE, IoAllocWish, Planner};
+use host::tune::{DEFAULT_STATE, IoAllocRequest, Planner};
 use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
 
@@ -50,7 +50,7 @@ fuzz_target!(|bytes: &[u8]| {
         let _ = explain(&Status::read(&host, DEFAULT_STATE));
         if let Ok(planner) = Planner::new(&host) {
             let _ = planner.ddio_ways(4, None);
-            let _ = planner.io_alloc(IoAllocWish::Mask(0xf));
+            let _ = planner.io_alloc(IoAllocRequest::Mask(0xf));
             let _ = planner.cat("db", 0xf, None);
         }
     }

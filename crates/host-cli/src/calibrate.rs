@@ -19,11 +19,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use units::narrow::fit;
 
-/// What a measurement is called beside its platform file.
+/// Ending of the file of a measurement beside its platform file.
 const MEASURED: &str = ".measured.json";
 
-/// By how much the time of a line between two cores may differ over passes: within a cluster of cores
-/// and beyond it are further apart.
+/// Largest ratio over passes of the time of a line between two cores. Times within a cluster of cores
+/// and beyond it differ by more.
 const MOVED: f64 = 3.0;
 
 /// Measure this host's caches and memory; write them as a platform of the simulator.
@@ -92,8 +92,8 @@ pub fn run(args: &Arguments, context: &Context) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where a measurement goes. Whatever follows another dot than that of `.toml` is a part of the
-/// platform's name, which the measurement of another one must not share.
+/// Path of a measurement. Only `.toml` is taken off: text after another dot is part of the platform's
+/// name, so that two platforms never share a measurement.
 fn beside(platform: &Path) -> PathBuf {
     let named = platform.extension().is_some_and(|extension| extension == "toml");
     let mut name = if named { platform.with_extension("") } else { platform.to_path_buf() };
@@ -253,7 +253,7 @@ fn pages(measurement: &Measurement) -> String {
         PagesObtained::Reserved => "reserved huge pages (2 MiB)",
         PagesObtained::Transparent => "transparent huge pages (2 MiB)",
         PagesObtained::Small => {
-            "small pages: huge ones were not to be had (as root: \
+            "small pages: no huge ones were available (as root: \
              echo madvise > /sys/kernel/mm/transparent_hugepage/enabled)"
         }
     };
@@ -274,7 +274,8 @@ fn pages(measurement: &Measurement) -> String {
 fn streams(measurement: &Measurement) -> String {
     let mut text =
         "\n     array    read   write    copy   GB/s (copy: read + written)\n".to_string();
-    // What disturbs a stream makes it slower: the upper quartile is as robust as the lower of times.
+    // Disturbance makes a stream slower: the upper quartile of bandwidths is as robust as the lower
+    // one of times.
     let best = |values: &[f64]| 1.0 / robust(&values.iter().map(|v| 1.0 / v).collect::<Vec<_>>());
     for stream in &measurement.bandwidth {
         let array = shown(stream.array_bytes as f64);

@@ -32,7 +32,7 @@ impl Failure {
         Self { message: None, code: 1 }
     }
 
-    /// The same with a further line, if it says anything.
+    /// The same with a further line, if it is not empty.
     pub fn adding(self, line: &str) -> Self {
         Self { message: self.message.map(|message| format!("{message}\n{line}")), ..self }
     }

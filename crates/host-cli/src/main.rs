@@ -90,11 +90,11 @@ struct Context {
     state_dir: String,
 }
 
-/// Allows as many open files as the system lets us: each event of each box is one, and large
-/// processors have more of them than the usual 1024.
+/// Raises the limit of open files to the system's: each event of each box is one, and large
+/// processors have more than the usual 1024.
 fn allow_many_files() {
     let limit = getrlimit(Resource::Nofile);
-    // Without it, the events that cannot be opened say so.
+    // If it fails, the events that cannot be opened are reported.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 

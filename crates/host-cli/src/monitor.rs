@@ -62,8 +62,8 @@ struct Sampler<'a> {
 }
 
 impl Sampler<'_> {
-    /// One window. Counters of a described machine do not wait, so this does where nobody counts
-    /// windows.
+    /// One window. Counters of a described machine do not wait, so this does where the number of
+    /// windows has no limit.
     fn sample(&self, paced: bool) -> Result<Sample, Failure> {
         if paced && (!self.context.host.root.is_real()) {
             std::thread::sleep(self.window);

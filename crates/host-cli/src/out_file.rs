@@ -13,15 +13,15 @@ use crate::output::emit_while_read;
 /// Links that are followed before they are taken for a loop, as the kernel counts them.
 const MOST_LINKS: usize = 40;
 
-/// A place for a result, found writable before a long measurement and not after it.
+/// Where a result goes. It is found to be writable before a long measurement, not after it.
 #[derive(Debug)]
 pub struct OutFile {
     named: PathBuf,
-    place: Place,
+    destination: Destination,
 }
 
 #[derive(Debug)]
-enum Place {
+enum Destination {
     /// A regular file, or none so far, at the end of all links: replaced as a whole.
     Replaced(PathBuf),
     /// A character device or a pipe, which only takes what is written to it.
@@ -31,20 +31,20 @@ enum Place {
 }
 
 impl OutFile {
-    /// Finds out what is there.
+    /// Finds out what is at the path.
     ///
     /// # Errors
-    /// If it is nothing to write to, or the system refuses.
+    /// If it cannot be written to, or the system refuses.
     pub fn prepare(named: &Path) -> Result<Self, Failure> {
         let shown = named.display();
         let cannot = |error: io::Error| {
             Failure::bad_input(format!("--out {shown}: cannot be written: {error}"))
         };
-        let place = match std::fs::metadata(named) {
-            Ok(found) if is_standard_output(&found) => Place::StandardOutput,
+        let destination = match std::fs::metadata(named) {
+            Ok(found) if is_standard_output(&found) => Destination::StandardOutput,
             Ok(found) if found.is_dir() => return Err(no_file(named)),
             Ok(found) if is_stream(found.file_type()) => {
-                Place::Stream(OpenOptions::new().write(true).open(named).map_err(cannot)?)
+                Destination::Stream(OpenOptions::new().write(true).open(named).map_err(cannot)?)
             }
             Ok(found) if !found.is_file() => return Err(special(named, found.file_type())),
             _ => {
@@ -53,10 +53,10 @@ impl OutFile {
                     return Err(no_file(named));
                 }
                 tempfile::NamedTempFile::new_in(folder_of(&file)).map_err(cannot)?;
-                Place::Replaced(file)
+                Destination::Replaced(file)
             }
         };
-        Ok(Self { named: named.to_path_buf(), place })
+        Ok(Self { named: named.to_path_buf(), destination })
     }
 
     /// The name that the user gave.
@@ -66,7 +66,7 @@ impl OutFile {
 
     /// Whether a file is there afterwards, beside which others can lie.
     pub fn is_kept(&self) -> bool {
-        matches!(self.place, Place::Replaced(_))
+        matches!(self.destination, Destination::Replaced(_))
     }
 
     /// Writes the whole text.
@@ -75,12 +75,12 @@ impl OutFile {
     /// If the system refuses.
     pub fn write(&self, text: &str) -> Result<(), Failure> {
         let shown = self.named.display();
-        match &self.place {
-            Place::StandardOutput => Ok(emit_while_read(text)?),
-            Place::Stream(stream) => (&*stream)
+        match &self.destination {
+            Destination::StandardOutput => Ok(emit_while_read(text)?),
+            Destination::Stream(stream) => (&*stream)
                 .write_all(text.as_bytes())
                 .map_err(|error| Failure::failed(format!("{shown}: cannot be written: {error}"))),
-            Place::Replaced(file) => replace(file, text).map_err(|error| {
+            Destination::Replaced(file) => replace(file, text).map_err(|error| {
                 Failure::failed(format!("{shown}: cannot be written: {error}; the old one is left"))
             }),
         }
@@ -102,12 +102,13 @@ fn special(named: &Path, kind: FileType) -> Failure {
     ))
 }
 
-/// Takes bytes one after another: replaced by a file, it would be gone for all others.
+/// Whether it takes bytes one after another: a file in its stead would remove it for all programs.
 fn is_stream(kind: FileType) -> bool {
     kind.is_char_device() || kind.is_fifo()
 }
 
-/// `/dev/stdout` is a link to whatever is there, a regular file among others: printed text follows.
+/// Whether it is standard output: `/dev/stdout` is a link, possibly to a regular file that printed
+/// text follows in.
 fn is_standard_output(found: &std::fs::Metadata) -> bool {
     fstat(io::stdout()).is_ok_and(|out| (out.st_dev, out.st_ino) == (found.dev(), found.ino()))
 }

@@ -17,8 +17,8 @@ pub enum Format {
     Json,
 }
 
-/// Writes text, all of it at once. Whoever closed the pipe has seen enough, like `head`: what the
-/// command found still decides its exit code.
+/// Writes text, all of it at once. A reader that closed the pipe, like `head`, is no error: the
+/// command's result still decides its exit code.
 pub fn emit(text: &str) -> io::Result<()> {
     match emit_while_read(&without_control(text)) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -26,7 +26,8 @@ pub fn emit(text: &str) -> io::Result<()> {
     }
 }
 
-/// Names of devices and groups come from files: they may colour the terminal, not steer it.
+/// Replaces control characters other than colour codes: names of devices and groups come from files,
+/// which may colour the terminal but not steer it.
 fn without_control(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut rest = text;
@@ -61,7 +62,7 @@ pub fn emit_json(value: &impl Serialize) -> io::Result<()> {
     emit(&format!("{text}\n"))
 }
 
-/// Emphasis, or none where nobody sees it.
+/// Emphasis on terminals, none elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub struct Paint {
     coloured: bool,
@@ -83,17 +84,17 @@ impl Paint {
         self.with(Style::new().bold(), text)
     }
 
-    /// Something that is as it should be.
+    /// A good state.
     pub fn good(self, text: impl Display) -> String {
         self.with(AnsiColor::Green.on_default(), text)
     }
 
-    /// Something to look at.
+    /// A state that deserves attention.
     pub fn warning(self, text: impl Display) -> String {
         self.with(AnsiColor::Yellow.on_default(), text)
     }
 
-    /// Something of less weight.
+    /// Secondary text.
     pub fn quiet(self, text: impl Display) -> String {
         self.with(Style::new().dimmed(), text)
     }

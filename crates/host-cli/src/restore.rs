@@ -2,7 +2,7 @@
 
 use clap::Args;
 use host::tune::{
-    Journal, RestoreWish, Restored, Restoring, StateDirectory, StateError, preview, restore,
+    Journal, RestoreOptions, Restored, Restoring, StateDirectory, StateError, preview, restore,
 };
 use serde::Serialize;
 
@@ -12,12 +12,12 @@ use crate::output::{Format, Paint, emit, emit_json};
 
 /// Put back every value that tune changed, newest first
 ///
-/// Works from the journal, also after a crash in the middle of a change. A control that somebody else
+/// Works from the journal, also after a crash in the middle of a change. A control that another program
 /// has changed since is left alone unless --all is given. Changes from before a reboot are dropped:
 /// the reboot has reset them. What cannot be put back stays in the journal until --forget.
 #[derive(Args)]
 pub struct Arguments {
-    /// Also what somebody else has changed since
+    /// Also what another program has changed since
     #[arg(long)]
     all: bool,
 
@@ -51,8 +51,8 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     } else if !journal.entries.is_empty() {
         let state = StateDirectory::lock(&context.host.root, &context.state_dir).map_err(failed)?;
         let mut watch = crate::tune::crash::as_told(context.host.root.is_real());
-        let wish = RestoreWish { all: arguments.all, forget: arguments.forget };
-        ended = restore(&context.host, &state, wish, &mut restored, &mut watch);
+        let options = RestoreOptions { all: arguments.all, forget: arguments.forget };
+        ended = restore(&context.host, &state, options, &mut restored, &mut watch);
     }
     if let (Err(error), true) = (&ended, restored.is_empty()) {
         return Err(Failure::failed(error));
@@ -110,10 +110,10 @@ fn result(one: &Restored, arguments: &Arguments, paint: Paint) -> String {
             paint.quiet("not written: I/O allocation is off again, as it was before")
         }
         Restoring::ChangedByOthers { holds } if arguments.forget => {
-            paint.warning(format!("left alone: somebody else set it to {holds:#x}{stays}"))
+            paint.warning(format!("left alone: another program set it to {holds:#x}{stays}"))
         }
         Restoring::ChangedByOthers { holds } => paint.warning(format!(
-            "left alone: somebody else set it to {holds:#x}; --all puts it back to {old:#x}{stays}"
+            "left alone: another program set it to {holds:#x}; --all puts it back to {old:#x}{stays}"
         )),
         Restoring::Failed { reason } => paint.warning(format!("not put back: {reason}{stays}")),
     }

@@ -73,7 +73,7 @@ impl MemoryArguments {
         let got = memory.pages().len();
         if self.pages.is_some() && got < wanted {
             return Err(Failure::failed(format!(
-                "--pages {wanted}: only {got} huge pages are to be had\n  remedy: reserve more of them, or \
+                "--pages {wanted}: only {got} huge pages are available\n  remedy: reserve more of them, or \
                  ask for fewer"
             )));
         }
@@ -87,7 +87,7 @@ fn no_memory(error: MemoryError) -> Failure {
 
 fn no_counters(error: NoCounters) -> Failure {
     match error {
-        NoCounters::BadWish(message) => Failure::bad_input(message),
+        NoCounters::BadRequest(message) => Failure::bad_input(message),
         other => Failure::failed(other),
     }
 }

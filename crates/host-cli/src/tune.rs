@@ -9,8 +9,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use host::monitor::Monitor;
 use host::pci::Bdf;
 use host::tune::{
-    Applied, ApplyError, HitRates, IoAllocWish, Outcome, Plan, PlanError, Planner, StateDirectory,
-    StateError, Verdict, apply, measure_hit_rates, touched_sockets, verdict,
+    Applied, ApplyError, HitRates, IoAllocRequest, Outcome, Plan, PlanError, Planner,
+    StateDirectory, StateError, Verdict, apply, measure_hit_rates, touched_sockets, verdict,
 };
 use serde::Serialize;
 
@@ -79,8 +79,8 @@ enum Control {
     /// Through resctrl, Linux 6.19 or newer.
     IoAlloc {
         /// on, off, or a mask of ways like 0xf
-        #[arg(value_name = "on|off|MASK", value_parser = wish)]
-        wish: IoAllocWish,
+        #[arg(value_name = "on|off|MASK", value_parser = request)]
+        request: IoAllocRequest,
     },
     /// Give a group of cache allocation a mask of ways
     ///
@@ -116,15 +116,15 @@ fn mask(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "not a mask of ways; write it hexadecimal with 0x, like 0xf".to_owned())
 }
 
-fn wish(text: &str) -> Result<IoAllocWish, String> {
+fn request(text: &str) -> Result<IoAllocRequest, String> {
     match text {
-        "on" => Ok(IoAllocWish::On),
-        "off" => Ok(IoAllocWish::Off),
-        other => mask(other).map(IoAllocWish::Mask),
+        "on" => Ok(IoAllocRequest::On),
+        "off" => Ok(IoAllocRequest::Off),
+        other => mask(other).map(IoAllocRequest::Mask),
     }
 }
 
-/// What a program gets.
+/// The JSON output.
 #[derive(Serialize)]
 struct Report<'a> {
     plan: &'a Plan,
@@ -201,7 +201,7 @@ fn cut_short(
 
 fn refused(error: PlanError) -> Failure {
     match error {
-        PlanError::BadWish(message) => Failure::bad_input(message),
+        PlanError::BadRequest(message) => Failure::bad_input(message),
         other => Failure::failed(other),
     }
 }
@@ -210,7 +210,7 @@ fn plan(control: &Control, planner: &Planner<'_>) -> Result<Plan, PlanError> {
     match control {
         Control::DdioWays { ways, socket } => planner.ddio_ways(*ways, *socket),
         Control::Ddio { state, device } => planner.ddio(*state == State::On, *device),
-        Control::IoAlloc { wish } => planner.io_alloc(*wish),
+        Control::IoAlloc { request } => planner.io_alloc(*request),
         Control::Cat { group, mask, cache } => planner.cat(group, *mask, *cache),
     }
 }
@@ -239,9 +239,9 @@ fn judged(
     };
     let verdict = match untaken(applied).or(error) {
         _ if applied.iter().any(is_refused) => Verdict::Refused,
-        _ if unchanged => {
-            Verdict::NotJudged { reason: "nothing was changed: it was so already".into() }
-        }
+        _ if unchanged => Verdict::NotJudged {
+            reason: "nothing was changed: every control had its value already".into(),
+        },
         Some(reason) => Verdict::NotJudged { reason },
         None if before.is_empty() => Verdict::NotJudged {
             reason: "this machine has no events for hits of device writes".into(),

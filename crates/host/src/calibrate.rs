@@ -1,9 +1,9 @@
-//! Measures this host's caches and memory with kernels of its own and writes them as a platform.
+//! Measures this host's caches and memory with its own kernels and writes them as a platform.
 //!
 //! | module | what it is |
 //! | --- | --- |
 //! | `arena` | memory for the kernels, in huge pages if the system gives them |
-//! | `chain` | where a chase goes: a random cycle that prefetchers and TLB have little part in |
+//! | `chain` | the order of a chase: a random cycle that avoids prefetch hits and most TLB misses |
 //! | `cycle` | the chase itself (the only unsafe code) |
 //! | `kernels` | what else is timed: streams, a line between two cores, the core's clock |
 //! | `reported` | what kernel and CPUID say about the processor |
@@ -12,7 +12,8 @@
 //! | `curve` | from latencies over sizes to levels and their capacities |
 //! | `donors`, `platform_file` | what cannot be measured; the platform as a file |
 //!
-//! Half of the sizes (`Role::Fit`) choose parameters. The others (`Role::Kept`) only judge them.
+//! Half of the sizes (`Role::Fit`) fit parameters. The others (`Role::Kept`) are held out: they only
+//! judge the fit.
 
 mod arena;
 mod chain;

@@ -1,4 +1,4 @@
-//! Control files of the kernel that answer: resctrl's schemata and I/O allocation.
+//! Control files of the kernel: resctrl's schemata and I/O allocation.
 //!
 //! Behind a trait because such a file is active: it takes one domain at a time, refuses masks, and
 //! may hold something else than what was written.
@@ -29,7 +29,7 @@ pub trait ControlFiles {
 pub struct KernelFiles(pub Arc<Root>);
 
 impl KernelFiles {
-    /// resctrl says in a file of its own why it took the last command for invalid.
+    /// Adds resctrl's reason for refusing the last command (`info/last_cmd_status`).
     fn with_reason(&self, error: FileError) -> FileError {
         let reason = self.0.read_line(&format!("{MOUNT}/info/last_cmd_status"));
         match (&error.problem, reason) {

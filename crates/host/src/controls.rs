@@ -1,9 +1,9 @@
-//! What may be written on a machine, and the words for it: the room below `tune` and `slices`.
+//! The controls that may be written on a machine. `tune` and `slices` build on this module.
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | `target` | one control: where its value is, read and written |
-//! | `allowed` | which controls may be written at all, and which are this machine's own |
+//! | `target` | one control: its location, and how it is read and written |
+//! | `allowed` | the allow-list, and which of its controls this machine has |
 //! | `port_switch` | the root ports that have the switch of DDIO |
 //! | `slice_boxes` | the boxes that count look-ups at each slice: event and registers, as data |
 //! | `ways` | a mask of ways in words |

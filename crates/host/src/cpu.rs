@@ -15,7 +15,7 @@ pub use generation::{Generation, Generations, PortSwitch, Proof, WaysRegister, W
 
 const CPUINFO: &str = "proc/cpuinfo";
 const CPUS: &str = "sys/devices/system/cpu";
-/// Most logical CPUs of a machine that is believed.
+/// Most logical CPUs that are accepted: a list with more is taken for damaged.
 const MOST_CPUS: u32 = 8192;
 
 /// The CPU model.
@@ -139,7 +139,6 @@ pub fn sockets(root: &Root) -> Result<Vec<Socket>, FileError> {
     Ok(by_id.into_iter().map(socket).collect())
 }
 
-/// The last-level caches that these CPUs reach; none if the kernel does not describe them.
 /// The CPUs of a NUMA node; none where the kernel does not say.
 pub(crate) fn node_cpus(root: &Root, node: u32) -> Vec<u32> {
     let text = root.read_line(&format!("sys/devices/system/node/node{node}/cpulist"));
@@ -193,7 +192,7 @@ fn size_bytes(text: &str) -> Option<u64> {
     }
 }
 
-/// A list like `0-3,8` as numbers; nothing if it is no such list.
+/// The CPUs of a list like `0-3,8`; none if it is no such list.
 #[must_use]
 pub fn cpu_list(text: &str) -> Option<Vec<u32>> {
     let mut cpus = Vec::new();

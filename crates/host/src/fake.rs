@@ -108,7 +108,7 @@ impl FakeMachine {
     }
 }
 
-/// What a driver says in the place of a value.
+/// The error that a driver returns instead of a value.
 fn refused(root: &Root, path: &str, answer: Answer, wanted: usize) -> Result<(), FileError> {
     let problem = match answer {
         Answer::Ok | Answer::Ignored => return Ok(()),
@@ -201,7 +201,7 @@ impl PciConfig for FakeMachine {
     fn write(&self, function: Bdf, offset: u16, value: u32) -> Result<(), FileError> {
         let path = crate::pci_config::file(function);
         let old = PciConfig::read(self, function, offset)?;
-        // A register that nobody described takes nothing.
+        // A register that the description does not list ignores writes.
         let Some(behaviour) = self.pci_behaviour(function, offset) else { return Ok(()) };
         let new = stored(behaviour, old.into(), value.into())
             .map_err(|problem| self.root.error(&path, problem))?;

@@ -7,7 +7,7 @@
 //! | `registers`, `pci_config`, `control_files`, `rings`, `uncore` | backends, each behind one trait |
 //! | `fake` | the backends of a described machine, a directory tree |
 //! | `cpu`, `pci`, `resctrl` | what kernel and hardware say, parsed |
-//! | `controls` | what may be written, and the words for it |
+//! | `controls` | the controls that may be written |
 //! | `status` | everything about I/O and caches in one structure, with explanations |
 //! | `tune` | plans, journal, writing with read-back, restoring, verification |
 //! | `monitor` | counters in windows |

@@ -107,8 +107,8 @@ impl Resctrl {
         self.resources.iter().fold(0, |ways, resource| ways | resource.io_ways(cache))
     }
 
-    /// A group by its name; `default` is the default group. As a path below the mount, each has a
-    /// name that no other has: `/` is the default group, `/default` one that somebody called so.
+    /// A group by its name; `default` is the default group. Paths below the mount are unambiguous: `/`
+    /// is the default group, `/default` a group with the name `default`.
     ///
     /// # Errors
     /// If there is none, or the name is that of two.
@@ -139,13 +139,11 @@ pub enum GroupError {
         known: String,
     },
     /// two groups have it
-    #[error(
-        "a group is called so, as the default group is; say / for the default one, or /default"
-    )]
+    #[error("two groups have this name; write / for the default group, /default for the other one")]
     Ambiguous,
 }
 
-/// Where a group is called as the default one is, both are shown as paths.
+/// Where another group is called `default`, both are shown as paths.
 fn tell_apart(groups: &mut [Group]) {
     if groups.iter().any(|group| group.name == DEFAULT) {
         let alike = |group: &&mut Group| group.shown == DEFAULT;
@@ -254,14 +252,14 @@ impl Group {
         })
     }
 
-    /// Its name for people, which no other group has.
+    /// Its name in messages, which no other group has.
     #[must_use]
     pub fn shown(&self) -> &str {
         &self.shown
     }
 }
 
-/// Why there is no resctrl: the kernel does not have it, the CPU does not, or nobody mounted it.
+/// Why there is no resctrl: kernel or CPU lack it, or it is not mounted.
 #[must_use]
 pub fn absence(root: &Root) -> Unread {
     let what = "cache allocation groups";

@@ -62,7 +62,7 @@ impl RingSizes for EthtoolNetlink {
             let text = error.to_string();
             // The driver has no rings to tell of.
             let text = if text.contains("95") || text.contains("not supported") {
-                "its driver does not tell".to_owned()
+                "its driver does not report them".to_owned()
             } else {
                 text
             };

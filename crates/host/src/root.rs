@@ -59,16 +59,16 @@ impl Root {
         self.real
     }
 
-    /// Where `path` is for people: with the directory of the tree before it.
+    /// `path` as messages show it: with the directory of the tree before it.
     #[must_use]
     pub fn shown(&self, path: &str) -> PathBuf {
         self.path.join(path)
     }
 
     fn handle(&self, path: &str, flags: OFlags) -> Result<OwnedFd, FileError> {
-        // A file that is made is our lock: nobody else may open it, not even for a moment.
+        // The only file that is created here is the lock, which no other user may ever open.
         let mode = if flags.contains(OFlags::CREATE) { Mode::from(0o600) } else { Mode::empty() };
-        // Without NONBLOCK a pipe in the place of a file would wait for ever.
+        // Without NONBLOCK the open would wait for ever on a pipe that stands for a file.
         let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let resolve = if self.real {
             ResolveFlags::empty()
@@ -137,13 +137,13 @@ impl Root {
         number(&text).ok_or_else(|| self.malformed(path, &text, "a whole number"))
     }
 
-    /// What a file holds is not what the kernel writes there.
+    /// The error for content that the kernel does not write to such a file.
     #[must_use]
     pub fn malformed(&self, path: &str, found: &str, expected: &'static str) -> FileError {
         self.error(path, Problem::Malformed { found: shortened(found), expected })
     }
 
-    /// Bytes at a place of a file.
+    /// Bytes at an offset of a file.
     ///
     /// # Errors
     /// If it cannot be read or ends before.
@@ -216,8 +216,8 @@ impl Root {
 
 /// Opens what lies below `directory`, wherever links point.
 ///
-/// The kernel gives up with EAGAIN when anything on the machine is renamed while it follows a `..`:
-/// the same question asked again has an answer.
+/// The kernel returns EAGAIN when anything on the machine is renamed while it follows a `..`; the
+/// call is then repeated.
 fn inside(
     directory: &OwnedFd,
     path: &str,

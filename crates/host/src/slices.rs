@@ -2,14 +2,14 @@
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | `memory`, `huge_pages`, `touch` | huge pages whose physical place is known; loads, flushes, timed loads |
+//! | `memory`, `huge_pages`, `touch` | huge pages whose physical address is known; loads, flushes, timed loads |
 //! | `counters` | how boxes are read: through perf, else through their registers |
-//! | `programmed` | box registers set for a while: journalled, read back, put back |
+//! | `programmed` | box registers while look-ups are counted: journalled, read back, put back |
 //! | `lookups` | one question: the box that saw a line's accesses |
 //! | `timing`, `classes` | one question without counters: latencies from several cores, sorted into classes |
 //! | `latency` | latencies from cores to slices |
 //!
-//! Answers may be wrong now and then; whoever asks has to vote.
+//! Single answers may be wrong: callers decide by votes.
 
 mod classes;
 mod counters;

@@ -1,4 +1,4 @@
-//! One machine's way of I/O data to the cache, in one structure.
+//! How I/O data reaches the cache of a machine, in one structure.
 
 mod backends;
 mod caches;
@@ -32,7 +32,7 @@ pub struct Status {
     pub lockdown: Option<String>,
     /// How the IOMMU treats devices.
     pub iommu: Option<String>,
-    /// The ways to the machine's controls, and whether they work.
+    /// The backends of the machine's controls, and whether they work.
     pub backends: Vec<Backend>,
     /// Sockets.
     pub sockets: Vec<SocketStatus>,
@@ -100,7 +100,7 @@ impl Status {
     }
 }
 
-/// Changes that `restore` has something to do with; all of them if that cannot be told.
+/// Changes that `restore` would put back; all of them if that is not known.
 fn in_force(host: &Host, journal: &Journal) -> usize {
     let reset = |one: &Restored| {
         matches!(one.result, Restoring::Rebooted | Restoring::WasBack | Restoring::SwitchedOff)
@@ -115,7 +115,7 @@ fn in_force(host: &Host, journal: &Journal) -> usize {
 #[derive(Default)]
 pub(crate) struct Notes(Vec<Note>);
 
-/// Things that the same problem and remedy keep from being read.
+/// Items that cannot be read, with the same problem and remedy.
 struct Note {
     whats: Vec<String>,
     /// The problem without the file, where a remedy helps against all of its kind.
@@ -123,7 +123,7 @@ struct Note {
     unread: Unread,
 }
 
-/// Most things that a note names; the rest is counted.
+/// Most items that a note names; the rest is counted.
 const MOST_NAMED: usize = 4;
 
 impl Notes {

@@ -14,8 +14,8 @@ use std::ops::ControlFlow;
 
 pub use apply::{Applied, ApplyError, Outcome, apply};
 pub use journal::{DEFAULT_STATE, Entry, Journal, StateDirectory, StateError};
-pub use plan::{Change, IoAllocWish, Plan, PlanError, Planner};
-pub use restore::{RestoreWish, Restored, Restoring, preview, restore};
+pub use plan::{Change, IoAllocRequest, Plan, PlanError, Planner};
+pub use restore::{RestoreOptions, Restored, Restoring, preview, restore};
 pub use verify::{HitRates, Verdict, measure_hit_rates, touched_sockets, verdict};
 
 /// A point between the steps of a change, where a test lets the machine crash.

@@ -16,17 +16,17 @@ impl Tree {
         Self { root: root.to_path_buf() }
     }
 
-    fn place(&self, path: &str) -> Result<PathBuf, ExpandError> {
-        let place = self.root.join(path);
-        if let Some(parent) = place.parent() {
+    fn file_path(&self, path: &str) -> Result<PathBuf, ExpandError> {
+        let path_in_tree = self.root.join(path);
+        if let Some(parent) = path_in_tree.parent() {
             fs::create_dir_all(parent).map_err(|e| ExpandError::File(parent.to_path_buf(), e))?;
         }
-        Ok(place)
+        Ok(path_in_tree)
     }
 
     pub(crate) fn bytes(&self, path: &str, bytes: &[u8]) -> Result<(), ExpandError> {
-        let place = self.place(path)?;
-        fs::write(&place, bytes).map_err(|error| ExpandError::File(place, error))
+        let path_in_tree = self.file_path(path)?;
+        fs::write(&path_in_tree, bytes).map_err(|error| ExpandError::File(path_in_tree, error))
     }
 
     pub(crate) fn file(&self, path: &str, text: &str) -> Result<(), ExpandError> {
@@ -40,17 +40,20 @@ impl Tree {
     }
 
     pub(crate) fn link(&self, path: &str, target: &str) -> Result<(), ExpandError> {
-        let place = self.place(path)?;
-        symlink(target, &place).map_err(|error| ExpandError::File(place, error))
+        let path_in_tree = self.file_path(path)?;
+        symlink(target, &path_in_tree).map_err(|error| ExpandError::File(path_in_tree, error))
     }
 
     pub(crate) fn remove(&self, path: &str) -> Result<(), ExpandError> {
-        let place = self.root.join(path);
-        let removed =
-            if place.is_dir() { fs::remove_dir_all(&place) } else { fs::remove_file(&place) };
+        let path_in_tree = self.root.join(path);
+        let removed = if path_in_tree.is_dir() {
+            fs::remove_dir_all(&path_in_tree)
+        } else {
+            fs::remove_file(&path_in_tree)
+        };
         match removed {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(ExpandError::File(place, error))
+                Err(ExpandError::File(path_in_tree, error))
             }
             _ => Ok(()),
         }

@@ -61,7 +61,7 @@ pub(super) fn serve(sampler: &Sampler<'_>, port: u16) -> Result<(), Failure> {
     std::thread::spawn(move || {
         for client in listener.incoming().flatten() {
             let page = page(&held(&served));
-            // A client that goes away is its own affair.
+            // A client that disconnects is no error of the server.
             let _ = answer(client, &page);
         }
     });
@@ -207,6 +207,6 @@ mod tests {
             "request=\"partial_write\",result=\"hit\"} 6",
             "request=\"partial_write\",result=\"miss\"} 60",
         ];
-        assert_eq!(counts, expected, "reads, which nobody counted here, are left out");
+        assert_eq!(counts, expected, "reads, which were not counted here, are left out");
     }
 }

@@ -1,4 +1,4 @@
-//! Questions on their way to the machine: progress, Ctrl-C, and machines that never answer.
+//! Questions to the machine: progress, Ctrl-C, and machines that never answer.
 
 use std::io::IsTerminal;
 use std::sync::Arc;

@@ -105,7 +105,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     if latencies.is_empty() {
         return Err(Failure::interrupted("interrupted; no latencies were written"));
     }
-    // Distances within the noise would be taken for an order by whoever reads the file.
+    // Distances within the noise would look like an order to the reader of the file.
     let tells_apart = tells_apart(&latencies, &plan.cpus);
     let out = out.filter(|_| tells_apart);
     if let Some(out) = &out {

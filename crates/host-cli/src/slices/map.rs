@@ -27,9 +27,9 @@ use units::narrow::fit;
 /// Learn the slice function of this machine and write it as a table
 ///
 /// Lines of huge pages are loaded and flushed over and over while the counters of all slices run: the
-/// slice with most look-ups has the line. Answers may be wrong now and then: every decision is a vote, the
-/// result is compared with fresh addresses, and the table says what it rests on and for which addresses it
-/// holds. What is not established is not written: the verdict is then "not enough evidence".
+/// slice with most look-ups has the line. Single answers may be wrong: every decision is a vote, the
+/// result is compared with fresh addresses, and the table states its evidence and the addresses for which
+/// it holds. What is not established is not written: the verdict is then "not enough evidence".
 ///
 /// Through perf (a kernel with the uncore driver) nothing of the machine is changed. Without it the
 /// counters' own control registers have to be written: without --apply that is only shown; with it each old
@@ -37,7 +37,7 @@ use units::narrow::fit;
 /// `skipline-host restore` puts them back after a kill.
 ///
 /// Needs root (physical addresses, counters) and free huge pages. In a virtual machine, physical addresses
-/// are the hypervisor's pretence and counters are hidden: run it on the host.
+/// are the guest's and counters are hidden: run it on the host.
 #[derive(Args)]
 pub struct Arguments {
     /// Who is asked
@@ -136,7 +136,7 @@ impl Map<'_> {
         }
     }
 
-    /// The boxes are put back before anything is told.
+    /// The boxes are put back before anything is printed.
     fn by_registers(&self, mut report: Report, plan: &BoxPlan) -> Result<(), Failure> {
         let host = &self.context.host;
         let memory = self.memory(&mut report)?;

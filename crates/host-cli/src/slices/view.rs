@@ -13,7 +13,7 @@ use crate::output::{Format, Paint, bytes, emit, emit_json, wrapped};
 
 const WIDTH: usize = 100;
 
-/// Who was asked about what.
+/// The oracle and the memory.
 pub struct Report {
     pub oracle: &'static str,
     pub through: Option<&'static str>,
@@ -33,7 +33,7 @@ pub enum Verdict<'a> {
     DryRun(&'a Plan),
 }
 
-/// What a program gets.
+/// The JSON output.
 #[derive(Serialize)]
 struct Json<'a> {
     verdict: &'static str,

@@ -1,4 +1,4 @@
-//! Dying on purpose in the middle of a change, to test that `restore` copes.
+//! Kills the process in the middle of a change, to test that `restore` copes.
 //!
 //! `SKIPLINE_CRASH_AFTER=journalled|written|read-back|recorded` kills this process (SIGKILL) after that
 //! step. Only with `--root`: on the running machine the variable has no meaning.

@@ -44,7 +44,7 @@ fn change(change: &Change) -> String {
 pub(super) fn dry_run(plan: &Plan, paint: Paint) -> String {
     let writes = plan.changes.iter().filter(|change| change.old != Some(change.asked)).count();
     match writes {
-        0 => "Nothing to write: it is so already.\n".to_owned(),
+        0 => "Nothing to write: every control has its value already.\n".to_owned(),
         1 => {
             format!("{}\n", paint.good("Dry run: nothing was written. --apply writes this value."))
         }
@@ -60,7 +60,7 @@ pub(super) fn applied(applied: &[Applied], paint: Paint) -> String {
     for one in applied {
         let result = match &one.outcome {
             Outcome::Kept => paint.good(format!("{:#x} is in the journal", one.old)),
-            Outcome::AlreadySo => paint.good("was so already"),
+            Outcome::AlreadySo => paint.good("had this value already"),
             Outcome::Set => paint.good(format!("set, reads back {:#x}", one.asked)),
             Outcome::Ignored => paint.warning(format!(
                 "ignored: the write was taken, and it still reads {:#x}",

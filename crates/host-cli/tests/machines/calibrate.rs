@@ -1,4 +1,4 @@
-//! `skipline-host calibrate` as people call it.
+//! Does `skipline-host calibrate` write what it measured, and refuse what it cannot use?
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, symlink};

@@ -1,11 +1,11 @@
-//! Does nothing get lost where something else goes wrong at the same time?
+//! Is nothing lost when a second fault happens during a change or a restore?
 
 use std::fs;
 use std::process::Stdio;
 
 use crate::on_machine::{OnMachine, STATE};
 
-/// Turin with masks for I/O that somebody chose.
+/// Turin with masks for I/O that differ from the kernel's default.
 fn confined() -> OnMachine {
     let machine = OnMachine::new("turin", &[]);
     let info = machine.path().join("sys/fs/resctrl/info/L3");
@@ -99,7 +99,7 @@ fn a_dry_run_of_restore_says_what_would_not_be_written() {
     assert_eq!(run.code, Some(0));
     assert_eq!(run.out.matches("would be put back to 0x780").count(), 2, "{}", run.out);
     assert_eq!(run.out.matches("would be put back to 0x600").count(), 2, "{}", run.out);
-    assert!(run.out.contains("left alone: somebody else set it to 0xf"), "{}", run.out);
+    assert!(run.out.contains("left alone: another program set it to 0xf"), "{}", run.out);
     assert!(machine.content() == before);
     // The journal is what it was, too.
     assert_eq!(machine.run(&["restore", "--dry-run"]).out, run.out);
@@ -167,7 +167,7 @@ fn a_dry_run_of_restore_foresees_what_restore_does_to_io_allocation() {
 }
 
 #[test]
-fn masks_that_somebody_else_chose_since_are_left_alone() {
+fn masks_that_another_program_chose_since_are_left_alone() {
     let machine = confined();
     let info = machine.path().join("sys/fs/resctrl/info/L3");
     assert_eq!(machine.run(&["tune", "io-alloc", "off", "--apply"]).code, Some(0));
@@ -176,7 +176,7 @@ fn masks_that_somebody_else_chose_since_are_left_alone() {
     let run = machine.run(&["restore"]);
     assert_eq!(run.code, Some(1));
     assert!(
-        run.out.contains("somebody else set it to 0x3; --all puts it back to 0xf"),
+        run.out.contains("another program set it to 0x3; --all puts it back to 0xf"),
         "{}",
         run.out
     );
@@ -198,7 +198,7 @@ fn masks_kept_for_a_switch_that_refuses_leave_the_journal() {
 }
 
 #[test]
-fn allocation_that_somebody_else_switched_off_settles_its_masks() {
+fn allocation_that_another_program_switched_off_settles_its_masks() {
     let machine = OnMachine::new("turin", &[]);
     assert_eq!(machine.run(&["tune", "io-alloc", "0xf0", "--apply"]).code, Some(0));
     let switch = machine.path().join("sys/fs/resctrl/info/L3/io_alloc");

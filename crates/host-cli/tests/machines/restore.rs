@@ -39,7 +39,7 @@ fn a_kill_while_restoring_loses_nothing_either() {
 }
 
 #[test]
-fn what_somebody_else_changed_since_is_left_alone_unless_all_is_asked() {
+fn what_another_program_changed_since_is_left_alone_unless_all_is_asked() {
     let machine = OnMachine::new("skylake", &[]);
     let before = machine.content();
     assert_eq!(machine.run(&["tune", "cat", "web", "0x3", "--apply"]).code, Some(0));
@@ -49,7 +49,7 @@ fn what_somebody_else_changed_since_is_left_alone_unless_all_is_asked() {
     let run = machine.run(&["restore"]);
     assert_eq!(run.code, Some(1));
     assert!(
-        run.out.contains("left alone: somebody else set it to 0xf; --all puts it back"),
+        run.out.contains("left alone: another program set it to 0xf; --all puts it back"),
         "{}",
         run.out
     );

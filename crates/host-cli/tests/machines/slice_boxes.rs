@@ -1,4 +1,4 @@
-//! Are registers of boxes set only when asked for, told, and put back whatever happens?
+//! Are registers of boxes set only with --apply, shown before, and put back whatever happens?
 
 use std::fs;
 use std::io::Read;
@@ -129,13 +129,13 @@ fn boxes_that_do_not_take_their_values_are_told_and_put_back() {
 }
 
 #[test]
-fn a_counter_that_counts_for_somebody_else_is_left_alone() {
+fn a_counter_that_counts_for_another_program_is_left_alone() {
     let machine = Mapped::new("skylake", &["no-uncore-driver"]);
     machine.edit("registers.toml", "65792, 0, 59", "65792, 4194356, 59");
     let before = machine.machine.content();
     let run = machine.map(&["--apply"]);
     assert_eq!(run.code, Some(1));
-    let expected = "box 0 counts for somebody else (event select 0xe01 = 0x400034)";
+    let expected = "box 0 counts for another program (event select 0xe01 = 0x400034)";
     assert!(run.err.contains(expected), "{}", run.err);
     assert!(machine.machine.content() == before);
 }
@@ -170,7 +170,7 @@ fn emerald_rapids_is_counted_by_the_kernel_only() {
         let before = machine.machine.content();
         let run = machine.map(&["--slices", "32", "--apply"]);
         assert_eq!(run.code, Some(1), "{}{}", run.out, run.err);
-        let expected = "no public source places the registers of Emerald Rapids's slices";
+        let expected = "no public source gives the register addresses of Emerald Rapids's slices";
         assert!(run.err.contains(expected), "{}", run.err);
         assert!(run.err.contains("remedy: modprobe intel_uncore"), "{}", run.err);
         assert!(machine.machine.content() == before && !machine.table().exists());

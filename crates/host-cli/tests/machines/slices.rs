@@ -12,7 +12,7 @@ use crate::on_machine::{OnMachine, Run};
 
 pub const INTEL: [&str; 5] = ["haswell", "skylake", "cascade-lake", "ice-lake", "sapphire-rapids"];
 
-/// A machine, and a place for tables outside of it.
+/// A machine, and a directory for tables outside of it.
 pub struct Mapped {
     pub machine: OnMachine,
     pub out: tempfile::TempDir,
@@ -249,5 +249,5 @@ fn bad_wishes_name_what_is_allowed() {
     }
     let run = machine.map(&["--pages", "2000"]);
     assert_eq!(run.code, Some(1));
-    assert!(run.err.contains("only 1000 huge pages are to be had"), "{}", run.err);
+    assert!(run.err.contains("only 1000 huge pages are available"), "{}", run.err);
 }

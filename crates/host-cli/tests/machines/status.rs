@@ -1,4 +1,4 @@
-//! What does the status screen say on each machine, and what does it say when things fail?
+//! What does the status screen say on each machine, and what does it say when reads fail?
 
 use crate::on_machine::OnMachine;
 
@@ -13,7 +13,7 @@ fn every_machine_of_the_library_is_tested_here() {
 }
 
 #[test]
-fn the_screen_of_every_machine_is_as_it_was_read_by_people() {
+fn the_screen_of_every_machine_is_the_reviewed_one() {
     for machine in MACHINES {
         let run = OnMachine::new(machine, &[]).run(&["status", "--explain"]);
         assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{machine}");

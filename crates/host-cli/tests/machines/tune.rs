@@ -104,7 +104,7 @@ fn what_was_so_already_is_not_judged_and_no_failure() {
     assert_eq!(machine.run(&change).code, Some(0));
     let again = machine.run(&change);
     assert_eq!(again.code, Some(0), "{}{}", again.out, again.err);
-    assert!(again.out.contains("it was so already"), "{}", again.out);
+    assert!(again.out.contains("every control had its value already"), "{}", again.out);
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_write_that_is_ignored_is_neither_effective_nor_accepted() {
 }
 
 #[test]
-fn a_group_that_is_called_as_the_default_one_is_told_apart_from_it() {
+fn a_group_with_the_name_of_the_default_group_is_told_apart_from_it() {
     let machine = OnMachine::new("skylake", &[]);
     let mount = machine.path().join("sys/fs/resctrl");
     for file in ["schemata", "cpus_list", "mon_data/mon_L3_00/llc_occupancy"] {
@@ -140,7 +140,11 @@ fn a_group_that_is_called_as_the_default_one_is_told_apart_from_it() {
     let before = machine.content();
     let run = machine.run(&["tune", "cat", "default", "0x3", "--apply"]);
     assert_eq!(run.code, Some(2), "{}", run.out);
-    assert!(run.err.contains("say / for the default one, or /default"), "{}", run.err);
+    assert!(
+        run.err.contains("write / for the default group, /default for the other"),
+        "{}",
+        run.err
+    );
     assert!(machine.content() == before);
     let masks = |file: &str| fs::read_to_string(mount.join(file)).expect("masks");
     for (group, expected) in
@@ -167,7 +171,7 @@ fn every_group_has_a_name_that_begins_at_the_mount() {
         assert!(run.out.contains(&format!("/sys/fs/{file}\n")), "{group}: {}{}", run.out, run.err);
     }
     let run = machine.run(&["tune", "cat", "", "0x3"]);
-    assert_eq!(run.code, Some(2), "an empty name is nobody's wish: {}", run.out);
+    assert_eq!(run.code, Some(2), "an empty name is refused: {}", run.out);
 }
 
 #[test]
@@ -194,7 +198,12 @@ fn a_mask_that_is_silently_widened_is_reported_as_widened() {
 
     let run =
         OnMachine::new("skylake", &["one-way-more"]).run(&["tune", "ddio-ways", "2", "--apply"]);
-    assert_eq!((run.code, run.out.contains("was so already")), (Some(0), true), "{}", run.out);
+    assert_eq!(
+        (run.code, run.out.contains("had this value already")),
+        (Some(0), true),
+        "{}",
+        run.out
+    );
     let run =
         OnMachine::new("ice-lake", &["one-way-more"]).run(&["tune", "ddio-ways", "3", "--apply"]);
     assert!(run.out.contains("widened: asked 0xe00, reads back 0xf00"), "{}", run.out);

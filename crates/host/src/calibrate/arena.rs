@@ -18,7 +18,7 @@ pub enum PagesObtained {
     Reserved,
     /// Transparent huge pages for at least nine tenths of the memory.
     Transparent,
-    /// Small pages, at least for a part.
+    /// Small pages for more than a tenth of the memory.
     Small,
 }
 
@@ -44,10 +44,10 @@ impl Arena {
             return Ok(arena);
         }
         let map = MmapMut::map_anon(bytes + HUGE_PAGE_BYTES)?;
-        // Small pages do as well: which ones came is found out below.
+        // Without huge pages small ones do; smaps below says which ones the system gave.
         let _ = map.advise(Advice::HugePage);
-        let misplaced = map.as_ptr() as usize % HUGE_PAGE_BYTES;
-        let start = (HUGE_PAGE_BYTES - misplaced) % HUGE_PAGE_BYTES;
+        let misaligned = map.as_ptr() as usize % HUGE_PAGE_BYTES;
+        let start = (HUGE_PAGE_BYTES - misaligned) % HUGE_PAGE_BYTES;
         let mut arena = Self { map, start, bytes, obtained: PagesObtained::Small };
         arena.touch();
         let maps = std::fs::read_to_string("/proc/self/smaps").unwrap_or_default();
@@ -57,7 +57,7 @@ impl Arena {
         Ok(arena)
     }
 
-    /// Which pages came.
+    /// Which pages the system gave.
     pub(super) fn obtained(&self) -> PagesObtained {
         self.obtained
     }

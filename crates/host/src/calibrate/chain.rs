@@ -1,22 +1,22 @@
-//! Where a pointer chase goes: one cycle through all lines of a working set, in random order.
+//! The order of a pointer chase: one cycle through all lines of a working set, at random.
 //!
-//! A line of each pair of lines takes part, so that nothing that prefetchers fetch beside a miss is
-//! ever used: even lines of some pages, odd lines of the others. Which, the parity of the ones in the
-//! page's number decides (Thue and Morse): pages that lie side by side, or any power of two apart,
-//! then fill the sets of a cache evenly. The cycle leaves a window of pages only when it has seen all its lines: a page
-//! costs the TLB one miss per visit of all its lines, not one per line.
-//! The simulated kernel (`workload::kernel`) goes the same way.
+//! The chase visits one line of each pair, so that it never uses what a prefetcher fetches beside a
+//! miss: even lines of some pages, odd lines of the others. The Thue-Morse sequence decides which
+//! (parity of the ones in the page's number): neighbouring pages, and pages any power of two apart,
+//! then fill the sets of a cache evenly. The cycle leaves a window of pages only after all of its
+//! lines: a page costs one TLB miss per round, not one per line. The simulated kernel
+//! (`workload::kernel`) uses the same order.
 
 use super::{LINE_BYTES, PAGE_BYTES};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::narrow::fit;
 
-/// Lines of a group of neighbours of which one takes part.
+/// Neighbouring lines of which the chase visits one.
 pub(super) const PAIR_LINES: usize = 2;
-/// Pages that the cycle does not leave before it has seen their lines: fewer than any L1 TLB holds.
+/// Pages of a window: fewer than any L1 TLB has entries.
 pub(super) const WINDOW_PAGES: usize = 32;
-/// Lines of a page that take part.
+/// Lines of a page that the chase visits.
 const PAGE_LINES: usize = PAGE_BYTES / LINE_BYTES / PAIR_LINES;
 
 /// Bytes of memory that a working set of so many bytes is spread over.

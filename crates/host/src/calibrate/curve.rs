@@ -1,4 +1,4 @@
-//! From latencies over working-set sizes to levels: how long a hit takes, and how much a level holds.
+//! Finds the levels in latencies over working-set sizes: how long a hit takes, how much a level holds.
 //!
 //! Three edges divide the sizes into four plateaus (L1D, L2, LLC, memory) so that latencies on a
 //! plateau differ least. Within half an octave of an edge a latency belongs to no plateau. An edge
@@ -7,19 +7,19 @@
 use super::record::quantile;
 use units::narrow::{fit, whole};
 
-/// Half an octave: how far from an edge a size has to be to speak for a level.
+/// Half an octave: sizes nearer to an edge belong to no level.
 pub const EDGE_OCTAVES: f64 = 0.5;
-/// By how much a level has to be slower than the one before it.
+/// Least ratio of a level's latency to that of the level before it.
 const LEAST_RATIO: f64 = 1.3;
-/// Fewest sizes that speak for a level.
+/// Fewest sizes on the plateau of a level.
 const LEAST_SIZES: usize = 2;
-/// A cycle so many times as large as a cache misses always, in every set: e^-8 is the part that random
-/// victims leave of it.
+/// At this multiple of a cache's capacity every set misses always: random victims leave e^-8 of the
+/// cycle.
 const FULL_EVERYWHERE: f64 = 8.0;
 /// Steps in which the last level's capacity is searched, per octave.
 const CAPACITY_STEPS: i32 = 32;
 
-/// What a curve of latencies says.
+/// The levels of a curve of latencies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Curve {
     /// Latencies of L1D, L2, LLC and memory.
@@ -51,9 +51,9 @@ pub enum CurveError {
 /// How a last level chooses victims, as far as a curve can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Victims {
-    /// The oldest line: a cycle that is larger than the cache misses always.
+    /// The oldest line: a cycle larger than the cache always misses.
     Lru,
-    /// Any line: a part of a cycle survives.
+    /// A random line: part of a cycle survives.
     Random,
 }
 

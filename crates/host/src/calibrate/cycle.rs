@@ -1,6 +1,6 @@
 //! A pointer chase: each word of a cycle holds the address of the next.
 //!
-//! The only unsafe code of the calibration. Indices in place of pointers would need none, but their
+//! The only unsafe code of the calibration. Indices instead of pointers would need none, but their
 //! scaled addresses cost a cycle on some cores, which would then be in every latency.
 
 use super::{LINE_BYTES, chain};
@@ -11,7 +11,7 @@ use units::narrow::usize_from;
 /// Steps that the compiler lays out one after another.
 const UNROLLED: usize = 8;
 
-/// A cycle of pointers through memory that nobody else touches while it exists.
+/// A cycle of pointers through memory that it borrows exclusively.
 #[derive(Debug)]
 pub(super) struct Cycle<'w> {
     words: &'w mut [u64],

@@ -4,7 +4,7 @@ use super::reported::Processor;
 use facts::Kind;
 use serde::Deserialize;
 
-/// A named platform and for whom it stands in.
+/// A named platform and the processors that it stands in for.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Donor {
@@ -43,7 +43,7 @@ impl Donor {
     pub fn nearest(processor: &Processor) -> Self {
         let table: Table = toml::from_str(TABLE).expect("the built-in table of donors is valid");
         let nearest = table.donor.into_iter().find(|donor| donor.fits(processor));
-        nearest.expect("the last donor fits everybody")
+        nearest.expect("the last donor fits every processor")
     }
 
     fn fits(&self, processor: &Processor) -> bool {

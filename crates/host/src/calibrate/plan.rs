@@ -82,16 +82,17 @@ impl Plan {
         };
         let llc = processor.caches.last().map_or(UNREPORTED_LLC_BYTES, |cache| cache.size_bytes);
         let spread = chain::PAIR_LINES as u64;
-        let room = available_bytes(root).map_or(u64::MAX, |bytes| bytes / MEMORY_SHARE / spread);
+        let usable_bytes =
+            available_bytes(root).map_or(u64::MAX, |bytes| bytes / MEMORY_SHARE / spread);
         // Less than two octaves beyond the last cache say nothing about memory.
-        if room < 4 * llc {
+        if usable_bytes < 4 * llc {
             return Err(PlanError::TooLittleMemory {
-                available_mib: (room * MEMORY_SHARE * spread) >> 20,
+                available_mib: (usable_bytes * MEMORY_SHARE * spread) >> 20,
                 needed_mib: (4 * llc * MEMORY_SHARE * spread) >> 20,
             });
         }
         let partners = allowed.into_iter().filter(|&other| other != cpu).take(8).collect();
-        let largest = room.min(BEYOND_LLC * llc);
+        let largest = usable_bytes.min(BEYOND_LLC * llc);
         Ok(Self {
             cpu,
             partners,

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use units::narrow::{fit, whole};
 
-/// What a donor states and what says nothing about this host: parts that it may not have, distances, and
-/// what is in the measured latencies.
+/// Facts of a donor that do not hold for this host: parts that the host may not have, distances, and
+/// times that the measured latencies contain.
 const LEFT_OUT: [&str; 7] = [
     "ring",
     "mesh",
@@ -33,11 +33,11 @@ const UNREPORTED_WAYS: u32 = 16;
 pub struct Calibrated {
     /// The platform file.
     pub toml: String,
-    /// What the sizes that fit gave.
+    /// The levels, found at the sizes with [`Role::Fit`].
     pub curve: Curve,
-    /// The last level's part of it.
+    /// The last level, from its part of the curve.
     pub last_level: LastLevel,
-    /// Whose numbers stand in.
+    /// The platform whose facts stand in for what is not measured.
     pub donor: Donor,
 }
 
@@ -362,7 +362,7 @@ fn quoted(text: &str) -> String {
     toml::Value::String(text.into()).to_string()
 }
 
-/// A size as people write it.
+/// A size with its unit.
 #[must_use]
 pub fn shown(bytes: f64) -> String {
     match bytes {

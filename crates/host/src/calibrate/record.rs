@@ -18,7 +18,7 @@ pub enum Role {
     Kept,
 }
 
-/// The shape of the chase, for whoever simulates it.
+/// The shape of the chase, which a simulation of it repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChaseKernel {
     /// Bytes of a line.
@@ -40,8 +40,8 @@ pub struct Pages {
     pub dense_ns: f64,
     /// The same with a page per line: more pages than an L1 TLB has entries for small ones.
     pub sparse_ns: f64,
-    /// How large the processor's translations are, as far as this tells: memory lies side by side in
-    /// pieces of this size at least.
+    /// How large the processor's translations are at least, as far as this tells: memory is
+    /// contiguous in pieces of this size.
     pub translation_bytes: u64,
 }
 
@@ -72,9 +72,9 @@ pub struct Bandwidth {
 /// Half of a cache line's round trip between two cores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CoreToCore {
-    /// The one that measures.
+    /// The core that measures.
     pub from: u32,
-    /// The one that answers.
+    /// The core that answers.
     pub to: u32,
     /// Lower quartile of each pass.
     pub latency_ns: Vec<f64>,

@@ -198,8 +198,8 @@ impl<'p> Session<'p> {
         indices
     }
 
-    /// Lower quartile of the samples of one working set. It lies elsewhere in each pass: which pages
-    /// meet in a set of L2 is a matter of luck.
+    /// Lower quartile of the samples of one working set. Each pass uses other pages, because which of
+    /// them share a set of L2 is chance.
     fn chase(&mut self, working_set_bytes: u64) -> f64 {
         let bytes = usize_from(working_set_bytes);
         let lines = bytes / LINE_BYTES;
@@ -207,8 +207,8 @@ impl<'p> Session<'p> {
         let spread = chain::spread_bytes(bytes);
         let random = usize_from(self.rng.next_u64());
         let words = self.arena.words();
-        let places = (size_of_val(words) - spread) / usize_from(HUGE_PAGE_BYTES) + 1;
-        let begin = random % places * usize_from(HUGE_PAGE_BYTES) / size_of::<u64>();
+        let starts = (size_of_val(words) - spread) / usize_from(HUGE_PAGE_BYTES) + 1;
+        let begin = random % starts * usize_from(HUGE_PAGE_BYTES) / size_of::<u64>();
         let mut cycle = Cycle::through_lines(&mut words[begin..], &order);
         cycle.step_ns(lines.min(self.plan.settle_lines));
         let steps = if lines <= WHOLE_LINES {

@@ -12,8 +12,8 @@ use crate::pci::Tree;
 pub struct NotAllowed(String);
 
 impl Target {
-    /// Whether a journal may have this written: a damaged or foreign one must not reach any
-    /// register or file that no plan would name.
+    /// Checks a control that a journal names: a damaged or foreign journal must not reach a register
+    /// or file that no plan would name.
     ///
     /// # Errors
     /// If not.

@@ -26,7 +26,7 @@ pub struct BoxUnit {
     events: Vec<String>,
     /// The kernel's name of the unit, without the number of a box.
     pub unit: String,
-    /// Generations that count the same event, and whose registers no public source places.
+    /// Generations that count the same event, and whose register addresses no public source gives.
     #[serde(default)]
     without_registers: Vec<String>,
     /// Size of a slice in KiB, by which slices are counted where the kernel lists no boxes.
@@ -47,7 +47,7 @@ pub struct BoxUnit {
 pub struct BoxRegisters {
     /// First register and number of boxes of each run.
     blocks: Vec<[u32; 2]>,
-    /// From one box of a run to the next.
+    /// Distance between the registers of neighbouring boxes of a run.
     stride: u32,
     /// Offset of the first counter's event select; the box's own control is at offset 0.
     select: u32,
@@ -159,8 +159,8 @@ mod tests {
         assert_eq!((skylake.control(27), skylake.control(28)), (Some(0xfb0), None));
         assert_eq!((skylake.filter(1), skylake.counter(1)), (Some(0xe15), Some(0xe18)));
         let ice_lake = registers("ice-lake");
-        let places = [0, 17, 18, 33, 34, 39].map(|number| ice_lake.control(number));
-        assert_eq!(places, [0xe00, 0xeee, 0xf0a, 0xfdc, 0xb60, 0xba6].map(Some));
+        let addresses = [0, 17, 18, 33, 34, 39].map(|number| ice_lake.control(number));
+        assert_eq!(addresses, [0xe00, 0xeee, 0xf0a, 0xfdc, 0xb60, 0xba6].map(Some));
         assert_eq!(registers("sapphire-rapids").select(59), Some(0x23b2));
     }
 

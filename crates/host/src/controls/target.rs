@@ -1,4 +1,4 @@
-//! One control: a register, a bit field of a port, the mask of a group, a switch.
+//! A control: a register of a socket, a register of a root port, a mask of a group, or a switch.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::machine::Host;
 use crate::pci::Bdf;
 use crate::resctrl::MaskLine;
 
-/// A control: what holds a setting.
+/// A control: a register or file that holds a setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Target {

@@ -118,7 +118,7 @@ pub enum Proof {
     NoEffect,
     /// Not measured here; the generation before it was, without effect.
     ExpectedNoEffect,
-    /// Nobody published a measurement.
+    /// No measurement is published.
     Unknown,
 }
 

@@ -55,7 +55,7 @@ impl UncoreCounters for FakeCounters {
 }
 
 impl FakeCounters {
-    /// What one box counts each second. An encoding that nobody described counts nothing.
+    /// What one box counts each second. An encoding that the description does not list counts nothing.
     fn per_second(&self, request: &CounterRequest) -> u64 {
         let (unit, number) = split(&request.unit);
         let matches = |event: &&Event| {

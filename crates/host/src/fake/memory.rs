@@ -1,5 +1,5 @@
-//! Memory of a described machine: lines that this process accesses in thought. The boxes count them, and
-//! now and then look-ups of another program beside them; loads take as long as the way to the slice.
+//! Memory of a described machine, whose accesses are emulated. The boxes count them, and now and then
+//! look-ups of another program; the latency of a load follows from the distance to the slice.
 
 use std::sync::Arc;
 
@@ -50,10 +50,10 @@ impl MemorySource for FakeMachine {
 fn pages(described: &Slices, size: ProbePageSize, count: usize) -> Vec<ProbePage> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(described.seed);
     let mut starts = std::collections::BTreeSet::new();
-    let places = 1u64 << (described.memory_bits - size.bits());
-    let count = count.min(usize_from(places));
+    let slots = 1u64 << (described.memory_bits - size.bits());
+    let count = count.min(usize_from(slots));
     while starts.len() < count {
-        starts.insert((random.next_u64() % places) << size.bits());
+        starts.insert((random.next_u64() % slots) << size.bits());
     }
     starts.into_iter().map(|start| ProbePage { start, size }).collect()
 }

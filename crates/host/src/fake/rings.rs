@@ -9,7 +9,7 @@ impl RingSizes for FakeMachine {
         match self.description.rings.get(interface) {
             Some(&[rx, most_rx, tx, most_tx]) => Ok(Rings { rx, most_rx, tx, most_tx }),
             None => {
-                let problem = Problem::Other("its driver does not tell".into());
+                let problem = Problem::Other("its driver does not report them".into());
                 Err(FileError::new(format!("ethtool rings of {interface}"), problem))
             }
         }

@@ -85,8 +85,8 @@ pub(super) struct Latency {
     pub(super) delayed_share: f64,
 }
 
-/// Memories that hold a few pages of 1 GiB, up to more than tables can address; in what is above,
-/// lines are in the slices that the lower address bits say.
+/// Sizes of memory: from a few pages of 1 GiB to more than tables can address. Above the last bit of
+/// a table the lower address bits alone choose the slice.
 const MEMORY_BITS: RangeInclusive<u32> = 32..=ADDRESS_BITS + 5;
 
 /// The function's file; the same keys as a table that was recovered.
@@ -173,7 +173,7 @@ impl SliceBoxes {
         let mut moving = self.moving();
         moving.look_ups.resize(table.slices as usize, 0);
         moving.counters.resize(table.slices as usize, 0);
-        // Whoever loads it a second time finds the same.
+        // A second call finds the function of the first, which is the same.
         let _ = self.function.set(function);
         Ok(())
     }
@@ -196,8 +196,8 @@ impl SliceBoxes {
         }
         let mut registers = Vec::new();
         for &first in &boxes.first {
-            let places = [Some(0), Some(boxes.select), boxes.filter];
-            for (offset, value) in places.into_iter().zip(boxes.idle) {
+            let offsets = [Some(0), Some(boxes.select), boxes.filter];
+            for (offset, value) in offsets.into_iter().zip(boxes.idle) {
                 let Some(offset) = offset else { continue };
                 let (address, behaviour) = (first.wrapping_add(offset), behaviour.clone());
                 registers.push(MsrRegister { address, scope: Scope::Socket, value, behaviour });

@@ -1,4 +1,5 @@
-//! Writing: registers and control files in one call, files of our own so that a crash loses nothing.
+//! Writes registers and control files in one call, and the tool's own files so that a crash loses
+//! nothing.
 
 use std::fs::File;
 use std::io::Write;
@@ -11,7 +12,7 @@ use super::{Root, relative};
 use crate::error::{FileError, Problem};
 
 impl Root {
-    /// Writes bytes at a place of a file that exists, in one call: registers know no halves.
+    /// Writes bytes at an offset of an existing file in one call: a register takes no partial write.
     ///
     /// # Errors
     /// If the system refuses, or takes only part of them.
@@ -52,14 +53,14 @@ impl Root {
             Ok(()) | Err(rustix::io::Errno::NOENT) => {}
             Err(errno) => return Err(fail(errno)),
         }
-        // EXCL: a link in the place of the temporary file is not followed.
+        // EXCL: if the temporary name is a link, it is not followed.
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file =
             rustix::fs::openat(&directory, &temporary, flags, Mode::from(0o644)).map_err(fail)?;
         let mut file = File::from(file);
         let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
         written.map_err(|error| {
-            // Half a file on a full disk is in nobody's interest; the error is the one to tell.
+            // A partial file is of no use. The first error is reported, not that of the removal.
             let _ = rustix::fs::unlinkat(&directory, &temporary, AtFlags::empty());
             self.io_error(path, &error)
         })?;
@@ -102,14 +103,14 @@ impl Root {
         Ok(())
     }
 
-    /// A file opened for locking, made if it is not there. Only its owner can open it: a lock that
-    /// everybody can take is one that everybody can hold for ever.
+    /// A file opened for locking, created if it does not exist. Only its owner can open it: any user
+    /// who could take the lock could hold it for ever.
     ///
     /// # Errors
     /// If the system refuses.
     pub fn lock_file(&self, path: &str) -> Result<OwnedFd, FileError> {
         let file = self.handle(path, OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW)?;
-        // One that was made by others, or by earlier versions, may be open to all.
+        // Other users can open a file that an earlier version or another program created.
         rustix::fs::fchmod(&file, Mode::from(0o600))
             .map_err(|errno| self.error(path, Problem::of_errno(errno)))?;
         Ok(file)

@@ -10,7 +10,7 @@ pub(super) fn radius(cpus: usize) -> f64 {
     (cpus + 6.0 * (2.0 * cpus).sqrt()).sqrt()
 }
 
-/// Lines that belong together: each to the nearest class within the radius, else it founds one.
+/// Assigns each line to the nearest class within the radius; a line without one founds a class.
 pub(super) fn classes(lines: &[Vec<f64>], radius: f64) -> Vec<Vec<usize>> {
     let mut centres: Vec<Vec<f64>> = Vec::new();
     for line in lines {
@@ -22,9 +22,9 @@ pub(super) fn classes(lines: &[Vec<f64>], radius: f64) -> Vec<Vec<usize>> {
     let mut members = Vec::new();
     for _ in 0..ROUNDS {
         members = vec![Vec::new(); centres.len()];
-        for (place, line) in lines.iter().enumerate() {
+        for (index, line) in lines.iter().enumerate() {
             if let Some((class, _)) = nearest(&centres, line) {
-                members[class].push(place);
+                members[class].push(index);
             }
         }
         members.retain(|class: &Vec<usize>| !class.is_empty());
@@ -33,7 +33,7 @@ pub(super) fn classes(lines: &[Vec<f64>], radius: f64) -> Vec<Vec<usize>> {
     members
 }
 
-/// Centres without those that another one is within the radius of: a class that was founded twice.
+/// Centres without duplicates: of two within the radius of each other one is kept.
 fn merged(centres: Vec<Vec<f64>>, radius: f64) -> Vec<Vec<f64>> {
     let mut kept: Vec<Vec<f64>> = Vec::new();
     for candidate in centres {

@@ -29,13 +29,13 @@ pub struct SliceMachine {
 /// Why look-ups of slices cannot be counted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoCounters {
-    /// this machine has none that are known
+    /// no counters of this machine's slices are known
     #[error("{0}")]
     NotHere(String),
-    /// there are some, which only the kernel reaches, and it does not offer them
+    /// only the kernel reaches the counters, and it offers no event source
     #[error(
-        "no public source places the registers of {generation}'s slices, and the kernel offers no event source \
-         {unit}\n  remedy: modprobe intel_uncore, on a kernel that knows this CPU; hypervisors hide it"
+        "no public source gives the register addresses of {generation}'s slices, and the kernel offers no \
+         event source {unit}\n  remedy: modprobe intel_uncore, on a kernel that knows this CPU; hypervisors hide it"
     )]
     OnlyPerf {
         /// The generation.
@@ -43,18 +43,18 @@ pub enum NoCounters {
         /// The kernel's name of the boxes.
         unit: String,
     },
-    /// there are some, and they are refused
+    /// the system refuses access to the counters
     #[error("{error}{}", remedy(.error).map(|remedy| format!("\n  remedy: {remedy}")).unwrap_or_default())]
     Refused {
         /// Why.
         error: FileError,
     },
-    /// there are some, and somebody else uses them
+    /// another program uses the counters
     #[error(transparent)]
     Program(ProgramError),
-    /// the wish is wrong
+    /// the request is invalid
     #[error("{0}")]
-    BadWish(String),
+    BadRequest(String),
 }
 
 impl From<FileError> for NoCounters {
@@ -72,7 +72,7 @@ impl From<ProgramError> for NoCounters {
     }
 }
 
-/// Why the size of the cache does not tell how many slices there are.
+/// Why the number of slices does not follow from the size of the cache.
 #[derive(Debug, thiserror::Error)]
 enum UncertainCount {
     /// more than one cache, or none
@@ -139,7 +139,7 @@ impl SliceMachine {
             let online: Vec<u32> = all.iter().flat_map(|socket| socket.cpus.clone()).collect();
             let asked = cpu.unwrap_or_default();
             let online = crate::cpu::as_list(&online);
-            return Err(NoCounters::BadWish(format!(
+            return Err(NoCounters::BadRequest(format!(
                 "--cpu {asked}: there is no such processor online; there are {online}"
             )));
         };
@@ -181,7 +181,7 @@ impl SliceMachine {
         let refused = match self.through_perf(host, unit) {
             Ok(Some(counting)) => return Ok(counting),
             Ok(None) => None,
-            // Another answer than a refusal means that the kernel uses the boxes itself.
+            // An error other than a refusal means that the kernel uses the boxes itself.
             Err(error) if error.problem == Problem::NotPermitted => Some(error),
             Err(error) => return Err(error.into()),
         };
@@ -249,11 +249,11 @@ impl SliceMachine {
         unit: &BoxUnit,
         slices: Option<u32>,
     ) -> Result<Counting, NoCounters> {
-        let count = self.count_of_registers(host, unit, slices).map_err(NoCounters::BadWish)?;
+        let count = self.count_of_registers(host, unit, slices).map_err(NoCounters::BadRequest)?;
         Ok(Counting::Registers(BoxPlan::of(host, unit, &self.socket, self.cpu, count)?))
     }
 
-    /// Whether anybody says where the registers are: asked before privilege, which would not help.
+    /// Whether the register addresses are known. Checked before privilege, which would not help.
     fn known_registers(&self, unit: &BoxUnit) -> Result<(), NoCounters> {
         match &self.generation {
             Some(known) if !unit.has_registers_of(&known.name) => Err(NoCounters::OnlyPerf {
@@ -264,7 +264,7 @@ impl SliceMachine {
         }
     }
 
-    /// How many boxes to count with, or what is wrong with that number.
+    /// How many boxes to count with, or why that number is not possible.
     fn count_of_registers(
         &self,
         host: &Host,

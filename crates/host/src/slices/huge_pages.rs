@@ -58,7 +58,8 @@ fn pin(cpu: u32) -> Result<(), MemoryError> {
     })
 }
 
-/// Where a huge page is. Its last granule is asked about too: it has to be one piece.
+/// The physical address of a huge page. Its last granule is looked up too: the page has to be
+/// contiguous.
 fn physical_start(
     root: &Root,
     virtual_start: u64,
@@ -91,9 +92,9 @@ pub(crate) fn free_pages(root: &Root, size: ProbePageSize) -> u64 {
 struct MappedPages {
     pages: Vec<ProbePage>,
     maps: Vec<MmapMut>,
-    /// Cycles of a timed load of nothing.
+    /// Cycles of a timed load without the load.
     overhead: u64,
-    /// Where the thread could run before.
+    /// The thread's CPU affinity before.
     before: Option<CpuSet>,
 }
 
@@ -106,10 +107,10 @@ const EVICTION_LINES: usize = 48;
 impl MappedPages {
     fn byte(&self, physical_address: u64) -> &u8 {
         let after = self.pages.partition_point(|page| page.start <= physical_address);
-        let place = after.checked_sub(1).expect("the address is in a page");
-        let page = self.pages[place];
+        let index = after.checked_sub(1).expect("the address is in a page");
+        let page = self.pages[index];
         assert!(page.holds(physical_address), "{physical_address:#x} is in no page");
-        &self.maps[place][usize_from(physical_address - page.start)]
+        &self.maps[index][usize_from(physical_address - page.start)]
     }
 
     /// Lines that share the set of this one in L1 and L2, in its page and those after it.

@@ -35,21 +35,21 @@ impl<'h> LookupOracle<'h> {
     }
 }
 
-/// The place of the largest count, if it holds most of the accesses and leads by half of them: the
-/// neighbour that a prefetcher fetches once does not come near it.
+/// The index of the largest count, if it has most of the accesses and leads by half of them. A
+/// neighbour that a prefetcher fetches once has far fewer.
 fn outstanding(counts: impl Iterator<Item = u64>, accesses: u64) -> Option<u16> {
     let mut best: Option<(u64, u16)> = None;
     let mut second = 0;
-    for (place, count) in counts.enumerate() {
+    for (index, count) in counts.enumerate() {
         if best.is_none_or(|(most, _)| count > most) {
             second = best.map_or(0, |(most, _)| most);
-            best = Some((count, fit(place)));
+            best = Some((count, fit(index)));
         } else {
             second = second.max(count);
         }
     }
     best.filter(|(most, _)| *most >= accesses / 4 * 3 && *most - second >= accesses / 2)
-        .map(|(_, place)| place)
+        .map(|(_, index)| index)
 }
 
 #[cfg(test)]
@@ -61,7 +61,7 @@ mod tests {
         let ask = |counts: &[u64]| outstanding(counts.iter().copied(), 128);
         assert_eq!(ask(&[3, 140, 7]), Some(1));
         assert_eq!(ask(&[140, 3, 90]), None, "two boxes are busy");
-        assert_eq!(ask(&[60, 3, 2]), None, "most accesses are nowhere");
+        assert_eq!(ask(&[60, 3, 2]), None, "most accesses are in no box");
         assert_eq!(ask(&[0, 0, 0]), None, "no box counts");
         assert_eq!(ask(&[]), None);
     }

@@ -1,4 +1,4 @@
-//! Memory to ask about: huge pages of this process whose physical place is known.
+//! Memory to ask about: huge pages of this process whose physical address is known.
 
 use crate::error::FileError;
 use crate::unread::remedy;
@@ -51,7 +51,7 @@ impl ProbePageSize {
     }
 }
 
-/// A huge page by its physical place.
+/// A huge page by its physical address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbePage {
     /// Physical address of its first byte.
@@ -73,7 +73,7 @@ impl ProbePage {
 pub enum MemoryError {
     /// the system gives no huge page
     #[error(
-        "no huge page of {} is to be had ({free} free)\n  remedy: {}",
+        "no huge page of {} is available ({free} free)\n  remedy: {}",
         size.words(), size.remedy()
     )]
     NoPages {

@@ -10,7 +10,7 @@ use crate::tune::{
 };
 use crate::unread::remedy;
 
-/// What the journal calls it.
+/// The command in the journal.
 const COMMAND: &str = "slices map";
 
 /// What would be written, and the counters that then count.
@@ -32,9 +32,9 @@ pub enum ProgramError {
         #[from]
         error: FileError,
     },
-    /// somebody counts
+    /// another program counts in the box
     #[error(
-        "the counter of box {number} counts for somebody else (event select {address:#x} = \
+        "the counter of box {number} counts for another program (event select {address:#x} = \
          {value:#x})\n  remedy: stop perf, pcm, likwid or what else counts; if an earlier run of this tool \
          was killed, skipline-host restore"
     )]
@@ -59,10 +59,10 @@ pub enum ProgramError {
     #[error("{0}")]
     Apply(#[from] ApplyError),
     /// a register holds something else than was written
-    #[error("{place} does not take the value {asked:#x}: {outcome}; the boxes were put back")]
+    #[error("{register} does not take the value {asked:#x}: {outcome}; the boxes were put back")]
     NotAsAsked {
         /// The register.
-        place: String,
+        register: String,
         /// What was written.
         asked: u64,
         /// What became of it.
@@ -99,19 +99,19 @@ impl BoxPlan {
                     new_means: "look-ups are counted".into(),
                 })
             };
-            let place = "boxes up to the table's last have registers";
-            let control = registers.control(number).expect(place);
+            let listed = "boxes up to the table's last have registers";
+            let control = registers.control(number).expect(listed);
             changes.push(change(control, "control", &|old| old & !registers.frozen_bits)?);
             if let (Some(address), Some(filter)) = (registers.filter(number), registers.filter) {
                 changes.push(change(address, "filter", &|_| filter.value)?);
             }
-            let select = registers.select(number).expect(place);
+            let select = registers.select(number).expect(listed);
             let selected = change(select, "event select", &|_| registers.select_value)?;
             if let Some(value) = selected.old.filter(|old| old & SELECT_ENABLED != 0) {
                 return Err(ProgramError::InUse { number, address: select, value });
             }
             changes.push(selected);
-            counters.push(registers.counter(number).expect(place));
+            counters.push(registers.counter(number).expect(listed));
         }
         let plan = Plan { command: COMMAND.into(), changes, warnings: Vec::new() };
         Ok(Self { plan, counters })
@@ -157,7 +157,7 @@ impl<'a> ProgrammedBoxes<'a> {
                     _ => format!("the write is taken, and it still reads {:#x}", odd.old),
                 };
                 programmed.put_back()?;
-                Err(ProgramError::NotAsAsked { place: odd.place, asked: odd.asked, outcome })
+                Err(ProgramError::NotAsAsked { register: odd.place, asked: odd.asked, outcome })
             }
         }
     }

@@ -30,7 +30,7 @@ impl TimingPlan {
     pub fn new(cpus: &[u32], slices: u32) -> Self {
         const MOST_CPUS: usize = 16;
         let count = cpus.len().min(MOST_CPUS);
-        let chosen = (0..count).map(|place| cpus[place * cpus.len() / count]).collect();
+        let chosen = (0..count).map(|index| cpus[index * cpus.len() / count]).collect();
         Self { cpus: chosen, slices, samples: 15 }
     }
 }
@@ -85,7 +85,7 @@ pub enum ClassesError {
 
 /// Lines of each slice that classes are found with, on average.
 const LINES_OF_SLICE: usize = 40;
-/// Classes nearer than this, in units of the noise, are taken for each other too often.
+/// Classes nearer than this, in units of the noise, are confused too often.
 const LEAST_DISTANCE: f64 = 5.0;
 /// A class has this part of a slice's lines, at least and at most. Slices of real parts have 0.69 to
 /// 1.2 of an even share; two that look alike have twice as many.
@@ -140,7 +140,7 @@ impl TimingOracle {
             latencies.iter().zip(&self.noise).map(|(cycles, noise)| cycles / noise).collect();
         let near = nearest(&self.classes, &scaled);
         let limit = radius(self.plan.cpus.len());
-        Ok(near.filter(|(_, distance)| *distance <= limit).map(|(place, _)| fit(place)))
+        Ok(near.filter(|(_, distance)| *distance <= limit).map(|(class, _)| fit(class)))
     }
 
     fn latencies_of(&mut self, lines: &[u64]) -> Result<Vec<Vec<f64>>, MemoryError> {
@@ -164,7 +164,7 @@ impl TimingOracle {
     fn checked(&self, lines: &[Vec<f64>]) -> Result<Vec<Vec<f64>>, ClassesError> {
         let expected = lines.len() as f64 / f64::from(self.plan.slices);
         let mut classes = classes(lines, radius(self.plan.cpus.len()));
-        // Single lines that something disturbed are no class.
+        // Single lines whose loads were disturbed are no class.
         classes.retain(|class| class.len() as f64 > expected / 10.0);
         if classes.len() != self.plan.slices as usize {
             return Err(ClassesError::Count {
@@ -184,8 +184,8 @@ impl TimingOracle {
         }
         let mut centres: Vec<Vec<f64>> = classes.iter().map(|class| centre(lines, class)).collect();
         centres.sort_by(|one, other| one.partial_cmp(other).unwrap_or(std::cmp::Ordering::Equal));
-        let pairs = centres.iter().enumerate().flat_map(|(place, one)| {
-            centres[..place].iter().map(move |other| distance(one, other))
+        let pairs = centres.iter().enumerate().flat_map(|(index, one)| {
+            centres[..index].iter().map(move |other| distance(one, other))
         });
         let distance = pairs.fold(f64::INFINITY, f64::min);
         if distance < LEAST_DISTANCE {
@@ -233,9 +233,9 @@ mod tests {
     use super::*;
     use crate::slices::memory::{ProbePage, ProbePageSize};
 
-    /// Slices chosen by address bits 6 and 7, at places on a line; noise in cycles.
+    /// Slices chosen by address bits 6 and 7, at positions along an axis; noise in cycles.
     struct Emulated {
-        places: [f64; 4],
+        positions: [f64; 4],
         noise_cycles: f64,
         cpu: u32,
         random: Xoshiro256PlusPlus,
@@ -255,17 +255,17 @@ mod tests {
         fn load_and_flush(&mut self, _: u64, _: u32) {}
 
         fn llc_load_cycles(&mut self, physical_address: u64) -> f64 {
-            let place = self.places[(physical_address >> 6 & 3) as usize];
+            let position = self.positions[(physical_address >> 6 & 3) as usize];
             let uniform = f64::from(self.random.next_u32()) / f64::from(u32::MAX) - 0.5;
-            let hops = (place - f64::from(self.cpu)).abs();
+            let hops = (position - f64::from(self.cpu)).abs();
             (40.0 + 2.0 * hops + 2.0 * self.noise_cycles * uniform).round()
         }
     }
 
-    fn learnt(places: [f64; 4], noise_cycles: f64) -> Result<TimingOracle, ClassesError> {
+    fn learnt(positions: [f64; 4], noise_cycles: f64) -> Result<TimingOracle, ClassesError> {
         let pages = [ProbePage { start: 0, size: ProbePageSize::TwoMiB }];
         let random = Xoshiro256PlusPlus::seed_from_u64(5);
-        let memory = Emulated { places, noise_cycles, cpu: 0, random, pages };
+        let memory = Emulated { positions, noise_cycles, cpu: 0, random, pages };
         TimingOracle::learn(Box::new(memory), TimingPlan::new(&[0, 1, 2, 3], 4))
     }
 

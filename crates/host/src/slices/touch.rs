@@ -6,22 +6,22 @@ use std::arch::x86_64::{_mm_clflush, _mm_lfence, _mm_mfence, _rdtsc};
 /// its slice.
 #[allow(unsafe_code)]
 pub(super) fn load_and_flush(byte: &u8, times: u32) {
-    let place = std::ptr::from_ref(byte);
+    let pointer = std::ptr::from_ref(byte);
     for _ in 0..times {
-        // SAFETY: `place` comes from a reference, so it may be read; flushing changes no content, and
+        // SAFETY: `pointer` comes from a reference, so it may be read; flushing changes no content, and
         // every x86-64 processor has CLFLUSH (SSE2).
         unsafe {
-            place.read_volatile();
-            _mm_clflush(place);
+            pointer.read_volatile();
+            _mm_clflush(pointer);
             _mm_mfence();
         }
     }
 }
 
-/// Loads a byte, whatever the compiler thinks of it.
+/// Loads a byte; the compiler cannot remove the load.
 #[allow(unsafe_code)]
 pub(super) fn load(byte: &u8) {
-    // SAFETY: the place comes from a reference.
+    // SAFETY: the pointer comes from a reference.
     unsafe { std::ptr::from_ref(byte).read_volatile() };
 }
 
@@ -29,7 +29,7 @@ pub(super) fn load(byte: &u8) {
 /// Without a byte: reading the counter alone.
 #[allow(unsafe_code)]
 pub(super) fn cycles_of_load(byte: Option<&u8>) -> u64 {
-    // SAFETY: the place comes from a reference; fences and RDTSC touch no memory (SSE2, and every
+    // SAFETY: the pointer comes from a reference; fences and RDTSC touch no memory (SSE2, and every
     // system that this runs on lets processes read the counter).
     unsafe {
         _mm_mfence();

@@ -1,4 +1,4 @@
-//! The ways to the machine's controls: do they work here, and if not, why.
+//! The backends of the machine's controls: whether they work here, and if not, why.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use crate::monitor::Monitor;
 use crate::pci::Tree;
 use crate::resctrl::MOUNT;
 
-/// Beyond the part of configuration space that every user may read.
+/// An offset beyond the part of configuration space that every user may read.
 const PRIVILEGED_OFFSET: u16 = 0x40;
 /// Long enough to open an event.
 const TRIAL: Duration = Duration::from_millis(1);
 
-/// A way to controls of the machine.
+/// A backend of controls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Backend {
     /// Its name.

@@ -63,7 +63,7 @@ fn no_effect(status: &Status) -> String {
             generation.name
         ),
         Some(Proof::Unknown) => {
-            format!("{name}: nobody has published a measurement on {}.", generation.name)
+            format!("{name}: no measurement on {} is published.", generation.name)
         }
         None => format!("{name}: not known to exist on {}.", generation.name),
     };
@@ -240,7 +240,7 @@ fn slices(status: &Status) -> String {
         None => "Unknown: the kernel shows no counter boxes of slices.".to_owned(),
     };
     format!(
-        "{count} Nearness follows from the core's place on ring or mesh and is not in any register; it \
+        "{count} Nearness follows from the core's position on ring or mesh and is not in any register; it \
          has to be measured: `skipline-host slices map` finds the slice of each line by the boxes' look-up \
          counters, `skipline-host slices latency` how far slices are. Published tables differ for single \
          cores; measured latencies decide."

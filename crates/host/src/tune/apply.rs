@@ -61,9 +61,9 @@ impl Outcome {
 /// One change that was tried.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Applied {
-    /// Where.
+    /// The control.
     pub target: Target,
-    /// Its name for people.
+    /// Its name in messages.
     pub place: String,
     /// The value before.
     pub old: u64,
@@ -83,11 +83,11 @@ pub enum ApplyError {
     /// a control cannot be read
     #[error("{0}")]
     File(#[from] FileError),
-    /// somebody else changed it since the plan was made
-    #[error("{place} changed from {planned:#x} to {now:#x} since the plan was made; plan again")]
+    /// the control changed since the plan was made
+    #[error("{control} changed from {planned:#x} to {now:#x} since the plan was made; plan again")]
     Moved {
-        /// Where.
-        place: String,
+        /// The control.
+        control: String,
         /// The value in the plan.
         planned: u64,
         /// The value now.
@@ -121,7 +121,7 @@ pub fn apply(
     Ok(())
 }
 
-/// Values that were kept because of a change that did not come about are of no use.
+/// Drops values from the journal that were kept for a change which was not made.
 fn drop_kept(state: &StateDirectory<'_>, plan: &Plan) -> Result<(), ApplyError> {
     let mut journal = state.read()?;
     for change in plan.changes.iter().filter(|change| change.only_kept) {
@@ -145,7 +145,7 @@ fn apply_one(
     target.check().map_err(|error| StateError::NotAllowed { path: "the plan".into(), error })?;
     let old = target.read(host)?;
     if let Some(planned) = change.old.filter(|planned| *planned != old) {
-        return Err(ApplyError::Moved { place: target.to_string(), planned, now: old });
+        return Err(ApplyError::Moved { control: target.to_string(), planned, now: old });
     }
     let mut tell = |outcome| {
         let (target, place) = (target.clone(), target.to_string());

@@ -1,4 +1,4 @@
-//! What was changed, on the disk before it is changed.
+//! Journal of changes: an old value is on the disk before its control is written.
 //!
 //! One JSON file, replaced as a whole (written beside, synced, renamed, directory synced), so that a
 //! crash leaves the old or the new one. An exclusive lock keeps a second tool away.
@@ -17,7 +17,7 @@ use crate::root::Root;
 /// Where the journal is, below the root.
 pub const DEFAULT_STATE: &str = "var/lib/skipline-host";
 const JOURNAL: &str = "journal.json";
-/// One for the machine, wherever journals are: registers are the same for all of them.
+/// One lock per machine, wherever journals are kept: all of them cover the same registers.
 const LOCK: &str = "run/skipline-host.lock";
 const BOOT_ID: &str = "proc/sys/kernel/random/boot_id";
 
@@ -27,13 +27,13 @@ pub enum StateError {
     /// the system refuses
     #[error("{0}")]
     File(#[from] FileError),
-    /// no directory of its own
+    /// the path is no directory that a journal could be in
     #[error("--state-dir \"{0}\": allowed is a directory for the journal, like {DEFAULT_STATE}")]
     BadDirectory(String),
     /// another tool holds the lock
     #[error("another skipline-host is changing this machine (it holds the lock {0}); wait for it")]
     Locked(String),
-    /// the journal is no journal
+    /// the journal is damaged
     #[error(
         "{path} is damaged ({what}); nothing is written while it is: look at it, put the values back by hand, then remove it"
     )]
@@ -63,13 +63,13 @@ pub struct Entry {
     pub boot_id: String,
     /// What the user asked for.
     pub command: String,
-    /// Where.
+    /// The control.
     pub target: Target,
     /// The value before.
     pub old: u64,
     /// The value that was asked for.
     pub asked: u64,
-    /// The value that was read back; nothing if it did not come so far, or nothing was to be written.
+    /// The value that was read back; none if the tool died before, or nothing was to be written.
     pub read_back: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! From a wish to registers, with old and new value: nothing is written here.
+//! Turns a request into registers with old and new value: nothing is written here.
 
 mod cache;
 mod ddio;
@@ -11,14 +11,14 @@ use crate::error::FileError;
 use crate::machine::Host;
 use crate::unread::remedy;
 
-pub use cache::IoAllocWish;
+pub use cache::IoAllocRequest;
 
 /// One register with its old and new value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// Where.
+    /// The control.
     pub target: Target,
-    /// Its name for people.
+    /// Its name in messages.
     pub place: String,
     /// The value now; nothing if it cannot be read before an earlier change of the plan.
     pub old: Option<u64>,
@@ -36,7 +36,7 @@ pub struct Change {
 /// What would be written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Plan {
-    /// The wish, as the user said it.
+    /// The request, as the user gave it.
     pub command: String,
     /// The changes, in the order in which they are written.
     pub changes: Vec<Change>,
@@ -47,9 +47,9 @@ pub struct Plan {
 /// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// the wish is out of range or names something that is not there
+    /// the request is out of range or names something that does not exist
     #[error("{0}")]
-    BadWish(String),
+    BadRequest(String),
     /// this machine has no such control
     #[error("{0}")]
     NoControl(String),
@@ -119,7 +119,7 @@ impl<'a> Planner<'a> {
         if wanted.is_empty() {
             let known: Vec<_> = self.sockets.iter().map(|socket| socket.id.to_string()).collect();
             let asked = socket.unwrap_or_default();
-            return Err(PlanError::BadWish(format!(
+            return Err(PlanError::BadRequest(format!(
                 "--socket {asked}: there is no such socket; this machine has {}",
                 known.join(", ")
             )));

@@ -11,7 +11,7 @@ use super::{Step, Watch};
 use crate::error::FileError;
 use crate::machine::Host;
 
-use decision::{Scene, below_kept};
+use decision::{Context, below_kept};
 pub use preview::preview;
 
 /// What became of one entry.
@@ -26,7 +26,7 @@ pub enum Restoring {
     Rebooted,
     /// I/O allocation is off again, as it was before: masks for I/O mean nothing then.
     SwitchedOff,
-    /// Somebody else changed it since; it was left alone.
+    /// Another program changed it since; it was not written.
     ChangedByOthers {
         /// What it holds.
         holds: u64,
@@ -51,17 +51,17 @@ impl Restoring {
 pub struct Restored {
     /// The entry.
     pub entry: Entry,
-    /// Its place for people.
+    /// The control's name in messages.
     pub place: String,
     /// What became of it.
     #[serde(flatten)]
     pub result: Restoring,
 }
 
-/// What to do with entries that are no plain matter.
+/// What to do with entries that cannot be put back as they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RestoreWish {
-    /// Put back also what somebody else changed since.
+pub struct RestoreOptions {
+    /// Put back also what another program changed since.
     pub all: bool,
     /// Drop from the journal what is not put back.
     pub forget: bool,
@@ -77,24 +77,25 @@ pub struct RestoreWish {
 pub fn restore(
     host: &Host,
     state: &StateDirectory<'_>,
-    wish: RestoreWish,
+    options: RestoreOptions,
     done: &mut Vec<Restored>,
     watch: Watch<'_>,
 ) -> Result<(), ApplyError> {
     let journal = state.read()?;
-    let scene = Scene { host, boot: boot_id(host)?, all: wish.all, entries: &journal.entries };
+    let context =
+        Context { host, boot: boot_id(host)?, all: options.all, entries: &journal.entries };
     let mut kept: Vec<&Entry> = Vec::new();
     let mut unrecorded: Option<StateError> = None;
     for (index, entry) in journal.entries.iter().enumerate().rev() {
         let result = match below_kept(entry, &kept) {
             Some(waits) => waits,
-            None => put_back(&scene, entry, watch)?,
+            None => put_back(&context, entry, watch)?,
         };
         if !result.is_settled() {
             kept.push(entry);
         }
         done.push(Restored { place: entry.target.to_string(), entry: entry.clone(), result });
-        let staying = kept.iter().rev().copied().filter(|_| !wish.forget);
+        let staying = kept.iter().rev().copied().filter(|_| !options.forget);
         let remaining = journal.entries[..index].iter().chain(staying).cloned().collect();
         unrecorded = state.write(&Journal { entries: remaining }).err();
         at(watch, Step::Recorded)?;
@@ -102,9 +103,13 @@ pub fn restore(
     unrecorded.map_or(Ok(()), |error| Err(error.into()))
 }
 
-fn put_back(scene: &Scene<'_>, entry: &Entry, watch: Watch<'_>) -> Result<Restoring, ApplyError> {
-    let host = scene.host;
-    if let Some(result) = scene.decided(entry, &|target| target.read(host)) {
+fn put_back(
+    context: &Context<'_>,
+    entry: &Entry,
+    watch: Watch<'_>,
+) -> Result<Restoring, ApplyError> {
+    let host = context.host;
+    if let Some(result) = context.decided(entry, &|target| target.read(host)) {
         return Ok(result);
     }
     let failed = |error: FileError| Restoring::Failed { reason: error.to_string() };

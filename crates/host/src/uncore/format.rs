@@ -83,15 +83,15 @@ impl Formats {
         let mut words = [raw.config, raw.config1, raw.config2];
         for (name, &value) in fields {
             let (unit, field) = (self.unit.clone(), name.clone());
-            let Some(place) = self.fields.get(name) else {
+            let Some(known) = self.fields.get(name) else {
                 return Err(FormatError::NoField { unit, field });
             };
-            let bits: u32 = fit(place.bits.len());
+            let bits: u32 = fit(known.bits.len());
             if bits < 64 && value >> bits != 0 {
                 return Err(FormatError::TooLarge { unit, field, value });
             }
-            for (index, &bit) in place.bits.iter().enumerate() {
-                words[place.word] |= (value >> index & 1) << bit;
+            for (index, &bit) in known.bits.iter().enumerate() {
+                words[known.word] |= (value >> index & 1) << bit;
             }
         }
         Ok(EventWords { config: words[0], config1: words[1], config2: words[2] })

@@ -1,4 +1,4 @@
-//! Events that count for as long as somebody reads them.
+//! Events that count until their reader is dropped.
 
 use perf_event::events::Raw;
 use perf_event::{Builder, Counter};

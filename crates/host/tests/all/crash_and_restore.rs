@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use host::Host;
 use host::tune::{
-    ApplyError, DEFAULT_STATE, IoAllocWish, Outcome, Plan, PlanError, Planner, RestoreWish,
+    ApplyError, DEFAULT_STATE, IoAllocRequest, Outcome, Plan, PlanError, Planner, RestoreOptions,
     Restored, Restoring, StateDirectory, Step, apply, never, preview, restore,
 };
 use proptest::prelude::*;
@@ -21,14 +21,14 @@ enum Action {
     Ways { ways: u32, socket: Option<u32> },
     Switch { on: bool, device: Option<&'static str> },
     Cat { group: &'static str, mask: u64, cache: Option<u32> },
-    IoAlloc(IoAllocWish),
+    IoAlloc(IoAllocRequest),
     Restore,
 }
 
 /// An action, and the step at which the machine crashes, counted over all of its changes.
 type Event = (Action, Option<usize>);
 
-/// With masks for I/O that somebody chose.
+/// With masks for I/O that differ from the kernel's default.
 const CONFINED: &str = "turin, confined";
 const MACHINES: [&str; 7] =
     ["haswell", "skylake", "cascade-lake", "ice-lake", "sapphire-rapids", "turin", CONFINED];
@@ -39,17 +39,17 @@ fn action() -> impl Strategy<Value = Action> {
     let device = prop::option::of(prop::sample::select(&DEVICES[..]));
     let group = prop::sample::select(&GROUPS[..]);
     let mask = (0u64..16, 1u32..12).prop_map(|(shift, ways)| ((1 << ways) - 1) << shift);
-    let wish = prop_oneof![
-        Just(IoAllocWish::On),
-        Just(IoAllocWish::Off),
-        mask.clone().prop_map(IoAllocWish::Mask)
+    let request = prop_oneof![
+        Just(IoAllocRequest::On),
+        Just(IoAllocRequest::Off),
+        mask.clone().prop_map(IoAllocRequest::Mask)
     ];
     prop_oneof![
         3 => (2u32..16, prop::option::of(0u32..2)).prop_map(|(ways, socket)| Action::Ways { ways, socket }),
         3 => (any::<bool>(), device).prop_map(|(on, device)| Action::Switch { on, device }),
         3 => (group, prop_oneof![mask, Just(0x400)], prop::option::of(0u32..4))
             .prop_map(|(group, mask, cache)| Action::Cat { group, mask, cache }),
-        3 => wish.prop_map(Action::IoAlloc),
+        3 => request.prop_map(Action::IoAlloc),
         1 => Just(Action::Restore),
     ]
 }
@@ -65,7 +65,7 @@ fn plan(planner: &Planner<'_>, action: &Action) -> Option<Result<Plan, PlanError
             planner.ddio(*on, device.map(|text| text.parse().expect("a PCI address")))
         }
         Action::Cat { group, mask, cache } => planner.cat(group, *mask, *cache),
-        Action::IoAlloc(wish) => planner.io_alloc(*wish),
+        Action::IoAlloc(request) => planner.io_alloc(*request),
         Action::Restore => return None,
     })
 }
@@ -84,7 +84,7 @@ fn happen(root: &Path, (action, crash): &Event) {
         Some(Ok(plan)) => apply(&host, &state, &plan, &mut Vec::new(), &mut watch),
         // This machine has no such control, or not such a mask.
         Some(Err(_)) => return,
-        None => restore(&host, &state, RestoreWish::default(), &mut Vec::new(), &mut watch),
+        None => restore(&host, &state, RestoreOptions::default(), &mut Vec::new(), &mut watch),
     };
     assert!(matches!(ended, Ok(()) | Err(ApplyError::Stopped(_))), "{action:?}: {ended:?}");
 }
@@ -97,7 +97,7 @@ fn restore_all(root: &Path) -> (Vec<Restoring>, Vec<Restoring>) {
     let results = |restored: Vec<Restored>| restored.into_iter().map(|one| one.result).collect();
     let foreseen = preview(&host, &journal, false).expect("a preview");
     let mut done = Vec::new();
-    restore(&host, &state, RestoreWish::default(), &mut done, &mut never).expect("restored");
+    restore(&host, &state, RestoreOptions::default(), &mut done, &mut never).expect("restored");
     (results(foreseen), results(done))
 }
 

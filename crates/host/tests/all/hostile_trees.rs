@@ -10,7 +10,7 @@ use host::monitor::Monitor;
 use host::pci::Bdf;
 use host::resctrl::MaskLine;
 use host::status::{Status, explain};
-use host::tune::{DEFAULT_STATE, IoAllocWish, Journal, Planner};
+use host::tune::{DEFAULT_STATE, IoAllocRequest, Journal, Planner};
 use host::{Host, Root};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -41,7 +41,7 @@ fn read_all(root: &Path) {
         }
         for mask in [0, 1, 0x400, u64::MAX] {
             let _ = planner.cat("default", mask, None);
-            let _ = planner.io_alloc(IoAllocWish::Mask(mask));
+            let _ = planner.io_alloc(IoAllocRequest::Mask(mask));
         }
         let _ = planner.ddio(false, None);
         for device in ["17:00.0", "10001:17:00.0", "b1:00.0"] {
@@ -51,7 +51,7 @@ fn read_all(root: &Path) {
     let _ = Journal::peek(&host.root, DEFAULT_STATE);
 }
 
-/// One file for each kind of thing that is read.
+/// One file of each kind that is read.
 const VICTIMS: [&str; 22] = [
     "registers.toml",
     "registers.state",
@@ -190,7 +190,7 @@ fn a_link_out_of_the_tree_stays_inside_it() {
 #[test]
 fn what_is_wrong_with_a_file_is_said() {
     let directory = tempfile::tempdir().expect("a directory");
-    let place = |name: &str| -> PathBuf { directory.path().join(name) };
+    let path = |name: &str| -> PathBuf { directory.path().join(name) };
     for (name, junk, expected) in [
         ("loop", Junk::LoopOfLinks, "is a loop of links"),
         ("huge", Junk::Huge, "is longer than 4194304 bytes"),
@@ -199,12 +199,12 @@ fn what_is_wrong_with_a_file_is_said() {
         ("directory", Junk::Directory, "is not a regular file"),
         ("missing", Junk::Nothing, "does not exist"),
     ] {
-        put(&place(name), &junk);
+        put(&path(name), &junk);
         let root = Root::at(directory.path()).expect("the tree");
         let error = root.read_text(name).expect_err("an error").to_string();
         assert!(error.ends_with(expected), "{error}");
     }
-    put(&place("number"), &Junk::Text("twelve\n".into()));
+    put(&path("number"), &Junk::Text("twelve\n".into()));
     let root = Root::at(directory.path()).expect("the tree");
     let error = root.read_number("number").expect_err("an error").to_string();
     assert!(error.ends_with("holds \"twelve\" instead of a whole number"), "{error}");

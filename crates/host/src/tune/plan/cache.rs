@@ -7,7 +7,7 @@ use crate::resctrl::{Group, IoAlloc, MOUNT, Resctrl, Resource, absence};
 
 /// What I/O allocation should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IoAllocWish {
+pub enum IoAllocRequest {
     /// On, with the masks that the kernel chooses.
     On,
     /// Off.
@@ -25,7 +25,7 @@ impl Planner<'_> {
         let resctrl = self.resctrl()?;
         let found = resctrl
             .group(group)
-            .map_err(|error| PlanError::BadWish(format!("cat {group}: {error}")))?;
+            .map_err(|error| PlanError::BadRequest(format!("cat {group}: {error}")))?;
         let path = format!("{}/schemata", Group::folder(&found.name));
         let mut changes = Vec::new();
         for line in &found.masks {
@@ -39,7 +39,7 @@ impl Planner<'_> {
             }
         }
         if changes.is_empty() {
-            return Err(PlanError::BadWish(match domain {
+            return Err(PlanError::BadRequest(match domain {
                 Some(domain) => format!("--cache {domain}: group {group} has no such cache"),
                 None => format!("cat {group}: this group has no masks of the last-level cache"),
             }));
@@ -52,7 +52,7 @@ impl Planner<'_> {
     ///
     /// # Errors
     /// If kernel or CPU have none, or the mask is not possible.
-    pub fn io_alloc(&self, wish: IoAllocWish) -> Result<Plan, PlanError> {
+    pub fn io_alloc(&self, request: IoAllocRequest) -> Result<Plan, PlanError> {
         let resctrl = self.resctrl()?;
         let offering = resctrl.resources.iter().find_map(|r| Some((r, r.io_alloc.as_ref()?)));
         let (resource, state) = match offering {
@@ -75,23 +75,23 @@ impl Planner<'_> {
         let is_on = matches!(state, IoAlloc::On { .. });
         let path = format!("{folder}/io_alloc_cbm");
         let mut changes = Vec::new();
-        if let (IoAllocWish::Off, IoAlloc::On { masks }) = (wish, state) {
+        if let (IoAllocRequest::Off, IoAlloc::On { masks }) = (request, state) {
             changes
                 .extend(masks.iter().map(|&(cache, mask)| kept_mask(&path, resource, cache, mask)));
         }
-        changes.push(switch_change(&folder, is_on, wish != IoAllocWish::Off));
+        changes.push(switch_change(&folder, is_on, request != IoAllocRequest::Off));
         let mut warnings = Vec::new();
-        if let IoAllocWish::Mask(mask) = wish {
+        if let IoAllocRequest::Mask(mask) = request {
             check(resource, mask, &format!("io-alloc {mask:#x}"))?;
             for (cache, old) in self.io_masks(state, &resctrl) {
                 changes.push(mask_change(&path, resource, "", cache, old, mask));
             }
             warnings = overlap_with_groups(&resctrl, mask);
         }
-        let words = match wish {
-            IoAllocWish::On => "on".to_owned(),
-            IoAllocWish::Off => "off".to_owned(),
-            IoAllocWish::Mask(mask) => format!("{mask:#x}"),
+        let words = match request {
+            IoAllocRequest::On => "on".to_owned(),
+            IoAllocRequest::Off => "off".to_owned(),
+            IoAllocRequest::Mask(mask) => format!("{mask:#x}"),
         };
         Ok(Plan { command: format!("tune io-alloc {words}"), changes, warnings })
     }
@@ -118,10 +118,10 @@ impl Planner<'_> {
     }
 }
 
-fn check(resource: &Resource, mask: u64, wish: &str) -> Result<(), PlanError> {
+fn check(resource: &Resource, mask: u64, request: &str) -> Result<(), PlanError> {
     match resource.objection(mask) {
-        Some(objection) => Err(PlanError::BadWish(format!(
-            "{wish}: {objection} (allowed: 1 to {:#x}{})",
+        Some(objection) => Err(PlanError::BadRequest(format!(
+            "{request}: {objection} (allowed: 1 to {:#x}{})",
             resource.all_ways,
             if resource.sparse == Some(true) { "" } else { ", one run of bits" }
         ))),

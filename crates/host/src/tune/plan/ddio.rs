@@ -43,7 +43,7 @@ impl Planner<'_> {
         })?;
         let least = register.default_ways.min(all);
         if !(least..=all).contains(&ways) {
-            return Err(PlanError::BadWish(format!(
+            return Err(PlanError::BadRequest(format!(
                 "ddio-ways {ways}: allowed are {least} to {all} on socket {} (its LLC has {all} ways, \
                  and the {least} default ones stay)",
                 socket.id
@@ -167,11 +167,11 @@ fn port_above<'t>(
     device: Bdf,
     switch: &PortSwitch,
 ) -> Result<&'t Function, PlanError> {
-    let bad = |error: TreeError| PlanError::BadWish(format!("--device {device}: {error}"));
+    let bad = |error: TreeError| PlanError::BadRequest(format!("--device {device}: {error}"));
     let above = tree.root_port(device).map_err(bad)?;
     let own = tree.get(device).filter(|function| function.buses_below.is_some());
     let port = above.or(own).ok_or_else(|| {
-        PlanError::BadWish(format!(
+        PlanError::BadRequest(format!(
             "--device {device}: there is no root port above it (it is part of the root complex)"
         ))
     })?;
@@ -211,11 +211,11 @@ fn warning(proof: Proof, generation: &str, source: &str) -> Vec<String> {
              --verify measures it"
         )],
         Proof::ExpectedNoEffect => vec![format!(
-            "this control has no effect on the generation before {generation}, and nobody has published \
-             a measurement on it ({source}); --verify measures it"
+            "this control has no effect on the generation before {generation}, and no measurement on it is \
+             published ({source}); --verify measures it"
         )],
         Proof::Unknown => vec![format!(
-            "nobody has published whether this control has an effect on {generation}; --verify measures it"
+            "no measurement of the effect of this control on {generation} is published; --verify measures it"
         )],
     }
 }

@@ -7,17 +7,17 @@ use crate::error::FileError;
 use crate::machine::Host;
 
 /// What decisions depend on.
-pub(super) struct Scene<'a> {
+pub(super) struct Context<'a> {
     pub(super) host: &'a Host,
     /// This boot.
     pub(super) boot: String,
-    /// Whether what somebody else changed is put back too.
+    /// Whether what another program changed is put back too.
     pub(super) all: bool,
     /// The whole journal, oldest first.
     pub(super) entries: &'a [Entry],
 }
 
-impl Scene<'_> {
+impl Context<'_> {
     /// What is known without writing, from what controls hold; nothing if the old value has to be
     /// written.
     pub(super) fn decided(
@@ -26,7 +26,7 @@ impl Scene<'_> {
         holds: &dyn Fn(&Target) -> Result<u64, FileError>,
     ) -> Option<Restoring> {
         let rebooted = entry.boot_id != self.boot;
-        // Files of the kernel begin anew with every boot; registers stay as they are under kexec.
+        // A boot resets the kernel's files; registers keep their values across kexec.
         if rebooted && entry.target.is_of_kernel() {
             return Some(Restoring::Rebooted);
         }
@@ -43,7 +43,7 @@ impl Scene<'_> {
         if holds == entry.old || holds == self.at_first(&entry.target) {
             return Some(Restoring::WasBack);
         }
-        // A boot that did not reset it left our value there: that is put back all the same.
+        // The boot did not reset the control: it still has the tool's value, which is put back.
         if rebooted && holds != entry.read_back.unwrap_or(entry.asked) {
             return Some(Restoring::Rebooted);
         }
@@ -57,13 +57,13 @@ impl Scene<'_> {
         first.map_or(u64::MAX, |entry| entry.old)
     }
 
-    /// Whether somebody else has set it to what it holds.
+    /// Whether another program has set the value that it holds.
     fn is_others(&self, entry: &Entry, holds: u64) -> bool {
         if entry.is_only_kept() {
-            // Switching off has made the kernel forget it: all ways are nobody's choice.
+            // The kernel dropped the mask at the switch-off: all ways are its default, not a choice.
             return Some(holds) != all_io_ways(self.host, &entry.target);
         }
-        // Without a value read back the tool died in the middle: whatever is there is its own.
+        // Without a value read back the tool died in between: any value is the tool's own.
         entry.read_back.is_some_and(|ours| ours != holds)
     }
 
@@ -86,7 +86,7 @@ pub(super) fn all_io_ways(host: &Host, target: &Target) -> Option<u64> {
     u64::from_str_radix(&text, 16).ok()
 }
 
-/// An older value under one that had to stay would be written over it: it waits too.
+/// An entry older than one that was not put back waits: its value would overwrite the newer one.
 pub(super) fn below_kept(entry: &Entry, kept: &[&Entry]) -> Option<Restoring> {
     let reason = "a later change of the same control is still there";
     let waits = kept.iter().any(|later| later.target.is_same(&entry.target));

@@ -1,7 +1,7 @@
 //! What restoring would do, told without writing.
 
 use super::super::journal::{Entry, Journal, boot_id};
-use super::decision::{Scene, all_io_ways, below_kept};
+use super::decision::{Context, all_io_ways, below_kept};
 use super::{Restored, Restoring};
 use crate::controls::Target;
 use crate::error::{FileError, Problem};
@@ -12,13 +12,13 @@ use crate::machine::Host;
 /// # Errors
 /// If the journal or the boot's identifier cannot be read.
 pub fn preview(host: &Host, journal: &Journal, all: bool) -> Result<Vec<Restored>, FileError> {
-    let scene = Scene { host, boot: boot_id(host)?, all, entries: &journal.entries };
+    let context = Context { host, boot: boot_id(host)?, all, entries: &journal.entries };
     let mut kept: Vec<&Entry> = Vec::new();
     let mut previewed: Vec<Restored> = Vec::new();
     for entry in journal.entries.iter().rev() {
         let result = below_kept(entry, &kept).unwrap_or_else(|| {
             let holds = |target: &Target| would_hold(host, target, &previewed);
-            scene.decided(entry, &holds).unwrap_or(Restoring::PutBack)
+            context.decided(entry, &holds).unwrap_or(Restoring::PutBack)
         });
         if !result.is_settled() {
             kept.push(entry);
