@@ -6,6 +6,7 @@ mod map;
 mod view;
 
 use clap::{Args, Subcommand, ValueEnum};
+use host::cpu::CpuId;
 use host::slices::{MemoryError, NoCounters, ProbeMemory, ProbePageSize};
 
 use crate::Context;
@@ -63,7 +64,7 @@ enum PageSize {
 const DEFAULT_PAGES: u64 = 64;
 
 impl MemoryArguments {
-    fn map(&self, context: &Context, cpu: u32) -> Result<Box<dyn ProbeMemory>, Failure> {
+    fn map(&self, context: &Context, cpu: CpuId) -> Result<Box<dyn ProbeMemory>, Failure> {
         let size = match self.page_size {
             PageSize::TwoMiB => ProbePageSize::TwoMiB,
             PageSize::OneGiB => ProbePageSize::OneGiB,

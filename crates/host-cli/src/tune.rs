@@ -6,6 +6,7 @@ mod view;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
+use host::cpu::PackageId;
 use host::monitor::Monitor;
 use host::pci::Bdf;
 use host::tune::{
@@ -208,7 +209,7 @@ fn refused(error: PlanError) -> Failure {
 
 fn plan(control: &Control, planner: &Planner<'_>) -> Result<Plan, PlanError> {
     match control {
-        Control::DdioWays { ways, socket } => planner.ddio_ways(*ways, *socket),
+        Control::DdioWays { ways, socket } => planner.ddio_ways(*ways, socket.map(PackageId)),
         Control::Ddio { state, device } => planner.ddio(*state == State::On, *device),
         Control::IoAlloc { request } => planner.io_alloc(*request),
         Control::Cat { group, mask, cache } => planner.cat(group, *mask, *cache),
@@ -222,7 +223,7 @@ fn judged(
     before: Measured,
     after: Measured,
     applied: &[Applied],
-    touched: Option<&[u32]>,
+    touched: Option<&[PackageId]>,
     windows_ms: u64,
 ) -> Verification {
     let is_refused = |one: &Applied| matches!(one.outcome, Outcome::Refused { .. });
@@ -290,12 +291,18 @@ fn show(
 mod tests {
     use super::*;
     use host::controls::Target;
+    use host::cpu::CpuId;
 
     fn verdict_after(outcome: Outcome) -> Verdict {
         let rates = |mean_percent| {
-            Ok(vec![HitRates { socket: 0, writes: 1 << 20, mean_percent, sd_points: 0.1 }])
+            Ok(vec![HitRates {
+                socket: PackageId(0),
+                writes: 1 << 20,
+                mean_percent,
+                sd_points: 0.1,
+            }])
         };
-        let target = Target::Msr { socket: 0, cpu: 0, address: 0xc8b };
+        let target = Target::Msr { socket: PackageId(0), cpu: CpuId(0), address: 0xc8b };
         let place = target.to_string();
         let applied = [Applied { target, place, old: 0x600, asked: 0x780, outcome }];
         judged(rates(10.0), rates(90.0), &applied, None, 200).verdict

@@ -5,8 +5,9 @@
 mod generation;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::FileError;
 use crate::root::Root;
@@ -81,18 +82,51 @@ pub struct LastLevelCache {
     /// Ways.
     pub ways: u32,
     /// CPUs that share it.
-    pub cpus: Vec<u32>,
+    pub cpus: Vec<CpuId>,
+}
+
+/// A socket by the kernel's number of its package (`physical_package_id`). Not [`units::SocketId`],
+/// which counts sockets from 0: the kernel's numbers may have gaps and take 32 bits.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct PackageId(pub u32);
+
+impl fmt::Display for PackageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A logical CPU by the kernel's number (`/sys/devices/system/cpu/cpuN`).
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct CpuId(pub u32);
+
+impl fmt::Display for CpuId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl From<CpuId> for u32 {
+    fn from(cpu: CpuId) -> Self {
+        cpu.0
+    }
 }
 
 /// A socket and its logical CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Socket {
     /// The package's number.
-    pub id: u32,
+    pub id: PackageId,
     /// Its logical CPUs, online ones only.
-    pub cpus: Vec<u32>,
+    pub cpus: Vec<CpuId>,
     /// The lowest logical CPU of each of its cores: siblings may have any numbers.
-    pub core_cpus: Vec<u32>,
+    pub core_cpus: Vec<CpuId>,
     /// Its last-level caches: one on Intel, one per core complex on AMD.
     pub caches: Vec<LastLevelCache>,
 }
@@ -106,8 +140,8 @@ impl Socket {
 
     /// A logical CPU through which the socket's registers are reached.
     #[must_use]
-    pub fn first_cpu(&self) -> u32 {
-        self.cpus.first().copied().unwrap_or(0)
+    pub fn first_cpu(&self) -> CpuId {
+        self.cpus.first().copied().unwrap_or(CpuId(0))
     }
 }
 
@@ -119,19 +153,19 @@ pub fn sockets(root: &Root) -> Result<Vec<Socket>, FileError> {
     let path = format!("{CPUS}/online");
     let text = root.read_line(&path)?;
     let online = cpu_list(&text).ok_or_else(|| root.malformed(&path, &text, "a list of CPUs"))?;
-    let mut by_id: BTreeMap<u32, (Vec<u32>, BTreeMap<u64, u32>)> = BTreeMap::new();
+    let mut by_id: BTreeMap<PackageId, (Vec<CpuId>, BTreeMap<u64, CpuId>)> = BTreeMap::new();
     for cpu in online {
         let topology = format!("{CPUS}/cpu{cpu}/topology");
         let package = root.read_number(&format!("{topology}/physical_package_id"))?;
         let core = root.read_number(&format!("{topology}/core_id"))?;
         let package = u32::try_from(package)
             .map_err(|_| root.malformed(&topology, &package.to_string(), "a package number"))?;
-        let entry = by_id.entry(package).or_default();
+        let entry = by_id.entry(PackageId(package)).or_default();
         entry.0.push(cpu);
         entry.1.entry(core).or_insert(cpu);
     }
-    let socket = |(id, (cpus, cores)): (u32, (Vec<u32>, BTreeMap<u64, u32>))| {
-        let mut core_cpus: Vec<u32> = cores.into_values().collect();
+    let socket = |(id, (cpus, cores)): (PackageId, (Vec<CpuId>, BTreeMap<u64, CpuId>))| {
+        let mut core_cpus: Vec<CpuId> = cores.into_values().collect();
         core_cpus.sort_unstable();
         let caches = caches(root, &cpus);
         Socket { id, cpus, core_cpus, caches }
@@ -140,12 +174,13 @@ pub fn sockets(root: &Root) -> Result<Vec<Socket>, FileError> {
 }
 
 /// The CPUs of a NUMA node; none where the kernel does not say.
-pub(crate) fn node_cpus(root: &Root, node: u32) -> Vec<u32> {
+pub(crate) fn node_cpus(root: &Root, node: u32) -> Vec<CpuId> {
     let text = root.read_line(&format!("sys/devices/system/node/node{node}/cpulist"));
     text.ok().and_then(|text| cpu_list(&text)).unwrap_or_default()
 }
 
-fn caches(root: &Root, cpus: &[u32]) -> Vec<LastLevelCache> {
+/// The last-level caches that these CPUs reach; none if the kernel does not describe them.
+fn caches(root: &Root, cpus: &[CpuId]) -> Vec<LastLevelCache> {
     let mut found: BTreeMap<u32, LastLevelCache> = BTreeMap::new();
     for &cpu in cpus {
         let Some(cache) = last_level_cache(root, cpu) else { continue };
@@ -154,7 +189,7 @@ fn caches(root: &Root, cpus: &[u32]) -> Vec<LastLevelCache> {
     found.into_values().collect()
 }
 
-fn last_level_cache(root: &Root, cpu: u32) -> Option<LastLevelCache> {
+fn last_level_cache(root: &Root, cpu: CpuId) -> Option<LastLevelCache> {
     let folder = format!("{CPUS}/cpu{cpu}/cache");
     let mut last: Option<(u64, String)> = None;
     for name in root.list(&folder).ok()? {
@@ -174,7 +209,7 @@ fn last_level_cache(root: &Root, cpu: u32) -> Option<LastLevelCache> {
             .read_number(&format!("{path}/id"))
             .ok()
             .and_then(|id| id.try_into().ok())
-            .unwrap_or(first),
+            .unwrap_or(first.0),
         size_bytes: size_bytes(&size)?,
         ways: root.read_number(&format!("{path}/ways_of_associativity")).ok()?.try_into().ok()?,
         cpus,
@@ -194,7 +229,7 @@ fn size_bytes(text: &str) -> Option<u64> {
 
 /// The CPUs of a list like `0-3,8`; none if it is no such list.
 #[must_use]
-pub fn cpu_list(text: &str) -> Option<Vec<u32>> {
+pub fn cpu_list(text: &str) -> Option<Vec<CpuId>> {
     let mut cpus = Vec::new();
     for part in text.trim().split(',').filter(|part| !part.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -203,7 +238,7 @@ pub fn cpu_list(text: &str) -> Option<Vec<u32>> {
         if last < first || last >= MOST_CPUS {
             return None;
         }
-        cpus.extend(first..=last);
+        cpus.extend((first..=last).map(CpuId));
     }
     cpus.sort_unstable();
     cpus.dedup();
@@ -212,9 +247,10 @@ pub fn cpu_list(text: &str) -> Option<Vec<u32>> {
 
 /// Numbers as a list like `0-3,8`.
 #[must_use]
-pub fn as_list(numbers: &[u32]) -> String {
+pub fn as_list<N: Copy + Into<u32>>(numbers: &[N]) -> String {
     let mut parts: Vec<String> = Vec::new();
-    let mut rest = numbers;
+    let numbers: Vec<u32> = numbers.iter().map(|&number| number.into()).collect();
+    let mut rest = numbers.as_slice();
     while let Some(&first) = rest.first() {
         // In 64 bits: the numbers of a hostile tree end at the last of 32.
         let wanted = u64::from(first)..;
@@ -233,8 +269,9 @@ mod tests {
 
     #[test]
     fn a_list_of_cpus_reads_back_as_written() {
-        assert_eq!(cpu_list("0-3,8,10-11\n"), Some(vec![0, 1, 2, 3, 8, 10, 11]));
-        assert_eq!(as_list(&[0, 1, 2, 3, 8, 10, 11]), "0-3,8,10-11");
+        let cpus = [0, 1, 2, 3, 8, 10, 11].map(CpuId);
+        assert_eq!(cpu_list("0-3,8,10-11\n"), Some(cpus.to_vec()));
+        assert_eq!(as_list(&cpus), "0-3,8,10-11");
         assert_eq!(as_list(&[u32::MAX]), "4294967295");
     }
 

@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 pub use description::Description;
 
+use crate::cpu::CpuId;
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
 use crate::pci::Bdf;
@@ -81,26 +82,26 @@ impl FakeMachine {
         Ok(Self { root, description: Arc::new(description), slices })
     }
 
-    fn socket_of(&self, cpu: u32) -> u64 {
+    fn socket_of(&self, cpu: CpuId) -> u64 {
         let path = format!("sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id");
         self.root.read_number(&path).unwrap_or(0)
     }
 
     /// Siblings are on one core.
-    fn core_of(&self, cpu: u32) -> u32 {
+    fn core_of(&self, cpu: CpuId) -> u32 {
         let path = format!("sys/devices/system/cpu/cpu{cpu}/topology/core_id");
         let core = self.root.read_number(&path).ok();
-        core.and_then(|core| u32::try_from(core).ok()).unwrap_or(cpu)
+        core.and_then(|core| u32::try_from(core).ok()).unwrap_or(cpu.0)
     }
 
-    fn state_key(&self, cpu: u32, address: u32, scope: Scope) -> String {
+    fn state_key(&self, cpu: CpuId, address: u32, scope: Scope) -> String {
         match scope {
             Scope::Socket => format!("socket{}.{address:#x}", self.socket_of(cpu)),
             Scope::Cpu => format!("cpu{cpu}.{address:#x}"),
         }
     }
 
-    fn msr_value(&self, cpu: u32, address: u32) -> Option<u64> {
+    fn msr_value(&self, cpu: CpuId, address: u32) -> Option<u64> {
         let register = self.description.msr.register.iter().find(|r| r.address == address)?;
         let key = self.state_key(cpu, address, register.scope);
         let state = state::read(&self.root).ok()?;
@@ -137,7 +138,7 @@ fn stored(behaviour: &Behaviour, old: u64, new: u64) -> Result<Option<u64>, Prob
 }
 
 impl Registers for FakeMachine {
-    fn read(&self, cpu: u32, address: u32) -> Result<u64, FileError> {
+    fn read(&self, cpu: CpuId, address: u32) -> Result<u64, FileError> {
         let path = device(cpu);
         refused(&self.root, &path, self.description.msr.driver, 8)?;
         let slices = self.slices.as_ref();
@@ -153,7 +154,7 @@ impl Registers for FakeMachine {
         Ok(state::read(&self.root)?.get(&key).copied().unwrap_or(register.value))
     }
 
-    fn write(&self, cpu: u32, address: u32, value: u64) -> Result<(), FileError> {
+    fn write(&self, cpu: CpuId, address: u32, value: u64) -> Result<(), FileError> {
         let path = device(cpu);
         let old = Registers::read(self, cpu, address)?;
         let register = self.description.msr.register.iter().find(|r| r.address == address);
@@ -173,7 +174,7 @@ impl Registers for FakeMachine {
         Ok(())
     }
 
-    fn detect(&self, cpu: u32) -> Result<(), FileError> {
+    fn detect(&self, cpu: CpuId) -> Result<(), FileError> {
         refused(&self.root, &device(cpu), self.description.msr.driver, 8)
     }
 }

@@ -8,7 +8,7 @@ mod sample;
 
 use std::time::Duration;
 
-use crate::cpu::{Generation, Socket};
+use crate::cpu::{Generation, PackageId, Socket};
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
 use crate::resctrl::{Group, Resctrl, absence};
@@ -22,7 +22,7 @@ use plan::Plan;
 /// What can be measured here, ready to be measured.
 pub struct Monitor {
     plan: Plan,
-    sockets: Vec<u32>,
+    sockets: Vec<PackageId>,
     groups: Vec<Group>,
     unavailable: Vec<Unread>,
 }

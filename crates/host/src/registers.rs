@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use crate::cpu::CpuId;
 use crate::error::{FileError, Problem};
 use crate::root::Root;
 
@@ -13,19 +14,19 @@ pub trait Registers {
     ///
     /// # Errors
     /// If driver, permission or hardware refuse.
-    fn read(&self, cpu: u32, address: u32) -> Result<u64, FileError>;
+    fn read(&self, cpu: CpuId, address: u32) -> Result<u64, FileError>;
 
     /// Gives a register a value. What it then holds is another question.
     ///
     /// # Errors
     /// If driver, permission or hardware refuse.
-    fn write(&self, cpu: u32, address: u32, value: u64) -> Result<(), FileError>;
+    fn write(&self, cpu: CpuId, address: u32, value: u64) -> Result<(), FileError>;
 
     /// Whether registers of this CPU can be opened at all.
     ///
     /// # Errors
     /// The reason why not.
-    fn detect(&self, cpu: u32) -> Result<(), FileError>;
+    fn detect(&self, cpu: CpuId) -> Result<(), FileError>;
 }
 
 /// The kernel's msr driver.
@@ -33,17 +34,17 @@ pub trait Registers {
 pub struct MsrDriver(pub Arc<Root>);
 
 impl Registers for MsrDriver {
-    fn read(&self, cpu: u32, address: u32) -> Result<u64, FileError> {
+    fn read(&self, cpu: CpuId, address: u32) -> Result<u64, FileError> {
         let mut bytes = [0; 8];
         self.0.read_at(&device(cpu), u64::from(address), &mut bytes)?;
         Ok(u64::from_le_bytes(bytes))
     }
 
-    fn write(&self, cpu: u32, address: u32, value: u64) -> Result<(), FileError> {
+    fn write(&self, cpu: CpuId, address: u32, value: u64) -> Result<(), FileError> {
         self.0.write_at(&device(cpu), u64::from(address), &value.to_le_bytes())
     }
 
-    fn detect(&self, cpu: u32) -> Result<(), FileError> {
+    fn detect(&self, cpu: CpuId) -> Result<(), FileError> {
         // The time stamp counter can be read wherever the driver works.
         const TIME_STAMP_COUNTER: u32 = 0x10;
         match self.read(cpu, TIME_STAMP_COUNTER) {
@@ -55,6 +56,6 @@ impl Registers for MsrDriver {
 
 /// The file of a CPU's registers.
 #[must_use]
-pub fn device(cpu: u32) -> String {
+pub fn device(cpu: CpuId) -> String {
     format!("dev/cpu/{cpu}/msr")
 }

@@ -11,6 +11,7 @@ mod units;
 
 use std::time::Duration;
 
+use crate::cpu::CpuId;
 use crate::error::FileError;
 
 pub use events::{EventTable, Metric, Role, TableEvent};
@@ -28,7 +29,7 @@ pub struct CounterRequest {
     /// The kernel's number for it.
     pub kind: u32,
     /// The logical CPU that reads it.
-    pub cpu: u32,
+    pub cpu: CpuId,
     /// The encoding.
     pub words: EventWords,
 }

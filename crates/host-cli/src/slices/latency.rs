@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use ::slices::{SliceMap, TableFile};
 use clap::Args;
-use host::cpu::sockets;
+use host::cpu::{CpuId, sockets};
 use host::slices::{LatencyPlan, ProbeMemory, SliceLatency, SliceMachine, measure_latencies};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -72,7 +72,7 @@ struct Report<'a> {
 /// The nearest slices of a processor, nearest first.
 #[derive(Serialize)]
 struct Nearest {
-    cpu: u32,
+    cpu: CpuId,
     slices: Vec<u16>,
 }
 
@@ -156,11 +156,11 @@ fn read(path: &Path) -> Result<TableFile, Failure> {
 }
 
 /// All processors, from 0 without gaps: the file has a row for each.
-fn processors(context: &Context) -> Result<Vec<u32>, Failure> {
+fn processors(context: &Context) -> Result<Vec<CpuId>, Failure> {
     let sockets = sockets(&context.host.root).map_err(Failure::failed)?;
-    let mut cpus: Vec<u32> = sockets.into_iter().flat_map(|socket| socket.cpus).collect();
+    let mut cpus: Vec<CpuId> = sockets.into_iter().flat_map(|socket| socket.cpus).collect();
     cpus.sort_unstable();
-    match (0..).zip(&cpus).find(|(number, cpu)| number != *cpu) {
+    match (0..).map(CpuId).zip(&cpus).find(|(number, cpu)| number != *cpu) {
         None => Ok(cpus),
         Some((missing, _)) => Err(Failure::failed(format!(
             "processor {missing} is offline, and latencies have a row for each\n  remedy: echo 1 > \
@@ -219,22 +219,22 @@ fn latency_file(part: &str, latencies: &[SliceLatency]) -> String {
     text + "]\n"
 }
 
-fn of_cpu(latencies: &[SliceLatency], cpu: u32) -> Vec<&SliceLatency> {
+fn of_cpu(latencies: &[SliceLatency], cpu: CpuId) -> Vec<&SliceLatency> {
     let mut of_cpu: Vec<&SliceLatency> =
         latencies.iter().filter(|latency| latency.cpu == cpu).collect();
     of_cpu.sort_by(|one, other| one.cycles.total_cmp(&other.cycles));
     of_cpu
 }
 
-fn nearest(latencies: &[SliceLatency], cpu: u32) -> Nearest {
+fn nearest(latencies: &[SliceLatency], cpu: CpuId) -> Nearest {
     let slices = of_cpu(latencies, cpu).iter().map(|latency| latency.slice).collect();
     Nearest { cpu, slices }
 }
 
 /// The farthest slice of a typical processor is farther than the nearest by more than half of the loads
 /// to one slice differ.
-fn tells_apart(latencies: &[SliceLatency], cpus: &[u32]) -> bool {
-    let clear = |cpu: &&u32| {
+fn tells_apart(latencies: &[SliceLatency], cpus: &[CpuId]) -> bool {
+    let clear = |cpu: &&CpuId| {
         let of_cpu = of_cpu(latencies, **cpu);
         let (Some(first), Some(last)) = (of_cpu.first(), of_cpu.last()) else { return false };
         let spread = |latency: &SliceLatency| latency.high_cycles - latency.low_cycles;

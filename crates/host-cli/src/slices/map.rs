@@ -8,6 +8,7 @@ use ::slices::recovery::{
     HugePage, PAGE_LIMIT, PageSize, Recovered, RecoveryError, Settings, recover,
 };
 use clap::{Args, ValueEnum};
+use host::cpu::CpuId;
 use host::slices::{
     BoxPlan, BoxReaders, ClassesError, Counting, LookupOracle, NoCounters, ProbeMemory,
     ProbePageSize, ProgrammedBoxes, SliceMachine, TimingOracle, TimingPlan,
@@ -85,7 +86,8 @@ enum Oracle {
 
 pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     let out = OutFile::prepare(&arguments.out)?;
-    let machine = SliceMachine::read(&context.host, arguments.cpu).map_err(no_counters)?;
+    let machine =
+        SliceMachine::read(&context.host, arguments.cpu.map(CpuId)).map_err(no_counters)?;
     let map = Map { arguments, context, machine, out };
     match arguments.oracle {
         Oracle::Timing => map.by_timing(None),
@@ -184,7 +186,7 @@ impl Map<'_> {
         let plan = TimingPlan::new(&self.machine.socket.core_cpus, slices);
         report.notes.push(format!(
             "slices are numbered by their distance from processor {}, not as the hardware does",
-            plan.cpus.first().copied().unwrap_or(0)
+            plan.cpus.first().copied().unwrap_or_default()
         ));
         let stop = stop_flag()?;
         match TimingOracle::learn(memory, plan) {

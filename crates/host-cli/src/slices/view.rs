@@ -5,6 +5,7 @@ use std::path::Path;
 
 use ::slices::recovery::{Evidence, HugePage, Recovered};
 use ::slices::{Coverage, TableFile};
+use host::cpu::{CpuId, PackageId};
 use host::tune::Plan;
 use serde::Serialize;
 
@@ -18,8 +19,8 @@ pub struct Report {
     pub oracle: &'static str,
     pub through: Option<&'static str>,
     pub part: String,
-    pub socket: u32,
-    pub cpu: u32,
+    pub socket: PackageId,
+    pub cpu: CpuId,
     pub slices: u32,
     pub pages: Vec<HugePage>,
     pub questions: u64,
@@ -41,8 +42,8 @@ struct Json<'a> {
     oracle: &'static str,
     through: Option<&'static str>,
     part: &'a str,
-    socket: u32,
-    cpu: u32,
+    socket: PackageId,
+    cpu: CpuId,
     slices: u32,
     pages: usize,
     questions: u64,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cpu::sockets;
+use crate::cpu::{CpuId, PackageId, sockets};
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
 use crate::pci::Bdf;
@@ -17,9 +17,9 @@ pub enum Target {
     /// A model-specific register of a socket.
     Msr {
         /// The socket.
-        socket: u32,
-        /// A logical CPU of it.
-        cpu: u32,
+        socket: PackageId,
+        /// A logical CPU of the socket.
+        cpu: CpuId,
         /// The register.
         address: u32,
     },
@@ -126,12 +126,12 @@ impl Target {
     }
 }
 
-/// The CPU through which a socket's register is reached: another one of it if the one that was noted
-/// is offline, or got another number at a reboot.
-fn reachable(host: &Host, socket: u32, cpu: u32) -> Result<u32, FileError> {
-    // The topology of one CPU: that of all of them takes long on a large machine.
+/// The CPU through which a socket's register is reached: another one of the socket if the given CPU
+/// is offline or got another number at a reboot.
+fn reachable(host: &Host, socket: PackageId, cpu: CpuId) -> Result<CpuId, FileError> {
+    // Reads the topology of one CPU first: that of all takes long on a large machine.
     let package = format!("sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id");
-    if host.root.read_number(&package).ok() == Some(socket.into()) {
+    if host.root.read_number(&package).ok() == Some(socket.0.into()) {
         return Ok(cpu);
     }
     let sockets = sockets(&host.root)?;

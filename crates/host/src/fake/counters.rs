@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::FakeMachine;
 use super::description::{Answer, Control, Event, Quantity, Traffic};
-use crate::cpu::cpu_list;
+use crate::cpu::{CpuId, cpu_list};
 use crate::error::{FileError, Problem};
 use crate::pci::Bdf;
 use crate::pci_config::PciConfig;
@@ -130,7 +130,7 @@ impl FakeCounters {
         (state == "enabled").then(|| mask.count_ones().into())
     }
 
-    fn a_cpu_of(&self, socket: u64) -> Option<u32> {
+    fn a_cpu_of(&self, socket: u64) -> Option<CpuId> {
         let folder = "sys/devices/system/cpu";
         let online = self.machine.root.read_line(&format!("{folder}/online")).ok()?;
         cpu_list(&online)?.into_iter().find(|cpu| {

@@ -9,6 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::FakeMachine;
 use super::description::Answer;
 use super::slices::{SliceBoxes, Slices};
+use crate::cpu::CpuId;
 use crate::error::Problem;
 use crate::slices::{MemoryError, MemorySource, ProbeMemory, ProbePage, ProbePageSize};
 use units::narrow::{fit, usize_from};
@@ -20,7 +21,7 @@ impl MemorySource for FakeMachine {
         &self,
         size: ProbePageSize,
         most: usize,
-        cpu: u32,
+        cpu: CpuId,
     ) -> Result<Box<dyn ProbeMemory>, MemoryError> {
         let slices = self.slices.clone().ok_or_else(|| {
             let problem = Problem::Other("describes no [slices]".into());
@@ -69,7 +70,7 @@ impl ProbeMemory for FakeMemory {
         &self.pages
     }
 
-    fn go_to(&mut self, cpu: u32) -> Result<(), MemoryError> {
+    fn go_to(&mut self, cpu: CpuId) -> Result<(), MemoryError> {
         let (socket, core) = (self.machine.socket_of(cpu), self.machine.core_of(cpu));
         let mut moving = self.slices.moving();
         moving.core = core;

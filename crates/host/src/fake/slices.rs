@@ -13,6 +13,7 @@ use units::narrow::usize_from;
 use super::FakeMachine;
 use super::counters::split;
 use super::description::{Answer, Behaviour, MsrRegister, Scope};
+use crate::cpu::CpuId;
 use crate::error::{FileError, Problem};
 use crate::root::Root;
 use crate::uncore::{CounterRequest, RunningCounters};
@@ -112,7 +113,7 @@ pub(super) struct SliceBoxes {
 #[derive(Debug)]
 pub(super) struct Moving {
     /// The processor that accesses lines, its core and its socket.
-    pub(super) cpu: u32,
+    pub(super) cpu: CpuId,
     pub(super) core: u32,
     pub(super) socket: u64,
     /// Look-ups of each slice of that socket.
@@ -138,7 +139,7 @@ impl Moving {
 impl SliceBoxes {
     pub(super) fn new(described: &Slices) -> Self {
         let moving = Moving {
-            cpu: 0,
+            cpu: CpuId(0),
             core: 0,
             socket: 0,
             look_ups: Vec::new(),
@@ -209,8 +210,8 @@ impl SliceBoxes {
     /// What the counter at this address holds, if it is one.
     pub(super) fn counter(
         &self,
-        cpu: u32,
-        socket_of: impl Fn(u32) -> u64,
+        cpu: CpuId,
+        socket_of: impl Fn(CpuId) -> u64,
         address: u32,
     ) -> Option<u64> {
         let boxes = self.described.registers.as_ref()?;
@@ -229,7 +230,7 @@ impl SliceBoxes {
 }
 
 impl FakeMachine {
-    pub(super) fn counting(&self, slices: &SliceBoxes, cpu: u32) -> Vec<bool> {
+    pub(super) fn counting(&self, slices: &SliceBoxes, cpu: CpuId) -> Vec<bool> {
         let Some(boxes) = &slices.described.registers else { return Vec::new() };
         let holds = |address: u32| self.msr_value(cpu, address).unwrap_or(0);
         let counts = |&first: &u32| {

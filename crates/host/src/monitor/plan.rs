@@ -1,6 +1,6 @@
 //! Which events to open on which boxes.
 
-use crate::cpu::Socket;
+use crate::cpu::{CpuId, PackageId, Socket};
 use crate::root::Root;
 use crate::uncore::{
     CounterRequest, EventTable, Formats, Metric, Role, TableEvent, UncoreBox, boxes,
@@ -11,7 +11,7 @@ use crate::unread::Unread;
 #[derive(Clone, Debug)]
 pub(super) struct Meaning {
     pub(super) metric: String,
-    pub(super) socket: u32,
+    pub(super) socket: PackageId,
     pub(super) unit: u32,
     pub(super) part: u32,
     pub(super) bytes: u64,
@@ -86,7 +86,7 @@ fn encode(
     metric: &Metric,
     unit: &UncoreBox,
     formats: &Formats,
-    cpu: u32,
+    cpu: CpuId,
 ) -> Result<Vec<CounterRequest>, String> {
     let request = |event: &TableEvent| {
         let words =
@@ -96,7 +96,7 @@ fn encode(
     metric.events.iter().map(request).collect()
 }
 
-fn meaning(root: &Root, metric: &Metric, unit: &UncoreBox, socket: u32) -> Meaning {
+fn meaning(root: &Root, metric: &Metric, unit: &UncoreBox, socket: PackageId) -> Meaning {
     let die = format!("sys/bus/event_source/devices/{}/die{socket}", unit.name);
     Meaning {
         metric: metric.name.clone(),

@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 
 use super::plan::{Meaning, Plan};
+use crate::cpu::PackageId;
 use crate::uncore::{Count, Role, Window};
 
 /// Hits and misses of one kind of request, counted at the same times.
@@ -30,7 +31,7 @@ impl HitMiss {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SocketSample {
     /// The socket.
-    pub socket: u32,
+    pub socket: PackageId,
     /// Full-line writes of devices.
     pub pcie_write: Option<HitMiss>,
     /// Partial writes of devices, which count a line each.
@@ -49,7 +50,7 @@ pub struct SocketSample {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PortSample {
     /// The socket.
-    pub socket: u32,
+    pub socket: PackageId,
     /// The I/O stack.
     pub stack: u32,
     /// The part of the stack: on most boards the root port's device number.
@@ -109,10 +110,10 @@ impl Sums {
 }
 
 impl Sample {
-    pub(super) fn of(plan: &Plan, sockets: &[u32], counted: &Window) -> Self {
+    pub(super) fn of(plan: &Plan, sockets: &[PackageId], counted: &Window) -> Self {
         let seconds = counted.elapsed.as_secs_f64().max(1e-9);
         let groups = || plan.meanings.iter().zip(&counted.groups);
-        let socket = |&socket: &u32| {
+        let socket = |&socket: &PackageId| {
             let of = |metric: &str| {
                 let mut of_metric =
                     groups().filter(|(m, _)| m.socket == socket && m.metric == metric).peekable();

@@ -3,7 +3,7 @@
 
 use super::programmed::{BoxPlan, ProgramError};
 use crate::controls::{BoxUnit, COUNTER_BITS};
-use crate::cpu::{CpuModel, Generation, Generations, Socket, sockets};
+use crate::cpu::{CpuId, CpuModel, Generation, Generations, Socket, sockets};
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
 use crate::registers::Registers;
@@ -21,7 +21,7 @@ pub struct SliceMachine {
     /// The socket.
     pub socket: Socket,
     /// The processor that does the accesses.
-    pub cpu: u32,
+    pub cpu: CpuId,
     /// The boxes of its slices, if they are known.
     pub unit: Option<BoxUnit>,
 }
@@ -102,7 +102,7 @@ pub enum BoxReaders<'h> {
     /// Through the kernel.
     Perf(Box<dyn RunningCounters>),
     /// Through registers of a processor of the socket.
-    Registers(&'h (dyn Registers + Send + Sync), u32, Vec<u32>),
+    Registers(&'h (dyn Registers + Send + Sync), CpuId, Vec<u32>),
 }
 
 impl BoxReaders<'_> {
@@ -131,12 +131,12 @@ impl SliceMachine {
     ///
     /// # Errors
     /// If CPU model or sockets cannot be read, or there is no such processor.
-    pub fn read(host: &Host, cpu: Option<u32>) -> Result<Self, NoCounters> {
+    pub fn read(host: &Host, cpu: Option<CpuId>) -> Result<Self, NoCounters> {
         let model = CpuModel::read(&host.root)?;
         let all = sockets(&host.root)?;
         let wanted = |socket: &&Socket| cpu.is_none_or(|cpu| socket.cpus.contains(&cpu));
         let Some(socket) = all.iter().find(wanted).cloned() else {
-            let online: Vec<u32> = all.iter().flat_map(|socket| socket.cpus.clone()).collect();
+            let online: Vec<CpuId> = all.iter().flat_map(|socket| socket.cpus.clone()).collect();
             let asked = cpu.unwrap_or_default();
             let online = crate::cpu::as_list(&online);
             return Err(NoCounters::BadRequest(format!(

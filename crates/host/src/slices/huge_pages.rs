@@ -9,6 +9,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::memory::{MemoryError, MemorySource, ProbeMemory, ProbePage, ProbePageSize};
 use super::touch;
+use crate::cpu::CpuId;
 use crate::root::Root;
 use units::narrow::{fit, usize_from};
 
@@ -24,7 +25,7 @@ impl MemorySource for HugePages {
         &self,
         size: ProbePageSize,
         most: usize,
-        cpu: u32,
+        cpu: CpuId,
     ) -> Result<Box<dyn ProbeMemory>, MemoryError> {
         let before = sched_getaffinity(None).ok();
         // Pages come from the memory of the processor that touches them first.
@@ -49,9 +50,9 @@ impl MemorySource for HugePages {
     }
 }
 
-fn pin(cpu: u32) -> Result<(), MemoryError> {
+fn pin(cpu: CpuId) -> Result<(), MemoryError> {
     let mut set = CpuSet::new();
-    set.set(cpu as usize);
+    set.set(cpu.0 as usize);
     sched_setaffinity(None, &set).map_err(|errno| MemoryError::NotPinned {
         cpu,
         reason: std::io::Error::from(errno).to_string(),
@@ -134,7 +135,7 @@ impl ProbeMemory for MappedPages {
         &self.pages
     }
 
-    fn go_to(&mut self, cpu: u32) -> Result<(), MemoryError> {
+    fn go_to(&mut self, cpu: CpuId) -> Result<(), MemoryError> {
         pin(cpu)
     }
 
@@ -174,7 +175,7 @@ mod tests {
     #[test]
     fn this_machine_gives_huge_pages_or_says_what_helps() {
         let root = Arc::new(Root::real().expect("a machine"));
-        match HugePages(root).map(ProbePageSize::TwoMiB, 2, 0) {
+        match HugePages(root).map(ProbePageSize::TwoMiB, 2, CpuId(0)) {
             Ok(mut memory) => {
                 let pages = memory.pages().to_vec();
                 assert!(pages.iter().all(|page| page.start.is_multiple_of(2 << 20)));

@@ -5,13 +5,14 @@ use std::ops::ControlFlow;
 use serde::Serialize;
 
 use super::memory::{MemoryError, ProbeMemory};
+use crate::cpu::CpuId;
 use units::narrow::fit;
 
 /// What is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LatencyPlan {
     /// The processors that load.
-    pub cpus: Vec<u32>,
+    pub cpus: Vec<CpuId>,
     /// Lines of each slice, by slice.
     pub lines: Vec<Vec<u64>>,
     /// Loads of each line from each processor.
@@ -22,7 +23,7 @@ pub struct LatencyPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SliceLatency {
     /// The processor.
-    pub cpu: u32,
+    pub cpu: CpuId,
     /// The slice.
     pub slice: u16,
     /// Median.

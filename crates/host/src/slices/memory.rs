@@ -1,5 +1,6 @@
 //! Memory to ask about: huge pages of this process whose physical address is known.
 
+use crate::cpu::CpuId;
 use crate::error::FileError;
 use crate::unread::remedy;
 
@@ -95,7 +96,7 @@ pub enum MemoryError {
     #[error("the system does not let this process run on processor {cpu}: {reason}")]
     NotPinned {
         /// The processor.
-        cpu: u32,
+        cpu: CpuId,
         /// The system's words.
         reason: String,
     },
@@ -118,7 +119,7 @@ pub trait MemorySource {
         &self,
         size: ProbePageSize,
         most: usize,
-        cpu: u32,
+        cpu: CpuId,
     ) -> Result<Box<dyn ProbeMemory>, MemoryError>;
 }
 
@@ -132,7 +133,7 @@ pub trait ProbeMemory {
     ///
     /// # Errors
     /// If the system refuses.
-    fn go_to(&mut self, cpu: u32) -> Result<(), MemoryError>;
+    fn go_to(&mut self, cpu: CpuId) -> Result<(), MemoryError>;
 
     /// Loads the line and flushes it, `times` times.
     fn load_and_flush(&mut self, physical_address: u64, times: u32);

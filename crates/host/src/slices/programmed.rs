@@ -2,7 +2,7 @@
 //! read-back as a change of `tune`, and put back at the end, after an error, or by `restore`.
 
 use crate::controls::{BoxUnit, SELECT_ENABLED, Target};
-use crate::cpu::Socket;
+use crate::cpu::{CpuId, Socket};
 use crate::error::FileError;
 use crate::machine::Host;
 use crate::tune::{
@@ -79,7 +79,7 @@ impl BoxPlan {
         host: &Host,
         unit: &BoxUnit,
         socket: &Socket,
-        cpu: u32,
+        cpu: CpuId,
         count: u32,
     ) -> Result<Self, ProgramError> {
         let registers = &unit.registers;

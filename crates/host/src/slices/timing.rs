@@ -11,13 +11,14 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::classes::{centre, classes, distance, nearest, radius};
 use super::latency::typical;
 use super::memory::{MemoryError, ProbeMemory};
+use crate::cpu::CpuId;
 use units::narrow::fit;
 
 /// How slices are told apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimingPlan {
     /// The processors that time loads, one for each core.
-    pub cpus: Vec<u32>,
+    pub cpus: Vec<CpuId>,
     /// Slices that there have to be.
     pub slices: u32,
     /// Loads from each processor for one answer.
@@ -27,7 +28,7 @@ pub struct TimingPlan {
 impl TimingPlan {
     /// Up to sixteen processors of those given, spread over them, and 15 loads from each.
     #[must_use]
-    pub fn new(cpus: &[u32], slices: u32) -> Self {
+    pub fn new(cpus: &[CpuId], slices: u32) -> Self {
         const MOST_CPUS: usize = 16;
         let count = cpus.len().min(MOST_CPUS);
         let chosen = (0..count).map(|index| cpus[index * cpus.len() / count]).collect();
@@ -237,7 +238,7 @@ mod tests {
     struct Emulated {
         positions: [f64; 4],
         noise_cycles: f64,
-        cpu: u32,
+        cpu: CpuId,
         random: Xoshiro256PlusPlus,
         pages: [ProbePage; 1],
     }
@@ -247,7 +248,7 @@ mod tests {
             &self.pages
         }
 
-        fn go_to(&mut self, cpu: u32) -> Result<(), MemoryError> {
+        fn go_to(&mut self, cpu: CpuId) -> Result<(), MemoryError> {
             self.cpu = cpu;
             Ok(())
         }
@@ -257,7 +258,7 @@ mod tests {
         fn llc_load_cycles(&mut self, physical_address: u64) -> f64 {
             let position = self.positions[(physical_address >> 6 & 3) as usize];
             let uniform = f64::from(self.random.next_u32()) / f64::from(u32::MAX) - 0.5;
-            let hops = (position - f64::from(self.cpu)).abs();
+            let hops = (position - f64::from(self.cpu.0)).abs();
             (40.0 + 2.0 * hops + 2.0 * self.noise_cycles * uniform).round()
         }
     }
@@ -265,8 +266,8 @@ mod tests {
     fn learnt(positions: [f64; 4], noise_cycles: f64) -> Result<TimingOracle, ClassesError> {
         let pages = [ProbePage { start: 0, size: ProbePageSize::TwoMiB }];
         let random = Xoshiro256PlusPlus::seed_from_u64(5);
-        let memory = Emulated { positions, noise_cycles, cpu: 0, random, pages };
-        TimingOracle::learn(Box::new(memory), TimingPlan::new(&[0, 1, 2, 3], 4))
+        let memory = Emulated { positions, noise_cycles, cpu: CpuId(0), random, pages };
+        TimingOracle::learn(Box::new(memory), TimingPlan::new(&[0, 1, 2, 3].map(CpuId), 4))
     }
 
     #[test]
@@ -294,11 +295,11 @@ mod tests {
 
     #[test]
     fn processors_are_spread_over_those_of_the_socket() {
-        let cpus: Vec<u32> = (0..18).collect();
+        let cpus: Vec<CpuId> = (0..18).map(CpuId).collect();
         assert_eq!(
             TimingPlan::new(&cpus, 18).cpus,
-            [0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16]
+            [0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16].map(CpuId)
         );
-        assert_eq!(TimingPlan::new(&[5], 18).cpus, [5]);
+        assert_eq!(TimingPlan::new(&[CpuId(5)], 18).cpus, [CpuId(5)]);
     }
 }

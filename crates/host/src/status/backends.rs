@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::Notes;
-use crate::cpu::{Generation, Socket};
+use crate::cpu::{CpuId, Generation, Socket};
 use crate::error::Problem;
 use crate::machine::Host;
 use crate::monitor::Monitor;
@@ -34,7 +34,7 @@ pub(super) fn detect(
     generation: Option<&Generation>,
     notes: &mut Notes,
 ) -> Vec<Backend> {
-    let cpu = sockets.first().map_or(0, Socket::first_cpu);
+    let cpu = sockets.first().map_or(CpuId(0), Socket::first_cpu);
     let registers = notes.take("registers (msr)", host.registers.detect(cpu)).is_some();
     let config = tree.functions().next().is_some_and(|function| {
         let read = host.config.read(function.bdf, PRIVILEGED_OFFSET);

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{DdioState, IoWays, Status};
 use crate::controls::ways_in_words;
-use crate::cpu::{Proof, WritesGoTo};
+use crate::cpu::{PackageId, Proof, WritesGoTo};
 use crate::resctrl::IoAlloc;
 
 /// A question and its answer.
@@ -100,7 +100,7 @@ fn ways(status: &Status) -> String {
                 I/O do not meet."
             .into();
     }
-    let of_socket = |(id, ways): (u32, &IoWays)| {
+    let of_socket = |(id, ways): (PackageId, &IoWays)| {
         let doubt = match ways.proof {
             Proof::Effective => "",
             Proof::NoEffect => ", a register without effect here",

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{Notes, PortStatus};
 use crate::controls::Target;
-use crate::cpu::{Generation, LastLevelCache, Proof, Socket, node_cpus};
+use crate::cpu::{CpuId, Generation, LastLevelCache, PackageId, Proof, Socket, node_cpus};
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
 use crate::root::Root;
@@ -39,9 +39,9 @@ pub struct HugePages {
 #[derive(Clone, Debug, Serialize)]
 pub struct SocketStatus {
     /// The package's number.
-    pub id: u32,
+    pub id: PackageId,
     /// Its CPUs.
-    pub cpus: Vec<u32>,
+    pub cpus: Vec<CpuId>,
     /// Its cores.
     pub cores: usize,
     /// Its last-level caches.
@@ -132,7 +132,7 @@ fn uncore(
     }
 }
 
-fn uncore_unread(socket: u32, error: &FileError) -> Unread {
+fn uncore_unread(socket: PackageId, error: &FileError) -> Unread {
     let what = format!("uncore frequency of socket {socket}");
     match error.problem {
         Problem::Missing => Unread::new(
@@ -171,7 +171,11 @@ fn nodes_of(root: &Root, socket: &Socket) -> Vec<u32> {
 }
 
 /// The socket that a port's NUMA node belongs to; the only one where there is only one.
-pub(super) fn of_port(root: &Root, node: Option<u32>, sockets: &[SocketStatus]) -> Option<u32> {
+pub(super) fn of_port(
+    root: &Root,
+    node: Option<u32>,
+    sockets: &[SocketStatus],
+) -> Option<PackageId> {
     if let [only] = sockets {
         return Some(only.id);
     }

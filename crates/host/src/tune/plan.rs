@@ -6,7 +6,7 @@ mod ddio;
 use serde::Serialize;
 
 use crate::controls::Target;
-use crate::cpu::{CpuModel, Generation, Generations, Socket, sockets};
+use crate::cpu::{CpuModel, Generation, Generations, PackageId, Socket, sockets};
 use crate::error::FileError;
 use crate::machine::Host;
 use crate::unread::remedy;
@@ -113,7 +113,7 @@ impl<'a> Planner<'a> {
         })
     }
 
-    fn wanted_sockets(&self, socket: Option<u32>) -> Result<Vec<&Socket>, PlanError> {
+    fn wanted_sockets(&self, socket: Option<PackageId>) -> Result<Vec<&Socket>, PlanError> {
         let wanted: Vec<_> =
             self.sockets.iter().filter(|s| socket.is_none_or(|wanted| s.id == wanted)).collect();
         if wanted.is_empty() {

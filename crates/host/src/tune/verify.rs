@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::apply::Applied;
 use crate::controls::Target;
-use crate::cpu::{Socket, node_cpus, sockets};
+use crate::cpu::{PackageId, Socket, node_cpus, sockets};
 use crate::error::FileError;
 use crate::machine::Host;
 use crate::monitor::Monitor;
@@ -25,7 +25,7 @@ const STANDARD_ERRORS: f64 = 4.0;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HitRates {
     /// The socket.
-    pub socket: u32,
+    pub socket: PackageId,
     /// Full-line writes in all windows.
     pub writes: u64,
     /// Mean over the windows, in percent.
@@ -66,7 +66,7 @@ pub fn measure_hit_rates(
     monitor: &Monitor,
     window: Duration,
 ) -> Result<Vec<HitRates>, FileError> {
-    let mut by_socket: Vec<(u32, u64, Vec<f64>)> = Vec::new();
+    let mut by_socket: Vec<(PackageId, u64, Vec<f64>)> = Vec::new();
     for _ in 0..WINDOWS {
         for socket in monitor.sample(host, window)?.sockets {
             let Some(writes) = socket.pcie_write else { continue };
@@ -86,7 +86,7 @@ pub fn measure_hit_rates(
         .collect())
 }
 
-fn summary(socket: u32, writes: u64, rates: &[f64]) -> HitRates {
+fn summary(socket: PackageId, writes: u64, rates: &[f64]) -> HitRates {
     let count = rates.len().max(1) as f64;
     let mean_percent = rates.iter().sum::<f64>() / count;
     let squares: f64 = rates.iter().map(|rate| (rate - mean_percent).powi(2)).sum();
@@ -97,13 +97,13 @@ fn summary(socket: u32, writes: u64, rates: &[f64]) -> HitRates {
 /// Sockets whose devices the written controls decide about; nothing where one of them is for all
 /// sockets, or its socket is not known.
 #[must_use]
-pub fn touched_sockets(host: &Host, applied: &[Applied]) -> Option<Vec<u32>> {
+pub fn touched_sockets(host: &Host, applied: &[Applied]) -> Option<Vec<PackageId>> {
     let known = sockets(&host.root).ok()?;
     let written = applied.iter().filter(|one| one.outcome.was_written());
     written.map(|one| socket_of(host, &known, &one.target)).collect()
 }
 
-fn socket_of(host: &Host, known: &[Socket], target: &Target) -> Option<u32> {
+fn socket_of(host: &Host, known: &[Socket], target: &Target) -> Option<PackageId> {
     let found = match target {
         Target::Msr { socket, .. } => return Some(*socket),
         Target::Switch { .. } => None,
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     fn rates(mean_percent: f64, sd_points: f64, writes: u64) -> Vec<HitRates> {
-        vec![HitRates { socket: 0, writes, mean_percent, sd_points }]
+        vec![HitRates { socket: PackageId(0), writes, mean_percent, sd_points }]
     }
 
     #[test]
@@ -175,7 +175,7 @@ mod tests {
     fn the_change_that_is_told_is_that_of_a_socket_beyond_its_noise() {
         let both = |noisy: f64, quiet: f64| {
             let mut both = rates(noisy, 5.0, 1 << 20);
-            let second = HitRates { socket: 1, ..rates(quiet, 0.1, 1 << 20).remove(0) };
+            let second = HitRates { socket: PackageId(1), ..rates(quiet, 0.1, 1 << 20).remove(0) };
             both.push(second);
             both
         };

@@ -4,6 +4,7 @@
 
 use serde::Serialize;
 
+use crate::cpu::{CpuId, PackageId};
 use crate::error::FileError;
 use crate::registers::Registers;
 use crate::root::Root;
@@ -34,8 +35,8 @@ pub struct FrequencyRange {
 pub fn frequency(
     root: &Root,
     registers: &dyn Registers,
-    socket: u32,
-    cpu: u32,
+    socket: PackageId,
+    cpu: CpuId,
 ) -> Result<FrequencyRange, FileError> {
     let folder = format!("{FOLDER}/package_{socket:02}_die_00");
     if root.exists(&folder) {

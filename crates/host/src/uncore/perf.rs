@@ -26,7 +26,7 @@ impl OpenGroup {
         })?;
         // Boxes refuse events that leave out kernel or hypervisor: they cannot tell.
         let mut leader = Group::builder();
-        leader.any_pid().one_cpu(first.cpu as usize).include_kernel().include_hv();
+        leader.any_pid().one_cpu(first.cpu.0 as usize).include_kernel().include_hv();
         let mut group = leader.build_group().map_err(|error| fail(&first.unit, &error))?;
         let mut counters = Vec::new();
         for request in requests {
@@ -34,7 +34,7 @@ impl OpenGroup {
             let event = Raw::new(words.config).config1(words.config1).config2(words.config2);
             let mut builder = Builder::new(event);
             builder.attrs_mut().type_ = request.kind;
-            builder.any_pid().one_cpu(request.cpu as usize).include_kernel().include_hv();
+            builder.any_pid().one_cpu(request.cpu.0 as usize).include_kernel().include_hv();
             counters.push(group.add(&builder).map_err(|error| fail(&request.unit, &error))?);
         }
         Ok(Self { group, counters })

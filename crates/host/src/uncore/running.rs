@@ -27,7 +27,7 @@ impl OpenEvents {
             let mut builder = Builder::new(event);
             builder.attrs_mut().type_ = request.kind;
             // Boxes refuse events that leave out kernel or hypervisor: they cannot tell.
-            builder.any_pid().one_cpu(request.cpu as usize).include_kernel().include_hv();
+            builder.any_pid().one_cpu(request.cpu.0 as usize).include_kernel().include_hv();
             let mut counter = builder.build().map_err(fail)?;
             counter.enable().map_err(fail)?;
             Ok((request.unit.clone(), counter))

@@ -1,6 +1,6 @@
 //! The boxes of a unit: every slice, memory channel or I/O stack has one.
 
-use crate::cpu::cpu_list;
+use crate::cpu::{CpuId, cpu_list};
 use crate::error::FileError;
 use crate::root::Root;
 
@@ -16,7 +16,7 @@ pub struct UncoreBox {
     /// The kernel's number of the event source.
     pub kind: u32,
     /// The logical CPUs that read it, one for each socket.
-    pub cpus: Vec<u32>,
+    pub cpus: Vec<CpuId>,
 }
 
 /// The boxes of a unit, by number.

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use host::Host;
+use host::cpu::PackageId;
 use host::tune::{
     ApplyError, DEFAULT_STATE, IoAllocRequest, Outcome, Plan, PlanError, Planner, RestoreOptions,
     Restored, Restoring, StateDirectory, Step, apply, never, preview, restore,
@@ -60,7 +61,7 @@ fn history() -> impl Strategy<Value = Vec<Event>> {
 
 fn plan(planner: &Planner<'_>, action: &Action) -> Option<Result<Plan, PlanError>> {
     Some(match action {
-        Action::Ways { ways, socket } => planner.ddio_ways(*ways, *socket),
+        Action::Ways { ways, socket } => planner.ddio_ways(*ways, socket.map(PackageId)),
         Action::Switch { on, device } => {
             planner.ddio(*on, device.map(|text| text.parse().expect("a PCI address")))
         }
@@ -199,7 +200,7 @@ fn the_journal_is_on_the_disk_before_the_register_is_written() {
     let directory = machine("skylake");
     let host = Host::at(directory.path()).expect("the machine");
     let planner = Planner::new(&host).expect("the CPU's model");
-    let plan = planner.ddio_ways(5, Some(1)).expect("a plan");
+    let plan = planner.ddio_ways(5, Some(PackageId(1))).expect("a plan");
     let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
     let mut seen = Vec::new();
     let journal = directory.path().join(DEFAULT_STATE).join("journal.json");

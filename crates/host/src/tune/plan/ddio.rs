@@ -2,7 +2,7 @@
 
 use super::{Change, Plan, PlanError, Planner};
 use crate::controls::{Target, has_switch, ways_in_words};
-use crate::cpu::{Generation, PortSwitch, Proof, Socket, WaysRegister};
+use crate::cpu::{Generation, PackageId, PortSwitch, Proof, Socket, WaysRegister};
 use crate::pci::{Bdf, Function, Tree, TreeError};
 use units::WayMask;
 
@@ -11,7 +11,7 @@ impl Planner<'_> {
     ///
     /// # Errors
     /// If the number is out of range, this machine has no such register or it cannot be read.
-    pub fn ddio_ways(&self, ways: u32, socket: Option<u32>) -> Result<Plan, PlanError> {
+    pub fn ddio_ways(&self, ways: u32, socket: Option<PackageId>) -> Result<Plan, PlanError> {
         let generation = self.known("tune ddio-ways")?;
         let register = ways_register(generation)?;
         let changes: Result<_, _> = self
@@ -98,8 +98,8 @@ impl Planner<'_> {
         let changes: Result<_, _> =
             ports.into_iter().map(|port| self.switch_change(switch, port, on)).collect();
         let state = if on { "on" } else { "off" };
-        let place = device.map(|device| format!(" --device {device}")).unwrap_or_default();
-        Ok(Plan { command: format!("tune ddio {state}{place}"), changes: changes?, warnings })
+        let above = device.map(|device| format!(" --device {device}")).unwrap_or_default();
+        Ok(Plan { command: format!("tune ddio {state}{above}"), changes: changes?, warnings })
     }
 
     fn switch_change(
