@@ -27,7 +27,7 @@ pub(crate) struct FactFile {
     /// The card in the machine's slot: its facts are the machine's.
     pub(crate) card: Option<String>,
     pub(crate) tables: BTreeMap<String, OwnTable>,
-    /// The title, and keys that nobody knows.
+    /// The title, and unknown keys.
     pub(crate) rest: Table,
 }
 

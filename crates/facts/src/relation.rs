@@ -46,7 +46,7 @@ impl Fact {
         }
     }
 
-    /// The same value as a guess: nobody has looked at the machine that it is assumed for.
+    /// The same value as a guess: it was not read on the machine that it is assumed for.
     fn assumed_as_on(mut self, name: &str, because: Option<&str>) -> Self {
         let value = self.entry.get("value").filter(|_| !self.is_assumed).cloned();
         let Some(value) = value else { return self };

@@ -36,7 +36,7 @@ fn as_json(value: &impl serde::Serialize) -> PyResult<String> {
 /// Runs a scenario and returns its result as JSON.
 ///
 /// `progress` is called about ten times a second with packets, fraction and simulated_ns; what it
-/// raises ends the run. Other Python threads run meanwhile.
+/// raises ends the run. Other Python threads run at the same time.
 #[pyfunction]
 #[pyo3(signature = (scenario, overrides, seed=None, trace_packet=None, progress=None, *,
                     trace_line=None, miss_kinds=false))]

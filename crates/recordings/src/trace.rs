@@ -5,7 +5,7 @@
 //! record of ChampSim (champsim); raw64 is eight little-endian bytes per address.
 //! Simplifies: where a format has no size, a reference is one byte.
 //!
-//! [`Batches`] is where references come from: a file ([`TraceReader`]) or a list ([`LoadList`]).
+//! [`Batches`] is the source of references: a file ([`TraceReader`]) or a list ([`LoadList`]).
 //! `stoppable`, `compression` and `input` turn a file into pieces of its content, one file per
 //! format turns these into references, `guess` chooses the format.
 

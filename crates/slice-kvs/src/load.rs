@@ -4,25 +4,25 @@ use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::narrow::usize_from;
 
-/// How popular keys are.
+/// The popularity of keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Popularity {
-    /// All alike.
+    /// All keys are equally popular.
     Uniform,
     /// The k-th most popular key is asked for in proportion to 1 / k^skew.
     Zipf(f64),
 }
 
-/// One question.
+/// One request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Question {
+pub struct Request {
     pub key: u64,
     pub writes: bool,
 }
 
-/// Draws questions for keys 0 to `keys` - 1.
+/// Draws requests for keys 0 to `keys` - 1.
 pub struct Load {
-    /// Share of questions up to each rank.
+    /// Share of requests up to each rank.
     cumulative: Vec<f64>,
     /// The key of each rank: popular keys are not neighbours.
     key_of_rank: Vec<u64>,
@@ -52,11 +52,11 @@ impl Load {
         Self { cumulative, key_of_rank, write_share, random }
     }
 
-    pub fn draw(&mut self) -> Question {
-        let place = self.unit();
-        let rank = self.cumulative.partition_point(|&share| share < place);
+    pub fn draw(&mut self) -> Request {
+        let drawn = self.unit();
+        let rank = self.cumulative.partition_point(|&share| share < drawn);
         let key = self.key_of_rank[rank.min(self.key_of_rank.len() - 1)];
-        Question { key, writes: self.unit() < self.write_share }
+        Request { key, writes: self.unit() < self.write_share }
     }
 
     /// A uniform number from 0 up to 1.
@@ -66,9 +66,9 @@ impl Load {
 }
 
 /// The keys that were asked for most, the most popular first; lower keys first among equals.
-pub fn hottest(questions: &[Question], keys: usize, wanted: usize) -> Vec<u64> {
+pub fn hottest(requests: &[Request], keys: usize, wanted: usize) -> Vec<u64> {
     let mut asked = vec![0u32; keys];
-    questions.iter().for_each(|question| asked[usize_from(question.key)] += 1);
+    requests.iter().for_each(|request| asked[usize_from(request.key)] += 1);
     let mut order: Vec<u64> = (0..keys as u64).collect();
     order.sort_by_key(|&key| std::cmp::Reverse(asked[usize_from(key)]));
     order.truncate(wanted);
@@ -111,8 +111,8 @@ mod tests {
 
     #[test]
     fn the_hottest_keys_are_those_asked_for_most() {
-        let question = |key| Question { key, writes: false };
-        let questions = [3, 1, 3, 0, 1, 3].map(question);
-        assert_eq!(hottest(&questions, 4, 3), [3, 1, 0]);
+        let request = |key| Request { key, writes: false };
+        let requests = [3, 1, 3, 0, 1, 3].map(request);
+        assert_eq!(hottest(&requests, 4, 3), [3, 1, 0]);
     }
 }

@@ -1,7 +1,7 @@
 //! A key-value store whose hot values lie in the cache slice of the core that reads them, beside the
 //! same store without regard to slices (the application of CacheDirector, EuroSys'19).
 //!
-//! - [`store`]: hash index and lines of one core; [`load`]: popularity of keys, questions.
+//! - [`store`]: hash index and lines of one core; [`load`]: popularity of keys, requests.
 //! - [`placement`]: which line each value gets; [`run`]: answers and times; [`report`]: what it prints.
 //! - [`machine`]: whether the table can be meant for this machine.
 
@@ -13,7 +13,7 @@ mod run;
 mod store;
 
 use clap::{Parser, ValueEnum};
-use load::{Load, Popularity, Question};
+use load::{Load, Popularity, Request};
 use placement::Placement;
 use report::{Report, Setting};
 use slices::{LatencyFile, SliceMap, TableFile};
@@ -61,16 +61,16 @@ struct Options {
     /// The k-th most popular key is asked for in proportion to 1 / k^SKEW
     #[arg(long, default_value_t = 0.99)]
     skew: f64,
-    /// Share of questions that write
+    /// Share of requests that write
     #[arg(long, default_value_t = 0.05)]
     writes: f64,
-    /// Questions to each core in a round
-    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
-    questions: u32,
+    /// Requests to each core in a round
+    #[arg(long, alias = "questions", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    requests: u32,
     /// Rounds of each placement
     #[arg(long, default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Seed of the questions
+    /// Seed of the requests
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[arg(long, value_enum, default_value = "text")]
@@ -99,8 +99,8 @@ impl Options {
         }
     }
 
-    /// Questions of each core: those that warm up, and those of the rounds.
-    fn questions(&self) -> [Vec<Vec<Question>>; 2] {
+    /// Requests of each core: those that warm up, and those of the rounds.
+    fn requests(&self) -> [Vec<Vec<Request>>; 2] {
         let popularity = match self.distribution {
             Distribution::Uniform => Popularity::Uniform,
             Distribution::Zipf => Popularity::Zipf(self.skew),
@@ -111,7 +111,7 @@ impl Options {
             })
             .collect();
         [(); 2].map(|()| {
-            let draw = |load: &mut Load| (0..self.questions).map(|_| load.draw()).collect();
+            let draw = |load: &mut Load| (0..self.requests).map(|_| load.draw()).collect();
             loads.iter_mut().map(draw).collect()
         })
     }
@@ -128,7 +128,7 @@ fn serve(options: &Options) -> Result<Report, Box<dyn Error>> {
         return Err(format!("{file}: {given} slices; the table has {needed}").into());
     }
     let of_cores = placement::slices_of_cores(&latencies.latencies, &options.cores)?;
-    let [warm_up, questions] = options.questions();
+    let [warm_up, requests] = options.requests();
     let keys = options.keys as usize;
     let hot = run::hot_keys(&warm_up, keys, options.hot_keys as usize);
     let mut placed = Vec::new();
@@ -144,7 +144,7 @@ fn serve(options: &Options) -> Result<Report, Box<dyn Error>> {
     }
     for _ in 0..options.rounds {
         for (setting, stores) in settings.iter_mut().zip(&mut stores) {
-            setting.add(&run::round(&options.cores, stores, &questions)?);
+            setting.add(&run::round(&options.cores, stores, &requests)?);
         }
     }
     let caveats = machine::caveats(&table.table.part, &machine::cpu_info());

@@ -11,11 +11,11 @@ use std::path::Path;
 use units::narrow::{fit, usize_from};
 use units::{LINE_BYTES, SliceId};
 
-/// Where values lie.
+/// Which slices values are in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// Anywhere: all slices alike.
+    /// All slices alike.
     Normal,
     /// Hot values in the slice of the core that reads them, the others in slices of no core.
     SliceAware,

@@ -19,7 +19,7 @@ pub struct Setting {
     hot_lines: usize,
     /// Hot lines in the slice of their core, by their physical addresses.
     hot_lines_in_slice: Option<usize>,
-    /// Lines of the memory that nobody can use.
+    /// Lines of the memory that no owner can use.
     unclaimed_share: f64,
     /// Of each round, in order.
     operations_per_s: Vec<f64>,
@@ -108,10 +108,10 @@ fn quartiles(values: impl IntoIterator<Item = f64>) -> [f64; 3] {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);
     [1, 2, 3].map(|quarter| {
-        // Between its two neighbours, as far as its place is from each.
-        let place = f64::from(quarter) * (values.len() - 1) as f64 / 4.0;
-        let [below, above] = [place.floor(), place.ceil()].map(|at| values[usize_from(whole(at))]);
-        below + (above - below) * place.fract()
+        // Interpolates between the two neighbours of the rank.
+        let rank = f64::from(quarter) * (values.len() - 1) as f64 / 4.0;
+        let [below, above] = [rank.floor(), rank.ceil()].map(|at| values[usize_from(whole(at))]);
+        below + (above - below) * rank.fract()
     })
 }
 

@@ -1,6 +1,6 @@
-//! Serves the questions of each core on that core, and times it.
+//! Serves the requests of each core on that core, and times it.
 
-use crate::load::{Question, hottest};
+use crate::load::{Request, hottest};
 use crate::machine::stay_on;
 use crate::placement::Placed;
 use crate::store::{Item, Store, VALUE_BYTES, Value};
@@ -12,7 +12,7 @@ use std::time::Instant;
 use units::LINE_BYTES;
 use units::narrow::{fit, low_u8};
 
-/// One question in so many is timed by itself: a look at the clock costs as much as an answer.
+/// One request in so many is timed by itself: a look at the clock costs as much as an answer.
 const TIMED_EVERY: usize = 32;
 
 /// Longest latency that is told apart.
@@ -34,7 +34,7 @@ struct Part {
     wrong: u64,
 }
 
-/// A value that says whose it is.
+/// A value that contains its key.
 fn value_of(key: u64, version: u8) -> Value {
     let mut value = [version; VALUE_BYTES];
     value[..8].copy_from_slice(&key.to_le_bytes());
@@ -59,24 +59,24 @@ pub fn fill(placed: &mut Placed) -> Vec<Store<'_>> {
     stores
 }
 
-/// Asks every core its questions once, all at the same time.
+/// Asks every core its requests once, all at the same time.
 ///
 /// # Errors
 /// If a thread cannot be tied to its core.
 pub fn round(
     cores: &[usize],
     stores: &mut [Store<'_>],
-    questions: &[Vec<Question>],
+    requests: &[Vec<Request>],
 ) -> io::Result<Round> {
     let together = Barrier::new(cores.len());
     let parts: Vec<io::Result<Part>> = std::thread::scope(|scope| {
         let threads: Vec<_> = cores
             .iter()
-            .zip(stores.iter_mut().zip(questions))
-            .map(|(&core, (store, questions))| {
+            .zip(stores.iter_mut().zip(requests))
+            .map(|(&core, (store, requests))| {
                 let together = &together;
                 scope.spawn(move || {
-                    // Everybody comes to the barrier, or the others would wait for ever.
+                    // Every thread reaches the barrier: the others would wait for ever.
                     let tied = stay_on(core).map_err(|error| {
                         let text = format!("core {core}: this process cannot run on it ({error})");
                         io::Error::new(error.kind(), text)
@@ -84,7 +84,7 @@ pub fn round(
                     together.wait();
                     tied?;
                     let start = Instant::now();
-                    let (latencies_ns, wrong) = serve(store, questions);
+                    let (latencies_ns, wrong) = serve(store, requests);
                     Ok(Part { start, end: Instant::now(), latencies_ns, wrong })
                 })
             })
@@ -96,7 +96,7 @@ pub fn round(
     let end = parts.iter().map(|part| part.end).max().expect("there are cores");
     let mut latencies_ns = histogram();
     parts.iter().for_each(|part| latencies_ns += &part.latencies_ns);
-    let answers: usize = questions.iter().map(Vec::len).sum();
+    let answers: usize = requests.iter().map(Vec::len).sum();
     Ok(Round {
         operations_per_s: answers as f64 / (end - start).as_secs_f64(),
         latencies_ns,
@@ -104,13 +104,13 @@ pub fn round(
     })
 }
 
-fn serve(store: &mut Store<'_>, questions: &[Question]) -> (Histogram<u64>, u64) {
+fn serve(store: &mut Store<'_>, requests: &[Request]) -> (Histogram<u64>, u64) {
     let mut latencies = histogram();
     let mut wrong = 0;
-    for (number, question) in questions.iter().enumerate() {
+    for (number, request) in requests.iter().enumerate() {
         let timed = number % TIMED_EVERY == 0;
         let start = timed.then(Instant::now);
-        wrong += u64::from(!answer(store, *question, number));
+        wrong += u64::from(!answer(store, *request, number));
         if let Some(start) = start {
             latencies.saturating_record(fit(start.elapsed().as_nanos()));
         }
@@ -120,12 +120,12 @@ fn serve(store: &mut Store<'_>, questions: &[Question]) -> (Histogram<u64>, u64)
 
 /// Whether the answer is right.
 #[inline]
-fn answer(store: &mut Store<'_>, question: Question, number: usize) -> bool {
-    match question.writes {
-        true => store.set(question.key, &value_of(question.key, low_u8(number as u64))),
+fn answer(store: &mut Store<'_>, request: Request, number: usize) -> bool {
+    match request.writes {
+        true => store.set(request.key, &value_of(request.key, low_u8(number as u64))),
         false => {
-            let value = black_box(store.get(question.key));
-            value.is_some_and(|value| value[..8] == question.key.to_le_bytes())
+            let value = black_box(store.get(request.key));
+            value.is_some_and(|value| value[..8] == request.key.to_le_bytes())
         }
     }
 }
@@ -134,7 +134,7 @@ fn histogram() -> Histogram<u64> {
     Histogram::new_with_max(MOST_NS, 3).expect("the range is valid")
 }
 
-/// The hot keys of each core, as its first questions tell.
-pub fn hot_keys(questions: &[Vec<Question>], keys: usize, wanted: usize) -> Vec<Vec<u64>> {
-    questions.iter().map(|questions| hottest(questions, keys, wanted)).collect()
+/// The hot keys of each core, as its first requests tell.
+pub fn hot_keys(requests: &[Vec<Request>], keys: usize, wanted: usize) -> Vec<Vec<u64>> {
+    requests.iter().map(|requests| hottest(requests, keys, wanted)).collect()
 }

@@ -18,7 +18,7 @@ fn run(folder: &Path, table: &str, latencies: &str, options: &[&str]) -> Output 
     Command::new(env!("CARGO_BIN_EXE_slice-kvs"))
         .current_dir(folder)
         .args(["--table", "table.toml", "--latencies", "latencies.toml"])
-        .args(["--keys", "4096", "--hot-keys", "512", "--questions", "20000", "--rounds", "2"])
+        .args(["--keys", "4096", "--hot-keys", "512", "--requests", "20000", "--rounds", "2"])
         .args(options)
         .output()
         .expect("was built")

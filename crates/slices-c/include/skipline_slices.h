@@ -22,8 +22,8 @@
 // Latencies from cores to slices. They are never changed: threads may share them.
 typedef struct skl_latencies skl_latencies;
 
-// Memory whose lines are handed out by slice. Its functions may be called by one thread at a time;
-// what they handed out may be used by others meanwhile.
+// Memory whose lines are handed out by slice. One thread at a time may call its functions; other
+// threads may use what was handed out at the same time.
 typedef struct skl_memory skl_memory;
 
 // The slice function of a part, and for which physical addresses it is established. It is never
@@ -34,7 +34,7 @@ typedef struct skl_slice_map skl_slice_map;
 typedef struct skl_memory_statistics {
     // All lines of 64 bytes.
     uint64_t lines;
-    // Lines in slices that somebody has claimed; nobody can use the others.
+    // Lines in slices that an owner has claimed; no owner can use the others.
     uint64_t claimed_lines;
     // Lines that are handed out, whole or in parts.
     uint64_t used_lines;
@@ -114,7 +114,7 @@ void skl_memory_close(struct skl_memory *memory);
 // regard them.
 const char *skl_memory_plain_because(const struct skl_memory *memory);
 
-// Asks the kernel once more where the pages are: -ESTALE if one was moved since.
+// Reads the physical addresses of the pages again: -ESTALE if the kernel moved one since.
 int skl_memory_verify(const struct skl_memory *memory, char *error, size_t error_bytes);
 
 // Gives `count` slices to a new owner, whose number it returns. Owners' slices are disjoint.

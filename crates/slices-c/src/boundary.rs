@@ -45,7 +45,7 @@ pub fn errno_of(error: &io::Error) -> c_int {
     error.raw_os_error().unwrap_or(of_kind)
 }
 
-/// Where the caller wants an error's text.
+/// The caller's buffer for an error's text.
 #[derive(Clone, Copy)]
 pub struct ErrorText {
     start: *mut c_char,
@@ -54,7 +54,7 @@ pub struct ErrorText {
 
 impl ErrorText {
     /// # Safety
-    /// `start` is NULL or has room for `bytes` bytes until the function of the interface returns.
+    /// `start` is NULL or valid for writes of `bytes` bytes until the function of the interface returns.
     pub unsafe fn new(start: *mut c_char, bytes: usize) -> Self {
         Self { start, bytes }
     }
@@ -64,13 +64,13 @@ impl ErrorText {
         Self { start: std::ptr::null_mut(), bytes: 0 }
     }
 
-    /// Writes as much of `text` as there is room for.
+    /// Writes as much of `text` as fits.
     pub fn write(self, text: &str) {
         if self.start.is_null() || self.bytes == 0 {
             return;
         }
-        let room = 0..=(self.bytes - 1).min(text.len());
-        let bytes = room.rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+        let ends = 0..=(self.bytes - 1).min(text.len());
+        let bytes = ends.rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
         // SAFETY: the caller of `new` vouches for `self.bytes` bytes; `bytes` is less than that, and
         // a text of this library does not lie in the caller's buffer.
         unsafe {
@@ -129,21 +129,21 @@ pub unsafe fn required<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, Fa
 /// The same for what the function changes.
 ///
 /// # Safety
-/// `pointer` is NULL, or valid and used by nobody else as long as the result lives.
+/// `pointer` is NULL, or valid and without other users as long as the result lives.
 pub unsafe fn exclusive<'a, T>(pointer: *mut T, name: &str) -> Result<&'a mut T, Failure> {
     // SAFETY: the caller vouches for the pointer.
     unsafe { pointer.as_mut() }.ok_or_else(|| missing(name))
 }
 
-/// The same for a place to write to. It may be uninitialised: only `write` is for it.
-pub fn required_place<T>(pointer: *mut T, name: &str) -> Result<*mut T, Failure> {
+/// The same for a parameter that the function writes. It may be uninitialised: only `write` is allowed.
+pub fn required_out<T>(pointer: *mut T, name: &str) -> Result<*mut T, Failure> {
     if pointer.is_null() { Err(missing(name)) } else { Ok(pointer) }
 }
 
 /// An array of the caller's; NULL is an array of nothing.
 ///
 /// # Safety
-/// `start` is NULL or has `count` elements that nobody writes to as long as the result lives.
+/// `start` is NULL or has `count` elements that are not written as long as the result lives.
 pub unsafe fn array<'a, T>(start: *const T, count: usize, name: &str) -> Result<&'a [T], Failure> {
     match (start.is_null(), count) {
         (_, 0) => Ok(&[]),
@@ -196,7 +196,7 @@ mod tests {
             let text = unsafe { ErrorText::new(buffer.as_mut_ptr(), bytes) };
             let failed = guarded(text, || Err(Failure::new(libc::EIO, "m\u{b5}s")));
             assert_eq!((failed, text_of(&buffer).as_str()), (-libc::EIO, expected));
-            assert!(buffer[bytes..].iter().all(|&byte| byte == 1), "beyond its room");
+            assert!(buffer[bytes..].iter().all(|&byte| byte == 1), "beyond the buffer");
         }
     }
 }

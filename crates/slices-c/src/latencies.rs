@@ -1,9 +1,7 @@
 //! `skl_latencies_*`, `skl_nearest_slices`, `skl_shared_slice`.
 #![allow(unsafe_code)]
 
-use crate::boundary::{
-    ErrorText, Failure, array, count_of, guarded, path, required, required_place,
-};
+use crate::boundary::{ErrorText, Failure, array, count_of, guarded, path, required, required_out};
 use libc::{c_char, c_int, c_uint};
 use slices::LatencyFile;
 use slices::nearest::{Latencies, SharedGoal};
@@ -44,12 +42,12 @@ pub unsafe extern "C" fn skl_latencies_open(
     // SAFETY: the caller vouches for all pointers.
     let text = unsafe { ErrorText::new(error, error_bytes) };
     guarded(text, || {
-        let place = required_place(latencies, "latencies")?;
+        let out = required_out(latencies, "latencies")?;
         // SAFETY: the caller's string.
         let file = unsafe { path(latency_path, "latency_path") }?;
         let opened = Box::new(LatenciesHandle(open(file)?));
         // SAFETY: not NULL, and the caller's to write to.
-        unsafe { place.write(Box::into_raw(opened)) };
+        unsafe { out.write(Box::into_raw(opened)) };
         Ok(0)
     })
 }
@@ -95,12 +93,12 @@ pub unsafe extern "C" fn skl_nearest_slices(
     guarded(ErrorText::none(), || {
         // SAFETY: the caller's handle.
         let latencies = &unsafe { required(latencies, "latencies") }?.0;
-        let slices = required_place(slices, "slices")?;
+        let slices = required_out(slices, "slices")?;
         let order = latencies.by_distance(known_core(latencies, core)?);
         let written = order.len().min(count);
-        for (place, slice) in order[..written].iter().enumerate() {
-            // SAFETY: the caller's array has `count` places.
-            unsafe { slices.add(place).write(slice.0) };
+        for (index, slice) in order[..written].iter().enumerate() {
+            // SAFETY: the caller's array has `count` elements.
+            unsafe { slices.add(index).write(slice.0) };
         }
         count_of(written)
     })

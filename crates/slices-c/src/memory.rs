@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::boundary::{
-    ErrorText, Failure, array, errno_of, exclusive, guarded, required, required_place,
+    ErrorText, Failure, array, errno_of, exclusive, guarded, required, required_out,
 };
 use crate::physical_address;
 use crate::slice_map::SliceMapHandle;
@@ -12,8 +12,8 @@ use slices::recovery::PageSize;
 use std::ffi::CString;
 use units::SliceId;
 
-/// Memory whose lines are handed out by slice. Its functions may be called by one thread at a time;
-/// what they handed out may be used by others meanwhile.
+/// Memory whose lines are handed out by slice. One thread at a time may call its functions; other
+/// threads may use what was handed out at the same time.
 pub struct MemoryHandle {
     pub(crate) memory: SliceMemory,
     /// Why slices are not known, as C reads it.
@@ -25,7 +25,7 @@ pub struct MemoryHandle {
 pub struct MemoryStatistics {
     /// All lines of 64 bytes.
     lines: u64,
-    /// Lines in slices that somebody has claimed; nobody can use the others.
+    /// Lines in slices that an owner has claimed; no owner can use the others.
     claimed_lines: u64,
     /// Lines that are handed out, whole or in parts.
     used_lines: u64,
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn skl_memory_open(
     // SAFETY: the caller vouches for all pointers.
     let text = unsafe { ErrorText::new(error, error_bytes) };
     guarded(text, || {
-        let place = required_place(memory, "memory")?;
+        let out = required_out(memory, "memory")?;
         // SAFETY: the caller's handle.
         let map = &unsafe { required(map, "map") }?.0;
         let size = page_size(page_bytes)?;
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn skl_memory_open(
         });
         let plain = c_int::from(reason.is_some());
         // SAFETY: not NULL, and the caller's to write to.
-        unsafe { place.write(Box::into_raw(Box::new(MemoryHandle { memory, reason }))) };
+        unsafe { out.write(Box::into_raw(Box::new(MemoryHandle { memory, reason }))) };
         Ok(plain)
     })
 }
@@ -137,7 +137,7 @@ pub unsafe extern "C" fn skl_memory_plain_because(memory: *const MemoryHandle) -
     reason.map_or(std::ptr::null(), |reason| reason.as_ptr())
 }
 
-/// Asks the kernel once more where the pages are: -ESTALE if one was moved since.
+/// Reads the physical addresses of the pages again: -ESTALE if the kernel moved one since.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_memory_verify(
     memory: *const MemoryHandle,
@@ -217,7 +217,7 @@ pub unsafe extern "C" fn skl_memory_get_statistics(
     guarded(ErrorText::none(), || {
         // SAFETY: the caller's handle.
         let now = unsafe { required(memory, "memory") }?.memory.statistics();
-        let place = required_place(statistics, "statistics")?;
+        let out = required_out(statistics, "statistics")?;
         let statistics = MemoryStatistics {
             lines: now.lines,
             claimed_lines: now.claimed_lines,
@@ -226,7 +226,7 @@ pub unsafe extern "C" fn skl_memory_get_statistics(
             unused_bytes_of_used_lines: now.unused_bytes_of_used_lines,
         };
         // SAFETY: not NULL, and the caller's to write to.
-        unsafe { place.write(statistics) };
+        unsafe { out.write(statistics) };
         Ok(0)
     })
 }

@@ -1,7 +1,7 @@
 //! `skl_memory_allocate` and the other functions that hand memory out and take it back.
 #![allow(unsafe_code)]
 
-use crate::boundary::{ErrorText, Failure, count_of, exclusive, guarded, required_place};
+use crate::boundary::{ErrorText, Failure, count_of, exclusive, guarded, required_out};
 use crate::memory::{MemoryHandle, owner};
 use libc::{c_int, c_void, iovec};
 use slices::memory::AllocationError;
@@ -48,11 +48,11 @@ pub unsafe extern "C" fn skl_memory_allocate(
     guarded(ErrorText::none(), || {
         // SAFETY: the caller's handle, used by this thread alone.
         let memory = &mut unsafe { exclusive(memory, "memory") }?.memory;
-        let place = required_place(object, "object")?;
+        let out = required_out(object, "object")?;
         let address =
             memory.allocate(self::owner(owner)?, bytes as u64).map_err(|e| failure(&e))?;
         // SAFETY: not NULL, and the caller's to write to.
-        unsafe { place.write(address as *mut c_void) };
+        unsafe { out.write(address as *mut c_void) };
         Ok(0)
     })
 }
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn skl_memory_allocate_scattered(
     guarded(ErrorText::none(), || {
         // SAFETY: the caller's handle, used by this thread alone.
         let memory = &mut unsafe { exclusive(memory, "memory") }?.memory;
-        let parts = required_place(parts, "parts")?;
+        let parts = required_out(parts, "parts")?;
         let wanted = bytes.div_ceil(SKL_LINE_BYTES).max(1);
         if count < wanted {
             return Err(Failure::new(libc::ENOSPC, "too few parts"));
@@ -98,10 +98,10 @@ pub unsafe extern "C" fn skl_memory_allocate_scattered(
         let handed_out = count_of(wanted)?;
         let owner = self::owner(owner)?;
         let lines = memory.allocate_scattered(owner, bytes as u64).map_err(|e| failure(&e))?;
-        for (place, &line) in lines.iter().enumerate() {
-            let iov_len = (bytes - place * SKL_LINE_BYTES).min(SKL_LINE_BYTES);
+        for (index, &line) in lines.iter().enumerate() {
+            let iov_len = (bytes - index * SKL_LINE_BYTES).min(SKL_LINE_BYTES);
             // SAFETY: there are as many lines as were compared with `count`.
-            unsafe { parts.add(place).write(iovec { iov_base: line as *mut c_void, iov_len }) };
+            unsafe { parts.add(index).write(iovec { iov_base: line as *mut c_void, iov_len }) };
         }
         Ok(handed_out)
     })
@@ -120,11 +120,11 @@ pub unsafe extern "C" fn skl_memory_allocate_linked(
     guarded(ErrorText::none(), || {
         // SAFETY: the caller's handle, used by this thread alone.
         let memory = &mut unsafe { exclusive(memory, "memory") }?.memory;
-        let place = required_place(first, "first")?;
+        let out = required_out(first, "first")?;
         let owner = self::owner(owner)?;
         let line = memory.allocate_linked(owner, bytes as u64).map_err(|e| failure(&e))?;
         // SAFETY: not NULL, and the caller's to write to.
-        unsafe { place.write(line as *mut LinkedLine) };
+        unsafe { out.write(line as *mut LinkedLine) };
         Ok(0)
     })
 }

@@ -1,7 +1,7 @@
 //! `skl_physical_address`, `skl_version`.
 #![allow(unsafe_code)]
 
-use crate::boundary::{ErrorText, Failure, errno_of, guarded, required_place};
+use crate::boundary::{ErrorText, Failure, errno_of, guarded, required_out};
 use libc::{c_char, c_int, c_void};
 use slices::memory::{OWN_PAGEMAP, PhysicalAddressError, PhysicalAddresses, ProcPagemap};
 use std::path::Path;
@@ -30,12 +30,12 @@ pub unsafe extern "C" fn skl_physical_address(
     // SAFETY: the caller vouches for all pointers.
     let text = unsafe { ErrorText::new(error, error_bytes) };
     guarded(text, || {
-        let place = required_place(physical_address, "physical_address")?;
+        let out = required_out(physical_address, "physical_address")?;
         let found = ProcPagemap::open(Path::new(OWN_PAGEMAP))
             .and_then(|pagemap| pagemap.physical_address(address as u64))
             .map_err(|error| Failure::of(self::errno(&error), &error))?;
         // SAFETY: not NULL, and the caller's to write to.
-        unsafe { place.write(found) };
+        unsafe { out.write(found) };
         Ok(0)
     })
 }

@@ -1,9 +1,7 @@
 //! `skl_slice_map_*`, `skl_slice_of`, `skl_slices_of`.
 #![allow(unsafe_code)]
 
-use crate::boundary::{
-    ErrorText, Failure, array, count_of, guarded, path, required, required_place,
-};
+use crate::boundary::{ErrorText, Failure, array, count_of, guarded, path, required, required_out};
 use libc::{c_char, c_int};
 use slices::{SliceMap, TableFile};
 use std::path::Path;
@@ -34,12 +32,12 @@ pub unsafe extern "C" fn skl_slice_map_open(
     // SAFETY: the caller vouches for all pointers.
     let text = unsafe { ErrorText::new(error, error_bytes) };
     guarded(text, || {
-        let place = required_place(map, "map")?;
+        let out = required_out(map, "map")?;
         // SAFETY: the caller's string.
         let table = unsafe { path(table_path, "table_path") }?;
         let opened = Box::new(SliceMapHandle(open(table)?));
         // SAFETY: not NULL, and the caller's to write to.
-        unsafe { place.write(Box::into_raw(opened)) };
+        unsafe { out.write(Box::into_raw(opened)) };
         Ok(0)
     })
 }
@@ -88,12 +86,12 @@ pub unsafe extern "C" fn skl_slices_of(
             (required(map, "map")?, array(physical_addresses, count, "physical_addresses")?)
         };
         if count > 0 {
-            required_place(slices, "slices")?;
+            required_out(slices, "slices")?;
         }
-        for (place, &address) in addresses.iter().enumerate() {
+        for (index, &address) in addresses.iter().enumerate() {
             let slice = map.0.slice_of(address).map_err(|e| Failure::of(libc::ERANGE, &e))?;
-            // SAFETY: the caller's array has `count` places.
-            unsafe { slices.add(place).write(slice.0) };
+            // SAFETY: the caller's array has `count` elements.
+            unsafe { slices.add(index).write(slice.0) };
         }
         Ok(0)
     })

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::LineAddr;
 
-/// An origin and what may be XORed with it: memory that can be seen through a few huge pages only
-/// tells what the differences between those pages do, not every address bit by itself.
+/// An origin and what may be XORed with it. A few huge pages only show the effect of the differences
+/// between their addresses, not that of every address bit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CoveredAddresses {
     /// An address that is covered; bits within a line are zero.
@@ -16,7 +16,7 @@ pub struct CoveredAddresses {
     pub span: Vec<u64>,
 }
 
-/// Where a table holds.
+/// The addresses for which a table holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Coverage {
     /// All physical addresses below this one, a power of two.
@@ -77,8 +77,8 @@ impl CoverageLookup {
     #[must_use]
     pub fn parities(&self, line: LineAddr) -> u64 {
         let joined = self.checks.iter().enumerate();
-        joined.fold(0, |all, (place, (parities, _))| {
-            all | u64::from(parities.of(line)) << (MOST_MASKS * place)
+        joined.fold(0, |all, (index, (parities, _))| {
+            all | u64::from(parities.of(line)) << (MOST_MASKS * index)
         })
     }
 
@@ -86,7 +86,7 @@ impl CoverageLookup {
     #[must_use]
     pub fn wanted(&self) -> u64 {
         let joined = self.checks.iter().enumerate();
-        joined.fold(0, |all, (place, (_, wanted))| all | u64::from(*wanted) << (MOST_MASKS * place))
+        joined.fold(0, |all, (index, (_, wanted))| all | u64::from(*wanted) << (MOST_MASKS * index))
     }
 
     /// Whether the table holds for the physical address.
@@ -136,7 +136,7 @@ mod tests {
             let mut map = LinearMap::default();
             span.iter().for_each(|&vector| { map.insert(vector, 0); });
             let lookup = Coverage::spanned(origin, &map).lookup();
-            let chosen = span.iter().enumerate().filter(|(place, _)| choice >> place & 1 == 1);
+            let chosen = span.iter().enumerate().filter(|(index, _)| choice >> index & 1 == 1);
             let inside = chosen.fold(origin, |sum, (_, vector)| sum ^ vector);
             prop_assert!(lookup.covers(inside) && lookup.covers(inside | 63));
             prop_assert_eq!(lookup.covers(other), map.value(other ^ origin).is_some());

@@ -95,7 +95,7 @@ mod tests {
                 }
             }
             let sum = (examples.iter().enumerate())
-                .filter(|(place, _)| choice >> place & 1 == 1)
+                .filter(|(index, _)| choice >> index & 1 == 1)
                 .fold(0, |sum, (_, vector)| sum ^ vector);
             prop_assert_eq!(map.value(sum), Some(apply(sum)));
             prop_assert_eq!(map.extended(sum), apply(sum));

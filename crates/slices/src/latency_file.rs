@@ -16,7 +16,7 @@ use std::fmt::Write;
 use units::narrow::fit;
 use units::{Cycles, SliceId};
 
-/// Where latencies come from.
+/// The origin of latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LatencyKind {
@@ -26,7 +26,7 @@ pub enum LatencyKind {
     Modelled,
 }
 
-/// Latencies with where they come from.
+/// Latencies and their origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LatencyFile {
     /// Which part they belong to.

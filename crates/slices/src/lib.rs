@@ -1,9 +1,8 @@
-//! Slices of the last-level cache on real machines: which slice a line is in, and how that is found
-//! out.
+//! Slices of the last-level cache on real machines: which slice a line is in, and how that is learnt.
 //!
 //! - [`recovery`]: learns a machine's slice function from a slice oracle (uncore counters, timing).
-//! - [`TableFile`]: the function as a file, with where it holds and the evidence for it; the file
-//!   that the simulator reads.
+//! - [`TableFile`]: the function as a file, with the addresses for which it holds and the evidence;
+//!   the simulator reads the same file.
 //! - [`memory`]: hands out lines of huge pages by slice.
 //! - [`nearest`]: slices by their latency from a core, and the best slice for several;
 //!   [`LatencyFile`]: the latencies as a file.

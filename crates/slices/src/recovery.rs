@@ -21,9 +21,10 @@
 //! [`Evidence::most_unfitting_share`] bounds the share of addresses that do otherwise and went
 //! unnoticed. Whatever is not established ends as [`NotEnoughEvidence`].
 //!
-//! Nobody can tell an oracle that names slices wrongly in a consistent way from one with other names;
-//! in particular, of two slices an answer that is wrong more than two times out of three. Above a
-//! third of wrong answers nothing is accepted.
+//! Slice numbers are known only up to a permutation: an oracle that names slices wrongly in a
+//! consistent way looks like one with other names. With two slices, answers that are wrong more than
+//! two times out of three look right with the names swapped. So nothing is accepted above a third of
+//! wrong answers.
 
 mod evidence;
 mod hold_out;
@@ -175,7 +176,7 @@ impl<O: SliceOracle> Learner<'_, O> {
             valid_bits: (LINE_BIT, highest),
         };
         if matches!(coverage, Coverage::Only(_)) {
-            // Whoever reads the table without its coverage shall see it too.
+            // Also seen by readers of the table that ignore its coverage.
             table.source.push_str("; established for the addresses of [covers] only");
         }
         let Some(result) = self.hold_out(&table)? else {

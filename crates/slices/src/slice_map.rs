@@ -110,9 +110,9 @@ impl SliceMap {
         assert_eq!(addresses.len(), slices.len());
         // Without exits in the loop the look-ups of several addresses overlap.
         let mut all_covered = true;
-        for (place, &address) in slices.iter_mut().zip(addresses) {
+        for (found, &address) in slices.iter_mut().zip(addresses) {
             let (slice, covered) = self.look_up(address);
-            *place = slice;
+            *found = slice;
             all_covered &= covered;
         }
         if all_covered {
@@ -203,7 +203,7 @@ mod tests {
                 Coverage::Below(limit) => limit - 1,
                 Coverage::Only(covered) => {
                     let chosen = covered.span.iter().enumerate();
-                    let chosen = chosen.filter(|(place, _)| choice >> place & 1 == 1);
+                    let chosen = chosen.filter(|(index, _)| choice >> index & 1 == 1);
                     chosen.fold(covered.origin, |sum, (_, vector)| sum ^ vector)
                 }
             };

@@ -24,7 +24,7 @@ use units::LINE_BYTES;
 /// Lines of the longest sequence that can be used; runs are not spelt out beyond it.
 const MOST_LINES: u64 = 1 << address_map::MOST_MASKS;
 
-/// A slice function with where it holds and why it is believed.
+/// A slice function, the addresses for which it holds, and the evidence for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableFile {
     /// The function itself. Its validity range ends at the highest bit that is known at all.
@@ -40,7 +40,7 @@ pub struct TableFile {
 pub struct WrittenTable {
     /// Which part it belongs to.
     part: String,
-    /// Where it comes from.
+    /// Its source.
     source: String,
     /// Slices of the part.
     slices: u32,
@@ -194,8 +194,8 @@ fn check_covered(covered: CoveredAddresses) -> Result<CoveredAddresses, WrongKey
 }
 
 fn spell_out(runs: &[(u16, u32)]) -> Result<Vec<u16>, WrongKey> {
-    if let Some(place) = runs.iter().position(|&(_, lines)| lines == 0) {
-        return Err(wrong("base_runs", &format!("run {place} has no lines; needed: 1 or more")));
+    if let Some(index) = runs.iter().position(|&(_, lines)| lines == 0) {
+        return Err(wrong("base_runs", &format!("run {index} has no lines; needed: 1 or more")));
     }
     let lines: u64 = runs.iter().map(|&(_, lines)| u64::from(lines)).sum();
     if lines > MOST_LINES {

@@ -1,6 +1,6 @@
 //! Sets in which the order of the tags is the order of replacement, served by the batch.
 //!
-//! Models: the tag store of a cache level with LRU or FIFO sets that nobody looks into from outside.
+//! Models: the tag store of a cache level with LRU or FIFO sets whose content is not observed from outside.
 //! Source: none needed; this is bookkeeping.
 //! Simplifies: nothing; a tag is a whole line number below [`RecencySets::NO_LINE`].
 //!

@@ -59,7 +59,7 @@ pub(super) fn read<R: Read>(
     Ok(())
 }
 
-/// What the crate has against a block that is complete.
+/// The fault that the parser finds in a complete block.
 fn what_is_malformed(error: &PcapError) -> String {
     match error {
         PcapError::IncompleteBuffer => "one of its options is too short for its kind".to_owned(),

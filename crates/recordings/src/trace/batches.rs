@@ -1,4 +1,4 @@
-//! Where the batches of a trace come from: the trait, and a list of loads in memory.
+//! Sources of the batches of a trace: the trait, and a list of loads in memory.
 
 use std::vec;
 
@@ -6,7 +6,7 @@ use workload::trace::{BLOCK_LOADS, Batch};
 
 use super::TraceError;
 
-/// Where the batches of a trace come from.
+/// A source of the batches of a trace.
 pub trait Batches: Send {
     /// Replaces what is in `into` by the next references; false if there are none left.
     ///
@@ -21,7 +21,7 @@ pub trait Batches: Send {
     fn format(&self) -> &'static str;
 }
 
-/// Addresses of loads, all of them at hand.
+/// Addresses of loads, all of them in memory.
 pub struct LoadList {
     /// Blocks that have not been given, each as it is given: nothing is copied again.
     blocks: vec::IntoIter<Vec<u64>>,

@@ -24,8 +24,8 @@ const LOADS_AT: usize = 32;
 pub(super) fn read_block(input: &mut Input, into: &mut Vec<Reference>) -> Result<(), TraceFault> {
     while into.len() + MOST_REFERENCES <= BLOCK_REFERENCES {
         let (records, rest) = input.ready().as_chunks::<RECORD_BYTES>();
-        let room = (BLOCK_REFERENCES - into.len()) / MOST_REFERENCES;
-        let records = &records[..records.len().min(room)];
+        let free = (BLOCK_REFERENCES - into.len()) / MOST_REFERENCES;
+        let records = &records[..records.len().min(free)];
         if records.is_empty() {
             let present = rest.len();
             if !input.fill()? {

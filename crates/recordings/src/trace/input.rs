@@ -56,7 +56,7 @@ impl Input {
         self.offset += bytes as u64;
     }
 
-    /// Makes more ready; false if there is no more, or no room for it.
+    /// Makes more ready; false if there is no more, or the buffer is full.
     pub(super) fn fill(&mut self) -> Result<bool, TraceFault> {
         self.buffer.copy_within(self.from..self.to, 0);
         self.to -= self.from;

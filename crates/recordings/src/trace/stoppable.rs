@@ -20,7 +20,8 @@ impl StopReading {
     /// If the host has no file descriptors left.
     pub fn new() -> io::Result<Self> {
         let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        // A clone's number is above 2: where standard input is closed, this must not take its place.
+        // A clone's number is above 2: where standard input is closed, this must not become its
+        // descriptor.
         Ok(Self(Arc::new(event.try_clone()?)))
     }
 
@@ -88,7 +89,7 @@ mod tests {
         // Whether it waits already or not.
         let ended = reader.join().expect("does not panic");
         assert_eq!(ended.map_err(|error| error.kind()), Err(ErrorKind::Other));
-        writes.write_all(b"after").expect("there is room");
+        writes.write_all(b"after").expect("the pipe takes it");
         let mut buffer = [0; 8];
         assert_eq!(left_over.read(&mut buffer).expect("there is something"), 5);
         assert_eq!(&buffer[..5], b"after");

@@ -52,7 +52,7 @@ static void distances(const char *path) {
     skl_latencies_close(NULL);
 }
 
-// Every object is where its owner's slices are, by the kernel's word for the address.
+// Every object is where its owner's slices are, by the address that the kernel reports.
 static void check_place(const skl_slice_map *map, skl_memory *memory, void *object, int slice) {
     if (skl_memory_plain_because(memory) != NULL) {
         CHECK(skl_memory_slice(memory, object) == -ENODATA);

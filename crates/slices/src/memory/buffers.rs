@@ -83,7 +83,7 @@ impl SliceMemory {
         Ok(lines)
     }
 
-    /// Who a line that is handed out was given to.
+    /// The owner of a line that is handed out.
     fn owner_of(&self, line: u64) -> Option<usize> {
         let line = self.lines.line_at(line)?;
         let Some(slice) = line.slice else { return Some(self.uses[line.id as usize].owner.into()) };

@@ -4,8 +4,8 @@ use super::reserved::collected;
 use std::collections::TryReserveError;
 use units::narrow::fit;
 
-/// Stacks of line numbers, one for each slice, side by side: each has room for all lines of its
-/// slice, so that giving back never allocates.
+/// Stacks of line numbers, one for each slice, side by side: each has the capacity for all lines of
+/// its slice, so that giving back never allocates.
 #[derive(Debug)]
 pub(super) struct FreeLists {
     stacks: Box<[Stack]>,
@@ -14,7 +14,7 @@ pub(super) struct FreeLists {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Stack {
-    /// Place of its lowest element.
+    /// Index of its lowest element.
     bottom: u32,
     length: u32,
 }

@@ -69,12 +69,12 @@ pub enum AllocationError {
     /// The owner has no slices in this memory.
     #[error("no such owner; it has released its slices, or is another memory's")]
     NoOwner,
-    /// There is no room for a list of the lines.
+    /// There is no memory for a list of the lines.
     #[error("no memory")]
     NoMemory(#[from] TryReserveError),
 }
 
-/// Flags of a line: it is handed out; more is known of it elsewhere.
+/// Flags of a line: it is handed out; it is noted, that is, [`super::SliceMemory`] keeps its use.
 const ALLOCATED: u64 = 0b01;
 const NOTED: u64 = 0b10;
 
@@ -87,7 +87,7 @@ pub struct LineAllocator {
     /// Lines that follow each other in virtual memory: number and virtual address of each run's
     /// first one.
     runs: Vec<(u32, u64)>,
-    /// Free lines of each slice, the next one last; one list if slices are not known.
+    /// Free lines of each slice, the next one to hand out last; one list if slices are not known.
     free: FreeLists,
     /// The list of each line: parts have 256 slices at most.
     lists: Vec<u8>,
@@ -310,8 +310,8 @@ impl LineAllocator {
     #[must_use]
     pub fn line_at(&self, virtual_address: u64) -> Option<Line> {
         // Runs are few, and in no order of virtual addresses.
-        let id = self.runs.iter().enumerate().find_map(|(place, &(first, start))| {
-            let end = self.runs.get(place + 1).map_or(self.lists.len() as u64, |run| run.0.into());
+        let id = self.runs.iter().enumerate().find_map(|(index, &(first, start))| {
+            let end = self.runs.get(index + 1).map_or(self.lists.len() as u64, |run| run.0.into());
             let line = virtual_address.checked_sub(start)? / LINE_BYTES + u64::from(first);
             (line < end).then(|| fit(line))
         })?;
@@ -347,7 +347,7 @@ impl LineAllocator {
     }
 }
 
-/// Place of a line's flags in their word.
+/// Shift of a line's flags in their word.
 #[inline]
 fn shift(id: u32) -> u32 {
     id % LINES_OF_WORD * 2

@@ -1,4 +1,4 @@
-//! Huge pages as a process sees them, and where they are.
+//! Huge pages by their virtual and their physical address.
 
 use super::pagemap::{PhysicalAddressError, PhysicalAddresses};
 use crate::recovery::{HugePage, PageSize};
@@ -23,7 +23,7 @@ impl VirtualPage {
     }
 }
 
-/// A huge page and where it is mapped.
+/// A huge page by its physical address, and where it is mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MappedPage {
     /// Virtual address of its first byte.
@@ -33,7 +33,7 @@ pub struct MappedPage {
 }
 
 impl MappedPage {
-    /// What the process sees of it.
+    /// The page by its virtual address.
     #[must_use]
     pub fn virtual_page(&self) -> VirtualPage {
         VirtualPage { start: self.virtual_start, size: self.page.size }
@@ -55,16 +55,17 @@ pub enum PlacementError {
     /// The table is not established for the memory.
     #[error(transparent)]
     NotCovered(#[from] NotCovered),
-    /// There is no room for lists of the lines.
+    /// There is no memory for lists of the lines.
     #[error("no memory")]
     NoMemory(#[from] TryReserveError),
 }
 
-/// Step in which memory is looked at: the smallest page, so that memory made of several is noticed.
+/// Step in which physical addresses are checked: the smallest page, so that a page made of several is
+/// found out.
 const STEP_BYTES: usize = 4096;
 
-/// Finds out where pages are. They have to be touched before, and locked, or of hugetlbfs: what the
-/// kernel moves later is somewhere else.
+/// Finds the physical addresses of pages. They have to be touched before, and locked or of hugetlbfs:
+/// the kernel may move others later.
 ///
 /// # Errors
 /// If an address is not known, the memory is no huge page, or there is none for the list.

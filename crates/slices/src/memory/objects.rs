@@ -9,7 +9,7 @@ pub(super) struct ObjectSize {
     bits: u8,
 }
 
-/// Sizes that several objects of share a line.
+/// Number of sizes below a whole line.
 pub(super) const CUT_SIZES: usize = 3;
 
 const SMALLEST_BITS: u8 = 3;
@@ -50,16 +50,16 @@ pub(super) struct LineUse {
     pub size: ObjectSize,
     /// Bit i: object i of the line is handed out.
     used: u8,
-    /// Where the line stands in its owner's list of lines with room.
-    pub place: u32,
+    /// Its index in the list of its owner's lines with a free slot.
+    pub index: u32,
 }
 
 impl LineUse {
     pub fn new(owner: u16, size: ObjectSize) -> Self {
-        Self { owner, size, used: 0, place: 0 }
+        Self { owner, size, used: 0, index: 0 }
     }
 
-    /// Hands out the first free object: its place in the line in bytes.
+    /// Hands out the first free object: its offset in the line in bytes.
     pub fn take(&mut self) -> u32 {
         let slot = self.used.trailing_ones();
         debug_assert!(slot < self.size.slots(), "the line has room");
@@ -67,7 +67,7 @@ impl LineUse {
         slot * self.size.bytes()
     }
 
-    /// Takes the object at that place back; `false` if none is handed out there.
+    /// Takes back the object at this offset; `false` if none is handed out there.
     pub fn give_back(&mut self, offset: u32) -> bool {
         let handed_out = self.object_at(offset).is_some();
         if handed_out {

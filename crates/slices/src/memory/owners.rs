@@ -5,7 +5,7 @@ use super::slice_memory::SliceMemory;
 use units::narrow::fit;
 use units::{LINE_BYTES, SliceId};
 
-/// One that has claimed slices of a [`SliceMemory`].
+/// Handle of an owner, which has claimed slices of a [`SliceMemory`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner(pub u16);
 
@@ -17,28 +17,28 @@ pub(super) struct Holding {
     pub noted_lines: u64,
     /// Objects in them.
     pub objects: u64,
-    /// Those with room for one more object, by its size.
+    /// Lines with a free slot, by the size of their objects.
     pub with_room: [Vec<u32>; CUT_SIZES],
 }
 
 impl Holding {
-    /// Notes that a line has room.
+    /// Notes that a line has a free slot.
     pub fn open(&mut self, uses: &mut [LineUse], id: u32) {
         let line = &mut uses[id as usize];
         self.noted_lines += u64::from(line.is_empty());
         if let Some(cut) = line.size.cut() {
-            line.place = fit(self.with_room[cut].len());
+            line.index = fit(self.with_room[cut].len());
             self.with_room[cut].push(id);
         }
     }
 
-    /// Notes that a line has no room any more, or is given back.
+    /// Notes that a line has no free slot any more, or is given back.
     pub fn close(&mut self, uses: &mut [LineUse], id: u32) {
-        let LineUse { size, place, .. } = uses[id as usize];
+        let LineUse { size, index, .. } = uses[id as usize];
         if let Some(cut) = size.cut() {
-            self.with_room[cut].swap_remove(place as usize);
-            if let Some(&moved) = self.with_room[cut].get(place as usize) {
-                uses[moved as usize].place = place;
+            self.with_room[cut].swap_remove(index as usize);
+            if let Some(&moved) = self.with_room[cut].get(index as usize) {
+                uses[moved as usize].index = index;
             }
         }
     }
@@ -63,7 +63,7 @@ pub enum ClaimError {
     Taken {
         /// The slice.
         slice: u16,
-        /// Who has it.
+        /// Its owner.
         owner: u16,
     },
     /// Owners' numbers have run out.
@@ -82,7 +82,7 @@ pub enum ClaimError {
 pub struct MemoryStatistics {
     /// All lines.
     pub lines: u64,
-    /// Lines in slices that somebody has claimed.
+    /// Lines in slices that an owner has claimed.
     pub claimed_lines: u64,
     /// Lines that are handed out, whole or in parts.
     pub used_lines: u64,
@@ -93,7 +93,7 @@ pub struct MemoryStatistics {
 }
 
 impl MemoryStatistics {
-    /// Share of the memory that no owner can ever use: lines in slices that nobody has claimed.
+    /// Share of the memory that no owner can ever use: lines in slices without an owner.
     #[must_use]
     pub fn unclaimed_share(&self) -> f64 {
         1.0 - self.claimed_lines as f64 / self.lines as f64
@@ -132,11 +132,11 @@ impl SliceMemory {
     /// # Errors
     /// If something that it got is still handed out.
     pub fn release(&mut self, owner: Owner) -> Result<(), ClaimError> {
-        let place = usize::from(owner.0);
-        let holding = self.owners.get(place).and_then(Option::as_ref).ok_or(ClaimError::NoOwner)?;
+        let index = usize::from(owner.0);
+        let holding = self.owners.get(index).and_then(Option::as_ref).ok_or(ClaimError::NoOwner)?;
         match self.used_lines(holding) {
             0 => {
-                self.owners[place] = None;
+                self.owners[index] = None;
                 Ok(())
             }
             lines => Err(ClaimError::InUse(lines)),

@@ -1,4 +1,4 @@
-//! Where the process's memory is in physical memory: /proc/self/pagemap.
+//! Physical addresses of the process's memory: /proc/self/pagemap.
 
 use std::fs::File;
 use std::io;
@@ -49,7 +49,7 @@ pub const OWN: &str = "/proc/self/pagemap";
 const GRANULE_BYTES: u64 = 4096;
 
 impl ProcPagemap {
-    /// Opens a page map: /proc/self/pagemap, or what stands in for it.
+    /// Opens a page map: /proc/self/pagemap, or a file in its format.
     ///
     /// # Errors
     /// If it cannot be opened.
@@ -62,8 +62,8 @@ impl ProcPagemap {
 impl PhysicalAddresses for ProcPagemap {
     fn physical_address(&self, virtual_address: u64) -> Result<u64, PhysicalAddressError> {
         let mut entry = [0; 8];
-        let place = virtual_address / GRANULE_BYTES * entry.len() as u64;
-        self.file.read_exact_at(&mut entry, place).map_err(|source| {
+        let offset = virtual_address / GRANULE_BYTES * entry.len() as u64;
+        self.file.read_exact_at(&mut entry, offset).map_err(|source| {
             PhysicalAddressError::Unreadable { path: self.path.clone(), source }
         })?;
         let entry = u64::from_le_bytes(entry);

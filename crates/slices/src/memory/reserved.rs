@@ -1,9 +1,9 @@
-//! Lists as long as a memory is large: where there is no room for one, that is an error for the caller,
-//! whose process goes on.
+//! Lists as long as a memory is large. Failure to allocate one is an error for the caller: the process
+//! goes on.
 
 use std::collections::TryReserveError;
 
-/// All items in memory of just that size.
+/// All items in an allocation of exactly their size.
 pub(super) fn collected<T>(
     items: impl ExactSizeIterator<Item = T>,
 ) -> Result<Vec<T>, TryReserveError> {

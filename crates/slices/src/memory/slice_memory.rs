@@ -21,7 +21,7 @@ use units::{LINE_BYTES, SliceId};
 #[derive(Debug)]
 pub struct SliceMemory {
     pages: HugePages,
-    /// Where the pages are; empty if slices are not known.
+    /// Physical addresses of the pages; empty if slices are not known.
     located: Vec<MappedPage>,
     pub(super) slices: u32,
     pub(super) lines: LineAllocator,
@@ -215,9 +215,9 @@ impl SliceMemory {
     /// Takes an object back whose line is noted, or says that there is none.
     fn free_noted(&mut self, virtual_address: u64) -> Result<(), AllocationError> {
         let not_allocated = AllocationError::NotAllocated(virtual_address);
-        let place =
+        let found =
             self.split(virtual_address).filter(|&(id, _)| self.lines.state(id) == Some(true));
-        let Some((id, offset)) = place else { return Err(not_allocated) };
+        let Some((id, offset)) = found else { return Err(not_allocated) };
         let line = &mut self.uses[id as usize];
         let was_full = line.is_full();
         if !line.give_back(offset) {
@@ -238,7 +238,7 @@ impl SliceMemory {
         Ok(())
     }
 
-    /// Number of the line that would hold a byte, and the byte's place in it.
+    /// Number of the line that would hold a byte, and the offset of the byte in it.
     #[inline]
     fn split(&self, virtual_address: u64) -> Option<(u32, u32)> {
         let offset = virtual_address.checked_sub(self.pages.start())?;
@@ -256,15 +256,15 @@ impl SliceMemory {
     /// The first bytes of an object, if one that is handed out begins there and is as long.
     #[must_use]
     pub fn bytes(&self, object: u64, bytes: usize) -> Option<&[u8]> {
-        let place = self.place(object, bytes)?;
-        Some(&self.pages.bytes()[place])
+        let range = self.byte_range(object, bytes)?;
+        Some(&self.pages.bytes()[range])
     }
 
     /// The same to write to.
     #[must_use]
     pub fn bytes_mut(&mut self, object: u64, bytes: usize) -> Option<&mut [u8]> {
-        let place = self.place(object, bytes)?;
-        Some(&mut self.pages.bytes_mut()[place])
+        let range = self.byte_range(object, bytes)?;
+        Some(&mut self.pages.bytes_mut()[range])
     }
 
     /// Virtual address of the first line of [`Self::as_lines_mut`].
@@ -273,14 +273,14 @@ impl SliceMemory {
         self.pages.start()
     }
 
-    /// All lines at once, whoever has them: for programs that share out what they were given, each
-    /// line to one thread.
+    /// All lines at once, regardless of owners: for programs that distribute the lines that they were
+    /// given, each line to one thread.
     #[must_use]
     pub fn as_lines_mut(&mut self) -> &mut [[u8; usize_from(LINE_BYTES)]] {
         self.pages.bytes_mut().as_chunks_mut().0
     }
 
-    fn place(&self, object: u64, bytes: usize) -> Option<std::ops::Range<usize>> {
+    fn byte_range(&self, object: u64, bytes: usize) -> Option<std::ops::Range<usize>> {
         let (id, offset) = self.split(object)?;
         let begins = match self.lines.state(id)? {
             true => self.uses[id as usize].object_at(offset)?,
@@ -293,7 +293,7 @@ impl SliceMemory {
 }
 
 impl MemoryError {
-    /// Whether plain memory is what remains: not if the table does not fit.
+    /// Whether plain memory may be used instead: not if the table does not cover the pages.
     fn is_lack_of_rights_or_pages(&self) -> bool {
         use PhysicalAddressError::{Hidden, Unreadable};
         matches!(

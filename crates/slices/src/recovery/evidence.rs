@@ -41,7 +41,7 @@ pub enum NotEnoughEvidence {
     Budget {
         /// Questions asked.
         asked: u64,
-        /// While doing what.
+        /// The step in which they ran out.
         stage: &'static str,
     },
     /// Answers are wrong too often.

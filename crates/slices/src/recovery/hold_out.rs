@@ -65,8 +65,8 @@ impl<O: SliceOracle> Learner<'_, O> {
         let lines = 0..1u64 << LONGEST_SEQUENCE_BITS;
         let addresses: Vec<u64> = lines.map(|line| block | line << LINE_BIT).collect();
         let agree = Race::new(&self.noise, 1.0);
-        let found = self.questions.vote(&addresses, |place, tally| {
-            let address = addresses[place];
+        let found = self.questions.vote(&addresses, |index, tally| {
+            let address = addresses[index];
             match tally.leader() == expected(address) && agree.is_won(tally) {
                 true => Ok(true),
                 false => confirm.is_over(tally, address),

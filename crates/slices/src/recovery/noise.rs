@@ -86,7 +86,7 @@ impl NoiseBound {
         (1.0 / self.step_error).ln() / (f64::from(met) * (1.0 - self.allowed))
     }
 
-    /// That so many answers are wrong in the end.
+    /// The refusal for this many wrong answers.
     pub(super) fn too_noisy(&self, wrong: u64, answers: u64) -> NotEnoughEvidence {
         let share = wrong as f64 / answers as f64;
         NotEnoughEvidence::TooNoisy { share, bound: share, limit: self.allowed }

@@ -1,4 +1,4 @@
-//! Who can say which slice a line is in.
+//! The interface of slice oracles, which say which slice a line is in.
 
 use units::SliceId;
 

@@ -34,7 +34,7 @@ pub struct HugePage {
     pub size: PageSize,
 }
 
-/// Pages lie below this address (2 TiB), as tables hold no others: who gets higher ones leaves them out.
+/// Pages lie below this address (2 TiB), as tables hold no others: callers leave higher ones out.
 pub const PAGE_LIMIT: u64 = 1 << ADDRESS_BITS;
 
 /// Why pages cannot be used.
@@ -97,12 +97,12 @@ impl Pages {
         if pages.is_empty() { Err(PagesError::None) } else { Ok(Self(pages)) }
     }
 
-    /// The page in which most is learnt.
+    /// The reference page, in which most addresses are asked about.
     pub(super) fn reference(&self) -> HugePage {
         self.0[0]
     }
 
-    /// All others.
+    /// All other pages.
     pub(super) fn others(&self) -> &[HugePage] {
         &self.0[1..]
     }

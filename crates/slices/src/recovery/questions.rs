@@ -30,13 +30,13 @@ pub(super) struct Tally(Vec<(u16, u32)>);
 
 impl Tally {
     pub(super) fn add(&mut self, slice: u16) {
-        let Some(place) = self.0.iter().position(|entry| entry.0 == slice) else {
+        let Some(index) = self.0.iter().position(|entry| entry.0 == slice) else {
             return self.0.push((slice, 1));
         };
-        self.0[place].1 += 1;
+        self.0[index].1 += 1;
         // The most frequent answer stands first.
-        if self.0[place].1 > self.0[0].1 {
-            self.0.swap(0, place);
+        if self.0[index].1 > self.0[0].1 {
+            self.0.swap(0, index);
         }
     }
 
@@ -133,10 +133,10 @@ impl<'a, O: SliceOracle> Questions<'a, O> {
         addresses: &[u64],
         race: Race,
     ) -> Result<Vec<u16>, RecoveryError<O::Error>> {
-        self.vote(addresses, |place, tally| race.is_over(tally, addresses[place]))
+        self.vote(addresses, |index, tally| race.is_over(tally, addresses[index]))
     }
 
-    /// The slices of addresses, each asked about until `is_over` says so for its place. They are
+    /// The slices of addresses, each asked about until `is_over` says so for its index. They are
     /// asked about in turn, so that a noisy moment meets many of them once instead of one many
     /// times.
     pub(super) fn vote(
@@ -148,10 +148,10 @@ impl<'a, O: SliceOracle> Questions<'a, O> {
         let mut open: Vec<usize> = (0..addresses.len()).collect();
         while !open.is_empty() {
             let mut still_open = Vec::new();
-            for place in open {
-                tallies[place].add(self.ask(addresses[place])?);
-                if !is_over(place, &tallies[place])? {
-                    still_open.push(place);
+            for index in open {
+                tallies[index].add(self.ask(addresses[index])?);
+                if !is_over(index, &tallies[index])? {
+                    still_open.push(index);
                 }
             }
             open = still_open;

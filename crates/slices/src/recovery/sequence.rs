@@ -65,12 +65,12 @@ impl<O: SliceOracle> Learner<'_, O> {
             }
         }
         let of_reference = span.extended(reference.start) as usize;
-        let base = (0..block.len()).map(|place| block[place ^ of_reference]).collect();
+        let base = (0..block.len()).map(|index| block[index ^ of_reference]).collect();
         let mut perm_masks = vec![0; block.len().ilog2() as usize];
         for bit in first_above..ADDRESS_BITS {
             let offset = span.extended(1 << bit);
-            for (place, mask) in perm_masks.iter_mut().enumerate() {
-                *mask |= u64::from(offset >> place & 1) << bit;
+            for (bit_of_mask, mask) in perm_masks.iter_mut().enumerate() {
+                *mask |= u64::from(offset >> bit_of_mask & 1) << bit;
             }
         }
         Ok(Some(Candidate { base, perm_masks, span, foretold_pages }))

@@ -85,8 +85,8 @@ impl XorFunction {
             self.columns.iter().enumerate().skip((LINE_BIT + length_bits) as usize)
         {
             let position = position_of.value(u64::from(column)).expect("all slices are reached");
-            for (place, mask) in perm_masks.iter_mut().enumerate() {
-                *mask |= u64::from(position >> place & 1) << bit;
+            for (bit_of_mask, mask) in perm_masks.iter_mut().enumerate() {
+                *mask |= u64::from(position >> bit_of_mask & 1) << bit;
             }
         }
         Some((base, perm_masks))

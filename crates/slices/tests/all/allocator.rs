@@ -20,9 +20,9 @@ fn machine(count: usize, limit: u64, seed: u64) -> (SliceMap, Vec<MappedPage>, C
     let file = TableFile { table, coverage: Coverage::Below(limit), evidence: None };
     let pages = pages(count, PageSize::TwoMiB, 34, seed);
     let counters = Counters::new(&function, SLICES, &pages, Noise::Spread(0.0));
-    let mapped = pages.iter().enumerate().map(|(place, &page)| {
+    let mapped = pages.iter().enumerate().map(|(index, &page)| {
         // Virtual order is not physical order, and there are holes.
-        MappedPage { virtual_start: 0x7000_0000_0000 + (place as u64 * 3) * 0x20_0000, page }
+        MappedPage { virtual_start: 0x7000_0000_0000 + (index as u64 * 3) * 0x20_0000, page }
     });
     (SliceMap::new(&file).expect("is valid"), mapped.collect(), counters)
 }

@@ -98,7 +98,7 @@ pub fn draw(random: &mut impl RngCore) -> f64 {
     (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// Huge pages at random places below 2^`memory_bits`.
+/// Huge pages at random addresses below 2^`memory_bits`.
 pub fn pages(count: usize, size: PageSize, memory_bits: u32, seed: u64) -> Vec<HugePage> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut starts = Vec::new();
@@ -122,9 +122,9 @@ pub fn table(slices: u32, length_bits: u32, memory_bits: u32, seed: u64) -> Slic
         let lines = length as f64 / f64::from(slices) * (0.69 + 0.29 * draw(&mut random));
         base.extend(std::iter::repeat_n(slice as u16, (lines.round() as usize).max(1)));
     }
-    base.extend((base.len()..length).map(|place| (place as u32 % heavy) as u16));
-    for place in (1..length).rev() {
-        base.swap(place, random.next_u64() as usize % (place + 1));
+    base.extend((base.len()..length).map(|index| (index as u32 % heavy) as u16));
+    for index in (1..length).rev() {
+        base.swap(index, random.next_u64() as usize % (index + 1));
     }
     let low = 6 + length_bits;
     let mut mask = || (random.next_u64() % (1 << (memory_bits - low))) << low;

@@ -146,8 +146,8 @@ fn xor_functions_whose_slices_are_numbered_otherwise_come_out_as_sequences() {
     let counters = Counters::new(&xor, 8, &pages, Noise::Spread(0.0));
     let names = [3, 1, 4, 0, 5, 7, 2, 6];
     let mut renamed = table(8, 4, MEMORY_BITS, 1);
-    for (place, slice) in renamed.base.iter_mut().enumerate() {
-        *slice = names[usize::from(counters.slice(place as u64 * 64).0)];
+    for (index, slice) in renamed.base.iter_mut().enumerate() {
+        *slice = names[usize::from(counters.slice(index as u64 * 64).0)];
     }
     let function = SliceFunction::base_sequence(&renamed).expect("is valid");
     let mut counters = Counters::new(&function, 8, &pages, Noise::Spread(0.05));

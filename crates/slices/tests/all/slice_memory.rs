@@ -66,7 +66,7 @@ impl Owners {
         Self { owners, live: BTreeMap::new(), function: function() }
     }
 
-    /// Notes an object after checking place, slice and overlap.
+    /// Notes an object after checking address, slice and overlap.
     fn note(&mut self, memory: &SliceMemory, physical: &Emulated, who: usize, object: (u64, u64)) {
         let (address, bytes) = object;
         let line = LineAddr::of_byte(physical.of(address));
@@ -108,7 +108,7 @@ proptest! {
                 Err(error) => prop_assert!(false, "{}", error),
             }
             made += 1;
-            // A full memory is emptied by half, from a random place on.
+            // A full memory is emptied by half, from a random object on.
             let (full, from) = (owners.live.len() > 12_000, physical.start + draw() % (2 * PAGE_BYTES));
             let gone: Vec<u64> = match full {
                 true => owners.live.range(from..).map(|(&address, _)| address).collect(),

@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// What nobody disputes: sets as lists of (line, modified), the next victim last.
+/// Reference model: sets as lists of (line, modified), the next victim last.
 struct Lists {
     sets: Vec<Vec<(u32, bool)>>,
     ways: usize,

@@ -1,4 +1,4 @@
-//! Every fault of a file is named, with its place and what is allowed.
+//! Every fault of a file is named, with its position and what is allowed.
 
 use super::*;
 
