@@ -23,7 +23,7 @@ def _pages(name: str) -> int:
 def huge_pages() -> Iterator[None]:
     """Have enough free huge pages, and give back what was added.
 
-    The number is left alone afterwards if somebody else changed it meanwhile.
+    The number is not reset afterwards if another program changed it since.
     """
     if not _POOL.exists():
         raise LacksError("the kernel has no huge pages of 2 MiB")
@@ -37,7 +37,7 @@ def huge_pages() -> Iterator[None]:
     reserved = _pages("nr_hugepages")
     try:
         if _pages("free_hugepages") < PAGES:
-            raise LacksError(f"{PAGES} huge pages of 2 MiB are not to be had: memory is too full")
+            raise LacksError(f"{PAGES} huge pages of 2 MiB are not available: memory is too full")
         yield
     finally:
         if reserved > before and _pages("nr_hugepages") == reserved:

@@ -30,7 +30,7 @@ class Eal:
     more: list[str] = field(default_factory=list)
 
     def command(self, program: str, *options: str) -> list[str]:
-        """The command line; drivers are found by the loader's path, not by their place."""
+        """The command line; drivers are found by the loader's path, not by their path."""
         drivers = ["librte_mempool_skipline.so", "librte_skipline_probe.so"]
         return [
             *(program, "--no-pci", "--in-memory", "-m", "256", "--lcores", lcores(self.workers)),
@@ -81,14 +81,14 @@ def finish(forwarder: subprocess.Popen[str], timeout_seconds: int = 240) -> Forw
     return Forwarded(said["received"], said["sent"])
 
 
-def read_places(path: Path, slice_of: Callable[[int], int]) -> dict[int, Counter[int]]:
+def read_placements(path: Path, slice_of: Callable[[int], int]) -> dict[int, Counter[int]]:
     """Received packets by polling core and slice of their header line."""
-    places: dict[int, Counter[int]] = {}
+    placements: dict[int, Counter[int]] = {}
     with path.open() as file:
         for row in csv.DictReader(file):
-            of_core = places.setdefault(int(row["lcore"]), Counter())
+            of_core = placements.setdefault(int(row["lcore"]), Counter())
             of_core[slice_of(int(row["physical_address"]))] += int(row["packets"])
-    return places
+    return placements
 
 
 class Testpmd:

@@ -16,7 +16,7 @@ from dpdk.programs import (
     Eal,
     Forwarded,
     finish,
-    read_places,
+    read_placements,
     start_forwarder,
 )
 
@@ -41,23 +41,23 @@ def pcap(ins: list[Path], outs: list[Path]) -> str:
 def test_packets_come_through_whole_out_of_the_wanted_slice(
     tmp_path: Path, capture: Capture, haswell: Part, mode: str
 ) -> None:
-    out, places = tmp_path / "out.pcap", tmp_path / "places.csv"
+    out, placements = tmp_path / "out.pcap", tmp_path / "placements.csv"
     eal = Eal([pcap([capture.path], [out])], aware(tmp_path, haswell, slices="1=5"))
     eal.more.append(f"--iova-mode={mode}")
-    forwarder = start_forwarder(eal, SLICE_POOL, places, "--packets", str(capture.packets))
+    forwarder = start_forwarder(eal, SLICE_POOL, placements, "--packets", str(capture.packets))
     assert finish(forwarder) == Forwarded(capture.packets, capture.packets)
     assert judge([out], capture.packets) == WHOLE
-    assert read_places(places, haswell.slice_of) == {1: {5: capture.packets}}
+    assert read_placements(placements, haswell.slice_of) == {1: {5: capture.packets}}
 
 
 def test_the_standard_pool_spreads_them_over_all_slices(
     tmp_path: Path, short_capture: Path, haswell: Part
 ) -> None:
-    out, places = tmp_path / "out.pcap", tmp_path / "places.csv"
+    out, placements = tmp_path / "out.pcap", tmp_path / "placements.csv"
     eal = Eal([pcap([short_capture], [out])], aware(tmp_path, haswell, slices="1=5"))
-    finish(start_forwarder(eal, STANDARD_POOL, places, "--packets", str(FEW_PACKETS)))
+    finish(start_forwarder(eal, STANDARD_POOL, placements, "--packets", str(FEW_PACKETS)))
     assert judge([out], FEW_PACKETS) == WHOLE
-    of_slices = read_places(places, haswell.slice_of)[1]
+    of_slices = read_placements(placements, haswell.slice_of)[1]
     assert len(of_slices) >= 6
     assert max(of_slices.values()) < FEW_PACKETS / 2
 
@@ -68,15 +68,15 @@ def test_any_header_line_lies_in_the_nearest_slice_by_measured_latencies(
 ) -> None:
     if cpu_of(worker=1) >= len(emulated_parts.GOLD_6134_CYCLES):
         pytest.skip("the first CPU of this process has no published latencies")
-    out, places = tmp_path / "out.pcap", tmp_path / "places.csv"
+    out, placements = tmp_path / "out.pcap", tmp_path / "placements.csv"
     latencies = emulated_parts.write_gold_6134_latencies(tmp_path / "latencies.toml")
     settings = aware(tmp_path, skylake, latencies=str(latencies), line=str(line))
     eal = Eal([pcap([short_capture], [out])], settings)
     options = ("--packets", str(FEW_PACKETS), "--line", str(line))
-    finish(start_forwarder(eal, SLICE_POOL, places, *options))
+    finish(start_forwarder(eal, SLICE_POOL, placements, *options))
     cycles = emulated_parts.GOLD_6134_CYCLES[cpu_of(worker=1)]
     nearest = cycles.index(min(cycles))
-    assert read_places(places, skylake.slice_of) == {1: {nearest: FEW_PACKETS}}
+    assert read_placements(placements, skylake.slice_of) == {1: {nearest: FEW_PACKETS}}
 
 
 @pytest.mark.parametrize("pools", [(), ("--pool-per-queue",)])
@@ -88,13 +88,13 @@ def test_cores_with_a_queue_each_have_header_lines_in_their_own_slices(
     outs = [tmp_path / f"out{q}.pcap" for q in range(2)]
     pollers = {"pollers": "pool_0_0=1;pool_0_1=2"} if pools else {}
     settings = aware(tmp_path, haswell, slices="1=5;2=0,2", **pollers)
-    places = tmp_path / "places.csv"
+    placements = tmp_path / "placements.csv"
     forwarder = start_forwarder(
-        Eal([pcap(ins, outs)], settings, workers=2), SLICE_POOL, places, *UNTIL_IDLE, *pools
+        Eal([pcap(ins, outs)], settings, workers=2), SLICE_POOL, placements, *UNTIL_IDLE, *pools
     )
     assert finish(forwarder) == Forwarded(2 * each, 2 * each)
     assert judge(outs, 2 * each) == WHOLE
-    of_cores = read_places(places, haswell.slice_of)
+    of_cores = read_placements(placements, haswell.slice_of)
     assert of_cores[1] == {5: each}
     assert set(of_cores[2]) == {0, 2}
     assert of_cores[2].total() == each
@@ -127,11 +127,11 @@ def exchange(interface: str, packets: int) -> Counter[str]:
 def test_packets_of_a_tap_come_through(tmp_path: Path, haswell: Part) -> None:
     if not Path("/dev/net/tun").exists():
         pytest.skip("the kernel has no /dev/net/tun")
-    packets, interface, places = 5_000, "skipline0", tmp_path / "places.csv"
+    packets, interface, placements = 5_000, "skipline0", tmp_path / "placements.csv"
     eal = Eal([f"net_tap0,iface={interface}"], aware(tmp_path, haswell, slices="1=6"))
-    forwarder = start_forwarder(eal, SLICE_POOL, places, *UNTIL_IDLE)
+    forwarder = start_forwarder(eal, SLICE_POOL, placements, *UNTIL_IDLE)
     assert exchange(interface, packets) == {"whole": packets}
     finish(forwarder)
-    (of_slices,) = read_places(places, haswell.slice_of).values()
+    (of_slices,) = read_placements(placements, haswell.slice_of).values()
     assert set(of_slices) == {6}
     assert of_slices[6] >= packets

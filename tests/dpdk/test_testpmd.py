@@ -1,4 +1,4 @@
-"""Does an application that nobody changed get its header lines into the wanted slice?"""
+"""Does an unmodified application get its header lines into the wanted slice?"""
 
 import shutil
 from collections import Counter
@@ -15,7 +15,7 @@ from dpdk.programs import (
     Eal,
     Forwarded,
     finish,
-    read_places,
+    read_placements,
     run_testpmd,
     start_forwarder,
 )
@@ -33,17 +33,17 @@ def forward_by_testpmd(
     tmp_path: Path, haswell: Part, pool: str, capture: Path, packets: int
 ) -> tuple[Counter[int], object]:
     """Header lines by slice, and what the pool says of itself."""
-    out, places = tmp_path / "out.pcap", tmp_path / "places.csv"
+    out, placements = tmp_path / "out.pcap", tmp_path / "placements.csv"
     eal = Eal([pcap([capture], [out])], aware(tmp_path, haswell, slices="1=3"))
     with run_testpmd(eal, pool, "--forward-mode=macswap") as application:
         application.wait_for_ports(1)
         application.ask("/skipline/watch,0")
         application.tell("start")
         application.wait_for_packets(0, packets)
-        application.ask(f"/skipline/placements,{places}")
+        application.ask(f"/skipline/placements,{placements}")
         said = application.ask("/skipline/pool,mb_pool_0")["/skipline/pool"]
     assert pcap_packets.judge([out], packets) == WHOLE
-    return read_places(places, haswell.slice_of)[1], said
+    return read_placements(placements, haswell.slice_of)[1], said
 
 
 def test_testpmd_gets_placement_by_the_name_of_its_pool(
@@ -84,9 +84,9 @@ def test_virtio_user_and_vhost_both_receive_into_the_wanted_slices(
         application.wait_for_packets(0, packets)
         application.ask(f"/skipline/placements,{ends['vhost']}")
     assert pcap_packets.judge([out], packets) == WHOLE
-    assert read_places(ends["virtio"], haswell.slice_of) == {1: {3: packets}}
+    assert read_placements(ends["virtio"], haswell.slice_of) == {1: {3: packets}}
     # What the generator reads, and what its vhost port takes out of the guest.
-    of_cores = read_places(ends["vhost"], haswell.slice_of)
+    of_cores = read_placements(ends["vhost"], haswell.slice_of)
     assert of_cores == {1: {3: packets}, 2: {5: packets}}
 
 
@@ -100,7 +100,7 @@ def test_rings_that_main_fills_hold_objects_of_other_cores_once_unless_pools_are
     each = 10_000
     ins = [pcap_packets.write(tmp_path / f"in{q}.pcap", each, q * each) for q in range(2)]
     outs = [tmp_path / f"out{q}.pcap" for q in range(2)]
-    wire, places = tmp_path / "vhost.sock", tmp_path / "places.csv"
+    wire, placements = tmp_path / "vhost.sock", tmp_path / "placements.csv"
     pollers = {"pollers": "pool_0_0=1;pool_0_1=2"} if pools else {}
     settings = aware(tmp_path, haswell, slices="1=3;2=5", **pollers)
     generator = Eal([pcap(ins, outs), f"net_vhost0,iface={wire},queues=2"], {}, workers=2)
@@ -108,16 +108,17 @@ def test_rings_that_main_fills_hold_objects_of_other_cores_once_unless_pools_are
     queues = ("--nb-cores=2", "--rxq=2", "--txq=2", "--forward-mode=io")
     with run_testpmd(generator, STANDARD_POOL, *queues) as application:
         application.wait_for_ports(2)
-        forwarder = start_forwarder(guest, SLICE_POOL, places, *UNTIL_IDLE, *pools)
+        forwarder = start_forwarder(guest, SLICE_POOL, placements, *UNTIL_IDLE, *pools)
         application.tell("set fwd io retry", "set burst tx delay 1 retry 100000000", "start")
         assert finish(forwarder) == Forwarded(2 * each, 2 * each)
         application.wait_for_packets(0, 2 * each)
     assert pcap_packets.judge(outs, 2 * each) == WHOLE
-    of_cores = read_places(places, haswell.slice_of)
+    of_cores = read_placements(placements, haswell.slice_of)
     if pools:
         assert of_cores == {1: {3: each}, 2: {5: each}}
         return
-    # Main cannot know who polls a ring, and takes from both alike; nothing else is out of place.
+    # Main cannot know which core polls a ring, and takes from both alike; all others are in the
+    # wanted slice.
     for core, own, other in ((1, 3, 5), (2, 5, 3)):
         assert set(of_cores[core]) == {own, other}
         assert 0 < of_cores[core][other] <= RING_DESCRIPTORS

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A forwarder as any other: one queue of each port for each core, and a pool whose driver is a
- * name on the command line. It says how many packets it forwarded, how fast, and where their
- * header lines were.
+ * A plain forwarder: one queue of each port for each core, and a pool whose driver is named on the
+ * command line. It reports how many packets it forwarded, how fast, and where their header lines
+ * were.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -65,7 +65,7 @@ transmit(struct core *core, uint16_t port, struct rte_mbuf **packets, uint16_t n
 	core->sent += sent;
 }
 
-/* What the system gives to other threads meanwhile is left out. */
+/* CPU time of this thread: time that the system gives to other threads does not count. */
 static double
 cpu_seconds(void)
 {
@@ -117,7 +117,7 @@ take_turn(struct core *core, uint16_t port)
 	return (core->received - before) / (cpu_seconds() - start);
 }
 
-/* Each port is first in every second pair, so that what drifts hits both alike. */
+/* Each port is first in every second pair, so that drift affects both alike. */
 static int
 forward_in_turns(void *argument)
 {
@@ -225,7 +225,7 @@ summarise(double seconds)
 	if (ret == 0 && options.placements != NULL)
 		ret = write_placements();
 	if (ret < 0)
-		fprintf(stderr, "error: places of header lines: %s\n", rte_strerror(-ret));
+		fprintf(stderr, "error: placements of header lines: %s\n", rte_strerror(-ret));
 	printf("{\"pool_ops\": \"%s\", \"received\": %" PRIu64 ", \"sent\": %" PRIu64
 		", \"seconds\": %.6f, \"packets_per_s\": %.0f}\n",
 		options.pool_ops == NULL ? "" : options.pool_ops, all, sent, seconds,

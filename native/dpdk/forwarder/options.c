@@ -56,11 +56,11 @@ options_read(int argc, char **argv, struct options *options)
 		{ "line", required_argument, NULL, 'l' },
 		{ 0 }
 	};
-	int option, place = 0;
+	int option, index = 0;
 
 	*options = (struct options){ .objects = 8191, .cache = 256, .burst = 32, .idle_seconds = 5 };
-	while ((option = getopt_long(argc, argv, "", known, &place)) != -1) {
-		const char *name = known[place].name;
+	while ((option = getopt_long(argc, argv, "", known, &index)) != -1) {
+		const char *name = known[index].name;
 
 		switch (option) {
 		case 'o': options->pool_ops = optarg; break;

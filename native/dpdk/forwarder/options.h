@@ -14,8 +14,8 @@ struct options {
 	unsigned int cache;
 	unsigned int burst;
 	bool wait_for_room;        /* of a full transmit queue; else packets are dropped */
-	unsigned int line;         /* header line whose place is recorded */
-	const char *placements;    /* file for the places of header lines; NULL: none */
+	unsigned int line;         /* header line whose placement is recorded */
+	const char *placements;    /* file for the placements of header lines; NULL: none */
 	unsigned int pairs;        /* of turns, polling even and odd ports alone; 0: all at once */
 	bool new_order;            /* with pairs: pools stay in order of address */
 	uint64_t packets;          /* stop after as many; 0: never */

@@ -51,9 +51,9 @@ placements_note(struct placements *placements, struct rte_mbuf **packets, uint16
 
 	placements->lcore = rte_lcore_id();
 	for (i = 0; i < n; i++) {
-		uintptr_t place = rte_pktmbuf_mtod_offset(packets[i], uintptr_t,
+		uintptr_t header_line = rte_pktmbuf_mtod_offset(packets[i], uintptr_t,
 			line * RTE_CACHE_LINE_SIZE);
-		int position = rte_hash_add_key(placements->lines, &place);
+		int position = rte_hash_add_key(placements->lines, &header_line);
 
 		if (position < 0)
 			return position;
@@ -71,8 +71,8 @@ placements_write(const struct placements *placements, FILE *file)
 	int position;
 
 	while ((position = rte_hash_iterate(placements->lines, &key, &data, &next)) >= 0) {
-		const void *place = *(void * const *)key;
-		rte_iova_t physical = rte_mem_virt2phy(place);
+		const void *header_line = *(void * const *)key;
+		rte_iova_t physical = rte_mem_virt2phy(header_line);
 
 		if (physical == RTE_BAD_IOVA)
 			return -EACCES;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where header lines of received packets were, as the machine sees it: nothing of the pool's own. */
+/* Physical addresses of the header lines of received packets; independent of the pool. */
 #ifndef FORWARDER_PLACEMENTS_H
 #define FORWARDER_PLACEMENTS_H
 
@@ -13,7 +13,7 @@ struct placements;
 /* For up to `lines` different lines. NULL with rte_errno set. */
 struct placements *placements_create(const char *name, unsigned int lines);
 
-/* Counts the header line `line` of each packet; on the polling core. -ENOSPC if there are more lines than expected. */
+/* Counts header line `line` of each packet; on the polling core. -ENOSPC: too many lines. */
 int placements_note(struct placements *placements, struct rte_mbuf **packets, uint16_t n,
 	unsigned int line);
 

@@ -12,7 +12,7 @@
 
 #define DESCRIPTORS 256
 
-/* Nothing here knows of slices: the driver is a name. */
+/* The forwarder knows no slices: the pool's driver is a name. */
 static struct rte_mempool *
 make_pool(const struct options *options, uint16_t port, int queue)
 {
@@ -35,8 +35,8 @@ make_pool(const struct options *options, uint16_t port, int queue)
 }
 
 /*
- * Puts a pool's buffers into an order as use leaves it behind. A new pool gives them out by rising
- * address; with equal strides between them, prefetchers run ahead of the first rounds.
+ * Shuffles a pool's buffers, as use does. A new pool hands them out by rising address: with equal
+ * strides between them, prefetchers run ahead in the first rounds.
  */
 static int
 shuffle(struct rte_mempool *pool, unsigned int objects)

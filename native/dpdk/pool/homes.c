@@ -9,22 +9,22 @@
 #include <rte_lcore.h>
 #include <rte_malloc.h>
 
-/* What a stash takes from its ring, and gives back to it, at once. */
+/* Objects that a stash takes from its ring, or gives back to it, at once. */
 #define STASH_EXCHANGE (STASH_OBJECTS / 2)
 
 static int
 make_ring(struct home_list *list, const struct rte_mempool *pool, uint32_t objects,
 	unsigned int flags)
 {
-	uint32_t places = rte_align32pow2(objects + 1);
-	ssize_t bytes = rte_ring_get_memsize(places);
+	uint32_t slots = rte_align32pow2(objects + 1);
+	ssize_t bytes = rte_ring_get_memsize(slots);
 
 	if (bytes < 0)
 		return bytes;
 	list->ring = rte_zmalloc_socket("skipline_home", bytes, RTE_CACHE_LINE_SIZE, pool->socket_id);
 	if (list->ring == NULL)
 		return -ENOMEM;
-	return rte_ring_init(list->ring, pool->name, places, flags);
+	return rte_ring_init(list->ring, pool->name, slots, flags);
 }
 
 int
@@ -40,7 +40,7 @@ homes_init(struct homes *homes, const struct rte_mempool *pool, unsigned int cou
 		RTE_CACHE_LINE_SIZE, pool->socket_id);
 	if (homes->list == NULL)
 		return -ENOMEM;
-	/* An object of several homes may be freed by any core, whatever the pool was told. */
+	/* With several homes any core may free an object, whatever flags the pool has. */
 	if (count == 1)
 		flags = (pool->flags & RTE_MEMPOOL_F_SP_PUT ? RING_F_SP_ENQ : 0) |
 			(pool->flags & RTE_MEMPOOL_F_SC_GET ? RING_F_SC_DEQ : 0);
@@ -109,11 +109,11 @@ homes_add(struct homes *homes, void *object, uint8_t home)
 
 	if (homes->count > 1)
 		table->home[((uintptr_t)object - table->base) >> table->shift] = home;
-	/* The ring was made for as many. */
+	/* The ring has the capacity for all objects of the home. */
 	rte_ring_enqueue(homes->list[home].ring, object);
 }
 
-/* Gives the objects that were stashed first, and so are the coldest, to the ring. */
+/* Moves the objects that were stashed first, and so are the coldest, to the ring. */
 static int
 spill(struct home_list *list, unsigned int n)
 {
@@ -170,7 +170,7 @@ fullest(const struct homes *homes)
 	return best;
 }
 
-/* Out of all rings in turn, so that no poller is left with less than the others. */
+/* Takes objects out of all rings in turn, so that no poller is left with fewer than the others. */
 static int
 get_any(struct homes *homes, void **objects, unsigned int n)
 {
@@ -188,7 +188,7 @@ get_any(struct homes *homes, void **objects, unsigned int n)
 	return 0;
 }
 
-/* All that its home has left, stash first, and only the rest out of the others: how many those are. */
+/* Takes what the home has left, stash first, then from other homes: returns how many of those. */
 static int
 get_borrowing(struct homes *homes, struct home_list *own, void **objects, unsigned int n)
 {
@@ -243,7 +243,7 @@ homes_put_any(struct homes *homes, void * const *objects, unsigned int n)
 
 	if (homes->count == 1)
 		return rte_ring_enqueue_bulk(homes->list[0].ring, objects, n, NULL) == 0 ? -ENOBUFS : 0;
-	/* Objects that follow one another and have one home go there at once. */
+	/* A run of objects with the same home goes there in one call. */
 	for (first = 0; first < n; first = end) {
 		home = homes_of_several(homes, objects[first]);
 		for (end = first + 1; end < n && homes_of_several(homes, objects[end]) == home; end++)

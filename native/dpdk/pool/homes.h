@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Free objects, by the core that they are made for: their home.
+ * Free objects by home, the core that they are made for.
  *
  * A pool that one core polls has one home, a plain ring below the usual per-core cache. A pool that
- * several cores poll has one home for each; an object returns to its home whoever frees it. As the
- * usual cache would give a core what it freed, whosever it is, each home has a stash instead that
- * only its own core touches.
+ * several cores poll has one home for each; an object returns to its home, whichever core frees
+ * it. The usual cache would give a core what it freed, whatever its home; each home has a stash
+ * instead, which only its own core touches.
  */
 #ifndef SKL_HOMES_H
 #define SKL_HOMES_H
@@ -89,7 +89,7 @@ void homes_add(struct homes *homes, void *object, uint8_t home);
 int homes_get(struct homes *homes, void **objects, unsigned int n);
 int homes_put_any(struct homes *homes, void * const *objects, unsigned int n);
 
-/* Most drivers free packet by packet: nothing may be slow here. */
+/* On the fast path: most drivers free packet by packet. */
 static inline int
 homes_put(struct homes *homes, void * const *objects, unsigned int n)
 {
@@ -98,7 +98,7 @@ homes_put(struct homes *homes, void * const *objects, unsigned int n)
 	if (n != 1 || homes->count == 1)
 		return homes_put_any(homes, objects, n);
 	list = &homes->list[homes_of_several(homes, objects[0])];
-	/* A home of several is an lcore's; threads that are none are not equal to any. */
+	/* With several homes each is an lcore's; a thread that is no lcore equals none of them. */
 	if (unlikely(list->lcore != rte_lcore_id() || list->stashed == STASH_OBJECTS))
 		return homes_put_any(homes, objects, n);
 	list->stash[list->stashed++] = objects[0];

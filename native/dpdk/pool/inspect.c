@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a pool says of itself: to programs that link the driver, and by telemetry to people. */
+/* Statistics of a pool: for programs that link the driver, and by telemetry. */
 #include <errno.h>
 #include <stdio.h>
 

@@ -9,8 +9,8 @@
 
 #include "physical.h"
 
-/* A place in a chunk. */
-struct place {
+/* Where an object is laid out in a chunk. */
+struct slot {
 	size_t offset; /* of the object's header */
 	uint8_t home;
 };
@@ -31,7 +31,7 @@ placement_start(struct placement *placement, const struct plan *plan, uint32_t o
 		placement->left[home] = objects / plan->homes + (home < objects % plan->homes);
 }
 
-/* The home with most left to place among those that take the slice; any slice: -1. */
+/* The home with most objects left to lay out among those that take the slice; any slice: -1. */
 static uint8_t
 choose_home(const struct plan *plan, const uint32_t *left, int slice)
 {
@@ -61,38 +61,38 @@ within_page(const struct chunk *chunk, size_t offset, size_t bytes, size_t page_
 	return offset + (RTE_ALIGN_CEIL(first, page_bytes) - first);
 }
 
-/* Finds the next place from place->offset on. 1, or 0 if the chunk ends before. */
+/* Finds the next slot from slot->offset on. 1, or 0 if the chunk ends before. */
 static int
-next_place(const struct plan *plan, const uint32_t *left, const struct rte_mempool *pool,
-	const struct chunk *chunk, size_t page_bytes, struct page *page, struct place *place,
+next_slot(const struct plan *plan, const uint32_t *left, const struct rte_mempool *pool,
+	const struct chunk *chunk, size_t page_bytes, struct page *page, struct slot *slot,
 	uint64_t *physical)
 {
 	size_t bytes = object_bytes(pool);
 	int ret, slice;
 
-	for (;; place->offset += RTE_CACHE_LINE_SIZE) {
-		place->offset = within_page(chunk, place->offset, bytes, page_bytes);
-		if (place->offset + bytes > chunk->bytes)
+	for (;; slot->offset += RTE_CACHE_LINE_SIZE) {
+		slot->offset = within_page(chunk, slot->offset, bytes, page_bytes);
+		if (slot->offset + bytes > chunk->bytes)
 			return 0;
 		ret = physical_address(page,
-			chunk->start + place->offset + pool->header_size + plan->placed_byte, physical);
+			chunk->start + slot->offset + pool->header_size + plan->placed_byte, physical);
 		if (ret < 0)
 			return ret;
 		slice = skl_slice_of(plan->map, *physical);
 		if (slice < 0)
 			return slice;
-		place->home = choose_home(plan, left, slice);
-		if (place->home != HOME_NONE)
+		slot->home = choose_home(plan, left, slice);
+		if (slot->home != HOME_NONE)
 			return 1;
 	}
 }
 
-/* All places of the chunk before any is used: a chunk that fails leaves nothing behind. */
+/* All slots of the chunk are found before the first is used: a chunk that fails changes nothing. */
 static int
-find_places(const struct placement *placement, const struct plan *plan,
-	struct rte_mempool *pool, const struct chunk *chunk, struct place *places, uint64_t *uncovered)
+find_slots(const struct placement *placement, const struct plan *plan,
+	struct rte_mempool *pool, const struct chunk *chunk, struct slot *slots, uint64_t *uncovered)
 {
-	struct place place = { 0 };
+	struct slot slot = { 0 };
 	uint32_t left[RTE_MAX_LCORE];
 	struct page page = { 0 };
 	size_t page_bytes;
@@ -103,36 +103,36 @@ find_places(const struct placement *placement, const struct plan *plan,
 	if (ret < 0)
 		return ret;
 	while (found < (int)chunk->most_objects) {
-		ret = next_place(plan, left, pool, chunk, page_bytes, &page, &place, uncovered);
+		ret = next_slot(plan, left, pool, chunk, page_bytes, &page, &slot, uncovered);
 		if (ret < 0)
 			return ret;
 		if (ret == 0)
 			break;
-		left[place.home]--;
-		places[found++] = place;
-		place.offset += object_bytes(pool);
+		left[slot.home]--;
+		slots[found++] = slot;
+		slot.offset += object_bytes(pool);
 	}
 	return found;
 }
 
 static void
-use_places(struct placement *placement, struct rte_mempool *pool, struct homes *homes,
-	const struct chunk *chunk, const struct place *places, int found)
+use_slots(struct placement *placement, struct rte_mempool *pool, struct homes *homes,
+	const struct chunk *chunk, const struct slot *slots, int found)
 {
 	size_t end = 0;
 	void *object;
 	int i;
 
 	for (i = 0; i < found; i++) {
-		size_t in_chunk = places[i].offset + pool->header_size;
+		size_t in_chunk = slots[i].offset + pool->header_size;
 
 		object = chunk->start + in_chunk;
 		chunk->add(pool, chunk->add_argument, object,
 			chunk->iova == RTE_BAD_IOVA ? RTE_BAD_IOVA : chunk->iova + in_chunk);
-		homes_add(homes, object, places[i].home);
-		placement->left[places[i].home]--;
-		placement->gaps_bytes += places[i].offset - end;
-		end = places[i].offset + object_bytes(pool);
+		homes_add(homes, object, slots[i].home);
+		placement->left[slots[i].home]--;
+		placement->gaps_bytes += slots[i].offset - end;
+		end = slots[i].offset + object_bytes(pool);
 	}
 	placement->objects += found;
 	placement->memory_bytes += chunk->bytes;
@@ -143,17 +143,17 @@ placement_fill(struct placement *placement, const struct plan *plan, struct rte_
 	struct homes *homes, const struct chunk *chunk, uint64_t *uncovered)
 {
 	size_t room = RTE_MIN(chunk->bytes / object_bytes(pool) + 1, chunk->most_objects);
-	struct place *places = calloc(room, sizeof(*places));
+	struct slot *slots = calloc(room, sizeof(*slots));
 	int ret;
 
-	if (places == NULL)
+	if (slots == NULL)
 		return -ENOMEM;
-	ret = find_places(placement, plan, pool, chunk, places, uncovered);
+	ret = find_slots(placement, plan, pool, chunk, slots, uncovered);
 	if (ret > 0 && homes_cover(homes, pool, chunk->start, chunk->bytes) < 0)
 		ret = -ENOMEM;
 	if (ret > 0)
-		use_places(placement, pool, homes, chunk, places, ret);
-	free(places);
+		use_slots(placement, pool, homes, chunk, slots, ret);
+	free(slots);
 	return ret;
 }
 
@@ -162,7 +162,7 @@ placement_fill_plain(struct placement *placement, const struct plan *plan,
 	struct rte_mempool *pool, struct homes *homes, const struct chunk *chunk)
 {
 	size_t page_bytes, bytes = object_bytes(pool);
-	struct place place = { 0 };
+	struct slot slot = { 0 };
 	uint32_t objects = 0;
 	int ret;
 
@@ -174,13 +174,13 @@ placement_fill_plain(struct placement *placement, const struct plan *plan,
 	while (objects < chunk->most_objects) {
 		struct chunk rest = *chunk;
 
-		place.offset = within_page(chunk, place.offset, bytes, page_bytes);
-		if (place.offset + bytes > chunk->bytes)
+		slot.offset = within_page(chunk, slot.offset, bytes, page_bytes);
+		if (slot.offset + bytes > chunk->bytes)
 			break;
-		place.home = choose_home(plan, placement->left, -1);
+		slot.home = choose_home(plan, placement->left, -1);
 		rest.bytes = 0;
-		use_places(placement, pool, homes, &rest, &place, 1);
-		place.offset += bytes;
+		use_slots(placement, pool, homes, &rest, &slot, 1);
+		slot.offset += bytes;
 		objects++;
 	}
 	placement->unplaced += objects;
@@ -188,7 +188,7 @@ placement_fill_plain(struct placement *placement, const struct plan *plan,
 	return objects;
 }
 
-/* More lines than this to the next wanted one are rare; a chunk has at least room for them. */
+/* More lines than this to the next wanted one are rare; a chunk has at least this many. */
 #define LONG_GAP_BYTES (4096 * RTE_CACHE_LINE_SIZE)
 
 ssize_t
@@ -210,6 +210,6 @@ placement_bytes(const struct plan *plan, const struct rte_mempool *pool, uint32_
 	if (page_bytes > 0)
 		sum += sum / page_bytes * bytes;
 	*least_bytes = bytes + LONG_GAP_BYTES;
-	/* Larger than the least: equal would ask for one piece of physically contiguous memory. */
+	/* Larger than the least: equal would request one piece of physically contiguous memory. */
 	return RTE_MAX(sum + sum / 64, *least_bytes + RTE_CACHE_LINE_SIZE);
 }

@@ -4,8 +4,8 @@
  * the core that it is for.
  *
  * The objects are placed, not the buffers inside them: rte_pktmbuf_init(), which runs after this,
- * and rte_pktmbuf_detach() compute a buffer's address from its mbuf's, so that whatever was
- * shifted inside the object would be lost there.
+ * and rte_pktmbuf_detach() compute a buffer's address from its mbuf's, so that a
+ * shift inside the object would be lost there.
  */
 #ifndef SKL_PLACEMENT_H
 #define SKL_PLACEMENT_H

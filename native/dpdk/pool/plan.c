@@ -33,7 +33,7 @@ plan_has_headers(const struct rte_mempool *pool)
 	return packets == NULL || packets->mbuf_data_room_size > 0 || !plan_knows_layout(pool);
 }
 
-/* A private area that nobody has filled in reads as no room for data beside objects that have it. */
+/* A private area that was not filled in: it states no room for data, but the objects have it. */
 bool
 plan_knows_layout(const struct rte_mempool *pool)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a pool's layout follows from: table, slices near each poller, the byte that is placed. */
+/* Inputs of a pool's layout: table, slices near each poller, the byte that is placed. */
 #ifndef SKL_PLAN_H
 #define SKL_PLAN_H
 

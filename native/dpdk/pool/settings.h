@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the user asks for: a configuration or the environment, read into plain values. */
+/* The user's settings, read from a configuration or the environment into plain values. */
 #ifndef SKL_SETTINGS_H
 #define SKL_SETTINGS_H
 

@@ -40,7 +40,7 @@ enum skl_mempool_exhausted {
 /* The per-core cache of a pool that several cores poll. */
 enum skl_mempool_cache {
 	SKL_MEMPOOL_CACHE_SORTED, /* replaced: what a core frees goes back to the core it is for */
-	SKL_MEMPOOL_CACHE_MIXED,  /* kept: a core gets again what it freed, whosever it is */
+	SKL_MEMPOOL_CACHE_MIXED,  /* kept: a core gets again what it freed, whatever core it is for */
 };
 
 /*

@@ -13,7 +13,7 @@
 
 RTE_LOG_REGISTER(skl_mempool_logtype, pmd.mempool.skipline, NOTICE);
 
-/* Reason for people of a failure to place an object. */
+/* Text for a failure to place an object. */
 static void
 log_unplaced(const struct rte_mempool *pool, int level, int reason, uint64_t physical)
 {
@@ -65,9 +65,9 @@ make_plan(const struct rte_mempool *mempool, struct slice_pool *pool, struct set
 }
 
 /*
- * The usual caches are above the driver and would mix the homes; each has a stash instead. Without
- * room a cache passes everything on, in both directions. The pool's cache_size has to stay: the
- * place of its private data follows from it.
+ * The usual caches are above the driver and would mix the homes; each has a stash instead. A cache
+ * of capacity 0 passes everything on, in both directions. The pool's cache_size has to stay: the
+ * address of its private data follows from it.
  */
 static void
 disable_caches(struct rte_mempool *mempool)

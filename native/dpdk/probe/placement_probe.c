@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tells of an application that knows nothing of it where its received header lines were: loaded
- * with EAL's -d, asked by telemetry. /skipline/watch,<line> begins with all queues of all ports;
+ * Reports where an unmodified application's received header lines were. It is loaded with EAL's -d
+ * and asked by telemetry. /skipline/watch,<line> begins with all queues of all ports;
  * /skipline/placements,<file> writes what was seen so far.
  */
 #include <errno.h>
@@ -96,7 +96,7 @@ answer_placements(const char *command __rte_unused, const char *path, struct rte
 RTE_INIT(placement_probe)
 {
 	rte_telemetry_register_cmd("/skipline/watch", answer_watch,
-		"Notes places of received packets from now on. Takes the header line");
+		"Records where header lines of received packets are from now on. Takes the header line");
 	rte_telemetry_register_cmd("/skipline/placements", answer_placements,
-		"Writes the places noted. Takes the file");
+		"Writes the placements recorded. Takes the file");
 }

@@ -32,7 +32,7 @@ emulated_start(void)
 {
 	/* Where there is one CPU, the two workers share it. */
 	const char *lcores = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? "0@0,1@0,2@1" : "0@0,1@0,2@0";
-	/* IO addresses that are not the physical ones: who takes one for the other is found out. */
+	/* IO addresses differ from physical ones, so that a mix-up of the two is found. */
 	const char *arguments[] = { "test", "--no-pci", "--in-memory", "-m", "192", "--socket-limit", "192", "--lcores", lcores,
 		"--log-level=*:error", "--log-level=pmd.mempool.skipline:critical", "--no-telemetry",
 		"--iova-mode=va" };
@@ -78,7 +78,7 @@ const char *
 emulated_table(unsigned int covered_bits)
 {
 	uint64_t moves[LOW_BITS - 6] = { 0 };
-	unsigned int bit, place, position;
+	unsigned int bit, mask, position;
 	FILE *file;
 
 	if (path[sizeof(path) - 2] == 'X') {
@@ -86,13 +86,13 @@ emulated_table(unsigned int covered_bits)
 		atexit(remove_table);
 	}
 	for (bit = LOW_BITS; bit < covered_bits; bit++)
-		for (place = 0; place < RTE_DIM(moves); place++)
-			moves[place] |= (uint64_t)(linear_move_for(slice_of(1ULL << bit)) >> place & 1) << bit;
+		for (mask = 0; mask < RTE_DIM(moves); mask++)
+			moves[mask] |= (uint64_t)(linear_move_for(slice_of(1ULL << bit)) >> mask & 1) << bit;
 	file = fopen(path, "w");
 	fprintf(file, "part = \"E5-2667 v3\"\nsource = \"published masks\"\nslices = %d\n"
 		"valid_bits = [6, %u]\nperm_masks = [", EMULATED_SLICES, covered_bits - 1);
-	for (place = 0; place < RTE_DIM(moves); place++)
-		fprintf(file, "%lu, ", moves[place]);
+	for (mask = 0; mask < RTE_DIM(moves); mask++)
+		fprintf(file, "%lu, ", moves[mask]);
 	fprintf(file, "]\nbase = [");
 	for (position = 0; position < POSITIONS; position++)
 		fprintf(file, "%u, ", slice_of((uint64_t)position * RTE_CACHE_LINE_SIZE));

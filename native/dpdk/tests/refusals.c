@@ -89,7 +89,7 @@ they_are_used_if_asked_for_and_said_to_be_unplaced(void **state)
 	rte_mempool_free(pool);
 }
 
-/* With room for packet data, and nobody has said where in an object that begins. */
+/* Objects have room for packet data, but no private area says where in an object it begins. */
 static struct rte_mempool *
 make_before_its_layout(void)
 {
