@@ -30,7 +30,7 @@ PARTS = [
     ("LLC, snoop filter, victims", r"llc|fetch|victims|replacement|directory|home|socket|expect"),
     ("tags", r"tag.array|tag_array"),
     ("software: drivers, application", r"workload"),
-    ("whose turn it is", r"machine|schedule"),
+    ("schedule of agents", r"machine|schedule"),
 ]
 
 

@@ -86,7 +86,7 @@ class Bench:
         return self.directory / f"{trace}.raw64"
 
     def subjects(self) -> list[Subject]:
-        """List Skipline and everybody else who is here."""
+        """List Skipline and the other simulators that are installed."""
         three, two = "three levels", "two levels (32 KiB, 22 MiB)"
         here = [
             Subject("Skipline, file", three, self.skipline_file, KNOWN.get),

@@ -33,7 +33,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Import what is asked for: the command line starts at once, and needs little of it."""
+    """Import a name when it is first used, so that the command line starts quickly."""
     if name in ("Metric", "Result"):
         from skipline import result
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from skipline._core import InputError, RunError
 
-# What can neither be replaced nor take bytes as they come, in words.
+# Names of file types that can neither be replaced nor written as a stream.
 _NO_TARGETS = {
     stat.S_IFDIR: "a directory",
     stat.S_IFSOCK: "a socket",
@@ -37,7 +37,7 @@ def write(path: Path, content: bytes | str) -> None:
 
 
 def _kind(path: Path) -> int | None:
-    """Tell the type of what is there, behind all links; None if nothing is."""
+    """Return the type of the file at the end of all links; None if there is none."""
     try:
         return stat.S_IFMT(path.stat().st_mode)
     except FileNotFoundError:

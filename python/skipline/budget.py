@@ -19,7 +19,7 @@ _BURST_TRANSFERS = 8
 
 
 class Item(NamedTuple):
-    """A time, and what it is made of."""
+    """A time, and the parts that add up to it."""
 
     name: str
     value_ns: float
@@ -32,7 +32,7 @@ def frame_ns(line_rate_gbps: float, frame_bytes: int = SMALLEST_FRAME_BYTES) -> 
 
 
 def bare_frame_ns(line_rate_gbps: float, frame_bytes: int = SMALLEST_FRAME_BYTES) -> float:
-    """Return how long the bits of a frame with FCS take, without what is around it."""
+    """Return how long the bits of a frame with FCS take, without preamble and gap."""
     return frame_bytes * 8 / line_rate_gbps
 
 
@@ -67,7 +67,7 @@ def items(platform: str) -> list[Item]:
 
 
 def table(budget: Iterable[Item], platform: str) -> RenderableType:
-    """Show budgets to people."""
+    """Return the budgets as a table."""
     shown = Table("budget", "ns", "how", box=None, title=f"Time budgets on {platform}")
     shown.columns[1].justify = "right"
     for item in budget:

@@ -43,7 +43,7 @@ def _ranks() -> dict[str, int]:
 
 
 def rank(name: str) -> int:
-    """Return the rank of a metric in tables, whosever it is; unknown ones come last."""
+    """Return the rank of a metric, of any tenant, in tables; unknown metrics come last."""
     ranks = _ranks()
     return ranks.get(name.rpartition(":")[2], len(ranks))
 

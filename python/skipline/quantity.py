@@ -38,7 +38,7 @@ def text(value: Number, ci95: Number, unit: str) -> Text:
 
 
 def count(value: Number) -> str:
-    """Write a number of things."""
+    """Write a count, with a dash for none."""
     return "–" if value is None else f"{value:,.0f}"
 
 

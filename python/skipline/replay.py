@@ -86,8 +86,8 @@ def trace(  # noqa: PLR0913 - one argument for each choice
     so. `kinds` are as many unsigned bytes: 0 load, 1 store, 2 instruction fetch, 3 modify; without
     them all are loads. Each is one byte in size. `timed` also tells the simulated time, `explain`
     the kinds of misses; both take ten times as long and more. `progress` is called about ten times
-    a second with references so far and the share of the trace; what it raises ends the replay, and
-    what has not been read by then stays in a pipe for whoever reads it next. A process that it
+    a second with references so far and the share of the trace; what it raises ends the replay;
+    a pipe then keeps what has not been read for its next reader. A process that it
     forks cannot go on with the replay: RunError. Raises InputError for bad input.
     """
     wanted = Wanted(timed, explain, seed)

@@ -15,9 +15,9 @@ from skipline.result import Entry, MissKinds, Number, Result, TraceEvent
 # Groups that have tables of their own.
 _LATENCY, _EVICTIONS = "Latency", "Evictions"
 APART = {_LATENCY, _EVICTIONS}
-# Columns from which on latency has room for a table across.
+# Least terminal width for a table of latencies with one row each.
 _WIDE = 108
-# Figures of a latency that fit across.
+# Figures of a latency that fit in one row.
 _MOST_ACROSS = 10
 
 

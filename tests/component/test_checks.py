@@ -13,7 +13,7 @@ def compared(pairs: list[tuple[float, float]], basis: Basis = "predicted") -> li
     return [
         Comparison(
             axes={"ring": ring},
-            place=f"ring {ring}",
+            point_name=f"ring {ring}",
             basis=basis,
             metric="rate",
             label="Rate",

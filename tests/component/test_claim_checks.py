@@ -1,4 +1,4 @@
-"""A check says what holds, and is judged by results at the places that it names."""
+"""A check says what holds, and is judged by results at the points that it names."""
 
 from pathlib import Path
 
@@ -184,7 +184,7 @@ def test_a_truth_needs_no_bounds_and_a_stated_fit_is_a_fit(tmp_path: Path) -> No
         ('at("rx_mpps", size=65, mode="on")', "", "size = 65: not on the axis"),
         ('at("rx_mpps", size=64, mode="onn")', "", "did you mean 'on'"),
         ('at("rx_mpps", siz=64, mode="on")', "", "axis 'siz': unknown.*did you mean 'size'"),
-        ('at("rx_mpps", size=64)', "", "axis 'mode': say which place: on, off"),
+        ('at("rx_mpps", size=64)', "", "axis 'mode': say which value: on, off"),
         ('at("rx_mpps", size=512, mode="off")', "", "no such point"),
         ('series("rx_mpps", mode="on")', "", "along"),
         ('measured("rat", size=64, mode="on")', "", "published metric 'rat': unknown.*'rate'"),

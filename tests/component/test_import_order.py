@@ -75,7 +75,7 @@ def test_no_module_imports_itself_over_others() -> None:
 @pytest.mark.parametrize("name", MODULES)
 def test_a_module_imports_only_what_stands_before_it(name: str) -> None:
     top = name.split(".", maxsplit=1)[0]
-    assert top in RANK, f"{top}: state its place in ORDER"
+    assert top in RANK, f"{top}: state its position in ORDER"
     for other in GRAPH[name]:
         below = other.split(".")[0]
         assert below == top or RANK[below] < RANK[top], f"{name} imports {other}"

@@ -151,7 +151,7 @@ class TcpdumpCapture(LoopbackCapture):
     """A capture by tcpdump, which may be installed with rights that this process lacks."""
 
     def __init__(self) -> None:
-        # The kernel's buffer (64 MiB) holds what is not read yet, in places of the snap length.
+        # The kernel's buffer (64 MiB) holds what is not read yet, in slots of the snap length.
         options = "-i lo -Q in -s 2048 -B 65536 -w - --immediate-mode -U"
         options += " --time-stamp-precision=nano"
         self._tcpdump = subprocess.Popen(

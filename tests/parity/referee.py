@@ -1,4 +1,4 @@
-"""What caches that nobody disputes do with a trace: independent levels with LRU or FIFO sets.
+"""Reference model of caches on a trace: independent levels with LRU or FIFO sets.
 
 The referee between Skipline and the simulators by others: each of them is compared with it, so
 that a difference tells who is wrong.

@@ -6,7 +6,7 @@ the same, so programs without straddling compare the simulators directly. Progra
 have straddling references; they compare the referee under cachegrind's rules for those.
 
 Cachegrind knows no modified lines: a write allocates as a read does, and nothing is written back.
-The simulators therefore replay the programs with loads in the place of stores.
+The simulators therefore replay the programs with loads instead of stores.
 """
 
 from collections.abc import Callable

@@ -63,7 +63,7 @@ def test_the_data_of_a_real_program_in_a_cache_of_one_set(
 def test_a_trace_that_meets_one_set_has_nothing_but_conflicts(
     tmp_path: Path, subject: Subject
 ) -> None:
-    """100 lines fit 512 places, but not the 8 ways of the set that all of them share."""
+    """100 lines fit 512 lines, but not the 8 ways of the set that all of them share."""
     assert bound("strided", CAPACITY_LINES) == 100
     assert misses_of(subject, L1, tmp_path, "strided") == REFERENCES
 

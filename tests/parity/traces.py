@@ -14,7 +14,7 @@ _KINDS = {str(label): kind for kind, label in _DIN_LABELS.items()}
 
 
 class Reference(NamedTuple):
-    """What an instruction touches at one place; the kind is lackey's letter."""
+    """What an instruction touches at one address; the kind is lackey's letter."""
 
     kind: str
     address: int
@@ -99,9 +99,9 @@ def sequential(footprint_bytes: int, references: int) -> Iterator[Reference]:
     return _with_stores(addresses, every=3)
 
 
-def strided(stride_bytes: int, places: int, references: int) -> Iterator[Reference]:
-    """`places` addresses at a fixed distance, again and again; every fourth reference stores."""
-    addresses = (at % places * stride_bytes for at in range(references))
+def strided(stride_bytes: int, slots: int, references: int) -> Iterator[Reference]:
+    """`slots` addresses at a fixed distance, again and again; every fourth reference stores."""
+    addresses = (at % slots * stride_bytes for at in range(references))
     return _with_stores(addresses, every=4)
 
 

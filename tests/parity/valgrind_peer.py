@@ -78,7 +78,7 @@ class Traced:
 
     @cached_property
     def loads(self) -> Trace:
-        """The same with loads in the place of stores."""
+        """The same with loads instead of stores."""
         return with_loads_for_stores(self.trace, self.trace.path.with_stem("loads"))
 
     @cached_property

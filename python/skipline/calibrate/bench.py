@@ -53,11 +53,11 @@ class Bench:
         self._bar = bar
 
     def at_fit_points(self, candidate: Candidate) -> Errors:
-        """Simulate where the data choose."""
+        """Simulate the points whose data choose."""
         return self._errors(candidate, [target for target in self._targets if target.fits])
 
     def held_out(self, candidate: Candidate) -> Errors:
-        """Simulate where the data only judge."""
+        """Simulate the points whose data only judge."""
         return self._errors(candidate, [target for target in self._targets if not target.fits])
 
     def _errors(self, candidate: Candidate, targets: list[Target]) -> Errors:

@@ -13,18 +13,18 @@ from skipline.result import Result
 
 @dataclass(frozen=True)
 class Measurement:
-    """One measured number: where, what, and whether it may choose."""
+    """One measured number: its point, its metric, and whether it may choose."""
 
     experiment: str
-    place: str
+    point_name: str
     judged: Judged
     fits: bool
     measured: float
 
     @property
     def label(self) -> str:
-        """Name it for people."""
-        return f"{self.experiment}: {self.place}: {self.judged.metric}"
+        """The measurement's name."""
+        return f"{self.experiment}: {self.point_name}: {self.judged.metric}"
 
     def error(self, predicted: float) -> float:
         """Return predicted - measured, in points or in percent of the measured."""
@@ -52,8 +52,8 @@ def targets(calibration: Calibration) -> list[Target]:
     for identifier in calibration.experiments:
         entry = catalogue.find(identifier)
         for point in points(entry):
-            place = entry.experiment.place(point.axes)
-            measured = _measurements(calibration, entry.identifier, place, point)
+            name = entry.experiment.point_name(point.axes)
+            measured = _measurements(calibration, entry.identifier, name, point)
             if measured:
                 found.append(Target(entry.identifier, point, tuple(measured)))
     if not any(target.fits for target in found):
@@ -65,13 +65,13 @@ def targets(calibration: Calibration) -> list[Target]:
 
 
 def _measurements(
-    calibration: Calibration, experiment: str, place: str, point: Point
+    calibration: Calibration, experiment: str, name: str, point: Point
 ) -> Iterable[Measurement]:
     for judged in calibration.judged:
         entry = point.measured.get(judged.metric)
         if entry is None or (judged.below is not None and entry.mean >= judged.below):
             continue
-        yield Measurement(experiment, place, judged, point.basis == "fitted", entry.mean)
+        yield Measurement(experiment, name, judged, point.basis == "fitted", entry.mean)
 
 
 Errors = dict[Measurement, float]

@@ -9,7 +9,7 @@ RESULT_FILE = "calibration.json"
 
 
 class NumberError(BaseModel):
-    """One measured number and the error of the best candidate there."""
+    """One measured number and the error of the best candidate against it."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -29,7 +29,7 @@ class Candidate:
 
     @property
     def label(self) -> str:
-        """Name it for people and for its folder."""
+        """The candidate's name, also that of its folder."""
         values = [f"{value:g}" for value in self.parameters.values()]
         return ", ".join([*self.choices.values(), *values])
 

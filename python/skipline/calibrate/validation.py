@@ -10,7 +10,7 @@ from skipline.calibrate.search import Tried
 
 
 class Fold(BaseModel):
-    """One part of the fit numbers left out: what the others choose, and how it does there."""
+    """One part of the fit numbers left out: what the others choose, and how it does on them."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -52,15 +52,15 @@ _TELLING = 3
 def folds(calibration: Calibration, tried: Sequence[Tried]) -> list[Fold]:
     """Leave out every k-th point in turn: all numbers of a point stay together."""
     numbers = list(tried[0].errors)
-    places = list(dict.fromkeys((n.experiment, n.place) for n in numbers))
-    count = min(calibration.folds, len(places))
-    parts = [set(places[first::count]) for first in range(count)] if count > 1 else []
+    points = list(dict.fromkeys((n.experiment, n.point_name) for n in numbers))
+    count = min(calibration.folds, len(points))
+    parts = [set(points[first::count]) for first in range(count)] if count > 1 else []
     return [_fold(tried, numbers, part) for part in parts]
 
 
 def _fold(tried: Sequence[Tried], numbers: list[Measurement], part: set[tuple[str, str]]) -> Fold:
-    left_out = [n for n in numbers if (n.experiment, n.place) in part]
-    others = [n for n in numbers if (n.experiment, n.place) not in part]
+    left_out = [n for n in numbers if (n.experiment, n.point_name) in part]
+    others = [n for n in numbers if (n.experiment, n.point_name) not in part]
     best = min(tried, key=lambda entry: score(entry.errors, among=others))
     return Fold(
         chosen=best.candidate.label,

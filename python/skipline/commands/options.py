@@ -15,7 +15,7 @@ class Format(StrEnum):
 
 
 def in_64_bits(value: int | None) -> int | None:
-    """Refuse what the simulator has no room for."""
+    """Refuse a number that does not fit in 64 bits."""
     if value is not None and not 0 <= value < 1 << 64:
         raise typer.BadParameter(f"{value} is not a whole number from 0 to 2^64 - 1")
     return value

@@ -15,7 +15,7 @@ Shown = Literal["predicted", "fitted", "test"]
 # What only tests show is not run here where the repository with its tests is not.
 VERDICTS: tuple[Judged, ...] = ("holds", "fails", "not judged", "not run here")
 BASES: tuple[Shown, ...] = ("predicted", "fitted", "test")
-# More checks than these are counted, not listed, where there is little room.
+# In cells of tables more checks than these are counted, not listed.
 _FEW_CHECKS = 2
 
 
@@ -40,7 +40,7 @@ class Judgement(BaseModel):
 
     @property
     def got(self) -> str:
-        """What the model gives, all of it."""
+        """What the model gives, in full."""
         if self.checks:
             return "; ".join(f"{check.text}: {check.got}" for check in self.checks)
         shown = f"shown by {_count(len(self.tests), 'test')}"

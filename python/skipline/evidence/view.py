@@ -70,7 +70,7 @@ def _failing(judgements: list[Judgement]) -> Table:
 def _counts(evidence: Evidence) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("Source")
-    # Where all tests are, there is nothing to say of those that are not.
+    # The verdict "not run here" has a column only where a test is missing.
     elsewhere = evidence.counts["all"]["not run here"] > 0
     verdicts = (verdict for verdict in VERDICTS if verdict != "not run here" or elsewhere)
     names = ("claims", *verdicts, *BASES)

@@ -4,7 +4,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-# A place on an axis, as tables, labels and expressions write it.
+# A value on an axis, as tables, labels and expressions write it.
 Value = bool | int | float | str
 # What a scenario key can be set to.
 Setting = Value | list[Any] | dict[str, Any]
@@ -17,7 +17,7 @@ class Table(BaseModel):
 
 
 class Case(Table):
-    """One place on an axis of cases: its name, the settings it stands for, its scenario."""
+    """One case of an axis: its name, the settings that it stands for, its scenario."""
 
     name: Value
     set: dict[str, Setting] = {}
@@ -39,27 +39,28 @@ class Axis(Table):
     role: Literal["x", "panel"]
 
     @model_validator(mode="after")
-    def _has_places(self) -> Self:
+    def _has_values(self) -> Self:
         if bool(self.values) == bool(self.case):
             raise ValueError(f"axis '{self.key}': give either values or [[axis.case]] tables")
-        places = self.places
-        for index, place in enumerate(places):
-            if place in places[:index]:
-                raise ValueError(f"axis '{self.key}': '{place}' is there twice")
+        coordinates = self.coordinates
+        for index, value in enumerate(coordinates):
+            if value in coordinates[:index]:
+                raise ValueError(f"axis '{self.key}': '{value}' is there twice")
         if self.scale == "log2" and not self.is_numeric:
             raise ValueError(f"axis '{self.key}': scale = \"log2\" needs numbers")
         return self
 
     @property
-    def places(self) -> list[Value]:
+    def coordinates(self) -> list[Value]:
         """The values, or the names of the cases, in their order."""
         return self.values or [case.name for case in self.case]
 
     @property
     def is_numeric(self) -> bool:
-        """Whether all places are numbers, so that figures have a number axis."""
+        """Whether all values are numbers, so that figures have a number axis."""
         return all(
-            isinstance(place, int | float) and not isinstance(place, bool) for place in self.places
+            isinstance(value, int | float) and not isinstance(value, bool)
+            for value in self.coordinates
         )
 
     @property
@@ -73,23 +74,23 @@ class Axis(Table):
         return "".join(letter if letter.isalnum() else "_" for letter in self.key)
 
     def text(self, value: object) -> str:
-        """Name a place on this axis (`packet size 1500 B`)."""
+        """Name a value of this axis (`packet size 1500 B`)."""
         if self.case and not self.is_numeric:
             return str(value)
         return f"{self.label} {value} {self.unit}".rstrip()
 
     def settings(self, value: Value) -> dict[str, Setting]:
-        """Return the scenario settings of a place."""
+        """Return the scenario settings of a value."""
         if not self.case:
             return {self.key: value}
         return self._case(value).set
 
     def scenario(self, value: Value) -> str | None:
-        """Return the scenario that a place names, if it does."""
+        """Return the scenario that a value names, if it does."""
         return self._case(value).scenario if self.case else None
 
     def cell(self, value: Value) -> Value:
-        """Return what the reference table has in this axis' column at a place."""
+        """Return what the reference table has in this axis' column at a value."""
         if not self.case:
             return value
         reference = self._case(value).reference

@@ -82,7 +82,7 @@ def _group(check: Check, basis: Basis, rows: Sequence[Comparison]) -> GroupError
         worst_metric=rows[worst].metric,
         worst_point=rows[worst].axes,
         worst_error=errors[worst],
-        worst_text=f"{rows[worst].label} at {rows[worst].place}",
+        worst_text=f"{rows[worst].label} at {rows[worst].point_name}",
     )
 
 

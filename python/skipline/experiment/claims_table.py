@@ -79,7 +79,7 @@ def check(entry: Entry) -> None:
 
 
 def _nearest(path: str) -> str | None:
-    tables = (resources.beside(path, place + FILE) for place in ("", "../"))
+    tables = (resources.beside(path, folder + FILE) for folder in ("", "../"))
     return next(filter(resources.exists, tables), None)
 
 

@@ -113,7 +113,7 @@ class Experiment(Table):
         for check in self.check:
             for name in check.metrics:
                 _require(name, metrics, f"check '{check.name}' metrics")
-        self._check_places()
+        self._check_named_points()
         self._check_trivial()
         if sum(axis.role == "x" for axis in self.axis) != 1:
             raise ValueError('exactly one [[axis]] must have role = "x"')
@@ -124,7 +124,7 @@ class Experiment(Table):
         _require_once([claim.id for claim in self.claim], "claim")
         return self
 
-    def _check_places(self) -> None:
+    def _check_named_points(self) -> None:
         for name in ("include", "skip", "fit_points"):
             for point in getattr(self, name):
                 self._check_point(point, name)
@@ -138,9 +138,9 @@ class Experiment(Table):
         axes = {axis.key: axis for axis in self.axis}
         for key, value in point.items():
             _require(key, list(axes), where)
-            if value not in axes[key].places:
-                places = ", ".join(str(place) for place in axes[key].places)
-                raise ValueError(f"{where}: {key} = {value!r} is not one of {places}")
+            if value not in axes[key].coordinates:
+                known = ", ".join(str(one) for one in axes[key].coordinates)
+                raise ValueError(f"{where}: {key} = {value!r} is not one of {known}")
 
     def _check_trivial(self) -> None:
         if self.trivial is None:
@@ -160,7 +160,7 @@ class Experiment(Table):
         """The axes that make one panel per combination."""
         return [axis for axis in self.axis if axis.role == "panel"]
 
-    def place(self, axes: dict[str, Value]) -> str:
+    def point_name(self, axes: dict[str, Value]) -> str:
         """Name a point for people."""
         return ", ".join(axis.text(axes[axis.key]) for axis in self.axis)
 

@@ -141,14 +141,14 @@ class _Evaluator:
         return whole
 
     def _part(self, node: ast.Subscript) -> ExpressionValue:
-        value, place = self.value(node.value), node.slice
+        value, subscript = self.value(node.value), node.slice
         if not isinstance(value, list):
-            raise ExpressionError(f"'[{ast.unparse(place)}]' needs a list")
-        if isinstance(place, ast.Slice):
-            ends = (place.lower, place.upper, place.step)
+            raise ExpressionError(f"'[{ast.unparse(subscript)}]' needs a list")
+        if isinstance(subscript, ast.Slice):
+            ends = (subscript.lower, subscript.upper, subscript.step)
             start, stop, step = (None if end is None else self._index(end) for end in ends)
             return value[slice(start, stop, step)]
-        index = self._index(place)
+        index = self._index(subscript)
         if not -len(value) <= index < len(value):
             raise ExpressionError(f"'[{index}]': the list has {len(value)} values")
         found: ExpressionValue = value[index]

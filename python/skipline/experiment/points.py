@@ -19,7 +19,7 @@ _SAFE = frozenset("=,.+-_")
 
 @dataclass(frozen=True)
 class Point:
-    """One simulation to run and the numbers published for the same place."""
+    """One simulation to run and the numbers published for it."""
 
     axes: dict[str, Value]
     scenario: str
@@ -60,20 +60,20 @@ def points(entry: Entry) -> list[Point]:
     """Return the points in the order of the axes."""
     experiment = entry.experiment
     published = Published(experiment, entry.reference_path)
-    found = [_point(entry, published, axes) for axes in places(experiment)]
+    found = [_point(entry, published, axes) for axes in combinations(experiment)]
     if not found:
         raise InputError(f"{entry.path}: include and skip leave no point")
     return found
 
 
-def places(experiment: Experiment) -> list[dict[str, Value]]:
+def combinations(experiment: Experiment) -> list[dict[str, Value]]:
     """Return every combination of the axes that is included and not skipped."""
     keys = [axis.key for axis in experiment.axis]
-    combinations = itertools.product(*(axis.places for axis in experiment.axis))
-    product = [dict(zip(keys, values, strict=True)) for values in combinations]
+    product = itertools.product(*(axis.coordinates for axis in experiment.axis))
+    every = [dict(zip(keys, values, strict=True)) for values in product]
     return [
         axes
-        for axes in product
+        for axes in every
         if (not experiment.include or matches(axes, experiment.include))
         and not matches(axes, experiment.skip)
     ]

@@ -8,13 +8,13 @@ from skipline._core import InputError
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.definition import Axis, Basis, Value
 from skipline.experiment.expression import ExpressionError, ExpressionValue, Functions, number
-from skipline.experiment.points import places
+from skipline.experiment.points import combinations
 from skipline.experiment.reference import Published
 from skipline.experiment.runner import Finished
 from skipline.experiment.table import Comparison, address, gathered
 from skipline.nearest import did_you_mean
 
-_Place = tuple[tuple[str, Value], ...]
+_PointKey = tuple[tuple[str, Value], ...]
 # Calls that read something, and the keywords that are no axis.
 READINGS: dict[str, set[str]] = {
     "at": set(),
@@ -31,7 +31,7 @@ READINGS: dict[str, set[str]] = {
 
 
 def check_keywords(axes: Sequence[Axis], call: ast.Call, known: Sequence[str]) -> None:
-    """Refuse a call that no function, axis or place on an axis answers to."""
+    """Refuse a call that no function, axis or value of an axis answers to."""
     name = ast.unparse(call.func)
     if name not in known:
         hint = did_you_mean(name, known)
@@ -41,7 +41,7 @@ def check_keywords(axes: Sequence[Axis], call: ast.Call, known: Sequence[str]) -
             continue
         axis = axis_named(axes, str(keyword.arg))
         if isinstance(keyword.value, ast.Constant):
-            place_on(axis, keyword.value.value)
+            coordinate_on(axis, keyword.value.value)
 
 
 def axis_named(axes: Sequence[Axis], name: str) -> Axis:
@@ -54,26 +54,26 @@ def axis_named(axes: Sequence[Axis], name: str) -> Axis:
     return known[name]
 
 
-def place_on(axis: Axis, value: object) -> Value:
-    """Return the place of an axis that equals `value`."""
-    place = next((place for place in axis.places if place == value), None)
-    if place is None:
-        names = [str(place) for place in axis.places]
+def coordinate_on(axis: Axis, value: object) -> Value:
+    """Return the value of an axis that equals `value`."""
+    found = next((one for one in axis.coordinates if one == value), None)
+    if found is None:
+        names = [str(one) for one in axis.coordinates]
         plain = int(value) if isinstance(value, float) and value.is_integer() else value
         raise ExpressionError(
             f"{axis.argument} = {plain!r}: not on the axis"
-            f"{did_you_mean(str(plain), names)}; places: {', '.join(names)}"
+            f"{did_you_mean(str(plain), names)}; values: {', '.join(names)}"
         )
-    return place
+    return found
 
 
 class Readings:
-    """Looks numbers up by metric and place; notes whether a fitted point was read."""
+    """Looks numbers up by metric and point; notes whether a fitted point was read."""
 
     def __init__(self, entry: Entry, finished: Sequence[Finished], rows: list[Comparison]) -> None:
         self._entry = entry
         self._axes = entry.experiment.axis
-        self._places = places(entry.experiment)
+        self._points = combinations(entry.experiment)
         self._published = Published(entry.experiment, entry.reference_path)
         self._platforms = {
             _key(done.point.axes): (done.results[0].platform, done.point.scenario)
@@ -81,7 +81,7 @@ class Readings:
         }
         self._rows = rows
         self._numbers = {_key(done.point.axes): _numbers(done) for done in finished}
-        self._basis: dict[_Place, Basis] = {
+        self._basis: dict[_PointKey, Basis] = {
             _key(done.point.axes): done.point.basis for done in finished
         }
         self.read_fitted = False
@@ -94,7 +94,7 @@ class Readings:
             "series": self._series,
             "ci95": self._ci95,
             "measured": self._measured,
-            "axis": lambda name: list(axis_named(self._axes, name).places),
+            "axis": lambda name: list(axis_named(self._axes, name).coordinates),
             "fact": self._fact,
             "mae": lambda *metrics, **where: _mean(self._errors(metrics, where)),
             "worst": lambda *metrics, **where: max(self._errors(metrics, where)),
@@ -107,18 +107,18 @@ class Readings:
         }
 
     def _at(self, metric: ExpressionValue, **where: ExpressionValue) -> float:
-        return self._number(metric, self._place(where))[0]
+        return self._number(metric, self._point(where))[0]
 
     def _series(
         self, metric: ExpressionValue, *, along: ExpressionValue, **where: ExpressionValue
     ) -> ExpressionValue:
         basis = _basis(where.pop("points", None))
         line = self._line(along, where)
-        chosen = [place for place in line if basis in (None, self._basis[_key(place)])]
-        return [self._number(metric, place)[0] for place in chosen]
+        chosen = [point for point in line if basis in (None, self._basis[_key(point)])]
+        return [self._number(metric, point)[0] for point in chosen]
 
     def _ci95(self, metric: ExpressionValue, **where: ExpressionValue) -> float:
-        half = self._number(metric, self._place(where))[1]
+        half = self._number(metric, self._point(where))[1]
         if half is None:
             raise ExpressionError(f"ci95('{metric}'): no interval is known")
         return half
@@ -127,22 +127,22 @@ class Readings:
         self, metric: ExpressionValue, along: ExpressionValue = "", **where: ExpressionValue
     ) -> ExpressionValue:
         if along:
-            return [self._published_at(metric, place) for place in self._line(along, where)]
-        return self._published_at(metric, self._place(where))
+            return [self._published_at(metric, point) for point in self._line(along, where)]
+        return self._published_at(metric, self._point(where))
 
-    def _published_at(self, metric: ExpressionValue, place: Mapping[str, Value]) -> float:
+    def _published_at(self, metric: ExpressionValue, point: Mapping[str, Value]) -> float:
         try:
-            value = self._published.value(place, str(metric))
+            value = self._published.value(point, str(metric))
         except InputError as error:
             raise ExpressionError(str(error)) from error
         if value is None:
-            raise ExpressionError(f"measured('{metric}'): nothing is published at {_text(place)}")
+            raise ExpressionError(f"measured('{metric}'): nothing is published at {_text(point)}")
         return value
 
     def _fact(self, key: ExpressionValue, **where: ExpressionValue) -> float:
         fixed = self._fixed(where)
-        chosen = [place for place in self._places if fixed.items() <= place.items()]
-        found = {self._platforms[_key(place)] for place in chosen}
+        chosen = [point for point in self._points if fixed.items() <= point.items()]
+        found = {self._platforms[_key(point)] for point in chosen}
         names = sorted({name for name, _ in found})
         if len(names) != 1:
             raise ExpressionError(f"fact('{key}'): say at which point; platforms: {names}")
@@ -186,9 +186,9 @@ class Readings:
         return [abs((row.relative_error or 0.0) if relative else row.error) for row in chosen]
 
     def _number(
-        self, metric: ExpressionValue, place: Mapping[str, Value]
+        self, metric: ExpressionValue, point: Mapping[str, Value]
     ) -> tuple[float, float | None]:
-        key = _key(place)
+        key = _key(point)
         self.read_fitted |= self._basis[key] == "fitted"
         numbers = self._numbers[key]
         if str(metric) not in numbers:
@@ -196,14 +196,14 @@ class Readings:
             raise ExpressionError(f"metric '{metric}': not in the results{hint}")
         value, half = numbers[str(metric)]
         if value is None:
-            raise ExpressionError(f"metric '{metric}': has no value at {_text(place)}")
+            raise ExpressionError(f"metric '{metric}': has no value at {_text(point)}")
         return value, half
 
     def _fixed(self, where: Mapping[str, ExpressionValue]) -> dict[str, Value]:
         named = [(axis_named(self._axes, name), value) for name, value in where.items()]
-        return {axis.key: place_on(axis, value) for axis, value in named}
+        return {axis.key: coordinate_on(axis, value) for axis, value in named}
 
-    def _place(self, where: Mapping[str, ExpressionValue]) -> dict[str, Value]:
+    def _point(self, where: Mapping[str, ExpressionValue]) -> dict[str, Value]:
         return self._only(self._chosen(where, None))
 
     def _line(
@@ -218,14 +218,14 @@ class Readings:
     def _chosen(
         self, where: Mapping[str, ExpressionValue], along: Axis | None
     ) -> list[dict[str, Value]]:
-        """Return the points at `where`; every other axis than `along` must have one place."""
+        """Return the points at `where`; every other axis than `along` must have one value."""
         fixed = self._fixed(where)
-        chosen = [place for place in self._places if fixed.items() <= place.items()]
+        chosen = [point for point in self._points if fixed.items() <= point.items()]
         for axis in self._axes:
-            open_places = list(dict.fromkeys(place[axis.key] for place in chosen))
-            if axis is not along and len(open_places) > 1:
-                names = ", ".join(str(place) for place in open_places)
-                raise ExpressionError(f"axis '{axis.argument}': say which place: {names}")
+            open_values = list(dict.fromkeys(point[axis.key] for point in chosen))
+            if axis is not along and len(open_values) > 1:
+                names = ", ".join(str(value) for value in open_values)
+                raise ExpressionError(f"axis '{axis.argument}': say which value: {names}")
         return chosen
 
     def _only(self, chosen: list[dict[str, Value]]) -> dict[str, Value]:
@@ -252,12 +252,12 @@ def _basis(wanted: ExpressionValue | None) -> ExpressionValue | None:
     return wanted
 
 
-def _key(axes: Mapping[str, Value]) -> _Place:
+def _key(axes: Mapping[str, Value]) -> _PointKey:
     return tuple(sorted(axes.items()))
 
 
-def _text(place: Mapping[str, Value]) -> str:
-    return ", ".join(f"{key} = {value}" for key, value in place.items())
+def _text(point: Mapping[str, Value]) -> str:
+    return ", ".join(f"{key} = {value}" for key, value in point.items())
 
 
 def _mean(values: list[float]) -> float:

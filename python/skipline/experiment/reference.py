@@ -94,7 +94,7 @@ class Published:
 
 
 def _stated_value(stated: Stated, axes: Mapping[str, Value]) -> float | None:
-    return next((value for place, value in stated.points if place == axes[stated.along]), None)
+    return next((value for at, value in stated.points if at == axes[stated.along]), None)
 
 
 class ReferenceTable:
@@ -161,7 +161,7 @@ class ReferenceTable:
 
 
 def _same(cell: str, value: Value) -> bool:
-    """Compare a cell with a place on an axis, as numbers where both are."""
+    """Compare a cell with a value of an axis, as numbers where both are."""
     if cell == str(value):
         return True
     one, other = _number(cell), _number(str(value))

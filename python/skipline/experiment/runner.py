@@ -93,7 +93,7 @@ class Runner:
             raise _StopRun
         batch = self._batches[task.batch]
         point = batch.points[task.point]
-        # Before the run: a file that is edited meanwhile must not pass for the one that was read.
+        # Before the run: a file that is edited during it must not pass for the one that was read.
         key = store.key(point, task.seed)
         text = _core.run(point.scenario, point.overrides, task.seed, None, progress)
         batch.store.write(point, task.seed, key, text)

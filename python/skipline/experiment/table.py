@@ -58,7 +58,7 @@ def build(identifier: str, experiment: Experiment, finished: list[Finished]) -> 
 def _axis_type(axis: Axis) -> type[pl.DataType]:
     if not axis.is_numeric:
         return pl.String
-    whole = all(isinstance(value, int) for value in axis.places)
+    whole = all(isinstance(value, int) for value in axis.coordinates)
     return pl.Int64 if whole else pl.Float64
 
 
@@ -87,9 +87,9 @@ def gathered(done: Finished) -> list[list[Entry]]:
     return list(found.values())
 
 
-def _cell(axis: Axis, place: Value) -> Value:
-    """Write a place as the column of its axis does."""
-    return place if axis.is_numeric else str(place)
+def _cell(axis: Axis, value: Value) -> Value:
+    """Write a value as the column of its axis does."""
+    return value if axis.is_numeric else str(value)
 
 
 def _simulated(repeats: list[Entry], metric: ComparedMetric | None) -> dict[str, object]:
@@ -132,7 +132,7 @@ class Simulated:
     """One predicted number, in the metric's unit."""
 
     axes: dict[str, Value]
-    place: str
+    point_name: str
     basis: Basis
     metric: str
     label: str
@@ -183,12 +183,12 @@ def comparisons(rows: list[Simulated]) -> list[Comparison]:
 
 def _simulated_row(experiment: Experiment, row: dict[str, Any], name: str, label: str) -> Simulated:
     axes = {
-        axis.key: next(place for place in axis.places if _cell(axis, place) == row[axis.key])
+        axis.key: next(value for value in axis.coordinates if _cell(axis, value) == row[axis.key])
         for axis in experiment.axis
     }
     facts = {
         "axes": axes,
-        "place": experiment.place(axes),
+        "point_name": experiment.point_name(axes),
         "metric": name,
         "label": label,
         **{column: row[column] for column in ("basis", "unit", *_SIMULATED)},

@@ -1,4 +1,4 @@
-"""Predictors without a model, as the yardstick that a model must beat."""
+"""Predictors without a model: the baseline that a model must beat."""
 
 import math
 from collections.abc import Sequence

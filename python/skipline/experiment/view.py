@@ -14,13 +14,13 @@ from skipline.experiment.checks import BASES, ErrorVerdict
 from skipline.experiment.claim import ClaimVerdict
 from skipline.experiment.definition import Axis
 from skipline.experiment.outcome import Outcome, Summary
-from skipline.experiment.points import Point, places
+from skipline.experiment.points import Point, combinations
 from skipline.experiment.table import Comparison, Simulated
 from skipline.experiment.together import Together
 
-# Columns from which on intervals have room.
+# Least terminal width at which intervals are shown.
 _WIDE = 108
-# Columns of numbers up to which intervals are shown, and the room that a case's name keeps.
+# Columns of numbers up to which intervals are shown, and the width that a case's name keeps.
 _MOST_WIDE_COLUMNS = 9
 _CASE_WIDTH = 24
 _LEAST_INTERVAL = 0.1
@@ -40,7 +40,7 @@ def listing(entries: list[Entry]) -> RenderableType:
 
 def point_count(entry: Entry) -> int:
     """Count the combinations of the axes that are simulated."""
-    return len(places(entry.experiment))
+    return len(combinations(entry.experiment))
 
 
 def definition(entry: Entry, points: list[Point]) -> RenderableType:
@@ -53,7 +53,7 @@ def definition(entry: Entry, points: list[Point]) -> RenderableType:
     table.add_row("source", experiment.source)
     table.add_row("scenario", entry.scenario_path)
     for axis in experiment.axis:
-        table.add_row(f"axis {axis.key}", ", ".join(str(place) for place in axis.places))
+        table.add_row(f"axis {axis.key}", ", ".join(str(value) for value in axis.coordinates))
     for key, value in experiment.fixed.items():
         table.add_row(f"fixed {key}", str(value))
     for key, metric in experiment.reference.inputs.items() if experiment.reference else ():
@@ -208,8 +208,8 @@ def comparison_table(outcome: Outcome, *, wide: bool) -> Table:
     wide = wide and columns_in_all <= _MOST_WIDE_COLUMNS
     for axis in experiment.axis:
         heading = axis.heading.replace(" ", "\n")
-        # Cut numbers mislead and cut names tell nothing: places keep their room.
-        longest = max(len(str(place)) for place in axis.places)
+        # Truncated numbers and names mislead: values of axes keep their width.
+        longest = max(len(str(value)) for value in axis.coordinates)
         fits = longest <= _CASE_WIDTH
         width = None if fits else _CASE_WIDTH
         side = _side(axis)

@@ -98,7 +98,7 @@ def _panel(checks: list[tuple[str, ClaimCheckVerdict]]) -> dict[str, Any]:
 
 
 def _label(base: alt.Chart, y: alt.Y, lines: int) -> alt.Chart:
-    """Write labels above their rows, where long ones take no room from the numbers."""
+    """Write labels above their rows, where long ones do not narrow the plot."""
     chosen = base.transform_filter(f"datum.label.length == {lines}")
     text = chosen.mark_text(
         align="left", baseline="bottom", dy=-12 * lines, lineHeight=12, color=MEASURED

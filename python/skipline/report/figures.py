@@ -14,7 +14,7 @@ from skipline.report.chart_style import CATEGORIES, MEASURED, PREDICTED, chart, 
 
 Panel = tuple[str, dict[str, Any]]
 _UNITS = {"percent": "%"}
-# A log axis needs room beside its first and last point, as a factor.
+# Margin of a log axis beside its first and last point, as a factor.
 _LOG_MARGIN = 1.25
 # A little above 100, so that marks at 100 % are not cut in half.
 _PERCENT_TOP = 101.0
@@ -37,7 +37,7 @@ def along_x(experiment: Experiment, metric: str, rows: Sequence[Simulated]) -> l
     axis_title = textwrap.wrap(f"{label}, {unit_text(rows[0].unit)}", 34)
     panels = []
     axes = experiment.panel_axes
-    combinations = itertools.product(*(axis.places for axis in axes))
+    combinations = itertools.product(*(axis.coordinates for axis in axes))
     for combination in combinations:
         wanted = dict(zip((axis.key for axis in axes), combination, strict=True))
         chosen = [row for row in rows if wanted.items() <= row.axes.items()]
@@ -140,7 +140,7 @@ def _record(row: Simulated, axis: Axis) -> dict[str, Any]:
     low, high = row.predicted_range
     simulated = {
         "x": row.axes[axis.key] if axis.is_numeric else str(row.axes[axis.key]),
-        "point": row.place,
+        "point": row.point_name,
         "basis": row.basis,
         "predicted": row.predicted,
         "low": low,
@@ -175,10 +175,10 @@ def _tooltip(axis: Axis | None, unit: str) -> list[alt.Tooltip]:
 def _x(axis: Axis, rows: list[Simulated]) -> alt.X:
     if not axis.is_numeric:
         there = {str(row.axes[axis.key]) for row in rows}
-        names = [str(place) for place in axis.places if str(place) in there]
+        names = [str(value) for value in axis.coordinates if str(value) in there]
         look = alt.Axis(grid=False, labelAngle=-30, labelLimit=150, labelOverlap=False)
         return alt.X("x:N", title=None, scale=alt.Scale(domain=names, padding=0.5), axis=look)
-    numbers = [float(place) for place in axis.places]
+    numbers = [float(value) for value in axis.coordinates]
     whole = all(number.is_integer() for number in numbers)
     look = alt.Axis(values=numbers, format="~d" if whole else "~g", grid=False)
     return alt.X("x:Q", title=axis.label, scale=_x_scale(axis, numbers), axis=look)

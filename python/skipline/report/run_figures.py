@@ -13,7 +13,7 @@ Panel = tuple[str, dict[str, Any]]
 # Evictor and owner, lines that were read before, lines that were not.
 Pair = tuple[str, Number, Number]
 _ROW_PX = 34
-# Of many agents most pairs matter little, and a row for each would fill many screens.
+# With many agents most pairs have few evictions, and a row for each would fill many screens.
 _MOST_PAIRS = 10
 # With more, numbers touch where a panel is narrow.
 _TICKS = 4
@@ -67,7 +67,7 @@ def _evictions(result: Result) -> Panel | None:
     if not pairs:
         return None
     title = "LLC evictions: evictor → owner"
-    # A row for others takes as much room as the only one left.
+    # A row for others is as high as the only one left.
     if len(pairs) > _MOST_PAIRS + 1:
         title += f", the {_MOST_PAIRS} largest of {len(pairs)} pairs and all others together"
         pairs = [*pairs[:_MOST_PAIRS], _others(pairs[_MOST_PAIRS:])]

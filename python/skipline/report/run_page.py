@@ -53,7 +53,7 @@ def _rows(result: Result, entries: list[Entry]) -> list[list[object]]:
 
 
 def _name(result: Result, entry: Entry) -> Markup:
-    """Write what people call a number; its name for scripts shows when it is pointed at."""
+    """Write the label of a number; its name in results shows as a tooltip."""
     label, name = result.description(entry.metric).label, entry.metric
     if entry.component is not None:
         label, name = f"{label}, {readable(entry.component)}", f"{name}.{entry.component}"
