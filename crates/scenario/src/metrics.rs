@@ -1,5 +1,5 @@
 //! The promised result names. Each is declared once, in the file of what it is about: name, unit,
-//! group, label, a sentence, and how it is computed from a sample: those of devices in the rooms of
+//! group, label, a sentence, and how it is computed from a sample: those of devices in the modules of
 //! their kinds. Here they are only listed: those that a run measures, and all that there are.
 
 pub(crate) mod arithmetic;

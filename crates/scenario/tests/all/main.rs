@@ -9,13 +9,13 @@ mod hardware;
 mod host_kernels;
 mod interference_zones;
 mod key_value;
+mod kinds;
 mod metrics;
 mod nic;
 mod ping_pong;
 mod placement;
 mod platforms;
 mod probe;
-mod rooms;
 mod slice_distances;
 mod slice_placement;
 #[path = "../../../model/tests/all/small_fabric.rs"]

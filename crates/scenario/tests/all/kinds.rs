@@ -1,4 +1,4 @@
-//! Each application and each kind of device has one room: files of its own and a line in one list.
+//! Does each application and each kind of device have one module: its own files and a line in one list?
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,9 +28,9 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether a file is the list of `rooms`, or lies in one.
-fn belongs_to(file: &str, rooms: &str) -> bool {
-    file == format!("{rooms}.rs") || file.starts_with(&format!("{rooms}/"))
+/// Whether a file is the list of `modules`, or one of them.
+fn belongs_to(file: &str, modules: &str) -> bool {
+    file == format!("{modules}.rs") || file.starts_with(&format!("{modules}/"))
 }
 
 /// Lines that name a variant of `of`: the enum, two colons, a capital.
@@ -49,40 +49,40 @@ fn variants_named(code: &str, of: &str) -> Vec<String> {
 }
 
 #[test]
-fn only_the_rooms_of_applications_name_an_application() {
-    let mut in_rooms = 0;
+fn only_the_modules_of_applications_name_an_application() {
+    let mut in_modules = 0;
     for (file, code) in sources() {
         let named = variants_named(&code, "Application");
         if belongs_to(&file, "apps") {
-            in_rooms += named.len();
+            in_modules += named.len();
         } else {
             assert!(named.is_empty(), "{file}: {named:?}");
         }
     }
-    assert!(in_rooms > 0, "the test looks for something that is there");
+    assert!(in_modules > 0, "the test looks for something that is there");
 }
 
 #[test]
-fn only_the_rooms_of_devices_name_a_kind_of_device() {
-    let mut in_rooms = 0;
+fn only_the_modules_of_devices_name_a_kind_of_device() {
+    let mut in_modules = 0;
     for (file, code) in sources() {
         let kinds = ["DeviceKind", "DevicePlan"];
         let named: Vec<String> =
             kinds.iter().flat_map(|kind| variants_named(&code, kind)).collect();
         if belongs_to(&file, "devices") {
-            in_rooms += named.len();
+            in_modules += named.len();
         } else {
             let other = named.iter().filter(|line| !line.contains("DeviceKind::ALL"));
             assert_eq!(other.count(), 0, "{file}: {named:?}");
         }
     }
-    assert!(in_rooms > 0, "the test looks for something that is there");
+    assert!(in_modules > 0, "the test looks for something that is there");
 }
 
 #[test]
-fn what_is_built_from_a_plan_takes_nothing_for_granted() {
+fn assembly_from_a_plan_cannot_panic() {
     for (file, code) in sources() {
-        if ["assemble", "plan", "apps", "devices"].iter().any(|room| belongs_to(&file, room)) {
+        if ["assemble", "plan", "apps", "devices"].iter().any(|module| belongs_to(&file, module)) {
             for word in [".expect(", ".unwrap()", "unreachable!", "panic!", "todo!"] {
                 assert!(!code.contains(word), "{file} has {word}");
             }
