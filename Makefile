@@ -213,6 +213,8 @@ $(STAMPS)/module-to-test: $(STAMPS)/packages $(CORE_SOURCES)
 $(STAMPS)/wheel: $(WHEEL_SOURCES)
 	@rm -rf dist
 	maturin build --release --locked --compatibility manylinux_2_28 --zig --out dist
+	python -c 'import sys, zipfile; sys.exit(zipfile.ZipFile(sys.argv[1]).testzip())' dist/*.whl ||
+	  { rm -rf dist; echo "error: the wheel that maturin wrote is damaged; run make wheel again"; exit 1; }
 	touch $@
 
 # The page tests open the reports in a real browser; without one they are skipped and say so.
