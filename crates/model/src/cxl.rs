@@ -108,6 +108,13 @@ impl Cxl {
         now + queued + self.config.write_latency
     }
 
+    /// From when on the card and its link would serve what is asked at `now`.
+    #[must_use]
+    pub fn free_from(&self, now: Picos) -> Picos {
+        let parts = [&self.to_card, &self.memory, &self.from_card];
+        parts.into_iter().fold(now, |latest, part| latest.max(part.free_from(now)))
+    }
+
     /// Forgets all traffic so far.
     pub fn forget(&mut self) {
         *self = Self::new(self.config.clone());

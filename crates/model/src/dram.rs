@@ -149,6 +149,13 @@ impl Dram {
         channel.write(place.in_channel, now, &self.rules)
     }
 
+    /// From when on every channel has room for a write that comes at `now`.
+    #[must_use]
+    pub fn writes_free_from(&self, now: Picos) -> Picos {
+        let channels = self.channels.iter();
+        channels.fold(now, |latest, channel| latest.max(channel.writes_free_from(now)))
+    }
+
     /// Forgets all traffic so far: queues are empty, no row is open.
     pub fn forget(&mut self) {
         *self = Self::new((*self.config).clone());

@@ -7,6 +7,7 @@
 //! Source: those named in each file; the parameters come from a platform file.
 //! Simplifies: the sockets are alike.
 
+mod backlog;
 mod buffered_io;
 mod core_path;
 mod expect;
@@ -27,6 +28,7 @@ mod root_port;
 mod socket;
 mod victims;
 
+pub use backlog::{Backlog, Resource};
 pub use core_path::{CorePathConfig, Served};
 pub use extent::Extent;
 pub use io_path::DmaDone;

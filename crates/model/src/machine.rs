@@ -59,6 +59,19 @@ pub struct Machine<S, T: Tracer> {
     now: Picos,
 }
 
+/// Why a machine came back from running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ran {
+    /// The goal has been counted.
+    ToTheGoal,
+    /// Its time has come.
+    OutOfTime,
+    /// It has taken all the steps that it may.
+    OutOfSteps,
+    /// Nobody will act again.
+    OutOfWork,
+}
+
 /// What a run counts as progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Goal {
@@ -173,19 +186,29 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
     /// Runs until the goal has been counted up to `progress`, `until` has come, or nobody will act
     /// again. Returns whether anybody still will.
     pub fn run(&mut self, progress: u64, until: Picos) -> bool {
+        self.run_slice(progress, until, u64::MAX) != Ran::OutOfWork
+    }
+
+    /// The same for at most `steps` steps; says why it came back.
+    pub fn run_slice(&mut self, progress: u64, until: Picos, steps: u64) -> Ran {
+        let mut left = steps;
         while self.progress() < progress {
             let (agent, time) = self.schedule.earliest();
             if time == Picos::NEVER || self.only_background_left() {
-                return false;
+                return Ran::OutOfWork;
             }
             if time > until {
                 self.now = until;
-                return true;
+                return Ran::OutOfTime;
             }
+            if left == 0 {
+                return Ran::OutOfSteps;
+            }
+            left -= 1;
             self.now = time;
             self.step(agent, time, until);
         }
-        true
+        Ran::ToTheGoal
     }
 
     /// Whether nothing will act again but software and controllers that never end.

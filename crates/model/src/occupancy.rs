@@ -71,6 +71,27 @@ impl Meter {
         self.full.1
     }
 
+    /// From when on a reservation made at `now` would be served.
+    #[inline]
+    #[must_use]
+    pub fn free_from(&self, now: Picos) -> Picos {
+        let own = now.0 / WINDOW_PS;
+        let mut window = own.max(self.first_free);
+        while window < self.end {
+            if self.full.0 <= window && window < self.full.1 {
+                window = self.full.1;
+                continue;
+            }
+            let busy_ps = self.busy_ps[(window % WINDOWS) as usize];
+            if busy_ps < WINDOW_PS {
+                let from_ps = if window == own { 0 } else { window * WINDOW_PS + busy_ps };
+                return now.max(Picos(from_ps));
+            }
+            window += 1;
+        }
+        now.max(Picos(window * WINDOW_PS))
+    }
+
     /// Takes `span` of the resource without queueing: for small requests that an arbiter lets pass
     /// between large transfers. Others wait for the capacity that it used.
     #[inline]
@@ -167,6 +188,13 @@ impl Entries {
         Self { count: u64::from(count), meter: Meter::default() }
     }
 
+    /// From when on an operation that comes at `now` would find an entry.
+    #[inline]
+    #[must_use]
+    pub fn free_from(&self, now: Picos) -> Picos {
+        self.meter.free_from(now)
+    }
+
     /// Lets operations in that hold entries for `entry_time` together; returns how long the last of
     /// them has to wait for one.
     #[inline]
@@ -228,6 +256,23 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_meter_serves_from_when_it_says(
+            requests in prop::collection::vec((0u64..2_000_000, 1u64..20_000), 1..300),
+            now in 0u64..2_000_000,
+        ) {
+            let mut meter = Meter::default();
+            for &(at, span) in &requests {
+                meter.reserve(Picos(at), Picos(span));
+            }
+            let from = meter.free_from(Picos(now));
+            // The least reservation ends there: just behind it, or, where there is room in the window
+            // of `now` itself, whose order is not kept, up to a window later.
+            let served = meter.reserve(Picos(now), Picos(1));
+            prop_assert!(from.0 >= now && served.0 > from.0, "{from:?}, {served:?}");
+            prop_assert!(served.0 <= from.0 + WINDOW_PS, "{from:?}, {served:?}");
+        }
+
         #[test]
         fn a_meter_never_serves_more_than_its_capacity(
             requests in prop::collection::vec((0u64..2_000_000, 1u64..20_000), 1..300),

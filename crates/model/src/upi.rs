@@ -120,6 +120,13 @@ impl Upi {
         self.directions[self.index(from, to)].meter.busy_until(now)
     }
 
+    /// From when on every direction would carry what is sent at `now`.
+    #[must_use]
+    pub fn free_from(&self, now: Picos) -> Picos {
+        let directions = self.directions.iter();
+        directions.fold(now, |latest, direction| latest.max(direction.meter.free_from(now)))
+    }
+
     /// Forgets all traffic so far.
     pub fn forget(&mut self) {
         self.directions.fill(Direction::default());

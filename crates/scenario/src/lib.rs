@@ -22,7 +22,7 @@ pub mod trace_run;
 pub use input::error::InputError;
 pub use input::{builtin, input_files, schema};
 pub use kernel_run::KernelJob;
-pub use run::{Job, Progress, Stopped, Wanted};
+pub use run::{Job, Progress, RunFailure, Stopped, Wanted};
 pub use trace_run::TraceJob;
 
 /// Reads scenario and platform and checks both.

@@ -19,7 +19,9 @@ use batches::{Batch, combine, has_settled, tight_enough, warm_up_of};
 use hdrhistogram::Histogram;
 use model::attribution::AgentId;
 use model::device::Device;
+use model::fabric::{Backlog, Resource};
 use model::latency_histogram::latency_histogram;
+use model::machine::Ran;
 use model::reading::Reading;
 use model::tracer::{NoTrace, Tracer, Watch, WatchLine, WatchMisses, WatchPacket};
 use sample::Sample;
@@ -30,6 +32,14 @@ use units::{Id, LINE_BYTES, LineAddr, Picos};
 
 /// A batch ends after this much simulated time even if it has not sent its packets.
 const LONGEST_BATCH: Picos = Picos(200_000_000_000);
+
+/// A run looks up after so much work, or so much simulated time, whichever is less: some milliseconds, so
+/// that it can be interrupted at once.
+const SLICE_STEPS: u64 = 1 << 12;
+const SLICE: Picos = Picos(1_000_000_000);
+
+/// No queue of a machine is as long as this. What is reserved further ahead will never be worked off.
+const LONGEST_BACKLOG: Picos = Picos(20_000_000_000);
 
 /// A scenario that has been checked, with all that it needs.
 #[derive(Clone, Debug)]
@@ -71,6 +81,28 @@ pub struct Progress {
 #[error("the run was stopped before its end")]
 pub struct Stopped;
 
+/// A run without a result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunFailure {
+    /// The watcher stopped it.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+    /// More is asked of a resource than it can ever do.
+    #[error(
+        "the run makes no progress: {resource} is reserved for the next {} ms, at {} ms of \
+         simulated time; lower the load on it, or raise what limits it in [hardware]",
+        .ahead.as_ns() / 1e6, .at.as_ns() / 1e6
+    )]
+    Stuck {
+        /// Which.
+        resource: Resource,
+        /// How far ahead it is reserved.
+        ahead: Picos,
+        /// When that was seen.
+        at: Picos,
+    },
+}
+
 impl Job {
     /// Checks a scenario against its platform and reads its capture.
     ///
@@ -105,15 +137,15 @@ impl Job {
         &self.platform
     }
 
-    /// Runs to the end. `watch` is told after each batch how far the run is, and may stop it.
+    /// Runs to the end. `watch` is told again and again how far the run is, and may stop it.
     ///
     /// # Errors
-    /// If `watch` stopped the run.
+    /// If `watch` stopped the run, or it makes no progress.
     pub fn run(
         &self,
         wanted: Wanted,
         watch: impl FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<RunResult, Stopped> {
+    ) -> Result<RunResult, RunFailure> {
         if wanted == Wanted::default() {
             return Ok(self.measure(self.machine(NoTrace), watch)?.0);
         }
@@ -148,7 +180,7 @@ impl Job {
         &self,
         mut machine: ScenarioMachine<T>,
         mut watch: impl FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<(RunResult, ScenarioMachine<T>), Stopped> {
+    ) -> Result<(RunResult, ScenarioMachine<T>), RunFailure> {
         let started = std::time::Instant::now();
         let (batches, stopped_by) = self.run_batches(&mut machine, &mut watch)?;
         let wall_s = started.elapsed().as_secs_f64();
@@ -246,7 +278,7 @@ impl Job {
         &self,
         machine: &mut ScenarioMachine<T>,
         watch: &mut impl FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<(Vec<Batch>, StoppedBy), Stopped> {
+    ) -> Result<(Vec<Batch>, StoppedBy), RunFailure> {
         let keys = &self.scenario.machine.run;
         // A replay with a number of loops is wanted whole, in a bounded number of batches.
         let whole = self.plan.packets_to_replay();
@@ -255,8 +287,20 @@ impl Job {
         let mut batches: Vec<Batch> = Vec::new();
         let mut before = Sample::read(machine);
         loop {
-            let packets = machine.progress() + batch_packets;
-            let goes_on = machine.run(packets, machine.now().saturating_add(longest_batch));
+            let goal = machine.progress() + batch_packets;
+            let until = machine.now().saturating_add(longest_batch);
+            let fraction = |machine: &ScenarioMachine<T>| match whole {
+                Some(all) => offered_packets(machine) as f64 / all as f64,
+                None => batches.len() as f64 / f64::from(keys.max_batches),
+            };
+            let goes_on = run_batch(machine, goal, until, |machine| {
+                let progress = Progress {
+                    packets: machine.progress(),
+                    fraction: fraction(machine),
+                    simulated_ns: machine.now().as_ns(),
+                };
+                watch(progress)
+            })?;
             let reading = Sample::read(machine);
             let sample = reading.since(&before);
             let latency_ns = self.take_latencies(machine);
@@ -272,17 +316,6 @@ impl Job {
                 latency_ns,
                 one_way_ns,
             });
-            let progress = Progress {
-                packets: machine.progress(),
-                fraction: match whole {
-                    Some(all) => before.nics[0].rx.offered_packets as f64 / all as f64,
-                    None => batches.len() as f64 / f64::from(keys.max_batches),
-                },
-                simulated_ns: machine.now().as_ns(),
-            };
-            if watch(progress).is_break() {
-                return Err(Stopped);
-            }
             if !goes_on {
                 return Ok((batches, StoppedBy::SourceEnded));
             }
@@ -299,5 +332,65 @@ impl Job {
                 return Ok((batches, StoppedBy::Cap));
             }
         }
+    }
+}
+
+/// Runs slice after slice until the goal has been counted or `until` has come. Returns whether anybody
+/// will act again.
+fn run_batch<T: Tracer>(
+    machine: &mut ScenarioMachine<T>,
+    goal: u64,
+    until: Picos,
+    mut watch: impl FnMut(&ScenarioMachine<T>) -> ControlFlow<()>,
+) -> Result<bool, RunFailure> {
+    loop {
+        let slice = machine.now().saturating_add(SLICE).min(until);
+        let ran = machine.run_slice(goal, slice, SLICE_STEPS);
+        let at = machine.now();
+        let mut backlogs = machine.fabric.backlogs(at);
+        if let Some(Backlog { resource, ahead }) = backlogs.find(|it| it.ahead > LONGEST_BACKLOG) {
+            return Err(RunFailure::Stuck { resource, ahead, at });
+        }
+        drop(backlogs);
+        if watch(machine).is_break() {
+            return Err(Stopped.into());
+        }
+        match ran {
+            Ran::ToTheGoal => return Ok(true),
+            Ran::OutOfWork => return Ok(false),
+            Ran::OutOfTime if at >= until => return Ok(true),
+            Ran::OutOfTime | Ran::OutOfSteps => {}
+        }
+    }
+}
+
+/// Packets that have come to the first NIC.
+fn offered_packets<T: Tracer>(machine: &ScenarioMachine<T>) -> u64 {
+    let mut nics = machine.devices.iter().filter_map(Device::as_nic);
+    nics.next().map_or(0, |nic| nic.port.counters.offered_packets)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::root_complex::ddio::DmaKind;
+    use units::RootPortId;
+
+    #[test]
+    fn what_is_reserved_further_ahead_than_any_queue_ends_the_run_by_name() {
+        let job = crate::job("experiments/ddio-bench/l2fwd.toml", &[], 1).expect("built in");
+        let mut machine = job.machine(NoTrace);
+        let watch = |_: &ScenarioMachine<NoTrace>| ControlFlow::Continue(());
+        assert_eq!(run_batch(&mut machine, 100, Picos::NEVER, watch), Ok(true));
+        // A quarter of a GiB in one request takes the link more than 20 ms.
+        let now = machine.now();
+        machine.fabric.dma_write(RootPortId(0), LineAddr(0), 256 << 20, DmaKind::Payload, now);
+        let failure =
+            run_batch(&mut machine, 200, Picos::NEVER, watch).map_err(|it| it.to_string());
+        let told = failure.expect_err("it cannot go on");
+        assert!(
+            told.contains("makes no progress: the link of root port 0 towards memory"),
+            "{told}"
+        );
     }
 }

@@ -106,6 +106,11 @@ impl Channel {
         taken
     }
 
+    /// When there is room for a write that arrives at `now`.
+    pub(super) fn writes_free_from(&self, now: Picos) -> Picos {
+        self.writes.room_from().max(now)
+    }
+
     /// Writes a batch from `now` on, which it returns: so the way of a write keeps nothing across the
     /// call.
     #[inline(never)]

@@ -10,8 +10,8 @@ use super::placed_io::PlacedPacket;
 use super::root_port::{LineReader, LineWriter};
 use super::{DmaDirection, Fabric};
 use crate::attribution::AgentId;
+use crate::occupancy::Entries;
 use crate::root_complex::ddio::DmaKind;
-use crate::root_complex::iio::Iio;
 use crate::root_complex::iommu::PageFault;
 use crate::tracer::Tracer;
 use tag_array::RUN_LINES;
@@ -91,8 +91,26 @@ impl BurstSpans {
         }
     }
 
+    /// A line that was added with `spans` takes until `span` after its arrival, if that is longer.
+    #[inline]
+    pub fn extend(&mut self, spans: LineSpans, span: Picos) {
+        self.entry_time += span.saturating_sub(spans.entry);
+        self.seen = self.seen.max(span);
+    }
+}
+
+/// Spans of a request, from its arrival at the root complex.
+#[derive(Clone, Copy, Default)]
+struct RequestSpans {
+    /// Its last line has an IIO entry.
+    entered: Picos,
+    /// Its last line can be seen.
+    seen: Picos,
+}
+
+impl RequestSpans {
     fn join(&mut self, others: Self) {
-        self.entry_time += others.entry_time;
+        self.entered = self.entered.max(others.entered);
         self.seen = self.seen.max(others.seen);
     }
 }
@@ -121,7 +139,8 @@ pub(super) struct Request {
     pub socket: SocketId,
     pub first: LineAddr,
     pub lines: u64,
-    /// It has crossed the link: its lines take IIO entries.
+    /// It has crossed the link; of a burst, its first line has an IIO entry as well. Memory is asked from
+    /// then on: asked earlier, it would still have the lines in front of it that entries wait for.
     pub arrived: Picos,
     /// Its addresses have been translated.
     pub now: Picos,
@@ -228,7 +247,7 @@ impl<T: Tracer> Fabric<T> {
         let arrived = attachment.send_up(now, bytes);
         let translated = self.ports[port].translate(extents, arrived)?;
         let before = (self.counters.pcie_write_hits, self.counters.pcie_write_misses);
-        let mut spans = BurstSpans::default();
+        let mut spans = RequestSpans::default();
         for &extent in extents {
             let request = self.request(port, extent, arrived, translated);
             spans.join(self.write_extent(request, extent.full_lines(), kind, reader));
@@ -236,9 +255,8 @@ impl<T: Tracer> Fabric<T> {
         let counters = &mut self.ports[port].counters;
         counters.write_hits += self.counters.pcie_write_hits - before.0;
         counters.write_misses += self.counters.pcie_write_misses - before.1;
-        let waited = self.iio_mut(port).writes.admit(arrived, spans.entry_time);
         // Lines that wait for entries hold back the link, so the device waits as long.
-        Ok(DmaDone { accepted: now + waited, visible: arrived + waited + spans.seen })
+        Ok(DmaDone { accepted: now + spans.entered, visible: arrived + spans.seen })
     }
 
     #[inline(always)]
@@ -248,24 +266,30 @@ impl<T: Tracer> Fabric<T> {
         full: u64,
         kind: DmaKind,
         reader: Option<CoreId>,
-    ) -> BurstSpans {
+    ) -> RequestSpans {
         let direction = DmaDirection::Write;
         match self.ports[request.port].writer(kind) {
-            LineWriter::Plain(ways) => self.each_burst(request, direction, |fabric, burst| {
-                fabric.write_plain_burst(request, ways, burst, full)
-            }),
-            LineWriter::General(ddio) => self.each_burst(request, direction, |fabric, burst| {
-                fabric.write_burst(request, ddio, burst, full)
-            }),
+            LineWriter::Plain(ways) => {
+                self.each_burst(request, direction, |fabric, request, burst| {
+                    fabric.write_plain_burst(request, ways, burst, full)
+                })
+            }
+            LineWriter::General(ddio) => {
+                self.each_burst(request, direction, |fabric, request, burst| {
+                    fabric.write_burst(request, ddio, burst, full)
+                })
+            }
             LineWriter::Placed(placement, ddio) => {
                 let packet = PlacedPacket { placement, ddio, full_lines: full, reader };
-                self.each_burst(request, direction, |fabric, burst| {
+                self.each_burst(request, direction, |fabric, request, burst| {
                     fabric.write_placed_burst(request, packet, burst)
                 })
             }
-            LineWriter::Buffered => self.each_burst(request, direction, |fabric, burst| {
-                fabric.write_burst_through_buffer(request, burst, full)
-            }),
+            LineWriter::Buffered => {
+                self.each_burst(request, direction, |fabric, request, burst| {
+                    fabric.write_burst_through_buffer(request, burst, full)
+                })
+            }
         }
     }
 
@@ -281,7 +305,7 @@ impl<T: Tracer> Fabric<T> {
         let arrived = attachment.request_up(now, requests);
         let translated = self.ports[port].translate(extents, arrived)?;
         let before = (self.counters.pcie_read_hits, self.counters.pcie_read_misses);
-        let mut spans = BurstSpans::default();
+        let mut spans = RequestSpans::default();
         for &extent in extents {
             let request = self.request(port, extent, arrived, translated);
             spans.join(self.read_extent(request));
@@ -289,36 +313,44 @@ impl<T: Tracer> Fabric<T> {
         let counters = &mut self.ports[port].counters;
         counters.read_hits += self.counters.pcie_read_hits - before.0;
         counters.read_misses += self.counters.pcie_read_misses - before.1;
-        let waited = self.iio_mut(port).reads.admit(arrived, spans.entry_time);
-        let data = arrived + waited + spans.seen;
+        let data = arrived + spans.seen;
         let attachment = &mut self.ports[port].attachment;
         let bytes = total(extents, |bytes| attachment.completion_bytes(bytes));
         Ok(attachment.send_down(data, bytes))
     }
 
     #[inline(always)]
-    fn read_extent(&mut self, request: Request) -> BurstSpans {
+    fn read_extent(&mut self, request: Request) -> RequestSpans {
         let direction = DmaDirection::Read;
         match self.ports[request.port].reader {
-            LineReader::Plain => self.each_burst(request, direction, |fabric, burst| {
+            LineReader::Plain => self.each_burst(request, direction, |fabric, request, burst| {
                 fabric.read_plain_burst(request, burst)
             }),
-            LineReader::General => self
-                .each_burst(request, direction, |fabric, burst| fabric.read_burst(request, burst)),
-            LineReader::Evicting => self.each_burst(request, direction, |fabric, burst| {
-                fabric.read_and_evict_burst(request, burst)
+            LineReader::General => self.each_burst(request, direction, |fabric, request, burst| {
+                fabric.read_burst(request, burst)
             }),
-            LineReader::Buffered => self.each_burst(request, direction, |fabric, burst| {
-                fabric.read_burst_through_buffer(request, burst)
-            }),
+            LineReader::Evicting => {
+                self.each_burst(request, direction, |fabric, request, burst| {
+                    fabric.read_and_evict_burst(request, burst)
+                })
+            }
+            LineReader::Buffered => {
+                self.each_burst(request, direction, |fabric, request, burst| {
+                    fabric.read_burst_through_buffer(request, burst)
+                })
+            }
         }
     }
 
     /// The entries that the lines of a device take: its own, or those that its socket's devices share.
     #[inline]
-    fn iio_mut(&mut self, port: RootPortId) -> &mut Iio {
+    fn entries_mut(&mut self, port: RootPortId, direction: DmaDirection) -> &mut Entries {
         let port = &mut self.ports[port];
-        port.own_iio.as_mut().unwrap_or(&mut self.sockets[port.socket].iio)
+        let iio = port.own_iio.as_mut().unwrap_or(&mut self.sockets[port.socket].iio);
+        match direction {
+            DmaDirection::Write => &mut iio.writes,
+            DmaDirection::Read => &mut iio.reads,
+        }
     }
 
     #[inline]
@@ -349,7 +381,8 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
-    /// Calls `serve` for each burst of a request; adds up for how long the lines hold their IIO entries.
+    /// Calls `serve` for each burst of a request as soon as there are IIO entries for it; says when the
+    /// last has got them.
     ///
     /// The sets of up to [`BURST_LINES`] lines are computed and prefetched before the first look-up,
     /// or were when the device announced them: the host's cache misses then overlap instead of
@@ -359,10 +392,10 @@ impl<T: Tracer> Fabric<T> {
         &mut self,
         request: Request,
         direction: DmaDirection,
-        mut serve: impl FnMut(&mut Self, Burst<'_>) -> BurstSpans,
-    ) -> BurstSpans {
-        let Request { port, socket, first, lines, .. } = request;
-        let mut held = BurstSpans::default();
+        mut serve: impl FnMut(&mut Self, Request, Burst<'_>) -> BurstSpans,
+    ) -> RequestSpans {
+        let Request { port, socket, first, lines, arrived, .. } = request;
+        let mut spans = RequestSpans::default();
         let mut sets = [SetIndex(0); BURST_LINES];
         let mut served = 0;
         while served < lines {
@@ -378,9 +411,14 @@ impl<T: Tracer> Fabric<T> {
                 }
             }
             let burst = Burst { number: served, first: first.step(served), sets: burst };
-            held.join(serve(self, burst));
+            let from = self.entries_mut(port, direction).free_from(arrived);
+            let request = Request { arrived: from, now: request.now.max(from), ..request };
+            let held = serve(self, request, burst);
+            let entries = self.entries_mut(port, direction);
+            let entered = from - arrived + entries.admit(from, held.entry_time);
+            spans.join(RequestSpans { entered, seen: entered + held.seen });
             served += burst.sets.len() as u64;
         }
-        held
+        spans
     }
 }

@@ -10,7 +10,7 @@ use super::io_path::{Burst, BurstSpans, LineSpans, Request};
 use crate::llc::{Evicted, LineInfo};
 use crate::root_complex::ddio::Ddio;
 use crate::tracer::{Found, Operation, Tracer};
-use units::{LineAddr, SetIndex, SocketId, WayMask};
+use units::{LineAddr, Picos, SetIndex, SocketId, WayMask};
 
 /// Where a written line was, and where it goes.
 #[derive(Clone, Copy)]
@@ -18,7 +18,8 @@ pub(super) enum WriteOutcome {
     /// It was in the LLC.
     Hit,
     /// It was not; a core's modified copy may have had the rest of a partial line.
-    Allocated { rest_from_core: bool },
+    /// Memory has taken the line that it pushed out at `room`.
+    Allocated { rest_from_core: bool, room: Picos },
     /// It goes to memory; a cache of the socket may have had the rest of a partial line.
     ToMemory { rest_from_cache: bool },
 }
@@ -80,14 +81,15 @@ impl<T: Tracer> Fabric<T> {
             || hit
             || matches!(
                 outcome,
-                WriteOutcome::Allocated { rest_from_core: true }
+                WriteOutcome::Allocated { rest_from_core: true, .. }
                     | WriteOutcome::ToMemory { rest_from_cache: true }
             );
         let merged = if has_rest { now } else { self.memory.read(request.socket, line, now) };
         let times = &self.ports[request.port].times;
         match outcome {
-            WriteOutcome::Hit | WriteOutcome::Allocated { .. } => {
-                LineSpans::both(merged + times.llc_write - request.arrived)
+            WriteOutcome::Hit => LineSpans::both(merged + times.llc_write - request.arrived),
+            WriteOutcome::Allocated { room, .. } => {
+                LineSpans::both(room.max(merged + times.llc_write) - request.arrived)
             }
             WriteOutcome::ToMemory { .. } => {
                 let (confirmed, seen) = (merged + times.dram_write, merged + times.dram_visible);
@@ -163,10 +165,11 @@ impl<T: Tracer> Fabric<T> {
         let evicted = part.llc.allocate_at(set, way, line, info);
         self.counters.llc_io_allocations += 1;
         self.trace_allocation(request, write_operation(full), line, way, evicted.as_ref());
-        if let Some(evicted) = evicted {
-            self.evict(socket, agent, set, evicted, now);
-        }
-        WriteOutcome::Allocated { rest_from_core }
+        let room = match evicted {
+            Some(evicted) => self.evict(socket, agent, set, evicted, now),
+            None => now,
+        };
+        WriteOutcome::Allocated { rest_from_core, room }
     }
 
     pub(super) fn write_to_memory(

@@ -179,6 +179,20 @@ impl Memory {
         }
     }
 
+    /// From when on each node has room for a write that comes at `now`.
+    pub fn free_from(&self, now: Picos) -> impl Iterator<Item = (usize, Picos)> + '_ {
+        self.nodes.iter().enumerate().map(move |(number, node)| match &node.kind {
+            NodeKind::Dram(dram) => (number, dram.writes_free_from(now)),
+            NodeKind::Cxl(cxl) => (number, cxl.free_from(now)),
+        })
+    }
+
+    /// From when on the links between sockets would carry what is sent at `now`.
+    #[must_use]
+    pub fn upi_free_from(&self, now: Picos) -> Picos {
+        self.upi.as_ref().map_or(now, |upi| upi.free_from(now))
+    }
+
     /// Forgets all traffic so far.
     pub fn forget(&mut self) {
         for node in &mut self.nodes {

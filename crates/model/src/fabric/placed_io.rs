@@ -123,7 +123,11 @@ impl<T: Tracer> Fabric<T> {
         self.trace(now, agent, write_operation(full), line, Found::L2, None);
         self.settle(core, set, line, false, now);
         self.fill_l2(core, line, State::Modified, true, now);
-        if was_in_llc { WriteOutcome::Hit } else { WriteOutcome::Allocated { rest_from_core } }
+        if was_in_llc {
+            WriteOutcome::Hit
+        } else {
+            WriteOutcome::Allocated { rest_from_core, room: now }
+        }
     }
 
     /// A core's L2 fetches a line because a device said so: the core has not missed.

@@ -18,7 +18,7 @@ use crate::llc::inclusion::HoldersIn;
 use crate::root_complex::ddio::Ddio;
 use crate::tracer::Tracer;
 use tag_array::RUN_LINES;
-use units::{LineAddr, SetIndex, SocketId, WayMask};
+use units::{LineAddr, Picos, SetIndex, SocketId, WayMask};
 
 /// The numbers of the bits that are set, lowest first.
 #[inline(always)]
@@ -91,7 +91,8 @@ impl<T: Tracer> Fabric<T> {
         for i in bits(burst.all() & !newest) {
             let (line, set) = (burst.line(i), burst.sets[i]);
             if absent >> i & 1 == 1 {
-                self.allocate_plain_line(request, set, line, info, mask);
+                let room = self.allocate_plain_line(request, set, line, info, mask);
+                held.extend(spans, room.saturating_sub(request.arrived));
             } else {
                 held.add(1, self.write_line(request, Ddio::Ways(mask), line, set, true));
             }
@@ -99,7 +100,8 @@ impl<T: Tracer> Fabric<T> {
         held
     }
 
-    /// A line that the LLC does not have is written into one of the ways of `mask`.
+    /// A line that the LLC does not have is written into one of the ways of `mask`; returns when memory has
+    /// taken the line that it pushes out.
     #[inline]
     fn allocate_plain_line(
         &mut self,
@@ -108,12 +110,13 @@ impl<T: Tracer> Fabric<T> {
         line: LineAddr,
         info: LineInfo,
         mask: WayMask,
-    ) {
+    ) -> Picos {
         let Request { agent, socket, now, .. } = request;
         self.sockets[socket].drop_untracked_copies(set, line);
         let (_, evicted) = self.sockets[socket].llc.allocate(set, line, info, mask);
-        if let Some(evicted) = evicted {
-            self.evict(socket, agent, set, evicted, now);
+        match evicted {
+            Some(evicted) => self.evict(socket, agent, set, evicted, now),
+            None => now,
         }
     }
 

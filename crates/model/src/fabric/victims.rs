@@ -3,7 +3,8 @@
 //! Models: write-backs level by level, victims of L2 that move into the LLC within the core's CAT
 //! mask, and what an LLC eviction means for the cores above it under each inclusion policy.
 //! Source: Intel (non-inclusive victim LLC of Skylake-SP, inclusive LLC before).
-//! Simplifies: no access waits for a write-back.
+//! Simplifies: of all that pushes lines out, only devices' writes wait until memory has taken what has to
+//! be written back; cores are held back by their reads, which find the same channels busy.
 
 use super::Fabric;
 use crate::attribution::{AgentId, Owner};
@@ -172,7 +173,8 @@ impl<T: Tracer> Fabric<T> {
     }
 
     /// A line was evicted from a socket's LLC for `evictor`: counts it, writes it back, and does to the
-    /// cores that still hold it what the inclusion policy says.
+    /// cores that still hold it what the inclusion policy says. Returns when memory has taken it, or `now`
+    /// if it is not written back.
     pub(super) fn evict(
         &mut self,
         socket: SocketId,
@@ -180,7 +182,7 @@ impl<T: Tracer> Fabric<T> {
         set: SetIndex,
         evicted: Evicted,
         now: Picos,
-    ) {
+    ) -> Picos {
         let Evicted { line, info, sharers } = evicted;
         let owner = self.agent_of(&self.sockets[socket], info.owner);
         self.evictions.add(evictor, owner, info.consumed);
@@ -189,15 +191,18 @@ impl<T: Tracer> Fabric<T> {
         } else {
             self.leave_to_sharers(socket, set, evicted, now)
         };
-        if dirty {
+        let taken = if dirty {
             self.counters.llc_writebacks += 1;
-            self.memory.write(socket, line, now);
-        }
+            self.memory.write(socket, line, now)
+        } else {
+            now
+        };
         if T::WATCHING {
             let found = if dirty { Found::Dram } else { Found::Nowhere };
             self.trace(now, evictor, Operation::LlcEviction, line, found, None);
         }
         self.forget_if_gone_from(socket, set, line);
+        taken
     }
 
     /// What an eviction from the LLC means for the cores that hold the line; says whether it has to be

@@ -108,6 +108,15 @@ impl Attachment {
         }
     }
 
+    /// From when on each direction (towards memory, towards the device) would serve what is sent at `now`.
+    #[must_use]
+    pub fn free_from(&self, now: Picos) -> (Picos, Picos) {
+        match self {
+            Self::Pcie(link) => link.free_from(now),
+            Self::Mesh(stop) => (stop.writes.free_from(now), stop.reads.free_from(now)),
+        }
+    }
+
     /// What a write of `bytes` takes towards memory.
     #[inline]
     #[must_use]

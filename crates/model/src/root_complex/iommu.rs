@@ -208,6 +208,12 @@ impl Iommu {
         self.counters
     }
 
+    /// From when on a page walk asked for at `now` would be served.
+    #[must_use]
+    pub fn free_from(&self, now: Picos) -> Picos {
+        self.unit.as_ref().map_or(now, |unit| unit.walkers.free_from(now))
+    }
+
     /// Forgets all that was counted and reserved; translations stay.
     pub fn forget(&mut self) {
         self.counters = IommuCounters::default();

@@ -136,6 +136,12 @@ impl PcieLink {
         (self.up.busy_until(now), self.down.busy_until(now))
     }
 
+    /// From when on each direction (up, down) would serve what is sent at `now`.
+    #[must_use]
+    pub fn free_from(&self, now: Picos) -> (Picos, Picos) {
+        (self.up.free_from(now), self.down.free_from(now))
+    }
+
     /// TLP bytes that each direction (up, down) has carried since the beginning.
     #[must_use]
     pub fn total_bytes(&self) -> (u64, u64) {

@@ -12,6 +12,7 @@ mod key_value;
 mod kinds;
 mod metrics;
 mod nic;
+mod overload;
 mod ping_pong;
 mod placement;
 mod platforms;

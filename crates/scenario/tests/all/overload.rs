@@ -1,0 +1,93 @@
+//! Does a machine that is asked for more than it can do still do what it can, and come to an end?
+
+use scenario::platform::Platform;
+use scenario::result::{Numbers, RunResult};
+use scenario::scenario::Scenario;
+use scenario::{Job, RunFailure, Wanted, builtin};
+use std::ops::ControlFlow;
+
+const PLATFORM: &str = "skylake-gold-6140";
+
+fn job(text: &str, seed: u64) -> Job {
+    let text = format!("platform = \"{PLATFORM}\"\n{text}");
+    let scenario = Scenario::read("the test", &text, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let platform: Platform = builtin::platform("the test", PLATFORM).expect("it is built in");
+    Job::new("the test", scenario, platform, PLATFORM, seed)
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn run(text: &str, seed: u64) -> RunResult {
+    let run = job(text, seed).run(Wanted::default(), |_| ControlFlow::Continue(()));
+    run.unwrap_or_else(|failure| panic!("seed {seed}: {failure}"))
+}
+
+fn value(result: &RunResult, name: &str) -> f64 {
+    match result.metrics.get(name).map(|metric| &metric.value) {
+        Some(Numbers::One(value)) => *value,
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+/// Four cores forward beside four SSDs that are read as fast as they can, all past the LLC.
+const BESIDE_SSDS: &str = "cores = 4\nrx_descriptors = 1024\npacket_bytes = 1500\n\
+    offered_gbps = 60\nddio_ways = 0\n\
+    [[tenant]]\nname = \"storage\"\napplication = \"block-io\"\ncores = 4\n";
+const FOUR_SSDS: &str = "[tenant.block_io]\nssds = 4\ndepth = 32\nblock_bytes = 131072\n";
+const SHORT: &str = "[run]\nbatch_packets = 4096\nmax_batches = 10\n";
+
+#[test]
+fn forwarding_beside_busy_ssds_without_ddio_comes_to_an_end() {
+    for seed in 1..=soak::amount(2, 20) {
+        for (ssd, keys) in [
+            ("ssd = \"p4800x\"\n", ""),
+            ("ssd = \"xg5\"\n", ""),
+            ("ssd = \"p4800x\"\n", "ssds_per_root_port = 4\n"),
+        ] {
+            let result = run(&format!("{BESIDE_SSDS}{ssd}{FOUR_SSDS}{keys}{SHORT}"), seed);
+            let gbps = value(&result, "throughput_gbps");
+            // SSDs and card share the entries for DMA writes, which serve nearly all of both.
+            assert!((54.0..60.1).contains(&gbps), "seed {seed}, {ssd}{keys}: {gbps}");
+        }
+    }
+}
+
+/// Gbit/s of both cards together when each is offered `gbps`.
+fn two_cards(gbps: f64) -> f64 {
+    let text = format!(
+        "cores = 4\nrx_descriptors = 1024\npacket_bytes = 1500\nddio_ways = 0\n\
+         core_ghz = 3.0\nuncore_ghz = 2.4\noffered_gbps = {gbps}\n\
+         [[tenant]]\nname = \"second\"\n{SHORT}"
+    );
+    let result = run(&text, 1);
+    value(&result, "throughput_gbps") + value(&result, "second:throughput_gbps")
+}
+
+#[test]
+fn two_cards_past_the_llc_reach_the_bound_of_the_iio_entries_and_stay_there() {
+    let below = two_cards(60.0);
+    assert!((below - 120.0).abs() < 1.0, "{below}");
+    // 92 entries of 300 ns each: 19.6 GB/s, of which completions and descriptors take a part.
+    let bound = 92.0 * 64.0 * 8.0 / 300.0;
+    let overloaded: Vec<f64> = [80.0, 90.0, 95.0, 99.0].map(two_cards).into();
+    for both in &overloaded {
+        assert!((0.9 * bound..=bound).contains(both), "{both} of {bound}");
+        assert!((both / overloaded[0] - 1.0).abs() < 0.02, "{overloaded:?}");
+    }
+}
+
+#[test]
+fn a_run_looks_up_often_however_long_its_batches_are() {
+    let endless = "[run]\nbatch_packets = 16777216\n";
+    for offered_gbps in [0.001, 99.0] {
+        let text = format!("packet_bytes = 60\noffered_gbps = {offered_gbps}\n{endless}");
+        let (mut looks, mut before_ns) = (0, 0.0);
+        let stopped = job(&text, 1).run(Wanted::default(), |progress| {
+            looks += 1;
+            assert!(progress.simulated_ns - before_ns <= 1e6, "one look per ms at least");
+            before_ns = progress.simulated_ns;
+            if looks == 100 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert!(matches!(stopped, Err(RunFailure::Stopped(_))));
+        assert_eq!(looks, 100);
+    }
+}
