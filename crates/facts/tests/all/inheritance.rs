@@ -147,7 +147,7 @@ fn a_machine_has_the_facts_of_its_card_and_not_of_other_machines_cards() {
     let xl710 = facts::builtin::file("devices/nic/xl710.toml").unwrap();
     let card = Cards::default().card(xl710).document;
     assert_eq!(machine["nic"]["rx_format"]["source"], card["nic"]["rx_format"]["source"]);
-    assert!(machine["nic"].get("tx_port_reads").is_none(), "the Gold 6140's card has it");
+    assert!(machine["nic"].get("tx_port_read_bytes").is_none(), "the Gold 6140's card has it");
     let format = text(&machine, "nic", "rx_format", "origin");
     assert_eq!(format, Some("devices/nic/xl710.toml"));
 }

@@ -19,6 +19,7 @@ pub mod rings;
 pub mod rx;
 mod rx_counters;
 mod rx_queue;
+mod shared_reads;
 pub mod steering;
 pub mod tx;
 
@@ -73,8 +74,8 @@ pub struct NicConfig {
     pub read_pipeline: Picos,
     /// From a packet's data in the NIC to the wire.
     pub tx_pipeline: Picos,
-    /// Payload read requests of all send queues that may be under way together, if that is limited.
-    pub port_reads: Option<u32>,
+    /// Payload that all send queues together may have asked for and not got, if that is limited.
+    pub port_read_bytes: Option<Bytes>,
     /// Entries of a send queue: a packet takes one, each of its read requests another.
     pub tx_queue_entries: u32,
     /// Bytes of requests that a send queue has on the chip or under way before it stops fetching more.

@@ -43,7 +43,7 @@ fn nic() -> NicConfig {
         read_pipeline: Picos(900_000),
         tx_pipeline: Picos(150_000),
         tx_queue_entries: 44,
-        port_reads: None,
+        port_read_bytes: None,
         tx_request_bytes_ahead: 2048,
         tx_packets_per_completion: 32,
     }
@@ -160,7 +160,7 @@ fn send(config: &NicConfig, pair: &mut QueuePair, count: u32, per_request: u32) 
         fabric(),
         Egress::new(config.line_rate, false)
             .with_pace(config.port_pace)
-            .with_reads(config.port_reads),
+            .with_reads(config.port_read_bytes),
     );
     let mut entry = 0;
     for first in (0..count).step_by(per_request as usize) {
@@ -177,7 +177,7 @@ fn send(config: &NicConfig, pair: &mut QueuePair, count: u32, per_request: u32) 
         pair.tx.queued.push_back(TxRequest { visible: Picos::ZERO, first_entry: entry, packets });
         entry += entries;
     }
-    let mut queue = TxQueue::new(RootPortId(0), config.clone());
+    let mut queue = TxQueue::new(RootPortId(0), 0, config.clone());
     let mut now = Picos::ZERO;
     loop {
         let wake = queue.next_wake(&pair.tx, now);
@@ -244,12 +244,12 @@ fn a_queue_and_a_port_keep_to_their_packet_rates() {
 fn a_port_with_few_reads_under_way_sends_so_many_in_a_round_trip() {
     // Packets of 256 B are one read request each, of some 1.4 us.
     for reads in [2, 4] {
-        let config = NicConfig { port_reads: Some(reads), ..nic() };
+        let config = NicConfig { port_read_bytes: Some(Bytes(reads * 256)), ..nic() };
         let (took, _) = send(&config, &mut connectx(), 960, 32);
-        let expected = f64::from(reads) / 1.4;
+        let expected = reads as f64 / 1.4;
         assert!((mpps(960, took) / expected - 1.0).abs() < 0.15, "{}", mpps(960, took));
     }
-    let more_than_a_queue_has = NicConfig { port_reads: Some(44), ..nic() };
+    let more_than_a_queue_has = NicConfig { port_read_bytes: Some(Bytes(44 * 256)), ..nic() };
     let (limited, unlimited) = (
         send(&more_than_a_queue_has, &mut connectx(), 960, 32).0,
         send(&nic(), &mut connectx(), 960, 32).0,

@@ -79,10 +79,9 @@ pub struct NicFacts {
     pub tx_rate_gbps: Option<Sourced<f64>>,
     /// What may be read ahead of the wire, in bytes on it.
     pub tx_buffer_bytes: Sourced<u64>,
-    /// Payload read requests of all send queues that may be under way together; unlimited unless
-    /// stated.
+    /// Payload that all send queues together may have asked for and not got; unlimited unless stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tx_port_reads: Option<Sourced<u32>>,
+    pub tx_port_read_bytes: Option<Sourced<u64>>,
     /// Entries of a send queue: one per packet and one per read request.
     pub tx_queue_entries: Sourced<u32>,
     /// Bytes of requests on the chip or under way, up to which a send queue fetches more.
@@ -229,7 +228,7 @@ impl NicFacts {
             doorbell: self.doorbell(),
             read_pipeline: Picos::from_ns(self.read_pipeline_ns.value),
             tx_pipeline: Picos::from_ns(self.tx_pipeline_ns.value),
-            port_reads: self.tx_port_reads.as_ref().map(|reads| reads.value),
+            port_read_bytes: self.tx_port_read_bytes.as_ref().map(|most| Bytes(most.value)),
             tx_queue_entries: self.tx_queue_entries.value,
             tx_request_bytes_ahead: self.tx_request_bytes_ahead.value,
             tx_packets_per_completion: self.tx_packets_per_completion.value,
@@ -341,8 +340,8 @@ impl NicFacts {
 
     fn check_send(&self, check: &Check<'_>) -> Result<(), InputError> {
         check.whole("nic.tx_queue_entries", self.tx_queue_entries.value, (2, 4096), "")?;
-        if let Some(reads) = &self.tx_port_reads {
-            check.whole("nic.tx_port_reads", reads.value, (1, 4096), "read requests")?;
+        if let Some(most) = &self.tx_port_read_bytes {
+            check.whole("nic.tx_port_read_bytes", most.value, (LINE_BYTES, 1 << 24), "bytes")?;
         }
         let ahead = self.tx_request_bytes_ahead.value;
         check.whole("nic.tx_request_bytes_ahead", ahead, (LINE_BYTES, 1 << 20), "bytes")?;

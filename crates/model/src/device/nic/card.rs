@@ -32,8 +32,11 @@ impl<S: PacketSource> Nic<S> {
             egress: Egress::new(config.tx_rate, awaits_answers)
                 .with_pace(config.port_pace)
                 .with_buffer(config.tx_buffer)
-                .with_reads(config.port_reads),
-            tx: (0..queues).map(|_| TxQueue::new(root_port, config.clone())).collect(),
+                .with_reads(config.port_read_bytes),
+            tx: (0..)
+                .take(queues)
+                .map(|queue| TxQueue::new(root_port, queue, config.clone()))
+                .collect(),
         }
     }
 

@@ -1,14 +1,15 @@
 //! The sending side of a port's wire, and what has left through it.
 //!
-//! Models: frames of all send queues share one wire at line rate, the port's pace, and the read requests
-//! that the port can have under way.
+//! Models: frames of all send queues share one wire at line rate, the port's pace, and the payload that the
+//! port can have asked for.
 //! Source: IEEE 802.3 overheads as in [`crate::traffic`].
 //! Simplifies: order between queues within a window of the meter (DEVIATIONS.md, 1).
 
 use super::pace::Pace;
 use super::rings::Packet;
+use super::shared_reads::SharedReads;
 use crate::latency_histogram::{self, latency_histogram};
-use crate::occupancy::{Meter, Slots};
+use crate::occupancy::Meter;
 use crate::times_by_size::TimesBySize;
 use crate::traffic::{Departure, WIRE_OVERHEAD_BYTES};
 use hdrhistogram::Histogram;
@@ -29,8 +30,8 @@ pub struct Egress {
     ahead: Picos,
     /// When the wire will have sent all that has been granted.
     granted: Picos,
-    /// Payload read requests of all send queues, if they are limited.
-    reads: Option<Slots>,
+    /// Payload that all send queues have asked for.
+    pub(crate) reads: SharedReads,
     /// Packets sent.
     pub packets: u64,
     /// Bytes sent, without FCS, preamble and gap.
@@ -55,7 +56,7 @@ impl Egress {
             paced: Meter::default(),
             ahead: Picos::NEVER,
             granted: Picos::ZERO,
-            reads: None,
+            reads: SharedReads::new(None),
             packets: 0,
             bytes: 0,
             latency_ns: latency_histogram(),
@@ -79,23 +80,11 @@ impl Egress {
         self
     }
 
-    /// Limits the payload read requests of all send queues that may be under way together.
+    /// Limits the payload that all send queues together may have asked for and not got.
     #[must_use]
-    pub fn with_reads(mut self, most: Option<u32>) -> Self {
-        self.reads = most.map(Slots::new);
+    pub fn with_reads(mut self, most: Option<Bytes>) -> Self {
+        self.reads = SharedReads::new(most);
         self
-    }
-
-    /// When the next payload read request of any queue may start.
-    pub(crate) fn read_ready(&self, now: Picos) -> Picos {
-        self.reads.as_ref().map_or(now, |reads| reads.ready(now))
-    }
-
-    /// Takes a payload read request in until its data is there.
-    pub(crate) fn reads_until(&mut self, done: Picos) {
-        if let Some(reads) = &mut self.reads {
-            reads.occupy(done);
-        }
     }
 
     /// Lets a queue have the wire for its next packet, after all queues that asked before; returns

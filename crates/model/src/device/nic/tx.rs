@@ -26,6 +26,8 @@ use units::{LINE_BYTES, Picos, RootPortId};
 #[derive(Debug)]
 pub struct TxQueue {
     root_port: RootPortId,
+    /// Its number among those of its port.
+    number: u16,
     config: NicConfig,
     /// Packets of fetched requests.
     fetched: VecDeque<Fetched>,
@@ -57,11 +59,12 @@ struct Fetched {
 }
 
 impl TxQueue {
-    /// An idle queue on `link`.
+    /// An idle queue of the port on `root_port`.
     #[must_use]
-    pub fn new(root_port: RootPortId, config: NicConfig) -> Self {
+    pub fn new(root_port: RootPortId, number: u16, config: NicConfig) -> Self {
         Self {
             root_port,
+            number,
             entries: Slots::new(config.tx_queue_entries),
             config,
             fetched: VecDeque::new(),
@@ -112,9 +115,13 @@ impl TxQueue {
         }
         let next = self.fetched.front()?;
         let granted = *self.granted.get_or_insert_with(|| egress.grant(&next.packet, now));
-        let granted = egress.read_ready(granted);
-        if granted > now {
-            self.granted = Some(granted);
+        let turn = if granted > now || next.inlined {
+            granted
+        } else {
+            egress.reads.turn(self.number, next.packet.bytes.0, now)
+        };
+        if turn > now {
+            self.granted = Some(turn);
             return None;
         }
         self.granted = None;
@@ -205,7 +212,7 @@ impl TxQueue {
             let done = fabric.dma_read(self.root_port, line, bytes, self.entries.ready(now))
                 + self.config.read_pipeline;
             self.entries.occupy(done);
-            egress.reads_until(done);
+            egress.reads.take(bytes, done);
             last = last.max(done);
             offset += bytes;
         }
