@@ -1,4 +1,4 @@
-//! Rebuilds when a file of facts changes that is part of the program.
+//! Rebuilds the crate when a file of facts that it embeds changes.
 
 fn main() {
     println!("cargo::rerun-if-changed=../../platforms");

@@ -1,4 +1,4 @@
-//! Slice functions of parts whose number of slices is no power of two.
+//! Slice functions of processors whose number of slices is not a power of two.
 //!
 //! A short sequence of slice numbers repeats through memory, and each repetition is rearranged by
 //! XORing the position with parities of the higher address bits. Every aligned block of the
@@ -13,36 +13,36 @@ use units::{LINE_BYTES, LineAddr};
 /// A slice function as a recovery tool or a user states it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SliceTable {
-    /// Which part it belongs to.
+    /// The processor that it belongs to.
     pub part: String,
-    /// Where it comes from: who recovered it, how, on which machine.
+    /// How, on which machine and by whom it was recovered.
     pub source: String,
-    /// Slices of the part.
+    /// Number of slices.
     pub slices: u32,
     /// Slice of each of the first N lines of memory; N is a power of two.
     pub base: Vec<u16>,
     /// Mask i selects the physical address bits whose parity is bit i of what a position in the
     /// sequence is XORed with. There are log2 N of them; a zero mask leaves its bit alone.
     pub perm_masks: Vec<u64>,
-    /// Lowest and highest physical address bit whose effect on the slice was established beside
-    /// the sequence itself.
+    /// Lowest and highest physical address bit whose effect on the slice was established separately
+    /// from the sequence.
     pub valid_bits: (u32, u32),
 }
 
-/// Why a [`SliceTable`] is no slice function.
+/// Why a [`SliceTable`] is not a slice function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SliceTableError {
     /// The sequence's length is not a power of two from 2 to 65536.
     Length(usize),
-    /// A part has 1 to 256 slices.
+    /// The number of slices is not from 1 to 256.
     Slices(u32),
     /// A slice number of the sequence is not below the number of slices.
     SliceNumber {
-        /// Place in the sequence.
+        /// Position in the sequence.
         position: usize,
-        /// What is there.
+        /// The slice number at this position.
         slice: u16,
-        /// Slices of the part.
+        /// Number of slices.
         slices: u32,
     },
     /// A slice never occurs in the sequence.
@@ -115,13 +115,14 @@ impl fmt::Display for SliceTableError {
 
 impl std::error::Error for SliceTableError {}
 
-/// Longest sequence: as many masks as are looked up at once.
+/// Longest sequence: its position has one bit for each of the [`MOST_MASKS`] masks that are looked up
+/// together.
 const LONGEST_BASE: usize = 1 << MOST_MASKS;
 
-/// Most slices of a part.
+/// Largest number of slices.
 const MOST_SLICES: u32 = 256;
 
-/// A checked [`SliceTable`], laid out for look-ups.
+/// A checked [`SliceTable`], prepared for look-ups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaseSequence {
     base: Box<[u8]>,
@@ -135,7 +136,7 @@ impl BaseSequence {
     /// Checks `table` and prepares its look-ups.
     ///
     /// # Errors
-    /// If the table is no slice function; see [`SliceTableError`].
+    /// If the table is not a slice function; see [`SliceTableError`].
     pub fn new(table: &SliceTable) -> Result<Self, SliceTableError> {
         check_base(table)?;
         check_masks(table)?;
@@ -148,26 +149,27 @@ impl BaseSequence {
         })
     }
 
-    /// The slice of `line`. Beyond the validity range the rule goes on unchanged: the higher
-    /// address bits take no part ([`Self::valid_address_bits`]).
+    /// The slice of `line`. Beyond the validity range the same rule applies: the higher address bits do
+    /// not affect the slice ([`Self::valid_address_bits`]).
     #[inline]
     #[must_use]
     pub fn slice(&self, line: LineAddr) -> u32 {
         u32::from(self.base[self.position(line) as usize])
     }
 
-    /// The place in the sequence that says the slice of `line`; linear over the bits of its address.
+    /// The position in the sequence that gives the slice of `line`; linear over the bits of its
+    /// address.
     #[inline]
     #[must_use]
     pub fn position(&self, line: LineAddr) -> u32 {
         (line.low_bits() ^ self.permutation.of(line)) & (fit::<u32, _>(self.base.len()) - 1)
     }
 
-    /// The same for lines of the aligned block that `first` lies in.
+    /// As [`Self::position`], for every line of the aligned block that contains `first`.
     #[inline]
     pub(crate) fn within_block(&self, first: LineAddr) -> BlockSequence<'_> {
-        // Masks lie above the bits of a position: where those are all bits of a block, the lines of
-        // a block are permuted alike.
+        // Masks cover only bits above those of a position. If a position has at least as many bits as
+        // the offset in a block, all lines of the block are permuted alike.
         if self.base.len() as u64 >= BLOCK_LINES {
             BlockSequence::Alike { base: &self.base, permutation: self.permutation.of(first) }
         } else {
@@ -184,7 +186,7 @@ impl BaseSequence {
         self.base.len() as u64
     }
 
-    /// Slices of the part.
+    /// Number of slices.
     #[must_use]
     pub fn slices(&self) -> u32 {
         self.slices
@@ -202,7 +204,7 @@ impl BaseSequence {
         self.valid_address_bits
     }
 
-    /// For each slice, its part of all lines relative to a fair one: 1 is fair.
+    /// For each slice, its fraction of all lines divided by a fair share: 1 is fair.
     #[must_use]
     pub fn shares(&self) -> Vec<f64> {
         let mut lines = vec![0u32; self.slices as usize];
@@ -218,7 +220,7 @@ pub(crate) enum BlockSequence<'a> {
     Each { base: &'a [u8], permutation: BlockParities<'a> },
 }
 
-/// The slice of a line whose position is permuted so.
+/// The slice of a line whose position is permuted by this sequence.
 #[inline]
 pub(crate) fn slice_in(base: &[u8], permutation: u32, line: LineAddr) -> u32 {
     let position = (line.low_bits() ^ permutation) as usize & (base.len() - 1);

@@ -1,10 +1,10 @@
-//! Where a line lives in a sliced last-level cache: address -> slice and set.
+//! The slice and set of a line in a sliced last-level cache.
 //!
 //! Models: the hash that spreads lines over slices, and the set index inside a slice.
 //! Source: EuroSys'19 (XOR masks for 2^n slices), J. McCalpin's Intel_Address_Hash
 //! (base sequence with permutation masks for other counts).
-//! Simplifies: parts whose base sequence is not at hand use a uniform mixing function, which says
-//! what it is through [`SliceFunction::describe`] (DEVIATIONS.md, 2).
+//! Simplifies: processors whose base sequence is not available use a uniform mixing function, which
+//! [`SliceFunction::describe`] names (DEVIATIONS.md, 2).
 
 mod base_sequence;
 mod parities;
@@ -26,7 +26,7 @@ pub use slice_function::{SliceFunction, XOR_MASKS};
 use units::narrow::{fit, low_u32, usize_from};
 use units::{LineAddr, SetIndex, SliceId};
 
-/// Lines of the aligned blocks (128 KiB) in which parts of the functions are constant.
+/// Lines of the aligned blocks (128 KiB) in which the high-bit terms of the functions are constant.
 pub(crate) const BLOCK_LINES: u64 = 1 << BLOCK_BITS;
 pub(crate) const BLOCK_BITS: u32 = 11;
 
@@ -39,7 +39,7 @@ pub enum SetFunction {
     Hashed,
 }
 
-/// The complete map of one socket's last-level cache.
+/// The complete address map of one socket's last-level cache.
 #[derive(Clone, Debug)]
 pub struct AddressMap {
     slices: u32,
@@ -50,8 +50,8 @@ pub struct AddressMap {
 
 impl AddressMap {
     /// # Panics
-    /// If `sets_per_slice` is no power of two, there are no slices, or a base sequence is for
-    /// another number of them: the platform is checked before it comes here.
+    /// If `sets_per_slice` is not a power of two, there are no slices, or a base sequence has another
+    /// number of slices. Platforms are checked before they get here.
     #[must_use]
     pub fn new(
         slices: u32,
@@ -104,8 +104,8 @@ impl AddressMap {
         SetIndex(slice * self.sets_per_slice + index)
     }
 
-    /// The sets of neighbouring lines, from `first` on: what [`Self::set_of`] gives for each, with
-    /// what they have in common computed once.
+    /// Writes [`Self::set_of`] of neighbouring lines, from `first` on; terms that the lines share are
+    /// computed once.
     #[inline]
     pub fn sets_of_run(&self, first: LineAddr, sets: &mut [SetIndex]) {
         let mut from = 0;
@@ -118,7 +118,7 @@ impl AddressMap {
         }
     }
 
-    /// The same for lines of one aligned block.
+    /// As [`Self::sets_of_run`], for lines of one aligned block.
     #[inline]
     fn sets_within_block(&self, first: LineAddr, sets: &mut [SetIndex]) {
         let per_slice = self.sets_per_slice;
@@ -141,21 +141,21 @@ impl AddressMap {
         self.slice_function.sets_in_block(first, self.slices, sets, set_of);
     }
 
-    /// Whether `lines` neighbouring lines from `first` on all lie in different sets, as far as that can be
-    /// told without a look at each.
+    /// Whether `lines` neighbouring lines from `first` on are known to lie in different sets without a
+    /// look at each.
     #[inline]
     #[must_use]
     pub fn run_is_spread(&self, first: LineAddr, lines: u64) -> bool {
         let per_slice = u64::from(self.sets_per_slice);
-        // Within as many lines as a slice has sets, all have different low bits; a hash is the same for
-        // all lines of a block of that size.
+        // As many lines as a slice has sets differ in their low bits, and the hash is the same for all
+        // lines of a block of that size.
         let last = LineAddr(first.0 + lines.max(1) - 1);
         lines <= per_slice
             && (self.set_function == SetFunction::Plain
                 || first.0 / per_slice == last.0 / per_slice)
     }
 
-    /// The slice that a set is part of.
+    /// The slice that contains a set.
     #[inline]
     #[must_use]
     pub fn slice_of_set(&self, set: SetIndex) -> SliceId {

@@ -1,4 +1,4 @@
-//! Parities of a physical address under a handful of masks, by table look-up.
+//! Parities of a physical address under several masks, by table look-up.
 
 use crate::{BLOCK_BITS, BLOCK_LINES};
 use units::narrow::{fit, low_u32, usize_from};
@@ -16,13 +16,13 @@ const OFFSET_BITS: u32 = LINE_BYTES.trailing_zeros();
 /// Physical address bits that masks may cover: masks lie below bit 41 (2 TiB).
 pub const ADDRESS_BITS: u32 = OFFSET_BITS + low_u32((TABLES * TABLE_BITS) as u64);
 
-/// Masks that are looked up at once.
+/// Masks that are looked up together.
 pub const MOST_MASKS: usize = 16;
 
-/// Parities of a physical address under up to [`MOST_MASKS`] masks. Bits within a line take no part.
+/// Parities of a physical address under up to [`MOST_MASKS`] masks. Bits within a line have no effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parities {
-    /// For each group of address bits, bit i is the group's parity under its part of mask i.
+    /// For each group of address bits, bit i is the parity of the group's bits that mask i selects.
     tables: Box<[[u16; 1 << TABLE_BITS]; TABLES]>,
 }
 
@@ -44,7 +44,7 @@ impl Parities {
         Self { tables }
     }
 
-    /// The same for lines of the aligned block that `first` lies in.
+    /// As [`Self::of`] for lines of the aligned block that contains `first`.
     #[inline]
     pub(crate) fn within_block(&self, first: LineAddr) -> BlockParities<'_> {
         let base = fit(self.of(LineAddr(first.0 & !(BLOCK_LINES - 1))));
@@ -63,7 +63,8 @@ impl Parities {
     }
 }
 
-/// Parities of the lines of one aligned block: those of its start, and what the bits within add.
+/// Parities of the lines of one aligned block: the parities of its start, and the terms of the bits
+/// within it.
 pub(crate) struct BlockParities<'a> {
     base: u16,
     low: &'a [u16; 1 << TABLE_BITS],

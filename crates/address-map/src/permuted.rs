@@ -1,12 +1,12 @@
-//! A stand-in for the function of 18 slices: published where something is published, plain where not.
+//! A stand-in for the slice function of 18 slices, which uses the published masks.
 //!
-//! Published are the permutation masks of the 18-slice Skylake-SP, not the base sequence that they
-//! permute. Three of the four XOR masks of parts with up to 16 slices are linear in the permuted
-//! position: for each there is a form over the low 12 bits of the line address which, taken of the
-//! position, is the parity under the whole mask. The stand-in therefore lets the low parts of the four
-//! masks choose one of 16 equal shares of the sequence (the first mask is the highest bit), and position
-//! bits 4 to 11 the place within the share (bit 4 is the highest); slices follow one another along the
-//! shares. The masks are facts; the order was chosen by fit, among 32 of its kind.
+//! The permutation masks of the 18-slice Skylake-SP are published; the base sequence that they permute
+//! is not. Three of the four XOR masks of processors with up to 16 slices are linear in the permuted
+//! position: for each there is a form over the low 12 bits of the line address whose parity, taken of
+//! the position, is the parity under the whole mask. In the stand-in the low bits of the four masks
+//! therefore choose one of 16 equal shares of the sequence (the first mask gives the highest bit).
+//! Position bits 4 to 11 choose the position within the share (bit 4 is the highest); slices follow one
+//! another along the shares. The masks are facts; the order was chosen by fit, among 32 of its kind.
 
 use crate::base_sequence::{BaseSequence, SliceTable};
 use crate::slice_function::XOR_MASKS;
@@ -30,15 +30,15 @@ pub(crate) const SKX_18_MASKS: [u64; 12] = [
     0x14_69B4_0000,
 ];
 
-/// Slices of the part that the masks belong to.
+/// Slices of the processor that the masks belong to.
 pub const PERMUTED_SLICES: u32 = 18;
 
 /// log2 of the sequence's length.
 const POSITION_BITS: usize = SKX_18_MASKS.len();
-/// The masks choose the share; as many position bits, the lowest, are not used for the place in it.
+/// The masks choose the share; the lowest position bits, as many, do not affect the position within it.
 const SHARE_BITS: usize = XOR_MASKS.len();
 
-/// The part of published mask `mask` that lies over the bits of a position.
+/// The bits of published mask `mask` that lie over the bits of a position.
 pub(crate) fn form(mask: usize) -> u64 {
     XOR_MASKS[mask] / LINE_BYTES % (1 << POSITION_BITS)
 }

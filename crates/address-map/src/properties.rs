@@ -1,11 +1,11 @@
-//! What holds for every slice function, whatever its tables.
+//! Properties of every slice function, whatever its tables.
 
 use crate::permuted::SKX_18_MASKS;
 use crate::{AddressMap, SetFunction, SliceFunction, SliceTable, SliceTableError, XOR_MASKS};
 use proptest::prelude::*;
 use units::{LINE_BYTES, LineAddr, SetIndex};
 
-/// Slices and log2 of the sequence's length, as published for real parts.
+/// Slices and log2 of the sequence's length, as published for real processors.
 const SHAPES: [(u32, u32); 4] = [(18, 12), (26, 14), (40, 9), (56, 14)];
 
 /// Highest line number at which a block of up to 2^16 lines still has supported addresses.
@@ -32,7 +32,7 @@ fn sequence(slices: u32, length: usize, light: f64, order: &[u16]) -> Vec<u16> {
     base
 }
 
-/// Tables with the shape of a real part and random content.
+/// Tables with the shape of a real processor and random content.
 fn tables() -> impl Strategy<Value = SliceTable> {
     (0..SHAPES.len(), 0.69..0.98f64)
         .prop_flat_map(|(shape, light)| {
@@ -170,7 +170,7 @@ proptest! {
         }
     }
 
-    /// Random draws: a slice of 2^17 lines over 60 slices strays by 2 % (one sd).
+    /// Random draws: a slice of 2^17 lines over 60 slices deviates by 2 % (one sd).
     #[test]
     fn the_stand_ins_fill_their_slices_evenly(
         balanced in any::<bool>(),

@@ -1,4 +1,4 @@
-//! Which slice a line belongs to.
+//! The function from a line to its slice.
 
 use crate::base_sequence::{BaseSequence, BlockSequence, SliceTable, SliceTableError, slice_in};
 use crate::mix;
@@ -15,20 +15,21 @@ pub const XOR_MASKS: [u64; 4] = [0x1B_5F57_5440, 0x2E_B5FA_A880, 0x3C_CCC9_3100,
 pub enum SliceFunction {
     /// Bit i of the slice number is the parity of the physical address under mask i.
     Xor(Parities),
-    /// A sequence of slice numbers, rearranged in each of its repetitions: the part's own function.
+    /// A sequence of slice numbers, rearranged in each of its repetitions: the processor's own
+    /// function.
     BaseSequence(BaseSequence),
-    /// The four published XOR masks choose one of 16 equal shares, a uniform mix the place within
-    /// it: lines of one huge page with equal set index meet different slices, as they do under an
-    /// XOR function, for any number of slices. A stand-in, right in its balance only.
+    /// The four published XOR masks choose one of 16 equal shares, and a uniform mix the position
+    /// within it. Lines of one huge page with equal set index go to different slices, as under an XOR
+    /// function, for any number of slices. A stand-in that is right only in its balance.
     Balanced(Parities),
-    /// The published permutation of the 18-slice part over a made-up sequence that the published XOR
-    /// masks choose from: lines of a huge page are less even than under an XOR function and more even
-    /// than at random. A stand-in, right in what is published.
+    /// The published permutation of the 18-slice processor over an invented sequence that the published
+    /// XOR masks choose from. Lines of a huge page are less even than under an XOR function and more
+    /// even than at random. A stand-in that is right in what is published.
     Permuted(BaseSequence),
-    /// Lines of equal set index meet the slices in turn, in an order that each set index has for
-    /// itself: contiguous memory is spread as evenly as it can be. A stand-in, the even extreme.
+    /// Lines of equal set index go to the slices in turn, in an order of each set index's own:
+    /// contiguous memory is spread as evenly as possible. A stand-in, the even extreme.
     Rotating,
-    /// A uniform mixing function over any number of slices: right on average, not for one address.
+    /// A uniform mixing function over any number of slices: right on average, not for a single address.
     Mixing,
 }
 
@@ -45,7 +46,7 @@ impl SliceFunction {
     /// The function that `table` states.
     ///
     /// # Errors
-    /// If the table is no slice function; see [`SliceTableError`].
+    /// If the table is not a slice function; see [`SliceTableError`].
     pub fn base_sequence(table: &SliceTable) -> Result<Self, SliceTableError> {
         BaseSequence::new(table).map(Self::BaseSequence)
     }
@@ -80,8 +81,8 @@ impl SliceFunction {
         }
     }
 
-    /// Addresses below 2 to this power are those for which a base sequence was established; beyond,
-    /// the same rule is used. `None` for the functions that state no range.
+    /// Addresses below 2 to this power are those for which a base sequence was established; the same
+    /// rule applies beyond. `None` for the functions without a validity range.
     #[must_use]
     pub fn valid_address_bits(&self) -> Option<u32> {
         match self {
@@ -94,8 +95,8 @@ impl SliceFunction {
         }
     }
 
-    /// Replaces each of `sets` by what `set_of` gives for a line and its slice: for neighbouring lines
-    /// from `first` on, all in one aligned block. What they have in common is computed once.
+    /// Replaces each of `sets` by `set_of` of a line and its slice, for neighbouring lines from `first`
+    /// on, all in one aligned block. Terms that they share are computed once.
     #[inline]
     pub(crate) fn sets_in_block(
         &self,
@@ -125,7 +126,7 @@ impl SliceFunction {
                     }
                 }
             }
-            // Cheap as they are, or without common parts.
+            // These are cheap or have no terms in common.
             Self::Rotating => fill(sets, first, |line| set_of(line, rotate(line, slices))),
             Self::Mixing => fill(sets, first, |line| set_of(line, scale(mix(line.0), slices))),
         }
@@ -151,8 +152,8 @@ fn fill(sets: &mut [SetIndex], first: LineAddr, set_of: impl Fn(LineAddr) -> Set
     }
 }
 
-/// One of 16 equal shares, and the place within it. Bits 20:17 of the address only choose the share:
-/// what is mixed is constant over the 16 lines of a 2 MiB page with equal bits 16:6, so that they get
+/// One of 16 equal shares, and the position within it. Bits 20:17 of the address only choose the share:
+/// the mixed value is constant over the 16 lines of a 2 MiB page with equal bits 16:6, so they get
 /// different slices.
 #[inline]
 fn balance(share: u32, line: LineAddr, slices: u32) -> u32 {
@@ -160,8 +161,8 @@ fn balance(share: u32, line: LineAddr, slices: u32) -> u32 {
     scale(u64::from(share) << 60 | mix(rest) >> 4, slices)
 }
 
-/// Block `k` of 128 KiB meets slice (start + k x step) mod `slices`: start and step of each set
-/// index are its own, the step prime and so without a common factor with most numbers of slices.
+/// Block `k` of 128 KiB goes to slice (start + k x step) mod `slices`. Each set index has its own start
+/// and step; the step is prime and so has no common factor with most numbers of slices.
 #[inline]
 fn rotate(line: LineAddr, slices: u32) -> u32 {
     const STEPS: [u32; 8] = [1, 5, 7, 11, 13, 17, 19, 23];
@@ -171,7 +172,7 @@ fn rotate(line: LineAddr, slices: u32) -> u32 {
     (block.wrapping_mul(step) + scale(own, slices)) % slices
 }
 
-/// A uniform 64-bit value to 0..n without division.
+/// Maps a uniform 64-bit value to 0..n without division.
 #[inline]
 fn scale(value: u64, n: u32) -> u32 {
     (((value >> 32) * u64::from(n)) >> 32) as u32

@@ -1,4 +1,4 @@
-//! Files of facts that are part of the program: it works without its repository.
+//! Files of facts that are embedded in the program, so that it works without its repository.
 
 use include_dir::{Dir, include_dir};
 
@@ -9,7 +9,7 @@ static SOFTWARE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../software");
 const FOLDERS: [(&str, &Dir<'_>); 3] =
     [("platforms", &PLATFORMS), ("devices", &DEVICES), ("software", &SOFTWARE)];
 
-/// The text of a file under platforms/, devices/ or software/, if it is part of the program.
+/// The text of a file under platforms/, devices/ or software/, if it is embedded.
 #[must_use]
 pub fn file(path: &str) -> Option<&'static str> {
     let (folder, rest) = path.split_once('/')?;
@@ -17,7 +17,7 @@ pub fn file(path: &str) -> Option<&'static str> {
     folder.get_file(rest)?.contents_utf8()
 }
 
-/// Paths of these files, sorted.
+/// Paths of the embedded files, sorted.
 #[must_use]
 pub fn files() -> Vec<String> {
     let mut paths = Vec::new();
@@ -35,7 +35,8 @@ fn collect(name: &str, folder: &Dir<'_>, paths: &mut Vec<String>) {
     }
 }
 
-/// Names of the files directly in a folder, without their ending, sorted: its parts are left out.
+/// Names of the files directly in a folder, without their extension, sorted; component files in
+/// subfolders are left out.
 #[must_use]
 pub fn names_in(folder: &str) -> Vec<String> {
     let files = files();
@@ -46,7 +47,7 @@ pub fn names_in(folder: &str) -> Vec<String> {
     names.map(String::from).collect()
 }
 
-/// Path and text of a file that is part of the program; a file finder for [`crate::resolve`].
+/// Path and text of an embedded file; a file finder for [`crate::resolve`].
 ///
 /// # Errors
 /// If there is no such file.

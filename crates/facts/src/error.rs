@@ -1,17 +1,17 @@
-//! What can be wrong with a file of facts.
+//! Errors in a file of facts.
 
-/// Bad input. The text names file, key, value and what is allowed.
+/// Bad input. The text names the file, key, value and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FactsError {
-    /// A file that is not TOML.
+    /// A file is not TOML.
     #[error("{file}: not valid TOML: {reason}")]
     Syntax {
         /// Which file.
         file: String,
-        /// What the parser says, with its position.
+        /// The parser's message, with its position.
         reason: String,
     },
-    /// A value that does not fit.
+    /// A value is not allowed.
     #[error("{file}: `{key}` = {value}: {allowed}")]
     Refused {
         /// Which file.

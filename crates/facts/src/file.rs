@@ -1,15 +1,15 @@
-//! One file as it stands: its facts by table, and what it says of the files that it inherits from.
+//! One file before inheritance: its facts by table, and the files that it inherits from.
 
 use crate::error::FactsError;
 use std::collections::BTreeMap;
 use toml::{Table, Value};
 
-/// Keys of a file, or of one of its tables, that are about inheritance.
+/// Keys of a file, or of one of its tables, that control inheritance.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inherits {
-    /// Names or paths of other files; the first that has a fact gives it.
+    /// Names or paths of other files; the first that has a fact provides it.
     pub(crate) extends: Vec<String>,
-    /// Why facts of other machines are assumed to be the same, for their sources.
+    /// Why facts of other machines are assumed to be the same; it is quoted in their sources.
     pub(crate) because: Option<String>,
 }
 
@@ -17,14 +17,14 @@ pub(crate) struct Inherits {
 #[derive(Clone, Debug)]
 pub(crate) struct FactFile {
     pub(crate) path: String,
-    /// What sources call the subject, such as `the Gold 6140`.
+    /// The name that sources use for the subject, such as `the Gold 6140`.
     pub(crate) name: Option<String>,
-    /// Facts of a part are those of whatever has it.
+    /// A component's facts hold for every subject that contains it.
     pub(crate) is_part: bool,
     pub(crate) inherits: Inherits,
     /// Tables and facts that are not inherited although a named file has them.
     pub(crate) without: Vec<String>,
-    /// The card in the machine's slot: its facts are the machine's.
+    /// The card in the machine's slot; its facts apply to the machine.
     pub(crate) card: Option<String>,
     pub(crate) tables: BTreeMap<String, OwnTable>,
     /// The title, and unknown keys.
@@ -66,13 +66,13 @@ impl FactFile {
         Ok(Self { path, name, is_part, inherits, without, card, tables, rest })
     }
 
-    /// What sources call the subject: its name, else its file.
+    /// The name that sources use for the subject, or else its file name.
     pub(crate) fn called(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.path)
     }
 }
 
-/// Where a fact comes from is found out, not stated.
+/// Refuses marks of origin: resolution determines where a fact comes from, a file must not state it.
 fn refuse_marks(path: &str, table: &str, facts: &Table) -> Result<(), FactsError> {
     let marked = facts.iter().find_map(|(key, fact)| Some((key, fact.get("origin")?)));
     marked.map_or(Ok(()), |(key, origin)| {
@@ -82,7 +82,7 @@ fn refuse_marks(path: &str, table: &str, facts: &Table) -> Result<(), FactsError
     })
 }
 
-/// Takes keys about inheritance out of a table of a file.
+/// Takes the keys that control inheritance out of a table of a file.
 struct Keys<'f> {
     path: &'f str,
     table: &'f str,

@@ -1,8 +1,8 @@
-//! A file with all that it inherits.
+//! Resolves a file with all that it inherits.
 //!
-//! Its own facts come first; then, for a table that names files itself, those of these files, else
-//! those of the machine's card, else those of the files that the whole file names, in their order;
-//! last what the software costs that is not stated anywhere else.
+//! The file's own facts come first. For a table that names files itself, the facts of these files
+//! follow; for others those of the machine's card, then those of the files that the whole file names,
+//! in their order. Default software costs come last.
 
 use crate::Kind;
 use crate::builtin;
@@ -11,25 +11,25 @@ use crate::file::{FactFile, Inherits};
 use crate::relation::{Fact, Tables};
 use toml::{Table, Value};
 
-/// Files on the way from one to what it inherits, at most.
+/// Longest chain of files that inherit from one another.
 const DEEPEST: usize = 16;
-/// Tables of a platform that are its card's.
+/// Tables of a platform that come from its card.
 const OF_CARD: [&str; 2] = ["nic", "pcie"];
 
-/// Reads a file that another one names: the first text is the path of the file that names it, empty
-/// if the second is a path that stands for a name. Returns path and text, or what is wrong.
+/// Reads a file that another one names. The first text is the path of the naming file; it is empty if
+/// the second text is a path that a name stands for. Returns path and text, or the error.
 pub type Find<'f> = dyn Fn(&str, &str) -> Result<(String, String), String> + 'f;
 
 /// A file with all that it inherits.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    /// Every fact; inherited ones say with `origin` which file states them.
+    /// Every fact; an inherited one gives in `origin` the file that states it.
     pub document: Table,
     /// Paths of all files that were read, the file itself first.
     pub files: Vec<String>,
     /// Facts of the file itself whose value it would inherit anyway.
     pub restated: Vec<Restated>,
-    /// Whether it is a part, which no run can be asked for.
+    /// Whether it describes a component, which cannot be run.
     pub is_part: bool,
 }
 
@@ -44,11 +44,11 @@ pub struct Restated {
     pub inherited: Value,
 }
 
-/// Reads the file of `kind` at `path`, with all that it inherits from files that `find` finds.
+/// Reads the file of `kind` at `path`, with all that it inherits from files that `find` reads.
 ///
 /// # Errors
-/// If a text is no TOML, or a file is named that cannot be read, inherits from itself, or has nothing to
-/// inherit.
+/// If a text is not TOML, or if a named file cannot be read, inherits from itself, or lacks the table
+/// to inherit.
 pub fn resolve(
     kind: Kind,
     path: &str,
@@ -72,12 +72,12 @@ pub fn resolve(
 struct Reader<'f> {
     find: &'f Find<'f>,
     files: Vec<String>,
-    /// Files that are being read, from the one that was asked for down to the latest.
+    /// Files that are being read, from the requested one down to the current one.
     chain: Vec<String>,
 }
 
 impl Reader<'_> {
-    /// All that a file inherits.
+    /// All facts that a file inherits.
     fn inherited(&mut self, kind: Kind, file: &FactFile) -> Result<Tables, FactsError> {
         let mut tables = Tables::new();
         for wanted in &file.inherits.extends {
@@ -149,7 +149,7 @@ impl Reader<'_> {
         Ok((parent, tables))
     }
 
-    /// What the software costs by default; a machine without a card serves no packets.
+    /// Adds the default software costs; a machine without a card serves no packets.
     fn add_software(
         &mut self,
         kind: Kind,
@@ -222,7 +222,7 @@ fn restated(file: &FactFile, inherited: &Tables) -> Vec<Restated> {
     found
 }
 
-/// What is said of a file that cannot be read.
+/// The message for a file that cannot be read.
 fn unknown(kind: Kind, wanted: &str, reason: &str) -> String {
     let folder = kind.folder();
     let known = builtin::names_in(folder);

@@ -1,9 +1,10 @@
-//! Files of facts: machines, cards, SSDs, what they share, and what software costs on them.
+//! Files of facts: machines, cards, SSDs, the components that they share, and the cost of software on
+//! them.
 //!
-//! A fact is a value with its source and confidence; the unit is in the key. A file states what is
-//! true of its subject alone and names the files that it `extends` for the rest. Reading order:
-//! [`builtin`] (the files that are part of the program), `file` (one file as it stands),
-//! [`inherit`] (a file with all that it inherits), `relation` (what an inherited fact means).
+//! A fact is a value with its source and confidence; the unit is in the key. A file states only what is
+//! specific to its subject and names the files that it `extends` for the rest. Reading order:
+//! [`builtin`] (the embedded files), `file` (one file before inheritance), [`inherit`] (a file with all
+//! that it inherits), `relation` (what an inherited fact means).
 
 pub mod builtin;
 mod error;
@@ -26,7 +27,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Where files of this kind are that are called by name.
+    /// The folder of files of this kind that are referred to by name.
     #[must_use]
     pub fn folder(self) -> &'static str {
         match self {
@@ -36,8 +37,8 @@ impl Kind {
         }
     }
 
-    /// The path that a name stands for. Parts of cards and SSDs share a folder; `software/NAME` is the
-    /// software of this kind.
+    /// The path that a name stands for. Components of cards and SSDs share a folder; `software/NAME` is
+    /// the software of this kind.
     #[must_use]
     pub fn path_of(self, name: &str) -> String {
         if let (Some(folder), Some(name)) = (self.software_folder(), name.strip_prefix("software/"))
@@ -51,7 +52,7 @@ impl Kind {
         format!("{folder}/{name}.toml")
     }
 
-    /// Where the costs of the software are that a subject of this kind runs.
+    /// The folder with the costs of the software that a subject of this kind runs.
     #[must_use]
     pub fn software_folder(self) -> Option<&'static str> {
         match self {

@@ -1,15 +1,16 @@
-//! What an inherited fact means: it holds for whatever has the part, or is assumed as elsewhere.
+//! What an inherited fact means: it holds for every subject that contains the component, or is assumed
+//! from another machine.
 
 use crate::file::FactFile;
 use std::collections::BTreeMap;
 use toml::{Table, Value};
 
-/// An entry of a table, the file that states it, and what has happened to it on its way.
+/// An entry of a table, the file that states it, and how inheritance has changed it.
 #[derive(Clone, Debug)]
 pub(crate) struct Fact {
     pub(crate) entry: Value,
     pub(crate) origin: String,
-    /// Its source says already of which subject it is assumed.
+    /// Its source already names the subject from which it is assumed.
     pub(crate) is_assumed: bool,
 }
 
@@ -21,7 +22,7 @@ impl Fact {
         Self { entry, origin: file.path.clone(), is_assumed: false }
     }
 
-    /// The fact of `parent` as `heir` has it.
+    /// The fact of `parent` as `heir` inherits it.
     pub(crate) fn inherited(
         self,
         parent: &FactFile,
@@ -35,7 +36,8 @@ impl Fact {
         }
     }
 
-    /// The fact of a part that `heir` has. What was measured on one machine is assumed on others.
+    /// The fact of a component that `heir` contains. What was measured on one machine is assumed on
+    /// others.
     pub(crate) fn held_by(self, heir: &FactFile) -> Self {
         let measured_on = self.entry.get("measured_on").and_then(Value::as_str).map(String::from);
         match measured_on {
@@ -46,7 +48,7 @@ impl Fact {
         }
     }
 
-    /// The same value as a guess: it was not read on the machine that it is assumed for.
+    /// The same value as a guess: it was not measured on the machine that it is assumed for.
     fn assumed_as_on(mut self, name: &str, because: Option<&str>) -> Self {
         let value = self.entry.get("value").filter(|_| !self.is_assumed).cloned();
         let Some(value) = value else { return self };
@@ -64,7 +66,7 @@ impl Fact {
         self
     }
 
-    /// The entry as readers of the file take it; of what is inherited it says where it is stated.
+    /// The entry as readers of the file see it; an inherited one names the file that states it.
     pub(crate) fn told(mut self, of: &FactFile) -> Value {
         if let Value::Table(entry) = &mut self.entry {
             entry.remove("measured_on");

@@ -1,5 +1,5 @@
 //! How fast sets of tags are looked up: one level of 16 ways, reads, with each kind of instructions,
-//! in recency order and with fixed places and an order beside them.
+//! for sets in recency order and for fixed ways with a separate order.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
@@ -9,7 +9,7 @@ use units::narrow::fit;
 const REQUESTS: usize = 4096;
 const WAYS: u32 = 16;
 
-/// splitmix64, so that hits and misses come in no order.
+/// splitmix64, so that hits and misses come in random order.
 fn random(seed: u64) -> impl Iterator<Item = u64> {
     (1u64..).map(move |i| {
         let mixed = seed.wrapping_add(i.wrapping_mul(0x9E37_79B9_7F4A_7C15));
@@ -19,7 +19,7 @@ fn random(seed: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Sets that hold all lines in turn, or a third of them.
+/// Sets that hold every requested line, or a third of them.
 fn kernels(criterion: &mut Criterion) {
     for (sets, times) in [(1024, 1), (1024, 3), (32768, 1), (32768, 3)] {
         let capacity = sets * WAYS;

@@ -1,7 +1,7 @@
-//! Which of a set's tags equal one: the innermost step of every look-up.
+//! Compares all tags of a set with one tag: the innermost step of every look-up.
 //!
-//! Compilers turn the portable loop into one compare and one shift per tag; SSE2, which every
-//! x86-64 has, does eight tags in seven instructions.
+//! Compilers turn the portable loop into one compare and one shift per tag. SSE2, which every x86-64
+//! has, compares eight tags in seven instructions.
 
 /// Tags per vector step; sets are padded to a multiple of it.
 pub(crate) const CHUNK: usize = 8;
@@ -10,7 +10,7 @@ pub(crate) const CHUNK: usize = 8;
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn equal(tags: &[u32], tag: u32) -> u32 {
-    // Without a loop for the sets that are looked up most: up to 16 ways.
+    // The most common sets, of up to 16 ways, are compared without a loop.
     if let Ok(sixteen) = <&[u32; 2 * CHUNK]>::try_from(tags) {
         let (low, high) = sixteen.split_at(CHUNK);
         return equal_of_eight(low, tag) | equal_of_eight(high, tag) << CHUNK;
@@ -30,7 +30,7 @@ fn equal_of_eight(tags: &[u32], tag: u32) -> u32 {
         _mm_set1_epi32,
     };
     assert!(tags.len() == CHUNK);
-    // SAFETY: SSE2 is part of x86-64, and eight tags are two vectors.
+    // SAFETY: every x86-64 has SSE2, and eight tags are two vectors.
     unsafe {
         let wanted = _mm_set1_epi32(tag.cast_signed());
         let vectors = tags.as_ptr().cast();
@@ -49,7 +49,7 @@ pub(crate) fn equal(tags: &[u32], tag: u32) -> u32 {
     portable(tags, tag)
 }
 
-/// The same on every machine.
+/// As the vector code, on every machine.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 fn portable(tags: &[u32], tag: u32) -> u32 {
     tags.iter().enumerate().fold(0, |found, (way, &held)| found | u32::from(held == tag) << way)

@@ -1,13 +1,12 @@
 //! Sets of tags: the look-up that every cache of the simulator is made of.
 //!
-//! Models: the tag store of a set-associative structure with fixed places.
-//! Source: none needed; this is bookkeeping, the policies are the caller's.
-//! Simplifies: a tag is the low 32 bits of the line address, so simulated memory ends at 256 GiB
-//! ([`TagArray::MAX_LINES`]). The whole line number is kept, so no set function has to be inverted.
+//! [`TagArray`] is the tag store of a set-associative structure with fixed ways; the caller chooses the
+//! replacement policy. A tag is the low 32 bits of the line address, so simulated memory ends at
+//! 256 GiB ([`TagArray::MAX_LINES`]). The whole line number is kept, so no set function has to be inverted.
 //!
-//! The compare runs over a whole set without branches, in vectors of eight tags; a set of up to
-//! twelve ways with its notes is one host cache line. [`Table`] keeps large arrays in huge pages. In [`RecencySets`] the
-//! order of a set's tags is its replacement; they are asked by the batch.
+//! The compare runs over a whole set without branches, in vectors of eight tags; a set of up to twelve
+//! ways with its notes is one host cache line. [`Table`] keeps large arrays in huge pages. In
+//! [`RecencySets`] the order of a set's tags is its replacement state; requests come in batches.
 
 mod compare;
 mod recency_sets;
@@ -21,7 +20,7 @@ pub use table::Table;
 use compare::CHUNK;
 use units::{LineAddr, SetIndex, WayMask};
 
-/// The place of no line: the last tag is never used.
+/// The tag of an empty way: the last line number is never used.
 const EMPTY: u32 = u32::MAX;
 /// Words of a host cache line.
 const BLOCK: usize = 16;
@@ -31,7 +30,7 @@ const NOTES: usize = 4;
 /// Tags of `sets` x `ways` lines, with a byte of notes for each.
 ///
 /// A set is one block: its tags, then its notes and a count of its lines. Up to twelve ways fit one
-/// host cache line, so that a look-up and what it finds cost one host cache miss.
+/// host cache line, so that the look-up and the note that it finds cost one host cache miss.
 #[derive(Clone, Debug)]
 pub struct TagArray {
     words: Table<u32>,
@@ -39,13 +38,13 @@ pub struct TagArray {
     /// Bytes from the start of a set to its notes.
     first_note: usize,
     ways: u32,
-    /// Which note of a set says how many lines it holds, less one: [`u8::MAX`] at first, as all notes.
+    /// Index of the note that counts the lines of a set, less one: [`u8::MAX`] at first, as all notes.
     count: u32,
-    /// Words of a set that are compared: its tags in whole vectors.
+    /// Words of a set that are compared: its tags, padded to whole vectors.
     compared: usize,
-    /// The bits of its tags.
+    /// A mask of all ways.
     all_ways: u32,
-    /// A set is one register of the host.
+    /// A set fits one register of the host.
     wide: bool,
 }
 
@@ -62,8 +61,8 @@ impl TagArray {
         Self::with_more_notes(sets, ways, 0)
     }
 
-    /// An empty array with `more` notes in each set: [`Self::note`] of "ways" from `ways` on. They are
-    /// [`u8::MAX`] at first.
+    /// An empty array with `more` notes in each set: [`Self::note`] takes them as ways from `ways` on.
+    /// They are [`u8::MAX`] at first.
     ///
     /// # Panics
     /// If `ways` is not within 1..=32.
@@ -81,7 +80,7 @@ impl TagArray {
         Self { words, stride, first_note, ways, count, compared, all_ways, wide }
     }
 
-    /// Places per set.
+    /// Ways per set.
     #[must_use]
     pub fn ways(&self) -> u32 {
         self.ways
@@ -94,14 +93,14 @@ impl TagArray {
         (set.0 * self.ways + way) as usize
     }
 
-    /// The note at a place: whatever was put there last, undefined if nothing was.
+    /// The note of a way: the one written last, undefined if there was none.
     #[inline]
     #[must_use]
     pub fn note(&self, set: SetIndex, way: u32) -> u8 {
         self.words.bytes()[self.place_of_note(set, way)]
     }
 
-    /// Changes the note at a place.
+    /// Changes the note of a way.
     #[inline]
     pub fn set_note(&mut self, set: SetIndex, way: u32, note: u8) {
         let place = self.place_of_note(set, way);
@@ -132,7 +131,7 @@ impl TagArray {
         (found != 0).then(|| found.trailing_zeros())
     }
 
-    /// The ways of `within` that hold nothing.
+    /// The ways of `within` that are empty.
     #[inline]
     #[must_use]
     pub fn empty_ways(&self, set: SetIndex, within: WayMask) -> WayMask {
@@ -142,7 +141,7 @@ impl TagArray {
         WayMask(self.matches(set, EMPTY) & within.0)
     }
 
-    /// The line at a place.
+    /// The line in a way.
     #[inline]
     #[must_use]
     pub fn line_at(&self, set: SetIndex, way: u32) -> Option<LineAddr> {
@@ -150,13 +149,13 @@ impl TagArray {
         (tag != EMPTY).then_some(LineAddr(u64::from(tag)))
     }
 
-    /// Puts `line` with a note at a place, whatever was there.
+    /// Puts `line` with a note into a way, whatever it held.
     #[inline]
     pub fn put(&mut self, set: SetIndex, way: u32, line: LineAddr, note: u8) {
         self.replace(set, way, line, note);
     }
 
-    /// Puts `line` with a note at a place; returns the line that was there with its note.
+    /// Puts `line` with a note into a way; returns the line that was there with its note.
     #[inline(always)]
     pub fn replace(
         &mut self,
@@ -177,14 +176,14 @@ impl TagArray {
         Some((LineAddr(u64::from(before)), note_before))
     }
 
-    /// (Not inlined: rare, once a cache is warm.)
+    /// (Not inlined: rare once a cache is warm.)
     #[inline(never)]
     fn count_one_more(&mut self, set: SetIndex) {
         let held = self.note(set, self.count);
         self.set_note(set, self.count, held.wrapping_add(1));
     }
 
-    /// Empties a place.
+    /// Empties a way.
     #[inline]
     pub fn clear(&mut self, set: SetIndex, way: u32) {
         let word = self.word(set, way);
@@ -194,7 +193,7 @@ impl TagArray {
         }
     }
 
-    /// Whether every place of a set holds a line: nearly always, once a cache is warm.
+    /// Whether every way of a set holds a line: nearly always, once a cache is warm.
     #[inline]
     #[must_use]
     pub fn is_full(&self, set: SetIndex) -> bool {
@@ -217,12 +216,12 @@ impl TagArray {
     fn matches(&self, set: SetIndex, tag: u32) -> u32 {
         let first = set.0 as usize * self.stride;
         let words = &self.words[first..first + self.compared];
-        // The last vector may reach into the notes.
+        // The last vector may include notes.
         compare::equal(words, tag) & self.all_ways
     }
 }
 
-/// The lines among tags.
+/// The lines that a slice of tags names.
 #[inline]
 fn held(tags: &[u32]) -> impl Iterator<Item = LineAddr> + '_ {
     tags.iter().filter(|&&tag| tag != EMPTY).map(|&tag| LineAddr(u64::from(tag)))

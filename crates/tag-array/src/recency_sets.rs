@@ -1,21 +1,20 @@
-//! Sets in which the order of the tags is the order of replacement, served by the batch.
+//! Sets in which the order of the tags is the order of replacement, served in batches.
 //!
-//! Models: the tag store of a cache level with LRU or FIFO sets whose content is not observed from outside.
-//! Source: none needed; this is bookkeeping.
-//! Simplifies: nothing; a tag is a whole line number below [`RecencySets::NO_LINE`].
+//! They are the tag store of a cache level with LRU or FIFO sets whose content is not observed from
+//! outside. A tag is a whole line number below [`RecencySets::NO_LINE`].
 //!
-//! The newest tag of a set comes first, so that the set itself is the state of its replacement: a hit
-//! at place p and a miss (p is the last place) are the same permutation: places 0 to p move up by
-//! one and the tag goes to the front. Whether it was a hit decides nothing but where p comes from and by
-//! how much the list of misses grows, so there is no branch for the host to mispredict. Modified lines
-//! are bits of a word beside the set, permuted alike. A batch is one call: the kind of vector instructions
-//! and whether there are any modified lines are decided once per call, and the sets of the requests
-//! to come are loaded [`AHEAD`] early.
+//! The newest tag of a set comes first, so the set itself is the state of its replacement. A hit at
+//! position p and a miss (p is the last position) are the same permutation: positions 0 to p move up by
+//! one and the tag goes to the front. A hit differs only in where p comes from and in how much the list
+//! of misses grows, so there is no branch for the host to mispredict. Modified lines are bits of a word
+//! beside the set, permuted alike. A batch is one call: the kind of vector instructions and whether
+//! there are any modified lines are decided once per call, and the sets of later requests are
+//! prefetched [`AHEAD`] requests early.
 //!
-//! What it is worth, in one run on an AMD EPYC of family 25 (1024 sets x 16, million reads per second when
-//! all hit and when two in three miss): 629 / 626, against 190 / 104 of fixed places with an order beside
-//! them and 122 / 121 of these sets asked one by one; the fabric, which cannot wait for a batch,
-//! therefore keeps fixed places (`cargo bench -p model`).
+//! Measured in one run on an AMD EPYC of family 25 (1024 sets x 16, million reads per second when all
+//! hit and when two in three miss): 629 / 626, against 190 / 104 of fixed ways with a separate order
+//! and 122 / 121 of these sets with single requests. The fabric cannot wait for a batch and therefore
+//! keeps fixed ways (`cargo bench -p model`).
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -32,40 +31,40 @@ pub use serve::Written;
 use crate::Table;
 use serve::{Batch, Shape};
 
-/// Tags of a host cache line; a set is half a block, one or two.
+/// Tags of a host cache line; a set is half a block, one block or two.
 const BLOCK: usize = 16;
-/// Requests between loading a set into the host's cache and using it. From 8 to 32 it makes no
-/// difference; without, sets of 2 MiB are served at 0.6 times the rate.
+/// Requests between the prefetch of a set and its use. Values from 8 to 32 make no difference; without
+/// prefetch, sets of 2 MiB are served at 0.6 times the rate.
 const AHEAD: usize = 16;
-/// Sets that stay in the host's first cache by themselves.
+/// Sets of this size stay in the host's L1 without prefetch.
 const SMALL_BYTES: usize = 16 << 10;
 
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 struct Block([u32; BLOCK]);
 
-/// Which line of a full set leaves.
+/// Which line of a full set is evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leaves {
-    /// The one used longest ago (LRU).
+    /// The line used longest ago (LRU).
     LeastRecentlyUsed,
-    /// The one that came longest ago (FIFO).
+    /// The line that was filled longest ago (FIFO).
     FirstIn,
 }
 
-/// Instructions that sets are served with. All of them do the same.
+/// Instructions that sets are served with. All kinds give the same results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {
     /// AVX-512 (F, VL) and BMI1.
     Avx512,
     /// AVX2 and BMI1.
     Avx2,
-    /// Whatever the compiler makes of loops over a set.
+    /// The compiler's code for loops over a set.
     Portable,
 }
 
 impl Kernel {
-    /// Those that this host has, the fastest first.
+    /// Kernels that this host supports, the fastest first.
     #[must_use]
     pub fn available() -> Vec<Self> {
         let mut kernels = Vec::new();
@@ -97,7 +96,8 @@ pub enum Places<'a> {
 #[derive(Clone, Debug)]
 pub struct RecencySets {
     blocks: Table<Block>,
-    /// Bit p: the line at place p is newer than below. Made for the first request.
+    /// Bit p: the line at position p is newer than the copy of the level below. Allocated at the first
+    /// request.
     modified: Table<u32>,
     sets: u32,
     ways: u32,
@@ -109,7 +109,7 @@ impl RecencySets {
     /// No line has this number.
     pub const NO_LINE: u32 = u32::MAX;
 
-    /// Empty sets, served with the best instructions that this host has.
+    /// Empty sets, served with the fastest instructions that this host has.
     ///
     /// # Panics
     /// If `ways` is not within 1..=32, or there are no sets.
@@ -119,7 +119,7 @@ impl RecencySets {
         Self::with_kernel(sets, ways, leaves, kernels[0])
     }
 
-    /// As [`Self::new`], with instructions of the caller's choice.
+    /// As [`Self::new`], with instructions that the caller chooses.
     ///
     /// # Panics
     /// As [`Self::new`], or if the host does not have them.
@@ -132,12 +132,12 @@ impl RecencySets {
         Self { blocks, modified: Table::new(0, 0), sets, ways, leaves, kernel }
     }
 
-    /// Reads lines in turn and appends those that miss to `missed`. Each is there afterwards.
+    /// Reads lines in turn and appends those that miss to `missed`. Afterwards each of them is held.
     ///
     /// # Panics
-    /// If a line was modified before: then the victims matter, which [`Self::serve`] tells. If
-    /// places are listed for more or fewer lines, or out of range; if they are low bits of lines and
-    /// the number of sets is no power of two.
+    /// If a line was modified before: then victims matter, and [`Self::serve`] reports them. If set
+    /// numbers are listed for more or fewer lines, or out of range; if set numbers are the low bits of
+    /// lines and the number of sets is not a power of two.
     pub fn read(&mut self, lines: &[u32], places: Places<'_>, missed: &mut Vec<u32>) {
         assert!(self.modified.is_empty(), "modified lines have to be told when they leave");
         self.check(lines.len(), places);
@@ -145,10 +145,10 @@ impl RecencySets {
         dispatch::read(self.batch(), lines, places, missed);
     }
 
-    /// Serves requests in turn and appends what they ask of the level below to `below`.
+    /// Serves requests in turn and appends the requests to the level below to `below`.
     ///
     /// # Panics
-    /// As [`Self::read`], modified lines apart.
+    /// As [`Self::read`], except for modified lines.
     pub fn serve(
         &mut self,
         requests: &[Request],
@@ -182,7 +182,7 @@ impl RecencySets {
             Places::LowBits => assert!(self.sets.is_power_of_two()),
             Places::Listed(sets) => {
                 assert_eq!(sets.len(), requests);
-                // The greatest alone is compared: this loop has no branches.
+                // Only the greatest is compared: this loop has no branches.
                 let greatest = sets.iter().fold(0, |greatest, &set| set.max(greatest));
                 assert!(greatest < self.sets);
             }
@@ -201,7 +201,7 @@ impl RecencySets {
     }
 }
 
-/// Tags from one set to the next.
+/// Distance in tags from one set to the next.
 const fn lanes(ways: u32) -> usize {
     match ways {
         0..=8 => 8,

@@ -1,7 +1,7 @@
-//! A look-up of each of a run of lines in a set of its own: what a burst asks for.
+//! Looks up a run of lines, each in its own set: the look-up of a burst.
 //!
-//! One call decides what instructions the host has. With AVX-512 a set is one register and one compare
-//! instead of four; asked line by line, the decision would be taken for each.
+//! One call decides which instructions the host has. With AVX-512 a set is one register and one compare
+//! instead of four; single look-ups would decide for each line.
 
 use super::{BLOCK, TagArray};
 use units::narrow::fit;
@@ -11,8 +11,8 @@ use units::{LineAddr, SetIndex};
 pub const RUN_LINES: usize = 64;
 
 impl TagArray {
-    /// Looks up neighbouring lines from `first` on, each in its set of `sets`: bit i of the result says
-    /// whether line i is there, and the i-th of `ways` where.
+    /// Looks up neighbouring lines from `first` on, each in its set of `sets`. Bit i of the result says
+    /// whether line i hits, and the i-th of `ways` in which way.
     ///
     /// # Panics
     /// If there are more than [`RUN_LINES`] lines, or a set does not exist.
@@ -21,7 +21,7 @@ impl TagArray {
         assert!(sets.len() <= RUN_LINES);
         #[cfg(target_arch = "x86_64")]
         if self.wide {
-            // The greatest alone is compared: this loop has no branches.
+            // Only the greatest is compared: this loop has no branches.
             let greatest = sets.iter().fold(0, |greatest, set| set.0.max(greatest));
             assert!((greatest as usize) < self.words.len() / BLOCK || sets.is_empty());
             // SAFETY: sets are whole blocks, the host has the instructions, and all sets exist.
@@ -42,7 +42,7 @@ impl TagArray {
     }
 }
 
-/// Whether the host has what [`find_wide`] needs.
+/// Whether the host has the instructions that [`find_wide`] needs.
 pub(super) fn host_is_wide() -> bool {
     #[cfg(target_arch = "x86_64")]
     return is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("bmi1");

@@ -1,7 +1,7 @@
-//! A large array that the host reaches quickly: in huge pages, with prefetch.
+//! A large array with few host cache and TLB misses: in huge pages, with prefetch.
 //!
-//! A simulated LLC is 10 to 20 MB of tags and states, visited at random. In 4 KiB pages almost every
-//! visit misses the host's TLB as well; in 2 MiB pages it does not.
+//! A simulated LLC is 10 to 20 MB of tags and states that are accessed at random. In 4 KiB pages almost
+//! every access also misses the host's TLB; in 2 MiB pages it does not.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ops::{Deref, DerefMut};
@@ -12,14 +12,14 @@ const HUGE_PAGE_BYTES: usize = 2 << 20;
 /// Alignment of smaller tables: a cache line of the host.
 const CACHE_LINE_BYTES: usize = 64;
 
-/// A fixed number of values, as few pages as the host allows.
+/// A fixed number of values, in as few pages as the host allows.
 #[derive(Debug)]
 pub struct Table<T> {
     values: NonNull<T>,
     length: usize,
 }
 
-// SAFETY: a table owns its values as a Vec does, and gives them out by its own borrow only.
+// SAFETY: a table owns its values as a Vec does, and lends them by its own borrow only.
 #[allow(unsafe_code)]
 unsafe impl<T: Send> Send for Table<T> {}
 // SAFETY: as above.
@@ -27,7 +27,7 @@ unsafe impl<T: Send> Send for Table<T> {}
 unsafe impl<T: Sync> Sync for Table<T> {}
 
 impl<T: Copy> Table<T> {
-    /// `length` times `value`.
+    /// A table of `length` copies of `value`.
     #[must_use]
     #[allow(unsafe_code)]
     pub fn new(value: T, length: usize) -> Self {
@@ -35,18 +35,18 @@ impl<T: Copy> Table<T> {
         if layout.size() == 0 {
             return Self { values: NonNull::dangling(), length };
         }
-        // SAFETY: the layout has a size.
+        // SAFETY: the size of the layout is not zero.
         let memory = unsafe { alloc(layout) };
         let Some(values) = NonNull::new(memory.cast::<T>()) else { handle_alloc_error(layout) };
         ask_for_huge_pages(memory, layout);
         for index in 0..length {
-            // SAFETY: the memory has room for `length` values, aligned for them.
+            // SAFETY: the memory holds `length` values, aligned for them.
             unsafe { values.add(index).write(value) };
         }
         Self { values, length }
     }
 
-    /// Starts to load the value at `index` into the host's cache; nothing happens out of bounds.
+    /// Prefetches the value at `index` into the host's cache; out of bounds nothing happens.
     #[inline]
     #[allow(unsafe_code)]
     pub fn prefetch(&self, index: usize) {
@@ -84,7 +84,7 @@ impl<T> Drop for Table<T> {
 }
 
 impl Table<u32> {
-    /// The same memory, byte by byte.
+    /// The memory as bytes.
     #[inline]
     #[allow(unsafe_code)]
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -93,23 +93,23 @@ impl Table<u32> {
         unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
     }
 
-    /// The same memory, byte by byte.
+    /// The memory as mutable bytes.
     #[inline]
     #[allow(unsafe_code)]
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         let words: &mut [u32] = self;
         let length = size_of_val(words);
-        // SAFETY: as above; every u8 makes a valid part of a u32.
+        // SAFETY: as above; any bytes form a valid u32.
         unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), length) }
     }
 }
 
-/// Tells the kernel that the memory, not yet touched, is best in huge pages. It may decline.
+/// Advises the kernel to put the memory, not yet touched, into huge pages. The kernel may decline.
 #[allow(unsafe_code)]
 fn ask_for_huge_pages(memory: *mut u8, layout: Layout) {
     #[cfg(target_os = "linux")]
     if layout.size() >= HUGE_PAGE_BYTES {
-        // SAFETY: the range is memory of ours, and the advice changes neither its content nor its
+        // SAFETY: the range is our allocation, and the advice changes neither its content nor its
         // validity.
         unsafe { libc::madvise(memory.cast(), layout.size(), libc::MADV_HUGEPAGE) };
     }

@@ -1,4 +1,4 @@
-//! Names of places in the memory system.
+//! Addresses, sets, slices and way masks.
 
 use crate::narrow::low_u32;
 use std::fmt;
@@ -17,15 +17,15 @@ impl LineAddr {
         Self(physical_address / LINE_BYTES)
     }
 
-    /// The low 32 bits of its number: what chooses a set, and all that a simulated machine's memory
-    /// has (256 GiB).
+    /// The low 32 bits of its number: they choose a set, and cover a simulated machine's memory (256
+    /// GiB).
     #[inline(always)]
     #[must_use]
     pub const fn low_bits(self) -> u32 {
         low_u32(self.0)
     }
 
-    /// The line `lines` further on.
+    /// The line `lines` after this one.
     #[must_use]
     pub fn step(self, lines: u64) -> Self {
         Self(self.0 + lines)
@@ -63,7 +63,7 @@ impl WayMask {
         Self(low_u32((1u64 << count) - 1))
     }
 
-    /// How many ways are in the mask.
+    /// Number of ways in the mask.
     #[must_use]
     pub fn count(self) -> u32 {
         self.0.count_ones()

@@ -1,18 +1,18 @@
-//! Numbers of a machine's components, each of a type of its own, and lists that they index.
+//! Ids of a machine's components, one type for each kind, and lists that they index.
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut, Index, IndexMut};
 
-/// A number that names a component among others of its kind.
+/// A number that identifies a component of one kind.
 pub trait Id: Copy {
-    /// The component that comes `index`-th, from 0.
+    /// The component with number `index`, from 0.
     ///
     /// # Panics
-    /// If there cannot be so many.
+    /// If `index` exceeds the largest id.
     fn at(index: usize) -> Self;
 
-    /// Where it comes among its kind, from 0.
+    /// The number of the component among its kind, from 0.
     fn index(self) -> usize;
 }
 
@@ -52,11 +52,11 @@ ids! {
     CoreId
     /// A core, counted in its socket.
     SocketCore
-    /// A root port of a machine, counted over all sockets: what one device is attached to.
+    /// A root port of a machine, counted over all sockets: one device is attached to it.
     RootPortId
 }
 
-/// A list whose entries are named by ids of one kind.
+/// A list that is indexed by ids of one kind.
 #[derive(Clone, Debug)]
 pub struct ById<I, T> {
     entries: Vec<T>,

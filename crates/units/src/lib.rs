@@ -1,8 +1,8 @@
-//! Units of the simulator: newtypes for time, data, cache geometry, and numbers of components;
-//! conversions into narrower types.
+//! Units of the simulator: newtypes for time, data, cache geometry and component ids; conversions into
+//! narrower types.
 //!
-//! Nothing here knows hardware. Inside a component plain integers with the unit in their name are
-//! fine; what crosses a boundary between components is one of these types.
+//! This crate models no hardware. Inside a component plain integers with the unit in their name are
+//! fine; values that cross a boundary between components have one of these types.
 
 mod cache;
 mod data;

@@ -1,8 +1,8 @@
-//! Conversions into a type with fewer bits. Each name says what becomes of the others.
+//! Conversions into a type with fewer bits. Each name says what happens to the other bits.
 //!
-//! A plain `as` cuts without a word, so a lint refuses it. What comes from outside (a file, a
-//! command line, a register of the host) is converted by `try_from`, with an error that the reader
-//! of the number can act on. The rest is one of these; none adds an instruction to a release build.
+//! A plain `as` truncates silently, so a lint refuses it. Input (a file, a command line, a register of
+//! the host) is converted by `try_from`, with an error that the user can act on. Other values use one
+//! of these; none adds an instruction to a release build.
 
 const _: () = assert!(usize::BITS == 64, "numbers of lines and bytes are indices of arrays");
 
@@ -14,7 +14,7 @@ pub const fn usize_from(number: u64) -> usize {
     number as usize
 }
 
-/// The low 32 bits: of a line's number where the rest is known or not used, of a hash, of a
+/// The low 32 bits of a line's number (where the rest is known or not used), of a hash or of a
 /// register.
 #[inline(always)]
 #[must_use]
@@ -23,7 +23,7 @@ pub const fn low_u32(bits: u64) -> u32 {
     bits as u32
 }
 
-/// The low 16 bits, likewise.
+/// The low 16 bits, as [`low_u32`].
 #[inline(always)]
 #[must_use]
 #[expect(clippy::cast_possible_truncation, reason = "the caller wants the low bits")]
@@ -31,7 +31,7 @@ pub const fn low_u16(bits: u64) -> u16 {
     bits as u16
 }
 
-/// The low 8 bits, likewise.
+/// The low 8 bits, as [`low_u32`].
 #[inline(always)]
 #[must_use]
 #[expect(clippy::cast_possible_truncation, reason = "the caller wants the low bits")]
@@ -39,7 +39,7 @@ pub const fn low_u8(bits: u64) -> u8 {
     bits as u8
 }
 
-/// The whole part; zero for what is negative or not a number, `u64::MAX` for what is beyond it.
+/// The integer part; zero for a negative number or NaN, `u64::MAX` if it is larger.
 #[inline(always)]
 #[must_use]
 #[expect(clippy::cast_possible_truncation, reason = "the fraction is dropped, excess saturates")]
@@ -48,8 +48,8 @@ pub const fn whole(number: f64) -> u64 {
     number as u64
 }
 
-/// `number` in fewer bits, where something else has made sure that it fits: a count of what has
-/// ids of that width, a remainder, a value that was checked when it was read.
+/// `number` in fewer bits, where it is known to fit: a count of components with ids of that width, a
+/// remainder, a value that was checked when it was read.
 ///
 /// # Panics
 /// In builds with debug assertions, if it does not fit.

@@ -1,4 +1,4 @@
-//! Simulated time. One picosecond is the tick: 64 bits of it last 213 days.
+//! Simulated time. The tick is one picosecond: 64 bits last 213 days.
 
 use crate::narrow::whole;
 use std::ops::{Add, AddAssign, Sub};
@@ -10,13 +10,13 @@ pub struct Picos(pub u64);
 impl Picos {
     /// The start of the simulation.
     pub const ZERO: Self = Self(0);
-    /// Later than every event: what an agent returns when it waits to be woken by another.
+    /// Later than every event: the next time of an agent that waits for another agent to wake it.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// From nanoseconds, rounded to the nearest picosecond. Negative input becomes zero.
+    /// Converts nanoseconds, rounded to the nearest picosecond. Negative input becomes zero.
     #[must_use]
     pub fn from_ns(ns: f64) -> Self {
-        // This rounds without a call; it is on the path of every packet.
+        // This rounds without a call; every packet uses it.
         Self(whole(ns * 1e3 + 0.5))
     }
 
@@ -32,13 +32,13 @@ impl Picos {
         self.0 as f64 / 1e12
     }
 
-    /// This much later; [`Self::NEVER`] if that is beyond it.
+    /// This much later; [`Self::NEVER`] if the sum exceeds it.
     #[must_use]
     pub fn saturating_add(self, span: Self) -> Self {
         Self(self.0.saturating_add(span.0))
     }
 
-    /// The span from `earlier` to here, zero if `earlier` lies later.
+    /// The span from `earlier` to this time, zero if `earlier` is later.
     #[must_use]
     pub fn saturating_sub(self, earlier: Self) -> Self {
         Self(self.0.saturating_sub(earlier.0))

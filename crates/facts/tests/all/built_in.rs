@@ -1,4 +1,4 @@
-//! The files that are part of the program: is each fact stated once, where it belongs?
+//! The embedded files: is each fact stated once, in the file that it belongs to?
 
 use facts::{Kind, Resolved, builtin, resolve};
 use std::collections::{BTreeMap, BTreeSet};

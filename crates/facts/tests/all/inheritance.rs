@@ -1,4 +1,4 @@
-//! What a file inherits, what an inherited fact says of itself, and what is refused.
+//! What a file inherits, how an inherited fact is marked, and what is refused.
 
 use facts::{FactsError, Kind, Resolved, resolve};
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Files of facts: how they inherit, and whether those of the program state each fact once.
+//! Files of facts: how they inherit, and whether the embedded ones state each fact once.
 
 mod built_in;
 mod inheritance;

@@ -1,4 +1,4 @@
-//! A set in vectors of eight tags; a mask is a vector too.
+//! A set in vectors of eight tags; the mask is a vector too.
 
 use super::serve::SetOf;
 use std::arch::asm;
@@ -15,8 +15,8 @@ const VECTOR: usize = 8;
 #[derive(Clone, Copy)]
 pub(super) struct Avx2<const LANES: usize>;
 
-/// The same, of which the compiler does not know where it comes from: it would store only what has
-/// changed, see [`super::avx512`].
+/// Hides the origin of a vector from the compiler, which would otherwise store only the changed lanes;
+/// see [`super::avx512`].
 #[inline]
 #[target_feature(enable = "avx2")]
 #[allow(unsafe_code)]
@@ -29,7 +29,7 @@ fn whole(tags: __m256i) -> __m256i {
     same
 }
 
-/// Eight bits of `up_to` from `first` on, each a whole lane.
+/// Eight bits of `up_to` from `first` on, each widened to a lane.
 #[inline(always)]
 #[allow(unsafe_code)]
 unsafe fn lanes_of(up_to: u32, first: usize) -> __m256i {
@@ -49,7 +49,7 @@ impl<const LANES: usize> SetOf for Avx2<LANES> {
     unsafe fn matches(set: *const u32, tag: u32) -> u32 {
         let mut found = 0;
         for first in (0..LANES).step_by(VECTOR) {
-            // SAFETY: the caller's set is aligned and has so many tags; the host has AVX2.
+            // SAFETY: the caller's set is aligned and has `LANES` tags; the host has AVX2.
             let equal = unsafe {
                 let tags = _mm256_load_si256(set.add(first).cast());
                 let equal = _mm256_cmpeq_epi32(tags, _mm256_set1_epi32(tag.cast_signed()));

@@ -1,10 +1,10 @@
 //! A set in one or two vector registers, permuted under a mask.
 //!
-//! What [`SetOf::read`] does is bounded by how many instructions a host begins per cycle, and compilers need
-//! half as many again as there have to be, so they are written down here for up to 16 ways.
+//! The speed of [`SetOf::read`] is bounded by the instructions that a host issues per cycle. Compilers
+//! emit half as many again as necessary, so the instructions are written here for up to 16 ways.
 //!
-//! Compilers see that only some lanes change and store only those. Hosts do not forward such a store
-//! to the next look-up of the set, which then waits for the first cache; [`whole`] hides it from them.
+//! Compilers see that only some lanes change and store only those. Hosts do not forward such a store to
+//! the next look-up of the set, which then waits for the L1; [`whole`] hides this from the compiler.
 
 use super::serve::{Loads, SetOf};
 use std::arch::asm;
@@ -25,7 +25,7 @@ pub(super) struct One;
 #[derive(Clone, Copy)]
 pub(super) struct Two;
 
-/// The same, of which the compiler does not know where it comes from.
+/// Hides the origin of a vector from the compiler.
 #[inline]
 #[target_feature(enable = "avx512f")]
 #[allow(unsafe_code)]
@@ -51,14 +51,14 @@ fn whole_half(tags: __m256i) -> __m256i {
     same
 }
 
-/// [`SetOf::read`] of sets in one register of a class; `shift` lets one tag in.
+/// [`SetOf::read`] of sets in one register of a class; `shift` inserts one tag.
 macro_rules! read {
     ($class:ident, $shift:literal) => {
         #[inline]
         #[target_feature(enable = "avx512f,avx512vl,bmi1")]
         #[allow(unsafe_code)]
         unsafe fn read(loads: &Loads<'_>, offset: usize, i: usize, mut count: usize) -> usize {
-            // SAFETY: the caller's set is aligned and whole; line and place in the list exist.
+            // SAFETY: the caller's set is aligned and whole; the line and its entry in the list exist.
             unsafe {
                 asm!(
                     "vmovdqa32 {tags}, [{sets} + 4 * {offset}]",
@@ -66,7 +66,7 @@ macro_rules! read {
                     "vpcmpeqd {mask}, {tags}, {new}",
                     "vmovd dword ptr [{missed} + 4 * {count}], {new:x}",
                     "kmovw {up_to:e}, {mask}",
-                    // The bits up to the lowest that is set; all of them, and a carry, if none is.
+                    // The bits up to the lowest set bit; if no bit is set, all of them and a carry.
                     "blsmsk {up_to:e}, {up_to:e}",
                     "adc {count}, 0",
                     "and {up_to:e}, {places:e}",

@@ -1,4 +1,4 @@
-//! From a batch to the loop that fits it: kind of instructions, size of sets, policy, set numbers.
+//! Selects the loop for a batch: kind of instructions, size of sets, policy, set numbers.
 
 use super::portable::Portable;
 use super::serve::{Batch, Listed, LowBits, SetOf, Written, read_all, serve_all};
@@ -6,12 +6,12 @@ use super::{Kernel, Leaves, Places, Request};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2::Avx2, avx512};
 
-/// A batch of either kind: what the loops of one kind of instructions are called with.
+/// A batch of either kind, as the loops of one kind of instructions receive it.
 trait Work {
     type Done;
 
     /// # Safety
-    /// `S` fits the batch's ways and the host.
+    /// `S` matches the batch's ways, and the host supports it.
     #[allow(unsafe_code)]
     unsafe fn run<S: SetOf>(self) -> Self::Done;
 }
@@ -42,7 +42,7 @@ impl Read<'_, '_> {
     unsafe fn leaving<S: SetOf, const LRU: bool>(self) {
         let Self(mut batch, lines, places, missed) = self;
         let low = LowBits { mask: batch.shape.sets - 1 };
-        // SAFETY: the caller has checked the places and made room.
+        // SAFETY: the caller has checked the set numbers and reserved the space.
         unsafe {
             match places {
                 Places::LowBits => read_all::<S, LRU>(&mut batch, lines, low, missed),
@@ -80,7 +80,7 @@ impl Serve<'_, '_> {
     unsafe fn leaving<S: SetOf, const LRU: bool>(self) -> Written {
         let Self(mut batch, requests, places, below) = self;
         let low = LowBits { mask: batch.shape.sets - 1 };
-        // SAFETY: the caller has checked the places and made room.
+        // SAFETY: the caller has checked the set numbers and reserved the space.
         unsafe {
             match places {
                 Places::LowBits => serve_all::<S, LRU>(&mut batch, requests, low, below),
@@ -109,8 +109,8 @@ pub(super) fn serve(
 
 #[allow(unsafe_code)]
 fn choose<W: Work>(kernel: Kernel, ways: u32, work: W) -> W::Done {
-    // SAFETY: a kernel is chosen when sets are made, and only if the host has it; as many lanes as the
-    // sets have.
+    // SAFETY: a kernel is chosen when sets are made, and only if the host supports it; the number of
+    // lanes is that of the sets.
     unsafe {
         match kernel {
             #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,4 @@
-//! A set served with loops that any compiler turns into the vector instructions of its target.
+//! A set served with loops that compilers turn into the vector instructions of their target.
 
 use super::serve::SetOf;
 
@@ -12,7 +12,7 @@ impl<const LANES: usize> SetOf for Portable<LANES> {
     #[inline(always)]
     #[allow(unsafe_code)]
     unsafe fn matches(set: *const u32, tag: u32) -> u32 {
-        // SAFETY: the caller's set has so many tags.
+        // SAFETY: the caller's set has `LANES` tags.
         let tags = unsafe { &*set.cast::<[u32; LANES]>() };
         let mut found = 0;
         for (place, &held) in tags.iter().enumerate() {
@@ -24,7 +24,7 @@ impl<const LANES: usize> SetOf for Portable<LANES> {
     #[inline(always)]
     #[allow(unsafe_code)]
     unsafe fn renew(set: *mut u32, tag: u32, up_to: u32) {
-        // SAFETY: the caller's set has so many tags.
+        // SAFETY: the caller's set has `LANES` tags.
         let tags = unsafe { &mut *set.cast::<[u32; LANES]>() };
         let before = *tags;
         for place in 0..LANES {

@@ -1,12 +1,12 @@
-//! What one level asks of the next, in one word.
+//! A request of one level to the next, in one word.
 
 use units::narrow::low_u32;
 
-/// A request: a line and what is done with it.
+/// A request: a line and the operation on it.
 ///
-/// A *reference* is what a program asks for at one place; it may ask for several lines. The first
-/// of them that a level is asked for is its head there, so that a level's heads are the references
-/// that came that far.
+/// A *reference* is one access of a program; it may cover several lines. The first line that a level is
+/// asked for is the head of the reference there. A level's heads therefore count the references that
+/// reached it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Request(u64);
@@ -14,7 +14,7 @@ pub struct Request(u64);
 impl Request {
     const MODIFIES: u64 = 1 << 32;
     const WRITES_BACK: u64 = 1 << 33;
-    /// One above [`Self::WRITES_BACK`]: what is asked if the modified line is not there.
+    /// One above [`Self::WRITES_BACK`]: the request for a modified line that missed.
     const FOR_VICTIM: u64 = 1 << 34;
     const STORE: u64 = 1 << 35;
     const OF_REFERENCE: u64 = 1 << 36;
@@ -57,14 +57,15 @@ impl Request {
         self.0 & Self::STORE != 0
     }
 
-    /// Whether it fetches a line for a level that was to take a modified one which it had lost.
+    /// Whether it fetches a line because a modified victim from above missed here.
     #[inline]
     #[must_use]
     pub fn is_for_victim(self) -> bool {
         self.0 & Self::FOR_VICTIM != 0
     }
 
-    /// Whether it brings a modified line from above. That is no use of the line if it is there.
+    /// Whether it writes back a modified line from above. Such a request does not use the line if it
+    /// hits.
     #[inline]
     #[must_use]
     pub fn writes_back(self) -> bool {
@@ -83,7 +84,7 @@ impl Request {
         low_u32(self.0 >> Self::WRITES_BACK.trailing_zeros()) & 1
     }
 
-    /// A modified line that has to leave.
+    /// The write-back of a modified victim.
     #[inline(always)]
     pub(super) fn write_back(line: u32) -> Self {
         Self(u64::from(line) | Self::MODIFIES | Self::WRITES_BACK)
@@ -93,13 +94,13 @@ impl Request {
 /// Whether the level below has been asked for a line of the present reference.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Asked {
-    /// The bit of [`Request::HEAD`], or nothing.
+    /// The bit of [`Request::HEAD`], or zero.
     head_gone: u64,
 }
 
 impl Asked {
-    /// What `request` asks below if its line is `missing`, which is 1 or 0. (Bits only: what comes next
-    /// cannot be foreseen, so a branch would cost more than all else.)
+    /// The request to the level below if the line is `missing`, which is 1 or 0. (Bits only: the
+    /// outcome is unpredictable, so a branch would cost more than all other instructions.)
     #[inline(always)]
     pub(super) fn below(&mut self, request: Request, missing: u32) -> Request {
         let Request(asked) = request;

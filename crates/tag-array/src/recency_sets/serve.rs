@@ -1,26 +1,26 @@
-//! The loops over a batch.
+//! The loops that serve a batch.
 
 use super::request::Asked;
 use super::{Block, Kernel, Leaves, RecencySets, Request};
 use crate::Table;
 use std::marker::PhantomData;
 
-/// What modified lines did in a batch.
+/// Counts of modified lines in a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// Modified lines from above that were not here.
+    /// Write-backs from above that missed.
     pub victims_missed: u64,
-    /// Modified lines that left.
+    /// Modified victims.
     pub write_backs: u64,
 }
 
-/// The sets of a level, as long as a batch is served.
+/// The sets of a level while a batch is served.
 pub(super) struct Batch<'a> {
     pub tags: &'a mut Table<Block>,
     pub modified: &'a mut Table<u32>,
     pub shape: Shape,
     pub kernel: Kernel,
-    /// How many requests before its turn a set is loaded into the host's cache.
+    /// How many requests ahead a set is prefetched into the host's cache.
     pub ahead: usize,
 }
 
@@ -31,32 +31,32 @@ pub(super) struct Shape {
     pub leaves: Leaves,
 }
 
-/// A set of tags under some kind of instructions.
+/// A set of tags under one kind of instructions.
 pub(super) trait SetOf: Copy {
-    /// Tags, those beyond the ways included.
+    /// Number of tags, including those beyond the ways.
     const LANES: usize;
 
-    /// The places that hold `tag`.
+    /// A mask of the positions that hold `tag`.
     ///
     /// # Safety
-    /// `set` begins `LANES` tags and is aligned to all of them, or to a block where they are more; the
-    /// host has the instructions.
+    /// `set` points to `LANES` tags and is aligned to all of them, or to a block where they are more;
+    /// the host has the instructions.
     #[allow(unsafe_code)]
     unsafe fn matches(set: *const u32, tag: u32) -> u32;
 
-    /// Moves the tags at the places of `up_to`, which are the lowest or none, up by one (the highest
-    /// of them vanishes) and puts `tag` in front, if there are any.
+    /// Moves the tags at the positions of `up_to`, which are the lowest or none, up by one and puts
+    /// `tag` in front. The highest of them is dropped. Does nothing if `up_to` is empty.
     ///
     /// # Safety
     /// As [`Self::matches`].
     #[allow(unsafe_code)]
     unsafe fn renew(set: *mut u32, tag: u32, up_to: u32);
 
-    /// Makes `lines[i]` the newest of its set, which is `offset` tags behind `sets`, under LRU. Writes it to
-    /// `missed[count]`; returns the number of lines there, which is greater if it was missing.
+    /// Makes `lines[i]` the newest of its set, which is `offset` tags behind `sets`, under LRU. Writes
+    /// it to `missed[count]`; returns the number of misses so far, which grows if the line was missing.
     ///
     /// # Safety
-    /// As [`Self::matches`]; line and place in `missed` exist.
+    /// As [`Self::matches`]; the line and its entry in `missed` exist.
     #[inline(always)]
     #[allow(unsafe_code)]
     unsafe fn read(loads: &Loads<'_>, offset: usize, i: usize, count: usize) -> usize {
@@ -65,7 +65,7 @@ pub(super) trait SetOf: Copy {
         unsafe {
             let line = *loads.lines.get_unchecked(i);
             let found = Self::matches(set, line);
-            // The last place is renewed at the latest.
+            // A miss replaces the last position.
             let last = loads.places ^ loads.places >> 1;
             Self::renew(set, line, up_to_lowest(found | last));
             loads.missed.add(count).write(line);
@@ -74,7 +74,7 @@ pub(super) trait SetOf: Copy {
     }
 }
 
-/// What a batch of reads needs beside the numbers of its sets.
+/// The inputs of a batch of reads other than its set numbers.
 pub(super) struct Loads<'a> {
     /// The first tag of the first set.
     pub sets: *mut u32,
@@ -84,7 +84,7 @@ pub(super) struct Loads<'a> {
     pub places: u32,
 }
 
-/// Where the set of a request is found.
+/// Gives the set of a request.
 pub(super) trait SetNumbers: Copy {
     fn of(self, index: usize, line: u32) -> u32;
 }
@@ -111,14 +111,14 @@ impl SetNumbers for Listed<'_> {
     }
 }
 
-/// The lowest bits of `bits` up to the first that is set.
+/// The bits of `bits` up to the lowest set bit.
 #[inline(always)]
 fn up_to_lowest(bits: u32) -> u32 {
     bits ^ bits.wrapping_sub(1)
 }
 
-/// What the loops need of a batch, apart from the requests. (Structures with methods, since closures
-/// cannot be told to be inlined, and a loop body that is not inlined is not vectorised.)
+/// What the loops need of a batch apart from the requests. (These are structures with methods, since
+/// closures cannot be marked for inlining, and a loop body that is not inlined is not vectorised.)
 #[derive(Clone, Copy)]
 struct Sets<S, N> {
     tags: *mut u32,
@@ -139,11 +139,11 @@ impl<S: SetOf, N: SetNumbers> Sets<S, N> {
         self.tags.wrapping_add(number * S::LANES)
     }
 
-    /// The places that hold `line`, and with them the last. (Places beyond the ways hold no line, so
-    /// they never match.)
+    /// A mask of the positions that hold `line`, with the last position added. (Positions beyond the
+    /// ways hold no line, so they never match.)
     ///
     /// # Safety
-    /// `set` is one of these.
+    /// `set` is one of these sets.
     #[inline(always)]
     #[allow(unsafe_code)]
     unsafe fn find(&self, set: *mut u32, line: u32) -> (u32, u32) {
@@ -162,7 +162,7 @@ struct ReadLoop<'a, S, N, const LRU: bool> {
 
 impl<S: SetOf, N: SetNumbers, const LRU: bool> ReadLoop<'_, S, N, LRU> {
     /// # Safety
-    /// There are so many lines, their sets exist, and there is room to write.
+    /// The lines and their sets exist, and there is space to write.
     #[inline(always)]
     #[allow(unsafe_code)]
     unsafe fn one(&mut self, i: usize) {
@@ -187,9 +187,8 @@ impl<S: SetOf, N: SetNumbers, const LRU: bool> ReadLoop<'_, S, N, LRU> {
 
 /// The loop of [`RecencySets::read`].
 ///
-/// # Safety
-/// `S` fits the batch's ways and the host; all set numbers are below the number of sets; `missed` has
-/// room for one more than `lines`.
+/// `S` matches the batch's ways, and the host supports it; all set numbers are below the number of
+/// sets; `missed` has space for one more than `lines`.
 #[inline(always)]
 #[allow(unsafe_code)]
 pub(super) unsafe fn read_all<S: SetOf, const LRU: bool>(
@@ -204,8 +203,8 @@ pub(super) unsafe fn read_all<S: SetOf, const LRU: bool>(
     let mut work = ReadLoop::<S, _, LRU> { sets, loads, count: missed.len() };
     let announced = if batch.ahead == 0 { 0 } else { lines.len().saturating_sub(batch.ahead) };
     let to_come = &lines[lines.len() - announced..];
-    // SAFETY: the sets exist, and there is room for each line and one more; what has been written is
-    // what the list then holds.
+    // SAFETY: the sets exist, and there is space for each line and one more; the length given to the
+    // list covers what was written.
     unsafe {
         for (i, &later) in to_come.iter().enumerate() {
             prefetch(sets.set(numbers.of(i + batch.ahead, later) as usize));
@@ -229,7 +228,7 @@ struct ServeLoop<S, N, const LRU: bool> {
 
 impl<S: SetOf, N: SetNumbers, const LRU: bool> ServeLoop<S, N, LRU> {
     /// # Safety
-    /// The set and its modified bits exist, and there is room to write two requests.
+    /// The set and its modified bits exist, and there is space to write two requests.
     #[inline(always)]
     #[allow(unsafe_code)]
     unsafe fn one(&mut self, i: usize, request: Request) {
@@ -247,7 +246,7 @@ impl<S: SetOf, N: SetNumbers, const LRU: bool> ServeLoop<S, N, LRU> {
 
             let bits = self.modified.add(number).read();
             let was = u32::from(bits & found != 0);
-            // Where the line is now: in front, or where it was.
+            // The line's position now: the front, or where it was.
             let place = found_or_last.trailing_zeros() & renews.wrapping_sub(1);
             let here = (was & renews | request.modifies()) << place;
             self.modified.add(number).write(bits & !up_to | bits << 1 & up_to | here);
@@ -266,8 +265,8 @@ impl<S: SetOf, N: SetNumbers, const LRU: bool> ServeLoop<S, N, LRU> {
 /// The loop of [`RecencySets::serve`].
 ///
 /// # Safety
-/// As [`read_all`]; there is a word of modified bits for each set, and `below` has room for one
-/// more than twice the requests.
+/// As [`read_all`]; there is a word of modified bits for each set, and `below` has space for one more
+/// than twice the requests.
 #[inline(always)]
 #[allow(unsafe_code)]
 pub(super) unsafe fn serve_all<S: SetOf, const LRU: bool>(
@@ -283,8 +282,8 @@ pub(super) unsafe fn serve_all<S: SetOf, const LRU: bool>(
     let mut work = ServeLoop::<S, _, LRU> { sets, modified, out, count, written, asked };
     let announced = requests.len().saturating_sub(ahead);
     let to_come = &requests[requests.len() - announced..];
-    // SAFETY: the sets exist, and there is room for two of each request and one more; what has been
-    // written is what the list then holds.
+    // SAFETY: the sets exist, and there is space for two of each request and one more; the length given
+    // to the list covers what was written.
     unsafe {
         for (i, (&request, later)) in requests.iter().zip(to_come).enumerate() {
             let set = numbers.of(i + ahead, later.line()) as usize;
@@ -300,7 +299,7 @@ pub(super) unsafe fn serve_all<S: SetOf, const LRU: bool>(
     work.written
 }
 
-/// Starts to load what is at an address, which need not exist.
+/// Prefetches the value at an address, which need not exist.
 #[inline(always)]
 #[allow(unsafe_code)]
 fn prefetch<T>(at: *const T) {

@@ -1,4 +1,4 @@
-//! Every kernel against a list of lines per set, and against each other.
+//! Compares every kernel with a list of lines per set and with each other.
 
 use super::*;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ struct Lists {
     leaves: Leaves,
 }
 
-/// A request in words, and whether a reference begins with it.
+/// A request in plain fields, and whether a reference begins with it.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     line: u32,
@@ -30,7 +30,7 @@ impl Asked {
     }
 }
 
-/// What is asked below by the words of the documentation.
+/// The request below as the documentation defines it.
 fn below_of(request: Request, head: bool) -> Request {
     if request.writes_back() || request.is_for_victim() {
         return request::Asked::default().below(Request::write_back(request.line()), 1);
@@ -39,7 +39,7 @@ fn below_of(request: Request, head: bool) -> Request {
 }
 
 impl Lists {
-    /// Whether the line was there, and the victim.
+    /// Whether the line hit, and the victim.
     fn ask(&mut self, set: u32, request: Request) -> (bool, Option<(u32, bool)>) {
         let list = &mut self.sets[set as usize];
         let modifies = request.modifies() == 1;
@@ -55,7 +55,7 @@ impl Lists {
         (false, if list.len() > self.ways { list.pop() } else { None })
     }
 
-    /// All that is asked below, and what was written.
+    /// All requests to the level below, and the counts of modified lines.
     fn serve(&mut self, asked: &[(u32, Request)]) -> (Vec<Request>, Written) {
         let (mut below, mut written, mut went_on) = (Vec::new(), Written::default(), false);
         for &(set, request) in asked {
@@ -96,7 +96,7 @@ fn leaves() -> impl Strategy<Value = Leaves> {
     prop::sample::select(vec![Leaves::LeastRecentlyUsed, Leaves::FirstIn])
 }
 
-/// Set numbers that are no bits of the line, for three sets.
+/// Set numbers that are not low bits of the line, for three sets.
 fn scattered(line: u32) -> u32 {
     line / 5 % 3
 }
