@@ -1,6 +1,6 @@
-//! One level of a core, kept in two ways: fixed places with an order beside them, as the fabric's
-//! caches are, which are asked for one line at a time, and sets in recency order, asked by the batch and
-//! one by one.
+//! One level of a core in two implementations: fixed ways with a separate order, as in the fabric's
+//! caches, which serve single requests, and sets in recency order, which serve batches and single
+//! requests.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use model::private_caches::{PrivateCache, PrivateCacheConfig, State};
@@ -14,7 +14,7 @@ const SETS: u32 = 1024;
 const WAYS: u32 = 16;
 const LINES: usize = 8192;
 
-/// splitmix64, so that hits and misses come in no order.
+/// splitmix64, so that hits and misses come in random order.
 fn random(i: u64) -> u64 {
     let mixed = 42_u64.wrapping_add((i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -1,18 +1,18 @@
-//! Who did it: agents, and whose lines they pushed out.
+//! Agents of a machine, and the owners of the lines that they evict.
 //!
-//! Models: attribution of every eviction from the LLC.
+//! Models: attribution of every LLC eviction to an evictor and an owner.
 //! Source: none needed; every eviction has an evictor and an owner.
 //! Simplifies: nothing.
 
 use units::{CoreId, SocketCore};
 
-/// A number for everything that moves lines in a machine: cores first, socket by socket (core i is
-/// agent i), devices after.
+/// Numbers every agent that moves lines in a machine: cores first, socket by socket (core i is agent
+/// i), then devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AgentId(pub u8);
 
 impl AgentId {
-    /// Agents of a machine at most.
+    /// Largest number of agents of a machine.
     pub const MOST: u8 = u8::MAX;
 
     /// A core as an agent.
@@ -23,13 +23,13 @@ impl AgentId {
     }
 }
 
-/// An agent as one socket numbers it: its own cores first, all devices of the machine after. Lines
-/// in a socket's LLC were all put there by one of these.
+/// An agent as one socket numbers it: its own cores first, then all devices of the machine. One of
+/// these allocated each line in the socket's LLC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner(pub u8);
 
 impl Owner {
-    /// Owners of a socket at most: their number has to fit beside two flags in a byte.
+    /// Largest number of owners of a socket: the number shares a byte with two flags.
     pub const MOST: u8 = 64;
 
     /// A core as an owner in its own socket.
@@ -40,7 +40,7 @@ impl Owner {
     }
 }
 
-/// Evictions from the LLC: evictor x owner x whether the line had been read before it left.
+/// Evictions from the LLC: evictor x owner x whether the line was read before its eviction.
 #[derive(Clone, Debug)]
 pub struct EvictionCounts {
     agents: usize,
@@ -48,25 +48,25 @@ pub struct EvictionCounts {
 }
 
 impl EvictionCounts {
-    /// All zero, for `agents` agents.
+    /// Zero counts for `agents` agents.
     #[must_use]
     pub fn new(agents: usize) -> Self {
         Self { agents, counts: vec![[0; 2]; agents * agents] }
     }
 
-    /// Back to zero.
+    /// Resets all counts to zero.
     pub fn clear(&mut self) {
         self.counts.fill([0; 2]);
     }
 
-    /// Counts one line of `owner` pushed out by `evictor`.
+    /// Counts one line of `owner` evicted by `evictor`.
     #[inline]
     pub fn add(&mut self, evictor: AgentId, owner: AgentId, read: bool) {
         let cell = usize::from(evictor.0) * self.agents + usize::from(owner.0);
         self.counts[cell][usize::from(read)] += 1;
     }
 
-    /// Lines of `owner` pushed out by `evictor`, read before or not.
+    /// Lines of `owner` that `evictor` evicted, read before or not.
     #[must_use]
     pub fn count(&self, evictor: AgentId, owner: AgentId, read: bool) -> u64 {
         self.counts[usize::from(evictor.0) * self.agents + usize::from(owner.0)][usize::from(read)]

@@ -1,9 +1,9 @@
 //! A core as its software sees it: a clock, compute cycles, and memory accesses that overlap.
 //!
-//! Models: independent accesses in flight up to the line fill buffers, stores that retire through
-//! the store buffer, software prefetches whose data is waited for where it is used.
+//! Models: independent accesses in flight up to the line fill buffers, stores that retire through the
+//! store buffer, software prefetches whose data the program waits for where it uses them.
 //! Source: Intel optimization manual; line fill buffers 10 to 12 (platform file).
-//! Simplifies: no instruction fetch, no branch misses: they are part of the compute cycles.
+//! Simplifies: instruction fetch and branch misses are part of the compute cycles.
 
 pub mod bandwidth_limit;
 
@@ -14,7 +14,7 @@ use crate::tracer::{Found, Tracer};
 use bandwidth_limit::BandwidthLimit;
 use units::{CoreId, Cycles, Gigahertz, LineAddr, Picos};
 
-/// A core in its own time.
+/// A core with a clock of its own.
 #[derive(Clone, Debug)]
 pub struct Core {
     id: CoreId,
@@ -36,60 +36,60 @@ impl Core {
         Self { id, clock, now, fill_buffers, issue, instructions, limit }
     }
 
-    /// The same core with a limit on what it may move beyond its L2.
+    /// The same core with a limit on its traffic beyond L2.
     #[must_use]
     pub fn with_bandwidth_limit(self, limit: BandwidthLimit) -> Self {
         Self { limit, ..self }
     }
 
-    /// Its number.
+    /// The core's number.
     #[must_use]
     pub fn id(&self) -> CoreId {
         self.id
     }
 
-    /// Its time.
+    /// The core's current time.
     #[must_use]
     pub fn now(&self) -> Picos {
         self.now
     }
 
-    /// Nothing happens on this core before `time`.
+    /// Idles until `time`, if that is later than now.
     pub fn wait_until(&mut self, time: Picos) {
         self.now = self.now.max(time);
     }
 
-    /// Instructions retired: every access is one, the others are told by [`Self::retire`].
+    /// Instructions retired: every access is one, [`Self::retire`] adds the others.
     #[must_use]
     pub fn instructions(&self) -> u64 {
         self.instructions
     }
 
-    /// Counts instructions beside accesses; the time that they take is in the compute cycles.
+    /// Counts instructions other than accesses; their time is part of the compute cycles.
     pub fn retire(&mut self, instructions: u64) {
         self.instructions += instructions;
     }
 
-    /// How long `cycles` last on this core.
+    /// The duration of `cycles` on this core.
     #[must_use]
     pub fn span_of(&self, cycles: Cycles) -> Picos {
         cycles.at(self.clock)
     }
 
-    /// Work without memory accesses.
+    /// Computes for `cycles` without memory accesses.
     pub fn compute(&mut self, cycles: Cycles) {
         self.now += cycles.at(self.clock);
     }
 
-    /// A posted write to a register of a device (a doorbell, MOVDIR64B): the core goes on behind its store.
-    /// Returns when the device sees it.
+    /// A posted write to a register of a device (a doorbell, MOVDIR64B): the core continues behind its
+    /// store. Returns when the device sees the write.
     pub fn post(&mut self, path: &MmioPath) -> Picos {
         self.compute(path.store);
         path.seen(self.now)
     }
 
-    /// A non-posted write (ENQCMD): the core waits for the answer that the device gives when it sees the
-    /// write, at the time that `answer` is told.
+    /// A non-posted write (ENQCMD): the core waits for the answer of the device. `answer` receives the
+    /// time at which the device sees the write.
     pub fn enqueue(&mut self, path: &MmioPath, answer: impl FnOnce(Picos) -> Answer) -> Answer {
         let seen = self.post(path);
         let answer = answer(seen);
@@ -97,7 +97,7 @@ impl Core {
         answer
     }
 
-    /// A load whose value is needed at once.
+    /// A load whose value the next instruction needs.
     pub fn load<T: Tracer>(&mut self, fabric: &mut Fabric<T>, line: LineAddr) -> Found {
         let (start, served) = self.start(|at| fabric.core_read(self.id, line, at));
         let done = self.finish(start, served);
@@ -106,20 +106,20 @@ impl Core {
     }
 
     /// A load that later work does not wait for: out-of-order execution hides it. Returns when its
-    /// value is there.
+    /// value arrives.
     pub fn load_independent<T: Tracer>(&mut self, fabric: &mut Fabric<T>, line: LineAddr) -> Picos {
         let (start, served) = self.start(|at| fabric.core_read(self.id, line, at));
         self.finish(start, served)
     }
 
-    /// A store: it retires through the store buffer while later work goes on. Returns when the line
-    /// may be written.
+    /// A store: it retires through the store buffer while later work proceeds. Returns when the core
+    /// may write the line.
     pub fn store<T: Tracer>(&mut self, fabric: &mut Fabric<T>, line: LineAddr) -> Picos {
         let (start, served) = self.start(|at| fabric.core_write(self.id, line, at));
         self.finish(start, served)
     }
 
-    /// A software prefetch; returns when its line is there, for [`Self::wait_until`].
+    /// A software prefetch; returns when its line arrives, for [`Self::wait_until`].
     pub fn prefetch<T: Tracer>(&mut self, fabric: &mut Fabric<T>, line: LineAddr) -> Picos {
         let (start, served) = self.start(|at| fabric.core_prefetch(self.id, line, at));
         self.finish(start, served)
@@ -131,8 +131,8 @@ impl Core {
         (start, access(start))
     }
 
-    /// Accounts for an access: the core goes on after the issue, unless all fill buffers were in
-    /// use, in which case it stood still until one was free. Returns when the access is done.
+    /// Accounts for an access: the core continues after the issue. If all fill buffers are in use, it
+    /// stalls until one is free. Returns when the access completes.
     fn finish(&mut self, start: Picos, served: Served) -> Picos {
         self.instructions += 1;
         self.now = start;
@@ -140,7 +140,7 @@ impl Core {
             return served.done;
         }
         let free = self.fill_buffers.ready(start);
-        // What leaves L2 may have to wait in its buffer for the bandwidth controller.
+        // A request beyond L2 may have to wait in its fill buffer for the bandwidth controller.
         let sent = if served.found == Found::L2 { free } else { self.limit.let_out(free) };
         self.fill_buffers.occupy(sent + served.done.saturating_sub(start));
         self.now = free;

@@ -1,40 +1,41 @@
-//! What the fabric counts: plain integers that only grow; rates are differences of two readings.
+//! Counters of the fabric: plain integers that only grow; rates are differences of two readings.
 //!
 //! Models: the CHA's TOR_INSERTS events (ItoM, RFO, PCIRdCur; hit and miss) and core events.
-//! Source: Intel uncore performance monitoring guides (TOR_INSERTS); partial writes are an event of their own.
+//! Source: Intel uncore performance monitoring guides (TOR_INSERTS); partial writes are a separate
+//! event.
 //! Simplifies: nothing.
 
 use crate::reading;
 
-/// Lines counted as the CHA's TOR_INSERTS events count them, and by where loads were served.
+/// Lines by the CHA's TOR_INSERTS events, and loads by the level that served them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// One line of one agent's request; look-ups further down are not counted again.
+    /// One line of one agent's request; look-ups at further levels are not counted again.
     pub line_ops: u64,
-    /// Full-line DMA writes (ItoM) that found their line in the LLC.
+    /// Full-line DMA writes (ItoM) that hit the LLC.
     pub pcie_write_hits: u64,
-    /// Full-line DMA writes (ItoM) that did not.
+    /// Full-line DMA writes (ItoM) that missed the LLC.
     pub pcie_write_misses: u64,
-    /// Partial-line DMA writes (RFO) that found their line in the LLC.
+    /// Partial-line DMA writes (RFO) that hit the LLC.
     pub pcie_partial_write_hits: u64,
-    /// Partial-line DMA writes (RFO) that did not.
+    /// Partial-line DMA writes (RFO) that missed the LLC.
     pub pcie_partial_write_misses: u64,
     /// DMA reads (PCIRdCur) served by the LLC or a core's cache.
     pub pcie_read_hits: u64,
     /// DMA reads (PCIRdCur) served by DRAM.
     pub pcie_read_misses: u64,
-    /// Lines allocated in the LLC by devices.
+    /// Lines that devices allocated in the LLC.
     pub llc_io_allocations: u64,
-    /// Directory entries pushed out, which invalidate core copies.
+    /// Evicted directory entries; each eviction invalidates the cores' copies.
     pub directory_evictions: u64,
-    /// Lines newer than memory that left the LLC for it.
+    /// Lines newer than memory that the LLC wrote back.
     pub llc_writebacks: u64,
-    /// Reads and writes of lines whose memory belongs to another socket.
+    /// Reads and writes of lines whose home is another socket.
     pub remote_lines: u64,
 }
 
 impl Counters {
-    /// Counts a line that a device wrote, as a whole or in part.
+    /// Counts a line that a device wrote, full or partial.
     #[inline(always)]
     pub fn count_write(&mut self, full: bool, hit: bool) {
         *match (full, hit) {
@@ -73,9 +74,9 @@ reading!(Counters {
 /// Full-line writes and reads of the device on one root port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
-    /// Writes that found their line in the LLC.
+    /// Writes that hit the LLC.
     pub write_hits: u64,
-    /// Writes that did not.
+    /// Writes that missed the LLC.
     pub write_misses: u64,
     /// Reads served by a cache.
     pub read_hits: u64,
@@ -85,38 +86,38 @@ pub struct PortCounters {
 
 reading!(PortCounters { write_hits, write_misses, read_hits, read_misses });
 
-/// What one core's private caches did.
+/// Counters of one core's private caches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CoreCounters {
     /// Demand loads and stores.
     pub accesses: u64,
-    /// Demand accesses that L1D did not hold.
+    /// Demand accesses that missed L1D.
     pub l1_misses: u64,
-    /// Modified lines that left L1D.
+    /// Modified lines that L1D wrote back.
     pub l1_writebacks: u64,
     /// Instruction fetches.
     pub fetches: u64,
-    /// Instruction fetches that L1I did not hold.
+    /// Instruction fetches that missed L1I.
     pub fetch_misses: u64,
-    /// Demand accesses and fetches that L2 did not hold.
+    /// Demand accesses and fetches that missed L2.
     pub l2_misses: u64,
-    /// Those of them that were loads.
+    /// Loads among these.
     pub l2_load_misses: u64,
-    /// Modified lines from L1D that L2 did not hold: they are allocated there.
+    /// Write-backs from L1D that missed L2 and allocated there.
     pub l2_victim_misses: u64,
-    /// Those of them that had to come from memory.
+    /// Write-backs among these whose line was fetched from memory.
     pub l2_victims_from_memory: u64,
-    /// Modified lines that left L2.
+    /// Modified lines that L2 wrote back.
     pub l2_writebacks: u64,
-    /// Demand accesses and fetches that no cache held.
+    /// Demand accesses and fetches that missed every cache.
     pub llc_misses: u64,
-    /// Modified lines from L2 that the LLC did not hold, where levels are independent.
+    /// Write-backs from L2 that missed the LLC, where levels are independent.
     pub llc_victim_misses: u64,
-    /// Demand loads served neither by L1D, L2 nor the LLC.
+    /// Demand loads that missed L1D, L2 and the LLC.
     pub llc_load_misses: u64,
-    /// Prefetches (software or L2) served neither by L2 nor the LLC.
+    /// Prefetches (software or L2) that missed L2 and the LLC.
     pub llc_prefetch_misses: u64,
-    /// Those of them that the prefetchers of L2 made.
+    /// Prefetches among these that the L2 prefetchers issued.
     pub l2_prefetcher_misses: u64,
 }
 
@@ -138,21 +139,21 @@ reading!(CoreCounters {
     l2_prefetcher_misses
 });
 
-/// Looks of a process that watches cache sets, by what it said and by what devices had done.
+/// Probes of cache sets by a watching process, by its verdict and by what devices did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProbeCounts {
-    /// A device had placed a line, and it was noticed.
+    /// A device placed a line, and the process detected it.
     pub true_positives: u64,
-    /// It was not noticed.
+    /// A device placed a line, and the process did not detect it.
     pub false_negatives: u64,
-    /// No device had, but something was noticed.
+    /// No device placed a line, but the process detected one.
     pub false_positives: u64,
-    /// Nothing happened, nothing was noticed.
+    /// No device placed a line, and the process detected none.
     pub true_negatives: u64,
 }
 
 impl ProbeCounts {
-    /// Counts a look.
+    /// Counts a probe.
     pub fn count(&mut self, has_io: bool, detected: bool) {
         *match (has_io, detected) {
             (true, true) => &mut self.true_positives,
@@ -162,19 +163,19 @@ impl ProbeCounts {
         } += 1;
     }
 
-    /// Looks at sets in which a device had placed a line.
+    /// Probes of sets in which a device placed a line.
     #[must_use]
     pub fn with_io(&self) -> u64 {
         self.true_positives + self.false_negatives
     }
 
-    /// Looks at sets in which none had.
+    /// Probes of sets in which no device placed a line.
     #[must_use]
     pub fn without_io(&self) -> u64 {
         self.false_positives + self.true_negatives
     }
 
-    /// All looks.
+    /// All probes.
     #[must_use]
     pub fn probes(&self) -> u64 {
         self.with_io() + self.without_io()

@@ -1,13 +1,13 @@
 //! A CXL memory card: a NUMA node without cores.
 //!
-//! Models: CXL.mem to a type 3 device: latencies of reads and writes of their own; each direction of
-//! the link carries data one way and requests or completions the other; behind it the card's memory,
-//! which reads and writes share.
+//! Models: CXL.mem to a type 3 device, with separate latencies of reads and writes. Each direction of
+//! the link carries data one way and requests or completions the other; reads and writes share the
+//! card's memory behind it.
 //! Source: Agilex-I development kit as in the DSA paper (ASPLOS'24: no cores, writes slower than
 //! reads) and "Demystifying CXL" (MICRO'23, recalled: loads 350 to 400 ns where local memory takes
 //! 110, 15 to 20 GB/s). CXL 1.1 flits (recalled): a slot of 16 bytes for a request, completion or
 //! header.
-//! Simplifies: no banks, so all lines are alike; a write is done when the card has acknowledged it;
+//! Simplifies: no banks, so all lines cost the same; a write is done when the card has acknowledged it;
 //! flits are filled completely.
 
 use crate::occupancy::Meter;
@@ -19,13 +19,13 @@ const SLOT_BYTES: u64 = 16;
 /// Latencies and bandwidths of a card.
 #[derive(Clone, Debug)]
 pub struct CxlConfig {
-    /// From the request of a line until its data is there, idle; the whole way of a load.
+    /// From the request of a line until its data arrives, idle; the whole latency of a load.
     pub read_latency: Picos,
-    /// From sending a line until its completion is there, idle.
+    /// From sending a line until its completion arrives, idle.
     pub write_latency: Picos,
-    /// What the card's memory sustains when only read.
+    /// Bandwidth of the card's memory with reads only.
     pub read_gbytes_per_s: f64,
-    /// What the card's memory sustains when only written.
+    /// Bandwidth of the card's memory with writes only.
     pub write_gbytes_per_s: f64,
     /// Bandwidth of the link per direction, headers counted.
     pub link_gbytes_per_s: f64,
@@ -37,7 +37,7 @@ impl CxlConfig {
     }
 }
 
-/// How long one line occupies the parts of the card.
+/// How long one line occupies the links and the memory of the card.
 #[derive(Clone, Copy, Debug)]
 struct LineTimes {
     read: Picos,
@@ -62,7 +62,7 @@ impl Cxl {
     /// An idle card.
     ///
     /// # Panics
-    /// If a bandwidth is not above zero: the platform is checked before it comes here.
+    /// If a bandwidth is not above zero. Platforms are checked before they get here.
     #[must_use]
     pub fn new(config: CxlConfig) -> Self {
         let rates = [config.read_gbytes_per_s, config.write_gbytes_per_s, config.link_gbytes_per_s];
@@ -91,7 +91,7 @@ impl Cxl {
         &self.config
     }
 
-    /// Reads a line; returns when its data is there.
+    /// Reads a line; returns when its data arrives.
     pub fn read(&mut self, _line: LineAddr, now: Picos) -> Picos {
         self.lines_read += 1;
         let LineTimes { read, with_data, without_data, .. } = self.times;
@@ -99,8 +99,8 @@ impl Cxl {
         now + queued + self.config.read_latency
     }
 
-    /// Writes a line; returns when the card has acknowledged it. Who posts writes does not wait for
-    /// that, but may have no more of them under way than its entries allow.
+    /// Writes a line; returns when the card has acknowledged it. An agent that posts writes does not
+    /// wait for that, but its entries limit the writes under way.
     pub fn write(&mut self, _line: LineAddr, now: Picos) -> Picos {
         self.lines_written += 1;
         let LineTimes { write, with_data, without_data, .. } = self.times;
@@ -108,7 +108,7 @@ impl Cxl {
         now + queued + self.config.write_latency
     }
 
-    /// From when on the card and its link would serve what is asked at `now`.
+    /// When the card and its link would start to serve a request of `now`.
     #[must_use]
     pub fn free_from(&self, now: Picos) -> Picos {
         let parts = [&self.to_card, &self.memory, &self.from_card];
@@ -120,21 +120,20 @@ impl Cxl {
         *self = Self::new(self.config.clone());
     }
 
-    /// Lines read and written since the beginning.
+    /// Lines read and written since time zero.
     #[must_use]
     pub fn lines_moved(&self) -> (u64, u64) {
         (self.lines_read, self.lines_written)
     }
 
-    /// Time for which the link to the card, its memory and the link from it have been busy until
-    /// `now`.
+    /// Time for which the link to the card, its memory and the link from it were busy until `now`.
     #[must_use]
     pub fn busy_until(&self, now: Picos) -> [Picos; 3] {
         [&self.to_card, &self.memory, &self.from_card].map(|part| part.busy_until(now))
     }
 
-    /// Passes the three parts, which are busy with it for `spans`; returns how much longer that took
-    /// than on an idle card.
+    /// Passes link, memory and link, which it occupies for `spans`; returns the delay compared with an
+    /// idle card.
     fn queue(&mut self, now: Picos, spans: [Picos; 3]) -> Picos {
         let [there, at_memory, back] = spans;
         let arrived = self.to_card.reserve(now, there);
@@ -151,8 +150,8 @@ mod tests {
 
     const LINE: LineAddr = LineAddr(1 << 28);
 
-    /// Reads: the middle of what is recalled for the Agilex card. For its writes no figure is
-    /// published; all that counts here is that they are slower.
+    /// Reads: the middle of what is recalled for the Agilex card. No figure is published for its
+    /// writes; the tests need only that they are slower.
     fn agilex() -> Cxl {
         Cxl::new(CxlConfig {
             read_latency: Picos(375_000),
@@ -163,7 +162,7 @@ mod tests {
         })
     }
 
-    /// GB/s of `operation`, 200 at a time.
+    /// GB/s of `operation`, with 200 under way at a time.
     fn sustained(mut operation: impl FnMut(u64, Picos) -> Picos) -> f64 {
         let mut slots = Slots::new(200);
         let mut last = Picos::ZERO;

@@ -1,8 +1,8 @@
-//! Devices: what moves lines into and out of host memory by itself.
+//! Devices: agents outside the cores that move lines into and out of host memory.
 //!
-//! [`DeviceKind`] is what a machine asks of every device; [`Device`] is the closed list of kinds, and the
+//! [`DeviceKind`] is the interface of every device; [`Device`] is the closed list of kinds, and the
 //! only code that names them all. A kind has a folder of its own: its parameters, its queues in host
-//! memory, its agents, and `as_device.rs`, which says how they fit the interface.
+//! memory, its agents, and `as_device.rs`, which implements the interface.
 
 pub mod nic;
 pub mod nvme;
@@ -15,28 +15,28 @@ use crate::traffic::PacketSource;
 use std::ops::Add;
 use units::{CoreId, Picos};
 
-/// A device of a machine, by its place in [`crate::machine::Machine::devices`].
+/// A device of a machine, by its index in [`crate::machine::Machine::devices`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DeviceId(pub u16);
 
 impl DeviceId {
-    /// Its place among the devices of its machine.
+    /// Its index among the devices of its machine.
     #[must_use]
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
 }
 
-/// What a step of a device's agent means for those around it.
+/// The effect of an agent's step on other agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stepped {
-    /// When the agent's last step was: it may have taken several by itself.
+    /// Time of the agent's last step: one call may take several.
     pub last: Picos,
-    /// When the agent acts next.
+    /// Time of the agent's next step.
     pub wake: Picos,
-    /// Another agent of the device that now acts at a different time, and when.
+    /// Another agent of the device whose next step has moved, and its new time.
     pub rescheduled: Option<(usize, Picos)>,
-    /// A queue in which software has something new to see, and from when on.
+    /// A queue with a new entry for software, and when it becomes visible.
     pub visible: Option<(usize, Picos)>,
 }
 
@@ -48,19 +48,19 @@ impl Stepped {
     }
 }
 
-/// How full a device and its queues are. A run watches these levels to see whether it has settled; a
+/// How full a device and its queues are. A run checks from these levels whether it has settled. A
 /// device whose software waits for it, such as an SSD, bounds them itself and reports none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Levels {
     /// Packets that software has handed to the device and whose payload it has not read.
     pub packets_to_send: usize,
-    /// Packets that the device has delivered and software has not looked at.
+    /// Packets that the device has delivered and software has not read.
     pub packets_unseen: usize,
     /// Buffers that software has posted and the device has not filled.
     pub buffers_posted: usize,
-    /// Receive rings that have been used at all.
+    /// Receive rings in which an entry has been used.
     pub rings_used: usize,
-    /// Receive rings that have been used from end to end.
+    /// Receive rings in which every entry has been used.
     pub rings_used_whole: usize,
 }
 
@@ -78,10 +78,10 @@ impl Add for Levels {
     }
 }
 
-/// What a machine asks of a device of any kind.
+/// The interface of every kind of device.
 ///
-/// A device has one or more *agents*, numbered from 0: each acts at times of its own, and of two that act
-/// at the same time the lower goes first. All of a device's methods get its own queues.
+/// A device has one or more *agents*, numbered from 0. Each acts at times of its own; of two that act
+/// at the same time the lower goes first. All of a device's methods receive its own queues.
 pub trait DeviceKind {
     /// A queue, or pair of queues, in host memory that one core uses.
     type Queue;
@@ -92,20 +92,20 @@ pub trait DeviceKind {
     /// Number of queues; it never changes.
     fn queues(&self) -> usize;
 
-    /// The agent to which new entries in `queue` matter.
+    /// The agent that new entries in `queue` are for.
     fn agent_of(&self, queue: usize) -> usize;
 
-    /// Does before time zero what the device has done long before a run.
+    /// Brings the device before time zero into the state of a device that has long been running.
     fn prepare<T: Tracer>(&mut self, _fabric: &mut Fabric<T>, _queues: &mut [Self::Queue]) {}
 
-    /// Learns which core polls each of its queues.
+    /// Tells the device which core polls each of its queues.
     fn steer(&mut self, _pollers: &[Option<CoreId>]) {}
 
-    /// When `agent` acts next, not before `now`; [`Picos::NEVER`] if only new entries can make it act.
+    /// When `agent` acts next, not before `now`; [`Picos::NEVER`] if it waits for new entries.
     fn next_wake(&self, agent: usize, queues: &[Self::Queue], now: Picos) -> Picos;
 
-    /// Lets `agent` act at `now`: one small step. An agent whose steps nobody else can see may take
-    /// further ones by itself, all of them before `until`, the next turn of anyone else.
+    /// Lets `agent` act at `now`: one small step. An agent whose steps affect no other agent may take
+    /// further ones in the same call, all of them before `until`, the next turn of another agent.
     fn step<T: Tracer>(
         &mut self,
         agent: usize,
@@ -115,7 +115,7 @@ pub trait DeviceKind {
         until: Picos,
     ) -> Stepped;
 
-    /// Units of work done since time zero: what a run counts.
+    /// Units of work done since time zero, as a run counts them.
     fn progress(&self) -> u64;
 
     /// How full the device and its queues are.
@@ -123,14 +123,14 @@ pub trait DeviceKind {
         Levels::default()
     }
 
-    /// Checks that nothing has been lost or done twice; for tests.
+    /// Checks that no packet or command is lost or done twice; for tests.
     ///
     /// # Errors
-    /// What does not hold.
+    /// Describes the violated invariant.
     fn check_invariants(&self, queues: &[Self::Queue]) -> Result<(), String>;
 }
 
-/// A device of any kind.
+/// A device of one of the kinds.
 #[derive(Debug)]
 pub enum Device<S> {
     /// A network card, fed by a source of packets.
@@ -139,16 +139,16 @@ pub enum Device<S> {
     Nvme(Box<nvme::controller::NvmeController>),
 }
 
-/// The queues of a device of any kind.
+/// The queues of a device of one of the kinds.
 #[derive(Debug)]
 pub enum DeviceQueues {
-    /// Of a network card.
+    /// Queues of a network card.
     Nic(Vec<nic::rings::QueuePair>),
-    /// Of an SSD.
+    /// Queues of an SSD.
     Nvme(Vec<nvme::rings::NvmeQueuePair>),
 }
 
-/// Does the same for a device of any kind.
+/// Calls the same method on a device of any kind.
 macro_rules! of_any_kind {
     ($device:expr, $own:ident => $done:expr) => {
         match $device {
@@ -178,7 +178,7 @@ impl<S: PacketSource> Device<S> {
         of_any_kind!(self, device => device.queues())
     }
 
-    /// Whether these are its queues: of its kind, and as many as it has.
+    /// Whether these are its queues: of its kind and number.
     #[must_use]
     pub fn owns(&self, queues: &DeviceQueues) -> bool {
         of_any_kind!(self, queues, (device, queues) => device.queues() == queues.len())
@@ -193,7 +193,8 @@ impl<S: PacketSource> Device<S> {
     /// See [`DeviceKind::prepare`].
     ///
     /// # Panics
-    /// As all that follow: if the queues are of another kind of device, which is our own fault.
+    /// As all methods below: if the queues belong to another kind of device, which is a bug of the
+    /// caller.
     pub fn prepare<T: Tracer>(&mut self, fabric: &mut Fabric<T>, queues: &mut DeviceQueues) {
         of_any_kind!(self, queues, (device, queues) => device.prepare(fabric, queues));
     }
@@ -238,7 +239,7 @@ impl<S: PacketSource> Device<S> {
     /// See [`DeviceKind::check_invariants`].
     ///
     /// # Errors
-    /// What does not hold.
+    /// Describes the violated invariant.
     pub fn check_invariants(&self, queues: &DeviceQueues) -> Result<(), String> {
         of_any_kind!(self, queues, (device, queues) => device.check_invariants(queues))
     }

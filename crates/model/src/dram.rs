@@ -1,13 +1,13 @@
 //! Memory behind the caches of a socket.
 //!
 //! Models: channels, ranks, bank groups, banks with an open row, refresh, write queues drained in
-//! batches with the turn-around of the bus, address interleave; a constant way between core and
-//! controller. Each call finds its place in the schedule of banks and buses at once and returns.
+//! batches with the turn-around of the bus, address interleave; a constant latency between core and
+//! controller. Each call finds its slot in the schedule of banks and buses at once and returns.
 //! Source: JEDEC JESD79-4 (DDR4) and JESD79-5 (DDR5) for the rules; the platform file for the values.
 //! Simplifies: the controller's re-ordering (first-ready first-come-first-served) is approximated:
-//! calls are placed in the order in which they come, but fill the gaps that others leave on the bus,
-//! and a row hit slips past a conflict that came first while its row is still open. The queue for
-//! reads has no limit; a read does not search the write queue; rank switches are a mean gap.
+//! calls are scheduled in the order in which they come, but fill the gaps that others leave on the bus,
+//! and a row hit overtakes an earlier conflict while its row is still open. The queue for reads has no
+//! limit; a read does not search the write queue; rank switches are a mean gap.
 
 mod bank;
 mod channel;
@@ -39,8 +39,8 @@ pub struct DramConfig {
     pub row_policy: RowPolicy,
     /// Write queue of each channel.
     pub writes: WriteQueueConfig,
-    /// Mean idle time of the data bus behind each transfer: rank switches, and commands that are
-    /// not scheduled one by one.
+    /// Mean idle time of the data bus after each transfer: rank switches, and commands that are not
+    /// scheduled one by one.
     pub burst_gap: Picos,
     /// From a core through caches and mesh to the controller, and back.
     pub path: Picos,
@@ -53,19 +53,19 @@ impl DramConfig {
         f64::from(self.geometry.channels) * self.timing.peak_gbytes_per_s()
     }
 
-    /// What a read takes that waits for nothing and finds its row open.
+    /// Latency of a read that waits for nothing and hits an open row.
     #[must_use]
     pub fn least_read_latency(&self) -> Picos {
         self.path + self.timing.tcl + self.timing.burst()
     }
 }
 
-/// What happened in memory so far.
+/// Counters of a memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DramCounters {
     /// Lines read.
     pub lines_read: u64,
-    /// Lines written, those that still wait in a queue included.
+    /// Lines written, including those that wait in a queue.
     pub lines_written: u64,
     /// Transfers that found their row open.
     pub row_hits: u64,
@@ -73,9 +73,9 @@ pub struct DramCounters {
     pub row_empties: u64,
     /// Transfers that found another row open.
     pub row_conflicts: u64,
-    /// Transfers that a refresh held back.
+    /// Transfers that a refresh delayed.
     pub refresh_waits: u64,
-    /// For how long, all together.
+    /// Total delay of these.
     pub refresh_wait: Picos,
     /// Batches of writes.
     pub write_batches: u64,
@@ -95,9 +95,9 @@ reading!(DramCounters {
 /// A socket's memory.
 #[derive(Clone, Debug)]
 pub struct Dram {
-    /// Apart, because no line needs it.
+    /// Boxed, because serving a line does not need it.
     config: Box<DramConfig>,
-    /// From a core to the controller, and back: halves of the way.
+    /// From a core to the controller, and back.
     there: Picos,
     back: Picos,
     interleave: Interleave,
@@ -111,8 +111,8 @@ impl Dram {
     /// Idle memory.
     ///
     /// # Panics
-    /// If a number that must be a power of two is none, or watermarks are out of order: the platform
-    /// is checked before it comes here.
+    /// If a number that must be a power of two is not, or watermarks are out of order. Platforms are
+    /// checked before they get here.
     #[must_use]
     pub fn new(config: DramConfig) -> Self {
         let rules = Rules::new(&config);
@@ -130,7 +130,7 @@ impl Dram {
         }
     }
 
-    /// Reads a line; returns when its data is there.
+    /// Reads a line; returns when its data arrives.
     #[inline]
     pub fn read(&mut self, line: LineAddr, now: Picos) -> Picos {
         self.lines_read += 1;
@@ -139,8 +139,9 @@ impl Dram {
         channel.read(place.in_channel, now + self.there, &self.rules) + self.back
     }
 
-    /// Writes a line that has reached the controller; returns when it has been taken (posted: nobody
-    /// waits for the array), which is later than `now` if the write queue is full.
+    /// Writes a line that has reached the controller; returns when the queue has taken it, which is
+    /// later than `now` if the write queue is full. The write is posted: the sender does not wait for
+    /// the array.
     #[inline]
     pub fn write(&mut self, line: LineAddr, now: Picos) -> Picos {
         self.lines_written += 1;
@@ -149,7 +150,7 @@ impl Dram {
         channel.write(place.in_channel, now, &self.rules)
     }
 
-    /// From when on every channel has room for a write that comes at `now`.
+    /// When every channel has a free entry for a write of `now`.
     #[must_use]
     pub fn writes_free_from(&self, now: Picos) -> Picos {
         let channels = self.channels.iter();
@@ -161,13 +162,13 @@ impl Dram {
         *self = Self::new((*self.config).clone());
     }
 
-    /// Lines read and written since the beginning.
+    /// Lines read and written since time zero.
     #[must_use]
     pub fn lines_moved(&self) -> (u64, u64) {
         (self.lines_read, self.lines_written)
     }
 
-    /// What happened since the beginning.
+    /// Counters since time zero.
     #[must_use]
     pub fn counters(&self) -> DramCounters {
         let mut sum = DramCounters {
@@ -239,7 +240,7 @@ mod tests {
     }
 
     const NOW: Picos = Picos(1_000_000);
-    /// The line two further lies in the same row: neighbours alternate between two bank groups.
+    /// Two lines further is the same row: neighbours alternate between two bank groups.
     const SAME_ROW: LineAddr = LineAddr(2);
 
     /// A line in the same bank of a single channel, in another row, without the bank hash.
@@ -340,7 +341,7 @@ mod tests {
         let expected_ps =
             batches * (batch * config.timing.burst().0 + config.timing.turnaround().0);
         let ratio = last.map_or(0.0, |last| last.0 as f64 / expected_ps as f64);
-        // Refreshes of both ranks come on top: at most their share of time.
+        // Refreshes of both ranks add at most their share of time.
         let refresh = config.timing.trfc.0 as f64 / config.timing.trefi.0 as f64;
         assert!((0.97..1.03 + 2.0 * refresh).contains(&ratio), "{ratio}");
     }
@@ -470,7 +471,7 @@ mod tests {
                 }
                 total_ps as f64 / 4_000e3
             };
-            // Calls up to a microsecond ahead of others: mean latency within a tenth.
+            // Calls up to a microsecond out of time order: the mean latency is within a tenth.
             let (ordered, disordered) = (run(0), run(1_000_000));
             prop_assert!((disordered / ordered - 1.0).abs() < 0.1, "{} {}", ordered, disordered);
         }

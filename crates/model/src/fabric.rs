@@ -1,9 +1,9 @@
 //! The memory system of a machine as timed calls: caches, root complex, links, memory.
 //!
 //! Models: one or two sockets. Devices enter through [`io_path`], cores through [`core_path`]; both
-//! meet in the LLC of a [`socket`], whose victims leave through [`victims`]; what a socket does not
-//! hold is found by [`home`], in another socket or in [`memory`]. Every call changes state at once
-//! and returns when it is done.
+//! meet in the LLC of a [`socket`], and [`victims`] handles its evictions. [`home`] finds a line that
+//! misses a socket, in another socket or in [`memory`]. Every call changes state at once and returns
+//! when the operation completes.
 //! Source: those named in each file; the parameters come from a platform file.
 //! Simplifies: the sockets are alike.
 
@@ -50,7 +50,7 @@ use socket::Socket;
 use units::narrow::fit;
 use units::{ById, CoreId, Id, LineAddr, Picos, RootPortId, SocketCore, SocketId, WayMask};
 
-/// Everything that a machine's memory system is built from.
+/// Configuration of a machine's memory system.
 #[derive(Clone, Debug)]
 pub struct FabricConfig {
     /// Simulated cores of each socket.
@@ -61,17 +61,17 @@ pub struct FabricConfig {
     pub private: PrivateCachesConfig,
     /// Latencies and policies of cores' accesses.
     pub core_path: CorePathConfig,
-    /// What is shared in each socket.
+    /// Components that the cores and devices of each socket share.
     pub socket: SocketConfig,
     /// Ways in which each core's lines may be allocated (CAT), socket by socket.
     pub core_way_masks: Vec<WayMask>,
     /// Memory behind the sockets.
     pub memory: MemoryConfig,
-    /// Seed of everything random in the fabric.
+    /// Seed of all random choices in the fabric.
     pub seed: u64,
 }
 
-/// Which way a device moves data.
+/// Direction in which a device moves data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DmaDirection {
     /// Into memory.
@@ -80,7 +80,7 @@ pub enum DmaDirection {
     Read,
 }
 
-/// Where a core is: its socket, and its number there.
+/// A core's socket, and its number there.
 #[derive(Clone, Copy, Debug)]
 struct CoreLocation {
     socket: SocketId,
@@ -95,7 +95,7 @@ pub struct Fabric<T: Tracer = NoTrace> {
     ports: ById<RootPortId, RootPort>,
     memory: Memory,
     elsewhere: Elsewhere,
-    /// The sets of lines that cores have asked for, the same in every socket.
+    /// The sets of lines that cores have looked up, the same in every socket.
     recent_sets: RecentSets,
     /// Whether any port has a root-complex buffer: only then do cores' fetches snoop buffers.
     buffered: bool,
@@ -103,16 +103,16 @@ pub struct Fabric<T: Tracer = NoTrace> {
     core_way_masks: ById<CoreId, WayMask>,
     counters: Counters,
     evictions: EvictionCounts,
-    /// Receives what happens to watched lines.
+    /// Receives the events of watched lines.
     pub tracer: T,
 }
 
 impl<T: Tracer> Fabric<T> {
-    /// Empty caches.
+    /// A fabric with empty caches.
     ///
     /// # Panics
-    /// If a socket has more than 64 owners, or a core no way mask: the platform is checked before
-    /// it comes here.
+    /// If a socket has more than 64 owners, or a core no way mask. Platforms are checked before they
+    /// get here.
     #[must_use]
     pub fn new(config: &FabricConfig, tracer: T) -> Self {
         let cores: usize = config.cores.iter().map(|&cores| cores as usize).sum();
@@ -152,7 +152,7 @@ impl<T: Tracer> Fabric<T> {
         fabric
     }
 
-    /// Ends the initialisation: cache content stays, all that was counted and reserved is forgotten.
+    /// Ends the initialisation: cache content stays, counters and reservations are cleared.
     pub fn start_clock(&mut self) {
         self.counters = Counters::default();
         self.evictions.clear();
@@ -171,23 +171,23 @@ impl<T: Tracer> Fabric<T> {
         self.locations.len() + self.ports.len()
     }
 
-    /// The agent that a device is: devices come after all cores.
+    /// The agent of a device: devices come after all cores.
     #[must_use]
     pub fn device_agent(&self, port: RootPortId) -> AgentId {
         AgentId(fit::<u8, _>(self.locations.len()) + port.0)
     }
 
-    /// Changes what a root port does from now on; lines that are in the caches stay.
+    /// Changes the policy of a root port from now on; lines stay in the caches.
     ///
     /// # Panics
-    /// If the port has a root-complex buffer: what that does follows from the policy that it was
-    /// built with.
+    /// If the port has a root-complex buffer: its behaviour follows from the policy that it was built
+    /// with.
     pub fn set_io_policy(&mut self, port: RootPortId, policy: IoPolicy) {
         self.ports[port].set_policy(policy);
         self.note_io_priority();
     }
 
-    /// The IOMMU in front of a device's root port, to take pages away and bring them back.
+    /// The IOMMU before a device's root port, to unmap pages and map them again.
     pub fn iommu_mut(&mut self, port: RootPortId) -> &mut Iommu {
         &mut self.ports[port].iommu
     }
@@ -202,7 +202,7 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
-    /// Counts lines of one agent's request, once: what they cause further down is not counted again.
+    /// Counts lines of one agent's request once: operations at further levels are not counted again.
     #[inline]
     fn count_line_ops(&mut self, lines: u64) {
         self.counters.line_ops += lines;

@@ -1,16 +1,16 @@
-//! The caches of one core without time: levels that do not talk back, each served a batch at a time.
+//! The caches of one core without time: independent levels, each of which serves a whole batch.
 //!
 //! Models: L1D, L2 and LLC that are filled on their own misses, with LRU or FIFO sets and write-back: a
-//! level sees the misses and modified victims of the one above in their order, and nothing else.
-//! Source: the same rules as [`crate::fabric`] follows under [`crate::llc::Inclusion::Nine`],
+//! level sees only the misses and modified victims of the level above, in order.
+//! Source: the rules of [`crate::fabric`] under [`crate::llc::Inclusion::Nine`],
 //! which has a clock.
-//! Simplifies: time, and with it memory. Machines in which a level acts on another (inclusion,
-//! directories, prefetchers, an L1I beside L1D) or whose policies draw numbers are the fabric's alone.
+//! Simplifies: there is no time and no memory. Machines in which a level acts on another (inclusion,
+//! directories, prefetchers, an L1I beside L1D) or whose policies draw random numbers need the fabric.
 //!
-//! Because nothing comes back from below, a batch of requests goes through one level as a whole before
-//! the next one sees any of it: the loop over a level is small, its sets stay in the host's caches,
-//! and what it asks below is its output, in order. Levels may therefore be served by different threads.
-//! Counts are those of the streams: what arrives at a level and not at the next has hit. A batch keeps
+//! Because no level acts on the one above, a batch of requests passes one level completely before the
+//! next: the loop over a level is small, its sets stay in the host's caches, and its output is the
+//! requests to the next level, in order. Different threads may therefore serve the levels. Counts are
+//! differences of these streams: a request that reaches a level and not the next has hit. A batch keeps
 //! references whole.
 
 use crate::fabric::FabricConfig;
@@ -25,21 +25,21 @@ pub use tag_array::Request;
 /// Number of levels: L1D, L2, LLC.
 pub const LEVELS: usize = 3;
 
-/// What came to a level from above; to memory, if there are no more levels.
+/// Requests that reached a level from above; those of the last level reach memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrived {
-    /// Lines that references ask for: loads, stores.
+    /// Requested lines of references: loads, stores.
     pub lines: [u64; 2],
-    /// References that ask for at least one line: loads, stores.
+    /// References that request at least one line: loads, stores.
     pub references: [u64; 2],
-    /// Lines that a level asks for because a modified one was written to it that it had lost.
+    /// Lines that a level fetches because a write-back from above missed it.
     pub for_victims: u64,
-    /// Modified lines.
+    /// Modified lines written back.
     pub written_back: u64,
 }
 
 impl Arrived {
-    /// Lines that are to be brought, for whatever reason.
+    /// Lines to be fetched, for any reason.
     #[must_use]
     pub fn fetches(&self) -> u64 {
         self.lines[0] + self.lines[1] + self.for_victims
@@ -60,35 +60,35 @@ impl Arrived {
     }
 }
 
-/// What a level is asked for: reads, then requests. A level that has been asked for a request asks the next
-/// one for no more reads.
+/// The input of a level: reads, then requests. A level whose input has a request sends the next level
+/// no more reads.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
-    /// Lines of references of one line each that read. Numbers are below [`RecencySets::NO_LINE`].
+    /// Lines of read references with one line each. Numbers are below [`RecencySets::NO_LINE`].
     pub reads: Vec<u32>,
-    /// Lines and what is done with them. All lines of a reference are here.
+    /// Lines with their operations. All lines of a reference are in the same list.
     pub requests: Vec<Request>,
 }
 
 impl Asked {
-    /// Lines that are asked for.
+    /// Number of requested lines.
     #[must_use]
     pub fn lines(&self) -> usize {
         self.reads.len() + self.requests.len()
     }
 
-    /// Keeps the room and nothing else.
+    /// Empties both lists but keeps their allocations.
     pub fn clear(&mut self) {
         self.reads.clear();
         self.requests.clear();
     }
 }
 
-/// One level, and what came to it.
+/// One level, and the requests that reached it.
 #[derive(Clone, Debug)]
 pub struct Level {
     sets: RecencySets,
-    /// Where sets are no low bits of the line.
+    /// The address map, where sets are not the low bits of the line.
     map: Option<AddressMap>,
     places: Vec<u32>,
     arrived: Arrived,
@@ -112,7 +112,7 @@ impl Level {
         Some(Self { sets, map, places: Vec::new(), arrived, victims_missed: 0 })
     }
 
-    /// Serves what is asked, and appends to `below` what that asks of the next level.
+    /// Serves the requests of `asked`, and appends the resulting requests to the next level to `below`.
     pub fn serve(&mut self, asked: &Asked, below: &mut Asked) {
         self.arrived.note(asked);
         if !asked.reads.is_empty() {
@@ -161,7 +161,7 @@ pub struct BeyondL1 {
 }
 
 impl BeyondL1 {
-    /// Serves what L1 asks.
+    /// Serves the requests of L1.
     pub fn serve(&mut self, asked: &Asked) {
         let [l2, llc] = &mut self.levels;
         let [of_llc, of_memory] = &mut self.between;
@@ -173,17 +173,17 @@ impl BeyondL1 {
     }
 }
 
-/// The levels of one core. Whoever serves L1 gives [`BeyondL1`] what it asks, in order.
+/// The levels of one core. The server of L1 passes its requests to [`BeyondL1`], in order.
 #[derive(Clone, Debug)]
 pub struct IndependentLevels {
-    /// The first.
+    /// The first level.
     pub l1: Level,
-    /// All others.
+    /// All other levels.
     pub beyond_l1: BeyondL1,
 }
 
 impl IndependentLevels {
-    /// The caches of a machine, if it is one of those that this file models.
+    /// The caches of a machine, if this file models them.
     #[must_use]
     pub fn of(config: &FabricConfig) -> Option<Self> {
         let llc = &config.socket.llc;
@@ -205,7 +205,7 @@ impl IndependentLevels {
         Some(Self { l1, beyond_l1: BeyondL1 { levels, memory, between } })
     }
 
-    /// What came to a level, from 0 for L1D to [`LEVELS`] for memory.
+    /// Requests that reached a level, from 0 for L1D to [`LEVELS`] for memory.
     ///
     /// # Panics
     /// If there is no such level.
@@ -214,7 +214,7 @@ impl IndependentLevels {
         if level == LEVELS { &self.beyond_l1.memory } else { &self.level(level).arrived }
     }
 
-    /// Modified lines that a level was given and had lost.
+    /// Write-backs to a level that missed it.
     ///
     /// # Panics
     /// If there is no such level.

@@ -1,8 +1,8 @@
-//! Histograms of latencies, as every device and application that measures some keeps them.
+//! Histograms of latencies, for devices and applications that measure them.
 
 use hdrhistogram::Histogram;
 
-/// Latencies up to this are told apart; longer ones count as this.
+/// Longest latency that is distinguished; longer ones count as this.
 const MAX_LATENCY_NS: u64 = 1_000_000_000;
 
 /// An empty histogram of latencies in ns, three digits exact.
@@ -14,7 +14,7 @@ pub fn latency_histogram() -> Histogram<u64> {
     Histogram::new_with_max(MAX_LATENCY_NS, 3).expect("constant bounds are accepted")
 }
 
-/// What a histogram has recorded since the last call.
+/// The latencies recorded since the last call.
 pub fn take(histogram: &mut Histogram<u64>) -> Histogram<u64> {
     std::mem::replace(histogram, latency_histogram())
 }

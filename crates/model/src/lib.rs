@@ -1,15 +1,14 @@
 //! The hardware: caches, root complex, links, memory and devices, as timed calls.
 //!
-//! Reading order, along the way of a received packet: [`traffic`] (what arrives), [`device`] (the
-//! NIC), [`root_complex`] (link, IIO, DDIO), [`fabric`] (where devices and cores meet), [`llc`],
+//! Reading order, along the path of a received packet: [`traffic`] (arrivals), [`device`] (the NIC),
+//! [`root_complex`] (link, IIO, DDIO), [`fabric`] (where devices and cores meet), [`llc`],
 //! [`private_caches`] (L1, L2 and their prefetchers), [`dram`]; above the fabric [`mod@core`] (a core
 //! as its software sees it), [`software`], and [`machine`], which steps them all. [`replacement`]
-//! chooses victims for every cache, [`occupancy`] is how contention works, [`attribution`],
-//! [`tracer`] and [`miss_kinds`] are how it can be watched. [`independent_levels`] is the part of it
-//! that needs no time.
+//! chooses victims for every cache, [`occupancy`] models contention, and [`attribution`], [`tracer`]
+//! and [`miss_kinds`] observe it. [`independent_levels`] models the caches that need no time.
 //!
-//! Modules use only those below them: caches, links and memory know nothing of the fabric, the
-//! fabric nothing of cores' software and devices (tests/all/sources.rs).
+//! Modules use only those below them: caches, links and memory do not depend on the fabric, and the
+//! fabric does not depend on software or devices (tests/all/sources.rs).
 //!
 //! Deliberately absent: input and output, clocks, globals, unsafe code, dynamic dispatch per line.
 

@@ -1,8 +1,8 @@
 //! The last-level cache of a socket: slices, way masks, directory.
 //!
-//! [`slice`] holds lines, [`line_info`] says who put them there, [`inclusion`] what that means for the
-//! private caches; [`directory`] lists the holders of lines that only cores hold; [`latency`] is how
-//! far a slice is from a core.
+//! [`slice`] holds the lines, [`line_info`] their owners, [`inclusion`] their effect on the private
+//! caches; [`directory`] lists the holders of lines that only cores hold; [`latency`] gives the latency
+//! from a core to a slice.
 
 pub mod config;
 pub mod directory;

@@ -1,7 +1,7 @@
-//! A machine: one fabric, its devices, the software on its cores, and what steers them.
+//! A machine: one fabric, its devices, the software on its cores, and its controllers.
 //!
-//! Models: nothing of its own; it steps the agent whose turn it is. Ties go to the lower index:
-//! the agents of each device in the order of devices, then cores, then controllers.
+//! Models: the order of agents: the machine steps the agent with the earliest time. Ties go to the
+//! lower index: the agents of each device in the order of devices, then cores, then controllers.
 //! Source: ARCHITECTURE.md, "Two flows"; occupancy simulation as in zsim and Sniper.
 //! Simplifies: nothing.
 
@@ -17,16 +17,16 @@ use std::ops::Add;
 use units::narrow::fit;
 use units::{CoreId, Id, Picos};
 
-/// What changes settings while the machine runs: a schedule of events, or a feedback loop.
+/// Changes settings while the machine runs: a schedule of events, or a feedback loop.
 pub trait Controller<T: Tracer>: Debug {
-    /// Looks and acts at `now`; returns when it wants to look again.
+    /// Acts at `now`; returns the time of its next step.
     fn step(&mut self, fabric: &mut Fabric<T>, now: Picos) -> Picos;
 }
 
-/// Who may act.
+/// An agent of the machine.
 #[derive(Clone, Copy, Debug)]
 enum Agent {
-    /// An agent of a device, by its number there.
+    /// An agent of a device, by its number in the device.
     Device(DeviceId, usize),
     Core(usize),
     Controller(usize),
@@ -37,7 +37,7 @@ enum Agent {
 pub struct Machine<S, T: Tracer> {
     /// Caches, links, memory.
     pub fabric: Fabric<T>,
-    /// What moves lines by itself.
+    /// Devices: agents outside the cores.
     pub devices: Vec<Device<S>>,
     /// Queues in host memory.
     pub queues: Queues,
@@ -47,28 +47,28 @@ pub struct Machine<S, T: Tracer> {
     agents: Vec<Agent>,
     /// Next turn of each agent.
     schedule: Schedule,
-    /// The first agent of each device, and that of the first core.
+    /// Index of the first agent of each device, and of the first core.
     first_of_device: Vec<usize>,
     first_core: usize,
-    /// Whether each core polls without finding anything.
+    /// Whether each core polls and finds nothing.
     idle: Vec<bool>,
     /// The core that polls each queue of each device.
     pollers: Pollers,
-    /// Work that a run counts.
+    /// Work that the run counts.
     goal: Goal,
     now: Picos,
 }
 
-/// Why a machine came back from running.
+/// Why a run returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ran {
-    /// The goal has been counted.
+    /// The goal is reached.
     ToTheGoal,
-    /// Its time has come.
+    /// The end time is reached.
     OutOfTime,
-    /// It has taken all the steps that it may.
+    /// The limit of steps is reached.
     OutOfSteps,
-    /// Nobody will act again.
+    /// No agent will act again.
     OutOfWork,
 }
 
@@ -82,11 +82,11 @@ pub enum Goal {
 }
 
 impl<S: PacketSource, T: Tracer> Machine<S, T> {
-    /// Puts the parts together, lets the devices prepare, and starts the clock. `queues` has an entry per
+    /// Assembles the machine, lets the devices prepare, and starts the clock. `queues` has an entry per
     /// device.
     ///
     /// # Panics
-    /// If the queues do not go with the devices, or two cores claim one queue: our own fault.
+    /// If the queues do not match the devices, or two cores claim one queue: a bug of the caller.
     pub fn new(
         mut fabric: Fabric<T>,
         mut devices: Vec<Device<S>>,
@@ -140,7 +140,7 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
         self.schedule = Schedule::new(wake);
     }
 
-    /// Turns the tie-break round: results must not depend on it beyond their intervals.
+    /// Reverses the tie-break: results must not depend on it beyond their intervals.
     pub fn give_ties_to_last(&mut self) {
         self.schedule.give_ties_to_last();
     }
@@ -151,7 +151,7 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
         self.now
     }
 
-    /// What has been done of what a run counts.
+    /// Progress towards the goal.
     #[must_use]
     pub fn progress(&self) -> u64 {
         match &self.goal {
@@ -163,7 +163,7 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
         }
     }
 
-    /// How full the devices and their queues are, all together.
+    /// Fill levels summed over all devices and their queues.
     #[must_use]
     pub fn levels(&self) -> Levels {
         let devices = self.devices.iter().enumerate();
@@ -174,7 +174,7 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
     /// Checks the fabric and every device; for tests, because it walks the whole machine.
     ///
     /// # Errors
-    /// What does not hold.
+    /// Describes the violated invariant.
     pub fn check_invariants(&self) -> Result<(), String> {
         self.fabric.check_invariants()?;
         self.devices.iter().enumerate().try_for_each(|(number, device)| {
@@ -183,13 +183,13 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
         })
     }
 
-    /// Runs until the goal has been counted up to `progress`, `until` has come, or nobody will act
-    /// again. Returns whether anybody still will.
+    /// Runs until the goal has counted `progress`, until `until`, or until no agent will act again.
+    /// Returns whether any agent still will.
     pub fn run(&mut self, progress: u64, until: Picos) -> bool {
         self.run_slice(progress, until, u64::MAX) != Ran::OutOfWork
     }
 
-    /// The same for at most `steps` steps; says why it came back.
+    /// As [`Self::run`], for at most `steps` steps; returns why it stopped.
     pub fn run_slice(&mut self, progress: u64, until: Picos, steps: u64) -> Ran {
         let mut left = steps;
         while self.progress() < progress {
@@ -211,7 +211,7 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
         Ran::ToTheGoal
     }
 
-    /// Whether nothing will act again but software and controllers that never end.
+    /// Whether only software and controllers that never end will act again.
     fn only_background_left(&self) -> bool {
         let last_core = self.first_core + self.software.len();
         let is_asleep = |agent: &usize| self.schedule.wake(*agent) == Picos::NEVER;
@@ -266,7 +266,7 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
         }
     }
 
-    /// A core that polls in vain goes on when something becomes visible to it.
+    /// Wakes a core that polls an empty queue when an entry becomes visible to it.
     fn wake_poller(&mut self, poller: Option<CoreId>, visible: Picos) {
         let Some(core) = poller.map(CoreId::index).filter(|&core| self.idle[core]) else { return };
         let agent = self.first_core + core;
@@ -275,8 +275,8 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
     }
 }
 
-/// The number of the device at a place in [`Machine::devices`]: there are no more than queues, which have
-/// been counted.
+/// The id of the device at an index of [`Machine::devices`]. It fits: each device has an entry in
+/// [`Queues`], which checks their number.
 fn id_of(place: usize) -> DeviceId {
     DeviceId(fit(place))
 }

@@ -1,9 +1,9 @@
-//! How far each slice of the last-level cache is from each core.
+//! Latency from each core to each slice of the last-level cache.
 //!
-//! Models: the load-to-use latency of an LLC hit as a part in the core's clock, which is the same
-//! for all slices, and a part in the uncore's clock, which depends on the way between the two.
+//! Models: the load-to-use latency of an LLC hit as a term in the core's clock, which is the same for
+//! all slices, and a term in the uncore's clock, which depends on the path between the two.
 //! Source: EuroSys'19 (latency by slice on a Haswell ring and a Skylake mesh); Intel (ring, mesh).
-//! Simplifies: no contention on the interconnect; a way costs the same at any load.
+//! Simplifies: no contention on the interconnect; a path costs the same at any load.
 
 mod grid;
 mod ring;
@@ -15,30 +15,30 @@ use crate::llc::LlcLatency;
 use std::fmt;
 use units::{Cycles, Gigahertz, Picos, SliceId};
 
-/// Load-to-use latency of an LLC hit, by the clock in which it passes.
+/// Load-to-use latency of an LLC hit, by clock domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SliceLatency {
-    /// What passes in the core's clock.
+    /// Cycles of the core's clock.
     pub core: Cycles,
-    /// What passes in the uncore's clock.
+    /// Cycles of the uncore's clock.
     pub uncore: Cycles,
 }
 
 impl SliceLatency {
-    /// How long it takes at these clocks.
+    /// Its duration at these clocks.
     #[must_use]
     pub fn at(self, core: Gigahertz, uncore: Gigahertz) -> Picos {
         Picos::from_ns(self.core.0 / core.0 + self.uncore.0 / uncore.0)
     }
 
-    /// The same in core cycles, as software measures it.
+    /// Its duration in core cycles, as software measures it.
     #[must_use]
     pub fn in_core_cycles(self, core: Gigahertz, uncore: Gigahertz) -> Cycles {
         Cycles(self.core.0 + self.uncore.0 * core.0 / uncore.0)
     }
 }
 
-/// What connects the cores of a socket with the slices.
+/// Interconnect between the cores of a socket and the slices.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Topology {
     /// Every slice is equally far.
@@ -65,7 +65,7 @@ impl Topology {
         }
     }
 
-    /// Cores that have a place; `None` if any number has.
+    /// Number of cores that the topology has; `None` if it supports any number.
     #[must_use]
     pub fn cores(&self) -> Option<u16> {
         match self {
@@ -78,7 +78,7 @@ impl Topology {
     /// Load-to-use latency of a hit of `core` in `slice`.
     ///
     /// # Panics
-    /// If `core` or `slice` has no place: the platform is checked before it comes here.
+    /// If the topology has no such `core` or `slice`. Platforms are checked before they get here.
     #[must_use]
     pub fn latency(&self, core: u8, slice: SliceId) -> SliceLatency {
         match self {
@@ -102,14 +102,13 @@ impl Topology {
         SliceLatency { core: Cycles(sum.0 / slices), uncore: Cycles(sum.1 / slices) }
     }
 
-    /// All slices, the nearest to `core` first; equally near ones by number.
+    /// All slices, the nearest to `core` first; ties by number.
     #[must_use]
     pub fn nearest_slices(&self, core: u8) -> Vec<SliceId> {
         self.nearest_slices_for(&[core])
     }
 
-    /// All slices by the sum of their latencies over `cores`, the lowest first; equally good ones by
-    /// number.
+    /// All slices by the sum of their latencies over `cores`, the lowest first; ties by number.
     #[must_use]
     pub fn nearest_slices_for(&self, cores: &[u8]) -> Vec<SliceId> {
         let mut slices: Vec<SliceId> = self.all_slices().collect();
@@ -117,16 +116,16 @@ impl Topology {
         slices
     }
 
-    /// The slice with the lowest sum of latencies over `cores`: where data that they share is best.
-    /// Of equally good ones that with the lowest number.
+    /// The slice with the lowest sum of latencies over `cores`: the best one for data that they share.
+    /// Ties go to the lowest number.
     #[must_use]
     pub fn best_slice_for(&self, cores: &[u8]) -> SliceId {
         let ways = self.all_slices().map(|slice| (slice, self.way(cores, slice)));
         ways.min_by(|one, other| one.1.total_cmp(&other.1)).map_or(SliceId(0), |best| best.0)
     }
 
-    /// All slices dealt out to `cores`: in turn, each takes the nearest one that is left, so that nobody
-    /// shares a slice.
+    /// Assigns all slices to `cores`: in turn, each core takes the nearest remaining one, so that no
+    /// two cores share a slice.
     #[must_use]
     pub fn isolated_slices(&self, cores: &[u8]) -> Vec<Vec<SliceId>> {
         let mut left: Vec<Vec<SliceId>> =
@@ -155,24 +154,24 @@ impl Topology {
         (0..self.slices()).map(SliceId)
     }
 
-    /// The part that differs between slices, summed over `cores`, in thousandths of a cycle: a
-    /// whole number, so that ways of equal length compare as equal.
+    /// The term that differs between slices, summed over `cores`, in thousandths of a cycle: an
+    /// integer, so that paths of equal length compare as equal.
     fn way(&self, cores: &[u8], slice: SliceId) -> f64 {
         let sum: f64 = cores.iter().map(|&core| self.latency(core, slice).uncore.0).sum();
         (sum * 1e3).round()
     }
 }
 
-/// Why a description of ring or mesh is not one.
+/// Errors in the description of a ring or mesh.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TopologyError {
     /// There must be a slice and a core.
     Empty,
-    /// More of them than can be numbered: 256 cores, 65535 slices.
+    /// More slices or cores than can be numbered: 256 cores, 65535 slices.
     TooMany,
-    /// A latency or hop is negative, or no number.
+    /// A latency or hop is negative or not a number.
     Cycles {
-        /// Which.
+        /// The key.
         key: &'static str,
         /// Its value.
         value: f64,
@@ -191,7 +190,7 @@ pub enum TopologyError {
         /// The tile.
         tile: Tile,
     },
-    /// A list has not one value for each row, or for each boundary between columns.
+    /// A list does not have one value for each row, or for each boundary between columns.
     Count {
         /// Which list.
         key: &'static str,
@@ -224,7 +223,7 @@ impl fmt::Display for TopologyError {
 
 impl std::error::Error for TopologyError {}
 
-/// Refuses what is no duration.
+/// Refuses values that are not durations.
 fn check_cycles(key: &'static str, cycles: f64) -> Result<(), TopologyError> {
     if cycles.is_finite() && cycles >= 0.0 {
         return Ok(());

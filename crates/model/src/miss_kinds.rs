@@ -1,9 +1,8 @@
 //! Why accesses to a cache miss: the three classic kinds, and lines that were invalidated.
 //!
-//! Models: nothing in the machine; a shadow of a cache with the same number of lines, fully
-//! associative with exact LRU, sees the same accesses. A miss is *compulsory* if the line was never
-//! seen before, *capacity* if the shadow misses too, *conflict* otherwise (sets, way masks or the
-//! replacement policy are to blame).
+//! Models: a shadow of a cache with the same number of lines, fully associative with exact LRU, that
+//! sees the same accesses. A miss is *compulsory* if the line was never seen before, *capacity* if the
+//! shadow misses too, *conflict* otherwise (caused by sets, way masks or the replacement policy).
 //! Source: Hill and Smith, "Evaluating associativity in CPU caches" (IEEE ToC 1989).
 //! Simplifies: LRU is not the best policy, so a cache may hit where its shadow misses. Such
 //! *anti-conflict* hits are counted: misses of the shadow = compulsory + capacity + invalidated +
@@ -19,13 +18,13 @@ use units::narrow::{fit, usize_from};
 /// Why an access missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissKind {
-    /// Nobody had asked for the line before.
+    /// The line was never requested before.
     Compulsory,
     /// A fully associative LRU cache of the same size would have missed too.
     Capacity,
     /// It would have hit.
     Conflict,
-    /// The line had been taken away by [`MissKinds::invalidate`] since its last access.
+    /// [`MissKinds::invalidate`] removed the line since its last access.
     Invalidated,
 }
 
@@ -52,14 +51,14 @@ impl AccessCounts {
         self.misses.iter().sum()
     }
 
-    /// Misses of the fully associative LRU cache: all but conflicts, and where it did worse.
+    /// Misses of the fully associative LRU cache: all but conflict misses, plus anti-conflict hits.
     #[must_use]
     pub fn fully_associative_misses(&self) -> u64 {
         self.all_misses() - self.misses(MissKind::Conflict) + self.anti_conflict_hits
     }
 }
 
-/// The shadow of a cache, and what was counted for each agent.
+/// The shadow of a cache, and the counts of each agent.
 #[derive(Clone, Debug)]
 pub struct MissKinds {
     shadow: Shadow,
@@ -67,7 +66,7 @@ pub struct MissKinds {
 }
 
 impl MissKinds {
-    /// For a cache of this many lines, empty.
+    /// An empty shadow of a cache with this many lines.
     ///
     /// # Panics
     /// If there are no lines, or 2^31 and more.
@@ -77,39 +76,39 @@ impl MissKinds {
         Self { shadow: Shadow::new(lines_of_cache), counts }
     }
 
-    /// An access that brings the line into the cache if it was not there; `hit` says whether it was.
-    /// Returns why it missed.
+    /// An access that allocates the line on a miss; `hit` says whether the cache hit. Returns why it
+    /// missed.
     #[inline]
     pub fn access(&mut self, agent: AgentId, line: LineAddr, hit: bool) -> Option<MissKind> {
         let before = self.shadow.access(line, true);
         self.count(agent, before, hit)
     }
 
-    /// As [`Self::access`], but a miss brings nothing in: a device's read, for instance.
+    /// As [`Self::access`], but a miss does not allocate, for instance a device's read.
     #[inline]
     pub fn pass_by(&mut self, agent: AgentId, line: LineAddr, hit: bool) -> Option<MissKind> {
         let before = self.shadow.access(line, false);
         self.count(agent, before, hit)
     }
 
-    /// An access to `line` will come soon: loads what it needs into the host's cache.
+    /// Announces an access to `line`: prefetches its data into the host's cache.
     #[inline]
     pub fn expect(&self, line: LineAddr) {
         self.shadow.places.prefetch(line.low_bits());
     }
 
-    /// The line is taken out of the cache by something other than its replacement.
+    /// The line was removed from the cache by something other than replacement.
     pub fn invalidate(&mut self, line: LineAddr) {
         self.shadow.invalidate(line);
     }
 
-    /// What was counted for an agent.
+    /// The counts of an agent.
     #[must_use]
     pub fn counts(&self, agent: AgentId) -> &AccessCounts {
         &self.counts[usize::from(agent.0)]
     }
 
-    /// Back to zero; what the cache holds and has seen stays.
+    /// Resets the counts to zero; the shadow and the lines seen stay.
     pub fn clear(&mut self) {
         self.counts.fill(AccessCounts::default());
     }
@@ -133,7 +132,7 @@ impl MissKinds {
     }
 }
 
-/// Where the shadow had a line before an access.
+/// State of a line in the shadow before an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Before {
     NeverSeen,
@@ -142,7 +141,7 @@ enum Before {
     Resident,
 }
 
-/// Places of lines that are not in the shadow. Slot numbers begin above them.
+/// Values for lines that are not in the shadow. Slot numbers begin above them.
 const NEVER_SEEN: u32 = 0;
 const PUSHED_OUT: u32 = 1;
 const INVALIDATED: u32 = 2;
@@ -151,7 +150,7 @@ const FIRST_SLOT: u32 = 3;
 /// The line of a slot that is free.
 const NO_LINE: u32 = u32::MAX;
 
-/// Lines per page of the table of places, as a power of two: 64 MiB of simulated memory.
+/// Lines per page of the slot table, as a power of two: 64 MiB of simulated memory.
 const PAGE_BITS: u32 = 20;
 const PAGE_LINES: usize = 1 << PAGE_BITS;
 
@@ -212,12 +211,12 @@ impl Shadow {
             *self.places.of(LineAddr(u64::from(victim))) = PUSHED_OUT;
         }
         self.slots.renew(slot);
-        // The next victim is known already: its place is loaded until it is needed.
+        // The next victim is known already: its table entry is prefetched.
         self.places.prefetch(*self.slots.value(self.slots.oldest()));
     }
 }
 
-/// The place of each line, by line number. Pages without any line that was seen are not there.
+/// The slot of each line, by line number. Pages without a line that was seen are absent.
 #[derive(Clone, Debug, Default)]
 struct Places(Vec<Option<Table<u32>>>);
 

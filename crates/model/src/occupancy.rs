@@ -2,8 +2,8 @@
 //!
 //! Models: any link, port or channel ([`Meter`]) and any pool of entries ([`Slots`]).
 //! Source: occupancy simulation as in zsim and Sniper.
-//! Simplifies: order inside one window of a meter is not kept, so contention is exact in throughput
-//! and approximate below the window (DEVIATIONS.md, 1).
+//! Simplifies: order inside one window of a meter is not kept, so contention is exact in throughput and
+//! approximate below the window (DEVIATIONS.md, 1).
 
 use units::Picos;
 use units::narrow::usize_from;
@@ -13,14 +13,14 @@ const WINDOW_PS: u64 = 64_000;
 /// Windows kept: a backlog of up to 0.5 ms can be reserved ahead.
 const WINDOWS: u64 = 8192;
 
-/// Limited bandwidth: serves reservations at a fixed rate, whatever the order in which they come.
+/// Limited bandwidth: serves reservations at a fixed rate, in any order of their times.
 #[derive(Clone, Debug)]
 pub struct Meter {
     /// Busy picoseconds of each window; the entry of window w is w modulo the length.
     busy_ps: Box<[u64; usize_from(WINDOWS)]>,
-    /// The earliest window that may still have room.
+    /// The earliest window that may still have free time.
     first_free: u64,
-    /// A run of windows without room, so that a backlog is not searched again and again.
+    /// A run of full windows, so that a backlog is not searched repeatedly.
     full: (u64, u64),
     /// Windows at or after this index are still zero.
     end: u64,
@@ -35,7 +35,7 @@ impl Default for Meter {
 }
 
 impl Meter {
-    /// Reserves `span` of the resource from `now` on; returns when the last of it has been used.
+    /// Reserves `span` of the resource from `now` on; returns when the reservation ends.
     #[inline]
     pub fn reserve(&mut self, now: Picos, span: Picos) -> Picos {
         self.total_busy_ps += span.0;
@@ -59,7 +59,7 @@ impl Meter {
         }
     }
 
-    /// The first window behind a full one that may have room.
+    /// The first window after a full one that may have free time.
     #[inline]
     fn behind_full(&mut self, window: u64) -> u64 {
         let (start, end) = self.full;
@@ -71,7 +71,7 @@ impl Meter {
         self.full.1
     }
 
-    /// From when on a reservation made at `now` would be served.
+    /// When a reservation made at `now` would be served.
     #[inline]
     #[must_use]
     pub fn free_from(&self, now: Picos) -> Picos {
@@ -92,21 +92,21 @@ impl Meter {
         now.max(Picos(window * WINDOW_PS))
     }
 
-    /// Takes `span` of the resource without queueing: for small requests that an arbiter lets pass
-    /// between large transfers. Others wait for the capacity that it used.
+    /// Uses `span` of the resource without queueing: for small requests that an arbiter passes between
+    /// large transfers. The used capacity delays other requests.
     #[inline]
     pub fn slip_in(&mut self, now: Picos, span: Picos) -> Picos {
         self.reserve(now, span);
         now + span
     }
 
-    /// Busy time reserved since the beginning.
+    /// Busy time reserved since time zero.
     #[must_use]
     pub fn total_busy(&self) -> Picos {
         Picos(self.total_busy_ps)
     }
 
-    /// Busy time up to about `now`: what is reserved for later windows is left out.
+    /// Busy time up to about `now`, without reservations of later windows.
     #[must_use]
     pub fn busy_until(&self, now: Picos) -> Picos {
         let later = (now.0 / WINDOW_PS + 1).max(self.end.saturating_sub(WINDOWS))..self.end;
@@ -125,7 +125,7 @@ impl Meter {
         self.busy_ps[((window - 1) % WINDOWS) as usize] as f64 / WINDOW_PS as f64
     }
 
-    /// Zeroes the windows up to and including `window`, and forgets those that fall out behind.
+    /// Zeroes the windows up to `window` inclusive, and drops those that are too old.
     #[inline]
     fn open(&mut self, window: u64) {
         if window < self.end {
@@ -139,8 +139,8 @@ impl Meter {
     }
 }
 
-/// Limited concurrency of one agent: operation k starts no earlier than operation k - capacity
-/// ended. For operations that begin in order of time; [`Entries`] is for those that do not.
+/// Limited concurrency of one agent: operation k starts no earlier than operation k - capacity ended.
+/// For operations that begin in time order; [`Entries`] is for others.
 #[derive(Clone, Debug)]
 pub struct Slots {
     ends: Vec<Picos>,
@@ -149,7 +149,7 @@ pub struct Slots {
 
 impl Slots {
     /// # Panics
-    /// If `capacity` is zero: the platform is checked before it comes here.
+    /// If `capacity` is zero. Platforms are checked before they get here.
     #[must_use]
     pub fn new(capacity: u32) -> Self {
         assert!(capacity > 0);
@@ -163,7 +163,7 @@ impl Slots {
         now.max(self.ends[self.next])
     }
 
-    /// Takes the next entry until `end`.
+    /// Occupies the next entry until `end`.
     #[inline]
     pub fn occupy(&mut self, end: Picos) {
         self.ends[self.next] = end;
@@ -181,29 +181,29 @@ pub struct Entries {
 
 impl Entries {
     /// # Panics
-    /// If `count` is zero: the platform is checked before it comes here.
+    /// If `count` is zero. Platforms are checked before they get here.
     #[must_use]
     pub fn new(count: u32) -> Self {
         assert!(count > 0);
         Self { count: u64::from(count), meter: Meter::default() }
     }
 
-    /// From when on an operation that comes at `now` would find an entry.
+    /// When an operation of `now` would find a free entry.
     #[inline]
     #[must_use]
     pub fn free_from(&self, now: Picos) -> Picos {
         self.meter.free_from(now)
     }
 
-    /// Lets operations in that hold entries for `entry_time` together; returns how long the last of
-    /// them has to wait for one.
+    /// Admits operations that hold entries for `entry_time` in total; returns how long the last of them
+    /// waits for one.
     #[inline]
     pub fn admit(&mut self, now: Picos, entry_time: Picos) -> Picos {
         let share = Picos(entry_time.0 / self.count);
         self.meter.reserve(now, share).saturating_sub(now + share)
     }
 
-    /// Entry-time used since the beginning; over a span it gives the mean occupancy.
+    /// Entry-time used since time zero; divided by a span it gives the mean occupancy.
     #[must_use]
     pub fn total_occupied(&self) -> Picos {
         Picos(self.meter.total_busy().0 * self.count)
@@ -266,8 +266,8 @@ mod tests {
                 meter.reserve(Picos(at), Picos(span));
             }
             let from = meter.free_from(Picos(now));
-            // The least reservation ends there: just behind it, or, where there is room in the window
-            // of `now` itself, whose order is not kept, up to a window later.
+            // The smallest reservation ends there: just after it or, where the window of `now` itself
+            // has free time (its order is not kept), up to a window later.
             let served = meter.reserve(Picos(now), Picos(1));
             prop_assert!(from.0 >= now && served.0 > from.0, "{from:?}, {served:?}");
             prop_assert!(served.0 <= from.0 + WINDOW_PS, "{from:?}, {served:?}");

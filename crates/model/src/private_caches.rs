@@ -1,9 +1,9 @@
 //! The private caches of one core together: L1D, L2, and L1I where instruction fetches are replayed.
 //!
-//! Models: which of them hold a line, and in which state the core may use it.
+//! Models: which of these caches hold a line, and in which state the core may use it.
 //! Source: platform file (sizes, ways, policies).
-//! Simplifies: L1 is kept inside L2 (DEVIATIONS.md, 4) unless levels are independent
-//! ([`crate::llc::Inclusion::Nine`]); a store does not look into L1I.
+//! Simplifies: L1 is included in L2 (DEVIATIONS.md, 4) unless levels are independent
+//! ([`crate::llc::Inclusion::Nine`]); a store does not look up L1I.
 
 mod prefetcher;
 mod private_cache;
@@ -38,7 +38,7 @@ pub struct PrivateCaches {
     pub l2: PrivateCache,
     /// The prefetchers of L2.
     pub prefetcher: Prefetcher,
-    /// What they did.
+    /// Counters of the core's caches.
     pub counters: CoreCounters,
 }
 
@@ -55,7 +55,7 @@ impl PrivateCaches {
         }
     }
 
-    /// The strongest state in which any of them holds `line`.
+    /// The strongest state in which any of these caches holds `line`.
     #[inline]
     #[must_use]
     pub fn state(&self, line: LineAddr) -> Option<State> {
@@ -70,21 +70,21 @@ impl PrivateCaches {
         self.l1.state(line) == Some(State::Modified) || self.l2.state(line) == Some(State::Modified)
     }
 
-    /// Removes `line` everywhere; returns the strongest state it had.
+    /// Invalidates `line` in all caches; returns the strongest state it had.
     #[inline]
     pub fn invalidate(&mut self, line: LineAddr) -> Option<State> {
         let instructions = self.l1i.as_mut().and_then(|l1i| l1i.invalidate(line));
         self.l1.invalidate(line).max(self.l2.invalidate(line)).max(instructions)
     }
 
-    /// Removes `line` from the caches above L2; returns the state it had.
+    /// Invalidates `line` in the caches above L2; returns the state it had.
     #[inline]
     pub fn invalidate_l1(&mut self, line: LineAddr) -> Option<State> {
         let instructions = self.l1i.as_mut().and_then(|l1i| l1i.invalidate(line));
         self.l1.invalidate(line).max(instructions)
     }
 
-    /// Makes every copy of `line` Shared; says whether one was modified.
+    /// Makes every copy of `line` Shared; returns whether one was modified.
     #[inline]
     pub fn downgrade(&mut self, line: LineAddr) -> bool {
         let modified = self.is_modified(line);

@@ -1,9 +1,9 @@
-//! Readings of what a machine counts, and the difference of two.
+//! Readings of a machine's counters, and the difference of two.
 //!
-//! A *count* only grows: the difference of two readings is what happened between them. A *level* can
-//! fall: it has no difference, so the later reading stands for the span. [`reading!`](crate::reading!)
-//! makes a struct of counts and levels a reading; it names every field, so that a field that was
-//! forgotten does not compile:
+//! A *count* only grows: the difference of two readings is the count between them. A *level* can fall:
+//! it has no difference, so the later reading stands for the span. [`reading!`](crate::reading!) makes
+//! a struct of counts and levels a reading; it names every field, so that a struct with a forgotten
+//! field does not compile:
 //!
 //! ```
 //! struct Doors { opened: u64, closed: u64, people_inside: u32 }
@@ -18,12 +18,12 @@ use units::Picos;
 
 /// A reading, or the difference of two.
 pub trait Reading {
-    /// What happened between `earlier` and this reading.
+    /// The counts between `earlier` and this reading.
     #[must_use]
     fn since(&self, earlier: &Self) -> Self;
 
-    /// What happened in both, this one first: the counts of several devices together, or what
-    /// [`Reading::since`] took off put back.
+    /// The sum of both, this one first: the counts of several devices, or the reading from which
+    /// [`Reading::since`] subtracted.
     #[must_use]
     fn plus(&self, later: &Self) -> Self;
 }
@@ -79,7 +79,7 @@ impl<A: Reading, B: Reading> Reading for (A, B) {
     }
 }
 
-/// Unknown where either reading is.
+/// Unknown if either reading is.
 impl<T: Reading> Reading for Option<T> {
     fn since(&self, earlier: &Self) -> Self {
         Some(self.as_ref()?.since(earlier.as_ref()?))
@@ -90,7 +90,7 @@ impl<T: Reading> Reading for Option<T> {
     }
 }
 
-/// Readings of as many things, in the same order.
+/// Readings of equal length, in the same order.
 impl<T: Reading> Reading for Vec<T> {
     fn since(&self, earlier: &Self) -> Self {
         debug_assert_eq!(self.len(), earlier.len());

@@ -1,7 +1,7 @@
-//! The order in which a fixed number of slots was used last.
+//! The order in which a fixed number of slots were last used.
 //!
 //! Models: exact LRU, in constant time per use, for structures of any size.
-//! Source: the textbook's list linked both ways, closed to a ring by a node that belongs to no slot.
+//! Source: the textbook's doubly linked list, closed to a ring by a node that belongs to no slot.
 //! Simplifies: nothing.
 
 use tag_array::Table;
@@ -27,7 +27,7 @@ impl<T: Copy> Recency<T> {
     /// All slots with the value `blank`; slot 0 is the newest.
     ///
     /// # Panics
-    /// If there are no slots, or 2^31 and more: sizes are checked before they come here.
+    /// If there are no slots, or 2^31 and more. Sizes are checked before they get here.
     #[must_use]
     pub(crate) fn new(slots: u32, blank: T) -> Self {
         assert!((1..1 << 31).contains(&slots));
@@ -46,7 +46,7 @@ impl<T: Copy> Recency<T> {
         &self.nodes[slot + 1].value
     }
 
-    /// As [`Self::value`], to be changed.
+    /// As [`Self::value`], for changes.
     #[inline]
     pub(crate) fn value_mut(&mut self, slot: usize) -> &mut T {
         &mut self.nodes[slot + 1].value
@@ -63,7 +63,7 @@ impl<T: Copy> Recency<T> {
         self.nodes[ENDS].newer as usize - 1
     }
 
-    /// The slot was used: it becomes the newest.
+    /// Marks the slot as used: it becomes the newest.
     #[inline]
     pub(crate) fn renew(&mut self, slot: usize) {
         let newest = self.nodes[ENDS].older as usize;
@@ -73,7 +73,7 @@ impl<T: Copy> Recency<T> {
         }
     }
 
-    /// The slot is free: it becomes the oldest.
+    /// Frees the slot: it becomes the oldest.
     #[inline]
     pub(crate) fn retire(&mut self, slot: usize) {
         self.unlink(slot + 1);
@@ -124,7 +124,7 @@ mod tests {
                 }
                 prop_assert_eq!(Some(&recency.oldest()), list.last());
             }
-            // The whole order, by using the oldest again and again.
+            // The whole order, by using the oldest repeatedly.
             for &expected in list.iter().rev() {
                 prop_assert_eq!(recency.oldest(), expected);
                 recency.renew(expected);

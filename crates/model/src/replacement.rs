@@ -1,8 +1,9 @@
-//! Which way of a set gives way: a closed set of policies, used by every cache of the machine.
+//! Victim choice within a set: a closed set of policies, used by every cache of the machine.
 //!
-//! Models: victim choice among the ways that an allocation may use. Empty ways go first, the lowest
-//! or, where the policy says so, the highest. A victim comes from the mask of the allocation; hits
-//! and fills change the state of the whole set, as on parts whose masks limit allocation only.
+//! Models: victim choice among the ways that an allocation may use. Empty ways are filled first, the
+//! lowest or, where the policy says so, the highest. A victim comes from the mask of the allocation;
+//! hits and fills change the state of the whole set, as on processors whose masks limit allocation
+//! only.
 //! Source: LRU, FIFO, NRU and random as in the textbooks; tree-PLRU, RRIP and QLRU in their files.
 //! Simplifies: an adaptive policy (set dueling) is one of its two policies in all sets. Intel's
 //! server LLC policy is not published; random victims fit the measured rings of the Gold 6140 best
@@ -38,7 +39,7 @@ pub enum Replacement {
     Lru,
     /// The way filled longest ago.
     Fifo,
-    /// Where the bits of a binary tree point to, each away from the half used last.
+    /// The way that the bits of a binary tree point to; a use turns them to the other half.
     TreePlru,
     /// A way not used since all others were: one bit per way, lowest way first.
     Nru,
@@ -48,7 +49,7 @@ pub enum Replacement {
     Srrip(RrpvBits),
     /// Bimodal re-reference interval prediction with hit priority.
     Brrip(RrpvBits),
-    /// Quad-age LRU of the given parts.
+    /// Quad-age LRU with the given parameters.
     Qlru(QlruSpec),
 }
 
@@ -58,7 +59,7 @@ pub struct Replacer {
     state: State,
     /// Whether hits change the state.
     notes_hits: bool,
-    /// Whether fills do.
+    /// Whether fills change the state.
     notes_fills: bool,
     rng: Xoshiro256PlusPlus,
 }
@@ -75,7 +76,7 @@ enum State {
 }
 
 impl Replacer {
-    /// State for the cache whose tags are `tags`, with `sets` sets. Equal seeds make equal draws.
+    /// State for the cache whose tags are `tags`, with `sets` sets. Equal seeds give equal draws.
     #[must_use]
     pub fn new(policy: Replacement, tags: &TagArray, sets: u32, seed: u64) -> Self {
         let ways = tags.ways();
@@ -95,18 +96,18 @@ impl Replacer {
         Self { state, notes_hits, notes_fills, rng: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 
-    /// Starts to load the state of `set` into the host's cache.
+    /// Prefetches the state of `set` into the host's cache.
     #[inline]
     pub fn prefetch(&self, set: SetIndex) {
         match &self.state {
             State::Lru(order) | State::Fifo(order) => order.prefetch(set),
             State::Nru(nru) => nru.prefetch(set),
-            // Small, or none.
+            // These states are small or empty.
             State::TreePlru(_) | State::Rrip(_) | State::Qlru(_) | State::Random => {}
         }
     }
 
-    /// The way of a full set that goes next if any may, where that is cheap to tell.
+    /// The next victim way of a full set under a full mask, where it is cheap to determine.
     #[inline]
     pub fn next_victim(&self, set: SetIndex) -> Option<u32> {
         match &self.state {
@@ -115,8 +116,8 @@ impl Replacer {
         }
     }
 
-    /// What [`Self::choose`] among all ways and [`Self::fill`] do, in one step where that is cheap: if the
-    /// set is full and its order is kept.
+    /// [`Self::choose`] among all ways and [`Self::fill`] in one step where that is cheap: if the set
+    /// is full and its order is kept.
     #[inline(always)]
     pub fn renew_oldest(&mut self, tags: &TagArray, set: SetIndex) -> Option<u32> {
         match &mut self.state {
@@ -127,8 +128,8 @@ impl Replacer {
         }
     }
 
-    /// Notes that the line in a way was used again. That draws no numbers: hits in different sets may come
-    /// in any order.
+    /// Records a hit in a way. This draws no random numbers: hits in different sets may come in any
+    /// order.
     #[inline(always)]
     pub fn hit(&mut self, tags: &TagArray, set: SetIndex, way: u32) {
         if self.notes_hits {
@@ -148,7 +149,7 @@ impl Replacer {
         }
     }
 
-    /// Notes that a line was put into a way, usually the one that [`Self::choose`] gave.
+    /// Records a fill of a way, usually the one that [`Self::choose`] returned.
     #[inline(always)]
     pub fn fill(&mut self, tags: &TagArray, set: SetIndex, way: u32) {
         if self.notes_fills {
@@ -167,10 +168,10 @@ impl Replacer {
         }
     }
 
-    /// The way of `within` to allocate: an empty one if there is one.
+    /// The way of `within` to allocate: an empty one if there is any.
     ///
     /// # Panics
-    /// In debug builds if `within` is empty: callers decide before that nothing is allocated.
+    /// In debug builds if `within` is empty: callers check before that the mask has a way.
     #[inline(always)]
     pub fn choose(&mut self, tags: &TagArray, set: SetIndex, within: WayMask) -> u32 {
         debug_assert!(within.0 != 0);
@@ -182,13 +183,13 @@ impl Replacer {
             };
         }
         if let State::Random = self.state {
-            // What large caches do: it is not worth a call.
+            // The usual case of large caches: a call would cost more.
             return any_way(within, &mut self.rng);
         }
         self.victim(set, within)
     }
 
-    /// The way of `within`, all of whose places hold lines, that goes.
+    /// The victim among the ways of `within`, all of which hold lines.
     fn victim(&mut self, set: SetIndex, within: WayMask) -> u32 {
         match &mut self.state {
             State::Lru(order) | State::Fifo(order) => order.oldest(set, within),
@@ -223,7 +224,7 @@ fn any_way(mask: WayMask, rng: &mut Xoshiro256PlusPlus) -> u32 {
     let first = lowest(mask);
     let ways = mask.0 >> first;
     if ways & ways.wrapping_add(1) == 0 {
-        // No gaps, as nearly always: nothing has to be counted.
+        // The mask usually has no gaps: no bits need to be counted.
         return first + below(rng, u32::BITS - ways.leading_zeros());
     }
     nth_way(mask, below(rng, mask.count()))

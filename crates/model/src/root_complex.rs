@@ -1,4 +1,4 @@
-//! The way of a device into the memory system: link, root complex buffer, DDIO policy.
+//! The path of a device into the memory system: link, root-complex buffer, DDIO policy.
 
 mod associative;
 pub mod attachment;

@@ -1,25 +1,25 @@
-//! Whose turn it is: the earliest of many agents.
+//! The next of many agents: the one with the earliest time.
 //!
-//! Models: nothing; a tournament in which the earlier of two agents goes on, round by round, so that
-//! a changed time is compared once per round and not with every other agent's.
+//! Models: the order of agents as a tournament in which the earlier of two agents advances, so that a
+//! changed time is compared once per round and not with every other agent's.
 //! Source: Knuth, volume 3, section 5.4.1 (selection trees).
 //! Simplifies: nothing.
 
 use units::Picos;
 
-/// When each agent wants to act next.
+/// The next time of each agent.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     /// Winner of each match: the final at 1, matches 2i and 2i + 1 lead to match i. The second half is
-    /// the agents themselves, filled up with [`Picos::NEVER`] to a power of two. Times stand beside the
-    /// winners, so that a match looks at one place more than the one that it comes from.
+    /// the agents themselves, padded with [`Picos::NEVER`] to a power of two. Times are stored with the
+    /// winners, so that a match reads only one more entry than the one that it comes from.
     winners: Vec<Winner>,
     agents: usize,
     /// Ties go to the highest agent instead of the lowest.
     ties_to_last: bool,
 }
 
-/// An agent that has won so far.
+/// The winner of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Winner {
     time: Picos,
@@ -27,7 +27,7 @@ struct Winner {
 }
 
 impl Schedule {
-    /// Agents that wake at these times, ties going to the lowest.
+    /// Agents with these next times; ties go to the lowest.
     ///
     /// # Panics
     /// Without agents: a machine has at least one.
@@ -44,20 +44,20 @@ impl Schedule {
         schedule
     }
 
-    /// Turns the tie-break round.
+    /// Reverses the tie-break.
     pub(crate) fn give_ties_to_last(&mut self) {
         self.ties_to_last = true;
         self.play_all();
     }
 
-    /// Who acts next, and when.
+    /// The next agent, and its time.
     #[inline]
     pub(crate) fn earliest(&self) -> (usize, Picos) {
         let Winner { time, agent } = self.winners[1];
         (agent, time)
     }
 
-    /// When the first of all agents but `agent` acts.
+    /// The earliest time of all agents except `agent`.
     #[inline]
     pub(crate) fn earliest_beside(&self, agent: usize) -> Picos {
         let mut place = self.leaf(agent);
@@ -69,19 +69,19 @@ impl Schedule {
         earliest
     }
 
-    /// When `agent` acts next.
+    /// The next time of `agent`.
     #[inline]
     pub(crate) fn wake(&self, agent: usize) -> Picos {
         self.winners[self.leaf(agent)].time
     }
 
-    /// Lets `agent` act next at `time`.
+    /// Sets the next time of `agent`.
     #[inline]
     pub(crate) fn set(&mut self, agent: usize, time: Picos) {
         debug_assert!(agent < self.agents);
         let mut place = self.leaf(agent);
         let mut winner = Winner { time, agent };
-        // Whoever leads to the same winner as before changes nothing further up.
+        // If a match has the same winner as before, no match above it changes.
         while self.winners[place] != winner {
             self.winners[place] = winner;
             if place == 1 {
@@ -106,7 +106,7 @@ impl Schedule {
         }
     }
 
-    /// The winner of two of which the first comes from lower agents.
+    /// The winner of two agents, of which the first comes from the lower half.
     #[inline]
     fn play(&self, low: Winner, high: Winner) -> Winner {
         let tie_to_high = self.ties_to_last && high.agent < self.agents;

@@ -1,7 +1,7 @@
-//! What runs on a core, as the machine sees it.
+//! Software on a core, as the machine sees it.
 //!
-//! Models: nothing of its own; software asks the memory system for lines, posts to queues of devices
-//! and says when it goes on.
+//! Models: the interface of software: it accesses lines, posts to queues of devices and returns the
+//! time of its next step.
 //! Source: run-to-completion loops of DPDK and SPDK.
 //! Simplifies: nothing.
 
@@ -14,22 +14,22 @@ use hdrhistogram::Histogram;
 use std::fmt::Debug;
 use units::Picos;
 
-/// How software wants to go on.
+/// When software continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// It works until this time and goes on then.
+    /// It works until this time and continues then.
     Busy(Picos),
-    /// It polls in vain: nothing is to be seen in its queues before this time, or before a device
-    /// writes something new. [`Picos::NEVER`] if nothing is under way at all.
+    /// It polls empty queues: no entry becomes visible before this time, or before a device writes a
+    /// new one. [`Picos::NEVER`] if no entry is under way.
     Idle(Picos),
 }
 
-/// What a core's software has done and holds.
+/// Counters and levels of a core's software.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
-    /// Time of polling in vain.
+    /// Time of polling empty queues.
     pub idle: Picos,
-    /// Time of waiting for room in a send ring.
+    /// Time of waiting for a free entry in a send ring.
     pub sender_blocked: Picos,
     /// Units of its work done: packets, requests or accesses.
     pub work: u64,
@@ -39,11 +39,11 @@ pub struct Account {
     pub packets_in_work: usize,
     /// Packets handed to a send queue whose buffers have not been freed.
     pub packets_in_ring: usize,
-    /// Packets that ended here: their buffers went back to the pool without being sent.
+    /// Packets that ended here: their buffers returned to the pool without being sent.
     pub packets_consumed: u64,
-    /// Buffers that nobody has taken from the pool that all cores of its tenant share.
+    /// Free buffers in the pool that all cores of its tenant share.
     pub buffers_free: usize,
-    /// What it has observed, if it watches a cache.
+    /// Its observations, if it watches a cache.
     pub probes: ProbeCounts,
 }
 
@@ -52,20 +52,20 @@ reading!(
     levels { packets_in_work, packets_in_ring, buffers_free }
 );
 
-/// What runs on a core: it sees the memory system and the queues of devices.
+/// Software on a core: it accesses the memory system and the queues of devices.
 pub trait Software<T: Tracer>: Debug {
-    /// Does the next small piece of work at `now`.
+    /// Does the next small amount of work at `now`.
     fn step(&mut self, fabric: &mut Fabric<T>, queues: &mut Queues, now: Picos) -> Turn;
 
-    /// The queues that it polls and posts to: nobody else does.
+    /// The queues that it polls and posts to; no other core uses them.
     fn queues(&self) -> &[QueueId] {
         &[]
     }
 
-    /// What it has done until `now`, a wait that still goes on included.
+    /// Its counters at `now`, including a wait that still continues.
     fn account(&self, now: Picos) -> Account;
 
-    /// Whether it never ends by itself: a run ends when nobody else will act again.
+    /// Whether it never ends by itself: a run ends when no other agent will act again.
     fn is_background(&self) -> bool {
         false
     }

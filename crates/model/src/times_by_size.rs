@@ -1,29 +1,29 @@
-//! How long transfers take, by their size.
+//! Durations of transfers, by their size.
 //!
-//! Models: nothing; it remembers what a rate makes of each size that packets have, which spares every
-//! transfer a product or quotient of floating-point numbers and its conversions.
+//! Models: a table of a rate's time for each packet size, which saves every transfer a floating-point
+//! product or quotient and its conversions.
 //! Source: sizes of Ethernet frames and of what they become on a PCIe link.
 //! Simplifies: nothing; larger sizes are computed.
 
 use units::Picos;
 use units::narrow::usize_from;
 
-/// Sizes below this are remembered: frames of 1514 B with the headers of their PCIe packets.
+/// Sizes below this are tabulated: frames of 1514 B with the headers of their PCIe packets.
 const KNOWN_BYTES: u64 = 2048;
 
-/// Times of a rate that does not change.
+/// Times at a rate that does not change.
 #[derive(Clone, Debug)]
 pub(crate) struct TimesBySize {
     known: Box<[Picos]>,
 }
 
 impl TimesBySize {
-    /// What `time_for` says of each size.
+    /// The table of `time_for` for each size.
     pub(crate) fn new(time_for: impl Fn(u64) -> Picos) -> Self {
         Self { known: (0..KNOWN_BYTES).map(time_for).collect() }
     }
 
-    /// The time for `bytes`; `time_for` is the function that the times came from.
+    /// The time for `bytes`; `time_for` is the function of [`Self::new`].
     #[inline]
     pub(crate) fn of(&self, bytes: u64, time_for: impl FnOnce(u64) -> Picos) -> Picos {
         match self.known.get(usize_from(bytes)) {

@@ -1,7 +1,6 @@
-//! Line-by-line stories: what happened to the lines of a packet, in order.
+//! Traces of lines: the operations on the lines of a packet, in order.
 //!
-//! Models: nothing; it watches. The tracer is a type parameter of the fabric, so that runs without
-//! a trace carry no trace code.
+//! The tracer is a type parameter of the fabric, so that runs without a trace carry no trace code.
 
 mod line;
 mod misses;
@@ -16,7 +15,7 @@ pub use watch::Watch;
 use crate::attribution::AgentId;
 use units::{CoreId, LineAddr, Picos, SocketId};
 
-/// What an agent did to a line.
+/// The operation of an agent on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Full-line DMA write (ItoM).
@@ -33,19 +32,19 @@ pub enum Operation {
     Prefetch,
     /// Instruction fetch.
     Fetch,
-    /// A victim of L2 moves into the LLC.
+    /// L2 evicts a line into the LLC.
     L2Victim,
-    /// A line from memory, or from another core, is placed in the LLC too.
+    /// A line from memory or another core is also allocated in the LLC.
     LlcFill,
-    /// A line that a device has written leaves the root-complex buffer.
+    /// The root-complex buffer writes back a line that a device wrote.
     IoWriteBack,
-    /// The line leaves the LLC.
+    /// The LLC evicts the line.
     LlcEviction,
-    /// The line leaves the cores because the snoop filter has no room for it.
+    /// The cores' copies are invalidated because the snoop filter has no free entry for the line.
     DirectoryEviction,
 }
 
-/// Where the line was found, or what became of it.
+/// Where the line was found, or where it went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// In the core's own L1D.
@@ -56,26 +55,26 @@ pub enum Found {
     LlcHit(u32),
     /// In another core's private caches.
     OtherCore(CoreId),
-    /// Nowhere: allocated in this LLC way.
+    /// Missed every cache: allocated in this LLC way.
     LlcAllocated(u32),
-    /// Nowhere: served by or written to DRAM of the same socket.
+    /// Missed every cache: served by or written to DRAM of the same socket.
     Dram,
-    /// Nowhere: served by or written to DRAM of another socket.
+    /// Missed every cache: served by or written to DRAM of another socket.
     RemoteDram,
-    /// Nowhere: served by or written to CXL memory.
+    /// Missed every cache: served by or written to CXL memory.
     Cxl,
     /// In a cache of another socket.
     OtherSocket(SocketId),
     /// In the root complex's own buffer.
     RootComplexBuffer,
-    /// In the core's own cache, but shared: it may write it now.
+    /// Hit as Shared in the core's own cache, which may now write it.
     Upgraded,
-    /// It is dropped: memory has the same content.
+    /// Dropped: memory has the same content.
     Nowhere,
 }
 
 impl Found {
-    /// Whether no cache had it.
+    /// Whether it missed every cache.
     #[inline]
     #[must_use]
     pub fn is_memory(self) -> bool {
@@ -83,43 +82,43 @@ impl Found {
     }
 }
 
-/// A line that had to leave because of the operation.
+/// A victim of the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PushedOut {
-    /// Which line.
+    /// The line.
     pub line: LineAddr,
-    /// Whose content it was.
+    /// The agent that wrote its content.
     pub owner: AgentId,
-    /// Whether it went to DRAM.
+    /// Whether it was written back to DRAM.
     pub dirty: bool,
-    /// Whether it had been used since it was put there.
+    /// Whether it was used since it was allocated.
     pub consumed: bool,
 }
 
 /// One operation on one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When it began.
+    /// Its start.
     pub time: Picos,
-    /// Who did it.
+    /// The agent.
     pub agent: AgentId,
-    /// To which line.
+    /// The line.
     pub line: LineAddr,
-    /// What.
+    /// The operation.
     pub operation: Operation,
     /// Where the line was.
     pub found: Found,
-    /// What left for it.
+    /// The victim.
     pub pushed_out: Option<PushedOut>,
 }
 
 /// Receives events. `WATCHING` is false for the tracer that compiles to nothing.
 pub trait Tracer {
-    /// Whether events are wanted at all.
+    /// Whether events are recorded.
     const WATCHING: bool;
     /// Takes an event.
     fn record(&mut self, event: Event);
-    /// Packet `sequence` lies in the lines `first .. first + lines` from now on.
+    /// Packet `sequence` occupies the lines `first .. first + lines` from now on.
     fn packet_arrives(&mut self, sequence: u64, first: LineAddr, lines: u64);
     /// Packet `sequence` has left the host's memory.
     fn packet_leaves(&mut self, sequence: u64);

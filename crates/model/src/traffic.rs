@@ -1,4 +1,4 @@
-//! What arrives on a wire: the seam between the hardware and whatever generates traffic.
+//! Arrivals on a wire: the interface between the hardware and the generators of traffic.
 //!
 //! Models: frames as a port sees them.
 //! Source: IEEE 802.3 (4 B FCS, 8 B preamble, 12 B gap).
@@ -18,7 +18,7 @@ pub struct Arrival {
     pub bytes: Bytes,
     /// RSS hash of the frame's flow (Toeplitz over the flow tuple).
     pub rss_hash: u32,
-    /// Number of the frame's flow among those of its source; none for frames that belong to none.
+    /// Number of the frame's flow in its source; none for frames without a flow.
     pub flow: Option<u32>,
 }
 
@@ -33,19 +33,19 @@ pub struct Departure {
     pub bytes: Bytes,
 }
 
-/// A sequence of arrivals in time order. Deterministic by the seed it was built with.
+/// A sequence of arrivals in time order. Deterministic for a given seed.
 pub trait PacketSource {
     /// The next frame, or `None` when the source has ended.
     ///
-    /// A source in closed loop is asked again whenever an answer has left: what it had announced
-    /// before, such as a frame sent again, has then not been sent.
+    /// A closed-loop source is asked again whenever an answer has left: its earlier announcement, such
+    /// as a retransmission, is then void.
     fn next_arrival(&mut self) -> Option<Arrival>;
 
-    /// Whether the source wants to know what leaves through its port.
+    /// Whether the source needs to know what leaves through its port.
     fn awaits_answers(&self) -> bool {
         false
     }
 
-    /// A frame has left through the source's port: a source in closed loop goes on from here.
+    /// A frame has left through the source's port: a closed-loop source continues from here.
     fn answered(&mut self, _departure: Departure) {}
 }

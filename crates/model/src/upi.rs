@@ -1,13 +1,13 @@
 //! Links between sockets: UPI, and QPI before it.
 //!
-//! Models: for each ordered pair of sockets a direction of its own, with limited bandwidth and the
-//! latency that crossing adds. Every message has a header per line of data; one without data
-//! (a request, an acknowledgement) is a header alone.
+//! Models: one direction for each ordered pair of sockets, with limited bandwidth and the latency of
+//! crossing. Every message has a header per line of data; one without data (a request, an
+//! acknowledgement) is a header alone.
 //! Source: Intel MLC measurements in the platform file: reads of remote memory reach 34.3 GB/s per
 //! direction on Skylake and Cascade Lake, 55.7 on Ice Lake, 30.6 on Haswell (QPI); the idle latency
 //! grows by 50 to 55 ns on Skylake. A header of 8 bytes per line: nine QPI flits of 8 bytes (recalled).
-//! Simplifies: all links between two sockets are one; every pair of sockets is connected directly;
-//! no link-layer retries; snoops and directory look-ups of the home agent are the caller's messages.
+//! Simplifies: all links between two sockets are one; every pair of sockets is connected directly; no
+//! link-layer retries; the caller sends the messages of snoops and of directory look-ups.
 
 use crate::occupancy::Meter;
 use units::narrow::whole;
@@ -16,13 +16,13 @@ use units::{LINE_BYTES, Picos, SocketId};
 /// Parameters of the links.
 #[derive(Clone, Debug)]
 pub struct UpiConfig {
-    /// Sockets, each linked to each.
+    /// Number of sockets, each linked to every other.
     pub sockets: u32,
-    /// Data per second and direction when remote memory is read, headers not counted.
+    /// Data per second and direction in reads of remote memory, without headers.
     pub read_gbytes_per_s: f64,
     /// Bytes of the header of each line and of each message without data.
     pub header_bytes: u64,
-    /// By how much an idle read of a remote line takes longer than one of a local line: the request
+    /// Additional latency of an idle read of a remote line, compared with a local one: the request
     /// there and the line back.
     pub round_trip_extra: Picos,
 }
@@ -34,7 +34,7 @@ impl UpiConfig {
         bytes + bytes.div_ceil(LINE_BYTES).max(1) * self.header_bytes
     }
 
-    /// Bandwidth per direction, headers counted.
+    /// Bandwidth per direction, including headers.
     #[must_use]
     pub fn raw_gbytes_per_s(&self) -> f64 {
         self.read_gbytes_per_s * self.message_bytes(LINE_BYTES) as f64 / LINE_BYTES as f64
@@ -46,8 +46,8 @@ impl UpiConfig {
         Picos::from_ns(self.message_bytes(bytes) as f64 / self.raw_gbytes_per_s())
     }
 
-    /// From the end of a message's transmission until it has arrived: half of what is left of the
-    /// round trip when request and line have been transmitted.
+    /// From the end of a message's transmission to its arrival: half of the round trip that remains
+    /// after request and line have been transmitted.
     #[must_use]
     pub fn propagation(&self) -> Picos {
         let transmitted = self.time_for(0) + self.time_for(LINE_BYTES);
@@ -76,7 +76,7 @@ impl Upi {
     /// Idle links.
     ///
     /// # Panics
-    /// If the bandwidth is not above zero: the platform is checked before it comes here.
+    /// If the bandwidth is not above zero. Platforms are checked before they get here.
     #[must_use]
     pub fn new(config: UpiConfig) -> Self {
         assert!(config.read_gbytes_per_s > 0.0);
@@ -94,8 +94,8 @@ impl Upi {
         &self.config
     }
 
-    /// A message with `bytes` of data, or none, goes from one socket to another; returns when it has
-    /// arrived. Within a socket that costs nothing.
+    /// Sends a message with `bytes` of data, or none, from one socket to another; returns when it
+    /// arrives. Within a socket it takes no time.
     #[inline]
     pub fn cross(&mut self, from: SocketId, to: SocketId, bytes: u64, now: Picos) -> Picos {
         if from == to {
@@ -114,13 +114,13 @@ impl Upi {
         self.directions[self.index(from, to)].data_bytes
     }
 
-    /// Time for which a direction has been busy until `now`, headers included.
+    /// Time for which a direction was busy until `now`, including headers.
     #[must_use]
     pub fn busy_until(&self, from: SocketId, to: SocketId, now: Picos) -> Picos {
         self.directions[self.index(from, to)].meter.busy_until(now)
     }
 
-    /// From when on every direction would carry what is sent at `now`.
+    /// When every direction would carry a message of `now`.
     #[must_use]
     pub fn free_from(&self, now: Picos) -> Picos {
         let directions = self.directions.iter();

@@ -2,14 +2,14 @@
 //!
 //! Models: Intel Memory Bandwidth Allocation: a request-rate controller between L2 and interconnect.
 //! Source: Intel SDM, volume 3, "Memory Bandwidth Allocation"; ATC'20 sets 40 %.
-//! Simplifies: the controller lets requests out during a share of each period and holds them during the
-//! rest, so that every access pattern keeps its share of what it would move; real parts delay each
-//! request by an amount that Intel calls approximate. Prefetchers of L2 are held back only by the demand
-//! that they follow.
+//! Simplifies: the controller passes requests during a share of each period and holds them during the
+//! rest, so that every access pattern keeps that share of its unlimited traffic; real processors delay
+//! each request by an amount that Intel calls approximate. Prefetchers of L2 are limited only through
+//! the demand accesses that they follow.
 
 use units::Picos;
 
-/// Long against a memory access, short against everything that is measured over batches.
+/// Long compared with a memory access, short compared with a batch.
 const PERIOD: Picos = Picos(5_000_000);
 
 /// The controller of one core.
@@ -19,16 +19,16 @@ pub struct BandwidthLimit {
 }
 
 impl BandwidthLimit {
-    /// Everything goes.
+    /// No limit: every request passes at once.
     pub const NONE: Self = Self { open: PERIOD };
 
-    /// `percent` of what the core would move by itself.
+    /// Limits traffic to `percent` of the core's unlimited traffic.
     #[must_use]
     pub fn percent(percent: u32) -> Self {
         Self { open: Picos(PERIOD.0 / 100 * u64::from(percent.min(100))) }
     }
 
-    /// When a request of `now` is let out.
+    /// When the controller passes a request of `now`.
     #[inline]
     #[must_use]
     pub fn let_out(self, now: Picos) -> Picos {

@@ -5,8 +5,9 @@
 //! outstanding reads per queue and of packet rates per queue and port; an internal buffer with PAUSE.
 //! Source: DPDK mlx5 guide and driver (completions of 64 B, 8 compressed into one, send completion every
 //! 32 packets, enhanced multi-packet write of up to 32 packets); others at each file.
-//! Simplifies: with flow control off, a packet without a descriptor waits for one that is on its way, if
-//! there is room for it to wait, or is dropped at once, as rx_out_of_buffer counts it (DEVIATIONS.md, 8).
+//! Simplifies: with flow control off, a packet without a descriptor waits for one that is being
+//! fetched, if the internal buffer has space, or is dropped at once and counted as rx_out_of_buffer
+//! (DEVIATIONS.md, 8).
 
 mod as_device;
 pub mod card;
@@ -33,38 +34,38 @@ use units::{Bytes, GbitPerSec, Picos};
 pub struct NicConfig {
     /// Rate of the wire in each direction.
     pub line_rate: GbitPerSec,
-    /// Received bytes that wait for the link, or for a descriptor, at most.
+    /// Largest number of received bytes that wait for the link or a descriptor.
     pub rx_buffer_bytes: u64,
-    /// Part of them that may wait for descriptors on their way; with flow control all may.
+    /// Bytes among them that may wait for descriptors being fetched; with flow control all may.
     pub rx_wait_bytes: u64,
-    /// When the port sends PAUSE. Without it, it never does, and packets wait only for descriptors that
-    /// are on their way.
+    /// When the port sends PAUSE. None: it sends none, and packets wait only for descriptors that are
+    /// being fetched.
     pub flow_control: Option<PauseConfig>,
     /// Entries of the RSS indirection table.
     pub rss_indirection_entries: u32,
     /// Least time between packets of a queue, in each direction.
     pub queue_packet_gap: Picos,
-    /// How fast the port takes packets, in each direction.
+    /// The packet rate of the port in each direction.
     pub port_pace: Pace,
-    /// What the transmitter reaches on the wire.
+    /// Rate that the transmitter reaches on the wire.
     pub tx_rate: GbitPerSec,
-    /// What may be read ahead of the wire, in bytes on it: queues share what it lets through.
+    /// Bytes on the wire that may be read ahead of it; queues share them.
     pub tx_buffer: Bytes,
-    /// Packets that find more than so many in front of them in their queue, not yet given back by the
-    /// driver, are written to memory past DDIO. None: no packet is.
+    /// A packet with more than this number of packets before it in its queue, whose descriptors the
+    /// driver has not posted anew, is written to memory and bypasses DDIO. None: no packet bypasses it.
     pub bypass_backlog: Option<u32>,
-    /// A packet's last line is written as a whole.
+    /// The last line of a packet is padded to a full line.
     pub pads_tail: bool,
     /// From the end of a frame on the wire until its first DMA write.
     pub rx_pipeline: Picos,
-    /// Receive descriptors that a queue holds ready on the chip.
+    /// Receive descriptors that a queue prefetches to the chip.
     pub rx_descriptors_prefetched: u32,
-    /// When no more than this part of a ring is known to be posted or on the chip, the doorbell record
-    /// is read for more. None: when all that is known to be posted has been fetched.
+    /// The card re-reads the doorbell record when at most ring / N known descriptors remain. None: it
+    /// does so when it has fetched all that it knows to be posted.
     pub doorbell_read_ring_part: Option<u32>,
     /// Receive descriptors read by one DMA read.
     pub rx_descriptors_per_fetch: u32,
-    /// Packets that one completion, or write of neighbouring completions, reports at most.
+    /// Largest number of packets that one completion, or write of neighbouring completions, reports.
     pub packets_per_completion: u32,
     /// How long a completion waits for more packets to report.
     pub completion_gather: Picos,
@@ -74,11 +75,12 @@ pub struct NicConfig {
     pub read_pipeline: Picos,
     /// From a packet's data in the NIC to the wire.
     pub tx_pipeline: Picos,
-    /// Payload that all send queues together may have asked for and not got, if that is limited.
+    /// Largest payload that all send queues together may have requested and not received. None: no
+    /// limit.
     pub port_read_bytes: Option<Bytes>,
-    /// Entries of a send queue: a packet takes one, each of its read requests another.
+    /// Entries of a send queue: a packet takes one, and each of its read requests takes another.
     pub tx_queue_entries: u32,
-    /// Bytes of requests that a send queue has on the chip or under way before it stops fetching more.
+    /// Bytes of requests on the chip or under way at which a send queue stops fetching more.
     pub tx_request_bytes_ahead: u64,
     /// Packets per send completion.
     pub tx_packets_per_completion: u32,

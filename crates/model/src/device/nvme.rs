@@ -20,17 +20,17 @@ use units::Picos;
 pub struct NvmeConfig {
     /// From a submission entry in the controller to the first use of the media.
     pub command: Picos,
-    /// Commands that the controller works on at a time.
+    /// Commands that the controller processes at a time.
     pub commands: u32,
     /// Data between link and media, in each direction.
     pub buffer_bytes: u64,
     /// DMA reads of 4 KiB that may be under way.
     pub data_reads: u32,
-    /// What keeps the data.
+    /// Parameters of the media.
     pub media: MediaConfig,
 }
 
-/// What an SSD has counted.
+/// Counters of an SSD.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NvmeCounters {
     /// Commands fetched.

@@ -1,16 +1,16 @@
-//! The queues of all devices, as software and devices find them. What a queue is made of, and how software
-//! gets at it (`nic_pair`, `nvme_pair`), is in the `rings.rs` of each kind of device.
+//! The queues of all devices, as software and devices access them. The `rings.rs` of each kind of
+//! device defines its queues and the access for software (`nic_pair`, `nvme_pair`).
 
 use super::{DeviceId, DeviceQueues};
 
-/// Queues in host memory, through which software and devices speak.
+/// Queues in host memory between software and devices.
 #[derive(Debug, Default)]
 pub struct Queues {
     of: Vec<DeviceQueues>,
 }
 
 impl Queues {
-    /// Puts in the queues of the next device, and returns its number.
+    /// Adds the queues of the next device, and returns its id.
     ///
     /// # Panics
     /// If there are 65,536 devices: a machine has root ports for fewer.
@@ -33,7 +33,7 @@ impl Queues {
         &self.of[device.index()]
     }
 
-    /// The queues of a device, to be changed.
+    /// The queues of a device, for changes.
     #[inline]
     pub fn of_mut(&mut self, device: DeviceId) -> &mut DeviceQueues {
         &mut self.of[device.index()]

@@ -1,12 +1,12 @@
-//! A ring of entries in host memory, as every kind of queue is made of.
+//! A ring of entries in host memory: the base of every kind of queue.
 //!
-//! Models: equal entries side by side, of which several may share a line.
+//! Models: contiguous entries of equal size, of which several may share a line.
 //! Source: NVM Express base specification and Linux mlx5, i40e drivers, whose queues are such rings.
 //! Simplifies: reads and writes of entries begin at the start of their first line.
 
 use units::{LINE_BYTES, LineAddr};
 
-/// Equal entries in contiguous memory, used in a circle.
+/// Equal entries in contiguous memory, used in a ring.
 #[derive(Clone, Copy, Debug)]
 pub struct Ring {
     /// First line.
@@ -24,8 +24,8 @@ impl Ring {
         u64::from(entries) * entry_bytes
     }
 
-    /// Splits `bytes` from entry `index` on at the ring's end: the first line of each part and the
-    /// bytes from its start on; the second is empty if the ring's end is not passed.
+    /// Splits `bytes` from entry `index` on at the ring's end: the first line of each range and the
+    /// bytes from its start on. The second is empty if the range does not wrap around.
     #[must_use]
     pub fn parts(&self, index: u64, bytes: u64) -> [(LineAddr, u64); 2] {
         let place = index % u64::from(self.entries);
@@ -35,7 +35,7 @@ impl Ring {
         [(self.line_of(index), into_line + before_end), (self.first, bytes - before_end)]
     }
 
-    /// The line in which entry `index` (counted without end) begins.
+    /// The line in which entry `index` (without wrap-around) begins.
     #[must_use]
     pub fn line_of(&self, index: u64) -> LineAddr {
         self.first.step(index % u64::from(self.entries) * self.entry_bytes / LINE_BYTES)
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn entries_in_the_middle_of_a_line_touch_the_lines_they_lie_in() {
-        // Four descriptors of 16 B from the fourth of a line on lie in two lines.
+        // Four descriptors of 16 B from the fourth of a line on occupy two lines.
         assert_eq!(ring(16, 16).parts(3, 64), [(LineAddr(100), 112), (LineAddr(100), 0)]);
     }
 }

@@ -3,11 +3,11 @@
 //! Models: an open row that is hit, an empty bank that is activated, and a conflict that is
 //! precharged and activated, with tRCD, tRP, tRAS, tRTP and tWR.
 //! Source: JEDEC JESD79-4; first-ready first-come-first-served scheduling (Rixner et al., ISCA'00).
-//! Simplifies: the scheduler sees no queue. A request takes the row that will be open when its turn
-//! comes; one that asks for the row before that, and came before it was closed, slips past as the
-//! scheduler would have let it. A call for an earlier time than the one that opened the row is
-//! served from the state before it, without waiting for what lies ahead; further back than two rows
-//! a bank is taken to have been empty.
+//! Simplifies: the scheduler sees no queue. A request uses the row that will be open at its turn; a
+//! request for the previous row that came before that row was closed overtakes, as the scheduler would
+//! have let it. A call for an earlier time than the one that opened the row is served from the state
+//! before it, without waiting for later requests; for times more than two rows back the bank counts as
+//! empty.
 
 use super::rank::{Rank, Refresh};
 use super::timing::Timing;
@@ -20,14 +20,14 @@ use units::narrow::fit;
 pub enum RowPolicy {
     /// A row stays open until another is needed or the rank is refreshed (open page).
     Open,
-    /// A row is closed when nobody has used it for this long (adaptive open page).
+    /// A row is closed when it has not been used for this long (adaptive open page).
     OpenFor(Picos),
-    /// A row is closed as soon as nobody waits for it (closed page).
+    /// A row is closed as soon as no request waits for it (closed page).
     Closed,
 }
 
 impl RowPolicy {
-    /// For how long a row stays open behind its last column command.
+    /// How long a row stays open after its last column command.
     pub(super) fn keep(self) -> Picos {
         match self {
             Self::Open => Picos::NEVER,
@@ -37,37 +37,37 @@ impl RowPolicy {
     }
 }
 
-/// What a request found in its bank. Channels count them by their places in this list.
+/// State in which a request finds its bank. Channels count requests by these indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Row {
-    /// Its row open.
+    /// The row of the request is open.
     Hit,
-    /// No row open.
+    /// No row is open.
     Empty,
-    /// Another row open.
+    /// Another row is open.
     Conflict,
 }
 
 impl Row {
-    /// How many there are.
+    /// Number of kinds.
     pub(super) const KINDS: usize = 3;
 }
 
 /// How a request gets its row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opened {
-    /// When its column command may be given.
+    /// Earliest time of its column command.
     pub(super) column_from: Picos,
     pub(super) row: Row,
     which: Which,
 }
 
-/// Which of the rows that a bank remembers a request uses.
+/// The row among those that a bank remembers which a request uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Which {
     Current,
     Previous,
-    /// One that is no longer remembered.
+    /// A row that is no longer remembered.
     Earlier,
 }
 
@@ -76,12 +76,12 @@ enum Which {
 #[repr(C)]
 struct OpenRow {
     row: u32,
-    /// When the request arrived for which it was opened.
+    /// Arrival of the request for which the row was opened.
     asked: Picos,
     column_from: Picos,
-    /// When it may be precharged.
+    /// Earliest time of its precharge.
     close_from: Picos,
-    /// When it is closed without being asked to.
+    /// When it is closed without a request.
     open_until: Picos,
 }
 
@@ -99,47 +99,47 @@ impl OpenRow {
     fn activated(row: u32, asked: Picos, activated: Picos, timing: &Timing) -> Self {
         let column_from = activated + timing.trcd;
         let close_from = activated + timing.tras;
-        // It is used before it can be closed, and not before this.
+        // It is used before it can be closed, and not before this time.
         Self { row, asked, column_from, close_from, open_until: column_from }
     }
 
-    /// Whether it is still open at `time`, when the latest refresh began at `refreshed`.
+    /// Whether it is still open at `time`, if the latest refresh began at `refreshed`.
     #[inline]
     fn is_open(&self, time: Picos, refreshed: Picos) -> bool {
         (time <= self.open_until) & (self.column_from >= refreshed)
     }
 
     /// What a request for another row finds at `time`, when it may activate, and when this row was
-    /// closed. Selects instead of branches: nobody can predict which it is.
+    /// closed. Uses selects instead of branches, since the outcome is unpredictable.
     #[inline]
     fn close(&self, time: Picos, refreshed: Picos, trp: Picos) -> (Row, Picos, Picos) {
         let open = self.is_open(time, refreshed);
         let found = select_unpredictable(open, Row::Conflict, Row::Empty);
         let closed = select_unpredictable(open, time, self.open_until).max(self.close_from);
         let by_refresh = self.column_from < refreshed;
-        // (A row that a refresh closed may have been open without end.)
+        // (A row that a refresh closed may have had no close time.)
         let precharged = closed.saturating_add(trp);
         let from = select_unpredictable(by_refresh, time, time.max(precharged));
         (found, from, select_unpredictable(by_refresh, refreshed, closed))
     }
 }
 
-/// One bank. What nearly every request looks at, up to the number of the previous row, lies in one
-/// line of the host's cache.
+/// One bank. The fields that nearly every request reads, up to the number of the previous row, lie in
+/// one line of the host's cache.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Bank {
     current: OpenRow,
     /// When the previous row was closed for the current one.
     previous_closed: Picos,
-    /// Its rank in the channel, and its bank group among those of all ranks: found with the bank.
+    /// Its rank in the channel, and its bank group among those of all ranks: stored with the bank.
     rank: u16,
     group: u16,
     previous: OpenRow,
 }
 
 impl Bank {
-    /// No row open.
+    /// A bank without an open row.
     pub(super) fn idle(rank: u32, group: u32) -> Self {
         Self {
             current: OpenRow::NONE,
@@ -162,7 +162,7 @@ impl Bank {
         usize::from(self.group)
     }
 
-    /// Gets `row` for a request that arrived at `arrival`, at or after the beginning of `refresh`.
+    /// Gets `row` for a request that arrived at `arrival`, at or after the start of `refresh`.
     #[inline]
     pub(super) fn open(
         &mut self,
@@ -180,7 +180,7 @@ impl Bank {
         }
         let slips_past = (arrival <= self.previous_closed) | !in_order;
         let remembered = arrival >= self.previous.asked;
-        // In this order, because most requests do not slip past, which a host can predict.
+        // In this order, because most requests do not overtake, which a host can predict.
         if slips_past
             && self.previous.row == row
             && remembered & self.previous.is_open(time, refreshed)
@@ -200,9 +200,9 @@ impl Bank {
         Opened { column_from, row: found, which: Which::Current }
     }
 
-    /// As [`Self::open`], for a request that came before the one that opened the current row, and
-    /// needs a row to be opened: puts it where it belongs in the order of time. Returns the parts of
-    /// what [`Self::open`] does, which then keeps it in the host's registers.
+    /// As [`Self::open`], for a request that came before the one that opened the current row and needs
+    /// a row to be opened: inserts it in time order. Returns the fields of the result of
+    /// [`Self::open`], which keeps them in the host's registers.
     #[cold]
     fn open_earlier(
         &mut self,
@@ -220,7 +220,7 @@ impl Bank {
         let which = if !remembered {
             Which::Earlier
         } else if row == self.current.row {
-            // The later request for which it was opened finds it open now.
+            // The later request for which the row was opened finds it open.
             self.current.asked = opened.asked;
             self.current.column_from = opened.column_from;
             self.previous_closed = closed;
@@ -232,8 +232,8 @@ impl Bank {
         (opened.column_from, found, which)
     }
 
-    /// Notes that the row's column command was given at `column`: it may be closed at `close_from`,
-    /// and is closed `keep` after its last command.
+    /// Notes the row's column command at `column`: the row may be closed at `close_from`, and is closed
+    /// `keep` after its last command.
     #[inline]
     pub(super) fn used(&mut self, opened: Opened, column: Picos, close_from: Picos, keep: Picos) {
         if opened.which == Which::Earlier {
@@ -252,7 +252,7 @@ mod tests {
     use crate::dram::tests::ddr4_2400;
 
     const KEEP: Picos = Picos(500_000);
-    /// Long after the activations of earlier tests' steps, long before the first refresh.
+    /// Long after the activations of earlier steps, long before the first refresh.
     const NOW: Picos = Picos(1_000_000);
 
     struct OneBank {
@@ -268,7 +268,7 @@ mod tests {
             Self { bank: Bank::idle(0, 0), rank, timing }
         }
 
-        /// A read of `row`: what it found, and when its command may be given, which it then is.
+        /// A read of `row`: its result and the time of its command, which is then issued.
         fn read(&mut self, row: u32, arrival: Picos) -> (Row, Picos) {
             let opened = self.open(row, arrival);
             let column = opened.column_from;
@@ -383,7 +383,7 @@ mod tests {
         let earlier = NOW + Picos(300_000);
         let conflict = one.timing.trp + one.timing.trcd;
         assert_eq!(one.read(9, earlier), (Row::Conflict, earlier + conflict));
-        // Nor is the one ahead disturbed.
+        // The later row stays open as well.
         assert_eq!(one.read(8, NOW + Picos(950_000)).0, Row::Hit);
     }
 
@@ -394,7 +394,7 @@ mod tests {
         one.read(8, NOW + Picos(900_000));
         let expected = (Row::Empty, NOW + one.timing.trcd);
         assert_eq!(one.read(9, NOW), expected);
-        // What is remembered stays as it is.
+        // The remembered state is unchanged.
         assert_eq!(one.read(7, NOW + Picos(850_000)).0, Row::Hit);
         assert_eq!(one.read(8, NOW + Picos(950_000)).0, Row::Hit);
     }

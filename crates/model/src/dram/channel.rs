@@ -1,10 +1,10 @@
 //! One channel of memory: its banks, ranks, data bus and write queue.
 //!
-//! Models: the way of a read through bank, bank group and data bus, and batches of writes with the
-//! turn-around of the bus.
+//! Models: a read through bank, bank group and data bus, and batches of writes with the turn-around of
+//! the bus.
 //! Source: JEDEC JESD79-4; read and write phases as in gem5's memory controller.
-//! Simplifies: reads that were called before a batch keep their place on the bus, and reads may use
-//! slots that the batch's banks leave free; both turn-arounds lie behind the batch.
+//! Simplifies: reads that were called before a batch keep their slot on the bus, and reads may use
+//! slots that the batch's banks leave free; both turn-arounds follow the batch.
 
 use super::bank::{Bank, Row};
 use super::interleave::BankRow;
@@ -15,14 +15,14 @@ use super::write_queue::WriteQueue;
 use super::{DramConfig, DramCounters};
 use units::Picos;
 
-/// What the channels of a socket have in common: kept once, so that a host's cache holds it.
+/// Timing that the channels of a socket share: stored once, so that it stays in a host's cache.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
     timing: Timing,
     burst: Picos,
-    /// A transfer and the idle time behind it.
+    /// A transfer and the idle time after it.
     slot: Picos,
-    /// For how long a row stays open behind its last use.
+    /// How long a row stays open after its last use.
     keep: Picos,
     turnaround: Picos,
     read: Command,
@@ -32,9 +32,9 @@ pub(super) struct Rules {
 /// A column command.
 #[derive(Clone, Debug)]
 struct Command {
-    /// How long behind it its data begins.
+    /// Delay from the command to its data.
     latency: Picos,
-    /// How long behind it the row may be closed.
+    /// Delay from the command until the row may be closed.
     recovery: Picos,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Channel {
     devices: Devices,
     writes: WriteQueue,
     write_batches: u64,
-    /// Turn-around time that has not been taken from the bus yet, because it is no whole slot.
+    /// Turn-around time not yet taken from the bus, because it is less than a slot.
     owed: Picos,
 }
 
@@ -72,9 +72,9 @@ struct Devices {
     /// Column path of each bank group of each rank: a command every tCCD_L.
     groups: Vec<TimeSlots>,
     bus: TimeSlots,
-    /// Transfers by what they found, in the order of [`Row`].
+    /// Transfers by the state of their bank, in the order of [`Row`].
     found: [u64; Row::KINDS],
-    /// Transfers that a refresh held back, and for how long.
+    /// Transfers that a refresh delayed, and the total delay.
     refresh_waits: u64,
     refresh_wait: Picos,
 }
@@ -96,7 +96,7 @@ impl Channel {
         self.devices.transfer(place, arrival, &rules.read, rules) + rules.burst
     }
 
-    /// Takes a write that arrived at `arrival`; returns when it is in the queue.
+    /// Takes a write that arrived at `arrival`; returns when it enters the queue.
     #[inline]
     pub(super) fn write(&mut self, place: BankRow, arrival: Picos, rules: &Rules) -> Picos {
         let taken = arrival.max(self.writes.room_from());
@@ -106,13 +106,13 @@ impl Channel {
         taken
     }
 
-    /// When there is room for a write that arrives at `now`.
+    /// When the queue has a free entry for a write of `now`.
     pub(super) fn writes_free_from(&self, now: Picos) -> Picos {
         self.writes.room_from().max(now)
     }
 
-    /// Writes a batch from `now` on, which it returns: so the way of a write keeps nothing across the
-    /// call.
+    /// Writes a batch from `now` on and returns `now`, so that the path of a write keeps no value
+    /// across the call.
     #[inline(never)]
     fn drain(&mut self, now: Picos, rules: &Rules) -> Picos {
         let devices = &mut self.devices;
@@ -135,7 +135,7 @@ impl Channel {
         self.owed = Picos(owed.0 % rules.slot.0);
     }
 
-    /// Adds what happened to `sum`.
+    /// Adds its counters to `sum`.
     pub(super) fn count(&self, sum: &mut DramCounters) {
         let Devices { found, refresh_waits, refresh_wait, .. } = &self.devices;
         sum.row_hits += found[Row::Hit as usize];
@@ -170,11 +170,10 @@ impl Devices {
         }
     }
 
-    /// Opens a row and finds room for its column command and for the data behind it; returns when the
-    /// data begins.
+    /// Opens a row and finds slots for its column command and its data; returns when the data begins.
     ///
-    /// A call of its own: inlined into the loop over a batch, its selects become branches, which a
-    /// host cannot predict. Its arguments fit into the host's registers.
+    /// Not inlined: in the loop over a batch its selects would become branches, which a host cannot
+    /// predict. Its arguments fit into the host's registers.
     #[inline(never)]
     fn transfer(
         &mut self,

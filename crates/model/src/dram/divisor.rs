@@ -1,6 +1,6 @@
 //! Division by a number that is known only at run time, as a multiplication.
 //!
-//! Models: nothing of the machine; it is on the path of every line.
+//! Models: the divisions of the address interleave, which every line needs.
 //! Source: Granlund and Montgomery, "Division by invariant integers using multiplication" (PLDI'94).
 //! Simplifies: nothing; exact while (dividend + 1) x divisor stays below 2^64.
 
@@ -8,14 +8,14 @@
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Divisor {
     value: u64,
-    /// (2^64 - 1) / value, rounded down, which multiplies the dividend's successor: so that it fits
-    /// for a value of one.
+    /// (2^64 - 1) / value, rounded down. It multiplies the dividend plus one, so that a value of one
+    /// fits.
     reciprocal: u64,
 }
 
 impl Divisor {
     /// # Panics
-    /// If `value` is zero: the platform is checked before it comes here.
+    /// If `value` is zero. Platforms are checked before they get here.
     pub(super) fn new(value: u64) -> Self {
         assert!(value > 0);
         Self { value, reciprocal: u64::MAX / value }

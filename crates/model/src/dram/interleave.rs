@@ -1,11 +1,11 @@
-//! Which channel, bank and row a line lies in.
+//! The channel, bank and row of a line.
 //!
 //! Models: interleave over any number of channels at a given granularity, over banks by bits of the
 //! address within the channel, with hashes as named alternatives.
 //! Source: permutation-based interleave (Zhang et al., MICRO'00) for the bank hash; for bank groups in
 //! the lowest bits, the fine-grained open-page layout that Linux' skx_edac driver decodes (recalled).
-//! Simplifies: holes, mirroring and the exact hashes of a part are left out: right in its balance,
-//! not for one address.
+//! Simplifies: holes, mirroring and a processor's exact hashes are left out: the spread is balanced,
+//! but single addresses may differ.
 
 use super::divisor::Divisor;
 use units::narrow::fit;
@@ -30,7 +30,7 @@ pub enum BankHash {
     RowXor,
 }
 
-/// Shape of a socket's memory and the way addresses are spread over it.
+/// Shape of a socket's memory, and how addresses are spread over it.
 #[derive(Clone, Debug)]
 pub struct Geometry {
     /// Independent data buses: DDR4 channels, or DDR5 subchannels.
@@ -53,14 +53,14 @@ pub struct Geometry {
     pub bank_hash: BankHash,
 }
 
-/// Where a line lies.
+/// The channel of a line and its location there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) channel: u32,
     pub(super) in_channel: BankRow,
 }
 
-/// Where a line lies in its channel.
+/// Location of a line in its channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BankRow {
     /// Its lowest bits are the bank group, its highest the rank.
@@ -68,22 +68,22 @@ pub(super) struct BankRow {
     pub(super) row: u32,
 }
 
-/// The map of [`Geometry`], ready for use: a channel's line number is, from below, bank group bits,
-/// the column, the other bank bits, and the row. Masks and factors are kept so that no step of the
-/// way needs a branch.
+/// The map of [`Geometry`], prepared for look-ups: a channel's line number is, from below, bank group
+/// bits, the column, the other bank bits, and the row. Masks and factors are stored so that no step
+/// needs a branch.
 #[derive(Clone, Debug)]
 pub(super) struct Interleave {
     channels: Divisor,
     granularity_bits: u32,
     offset_mask: u64,
-    /// Of the hash that rotates channels; zero if they are not rotated.
+    /// Factor of the hash that rotates channels; zero if they are not rotated.
     rotation_factor: u64,
     group_mask: u64,
-    /// Of the bits above the column, down to where they lie in the bank; those that belong to it.
+    /// Shift from the bank bits above the column to their position in the bank; the mask selects them.
     high_shift: u32,
     high_mask: u64,
     row_shift: u32,
-    /// Of the row's bits beyond as many as a bank has.
+    /// Shift of the row's bits beyond the number that a bank has.
     folded_row_shift: u32,
     /// The bits of the bank that are XORed with the row.
     hash_mask: u64,
@@ -99,7 +99,7 @@ impl Geometry {
 
 impl Interleave {
     /// # Panics
-    /// If a number that must be a power of two is none: the platform is checked before it comes here.
+    /// If a number that must be a power of two is not. Platforms are checked before they get here.
     pub(super) fn new(geometry: &Geometry) -> Self {
         let bits = |number: u32| {
             assert!(number.is_power_of_two());
@@ -142,8 +142,8 @@ impl Interleave {
         Place { channel: fit(channel), in_channel: self.bank_and_row(line) }
     }
 
-    /// By how many channels a stripe is rotated: evenly spread over the values of neighbouring stripes
-    /// and of strides.
+    /// The number of channels by which a stripe is rotated: evenly spread over the values of
+    /// neighbouring stripes and of strides.
     #[inline]
     fn rotation(&self, stripe: u64) -> u64 {
         let mixed = stripe.wrapping_mul(self.rotation_factor);
@@ -155,7 +155,7 @@ impl Interleave {
     fn bank_and_row(&self, line: u64) -> BankRow {
         let row = line >> self.row_shift;
         let bank = line >> self.high_shift & self.high_mask | line & self.group_mask;
-        // Folded once, so that rows far apart differ in their bank too.
+        // The row is folded once, so that rows far apart also differ in their bank.
         let bank = bank ^ (row ^ line >> self.folded_row_shift) & self.hash_mask;
         BankRow { bank: fit(bank), row: fit(row) }
     }

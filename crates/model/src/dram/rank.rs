@@ -1,10 +1,10 @@
-//! What the banks of a rank share: the rate of activations, and refresh.
+//! Constraints that the banks of a rank share: the rate of activations, and refresh.
 //!
-//! Models: no more activations than tFAW and tRRD allow; a refresh of all banks every tREFI.
+//! Models: the limits of tFAW and tRRD on activations; a refresh of all banks every tREFI.
 //! Source: JEDEC JESD79-4.
 //! Simplifies: activations have slots of tFAW / 4 (or tRRD if that is longer), so four in a row are
-//! spread over tFAW; refreshes are never postponed and come at fixed times, rank after rank; they
-//! hold back what arrives and what is activated meanwhile, not what is under way.
+//! spread over tFAW. Refreshes are never postponed and come at fixed times, rank after rank; they delay
+//! requests and activations that come meanwhile, not transfers under way.
 
 use super::time_slots::TimeSlots;
 use super::timing::Timing;
@@ -16,10 +16,10 @@ pub(super) struct Rank {
     activations: TimeSlots,
     trefi: Picos,
     trfc: Picos,
-    /// From the end of a refresh to the beginning of the next.
+    /// From the end of a refresh to the start of the next.
     between: Picos,
     first_refresh: Picos,
-    /// The refresh that began before the time asked for last: when it began and when it ended.
+    /// The latest refresh before the last requested time: its start and its end.
     began: Picos,
     ended: Picos,
 }
@@ -27,9 +27,9 @@ pub(super) struct Rank {
 /// The latest refresh of a rank before a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Refresh {
-    /// When it began; zero if there was none.
+    /// When it began; zero if there was no refresh.
     pub(super) began: Picos,
-    /// How long it still lasts.
+    /// Its remaining time.
     pub(super) left: Picos,
 }
 
@@ -50,14 +50,14 @@ impl Rank {
     /// The latest refresh that began at `time` or before.
     #[inline]
     pub(super) fn refresh(&mut self, time: Picos) -> Refresh {
-        // Nearly always `time` lies between the refresh found last and the next.
+        // `time` nearly always lies between the refresh found last and the next.
         if time.0.wrapping_sub(self.ended.0) < self.between.0 {
             return Refresh { began: self.began, left: Picos::ZERO };
         }
         self.find_refresh(time)
     }
 
-    /// As [`Self::refresh`], wherever `time` lies.
+    /// As [`Self::refresh`], for any `time`.
     #[cold]
     fn find_refresh(&mut self, time: Picos) -> Refresh {
         if time < self.first_refresh {
@@ -90,7 +90,7 @@ mod tests {
     fn the_fifth_activation_waits_until_four_activation_windows_allow_it() {
         let timing = without_refresh();
         let mut rank = Rank::new(&timing, Picos::ZERO);
-        // A multiple of the slots that activations have.
+        // A multiple of the activation slots.
         let first = Picos(4 * timing.tfaw.0);
         let starts: Vec<Picos> = (0..5).map(|_| rank.activate(first)).collect();
         assert_eq!(starts[0], first);
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(rank.refresh(first.began), first);
         let none = Refresh { began: Picos::ZERO, left: Picos::ZERO };
         assert_eq!(rank.refresh(Picos(1_000_000)), none);
-        // Back behind the refresh found last.
+        // A time before the refresh found last.
         let end = first.began + timing.trfc;
         assert_eq!(rank.refresh(end), Refresh { left: Picos::ZERO, ..first });
     }

@@ -1,10 +1,10 @@
 //! A resource that serves one request per slot of time: a data bus, the column path of a bank group,
 //! the activations of a rank.
 //!
-//! Models: exact capacity at the grain of one transfer, whatever the order in which requests come.
+//! Models: exact capacity at the grain of one transfer, for requests in any order.
 //! Source: occupancy simulation as in zsim and Sniper; the meter of links, with one bit per slot.
-//! Simplifies: a request that is ready inside a free slot starts at once, so two neighbours may
-//! overlap by less than a slot; what lies further back than the slots kept is forgotten.
+//! Simplifies: a request that is ready inside a free slot starts at once, so two neighbours may overlap
+//! by less than a slot; slots older than those kept are forgotten.
 
 use super::divisor::Divisor;
 use std::hint::select_unpredictable;
@@ -14,27 +14,27 @@ use units::narrow::usize_from;
 
 /// Slots kept, in words of 64: about 0.1 ms of a data bus.
 const WORDS: u64 = 512;
-/// Words are freed by the host's cache line: seldom enough for its branch predictor.
+/// Words are freed by the host's cache line: rarely enough for its branch predictor.
 const FREED: u64 = 32;
-/// Words in memory: some are freed before the oldest of those kept is forgotten.
+/// Words in memory: some are freed before the oldest kept word is forgotten.
 const HELD: usize = usize_from(WORDS * 2);
 
 /// Slots of equal length, each taken or free.
 #[derive(Clone, Debug)]
 pub(super) struct TimeSlots {
     slot_ps: Divisor,
-    /// One bit per slot, set if it is free; word w is at w modulo the length. Part of the struct: one
-    /// address less to load on the way to each slot.
+    /// One bit per slot, set if it is free; word w is at w modulo the length. The array is part of the
+    /// struct, which saves loading an address.
     free: [u64; HELD],
-    /// Words at or after this one are still free; their places in memory are not yet.
+    /// All slots of the words from this one on are free; their bits in memory are not set yet.
     end: u64,
-    /// A run of words without a free slot, so that a backlog is not searched again and again.
+    /// A run of words without a free slot, so that a backlog is not searched repeatedly.
     full: (u64, u64),
 }
 
 impl TimeSlots {
     /// # Panics
-    /// If slots have no length: the platform is checked before it comes here.
+    /// If slots have no length. Platforms are checked before they get here.
     pub(super) fn new(slot: Picos) -> Self {
         Self { slot_ps: Divisor::new(slot.0), free: [!0; HELD], end: 0, full: (0, 0) }
     }
@@ -44,7 +44,7 @@ impl TimeSlots {
     pub(super) fn claim(&mut self, ready: Picos) -> Picos {
         let slot = self.slot_ps.quotient(ready.0);
         let word = &mut self.free[usize_from(slot / 64) % HELD];
-        // Nearly always there is a free slot in the word of `ready` itself.
+        // The word of `ready` itself nearly always has a free slot.
         let kept = self.end.wrapping_sub(slot / 64 + 1) < WORDS;
         let slot = match NonZero::new(*word >> (slot % 64)) {
             Some(free) if kept => {
@@ -111,10 +111,10 @@ impl TimeSlots {
         }
     }
 
-    /// The first of the words kept: as many as there may be up to the last with a slot taken.
+    /// The oldest word kept: it is at a fixed distance from the last word with a taken slot.
     fn oldest(&self) -> u64 {
         let is_used = |&word: &u64| self.free[usize_from(word) % HELD] != !0;
-        // Words are freed for a slot that is taken then, so it is one of the last freed.
+        // Words are freed when one of their slots is taken, so it is one of the last freed.
         let newest = (self.end.saturating_sub(FREED)..self.end).rev().find(is_used);
         newest.map_or(0, |newest| (newest + 1).saturating_sub(WORDS))
     }
@@ -127,7 +127,7 @@ impl TimeSlots {
         }
     }
 
-    /// Frees the words up to and including `word`, and some behind it.
+    /// Frees the words up to `word` inclusive, and some after it.
     fn open(&mut self, word: u64) {
         let end = (word / FREED + 1) * FREED;
         let (blocks, _) = self.free.as_chunks_mut::<{ usize_from(FREED) }>();
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(slots.claim(Picos::ZERO), Picos(far.0 - (WORDS - 1) * 64 * SLOT.0));
     }
 
-    /// The same as a set of slot numbers, without words, what is freed ahead, and runs of full words.
+    /// A reference model: a set of slot numbers, without words, early freeing and runs of full words.
     #[derive(Default)]
     struct Plain {
         taken: std::collections::BTreeSet<u64>,
@@ -220,8 +220,8 @@ mod tests {
     proptest! {
         #[test]
         fn slots_in_words_are_given_like_slots_one_by_one(
-            // How far time goes on, how far back requests lie from there, and how many there are: in
-            // words, about and beyond what is kept.
+            // The advance of time, the distance of requests back from there, and their number: in
+            // words, around and beyond the number kept.
             steps in prop::collection::vec(
                 (
                     prop_oneof![0..3u64, 0..100u64, 0..3 * WORDS],

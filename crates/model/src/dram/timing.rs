@@ -1,6 +1,6 @@
-//! How long the commands and transfers of a DRAM device take.
+//! Durations of the commands and transfers of a DRAM device.
 //!
-//! Models: the timing parameters of DDR4 and DDR5 that decide latency and throughput of a channel.
+//! Models: the timing parameters of DDR4 and DDR5 that determine latency and throughput of a channel.
 //! Source: JEDEC JESD79-4 and JESD79-5 for their meaning; the platform file for their values.
 //! Simplifies: command bus slots, tRRD_L, tCCD between ranks and power-down are left out.
 
@@ -55,8 +55,8 @@ impl Timing {
         Picos::from_ns(2e3 / self.mega_transfers_per_s)
     }
 
-    /// How long the data bus stays idle from reads to writes and back once: two clocks before the
-    /// writes; tWTR, and the latency of the first read, behind them.
+    /// Idle time of the data bus for one turn from reads to writes and back: two clocks before the
+    /// writes; tWTR and the latency of the first read after them.
     #[must_use]
     pub fn turnaround(&self) -> Picos {
         self.clock() + self.clock() + self.twtr + self.tcl

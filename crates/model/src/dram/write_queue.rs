@@ -12,11 +12,11 @@ use units::Picos;
 /// Size and watermarks of a channel's write queue, in lines.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteQueueConfig {
-    /// Lines that it holds.
+    /// Number of entries, one line each.
     pub entries: u32,
-    /// A batch begins when this many wait.
+    /// Number of waiting writes at which a batch begins.
     pub high_watermark: u32,
-    /// A batch ends when this many are left.
+    /// Number of waiting writes at which a batch ends.
     pub low_watermark: u32,
 }
 
@@ -24,17 +24,18 @@ pub struct WriteQueueConfig {
 #[derive(Clone, Debug)]
 pub(super) struct WriteQueue {
     batch_lines: usize,
-    /// Writes that wait for a batch, oldest first: as many places as make a batch due, of which so many
-    /// are in use.
+    /// Writes that wait for a batch, oldest first: as many entries as the high watermark, of which
+    /// `waiting_lines` are in use.
     waiting: Box<[BankRow]>,
     waiting_lines: usize,
-    /// When the latest writes of batches leave the queue, oldest first: as many as it has entries.
+    /// When the latest writes of batches leave the queue, oldest first: one for each entry of the
+    /// queue.
     leaves: Box<[Picos]>,
 }
 
 impl WriteQueue {
     /// # Panics
-    /// Unless low watermark < high watermark <= entries: the platform is checked before it comes here.
+    /// Unless low watermark < high watermark <= entries. Platforms are checked before they get here.
     pub(super) fn new(config: WriteQueueConfig) -> Self {
         assert!(config.low_watermark < config.high_watermark);
         assert!(config.high_watermark <= config.entries);
@@ -46,14 +47,14 @@ impl WriteQueue {
         }
     }
 
-    /// When there is room for one more.
+    /// When the queue has a free entry.
     #[inline]
     pub(super) fn room_from(&self) -> Picos {
-        // With w waiting, the write that must have left is the (entries - w)-th latest of batches.
+        // With w waiting, the (entries - w)-th latest write of batches must have left.
         self.leaves[self.waiting_lines]
     }
 
-    /// Takes a write; says whether a batch is due.
+    /// Takes a write; returns whether a batch is due.
     #[inline]
     pub(super) fn push(&mut self, place: BankRow) -> bool {
         self.waiting[self.waiting_lines] = place;
@@ -107,7 +108,7 @@ mod tests {
     #[test]
     fn a_full_queue_has_room_when_a_line_of_the_batch_has_left() {
         let mut queue = after_a_batch();
-        // Two wait, three are leaving, six fit.
+        // Two wait, three are leaving, six entries in all.
         assert_eq!(queue.room_from(), Picos::ZERO);
         queue.push(ANYWHERE);
         assert_eq!(queue.room_from(), Picos(100));

@@ -1,7 +1,7 @@
-//! What is reserved ahead of the present, resource by resource.
+//! Reservations ahead of the present, resource by resource.
 //!
-//! Models: nothing; the queues of a machine are short, so that a long backlog is a fault of the model or
-//! an input that no machine could work off.
+//! Models: the distance from now to a resource's first free time. Queues of a machine are short, so a
+//! long backlog is an error of the model or an input that no machine could sustain.
 //! Source: none.
 //! Simplifies: reservations with gaps between them count up to the first gap.
 
@@ -10,16 +10,16 @@ use crate::tracer::Tracer;
 use std::fmt;
 use units::{Id, Picos, RootPortId, SocketId};
 
-/// What has a limited rate or a limited number of entries.
+/// A resource with a limited rate or a limited number of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
     /// A device's attachment, in the direction of memory.
     TowardsMemory(RootPortId),
     /// A device's attachment, in the direction of the device.
     TowardsDevice(RootPortId),
-    /// IIO entries of DMA writes of a device that has its own.
+    /// IIO entries of DMA writes of a device with entries of its own.
     OwnWriteEntries(RootPortId),
-    /// IIO entries of DMA reads of a device that has its own.
+    /// IIO entries of DMA reads of a device with entries of its own.
     OwnReadEntries(RootPortId),
     /// Page walks of the IOMMU in front of a root port.
     PageWalks(RootPortId),
@@ -69,8 +69,8 @@ pub struct Backlog {
 }
 
 impl<T: Tracer> Fabric<T> {
-    /// The backlog of every resource at `now`, in the order in which a device's request meets them: what
-    /// comes late to one is late at those behind it.
+    /// The backlog of every resource at `now`, in the order in which a device's request meets them: a
+    /// delay at one delays the later ones.
     pub fn backlogs(&self, now: Picos) -> impl Iterator<Item = Backlog> + '_ {
         let ports = self.ports.iter().enumerate();
         let links = ports.clone().flat_map(move |(number, port)| {

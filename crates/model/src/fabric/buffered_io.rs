@@ -1,10 +1,10 @@
-//! Device requests through a root-complex buffer: the bus actions that the buffer asks for.
+//! Device requests through a root-complex buffer, and the bus actions that the buffer requests.
 //!
 //! Models: the gem5 DDIO model's path: acquisitions in the caches, write-backs into the LLC that
 //! update, refill a block freed by I/O, or allocate in the DDIO ways; cores' requests snoop buffers.
 //! Source: "Data Direct I/O characterization for future I/O system exploration" (ISPASS'20).
-//! Simplifies: buffers sit at their own socket's root complex; lines of other sockets pass through
-//! them like local ones.
+//! Simplifies: buffers belong to the root complex of their own socket; lines of other sockets pass
+//! through them like local ones.
 
 use super::Fabric;
 use super::home::first_of;
@@ -68,7 +68,7 @@ impl<T: Tracer> Fabric<T> {
         done - request.arrived
     }
 
-    /// Makes room and acquires what an access needs; returns where that was and when it is there.
+    /// Evicts a victim and acquires what an access needs; returns the source and the completion time.
     fn perform(
         &mut self,
         request: Request,
@@ -89,7 +89,7 @@ impl<T: Tracer> Fabric<T> {
             Some(buffer) => buffer.fill(line, ready, answered, modified),
             None => answered,
         };
-        // The acquisition may have freed the very block that the write-back refills.
+        // The acquisition may have freed the block that the write-back refills.
         if let Some(victim) = victim {
             self.write_back_from_buffer(request.port, victim, ready);
         }
@@ -122,7 +122,7 @@ impl<T: Tracer> Fabric<T> {
         (found, done, false)
     }
 
-    /// The buffer gets the only copy; what the LLC loses by that is marked as freed by I/O.
+    /// The buffer gets the only copy; the LLC way that loses it is marked as freed by I/O.
     fn take_for_buffer(
         &mut self,
         request: Request,
@@ -165,14 +165,14 @@ impl<T: Tracer> Fabric<T> {
         })
     }
 
-    /// A line leaves a buffer: into the LLC or to memory, if it is newer than that.
+    /// A buffer evicts a line, into the LLC or to memory, if it is newer than its copy there.
     fn write_back_from_buffer(&mut self, port: RootPortId, held: buffer::Held, now: Picos) {
         let buffer::Held { line, device, modified } = held;
         let Some(buffer) = self.ports[port].buffer.as_ref().filter(|_| modified) else { return };
         let config = *buffer.config();
         let socket = self.ports[port].socket;
         if let WriteBack::Llc { ways_of } = config.write_back(device) {
-            // Without device identifiers the LLC takes the first port's ways for all.
+            // Without device identifiers the LLC uses the first port's ways for all devices.
             let ways_port = ways_of.map_or(RootPortId(0), |agent| self.port_of(agent));
             if let Ddio::Ways(mask) = self.ports[ways_port].policy().payload {
                 return self.write_back_into_llc(port, held, mask, now);
@@ -220,8 +220,8 @@ impl<T: Tracer> Fabric<T> {
         RootPortId::at(usize::from(device.0) - self.locations.len())
     }
 
-    /// A core or a device reads a line: all buffers but that of `except` write it back if modified.
-    /// Says whether one has it.
+    /// A core or a device reads a line: all buffers except that of `except` write it back if modified.
+    /// Returns whether a buffer has it.
     pub(super) fn snoop_buffers(
         &mut self,
         line: LineAddr,
@@ -239,8 +239,8 @@ impl<T: Tracer> Fabric<T> {
         shared
     }
 
-    /// A line is about to be written or flushed: it leaves every buffer but that of `except`. Says
-    /// whether one had it modified.
+    /// A line is about to be written or flushed: all buffers except that of `except` invalidate it.
+    /// Returns whether one had it modified.
     pub(super) fn take_from_buffers(&mut self, line: LineAddr, except: Option<RootPortId>) -> bool {
         let mut modified = false;
         for (id, port) in self.ports.ids().zip(self.ports.iter_mut()) {
@@ -253,8 +253,8 @@ impl<T: Tracer> Fabric<T> {
         modified
     }
 
-    /// A device behind a plain root port writes a line: it leaves all buffers. The rest of a partial
-    /// line that was modified there goes to memory first.
+    /// A device behind a plain root port writes a line: all buffers invalidate it. A modified copy is
+    /// written back first if the write is partial.
     pub(super) fn snoop_buffers_for_write(&mut self, request: Request, line: LineAddr, full: bool) {
         let modified = self.take_from_buffers(line, Some(request.port));
         if modified && !full {

@@ -1,8 +1,8 @@
-//! Core -> L1D -> L2 -> LLC, another core, another socket, or memory.
+//! The path of a core's access: L1D, L2, LLC, then another core, another socket, or memory.
 //!
 //! Models: loads, stores, prefetches and instruction fetches of cores, and cache line flushes.
 //! Source: Intel optimization manual; A4 (ISCA'25) for what happens in the LLC.
-//! Simplifies: L1D is inside L2 (DEVIATIONS.md, 4) unless levels are independent.
+//! Simplifies: L1D is included in L2 (DEVIATIONS.md, 4) unless levels are independent.
 
 use super::{CoreLocation, Fabric};
 use crate::attribution::AgentId;
@@ -25,28 +25,28 @@ pub struct CorePathConfig {
     pub other_core: Picos,
     /// Load-to-use latency of a line that a core of another socket holds modified.
     pub other_socket: Picos,
-    /// L2 victims that are not newer than memory are placed in the LLC too.
+    /// Whether L2 victims that are not newer than memory are allocated in the LLC too.
     pub clean_victims_to_llc: bool,
 }
 
 impl CorePathConfig {
-    /// How much longer a line takes from another core than from the LLC.
+    /// Additional latency of a line from another core, compared with the LLC.
     #[must_use]
     pub fn snoop_extra(&self) -> Picos {
         self.other_core.saturating_sub(self.llc.mean())
     }
 }
 
-/// When an access is done and where it was served.
+/// When an access completes, and the level that served it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
-    /// Data is there, or the line may be written.
+    /// When the data arrives, or the line may be written.
     pub done: Picos,
-    /// Who had it.
+    /// The cache or memory that served it.
     pub found: Found,
 }
 
-/// What a core wants with a line.
+/// Kind of access to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Want {
     Load,
@@ -88,7 +88,7 @@ impl<T: Tracer> Fabric<T> {
     /// An instruction fetch, on a machine with an L1I.
     ///
     /// # Panics
-    /// If the machine has none: ask [`Self::fetches_instructions`] before.
+    /// If the machine has none: check [`Self::fetches_instructions`] first.
     pub fn core_fetch(&mut self, core: CoreId, line: LineAddr, now: Picos) -> Served {
         self.count_line_ops(1);
         let private = self.private(core);
@@ -132,7 +132,7 @@ impl<T: Tracer> Fabric<T> {
             private.counters.l1_misses += 1;
         }
         let (state, served) = self.beyond_l1(core, line, want, now);
-        // What L1D only reads is not newer than L2's copy, even if that is modified.
+        // A line that L1D only reads is not newer than L2's copy, even if that is modified.
         let unwritten = state.min(State::Exclusive);
         let state = if write { State::Modified } else { unwritten };
         self.fill_l1(core, line, state, held.is_some(), now);
@@ -140,7 +140,7 @@ impl<T: Tracer> Fabric<T> {
         served
     }
 
-    /// Gets a line into L2 if it is not there; returns the state that L1 may hold it in.
+    /// Fetches a line into L2 if it misses; returns the state in which L1 may hold it.
     #[inline]
     fn beyond_l1(
         &mut self,
@@ -170,15 +170,15 @@ impl<T: Tracer> Fabric<T> {
             counters.llc_load_misses += u64::from(from_memory && want == Want::Load);
         }
         self.fill_l2(core, line, state, held.is_some(), now);
-        // Its own victim does not cost a core the line: it frees the entry in the snoop filter that
-        // what it pushes out of the LLC may need.
+        // Its own victim does not evict the line from the core: the victim frees the entry in the snoop
+        // filter that an LLC victim of the fill may need.
         debug_assert!(self.private(core).l2.state(line).is_some());
         (state, served)
     }
 
-    /// When a line of L2 whose prefetch has not been answered arrives. A demand access meanwhile counts
-    /// as an L2 miss. It counts as an LLC miss only if the prefetch has not begun yet, so that its own
-    /// request goes first; else the prefetch's look-up is the one that counts there.
+    /// When a line of L2 with a prefetch under way arrives. A demand access meanwhile counts as an L2
+    /// miss. It counts as an LLC miss only if the prefetch has not begun yet, so that the demand
+    /// request goes first; otherwise the prefetch's look-up counts there.
     #[inline]
     fn await_prefetch(
         &mut self,
@@ -202,7 +202,8 @@ impl<T: Tracer> Fabric<T> {
         Some(prefetch.arrives.saturating_sub(earlier))
     }
 
-    /// What the L2 prefetchers fetch after an access that missed L1D: into L2 only, no access waits.
+    /// Issues the L2 prefetches after an access that missed L1D: into L2 only; no access waits for
+    /// them.
     #[inline]
     fn prefetch_after(&mut self, core: CoreId, line: LineAddr, found: Found, now: Picos) {
         let prefetcher = &mut self.private(core).prefetcher;
@@ -222,7 +223,7 @@ impl<T: Tracer> Fabric<T> {
         if private.l2.state(line).is_some() {
             return;
         }
-        // What only L1D has is not fetched behind its back.
+        // A line that only L1D holds is not prefetched.
         let may_be_in_l1 = self.inclusion().levels_are_independent();
         if may_be_in_l1 && self.private(core).state(line).is_some() {
             return;
@@ -236,7 +237,7 @@ impl<T: Tracer> Fabric<T> {
         self.fill_l2(core, line, state, false, now);
     }
 
-    /// The same as a store's fetch, for a victim that has to be written into L2.
+    /// As the fetch of a store, for a write-back into L2 that misses.
     pub(super) fn fetch_for_store(
         &mut self,
         core: CoreId,
@@ -246,8 +247,8 @@ impl<T: Tracer> Fabric<T> {
         self.fetch(core, line, Want::Store, now)
     }
 
-    /// Flushes a line out of every cache and buffer of the machine (CLFLUSH); what is newer than
-    /// memory is written there. Returns when that has been taken.
+    /// Flushes a line from every cache and buffer of the machine (CLFLUSH) and writes it back if it is
+    /// newer than memory. Returns when memory has taken the write.
     pub fn flush(&mut self, line: LineAddr, now: Picos) -> Picos {
         let in_buffer = self.take_from_buffers(line, None);
         let sockets = self.sockets.iter_mut();
@@ -256,7 +257,7 @@ impl<T: Tracer> Fabric<T> {
         if dirty { self.memory.write(self.memory.socket_of(line), line, now) } else { now }
     }
 
-    /// Where a core is: with one socket, which is the common case, no table is asked.
+    /// The socket and number of a core: with one socket, the common case, without a table look-up.
     #[inline(always)]
     pub(super) fn location(&self, core: CoreId) -> CoreLocation {
         if self.sockets.len() == 1 {
@@ -267,7 +268,7 @@ impl<T: Tracer> Fabric<T> {
 
     #[inline(always)]
     pub(super) fn private(&mut self, core: CoreId) -> &mut PrivateCaches {
-        // The same, without a look-up of the only socket.
+        // The same result, without a look-up for the only socket.
         if self.sockets.len() == 1 {
             return &mut self.sockets[SocketId(0)].cores[SocketCore(core.0)];
         }

@@ -1,9 +1,9 @@
-//! Look-ahead for the host: agents announce the lines that they will touch.
+//! Look-ahead for the host: agents announce the lines that they will access.
 //!
-//! Models: nothing; the simulated machine does not change. Sets of announced lines are hashed once, and
-//! the host prefetches their tags before the look-up.
-//! Source: none needed; this is bookkeeping.
-//! Simplifies: nothing; a line that was not announced is hashed when it comes.
+//! Models: no hardware; the simulated machine does not change. The sets of announced lines are hashed
+//! once, and the host prefetches their tags before the look-up.
+//! Source: none, for the same reason.
+//! Simplifies: a line that was not announced is hashed at its access.
 
 use super::{CoreLocation, DmaDirection, Fabric};
 use crate::private_caches::Coming;
@@ -11,10 +11,10 @@ use crate::tracer::Tracer;
 use units::narrow::usize_from;
 use units::{CoreId, LINE_BYTES, LineAddr, RootPortId, SetIndex, SocketId};
 
-/// Most lines of a burst that is announced: more are computed when they come.
+/// Most lines of an announced burst: sets of further lines are computed at their access.
 const EXPECTED_LINES: usize = 32;
 
-/// Neighbouring lines whose sets have been computed and are on their way into the host's cache.
+/// Neighbouring lines whose sets are computed and being loaded into the host's cache.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Expected {
     first: LineAddr,
@@ -26,7 +26,7 @@ impl Expected {
     pub const NOTHING: Self =
         Self { first: LineAddr(0), lines: 0, sets: [SetIndex(0); EXPECTED_LINES] };
 
-    /// The sets of `lines` lines from `first` on, if they are all among those expected.
+    /// The sets of `lines` lines from `first` on, if all of them were announced.
     #[inline]
     pub fn sets_of(&self, first: LineAddr, lines: usize) -> Option<&[SetIndex]> {
         let offset = usize_from(first.0.checked_sub(self.first.0)?);
@@ -35,9 +35,9 @@ impl Expected {
 }
 
 impl<T: Tracer> Fabric<T> {
-    /// Software on `core` will soon touch `line`: loads what the simulator needs for it, for the line that
-    /// L2's prefetcher fetches with it, and for those that they will push out of L2, into the host's
-    /// cache. Nothing in the simulated machine changes.
+    /// Announces that software on `core` will access `line`. Prefetches the simulator's data for it,
+    /// for the line that L2's prefetcher fetches with it, and for their L2 victims into the host's
+    /// cache. The simulated machine does not change.
     #[inline]
     pub fn expect(&mut self, core: CoreId, line: LineAddr) {
         let at = self.location(core);
@@ -50,8 +50,8 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
-    /// The same for a line that is touched now, if its software has not said so before: what follows is
-    /// loaded while the line itself is.
+    /// As [`Self::expect`], for a line that is accessed now without an announcement: the data of later
+    /// steps is loaded while the line itself is.
     #[inline]
     pub(super) fn expect_unexpected(&mut self, core: CoreId, line: LineAddr) {
         if self.recent_sets.find(line).is_none() {
@@ -59,7 +59,7 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
-    /// Loads what a fill of a core's L2 needs; says whether there will be one.
+    /// Prefetches the data for a fill of a core's L2; returns whether there will be a fill.
     #[inline]
     pub(super) fn expect_fill(&mut self, at: CoreLocation, line: LineAddr) -> bool {
         let l2 = &self.sockets[at.socket].cores[at.core].l2;
@@ -71,14 +71,14 @@ impl<T: Tracer> Fabric<T> {
         true
     }
 
-    /// The set of a line that a core touches, or pushes out. One that has not been asked for lately is
-    /// loaded into the host's cache.
+    /// The set of a line that a core accesses or evicts. If it is not remembered, the host prefetches
+    /// it.
     #[inline]
     pub(super) fn recent_set(&mut self, socket: SocketId, line: LineAddr) -> SetIndex {
         self.recent_sets.find(line).unwrap_or_else(|| self.find_set(socket, line))
     }
 
-    /// The same for a line that is not remembered.
+    /// As [`Self::recent_set`], for a line that is not remembered.
     #[inline(never)]
     pub(super) fn find_set(&mut self, socket: SocketId, line: LineAddr) -> SetIndex {
         let socket = &self.sockets[socket];
@@ -88,7 +88,7 @@ impl<T: Tracer> Fabric<T> {
         set
     }
 
-    /// The device at `port` will soon write or read `bytes` from `first` on: as [`Self::expect`].
+    /// The device at `port` will write or read `bytes` from `first` on: as [`Self::expect`].
     #[inline]
     pub fn expect_dma(
         &mut self,

@@ -1,4 +1,4 @@
-//! A stretch of memory that a device's request names.
+//! A contiguous range of memory that a device's request names.
 //!
 //! Models: an address and a length, as in a scatter-gather list.
 //! Source: PRP and SGL entries of the NVM Express specification, which name memory like this.
@@ -14,7 +14,7 @@ const SMALLEST_PAGE_LINES: u64 = 64;
 pub struct Extent {
     /// Its first line.
     pub first: LineAddr,
-    /// Its length; the last line may be part of it in part.
+    /// Its length; it may end inside the last line.
     pub bytes: u64,
 }
 
@@ -26,7 +26,7 @@ impl Extent {
         self.bytes.div_ceil(LINE_BYTES)
     }
 
-    /// Lines that it covers whole: the first ones.
+    /// Lines that it covers completely: the first ones.
     #[inline]
     #[must_use]
     pub fn full_lines(self) -> u64 {
@@ -41,8 +41,7 @@ impl Extent {
     }
 }
 
-/// What each of `extents` takes, in all. One extent is the common case, known when this is compiled into
-/// its caller.
+/// The sum of `of_one` over all `extents`. One extent is the common case, known when this is inlined.
 #[inline(always)]
 pub(super) fn total(extents: &[Extent], of_one: impl Fn(u64) -> u64) -> u64 {
     match extents {

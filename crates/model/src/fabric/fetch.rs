@@ -1,9 +1,9 @@
-//! A core fetches a line that its own caches lack, or may not write: who has it, and what that means
-//! for the others.
+//! A core fetches a line that its own caches lack or may not write: the source of the line, and the
+//! effect on other copies.
 //!
 //! Models: MESI among the cores of a socket. The line comes from the LLC ([`super::fetch_hit`]), a
-//! core, a root-complex buffer, another socket or memory; whether the LLC is filled too is the
-//! inclusion policy's.
+//! core, a root-complex buffer, another socket or memory; the inclusion policy decides whether the LLC
+//! is filled too.
 //! Source: Intel (MESI, non-inclusive victim LLC of Skylake-SP).
 //! Simplifies: a line that another core has modified becomes Shared through the LLC or memory; there
 //! is no Owned or Forward state.
@@ -18,8 +18,8 @@ use crate::tracer::{Found, Operation, Tracer};
 use units::{CoreId, LineAddr, Picos, SetIndex, SocketId};
 
 impl<T: Tracer> Fabric<T> {
-    /// Gets `line` for `core` from where the newest copy is, and updates all other copies; returns
-    /// the state that the core may hold it in.
+    /// Fetches `line` for `core` from the newest copy, and updates all other copies; returns the state
+    /// in which the core may hold it.
     #[inline(always)]
     pub(super) fn fetch(
         &mut self,
@@ -35,7 +35,7 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
-    /// The same where a root-complex buffer may have the line.
+    /// As [`Self::fetch`], where a root-complex buffer may have the line.
     fn fetch_beside_buffers(
         &mut self,
         core: CoreId,
@@ -57,7 +57,7 @@ impl<T: Tracer> Fabric<T> {
         (State::Shared, served)
     }
 
-    /// A core that writes a line gets what a root-complex buffer had modified: the only copy.
+    /// A core writes a line that a root-complex buffer holds modified: it takes over the only copy.
     fn fetch_from_buffer(&mut self, core: CoreId, line: LineAddr, now: Picos) -> (State, Served) {
         let at = self.location(core);
         let set = self.sockets[at.socket].llc.set_of(line);
@@ -69,7 +69,7 @@ impl<T: Tracer> Fabric<T> {
         (State::Modified, Served { done: now + self.core_path.other_core, found })
     }
 
-    /// A line that a root-complex buffer shares may not move up into a core as modified.
+    /// Writes back a line that a root-complex buffer shares, so that no core receives it as modified.
     fn clean_in_llc(&mut self, socket: SocketId, line: LineAddr, now: Picos) {
         let llc = &self.sockets[socket].llc;
         let set = llc.set_of(line);
@@ -116,7 +116,7 @@ impl<T: Tracer> Fabric<T> {
         self.core_path.llc.of(at.core, slice)
     }
 
-    /// Gets a line that only other cores of the socket hold.
+    /// Fetches a line that only other cores of the socket hold.
     fn fetch_from_core(
         &mut self,
         core: CoreId,
@@ -165,7 +165,7 @@ impl<T: Tracer> Fabric<T> {
         (State::Shared, from)
     }
 
-    /// Gets a line that no other cache of the socket holds.
+    /// Fetches a line that no other cache of the socket holds.
     fn fetch_from_beyond(
         &mut self,
         core: CoreId,
@@ -176,7 +176,7 @@ impl<T: Tracer> Fabric<T> {
     ) -> (State, Served) {
         let at = self.location(core);
         let write = want == Want::Store;
-        // A core that writes a line it alone still holds needs no data. L1I is not asked for it.
+        // A core that writes a line of which it holds the only copy needs no data. L1I is not checked.
         let private = self.private(core);
         let held = may_hold(want) && private.l1.state(line).max(private.l2.state(line)).is_some();
         let (state, served) = if held {
@@ -191,8 +191,7 @@ impl<T: Tracer> Fabric<T> {
         (state, served)
     }
 
-    /// Notes below that a core has a line which was in no cache of its socket, unless that core
-    /// `held` it.
+    /// Records that a core has a line which was in no cache of its socket, unless that core `held` it.
     pub(super) fn settle(
         &mut self,
         core: CoreId,
@@ -221,8 +220,8 @@ impl<T: Tracer> Fabric<T> {
     }
 }
 
-/// Whether a core that has missed may yet hold the line: as Shared when it stores, or in L1D when
-/// it fetches an instruction.
+/// Whether a core that missed may still hold the line: as Shared if it stores, or in L1D if it fetches
+/// an instruction.
 #[inline]
 fn may_hold(want: Want) -> bool {
     matches!(want, Want::Store | Want::Fetch)

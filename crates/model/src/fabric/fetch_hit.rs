@@ -1,9 +1,9 @@
-//! A core fetches a line that the LLC of its socket has: what that means for the LLC and other cores.
+//! A core fetches a line that hits the LLC of its socket: the effect on the LLC and other cores.
 //!
-//! Models: a line moves up (victim caches), stays with its holders listed (inclusive ways, into which
-//! a device's line migrates), or is copied (independent levels), as [`Inclusion::fetch_hit`] says.
+//! Models: a line moves up (victim caches), stays with its holders listed (inclusive ways, into which a
+//! device's line migrates), or is copied (independent levels); [`Inclusion::fetch_hit`] decides.
 //! Source: Intel (non-inclusive victim LLC of Skylake-SP); A4 (ISCA'25) for the migration.
-//! Simplifies: as [`super::fetch`].
+//! Simplifies: see [`super::fetch`].
 //!
 //! [`Inclusion::fetch_hit`]: crate::llc::Inclusion::fetch_hit
 
@@ -17,7 +17,7 @@ use crate::tracer::{Found, Tracer};
 use units::{CoreId, LineAddr, Picos, SetIndex};
 
 impl<T: Tracer> Fabric<T> {
-    /// Gets a line that the LLC has for a core.
+    /// Fetches a line from the LLC for a core.
     #[inline]
     pub(super) fn fetch_from_llc(
         &mut self,
@@ -36,7 +36,7 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
-    /// The LLC gives its line up to the core.
+    /// The LLC passes its line on to the core and keeps no copy.
     fn move_up(
         &mut self,
         core: CoreId,
@@ -59,7 +59,7 @@ impl<T: Tracer> Fabric<T> {
         (state, Found::LlcHit(way))
     }
 
-    /// The LLC keeps its line in a tracked way, which lists the core as a holder from now on.
+    /// The LLC keeps its line in a tracked way, which lists the core as a holder.
     fn share_tracked(
         &mut self,
         core: CoreId,
@@ -92,7 +92,7 @@ impl<T: Tracer> Fabric<T> {
         (state, found)
     }
 
-    /// The LLC keeps its line where it is, the core gets a copy (independent levels).
+    /// The LLC keeps its line in its way, and the core gets a copy (independent levels).
     fn copy_from_llc(
         &mut self,
         core: CoreId,
@@ -127,7 +127,7 @@ impl<T: Tracer> Fabric<T> {
         (state, found)
     }
 
-    /// Moves a line that is now held by a core too into an inclusive way; returns its way.
+    /// Moves a line that a core now holds into an inclusive way; returns that way.
     fn migrate(
         &mut self,
         core: CoreId,

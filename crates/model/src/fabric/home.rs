@@ -1,7 +1,7 @@
-//! Copies in other sockets: the home of a line knows which sockets beside it hold one.
+//! Copies in other sockets: the home of a line tracks which other sockets hold one.
 //!
-//! Models: a home agent per socket with an exact directory of other sockets; reads make the copies
-//! elsewhere Shared and clean, writes take them away.
+//! Models: a home agent per socket with an exact directory of other sockets; reads make other copies
+//! Shared and clean, writes invalidate them.
 //! Source: Intel UPI (home snoop with a memory directory).
 //! Simplifies: the directory never overflows and is never stale (Intel keeps two bits per line in
 //! memory, and a small cache of them).
@@ -15,8 +15,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 use units::narrow::fit;
 use units::{LineAddr, Picos, SetIndex, SocketId};
 
-/// Line numbers are their own hash but for the low bits: the table is only ever asked, never walked
-/// in order, so its order cannot reach a result.
+/// Uses line numbers as their own hash except for the low bits. The table is never iterated, so its
+/// order cannot affect a result.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LineHasher(u64);
 
@@ -65,7 +65,7 @@ impl Elsewhere {
         self.holders.remove(&line);
     }
 
-    /// Whether `socket` is recorded for `line`; all that is recorded, for the invariants.
+    /// Every line with its recorded sockets, for the invariants.
     pub(super) fn recorded(&self) -> impl Iterator<Item = (LineAddr, u8)> + '_ {
         self.holders.iter().map(|(&line, &sockets)| (line, sockets))
     }
@@ -88,8 +88,8 @@ impl<T: Tracer> Fabric<T> {
         others & !(1 << socket.0)
     }
 
-    /// A socket that holds `line` claims it for one of its cores: with `exclusive` every copy
-    /// elsewhere is taken away. Returns the state that the core may have.
+    /// A socket that holds `line` claims it for one of its cores: with `exclusive` every copy in other
+    /// sockets is invalidated. Returns the state that the core may have.
     pub(super) fn claim(
         &mut self,
         socket: SocketId,
@@ -110,7 +110,7 @@ impl<T: Tracer> Fabric<T> {
         State::Exclusive
     }
 
-    /// Gets a line that `socket` does not hold, from another one or from memory.
+    /// Fetches a line that `socket` does not hold, from another one or from memory.
     pub(super) fn fetch_from_other_sockets(
         &mut self,
         socket: SocketId,
@@ -147,14 +147,14 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
-    /// `socket` has a copy from now on.
+    /// Records a copy in `socket`.
     pub(super) fn note_copy(&mut self, socket: SocketId, line: LineAddr) {
         if self.sockets.len() > 1 && self.memory.socket_of(line) != socket {
             self.elsewhere.add(line, socket);
         }
     }
 
-    /// Takes every copy away from the sockets in `others`; says whether one was newer than memory.
+    /// Invalidates the copies of the sockets in `others`; returns whether one was newer than memory.
     pub(super) fn take_from(&mut self, others: u8, line: LineAddr) -> bool {
         let mut dirty = false;
         for socket in sockets_of(others) {
@@ -164,8 +164,8 @@ impl<T: Tracer> Fabric<T> {
         dirty
     }
 
-    /// Makes every copy in the sockets of `others` Shared and clean; what is newer than memory goes
-    /// there.
+    /// Makes every copy in the sockets of `others` Shared and clean; copies newer than memory are
+    /// written back.
     fn share_from(&mut self, others: u8, line: LineAddr, now: Picos) {
         for socket in sockets_of(others) {
             if self.sockets[socket].clean_line(line) {
@@ -175,14 +175,14 @@ impl<T: Tracer> Fabric<T> {
         self.note_use(others, line);
     }
 
-    /// What the LLCs of the sockets in `others` have of a line has been used, elsewhere.
+    /// Marks the line as used in the LLCs of the sockets in `others`: another socket has read it.
     pub(super) fn note_use(&mut self, others: u8, line: LineAddr) {
         for socket in sockets_of(others) {
             self.sockets[socket].mark_consumed(line);
         }
     }
 
-    /// A cache of `socket` gave a line up: the socket may have no copy left.
+    /// A cache of `socket` dropped a line: the socket may have no copy left.
     #[inline(always)]
     pub(super) fn forget_if_gone_from(&mut self, socket: SocketId, set: SetIndex, line: LineAddr) {
         if self.sockets.len() > 1 {

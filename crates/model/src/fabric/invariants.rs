@@ -1,7 +1,7 @@
-//! What must hold of all caches together after every call (ARCHITECTURE.md, "Invariants").
+//! Invariants over all caches, which hold after every call (ARCHITECTURE.md, "Invariants").
 //!
-//! A line is judged by its copies in the cores of each socket. For one line the cores are asked; for
-//! the whole machine their caches are walked once and the copies sorted by line.
+//! The state of a line is derived from its copies in the cores of each socket. For one line the caches
+//! are looked up; for the whole machine they are walked once and the copies sorted by line.
 
 use super::Fabric;
 use super::socket::Socket;
@@ -12,14 +12,14 @@ use crate::root_complex::buffer::BufferState;
 use crate::tracer::Tracer;
 use units::{Id, LineAddr, SocketCore, SocketId};
 
-/// Sockets at most: a bit each in a byte.
+/// Largest number of sockets: one bit each in a byte.
 const MOST_SOCKETS: usize = 8;
 
 /// Copies of a line in the cores of a socket.
 #[derive(Clone, Copy, Default)]
 struct Copies {
     holders: Sharers,
-    /// Cores that may write it without asking.
+    /// Cores that may write it without a request.
     writers: Sharers,
     above_l2: Sharers,
     in_l2: Sharers,
@@ -28,7 +28,7 @@ struct Copies {
 /// Copies of a line in the cores of every socket.
 type AllCopies = [Copies; MOST_SOCKETS];
 
-/// A copy as it is found in a walk over all private caches.
+/// A copy found in a walk over all private caches.
 #[derive(Clone, Copy)]
 struct Copy {
     line: LineAddr,
@@ -58,7 +58,7 @@ impl<T: Tracer> Fabric<T> {
     /// Checks every line of every cache; for tests, because it walks the whole machine.
     ///
     /// # Errors
-    /// Says which invariant is broken, and by which line.
+    /// Names the violated invariant and the line.
     pub fn check_invariants(&self) -> Result<(), String> {
         let mut lines: Vec<LineAddr> = self.elsewhere.recorded().map(|(line, _)| line).collect();
         let mut copies = Vec::new();
@@ -93,7 +93,7 @@ impl<T: Tracer> Fabric<T> {
     /// Checks one line in every cache of the machine.
     ///
     /// # Errors
-    /// Says which invariant it breaks.
+    /// Names the violated invariant.
     pub fn check_line(&self, line: LineAddr) -> Result<(), String> {
         let mut all = AllCopies::default();
         for (socket, copies) in self.sockets.iter().zip(&mut all) {
@@ -121,8 +121,8 @@ impl<T: Tracer> Fabric<T> {
         self.buffers_agree_with_caches(line, holding, core_writes)
     }
 
-    /// A root-complex buffer that may write a line has the only copy, and cores do not write what a
-    /// buffer shares.
+    /// A root-complex buffer that may write a line has the only copy, and cores do not write a line
+    /// that a buffer shares.
     fn buffers_agree_with_caches(
         &self,
         line: LineAddr,
@@ -203,7 +203,8 @@ impl Socket {
         Ok(())
     }
 
-    /// Tracked LLC ways or the snoop filter, not both, name exactly the cores that hold the line.
+    /// Either the tracked LLC ways or the snoop filter, not both, list exactly the cores that hold the
+    /// line.
     fn the_right_place_knows_the_holders(
         &self,
         line: LineAddr,
@@ -220,7 +221,7 @@ impl Socket {
             (HoldersIn::None, _) => Sharers::NONE,
             (HoldersIn::Way, _) => way.map_or(Sharers::NONE, |way| self.llc.sharers(set, way)),
             (HoldersIn::SnoopFilter, Some(known)) => known,
-            // Without a filter every core is asked, unless the LLC has to have the line.
+            // Without a filter every core is snooped, unless the line must be in the LLC.
             (HoldersIn::SnoopFilter, None) => return Ok(()),
         };
         if known == really {
@@ -230,7 +231,7 @@ impl Socket {
     }
 }
 
-/// Whether no line comes twice; the first that does otherwise.
+/// Checks that no line occurs twice; returns the first that does.
 fn each_once(lines: &mut [LineAddr]) -> Result<(), LineAddr> {
     lines.sort_unstable();
     match lines.windows(2).find(|pair| pair[0] == pair[1]) {

@@ -1,4 +1,4 @@
-//! Device -> link -> root complex -> lines: a device's request on its way to the caches.
+//! A device's request on its path to the caches: device, link, root complex, lines.
 //!
 //! Models: DMA writes (ItoM and partial) and DMA reads (PCIRdCur) that cross the link, are translated,
 //! take IIO entries and are served line by line ([`super::io_write`], [`super::io_read`]).
@@ -18,25 +18,25 @@ use tag_array::RUN_LINES;
 use units::narrow::usize_from;
 use units::{CoreId, LineAddr, Picos, RootPortId, SetIndex, SocketId};
 
-/// When a DMA write has got how far.
+/// Progress of a DMA write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DmaDone {
-    /// The last line has an IIO entry: the device may send what follows.
+    /// The last line has an IIO entry: the device may send further requests.
     pub accepted: Picos,
-    /// Every line can be seen by cores.
+    /// Every line is visible to cores.
     pub visible: Picos,
 }
 
 /// Lines of a burst.
 const BURST_LINES: usize = RUN_LINES;
 
-/// Lines of a request that are handled together: neighbours, at most [`BURST_LINES`].
+/// Lines of a request that are served together: neighbours, at most [`BURST_LINES`].
 #[derive(Clone, Copy)]
 pub(super) struct Burst<'a> {
-    /// Number of the first in its request.
+    /// Number of the first line in its request.
     pub number: u64,
     pub first: LineAddr,
-    /// Of each line.
+    /// Set of each line.
     pub sets: &'a [SetIndex],
 }
 
@@ -72,17 +72,17 @@ impl<'a> Burst<'a> {
     }
 }
 
-/// Spans of all lines of a burst, from their arrival at the root complex.
+/// Spans over all lines of a burst, from their arrival at the root complex.
 #[derive(Clone, Copy, Default)]
 pub(super) struct BurstSpans {
-    /// They hold their IIO entries, all together.
+    /// Sum of the times for which they hold their IIO entries.
     entry_time: Picos,
-    /// The last of them can be seen: a write by cores, data that is read by the root complex.
+    /// When the last line is visible: a write to cores, data of a read to the root complex.
     seen: Picos,
 }
 
 impl BurstSpans {
-    /// With so many lines more, which all take as long.
+    /// Adds `lines` lines that all take the same time.
     #[inline]
     pub fn add(&mut self, lines: u64, spans: LineSpans) {
         if lines > 0 {
@@ -91,7 +91,8 @@ impl BurstSpans {
         }
     }
 
-    /// A line that was added with `spans` takes until `span` after its arrival, if that is longer.
+    /// Extends the time of a line that was added with `spans` to `span` after its arrival, if that is
+    /// longer.
     #[inline]
     pub fn extend(&mut self, spans: LineSpans, span: Picos) {
         self.entry_time += span.saturating_sub(spans.entry);
@@ -102,9 +103,9 @@ impl BurstSpans {
 /// Spans of a request, from its arrival at the root complex.
 #[derive(Clone, Copy, Default)]
 struct RequestSpans {
-    /// Its last line has an IIO entry.
+    /// When its last line has an IIO entry.
     entered: Picos,
-    /// Its last line can be seen.
+    /// When its last line is visible.
     seen: Picos,
 }
 
@@ -118,20 +119,20 @@ impl RequestSpans {
 /// Spans of one line of a burst, from its arrival at the root complex.
 #[derive(Clone, Copy)]
 pub(super) struct LineSpans {
-    /// It holds its IIO entry.
+    /// How long it holds its IIO entry.
     pub entry: Picos,
-    /// It can be seen.
+    /// When it is visible.
     pub seen: Picos,
 }
 
 impl LineSpans {
-    /// A line that can be seen when its entry is free.
+    /// A line that becomes visible when its entry is freed.
     pub(super) fn both(span: Picos) -> Self {
         Self { entry: span, seen: span }
     }
 }
 
-/// A device's request as its lines share it.
+/// The properties of a request that its lines share.
 #[derive(Clone, Copy)]
 pub(super) struct Request {
     pub port: RootPortId,
@@ -139,26 +140,26 @@ pub(super) struct Request {
     pub socket: SocketId,
     pub first: LineAddr,
     pub lines: u64,
-    /// It has crossed the link; of a burst, its first line has an IIO entry as well. Memory is asked from
-    /// then on: asked earlier, it would still have the lines in front of it that entries wait for.
+    /// When it has crossed the link and, for a burst, its first line has an IIO entry. Memory is asked
+    /// from then on: an earlier request would still find the lines ahead that the entries wait for.
     pub arrived: Picos,
-    /// Its addresses have been translated.
+    /// When its addresses are translated.
     pub now: Picos,
-    /// Its lines may be in the buffer of another root port.
+    /// Whether its lines may be in the buffer of another root port.
     pub snoops_buffers: bool,
 }
 
-/// The result of a request for memory that its driver keeps present.
+/// The result of a request to memory that its driver keeps present.
 ///
 /// # Panics
-/// If it was not: our own fault.
+/// If a page is not present, which is a bug of the caller.
 #[inline]
 fn pinned<D>(result: Result<D, PageFault>) -> D {
     result.unwrap_or_else(|fault| panic!("{fault:?} in memory that is never taken away"))
 }
 
 impl<T: Tracer> Fabric<T> {
-    /// The device at `port` writes `bytes` from the start of `first` on, into memory that is present.
+    /// The device at `port` writes `bytes` from the start of `first` on, to memory that is present.
     pub fn dma_write(
         &mut self,
         port: RootPortId,
@@ -170,7 +171,7 @@ impl<T: Tracer> Fabric<T> {
         self.dma_write_for(port, None, first, bytes, kind, now)
     }
 
-    /// The same with a steering tag: `reader` is the core that will read the lines.
+    /// As [`Self::dma_write`] with a steering tag: `reader` is the core that will read the lines.
     pub fn dma_write_for(
         &mut self,
         port: RootPortId,
@@ -186,7 +187,7 @@ impl<T: Tracer> Fabric<T> {
     /// The device at `port` writes all `extents` with one request.
     ///
     /// # Errors
-    /// If a page of them is not present: nothing has been written then.
+    /// If a page of them is not present; then no line is written.
     pub fn dma_write_extents(
         &mut self,
         port: RootPortId,
@@ -204,10 +205,10 @@ impl<T: Tracer> Fabric<T> {
         pinned(self.read_all(port, &[Extent { first, bytes }], now))
     }
 
-    /// The device at `port` reads all `extents` with one request; returns when it has all of them.
+    /// The device at `port` reads all `extents` with one request; returns when all data has arrived.
     ///
     /// # Errors
-    /// If a page of them is not present: nothing has been read then.
+    /// If a page of them is not present; then no line is read.
     pub fn dma_read_extents(
         &mut self,
         port: RootPortId,
@@ -218,8 +219,8 @@ impl<T: Tracer> Fabric<T> {
         self.read_all(port, extents, now)
     }
 
-    /// The device at `port` asks for translations of all pages of `extents`, before it moves anything
-    /// there (PCIe address translation services); returns when it has them.
+    /// The device at `port` requests translations of all pages of `extents` before it accesses them
+    /// (PCIe address translation services); returns when they arrive.
     ///
     /// # Errors
     /// The first page that is not present.
@@ -232,7 +233,7 @@ impl<T: Tracer> Fabric<T> {
         self.ports[port].translate(extents, now)
     }
 
-    /// A request for one extent is the common case, known when this is compiled into its caller.
+    /// One extent is the common case, known when this is inlined.
     #[inline(always)]
     fn write_all(
         &mut self,
@@ -255,7 +256,7 @@ impl<T: Tracer> Fabric<T> {
         let counters = &mut self.ports[port].counters;
         counters.write_hits += self.counters.pcie_write_hits - before.0;
         counters.write_misses += self.counters.pcie_write_misses - before.1;
-        // Lines that wait for entries hold back the link, so the device waits as long.
+        // Lines that wait for entries block the link, so the device waits as long.
         Ok(DmaDone { accepted: now + spans.entered, visible: arrived + spans.seen })
     }
 
@@ -342,7 +343,7 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
-    /// The entries that the lines of a device take: its own, or those that its socket's devices share.
+    /// The IIO entries that a device's lines take: its own, or those shared in its socket.
     #[inline]
     fn entries_mut(&mut self, port: RootPortId, direction: DmaDirection) -> &mut Entries {
         let port = &mut self.ports[port];
@@ -370,7 +371,8 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
-    /// Loads the sets of the first lines of all extents into the host's cache before the first look-up.
+    /// Prefetches the sets of the first lines of all extents into the host's cache before the first
+    /// look-up.
     fn prefetch_extents(&self, port: RootPortId, extents: &[Extent]) {
         let part = &self.sockets[self.ports[port].socket];
         let lines = extents.iter().flat_map(|extent| {
@@ -381,12 +383,12 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
-    /// Calls `serve` for each burst of a request as soon as there are IIO entries for it; says when the
-    /// last has got them.
+    /// Calls `serve` for each burst of a request as soon as IIO entries are free for it; returns when
+    /// the last burst has its entries.
     ///
-    /// The sets of up to [`BURST_LINES`] lines are computed and prefetched before the first look-up,
-    /// or were when the device announced them: the host's cache misses then overlap instead of
-    /// following one another.
+    /// The sets of up to [`BURST_LINES`] lines are computed and prefetched before the first look-up, or
+    /// when the device announces them. The host's cache misses then overlap instead of following one
+    /// another.
     #[inline(always)]
     fn each_burst(
         &mut self,

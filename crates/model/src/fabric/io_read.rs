@@ -1,7 +1,7 @@
 //! One line that a device reads: from the LLC, a core, another socket or memory.
 //!
 //! Models: reads that allocate nothing, and processors on which they evict the line.
-//! Source: ATC'20 (reads without allocation); ISPASS'20 (what a DMA read leaves behind).
+//! Source: ATC'20 (reads without allocation); ISPASS'20 (cache state after a DMA read).
 //! Simplifies: a line that a core has modified takes the same extra time from every core.
 
 use super::Fabric;
@@ -20,7 +20,8 @@ impl<T: Tracer> Fabric<T> {
         held
     }
 
-    /// The same on processors before Ivy Bridge: what a device has read leaves the caches.
+    /// As [`Self::read_burst`] on processors before Ivy Bridge: a line that a device has read is
+    /// evicted.
     pub(super) fn read_and_evict_burst(
         &mut self,
         request: Request,
@@ -44,8 +45,8 @@ impl<T: Tracer> Fabric<T> {
         self.end_read(request, line, found, done)
     }
 
-    /// Counts a read whose data was `found` and is there when it is `done`; returns how long it holds
-    /// its IIO entry.
+    /// Counts a read whose data was `found` and arrives at `done`; returns how long it holds its IIO
+    /// entry.
     #[inline(always)]
     pub(super) fn end_read(
         &mut self,
@@ -61,7 +62,7 @@ impl<T: Tracer> Fabric<T> {
         done - arrived
     }
 
-    /// Where a DMA read gets its data, and when; nothing changes hands.
+    /// The source of a DMA read's data, and when it arrives; no copy changes its state.
     pub(super) fn find_for_device(
         &mut self,
         request: Request,
@@ -81,7 +82,7 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
-    /// The same for a line that the LLC does not have.
+    /// As [`Self::find_for_device`], for a line that misses the LLC.
     #[inline(never)]
     pub(super) fn find_beyond_llc(
         &mut self,
@@ -106,7 +107,7 @@ impl<T: Tracer> Fabric<T> {
         (self.memory.found(socket, line), self.memory.read(socket, line, now) + extra)
     }
 
-    /// A line that a device has read leaves the caches.
+    /// Evicts a line that a device has read from the caches.
     fn leave_after_read(&mut self, socket: SocketId, line: LineAddr, now: Picos) {
         let dirty = self.sockets[socket].drop_line(line) | self.drop_elsewhere(socket, line);
         self.elsewhere.forget(line);

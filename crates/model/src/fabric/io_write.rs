@@ -1,9 +1,9 @@
 //! One line that a device writes: into the LLC, or to memory.
 //!
 //! Models: write update and write allocate within the DDIO ways, partial lines that are read for
-//! ownership and merged, copies in cores and other sockets that go.
+//! ownership and merged, invalidation of copies in cores and other sockets.
 //! Source: ATC'20 (write update and write allocate, remote sockets).
-//! Simplifies: the rest of a partial line is merged in no time of its own.
+//! Simplifies: merging the rest of a partial line takes no time.
 
 use super::Fabric;
 use super::io_path::{Burst, BurstSpans, LineSpans, Request};
@@ -15,12 +15,12 @@ use units::{LineAddr, Picos, SetIndex, SocketId, WayMask};
 /// Where a written line was, and where it goes.
 #[derive(Clone, Copy)]
 pub(super) enum WriteOutcome {
-    /// It was in the LLC.
+    /// It hit the LLC.
     Hit,
-    /// It was not; a core's modified copy may have had the rest of a partial line.
-    /// Memory has taken the line that it pushed out at `room`.
+    /// It missed; a core's modified copy may have had the rest of a partial line. Memory has taken the
+    /// LLC victim at `room`.
     Allocated { rest_from_core: bool, room: Picos },
-    /// It goes to memory; a cache of the socket may have had the rest of a partial line.
+    /// It is written to memory; a cache of the socket may have had the rest of a partial line.
     ToMemory { rest_from_cache: bool },
 }
 
@@ -40,7 +40,7 @@ impl<T: Tracer> Fabric<T> {
         held
     }
 
-    /// Writes a line; returns how long it holds its IIO entry, and when it can be seen.
+    /// Writes a line; returns how long it holds its IIO entry, and when it is visible.
     #[inline(never)]
     pub(super) fn write_line(
         &mut self,
@@ -64,7 +64,7 @@ impl<T: Tracer> Fabric<T> {
         self.finish_write(request, line, full, outcome)
     }
 
-    /// Counts a write and moves its data; returns how long it takes.
+    /// Counts a write and moves its data; returns its time.
     #[inline(always)]
     pub(super) fn finish_write(
         &mut self,
@@ -124,8 +124,8 @@ impl<T: Tracer> Fabric<T> {
         self.allocate_within(request, set, line, full, mask)
     }
 
-    /// A line that the LLC does not have is written into one of the ways of `mask`, or into an empty
-    /// one where the processor does that.
+    /// Allocates a line that misses the LLC in one of the ways of `mask`, or in an empty one where the
+    /// processor does that.
     #[inline]
     fn allocate_within(
         &mut self,
@@ -147,7 +147,7 @@ impl<T: Tracer> Fabric<T> {
         self.allocate_for_device(request, set, line, full, way)
     }
 
-    /// A line that the LLC does not have is written into one of its ways.
+    /// Allocates a line that misses the LLC in one of its ways.
     #[inline]
     pub(super) fn allocate_for_device(
         &mut self,
@@ -192,8 +192,8 @@ impl<T: Tracer> Fabric<T> {
         WriteOutcome::ToMemory { rest_from_cache }
     }
 
-    /// The line's home is another socket: the data crosses UPI to its memory, and nothing is placed
-    /// in the LLC there. It may leave a clean copy in the LLC on its way.
+    /// Writes a line whose home is another socket: the data crosses UPI to memory, and the LLC there
+    /// allocates nothing. The local LLC may keep a clean copy.
     pub(super) fn write_to_other_socket(
         &mut self,
         request: Request,
@@ -236,7 +236,7 @@ impl<T: Tracer> Fabric<T> {
         self.trace(request.now, request.agent, operation, line, found, pushed_out);
     }
 
-    /// Copies in other sockets go; says whether one was newer than memory.
+    /// Invalidates copies in other sockets; returns whether one was newer than memory.
     #[inline]
     pub(super) fn drop_elsewhere(&mut self, socket: SocketId, line: LineAddr) -> bool {
         let others = self.others_with(socket, line);

@@ -1,7 +1,7 @@
-//! Memory behind the sockets: which node an address belongs to, and the way there.
+//! Memory of all sockets: the node of an address, and the path to it.
 //!
-//! Models: NUMA nodes (DRAM of a socket, CXL memory attached to one), and the UPI links that lead to
-//! those of other sockets.
+//! Models: NUMA nodes (DRAM of a socket, CXL memory attached to one), and the UPI links to those of
+//! other sockets.
 //! Source: Intel MLC local and remote latencies (platform file); ASPLOS'24 for CXL nodes.
 //! Simplifies: nodes share the simulated address space evenly.
 
@@ -74,7 +74,7 @@ impl Memory {
     /// Idle memory.
     ///
     /// # Panics
-    /// If there is no node: the platform is checked before it comes here.
+    /// If there is no node. Platforms are checked before they get here.
     #[must_use]
     pub fn new(config: &MemoryConfig) -> Self {
         assert!(!config.nodes.is_empty());
@@ -107,7 +107,7 @@ impl Memory {
         self.nodes[self.node_of(line)].socket
     }
 
-    /// How a line in memory is found by `socket`.
+    /// How `socket` finds a line in memory: local or remote, by kind of node.
     #[must_use]
     pub fn found(&self, socket: SocketId, line: LineAddr) -> Found {
         let node = &self.nodes[self.node_of(line)];
@@ -118,7 +118,7 @@ impl Memory {
         }
     }
 
-    /// Reads a line for `socket`; returns when its data is there.
+    /// Reads a line for `socket`; returns when its data arrives.
     #[inline]
     pub fn read(&mut self, socket: SocketId, line: LineAddr, now: Picos) -> Picos {
         let index = self.node_of(line);
@@ -130,8 +130,8 @@ impl Memory {
         }
     }
 
-    /// As [`Self::read`], for a node of any kind at any socket. Apart, like that for writes, so that what
-    /// it keeps across its calls is not saved on the way to a socket's own channels.
+    /// As [`Self::read`], for a node of any kind at any socket. A function of its own, like that for
+    /// writes, so that the path to a socket's own channels saves no registers for it.
     #[inline(never)]
     fn read_other(&mut self, index: usize, socket: SocketId, line: LineAddr, now: Picos) -> Picos {
         let home = self.nodes[index].socket;
@@ -143,7 +143,7 @@ impl Memory {
         self.cross(home, socket, LINE_BYTES, data)
     }
 
-    /// Writes a line of `socket`; returns when the write has been taken.
+    /// Writes a line of `socket`; returns when memory has taken the write.
     #[inline]
     pub fn write(&mut self, socket: SocketId, line: LineAddr, now: Picos) -> Picos {
         let index = self.node_of(line);
@@ -163,8 +163,8 @@ impl Memory {
         self.nodes[index].write(line, arrived)
     }
 
-    /// Asks the sockets in `others` (bit i for socket i) for a line; returns when the answer of the
-    /// last is there.
+    /// Snoops the sockets in `others` (bit i for socket i) for a line; returns when the last answer
+    /// arrives.
     pub fn snoop(&mut self, socket: SocketId, others: u8, now: Picos) -> Picos {
         sockets_of(others).fold(now, |latest, other| {
             let asked = self.cross(socket, other, 0, now);
@@ -179,7 +179,7 @@ impl Memory {
         }
     }
 
-    /// From when on each node has room for a write that comes at `now`.
+    /// When each node has a free entry for a write of `now`.
     pub fn free_from(&self, now: Picos) -> impl Iterator<Item = (usize, Picos)> + '_ {
         self.nodes.iter().enumerate().map(move |(number, node)| match &node.kind {
             NodeKind::Dram(dram) => (number, dram.writes_free_from(now)),
@@ -187,7 +187,7 @@ impl Memory {
         })
     }
 
-    /// From when on the links between sockets would carry what is sent at `now`.
+    /// When the links between sockets would carry a message of `now`.
     #[must_use]
     pub fn upi_free_from(&self, now: Picos) -> Picos {
         self.upi.as_ref().map_or(now, |upi| upi.free_from(now))
@@ -206,7 +206,7 @@ impl Memory {
         }
     }
 
-    /// Lines read and written since the beginning, over all nodes.
+    /// Lines read and written since time zero, over all nodes.
     #[must_use]
     pub fn lines_moved(&self) -> (u64, u64) {
         (0..self.nodes.len())
@@ -214,14 +214,14 @@ impl Memory {
             .fold((0, 0), |sum, moved| (sum.0 + moved.0, sum.1 + moved.1))
     }
 
-    /// Lines read from and written to DRAM since the beginning.
+    /// Lines read from and written to DRAM since time zero.
     #[must_use]
     pub fn dram_lines_moved(&self) -> (u64, u64) {
         let (all, cxl) = (self.lines_moved(), self.cxl_lines_moved());
         (all.0 - cxl.0, all.1 - cxl.1)
     }
 
-    /// Lines read from and written to CXL memory since the beginning.
+    /// Lines read from and written to CXL memory since time zero.
     #[must_use]
     pub fn cxl_lines_moved(&self) -> (u64, u64) {
         let cards =
@@ -231,7 +231,7 @@ impl Memory {
             .fold((0, 0), |sum, moved| (sum.0 + moved.0, sum.1 + moved.1))
     }
 
-    /// Lines read from and written to one node since the beginning.
+    /// Lines read from and written to one node since time zero.
     #[must_use]
     pub fn node_lines_moved(&self, node: usize) -> (u64, u64) {
         match &self.nodes[node].kind {

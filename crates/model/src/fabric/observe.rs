@@ -1,7 +1,7 @@
-//! What can be read from a fabric: counters, components, cache contents.
+//! Read access to a fabric: counters, components, cache contents.
 //!
-//! Models: nothing.
-//! Source: none; these are the results' readings.
+//! Models: read access to the components; it changes no state.
+//! Source: none, for the same reason.
 //! Simplifies: nothing.
 
 use super::{Fabric, Memory, RootPort, Tracer};
@@ -13,7 +13,7 @@ use crate::root_complex::iio::Iio;
 use units::{CoreId, LineAddr, RootPortId, SetIndex, SocketId};
 
 impl<T: Tracer> Fabric<T> {
-    /// What has been counted so far.
+    /// The fabric's counters.
     #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.counters
@@ -25,13 +25,13 @@ impl<T: Tracer> Fabric<T> {
         &self.evictions
     }
 
-    /// A device's way into the machine.
+    /// A device's root port.
     #[must_use]
     pub fn root_port(&self, port: RootPortId) -> &RootPort {
         &self.ports[port]
     }
 
-    /// The caches of `core`, with what they counted.
+    /// The caches of `core`, with their counters.
     #[must_use]
     pub fn private_caches(&self, core: CoreId) -> &PrivateCaches {
         let at = self.locations[core];
@@ -62,7 +62,7 @@ impl<T: Tracer> Fabric<T> {
         &self.memory
     }
 
-    /// The lines that devices put into a set of a socket's LLC.
+    /// The lines in a set of a socket's LLC that devices allocated.
     pub fn device_lines_in(
         &self,
         socket: SocketId,
@@ -73,7 +73,7 @@ impl<T: Tracer> Fabric<T> {
         lines.filter(|(_, info)| socket.is_device(info.owner)).map(|(line, _)| line)
     }
 
-    /// The agent behind an owner number in the LLC of a socket.
+    /// The agent with an owner number in the LLC of a socket.
     #[must_use]
     pub fn agent_of_owner(&self, socket: SocketId, owner: Owner) -> AgentId {
         self.agent_of(&self.sockets[socket], owner)

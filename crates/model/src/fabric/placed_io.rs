@@ -1,7 +1,7 @@
 //! Device writes under a placement policy: the lines of a packet go to different levels.
 //!
 //! Models: the policies of [`crate::root_complex::line_placement`] line by line; L2 victims of pushed
-//! lines are evicted as any other victim of L2.
+//! lines are evicted like any other victim of L2.
 //! Source: ATC'20, "future directions"; IDIO (MICRO'22); Huggahalli et al. (ISCA'05).
 //! Simplifies: only lines of this socket's memory are pushed or hinted, and only into its cores; a push
 //! takes as long as a write into the LLC.
@@ -19,13 +19,13 @@ use units::{CoreId, LineAddr, Picos, SetIndex, WayMask};
 /// A packet whose lines are placed one by one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlacedPacket {
-    /// Where its lines go.
+    /// The level of each of its lines.
     pub placement: LinePlacement,
-    /// What holds for those that are injected.
+    /// The DDIO policy of lines that are written into the LLC.
     pub ddio: Ddio,
-    /// So many lines at its head are written whole.
+    /// Number of lines at its head that are written as full lines.
     pub full_lines: u64,
-    /// The core that it is tagged with.
+    /// The core of its steering tag.
     pub reader: Option<CoreId>,
 }
 
@@ -80,7 +80,7 @@ impl<T: Tracer> Fabric<T> {
         held
     }
 
-    /// As DDIO does, but the victim choice regards whether a line has been read.
+    /// As DDIO, but the victim choice considers whether a line was read.
     fn write_into_llc_sparing(
         &mut self,
         request: Request,
@@ -107,7 +107,8 @@ impl<T: Tracer> Fabric<T> {
         self.allocate_for_device(request, set, line, full, way)
     }
 
-    /// Every other copy goes, and the core's L2 has the line modified, as if the core had written it.
+    /// Invalidates every other copy; the core's L2 then has the line modified, as if the core had
+    /// written it.
     fn push_into_l2(
         &mut self,
         request: Request,
@@ -130,7 +131,7 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
-    /// A core's L2 fetches a line because a device said so: the core has not missed.
+    /// A core's L2 fetches a line on a device's hint: this is not a miss of the core.
     fn follow_hint(&mut self, core: CoreId, line: LineAddr, now: Picos) {
         if self.private(core).state(line).is_none() {
             let (state, _) = self.fetch(core, line, Want::Prefetch, now);

@@ -1,15 +1,15 @@
 //! Fast path of a DMA burst: lines that only the local LLC holds are looked up and served as a batch.
 //!
-//! Models: the same as [`super::io_write`] and [`super::io_read`], for a line that the LLC has and no core
-//! can have modified, and for one that the LLC does not have.
-//! Source: as there.
-//! Simplifies: nothing. With lines in sets of their own, what happens to one touches the others in two ways
-//! only: the order in which they reach memory, and what replacement draws at random for all sets. Hits do
-//! neither, so they come first; all other lines keep their order.
+//! Models: the semantics of [`super::io_write`] and [`super::io_read`], for a line that hits the LLC
+//! and cannot be modified in a core, and for one that misses the LLC.
+//! Source: that of [`super::io_write`] and [`super::io_read`].
+//! Simplifies: nothing. Lines in different sets affect each other in two ways only: the order in which
+//! they reach memory, and the random draws of replacement, which all sets share. Hits do neither, so
+//! they are served first; all other lines keep their order.
 //!
-//! The whole burst is looked up before any line is served: what its lines have in common is decided once,
-//! and the host has no branch to predict per line. A tracer sees lines in their order, so a traced machine
-//! takes the general path; tests hold both to the same results.
+//! The whole burst is looked up before any line is served: conditions that its lines share are decided
+//! once, and the host has no branch to predict per line. A tracer sees lines in order, so a traced
+//! machine takes the general path; tests hold both paths to the same results.
 
 use super::Fabric;
 use super::io_path::{Burst, BurstSpans, LineSpans, Request};
@@ -31,15 +31,15 @@ fn bits(mut left: u64) -> impl Iterator<Item = usize> {
 }
 
 impl<T: Tracer> Fabric<T> {
-    /// Whether lines of a burst may be served out of their order: no tracer watches, and each line has a
-    /// set of its own.
+    /// Whether lines of a burst may be served out of order: no tracer watches, and each line has a set
+    /// of its own.
     #[inline]
     fn order_is_free(&self, socket: SocketId, burst: Burst<'_>) -> bool {
         !T::WATCHING && self.sockets[socket].llc.run_is_spread(burst.first, burst.sets.len() as u64)
     }
 
-    /// Writes the lines of a burst into the LLC, into ways of `mask` where it does not have them; those
-    /// numbered below `full_lines` in their request are full.
+    /// Writes the lines of a burst into the LLC; misses allocate in ways of `mask`. Lines numbered
+    /// below `full_lines` in their request are full.
     #[inline]
     pub(super) fn write_plain_burst(
         &mut self,
@@ -100,8 +100,8 @@ impl<T: Tracer> Fabric<T> {
         held
     }
 
-    /// A line that the LLC does not have is written into one of the ways of `mask`; returns when memory has
-    /// taken the line that it pushes out.
+    /// Allocates a line that misses the LLC in one of the ways of `mask`; returns when memory has taken
+    /// its victim.
     #[inline]
     fn allocate_plain_line(
         &mut self,
@@ -120,7 +120,7 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
-    /// Reads the lines of a burst, which all stay where they are.
+    /// Reads the lines of a burst; all stay in their caches.
     #[inline]
     pub(super) fn read_plain_burst(&mut self, request: Request, burst: Burst<'_>) -> BurstSpans {
         if self.order_is_free(request.socket, burst) {

@@ -1,15 +1,15 @@
-//! The sets of lines that cores have touched lately or will touch soon.
+//! The sets of lines that cores have accessed lately or will access soon.
 //!
-//! Models: nothing: it saves the host work. A line that misses L2 is asked for its set when it is
-//! expected, when it is fetched and again when it leaves L2; the slice hash is most of what an answer
-//! costs. A line that is new here is also one whose set the host has to be told to load.
-//! Source: none needed; this is bookkeeping.
-//! Simplifies: nothing; as in the tags, a line is the low 32 bits of its address.
+//! Models: no hardware; it saves work of the host. The set of a line that misses L2 is needed when the
+//! line is expected, when it is fetched and when L2 evicts it; the slice hash is most of the cost of
+//! computing it. A line that is new here is also one whose set the host has to prefetch.
+//! Source: none, for the same reason.
+//! Simplifies: a line is the low 32 bits of its address, as in the tags.
 
 use units::narrow::usize_from;
 use units::{LineAddr, SetIndex};
 
-/// Lines that are remembered. What a batch of packets touches fits, and stays in the host's L1.
+/// Number of entries. The lines of a batch of packets fit, and the table stays in the host's L1.
 const ENTRIES: usize = 1024;
 
 /// Lines with their sets: a direct-mapped table.
@@ -19,9 +19,9 @@ pub(super) struct RecentSets {
 }
 
 impl RecentSets {
-    /// No line is remembered.
+    /// An empty table.
     pub fn new() -> Self {
-        // No line has the last number.
+        // No line has the largest number.
         Self { entries: Box::new([(u32::MAX, SetIndex(0)); ENTRIES]) }
     }
 
@@ -39,7 +39,7 @@ impl RecentSets {
     }
 }
 
-/// Neighbouring lines, and equal lines of neighbouring buffers, have different entries.
+/// Neighbouring lines, and equal lines of neighbouring buffers, map to different entries.
 #[inline]
 fn entry_of(line: LineAddr) -> usize {
     usize_from(line.0 ^ line.0 >> 10) % ENTRIES

@@ -1,11 +1,11 @@
-//! A root port: the way of one device into the machine, and what happens to the lines that it moves.
+//! A root port: the path of one device into the machine, and the treatment of its lines.
 //!
 //! Models: the link, the IOMMU and the root-complex buffer of a port, and its policy.
 //! Source: those of [`crate::root_complex`].
 //! Simplifies: nothing.
 //!
-//! How lines are written and read is chosen when the port is built or its policy changes
-//! ([`LineWriter`], [`LineReader`]): a request asks once, its lines do not.
+//! The port chooses how lines are written and read when it is built or its policy changes
+//! ([`LineWriter`], [`LineReader`]): a request looks this up once, not for each line.
 
 use super::expect::Expected;
 use super::extent::Extent;
@@ -18,16 +18,16 @@ use crate::root_complex::iommu::{Iommu, IommuConfig, PageFault};
 use crate::root_complex::line_placement::LinePlacement;
 use units::{Picos, SocketId, WayMask};
 
-/// A device's way into the machine.
+/// Configuration of a root port.
 #[derive(Clone, Debug)]
 pub struct PortConfig {
     /// A PCIe link, or a stop on the mesh.
     pub attachment: AttachmentConfig,
-    /// The socket whose root complex it ends in.
+    /// The socket that it is attached to.
     pub socket: SocketId,
-    /// What happens to the lines that the device writes and reads.
+    /// Treatment of the lines that the device writes and reads.
     pub policy: IoPolicy,
-    /// A buffer of the root complex in front of the caches; without entries there is none.
+    /// A buffer of the root complex before the caches; none if it has no entries.
     pub buffer: BufferConfig,
     /// Translation of the device's addresses; none if they are physical.
     pub iommu: Option<IommuConfig>,
@@ -53,23 +53,23 @@ pub(super) enum LineReader {
     Plain,
     /// One by one; they stay where they are ([`super::io_read`]).
     General,
-    /// One by one; they leave the caches.
+    /// One by one; they are evicted from the caches.
     Evicting,
     /// One by one through the port's own buffer ([`super::buffered_io`]).
     Buffered,
 }
 
-/// What a port has to know of the machine around it.
+/// The properties of the machine that a port depends on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Surroundings {
-    /// There is no other socket.
+    /// Whether there is only one socket.
     pub one_socket: bool,
-    /// Some root port has a root-complex buffer.
+    /// Whether any root port has a root-complex buffer.
     pub buffers: bool,
 }
 
 impl LineWriter {
-    /// For writes of this kind through a port, which is `buffered` or not.
+    /// The writer for writes of this kind through a port, which may be `buffered`.
     fn of(policy: &IoPolicy, kind: DmaKind, buffered: bool, around: Surroundings) -> Self {
         let &IoPolicy { placement, fills_empty_ways, .. } = policy;
         let alone = around.one_socket && !around.buffers && !fills_empty_ways;
@@ -85,7 +85,7 @@ impl LineWriter {
 }
 
 impl LineReader {
-    /// For reads through a port, which is `buffered` or not.
+    /// The reader for reads through a port, which may be `buffered`.
     fn of(policy: &IoPolicy, buffered: bool, around: Surroundings) -> Self {
         if buffered {
             Self::Buffered
@@ -103,19 +103,19 @@ impl LineReader {
 #[derive(Clone, Debug)]
 pub struct RootPort {
     pub(super) attachment: Attachment,
-    /// Entries that other devices do not share.
+    /// IIO entries of this device alone.
     pub(super) own_iio: Option<Iio>,
-    /// Latencies of its lines: those of its own entries, or of its socket's.
+    /// Latencies of its lines, from its own entries or its socket's.
     pub(super) times: IioConfig,
     pub(super) socket: SocketId,
     policy: IoPolicy,
     pub(super) buffer: Option<RootComplexBuffer>,
     pub(super) iommu: Iommu,
     pub(super) counters: PortCounters,
-    /// What the device will write, and what it will read, as far as it has said so.
+    /// Lines that the device has announced to write and to read.
     pub(super) expected: [Expected; 2],
     surroundings: Surroundings,
-    /// By [`DmaKind`].
+    /// Writers by [`DmaKind`].
     writers: [LineWriter; DmaKind::ALL.len()],
     pub(super) reader: LineReader,
 }
@@ -124,7 +124,7 @@ impl RootPort {
     /// An idle port.
     ///
     /// # Panics
-    /// If it has both a buffer and a placement policy: the scenario is checked before it comes here.
+    /// If it has both a buffer and a placement policy. Scenarios are checked before they get here.
     pub(super) fn new(config: &PortConfig, socket: &IioConfig, surroundings: Surroundings) -> Self {
         let buffer = RootComplexBuffer::new(config.buffer);
         assert!(buffer.is_none() || config.policy.placement.leaves_writes_alone());
@@ -147,7 +147,7 @@ impl RootPort {
         port
     }
 
-    /// The socket whose root complex it belongs to.
+    /// The socket of its root complex.
     #[must_use]
     pub fn socket(&self) -> SocketId {
         self.socket
@@ -159,13 +159,13 @@ impl RootPort {
         &self.attachment
     }
 
-    /// The entries that its device has for itself, if it does not share those of its socket.
+    /// The IIO entries of its device alone, if it does not share those of its socket.
     #[must_use]
     pub fn own_iio(&self) -> Option<&Iio> {
         self.own_iio.as_ref()
     }
 
-    /// The IOMMU in front of it.
+    /// The IOMMU before it.
     #[must_use]
     pub fn iommu(&self) -> &Iommu {
         &self.iommu
@@ -177,29 +177,29 @@ impl RootPort {
         self.buffer.as_ref()
     }
 
-    /// What has been counted for its device so far.
+    /// Counters of its device.
     #[must_use]
     pub fn counters(&self) -> &PortCounters {
         &self.counters
     }
 
-    /// What it does with the lines of its device.
+    /// Its policy for the lines of its device.
     #[must_use]
     pub fn policy(&self) -> &IoPolicy {
         &self.policy
     }
 
-    /// Changes what the port does from now on.
+    /// Changes the port's policy from now on.
     ///
     /// # Panics
-    /// If it has a buffer: what that does follows from the policy that it was built with.
+    /// If it has a buffer: its behaviour follows from the policy that it was built with.
     pub(super) fn set_policy(&mut self, policy: IoPolicy) {
         assert!(self.buffer.is_none());
         self.policy = policy;
         self.choose();
     }
 
-    /// Forgets all that was counted and reserved.
+    /// Clears all counters and reservations.
     pub(super) fn forget(&mut self) {
         self.attachment.forget();
         if let Some(iio) = &mut self.own_iio {
@@ -231,10 +231,10 @@ impl RootPort {
         self.reader = LineReader::of(policy, buffered, around);
     }
 
-    /// When the addresses of a request that arrived at `arrived` have been translated.
+    /// When the addresses of a request that arrived at `arrived` are translated.
     ///
     /// # Errors
-    /// The first page of them that is not present.
+    /// The first page that is not present.
     #[inline]
     pub(super) fn translate(
         &mut self,

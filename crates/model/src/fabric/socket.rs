@@ -1,8 +1,8 @@
-//! What the cores and devices of one socket share, and the cores' own caches.
+//! The components that the cores and devices of one socket share, and the cores' private caches.
 //!
 //! Models: one processor: cores, LLC, snoop filter, integrated I/O block.
 //! Source: platform file.
-//! Simplifies: without a snoop filter every core is asked; that takes no time of its own.
+//! Simplifies: without a snoop filter every core is snooped, which takes no additional time.
 
 use super::FabricConfig;
 use crate::attribution::Owner;
@@ -21,7 +21,7 @@ use units::{ById, CoreId, Id, LineAddr, RootPortId, SetIndex, SocketCore, Socket
 pub struct SocketConfig {
     /// The shared cache.
     pub llc: LlcConfig,
-    /// The snoop filter; without one, every core is asked.
+    /// The snoop filter; without one, every core is snooped.
     pub directory: Option<DirectoryConfig>,
     /// The integrated I/O block.
     pub iio: IioConfig,
@@ -30,7 +30,7 @@ pub struct SocketConfig {
 /// The snoop filter.
 #[derive(Clone, Copy, Debug)]
 pub struct DirectoryConfig {
-    /// Directory-only ways beside the LLC's tracked ways.
+    /// Directory-only ways besides the LLC's tracked ways.
     pub ways: u32,
     /// Victim choice.
     pub replacement: Replacement,
@@ -44,7 +44,7 @@ pub(super) struct Socket {
     pub directory: Option<Directory>,
     pub inclusion: Inclusion,
     pub iio: Iio,
-    /// Owners (bit i for owner i) whose unread lines cores spare; mostly none.
+    /// Owners (bit i for owner i) whose unread lines cores' fills spare; usually none.
     pub spared_owners: u64,
     /// Number of its first core in the machine.
     pub first_core: CoreId,
@@ -54,7 +54,7 @@ impl Socket {
     pub fn new(config: &FabricConfig, socket: SocketId, first_core: CoreId) -> Self {
         let cores = config.cores[socket.index()] as usize;
         let seed = |part: u64| {
-            // Parts of the first socket are numbered from 1, its cores from 10 on.
+            // Seeds of the first socket's components are numbered from 1, those of its cores from 10.
             let part = part + (u64::from(socket.0) << 32);
             config.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(part)
         };
@@ -75,7 +75,7 @@ impl Socket {
         }
     }
 
-    /// Forgets all that was counted and reserved; cache content stays.
+    /// Clears all counters and reservations; cache content stays.
     pub fn forget(&mut self) {
         for core in self.cores.iter_mut() {
             core.counters = CoreCounters::default();
@@ -83,7 +83,7 @@ impl Socket {
         self.iio = Iio::new(self.iio.config.clone());
     }
 
-    /// Loads what a look-up needs into the host's cache.
+    /// Prefetches the data for a look-up into the host's cache.
     #[inline]
     pub fn prefetch(&self, set: SetIndex) {
         self.llc.prefetch(set);
@@ -92,7 +92,7 @@ impl Socket {
         }
     }
 
-    /// Loads what a look-up by a device needs into the host's cache.
+    /// Prefetches the data for a look-up by a device into the host's cache.
     #[inline]
     pub fn prefetch_for_device(&self, set: SetIndex) {
         self.llc.prefetch(set);
@@ -107,7 +107,7 @@ impl Socket {
         Owner(fit::<u8, _>(self.cores.len()) + port.0)
     }
 
-    /// What lists the cores that hold what the LLC has in `way`, when a device reads or writes it.
+    /// Which structure lists the cores that hold the line in `way`, when a device reads or writes it.
     #[inline]
     pub fn on_device_hit(&self, way: u32) -> HoldersIn {
         self.inclusion.device_hit(self.llc.is_tracked_way(way))
@@ -118,8 +118,8 @@ impl Socket {
         u64::MAX << self.cores.len()
     }
 
-    /// The ways of `within` that a core's fill may take: not those with unread lines of devices that
-    /// have priority, unless all are.
+    /// The ways of `within` that a core's fill may take: those without unread lines of devices that
+    /// have priority, or all if none is left.
     #[inline]
     pub fn ways_for_core(&self, set: SetIndex, within: WayMask) -> WayMask {
         if self.spared_owners == 0 {
@@ -134,13 +134,13 @@ impl Socket {
         if left == 0 { within } else { WayMask(left) }
     }
 
-    /// Whether the content was written by a device and not rewritten by a core since.
+    /// Whether a device wrote the content and no core has rewritten it since.
     #[inline]
     pub fn is_device(&self, owner: Owner) -> bool {
         usize::from(owner.0) >= self.cores.len()
     }
 
-    /// What the LLC does with the line in a way of it when a core fetches that.
+    /// How the LLC treats the line in one of its ways when a core fetches it.
     #[inline]
     pub fn on_fetch_hit(&self, set: SetIndex, way: u32) -> FetchHit {
         let by_device = self.is_device(self.llc.info(set, way).owner);
@@ -157,7 +157,7 @@ impl Socket {
         }
     }
 
-    /// Cores beside `core` that hold a line which has no tracked LLC way.
+    /// Cores other than `core` that hold a line which has no tracked LLC way.
     #[inline]
     pub fn other_holders(&self, core: SocketCore, set: SetIndex, line: LineAddr) -> Sharers {
         if self.cores.len() == 1 {
@@ -166,7 +166,7 @@ impl Socket {
         self.untracked_holders(set, line).without(core)
     }
 
-    /// Cores that hold a line, wherever that is known.
+    /// Cores that hold a line, from the tracked way or the snoop filter.
     pub fn holders(&self, set: SetIndex, line: LineAddr) -> Sharers {
         match self.llc.find(set, line) {
             Some(way) if self.llc.is_tracked_way(way) => self.llc.sharers(set, way),
@@ -185,7 +185,8 @@ impl Socket {
         self.cores.ids().filter(holds).fold(Sharers::NONE, Sharers::with)
     }
 
-    /// Removes `line` from the private caches of `cores`; says whether one of them had it modified.
+    /// Invalidates `line` in the private caches of `cores`; returns whether one of them had it
+    /// modified.
     #[inline]
     pub fn invalidate_cores(&mut self, line: LineAddr, cores: Sharers) -> bool {
         cores.cores().fold(false, |modified, core| {
@@ -194,30 +195,30 @@ impl Socket {
         })
     }
 
-    /// Makes the copies of `cores` Shared; says whether one was modified.
+    /// Makes the copies of `cores` Shared; returns whether one was modified.
     pub fn downgrade_cores(&mut self, line: LineAddr, cores: Sharers) -> bool {
         cores.cores().fold(false, |modified, core| modified | self.cores[core].downgrade(line))
     }
 
-    /// The core among `cores` that has `line` modified, if any.
+    /// The core among `cores` that holds `line` modified, if any.
     #[inline]
     pub fn modified_by(&self, line: LineAddr, cores: Sharers) -> Option<SocketCore> {
         cores.cores().find(|&core| self.cores[core].is_modified(line))
     }
 
-    /// The machine's number of a core of this socket.
+    /// The machine-wide id of a core of this socket.
     #[inline]
     pub fn core_id(&self, core: SocketCore) -> CoreId {
         CoreId(self.first_core.0 + core.0)
     }
 
-    /// A line is found in a core of this socket.
+    /// The line is found in a core of this socket.
     #[inline]
     pub fn found_in(&self, core: SocketCore) -> Found {
         Found::OtherCore(self.core_id(core))
     }
 
-    /// Where a line in an LLC way is served from: the newest content may be in a core above it.
+    /// The source of a line in an LLC way: a core above it may have the newest content.
     #[inline]
     pub fn found_in_llc(&self, way: u32, modified_by: Option<SocketCore>) -> Found {
         match modified_by {
@@ -226,7 +227,7 @@ impl Socket {
         }
     }
 
-    /// Where the newest content is of what the LLC has in `way`, when a device reads it.
+    /// The source of the newest content of the line in `way`, when a device reads it.
     #[inline(always)]
     pub fn newest_of_hit(&self, set: SetIndex, way: u32, line: LineAddr) -> Found {
         let holders = match self.on_device_hit(way) {
@@ -237,13 +238,13 @@ impl Socket {
         self.found_in_llc(way, self.modified_by(line, holders))
     }
 
-    /// A core that holds a line which has no tracked LLC way, as where that is found.
+    /// A core that holds a line without a tracked LLC way, as the source of the line.
     #[inline]
     pub fn found_in_core(&self, set: SetIndex, line: LineAddr) -> Option<Found> {
         self.untracked_holders(set, line).cores().next().map(|core| self.found_in(core))
     }
 
-    /// A device overwrites what the LLC has in `way`: cores lose their copies.
+    /// A device overwrites the line in `way`: cores' copies are invalidated.
     #[inline(always)]
     pub fn drop_copies_of_hit(&mut self, set: SetIndex, way: u32, line: LineAddr) {
         match self.on_device_hit(way) {
@@ -257,7 +258,7 @@ impl Socket {
         }
     }
 
-    /// Cores lose their copies of a line that has no tracked LLC way; says whether one was modified.
+    /// Invalidates cores' copies of a line without a tracked LLC way; returns whether one was modified.
     #[inline(always)]
     pub fn drop_untracked_copies(&mut self, set: SetIndex, line: LineAddr) -> bool {
         let holders = self.untracked_holders(set, line);
@@ -272,7 +273,7 @@ impl Socket {
         self.invalidate_cores(line, holders)
     }
 
-    /// Takes a line out of every cache; says whether a copy was newer than memory.
+    /// Invalidates a line in every cache; returns whether a copy was newer than memory.
     pub fn drop_line(&mut self, line: LineAddr) -> bool {
         let set = self.llc.set_of(line);
         let mut dirty = self.drop_untracked_copies(set, line);
@@ -285,7 +286,7 @@ impl Socket {
         dirty
     }
 
-    /// Makes every copy of a line Shared and clean; says whether one was newer than memory.
+    /// Makes every copy of a line Shared and clean; returns whether one was newer than memory.
     pub fn clean_line(&mut self, line: LineAddr) -> bool {
         let set = self.llc.set_of(line);
         let holders = self.holders(set, line);
@@ -297,7 +298,7 @@ impl Socket {
         dirty
     }
 
-    /// What the LLC has of a line has been used, by another socket.
+    /// Marks a line in the LLC as used: another socket has read it.
     pub fn mark_consumed(&mut self, line: LineAddr) {
         let set = self.llc.set_of(line);
         if let Some(way) = self.llc.find(set, line) {

@@ -1,10 +1,10 @@
 //! Evictions: from L1D, L2, the LLC and the snoop filter.
 //!
-//! Models: write-backs level by level, victims of L2 that move into the LLC within the core's CAT
-//! mask, and what an LLC eviction means for the cores above it under each inclusion policy.
+//! Models: write-backs level by level, L2 victims that are allocated in the LLC within the core's CAT
+//! mask, and the effect of an LLC eviction on the cores above it under each inclusion policy.
 //! Source: Intel (non-inclusive victim LLC of Skylake-SP, inclusive LLC before).
-//! Simplifies: of all that pushes lines out, only devices' writes wait until memory has taken what has to
-//! be written back; cores are held back by their reads, which find the same channels busy.
+//! Simplifies: only devices' writes wait until memory has taken the write-backs of their victims; cores
+//! are slowed by their reads, which find the same channels busy.
 
 use super::Fabric;
 use crate::attribution::{AgentId, Owner};
@@ -15,7 +15,7 @@ use crate::tracer::{Found, Operation, Tracer};
 use units::{CoreId, LineAddr, Picos, SetIndex, SocketId};
 
 impl<T: Tracer> Fabric<T> {
-    /// Puts a line into L1D, which may have `held` it as Shared; its victim moves down.
+    /// Fills a line into L1D, which may have `held` it as Shared; its victim moves down.
     pub(super) fn fill_l1(
         &mut self,
         core: CoreId,
@@ -41,7 +41,7 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
-    /// Independent levels: a modified line from L1D that L2 has lost is fetched and written there.
+    /// Independent levels: a modified line from L1D that misses L2 is fetched and written there.
     fn write_allocate_in_l2(&mut self, core: CoreId, line: LineAddr, now: Picos) {
         self.private(core).counters.l2_victim_misses += 1;
         let (_, served) = self.fetch_for_store(core, line, now);
@@ -50,7 +50,7 @@ impl<T: Tracer> Fabric<T> {
         self.fill_l2(core, line, State::Modified, false, now);
     }
 
-    /// Puts a line into L2, which may have `held` it as Shared; its victim moves down.
+    /// Fills a line into L2, which may have `held` it as Shared; its victim moves down.
     pub(super) fn fill_l2(
         &mut self,
         core: CoreId,
@@ -83,8 +83,8 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
-    /// Independent levels: a modified line from L2 is written into the LLC, which fetches it first
-    /// if it has lost it.
+    /// Independent levels: a modified line from L2 is written into the LLC, which fetches it first if
+    /// it misses.
     fn write_back_independently(&mut self, core: CoreId, line: LineAddr, now: Picos) {
         let at = self.location(core);
         let socket = &mut self.sockets[at.socket];
@@ -100,8 +100,8 @@ impl<T: Tracer> Fabric<T> {
         self.fill_llc(core, set, line, true, Operation::L2Victim, now);
     }
 
-    /// Independent levels: a copy left a core's cache without a write-back. If it was the core's last,
-    /// the snoop filter forgets the core; if the socket's, the home forgets the socket.
+    /// Independent levels: a core's cache dropped a copy without a write-back. If it was the core's
+    /// last, the snoop filter removes the core; if the socket's, the home removes the socket.
     pub(super) fn leave_core(&mut self, core: CoreId, line: LineAddr, now: Picos) {
         let at = self.location(core);
         let socket = &self.sockets[at.socket];
@@ -116,7 +116,7 @@ impl<T: Tracer> Fabric<T> {
         self.forget_if_gone_from(at.socket, set, line);
     }
 
-    /// A line leaves a core's L2: into its tracked way if it still has one, else into the LLC.
+    /// A core's L2 evicts a line: into its tracked way if it still has one, else into the LLC.
     fn take_l2_victim(&mut self, core: CoreId, line: LineAddr, modified: bool, now: Picos) {
         let at = self.location(core);
         let set = self.recent_set(at.socket, line);
@@ -172,9 +172,9 @@ impl<T: Tracer> Fabric<T> {
         way
     }
 
-    /// A line was evicted from a socket's LLC for `evictor`: counts it, writes it back, and does to the
-    /// cores that still hold it what the inclusion policy says. Returns when memory has taken it, or `now`
-    /// if it is not written back.
+    /// A socket's LLC evicted a line for `evictor`: counts it, writes it back, and applies the
+    /// inclusion policy to the cores that still hold it. Returns when memory has taken it, or `now` if
+    /// it is not written back.
     pub(super) fn evict(
         &mut self,
         socket: SocketId,
@@ -205,8 +205,8 @@ impl<T: Tracer> Fabric<T> {
         taken
     }
 
-    /// What an eviction from the LLC means for the cores that hold the line; says whether it has to be
-    /// written back.
+    /// Applies an LLC eviction to the cores that hold the line; returns whether it must be written
+    /// back.
     #[inline(never)]
     fn leave_to_sharers(
         &mut self,
@@ -221,7 +221,7 @@ impl<T: Tracer> Fabric<T> {
                 info.dirty | self.sockets[socket].invalidate_cores(line, sharers)
             }
             LlcVictim::LeaveToCores => {
-                // What a core has modified since is newer: it is written when the core gives it up.
+                // A core's modified copy is newer: it is written back when the core evicts it.
                 let dirty = info.dirty && self.sockets[socket].modified_by(line, sharers).is_none();
                 self.record_holders(socket, set, line, sharers, now);
                 dirty
@@ -229,7 +229,7 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
-    /// Updates the snoop filter; an entry that it pushes out takes the core copies with it.
+    /// Updates the snoop filter; the victim of a new entry is invalidated in the cores.
     pub(super) fn record_holders(
         &mut self,
         socket: SocketId,
@@ -253,8 +253,8 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
-    /// What a core had modified goes into the LLC if that has the line (independent levels only), so
-    /// that no old copy is left there; to memory otherwise.
+    /// Writes a core's modified line into the LLC if it hits there (independent levels only), so that
+    /// no stale copy remains; to memory otherwise.
     fn write_back(&mut self, socket: SocketId, set: SetIndex, line: LineAddr, now: Picos) -> Found {
         let llc = &mut self.sockets[socket].llc;
         if let Some(way) = llc.find(set, line) {

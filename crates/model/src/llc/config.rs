@@ -15,7 +15,7 @@ pub struct LlcConfig {
     pub map: AddressMap,
     /// Data ways per set.
     pub ways: u32,
-    /// What a line here means for the cores.
+    /// The relation of lines here to lines in the cores.
     pub inclusion: Inclusion,
     /// Victim choice in the data ways.
     pub replacement: Replacement,

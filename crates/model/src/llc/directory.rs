@@ -1,7 +1,7 @@
 //! The snoop filter: which cores hold lines that the LLC does not.
 //!
-//! Models: the directory-only ways beside the data ways of each set (12 directory ways on
-//! Skylake-SP, two of which are the inclusive ways and are modelled in [`super::slice`]).
+//! Models: the directory-only ways besides the data ways of each set (12 directory ways on Skylake-SP,
+//! two of which are the inclusive ways and are modelled in [`super::slice`]).
 //! Source: community.intel.com td-p/1185376 (21 combined tag ways).
 //! Simplifies: an entry never moves between directory-only and inclusive ways on its own.
 
@@ -24,7 +24,7 @@ impl Sharers {
     /// The note of a line that several cores hold.
     pub(super) const SEVERAL: u8 = u8::MAX - 1;
 
-    /// Just this core.
+    /// A set of this core alone.
     #[inline]
     #[must_use]
     pub fn of(core: SocketCore) -> Self {
@@ -45,22 +45,22 @@ impl Sharers {
         Self(self.0 & !(1 << core.0))
     }
 
-    /// Whether no core is in it.
+    /// Whether it is empty.
     #[inline]
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The only core in it, [`Self::NOBODY`] or [`Self::SEVERAL`]: a byte that says nearly always who
-    /// holds a line.
+    /// The only core in it, [`Self::NOBODY`] or [`Self::SEVERAL`]: a byte that usually suffices to name
+    /// the holders of a line.
     #[inline]
     pub(super) fn note(self) -> u8 {
         let one_or_none = if self.is_empty() { Self::NOBODY } else { fit(self.0.trailing_zeros()) };
         if self.0 & self.0.wrapping_sub(1) == 0 { one_or_none } else { Self::SEVERAL }
     }
 
-    /// What a note says, given those that hold the line if there are several.
+    /// The holders that a note stands for; `several` applies if there is more than one.
     #[inline]
     pub(super) fn of_note(note: u8, several: impl FnOnce() -> Self) -> Self {
         match note {
@@ -70,7 +70,7 @@ impl Sharers {
         }
     }
 
-    /// Whether `core` is in it.
+    /// Whether it contains `core`.
     #[inline]
     #[must_use]
     pub fn contains(self, core: SocketCore) -> bool {
@@ -94,8 +94,8 @@ pub struct Directory {
     tags: TagArray,
     /// Holders of lines that several cores hold; a line with one holder has it in its note.
     shared: BTreeMap<LineAddr, Sharers>,
-    /// Per set, one bit for each entry, chosen by its tag: most look-ups by devices end here,
-    /// without a visit to the entries.
+    /// Per set, one bit for each entry, chosen by its tag: most look-ups by devices end here without
+    /// reading the entries.
     signatures: Table<u32>,
     replacer: Replacer,
     all_ways: WayMask,
@@ -115,13 +115,13 @@ impl Directory {
         }
     }
 
-    /// Starts to load what a look-up by a device in `set` needs into the host's cache.
+    /// Prefetches the data for a look-up by a device in `set` into the host's cache.
     #[inline]
     pub fn prefetch_signature(&self, set: SetIndex) {
         self.signatures.prefetch(set.0 as usize);
     }
 
-    /// Starts to load what a look-up by a core in `set` needs into the host's cache.
+    /// Prefetches the data for a look-up by a core in `set` into the host's cache.
     #[inline]
     pub fn prefetch(&self, set: SetIndex) {
         self.signatures.prefetch(set.0 as usize);
@@ -139,7 +139,7 @@ impl Directory {
         self.find_sharers(set, line)
     }
 
-    /// (Not inlined: the signature says nearly always that there are none.)
+    /// (Not inlined: the signature usually shows that there are none.)
     #[inline(never)]
     fn find_sharers(&self, set: SetIndex, line: LineAddr) -> Sharers {
         match self.tags.find(set, line) {
@@ -148,8 +148,8 @@ impl Directory {
         }
     }
 
-    /// Notes who holds `line`: an empty set frees the entry, a new line may push out another,
-    /// which is returned and has to leave the cores that hold it.
+    /// Records the holders of `line`: an empty set frees the entry; a new line may evict another, which
+    /// is returned and must be invalidated in the cores that hold it.
     pub fn record(
         &mut self,
         set: SetIndex,
@@ -196,7 +196,7 @@ impl Directory {
         Sharers::of_note(self.tags.note(set, way), several)
     }
 
-    /// The note that says who holds `line`, and the entry beside it if there are several.
+    /// The note of the holders of `line`; updates the entry of shared lines if there are several.
     fn note_for(&mut self, line: LineAddr, sharers: Sharers) -> u8 {
         let note = sharers.note();
         if note == Sharers::SEVERAL {
@@ -213,7 +213,7 @@ impl Directory {
         self.tags.clear(set, way);
     }
 
-    /// Makes the signature of a set anew, after an entry has gone.
+    /// Recomputes the signature of a set after an entry is freed.
     fn sign(&mut self, set: SetIndex) {
         let lines = self.tags.lines_in(set);
         self.signatures[set.0 as usize] = lines.fold(0, |bits, line| bits | signature(line));
@@ -225,7 +225,7 @@ impl Directory {
     }
 }
 
-/// The bit of a line: taken from above the set index, where lines of one set differ.
+/// The signature bit of a line, from bits above the set index, where lines of one set differ.
 #[inline]
 fn signature(line: LineAddr) -> u32 {
     1 << ((line.0 >> 11 ^ line.0 >> 16) & 31)

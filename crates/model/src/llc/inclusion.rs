@@ -1,42 +1,42 @@
-//! Inclusion: what a line in the LLC means for the private caches above it.
+//! Inclusion: the relation between lines in the LLC and the private caches above it.
 //!
-//! Models: for each event that concerns both, what the caches do: a core fetches a line, L1, L2 or the
-//! LLC evicts one, a device reads or writes one. The fabric asks here and carries the answer out; no
-//! other file of the model names a policy.
+//! Models: the caches' action for each event that concerns both: a core fetches a line, L1, L2 or the
+//! LLC evicts one, a device reads or writes one. The fabric executes the action; no other file of the
+//! model names a policy.
 //! Source: Intel (inclusion by generation, non-inclusive victim LLC of Skylake-SP); AMD (victim cache
 //! of a core complex); "inclusive ways and migration" as published for A4 (ISCA'25).
 //! Simplifies: nothing.
 
-/// What a line in the LLC means for the private caches above it.
+/// The relation between lines in the LLC and the private caches above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inclusion {
-    /// Every line of a core is here too; a line that leaves takes the cores' copies with it (Intel
-    /// up to Broadwell).
+    /// Every line of a core is in the LLC too; an LLC eviction invalidates the cores' copies (Intel up
+    /// to Broadwell).
     Inclusive,
-    /// A victim cache of L2; lines that cores hold too live in the lowest ways (Skylake-SP and after).
+    /// A victim cache of L2; lines that cores also hold are in the lowest ways (Skylake-SP and after).
     NonInclusive {
-        /// How many of the lowest ways.
+        /// Number of these ways.
         inclusive_ways: u32,
     },
-    /// A victim cache of L2 that gives up what a core takes (AMD Zen, per core complex).
+    /// A victim cache of L2 that drops a line when a core fetches it (AMD Zen, per core complex).
     ExclusiveVictim,
     /// Independent levels ("non-inclusive, non-exclusive"): each is filled on its miss, none
     /// invalidates another, as in most cache simulators.
     Nine,
 }
 
-/// A core fetches a line that the LLC has.
+/// Action when a core fetches a line that hits the LLC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FetchHit {
-    /// The LLC gives the line up to the core.
+    /// The LLC passes the line to the core and keeps no copy.
     MoveUp,
     /// The line stays, in a tracked way, which lists the core as a holder.
     Track,
-    /// The line stays where it is; the snoop filter, if there is one, lists the core as a holder.
+    /// The line stays in its way; the snoop filter, if there is one, lists the core as a holder.
     Copy,
 }
 
-/// A core fetches a line that no cache of its socket has.
+/// Action when a core fetches a line that misses every cache of its socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FetchMiss {
     /// The LLC is filled too; its way lists the core as a holder.
@@ -47,7 +47,7 @@ pub enum FetchMiss {
     FillCoreOnly,
 }
 
-/// A core reads a line that another core has modified: where the content goes, which is shared now.
+/// Destination of a line that a core reads and another core has modified; the line becomes Shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SharedContent {
     /// Into a tracked way of the LLC.
@@ -58,50 +58,50 @@ pub enum SharedContent {
     Memory,
 }
 
-/// L1 evicts a line.
+/// Action when L1 evicts a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum L1Victim {
     /// It is written to L2.
     WriteBack,
-    /// It is dropped: L2 has it.
+    /// It is dropped: L2 holds it.
     Drop,
     /// It is dropped, and may have been the core's last copy.
     DropLast,
 }
 
-/// L2 evicts a line.
+/// Action when L2 evicts a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum L2Victim {
-    /// The core gives it up, L1's copy too: it goes into the LLC, or is dropped if it is not newer
-    /// than memory and the LLC takes no such victims.
+    /// The core drops it, L1's copy too: it is allocated in the LLC, or dropped if it is not newer than
+    /// memory and the LLC takes no clean victims.
     MoveDown,
-    /// It is written to the LLC if it is modified; L1 keeps its copy.
+    /// It is written back to the LLC if it is modified; L1 keeps its copy.
     WriteBack,
 }
 
-/// The LLC evicts a line that cores hold.
+/// Action when the LLC evicts a line that cores hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LlcVictim {
-    /// They lose it.
+    /// The cores' copies are invalidated.
     InvalidateCores,
-    /// They keep it; the snoop filter lists them as its holders.
+    /// The cores keep it; the snoop filter lists them as its holders.
     LeaveToCores,
 }
 
-/// A device reads or writes a line that the LLC has: what lists the cores that hold it too. A read
-/// asks them for what they have modified, a write invalidates their copies.
+/// Which structure lists the cores that also hold a line, when a device reads or writes it and hits the
+/// LLC. A read snoops them for modified data, a write invalidates their copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HoldersIn {
     /// No core holds it: the LLC's content is the newest.
     None,
-    /// Its way.
+    /// The LLC way.
     Way,
-    /// The snoop filter; without one every core is asked.
+    /// The snoop filter; without one every core is snooped.
     SnoopFilter,
 }
 
 impl Inclusion {
-    /// The lowest of `ways` ways, which list the cores that hold their lines.
+    /// Number of lowest ways, of `ways`, that list the cores that hold their lines.
     #[must_use]
     pub fn tracked_ways(self, ways: u32) -> u32 {
         match self {
@@ -111,21 +111,21 @@ impl Inclusion {
         }
     }
 
-    /// A core fetches a line that the LLC has, in a `tracked` way or not; its content was written by
-    /// a device or by a core.
+    /// A core fetches a line that hits the LLC, in a `tracked` way or not; `by_device` says whether a
+    /// device wrote its content.
     #[inline]
     #[must_use]
     pub fn fetch_hit(self, tracked: bool, by_device: bool) -> FetchHit {
         match self {
             Self::Inclusive => FetchHit::Track,
-            // A device's line migrates into a tracked way, a core's own victim moves back up.
+            // A device's line migrates into a tracked way; a core's own victim moves back up.
             Self::NonInclusive { .. } if tracked || by_device => FetchHit::Track,
             Self::NonInclusive { .. } | Self::ExclusiveVictim => FetchHit::MoveUp,
             Self::Nine => FetchHit::Copy,
         }
     }
 
-    /// A core fetches a line that no cache of its socket has.
+    /// A core fetches a line that misses every cache of its socket.
     #[inline]
     #[must_use]
     pub fn fetch_miss(self) -> FetchMiss {
@@ -182,7 +182,7 @@ impl Inclusion {
         }
     }
 
-    /// A device reads or writes a line that the LLC has, in a `tracked` way or not.
+    /// A device reads or writes a line that hits the LLC, in a `tracked` way or not.
     #[inline]
     #[must_use]
     pub fn device_hit(self, tracked: bool) -> HoldersIn {
@@ -193,14 +193,14 @@ impl Inclusion {
         }
     }
 
-    /// Whether the LLC has every line that a core has.
+    /// Whether every line of a core is in the LLC.
     #[inline]
     #[must_use]
     pub fn llc_holds_all(self) -> bool {
         self == Self::Inclusive
     }
 
-    /// Whether no level knows of another: L1 may have a line that L2 lacks.
+    /// Whether levels are independent: L1 may have a line that L2 lacks.
     #[inline]
     #[must_use]
     pub fn levels_are_independent(self) -> bool {

@@ -1,7 +1,7 @@
-//! How far the slices are from the cores: load-to-use latency of an LLC hit.
+//! Load-to-use latency of an LLC hit, by core and slice.
 //!
 //! Models: one latency per core and slice, as a table.
-//! Source: a topology ([`crate::mesh`]) or a published mean, by what the table was built from.
+//! Source: a topology ([`crate::mesh`]) or a published mean, whichever the table is built from.
 //! Simplifies: an idle interconnect.
 
 use units::{Id, Picos, SliceId, SocketCore};
@@ -9,7 +9,7 @@ use units::{Id, Picos, SliceId, SocketCore};
 /// Latencies by core (of a socket) and slice.
 #[derive(Clone, Debug)]
 pub struct LlcLatency {
-    /// Core x slices + slice; a single entry if all are equally far.
+    /// Entry core x slices + slice; a single entry if all slices are equally far.
     table: Box<[Picos]>,
     /// Slices per core in the table; zero if all are equally far.
     slices: usize,

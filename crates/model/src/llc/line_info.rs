@@ -1,7 +1,7 @@
-//! What an LLC knows about its lines beside their tags.
+//! State of a line in the LLC besides its tag.
 //!
-//! Models: dirty lines; the agent that wrote the content, and whether it has been used since: what an
-//! eviction is attributed by.
+//! Models: dirty lines; the agent that wrote the content, and whether it was used since: evictions are
+//! attributed by these.
 //! Source: the project's own attribution; hardware keeps no more than the dirty bit.
 //! Simplifies: nothing.
 
@@ -9,14 +9,14 @@ use super::directory::Sharers;
 use crate::attribution::Owner;
 use units::LineAddr;
 
-/// What is known about a line in the LLC beside its tag.
+/// State of a line in the LLC besides its tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineInfo {
-    /// Who put the current content here.
+    /// The agent that wrote the current content.
     pub owner: Owner,
     /// Newer than memory.
     pub dirty: bool,
-    /// Used by any agent since the owner put it here.
+    /// Used by any agent since the owner wrote it.
     pub consumed: bool,
 }
 
@@ -47,12 +47,12 @@ impl LineInfo {
     }
 }
 
-/// A line that had to leave.
+/// An evicted line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Evicted {
-    /// Which line.
+    /// The line.
     pub line: LineAddr,
-    /// What was known about it.
+    /// Its state.
     pub info: LineInfo,
     /// Cores that still hold it.
     pub sharers: Sharers,

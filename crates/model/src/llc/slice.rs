@@ -1,8 +1,7 @@
 //! Data ways of all slices of a last-level cache.
 //!
-//! Models: lines are allocated within a way mask and found in every way. What a line here says about
-//! copies in cores is the inclusion policy: ways that hold lines which cores hold too carry a core
-//! bitmask.
+//! Models: lines are allocated within a way mask and found in every way. The inclusion policy relates
+//! them to copies in cores: tracked ways hold lines that cores may hold too, and carry a core bitmask.
 //! Source: Intel (slices, ways, inclusion by generation); "inclusive ways and migration" as published
 //! for A4 (ISCA'25).
 //! Simplifies: slices share one replacement state type; nothing else.
@@ -20,10 +19,10 @@ use units::{LINE_BYTES, LineAddr, SetIndex, SliceId, WayMask};
 #[derive(Clone, Debug)]
 pub struct Llc {
     map: AddressMap,
-    /// With a second note for each tracked way, which says who holds its line: it lies with the tags of
-    /// the set, because each allocation asks for the victim's.
+    /// Each tracked way has a second note, for the holders of its line: it lies with the tags of the
+    /// set, because each allocation reads the victim's.
     tags: TagArray,
-    /// Holders of lines of tracked ways that several cores hold: set x tracked ways + way.
+    /// Holders of lines in tracked ways that several cores hold: set x tracked ways + way.
     several: Table<Sharers>,
     tracked_ways: u32,
     replacer: Replacer,
@@ -39,7 +38,7 @@ impl Llc {
     /// An empty LLC used by `owners` owners.
     ///
     /// # Panics
-    /// If there are more of them than a note can tell apart.
+    /// If there are more than a note can distinguish.
     #[must_use]
     pub fn new(config: &LlcConfig, owners: usize, seed: u64) -> Self {
         assert!(owners <= usize::from(Owner::MOST));
@@ -72,7 +71,7 @@ impl Llc {
         self.map.sets_of_run(first, sets);
     }
 
-    /// Starts to load what a look-up in `set` needs into the host's cache.
+    /// Prefetches the data for a look-up in `set` into the host's cache.
     #[inline]
     pub fn prefetch(&self, set: SetIndex) {
         self.tags.prefetch(set);
@@ -85,8 +84,8 @@ impl Llc {
         self.tags.find(set, line)
     }
 
-    /// Looks up neighbouring lines from `first` on, each in its set of `sets`: bit i of the result says
-    /// whether line i is there, and the i-th of `ways` where.
+    /// Looks up neighbouring lines from `first` on, each in its set of `sets`. Bit i of the result says
+    /// whether line i hits, and the i-th of `ways` in which way.
     #[inline]
     #[must_use]
     pub fn find_run(&self, sets: &[SetIndex], first: LineAddr, ways: &mut [u8; RUN_LINES]) -> u64 {
@@ -100,14 +99,14 @@ impl Llc {
         self.map.run_is_spread(first, lines)
     }
 
-    /// What is known about the line in a way.
+    /// State of the line in a way.
     #[inline]
     #[must_use]
     pub fn info(&self, set: SetIndex, way: u32) -> LineInfo {
         LineInfo::of_note(self.tags.note(set, way))
     }
 
-    /// Notes that the content of a way has been used.
+    /// Marks the content of a way as used.
     #[inline(always)]
     pub fn note_use(&mut self, set: SetIndex, way: u32) {
         let note = self.tags.note(set, way);
@@ -115,7 +114,7 @@ impl Llc {
         self.replacer.hit(&self.tags, set, way);
     }
 
-    /// Replaces what is known about the line in a way; that counts as a use.
+    /// Replaces the state of the line in a way; this counts as a use.
     #[inline(always)]
     pub fn update(&mut self, set: SetIndex, way: u32, info: LineInfo) {
         let before = self.info(set, way);
@@ -127,7 +126,7 @@ impl Llc {
         self.replacer.hit(&self.tags, set, way);
     }
 
-    /// Whether `way` is one in which lines live that cores hold too.
+    /// Whether `way` is a tracked way, whose line cores may hold too.
     #[inline]
     #[must_use]
     pub fn is_tracked_way(&self, way: u32) -> bool {
@@ -140,28 +139,28 @@ impl Llc {
         WayMask::bottom(self.tracked_ways)
     }
 
-    /// The slice that a set belongs to.
+    /// The slice of a set.
     #[inline]
     #[must_use]
     pub fn slice_of_set(&self, set: SetIndex) -> SliceId {
         self.map.slice_of_set(set)
     }
 
-    /// Marks the line in a way as newer than memory, without counting that as a use.
+    /// Marks the line in a way as newer than memory; this is not a use.
     #[inline]
     pub fn mark_dirty(&mut self, set: SetIndex, way: u32) {
         let info = LineInfo { dirty: true, ..self.info(set, way) };
         self.tags.set_note(set, way, info.note());
     }
 
-    /// Marks the line in a way as equal to memory, without counting that as a use.
+    /// Marks the line in a way as equal to memory; this is not a use.
     #[inline]
     pub fn mark_clean(&mut self, set: SetIndex, way: u32) {
         let info = LineInfo { dirty: false, ..self.info(set, way) };
         self.tags.set_note(set, way, info.note());
     }
 
-    /// Marks the content of a way as used from another socket: for replacement, that is no use.
+    /// Marks the content of a way as used by another socket; for replacement this is not a use.
     #[inline]
     pub fn mark_consumed(&mut self, set: SetIndex, way: u32) {
         let info = LineInfo { consumed: true, ..self.info(set, way) };
@@ -179,7 +178,7 @@ impl Llc {
         Sharers::of_note(note, || self.several[self.index_of_several(set, way)])
     }
 
-    /// Notes which cores hold the line in a way.
+    /// Records which cores hold the line in a way.
     ///
     /// # Panics
     /// In debug builds for a line outside the tracked ways.
@@ -204,7 +203,7 @@ impl Llc {
         (set.0 * self.tracked_ways + way) as usize
     }
 
-    /// Places `line` in a way of `within`; returns the way and the line that had to leave.
+    /// Allocates `line` in a way of `within`; returns the way and the victim.
     #[inline(always)]
     pub fn allocate(
         &mut self,
@@ -223,7 +222,7 @@ impl Llc {
         self.replacer.choose(&self.tags, set, within)
     }
 
-    /// Places `line` in `way`; returns the line that had to leave.
+    /// Allocates `line` in `way`; returns the victim.
     #[inline(always)]
     pub fn allocate_at(
         &mut self,
@@ -250,7 +249,7 @@ impl Llc {
         Some(Evicted { line, info, sharers })
     }
 
-    /// Cores that hold the line in a tracked way; from now on, none does.
+    /// Cores that hold the line in a tracked way; clears the list.
     #[inline]
     fn take_sharers(&mut self, set: SetIndex, way: u32) -> Sharers {
         let sharers = self.sharers(set, way);
@@ -258,8 +257,7 @@ impl Llc {
         sharers
     }
 
-    /// The ways of `within` that hold what one of `owners` (bit i for owner i) wrote and nobody has
-    /// read.
+    /// The ways of `within` that hold unread lines of one of `owners` (bit i for owner i).
     #[must_use]
     pub fn unread_ways(&self, set: SetIndex, within: WayMask, owners: u64) -> WayMask {
         let is_unread = |way: u32| {
@@ -272,7 +270,7 @@ impl Llc {
         WayMask(ways.fold(0, |mask, way| mask | 1 << way))
     }
 
-    /// Empties a way; returns what was there.
+    /// Empties a way; returns its content.
     #[inline]
     pub fn take(&mut self, set: SetIndex, way: u32) -> Option<Evicted> {
         let taken = self.at(set, way)?;
@@ -284,7 +282,7 @@ impl Llc {
         Some(taken)
     }
 
-    /// What is in a way. (Inlined always: its fields are used at once, the whole is rarely made.)
+    /// Content of a way. (Always inlined: its fields are used at once, the whole is rarely built.)
     #[inline(always)]
     fn at(&self, set: SetIndex, way: u32) -> Option<Evicted> {
         let line = self.tags.line_at(set, way)?;
@@ -299,7 +297,7 @@ impl Llc {
         self.tags.empty_ways(set, WayMask(all & !self.tracked_mask().0))
     }
 
-    /// Marks a way as emptied by I/O: an I/O write-back may refill it, whatever way it is. With
+    /// Marks a way as freed by I/O: an I/O write-back may refill it, inside the DDIO ways or not. With
     /// `stays`, a refill does not clear the mark.
     pub fn mark_freed(&mut self, set: SetIndex, way: u32, stays: bool) {
         self.marks_stay = stays;
@@ -309,7 +307,7 @@ impl Llc {
         self.freed_by_io[set.0 as usize].0 |= 1 << way;
     }
 
-    /// Places of a set that are marked.
+    /// Marked ways of a set.
     #[must_use]
     pub fn freed_ways(&self, set: SetIndex) -> WayMask {
         self.freed_by_io.get(set.0 as usize).copied().unwrap_or(WayMask(0))
@@ -320,7 +318,7 @@ impl Llc {
         self.lines_of_owner[..self.owners].iter().map(|lines| lines * LINE_BYTES)
     }
 
-    /// The lines of a set with what is known about them, way by way.
+    /// The lines of a set with their state, way by way.
     pub fn lines_in(&self, set: SetIndex) -> impl Iterator<Item = (LineAddr, LineInfo)> + '_ {
         let ways = 0..self.tags.ways();
         ways.filter_map(move |way| Some((self.tags.line_at(set, way)?, self.info(set, way))))

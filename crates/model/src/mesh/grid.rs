@@ -1,20 +1,20 @@
 //! A mesh of tiles, each of which may carry a core and a slice.
 //!
-//! Models: the Skylake-SP mesh: a request goes along the core's column, then along the slice's row,
-//! the data back in the same way; adjacent columns are mirrored, so that every other boundary
-//! between columns is short; slices of a row may take a constant more or less than their distance.
+//! Models: the Skylake-SP mesh: a request goes along the core's column, then along the slice's row, and
+//! the data returns in the same way; adjacent columns are mirrored, so that every other boundary
+//! between columns is short; slices of a row may add a constant to their distance.
 //! Source: Intel and WikiChip (rows, columns, 1 cycle per vertical and 2 per horizontal hop on the
 //! average, CHA numbers column by column); EuroSys'19 (latencies that hops are fitted to).
 //! Simplifies: a vertical hop costs the same everywhere, a horizontal one the same in each row, both
-//! the same in either direction; all of a part's dies are one grid. What single rows and columns add
-//! has no known cause: it is fitted.
+//! the same in either direction; all dies of a processor are one grid. The additions of single rows and
+//! columns have no known cause: they are fitted.
 
 use super::{SliceLatency, TopologyError, check_cycles};
 use std::fmt;
 use units::narrow::fit;
 use units::{Cycles, SliceId};
 
-/// A place in the grid; row 0 is at the top, column 0 at the left.
+/// A tile of the grid; row 0 is at the top, column 0 at the left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tile {
     /// Row.
@@ -40,22 +40,22 @@ pub struct MeshConfig {
     pub slice_tiles: Vec<Tile>,
     /// Tile of each core.
     pub core_tiles: Vec<Tile>,
-    /// Part of a hit's latency that passes in the core's clock.
+    /// Cycles of a hit in the core's clock.
     pub latency_core_cycles: f64,
-    /// Part of a hit's latency that passes in the uncore's clock on the core's own tile.
+    /// Cycles of a hit in the uncore's clock on the core's own tile.
     pub latency_uncore_cycles: f64,
     /// From one row to the next.
     pub row_hop_uncore_cycles: f64,
     /// From each column to the next, one less than there are columns.
     pub column_hop_uncore_cycles: Vec<f64>,
-    /// What the slices of each row take beyond their distance; may be negative.
+    /// Latency of the slices of each row beyond their distance; may be negative.
     pub row_extra_uncore_cycles: Vec<f64>,
 }
 
 impl MeshConfig {
-    /// The same grid with the mean latency over all pairs of core and slice as given, which is
-    /// what is published for most parts: the own tile takes what is left. That may be less than
-    /// nothing, which [`Mesh::new`] refuses.
+    /// The same grid with the given mean latency over all pairs of core and slice, which is the
+    /// published number for most processors. The own tile takes the remainder; [`Mesh::new`] refuses a
+    /// negative one.
     ///
     /// # Errors
     /// If a tile lies outside or is given twice, or a list has the wrong length.

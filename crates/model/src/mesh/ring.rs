@@ -1,11 +1,11 @@
 //! A bidirectional ring on which every stop carries a core and the slice of the same number.
 //!
-//! Models: the ring of Haswell-EP with its polarity: slices an even number of stops away are
-//! reached in one direction, those an odd number away in the other, which takes a constant more.
-//! Source: EuroSys'19 (latencies from one core of an E5-2667 v3, to which all is fitted).
+//! Models: the ring of Haswell-EP with its polarity: slices an even number of stops away are reached in
+//! one direction, those an odd number away in the other, which adds a constant.
+//! Source: EuroSys'19 (latencies from one core of an E5-2667 v3, to which all values are fitted).
 //! Simplifies: the medians of core 0 would be the same if the stops lay in the order 0 2 4 6 7 5 3 1
-//! along an open chain; other cores are assumed to see the ring as core 0 does, turned by their
-//! number. Parts with two rings are one ring with all stops.
+//! along an open chain; other cores are assumed to see the ring as core 0 does, rotated by their
+//! number. Processors with two rings are one ring with all stops.
 
 use super::{SliceLatency, TopologyError, check_cycles};
 use units::{Cycles, SliceId};
@@ -15,13 +15,13 @@ use units::{Cycles, SliceId};
 pub struct RingConfig {
     /// Stops, in order; each carries a core and a slice of its number.
     pub stops: u16,
-    /// Part of a hit's latency that passes in the core's clock.
+    /// Cycles of a hit in the core's clock.
     pub latency_core_cycles: f64,
-    /// Part of a hit's latency that passes in the uncore's clock on the core's own stop.
+    /// Cycles of a hit in the uncore's clock on the core's own stop.
     pub latency_uncore_cycles: f64,
     /// From one stop to the next.
     pub hop_uncore_cycles: f64,
-    /// What slices an odd number of stops away take beyond their hops.
+    /// Latency of slices an odd number of stops away beyond their hops.
     pub odd_extra_uncore_cycles: f64,
 }
 
@@ -49,7 +49,7 @@ impl Ring {
         Ok(Self { config })
     }
 
-    /// Stops: cores and slices alike.
+    /// Number of stops, which is that of cores and of slices.
     #[must_use]
     pub fn stops(&self) -> u16 {
         self.config.stops

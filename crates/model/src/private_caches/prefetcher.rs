@@ -1,7 +1,7 @@
 //! The prefetchers of an L2: which lines follow a demand miss.
 //!
 //! Models: the spatial prefetcher (other line of a 128-byte pair) and the streamer (lines ahead of an
-//! ascending sequence within a 4 KiB page); where the platform says so, prefetches take time.
+//! ascending sequence within a 4 KiB page); prefetches take time where the platform file says so.
 //! Source: Intel optimization manual, "data prefetching".
 //! Simplifies: a fixed number of lines ahead, ascending only (DEVIATIONS.md, 9).
 
@@ -9,43 +9,43 @@ use units::{LineAddr, Picos};
 
 /// Lines of a 4 KiB page: prefetches do not leave it.
 const PAGE_LINES: u64 = 64;
-/// Pages that the streamer follows at a time.
+/// Pages that the streamer tracks at a time.
 const FOLLOWED_PAGES: usize = 32;
 /// Prefetches that are remembered (Intel: 16 entries between L2 and the LLC).
 const LATEST: usize = 16;
 
-/// What is switched on.
+/// The enabled prefetchers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PrefetcherConfig {
     /// Fetch the other line of the pair.
     pub adjacent_line: bool,
     /// Lines fetched ahead of an ascending sequence; 0 switches the streamer off.
     pub stream_lines: u32,
-    /// Prefetches take the time of a read, those of the streamer begin so long after the access that
-    /// causes them, and the use of a prefetched line lets the streamer go on. Without it, prefetched
-    /// lines are there at once and only misses cause prefetches.
+    /// If set, prefetches take the time of a read, those of the streamer begin this long after the
+    /// access that causes them, and the use of a prefetched line continues the stream. None: prefetched
+    /// lines arrive at once and only misses cause prefetches.
     pub stream_delay: Option<Picos>,
 }
 
 /// A line to prefetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefetch {
-    /// Which.
+    /// The line.
     pub line: LineAddr,
-    /// How long after the access that causes it.
+    /// Delay after the access that causes it.
     pub delay: Picos,
 }
 
-/// A prefetch that has not been answered.
+/// A prefetch under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnderWay {
     /// Its line.
     pub line: LineAddr,
-    /// When it begins: an access before that has to ask itself.
+    /// When it begins: an access before that issues its own request.
     pub begins: Picos,
     /// When the line arrives.
     pub arrives: Picos,
-    /// No cache had the line.
+    /// Whether it missed every cache.
     pub from_memory: bool,
 }
 
@@ -53,7 +53,7 @@ pub struct UnderWay {
 #[derive(Clone, Debug)]
 pub struct Prefetcher {
     config: PrefetcherConfig,
-    /// The last line asked for in each followed page, found by the low bits of the page number.
+    /// The last line requested in each tracked page, found by the low bits of the page number.
     last: [LineAddr; FOLLOWED_PAGES],
     /// The latest prefetches; a new one replaces the oldest.
     latest: [UnderWay; LATEST],
@@ -61,7 +61,7 @@ pub struct Prefetcher {
 }
 
 impl Prefetcher {
-    /// Nothing seen yet.
+    /// Prefetchers without history.
     #[must_use]
     pub fn new(config: PrefetcherConfig) -> Self {
         let nowhere = LineAddr(u64::MAX);
@@ -70,14 +70,14 @@ impl Prefetcher {
         Self { config, last: [nowhere; FOLLOWED_PAGES], latest: [none; LATEST], oldest: 0 }
     }
 
-    /// The other line of a pair, if that is fetched with `line`.
+    /// The other line of the pair, if it is fetched with `line`.
     #[inline]
     #[must_use]
     pub fn pair_of(&self, line: LineAddr) -> Option<LineAddr> {
         self.config.adjacent_line.then(|| line.neighbour())
     }
 
-    /// Lines to fetch after the core has missed L2 with `line`, nearest first.
+    /// Lines to prefetch after the core missed L2 with `line`, nearest first.
     #[inline]
     pub fn after_miss(&mut self, line: LineAddr) -> impl Iterator<Item = Prefetch> + Clone + use<> {
         let neighbour = self.pair_of(line);
@@ -85,7 +85,7 @@ impl Prefetcher {
         pair.into_iter().chain(self.stream(line).filter(move |next| Some(next.line) != neighbour))
     }
 
-    /// Lines to fetch after the core has found `line` in L2: none unless it was prefetched lately.
+    /// Lines to prefetch after the core hit `line` in L2: none unless it was prefetched lately.
     #[inline]
     pub fn after_hit(&mut self, line: LineAddr) -> impl Iterator<Item = Prefetch> + Clone + use<> {
         let goes_on = self.config.stream_delay.is_some()
@@ -102,7 +102,7 @@ impl Prefetcher {
         lines.map(move |line| Prefetch { line: LineAddr(line), delay })
     }
 
-    /// How many lines ahead of `line` are fetched.
+    /// Number of lines to fetch ahead of `line`.
     fn lines_ahead(&mut self, line: LineAddr) -> u64 {
         let page = line.0 / PAGE_LINES;
         let last = &mut self.last[page as usize % FOLLOWED_PAGES];
@@ -112,7 +112,7 @@ impl Prefetcher {
         if ascending { left_in_page.min(u64::from(self.config.stream_lines)) } else { 0 }
     }
 
-    /// Notes a prefetch, if prefetches take time.
+    /// Records a prefetch, if prefetches take time.
     #[inline]
     pub fn note(&mut self, prefetch: UnderWay) {
         if self.config.stream_delay.is_some() {
@@ -121,7 +121,7 @@ impl Prefetcher {
         }
     }
 
-    /// The prefetch of `line` that has not been answered at `now`.
+    /// The prefetch of `line` that is under way at `now`.
     #[inline]
     #[must_use]
     pub fn under_way(&self, line: LineAddr, now: Picos) -> Option<UnderWay> {

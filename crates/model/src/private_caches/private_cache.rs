@@ -2,20 +2,20 @@
 //!
 //! Models: a write-back, write-allocate cache with MESI states and exact tags.
 //! Source: platform file (sizes and ways).
-//! Simplifies: L1D is kept inside L2 (DEVIATIONS.md, 4); no instruction cache.
+//! Simplifies: L1D is included in L2 (DEVIATIONS.md, 4); no instruction cache.
 
 use crate::replacement::{Replacement, Replacer};
 use tag_array::TagArray;
 use units::{LineAddr, SetIndex, WayMask};
 
-/// State of a line in a private cache; a line that is not there is invalid.
+/// State of a line in a private cache; an absent line is Invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
-    /// Other caches may hold it too: read only.
+    /// Other caches may hold it too: read-only.
     Shared,
-    /// Only here, equal to what is below: may be written without asking.
+    /// The only copy, equal to the next level: may be written without a request.
     Exclusive,
-    /// Only here and newer than what is below.
+    /// The only copy, newer than the next level.
     Modified,
 }
 
@@ -24,7 +24,7 @@ impl State {
         self as u8
     }
 
-    /// Notes of empty ways may be anything.
+    /// Notes of empty ways are arbitrary.
     #[inline]
     fn of_note(note: u8) -> Self {
         match note.min(Self::Modified as u8) {
@@ -35,14 +35,14 @@ impl State {
     }
 }
 
-/// What happens if a line comes in.
+/// Effect of filling a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coming {
-    /// Nothing.
+    /// None: the line is present.
     IsThere,
     /// It fills a way, whose line may be evicted.
     Fills {
-        /// That line, where it is cheap to tell.
+        /// The victim, where it is cheap to determine.
         victim: Option<LineAddr>,
     },
 }
@@ -71,7 +71,7 @@ impl PrivateCache {
     /// An empty cache.
     ///
     /// # Panics
-    /// If `sets` is no power of two.
+    /// If `sets` is not a power of two.
     #[must_use]
     pub fn new(config: PrivateCacheConfig, seed: u64) -> Self {
         assert!(config.sets.is_power_of_two());
@@ -89,7 +89,7 @@ impl PrivateCache {
         SetIndex(line.low_bits() & self.set_mask)
     }
 
-    /// State of `line` without touching it.
+    /// State of `line`, without counting as a use.
     #[inline]
     #[must_use]
     pub fn state(&self, line: LineAddr) -> Option<State> {
@@ -97,7 +97,7 @@ impl PrivateCache {
         self.tags.find(set, line).map(|way| State::of_note(self.tags.note(set, way)))
     }
 
-    /// What would happen if `line` came in now.
+    /// The effect of filling `line` now.
     #[inline]
     #[must_use]
     pub fn coming(&self, line: LineAddr) -> Coming {
@@ -109,8 +109,8 @@ impl PrivateCache {
         Coming::Fills { victim: way.and_then(|way| self.tags.line_at(set, way)) }
     }
 
-    /// An access by the core: the state before it, or `None` on a miss. A write of a line that may
-    /// be written makes it Modified.
+    /// An access by the core: the previous state, or `None` on a miss. A write to a line in a writable
+    /// state makes it Modified.
     #[inline]
     pub fn access(&mut self, line: LineAddr, write: bool) -> Option<State> {
         let set = self.set_of(line);
@@ -123,8 +123,7 @@ impl PrivateCache {
         Some(state)
     }
 
-    /// Puts `line` into the cache, or changes its state if it is there; returns the line that had
-    /// to leave.
+    /// Fills `line` into the cache, or changes its state if it is present; returns the victim.
     #[inline]
     pub fn fill(&mut self, line: LineAddr, state: State) -> Option<(LineAddr, State)> {
         let set = self.set_of(line);
@@ -135,7 +134,7 @@ impl PrivateCache {
         self.insert(line, state)
     }
 
-    /// As [`Self::fill`], for a line that is not there.
+    /// As [`Self::fill`], for a line that misses.
     #[inline]
     pub fn insert(&mut self, line: LineAddr, state: State) -> Option<(LineAddr, State)> {
         let set = self.set_of(line);
@@ -149,13 +148,13 @@ impl PrivateCache {
         victim.map(|(victim, note)| (victim, State::of_note(note)))
     }
 
-    /// The way that gives way. (Not inlined: rare where [`Replacer::renew_oldest`] is cheap.)
+    /// The victim way. (Not inlined: rare where [`Replacer::renew_oldest`] is cheap.)
     #[inline(never)]
     fn choose(&mut self, set: SetIndex) -> u32 {
         self.replacer.choose(&self.tags, set, self.all_ways)
     }
 
-    /// Changes the state of a line that is here, and says whether it is.
+    /// Changes the state of a line, if it is present; returns whether it is.
     #[inline]
     pub fn set_state(&mut self, line: LineAddr, state: State) -> bool {
         let set = self.set_of(line);
@@ -166,7 +165,7 @@ impl PrivateCache {
         way.is_some()
     }
 
-    /// Removes `line`; returns the state it had.
+    /// Invalidates `line`; returns the state it had.
     #[inline]
     pub fn invalidate(&mut self, line: LineAddr) -> Option<State> {
         let set = self.set_of(line);

@@ -1,6 +1,6 @@
 //! A small age for each way of each set, for RRIP and QLRU.
 //!
-//! Models: storage only.
+//! Models: the ages of RRIP and QLRU as storage.
 //! Source: none needed. An age is kept as bit planes: word b of a set holds bit b of every way, so
 //! that all ways of a mask are compared or aged at once.
 //! Simplifies: nothing.
@@ -15,7 +15,7 @@ pub(super) struct Ages<const BITS: usize> {
 }
 
 impl<const BITS: usize> Ages<BITS> {
-    /// All ways of all sets at `age`.
+    /// All ways of all sets with `age`.
     pub(super) fn new(sets: u32, age: u32) -> Self {
         let planes = std::array::from_fn(|bit| if age >> bit & 1 == 1 { u32::MAX } else { 0 });
         Self { planes: Table::new(planes, sets as usize) }
@@ -43,7 +43,7 @@ impl<const BITS: usize> Ages<BITS> {
         })
     }
 
-    /// Adds `years` to the ages in `within`, none of which may pass the greatest age.
+    /// Adds `years` to the ages in `within`, none of which may exceed the greatest age.
     #[inline]
     pub(super) fn add(&mut self, set: SetIndex, within: WayMask, years: u32) {
         let mut carry = 0;

@@ -1,6 +1,6 @@
 //! The names of replacement policies in platform files.
 //!
-//! Models: nothing by itself.
+//! Models: the names of the policies in [`super`].
 //! Source: the usual names; QLRU as in nanoBench.
 //! Simplifies: nothing.
 
@@ -8,11 +8,11 @@ use super::{InvalidQlru, Replacement, RrpvBits, qlru_name};
 use std::fmt;
 use std::str::FromStr;
 
-/// A name that is no replacement policy. Its message says which ones are.
+/// A name that is not a replacement policy. Its message lists the policies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownReplacement {
     name: String,
-    /// What is wrong with a name that begins as those of the QLRU family.
+    /// The error of a name with the prefix of the QLRU family.
     qlru: Option<InvalidQlru>,
 }
 

@@ -1,9 +1,10 @@
-//! NRU: one bit per way that says whether the way was used in this round.
+//! NRU: one bit per way for its use in this round.
 //!
 //! Models: a round ends when all ways of a set were used; the use that ends it opens the next. The
 //! victim is the lowest way not used in this round.
 //! Source: the textbook policy.
-//! Simplifies: if all ways of a mask were used, the lowest of them goes, and the round stays.
+//! Simplifies: if all ways of a mask were used, the lowest of them is the victim, and the round
+//! continues.
 
 use super::lowest;
 use tag_array::Table;
@@ -21,7 +22,7 @@ impl Nru {
         Self { used: Table::new(0, sets as usize), all_ways }
     }
 
-    /// Starts to load the bits of `set` into the host's cache.
+    /// Prefetches the bits of `set` into the host's cache.
     #[inline]
     pub(super) fn prefetch(&self, set: SetIndex) {
         self.used.prefetch(set.0 as usize);

@@ -1,8 +1,8 @@
-//! The ways of each set in the order in which they were renewed: by use (LRU) or by filling (FIFO).
+//! The ways of each set in the order of their last use (LRU) or of their fill (FIFO).
 //!
 //! Models: the exact order, for any number of ways.
 //! Source: none needed. A set of up to 16 ways is a list of 4-bit way numbers in one word, newest
-//! lowest; looking for a way compares all sixteen digits at once.
+//! lowest; a search compares all sixteen digits at once.
 //! Simplifies: nothing.
 
 use tag_array::Table;
@@ -20,9 +20,9 @@ const MOST_WAYS: usize = 32;
 /// The order of the ways of every set.
 #[derive(Clone, Debug)]
 pub(super) enum Order {
-    /// Way numbers, newest first. Numbers that are no ways come last and stay there.
+    /// Way numbers, newest first. Numbers that are not ways come last and stay there.
     List { lists: Table<u64>, ways: u32 },
-    /// How many ways are newer, per way. What is no way has a higher rank than all ways.
+    /// Number of newer ways, per way. Numbers that are not ways have a higher rank than all ways.
     Ranks { ranks: Table<[u8; MOST_WAYS]>, ways: u32 },
 }
 
@@ -42,7 +42,7 @@ impl Order {
         Self::Ranks { ranks: Table::new(ranks, sets as usize), ways }
     }
 
-    /// Starts to load the order of `set` into the host's cache.
+    /// Prefetches the order of `set` into the host's cache.
     #[inline]
     pub(super) fn prefetch(&self, set: SetIndex) {
         match self {
@@ -51,7 +51,7 @@ impl Order {
         }
     }
 
-    /// Makes `way` the newest. (Inlined always: a call would take as long as the work.)
+    /// Makes `way` the newest. (Always inlined: a call would take as long as the work.)
     #[inline(always)]
     pub(super) fn renew(&mut self, set: SetIndex, way: u32) {
         match self {
@@ -100,22 +100,22 @@ impl Order {
     }
 }
 
-/// The digit of `list` at a place.
+/// The digit of `list` at an index.
 #[inline]
 fn digit(list: u64, place: u32) -> u32 {
     low_u32(list >> (4 * place)) & 15
 }
 
-/// The highest bit of the digit of `list` that is `way`.
+/// The highest bit of the digit of `list` that equals `way`.
 #[inline]
 fn place_of(list: u64, way: u32) -> u64 {
     let zero_there = list ^ (u64::from(way) * ONES);
-    // The lowest digit that borrows is the zero; only higher ones may borrow from it by mistake.
+    // The lowest digit that borrows is the zero; only higher ones may borrow wrongly.
     let borrowed = zero_there.wrapping_sub(ONES) & !zero_there & HIGH_BITS;
     borrowed & borrowed.wrapping_neg()
 }
 
-/// `list` with `way` moved to the lowest digit and what was below it one digit up.
+/// `list` with `way` moved to the lowest digit and the digits below it moved up by one.
 #[inline]
 fn moved_to_front(list: u64, way: u32) -> u64 {
     let place = place_of(list, way);
@@ -126,8 +126,8 @@ fn moved_to_front(list: u64, way: u32) -> u64 {
 
 /// The way of `within` that comes last in a list of `ways` ways.
 ///
-/// The ways within and the others are looked up side by side until the fewer are through: host CPUs
-/// of the oldest kind that we build for cannot count bits quickly.
+/// The ways inside and outside the mask are looked up in parallel until the smaller group is done: the
+/// oldest host CPUs that we build for cannot count bits quickly.
 #[inline]
 fn last_of(list: u64, ways: u32, within: u32) -> u32 {
     let all_places = HIGH_BITS >> (64 - 4 * ways);

@@ -1,11 +1,11 @@
-//! The QLRU family at work; its parts are described with their names.
+//! The state of the QLRU family; its parameters are described with their names.
 //!
-//! Models: quad-age LRU, as found by measurement in the L2 and L3 caches of Intel's client parts.
+//! Models: quad-age LRU, as found by measurement in the L2 and L3 caches of Intel's client processors.
 //! Source: Abel and Reineke, nanoBench (ISPASS 2020); uops.info/cache.html.
-//! Simplifies: an empty way counts as one of age 3, as after WBINVD. The block that U1 and U3 spare
-//! is left out of the greatest age too, without which R0 with U1 would not always find a victim.
-//! Masks are our extension: if no way of a mask that is a part of the set is at age 3, the ways of
-//! the mask age as with UMO, and R0 and R2 then take the lowest of the greatest age.
+//! Simplifies: an empty way counts as one of age 3, as after WBINVD. The block that U1 and U3 spare is
+//! also left out of the greatest age, without which R0 with U1 would not always find a victim. Masks
+//! are our extension: if no way of a partial mask is at age 3, the ways of the mask age as with UMO,
+//! and R0 and R2 then take the lowest of the greatest age.
 
 use super::ages::Ages;
 use super::qlru_name::{Insertion, Location, QlruSpec, UpdateTime};
@@ -29,7 +29,7 @@ impl Qlru {
         Self { ages: Ages::new(sets, OLDEST), spec, all_ways }
     }
 
-    // Not inlined: the call sites are many, and stay small for the policies used most.
+    // Not inlined: there are many call sites, which stay small for the most common policies.
     #[inline(never)]
     pub(super) fn hit(&mut self, tags: &TagArray, set: SetIndex, way: u32) {
         let age = match self.ages.get(set, way) {
@@ -79,7 +79,7 @@ impl Qlru {
         self.ages.add(set, ways, years);
     }
 
-    /// Which of the empty ways is filled first.
+    /// The empty way that is filled first.
     #[inline]
     pub(super) fn first_empty(&self, empty: WayMask) -> u32 {
         if self.spec.location == Location::R2 { highest(empty) } else { lowest(empty) }

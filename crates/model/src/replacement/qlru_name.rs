@@ -1,21 +1,22 @@
-//! The QLRU family by the names of its parts, such as `QLRU_H11_M1_R0_U0`.
+//! The QLRU family by the parameters in its names, such as `QLRU_H11_M1_R0_U0`.
 //!
-//! Models: a block's age is 0 to 3. The parts say what a hit makes of it (H), with which age a block
-//! comes (M), which block leaves (R), and how all age when none is at 3 (U).
+//! Models: a block's age is 0 to 3. The parameters give its age after a hit (H), its age after a miss
+//! (M), the victim (R), and the ageing when no block is at 3 (U).
 //! Source: Abel and Reineke, nanoBench (ISPASS 2020); uops.info/cache.html.
-//! Simplifies: nothing; names of policies that need not find a victim are refused.
+//! Simplifies: policies that may find no victim are refused.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A member of the QLRU family. It is made from its name.
+/// A member of the QLRU family, parsed from its name.
 ///
 /// - `Hxy`: a hit turns age 3 into x (0 to 2), 2 into y (0 or 1), and 1 and 0 into 0.
-/// - `Mx`: a block comes with age x. `MRpx`: one block in p comes with age x, the others with 3.
+/// - `Mx`: a block is filled with age x. `MRpx`: one block in p is filled with age x, the others with
+///   3.
 /// - `R0`: the lowest empty way, else the lowest of age 3. `R1`: as R0, but way 0 if no block is at
 ///   age 3. `R2`: as R0, but the highest empty way.
-/// - After an access that leaves no block at age 3, `U0` adds what the oldest lacks of 3 to all
-///   ages, `U2` adds 1; `U1` and `U3` do the same to all blocks but the one accessed.
+/// - After an access that leaves no block at age 3, `U0` adds to all ages what the oldest lacks to 3,
+///   `U2` adds 1; `U1` and `U3` do the same to all blocks except the one accessed.
 /// - `UMO`, at the end: ages are updated on a miss only, before the victim is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QlruSpec {
@@ -40,7 +41,7 @@ pub(super) enum Insertion {
     OneIn { blocks: u16, age: u8 },
 }
 
-/// Where a new block goes.
+/// Where a new block is filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Location {
     R0,
@@ -86,7 +87,7 @@ impl QlruSpec {
     }
 }
 
-/// All names, in words.
+/// Description of all names.
 pub(super) const ALLOWED: &str = "QLRU_ with H00, H01, H10, H11, H20 or H21; M0 to M3, or MRpx (one \
     block in p, 2 to 65535, with age x, 0 to 2); R0 or R2 with U0 or U1; R1 with U0 to U3; with \
     UMO at the end U0, or U2 after R1";
@@ -94,13 +95,13 @@ pub(super) const ALLOWED: &str = "QLRU_ with H00, H01, H10, H11, H20 or H21; M0 
 /// Why a name is not that of a QLRU policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvalidQlru {
-    /// It does not have the four or five parts of a name.
+    /// It does not have four or five parameters.
     Form,
-    /// A part, here in upper case, is none of those that there are.
+    /// A parameter, here in upper case, is unknown.
     Part(String),
     /// R0 and R2 need a block of age 3, which U2 and U3 do not always leave.
     NoVictim,
-    /// U1 and U3 spare the block just accessed; on a miss, before the victim is chosen, there is none.
+    /// U1 and U3 spare the block just accessed; on a miss there is none before the victim is chosen.
     NothingToSpare,
 }
 

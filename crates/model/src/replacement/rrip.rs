@@ -1,17 +1,17 @@
 //! Re-reference interval prediction: SRRIP and BRRIP.
 //!
-//! Models: M-bit re-reference prediction values (RRPV) with hit priority: a hit makes a value 0; a
-//! miss takes the lowest way with the greatest value, ageing all until there is one.
+//! Models: M-bit re-reference prediction values (RRPV) with hit priority: a hit sets the value to 0; a
+//! miss takes the lowest way with the greatest value, after ageing all until there is one.
 //! Source: Jaleel et al., High Performance Cache Replacement Using Re-Reference Interval Prediction
 //! (ISCA 2010): values on insertion, and 1 in 32 as the low probability of BRRIP.
-//! Simplifies: with a way mask the search sees, and ages, only the ways of the mask.
+//! Simplifies: with a way mask the search reads and ages only the ways of the mask.
 
 use super::ages::Ages;
 use super::{below, lowest};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::{SetIndex, WayMask};
 
-/// BRRIP inserts one line in so many with a long instead of a distant interval.
+/// BRRIP inserts one line in this number with a long instead of a distant interval.
 const BRRIP_LONG_ONE_IN: u32 = 32;
 
 /// Width M of the re-reference prediction values, 1 to 4 bits.
@@ -36,7 +36,7 @@ impl RrpvBits {
         self.0
     }
 
-    /// The value of a line that is expected to be used again only in the distant future.
+    /// The value of a line that is expected to be reused only in the distant future.
     fn distant(self) -> u32 {
         (1 << self.0) - 1
     }
@@ -61,7 +61,7 @@ impl Rrip {
         Self { bimodal: true, ..Self::fixed(sets, bits) }
     }
 
-    // Not inlined: the call sites are many, and stay small for the policies used most.
+    // Not inlined: there are many call sites, which stay small for the most common policies.
     #[inline(never)]
     pub(super) fn hit(&mut self, set: SetIndex, way: u32) {
         self.values.put(set, way, 0);

@@ -1,21 +1,21 @@
 //! Tree-PLRU: one bit per inner node of a binary tree over the ways of a set.
 //!
-//! Models: each use or filling of a way turns the nodes above it to the other side; the victim is
-//! where the nodes point to.
+//! Models: each use or fill of a way turns the nodes above it to the other side; the victim is the way
+//! that the nodes point to.
 //! Source: the textbook policy.
-//! Simplifies: ways that are no power of two stand at the left of the tree over the next power of
-//! two. A node with no candidate on one side, because the ways are absent or outside the mask, is
-//! followed to the other side, whatever its bit.
+//! Simplifies: if the number of ways is not a power of two, they are at the left of the tree over the
+//! next power of two. A node with no candidate on one side, because the ways are absent or outside the
+//! mask, leads to the other side.
 
 use tag_array::Table;
 use units::{SetIndex, WayMask};
 
-/// Leaves of the greatest tree. Every smaller one is kept as its left end, so that the nodes above
-/// a way are the same for all.
+/// Leaves of the largest tree. Every smaller one is stored as its left end, so that the nodes above a
+/// way are the same for all.
 const LEAVES: u32 = 32;
 /// Per way, the nodes above it.
 const ABOVE: [u32; LEAVES as usize] = nodes_above(false);
-/// Per way, those of the nodes above it that have it on their left side.
+/// Per way, the nodes above it that have it on their left side.
 const WITH_WAY_ON_THE_LEFT: [u32; LEAVES as usize] = nodes_above(true);
 
 const fn nodes_above(only_if_on_the_left: bool) -> [u32; LEAVES as usize] {
@@ -58,7 +58,7 @@ impl Trees {
         *nodes = *nodes & !ABOVE[way as usize] | WITH_WAY_ON_THE_LEFT[way as usize];
     }
 
-    /// The way of `within` to which the nodes lead.
+    /// The way of `within` that the nodes point to.
     #[inline]
     pub(super) fn follow(&self, set: SetIndex, within: WayMask) -> u32 {
         let nodes = self.nodes[set.0 as usize];

@@ -1,9 +1,9 @@
-//! A small fully associative store: what the IOTLB and the root-complex buffer are made of.
+//! A small fully associative store: the base of the IOTLB and of the root-complex buffer.
 //!
 //! Models: look-up, ageing and victim choice of a content-addressed memory of tens of entries.
 //! Source: LRU and random as in the textbooks.
-//! Simplifies: keys are compared one after another, in vector steps, so that a look-up costs time
-//! in proportion to the entries; more than a few hundred of them would slow the simulator down.
+//! Simplifies: keys are compared one after another, in vector steps, so the time of a look-up grows
+//! with the entries; more than a few hundred of them would slow the simulator down.
 
 use crate::recency::Recency;
 use rand_core::{RngCore, SeedableRng};
@@ -14,7 +14,7 @@ const EMPTY: u32 = u32::MAX;
 /// Keys per step of a look-up; the array is padded to a multiple of it.
 const CHUNK: usize = 32;
 
-/// Which entry of a full store gives way.
+/// Victim choice of a full store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VictimChoice {
     /// The entry used longest ago, in the order of the calls.
@@ -33,7 +33,7 @@ pub(super) struct Associative<T: Copy> {
     /// Empty entries are the oldest.
     values: Recency<T>,
     entries: usize,
-    /// The slot found last: lines of a burst ask for the same entry again and again.
+    /// The slot found last: lines of a burst usually need the same entry.
     recent: usize,
     rng: Option<Xoshiro256PlusPlus>,
 }
@@ -42,7 +42,7 @@ impl<T: Copy> Associative<T> {
     /// An empty store; `blank` fills the values of empty entries.
     ///
     /// # Panics
-    /// If there are no entries: configurations are checked before they come here.
+    /// If there are no entries. Configurations are checked before they get here.
     pub(super) fn new(entries: u32, choice: VictimChoice, blank: T) -> Self {
         Self {
             keys: vec![EMPTY; (entries as usize).next_multiple_of(CHUNK)],
@@ -56,14 +56,14 @@ impl<T: Copy> Associative<T> {
         }
     }
 
-    /// The slot that holds `key`, if any. Looking is not using.
+    /// The slot that holds `key`, if any. This is not a use.
     #[inline]
     pub(super) fn find(&self, key: u32) -> Option<usize> {
         debug_assert!(key != EMPTY);
         if self.keys[self.recent] == key { Some(self.recent) } else { self.position(key) }
     }
 
-    /// Notes that a slot was used; gives its value.
+    /// Marks a slot as used; returns its value.
     #[inline]
     pub(super) fn touch(&mut self, slot: usize) -> &mut T {
         self.recent = slot;
@@ -71,19 +71,19 @@ impl<T: Copy> Associative<T> {
         self.values.value_mut(slot)
     }
 
-    /// The value in a slot, which is not used by that.
+    /// The value in a slot; this is not a use.
     #[inline]
     pub(super) fn value(&self, slot: usize) -> &T {
         self.values.value(slot)
     }
 
-    /// As [`Self::value`], to be changed.
+    /// As [`Self::value`], for changes.
     #[inline]
     pub(super) fn value_mut(&mut self, slot: usize) -> &mut T {
         self.values.value_mut(slot)
     }
 
-    /// Puts in a key that is not there; returns the key and value that had to leave for it.
+    /// Inserts a key that is not present; returns the key and value that it evicts.
     #[inline]
     pub(super) fn insert(&mut self, key: u32, value: T) -> Option<(u32, T)> {
         debug_assert!(key != EMPTY && self.position(key).is_none());
@@ -94,19 +94,19 @@ impl<T: Copy> Associative<T> {
         left
     }
 
-    /// Empties a slot; returns what it held.
+    /// Empties a slot; returns its value.
     pub(super) fn take(&mut self, slot: usize) -> T {
         self.keys[slot] = EMPTY;
         self.values.retire(slot);
         *self.value(slot)
     }
 
-    /// All values, those of empty entries included.
+    /// All values, including those of empty entries.
     pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.values.values_mut()
     }
 
-    /// Misses are the common case: one pass says whether the key is there, without branches.
+    /// Misses are the common case: one pass without branches tests whether the key is present.
     #[inline]
     fn position(&self, key: u32) -> Option<usize> {
         let holds = |keys: &[u32]| keys.iter().fold(false, |any, &other| any | (other == key));

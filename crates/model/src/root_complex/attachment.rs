@@ -1,11 +1,11 @@
 //! How a device is attached to its socket: behind a PCIe link, or on the mesh.
 //!
-//! Models: a link with headers and propagation; or a mesh stop of an accelerator in the package (a root-complex
-//! integrated endpoint), which has a rate for each direction and IIO entries of its own.
+//! Models: a link with headers and propagation; or a mesh stop of an accelerator in the package (a
+//! root-complex integrated endpoint), with a rate for each direction and IIO entries of its own.
 //! Source: pcie-bench for the link; the Intel DSA specification (341204) calls the device an integrated
 //! endpoint with read buffers of its own.
-//! Simplifies: a stop on the mesh moves data without headers and requests in no time of their own; the
-//! mesh behind it never limits.
+//! Simplifies: a stop on the mesh moves data without headers, and requests take no time; the mesh
+//! behind it never limits.
 
 use super::iio::IioConfig;
 use super::pcie_link::{PcieLink, PcieLinkConfig};
@@ -35,13 +35,13 @@ impl AttachmentConfig {
 /// Parameters of a device's stop on the mesh.
 #[derive(Clone, Debug)]
 pub struct MeshStopConfig {
-    /// What the device can write.
+    /// Write rate of the device.
     pub write_rate: GbitPerSec,
-    /// What the device can read.
+    /// Read rate of the device.
     pub read_rate: GbitPerSec,
     /// From the device's logic to the mesh, and back.
     pub propagation: Picos,
-    /// Lines in flight, and how long they take.
+    /// Lines in flight, and their latencies.
     pub iio: IioConfig,
 }
 
@@ -76,7 +76,7 @@ impl Attachment {
         }
     }
 
-    /// Forgets all that was counted and reserved.
+    /// Clears all counters and reservations.
     pub fn forget(&mut self) {
         *self = match self {
             Self::Pcie(link) => Self::Pcie(PcieLink::new(link.config().clone())),
@@ -84,7 +84,7 @@ impl Attachment {
         };
     }
 
-    /// The link, if the device is behind one.
+    /// The link, if the device has one.
     #[must_use]
     pub fn link(&self) -> Option<&PcieLink> {
         match self {
@@ -93,13 +93,13 @@ impl Attachment {
         }
     }
 
-    /// The longest read that goes out as one request; a stop on the mesh has no limit.
+    /// The longest read in one request; a stop on the mesh has no limit.
     #[must_use]
     pub fn max_read_request_bytes(&self) -> u64 {
         self.link().map_or(u64::MAX, |link| link.config().max_read_request_bytes)
     }
 
-    /// Time that each direction (towards memory, towards the device) has been busy until `now`.
+    /// Time for which each direction (towards memory, towards the device) was busy until `now`.
     #[must_use]
     pub fn busy_until(&self, now: Picos) -> (Picos, Picos) {
         match self {
@@ -108,7 +108,7 @@ impl Attachment {
         }
     }
 
-    /// From when on each direction (towards memory, towards the device) would serve what is sent at `now`.
+    /// When each direction (towards memory, towards the device) would serve a transfer of `now`.
     #[must_use]
     pub fn free_from(&self, now: Picos) -> (Picos, Picos) {
         match self {
@@ -117,7 +117,7 @@ impl Attachment {
         }
     }
 
-    /// What a write of `bytes` takes towards memory.
+    /// Cost of a write of `bytes` towards memory.
     #[inline]
     #[must_use]
     pub fn write_bytes(&self, bytes: u64) -> u64 {
@@ -127,7 +127,7 @@ impl Attachment {
         }
     }
 
-    /// What the requests for a read of `bytes` take towards memory.
+    /// Cost of the requests for a read of `bytes` towards memory.
     #[inline]
     #[must_use]
     pub fn read_request_bytes(&self, bytes: u64) -> u64 {
@@ -137,7 +137,7 @@ impl Attachment {
         }
     }
 
-    /// What the data of a read of `bytes` takes towards the device.
+    /// Cost of the data of a read of `bytes` towards the device.
     #[inline]
     #[must_use]
     pub fn completion_bytes(&self, bytes: u64) -> u64 {
@@ -147,7 +147,7 @@ impl Attachment {
         }
     }
 
-    /// Sends writes that take `bytes` in all towards memory; returns when the last has arrived.
+    /// Sends writes with a total cost of `bytes` towards memory; returns when the last has arrived.
     #[inline]
     pub fn send_up(&mut self, now: Picos, bytes: u64) -> Picos {
         match self {
@@ -159,7 +159,7 @@ impl Attachment {
         }
     }
 
-    /// Sends read requests that take `bytes` in all; returns when the last has arrived.
+    /// Sends read requests with a total cost of `bytes`; returns when the last has arrived.
     #[inline]
     pub fn request_up(&mut self, now: Picos, bytes: u64) -> Picos {
         match self {
@@ -168,7 +168,7 @@ impl Attachment {
         }
     }
 
-    /// Brings data that takes `bytes` in all to the device; returns when it has all of it.
+    /// Sends data with a total cost of `bytes` to the device; returns when all of it has arrived.
     #[inline]
     pub fn send_down(&mut self, now: Picos, bytes: u64) -> Picos {
         match self {

@@ -1,4 +1,4 @@
-//! The root-complex buffer: a few lines that devices hold on their way, with their coherence states.
+//! The root-complex buffer: a few lines of devices, with their coherence states.
 //!
 //! Models: a fully associative LRU buffer with miss-status registers (MSHRs) in front of the LLC
 //! (DDIO on) or of memory (DDIO off), and the separate I/O cache of older gem5 models. It is a state
@@ -6,30 +6,31 @@
 //! needed, the fabric performs it and reports back with [`RootComplexBuffer::fill`].
 //! Source: "Data Direct I/O characterization for future I/O system exploration" (ISPASS'20).
 //! Simplifies: no data; a line is in the buffer from the call on, not from its arrival; a write-back
-//! takes no MSHR. That a core's read leaves a shared copy in the buffer is a choice, not a finding.
+//! takes no MSHR. It is our choice, not a finding, that a core's read leaves a shared copy in the
+//! buffer.
 //!
-//! What the fabric and the LLC must do, the acquisition before the victim's write-back:
+//! The duties of the fabric and the LLC, the acquisition before the victim's write-back:
 //!
 //! - **[`Acquire::Shared`]**: deliver the newest content (LLC, else a core, else DRAM without
-//!   allocation). A core that may write the line without asking keeps it as shared only; what it had
-//!   modified is written back. The LLC keeps its copy and, if that is modified, its duty to write back.
-//! - **[`Acquire::Exclusive`]**: remove the line from the LLC and from every core. Without data, what
-//!   was modified is dropped: each byte is about to be overwritten. With data, the newest content is
-//!   delivered; if it was newer than memory, that duty passes to the buffer (`modified` of `fill`).
+//!   allocation). A core that holds the line Modified or Exclusive is downgraded; modified content is
+//!   written back. The LLC keeps its copy, and a modified one stays modified.
+//! - **[`Acquire::Exclusive`]**: remove the line from the LLC and from every core. Without data,
+//!   modified content is dropped: each byte is about to be overwritten. With data, the newest content
+//!   is delivered; if it was newer than memory, the buffer must write it back (`modified` of `fill`).
 //! - **Freed by I/O**: an LLC block that such an invalidation or read for ownership empties is marked
 //!   if [`BufferConfig::marks_freed`] says so. A fill of a marked block clears the mark, unless
 //!   [`BufferConfig::refill_clears_mark`] denies it.
-//! - **[`WriteBack::Llc`]**: update the line if the LLC has it; else refill a marked block of the set,
-//!   in whatever way it lies; else allocate in the DDIO ways of the device, evicting as usual. The
-//!   line is modified and owned by the device.
+//! - **[`WriteBack::Llc`]**: update the line if it hits the LLC; else refill a marked block of the set,
+//!   in any way; else allocate in the DDIO ways of the device, evicting as usual. The line is modified
+//!   and owned by the device.
 //! - **Cores**: before a core's read beyond its private caches, [`RootComplexBuffer::snoop_read`]: if
-//!   the buffer has the line the core gets it as shared, never exclusive, and what was modified is
+//!   the buffer has the line the core gets it as shared, never exclusive, and modified content is
 //!   written back. Before a core obtains the right to write, [`RootComplexBuffer::snoop_invalidate`]:
 //!   modified content goes to that core. Requests of devices behind other buffers do the same.
 //!
-//! `as_published_code` reproduces the authors' public code where it departs from their paper: marks
-//! are set by invalidations only and stay when the block is refilled, so that a later write-back can
-//! push out a live line outside the DDIO ways; the LLC knows only that a line is of I/O, not of which
+//! `as_published_code` reproduces the authors' public code where it departs from their paper: marks are
+//! set by invalidations only and stay when the block is refilled, so that a later write-back can evict
+//! a live line outside the DDIO ways; the LLC knows only that a line belongs to I/O, not to which
 //! device; the number of DDIO ways is used as a bit pattern.
 
 mod placement;
@@ -41,39 +42,39 @@ use crate::attribution::AgentId;
 use crate::occupancy::Entries;
 use units::{LineAddr, Picos};
 
-/// A line that was in the buffer.
+/// A line that the buffer gave up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// Which line.
+    /// The line.
     pub line: LineAddr,
-    /// The device that wrote it, or else asked for it first.
+    /// The device that wrote it, or else requested it first.
     pub device: AgentId,
-    /// Newer than what caches and memory have: [`BufferConfig::write_back`] says where it goes.
+    /// Newer than caches and memory: [`BufferConfig::write_back`] gives its destination.
     pub modified: bool,
 }
 
-/// What a device's access to a line asks of the fabric.
+/// The action that a device's access to a line requires of the fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferAction {
-    /// What must be obtained, beginning at `ready`.
+    /// The copy to acquire, beginning at `ready`.
     pub acquire: Acquire,
-    /// What leaves the buffer for it.
+    /// The victim in the buffer.
     pub victim: Option<Held>,
-    /// When the access can go on: at once, or when an earlier fill of the line has arrived. With
-    /// nothing to acquire, the access is done then.
+    /// When the access can proceed: at once, or when an earlier fill of the line has arrived. If
+    /// nothing is acquired, the access then completes.
     pub ready: Picos,
 }
 
-/// What was counted.
+/// Counters of the buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BufferCounters {
-    /// Accesses of devices that needed nothing.
+    /// Accesses of devices that needed no acquisition.
     pub hits: u64,
     /// Copies acquired to read.
     pub shared_acquired: u64,
-    /// Copies acquired with the sole right to them.
+    /// Copies acquired exclusively.
     pub exclusive_acquired: u64,
-    /// Modified lines that left for room or because a core read them.
+    /// Modified lines that were evicted or written back because a core read them.
     pub write_backs: u64,
 }
 
@@ -82,9 +83,9 @@ pub struct BufferCounters {
 pub enum BufferState {
     /// Caches may hold it too.
     Shared,
-    /// Only here, equal to memory.
+    /// The only copy, equal to memory.
     Exclusive,
-    /// Only here and newer than memory.
+    /// The only copy, newer than memory.
     Modified,
 }
 
@@ -106,10 +107,10 @@ pub struct RootComplexBuffer {
 }
 
 impl RootComplexBuffer {
-    /// An empty buffer; none if the configuration has no entries.
+    /// An empty buffer; `None` if the configuration has no entries.
     ///
     /// # Panics
-    /// If there are entries but no MSHRs: the platform is checked before it comes here.
+    /// If there are entries but no MSHRs. Platforms are checked before they get here.
     #[must_use]
     pub fn new(config: BufferConfig) -> Option<Self> {
         let blank = Entry { state: BufferState::Shared, device: AgentId(0), filled: Picos::ZERO };
@@ -127,13 +128,13 @@ impl RootComplexBuffer {
         &self.config
     }
 
-    /// What was counted so far.
+    /// The counters.
     #[must_use]
     pub fn counters(&self) -> BufferCounters {
         self.counters
     }
 
-    /// State of a line; none if it is not here.
+    /// State of a line; `None` if it is not held.
     #[must_use]
     pub fn state(&self, line: LineAddr) -> Option<BufferState> {
         self.lines.find(key(line)).map(|slot| self.lines.value(slot).state)
@@ -155,7 +156,7 @@ impl RootComplexBuffer {
         BufferAction { acquire, victim, ready: now }
     }
 
-    /// `device` writes a line, all of it (`full`) or some of its bytes.
+    /// `device` writes a line, full (`full`) or partial.
     #[inline]
     pub fn write(
         &mut self,
@@ -179,12 +180,12 @@ impl RootComplexBuffer {
         BufferAction { acquire, victim: None, ready }
     }
 
-    /// The fabric has acquired `line`: it asked at `asked`, the answer came at `answered`, from a
-    /// copy newer than memory (`modified`) that is no more. Returns when the line is in the buffer,
-    /// which is later if all MSHRs were taken.
+    /// The fabric has acquired `line`: requested at `asked`, answered at `answered`, from a copy newer
+    /// than memory (`modified`) that is now invalid. Returns when the line is in the buffer, which is
+    /// later if all MSHRs were taken.
     pub fn fill(&mut self, line: LineAddr, asked: Picos, answered: Picos, modified: bool) -> Picos {
         let hold = answered.saturating_sub(asked);
-        // `Entries` spreads the load evenly; while MSHRs are free, the load waits for none of them.
+        // `Entries` spreads the load evenly; while MSHRs are free, no load waits for one.
         let spread = hold.saturating_sub(Picos(hold.0 / u64::from(self.config.mshrs)));
         let waited = self.mshrs.admit(asked, hold).saturating_sub(spread);
         let filled = asked + hold + waited;
@@ -198,8 +199,8 @@ impl RootComplexBuffer {
         filled
     }
 
-    /// A core reads a line that its own caches lack. If the buffer has it, it keeps a shared copy
-    /// and the core may have no more than that either; what was modified is written back.
+    /// A core reads a line that misses its own caches. If the buffer holds it, both get no more than a
+    /// shared copy; modified content is written back.
     #[inline]
     pub fn snoop_read(&mut self, line: LineAddr) -> Option<Held> {
         let slot = self.lines.find(key(line))?;
@@ -208,8 +209,8 @@ impl RootComplexBuffer {
         Some(self.held(line, was, true))
     }
 
-    /// A core is to write a line, or flushes it: the buffer loses it. Modified content goes to the
-    /// writing core, or with a flush to memory.
+    /// A core will write or flush a line: the buffer invalidates it. Modified content goes to the
+    /// writing core, or to memory on a flush.
     #[inline]
     pub fn snoop_invalidate(&mut self, line: LineAddr) -> Option<Held> {
         let slot = self.lines.find(key(line))?;
@@ -217,7 +218,7 @@ impl RootComplexBuffer {
         Some(self.held(line, was, false))
     }
 
-    /// Forgets all that was counted and reserved; lines stay.
+    /// Clears all counters and reservations; lines stay.
     pub fn forget(&mut self) {
         self.counters = BufferCounters::default();
         self.mshrs = Entries::new(self.config.mshrs);

@@ -1,10 +1,10 @@
-//! What the root complex does with lines that a device writes and reads: the policy of a root port.
+//! The policy of a root port for lines that its device writes and reads.
 //!
-//! Models: Intel Data Direct I/O, on, off, and limited to some ways; the same apart for descriptors;
-//! what a DMA read leaves behind; the IIO LLC WAYS register behind the mask.
+//! Models: Intel Data Direct I/O, on, off, and limited to some ways; the same separately for
+//! descriptors; the effect of a DMA read on the caches; the IIO LLC WAYS register behind the mask.
 //! Source: ATC'20 (register 0xC8B, default 0x600 of 11 ways; global and per-port switch; remote
 //! sockets); ISPASS'20 (three transmit behaviours).
-//! Simplifies: the way mask register belongs to the socket, ports of a socket may still differ.
+//! Simplifies: the way mask register belongs to the socket, but ports of a socket may differ.
 
 use super::line_placement::LinePlacement;
 use units::WayMask;
@@ -14,7 +14,7 @@ use units::WayMask;
 pub enum Ddio {
     /// Writes go to DRAM and invalidate every cached copy.
     Off,
-    /// Lines that are in the LLC are overwritten in place, others are allocated in these ways.
+    /// Lines that hit the LLC are overwritten in place, others are allocated in these ways.
     Ways(WayMask),
 }
 
@@ -31,14 +31,14 @@ impl Ddio {
 pub enum DmaKind {
     /// Packet or block data.
     Payload,
-    /// Packet data that its device wants in memory, whatever the policy of its root port.
+    /// Packet data that its device sends to memory, under any policy of its root port.
     PayloadForMemory,
     /// Descriptors, completions, doorbell records.
     Descriptor,
 }
 
 impl DmaKind {
-    /// Each of them, in the order of their numbers.
+    /// All kinds, in the order of their numbers.
     pub const ALL: [Self; 3] = [Self::Payload, Self::PayloadForMemory, Self::Descriptor];
 }
 
@@ -49,18 +49,18 @@ pub struct IoPolicy {
     pub payload: Ddio,
     /// For descriptors and completions: a port that is switched off may keep them on.
     pub descriptors: Ddio,
-    /// With DDIO off, a DMA read takes the line out of the caches (processors before Ivy Bridge).
+    /// With DDIO off, a DMA read evicts the line from the caches (processors before Ivy Bridge).
     pub evict_on_dma_read: bool,
     /// A write for the memory of another socket leaves a copy in the LLC of the device's socket.
     pub remote_writes_pollute: bool,
-    /// An allocation takes an empty way outside the mask before it pushes out a line inside it.
+    /// An allocation takes an empty way outside the mask before it evicts a line inside it.
     pub fills_empty_ways: bool,
-    /// What is done beyond that with packet and block data.
+    /// Further placement of packet and block data.
     pub placement: LinePlacement,
 }
 
 impl IoPolicy {
-    /// Everything as `ddio`, without eviction on reads.
+    /// `ddio` for all kinds, without eviction on reads.
     #[must_use]
     pub fn uniform(ddio: Ddio) -> Self {
         Self {
@@ -73,14 +73,14 @@ impl IoPolicy {
         }
     }
 
-    /// Whether lines that the device has read leave the caches.
+    /// Whether lines that the device has read are evicted from the caches.
     #[inline]
     #[must_use]
     pub fn drops_what_it_reads(&self) -> bool {
         self.evict_on_dma_read && self.payload == Ddio::Off
     }
 
-    /// What holds for a write of this kind.
+    /// The DDIO policy for a write of this kind.
     #[inline]
     #[must_use]
     pub fn writes(&self, kind: DmaKind) -> Ddio {
@@ -94,8 +94,8 @@ impl IoPolicy {
 
 /// The IIO LLC WAYS register (0xC8B): ways in which devices of a socket may allocate.
 ///
-/// Bits may be added to the processor's default up to all ways; the default's own bits stay set whatever
-/// is written.
+/// Bits may be added to the processor's default up to all ways; the default's own bits cannot be
+/// cleared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LlcWaysRegister {
     default: WayMask,
@@ -104,27 +104,27 @@ pub struct LlcWaysRegister {
 }
 
 impl LlcWaysRegister {
-    /// After reset, on a processor with `ways` LLC ways whose devices get the top `default_ways`.
+    /// State after reset, on a processor with `ways` LLC ways whose devices get the top `default_ways`.
     #[must_use]
     pub fn after_reset(default_ways: u32, ways: u32) -> Self {
         let default = WayMask::top(default_ways, ways);
         Self { default, value: default, ways }
     }
 
-    /// Writes it; returns what reads back.
+    /// Writes the register; returns its new value.
     pub fn write(&mut self, mask: WayMask) -> WayMask {
         let all = WayMask::bottom(self.ways).0;
         self.value = WayMask(mask.0 & all | self.default.0);
         self.value
     }
 
-    /// What it holds.
+    /// Value of the register.
     #[must_use]
     pub fn read(&self) -> WayMask {
         self.value
     }
 
-    /// The policy that follows.
+    /// The DDIO policy of this value.
     #[must_use]
     pub fn ddio(&self) -> Ddio {
         Ddio::Ways(self.value)

@@ -1,6 +1,6 @@
-//! Entries of the integrated I/O block: how many lines of devices may be in flight.
+//! Entries of the integrated I/O block: the limit on lines of devices in flight.
 //!
-//! Models: the IIO's write and read buffers; a line holds an entry until memory or LLC took it.
+//! Models: the IIO's write and read buffers; a line holds an entry until memory or LLC has taken it.
 //! Source: "Understanding the host network" (SIGCOMM'24): 92 write entries, more than 164 read
 //! entries on Cascade Lake.
 //! Simplifies: one block for all root ports of a socket.
@@ -19,18 +19,17 @@ pub struct IioConfig {
     pub llc_write: Picos,
     /// From a write's arrival until the memory controller has taken it, idle.
     pub dram_write: Picos,
-    /// From the arrival of a write to memory until a core's read finds it: the home agent lets reads
-    /// see it before the controller has confirmed that it has it.
+    /// From the arrival of a write to memory until a core's read finds it: the home agent exposes it to
+    /// reads before the controller has confirmed it.
     pub dram_visible: Picos,
-    /// From a read's arrival until LLC data is there.
+    /// From a read's arrival until LLC data arrives.
     pub llc_read: Picos,
-    /// From a read's arrival until the memory controller has been asked, beyond which its latency
-    /// counts.
+    /// From a read's arrival until the request reaches the memory controller, whose latency is added.
     pub dram_read_extra: Picos,
 }
 
 impl IioConfig {
-    /// For a machine that has no devices.
+    /// The configuration of a machine without devices.
     #[must_use]
     pub fn without_devices() -> Self {
         Self {
@@ -57,7 +56,7 @@ pub struct Iio {
 }
 
 impl Iio {
-    /// With all entries free.
+    /// A block with all entries free.
     #[must_use]
     pub fn new(config: IioConfig) -> Self {
         let writes = Entries::new(config.write_entries);
@@ -65,7 +64,7 @@ impl Iio {
         Self { config, writes, reads }
     }
 
-    /// Entry-time used by writes and reads together since the beginning.
+    /// Entry-time used by writes and reads together since time zero.
     #[must_use]
     pub fn total_occupied(&self) -> Picos {
         self.writes.total_occupied() + self.reads.total_occupied()

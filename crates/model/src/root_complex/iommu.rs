@@ -1,14 +1,14 @@
 //! Address translation of devices: the IOTLB and the page walks behind it.
 //!
-//! Models: a fully associative IOTLB; a miss is a page walk, of which a limited number run at a
-//! time; an access to a page that is being walked waits for that walk. A walk to a page that is not
-//! present ends in a fault, which is its device's to report or to wait out.
+//! Models: a fully associative IOTLB; a miss is a page walk, of which a limited number run at a time;
+//! an access to a page with a walk under way waits for that walk. A walk to a page that is not present
+//! ends in a fault, which the device reports or waits out.
 //! Source: pcie-bench (SIGCOMM'18), its raw results on Broadwell: 64 entries of 4 KiB (no loss in a
 //! window of 256 KiB, loss at 1 MiB), 280 ns more per miss, small reads and writes at 10 to 11 Gb/s.
-//! Simplifies: no caches of upper page-table levels, so every walk takes the same time whatever the
-//! page size, and its reads load neither caches nor DRAM; all devices and page sizes share the
-//! entries; taking a page away (an invalidation) takes no time. Calls may come slightly out of time
-//! order: the first call for a page starts its walk, and entries age in the order of the calls.
+//! Simplifies: no caches of upper page-table levels, so every walk takes the same time for any page
+//! size, and its reads load neither caches nor DRAM; all devices and page sizes share the entries;
+//! unmapping a page (an invalidation) takes no time. Calls may come slightly out of time order: the
+//! first call for a page starts its walk, and entries age in the order of the calls.
 
 use super::associative::Associative;
 pub use super::associative::VictimChoice;
@@ -29,7 +29,7 @@ pub enum PageSize {
 }
 
 impl PageSize {
-    /// The size that has `bytes`; none if the IOMMU has no such pages.
+    /// The size that has `bytes`; `None` if the IOMMU has no such pages.
     #[must_use]
     pub fn of_bytes(bytes: u64) -> Option<Self> {
         [Self::Kib4, Self::Mib2, Self::Gib1].into_iter().find(|size| size.bytes() == bytes)
@@ -68,37 +68,37 @@ pub struct Mapping {
 pub struct IommuConfig {
     /// Translations that the IOTLB holds.
     pub entries: u32,
-    /// Which of them gives way.
+    /// Victim choice.
     pub victims: VictimChoice,
     /// Pages of all memory that `mappings` does not name.
     pub page: PageSize,
     /// Memory in other pages, ascending and without overlap.
     pub mappings: Vec<Mapping>,
-    /// A page walk, from the miss until the translation is there.
+    /// Duration of a page walk, from the miss to the translation.
     pub walk: Picos,
     /// Page walks that may run at a time.
     pub concurrent_walks: u32,
 }
 
-/// What became of the translations asked for.
+/// Counters of translations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IommuCounters {
-    /// In the IOTLB.
+    /// Requests that hit the IOTLB.
     pub hits: u64,
-    /// Another access had missed before and its walk was still under way.
+    /// Requests for a page whose walk, started by an earlier miss, was under way.
     pub hits_under_walk: u64,
-    /// Each started a page walk.
+    /// Requests that started a page walk.
     pub misses: u64,
-    /// Page walks that found no page.
+    /// Page walks whose page was not present.
     pub faults: u64,
 }
 
-/// A page that a device wanted and that is not present.
+/// A page that a device accessed and that is not present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageFault {
     /// The first line of the page.
     pub page: LineAddr,
-    /// When the walk had found out.
+    /// When the walk ended.
     pub at: Picos,
 }
 
@@ -112,7 +112,7 @@ pub struct Iommu {
 #[derive(Clone, Debug)]
 struct Unit {
     config: IommuConfig,
-    /// For each page, when its walk has ended or will end.
+    /// For each page, when its walk ends.
     iotlb: Associative<Picos>,
     walkers: Meter,
     /// Pages that are not present; none of them is in the IOTLB.
@@ -120,11 +120,11 @@ struct Unit {
 }
 
 impl Iommu {
-    /// With an empty IOTLB.
+    /// An IOMMU with an empty IOTLB.
     ///
     /// # Panics
-    /// If there are no entries or walks, or if mappings are not ascending, apart, and whole pages:
-    /// the platform is checked before it comes here.
+    /// If there are no entries or walks, or if mappings are not ascending, disjoint, and whole pages.
+    /// Platforms are checked before they get here.
     #[must_use]
     pub fn new(config: IommuConfig) -> Self {
         assert!(config.concurrent_walks > 0);
@@ -140,7 +140,7 @@ impl Iommu {
         Self { unit, counters: IommuCounters::default() }
     }
 
-    /// Devices use physical addresses: translation costs nothing.
+    /// An IOMMU that is off: devices use physical addresses, and translation costs nothing.
     #[must_use]
     pub fn off() -> Self {
         Self { unit: None, counters: IommuCounters::default() }
@@ -153,10 +153,11 @@ impl Iommu {
         self.unit.is_none()
     }
 
-    /// A device's access to `line` needs its translation at `now`; returns when that is there.
+    /// A device's access to `line` needs its translation at `now`; returns when it has it.
     ///
     /// # Errors
-    /// If the page is not present; it never is without an IOMMU, whose devices use physical addresses.
+    /// If the page is not present. Without an IOMMU, devices use physical addresses and this never
+    /// occurs.
     #[inline]
     pub fn translate(&mut self, line: LineAddr, now: Picos) -> Result<Picos, PageFault> {
         let Some(unit) = &mut self.unit else { return Ok(now) };
@@ -176,10 +177,10 @@ impl Iommu {
         Ok(walked)
     }
 
-    /// Takes away the pages that `lines` lines from `first` on lie in: accesses fault from now on.
+    /// Unmaps the pages of `lines` lines from `first` on: later accesses fault.
     ///
     /// # Panics
-    /// If the IOMMU is off: physical addresses are always there.
+    /// If the IOMMU is off: physical addresses are always present.
     pub fn unmap(&mut self, first: LineAddr, lines: u64) {
         let unit = self.unit.as_mut().expect("what is not translated cannot be unmapped");
         let end = first.step(lines);
@@ -202,19 +203,19 @@ impl Iommu {
         }
     }
 
-    /// What was counted so far.
+    /// The counters.
     #[must_use]
     pub fn counters(&self) -> IommuCounters {
         self.counters
     }
 
-    /// From when on a page walk asked for at `now` would be served.
+    /// When a page walk requested at `now` would be served.
     #[must_use]
     pub fn free_from(&self, now: Picos) -> Picos {
         self.unit.as_ref().map_or(now, |unit| unit.walkers.free_from(now))
     }
 
-    /// Forgets all that was counted and reserved; translations stay.
+    /// Clears all counters and reservations; translations stay.
     pub fn forget(&mut self) {
         self.counters = IommuCounters::default();
         if let Some(unit) = &mut self.unit {
@@ -248,8 +249,8 @@ impl Unit {
             .map_or(self.config.page, |mapping| mapping.page)
     }
 
-    /// A page walk takes its part of the time of all the IOMMU's page walkers together. It does not
-    /// wait while one of them is free, and no more walks end than all of them can do.
+    /// A page walk takes its share of the combined time of all page walkers. It does not wait while one
+    /// of them is free, and their throughput is never exceeded.
     fn walk(&mut self, page: u32, line: LineAddr, now: Picos) -> Result<Picos, PageFault> {
         let share = Picos(self.config.walk.0 / u64::from(self.config.concurrent_walks));
         let walked = self.walkers.reserve(now, share).max(now + self.config.walk);
@@ -310,7 +311,7 @@ mod tests {
             assert_eq!(iommu.translate(first_line_of(page), Picos::ZERO), Ok(WALK), "page {page}");
         }
         assert!(iommu.translate(first_line_of(6), Picos::ZERO).is_ok_and(|walked| walked > WALK));
-        // A call from a little before is not held back by more than the walks of the others.
+        // A call from slightly before is delayed only by the walks of others.
         let single = IommuConfig { concurrent_walks: 1, ..six_walks() };
         let mut iommu = Iommu::new(single);
         iommu.translate(first_line_of(0), Picos::ZERO).expect(PRESENT);
@@ -335,7 +336,7 @@ mod tests {
         iommu.forget();
         assert_eq!(iommu.translate(LineAddr(0), Picos::ZERO), Ok(Picos::ZERO));
         assert_eq!(iommu.counters(), IommuCounters { hits: 1, ..IommuCounters::default() });
-        // The walks that were under way hold nobody back any more.
+        // The walks that were under way delay no access any more.
         assert_eq!(iommu.translate(first_line_of(64), Picos::ZERO), Ok(WALK));
     }
 
@@ -346,7 +347,7 @@ mod tests {
         iommu.unmap(LineAddr(70), 60);
         let fault = |at| Err(PageFault { page: LineAddr(64), at });
         assert_eq!(iommu.translate(LineAddr(70), WALK), fault(WALK + WALK));
-        // Nothing is remembered of a fault: the next access walks again.
+        // A fault leaves no state: the next access walks again.
         let later = Picos(10 * WALK.0);
         assert_eq!(iommu.translate(LineAddr(127), later), fault(later + WALK));
         assert_eq!(iommu.counters(), IommuCounters { misses: 3, faults: 2, ..Default::default() });

@@ -1,60 +1,59 @@
-//! Where the lines of a packet go beyond what DDIO does by itself: policies that today's processors do
-//! not have, and one that early ones had.
+//! Placement of a packet's lines beyond DDIO: policies that today's processors do not have, and one of
+//! early processors.
 //!
 //! Models: selective DMA (the head of a packet to the LLC, the rest to memory), bypass of the LLC where
 //! a line would evict one that has not been read, I/O priority in victim choice, injection into the
 //! consumer's L2, and the prefetch hint of early direct cache access.
 //! Source: ATC'20, "future directions"; IDIO (MICRO'22) for L2; PCIe TPH steering tags and Huggahalli
 //! et al. (ISCA'05) for the hint.
-//! Simplifies: a tag takes no room on the link, hinted lines are in the cache at once.
+//! Simplifies: a tag takes no bytes on the link; hinted lines are in the cache at once.
 
 /// The placement policy of a root port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinePlacement {
-    /// Only that many lines at the head of each write are placed as DDIO says, what is behind them
-    /// goes to memory. None: all.
+    /// Only this number of lines at the head of each write is placed by DDIO; the rest goes to memory.
+    /// None: all lines are.
     pub injected_lines: Option<u64>,
-    /// What a write does where its victim would be a device's line that has not been read.
+    /// Action of a write whose victim would be a device's unread line.
     pub on_unread: OnUnread,
-    /// Writes replace lines that have been read before they replace others.
+    /// Writes evict lines that have been read before they evict others.
     pub replaces_read_first: bool,
-    /// A core's fill does not evict this port's lines that have not been read, as long as its ways
-    /// hold something else.
+    /// A core's fill does not evict this port's unread lines while its ways hold other lines.
     pub io_priority: bool,
-    /// What is done for the core that a write is tagged with.
+    /// Action for the core of a write's steering tag.
     pub steering: Steering,
 }
 
-/// What a write does with a victim that a device wrote and no agent has read.
+/// Action of a write whose victim a device wrote and no agent has read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnUnread {
-    /// It evicts it, as DDIO does.
+    /// It evicts the line, as DDIO does.
     #[default]
     Replace,
-    /// It goes to memory itself.
+    /// The write goes to memory.
     Bypass,
 }
 
-/// What is done for the core that will read a packet.
+/// Action for the core that will read a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Steering {
-    /// Nothing: the LLC is as near as a packet comes.
+    /// None: the packet goes no further than the LLC.
     #[default]
     Off,
-    /// The first lines are placed in its L2.
+    /// The first lines are placed in the core's L2.
     PushToL2 {
-        /// How many of each write.
+        /// Number of lines of each write.
         lines: u64,
     },
-    /// The first lines that went to memory are prefetched into its L2.
+    /// The first lines that went to memory are prefetched into the core's L2.
     PrefetchHint {
-        /// How many of each write.
+        /// Number of lines of each write.
         lines: u64,
     },
 }
 
 impl LinePlacement {
-    /// Whether writes go where DDIO alone would send them.
+    /// Whether DDIO alone places all writes.
     #[must_use]
     pub fn leaves_writes_alone(&self) -> bool {
         let Self { injected_lines, on_unread, replaces_read_first, io_priority: _, steering } =
@@ -65,7 +64,7 @@ impl LinePlacement {
             && *steering == Steering::Off
     }
 
-    /// Whether line `number` of a write is placed as DDIO says.
+    /// Whether DDIO places line `number` of a write.
     #[must_use]
     pub fn injects(&self, number: u64) -> bool {
         self.injected_lines.is_none_or(|lines| number < lines)

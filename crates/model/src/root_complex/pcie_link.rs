@@ -30,7 +30,7 @@ pub struct PcieLinkConfig {
     /// Bytes between two acknowledgements, and between two flow control updates, of the opposite
     /// direction: the specification's limits, which grow with the payload size.
     pub data_link_interval_bytes: f64,
-    /// Time from one end of the link into the other end's logic.
+    /// Time from one end of the link to the logic of the other end.
     pub propagation_ns: f64,
 }
 
@@ -106,21 +106,21 @@ impl PcieLink {
         &self.config
     }
 
-    /// Sends TLPs of `bytes` in all towards the root complex; returns when the last has arrived.
+    /// Sends TLPs of `bytes` in total towards the root complex; returns when the last has arrived.
     pub fn send_up(&mut self, now: Picos, bytes: u64) -> Picos {
         self.up_bytes += bytes;
         self.up.reserve(now, self.time_for(bytes)) + self.propagation
     }
 
-    /// Sends read requests of `bytes` in all towards the root complex; returns when the last has
-    /// arrived. The device's arbiter lets them pass between posted writes: they take bandwidth but
-    /// do not queue (DEVIATIONS.md, 1).
+    /// Sends read requests of `bytes` in total towards the root complex; returns when the last has
+    /// arrived. The device's arbiter passes them between posted writes: they take bandwidth but do not
+    /// queue (DEVIATIONS.md, 1).
     pub fn request_up(&mut self, now: Picos, bytes: u64) -> Picos {
         self.up_bytes += bytes;
         self.up.slip_in(now, self.time_for(bytes)) + self.propagation
     }
 
-    /// Sends TLPs of `bytes` in all towards the device; returns when the last has arrived.
+    /// Sends TLPs of `bytes` in total towards the device; returns when the last has arrived.
     pub fn send_down(&mut self, now: Picos, bytes: u64) -> Picos {
         self.down_bytes += bytes;
         self.down.reserve(now, self.time_for(bytes)) + self.propagation
@@ -130,19 +130,19 @@ impl PcieLink {
         self.times.of(bytes, |bytes| time_for(bytes, self.ps_per_byte))
     }
 
-    /// Time that each direction (up, down) has been busy until `now`.
+    /// Time for which each direction (up, down) was busy until `now`.
     #[must_use]
     pub fn busy_until(&self, now: Picos) -> (Picos, Picos) {
         (self.up.busy_until(now), self.down.busy_until(now))
     }
 
-    /// From when on each direction (up, down) would serve what is sent at `now`.
+    /// When each direction (up, down) would serve a transfer of `now`.
     #[must_use]
     pub fn free_from(&self, now: Picos) -> (Picos, Picos) {
         (self.up.free_from(now), self.down.free_from(now))
     }
 
-    /// TLP bytes that each direction (up, down) has carried since the beginning.
+    /// TLP bytes that each direction (up, down) has carried since time zero.
     #[must_use]
     pub fn total_bytes(&self) -> (u64, u64) {
         (self.up_bytes, self.down_bytes)

@@ -1,31 +1,31 @@
-//! The story of one line of memory.
+//! The trace of one line of memory.
 //!
-//! Models: nothing; it watches the line from the beginning on.
+//! Models: no hardware; it records the events of a line from time zero on.
 //! Source: none needed.
-//! Simplifies: a story ends after [`WatchLine::MOST_EVENTS`] events.
+//! Simplifies: a trace ends after [`WatchLine::MOST_EVENTS`] events.
 
 use super::{Event, Tracer};
 use units::LineAddr;
 
-/// Keeps what happens to a line, whoever uses it for whatever.
+/// Records the events of a line, of any agent.
 #[derive(Clone, Debug)]
 pub struct WatchLine {
     line: LineAddr,
-    /// What happened, in the order in which it was simulated.
+    /// Events in the order of simulation.
     pub events: Vec<Event>,
 }
 
 impl WatchLine {
-    /// Events kept at most.
+    /// Largest number of events.
     pub const MOST_EVENTS: usize = 10_000;
 
-    /// Waits for `line`.
+    /// A trace of `line`.
     #[must_use]
     pub fn new(line: LineAddr) -> Self {
         Self { line, events: Vec::new() }
     }
 
-    /// Which line.
+    /// The traced line.
     #[must_use]
     pub fn line(&self) -> LineAddr {
         self.line

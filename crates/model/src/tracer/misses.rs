@@ -1,28 +1,28 @@
-//! Why accesses miss the LLC: every request that reaches it, seen by a fully associative shadow.
+//! Kinds of LLC misses: a fully associative shadow sees every request that reaches the LLC.
 //!
-//! Models: nothing; it watches. Requests of cores beyond their L2, of prefetchers and of devices
-//! reach the shadow; a device write that bypasses the LLC takes the line out of it.
+//! Models: the shadow receives requests of cores beyond their L2, of prefetchers and of devices; a
+//! device write that bypasses the LLC removes the line from it.
 //! Source: Hill and Smith (IEEE ToC 1989) for the kinds.
-//! Simplifies: the shadow takes in every line that is asked for, also where a victim cache would not.
+//! Simplifies: the shadow allocates every requested line, even where a victim cache would not.
 
 use super::{Event, Found, Operation, Tracer};
 use crate::miss_kinds::{AccessCounts, MissKinds};
 use units::LineAddr;
 
-/// Sorts LLC misses by their kind, for each agent.
+/// Classifies LLC misses by kind, for each agent.
 #[derive(Debug)]
 pub struct WatchMisses {
     kinds: MissKinds,
 }
 
 impl WatchMisses {
-    /// For LLCs of `lines` lines in all.
+    /// A shadow of LLCs with `lines` lines in total.
     #[must_use]
     pub fn new(lines: u32) -> Self {
         Self { kinds: MissKinds::new(lines) }
     }
 
-    /// What an agent's requests were.
+    /// The counts of an agent's requests.
     #[must_use]
     pub fn counts(&self, agent: crate::attribution::AgentId) -> &AccessCounts {
         self.kinds.counts(agent)
@@ -41,7 +41,7 @@ impl Tracer for WatchMisses {
                 }
             }
             Operation::DmaWriteFull | Operation::DmaWritePartial => {
-                // Neither what goes to memory nor what goes to a core's L2 is in the LLC afterwards.
+                // A line that goes to memory or to a core's L2 is not in the LLC afterwards.
                 if event.found.is_memory() || event.found == Found::L2 {
                     self.kinds.invalidate(event.line);
                 } else {

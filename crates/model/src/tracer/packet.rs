@@ -1,24 +1,24 @@
-//! The story of one packet.
+//! The trace of one packet.
 //!
-//! Models: nothing; it watches the packet's lines from its arrival to its departure.
+//! Models: no hardware; it records the events of a packet's lines from its arrival to its departure.
 //! Source: none needed.
 //! Simplifies: nothing.
 
 use super::{Event, Tracer};
 use units::LineAddr;
 
-/// Keeps what happens to the lines of one packet between its arrival and its departure.
+/// Records the events of one packet's lines between its arrival and its departure.
 #[derive(Clone, Debug)]
 pub struct WatchPacket {
     sequence: u64,
     lines: Option<std::ops::Range<u64>>,
     present: bool,
-    /// What happened, in the order in which it was simulated.
+    /// Events in the order of simulation.
     pub events: Vec<Event>,
 }
 
 impl WatchPacket {
-    /// Waits for the packet with this number among those that get a descriptor.
+    /// A trace of the packet with this number among those that get a descriptor.
     #[must_use]
     pub fn new(sequence: u64) -> Self {
         Self { sequence, lines: None, present: false, events: Vec::new() }

@@ -1,18 +1,18 @@
-//! Several watchers at a time.
+//! Several tracers together.
 //!
-//! Models: nothing; it passes on what happens.
+//! Models: no hardware; it passes events on.
 //! Source: none needed.
 //! Simplifies: nothing.
 
 use super::{Event, Tracer, WatchLine, WatchMisses, WatchPacket};
 use units::LineAddr;
 
-/// Whatever a run was asked to watch.
+/// All tracers of a run.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// The story of a packet.
+    /// The trace of a packet.
     pub packet: Option<WatchPacket>,
-    /// The story of a line.
+    /// The trace of a line.
     pub line: Option<WatchLine>,
     /// Kinds of LLC misses.
     pub misses: Option<WatchMisses>,

@@ -1,4 +1,4 @@
-//! What a copy engine asks of the machine around it: a stop on the mesh, requests over several
+//! What a copy engine needs of the machine around it: a stop on the mesh, requests over several
 //! extents, translations that fault, and stores into its registers that it may refuse.
 
 use crate::small_fabric;

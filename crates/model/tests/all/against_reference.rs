@@ -1,5 +1,5 @@
 //! Random agents on the fabric and on a slow reference in lockstep: after every operation both have
-//! served, counted and kept the same.
+//! served, counted and kept the same lines.
 
 use crate::reference::agents::{Done, Features, Shape, Step, apply, cases, shape, step};
 use crate::reference::core_side::Want;
@@ -17,7 +17,7 @@ use units::Picos;
 const PLAIN_PORTS: Features = Features { any_policy: false, buffers: false };
 const WITH_BUFFERS: Features = Features { any_policy: false, buffers: true };
 
-/// Lets the reference do a step; none if the step is left out, because the model does not cover it.
+/// Lets the reference do a step; returns whether it is covered, since the model leaves some steps out.
 fn follow(reference: &mut Reference, shape: &Shape, step: &Step) -> bool {
     reference.begin_step();
     let wants = |reference: &mut Reference, core, at, want| {
@@ -63,7 +63,7 @@ fn follow(reference: &mut Reference, shape: &Shape, step: &Step) -> bool {
     true
 }
 
-/// How long a core may wait for a line that is found there: exactly that long on the chip, at least
+/// How long a core may wait for a line found at this level: exactly that long on the chip, at least
 /// that long beyond it.
 fn latency(config: &FabricConfig, found: Found) -> RangeInclusive<Picos> {
     let path = &config.core_path;
@@ -83,7 +83,7 @@ fn latency(config: &FabricConfig, found: Found) -> RangeInclusive<Picos> {
     }
 }
 
-/// Does all steps on both; keeps the tally of what happened.
+/// Does all steps on both; tallies the kinds of events.
 fn lockstep(shape: &Shape, steps: &[Step], tally: &mut Tally) -> Result<(), TestCaseError> {
     let config = shape.config();
     tally.tracked_ways = shape.inclusion.tracked_ways(shape.llc.2);
@@ -129,7 +129,7 @@ proptest! {
     }
 }
 
-/// What would never happen would not be compared either.
+/// Kinds of events that never occur are not compared either.
 #[test]
 fn the_random_agents_make_everything_happen() {
     use Kind::{

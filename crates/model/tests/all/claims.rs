@@ -1,4 +1,4 @@
-//! Mechanisms that the source papers claim, each shown by what the fabric does line by line.
+//! Mechanisms that the source papers claim, each shown by the fabric's operations line by line.
 //!
 //! blog: "Skip the line with Intel DDIO"; atc: ATC'20 (Farshin et al.); gem5: ISPASS'20 (Alian et
 //! al.). The identifiers are those of the claims table that `skipline evidence` reports.
@@ -58,7 +58,7 @@ fn two_sockets() -> FabricConfig {
     config
 }
 
-/// What happened to a line, as (operation, where it was found).
+/// Events of a line, as (operation, where it was found).
 fn story(machine: &Machine, line: LineAddr) -> Vec<(Operation, Found)> {
     let events = machine.tracer.0.iter().filter(|event| event.line == line);
     events.map(|event| (event.operation, event.found)).collect()
@@ -131,8 +131,8 @@ fn blog_03_ddio_places_nothing_in_the_llc_of_another_socket() {
     assert_eq!(machine.counters().remote_lines, 1);
 }
 
-/// The policy for what a remote write leaves behind: a clean copy in the LLC of the NIC's socket
-/// (section 4.3 of ATC'20), or nothing (the caption of its figure 13).
+/// The policy for the effect of a remote write: a clean copy in the LLC of the NIC's socket (section
+/// 4.3 of ATC'20), or none (the caption of its figure 13).
 #[test]
 fn blog_03_what_a_remote_write_leaves_in_the_nic_s_socket_is_a_policy() {
     for pollutes in [true, false] {
@@ -146,10 +146,10 @@ fn blog_03_what_a_remote_write_leaves_in_the_nic_s_socket_is_a_policy() {
     }
 }
 
-/// A packet of n lines is received by plain DMA through rings too long for the caches: descriptor
-/// and completion have left them when the other side looks. The descriptor is read for ownership,
-/// written back and read by the NIC; the completion is written and read; each payload line is
-/// written once and read once.
+/// A packet of n lines is received by plain DMA through rings too long for the caches: descriptor and
+/// completion are evicted before the other side reads them. The descriptor is read for ownership,
+/// written back and read by the NIC; the completion is written and read; each payload line is written
+/// once and read once.
 #[test]
 fn atc_01_plain_dma_moves_2n_plus_5_lines_for_a_packet_of_n_lines() {
     let (descriptor, completion) = (LineAddr(16), LineAddr(48));
@@ -353,7 +353,7 @@ fn push_out_of_buffer(machine: &mut Machine, entries: u64) {
     }
 }
 
-/// Coherence leaves no copy in the LLC beside a modified one in the buffer; a core that asks for the
+/// Coherence leaves no copy in the LLC besides a modified one in the buffer; a core that requests the
 /// line gets it through the LLC.
 #[test]
 fn gem5_02_a_line_that_a_core_asks_for_is_written_back_into_the_llc_not_to_memory() {
@@ -368,7 +368,7 @@ fn gem5_02_a_line_that_a_core_asks_for_is_written_back_into_the_llc_not_to_memor
 #[test]
 fn gem5_02_an_io_write_back_refills_the_block_that_io_freed() {
     let mut machine = machine(&buffered(2, Placement::LlcSide, false));
-    // The line lies in an inclusive way, far from the DDIO ways, when the device takes it.
+    // The line is in an inclusive way, outside the DDIO ways, when the device takes it.
     machine.core_write(CORE, PACKET, NOW);
     machine.core_read(CoreId(1), PACKET, NOW);
     let way = way_of(&machine, 0, PACKET);
@@ -397,7 +397,7 @@ fn gem5_02_without_a_freed_block_an_io_write_back_allocates_in_the_device_s_ddio
     assert_eq!(way_of(&machine, 0, other), Some(3));
 }
 
-/// The authors' public code sets the mark on invalidations only, and never takes it off.
+/// The authors' public code sets the mark on invalidations only, and never clears it.
 #[test]
 fn gem5_02_the_published_code_pushes_live_lines_out_of_blocks_once_marked() {
     let wrong_ways = |as_published_code| {

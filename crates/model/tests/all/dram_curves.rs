@@ -1,9 +1,9 @@
 //! Is the simulated memory as fast, and as slow under load, as that of measured machines?
 //!
-//! Of each machine, the idle latency and the sustained read bandwidth chose one parameter each (way to
-//! the controller, idle time behind a burst). The curve in between, its knee and the mixes of reads
-//! and writes follow from timing values, but for three of the four machines the curve also chose
-//! between two kinds of modules (see the tables): their knees are predictions of one bit less.
+//! Of each machine, the idle latency and the sustained read bandwidth chose one parameter each (path to
+//! the controller, idle time after a burst). The curve in between, its knee and the mixes of reads and
+//! writes follow from timing values, but for three of the four machines the curve also chose between
+//! two kinds of modules (see the tables): their knees are predictions of one bit less.
 
 mod load;
 mod machines;
@@ -43,7 +43,7 @@ fn idle_ns(machine: &Machine) -> f64 {
     run(&machine.memory, &chain, SEED).latency_ns
 }
 
-/// What all cores get when `written_of_four` of four lines are written.
+/// Bandwidth of all cores when `written_of_four` of four lines are written.
 fn bandwidth(machine: &Machine, written_of_four: u64) -> Outcome {
     let all_cores = Load { written_of_four, ..load(machine, machine.cores) };
     run(&machine.memory, &all_cores, SEED)
@@ -54,8 +54,8 @@ fn measured_curve(machine: &Machine) -> Vec<(f64, f64)> {
     machine.measured.loaded_latency.iter().map(|&(traffic, ns)| (traffic / 2.0, ns)).collect()
 }
 
-/// The simulated curve: one core measures latency, the others make traffic. Traffic is asked for at
-/// the measured points and at every twentieth of the sustained bandwidth from 30 % on.
+/// The simulated curve: one core measures latency, the others make traffic. Traffic is requested at the
+/// measured points and at every twentieth of the sustained bandwidth from 30 % on.
 fn simulated_curve(machine: &Machine) -> Vec<(f64, f64)> {
     let between = (6..=20).map(|part| f64::from(part) / 20.0 * machine.measured.read_gbytes_per_s);
     let asked = measured_curve(machine).into_iter().map(|point| point.0).chain(between);

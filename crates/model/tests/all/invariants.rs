@@ -1,5 +1,5 @@
 //! Random agents on random small machines: the invariants of ARCHITECTURE.md hold after every
-//! operation, whatever the policies.
+//! operation, under all policies.
 
 use crate::reference::agents::{Features, Place, Shape, Step, apply, cases, shape, step};
 use address_map::{SetFunction, SliceFunction};
@@ -9,7 +9,7 @@ use model::tracer::{Event, NoTrace, Tracer};
 use proptest::prelude::*;
 use units::{Id, LineAddr, Picos, RootPortId, SetIndex, SocketId};
 
-/// Wants to hear of every line, and so in their order.
+/// Records every line, and so forces the lines to be served in order.
 #[derive(Clone, Debug)]
 struct Watching;
 
@@ -20,7 +20,7 @@ impl Tracer for Watching {
     fn packet_leaves(&mut self, _: u64) {}
 }
 
-/// What can be seen of a machine: counts, lines where they lie with what is known of them, times.
+/// The observable state of a machine: counters, lines with their ways and states, times.
 fn visible<T: Tracer>(fabric: &Fabric<T>, shape: &Shape) -> String {
     let sets = shape.llc.0 * shape.llc.1;
     let sockets = (0..shape.cores.len()).map(|socket| {
@@ -54,8 +54,8 @@ fn keeps_the_invariants(shape: &Shape, steps: &[Step]) -> Result<(), TestCaseErr
     Ok(())
 }
 
-/// Machines with sets enough for long bursts, whose lines may share one or not, under all policies:
-/// what may be served out of its order, and what may not.
+/// Machines with enough sets for long bursts, whose lines may share one or not, under all policies:
+/// some bursts may be served out of order, others not.
 fn with_bursts() -> impl Strategy<Value = Shape> {
     let names =
         ["lru", "fifo", "tree-plru", "nru", "random", "srrip2", "brrip2", "qlru_h11_m1_r0_u0"];

@@ -1,4 +1,4 @@
-//! What device writes and reads do to lines, rule by rule.
+//! Effect of device writes and reads on lines, rule by rule.
 
 use crate::small_fabric;
 use model::fabric::Fabric;
@@ -42,7 +42,7 @@ fn a_write_miss_allocates_inside_the_ddio_ways_only() {
 #[test]
 fn a_write_hit_updates_in_place_in_whatever_way() {
     let mut fabric = fabric();
-    // A core's line gets into a non-DDIO way: read it, then push it out of the small L2.
+    // A core's line gets into a non-DDIO way: read it, then evict it from the small L2.
     fabric.core_write(CoreId(0), LINE, NOW);
     for i in 1..=4 {
         fabric.core_read(CoreId(0), LINE.step(2 * i), NOW);
@@ -156,8 +156,8 @@ fn a_partial_write_merges_with_the_newest_content_wherever_it_is() {
     };
     assert_eq!(moved(fabric(), true), (0, 0), "the LLC tag is updated in place");
     assert_eq!(moved(fabric(), false), (0, 0), "the core's copy has the rest");
-    // Without DDIO the newest content goes to DRAM first, then the merged line, whose rest is the
-    // core's.
+    // Without DDIO the newest content goes to DRAM first, then the merged line, whose rest comes from
+    // the core.
     assert_eq!(moved(without_ddio(), false), (0, 2));
 }
 
@@ -191,7 +191,7 @@ fn a_core_s_victims_stay_within_its_cat_mask() {
 #[test]
 fn a_core_s_own_line_moves_back_from_the_llc_into_l2() {
     let mut config = small_fabric::config();
-    // Outside the inclusive ways, where a line may be held by both.
+    // A way outside the inclusive ways, in which both may hold the line.
     config.core_way_masks = vec![WayMask(0b001100); 2];
     let mut fabric = Fabric::new(&config, NoTrace);
     fabric.core_read(CoreId(0), LINE, NOW);

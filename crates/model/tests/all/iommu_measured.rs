@@ -31,7 +31,7 @@ fn random_lines(window_bytes: u64) -> impl Iterator<Item = LineAddr> {
 
 const PRESENT: &str = "all pages are present";
 
-/// What translation adds to reads at random in a window, one at a time: mean and median, in ns.
+/// Latency that translation adds to random reads in a window, one at a time: mean and median, in ns.
 fn added_ns(config: IommuConfig, window_bytes: u64) -> (f64, f64) {
     let mut iommu = Iommu::new(config);
     let ask = |(i, line)| {
@@ -46,18 +46,18 @@ fn added_ns(config: IommuConfig, window_bytes: u64) -> (f64, f64) {
 
 /// A device's small accesses.
 struct Accesses {
-    /// Under way at most.
+    /// Largest number under way.
     outstanding: u32,
-    /// Each, beside its translation.
+    /// Latency of each, without its translation.
     latency: Picos,
-    /// From the start of one to that of the next, at least.
+    /// Least time from one start to the next.
     interval: Picos,
 }
 
 /// The test card's reads of 64 B. 32 of 600 ns give 27.3 Gb/s where 27.7 were measured.
 const READS: Accesses =
     Accesses { outstanding: 32, latency: Picos(600_000), interval: Picos::ZERO };
-/// Its writes of 64 B: 47.4 M per second at most, of which an IIO takes 92 at a time.
+/// The card's writes of 64 B: at most 47.4 M per second, of which an IIO takes 92 at a time.
 const WRITES: Accesses =
     Accesses { outstanding: 92, latency: Picos(70_000), interval: Picos(21_097) };
 
@@ -81,7 +81,7 @@ fn the_reach_is_64_small_pages() {
     for victims in [VictimChoice::Lru, VictimChoice::Random { seed: 1 }] {
         let (mean, median) = added_ns(IommuConfig { victims, ..broadwell() }, MIB);
         assert_eq!(median, 280.0);
-        // 64 of 256 pages are held, whoever gives way: three of four random accesses miss.
+        // 64 of 256 pages are held, under any victim choice: three of four random accesses miss.
         assert!((mean - 0.75 * 280.0).abs() < 4.0, "{victims:?}: {mean}");
     }
 }

@@ -23,12 +23,12 @@ const CORES: u32 = 56;
 const WAYS: u32 = 15;
 const INCLUSIVE_WAYS: u32 = 2;
 const L2_SETS: u64 = 2048;
-/// Lines that a core comes back to.
+/// Lines that a core may access again.
 const RECENT: usize = 128;
 /// Sets of L2, and of each slice, in which most lines fall.
 const USED_SETS: u64 = L2_SETS / 64;
 
-/// Notes which lines an operation touches, and how often what happened.
+/// Records the lines that an operation touches, and counts kinds of events.
 #[derive(Clone, Debug, Default)]
 struct Touched {
     lines: Vec<LineAddr>,
@@ -80,8 +80,7 @@ fn sapphire_rapids() -> FabricConfig {
     config
 }
 
-/// Random agents. A core sometimes comes back to one of the last lines that it has used, or to the
-/// line beside it.
+/// Random agents. A core sometimes repeats one of the last lines that it used, or the line beside it.
 struct Agents {
     rng: Xoshiro256PlusPlus,
     node_lines: u64,
@@ -93,8 +92,8 @@ impl Agents {
         self.rng.next_u64() % bound
     }
 
-    /// A line of either home: one of a few that everybody uses, one of many in the used sets, or one
-    /// of all.
+    /// A line of either home: one of a few that all agents use, one of many in the used sets, or any
+    /// one.
     fn line(&mut self) -> LineAddr {
         let home = self.below(2) * self.node_lines;
         let in_used_sets = |number: u64| number / USED_SETS * L2_SETS + number % USED_SETS;
@@ -162,7 +161,7 @@ impl Agents {
     }
 }
 
-/// What has to have happened, or the test would show less than it says.
+/// Checks that every kind of event occurred; otherwise the test would show less than it states.
 fn everything_happened(tally: &Tally, operations: u64) {
     use Kind::{
         Allocated, Memory, Nowhere, OtherCore, OtherSocket, OtherWay, Private, RemoteMemory,
@@ -234,7 +233,8 @@ fn everything_was_counted(fabric: &Fabric<Touched>, operations: u64) {
 
 #[test]
 fn operations_of_many_agents_keep_the_invariants_of_a_large_machine() {
-    // Fewer do not fill an LLC of this size so far that devices push out what cores have read.
+    // Fewer operations do not fill an LLC of this size enough for devices to evict lines that cores
+    // have read.
     let operations: u64 = 1 << 20;
     let config = sapphire_rapids();
     let mut agents = Agents {

@@ -1,4 +1,4 @@
-//! The hardware from outside: one program, one module per question.
+//! Tests of the hardware through its public interface: one program, one module per question.
 
 #![expect(
     clippy::cast_possible_truncation,

@@ -41,7 +41,7 @@ impl Cache {
     }
 }
 
-/// What was counted for lines that go through a cache of `sets` x `ways`.
+/// Counts for lines that pass through a cache of `sets` x `ways`.
 fn kinds_of(sets: usize, ways: usize, lines: &[u64]) -> AccessCounts {
     let mut cache = Cache::new(sets, ways);
     let mut kinds = MissKinds::new((sets * ways) as u32);
@@ -75,7 +75,8 @@ fn a_loop_longer_than_the_cache_misses_for_want_of_capacity() {
 
 #[test]
 fn a_direct_mapped_cache_keeps_part_of_a_loop_that_lru_loses() {
-    // Lines 0 and 4 of five fight for a set, lines 1 to 3 stay: LRU of the whole would lose all.
+    // Lines 0 and 4 of five compete for a set, lines 1 to 3 stay: LRU over the whole cache would miss
+    // all.
     let lines: Vec<u64> = (0..10).flat_map(|_| 0..5).collect();
     let counts = kinds_of(4, 1, &lines);
     assert_eq!(misses(&counts), [5, 18, 0]);
@@ -110,7 +111,7 @@ fn an_invalidated_line_is_missed_for_that_reason_once() {
     assert_eq!(kinds.access(CORE, LineAddr(1), false), Some(MissKind::Compulsory));
     kinds.access(CORE, LineAddr(2), false);
     kinds.invalidate(LineAddr(2));
-    // Its place is free: line 3 pushes nobody out.
+    // Its slot is free: line 3 evicts no line.
     kinds.access(CORE, LineAddr(3), false);
     assert_eq!(kinds.access(CORE, LineAddr(1), false), Some(MissKind::Conflict));
     assert_eq!(kinds.access(CORE, LineAddr(2), false), Some(MissKind::Invalidated));
@@ -125,7 +126,7 @@ fn an_access_that_passes_by_brings_nothing_in() {
     assert_eq!(kinds.pass_by(NIC, LineAddr(9), false), Some(MissKind::Compulsory));
     assert_eq!(kinds.access(CORE, LineAddr(1), false), Some(MissKind::Conflict));
     assert_eq!(kinds.pass_by(NIC, LineAddr(9), false), Some(MissKind::Capacity));
-    // But it uses what is there: line 2 is now younger than line 1.
+    // A hit counts as a use: line 2 is now younger than line 1.
     assert_eq!(kinds.pass_by(NIC, LineAddr(2), true), None);
     kinds.access(CORE, LineAddr(3), false);
     assert_eq!(kinds.access(CORE, LineAddr(1), false), Some(MissKind::Capacity));
@@ -137,7 +138,7 @@ enum Step {
     Invalidate(u64),
 }
 
-/// Lines in two places far from each other, so that several pages of the table are used.
+/// Lines in two distant regions, so that several pages of the table are used.
 fn step() -> impl Strategy<Value = Step> {
     let line = prop_oneof![0u64..40, 4_294_967_200u64..4_294_967_210];
     prop_oneof![

@@ -1,4 +1,4 @@
-//! What a NIC does with its queues, on a fabric small enough to count every line.
+//! Operations of a NIC on its queues, on a fabric small enough to count every line.
 
 use crate::small_fabric;
 use model::device::nic::NicConfig;
@@ -124,7 +124,7 @@ fn frames(left: u32, bytes: u64, every: Picos) -> Frames {
     Frames { queues: 1, left, sent: 0, bytes, every }
 }
 
-/// Lets the port work until `until`, or until it has nothing left to do.
+/// Runs the port until `until`, or until it has no further step.
 fn receive(
     port: &mut RxPort<Frames>,
     fabric: &mut Fabric<NoTrace>,
@@ -138,7 +138,7 @@ fn receive(
     }
 }
 
-/// The same by the port's own turns, somebody else acting every `others`.
+/// As `receive`, by the port's own turns, with another agent acting every `others`.
 fn receive_by_turns(
     port: &mut RxPort<Frames>,
     fabric: &mut Fabric<NoTrace>,
@@ -287,8 +287,8 @@ fn a_port_with_a_pace_takes_longer_for_larger_packets() {
     }
 }
 
-/// Lines that are allocated in the LLC when 500 packets of four lines arrive, no buffer is posted anew and
-/// 24 descriptors of 1024 were missing before.
+/// Lines that are allocated in the LLC when 500 packets of four lines arrive, no buffer is posted anew
+/// and 24 of 1024 descriptors were missing before.
 fn lines_allocated(bypass_backlog: Option<u32>) -> u64 {
     let (mut fabric, mut pairs) = (fabric(), [connectx()]);
     post(&mut pairs[0], 1_000, Picos::ZERO);
@@ -305,7 +305,7 @@ fn lines_allocated(bypass_backlog: Option<u32>) -> u64 {
 fn packets_behind_too_many_others_go_to_memory_instead_of_the_llc() {
     let all = lines_allocated(None);
     assert!(all >= 500 * 4, "{all}");
-    // Packet number i (from 0) finds 24 + i in front of it: those with i > 176 are too late.
+    // Packet number i (from 0) finds 24 + i before it: those with i > 176 bypass DDIO.
     assert_eq!(all - lines_allocated(Some(200)), (500 - 177) * 4);
     assert_eq!(all, lines_allocated(Some(1_000)));
 }
@@ -354,7 +354,7 @@ fn lines_written(config: NicConfig, format: RxFormat, bytes: u64) -> (u64, u64) 
 fn completions_are_written_as_their_format_says() {
     let per_completion = |packets_per_completion| NicConfig { packets_per_completion, ..nic() };
     let payload = 64 * 4;
-    // One line for eight packets that lie close together: 500 ns hold five or six of them.
+    // One line for eight packets that arrive close together: 500 ns hold five or six of them.
     let (compressed, partial) = lines_written(per_completion(8), RxFormat::Mlx5, 256);
     assert!((payload + 8..=payload + 13).contains(&compressed) && partial == 0, "{compressed}");
     assert_eq!(lines_written(per_completion(1), RxFormat::Mlx5, 256), (payload + 64, 0));
@@ -383,7 +383,7 @@ fn without_flow_control_a_packet_without_a_descriptor_is_dropped_at_once() {
     assert_eq!((port.packets_waiting(), port.counters.pause_frames), (0, 0));
 }
 
-/// Descriptors on the chip after ten packets, of 16 that were there at the start and 16 posted since.
+/// Descriptors on the chip after ten packets, with 16 at the start and 16 posted since.
 fn left_of_32(doorbell_read_ring_part: Option<u32>) -> usize {
     let (mut fabric, mut pairs) = (fabric(), [connectx()]);
     post(&mut pairs[0], 16, Picos::ZERO);
@@ -402,7 +402,7 @@ fn the_doorbell_record_is_read_when_few_descriptors_are_left() {
     assert_eq!(left_of_32(Some(ENTRIES / 4)), 6, "not yet");
 }
 
-/// Packets that arrive, of eight of `bytes`, while the descriptors after the first are on their way.
+/// Packets delivered, of eight of `bytes`, while the descriptors after the first are being fetched.
 fn packets_of_eight(bytes: u64) -> u64 {
     let (mut fabric, mut pairs) = (fabric(), [connectx()]);
     post(&mut pairs[0], 1, Picos::ZERO);
@@ -432,7 +432,7 @@ fn a_queue_without_descriptors_costs_another_one_nothing() {
     let source = Frames { queues: 2, ..frames(80, 1_500, Picos(123_040)) };
     let mut port = RxPort::new(RootPortId(0), config, source, 2);
     port.prepare(&mut fabric, &mut pairs);
-    // On its way when the second packet of queue 0 comes, and all that ever will be.
+    // It is being fetched when the second packet of queue 0 arrives, and is the last one.
     post(&mut pairs[0], 1, Picos(1));
     receive(&mut port, &mut fabric, &mut pairs, Picos::NEVER);
     let packets = |pair: &QueuePair| pair.rx.completed.iter().map(|it| it.packets).sum();
@@ -442,7 +442,7 @@ fn a_queue_without_descriptors_costs_another_one_nothing() {
 }
 
 proptest! {
-    /// Overload of every kind: no descriptors, no room to wait, a full buffer, PAUSE.
+    /// Overload of every kind: no descriptors, no space to wait, a full buffer, PAUSE.
     #[test]
     fn a_port_that_goes_on_by_itself_does_what_single_steps_do(
         bytes in 60u64..1_514,
@@ -500,7 +500,7 @@ fn with_flow_control_packets_wait_the_sender_stops_and_nothing_is_lost() {
         assert_eq!(counters.packets, 100);
         assert!((137..=141).contains(&port.packets_waiting()), "{}", port.packets_waiting());
         assert_eq!(counters.offered_packets as usize, 100 + port.packets_waiting());
-        // Held for 380 us: repeated after 168 us, twice.
+        // Stopped for 380 us: repeated after 168 us, twice.
         assert_eq!(counters.pause_frames, 3, "{format:?}");
         post(&mut pairs[0], 1_000, Picos(400_000_000));
         receive(&mut port, &mut fabric, &mut pairs, Picos(1_000_000_000));

@@ -1,5 +1,5 @@
-//! The controller of an SSD with whatever drivers may post: is every command completed once, on its
-//! own queue, behind its data, and every line moved once?
+//! The controller of an SSD under arbitrary postings: is every command completed once, on its own
+//! queue, after its data, and every line moved once?
 
 use crate::small_fabric;
 use model::device::DeviceKind;
@@ -20,9 +20,9 @@ use proptest::prelude::*;
 use std::collections::VecDeque;
 use units::{GbitPerSec, LINE_BYTES, LineAddr, Picos, RootPortId};
 
-/// Entries of each queue: few, so that rounds are many.
+/// Entries of each queue: few, so that the rings wrap around often.
 const ENTRIES: u32 = 8;
-/// Where blocks lie, far from the queues.
+/// First line of the blocks, far from the queues.
 const DATA: LineAddr = LineAddr(1 << 20);
 const LISTS: LineAddr = LineAddr(1 << 16);
 
@@ -54,11 +54,11 @@ fn pair(number: u64) -> NvmeQueuePair {
     }
 }
 
-/// What a driver wants: which queue, write or read, first page, pages, when.
+/// A driver's request: queue, write or read, first page, pages, time.
 type Wish = (usize, bool, u64, u64, u64);
 
-/// Posts `wishes` as fast as the queues take them and runs until all is done; returns the commands
-/// as they completed, as (queue, number, when visible).
+/// Posts `wishes` as fast as the queues take them and runs until all are done; returns the commands in
+/// the order of completion, as (queue, number, when visible).
 fn run(
     fabric: &mut Fabric,
     controller: &mut NvmeController,
@@ -85,7 +85,7 @@ fn run(
                 prp_list: LISTS.step(id * PAGE_LINES),
             };
             let visible = now + Picos(delay);
-            // Doorbells of a queue are seen in their order.
+            // Doorbells of a queue become visible in order.
             let visible = pairs[queue].posted.back().map_or(visible, |s| s.visible.max(visible));
             pairs[queue].posted.push_back(Submission { visible, entry: submitted[queue], command });
             submitted[queue] += 1;
@@ -172,7 +172,7 @@ fn a_block_takes_one_access_of_the_media_and_its_time_on_the_bus() {
     let one = latency(1, false);
     assert!(one > 3_000.0 + 300.0 + page_ns && one < 3_300.0 + page_ns + 2_500.0, "{one}");
     // Thirty-two units read at a time: only the bus takes longer, and a fetch of the PRP list from
-    // memory, which a refresh may hold up by 350 ns.
+    // memory, which a refresh may delay by 350 ns.
     let more = latency(32, false) - one - 31.0 * page_ns;
     assert!(more > 100.0 && more < 1_000.0, "{more}");
 }

@@ -8,7 +8,7 @@ use units::{LineAddr, SetIndex, WayMask};
 
 const SET: SetIndex = SetIndex(0);
 
-/// The policy of that name.
+/// The policy with this name.
 pub fn policy(name: &str) -> Replacement {
     name.parse().unwrap_or_else(|error| panic!("{error}"))
 }
@@ -43,12 +43,12 @@ impl OneSet {
         self.replacer.hit(&self.tags, SET, way);
     }
 
-    /// Puts `line` into `way` without a word to the policy.
+    /// Fills `line` into `way` without informing the policy.
     pub fn put(&mut self, way: u32, line: u64) {
         self.tags.put(SET, way, LineAddr(line), 0);
     }
 
-    /// Puts `line` into `way`.
+    /// Fills `line` into `way`.
     pub fn fill(&mut self, way: u32, line: u64) {
         self.put(way, line);
         self.replacer.fill(&self.tags, SET, way);
@@ -62,7 +62,7 @@ impl OneSet {
         self.tags.clear(SET, way);
     }
 
-    /// An access that may allocate in `mask`: whether it hit.
+    /// An access that may allocate in `mask`; returns whether it hit.
     pub fn access_within(&mut self, line: u64, mask: u32) -> bool {
         if let Some(way) = self.find(line) {
             self.hit(way);
@@ -77,7 +77,7 @@ impl OneSet {
         self.access_within(line, self.all_ways())
     }
 
-    /// Accesses lines named by letters, one after the other; spaces mean nothing.
+    /// Accesses lines named by letters in order; spaces are ignored.
     pub fn run(&mut self, letters: &str) -> &mut Self {
         for letter in letters.bytes().filter(|&letter| letter != b' ') {
             self.access(letter.into());

@@ -1,5 +1,5 @@
 //! Placement policies beyond DDIO, rule by rule on the small fabric (claims atc-25, atc-26, atc-27,
-//! atc-37, gem5-15), and what a change of policy leaves as it is (atc-11, atc-35).
+//! atc-37, gem5-15), and the state that a change of policy keeps (atc-11, atc-35).
 
 use crate::small_fabric::{WAYS, config};
 use model::core::Core;
@@ -25,7 +25,7 @@ fn fabric(config: &FabricConfig) -> Fabric {
     Fabric::new(config, NoTrace)
 }
 
-/// The device writes a packet of that many lines for [`READER`].
+/// The device writes a packet of `lines` lines for [`READER`].
 fn receive(fabric: &mut Fabric, lines: u64) {
     fabric.dma_write_for(RootPortId(0), Some(READER), PACKET, 64 * lines, DmaKind::Payload, NOW);
     assert_eq!(fabric.check_invariants(), Ok(()));
@@ -49,7 +49,7 @@ fn lines_of_one_set(fabric: &Fabric, count: usize) -> Vec<LineAddr> {
 fn selective_dma_places_the_head_in_the_llc_and_the_rest_in_memory() {
     let placement = LinePlacement { injected_lines: Some(2), ..LinePlacement::default() };
     let mut fabric = fabric(&with(placement));
-    // What is behind the head is taken out of the caches, as without DDIO.
+    // Lines after the head are invalidated in the caches, as without DDIO.
     fabric.core_write(CoreId(0), PACKET.step(3), NOW);
     receive(&mut fabric, 5);
     let placed: Vec<bool> = (0..5).map(|i| in_llc(&fabric, PACKET.step(i))).collect();
@@ -78,7 +78,7 @@ fn a_write_that_would_push_out_an_unread_line_goes_to_memory_instead() {
         [true, true, false]
     );
     assert_eq!(fabric.memory().lines_moved().1, 1);
-    // A line that has been sent is not waited for.
+    // A transmitted line counts as read.
     fabric.dma_read(RootPortId(0), lines[0], 64, NOW);
     fabric.dma_read(RootPortId(0), lines[1], 64, NOW);
     write(&mut fabric, lines[3]);
@@ -94,7 +94,7 @@ fn writes_can_replace_read_lines_first() {
         let lines = lines_of_one_set(&fabric, 3);
         write(&mut fabric, lines[0]);
         write(&mut fabric, lines[1]);
-        // Sent, and by that the line used last: LRU alone would keep it.
+        // It was transmitted and so used last: LRU alone would keep it.
         fabric.dma_read(RootPortId(0), lines[1], 64, NOW);
         write(&mut fabric, lines[2]);
         assert_eq!(in_llc(&fabric, lines[0]), survives);
@@ -116,7 +116,7 @@ fn atc_37_cores_spare_unread_io_lines_while_their_ways_hold_something_else() {
             fabric.core_write(CoreId(0), line, NOW);
         });
         assert_eq!(in_llc(&fabric, io[0]), survives, "io_priority {io_priority}");
-        // Once it has been read it is as any other.
+        // Once read, it is treated like any other line.
         fabric.dma_read(RootPortId(0), io[0], 64, NOW);
         own.iter().for_each(|&line| {
             fabric.core_write(CoreId(0), line, NOW);
@@ -200,7 +200,7 @@ fn atc_27_a_line_that_a_core_has_written_is_updated_beyond_the_ddio_ways() {
     config.socket.directory = None;
     let mut fabric = fabric(&config);
     let lines = lines_of_one_set(&fabric, 20);
-    // More than L2 holds: the first ones are in the LLC, in ways of the core.
+    // More lines than L2 holds: the first ones are in the LLC, in ways of the core.
     lines.iter().take(12).for_each(|&line| {
         fabric.core_write(CoreId(0), line, NOW);
     });
@@ -240,7 +240,7 @@ fn ports_count_their_own_lines() {
     assert_eq!((second.read_hits, second.read_misses, second.write_hits), (1, 1, 0));
 }
 
-/// A core that may use that much of its bandwidth.
+/// A core that may use `percent` of its bandwidth.
 fn limited(percent: u32) -> Core {
     Core::new(CoreId(0), Gigahertz(3.0), 10).with_bandwidth_limit(BandwidthLimit::percent(percent))
 }

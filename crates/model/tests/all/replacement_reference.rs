@@ -1,4 +1,4 @@
-//! Every replacement policy beside a slow reference written from its published definition: the same
+//! Every replacement policy against a slow reference written from its published definition: the same
 //! victims over random hits, fills, searches and invalidations, with random masks.
 
 use crate::one_set::{OneSet, policy};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What a policy knows of a set, in the plainest form.
+/// A policy's state of a set, in the plainest form.
 trait Reference {
     fn hit(&mut self, way: usize);
     fn fill(&mut self, way: usize);
@@ -54,7 +54,7 @@ impl Reference for Stamps {
     }
 }
 
-/// A tree with ways at its leaves; leaves beyond the last way are there, but empty-handed.
+/// A tree with ways at its leaves; leaves beyond the last way exist, but are no candidates.
 enum Tree {
     Leaf(usize),
     Node { low: Box<Tree>, high: Box<Tree>, points_high: bool },
@@ -193,12 +193,12 @@ impl Reference for Intervals {
     }
 }
 
-/// QLRU from the letters of its name; an empty way is at age 3.
+/// QLRU from the parameters of its name; an empty way is at age 3.
 struct Quad {
     ages: Vec<u32>,
     hit_from: [u32; 4],
     insertion: u32,
-    /// One block in so many gets the age of insertion, the others 3.
+    /// One block in this number gets the age of insertion, the others 3.
     one_in: Option<u64>,
     location: char,
     update: char,
@@ -224,7 +224,7 @@ impl Quad {
         }
     }
 
-    /// Ages `ways` other than `accessed`, if U1 or U3 spare that, once.
+    /// Ages `ways` once, except `accessed` if U1 or U3 spare it.
     fn age(&mut self, ways: &[usize], accessed: Option<usize>) {
         let spared = if "13".contains(self.update) { accessed } else { None };
         let ageing: Vec<usize> = ways.iter().copied().filter(|&way| Some(way) != spared).collect();
@@ -305,11 +305,11 @@ fn reference(name: &str, ways: usize, seed: u64) -> Box<dyn Reference> {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// A use of a line: a fill if it is not there.
+    /// A use of a line: a fill if it misses.
     Access { line: u64, mask: u32 },
     /// A search for a way that is then not filled.
     Search { mask: u32 },
-    /// Whatever the way holds leaves.
+    /// The line of the way is removed.
     Invalidate { way: u32 },
 }
 
@@ -370,7 +370,7 @@ fn agree(name: &str, ways: usize, seed: u64, steps: &[Step]) -> Result<(), TestC
     Ok(())
 }
 
-/// Location, update and its time, as they go together.
+/// Location, update and its time, in the combinations that exist.
 const RULES: [&str; 12] = [
     "R0_U0",
     "R0_U1",

@@ -1,5 +1,5 @@
-//! Replacement policies on short sequences worked out by hand from their definitions, and results
-//! that are known of them.
+//! Replacement policies on short sequences worked out by hand from their definitions, and known results
+//! about them.
 
 use crate::one_set::{OneSet, policy};
 use model::replacement::{QlruSpec, Replacement, RrpvBits};
@@ -179,7 +179,7 @@ fn brrip_keeps_part_of_a_working_set_that_is_too_large() {
     let cycle = || (0..1_000).flat_map(|_| 0..8);
     assert_eq!(set("lru", 4).misses(cycle()), 8_000);
     assert_eq!(set("srrip", 4).misses(cycle()), 8_000);
-    // Three of four ways hold lines that stay: 3 of 8 accesses hit, less what is exchanged.
+    // Three of four ways hold lines that stay: 3 of 8 accesses hit, less those of replaced lines.
     let hits = 8_000 - set("brrip", 4).misses(cycle());
     assert!((2_400..=3_000).contains(&hits), "{hits} hits");
 }
@@ -350,7 +350,7 @@ fn qlru_names() -> impl Iterator<Item = String> {
     names.into_iter()
 }
 
-/// Of a name whose parts all exist.
+/// Whether the policy of a name with valid parameters always finds a victim.
 fn always_finds_a_victim(name: &str) -> bool {
     let ages_by_one = name.contains("_U2") || name.contains("_U3");
     let spares = name.contains("_U1") || name.contains("_U3");

@@ -26,7 +26,7 @@ fn buffer(placement: Placement) -> RootComplexBuffer {
     RootComplexBuffer::new(config(placement)).expect("it has entries")
 }
 
-/// What reads, full and partial writes of the NIC acquire, one after the other.
+/// Acquisitions of the NIC's reads, full and partial writes, one after the other.
 fn trace(buffer: &mut RootComplexBuffer, accesses: &str) -> Vec<Acquire> {
     let access = |access| match access {
         'r' => buffer.read(LINE, NIC, NOW).acquire,
@@ -60,7 +60,7 @@ fn without_ddio_a_read_miss_takes_the_line_away_from_the_caches() {
     let mut buffer = buffer(DDIO_OFF);
     assert_eq!(trace(&mut buffer, "r"), [OWNERSHIP_AND_DATA]);
     assert_eq!(buffer.state(LINE), Some(BufferState::Exclusive));
-    // What a cache had modified is nowhere else then: it must not be lost.
+    // A cache's modified content then has no other copy: it must not be lost.
     buffer.fill(LINE, NOW, NOW, true);
     assert_eq!(buffer.state(LINE), Some(BufferState::Modified));
 }
@@ -99,7 +99,7 @@ fn a_modified_victim_goes_to_the_ways_of_the_device_that_wrote_it_last() {
     let victim = buffer.read(LINE.step(4), NIC, NOW).victim;
     assert_eq!(victim, Some(Held { line: LINE, device: SSD, modified: true }));
     assert_eq!(buffer.config().write_back(SSD), WriteBack::Llc { ways_of: Some(SSD) });
-    // The next one to leave was only read.
+    // The next victim was only read.
     let victim = buffer.read(LINE.step(5), NIC, NOW).victim;
     assert_eq!(victim, Some(Held { line: LINE.step(1), device: NIC, modified: false }));
     assert_eq!(buffer.counters().write_backs, 1);
@@ -132,7 +132,7 @@ fn a_read_by_a_core_leaves_a_shared_copy_and_hands_over_what_was_modified() {
     assert_eq!(buffer.snoop_read(LINE), held(true));
     assert_eq!(buffer.snoop_read(LINE), held(false));
     assert_eq!(buffer.counters().write_backs, 1);
-    // The device reads on from the buffer, but has to ask again before it writes.
+    // The device still reads from the buffer, but must acquire the line again before it writes.
     assert_eq!(trace(&mut buffer, "rw"), [Acquire::None, OWNERSHIP]);
     assert_eq!(buffer.snoop_read(LINE.step(1)), None);
 }

@@ -1,5 +1,5 @@
-//! Whether the rules in the header of the root-complex buffer are enough: a toy machine that does
-//! just what they demand, with contents. Whoever reads a line must see what was written last.
+//! Whether the rules in the header of the root-complex buffer suffice: a toy machine that does exactly
+//! what they demand, with contents. Every reader of a line must see the last write.
 
 use model::attribution::AgentId;
 use model::root_complex::buffer::{
@@ -21,11 +21,11 @@ type Content = (u32, u32);
 struct Copied {
     content: Content,
     modified: bool,
-    /// A core's: it may write without asking.
+    /// For a core: it may write without a request.
     writable: bool,
 }
 
-/// Memory, an LLC, one core with room for everything, a buffer and its device.
+/// Memory, an LLC, one core of unlimited capacity, a buffer and its device.
 struct Toy {
     memory: BTreeMap<u64, Content>,
     llc: VecDeque<(u64, Copied)>,
@@ -66,7 +66,7 @@ impl Toy {
         in_core.or(in_llc).unwrap_or(self.memory[&line])
     }
 
-    /// Removes the line from core and LLC; says whether one of them had it modified.
+    /// Invalidates the line in core and LLC; returns whether one of them had it modified.
     fn remove(&mut self, line: u64) -> bool {
         let in_core = self.core.remove(&line).is_some_and(|copy| copy.modified);
         let at = self.llc.iter().position(|(other, _)| *other == line);
@@ -102,7 +102,7 @@ impl Toy {
             }
             Acquire::Exclusive { with_data } => {
                 let modified = self.remove(line);
-                // Without data, what the buffer holds until the write is no one's content.
+                // Without data, the buffer's content is undefined until the write.
                 self.in_buffer.insert(line, if with_data { newest } else { (u32::MAX, u32::MAX) });
                 modified
             }
@@ -164,7 +164,7 @@ impl Toy {
         }
     }
 
-    /// A line that the buffer alone may have is nowhere else.
+    /// A line that the buffer holds exclusively has no other copy.
     fn owned_lines_are_alone(&self) -> bool {
         (0..LINES).all(|line| match self.buffer.state(LineAddr(line)) {
             None | Some(BufferState::Shared) => true,

@@ -1,8 +1,8 @@
-//! Do the modelled distances between cores and slices meet what was measured, and what do they say
-//! about placement?
+//! Do the modelled distances between cores and slices agree with the measurements, and what do they
+//! imply for placement?
 //!
-//! The medians choose the parameters of ring and mesh below, and the tiles: what is asserted for
-//! them is the quality of a fit. What follows for cores that were not used is marked as such.
+//! The medians choose the parameters of ring and mesh below, and the tiles: the asserts on them state
+//! the quality of a fit. Results for cores that were not used are marked as such.
 
 use model::mesh::{Mesh, MeshConfig, Ring, RingConfig, SliceLatency, Tile, Topology, column_major};
 use proptest::prelude::*;
@@ -125,8 +125,8 @@ fn haswell_core_0_meets_each_median_within_one_and_a_half_cycles() {
     }
 }
 
-/// The parameters were chosen for the smallest worst case, which is 2.0 and is met in several
-/// places: there is no margin. The 1e-9 is for the last bit of a sum.
+/// The parameters were chosen for the smallest worst case, which is 2.0 and occurs at several slices:
+/// there is no margin. The 1e-9 is for the last bit of a sum.
 #[test]
 fn skylake_cores_0_to_2_meet_each_median_within_two_cycles() {
     let topology = gold_6134();
@@ -195,8 +195,8 @@ fn the_nearest_slice_of_each_skylake_core_is_its_published_primary_one() {
     }
 }
 
-/// Secondary slices chose no parameter; only which of the two lists to believe about slices 3 and 13
-/// was decided by the tiles. 9 of 10 come out, three of them (6, 13, 17) as ties.
+/// Secondary slices chose no parameter; the tiles only decided which of the two lists to use for slices
+/// 3 and 13. 9 of 10 agree, three of them (6, 13, 17) as ties.
 #[test]
 fn most_published_secondary_slices_are_given_to_the_core_nearest_to_them() {
     let topology = gold_6134();
@@ -213,7 +213,7 @@ fn most_published_secondary_slices_are_given_to_the_core_nearest_to_them() {
     assert_eq!(missed, [(6, 5)]);
 }
 
-/// Parts for which only the number of tiles is known: numbers by column, hops as on the Gold 6134,
+/// Processors for which only the number of tiles is known: numbers by column, hops as on the Gold 6134,
 /// the mean as published.
 #[test]
 fn a_part_without_measured_slices_keeps_its_published_mean() {
@@ -349,11 +349,12 @@ fn dealt_out_slices_are_all_somebody_s_and_nobody_shares_one() {
             assert_eq!(all, (0..slices).collect::<Vec<_>>());
             let sizes = || shares.iter().map(Vec::len);
             assert!(sizes().max() <= sizes().min().map(|least| least + 1));
-            // The first to choose has its nearest, and each takes a slice before anyone takes two.
+            // The first core to choose has its nearest slice, and each takes a slice before any takes
+            // two.
             assert_eq!(shares[0][0], topology.nearest_slices(0)[0]);
         }
     }
-    // On the published parts every core has a nearest slice of its own.
+    // On the published processors every core has a nearest slice of its own.
     let cores: Vec<u8> = (0..8).collect();
     for topology in [haswell_e5_2667_v3(), gold_6134()] {
         for (core, share) in (0..).zip(topology.isolated_slices(&cores)) {

@@ -1,6 +1,6 @@
 //! A fabric small enough that every set overflows soon, shared by the tests of this folder.
 
-// Each test uses a part of it.
+// Each test uses a subset of it.
 #![allow(dead_code)]
 
 use address_map::{AddressMap, SetFunction, SliceFunction};
@@ -78,7 +78,7 @@ pub fn config() -> FabricConfig {
     }
 }
 
-/// As on Xeons.
+/// No root-complex buffer, as on Xeons.
 pub fn without_buffer() -> BufferConfig {
     BufferConfig { entries: 0, mshrs: 1, placement: Placement::LlcSide, as_published_code: false }
 }
@@ -95,9 +95,9 @@ pub fn link() -> PcieLinkConfig {
     }
 }
 
-/// No read of [`dram`] is answered sooner: the way there and back, tCL and a burst.
+/// Least latency of a read of [`dram`]: the path to the controller and back, tCL and a burst.
 pub const DRAM_IDLE: Picos = Picos(50_000 + 14_160 + 3_333);
-/// What [`dram`] sustains at most: 2400 million transfers of 8 bytes.
+/// Largest bandwidth of [`dram`]: 2400 million transfers of 8 bytes.
 pub const DRAM_GBYTES_PER_S: f64 = 19.2;
 
 /// The channels of a socket as a node.

@@ -1,11 +1,11 @@
-//! What must hold of the sources themselves: every component says what it models, from which source,
-//! and what it simplifies; modules use only those below them.
+//! Rules for the sources: every component says what it models, from which source, and what it
+//! simplifies; modules use only those below them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Files that hold no component: maps of the crate, what only watches, and what ties components together.
+/// Files without a component: maps of the crate, observers, and interfaces between components.
 const NOT_COMPONENTS: [&str; 8] = [
     "lib.rs",
     "tracer.rs",
@@ -113,7 +113,8 @@ fn uses_of_modules() -> BTreeMap<String, BTreeSet<String>> {
 fn modules_of_the_model_use_only_those_below_them() {
     let mut uses = uses_of_modules();
     assert!(uses["core"].contains("fabric") && uses.len() >= 20, "not all uses were found");
-    // Take away what uses nothing that is left: what stays behind uses itself in a circle.
+    // Remove the modules that use none of the remaining ones: those left over use each other in a
+    // circle.
     while let Some(lowest) = uses.keys().find(|module| uses[*module].is_empty()).cloned() {
         uses.remove(&lowest);
         uses.values_mut().for_each(|used| used.retain(|module| *module != lowest));

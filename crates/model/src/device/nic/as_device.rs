@@ -1,4 +1,4 @@
-//! A NIC behind the interface of all devices.
+//! A NIC as a [`DeviceKind`].
 //!
 //! Agent 0 is the receive port; agent 1 + q is send queue q.
 
@@ -23,13 +23,13 @@ impl<S> From<Nic<S>> for Device<S> {
 }
 
 impl<S> Device<S> {
-    /// The NIC that it is, if it is one.
+    /// The NIC, if the device is one.
     #[must_use]
     pub fn as_nic(&self) -> Option<&Nic<S>> {
         if let Self::Nic(nic) = self { Some(nic) } else { None }
     }
 
-    /// The NIC that it is, if it is one, to be changed.
+    /// The NIC, if the device is one, for changes.
     pub fn as_nic_mut(&mut self) -> Option<&mut Nic<S>> {
         if let Self::Nic(nic) = self { Some(nic) } else { None }
     }
@@ -46,12 +46,12 @@ impl<S: PacketSource> DeviceKind for Nic<S> {
         self.tx.len()
     }
 
-    /// A port finds new receive descriptors when it needs them.
+    /// The receive port reads new descriptors when it needs them.
     fn agent_of(&self, queue: usize) -> usize {
         FIRST_SEND + queue
     }
 
-    /// The first receive descriptors are on the chip.
+    /// Fetches the first receive descriptors to the chip.
     fn prepare<T: Tracer>(&mut self, fabric: &mut Fabric<T>, queues: &mut [QueuePair]) {
         self.port.prepare(fabric, queues);
     }
@@ -83,7 +83,7 @@ impl<S: PacketSource> DeviceKind for Nic<S> {
         }
     }
 
-    /// Packets that have left.
+    /// Packets sent.
     fn progress(&self) -> u64 {
         self.egress.packets
     }
@@ -115,8 +115,8 @@ impl<S: PacketSource> DeviceKind for Nic<S> {
 }
 
 impl<S: PacketSource> Nic<S> {
-    /// The port goes on by itself until someone else's turn comes or its software has something to see:
-    /// under overload most of its steps are packets that it drops.
+    /// The port steps in a loop until another agent's turn or until software has a completion to see:
+    /// under overload most of its steps drop packets.
     fn receive<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
@@ -128,7 +128,7 @@ impl<S: PacketSource> Nic<S> {
         Stepped { last, wake: self.port.next_wake(), rescheduled: None, visible }
     }
 
-    /// A packet that answers one of a source in closed loop changes what arrives next.
+    /// A packet that answers a closed-loop source changes the next arrival.
     fn send<T: Tracer>(
         &mut self,
         queue: usize,

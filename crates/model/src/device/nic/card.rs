@@ -1,6 +1,6 @@
 //! A NIC as a machine sees it: one port with its receive side, its wire and its send queues.
 //!
-//! Models: nothing of its own; it holds what belongs to one card and one root port.
+//! Models: one card on one root port; its receive and send sides model the behaviour.
 //! Source: ARCHITECTURE.md, "Two flows".
 //! Simplifies: one port per card.
 
@@ -23,7 +23,7 @@ pub struct Nic<S> {
 }
 
 impl<S: PacketSource> Nic<S> {
-    /// A card on root port `link` with `queues` queue pairs, fed by `source`.
+    /// A card on root port `link` with `queues` queue pairs; `source` feeds it.
     #[must_use]
     pub fn new(root_port: RootPortId, config: &NicConfig, source: S, queues: usize) -> Self {
         let awaits_answers = source.awaits_answers();
@@ -40,7 +40,7 @@ impl<S: PacketSource> Nic<S> {
         }
     }
 
-    /// The root port that it is on.
+    /// The root port of the card.
     #[must_use]
     pub fn root_port(&self) -> RootPortId {
         self.port.root_port()
@@ -61,7 +61,7 @@ impl<S: PacketSource> Nic<S> {
         in_memory + self.port.descriptors_on_chip()
     }
 
-    /// Received packets that the software has not been told of or has not looked at.
+    /// Received packets that no completion has reported yet or that software has not read.
     #[must_use]
     pub fn packets_completed_unseen(&self, pairs: &[QueuePair]) -> usize {
         let completed = pairs.iter().flat_map(|pair| &pair.rx.completed);

@@ -1,9 +1,10 @@
-//! The sending side of a port's wire, and what has left through it.
+//! The sending side of a port's wire, and counters of sent packets.
 //!
-//! Models: frames of all send queues share one wire at line rate, the port's pace, and the payload that the
-//! port can have asked for.
+//! Models: frames of all send queues share one wire at line rate, the port's pace, and the port's limit
+//! of requested payload.
 //! Source: IEEE 802.3 overheads as in [`crate::traffic`].
-//! Simplifies: order between queues within a window of the meter (DEVIATIONS.md, 1).
+//! Simplifies: frames of different queues may be out of order within a window of the meter
+//! (DEVIATIONS.md, 1).
 
 use super::pace::Pace;
 use super::rings::Packet;
@@ -20,17 +21,17 @@ use units::{Bytes, GbitPerSec, Picos};
 pub struct Egress {
     line_rate: GbitPerSec,
     wire: Meter,
-    /// Of packets on the wire, by their size without overhead.
+    /// Times of packets on the wire, by their size without overhead.
     wire_times: TimesBySize,
-    /// Time from one packet to the next, and what keeps to it.
+    /// Time from one packet to the next, and the meter that keeps it.
     pace: Pace,
     pace_times: TimesBySize,
     paced: Meter,
-    /// How far ahead of the wire packets may be read: the time that its buffer lasts.
+    /// How far ahead of the wire packets may be read: the time in which the wire empties its buffer.
     ahead: Picos,
-    /// When the wire will have sent all that has been granted.
+    /// When the wire will have sent all granted packets.
     granted: Picos,
-    /// Payload that all send queues have asked for.
+    /// Payload that all send queues have requested.
     pub(crate) reads: SharedReads,
     /// Packets sent.
     pub packets: u64,
@@ -38,13 +39,13 @@ pub struct Egress {
     pub bytes: u64,
     /// From the end of a packet's arrival to the end of its departure, in ns.
     pub latency_ns: Histogram<u64>,
-    /// Frames that a source in closed loop has not been told of.
+    /// Frames of which a closed-loop source has not been informed.
     pub(crate) departures: Vec<Departure>,
     reports_departures: bool,
 }
 
 impl Egress {
-    /// An idle wire; a source in closed loop is told what leaves.
+    /// An idle wire; with `reports_departures` it notes what leaves for a closed-loop source.
     #[must_use]
     pub fn new(line_rate: GbitPerSec, reports_departures: bool) -> Self {
         Self {
@@ -73,22 +74,22 @@ impl Egress {
         self
     }
 
-    /// Limits what may be read ahead of the wire to `buffer` bytes on it.
+    /// Limits the bytes that may be read ahead of the wire to `buffer`.
     #[must_use]
     pub fn with_buffer(mut self, buffer: Bytes) -> Self {
         self.ahead = self.line_rate.time_for(buffer);
         self
     }
 
-    /// Limits the payload that all send queues together may have asked for and not got.
+    /// Limits the payload that all send queues together may have requested and not received.
     #[must_use]
     pub fn with_reads(mut self, most: Option<Bytes>) -> Self {
         self.reads = SharedReads::new(most);
         self
     }
 
-    /// Lets a queue have the wire for its next packet, after all queues that asked before; returns
-    /// when the packet may be read. Queues that always have one to send so take turns.
+    /// Grants a queue the wire for its next packet, after all earlier requests; returns when the packet
+    /// may be read. Queues that always have a packet to send therefore take turns.
     pub(crate) fn grant(&mut self, packet: &Packet, now: Picos) -> Picos {
         let (on_wire, gap) = self.times(packet.bytes);
         let time = on_wire.max(gap);
@@ -96,7 +97,7 @@ impl Egress {
         self.granted.saturating_sub(self.ahead).max(now)
     }
 
-    /// Time of a packet on the wire, and from it to the next at the port's pace.
+    /// Time of a packet on the wire, and the time from it to the next packet at the port's pace.
     fn times(&self, packet: Bytes) -> (Picos, Picos) {
         let on_wire = self.wire_times.of(packet.0, |bytes| time_on_wire(bytes, self.line_rate));
         (on_wire, self.pace_times.of(packet.0, |bytes| self.pace.time_for(Bytes(bytes))))

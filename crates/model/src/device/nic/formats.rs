@@ -1,4 +1,4 @@
-//! What descriptors, completions and doorbells of a queue look like in memory.
+//! Formats of descriptors, completions and doorbells of a queue in memory.
 //!
 //! Models: four families: ConnectX (16 B receive descriptors, 64 B completions in a ring of their own,
 //! 64 B send entries), Intel (16 or 32 B descriptors that completions overwrite), and cards that report
@@ -82,8 +82,8 @@ impl RxFormat {
         }
     }
 
-    /// Packets that fit the line of entry `index` from it on: a report does not pass a line's end. A
-    /// compressed completion is a line.
+    /// Packets that fit between entry `index` and the end of its line: a report does not cross a line's
+    /// end. A compressed completion is one line.
     #[must_use]
     pub fn packets_to_line_end(self, index: u64) -> u64 {
         let per_line = LINE_BYTES / self.completion_bytes();
@@ -122,13 +122,13 @@ impl TxFormat {
         matches!(self, Self::Mlx5MultiPacket | Self::Mlx5)
     }
 
-    /// Whether the driver keeps a doorbell record in memory beside the register.
+    /// Whether the driver keeps a doorbell record in memory besides the register.
     #[must_use]
     pub fn has_doorbell_record(self) -> bool {
         self.can_inline()
     }
 
-    /// Bytes that a request has beside those of its packets.
+    /// Bytes of a request other than those of its packets.
     #[must_use]
     pub fn header_bytes(self) -> u64 {
         if self == Self::Mlx5MultiPacket { MULTI_PACKET_HEADER_BYTES } else { 0 }
@@ -150,14 +150,14 @@ impl TxFormat {
     }
 }
 
-/// Where a send queue reports what has left.
+/// Where a send queue reports sent packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TxCompletionPlace {
     /// An entry of a ring of its own: 64 B, or an event of 8 B.
     Queue,
     /// The last packet's descriptor is overwritten.
     DescriptorRing,
-    /// A word in memory says how far the queue has come.
+    /// A word in memory holds the queue's progress.
     Head,
 }
 

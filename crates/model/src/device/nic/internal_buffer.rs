@@ -1,6 +1,6 @@
 //! Packets on the chip, between the wire and the link.
 //!
-//! Models: one buffer for packets on their way to memory and those that wait for a descriptor.
+//! Models: one buffer for packets on their way to memory and packets that wait for a descriptor.
 //! Source: the internal buffer of ConnectX cards, whose overflow is rx_discards_phy.
 //! Simplifies: bytes are packets' own; there is no fragmentation into cells.
 
@@ -11,32 +11,32 @@ use units::Picos;
 /// Packets on the chip.
 #[derive(Debug, Default)]
 pub(super) struct InternalBuffer {
-    /// On their way to memory: until when, how many bytes.
+    /// Packets on their way to memory: until when, how many bytes.
     pub leaving: VecDeque<(Picos, u64)>,
-    /// Without a descriptor, oldest first.
+    /// Packets without a descriptor, oldest first.
     pub waiting: VecDeque<Arrival>,
-    /// Bytes of these.
+    /// Bytes of the waiting packets.
     pub waiting_bytes: u64,
-    /// Bytes of both.
+    /// Bytes of all packets.
     pub bytes: u64,
 }
 
 impl InternalBuffer {
-    /// Lets a packet wait.
+    /// Adds a waiting packet.
     pub fn keep(&mut self, packet: Arrival) {
         self.waiting_bytes += packet.bytes.0;
         self.bytes += packet.bytes.0;
         self.waiting.push_back(packet);
     }
 
-    /// Ends the first packet's wait.
+    /// Removes the first waiting packet.
     pub fn forget_first(&mut self) {
         let Some(first) = self.waiting.pop_front() else { return };
         self.waiting_bytes -= first.bytes.0;
         self.bytes -= first.bytes.0;
     }
 
-    /// Forgets what has left by `now`.
+    /// Removes packets that have left by `now`.
     pub fn drain(&mut self, now: Picos) {
         while let Some(&(until, leaving)) = self.leaving.front() {
             if until > now {

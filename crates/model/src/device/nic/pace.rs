@@ -1,8 +1,8 @@
-//! How fast a port's packet engine takes packets, beside the wire.
+//! The rate at which a port's packet engine takes packets, besides the wire.
 //!
 //! Models: a least time between packets, and a time per packet and per byte.
 //! Source: packet rates of cards (platform and device files).
-//! Simplifies: what the engine does inside: it is a pace.
+//! Simplifies: the engine's internals are reduced to this pace.
 
 use units::narrow::whole;
 use units::{Bytes, Picos};
@@ -10,9 +10,9 @@ use units::{Bytes, Picos};
 /// The pace of a port in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pace {
-    /// Least time from one packet to the next, whatever their size.
+    /// Least time from one packet to the next, for packets of any size.
     pub least: Picos,
-    /// Time that every packet takes beside that for its bytes.
+    /// Time of every packet besides the time of its bytes.
     pub per_packet: Picos,
     /// Time for a byte of a packet, without FCS, in ps.
     pub ps_per_byte: f64,

@@ -1,10 +1,11 @@
-//! PAUSE: a port that runs full stops the other end of its wire.
+//! PAUSE: a port with a full buffer stops the sender at the other end of its wire.
 //!
-//! Models: IEEE 802.3x: a frame that stops the sender for at most 65,535 quanta when the buffer passes a
-//! threshold, repeated while it has to stay stopped, and one that lets it go on below a lower threshold.
+//! Models: IEEE 802.3x: a frame stops the sender for at most 65,535 quanta when the buffer passes a
+//! threshold, and is repeated while the sender must stay stopped; another frame lets the sender resume
+//! below a lower threshold.
 //! Source: IEEE 802.3, annex 31B (a quantum is 512 bit times).
-//! Simplifies: PAUSE frames take no time on the sending wire; a stopped sender loses nothing and then
-//! sends what has waited at line rate.
+//! Simplifies: PAUSE frames take no time on the sending wire; a stopped sender loses no packets and
+//! then sends the delayed ones at line rate.
 
 use crate::traffic::{Arrival, WIRE_OVERHEAD_BYTES};
 use units::{Bytes, GbitPerSec, Picos};
@@ -17,24 +18,24 @@ const LONGEST_PAUSE: Bytes = Bytes(65_535 * 512 / 8);
 pub struct PauseConfig {
     /// Level of the internal buffer at which the sender is stopped.
     pub xoff_bytes: u64,
-    /// Level at which it may go on.
+    /// Level at which it may resume.
     pub xon_bytes: u64,
     /// From the decision until the wire falls silent, or carries frames again.
     pub response: Picos,
 }
 
-/// The sender at the other end, and what it has been told.
+/// The sender at the other end, and the frames sent to it.
 #[derive(Clone, Debug)]
 pub(super) struct Pause {
     config: PauseConfig,
     line_rate: GbitPerSec,
-    /// While stopped: since when nothing arrives any more, and when the last frame said so.
+    /// While stopped: since when the wire is silent, and when the last PAUSE frame was sent.
     stopped: Option<(Picos, Picos)>,
-    /// The last arrival of a sender that is late: others follow it at line rate.
+    /// The last arrival from a sender with a backlog: others follow it at line rate.
     late: Option<Picos>,
-    /// PAUSE frames sent, those that end a pause included.
+    /// PAUSE frames sent, including those that end a pause.
     pub(super) frames: u64,
-    /// Time for which the wire was silent by order, of pauses that have ended.
+    /// Time for which PAUSE kept the wire silent, over pauses that have ended.
     pub(super) silent: Picos,
 }
 
@@ -43,7 +44,7 @@ impl Pause {
         Self { config, line_rate, stopped: None, late: None, frames: 0, silent: Picos::ZERO }
     }
 
-    /// When a frame that its source meant for `arrival.time` arrives as things stand.
+    /// When a frame arrives that its source scheduled for `arrival.time`, given the present pause.
     pub(super) fn time_of(&self, arrival: &Arrival) -> Picos {
         let on_wire = Bytes(arrival.bytes.0 + WIRE_OVERHEAD_BYTES);
         let time = match self.late {
@@ -56,12 +57,12 @@ impl Pause {
         }
     }
 
-    /// A frame that was meant for `meant` has arrived.
+    /// Notes that a frame scheduled for `meant` arrived at `time`.
     pub(super) fn arrived(&mut self, meant: Picos, time: Picos) {
         self.late = (time > meant).then_some(time);
     }
 
-    /// Looks at the buffer's level; sends a frame if one is due.
+    /// Checks the buffer's level; sends a frame if one is due.
     pub(super) fn watch(&mut self, level_bytes: u64, now: Picos) {
         match self.stopped {
             None if level_bytes > self.config.xoff_bytes => {
@@ -88,12 +89,12 @@ impl Pause {
         self.stopped.is_some()
     }
 
-    /// When a pause has to be repeated.
+    /// When PAUSE must be sent again.
     pub(super) fn next_repeat(&self) -> Picos {
         self.stopped.map_or(Picos::NEVER, |(_, told)| told + self.repeat_after())
     }
 
-    /// Half of what a frame says, so that a pause never runs out.
+    /// Half of the time in a frame, so that a pause never expires.
     fn repeat_after(&self) -> Picos {
         Picos(self.line_rate.time_for(LONGEST_PAUSE).0 / 2)
     }
@@ -119,7 +120,7 @@ mod tests {
         pause.watch(501, Picos(5_000_000));
         assert!(pause.is_on());
         pause.watch(500, Picos(6_000_000));
-        // 84 B at 100 Gbit/s after the sender has heard.
+        // 84 B at 100 Gbit/s after the sender received the frame.
         assert_eq!(pause.time_of(&at(1_000_001)), Picos(7_006_720));
         assert_eq!((pause.frames, pause.silent), (2, Picos(6_000_000)));
     }

@@ -1,11 +1,11 @@
-//! Rings in host memory: what driver and NIC hand to each other, and in which lines it lies.
+//! Rings in host memory: the entries that driver and NIC exchange, and their lines.
 //!
 //! Models: receive and send rings, completions and doorbell records of the formats in [`super::formats`].
 //! Source: Linux and DPDK mlx5 drivers.
-//! Simplifies: as [`Ring`] does.
+//! Simplifies: see [`Ring`].
 //!
-//! The content is kept beside the caches (they hold no data); every access to it is accompanied by
-//! the access to its line. Things become visible to the other side at a time.
+//! The content is kept apart from the caches, which hold no data; every access to it comes with an
+//! access to its line. An entry becomes visible to the other side at a time of its own.
 
 use super::formats::{RxFormat, TxCompletionPlace, TxFormat};
 use crate::device::queues::{QueueId, Queues};
@@ -23,18 +23,18 @@ pub const DOORBELL_BYTES: u64 = 8;
 pub struct Buffer {
     /// Number within its pool.
     pub id: u32,
-    /// Where packet data begins.
+    /// First line of the packet data.
     pub data: LineAddr,
 }
 
 /// A packet on its way through the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Where it lies.
+    /// The buffer that holds it.
     pub buffer: Buffer,
     /// Its size.
     pub bytes: Bytes,
-    /// When it had arrived on the wire.
+    /// When its last bit arrived on the wire.
     pub arrival: Picos,
     /// Its number among the packets that got a descriptor.
     pub sequence: u64,
@@ -42,68 +42,69 @@ pub struct Packet {
     pub rss_hash: u32,
 }
 
-/// A receive queue: descriptors towards the NIC, completions towards the driver.
+/// A receive queue: descriptors for the NIC, completions for the driver.
 #[derive(Clone, Debug)]
 pub struct RxRing {
-    /// What descriptors and completions look like.
+    /// Format of descriptors and completions.
     pub format: RxFormat,
     /// Descriptors.
     pub descriptors: Ring,
-    /// Completions, one entry per descriptor: the descriptors themselves if they are overwritten.
+    /// Completions, one entry per descriptor: the descriptors themselves if completions overwrite them.
     pub completions: Ring,
-    /// Descriptors without a buffer at which the driver refills.
+    /// Number of descriptors without a buffer at which the driver refills.
     pub refill_at: u32,
-    /// Where the driver says how far it has posted.
+    /// Line in which the driver publishes how far it has posted.
     pub doorbell: LineAddr,
-    /// Posted buffers that the NIC has not fetched, with the time since when it could.
+    /// Posted buffers that the NIC has not fetched, with the time from which it can.
     pub posted: VecDeque<(Picos, Buffer)>,
-    /// Completions that the driver has not read: when visible, where, of how many packets.
+    /// Completions that the driver has not read.
     pub completed: VecDeque<RxCompletion>,
     /// Packets that the driver has not taken: those of the completion that it has read, then those of
-    /// the others in their order. They lie in a row, which is where the host loads them from best.
+    /// the others in order. They are contiguous, which the host loads fastest.
     pub packets: VecDeque<Packet>,
 }
 
 /// One completion line.
 #[derive(Clone, Copy, Debug)]
 pub struct RxCompletion {
-    /// Since when the driver can see it.
+    /// When it becomes visible to the driver.
     pub visible: Picos,
-    /// Where it lies.
+    /// Its line.
     pub line: LineAddr,
     /// How many of [`RxRing::packets`] it reports.
     pub packets: usize,
 }
 
-/// A send queue: requests towards the NIC, completions towards the driver.
+/// A send queue: requests for the NIC, completions for the driver.
 #[derive(Clone, Debug)]
 pub struct TxRing {
-    /// What requests look like.
+    /// Format of requests.
     pub format: TxFormat,
-    /// Where completions are written.
+    /// Where the NIC writes completions.
     pub completion: TxCompletionPlace,
     /// Packets up to this size are copied into their request.
     pub inline_bytes: u64,
     /// Work request entries.
     pub requests: Ring,
-    /// Completions: the requests themselves if they are overwritten, one entry if there is but a word.
+    /// Completions: the requests themselves if completions overwrite them; one entry if the completion
+    /// is a single word.
     pub completions: Ring,
-    /// Where the driver says how far it has posted.
+    /// Line in which the driver publishes how far it has posted.
     pub doorbell: LineAddr,
-    /// Requests that the NIC has not taken.
+    /// Requests that the NIC has not fetched.
     pub queued: VecDeque<TxRequest>,
-    /// Completions that the driver has not read: when visible, where, how many packets.
+    /// Completions that the driver has not read: when visible, their line, how many packets.
     pub completed: VecDeque<(Picos, LineAddr, u32)>,
 }
 
 /// A send request.
 #[derive(Clone, Debug)]
 pub struct TxRequest {
-    /// Since when the NIC knows of it.
+    /// When the NIC learns of it.
     pub visible: Picos,
     /// First entry.
     pub first_entry: u64,
-    /// What to send.
+    /// The packets to send.
     pub packets: Vec<Packet>,
 }
 
@@ -130,10 +131,10 @@ impl TxRing {
         self.request_bytes(packets).div_ceil(self.format.entry_bytes())
     }
 
-    /// Ring entries that requests for `packets` packets in bursts of any size need at most.
+    /// Largest number of ring entries that requests for `packets` packets need, in bursts of any size.
     #[must_use]
     pub fn entries_for(format: TxFormat, inline_bytes: u64, packets: u32) -> u32 {
-        // A request of its own for each packet takes the most.
+        // One request for each packet takes the most.
         let bytes = format.header_bytes() + format.packet_bytes(inline_bytes);
         packets * fit::<u32, _>(bytes.div_ceil(format.entry_bytes()))
     }
@@ -152,7 +153,7 @@ impl Queues {
     /// The queue pairs of a NIC.
     ///
     /// # Panics
-    /// If the device is of another kind: our own fault.
+    /// If the device is of another kind, which is a bug of the caller.
     #[must_use]
     pub fn nic_pairs(&self, device: DeviceId) -> &[QueuePair] {
         let DeviceQueues::Nic(pairs) = self.of(device) else { panic!("{device:?} is no NIC") };
@@ -162,7 +163,7 @@ impl Queues {
     /// The queue pair of a NIC.
     ///
     /// # Panics
-    /// If the queue is another kind of device's: our own fault.
+    /// If the queue belongs to another kind of device, which is a bug of the caller.
     pub fn nic_pair(&mut self, id: QueueId) -> &mut QueuePair {
         let DeviceQueues::Nic(pairs) = self.of_mut(id.device) else {
             panic!("{id:?} belongs to no NIC")

@@ -1,11 +1,11 @@
 //! The receive side of a port: from the wire into host memory.
 //!
-//! Models: steering over queues, an internal buffer in front of the link, packet-rate limits of port
-//! and queues, payload writes, a bypass of DDIO for queues that have fallen behind, PAUSE.
+//! Models: steering over queues, an internal buffer before the link, packet-rate limits of port and
+//! queues, payload writes, a DDIO bypass for queues with a long backlog, PAUSE.
 //! Source: Linux and DPDK mlx5 drivers; IEEE 802.3, annex 31B.
-//! Simplifies: with flow control on, the order of the wire is the order of the link: a packet without a
-//! descriptor holds up all that came after it, whatever their queue. With flow control off it holds up
-//! those of its queue, and those that wait themselves.
+//! Simplifies: with flow control on, the order on the wire is the order on the link: a packet without a
+//! descriptor blocks all later packets, of whatever queue. With flow control off it blocks the later
+//! packets of its queue.
 
 mod arrival;
 
@@ -34,16 +34,16 @@ pub struct RxPort<S> {
     queues: Vec<RxQueue>,
     buffer: InternalBuffer,
     pause: Option<Pause>,
-    /// When the first completion in the making has waited long enough.
+    /// When the first open completion has waited long enough.
     gather_due: Picos,
-    /// When the first waiting packet tries again to get a descriptor.
+    /// When the first waiting packet retries to get a descriptor.
     try_again: Picos,
-    /// The link takes no further payload before this.
+    /// The link takes no further payload until then.
     link_free: Picos,
-    /// The port takes no further packet before this.
+    /// The port takes no further packet until then.
     ready: Picos,
     last_arrival: Picos,
-    /// What has been counted.
+    /// The port's counters.
     pub counters: RxCounters,
 }
 
@@ -70,12 +70,12 @@ impl<S: PacketSource> RxPort<S> {
         }
     }
 
-    /// How packets find their queue.
+    /// The steering of packets to queues.
     pub fn steering_mut(&mut self) -> &mut Steering {
         &mut self.steering
     }
 
-    /// Fetches the first descriptors of every queue, as a NIC has done long before traffic comes.
+    /// Fetches the first descriptors of every queue, as a NIC does long before traffic starts.
     pub fn prepare<T: Tracer>(&mut self, fabric: &mut Fabric<T>, pairs: &mut [QueuePair]) {
         for (queue, pair) in self.queues.iter_mut().zip(pairs) {
             queue.top_up(fabric, self.root_port, &self.config, &mut pair.rx, Picos::ZERO);
@@ -83,7 +83,7 @@ impl<S: PacketSource> RxPort<S> {
         }
     }
 
-    /// The link that it is on.
+    /// The root port that it is on.
     #[must_use]
     pub fn root_port(&self) -> RootPortId {
         self.root_port
@@ -96,30 +96,30 @@ impl<S: PacketSource> RxPort<S> {
         }
     }
 
-    /// What feeds the port, for those who read its measurements.
+    /// The packet source, for access to its measurements.
     pub fn source_mut(&mut self) -> &mut S {
         &mut self.source
     }
 
-    /// What feeds the port.
+    /// The packet source.
     #[must_use]
     pub fn source(&self) -> &S {
         &self.source
     }
 
-    /// Descriptors that have been fetched and not used.
+    /// Descriptors that are fetched and not used.
     #[must_use]
     pub fn descriptors_on_chip(&self) -> usize {
         self.queues.iter().map(RxQueue::on_chip).sum()
     }
 
-    /// Descriptors that packets have used since the beginning.
+    /// Descriptors that packets have used since time zero.
     #[must_use]
     pub fn descriptors_used(&self) -> u64 {
         self.queues.iter().map(RxQueue::used).sum()
     }
 
-    /// Receive rings that have been used at all, and those that have been used from end to end.
+    /// Receive rings with a used entry, and those in which every entry has been used.
     #[must_use]
     pub fn rings_used(&self, pairs: &[QueuePair]) -> (usize, usize) {
         let used = self.queues.iter().zip(pairs).filter(|(queue, _)| queue.used() > 0);
@@ -129,7 +129,7 @@ impl<S: PacketSource> RxPort<S> {
         (used.clone().count(), used.filter(whole).count())
     }
 
-    /// Packets written into host memory whose completion has not been.
+    /// Packets written into host memory whose completion is not.
     #[must_use]
     pub fn packets_gathered(&self) -> usize {
         self.queues.iter().map(RxQueue::gathered).sum()
@@ -141,7 +141,7 @@ impl<S: PacketSource> RxPort<S> {
         self.buffer.waiting.len()
     }
 
-    /// When the port has something to do next.
+    /// When the port acts next.
     #[must_use]
     pub fn next_wake(&self) -> Picos {
         let mut wake = self.next_arrival_time().min(self.gather_due);
@@ -163,8 +163,8 @@ impl<S: PacketSource> RxPort<S> {
         }
     }
 
-    /// Tells a source in closed loop what has left; says whether it had something to be told. What
-    /// the source would have sent without the answer is asked for anew.
+    /// Informs a closed-loop source of frames that left; returns whether there were any. The next
+    /// arrival is then requested anew, since the answer may change it.
     pub fn answer(&mut self, egress: &mut Egress) -> bool {
         if egress.departures.is_empty() {
             return false;
@@ -176,8 +176,9 @@ impl<S: PacketSource> RxPort<S> {
         true
     }
 
-    /// Runs this port's own steps from `now` until `end`, the next agent's turn, or until a driver may have
-    /// something to see. Returns that, as [`Self::step`] does, and the time of the last step.
+    /// Runs this port's own steps from `now` until `end`, the next agent's turn, or until a driver may
+    /// have a completion to see. Returns the queue and time that [`Self::step`] returns, and the time
+    /// of the last step.
     pub fn run<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
@@ -199,8 +200,8 @@ impl<S: PacketSource> RxPort<S> {
         }
     }
 
-    /// Takes one arrival or waiting packet, or closes a completion that has waited long enough.
-    /// Returns the queue whose driver may have something to see, and when.
+    /// Takes one arrival or waiting packet, or closes a completion that has waited long enough. Returns
+    /// the queue whose driver may have a completion to see, and when.
     pub fn step<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
@@ -251,8 +252,8 @@ impl<S: PacketSource> RxPort<S> {
         }
     }
 
-    /// Writes a packet to host memory if its queue has a descriptor. Returns whether it has, and
-    /// then what [`Self::step`] returns.
+    /// Writes a packet to host memory if its queue has a descriptor. Returns whether it has one, and
+    /// then the result of [`Self::step`].
     fn deliver<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
@@ -284,8 +285,8 @@ impl<S: PacketSource> RxPort<S> {
         Some(Some((index, self.complete(fabric, pairs, index, now))))
     }
 
-    /// How the next packet of a queue is written. The packets in front of it are the descriptors that
-    /// the card has used and the driver has not posted anew.
+    /// How the next packet of a queue is written. Its backlog is the number of descriptors that the
+    /// card has used and the driver has not posted anew.
     fn payload_kind(&self, index: usize, ring: &RxRing) -> DmaKind {
         let at_hand = ring.posted.len() + self.queues[index].on_chip() + 1;
         let backlog = (ring.descriptors.entries as usize).saturating_sub(at_hand);
@@ -295,7 +296,7 @@ impl<S: PacketSource> RxPort<S> {
         }
     }
 
-    /// Returns when the payload can be seen.
+    /// Writes the payload; returns when it becomes visible.
     fn write_payload<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
@@ -328,7 +329,7 @@ impl<S: PacketSource> RxPort<S> {
         done.visible
     }
 
-    /// Writes the completion in the making of a queue; returns when the driver can see it.
+    /// Writes the open completion of a queue; returns when it becomes visible to the driver.
     fn complete<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,

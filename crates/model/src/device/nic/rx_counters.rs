@@ -1,33 +1,33 @@
-//! What the receive side of a port counts.
+//! Counters of the receive side of a port.
 //!
-//! Models: the counters by which a card tells what became of packets.
+//! Models: the counters by which a card reports the fate of packets.
 //! Source: Linux and DPDK mlx5 drivers; DPDK mlx5 guide for the drop counters.
 //! Simplifies: nothing is counted per queue.
 
 use crate::reading;
 use units::Picos;
 
-/// What the receive side has counted.
+/// Counters of the receive side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RxCounters {
     /// Packets that arrived on the wire.
     pub offered_packets: u64,
-    /// Bytes of them.
+    /// Bytes of the offered packets.
     pub offered_bytes: u64,
     /// Packets written into host memory.
     pub packets: u64,
-    /// Bytes of them.
+    /// Bytes of the packets written.
     pub bytes: u64,
     /// Dropped because their queue had no descriptor (rx_out_of_buffer).
     pub dropped_no_descriptor: u64,
     /// Dropped because the internal buffer was full (rx_discards_phy).
     pub dropped_buffer_full: u64,
-    /// PAUSE frames sent, those that end a pause included.
+    /// PAUSE frames sent, including those that end a pause.
     pub pause_frames: u64,
-    /// Time for which the wire was silent because of them, of pauses that have ended.
+    /// Time for which PAUSE kept the wire silent, over pauses that have ended.
     pub paused: Picos,
-    /// Time during which a queue whose packet came next had no more free descriptors than the
-    /// driver refills at once: the ring is full of packets that wait for the core.
+    /// Time during which the queue of the next packet had no more free descriptors than the driver
+    /// refills at once: the ring is full of packets that wait for the core.
     pub ring_full: Picos,
 }
 

@@ -1,9 +1,9 @@
-//! What the NIC keeps for a receive queue: descriptors on the chip, a completion in the making.
+//! The NIC's state of a receive queue: descriptors on the chip and an open completion.
 //!
-//! Models: descriptor prefetch through doorbell record or tail register; reports of one packet or of
-//! several, compressed or side by side.
+//! Models: descriptor prefetch through doorbell record or tail register; reports of one packet or
+//! several, compressed or as neighbouring entries.
 //! Source: Linux and DPDK mlx5 drivers; pcie-bench's model of the 82599.
-//! Simplifies: a tail register that is written while packets wait is noticed within 100 ns.
+//! Simplifies: the card notices a tail register that is written while packets wait within 100 ns.
 
 use super::NicConfig;
 use super::rings::{Buffer, DOORBELL_BYTES, Packet, RxCompletion, RxRing};
@@ -14,28 +14,28 @@ use std::collections::VecDeque;
 use units::narrow::usize_from;
 use units::{CoreId, Picos, RootPortId};
 
-/// How often a port with waiting packets looks at a tail register.
+/// Interval at which a port with waiting packets reads a tail register.
 const LOOK_AGAIN: Picos = Picos(100_000);
 
-/// The chip's side of a receive queue.
+/// State of a receive queue on the chip.
 #[derive(Debug, Default)]
 pub(super) struct RxQueue {
-    /// Descriptors on the chip: when usable, which buffer.
+    /// Descriptors on the chip: when usable, and their buffer.
     fetched: VecDeque<(Picos, Buffer)>,
-    /// Descriptors fetched since the beginning.
+    /// Descriptors fetched since time zero.
     fetch_index: u64,
-    /// Descriptors known to be posted, since the beginning.
+    /// Descriptors known to be posted, since time zero.
     known_until: u64,
-    /// The same as soon as the last look at the doorbell is back.
+    /// The same count once the latest doorbell read returns.
     shown_until: u64,
-    /// When that is.
+    /// When the doorbell read returns.
     doorbell_read: Picos,
-    /// Completion in the making.
+    /// Packets of the open completion.
     gathered: Vec<Packet>,
     gathered_visible: Picos,
     gathered_since: Picos,
     completion_index: u64,
-    /// The queue takes no further packet before this.
+    /// The queue takes no further packet until then.
     pub(super) ready: Picos,
     /// Packets of the queue that wait for a descriptor.
     pub(super) waiting: usize,
@@ -49,17 +49,17 @@ impl RxQueue {
         self.fetched.len()
     }
 
-    /// Descriptors that packets have used since the beginning.
+    /// Descriptors that packets have used since time zero.
     pub(super) fn used(&self) -> u64 {
         self.fetch_index - self.fetched.len() as u64
     }
 
-    /// Packets whose completion has not been written.
+    /// Packets whose completion is not written.
     pub(super) fn gathered(&self) -> usize {
         self.gathered.len()
     }
 
-    /// Until when a completion in the making waits for more packets.
+    /// Until when the open completion waits for more packets.
     pub(super) fn gather_ends(&self, config: &NicConfig) -> Picos {
         match self.gathered.is_empty() {
             true => Picos::NEVER,
@@ -67,7 +67,7 @@ impl RxQueue {
         }
     }
 
-    /// Makes everything that was fetched usable at the start of time.
+    /// Makes all fetched descriptors usable at time zero.
     pub(super) fn forget_delays(&mut self) {
         self.doorbell_read = Picos::ZERO;
         for (usable, _) in &mut self.fetched {
@@ -85,17 +85,17 @@ impl RxQueue {
         Some(buffer)
     }
 
-    /// The buffer that the packet after the next will be written to, as far as that is known.
+    /// The buffer of the next unused descriptor, if one has been requested.
     pub(super) fn next_buffer(&self) -> Option<Buffer> {
         self.fetched.front().map(|&(_, buffer)| buffer)
     }
 
-    /// Whether a descriptor is on its way to the chip.
+    /// Whether a descriptor is being fetched to the chip.
     pub(super) fn is_fetching(&self) -> bool {
         !self.fetched.is_empty()
     }
 
-    /// When a packet that found no descriptor at `now` should try again.
+    /// When a packet that found no descriptor at `now` should retry.
     pub(super) fn try_again(&self, now: Picos) -> Picos {
         let usable = self.fetched.front().map_or(Picos::NEVER, |&(usable, _)| usable);
         let look = if self.doorbell_read > now { self.doorbell_read } else { now + LOOK_AGAIN };
@@ -135,8 +135,8 @@ impl RxQueue {
         }
     }
 
-    /// Looks how far the driver has posted, unless a look at its record is under way, or enough is
-    /// known for now.
+    /// Reads how far the driver has posted, unless a read of its record is under way or enough
+    /// descriptors are known.
     fn look_for_more<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
@@ -149,7 +149,7 @@ impl RxQueue {
             return;
         }
         self.known_until = self.shown_until;
-        // A driver posts in the order of time.
+        // A driver posts in time order.
         let posted_by = |time: Picos| ring.posted.partition_point(|it| it.0 <= time);
         if !ring.format.has_doorbell_record() {
             let posted = posted_by(config.doorbell.seen_by(now));
@@ -171,7 +171,7 @@ impl RxQueue {
         }
     }
 
-    /// Takes a packet into the completion in the making; says whether it is full.
+    /// Adds a packet to the open completion; returns whether it is full.
     pub(super) fn gather(
         &mut self,
         packet: Packet,
@@ -188,7 +188,7 @@ impl RxQueue {
         self.gathered.len() as u64 >= u64::from(config.packets_per_completion).min(fits)
     }
 
-    /// Writes the completion in the making; returns when the driver can see it.
+    /// Writes the open completion; returns when it becomes visible to the driver.
     pub(super) fn complete<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
@@ -198,11 +198,11 @@ impl RxQueue {
     ) -> Picos {
         let line = ring.completions.line_of(self.completion_index);
         let packets = self.gathered.len();
-        // A compressed completion takes the ring entries of all packets it reports.
+        // A compressed completion takes the ring entries of all its packets.
         self.completion_index += packets as u64;
         let bytes = ring.format.report_bytes(packets as u64);
         let done = fabric.dma_write(root_port, line, bytes, DmaKind::Descriptor, start);
-        // Writes of one device are seen in their order: the payload first.
+        // Writes of one device become visible in order: the payload first.
         let visible = done.visible.max(self.gathered_visible);
         ring.completed.push_back(RxCompletion { visible, line, packets });
         ring.packets.extend(self.gathered.drain(..));

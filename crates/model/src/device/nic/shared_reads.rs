@@ -1,20 +1,20 @@
 //! Payload reads that all send queues of a port share.
 //!
-//! Models: data of packets that a port has asked the host for and not got yet, at most so many bytes; send
-//! queues take turns packet by packet.
+//! Models: a limit on the bytes of packets that a port has requested from the host and not received;
+//! send queues take turns packet by packet.
 //! Source: none is published; a card's value is chosen on measurements or absent (device file).
-//! Simplifies: room is given back in the order in which it was taken; a packet is let in while there is any
-//! room.
+//! Simplifies: bytes are freed in the order in which they were taken; a packet is admitted while the
+//! limit is not reached.
 
 use std::collections::VecDeque;
 use units::{Bytes, Picos};
 
-/// The port's room for data on its way.
+/// The port's buffer for requested data.
 #[derive(Debug)]
 pub(crate) struct SharedReads {
-    /// None: as much as the queues ask for.
+    /// None: no limit.
     most: Option<Bytes>,
-    /// Reads under way, oldest first: when the data is there, and its bytes.
+    /// Reads under way, oldest first: when the data arrives, and its bytes.
     under_way: VecDeque<(Picos, u64)>,
     bytes_under_way: u64,
     /// Queues that wait for their turn, with the bytes of their packet.
@@ -22,13 +22,13 @@ pub(crate) struct SharedReads {
 }
 
 impl SharedReads {
-    /// With room for so many bytes, or without a limit.
+    /// A limit of `most` bytes, or none.
     pub(crate) fn new(most: Option<Bytes>) -> Self {
         Self { most, under_way: VecDeque::new(), bytes_under_way: 0, line: VecDeque::new() }
     }
 
-    /// Asks for `queue`, which has all else that it needs to read a packet of `bytes`. Returns `now` if it
-    /// may, and otherwise when to ask again: it keeps its place in the line until then.
+    /// Requests a read for `queue`, which has all other resources to read a packet of `bytes`. Returns
+    /// `now` if it may read, and otherwise when to retry: the queue keeps its turn until then.
     pub(crate) fn turn(&mut self, queue: u16, bytes: u64, now: Picos) -> Picos {
         let Some(most) = self.most else { return now };
         while let Some((_, bytes)) = self.under_way.pop_front_if(|(done, _)| *done <= now) {
@@ -44,11 +44,11 @@ impl SharedReads {
             return now;
         }
         let in_front: u64 = self.line.range(..place).map(|&(_, bytes)| bytes).sum();
-        // Of two that wait for the same moment the one in front goes first, whatever their numbers.
+        // Of two that wait for the same time the first in line goes first, whatever their numbers.
         self.room_behind(in_front, most.0, now).max(now + Picos(1))
     }
 
-    /// Takes room for `bytes` until their data is there.
+    /// Occupies `bytes` until their data arrives.
     pub(crate) fn take(&mut self, bytes: u64, done: Picos) {
         if self.most.is_some() {
             self.bytes_under_way += bytes;
@@ -56,7 +56,7 @@ impl SharedReads {
         }
     }
 
-    /// No later than there is room for a packet behind others of `in_front` bytes.
+    /// Upper bound of the time at which a packet behind others of `in_front` bytes is admitted.
     fn room_behind(&self, in_front: u64, most: u64, now: Picos) -> Picos {
         let mut left = self.bytes_under_way + in_front;
         let mut room = now;
@@ -77,16 +77,16 @@ mod tests {
     use proptest::prelude::*;
 
     const LATENCY: Picos = Picos(1_000_000);
-    /// Between two packets of a queue, at least.
+    /// Least time between two packets of a queue.
     const GAP: Picos = Picos(1_000);
 
-    /// Packets of `bytes` read by each of `queues` that always have one, within `span`.
+    /// Packets of `bytes` that each of `queues` always-busy queues reads within `span`.
     fn packets_of_queues(most: u64, queues: u16, bytes: &[u64], span: Picos) -> Vec<u64> {
         let mut reads = SharedReads::new(Some(Bytes(most)));
         let mut wakes = vec![Picos::ZERO; usize::from(queues)];
         let mut packets = vec![0; usize::from(queues)];
         loop {
-            // The earliest acts, ties going to the lowest: what let the lowest starve the others.
+            // The earliest queue acts; ties go to the lowest, which could starve the others.
             let (number, now) =
                 (0..queues).zip(wakes.iter().copied()).min_by_key(|it| it.1).expect("some");
             if now > span {
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn the_limit_is_what_is_read_in_a_round_trip() {
-        // 20 packets of 1000 B, and then as many in each microsecond.
+        // 20 packets of 1000 B, and then 20 in each microsecond.
         let packets = packets_of_queues(20_000, 1, &[1_000], Picos(10 * LATENCY.0 - 1));
         assert_eq!(packets, [200]);
     }

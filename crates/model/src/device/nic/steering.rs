@@ -1,9 +1,10 @@
-//! Which queue a packet goes to.
+//! The choice of a packet's queue.
 //!
-//! Models: a table of rules that match a flow exactly, and behind it RSS with an indirection table.
+//! Models: a table of rules that match a flow exactly, then RSS with an indirection table.
 //! Source: Microsoft's RSS specification (low bits of the hash choose an entry, entries name queues);
 //! DPDK's rte_flow (rules come first).
-//! Simplifies: rules cost no time and no memory; the indirection table is filled in turn and stays.
+//! Simplifies: rules cost no time or memory; the indirection table is filled in turn and does not
+//! change.
 
 use crate::traffic::Arrival;
 use units::narrow::fit;
@@ -12,7 +13,7 @@ use units::narrow::fit;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Steering {
     indirection: Vec<u16>,
-    /// Queue of each flow that a rule names, by the flow's number.
+    /// Queue of each flow with a rule, by the flow's number.
     rules: Vec<Option<u16>>,
 }
 
@@ -20,7 +21,7 @@ impl Steering {
     /// RSS alone: `entries` entries that name `queues` queues in turn.
     ///
     /// # Panics
-    /// If there are no entries or no queues: the platform is checked before it comes here.
+    /// If there are no entries or no queues. Platforms are checked before they get here.
     #[must_use]
     pub fn rss(entries: u32, queues: usize) -> Self {
         assert!(entries > 0 && queues > 0);
@@ -38,7 +39,7 @@ impl Steering {
     pub fn queue(&self, arrival: &Arrival) -> usize {
         let rule = arrival.flow.and_then(|flow| *self.rules.get(flow as usize)?);
         let (hash, entries) = (arrival.rss_hash as usize, self.indirection.len());
-        // Nearly every table is a power of two long, which spares a division per packet.
+        // Most tables have a power of two entries; a mask then avoids a division per packet.
         let entry = if entries.is_power_of_two() { hash & (entries - 1) } else { hash % entries };
         usize::from(rule.unwrap_or(self.indirection[entry]))
     }

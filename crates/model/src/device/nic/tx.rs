@@ -1,8 +1,8 @@
 //! A send queue: from host memory towards the wire.
 //!
 //! Models: requests fetched ahead, several with one read, as far as the chip holds them; payload reads
-//! limited by the queue's entries and the port's, inlined data without any; completions in a ring, in the descriptors
-//! or as a head word.
+//! limited by the queue's entries and the port's bytes; inlined data without a read; completions in a
+//! ring, in the descriptors or as a head word.
 //! Source: DPDK mlx5 driver; pcie-bench's model of the 82599 (descriptors are fetched in batches). The
 //! number of entries is fitted to the rate that one queue of the measured testbed reaches (platform
 //! file): the time per packet at 512, 1024 and 1500 B is as 2 : 3 : 4, that is, a slot of some 32 ns per
@@ -31,12 +31,12 @@ pub struct TxQueue {
     config: NicConfig,
     /// Packets of fetched requests.
     fetched: VecDeque<Fetched>,
-    /// Bytes of fetched requests of which packets are left.
+    /// Bytes of fetched requests with packets not yet read.
     bytes_ahead: u64,
     entries: Slots,
-    /// The queue's packet rate allows no further packet before this.
+    /// The queue's packet rate allows no further packet until then.
     ready: Picos,
-    /// When the wire lets the next packet be read, once the queue has asked.
+    /// When the wire lets the next packet be read, once the queue has requested it.
     granted: Option<Picos>,
     /// Packets since the last completion, and when the last of them was read.
     uncompleted: u32,
@@ -47,14 +47,14 @@ pub struct TxQueue {
 /// A packet whose request is on the chip or under way.
 #[derive(Clone, Copy, Debug)]
 struct Fetched {
-    /// When the request is there.
+    /// When the request arrives on the chip.
     readable: Picos,
     packet: Packet,
-    /// Its data came with the request.
+    /// Whether its data came with the request.
     inlined: bool,
     /// Entry of its descriptor, where each packet has one.
     entry: u64,
-    /// Bytes of requests that are done with when this packet has been read.
+    /// Bytes of requests that are freed when this packet has been read.
     frees_bytes: u64,
 }
 
@@ -77,13 +77,13 @@ impl TxQueue {
         }
     }
 
-    /// Packets whose request has been fetched and whose payload has not.
+    /// Packets whose request is fetched and whose payload is not.
     #[must_use]
     pub fn packets_fetched(&self) -> usize {
         self.fetched.len()
     }
 
-    /// When the queue has something to do next, given what the driver has posted.
+    /// When the queue acts next, given what the driver has posted.
     #[must_use]
     pub fn next_wake(&self, ring: &TxRing, now: Picos) -> Picos {
         let payload = match self.fetched.front() {
@@ -100,8 +100,8 @@ impl TxQueue {
         payload.min(request).max(now)
     }
 
-    /// Fetches requests, or reads one packet. Returns when a completion becomes visible, if one was
-    /// written.
+    /// Fetches requests, or reads one packet. Returns when a completion becomes visible, if it wrote
+    /// one.
     pub fn step<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
@@ -142,12 +142,12 @@ impl TxQueue {
             .then(|| self.complete(fabric, ring, first.entry))
     }
 
-    /// Whether the chip takes another request.
+    /// Whether the chip has space for another request.
     fn has_room(&self) -> bool {
         self.bytes_ahead < self.config.tx_request_bytes_ahead
     }
 
-    /// Fetches the next request, and with it those behind that fit a read request of the link.
+    /// Fetches the next request, with those behind it that fit the same read request of the link.
     fn fetch_requests<T: Tracer>(&mut self, fabric: &mut Fabric<T>, ring: &mut TxRing, now: Picos) {
         let most = fabric.root_port(self.root_port).attachment().max_read_request_bytes();
         let entry_bytes = ring.format.entry_bytes();
@@ -180,7 +180,7 @@ impl TxQueue {
         }
     }
 
-    /// Puts a request's packets on the chip, to be readable when its fetch is back.
+    /// Puts a request's packets on the chip, readable when its fetch returns.
     fn take(&mut self, ring: &TxRing, request: TxRequest, bytes: u64) {
         self.bytes_ahead += bytes;
         let last = request.packets.len() - 1;
@@ -194,8 +194,8 @@ impl TxQueue {
         }));
     }
 
-    /// Reads a packet's data, request by request; returns when all of it is there. The packet holds
-    /// an entry of its own until then.
+    /// Reads a packet's data, one read request after another; returns when all of it has arrived. The
+    /// packet holds an entry of its own until then.
     fn read_payload<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,

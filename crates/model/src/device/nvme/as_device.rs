@@ -1,4 +1,4 @@
-//! An SSD behind the interface of all devices: its controller is one agent.
+//! An SSD as a [`DeviceKind`]: its controller is one agent.
 
 use super::controller::NvmeController;
 use super::rings::NvmeQueuePair;
@@ -17,7 +17,7 @@ impl<S> From<NvmeController> for Device<S> {
 }
 
 impl<S> Device<S> {
-    /// The SSD that it is, if it is one.
+    /// The SSD, if the device is one.
     #[must_use]
     pub fn as_ssd(&self) -> Option<&NvmeController> {
         if let Self::Nvme(ssd) = self { Some(ssd) } else { None }

@@ -1,9 +1,9 @@
 //! The controller of an SSD: commands from submission queues, blocks by DMA, completions.
 //!
 //! Models: fetch of submission entries and PRP lists, queues in round robin, data in bursts of one
-//! 4 KiB page, a buffer in each direction, the completion behind the data that it reports.
+//! 4 KiB page, a buffer in each direction, a completion written after its data.
 //! Source: NVM Express base specification; PCIe keeps posted writes in order.
-//! Simplifies: submission entries are fetched one by one; moderation of interrupts is off.
+//! Simplifies: submission entries are fetched one by one; interrupts are not moderated.
 
 use super::media::{Media, PageJob};
 use super::rings::{
@@ -19,31 +19,31 @@ use std::collections::{BinaryHeap, VecDeque};
 use units::narrow::{fit, usize_from};
 use units::{Picos, RootPortId};
 
-/// What happens next, in the order in which ties are broken after the order of scheduling.
+/// Events of the controller. Ties go by the order of scheduling, then by this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// A command is understood.
+    /// A command is decoded.
     Decoded { slot: u32 },
     /// A unit has read or written its page.
     PageDone { unit: u32 },
-    /// The bus has brought the next piece of a unit's page.
+    /// The bus has moved the next piece of a unit's page.
     PieceMoved { unit: u32 },
-    /// The next piece of a write can be asked for.
+    /// The next piece of a write can be requested.
     Ask,
     /// A piece of a write has arrived.
     PieceArrived { slot: u32, piece: u32 },
 }
 
-/// A command in work.
+/// A command in progress.
 #[derive(Debug)]
 struct InWork {
     queue: usize,
     command: Command,
     /// Pieces that have not been moved.
     left: u32,
-    /// Writes: pieces of each media page that have not arrived.
+    /// For writes: pieces of each media page that have not arrived.
     missing: Vec<u32>,
-    /// When the last of its data so far can be seen.
+    /// When its latest data becomes visible.
     visible: Picos,
 }
 
@@ -57,18 +57,18 @@ pub struct NvmeController {
     scheduled: u64,
     slots: Vec<Option<InWork>>,
     free_slots: Vec<u32>,
-    /// The queue whose turn it is.
+    /// The next queue in round robin.
     next_queue: usize,
     /// Completions written into each queue.
     completions: Vec<u64>,
     /// Pieces on their way to the host: until when.
     leaving: VecDeque<Picos>,
-    /// Pieces of writes in the buffer or asked for, and those asked for alone.
+    /// Pieces of writes in the buffer or requested; below, those only requested.
     buffered: u64,
     asked: u32,
-    /// Pieces of writes to be asked for.
+    /// Pieces of writes to be requested.
     wanted: VecDeque<(u32, u32)>,
-    /// What has been counted.
+    /// The SSD's counters.
     pub counters: NvmeCounters,
 }
 
@@ -111,7 +111,7 @@ impl NvmeController {
         self.slots.len() - self.free_slots.len()
     }
 
-    /// When the controller has something to do next, given what drivers have posted.
+    /// When the controller acts next, given what drivers have posted.
     pub(super) fn wake(&self, queues: &[NvmeQueuePair], now: Picos) -> Picos {
         let event = self.events.peek().map_or(Picos::NEVER, |Reverse((time, ..))| *time);
         if self.free_slots.is_empty() {
@@ -121,8 +121,8 @@ impl NvmeController {
         heads.map(|submission| submission.visible).fold(event, Picos::min).max(now)
     }
 
-    /// Fetches a command, or does the next piece of what is under way. Returns the queue whose
-    /// driver has a completion to see, and when.
+    /// Fetches a command, or handles the next event. Returns the queue whose driver has a new
+    /// completion, and when it becomes visible.
     pub(super) fn act<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
@@ -150,7 +150,7 @@ impl NvmeController {
         self.scheduled += 1;
     }
 
-    /// Takes the first command that is posted, beginning with the queue whose turn it is.
+    /// Fetches the first posted command, beginning with the next queue in round robin.
     fn fetch<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
@@ -217,7 +217,7 @@ impl NvmeController {
         }
     }
 
-    /// A page has been read: its pieces cross the bus. Or it has been written.
+    /// Handles the end of a page access: pieces of a read page cross the bus; a written page is done.
     fn page_done<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
@@ -238,7 +238,7 @@ impl NvmeController {
         (work.left == 0).then(|| self.complete(fabric, queues, job.slot, now))
     }
 
-    /// Lets the next piece of a unit cross the bus when the buffer has room.
+    /// Moves the next piece of a unit over the bus when the buffer has space.
     fn move_piece(&mut self, unit: u32, now: Picos) {
         let mut start = now;
         while let Some(&until) = self.leaving.front()
@@ -279,7 +279,7 @@ impl NvmeController {
         (work.left == 0).then(|| self.complete(fabric, queues, slot, done.accepted))
     }
 
-    /// Asks the host for a piece if there is room for it.
+    /// Requests a piece from the host if the buffer has space.
     fn ask<T: Tracer>(&mut self, fabric: &mut Fabric<T>, now: Picos) {
         let full = self.buffered + PAGE_BYTES > self.config.buffer_bytes;
         if full || self.asked >= self.config.data_reads {
@@ -295,7 +295,7 @@ impl NvmeController {
         self.schedule(now, Event::Ask);
     }
 
-    /// When a media page has all its pieces, it goes to its unit.
+    /// Starts the write of a media page when all its pieces have arrived.
     fn piece_arrived(&mut self, slot: u32, piece: u32, now: Picos) {
         self.asked -= 1;
         self.schedule(now, Event::Ask);
@@ -311,7 +311,7 @@ impl NvmeController {
         }
     }
 
-    /// Writes the completion of a command behind its data.
+    /// Writes the completion of a command after its data.
     fn complete<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,

@@ -1,4 +1,4 @@
-//! What keeps an SSD's data: units that work in parallel, behind one bus.
+//! The media of an SSD: units that work in parallel, behind one bus.
 //!
 //! Models: a unit reads or writes one page at a time and holds it until the bus has moved it; the
 //! bus limits the bandwidth of the device. Neighbouring pages lie on neighbouring units.
@@ -21,34 +21,34 @@ pub struct MediaConfig {
     pub units: u32,
     /// What a unit reads or writes at once; a multiple of 4 KiB.
     pub page_bytes: u64,
-    /// Mean time to read a page, or a part of one.
+    /// Mean time to read a page, or a fraction of one.
     pub read: Picos,
     /// A read takes up to this much less or more; no more than `read`.
     pub read_spread: Picos,
     /// Time from a page's arrival at its unit until the write is done.
     pub write: Picos,
-    /// What the bus moves while reading.
+    /// Bus rate of reads.
     pub read_rate: GbitPerSec,
-    /// What the bus moves while writing.
+    /// Bus rate of writes.
     pub write_rate: GbitPerSec,
 }
 
-/// A page, or a part of one, that a command wants from its unit.
+/// A page, or a fraction of one, that a command accesses on its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageJob {
     /// The controller's slot of the command.
     pub slot: u32,
     /// First piece of 4 KiB, counted from the command's start.
     pub first_piece: u32,
-    /// Pieces that are left.
+    /// Pieces not yet moved.
     pub pieces: u32,
-    /// It is written.
+    /// Whether the page is written.
     pub write: bool,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Unit {
-    /// In the order in which they came; the first is in work.
+    /// Jobs in order of arrival; the first is in progress.
     jobs: VecDeque<PageJob>,
 }
 
@@ -73,7 +73,7 @@ impl Media {
         }
     }
 
-    /// The unit on which a page lies.
+    /// The unit that holds a page.
     #[must_use]
     pub fn unit_of(&self, media_page: u64) -> u32 {
         fit(media_page % u64::from(self.config.units))
@@ -85,7 +85,7 @@ impl Media {
         page / self.pieces_per_page()
     }
 
-    /// The part of `media_page` that a command over `pieces` pieces from 4 KiB page `first` on wants.
+    /// The job of a command over `pieces` pieces, from 4 KiB page `first` on, in `media_page`.
     #[must_use]
     pub fn part(
         &self,
@@ -104,14 +104,14 @@ impl Media {
         self.config.page_bytes / PAGE_BYTES
     }
 
-    /// Lets `unit` do `job` after those that it has; returns when it is done if it begins now.
+    /// Queues `job` on `unit`; returns when it is done if it begins now.
     pub fn queue(&mut self, unit: u32, job: PageJob, now: Picos) -> Option<Picos> {
         let jobs = &mut self.units[unit as usize].jobs;
         jobs.push_back(job);
         (jobs.len() == 1).then(|| self.begin(job, now))
     }
 
-    /// The job in work.
+    /// The job in progress.
     ///
     /// # Panics
     /// If there is none.
@@ -119,7 +119,7 @@ impl Media {
         self.units[unit as usize].jobs.front_mut().expect("a unit that reports has a job")
     }
 
-    /// The job in work has left its unit; returns when the next is done, if there is one.
+    /// Ends the job in progress; returns when the next is done, if there is one.
     pub fn finish(&mut self, unit: u32, now: Picos) -> Option<Picos> {
         let jobs = &mut self.units[unit as usize].jobs;
         jobs.pop_front();
@@ -127,7 +127,7 @@ impl Media {
         Some(self.begin(next, now))
     }
 
-    /// Moves `bytes` that were read over the bus, not before `now`; returns when they are over.
+    /// Moves `bytes` of a read over the bus, not before `now`; returns when the transfer ends.
     pub fn move_read(&mut self, bytes: u64, now: Picos) -> Picos {
         self.move_at(self.config.read_rate, bytes, now)
     }

@@ -1,11 +1,11 @@
-//! Queues in host memory: what driver and SSD hand to each other, and in which lines it lies.
+//! Queues in host memory: the entries that driver and SSD exchange, and their lines.
 //!
 //! Models: submission entries, completion entries with phase, PRP lists.
 //! Source: NVM Express base specification: 64 B and 16 B entries; two PRPs in the command, more
 //! of them in a list of 8 B each.
 //! Simplifies: doorbells are times, not transfers on the link; PRP lists have one page at most.
 //!
-//! The content is kept beside the caches, as for the rings of a NIC.
+//! The content is kept apart from the caches, as for the rings of a NIC.
 
 use crate::device::DeviceQueues;
 use crate::device::queues::{QueueId, Queues};
@@ -17,9 +17,9 @@ use units::{LINE_BYTES, LineAddr, Picos};
 pub const SUBMISSION_BYTES: u64 = 64;
 /// Bytes of a completion entry.
 pub const COMPLETION_BYTES: u64 = 16;
-/// Memory that a PRP names: a command's data comes and goes in pieces of it.
+/// Memory that one PRP names; a command's data moves in pieces of this size.
 pub const PAGE_BYTES: u64 = 4096;
-/// Lines of it.
+/// Lines of a page.
 pub const PAGE_LINES: u64 = PAGE_BYTES / LINE_BYTES;
 /// Bytes of a PRP.
 const PRP_BYTES: u64 = 8;
@@ -37,18 +37,18 @@ pub enum Opcode {
     Write,
 }
 
-/// A command as its submission entry says it.
+/// A command as its submission entry states it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// What the completion repeats.
+    /// Identifier that the completion repeats.
     pub id: u16,
-    /// What to do.
+    /// Operation of the command.
     pub opcode: Opcode,
     /// First page on the media, in units of [`PAGE_BYTES`].
     pub first_page: u64,
     /// First line of each page of the buffer.
     pub pages: Vec<LineAddr>,
-    /// Where the PRP list lies, if the command needs one.
+    /// First line of the PRP list, if the command needs one.
     pub prp_list: LineAddr,
 }
 
@@ -69,24 +69,24 @@ impl Command {
 /// A command in the submission queue.
 #[derive(Clone, Debug)]
 pub struct Submission {
-    /// Since when the controller knows of it.
+    /// When the controller learns of it.
     pub visible: Picos,
-    /// Its entry, counted without end.
+    /// Index of its entry, without wrap-around.
     pub entry: u64,
-    /// What it says.
+    /// Content of the entry.
     pub command: Command,
 }
 
 /// A completion entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// Since when the driver can see it.
+    /// When it becomes visible to the driver.
     pub visible: Picos,
-    /// The line that it is part of.
+    /// The line that contains it.
     pub line: LineAddr,
-    /// Turns over each time that the queue has been gone through.
+    /// Phase bit, inverted on every pass through the queue.
     pub phase: bool,
-    /// The command that has ended.
+    /// Identifier of the completed command.
     pub id: u16,
 }
 
@@ -107,7 +107,7 @@ impl Queues {
     /// The queue pair of an SSD.
     ///
     /// # Panics
-    /// If the queue is another kind of device's: our own fault.
+    /// If the queue belongs to another kind of device, which is a bug of the caller.
     pub fn nvme_pair(&mut self, id: QueueId) -> &mut NvmeQueuePair {
         let DeviceQueues::Nvme(pairs) = self.of_mut(id.device) else {
             panic!("{id:?} belongs to no SSD")
@@ -116,7 +116,7 @@ impl Queues {
     }
 }
 
-/// The phase of completion entry `entry`, counted without end: set in the first round.
+/// The phase of completion entry `entry`, counted without wrap-around: set in the first pass.
 #[must_use]
 pub fn phase_of(ring: &Ring, entry: u64) -> bool {
     (entry / u64::from(ring.entries)).is_multiple_of(2)

@@ -1,21 +1,21 @@
-//! Where the root-complex buffer is: what it acquires, where it writes back, what the LLC marks.
+//! Policies of the root-complex buffer: its acquisitions, its write-backs, and the marks in the LLC.
 //!
 //! Models: DDIO on, DDIO off with and without eviction by DMA reads, the separate I/O cache of older
 //! gem5 models; each as in the paper or as in its authors' public code.
 //! Source: "Data Direct I/O characterization for future I/O system exploration" (ISPASS'20).
-//! Simplifies: the published code is known by three departures only; all else is taken to be alike.
+//! Simplifies: three departures of the published code are known; the rest is assumed to be equal.
 
 use crate::attribution::AgentId;
 use units::WayMask;
 
-/// Where the buffer is and what its read misses acquire.
+/// Position of the buffer, and what its read misses acquire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// DDIO on: reads share lines with the caches, modified lines go to the LLC.
     LlcSide,
     /// DDIO off: modified lines go to memory.
     MemorySide {
-        /// Reads take lines away from the caches, as on processors up to Sandy Bridge; otherwise they
+        /// Reads remove lines from the caches, as on processors up to Sandy Bridge; otherwise they
         /// share them.
         evict_on_dma_read: bool,
     },
@@ -27,13 +27,13 @@ pub enum Placement {
 /// Parameters of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferConfig {
-    /// Lines that it holds; zero: there is none, as on plain Xeons.
+    /// Number of lines; zero: there is no buffer, as on plain Xeons.
     pub entries: u32,
     /// Acquisitions under way at a time.
     pub mshrs: u32,
-    /// Where it is.
+    /// Its position.
     pub placement: Placement,
-    /// As the authors' public code has it, where that departs from the paper.
+    /// Follows the authors' public code where that departs from the paper.
     pub as_published_code: bool,
 }
 
@@ -49,7 +49,7 @@ impl BufferConfig {
         }
     }
 
-    /// Whether a marked block that is filled again loses its mark.
+    /// Whether a refill of a marked block clears its mark.
     #[must_use]
     pub fn refill_clears_mark(&self) -> bool {
         !self.as_published_code
@@ -66,7 +66,7 @@ impl BufferConfig {
         }
     }
 
-    /// What a read of a line that the buffer lacks acquires.
+    /// What a read miss in the buffer acquires.
     pub(super) fn read_acquires(&self) -> Acquire {
         match self.placement {
             Placement::MemorySide { evict_on_dma_read: true } => {
@@ -78,7 +78,7 @@ impl BufferConfig {
         }
     }
 
-    /// Where a modified line of `device` goes.
+    /// Destination of a modified line of `device`.
     #[must_use]
     pub fn write_back(&self, device: AgentId) -> WriteBack {
         match self.placement {
@@ -90,26 +90,26 @@ impl BufferConfig {
     }
 }
 
-/// What has to be obtained from caches and memory.
+/// What the buffer must acquire from caches and memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acquire {
-    /// Nothing: the buffer has what it needs.
+    /// Nothing: the buffer holds the line in a sufficient state.
     None,
-    /// A copy to read.
+    /// A shared copy.
     Shared,
-    /// The only copy: with the content of the line, or just the right to overwrite it.
+    /// The only copy, with its content or only the right to overwrite it.
     Exclusive {
         /// Whether the content is needed.
         with_data: bool,
     },
 }
 
-/// Where a modified line goes.
+/// Destination of a modified line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteBack {
     /// Into the LLC.
     Llc {
-        /// The device in whose ways it may be allocated; none: the LLC cannot tell devices apart.
+        /// The device in whose ways it may be allocated; none: the LLC cannot distinguish devices.
         ways_of: Option<AgentId>,
     },
     /// To memory.

@@ -15,10 +15,10 @@ const LINES: u64 = 64;
 const STEPS: u32 = 3_000;
 const POLICIES: [Replacement; 3] = [Replacement::Lru, Replacement::Nru, Replacement::Random];
 
-/// What all caches have in common.
+/// The interface that all caches share.
 trait Cache {
     fn ways(&self) -> u32;
-    /// Puts a line in, or uses it if it is there; returns what had to leave.
+    /// Fills a line, or uses it if it is present; returns the victim.
     fn put(&mut self, line: LineAddr) -> Option<LineAddr>;
     fn take(&mut self, line: LineAddr);
     fn has(&self, line: LineAddr) -> bool;
@@ -134,7 +134,7 @@ impl Cache for Filter {
     }
 
     fn put(&mut self, line: LineAddr) -> Option<LineAddr> {
-        // Lines of several cores are kept in another way than those of one.
+        // Lines of several cores are stored in another way than those of one.
         let one = Sharers::of(SocketCore((line.0 % 7) as u8));
         let holders = if line.0.is_multiple_of(2) { one } else { one.with(SocketCore(9)) };
         self.0.record(Self::set(line), line, holders).map(|(victim, _)| victim)
@@ -153,7 +153,7 @@ impl Cache for Filter {
     }
 }
 
-/// A line is put, a line is taken: what is there is what a plain set has.
+/// Fills and removes lines: the cache holds the lines of a plain set.
 fn finds_what_was_put_until_it_is_pushed_out_or_taken(cache: &mut impl Cache) {
     let mut there = BTreeSet::new();
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);

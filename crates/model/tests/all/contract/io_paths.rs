@@ -1,5 +1,5 @@
-//! Ways of a device into the memory system, each under every inclusion policy, with a snoop filter
-//! and without: two sockets of two cores, the device at the first.
+//! Paths of a device into the memory system, each under every inclusion policy, with a snoop filter and
+//! without: two sockets of two cores, the device at the first.
 
 use crate::small_fabric;
 use model::fabric::{DirectoryConfig, Fabric, FabricConfig, MemoryConfig};
@@ -28,7 +28,7 @@ enum Left {
     InMemory,
 }
 
-/// What a device's read makes of copies in caches.
+/// Effect of a device's read on copies in caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AfterRead {
     Untouched,
@@ -130,7 +130,7 @@ impl Path {
         config
     }
 
-    /// Runs a test on every machine that has this path, with a line that nobody has touched.
+    /// Runs a test on every machine that has this path, with an untouched line.
     fn everywhere(&self, test: impl Fn(&mut Fabric, LineAddr, &str)) {
         let inclusions = [
             Inclusion::Inclusive,
@@ -159,7 +159,7 @@ fn states(fabric: &Fabric, line: LineAddr) -> Vec<Option<State>> {
     (0..CORES).map(CoreId).map(|core| state(fabric, core, line)).collect()
 }
 
-/// Who has a line before the device comes.
+/// The holder of a line before the device's access.
 #[derive(Clone, Copy, Debug)]
 enum Before {
     ModifiedNear,

@@ -11,7 +11,7 @@ use units::{LINE_BYTES, LineAddr, Picos, SocketId};
 /// Order inside a window of a meter is not kept (DEVIATIONS.md, 1).
 const WINDOW: Picos = Picos(64_000);
 
-/// What all memories have in common.
+/// The interface that all memories share.
 trait Store {
     fn read(&mut self, line: LineAddr, now: Picos) -> Picos;
     fn write(&mut self, line: LineAddr, now: Picos) -> Picos;
@@ -89,14 +89,14 @@ impl Store for Node {
     }
 }
 
-/// What a memory promises.
+/// Bounds that a memory keeps.
 struct Bounds {
-    /// From asking to an answer, at least.
+    /// Least time from a request to its answer.
     read: Picos,
     write: Picos,
-    /// Reads and writes together, at most.
+    /// Largest rate of reads and writes together.
     gbytes_per_s: f64,
-    /// Lines that it takes before it has written any.
+    /// Lines that it accepts before it has written any.
     posted_lines: u32,
 }
 
@@ -116,7 +116,7 @@ fn card_bounds() -> Bounds {
     }
 }
 
-/// The same from another socket: request and line cross, or only the line that is written.
+/// The bounds from another socket: request and line cross, or only the written line.
 fn from_another_socket(bounds: &Bounds) -> Bounds {
     let upi = small_fabric::upi(2);
     // Rounding to picoseconds, four times.
@@ -124,7 +124,7 @@ fn from_another_socket(bounds: &Bounds) -> Bounds {
     Bounds {
         read: bounds.read + round_trip,
         write: bounds.write + upi.propagation(),
-        // Lines that are read come one way, lines that are written go the other.
+        // Read lines cross in one direction, written lines in the other.
         gbytes_per_s: bounds.gbytes_per_s.min(2.0 * upi.read_gbytes_per_s),
         posted_lines: bounds.posted_lines,
     }
@@ -154,7 +154,7 @@ fn answers_no_sooner_than_it_can(memory: &mut dyn Store, bounds: &Bounds) {
 fn answers_calls_out_of_order(memory: &mut dyn Store, bounds: &Bounds) {
     let mut below = random(2);
     for i in 0..20_000 {
-        // Forwards on average, back by up to three windows; now and then to the very beginning.
+        // Forwards on average, back by up to three windows; occasionally to time zero.
         let back = if below(1_000) == 0 { i * 1_000 } else { below(3 * WINDOW.0) };
         let now = Picos((i * 1_000).saturating_sub(back));
         assert!(memory.read(LineAddr(below(1 << 20)), now) >= now + bounds.read);
@@ -192,7 +192,7 @@ fn forgets(memory: &mut dyn Store) {
     assert_eq!(answers(memory), fresh);
 }
 
-/// However many lines are asked for at once, no more of them are answered by any time than the
+/// For any number of lines requested at once, no more of them are answered by any time than the
 /// bandwidth allows.
 fn never_exceeds_its_bandwidth(memory: &mut dyn Store, bounds: &Bounds) {
     for reads_of_four in [4, 0, 2] {

@@ -1,9 +1,9 @@
 //! A load on memory like that of Intel's Memory Latency Checker (MLC).
 //!
 //! One stream per core reads its own pages line by line, with a limited number of lines in flight; a
-//! chain of dependent random reads measures the latency. Delays are injected behind groups of eight
-//! lines: the lowest points of the measured curves are what that gives (Gold 6140: 34 streams x 512 B
-//! per 20,000 cycles of 2.3 GHz, MLC's longest delay, are 2.0 GB/s, as measured).
+//! chain of dependent random reads measures the latency. Delays are injected after groups of eight
+//! lines, which gives the lowest points of the measured curves (Gold 6140: 34 streams x 512 B per
+//! 20,000 cycles of 2.3 GHz, MLC's longest delay, are 2.0 GB/s, as measured).
 
 use model::dram::{Dram, DramConfig, DramCounters};
 use model::reading::Reading;
@@ -15,15 +15,15 @@ const GROUP_LINES: u64 = 8;
 const PAGE_LINES: u64 = 64;
 const PAGES: u64 = 1 << 23;
 
-/// What is asked of the memory.
+/// Load on the memory.
 pub struct Load {
     /// Reading (and writing) streams.
     pub streams: usize,
-    /// Lines that a stream has in flight at most.
+    /// Largest number of lines that a stream has in flight.
     pub lines_in_flight: usize,
-    /// Traffic asked for by all streams; none: as much as they get.
+    /// Requested traffic of all streams; none: as much as they can get.
     pub gbytes_per_s: Option<f64>,
-    /// Of four lines, so many are written; written lines lie in pages of their own.
+    /// Number of lines in four that are written; written lines lie in pages of their own.
     pub written_of_four: u64,
     /// Whether a chain of dependent random reads measures the latency.
     pub latency_chain: bool,
@@ -31,13 +31,13 @@ pub struct Load {
     pub span: Picos,
 }
 
-/// What came out.
+/// Result of a load.
 pub struct Outcome {
     /// Traffic read and written.
     pub gbytes_per_s: f64,
     /// Mean latency of the chain, in ns.
     pub latency_ns: f64,
-    /// What the memory counted in the measured time.
+    /// Counters of the memory in the measured time.
     pub counters: DramCounters,
 }
 
@@ -102,10 +102,10 @@ impl Stream {
         self.issued += 1;
         let mut from = self.due;
         if self.issued.is_multiple_of(GROUP_LINES) {
-            // A tenth of jitter keeps the streams from running in step for ever.
+            // A jitter of a tenth keeps the streams from running in step.
             let jitter = period.0 / 5;
             self.next_group += Picos(period.0 - period.0 / 10 + random.below(jitter + 1));
-            // A stream that was held back does not catch up.
+            // A delayed stream does not catch up.
             self.next_group = self.next_group.max(self.due);
             from = self.next_group;
         }

@@ -1,4 +1,4 @@
-//! The machines whose memory has been measured, and what the model takes them for.
+//! The machines whose memory has been measured, and their parameters in the model.
 //!
 //! Measured: github gjbex/Code-optimization, info/*_mlc.txt (Intel MLC, two sockets, all local).
 //!
@@ -7,9 +7,10 @@
 //! mio/model.py (DDR4-2933); JEDEC for the column latencies of the other grades and for tRFC of 4 and
 //! 16 Gbit chips (recalled).
 //!
-//! Fitted, one parameter each: `path_ns` on the idle latency, `burst_gap_ns` on the read bandwidth of
-//! a socket. The modules of these servers are not published. Two ranks of the chips that were usual
-//! when a part was new are assumed; where the comment says so, the curve chose between two usual kinds.
+//! Fitted, one parameter each: `path_ns` on the idle latency, `burst_gap_ns` on the read bandwidth of a
+//! socket. The modules of these servers are not published. Two ranks of the usual chips of a
+//! processor's first year are assumed; where the comment says so, the curve chose between two usual
+//! kinds.
 //!
 //! The same everywhere, without a source, and with other values tried: 256 B on a channel (64 B is too
 //! slow with one rank or 36 cores, 512 B puts Haswell's knee 25 % low); two neighbouring bank groups
@@ -46,7 +47,7 @@ pub struct Measured {
     pub one_to_one: f64,
 }
 
-/// What differs from part to part; the rest is the same for all DDR4 machines.
+/// Parameters that differ between processors; the rest is the same for all DDR4 machines.
 struct Part {
     channels: u32,
     ranks: u32,

@@ -1,6 +1,6 @@
 //! Random machines, small enough that every set overflows soon, and random agents on them.
 //!
-//! Numbers in a [`Step`] are taken modulo what the machine has, so that a failing case can be shrunk
+//! Numbers in a [`Step`] are taken modulo the size of the machine, so that a failing case can be shrunk
 //! in the steps and in the machine independently.
 
 use crate::small_fabric;
@@ -21,7 +21,7 @@ use proptest::prelude::*;
 use std::fmt;
 use units::{CoreId, Id, LineAddr, Picos, RootPortId, SocketId, WayMask};
 
-/// What a case's machines may have.
+/// Features that a case's machines may have.
 #[derive(Clone, Copy, Debug)]
 pub struct Features {
     /// Policies other than LRU.
@@ -30,7 +30,7 @@ pub struct Features {
     pub buffers: bool,
 }
 
-/// A machine, as far as a case chooses it.
+/// The parameters of a machine that a case chooses.
 #[derive(Clone, Debug)]
 pub struct Shape {
     /// Cores of each socket.
@@ -51,10 +51,10 @@ pub struct Shape {
     pub replacement: Replacement,
     pub clean_victims_to_llc: bool,
     pub prefetcher: PrefetcherConfig,
-    /// CAT masks, over and over if there are more cores.
+    /// CAT masks, repeated if there are more cores.
     pub masks: Vec<u32>,
     pub ports: Vec<PortShape>,
-    /// Buffers work as their published code does.
+    /// Whether buffers follow their published code.
     pub as_published_code: bool,
 }
 
@@ -84,7 +84,7 @@ pub struct Place {
     pub line: u64,
 }
 
-/// What somebody does.
+/// A step of an agent.
 #[derive(Clone, Debug)]
 pub enum Step {
     Load(u8, Place),
@@ -94,7 +94,7 @@ pub enum Step {
     Flush(Place),
     DmaWrite(u8, Place, u64, DmaKind),
     DmaRead(u8, Place, u64),
-    /// What was counted is forgotten.
+    /// Counters are cleared.
     StartClock,
     /// A root port gets another policy.
     Policy(u8, DdioShape, DdioShape),
@@ -130,7 +130,7 @@ impl DdioShape {
     }
 }
 
-/// The ways of `mask` that a cache of `ways` has, all if that is none.
+/// The ways of `mask` that a cache of `ways` has, or all if it has none of them.
 pub fn some_ways(mask: u32, ways: u32) -> WayMask {
     let all = WayMask::bottom(ways);
     if mask & all.0 == 0 { all } else { WayMask(mask & all.0) }
@@ -219,17 +219,17 @@ impl Shape {
         LineAddr(node * memory.node_lines() + number)
     }
 
-    /// The port that a step means.
+    /// The port that a step refers to.
     pub fn port_number(&self, port: u8) -> usize {
         usize::from(port) % self.ports.len()
     }
 
-    /// The core that a device's write is tagged with.
+    /// The core of a write's steering tag.
     pub fn reader(&self, at: Place) -> u8 {
         self.core_number((at.line % 8) as u8)
     }
 
-    /// The core that a step means.
+    /// The core that a step refers to.
     pub fn core_number(&self, core: u8) -> u8 {
         core % self.core_count()
     }
@@ -240,7 +240,7 @@ impl Shape {
     }
 }
 
-/// How a step went.
+/// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Done {
     Core(Served),
@@ -281,7 +281,7 @@ fn apply_to_devices<T: Tracer>(
         Step::Flush(at) => drop(fabric.flush(shape.line(at), now)),
         Step::DmaWrite(port, at, bytes, kind) => {
             let (port, reader) = (shape.port_number(port), Some(CoreId(shape.reader(at))));
-            // Some devices say what they will do; that has to change nothing.
+            // Some devices announce their requests; this must not change anything.
             if bytes % 3 == 0 {
                 fabric.expect_dma(RootPortId::at(port), DmaDirection::Write, shape.line(at), bytes);
             }
@@ -390,7 +390,7 @@ fn buffer(features: Features) -> BoxedStrategy<Option<(u32, Placement)>> {
     prop::option::weighted(0.7, (1u32..6, placement)).boxed()
 }
 
-/// Every other port places lines as DDIO alone does.
+/// Every other port places lines by DDIO alone.
 fn placement() -> impl Strategy<Value = LinePlacement> {
     let steering = prop_oneof![
         Just(Steering::Off),
@@ -410,7 +410,7 @@ fn port(features: Features) -> impl Strategy<Value = PortShape> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (0u8..3, ddio(), ddio(), flags, buffer(features), placement()).prop_map(
         |(socket, payload, descriptors, flags, buffer, placement)| {
-            // A buffer in front of the LLC writes back into the ways of its port.
+            // A buffer before the LLC writes back into the ways of its port.
             let llc_side = matches!(buffer, Some((_, Placement::LlcSide)));
             let payload = if llc_side { DdioShape(payload.0.or(Some(1))) } else { payload };
             let (evict_on_dma_read, remote_writes_pollute, fills_empty_ways, iommu) = flags;
@@ -422,7 +422,7 @@ fn port(features: Features) -> impl Strategy<Value = PortShape> {
                 remote_writes_pollute,
                 // Other placements choose the way by rules of their own.
                 fills_empty_ways: fills_empty_ways && placement == LinePlacement::default(),
-                // A buffer decides by itself where lines go.
+                // A buffer decides itself where lines go.
                 placement: if buffer.is_some() { LinePlacement::default() } else { placement },
                 buffer,
                 iommu,
@@ -433,7 +433,7 @@ fn port(features: Features) -> impl Strategy<Value = PortShape> {
 
 /// Random machines.
 pub fn shape(features: Features) -> impl Strategy<Value = Shape> {
-    // A socket may have nothing but memory and devices.
+    // A socket may have only memory and devices.
     let cores = (1u32..4, prop::collection::vec(0u32..4, 0..3));
     let private = || ((0u32..2).prop_map(|power| 1 << power), 1u32..4);
     let shared = (inclusion(), (1u32..3, 0u32..3), prop::option::of(1u32..4));

@@ -1,4 +1,4 @@
-//! Root-complex buffers: a list of lines each, the one used longest ago first.
+//! Root-complex buffers: a list of lines each, the least recently used first.
 //!
 //! The rules are those in the header of `model::root_complex::buffer`, for a whole machine.
 
@@ -47,7 +47,7 @@ impl Buffer {
         self.get(line).map(|held| held.state)
     }
 
-    /// The content of a line that is here, and whether nobody else has it.
+    /// The content of a held line, and whether it is the only copy.
     pub fn content(&self, line: LineAddr) -> Option<(Version, bool)> {
         self.get(line).map(|held| (held.version, held.state == BufferState::Modified))
     }
@@ -107,7 +107,7 @@ impl Reference {
         found
     }
 
-    /// Puts a line into a buffer as the newest; what has to leave is written back.
+    /// Makes a line the newest of a buffer; the victim is written back.
     fn keep(&mut self, port: usize, held: Buffered) {
         let buffer = self.buffer(port);
         let full = buffer.oldest_first.len() == buffer.config.entries as usize;
@@ -118,7 +118,7 @@ impl Reference {
         }
     }
 
-    /// A shared copy: nobody may write the line without asking any more.
+    /// Acquires a shared copy: every holder loses the right to write without a request.
     fn share_with_buffer(&mut self, port: usize, line: LineAddr) -> (Found, Version) {
         let socket = self.ports[port].socket;
         self.buffers_share(line);
@@ -140,7 +140,7 @@ impl Reference {
         (found, self.newest_kept(line))
     }
 
-    /// The only copy, with its content or without; says whether that is newer than memory.
+    /// Acquires the only copy, with its content or without; returns whether that is newer than memory.
     fn take_for_buffer(
         &mut self,
         port: usize,
@@ -169,7 +169,7 @@ impl Reference {
         (found, version, newer.is_some())
     }
 
-    /// Where a line is; it is not needed.
+    /// Where a line is; its content is not needed.
     fn where_it_is(&self, socket: usize, line: LineAddr) -> Found {
         let way = self.sockets[socket].llc.way_of(line);
         let holder = self.holders(socket, line).first().copied();
@@ -182,7 +182,7 @@ impl Reference {
         }
     }
 
-    /// A modified line leaves a buffer.
+    /// A buffer evicts a modified line.
     fn write_back(&mut self, port: usize, held: Buffered) {
         if held.state != BufferState::Modified {
             return;
@@ -191,7 +191,7 @@ impl Reference {
         let buffer = self.buffer(port);
         buffer.counters.write_backs += 1;
         let config = buffer.config;
-        // The published code takes all I/O lines for those of one device.
+        // The published code treats all I/O lines as those of one device.
         let ways_of = if config.as_published_code { 0 } else { port };
         match self.ports[ways_of].policy.payload {
             Ddio::Ways(ways) if config.placement == Placement::LlcSide => {
@@ -218,7 +218,7 @@ impl Reference {
         self.place(socket, line, placed, within, owner);
     }
 
-    /// Somebody reads a line: buffers give up the right to write it. Says whether one has it.
+    /// A read by another agent: buffers lose the right to write the line. Returns whether one has it.
     pub(super) fn buffers_share(&mut self, line: LineAddr) -> bool {
         let mut any = false;
         for port in 0..self.ports.len() {
@@ -232,15 +232,15 @@ impl Reference {
         any
     }
 
-    /// Somebody writes a line: all buffers lose it. Returns the content that was newer than memory.
+    /// A write by another agent: all buffers invalidate the line. Returns content newer than memory.
     pub(super) fn take_from_buffers(&mut self, line: LineAddr) -> Option<Version> {
         let buffers = self.ports.iter_mut().filter_map(|port| port.buffer.as_mut());
         let taken = buffers.filter_map(|buffer| buffer.take(line));
         taken.filter(|held| held.state == BufferState::Modified).map(|held| held.version).last()
     }
 
-    /// A line that a buffer shares is clean before it moves up into a core; one that stays in the
-    /// LLC keeps the duty to be written back.
+    /// A line that a buffer shares is clean before it moves up into a core; a line that stays in the
+    /// LLC keeps its dirty bit.
     pub(super) fn clean_in_llc(&mut self, socket: usize, line: LineAddr) {
         let tracked_ways = self.tracked_ways().0;
         let cores = self.cores.len();
@@ -260,7 +260,7 @@ impl Reference {
         }
     }
 
-    /// The place that was filled is not free for I/O any more; in the published code it stays so.
+    /// A refilled way loses its freed-by-I/O mark; in the published code it keeps it.
     pub(super) fn refilled(&mut self, socket: usize, line: LineAddr) {
         if !self.config.ports.iter().any(|port| port.buffer.as_published_code) {
             let parts = &mut self.sockets[socket];

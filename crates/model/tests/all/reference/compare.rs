@@ -9,7 +9,7 @@ use model::tracer::{Event, Operation, Tracer};
 use std::fmt::Debug;
 use units::{CoreId, Id, LineAddr, RootPortId, SocketId};
 
-/// Notes what the fabric does in a step.
+/// Records the fabric's operations in a step.
 #[derive(Clone, Debug, Default)]
 pub struct Observer {
     pub seen: Vec<Seen>,
@@ -30,7 +30,7 @@ impl Tracer for Observer {
     fn packet_leaves(&mut self, _sequence: u64) {}
 }
 
-/// A line in an LLC: line, way, owner, dirty, consumed, cores that a tracked way names.
+/// A line in an LLC: line, way, owner, dirty, consumed, cores that a tracked way lists.
 type InLlc = (LineAddr, u32, AgentId, bool, bool, Vec<u8>);
 
 fn same<T: PartialEq + Debug>(what: &str, fabric: &T, reference: &T) -> Result<(), String> {
@@ -72,8 +72,8 @@ fn sorted_states(cache: &PrivateCache) -> Vec<(LineAddr, State)> {
 }
 
 impl Reference {
-    /// Compares everything that can be seen: what the step did, what was counted, what every cache
-    /// holds.
+    /// Compares the whole observable state: the operations of the step, the counters, the content of
+    /// every cache.
     ///
     /// # Errors
     /// Names the first difference.
@@ -178,7 +178,7 @@ impl Reference {
         self.cores.iter().filter(|core| core.socket < socket).count() as u8
     }
 
-    /// Cores that hold a line as their socket numbers them.
+    /// Cores that hold a line, by their numbers in the socket.
     fn local_holders(&self, socket: usize, line: LineAddr) -> Vec<u8> {
         let first = self.first_core(socket);
         self.holders(socket, line).iter().map(|&core| core as u8 - first).collect()

@@ -1,11 +1,11 @@
-//! Versions: where the newest content of a line is, and that nobody reads an older one.
+//! Versions: where the newest content of a line is, and that no agent reads an older one.
 
 use super::{Core, Held, Reference, Version};
 use model::private_caches::State;
 use units::LineAddr;
 
 impl Core {
-    /// What the core itself would read: L1D's copy, else L2's, else L1I's.
+    /// The content that the core itself would read: L1D's copy, else L2's, else L1I's.
     pub(super) fn copy(&self, line: LineAddr) -> Option<Held> {
         let l1i = self.l1i.as_ref().and_then(|l1i| l1i.get(line));
         self.l1.get(line).or(self.l2.get(line)).or(l1i).copied()
@@ -15,7 +15,7 @@ impl Core {
         self.copy(line).is_some()
     }
 
-    /// The core's content if it is newer than what is below its caches.
+    /// The core's content if it is newer than the next level.
     pub(super) fn modified(&self, line: LineAddr) -> Option<Version> {
         let newer = |held: Option<&Held>| {
             held.filter(|held| held.state == State::Modified).map(|held| held.version)
@@ -33,20 +33,20 @@ impl Reference {
         self.memory.get(&line).copied().unwrap_or_default()
     }
 
-    /// Somebody writes the line: returns the version that comes into being.
+    /// An agent writes the line: returns the new version.
     pub(super) fn write_anew(&mut self, line: LineAddr) -> Version {
         let newest = self.newest.entry(line).or_default();
         *newest += 1;
         *newest
     }
 
-    /// What a shared copy of a line holds: the content that some cache has, or else memory's.
+    /// The content of a shared copy: that of some cache, or else of memory.
     pub(super) fn newest_kept(&self, line: LineAddr) -> Version {
         let answers = (0..self.sockets.len()).filter_map(|socket| self.answer(socket, line));
         answers.max_by_key(|answer| answer.1).map_or(self.in_memory_now(line), |answer| answer.0)
     }
 
-    /// Somebody used this content.
+    /// An agent has used this content.
     pub(super) fn read_is_current(&mut self, line: LineAddr, version: Version, who: &str) {
         let newest = self.newest(line);
         if version != newest {
@@ -73,11 +73,11 @@ impl Reference {
         }
     }
 
-    /// Whether everybody so far has read what was written last; whether that is now, for every line,
-    /// in a place that will not be forgotten, and every copy that may be read as it stands is current.
+    /// Checks that all reads so far returned the last write; that the last write of every line is kept
+    /// in a cache that will write it back, or in memory; and that every readable copy is current.
     ///
     /// # Errors
-    /// Says which line is not.
+    /// Names the line that violates this.
     pub fn check_content(&self) -> Result<(), String> {
         match &self.broken {
             Some(what) => Err(what.clone()),
@@ -109,7 +109,7 @@ impl Reference {
             is_newest(version, "a buffer has".into())?;
         }
         for (number, socket) in self.sockets.iter().enumerate() {
-            // While a core has it modified, the LLC's content is not what anybody is served.
+            // While a core has the line modified, no agent is served the LLC's content.
             if let Some(placed) = socket.llc.get(line).filter(|_| modified.is_none()) {
                 is_newest(placed.version, format!("LLC {number} has"))?;
             }
@@ -117,8 +117,8 @@ impl Reference {
         Ok(())
     }
 
-    /// Whether a core would write what it has in its L1I, or fetch what it has written and not yet
-    /// given to L2: the model leaves self-modifying code out.
+    /// Whether a core would write a line in its L1I, or fetch a line that it has written and not yet
+    /// written back to L2: the model leaves self-modifying code out.
     pub fn is_self_modifying(&self, core: usize, line: LineAddr, write: bool) -> bool {
         let core = &self.cores[core];
         let written = core.l1.get(line).is_some_and(|held| held.state == State::Modified);

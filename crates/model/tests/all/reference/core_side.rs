@@ -1,4 +1,4 @@
-//! What cores do.
+//! Operations of cores.
 
 use super::{Held, Placed, Reference, Version};
 use model::attribution::AgentId;
@@ -7,7 +7,7 @@ use model::private_caches::State;
 use model::tracer::{Found, Operation};
 use units::{CoreId, Id, LineAddr, SocketId, WayMask};
 
-/// What a core wants with a line.
+/// Kind of access to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
     Load,
@@ -16,7 +16,7 @@ pub enum Want {
     Fetch,
 }
 
-/// A line as a core gets it.
+/// A line as a core receives it.
 #[derive(Clone, Copy, Debug)]
 struct Got {
     found: Found,
@@ -34,7 +34,7 @@ impl Want {
         }
     }
 
-    /// Whether a copy in this state will do.
+    /// Whether a copy in this state suffices.
     fn content_with(self, state: State) -> bool {
         self != Self::Store || state != State::Shared
     }
@@ -108,8 +108,8 @@ impl Reference {
         }
     }
 
-    /// Room for a line never costs the core that very line: its own victim frees the entry in the
-    /// snoop filter that the LLC's victim may need.
+    /// A fill never evicts its own line from the core: its own victim frees the entry in the snoop
+    /// filter that the LLC's victim may need.
     fn still_in_l2(&mut self, core: usize, line: LineAddr) {
         if self.inclusion() != Inclusion::Nine && !self.cores[core].l2.has(line) {
             let what = format!("L2 of core {core} has lost {line:?} before L1 got it");
@@ -117,7 +117,7 @@ impl Reference {
         }
     }
 
-    /// Gets a line into L2.
+    /// Fetches a line into L2.
     fn get_into_l2(&mut self, core: usize, line: LineAddr, want: Want) -> Got {
         self.cores[core].l2.used(line);
         let in_l2 = self.cores[core].l2.get(line).copied();
@@ -157,7 +157,7 @@ impl Reference {
         self.put_in_l2(core, line, Held { state: got.state, version: got.version });
     }
 
-    /// A core's L2 fetches a line that a device has hinted at.
+    /// A core's L2 fetches a line on a device's hint.
     pub(super) fn follow_hint(&mut self, core: usize, line: LineAddr) {
         if !self.cores[core].holds(line) {
             let got = self.get(core, line, Want::Prefetch);
@@ -166,7 +166,7 @@ impl Reference {
         }
     }
 
-    /// A core's L2 takes what a device has pushed into it; nobody else has it.
+    /// A core's L2 takes a line that a device has pushed into it; there is no other copy.
     pub(super) fn take_pushed(&mut self, core: usize, line: LineAddr, version: Version) {
         let socket = self.cores[core].socket;
         if self.inclusion() != Inclusion::Inclusive {
@@ -195,7 +195,7 @@ impl Reference {
             *below = left;
             return;
         }
-        // Only independent levels come here: L2 allocates what is written into it.
+        // Only independent levels get here: L2 allocates on a write-back.
         self.cores[core].counters.l2_victim_misses += 1;
         let got = self.get(core, victim, Want::Store);
         self.cores[core].counters.l2_victims_from_memory += u64::from(got.found.is_memory());
@@ -217,7 +217,7 @@ impl Reference {
             self.copy_left(core, victim);
             return;
         }
-        // L2 holds all that is above it, so the victim leaves L1 too.
+        // L2 includes the caches above it, so the victim leaves L1 too.
         let above = self.cores[core].l1.take(victim);
         self.cores[core].l1i.as_mut().and_then(|l1i| l1i.take(victim));
         let above = above.filter(|above| above.state == State::Modified);
@@ -227,7 +227,7 @@ impl Reference {
         self.l2_victim(core, victim, version, modified);
     }
 
-    /// Independent levels: the snoop filter, if there is one, hears of the last copy.
+    /// Independent levels: the snoop filter, if there is one, is informed of the last copy.
     fn copy_left(&mut self, core: usize, line: LineAddr) {
         if self.inclusion() != Inclusion::Nine || self.cores[core].holds(line) {
             return;
@@ -240,7 +240,7 @@ impl Reference {
         }
     }
 
-    /// Independent levels: the LLC fetches what it lacks before it is written.
+    /// Independent levels: the LLC fetches a line that misses before it is written.
     fn write_into_independent_llc(&mut self, core: usize, line: LineAddr, version: Version) {
         let socket = self.cores[core].socket;
         self.cores[core].counters.l2_writebacks += 1;
@@ -253,7 +253,7 @@ impl Reference {
         self.place_for_core(core, line, version, true);
     }
 
-    /// A line leaves L2 for the LLC.
+    /// L2 evicts a line to the LLC.
     fn l2_victim(&mut self, core: usize, line: LineAddr, version: Version, modified: bool) {
         let socket = self.cores[core].socket;
         let llc = &mut self.sockets[socket].llc;
@@ -284,7 +284,7 @@ impl Reference {
         self.place(socket, line, placed, mask, agent);
     }
 
-    /// Gets a line that L2 lacks, or the right to write it.
+    /// Fetches a line that misses L2, or the right to write it.
     fn get(&mut self, core: usize, line: LineAddr, want: Want) -> Got {
         let socket = self.cores[core].socket;
         let from_buffer = if want == Want::Store { self.take_from_buffers(line) } else { None };
@@ -310,8 +310,8 @@ impl Reference {
         got
     }
 
-    /// Takes a line away from everybody else if the core is to write it; returns the state in which
-    /// it may have it. Content that is newer than memory is the caller's.
+    /// Invalidates all other copies if the core will write the line; returns the state in which the
+    /// core may hold it. The caller keeps content newer than memory.
     fn claim(&mut self, core: usize, line: LineAddr, want: Want, neighbours: &[usize]) -> State {
         let socket = self.cores[core].socket;
         if want == Want::Store {
@@ -363,13 +363,13 @@ impl Reference {
                 state = if placed.dirty { State::Modified } else { state };
                 self.track(socket, line);
             }
-            // A victim of some L2 goes back up.
+            // A victim of an L2 moves back up.
             Inclusion::NonInclusive { .. } if !tracked && from_core => {
                 self.sockets[socket].llc.take(line);
                 state = if placed.dirty { State::Modified } else { state };
                 self.track(socket, line);
             }
-            // What a device wrote goes to the ways of lines that cores hold too.
+            // A device's line migrates to the tracked ways.
             Inclusion::NonInclusive { .. } if !tracked => {
                 self.sockets[socket].llc.take(line);
                 let by = AgentId(core as u8);
@@ -404,7 +404,7 @@ impl Reference {
         let tracked = self.tracked_ways();
         match self.inclusion() {
             Inclusion::NonInclusive { .. } | Inclusion::Inclusive if newer => {
-                // Content that is shared and newer than memory lives in the LLC.
+                // Shared content that is newer than memory is kept in the LLC.
                 self.untrack(socket, line);
                 let agent = AgentId(core as u8);
                 let placed = Placed { owner: agent, dirty: true, consumed: true, version };
@@ -432,7 +432,7 @@ impl Reference {
         Got { found: Found::Upgraded, state, version }
     }
 
-    /// Gets a line that no cache of the socket has; a buffer may just have given it up.
+    /// Fetches a line that misses every cache of the socket; a buffer may just have given it up.
     fn get_from_beyond(
         &mut self,
         core: usize,
@@ -453,7 +453,7 @@ impl Reference {
             }
             (None, Some(&first)) => {
                 let answers = others.iter().filter_map(|&other| self.answer(other, line));
-                // Newer than memory is one of them at most.
+                // At most one of them is newer than memory.
                 let (version, newer) = answers.max_by_key(|answer| answer.1).expect("one has it");
                 let found = Found::OtherSocket(SocketId(first as u8));
                 if want == Want::Store {

@@ -1,4 +1,4 @@
-//! What devices do.
+//! Operations of devices.
 
 use super::{Placed, Reference};
 use model::llc::Inclusion;
@@ -112,7 +112,7 @@ impl Reference {
         } += 1;
     }
 
-    /// The content is placed in the LLC, all other copies go; says whether the LLC had the line.
+    /// Writes the content into the LLC and invalidates other copies; returns whether the LLC hit.
     fn write_into_llc(&mut self, port: usize, line: LineAddr, full: bool, ways: WayMask) -> bool {
         let (socket, owner) = (self.ports[port].socket, self.device(port));
         let operation = write_operation(full);
@@ -176,7 +176,7 @@ impl Reference {
         }
     }
 
-    /// Whether a write that the LLC has no line for would push out an unread line and must not.
+    /// Whether a write that misses the LLC bypasses it, because it would evict an unread line.
     fn bypasses(
         &self,
         socket: usize,
@@ -192,7 +192,7 @@ impl Reference {
         victim.is_some_and(|left| !left.consumed && usize::from(left.owner.0) >= self.cores.len())
     }
 
-    /// The content is placed in a core's L2 as if that had written it; says whether the LLC had it.
+    /// Writes the content into a core's L2 as if the core had; returns whether the LLC hit.
     fn push_into_l2(&mut self, port: usize, core: usize, line: LineAddr, full: bool) -> bool {
         let socket = self.ports[port].socket;
         let in_llc = self.sockets[socket].llc.get(line).map(|placed| placed.version);
@@ -208,15 +208,15 @@ impl Reference {
         in_llc.is_some()
     }
 
-    /// The content goes to memory, all copies go.
+    /// Writes the content to memory and invalidates all copies.
     fn write_to_memory(&mut self, port: usize, line: LineAddr, full: bool) {
         let socket = self.ports[port].socket;
         let copy = self.answer(socket, line).map(|answer| answer.0);
         let here = self.drop_from_socket(socket, line);
         let newer = self.drop_elsewhere(socket, line).or(here);
         if !full {
-            // What is newer than memory goes there; the rest comes from a cache of the device's
-            // socket, or else from memory.
+            // A copy newer than memory is written there; the rest of the line comes from a cache of the
+            // device's socket, or else from memory.
             if let Some(version) = newer {
                 self.memory_write(line, version);
             }
@@ -256,7 +256,7 @@ impl Reference {
         }
     }
 
-    /// A device reads a line where it is; nothing changes hands.
+    /// A device reads a line; no copy changes its state.
     pub(super) fn find_for_device(&mut self, socket: usize, line: LineAddr) -> Found {
         let modifier = self.modifier(socket, line);
         let answer = self.answer(socket, line);

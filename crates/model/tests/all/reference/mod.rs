@@ -1,14 +1,14 @@
 //! A slow reference of the fabric's state, from the rules of the hardware alone.
 //!
-//! It keeps no bookkeeping that could be wrong: who holds a line is found by looking into every
-//! cache. In return every copy carries the *version* of its content, so that the rules themselves
-//! are checked: a reader sees what was written last, and what was written last is never lost. There
-//! is no time, and all replacement is LRU. What it takes from the model as given: the slice and set
-//! functions, and which lines a prefetcher asks for.
+//! It keeps no state that could be inconsistent: the holders of a line are found by a search of every
+//! cache. In return every copy carries the *version* of its content, so that the rules themselves are
+//! checked: a reader sees the last write, and the last write is never lost. There is no time, and all
+//! replacement is LRU. It takes from the model the slice and set functions, and the lines that a
+//! prefetcher requests.
 //!
-//! [`core_side`] is what cores do, [`shared`] what happens between the caches of the machine,
-//! [`device_side`] what devices do, [`buffered`] what root-complex buffers keep of that, [`content`] where versions have to be, [`compare`] looks for the
-//! first difference to a fabric.
+//! [`core_side`] has the operations of cores, [`shared`] those between caches, [`device_side`] those of
+//! devices, [`buffered`] those of root-complex buffers; [`content`] checks where versions are, and
+//! [`compare`] finds the first difference to a fabric.
 
 pub mod agents;
 mod buffered;
@@ -68,9 +68,9 @@ struct Core {
 #[derive(Clone, Debug)]
 struct Socket {
     llc: Sets<Placed>,
-    /// Lines that have an entry; who holds them is what the cores say.
+    /// Lines that have an entry; the cores' caches give their holders.
     filter: Option<Sets<()>>,
-    /// Places (set, way) of the LLC that I/O has emptied.
+    /// Ways (set, way) of the LLC that I/O has emptied.
     freed_by_io: BTreeSet<(usize, usize)>,
 }
 
@@ -81,7 +81,7 @@ struct Port {
     buffer: Option<Buffer>,
 }
 
-/// What the fabric's tracer sees too.
+/// An event, as the fabric's tracer records it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     pub agent: AgentId,
@@ -99,16 +99,16 @@ pub struct Reference {
     ports: Vec<Port>,
     memory: BTreeMap<LineAddr, Version>,
     newest: BTreeMap<LineAddr, Version>,
-    /// Every line that somebody asked for.
+    /// Every line that an agent has requested.
     asked: BTreeSet<LineAddr>,
     counters: Counters,
     /// Lines read and written, node by node.
     moved: Vec<(u64, u64)>,
     /// Evictor, owner, read or not.
     evictions: BTreeMap<(AgentId, AgentId, bool), u64>,
-    /// What happened in the last step.
+    /// Events of the last step.
     seen: Vec<Seen>,
-    /// The first rule that turned out not to keep content.
+    /// The first violation of the content rules.
     broken: Option<String>,
 }
 
@@ -154,17 +154,17 @@ impl Reference {
         }
     }
 
-    /// A root port does something else from now on.
+    /// Changes the policy of a root port from now on.
     pub fn set_io_policy(&mut self, port: usize, policy: IoPolicy) {
         self.ports[port].policy = policy;
     }
 
-    /// What a root port does.
+    /// The policy of a root port.
     pub fn io_policy(&self, port: usize) -> IoPolicy {
         self.ports[port].policy
     }
 
-    /// Forgets what was counted; caches stay.
+    /// Clears the counters; cache content stays.
     pub fn start_clock(&mut self) {
         self.counters = Counters::default();
         for core in &mut self.cores {
@@ -177,7 +177,7 @@ impl Reference {
         self.evictions.clear();
     }
 
-    /// Begins a step: what was seen before is forgotten.
+    /// Begins a step: clears the events of the previous one.
     pub fn begin_step(&mut self) {
         self.seen.clear();
     }
@@ -194,7 +194,7 @@ impl Reference {
         WayMask::bottom(self.config.socket.llc.ways)
     }
 
-    /// Ways for lines that cores hold too.
+    /// The tracked ways, whose lines cores may hold too.
     fn tracked_ways(&self) -> WayMask {
         match self.inclusion() {
             Inclusion::Inclusive => self.all_ways(),
@@ -214,7 +214,7 @@ impl Reference {
         }
     }
 
-    /// How somebody in `socket` finds a line that no cache has.
+    /// The level at which an agent in `socket` finds a line that misses every cache.
     fn in_memory(&self, socket: usize, line: LineAddr) -> Found {
         match &self.config.memory.nodes[self.node_of(line)] {
             NodeConfig::Cxl { .. } => Found::Cxl,

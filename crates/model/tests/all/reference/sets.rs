@@ -1,9 +1,9 @@
-//! A set-associative cache as plain data: what is at each place, and in which order places were used.
+//! A set-associative cache as plain data: the content of each way, and the order of their last use.
 
 use address_map::AddressMap;
 use units::{LineAddr, WayMask};
 
-/// How a line finds its set.
+/// The set function.
 #[derive(Clone, Debug)]
 pub enum Index {
     /// The line's number modulo the sets.
@@ -31,7 +31,7 @@ impl Index {
 #[derive(Clone, Debug)]
 struct Set<E> {
     places: Vec<Option<(LineAddr, E)>>,
-    /// All ways, the one used longest ago first.
+    /// All ways, the least recently used first.
     oldest_first: Vec<usize>,
 }
 
@@ -68,7 +68,7 @@ impl<E: Clone> Sets<E> {
         self.index.set_of(line)
     }
 
-    /// Set and way of a line that is here.
+    /// Set and way of a line that hits.
     pub fn place_of(&self, line: LineAddr) -> Option<(usize, usize)> {
         self.way_of(line).map(|way| (self.set_number(line), way))
     }
@@ -86,14 +86,14 @@ impl<E: Clone> Sets<E> {
         places.iter_mut().flatten().find(|place| place.0 == line).map(|place| &mut place.1)
     }
 
-    /// A line that is here counts as used.
+    /// Marks a line that hits as used.
     pub fn used(&mut self, line: LineAddr) {
         if let Some(way) = self.way_of(line) {
             self.set_mut(line).use_way(way);
         }
     }
 
-    /// What would have to leave if a line that is not here were put into a way of `allowed`.
+    /// The victim if a line that misses were filled into a way of `allowed`.
     pub fn victim(&self, line: LineAddr, allowed: WayMask) -> Option<&E> {
         let set = self.set(line);
         let may = |way: &usize| allowed.0 >> way & 1 == 1;
@@ -104,7 +104,7 @@ impl<E: Clone> Sets<E> {
         oldest.and_then(|way| set.places[way].as_ref()).map(|place| &place.1)
     }
 
-    /// Ways of the set of a line whose entries are such.
+    /// Ways of a line's set whose entries satisfy `is_such`.
     pub fn ways_with(&self, line: LineAddr, is_such: impl Fn(&E) -> bool) -> WayMask {
         let places = self.set(line).places.iter().enumerate();
         let such =
@@ -112,8 +112,8 @@ impl<E: Clone> Sets<E> {
         WayMask(such.fold(0, |mask, (way, _)| mask | 1 << way))
     }
 
-    /// Puts a line that is not here into a way of `allowed`: the lowest empty one, or else the one
-    /// used longest ago, whose line has to leave.
+    /// Fills a line that misses into a way of `allowed`: the lowest empty one, or else the least
+    /// recently used, whose line is evicted.
     pub fn put(
         &mut self,
         line: LineAddr,
@@ -137,7 +137,7 @@ impl<E: Clone> Sets<E> {
         self.sets[0].places.len()
     }
 
-    /// Whether the place that `line` would have in a way is empty.
+    /// Whether a way of the set of `line` is empty.
     pub fn is_empty_at(&self, line: LineAddr, way: usize) -> bool {
         self.set(line).places[way].is_none()
     }
@@ -148,7 +148,7 @@ impl<E: Clone> Sets<E> {
         self.set_mut(line).places[way].take().map(|place| place.1)
     }
 
-    /// All that is here: way, line, entry.
+    /// The whole content: way, line, entry.
     pub fn iter(&self) -> impl Iterator<Item = (usize, LineAddr, &E)> {
         let places = |set: &'_ Set<E>| set.places.len();
         self.sets.iter().flat_map(move |set| {

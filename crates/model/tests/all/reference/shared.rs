@@ -1,4 +1,4 @@
-//! What happens between the caches of the machine: who holds what, and what leaves for what.
+//! Operations between the caches of the machine: holders and evictions.
 
 use super::{Placed, Reference, Version};
 use model::attribution::AgentId;
@@ -23,7 +23,7 @@ impl Reference {
         (0..self.sockets.len()).filter(|&other| other != socket).filter(has).collect()
     }
 
-    /// The content that a socket would answer with, and whether it is newer than memory: a core's if
+    /// The content with which a socket would answer, and whether it is newer than memory: a core's if
     /// that is modified, else the LLC's, else any core's.
     pub(super) fn answer(&self, socket: usize, line: LineAddr) -> Option<(Version, bool)> {
         let holders = self.holders(socket, line);
@@ -52,7 +52,7 @@ impl Reference {
         core.l1i.as_mut().and_then(|l1i| l1i.take(line));
     }
 
-    /// A core keeps a line as shared; L2 gets what L1D has modified.
+    /// A core keeps a line as Shared; L2 receives L1D's modified content.
     pub(super) fn downgrade_core(&mut self, core: usize, line: LineAddr) {
         let core = &mut self.cores[core];
         let Some(version) = core.modified(line).or(core.copy(line).map(|held| held.version)) else {
@@ -98,8 +98,8 @@ impl Reference {
         }
     }
 
-    /// The snoop filter of a socket needs an entry for a line; the one that has to leave takes the
-    /// cores' copies with it.
+    /// The snoop filter of a socket allocates an entry for a line; the line of its victim is
+    /// invalidated in the cores.
     pub(super) fn track(&mut self, socket: usize, line: LineAddr) {
         let Some(ways) = self.config.socket.directory.map(|filter| filter.ways) else { return };
         let Some(filter) = &mut self.sockets[socket].filter else { return };
@@ -119,7 +119,7 @@ impl Reference {
         let way = llc.way_of(victim);
         let found = match (modified, llc.get_mut(victim)) {
             (None, _) => Found::Nowhere,
-            // Only independent levels have a line in both.
+            // Only independent levels hold a line in both.
             (Some(version), Some(placed)) => {
                 (placed.dirty, placed.version) = (true, version);
                 Found::LlcHit(way.unwrap_or_default() as u32)
@@ -133,14 +133,14 @@ impl Reference {
         self.see(holder, Operation::DirectoryEviction, victim, found);
     }
 
-    /// The snoop filter needs no entry for a line any more.
+    /// The snoop filter frees the entry of a line.
     pub(super) fn untrack(&mut self, socket: usize, line: LineAddr) {
         if let Some(filter) = &mut self.sockets[socket].filter {
             filter.take(line);
         }
     }
 
-    /// Places a line in an LLC for somebody; returns its way.
+    /// Allocates a line in an LLC for an owner; returns its way.
     pub(super) fn place(
         &mut self,
         socket: usize,
@@ -157,7 +157,7 @@ impl Reference {
         way
     }
 
-    /// The ways of a mask without those that hold unread lines of such owners; all if none is left.
+    /// The ways of a mask without those that hold unread lines of `owners`; all if none is left.
     pub(super) fn all_but_unread(
         &self,
         socket: usize,
@@ -181,7 +181,7 @@ impl Reference {
         })
     }
 
-    /// A line had to leave an LLC.
+    /// An LLC evicted a line.
     fn evict(&mut self, socket: usize, line: LineAddr, left: Placed, by: AgentId) {
         *self.evictions.entry((by, left.owner, left.consumed)).or_default() += 1;
         let mut newer = left.dirty.then_some(left.version);
@@ -194,9 +194,9 @@ impl Reference {
                     self.drop_from_core(core, line);
                 }
             }
-            // It was in a way that knew the cores; now the filter has to.
+            // It was in a tracked way, which listed the cores; now the filter must.
             Inclusion::NonInclusive { .. } if !holders.is_empty() => {
-                // The newest content stays with the core that has modified it.
+                // The newest content stays with the core that modified it.
                 if holders.iter().any(|&core| self.cores[core].modified(line).is_some()) {
                     newer = None;
                 }

@@ -1,9 +1,9 @@
-//! A packet at the port: it is delivered at once, waits for a descriptor, or is dropped.
+//! A packet arrives at the port: it is delivered, waits for a descriptor, or is dropped.
 //!
-//! Models: an internal buffer of limited size, part of which packets may fill that wait for a
-//! descriptor on its way.
-//! Source: those of the receive side; the room to wait is fitted (docs/fidelity.md).
-//! Simplifies: as the receive side says.
+//! Models: an internal buffer of limited size, of which packets may fill a limited share while they
+//! wait for a descriptor that is being fetched.
+//! Source: those of the receive side; the bytes that may wait are fitted (docs/fidelity.md).
+//! Simplifies: see the receive side.
 
 use super::super::rings::{QueuePair, RxRing};
 use super::RxPort;
@@ -33,9 +33,9 @@ impl<S: PacketSource> RxPort<S> {
         None
     }
 
-    /// Takes the arrivals before `end`, up to the first that might be delivered: all others wait or are
-    /// dropped, which concerns the port alone. Returns the time of the last one. Under overload these
-    /// are most arrivals; [`Self::step`] would do the same with each of them.
+    /// Takes the arrivals before `end` that wait or are dropped, up to the first that might be
+    /// delivered. These affect only the port. Returns the time of the last one. Under overload they are
+    /// most arrivals; [`Self::step`] would treat each of them in the same way.
     pub(super) fn arrive_in_vain(&mut self, pairs: &[QueuePair], end: Picos) -> Option<Picos> {
         let retry = if self.buffer.waiting.is_empty() { Picos::NEVER } else { self.try_again };
         let end = end.min(self.gather_due).min(retry);
@@ -58,7 +58,8 @@ impl<S: PacketSource> RxPort<S> {
         last
     }
 
-    /// Counts an arrival for queue `index`; drops it if the internal buffer is full, or says that it fits.
+    /// Counts an arrival for queue `index`. Drops it if the internal buffer is full; returns whether it
+    /// fits.
     fn count_arrival(&mut self, ring: &RxRing, index: usize, arrival: &Arrival) -> bool {
         self.counters.offered_packets += 1;
         self.counters.offered_bytes += arrival.bytes.0;
@@ -74,7 +75,7 @@ impl<S: PacketSource> RxPort<S> {
         true
     }
 
-    /// What becomes of a packet that has not been delivered.
+    /// Keeps an undelivered packet in the internal buffer, or drops it.
     fn keep_or_drop(&mut self, index: usize, arrival: Arrival) {
         if self.is_coming(index) && self.has_room_to_wait(arrival.bytes.0) {
             self.queues[index].waiting += 1;
@@ -84,19 +85,19 @@ impl<S: PacketSource> RxPort<S> {
         }
     }
 
-    /// Whether a packet that found no descriptor finds one later: with flow control for certain,
-    /// otherwise if one is on its way.
+    /// Whether a packet without a descriptor will get one: always with flow control, otherwise if one
+    /// is being fetched.
     pub(super) fn is_coming(&self, queue: usize) -> bool {
         self.pause.is_some() || self.queues[queue].is_fetching()
     }
 
-    /// Whether the internal buffer keeps another packet that waits for a descriptor.
+    /// Whether the internal buffer has space for another packet that waits for a descriptor.
     fn has_room_to_wait(&self, bytes: u64) -> bool {
         self.pause.is_some() || self.buffer.waiting_bytes + bytes <= self.config.rx_wait_bytes
     }
 
-    /// Whether a packet of a queue has to wait for others, who are served first: with flow control for
-    /// all, otherwise for those of its queue.
+    /// Whether a packet must wait behind earlier ones: with flow control those of any queue, otherwise
+    /// those of its own.
     fn stands_behind(&self, queue: usize) -> bool {
         match self.pause {
             Some(_) => !self.buffer.waiting.is_empty(),
