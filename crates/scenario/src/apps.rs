@@ -1,5 +1,5 @@
 //! Applications: the only list of them. Each has a file here with its keys and their defaults, its
-//! checks, its plan, and the software that its cores run; what the core does with each packet, block or
+//! checks, its plan, and the software that its cores run. The work of a core for each packet, block or
 //! line is in `workload::app`.
 
 mod block_io;
@@ -40,10 +40,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 
-/// Declares the applications: of each its name and what its cores run.
+/// Declares the applications: the name of each and the software of its cores.
 macro_rules! applications {
     ($($(#[$meta:meta])* $name:ident: $plan:ty,)*) => {
-        /// What the cores run.
+        /// The software of the cores.
         #[derive(
             Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema
         )]
@@ -59,7 +59,7 @@ macro_rules! applications {
         }
 
         impl Application {
-            /// Which way its packets go.
+            /// The direction of its packets.
             #[must_use]
             pub fn packets(self) -> Packets {
                 match self {
@@ -73,7 +73,7 @@ macro_rules! applications {
                 }
             }
 
-            /// Records what a tenant's application decides where its keys do not.
+            /// Records an application's defaults of keys that the tenant does not state.
             pub(crate) fn fill_in(tenant: &mut Tenant) {
                 match tenant.keys.application {
                     $(Self::$name => <$plan>::fill_in(tenant),)*
@@ -95,7 +95,7 @@ macro_rules! applications {
                 }
             }
 
-            /// Puts its software on the tenant's cores, and its memory into the machine's.
+            /// Puts its software on the tenant's cores, and its memory into the machine's memory.
             pub fn build<T: Tracer>(&self, builder: &mut Builder<'_, T>) {
                 match self {
                     $(Self::$name(plan) => plan.build(builder),)*
@@ -109,36 +109,37 @@ applications! {
     /// Run-to-completion L2 forwarder.
     #[default]
     L2Forward: OverNic<L2ForwardPlan>,
-    /// L3 forwarder: routing table, headers rewritten.
+    /// L3 forwarder: routes by a table and rewrites headers.
     L3Forward: OverNic<L3ForwardPlan>,
-    /// Receiver that drops every packet after a look at its header.
+    /// Receiver that reads the header of every packet and drops it.
     PacketSink: OverNic<PacketSinkPlan>,
-    /// Sender at the rate that its send ring takes; nothing arrives.
+    /// Sender at the rate that its send ring takes; it receives no packets.
     PacketSource: OverNic<PacketSourcePlan>,
     /// Stateful chain: router, NAPT, load balancer.
     Chain: OverNic<ChainPlan>,
     /// Key-value store whose requests are packets, as memcached over a kernel-bypass stack. Requests
-    /// are packet_bytes long, answers as the values demand.
+    /// are packet_bytes long, the size of answers follows from the values.
     KeyValue: OverNic<KeyValuePlan>,
     /// Key-value store whose clients are on the same machine and always have a request, as redis under
-    /// YCSB. Nothing arrives, and packet_bytes, offered_gbps and traffic mean nothing to it.
+    /// YCSB. It receives no packets and ignores packet_bytes, offered_gbps and traffic.
     KeyValueMemory: KeyValueMemoryPlan,
-    /// Loads and stores over a working set: what a co-runner does, but measured. Nothing arrives.
+    /// Loads and stores over a working set: the work of a co-runner, but measured. It receives no
+    /// packets.
     MemoryKernel: MemoryKernelPlan,
     /// Block I/O at a fixed depth, as fio does it.
     BlockIo: BlockIoPlan,
     /// Echo server with one client that waits for each answer. Its packets are ping_pong.message_bytes
-    /// and headers long; packet_bytes, offered_gbps and traffic mean nothing to it.
+    /// and headers long; it ignores packet_bytes, offered_gbps and traffic.
     PingPong: OverNic<PingPongPlan>,
 }
 
-/// Tables of applications. A tenant may have those of any, and uses its own.
+/// Tables of applications. A tenant may have those of any application, and uses its own.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ApplicationTables {
     /// Block I/O.
     pub block_io: BlockIoKeys,
-    /// Application ping-pong: what goes to and fro.
+    /// Application ping-pong: its messages.
     pub ping_pong: PingPongKeys,
     /// Keys of the L3 forwarder.
     pub l3_forward: L3ForwardKeys,
@@ -150,13 +151,13 @@ pub struct ApplicationTables {
     pub chain: ChainKeys,
     /// Keys of the key-value store.
     pub key_value: KeyValueKeys,
-    /// Keys of the memory kernel, which it needs.
+    /// Keys of the memory kernel, which requires them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_kernel: Option<MemoryKernelKeys>,
 }
 
 impl ApplicationTables {
-    /// Checks what is wrong whatever the tenant runs.
+    /// Checks the keys whose ranges do not depend on the tenant's application.
     fn check(&self, input: &TenantInput<'_>) -> Result<(), InputError> {
         self.l3_forward.check(&input.check)?;
         self.chain.check(&input.check)?;
@@ -166,10 +167,10 @@ impl ApplicationTables {
     }
 }
 
-/// Which way packets go.
+/// Direction of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packets {
-    /// There are none.
+    /// There are no packets.
     None,
     /// The application only receives.
     Received,
@@ -180,30 +181,30 @@ pub enum Packets {
 }
 
 impl Packets {
-    /// Whether any come.
+    /// Whether packets arrive.
     #[must_use]
     pub fn are_received(self) -> bool {
         matches!(self, Self::Received | Self::Forwarded)
     }
 
-    /// Whether any leave: what a run counts then.
+    /// Whether packets leave, and a run therefore counts them.
     #[must_use]
     pub fn are_sent(self) -> bool {
         matches!(self, Self::Sent | Self::Forwarded)
     }
 }
 
-/// What each application's file has: all of its configuration resolved.
+/// The interface of each application's file, with all of its configuration resolved.
 pub(crate) trait ApplicationPlan: Sized + Clone + Debug {
-    /// Which way its packets go.
+    /// The direction of its packets.
     const PACKETS: Packets = Packets::None;
     /// Whether its memory can be filled before time zero as `initial_content = "store-filled"` asks.
     const FILLS_STORE: bool = false;
 
-    /// Records what the application decides where keys do not.
+    /// Records the application's defaults of keys that the tenant does not state.
     fn fill_in(_tenant: &mut Tenant) {}
 
-    /// Checks its keys against everything, and resolves them.
+    /// Checks its keys, also against platform and devices, and resolves them.
     fn of(input: &TenantInput<'_>) -> Result<Self, InputError>;
 
     /// Its root ports with their devices.
@@ -211,7 +212,7 @@ pub(crate) trait ApplicationPlan: Sized + Clone + Debug {
         &[]
     }
 
-    /// Puts software on the tenant's cores, and its memory into the machine's.
+    /// Puts software on the tenant's cores, and its memory into the machine's memory.
     fn build<T: Tracer>(&self, builder: &mut Builder<'_, T>);
 }
 
@@ -223,7 +224,7 @@ impl Application {
         name.as_str().unwrap_or_default().into()
     }
 
-    /// Checks a tenant's keys against everything, and resolves what it runs.
+    /// Checks a tenant's keys, also against platform and devices, and resolves its application.
     pub(crate) fn plan(input: &TenantInput<'_>) -> Result<AnyApplication, InputError> {
         input.tenant.tables.check(input)?;
         let own = input.tenant.keys.application;
@@ -236,7 +237,7 @@ impl Application {
     }
 }
 
-/// Checks what the applications of all tenants ask for together.
+/// Checks the combined requirements of all tenants' applications.
 pub(crate) fn check_together<'t>(
     tenants: impl Iterator<Item = &'t Tenant>,
     check: &Check<'_>,

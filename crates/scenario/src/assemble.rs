@@ -1,4 +1,5 @@
-//! From a plan to a machine. Each application and each device builds itself; this puts them together.
+//! Builds the machine of a plan. Each application and each device builds itself; this module assembles
+//! them.
 
 pub(crate) mod builder;
 pub mod hardware;
@@ -62,7 +63,7 @@ fn build_co_runners<T: Tracer>(
     }
 }
 
-/// Everything that changes settings while the machine runs.
+/// All controllers that change settings while the machine runs.
 fn controllers<T: Tracer>(plan: &Plan) -> Vec<Box<dyn Controller<T>>> {
     let mut controllers: Vec<Box<dyn Controller<T>>> = Vec::new();
     if !plan.changes.is_empty() {

@@ -1,4 +1,4 @@
-//! What runs beside the tenants: memory kernels on cores of their own, or a watcher of cache sets.
+//! Co-runners besides the tenants: memory kernels on cores of their own, or a watcher of cache sets.
 
 use crate::apps::memory_kernel::{KernelPlan, MemoryKernelKeys};
 use crate::input::check::Check;
@@ -16,13 +16,13 @@ use units::{CoreId, LINE_BYTES, Picos, SocketId};
 use workload::app::cache_probe::{CacheProbe, CacheProbeConfig};
 use workload::host_memory::HostMemory;
 
-/// A memory kernel on cores after the forwarding ones.
+/// A memory kernel on cores after those of the tenants.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CoRunnerKeys {
-    /// How many cores run it, each with a working set of its own.
+    /// Number of cores that run it, each with a working set of its own.
     #[serde(default = "one_core")]
     pub cores: u32,
-    /// What each does.
+    /// The kernel of each core.
     #[serde(flatten)]
     pub kernel: MemoryKernelKeys,
     /// The socket of these cores.
@@ -31,22 +31,22 @@ pub struct CoRunnerKeys {
     /// CAT mask of these cores. All ways by default.
     #[serde(default)]
     pub way_mask: Option<u32>,
-    /// Memory bandwidth that these cores may use, of what they would use (Intel MBA).
+    /// Memory bandwidth that these cores may use, in percent of their unlimited use (Intel MBA).
     #[serde(default = "all_bandwidth")]
     pub mba_percent: u32,
-    /// It primes and probes sets of the LLC, with lines out of its working set, instead of touching
-    /// that in some order.
+    /// It primes and probes sets of the LLC with lines of its working set, instead of accessing the set
+    /// in some order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<ProbeKeys>,
 }
 
-/// A co-runner that watches what I/O does to sets of the LLC.
+/// A co-runner that detects I/O in sets of the LLC.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ProbeKeys {
-    /// Sets that it primes and then looks at, spread over the LLC.
+    /// Sets that it primes and then probes, spread over the LLC.
     pub watched_sets: u32,
-    /// Time between priming and looking.
+    /// Time between prime and probe.
     pub wait_us: f64,
 }
 
@@ -64,10 +64,10 @@ fn all_bandwidth() -> u32 {
     100
 }
 
-/// A co-runner with all that decides it, for any of its cores.
+/// A co-runner, fully resolved, for any of its cores.
 #[derive(Clone, Debug)]
 pub(crate) enum CoRunnerPlan {
-    /// It touches memory.
+    /// It accesses memory.
     Kernel(KernelPlan),
     /// It primes and probes sets.
     Probe(CacheProbeConfig, u64),
@@ -105,7 +105,7 @@ impl CoRunnerPlan {
         })
     }
 
-    /// What number `thread` among its `cores` runs.
+    /// The software of thread number `thread` among its `cores`.
     pub fn build<T: Tracer>(
         &self,
         machine: &MachinePlan,

@@ -1,6 +1,6 @@
-//! Devices: the only list of their kinds. A kind has a file, or a folder, of its own here: its keys with
-//! their defaults, its checks, its plan, and what the machine gets; what they all share is the
-//! [`root_port`] in front of them.
+//! Devices: the only list of their kinds. Each kind has a file or folder here: its keys with their
+//! defaults, its checks, its plan, and the device of the machine. All kinds share the [`root_port`]
+//! before them.
 
 pub mod nic;
 pub mod root_port;
@@ -37,7 +37,7 @@ pub struct DeviceKeys {
     pub ssd: SsdKeys,
 }
 
-/// A kind of device. Machines number theirs in this order.
+/// A kind of device. Machines number their devices in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DeviceKind {
     /// A network card.
@@ -46,7 +46,7 @@ pub enum DeviceKind {
     Ssd,
 }
 
-/// A device with all that decides it.
+/// A device, fully resolved.
 #[derive(Clone, Debug)]
 pub enum DevicePlan {
     /// A network card.
@@ -60,13 +60,13 @@ pub enum DevicePlan {
 pub struct PortPlan {
     /// The port and its link.
     pub config: PortConfig,
-    /// The controller of its DDIO ways, if one runs, and the ways that it begins with.
+    /// The controller of its DDIO ways, if there is one, and the number of ways at the start.
     pub controller: Option<(DynamicWaysKeys, u32)>,
     /// The devices that share it.
     pub devices: Vec<DevicePlan>,
 }
 
-/// Devices that a tenant names beside its platform, as their files describe them.
+/// Devices that a tenant names instead of its platform's, as their files describe them.
 #[derive(Clone, Debug, Default)]
 pub struct NamedDevices {
     /// Its NIC.
@@ -79,8 +79,8 @@ impl DeviceKind {
     /// Every kind.
     pub const ALL: [Self; 2] = [Self::Nic, Self::Ssd];
 
-    /// The key by which a scenario names a device of this kind, the table of its facts, and what its
-    /// names in results begin with.
+    /// The key by which a scenario names a device of this kind, the table of its facts, and the prefix
+    /// of its names in results.
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {
@@ -89,7 +89,7 @@ impl DeviceKind {
         }
     }
 
-    /// What files describe its devices, if any do.
+    /// The kind of file that describes its devices, if any.
     pub(crate) fn files(self) -> Option<Kind> {
         match self {
             Self::Nic => Some(Kind::Nic),
@@ -97,7 +97,7 @@ impl DeviceKind {
         }
     }
 
-    /// Whether the platform's file describes the device of a tenant that names none.
+    /// Whether the platform's file describes the device if a tenant names none.
     pub(crate) fn is_part_of_platform(self) -> bool {
         match self {
             Self::Nic => true,
@@ -105,7 +105,7 @@ impl DeviceKind {
         }
     }
 
-    /// Enters device `number` of this kind among those that a tenant has.
+    /// Adds device `number` of this kind to those of a tenant.
     pub(crate) fn enter(self, tenant: &mut TenantLayout, number: usize) {
         match self {
             Self::Nic => tenant.nic = Some(number),
@@ -115,7 +115,7 @@ impl DeviceKind {
 }
 
 impl DeviceKeys {
-    /// Takes the keys of devices out of those of a tenant.
+    /// Takes the keys of devices from those of a tenant.
     pub(crate) fn take(groups: &mut KeyGroups<'_>) -> Result<Self, InputError> {
         Ok(Self { port: groups.take()?, nic: groups.take()?, ssd: groups.take()? })
     }
@@ -129,8 +129,8 @@ impl DeviceKeys {
         }
     }
 
-    /// Records what platform and devices decide where keys do not, for a tenant with `cores` cores of
-    /// `socket`.
+    /// Records the defaults by platform and devices of keys that a tenant with `cores` cores of
+    /// `socket` does not state.
     pub(crate) fn fill_in(
         &mut self,
         platform: &Platform,
@@ -155,7 +155,7 @@ impl NamedDevices {
     /// Reads the files of the devices that `keys` name; `file` is the scenario's.
     ///
     /// # Errors
-    /// If a device is unknown, or its file is damaged.
+    /// If a device is unknown, or its file is invalid.
     fn read(file: &str, keys: &DeviceKeys, replaced: &ReplacedFacts) -> Result<Self, InputError> {
         let nic = keys.nic.nic.as_ref().map(|name| builtin::nic_with(file, name, replaced));
         let ssd = keys.ssd.ssd.as_ref().map(|name| builtin::ssd_with(file, name, replaced));
@@ -173,7 +173,7 @@ impl DevicePlan {
         }
     }
 
-    /// The device, numbered as the layout says.
+    /// The device, with the number of the layout.
     #[must_use]
     pub fn build(&self, layout: &DeviceLayout) -> Device<Traffic> {
         match self {
@@ -182,7 +182,7 @@ impl DevicePlan {
         }
     }
 
-    /// Packets after which the run is over, if its source says so.
+    /// Packets after which the run ends, if its source has such a number.
     #[must_use]
     pub fn packets_to_replay(&self) -> Option<u64> {
         match self {
@@ -192,7 +192,7 @@ impl DevicePlan {
     }
 }
 
-/// Checks the keys of a tenant's devices, whatever its application uses.
+/// Checks the keys of a tenant's devices, for any application.
 pub(crate) fn check(input: &TenantInput<'_>) -> Result<(), InputError> {
     root_port::check(input)?;
     nic::check::tenant(input)

@@ -1,5 +1,5 @@
-//! What the user gives, as text: TOML with errors for people, built-in files, range checks, numbers with
-//! their source, schemas.
+//! User input as text: TOML with readable errors, built-in files, range checks, numbers with their
+//! source, schemas.
 
 pub mod builtin;
 pub(crate) mod check;

@@ -1,4 +1,4 @@
-//! The kernels with which a host measures itself, run on a platform: what the model says instead.
+//! Runs the kernels with which a host measures itself on a platform of the model.
 
 use crate::assemble::hardware::Hardware;
 use crate::input::builtin;
@@ -15,15 +15,15 @@ use units::{Bytes, CoreId, Gigahertz, LINE_BYTES};
 use workload::host_kernel::{self, ChaseShape, Stream};
 use workload::host_memory::HostMemory;
 
-/// Steps of a chase that count, at least.
+/// Least number of measured steps of a chase.
 const LEAST_STEPS: u64 = 1 << 16;
-/// Lines of a stream that count, at least.
+/// Least number of measured lines of a stream.
 const LEAST_LINES: u64 = 1 << 15;
 const ROUND_TRIPS: u64 = 1_000;
-/// Placements of a working set in memory, of which the lower quartile counts, as of the passes of a
-/// measurement: which pages meet in a set of L2 is a matter of luck.
+/// Placements of a working set in memory, of which the lower quartile is taken, as of the passes of a
+/// measurement: it is random which pages share a set of L2.
 const PLACEMENTS: u64 = 9;
-/// Working sets beyond so many times L2 are placed once: there luck averages out.
+/// Working sets larger than this multiple of L2 are placed once: their conflicts average out.
 const PLACED_ONCE: u64 = 8;
 
 /// The kernels to run, as a measurement describes them.
@@ -32,21 +32,21 @@ const PLACED_ONCE: u64 = 8;
 pub struct Kernels {
     /// Working sets of the chase.
     pub working_set_bytes: Vec<u64>,
-    /// Neighbouring lines of which one takes part.
+    /// Neighbouring lines of which one is accessed.
     pub pair_lines: u64,
-    /// Bytes of a page in the order's sense.
+    /// Bytes of a page, for the order of accesses.
     pub page_bytes: u64,
-    /// Pages whose lines are all visited before the next ones'.
+    /// Pages whose lines are all visited before those of the next pages.
     pub window_pages: u64,
-    /// Contiguous physical memory: pieces of this size lie anywhere.
+    /// Contiguous physical memory: ranges of this size are placed at random.
     pub translation_bytes: u64,
     /// Arrays of the streams.
     pub array_bytes: Vec<u64>,
-    /// Whether two cores pass a line to and fro.
+    /// Whether two cores exchange a line.
     pub core_to_core: bool,
 }
 
-/// What the model says.
+/// Results of the model.
 #[derive(Clone, Debug, Serialize)]
 pub struct KernelResults {
     /// Version of Skipline.
@@ -70,7 +70,7 @@ pub struct StreamResult {
     pub copy_gbytes_per_s: f64,
 }
 
-/// Kernels and the platform that they are to run on.
+/// Kernels and the platform to run them on.
 pub struct KernelJob {
     platform: Platform,
     topology: Topology,
@@ -82,7 +82,7 @@ impl KernelJob {
     /// Reads the platform and checks the kernels; `kernels` is JSON.
     ///
     /// # Errors
-    /// If anything about the input is wrong.
+    /// If any input is invalid.
     pub fn new(platform: &str, kernels: &str, seed: u64) -> Result<Self, InputError> {
         let kernels: Kernels = serde_json::from_str(kernels).map_err(|error| {
             refuse("kernels", &"not a description of kernels", error.to_string())
@@ -93,7 +93,7 @@ impl KernelJob {
         Ok(Self { topology: platform.topology(file)?, platform, kernels, seed })
     }
 
-    /// Runs all kernels. `watch` is told the share that is done, and may stop it.
+    /// Runs all kernels. `watch` receives the share that is done, and may stop the run.
     ///
     /// # Errors
     /// If `watch` stopped it.
@@ -139,7 +139,7 @@ impl KernelJob {
             page_lines: self.kernels.page_bytes / LINE_BYTES,
             window_pages: self.kernels.window_pages,
         };
-        // Twice what the caches hold, in whole rounds if a round is shorter.
+        // Twice the capacity of the caches, in whole rounds if a round is shorter.
         let enough = 2 * self.cached_lines();
         let settle = if lines < enough { enough.next_multiple_of(lines) } else { enough };
         let steps = LEAST_STEPS.next_multiple_of(lines.min(LEAST_STEPS));

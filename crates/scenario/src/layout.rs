@@ -1,4 +1,4 @@
-//! Numbers of cores, root ports and devices, and which tenant or co-runner has which.
+//! Numbers of cores, root ports and devices, and their tenants or co-runners.
 //!
 //! Cores are numbered socket by socket: in each, those of the tenants in their order, then those of
 //! the co-runners. Root ports are numbered after all cores, in the order of their tenants. Devices are
@@ -11,15 +11,15 @@ use model::device::DeviceId;
 use units::narrow::fit;
 use units::{CoreId, Id, RootPortId};
 
-/// Sockets that a machine has at most.
+/// Largest number of sockets of a machine.
 pub(crate) const SOCKETS: usize = 2;
 
-/// Which cores, root ports and devices belong to whom.
+/// The tenants and co-runners of cores, root ports and devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
     /// Cores in use of each socket.
     pub cores: [u32; SOCKETS],
-    /// What each tenant has, the main one first.
+    /// Resources of each tenant, the main one first.
     pub tenants: Vec<TenantLayout>,
     /// Cores of each co-runner.
     pub co_runners: Vec<Vec<CoreId>>,
@@ -31,7 +31,7 @@ pub struct Layout {
     pub devices: Vec<DeviceLayout>,
 }
 
-/// What a tenant has.
+/// Resources of a tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TenantLayout {
     /// Its name.
@@ -67,7 +67,7 @@ pub struct DeviceLayout {
 }
 
 impl Layout {
-    /// Numbers what tenants with these root ports, and co-runners, have.
+    /// Numbers the resources of tenants with these root ports, and of co-runners.
     #[must_use]
     pub fn of(tenants: &[(&TenantKeys, &[PortPlan])], co_runners: &[CoRunnerKeys]) -> Self {
         let of_tenants = tenants.iter().map(|(keys, _)| (keys.socket, keys.cores));

@@ -1,8 +1,9 @@
 //! From a scenario file to a result.
 //!
-//! Reading order: [`scenario`] and [`platform`] (what is asked, on which machine), [`input`]
-//! (TOML with errors for people), [`layout`] (who is where), [`assemble`] (typed configuration to machine), [`run`] (batches
-//! until the intervals are tight), [`metrics`] and [`result`] (what is promised to scripts).
+//! Reading order: [`scenario`] and [`platform`] (the run and its machine), [`input`] (TOML with
+//! readable errors), [`layout`] (numbers of cores and devices), [`assemble`] (typed configuration to
+//! machine), [`run`] (batches until the intervals are narrow), [`metrics`] and [`result`] (the
+//! interface for scripts).
 
 pub mod apps;
 pub mod assemble;
@@ -28,7 +29,7 @@ pub use trace_run::TraceJob;
 /// Reads scenario and platform and checks both.
 ///
 /// # Errors
-/// If anything about the input is wrong; the message names file, key, value and what is allowed.
+/// If any input is invalid; the message names file, key, value and what is allowed.
 pub fn job(
     scenario_file: &str,
     overrides: &[(String, String)],

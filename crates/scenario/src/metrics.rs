@@ -1,6 +1,6 @@
-//! The promised result names. Each is declared once, in the file of what it is about: name, unit,
-//! group, label, a sentence, and how it is computed from a sample: those of devices in the modules of
-//! their kinds. Here they are only listed: those that a run measures, and all that there are.
+//! The stable names of results. Each metric is declared once, in the file of its subject: name, unit,
+//! group, label, a sentence, and its computation from a sample; those of devices are in the modules of
+//! their kinds. This file only lists them: those that a run measures, and all that exist.
 
 pub(crate) mod arithmetic;
 pub(crate) mod cache;
@@ -23,7 +23,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use units::Id;
 
-/// All metrics of a run, the machine's, then each tenant's. Latency is apart: it comes from
+/// All metrics of a run, the machine's, then each tenant's. Latencies are separate: they come from
 /// histograms.
 #[must_use]
 pub fn all(layout: &Layout, core_ghz: f64) -> Vec<Measured> {
@@ -62,8 +62,8 @@ fn of_devices(tenant: &TenantLayout) -> Vec<Measured> {
     metrics
 }
 
-/// The main tenant's root ports are the machine's where it is alone; else their metrics have its
-/// name, because the plain names stand for all devices together.
+/// The main tenant's root ports are the machine's if it is the only tenant. Otherwise their metrics
+/// carry its name, because the plain names stand for all devices together.
 fn of_root_ports(layout: &Layout, tenant: usize) -> Vec<Measured> {
     let numbers: Vec<usize> = layout.ports_of(tenant).map(Id::index).collect();
     let Some(&first) = numbers.first() else { return Vec::new() };
@@ -78,13 +78,13 @@ fn of_root_ports(layout: &Layout, tenant: usize) -> Vec<Measured> {
     metrics
 }
 
-/// What the names of a tenant's metrics begin with.
+/// Prefix of the names of a tenant's metrics.
 #[must_use]
 pub fn prefix(tenant: &str) -> String {
     if tenant == MAIN { String::new() } else { format!("{tenant}:") }
 }
 
-/// What a timeline shows of a batch.
+/// The metrics of a batch in a timeline.
 #[must_use]
 pub fn timeline(layout: &Layout, core_ghz: f64, sample: &Sample) -> BTreeMap<String, f64> {
     let shown = all(layout, core_ghz).into_iter().filter(|metric| metric.declaration.in_timeline);
@@ -95,27 +95,27 @@ pub fn timeline(layout: &Layout, core_ghz: f64, sample: &Sample) -> BTreeMap<Str
     shown.filter_map(number).collect()
 }
 
-/// A metric in the reference: all that is declared of it.
+/// A metric in the reference, with its whole declaration.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Entry {
     /// Its name in results.
     pub name: &'static str,
     /// Its unit.
     pub unit: &'static str,
-    /// How it looks to people.
+    /// Its appearance in tables.
     #[serde(flatten)]
     pub description: Description,
     /// How batches combine; none for figures of all batches' histograms together.
     pub kind: Option<Kind>,
     /// What the keys of its numbers name, if it has several.
     pub by: Option<&'static str>,
-    /// What it is about. Names of the metrics of tenants beside the main one begin with `NAME:`.
+    /// Its subject. Names of the metrics of tenants other than the main one begin with `NAME:`.
     pub of: Scope,
-    /// What it means.
+    /// Its meaning.
     pub about: &'static str,
 }
 
-/// What a metric is about.
+/// Subject of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
@@ -125,7 +125,7 @@ pub enum Scope {
     Tenant,
 }
 
-/// Every metric that there is, each name once, in the order in which tables show them.
+/// Every metric, each name once, in the order of the tables.
 #[must_use]
 pub fn reference() -> Vec<Entry> {
     use Scope::{Machine, Tenant};

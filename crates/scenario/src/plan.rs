@@ -1,5 +1,5 @@
-//! From a scenario, its platform and the devices that it names to a plan: all that a machine is built
-//! from, checked, with every default decided.
+//! Resolves a scenario, its platform and the devices that it names to a plan: everything that a machine
+//! is built from, checked, with all defaults filled in.
 
 mod machine;
 mod tenant_input;
@@ -23,7 +23,7 @@ use units::{Bytes, CoreId, Id, Picos, RootPortId};
 use workload::control::dynamic_ways::DynamicWaysConfig;
 use workload::control::schedule::Change;
 
-/// All that a machine is built from.
+/// Everything that a machine is built from.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The machine itself.
@@ -37,46 +37,46 @@ pub struct Plan {
     pub(crate) co_runners: Vec<CoRunnerOnCores>,
     /// Policies that root ports change to, at given times.
     pub(crate) changes: Vec<Change>,
-    /// Controllers of DDIO ways, each with the ways that it begins with.
+    /// Controllers of DDIO ways, each with its number of ways at the start.
     pub(crate) dynamic_ways: Vec<(DynamicWaysConfig, u32)>,
-    /// What a run counts as progress: what the main tenant is there for.
+    /// Work that a run counts as progress: that of the main tenant.
     pub(crate) goal: Goal,
 }
 
-/// A tenant, its cores and devices numbered.
+/// A tenant, with numbered cores and devices.
 #[derive(Clone, Debug)]
 pub(crate) struct TenantPlan {
-    /// What its cores run.
+    /// Software of its cores.
     pub application: AnyApplication,
     /// Its cores.
     pub cores: Vec<CoreId>,
     /// Its devices.
     pub devices: Vec<DeviceId>,
-    /// The memory node that its buffers and rings lie in.
+    /// The memory node of its buffers and rings.
     pub node: usize,
-    /// The pages that they are made of.
+    /// Pages of its buffers and rings.
     pub page: Bytes,
 }
 
-/// A co-runner, its cores numbered.
+/// A co-runner, with numbered cores.
 #[derive(Clone, Debug)]
 pub(crate) struct CoRunnerOnCores {
-    /// What its cores run.
+    /// Software of its cores.
     pub software: CoRunnerPlan,
     /// Its cores.
     pub cores: Vec<CoreId>,
     /// The memory node of its working sets.
     pub node: usize,
-    /// The pages that they are made of.
+    /// Pages of its working sets.
     pub page: Bytes,
 }
 
 impl Plan {
-    /// Checks `scenario` against `platform`, fills in what that decides, and resolves it. `file` is the
-    /// scenario's name in messages.
+    /// Checks `scenario` against `platform`, fills in the platform's defaults, and resolves it. `file`
+    /// is the scenario's name in messages.
     ///
     /// # Errors
-    /// Names the first value that is out of range or does not go with another.
+    /// Names the first value that is out of range or contradicts another.
     pub fn resolve(
         file: &str,
         scenario: &mut Scenario,
@@ -100,7 +100,7 @@ impl Plan {
         Self::numbered(scenario, &check, platform, (applications, co_runners), seed)
     }
 
-    /// Numbers everything.
+    /// Numbers cores, root ports and devices.
     fn numbered(
         scenario: &Scenario,
         check: &Check<'_>,
@@ -125,7 +125,7 @@ impl Plan {
         Ok(Self { machine, layout, devices, tenants, co_runners, changes, dynamic_ways, goal })
     }
 
-    /// Packets after which the run is over, if the main tenant's source says so.
+    /// Packets after which the run ends, if the main tenant's source has such a number.
     #[must_use]
     pub fn packets_to_replay(&self) -> Option<u64> {
         let devices = self.tenants[0].devices.iter().map(|id| &self.devices[id.index()]);
@@ -133,7 +133,7 @@ impl Plan {
     }
 }
 
-/// What each tenant runs.
+/// The application of each tenant.
 fn applications(
     file: &str,
     scenario: &Scenario,
@@ -181,7 +181,7 @@ fn tenants(
     all.enumerate().map(tenant).collect()
 }
 
-/// Co-runners use memory of their own socket, in pages as the main tenant's.
+/// Co-runners use memory of their own socket, in pages of the main tenant's size.
 fn co_runners_on_cores(
     co_runners: Vec<CoRunnerPlan>,
     scenario: &Scenario,
@@ -223,7 +223,7 @@ fn changes(scenario: &Scenario, platform: &Platform, layout: &Layout) -> Vec<Cha
     scenario.machine.event.iter().flat_map(of_event).collect()
 }
 
-/// Controllers that root ports have.
+/// Controllers of root ports.
 fn dynamic_ways<'p>(
     ports: impl Iterator<Item = &'p PortPlan>,
     platform: &Platform,

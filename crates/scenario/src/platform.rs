@@ -38,20 +38,20 @@ use serde::{Deserialize, Serialize};
 /// no devices.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Platform {
-    /// What machine this is, in words.
+    /// Description of the machine.
     pub title: String,
     /// Processor.
     pub cpu: Cpu,
     /// L1 data cache of a core.
     pub l1d: PrivateLevel,
-    /// L1 instruction cache of a core; without it, traces' instruction fetches are left out.
+    /// L1 instruction cache of a core; without it, traces' instruction fetches are skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub l1i: Option<PrivateLevel>,
     /// L2 of a core.
     pub l2: PrivateLevel,
     /// Last-level cache of the socket.
     pub llc: LastLevel,
-    /// Snoop filter: directory-only ways beside the LLC. Without it, every core is asked.
+    /// Snoop filter: directory-only ways besides the LLC. Without it, every core is snooped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<DirectoryWays>,
     /// A ring that connects cores and slices.
@@ -77,7 +77,7 @@ pub struct Platform {
     /// Address translation of devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iommu: Option<IommuFacts>,
-    /// A buffer of the root complex in front of the caches.
+    /// A buffer of the root complex before the caches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_complex_buffer: Option<RootComplexBufferFacts>,
     /// Link between NIC and socket.
@@ -92,10 +92,10 @@ pub struct Platform {
     /// Costs of an echo server on this machine, and its client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ping_pong: Option<PingPongFacts>,
-    /// Costs of packet applications on this machine, the L2 forwarder apart.
+    /// Costs of packet applications on this machine, except the L2 forwarder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub applications: Option<ApplicationFacts>,
-    /// The part's own slice function, read from llc.slice_table.
+    /// The processor's own slice function, read from llc.slice_table.
     #[serde(skip)]
     #[schemars(skip)]
     pub base_sequence: Option<BaseSequence>,
@@ -108,11 +108,11 @@ pub struct FittedParameter {
     pub key: String,
     /// Its value.
     pub value: serde_json::Value,
-    /// Which measurements chose it.
+    /// The measurements that chose it.
     pub fitted_on: String,
 }
 
-/// What other files are, by a key that only they have among files without caches.
+/// Other kinds of file, by a key that only they have among files without caches.
 const OTHER_KINDS: [(&str, &str); 5] = [
     ("experiments", "a calibration; to look for parameters: skipline calibrate FILE"),
     ("platform", "a scenario; to simulate it: skipline run FILE"),
@@ -121,9 +121,9 @@ const OTHER_KINDS: [(&str, &str); 5] = [
     ("ssd", "the file of a device; a scenario names it with the key `ssd`"),
 ];
 
-/// Refuses files of other kinds as what they are.
+/// Refuses files of other kinds and names their kind.
 fn refuse_other_kinds(file: &str, document: &toml::Table) -> Result<(), InputError> {
-    // A platform may have a table `nic`, and one of its names may be mistyped, but not both of these.
+    // A platform may have a table `nic`, and one of these names may be mistyped, but not both.
     if document.contains_key("cpu") || document.contains_key("llc") {
         return Ok(());
     }
@@ -141,15 +141,15 @@ impl Platform {
     /// Reads a platform from TOML; `file` is its name in messages.
     ///
     /// # Errors
-    /// If the text is damaged, a key is unknown or missing, or a value is out of range.
+    /// If the text is invalid, a key is unknown or missing, or a value is out of range.
     pub fn read(file: &str, text: &str) -> Result<Self, InputError> {
         Self::read_with(file, text, &ReplacedFacts::new())
     }
 
-    /// The same with some facts replaced.
+    /// As [`Self::read`], with some facts replaced.
     ///
     /// # Errors
-    /// As [`Self::read`]; a replaced key must be one that the platform knows.
+    /// As [`Self::read`]; the platform must know a replaced key.
     pub fn read_with(file: &str, text: &str, replaced: &ReplacedFacts) -> Result<Self, InputError> {
         let read = what_if::read_with(Kind::Platform, file, text, replaced, |document| {
             refuse_other_kinds(file, &document)?;
@@ -159,7 +159,7 @@ impl Platform {
             Ok(platform)
         });
         read.map_err(|error| match &error {
-            // What a device extends is nowhere among platforms.
+            // A file that a device extends is not among the platforms.
             InputError::OutOfRange { key, .. } if key == "extends" => {
                 let own = document::parse(file, text, &[]);
                 own.and_then(|own| refuse_other_kinds(file, &own)).err().unwrap_or(error)
@@ -168,10 +168,10 @@ impl Platform {
         })
     }
 
-    /// How far slices are from cores; `file` is the platform's name in messages.
+    /// Distances of slices from cores; `file` is the platform's name in messages.
     ///
     /// # Errors
-    /// If ring or mesh do not go with cores and slices.
+    /// If ring or mesh do not match cores and slices.
     pub fn topology(&self, file: &str) -> Result<Topology, InputError> {
         let (ring, mesh) = (self.ring.as_ref(), self.mesh.as_ref());
         topology::topology(&Check { file }, &self.cpu, &self.llc, ring, mesh)

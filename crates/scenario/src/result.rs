@@ -1,4 +1,4 @@
-//! The result of a run as promised to scripts.
+//! The result of a run, as the interface for scripts.
 
 use crate::metrics::Description;
 use crate::platform::FittedParameter;
@@ -8,32 +8,32 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Result of a run. The same scenario, seed and version give the same bytes, except `wall_s` and
-/// what is derived from it.
+/// Result of a run. The same scenario, seed and version give the same bytes, except `wall_s` and values
+/// derived from it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RunResult {
     /// The scenario with every default filled in.
     pub scenario: Scenario,
-    /// Seed of everything random.
+    /// Seed of all random choices.
     pub seed: u64,
     /// Version of Skipline.
     pub version: String,
     /// Name of the platform.
     pub platform: String,
-    /// What chose the slice of a line: a part's own function or a stand-in.
+    /// The slice function: a processor's own or a stand-in.
     pub slice_function: String,
-    /// Simulated time in all.
+    /// Total simulated time.
     pub simulated_ns: f64,
-    /// Simulated time that the metrics leave out.
+    /// Simulated time of the warm-up, which the metrics leave out.
     pub warmup_ns: f64,
-    /// Packets sent in all.
+    /// Total number of packets sent.
     pub packets: u64,
-    /// Batches that the metrics are made of.
+    /// Batches in the metrics.
     pub batches: usize,
     /// Why the run ended.
     pub stopped_by: StoppedBy,
-    /// Whether the metrics are of a whole replay, or of a time when queues had stopped filling and receive
-    /// rings had been used from end to end: otherwise they are still of how the run began.
+    /// Whether the metrics cover a whole replay, or a time when queues had stopped filling and every
+    /// entry of the receive rings had been used: otherwise they still depend on the start of the run.
     pub settled: bool,
     /// Wall-clock time of the simulation.
     pub wall_s: f64,
@@ -43,28 +43,28 @@ pub struct RunResult {
     pub line_ops_per_s: f64,
     /// Simulated seconds per second of wall-clock time.
     pub real_time_factor: f64,
-    /// Platform parameters that were chosen by fitting; everything else is not.
+    /// Platform parameters that were chosen by fitting.
     pub fitted_parameters: Vec<FittedParameter>,
     /// Metrics by name.
     pub metrics: BTreeMap<String, MetricResult>,
     /// Some metrics batch by batch, where settings change during the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub timeline: Vec<TimelinePoint>,
-    /// The story of one packet, if it was asked for.
+    /// The trace of one packet, if it was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Vec<TraceEvent>>,
     /// Physical address of the traced packet's first line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace_address: Option<u64>,
-    /// The story of one line of memory, if it was asked for.
+    /// The trace of one line of memory, if it was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line_trace: Option<Vec<TraceEvent>>,
-    /// Kinds of LLC misses by agent over the whole run, if they were asked for.
+    /// Kinds of LLC misses by agent over the whole run, if they were requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub miss_kinds: Option<BTreeMap<String, MissKindCounts>>,
 }
 
-/// What was measured between the end of the point before, or time zero, and this one.
+/// Measurements between the end of the previous point, or time zero, and this one.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TimelinePoint {
     /// Simulated time at its end.
@@ -74,26 +74,26 @@ pub struct TimelinePoint {
     pub metrics: BTreeMap<String, f64>,
 }
 
-/// Requests that reached a cache, sorted by what a fully associative LRU cache of the same size
-/// would have made of them.
+/// Requests that reached a cache, classified by the outcome in a fully associative LRU cache of the
+/// same size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MissKindCounts {
     /// Hits.
     pub hits: u64,
     /// Hits where the fully associative cache missed.
     pub anti_conflict_hits: u64,
-    /// Misses of lines that nobody had asked for before.
+    /// Misses of lines that were never requested before.
     pub compulsory: u64,
     /// Misses that the fully associative cache has too.
     pub capacity: u64,
-    /// Misses where it hits: sets, way masks or the replacement policy are to blame.
+    /// Misses where it hits: caused by sets, way masks or the replacement policy.
     pub conflict: u64,
-    /// Misses of lines that a device write to memory had taken away.
+    /// Misses of lines that a device write to memory had invalidated.
     pub invalidated: u64,
 }
 
 impl MissKindCounts {
-    /// What a shadow has counted.
+    /// The counts of a shadow.
     #[must_use]
     pub fn of(counts: &AccessCounts) -> Self {
         Self {
@@ -110,16 +110,16 @@ impl MissKindCounts {
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum StoppedBy {
-    /// The intervals were tight enough.
+    /// The intervals were narrow enough.
     #[serde(rename = "interval")]
     Interval,
     /// The highest number of batches was reached first.
     #[serde(rename = "cap")]
     Cap,
-    /// Packets came and none left any more.
+    /// Packets arrived and none left any more.
     #[serde(rename = "stalled")]
     Stalled,
-    /// No packets came any more.
+    /// No packets arrived any more.
     #[serde(rename = "source ended")]
     SourceEnded,
 }
@@ -127,29 +127,29 @@ pub enum StoppedBy {
 /// A metric.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MetricResult {
-    /// Its value, or values by part; null where nothing was counted.
+    /// Its value, or values by name; null where nothing was counted.
     pub value: Numbers,
     /// Half width of the 95 % interval; null if the run was too short for one.
     pub ci95: Intervals,
     /// Unit of both.
     pub unit: &'static str,
-    /// How it looks to people.
+    /// Its appearance in tables.
     #[serde(flatten)]
     pub description: Description,
 }
 
-/// One number, or numbers by part.
+/// One number, or numbers by name.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Numbers {
     /// One number.
     One(#[schemars(with = "Option<f64>")] f64),
-    /// By part.
+    /// Numbers by name.
     Parts(#[schemars(with = "BTreeMap<String, Option<f64>>")] BTreeMap<String, f64>),
 }
 
 impl Numbers {
-    /// The number that has no name, or the one of a name.
+    /// The number without a name, or the one with a given name.
     #[must_use]
     pub fn number(&self, name: Option<&str>) -> Option<f64> {
         match (self, name) {
@@ -160,42 +160,42 @@ impl Numbers {
     }
 }
 
-/// Half widths in the shape of the numbers.
+/// Half widths, in the shape of the numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Intervals {
-    /// Of one number.
+    /// Half width of one number.
     One(Option<f64>),
-    /// By part.
+    /// Half widths by name.
     Parts(BTreeMap<String, Option<f64>>),
 }
 
 /// One operation on a line of the traced packet.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TraceEvent {
-    /// When, in simulated time.
+    /// Simulated time.
     pub time_ns: f64,
-    /// Who.
+    /// The agent.
     pub agent: String,
-    /// What.
+    /// The operation.
     pub operation: String,
     /// Line within the packet, from 0.
     pub line: u64,
-    /// Where the line was, or what became of it.
+    /// Where the line was found, or where it went.
     pub found: String,
-    /// What had to leave for it.
+    /// The victim of the operation.
     pub evicted: Option<TraceEviction>,
 }
 
-/// A line that had to leave for a line of the traced packet.
+/// A line that was evicted for a line of the traced packet.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TraceEviction {
     /// Its line address: the physical address divided by 64.
     pub address_line: u64,
-    /// Whose content it was.
+    /// The agent that wrote its content.
     pub owner: String,
-    /// "dirty" if it went to DRAM, else "clean".
+    /// "dirty" if it was written back to DRAM, else "clean".
     pub state: String,
-    /// Whether it had been read since it was put there.
+    /// Whether it was read since it was allocated.
     pub read: bool,
 }

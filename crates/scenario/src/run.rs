@@ -1,4 +1,4 @@
-//! Running a scenario: warm-up, batches, intervals, and when it is enough.
+//! Runs a scenario: warm-up, batches, intervals, and the end of the run.
 
 mod batches;
 mod latency;
@@ -33,15 +33,15 @@ use units::{Id, LINE_BYTES, LineAddr, Picos};
 /// A batch ends after this much simulated time even if it has not sent its packets.
 const LONGEST_BATCH: Picos = Picos(200_000_000_000);
 
-/// A run looks up after so much work, or so much simulated time, whichever is less: some milliseconds, so
-/// that it can be interrupted at once.
+/// A run checks for an interrupt after this number of steps or this much simulated time, whichever
+/// comes first: after some milliseconds.
 const SLICE_STEPS: u64 = 1 << 12;
 const SLICE: Picos = Picos(1_000_000_000);
 
-/// No queue of a machine is as long as this. What is reserved further ahead will never be worked off.
+/// No queue of a machine is as long as this. Reservations further ahead can never be served.
 const LONGEST_BACKLOG: Picos = Picos(20_000_000_000);
 
-/// A scenario that has been checked, with all that it needs.
+/// A checked scenario with its plan and platform.
 #[derive(Clone, Debug)]
 pub struct Job {
     scenario: Scenario,
@@ -51,26 +51,26 @@ pub struct Job {
     seed: u64,
 }
 
-/// Batches of a whole replay at most: each keeps a histogram.
+/// Largest number of batches of a whole replay: each keeps a histogram.
 const MOST_REPLAY_BATCHES: u64 = 512;
 
-/// What a run is to tell beside its metrics; it is slower for that.
+/// What a run records besides its metrics; recording slows it down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// The story of a packet: its number among those that get a descriptor.
+    /// The trace of a packet: its number among those that get a descriptor.
     pub packet: Option<u64>,
-    /// The story of a line of memory.
+    /// The trace of a line of memory.
     pub line: Option<LineAddr>,
     /// Kinds of LLC misses.
     pub miss_kinds: bool,
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// Packets sent, or other work of the main tenant.
     pub packets: u64,
-    /// Done, between 0 and 1: of the most that the run may take.
+    /// Share that is done, between 0 and 1, of the longest possible run.
     pub fraction: f64,
     /// Simulated time.
     pub simulated_ns: f64,
@@ -87,18 +87,18 @@ pub enum RunFailure {
     /// The watcher stopped it.
     #[error(transparent)]
     Stopped(#[from] Stopped),
-    /// More is asked of a resource than it can ever do.
+    /// The load on a resource exceeds its capacity.
     #[error(
         "the run makes no progress: {resource} is reserved for the next {} ms, at {} ms of \
          simulated time; lower the load on it, or raise what limits it in [hardware]",
         .ahead.as_ns() / 1e6, .at.as_ns() / 1e6
     )]
     Stuck {
-        /// Which.
+        /// The resource.
         resource: Resource,
         /// How far ahead it is reserved.
         ahead: Picos,
-        /// When that was seen.
+        /// When this was detected.
         at: Picos,
     },
 }
@@ -107,7 +107,7 @@ impl Job {
     /// Checks a scenario against its platform and reads its capture.
     ///
     /// # Errors
-    /// If anything about the input is wrong.
+    /// If any input is invalid.
     pub fn new(
         file: &str,
         mut scenario: Scenario,
@@ -125,19 +125,19 @@ impl Job {
         &self.scenario
     }
 
-    /// All that its machine is built from.
+    /// The plan of its machine.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// The platform, with what the scenario replaces.
+    /// The platform, with the facts that the scenario replaces.
     #[must_use]
     pub fn platform(&self) -> &Platform {
         &self.platform
     }
 
-    /// Runs to the end. `watch` is told again and again how far the run is, and may stop it.
+    /// Runs to the end. `watch` receives the progress repeatedly, and may stop the run.
     ///
     /// # Errors
     /// If `watch` stopped the run, or it makes no progress.
@@ -171,7 +171,7 @@ impl Job {
         Ok(result)
     }
 
-    /// The machine at time zero: for tests that look inside.
+    /// The machine at time zero, for tests that inspect it.
     pub fn machine<T: Tracer>(&self, tracer: T) -> ScenarioMachine<T> {
         assemble::machine(&self.plan, tracer)
     }
@@ -223,7 +223,7 @@ impl Job {
         self.plan.machine.core_clock.0
     }
 
-    /// Batch by batch, the warm-up included, if anything changes during the run.
+    /// Metrics batch by batch, including the warm-up, if settings change during the run.
     fn timeline(&self, batches: &[Batch]) -> Vec<TimelinePoint> {
         if !self.scenario.changes_over_time() {
             return Vec::new();
@@ -252,7 +252,7 @@ impl Job {
         results
     }
 
-    /// Latencies since the last call, of each tenant: of its packets, or of its requests.
+    /// Latencies of each tenant since the last call: of its packets, or of its requests.
     fn take_latencies<T: Tracer>(&self, machine: &mut ScenarioMachine<T>) -> Vec<Histogram<u64>> {
         let of = |(number, tenant): (usize, &TenantLayout)| {
             let device = self.plan.layout.devices_of(number).next();
@@ -273,14 +273,14 @@ impl Job {
         self.plan.layout.tenants.iter().enumerate().map(of).collect()
     }
 
-    /// Runs batch after batch until the intervals are tight, the cap is reached or nothing comes.
+    /// Runs batch after batch until the intervals are narrow, the cap is reached or no packets arrive.
     fn run_batches<T: Tracer>(
         &self,
         machine: &mut ScenarioMachine<T>,
         watch: &mut impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(Vec<Batch>, StoppedBy), RunFailure> {
         let keys = &self.scenario.machine.run;
-        // A replay with a number of loops is wanted whole, in a bounded number of batches.
+        // A replay with a number of loops runs completely, in a bounded number of batches.
         let whole = self.plan.packets_to_replay();
         let batch_packets = keys.batch_packets.max(whole.unwrap_or(0) / MOST_REPLAY_BATCHES);
         let longest_batch = if whole.is_some() { Picos::NEVER } else { LONGEST_BATCH };
@@ -335,8 +335,8 @@ impl Job {
     }
 }
 
-/// Runs slice after slice until the goal has been counted or `until` has come. Returns whether anybody
-/// will act again.
+/// Runs slice after slice until the goal is reached or `until` has come. Returns whether any agent will
+/// act again.
 fn run_batch<T: Tracer>(
     machine: &mut ScenarioMachine<T>,
     goal: u64,
@@ -364,7 +364,7 @@ fn run_batch<T: Tracer>(
     }
 }
 
-/// Packets that have come to the first NIC.
+/// Packets that have arrived at the first NIC.
 fn offered_packets<T: Tracer>(machine: &ScenarioMachine<T>) -> u64 {
     let mut nics = machine.devices.iter().filter_map(Device::as_nic);
     nics.next().map_or(0, |nic| nic.port.counters.offered_packets)

@@ -1,7 +1,7 @@
-//! A scenario: what is run on which platform.
+//! A scenario: a run on a platform.
 //!
-//! The keys at the top of a scenario file describe the machine and its main tenant; `[[tenant]]`
-//! tables add others, which inherit what they do not state.
+//! The top-level keys of a scenario file describe the machine and its main tenant; `[[tenant]]` tables
+//! add others, which inherit keys that they do not state.
 
 pub(crate) mod check;
 mod event;
@@ -21,7 +21,7 @@ use crate::platform::{Platform, ReplacedFacts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A scenario file, with the overrides of the command line in it.
+/// A scenario file, with the overrides of the command line applied.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Scenario {
     /// Keys of the machine.
@@ -30,7 +30,7 @@ pub struct Scenario {
     /// Keys of the main tenant.
     #[serde(flatten)]
     pub main: Tenant,
-    /// Tenants beside the main one.
+    /// Tenants besides the main one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Tables<Tenant>")]
     pub tenant: Vec<Tenant>,
@@ -39,7 +39,7 @@ pub struct Scenario {
 /// Keys of a scenario that hold for the whole machine.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct MachineKeys {
-    /// What this is, in a line.
+    /// Description in one line.
     #[serde(default)]
     pub title: String,
     /// The question that it answers.
@@ -47,9 +47,9 @@ pub struct MachineKeys {
     pub question: String,
     /// Name of a known platform, or path of a platform file.
     pub platform: String,
-    /// Facts of the platform that are replaced, for what-if questions: key of the platform file
-    /// (`llc.sets_per_slice`), and its value. `nic` and `pcie` are those of every card, also of one that
-    /// a tenant names; `ssd` is that of every SSD.
+    /// Replaced facts of the platform, for what-if questions: key of the platform file
+    /// (`llc.sets_per_slice`), and its value. `nic` and `pcie` apply to every card, including one that
+    /// a tenant names; `ssd` applies to every SSD.
     #[serde(default, skip_serializing_if = "ReplacedFacts::is_empty")]
     pub hardware: ReplacedFacts,
     /// Core clock. The platform's own by default.
@@ -58,7 +58,7 @@ pub struct MachineKeys {
     /// Clock of mesh and LLC. The platform's own by default.
     #[serde(default)]
     pub uncore_ghz: Option<f64>,
-    /// What runs beside the tenants.
+    /// Co-runners besides the tenants.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Tables<CoRunnerKeys>")]
     pub co_runner: Vec<CoRunnerKeys>,
@@ -71,7 +71,7 @@ pub struct MachineKeys {
     pub run: RunKeys,
 }
 
-/// What a file may give as `[[key]]` or, if there is one, as `[key]`: for schemas only.
+/// A value that a file may give as `[[key]]` or, if there is only one, as `[key]`: for schemas only.
 #[derive(JsonSchema)]
 #[schemars(untagged, inline)]
 #[allow(dead_code)]
@@ -86,13 +86,13 @@ enum Tables<T> {
 pub struct RunKeys {
     /// Packets per batch of the statistics.
     pub batch_packets: u64,
-    /// Batches to run at least.
+    /// Least number of batches.
     pub min_batches: u32,
-    /// Batches to run at most, however wide the intervals still are.
+    /// Largest number of batches, even if the intervals are still wide.
     pub max_batches: u32,
     /// Half width of the 95 % interval of both hit rates at which the run may stop.
     pub hit_rate_interval_points: f64,
-    /// The same for throughput, relative.
+    /// Relative half width of the 95 % interval of throughput at which the run may stop, in percent.
     pub throughput_interval_percent: f64,
 }
 
@@ -112,7 +112,7 @@ impl Scenario {
     /// Reads a scenario from TOML; `file` is its name in messages.
     ///
     /// # Errors
-    /// If the text is damaged or a key is unknown, missing or of the wrong kind.
+    /// If the text is invalid or a key is unknown, missing or of the wrong kind.
     pub fn read(
         file: &str,
         text: &str,
@@ -124,8 +124,8 @@ impl Scenario {
         split::scenario(file, document::parse(file, text, overrides)?)
     }
 
-    /// Replaced facts that the platform's file has to know: all but those of devices that have files of
-    /// their own.
+    /// Replaced facts that the platform's file must know: all except those of devices that have files
+    /// of their own.
     #[must_use]
     pub fn platform_facts(&self) -> ReplacedFacts {
         let named = |kind| self.tenants().map(move |tenant| tenant.devices.named(kind).is_some());
@@ -141,8 +141,8 @@ impl Scenario {
         own.map(|(key, value)| (key.clone(), value.clone())).collect()
     }
 
-    /// Records what platform, devices and applications decide where keys do not. `named` has an entry per
-    /// tenant.
+    /// Records the defaults by platform, devices and applications of keys that are not stated. `named`
+    /// has an entry per tenant.
     pub(crate) fn fill_in(&mut self, platform: &Platform, named: &[NamedDevices]) {
         let all_ways = platform.llc.all_ways_mask();
         self.machine.core_ghz.get_or_insert(platform.cpu.core_ghz.value);
@@ -171,7 +171,7 @@ impl Scenario {
             || self.tenants().any(|tenant| tenant.devices.port.changes_ways_itself())
     }
 
-    /// Whether a second socket takes part.
+    /// Whether a second socket is used.
     #[must_use]
     pub fn uses_other_socket(&self) -> bool {
         let tenant = |tenant: &Tenant| {
@@ -182,7 +182,7 @@ impl Scenario {
         self.tenants().any(tenant) || self.machine.co_runner.iter().any(|keys| keys.socket > 0)
     }
 
-    /// Whether a CXL card takes part.
+    /// Whether a CXL card is used.
     #[must_use]
     pub fn uses_cxl(&self) -> bool {
         self.tenants().any(|tenant| tenant.keys.memory_node == MemoryNode::Cxl)

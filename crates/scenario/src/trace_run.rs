@@ -1,7 +1,7 @@
-//! Replaying a trace: from references and a machine to hits, misses and write-backs per level.
+//! Replays a trace: computes hits, misses and write-backs per level from references and a machine.
 //!
-//! Levels that do not talk back are replayed without time, batch by batch; other machines, and whoever
-//! asks for times or for kinds of misses, get the whole fabric. What both count is the same.
+//! Independent levels are replayed without time, batch by batch; other machines, and replays with times
+//! or kinds of misses, need the whole fabric. Both count the same.
 
 mod levels;
 mod pieces;
@@ -31,13 +31,13 @@ use workload::trace::{
     AddressWindowFull, Batch, Replay, Shadows, StandardTrace, Tally, UntimedReplay,
 };
 
-/// A trace and the machine that it is to run through.
+/// A trace and the machine that replays it.
 pub struct TraceJob {
     replayed: Replayed,
     source: Source,
 }
 
-/// What is replayed, and how.
+/// Source and machine of a replay.
 struct Replayed {
     platform: Platform,
     machine: String,
@@ -47,7 +47,7 @@ struct Replayed {
     fabric: FabricConfig,
 }
 
-/// What a replay has to tell beside hits and misses.
+/// Outputs of a replay besides hits and misses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TraceWanted {
     /// Simulated time, each reference waiting for the one before it.
@@ -56,7 +56,7 @@ pub struct TraceWanted {
     pub miss_kinds: bool,
 }
 
-/// How far a replay is.
+/// Progress of a replay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TraceProgress {
     /// References so far.
@@ -68,7 +68,7 @@ pub struct TraceProgress {
 /// References between two calls of the watcher: with time, less than a tenth of a second.
 const WATCH_EVERY_REFERENCES: usize = 1 << 18;
 
-/// One of two ways through a machine.
+/// One of two ways to simulate a machine.
 enum Course {
     Untimed(Box<UntimedReplay>),
     Timed(Box<Replay>),
@@ -93,19 +93,20 @@ impl Course {
     }
 }
 
-/// What is left of a replay.
+/// Results of a replay.
 struct Finished {
     tally: Tally,
-    /// Simulated time, if there was any.
+    /// Simulated time, if it was requested.
     now: Option<Picos>,
     shadows: Option<Shadows>,
 }
 
 impl TraceJob {
-    /// Reads the machine; the trace in a file, `-` for standard input, is opened when it is replayed.
+    /// Reads the machine; the trace in a file, `-` for standard input, is opened when the replay
+    /// starts.
     ///
     /// # Errors
-    /// If anything about the input is wrong.
+    /// If any input is invalid.
     pub fn of_file(
         trace: &str,
         machine: &str,
@@ -123,10 +124,10 @@ impl TraceJob {
         Ok(Self { replayed, source: Source::ToRead(Box::new(opens)) })
     }
 
-    /// Makes a standard trace and reads the machine.
+    /// Generates a standard trace and reads the machine.
     ///
     /// # Errors
-    /// If anything about the input is wrong.
+    /// If any input is invalid.
     pub fn of_standard(
         name: &str,
         machine: &str,
@@ -140,10 +141,10 @@ impl TraceJob {
         Ok(Self { replayed, source: Source::AtHand(Box::new(loads)) })
     }
 
-    /// Takes references from wherever they come; `trace` is what results call it.
+    /// Takes references from any source; `trace` is its name in results.
     ///
     /// # Errors
-    /// If the machine's file is wrong.
+    /// If the machine's file is invalid.
     pub fn of_batches(
         trace: &str,
         batches: Box<dyn Batches>,
@@ -156,10 +157,10 @@ impl TraceJob {
         Ok(Self { replayed, source: Source::AtHand(batches) })
     }
 
-    /// Replays the whole trace. `watch` is told how far it is, and may stop it.
+    /// Replays the whole trace. `watch` receives the progress, and may stop it.
     ///
     /// # Errors
-    /// If the trace is damaged, or `watch` stopped the replay or forked the process.
+    /// If the trace is invalid, or `watch` stopped the replay or forked the process.
     pub fn run(
         self,
         mut watch: impl FnMut(TraceProgress) -> ControlFlow<()>,
@@ -189,7 +190,7 @@ impl TraceJob {
                     return Err(Stopped.into());
                 }
                 if process::id() != process {
-                    // Threads that only the parent has may have been about to use these.
+                    // Threads that exist only in the parent may have been about to use these.
                     mem::forget((course, trace));
                     return Err(TraceRunError::Forked);
                 }
@@ -271,7 +272,7 @@ pub enum TraceRunError {
     /// The watcher stopped it.
     #[error(transparent)]
     Stopped(#[from] Stopped),
-    /// The watcher forked the process, and the child went on.
+    /// The watcher forked the process, and the child continued.
     #[error(
         "the replay cannot go on in a process that was forked while it was under way: \
          fork before the replay, or end the child where it was forked"

@@ -1,4 +1,4 @@
-//! Block I/O on SSDs: what a fio-like job is told, and its jobs.
+//! Block I/O on SSDs: the keys of a fio-like job, and its jobs.
 
 use super::ApplicationPlan;
 use crate::assemble::builder::Builder;
@@ -25,7 +25,7 @@ use workload::host_memory::Arena;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct BlockIoKeys {
-    /// SSDs; the jobs are dealt out to them in turn.
+    /// SSDs; jobs are assigned to them in turn.
     pub ssds: u32,
     /// SSDs behind one root port, whose link they share.
     pub ssds_per_root_port: u32,
@@ -35,26 +35,26 @@ pub struct BlockIoKeys {
     pub depth: u32,
     /// Share of reads.
     pub read_percent: u32,
-    /// Which block comes next.
+    /// Order of blocks.
     pub order: BlockOrder,
-    /// Buffers of each job that are used in turn. As many as I/Os in flight by default, as fio has.
+    /// Buffers of each job, used in turn. As many as I/Os in flight by default, as in fio.
     pub buffers: Option<u32>,
-    /// How completions are seen.
+    /// How the software learns of completions.
     pub completion: CompletionKind,
     /// The core reads every line of a block that was read (verification, copy to a user).
     pub reads_data: bool,
-    /// The core writes every line of a block before it is written.
+    /// The core fills every line of a block before it writes the block.
     pub fills_data: bool,
 }
 
-/// Which block comes next.
+/// Order of blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BlockOrder {
-    /// Any.
+    /// Any block, at random.
     #[default]
     Random,
-    /// The one behind the last.
+    /// The next block.
     Sequential,
 }
 
@@ -62,10 +62,10 @@ pub enum BlockOrder {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CompletionKind {
-    /// It sleeps until an interrupt.
+    /// A job sleeps until an interrupt.
     #[default]
     Interrupt,
-    /// It looks again and again.
+    /// A job polls.
     Polling,
 }
 
@@ -87,7 +87,7 @@ impl Default for BlockIoKeys {
 }
 
 impl BlockIoKeys {
-    /// Blocks are moved in pages of 4 KiB, and a list of all of them fits a page.
+    /// Checks that blocks consist of 4 KiB pages and that a list of them fits a page.
     fn check(&self, check: &Check<'_>, cores: u32) -> Result<(), InputError> {
         let what = "SSDs, no more than cores: each has a job at least";
         check.whole("block_io.ssds", self.ssds, (1, cores.min(16)), what)?;
@@ -107,7 +107,7 @@ impl BlockIoKeys {
         check.whole("block_io.buffers", all, (0, 8 << 30), "bytes of all buffers of a job")
     }
 
-    /// Jobs of each SSD, to which they are dealt out in turn.
+    /// Jobs of each SSD, assigned in turn.
     fn jobs_of_ssds(&self, jobs: u32) -> Vec<usize> {
         let of_ssd = |ssd: u32| (jobs - ssd).div_ceil(self.ssds) as usize;
         (0..self.ssds).map(of_ssd).collect()
@@ -122,7 +122,7 @@ impl BlockIoKeys {
 /// The jobs of a tenant, one on each core, and its SSDs.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockIoPlan {
-    /// Its seed is that of the tenant: each core adds its own.
+    /// The seed is that of the tenant: each core adds its own.
     job: BlockIoConfig,
     driver: NvmeDriverConfig,
     ports: Vec<PortPlan>,

@@ -1,4 +1,4 @@
-//! The stateful chain: filter, router, NAPT and load balancer, with flow tables of each core's own.
+//! The stateful chain: filter, router, NAPT and load balancer, with separate flow tables on each core.
 
 use super::Packets;
 use super::packets::{PacketApplication, PollingCore};
@@ -20,21 +20,21 @@ use workload::host_memory::{HostMemory, Region};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ChainKeys {
-    /// Who filters.
+    /// Where packets are filtered.
     pub filtering: Filtering,
     /// Filter rules.
     pub filter_rules: u32,
-    /// Flows that each flow table of a core holds.
+    /// Entries of each flow table of a core.
     pub flow_table_entries: u32,
 }
 
-/// Who filters.
+/// Where packets are filtered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Filtering {
     /// The cores walk the rules.
     Software,
-    /// The NIC has taken the rules over: cores look nothing up.
+    /// The NIC applies the rules: cores do no look-up.
     #[default]
     Offloaded,
 }

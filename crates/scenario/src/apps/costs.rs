@@ -1,4 +1,4 @@
-//! What applications cost on a machine, as facts.
+//! Costs of applications on a machine, as facts.
 
 use crate::input::check::Check;
 use crate::input::error::InputError;
@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workload::app::work::Work;
 
-/// Cycles of packet applications outside memory stalls, receiving and sending included.
+/// Cycles of packet applications outside memory stalls, including receive and send.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ApplicationFacts {
     /// Instructions that retire per cycle of such work.
@@ -16,7 +16,7 @@ pub struct ApplicationFacts {
     pub l3_forward_cycles: Sourced<f64>,
     /// Receiving a packet and dropping it.
     pub packet_sink_cycles: Sourced<f64>,
-    /// Building and sending a packet; its stores come on top.
+    /// Building and sending a packet, without its stores.
     pub packet_source_cycles: Sourced<f64>,
     /// A step through the filter rules in software.
     pub filter_step_cycles: Sourced<f64>,
@@ -37,7 +37,7 @@ pub struct ApplicationFacts {
 }
 
 impl ApplicationFacts {
-    /// Work of so many cycles.
+    /// Work of `cycles`.
     #[must_use]
     pub fn work(&self, cycles: &Sourced<f64>) -> Work {
         Work::of_cycles(cycles.value, self.instructions_per_cycle.value)

@@ -1,4 +1,4 @@
-//! The key-value store whose requests are packets, and the keys that every key-value store has.
+//! The key-value store whose requests are packets, and the keys of every key-value store.
 
 mod store;
 
@@ -22,15 +22,15 @@ use workload::app::key_value::store::StoreShape;
 use workload::app::key_value::{self, KeyValueServer};
 use workload::app::work::Work;
 
-/// Items of a store at most.
+/// Largest number of items of a store.
 const MOST_ITEMS: u64 = 1 << 28;
-/// Bytes of all stores of a scenario at most: they leave room in the simulated memory.
+/// Largest total size of a scenario's stores: the rest of the simulated memory stays free.
 const MOST_BYTES: u64 = 32 << 30;
-/// Bytes of items in chosen slices at most: their pages have room for all slices.
+/// Largest size of items in chosen slices: their pages hold lines of all slices.
 const MOST_SLICE_AWARE_BYTES: u64 = 256 << 20;
 
-/// Keys of a key-value store, which all cores of its tenant serve. Without others it is one of small
-/// items, read mostly, as memcached's typical ones.
+/// Keys of a key-value store, which all cores of its tenant serve. The defaults are a store of small
+/// items that is mostly read, as typical for memcached.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct KeyValueKeys {
@@ -40,22 +40,22 @@ pub struct KeyValueKeys {
     pub key_bytes: u64,
     /// Size of a value.
     pub value_bytes: u64,
-    /// Part of a value that an update writes. All of it by default.
+    /// Bytes of a value that an update writes. The whole value by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub update_bytes: Option<u64>,
     /// Share of requests that read.
     pub get_percent: u32,
-    /// What the others do.
+    /// What the other requests do.
     pub writes: WriteRequests,
-    /// Popularity of items: exponent of Zipf's law. 0 makes all alike, YCSB has 0.99.
+    /// Popularity of items: exponent of Zipf's law. 0 makes all equal, YCSB has 0.99.
     pub zipf: f64,
-    /// What a request costs beside its memory.
+    /// Protocol, which determines the cost of a request besides its memory accesses.
     #[serde(skip_serializing_if = "Protocol::is_default")]
     pub protocol: Protocol,
-    /// So many of the most popular items lie in slices near the store's cores. None by default.
+    /// Number of the most popular items that lie in slices near the store's cores. None by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slice_aware_items: Option<u64>,
-    /// The slices of those items: so many, nearest to all cores of the store together. One by default.
+    /// Number of slices of those items, the nearest to all cores of the store together. One by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nearest_slices: Option<u32>,
 }
@@ -64,10 +64,10 @@ pub struct KeyValueKeys {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
-    /// Memcached's over TCP on a kernel-bypass stack.
+    /// Memcached over TCP on a kernel-bypass stack.
     #[default]
     Memcached,
-    /// Key and value behind a UDP header, as stores have it that are built for packets (MICA).
+    /// Key and value after a UDP header, as in stores that are built for packets (MICA).
     Plain,
 }
 
@@ -77,14 +77,14 @@ impl Protocol {
     }
 }
 
-/// What requests do that do not read.
+/// What requests other than reads do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteRequests {
     /// They replace a value, or update_bytes of it (YCSB A, B).
     #[default]
     Update,
-    /// They enter a new item in place of the oldest; reads prefer the latest (YCSB D).
+    /// They insert a new item, which replaces the oldest; reads prefer the latest (YCSB D).
     Insert,
     /// They read an item and write it back (YCSB F).
     ReadModifyWrite,
@@ -108,7 +108,7 @@ impl Default for KeyValueKeys {
 }
 
 impl KeyValueKeys {
-    /// Size and form of the store that so many threads serve.
+    /// Size and form of a store that `threads` threads serve.
     #[must_use]
     pub fn shape(&self, threads: u32) -> StoreShape {
         StoreShape {
@@ -158,7 +158,7 @@ impl KeyValueKeys {
     }
 }
 
-/// All stores of a scenario fit the simulated memory beside everything else.
+/// Checks that all stores of a scenario fit the simulated memory with all else.
 pub(super) fn check_together<'t>(
     tenants: impl Iterator<Item = &'t Tenant>,
     check: &Check<'_>,
@@ -195,7 +195,7 @@ impl PacketApplication for KeyValuePlan {
             Protocol::Memcached => &costs.key_value_bypass_cycles,
             Protocol::Plain => &costs.key_value_plain_cycles,
         };
-        // An answer goes into the buffer that its request came in.
+        // The buffer of a request also holds its answer.
         let fits = card.software.buffer_data_bytes.value;
         let most = fits.saturating_sub(key_value::answer_bytes(0));
         let what = "bytes: an answer with its headers fits a packet buffer";

@@ -11,7 +11,7 @@ use workload::app::key_value::in_memory::{KeyValueInMemory, ThreadMemory};
 use workload::app::work::Work;
 use workload::host_memory::Arena;
 
-/// Memory that the clients of a thread fill before they begin anew: more than any LLC holds, as the
+/// Memory that the clients of a thread fill before they reuse it: more than any LLC holds, as the
 /// youngest generation of a Java heap.
 const CLIENTS_BYTES: u64 = 128 << 20;
 

@@ -1,4 +1,4 @@
-//! The L3 forwarder: a routing table that all cores read, headers rewritten.
+//! The L3 forwarder: looks up a routing table that all cores share and rewrites headers.
 
 use super::Packets;
 use super::packets::{PacketApplication, PayloadUse, PollingCore};
@@ -21,7 +21,7 @@ use workload::host_memory::Region;
 pub struct L3ForwardKeys {
     /// Consecutive /24 networks over which destinations are spread.
     pub networks: u32,
-    /// What it does with payload.
+    /// Access to the payload.
     pub payload: PayloadUse,
 }
 

@@ -1,5 +1,4 @@
-//! Software that does nothing but touch memory, as a tenant or beside tenants, and the slices that its
-//! memory lies in.
+//! Software that only accesses memory, as a tenant or a co-runner, and the slices of its memory.
 
 use super::ApplicationPlan;
 use crate::assemble::builder::Builder;
@@ -15,18 +14,18 @@ use units::{CoreId, Cycles, LINE_BYTES, SliceId};
 use workload::app::memory_kernel::{self, MemoryKernel, MemoryKernelConfig};
 use workload::host_memory::{HostMemory, Region, touch};
 
-/// Accesses in flight of a kernel at most: more than any core has buffers for.
+/// Largest number of accesses in flight of a kernel: more than any core has fill buffers.
 const MOST_IN_FLIGHT: u32 = 64;
-/// A working set in chosen slices takes pages for all slices: bytes of one at most.
+/// Largest working set in chosen slices, since its pages hold lines of all slices.
 const MOST_BYTES_IN_SLICES: u64 = 256 << 20;
 
-/// What a memory kernel does, as tenant or beside tenants: each core has a working set of its own. That
-/// of a tenant has been written once before time zero unless initial_content is empty.
+/// Keys of a memory kernel, as tenant or co-runner: each core has a working set of its own. A tenant
+/// has written it once before time zero unless initial_content is empty.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryKernelKeys {
     /// Working set of each core.
     pub working_set_bytes: u64,
-    /// Order in which it is touched.
+    /// Order of its accesses.
     #[serde(default)]
     pub pattern: AccessPattern,
     /// Share of stores.
@@ -35,14 +34,14 @@ pub struct MemoryKernelKeys {
     /// Work between two accesses.
     #[serde(default = "cycles_per_access")]
     pub cycles_per_access: f64,
-    /// Accesses in flight at most. As many as fill buffers by default.
+    /// Largest number of accesses in flight. As many as fill buffers by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accesses_in_flight: Option<u32>,
-    /// The working set lies in that many slices nearest to its core. In all by default.
+    /// Number of slices, nearest to its core, that hold the working set. All slices by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nearest_slices: Option<u32>,
-    /// The slices are dealt out to the cores that run this, the nearest ones first, so that none is shared:
-    /// each working set lies in its core's own.
+    /// The slices are divided among the cores that run this, the nearest ones first, so that no two
+    /// cores share one: each working set lies in its core's own slices.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub isolated_slices: bool,
     /// The working set lies in these slices.
@@ -54,7 +53,7 @@ fn cycles_per_access() -> f64 {
     1.0
 }
 
-/// Order in which a working set is touched.
+/// Order in which a working set is accessed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccessPattern {
@@ -63,20 +62,20 @@ pub enum AccessPattern {
     Random,
     /// One line after another.
     Sequential,
-    /// Any line, known only when the last has arrived.
+    /// Any line, whose address depends on the last one's data.
     PointerChase,
 }
 
-/// Slices that memory lies in.
+/// Slices of a memory region.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum SliceChoice {
-    /// Any: they do not matter.
+    /// Any slices.
     Any,
-    /// So many, nearest to the core.
+    /// The given number of slices nearest to the core.
     Nearest(usize),
-    /// The core's own.
+    /// The core's own slices.
     Isolated,
-    /// These.
+    /// The listed slices.
     Listed(Vec<SliceId>),
 }
 
@@ -149,17 +148,17 @@ impl MemoryKernelKeys {
     }
 }
 
-/// A kernel with all that decides it, for any of the cores that run it.
+/// A kernel, fully resolved, for any of the cores that run it.
 #[derive(Clone, Debug)]
 pub(crate) struct KernelPlan {
-    /// Its seed is 0: each core adds its own.
+    /// The seed is 0: each core adds its own.
     config: MemoryKernelConfig,
     bytes: u64,
     slices: SliceChoice,
 }
 
 impl KernelPlan {
-    /// What a table of keys asks for.
+    /// The kernel of a table of keys.
     pub fn of(keys: &MemoryKernelKeys) -> Self {
         Self {
             config: MemoryKernelConfig {
@@ -179,7 +178,7 @@ impl KernelPlan {
         }
     }
 
-    /// The kernel of number `thread` among the `cores` that run it.
+    /// The kernel of thread number `thread` among the `cores` that run it.
     pub fn build(
         &self,
         machine: &MachinePlan,
@@ -231,7 +230,7 @@ impl ApplicationPlan for MemoryKernelPlan {
         Ok(Self { kernel: KernelPlan::of(keys), has_written })
     }
 
-    /// Each core has written its working set before time zero, of which the caches keep what they can.
+    /// Each core writes its working set before time zero; the caches keep what fits.
     fn build<T: Tracer>(&self, builder: &mut Builder<'_, T>) {
         let cores = &builder.tenant.cores;
         for (thread, &core) in cores.iter().enumerate() {

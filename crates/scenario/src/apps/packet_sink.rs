@@ -1,4 +1,4 @@
-//! The packet sink: drops every packet after a look at its header, or reads all of it.
+//! The packet sink: reads the header of every packet, or all of it, and drops it.
 
 use super::Packets;
 use super::packets::{PacketApplication, PayloadUse, PollingCore};
@@ -17,7 +17,7 @@ use workload::app::work::Work;
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PacketSinkKeys {
-    /// What it does with payload.
+    /// Access to the payload.
     pub payload: PayloadUse,
 }
 

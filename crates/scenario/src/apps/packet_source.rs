@@ -18,7 +18,7 @@ use workload::app::packet_generator::{PacketGenerator, PacketGeneratorConfig};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PacketSourceKeys {
-    /// Whether cores write whole packets, or their first line only.
+    /// Whether cores write whole packets, or only their first line.
     pub writes_payload: bool,
 }
 

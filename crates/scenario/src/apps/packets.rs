@@ -1,5 +1,5 @@
-//! Applications whose packets go through a NIC: what such an application's file says, and what holds for
-//! all of them.
+//! Applications whose packets go through a NIC: the interface of such an application's file, and their
+//! common build.
 
 use super::{ApplicationPlan, Packets};
 use crate::assemble::builder::Builder;
@@ -25,33 +25,33 @@ use workload::host_memory::Arena;
 
 /// An application whose packets go through a NIC, all of its configuration resolved.
 pub(crate) trait PacketApplication: Sized + Clone + Debug {
-    /// Which way packets go.
+    /// The direction of packets.
     const PACKETS: Packets;
     /// Whether its memory can be filled before time zero as `initial_content = "store-filled"` asks.
     const FILLS_STORE: bool = false;
-    /// How the buffers of its pool lie one behind the other.
+    /// Spacing of the buffers in its pool.
     const SPACING: Spacing = Spacing::OddLines;
-    /// Room beside the queues of each core for its own use.
+    /// Bytes besides the queues of each core for its own use.
     const OWN_BYTES: u64 = 0;
 
-    /// What its cores share.
+    /// Memory that its cores share.
     type Shared;
 
-    /// Records what the application decides where keys do not.
+    /// Records the application's defaults of keys that the tenant does not state.
     fn fill_in(_tenant: &mut Tenant) {}
 
-    /// Checks its keys against everything, and resolves them.
+    /// Checks its keys, also against platform and devices, and resolves them.
     fn of(input: &TenantInput<'_>, card: &Card<'_>) -> Result<Self, InputError>;
 
-    /// What arrives: by default what the keys of the NIC say.
+    /// The arrivals: by default those of the NIC's keys.
     fn source(&self, input: &TenantInput<'_>, card: &Card<'_>) -> Result<SourcePlan, InputError> {
         SourcePlan::of_keys(input, card)
     }
 
-    /// Places what its cores share.
+    /// Allocates the memory that its cores share.
     fn share<T: Tracer>(&self, builder: &mut Builder<'_, T>) -> Self::Shared;
 
-    /// What a core runs.
+    /// The software of a core.
     fn software<T: Tracer>(
         &self,
         shared: &Self::Shared,
@@ -69,14 +69,14 @@ pub(crate) struct PollingCore<'a> {
     pub thread: u64,
     /// Drivers of its queues.
     pub drivers: Drivers,
-    /// How it polls them.
+    /// The parameters of its polling.
     pub polling: PacketLoopConfig,
-    /// Room for its own use.
+    /// Memory for its own use.
     pub arena: &'a mut Arena,
 }
 
 impl PollingCore<'_> {
-    /// The core runs packets to completion: `handler` says what it does with each.
+    /// The core runs packets to completion: `handler` processes each.
     pub fn handle<T: Tracer>(self, handler: impl Handler + 'static) -> Box<dyn Software<T>> {
         Box::new(PacketLoop::new(self.polling, handler, self.core, self.drivers))
     }
@@ -140,19 +140,19 @@ impl<A: PacketApplication> ApplicationPlan for OverNic<A> {
     }
 }
 
-/// What happens to the lines of a packet after the first.
+/// Access to the lines of a packet after the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PayloadUse {
-    /// Nothing: the application looks at headers.
+    /// None: the application reads headers only.
     #[default]
     Untouched,
-    /// They are read.
+    /// The core reads them.
     Read,
 }
 
 impl PayloadUse {
-    /// As the application takes it.
+    /// The parameter of the application.
     pub(super) fn payload(self) -> Payload {
         match self {
             Self::Untouched => Payload::Untouched,

@@ -23,8 +23,8 @@ use workload::app::ping_pong::{Interrupts, PingPong, PingPongConfig, PingPongMem
 use workload::driver::mempool::Spacing;
 use workload::traffic::{Delay, PingPongClientConfig};
 
-/// Bytes of memory whose lines interrupts read in turn: so much that none is read twice
-/// before it has left all caches.
+/// Memory whose lines interrupts read in turn: large enough that a line is evicted from all caches
+/// before its next read.
 const SYSTEM_BYTES: u64 = 64 << 20;
 
 /// Keys of a ping-pong test.
@@ -46,7 +46,7 @@ impl Default for PingPongKeys {
 /// An echo server and its client.
 #[derive(Clone, Debug)]
 pub(crate) struct PingPongPlan {
-    /// Its seed is 0: each core adds its own.
+    /// The seed is 0: each core adds its own.
     server: PingPongConfig,
     client: PingPongClientConfig,
     buffer_bytes: u64,
@@ -55,7 +55,7 @@ pub(crate) struct PingPongPlan {
 impl PacketApplication for PingPongPlan {
     const PACKETS: Packets = Packets::Forwarded;
     const SPACING: Spacing = Spacing::PowerOfTwo;
-    /// The message: no larger than a packet buffer may be.
+    /// Bytes for the message: no larger than a packet buffer may be.
     const OWN_BYTES: u64 = 64 << 10;
 
     type Shared = ();
@@ -105,7 +105,7 @@ impl PacketApplication for PingPongPlan {
     }
 }
 
-/// One client waits for each answer of one core.
+/// Checks that one client waits for each answer of one core.
 fn check(
     input: &TenantInput<'_>,
     facts: &PingPongFacts,

@@ -1,4 +1,4 @@
-//! What a tenant's software, memory and queues are built into.
+//! The parts of the machine that receive a tenant's software, memory and queues.
 
 use crate::plan::{MachinePlan, TenantPlan};
 use model::device::{DeviceId, DeviceQueues};
@@ -15,7 +15,7 @@ pub(crate) type SoftwareByCore<T> = BTreeMap<CoreId, Box<dyn Software<T>>>;
 /// Queues of the devices that have been built so far.
 pub(crate) type DeviceQueuesById = BTreeMap<DeviceId, DeviceQueues>;
 
-/// A tenant that is being built, and the parts of the machine that it is built into.
+/// A tenant that is being built, and the parts of the machine that receive it.
 pub(crate) struct Builder<'m, T: Tracer> {
     /// The machine.
     pub machine: &'m MachinePlan,
@@ -23,10 +23,10 @@ pub(crate) struct Builder<'m, T: Tracer> {
     pub tenant: &'m TenantPlan,
     /// Memory of its node.
     pub memory: &'m mut HostMemory,
-    /// Caches, which hold what software touches before time zero.
+    /// Caches, which hold lines that software accesses before time zero.
     pub fabric: &'m mut Fabric<T>,
-    /// Where its software goes.
+    /// Receives its software.
     pub software: &'m mut SoftwareByCore<T>,
-    /// Where the queues of its devices go.
+    /// Receives the queues of its devices.
     pub queues: &'m mut DeviceQueuesById,
 }

@@ -1,4 +1,4 @@
-//! From a platform's facts to the fabric's configuration.
+//! Builds the fabric's configuration from a platform's facts.
 
 use crate::platform::{InclusionName, Platform, PrivateLevel, SetFunctionName, SliceFunctionName};
 use crate::scenario::MemoryNode;
@@ -14,7 +14,7 @@ use model::root_complex::iio::IioConfig;
 use units::narrow::fit;
 use units::{Cycles, Gigahertz, Picos, SocketId, WayMask};
 
-/// What a run decides about the machine beside the platform's facts.
+/// The facts of a platform, and the settings of a run.
 pub struct Hardware<'p> {
     /// The facts.
     pub platform: &'p Platform,
@@ -32,11 +32,11 @@ pub struct Hardware<'p> {
     pub ports: Vec<PortConfig>,
     /// Memory nodes in use.
     pub nodes: Nodes,
-    /// Seed of everything random.
+    /// Seed of all random choices.
     pub seed: u64,
 }
 
-/// Memory nodes of a run: the local one always takes part.
+/// Memory nodes of a run; the local one is always included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Nodes {
     /// A second socket with its memory.
@@ -56,7 +56,7 @@ impl Nodes {
         }
     }
 
-    /// How many there are.
+    /// Number of nodes.
     #[must_use]
     pub fn count(self) -> u64 {
         1 + u64::from(self.other_socket) + u64::from(self.cxl)
@@ -64,7 +64,7 @@ impl Nodes {
 }
 
 impl<'p> Hardware<'p> {
-    /// One socket without devices at the platform's own clocks, with so many cores in use.
+    /// One socket without devices at the platform's own clocks, with `cores` cores in use.
     #[must_use]
     pub fn without_devices(
         platform: &'p Platform,
@@ -190,7 +190,7 @@ fn inclusion(platform: &Platform) -> Inclusion {
         (InclusionName::NonInclusive, Some(ways)) => {
             Inclusion::NonInclusive { inclusive_ways: ways.value }
         }
-        // The platform's check demands the number of ways.
+        // The platform's check requires the number of ways.
         (InclusionName::NonInclusive, None) => Inclusion::NonInclusive { inclusive_ways: 0 },
         (InclusionName::Inclusive, _) => Inclusion::Inclusive,
         (InclusionName::ExclusiveVictim, _) => Inclusion::ExclusiveVictim,

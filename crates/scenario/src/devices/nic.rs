@@ -1,7 +1,7 @@
-//! A NIC: its keys with their defaults, the card that serves a tenant, and what the machine gets.
+//! A NIC: its keys with their defaults, the card that serves a tenant, and the device of the machine.
 //!
-//! [`traffic`] and [`source`] are what arrives, [`driver`] is the software half of its queues, [`check`]
-//! the ranges of keys.
+//! [`traffic`] and [`source`] are its arrivals, [`driver`] is the software half of its queues,
+//! [`check`] has the ranges of keys.
 
 pub(super) mod check;
 pub mod driver;
@@ -29,24 +29,24 @@ use units::narrow::fit;
 /// The key that names a NIC.
 pub const KEY: &str = "nic";
 
-/// Keys of a tenant's NIC, its driver and what arrives.
+/// Keys of a tenant's NIC, its driver and its arrivals.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NicKeys {
-    /// Its NIC in place of the platform's: a known one, or path of a device file.
+    /// Its NIC instead of the platform's: a known one, or path of a device file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nic: Option<String>,
     /// Receive descriptors per queue.
     pub rx_descriptors: u32,
     /// Frame size without FCS.
     pub packet_bytes: u64,
-    /// Offered load on the wire: FCS, preamble and gap included.
+    /// Offered load on the wire, including FCS, preamble and gap.
     pub offered_gbps: f64,
-    /// The NIC sends PAUSE when its internal buffer runs full, and packets wait there for descriptors.
+    /// The NIC sends PAUSE when its internal buffer fills up, and packets wait there for descriptors.
     pub flow_control: bool,
     /// Extra std::mt19937 calls per packet.
     pub rng_calls: u32,
-    /// Packets that a send ring holds. What the NIC's driver chooses by default.
+    /// Packets that a send ring holds. The driver's choice by default.
     pub tx_descriptors: Option<u32>,
     /// Packets that may wait before the send ring.
     pub internal_queue: u32,
@@ -58,7 +58,7 @@ pub struct NicKeys {
     pub pool_cache: u32,
     /// Posted buffers of each queue whose data lines a core has written before time zero.
     pub warm_buffers: u32,
-    /// What arrives.
+    /// The packets that arrive.
     pub traffic: TrafficKeys,
 }
 
@@ -89,7 +89,7 @@ impl NicKeys {
     }
 }
 
-/// The card that serves a tenant, in its slot, and what packet software costs on that machine.
+/// The card that serves a tenant, in its slot, and the costs of packet software on that machine.
 #[derive(Clone, Debug)]
 pub struct Card<'a> {
     /// The card and its driver.
@@ -101,7 +101,7 @@ pub struct Card<'a> {
 }
 
 impl<'a> Card<'a> {
-    /// The card that the tenant names, else the platform's own.
+    /// The card that the tenant names, or else the platform's own.
     ///
     /// # Errors
     /// Names the table that the platform lacks.
@@ -139,7 +139,7 @@ impl<'a> Card<'a> {
     }
 }
 
-/// Records what the card decides where keys do not.
+/// Records the card's defaults of keys that the tenant does not state.
 pub(super) fn fill_in(keys: &mut NicKeys, platform: &Platform, named: &NamedDevices, queues: u32) {
     let own = named.nic.as_ref().map(|device| &device.nic);
     if let Some(nic) = own.or(platform.nic.as_ref()) {
@@ -147,7 +147,7 @@ pub(super) fn fill_in(keys: &mut NicKeys, platform: &Platform, named: &NamedDevi
     }
 }
 
-/// A NIC with all that decides it.
+/// A NIC, fully resolved.
 #[derive(Clone, Debug)]
 pub struct NicPlan {
     config: NicConfig,
@@ -179,7 +179,7 @@ pub fn plan(
 }
 
 impl NicPlan {
-    /// The card, numbered as the layout says.
+    /// The card, with the number of the layout.
     pub(super) fn build(&self, layout: &DeviceLayout) -> Nic<Traffic> {
         let mut nic =
             Nic::new(layout.port, &self.config, self.source.build(), self.queues as usize);
@@ -188,7 +188,7 @@ impl NicPlan {
         nic
     }
 
-    /// Packets of all loops of a capture, if a number of loops is wanted.
+    /// Packets of all loops of a capture, if the number of loops is given.
     pub(super) fn packets_to_replay(&self) -> Option<u64> {
         self.source.packets_to_replay()
     }

@@ -1,4 +1,4 @@
-//! A root port as a tenant's keys describe it: DDIO and placement policies, translation, the socket.
+//! A root port from a tenant's keys: DDIO and placement policies, translation, the socket.
 
 mod dynamic_ways;
 pub(crate) mod metrics;
@@ -28,22 +28,22 @@ use units::{Picos, SocketId};
 pub struct PortKeys {
     /// Ways in which the device may allocate; 0 switches DDIO off. The platform's own by default.
     pub ddio_ways: Option<u32>,
-    /// With DDIO off: descriptors and completions still use the platform's own ways, as ATC'20
-    /// supposes of a root port that is switched off.
+    /// With DDIO off: descriptors and completions still use the platform's own ways, as ATC'20 supposes
+    /// of a root port that is switched off.
     pub ddio_keeps_descriptors: bool,
-    /// With DDIO off: a DMA read takes the line out of the caches, as on parts before Ivy Bridge.
+    /// With DDIO off: a DMA read evicts the line from the caches, as on processors before Ivy Bridge.
     pub evict_on_dma_read: bool,
-    /// The socket that the NIC is attached to. That of the cores by default.
+    /// The socket of the NIC. That of the cores by default.
     pub nic_socket: Option<u32>,
     /// Pages in which the IOMMU translates device addresses.
     pub iommu: IommuPages,
-    /// Where packets go beyond what DDIO does by itself.
+    /// Placement of packets beyond DDIO.
     pub placement: PlacementKeys,
     /// A controller that changes the number of ways by demand.
     pub dynamic_ways: Option<DynamicWaysKeys>,
 }
 
-/// What the IOMMU does.
+/// Pages of the IOMMU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum IommuPages {
     /// Device addresses are physical.
@@ -93,7 +93,7 @@ impl PortKeys {
     }
 }
 
-/// Records what the platform decides where keys do not.
+/// Records the platform's defaults of keys that the tenant does not state.
 pub(super) fn fill_in(keys: &mut PortKeys, socket: u32, platform: &Platform) {
     if let Some(ddio) = &platform.ddio {
         keys.ddio_ways = Some(keys.ways(ddio));
@@ -101,7 +101,7 @@ pub(super) fn fill_in(keys: &mut PortKeys, socket: u32, platform: &Platform) {
     keys.nic_socket = Some(keys.socket(socket));
 }
 
-/// Keys that only work with DDIO off, or with parts that the platform must have.
+/// Checks keys that require DDIO off, or components that the platform must have.
 pub(super) fn check(input: &TenantInput<'_>) -> Result<(), InputError> {
     let (keys, check, platform) = (&input.tenant.devices.port, &input.check, input.platform);
     let ways = platform.llc.ways.value;
@@ -127,7 +127,7 @@ pub(super) fn check(input: &TenantInput<'_>) -> Result<(), InputError> {
     keys.dynamic_ways.as_ref().map_or(Ok(()), |dynamic| dynamic.check(input, off))
 }
 
-/// The platform's facts about DDIO, if it has root ports at all.
+/// The platform's facts about DDIO, if it has root ports.
 ///
 /// # Errors
 /// Names the table that the platform lacks.
@@ -167,7 +167,7 @@ pub(super) fn plan(
     })
 }
 
-/// The policy that `keys` ask for, and the root-complex buffer that goes with it.
+/// The policy of `keys`, and the root-complex buffer that belongs to it.
 pub(crate) fn policy(
     keys: &PortKeys,
     ddio: &DdioFacts,
@@ -195,7 +195,7 @@ pub(crate) fn policy(
     (policy, buffer)
 }
 
-/// The root-complex buffer of platforms that have one, on the side that DDIO puts it.
+/// The root-complex buffer of platforms that have one, on the side that DDIO selects.
 fn buffer(ddio_ways: u32, evict_on_dma_read: bool, platform: &Platform) -> BufferConfig {
     let placement = match ddio_ways {
         0 => Placement::MemorySide { evict_on_dma_read },

@@ -1,4 +1,4 @@
-//! SSDs: the key that names them, their root ports, and the controllers that the machine gets.
+//! SSDs: the key that names them, their root ports, and the controllers of the machine.
 
 pub(crate) mod metrics;
 
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// The key that names SSDs.
 pub const KEY: &str = "ssd";
 
-/// Keys of a tenant's SSDs. How many there are is up to its application.
+/// Keys of a tenant's SSDs. Their number depends on its application.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SsdKeys {
@@ -56,7 +56,7 @@ pub fn plan(
 }
 
 impl SsdPlan {
-    /// The controller, numbered as the layout says.
+    /// The controller, with the number of the layout.
     pub(super) fn build(&self, layout: &DeviceLayout) -> NvmeController {
         let seed = self.seed.wrapping_add(1000 + layout.number as u64);
         NvmeController::new(layout.port, self.config.clone(), self.queue_pairs, seed)

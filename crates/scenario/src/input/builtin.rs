@@ -1,4 +1,4 @@
-//! Files by name or path: on disk, or part of the program, which works without its repository.
+//! Files by name or path: on disk, or embedded in the program, which works without its repository.
 
 use crate::input::error::{InputError, suggest};
 use crate::platform::{NicDevice, Platform, ReplacedFacts, SsdDevice};
@@ -11,7 +11,7 @@ static EXPERIMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiment
 /// Stands for a scenario's file where a command or a call names a platform.
 pub const BY_COMMAND: &str = "platforms";
 
-/// The text of a file of facts or under experiments/, if it is part of the program.
+/// The text of a file of facts or under experiments/, if it is embedded.
 #[must_use]
 pub fn file(path: &str) -> Option<&'static str> {
     match path.strip_prefix("experiments/") {
@@ -20,7 +20,7 @@ pub fn file(path: &str) -> Option<&'static str> {
     }
 }
 
-/// Paths of all files that are part of the program, sorted.
+/// Paths of all embedded files, sorted.
 #[must_use]
 pub fn files() -> Vec<String> {
     let mut paths = facts::builtin::files();
@@ -36,19 +36,19 @@ fn collect(name: &str, folder: &Dir<'_>, paths: &mut Vec<String>) {
     }
 }
 
-/// Names of all platforms that are part of the program, sorted.
+/// Names of all embedded platforms, sorted.
 #[must_use]
 pub fn platform_names() -> Vec<String> {
     names_of(Kind::Platform)
 }
 
-/// Names of all SSDs that are part of the program, sorted.
+/// Names of all embedded SSDs, sorted.
 #[must_use]
 pub fn ssd_names() -> Vec<String> {
     names_of(Kind::Ssd)
 }
 
-/// Names of all NICs that are part of the program, sorted.
+/// Names of all embedded NICs, sorted.
 #[must_use]
 pub fn nic_names() -> Vec<String> {
     names_of(Kind::Nic)
@@ -58,7 +58,7 @@ fn names_of(kind: Kind) -> Vec<String> {
     facts::builtin::names_in(kind.folder())
 }
 
-/// Reads a text from disk, or from the program if there is no such file.
+/// Reads a text from disk, or the embedded one if there is no such file.
 ///
 /// # Errors
 /// If there is neither.
@@ -67,7 +67,7 @@ pub fn read(path: &str) -> Result<String, InputError> {
     read_one_of(path, || experiments().collect())
 }
 
-/// As [`read`], of files of which `known` are part of the program.
+/// As [`read`], for files of which `known` are embedded.
 fn read_one_of(path: &str, known: impl Fn() -> Vec<String>) -> Result<String, InputError> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(text),
@@ -84,7 +84,8 @@ fn read_one_of(path: &str, known: impl Fn() -> Vec<String>) -> Result<String, In
     }
 }
 
-/// The path of a file that another one names: seen from its folder if it is there, else from here.
+/// The path of a file that another one names: relative to its folder if it exists there, else to the
+/// current one.
 #[must_use]
 pub fn beside(file: &str, named: &str) -> String {
     match Path::new(file).parent().map(|folder| folder.join(named)) {
@@ -93,16 +94,16 @@ pub fn beside(file: &str, named: &str) -> String {
     }
 }
 
-/// The platform that `wanted` names: a path ending in .toml (seen from the scenario's folder, then
-/// from here), or the name of a known one.
+/// The platform that `wanted` names: a path ending in .toml (relative to the scenario's folder, then to
+/// the current one), or the name of a known one.
 ///
 /// # Errors
-/// If there is no such platform, or its file is damaged.
+/// If there is no such platform, or its file is invalid.
 pub fn platform(scenario_file: &str, wanted: &str) -> Result<Platform, InputError> {
     platform_with(scenario_file, wanted, &ReplacedFacts::new())
 }
 
-/// The same with some facts replaced.
+/// As [`platform`], with some facts replaced.
 ///
 /// # Errors
 /// As [`platform`], or if a replaced fact is unknown or out of range.
@@ -124,7 +125,7 @@ pub fn platform_with(
 /// The SSD that `wanted` names, as [`platform_with`] finds a platform.
 ///
 /// # Errors
-/// If there is no such SSD, its file is damaged, or a replaced fact is unknown or out of range.
+/// If there is no such SSD, its file is invalid, or a replaced fact is unknown or out of range.
 pub fn ssd_with(
     scenario_file: &str,
     wanted: &str,
@@ -144,12 +145,12 @@ pub fn ssd_with(
 /// The NIC that `wanted` names, as [`platform`] finds a platform.
 ///
 /// # Errors
-/// If there is no such NIC, or its file is damaged.
+/// If there is no such NIC, or its file is invalid.
 pub fn nic(scenario_file: &str, wanted: &str) -> Result<NicDevice, InputError> {
     nic_with(scenario_file, wanted, &ReplacedFacts::new())
 }
 
-/// The same with some facts replaced.
+/// As [`nic`], with some facts replaced.
 ///
 /// # Errors
 /// As [`nic`], or if a replaced fact is unknown or out of range.
@@ -169,8 +170,8 @@ pub fn nic_with(
     }
 }
 
-/// The path of what `wanted` names: a file ending in .toml (seen from the scenario's folder, then from
-/// here), or something known by its name.
+/// The path of what `wanted` names: a file ending in .toml (relative to the scenario's folder, then to
+/// the current one), or a known name.
 fn path_of(scenario_file: &str, kind: Kind, wanted: &str) -> String {
     if is_path(wanted) { beside(scenario_file, wanted) } else { kind.path_of(wanted) }
 }
@@ -179,14 +180,14 @@ fn is_path(wanted: &str) -> bool {
     Path::new(wanted).extension().is_some_and(|extension| extension == "toml")
 }
 
-/// Paths of what `wanted` names and of all files that it inherits from, where a run finds them.
+/// Paths of what `wanted` names and of all files that it inherits from, as a run finds them.
 pub(crate) fn files_behind(scenario_file: &str, kind: Kind, wanted: &str) -> Vec<String> {
     let path = path_of(scenario_file, kind, wanted);
     let read = read(&path).ok().and_then(|text| with_inherited(kind, &path, &text).ok());
     read.map_or(vec![path], |facts| facts.files)
 }
 
-/// A file of facts with all that it inherits from files on disk, or from the program.
+/// A file of facts with all that it inherits from files on disk or embedded ones.
 pub(crate) fn with_inherited(kind: Kind, path: &str, text: &str) -> Result<Resolved, InputError> {
     let find = |named_in: &str, named: &str| {
         let path = beside(named_in, named);
@@ -217,7 +218,7 @@ fn named(
     Ok(text.map(|text| (path, text)))
 }
 
-/// The fault of a file that is not there, as that of the key that names it.
+/// Reports a missing file as an error of the key that names it.
 fn blame(error: InputError, scenario_file: &str, kind: Kind, wanted: &str) -> InputError {
     match error {
         InputError::Unreadable { reason, hint, .. }
@@ -237,7 +238,7 @@ fn blame(error: InputError, scenario_file: &str, kind: Kind, wanted: &str) -> In
                 allowed: format!("cannot be read: {reason}; {known}"),
             }
         }
-        // The path says it all.
+        // The path alone explains the error.
         error => error,
     }
 }

@@ -16,7 +16,7 @@ impl Check<'_> {
         InputError::OutOfRange { file, key, value, allowed }
     }
 
-    /// A whole number from `low` to `high`; `what` says what is counted.
+    /// An integer from `low` to `high`; `what` names the counted unit.
     pub fn whole<V: PartialOrd + ToString + Copy>(
         &self,
         key: &str,
@@ -39,7 +39,7 @@ impl Check<'_> {
         Err(self.refuse(key, &value, format!("allowed: {low} to {high}")))
     }
 
-    /// A number of nanoseconds, or of cycles: zero is allowed, a second is not.
+    /// A number of nanoseconds or cycles: from zero to less than a second.
     pub fn delay(&self, key: &str, value: f64) -> Result<(), InputError> {
         self.number(key, value, (0.0, 1e6))
     }

@@ -1,13 +1,13 @@
-//! From TOML text to a typed value, with errors that name file and key.
+//! Converts TOML text to a typed value, with errors that name file and key.
 
 use crate::input::error::{InputError, suggest};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-/// Parses `text` and puts the overrides (`key=value` of the command line) over it.
+/// Parses `text` and applies the overrides (`key=value` of the command line).
 ///
 /// # Errors
-/// If the text is not TOML, or an override goes through something that is not a table.
+/// If the text is not TOML, or an override passes through a value that is not a table.
 pub fn parse(
     file: &str,
     text: &str,
@@ -22,7 +22,7 @@ pub fn parse(
     Ok(table)
 }
 
-/// Turns a table into `V`; keys that `V` does not know are refused.
+/// Converts a table to `V`; keys that `V` does not know are refused.
 ///
 /// # Errors
 /// For an unknown key, a missing one, or a value of the wrong kind.
@@ -37,7 +37,7 @@ pub fn interpret<V: DeserializeOwned + JsonSchema>(
     let result =
         serde_path_to_error::deserialize(serde_ignored::Deserializer::new(document, &mut note));
     if result.is_err() && unknown.is_empty() {
-        // An error ends the reading before all keys have been seen.
+        // An error stops the reading before all keys are seen.
         let schema = schemars::schema_for!(V).to_value();
         unknown.extend(keys.into_iter().find(|key| schema["properties"].get(key).is_none()));
     }
@@ -98,8 +98,8 @@ fn set(table: &mut toml::Table, key: &str, value: &str) -> Result<(), InputError
     Ok(())
 }
 
-/// List and number of an entry of a list of tables, if the file has no such list. Made by `--set`, it would
-/// be one more tenant or co-runner, not a change of one.
+/// List and number of an entry of a list of tables, if the file has no such list. Created by `--set`,
+/// it would be one more tenant or co-runner instead of a change of one.
 fn missing_entry<'k>(file: &toml::Table, key: &'k str) -> Option<(&'k str, &'k str)> {
     let (list, rest) = key.split_once('.')?;
     let (number, _) = rest.split_once('.')?;
@@ -118,7 +118,7 @@ fn value_of(text: &str) -> toml::Value {
     }
 }
 
-/// The nearest key that the schema knows beside the unknown one.
+/// The known key of the schema that is nearest to the unknown one.
 fn suggest_key(path: &str, schema: &serde_json::Value) -> String {
     let mut place = schema;
     let mut parts: Vec<&str> = path.split('.').collect();
@@ -147,12 +147,12 @@ fn resolve<'s>(
     }
 }
 
-/// The key that a message of serde says is missing.
+/// The missing key in a message of serde.
 fn missing_key(message: &str) -> Option<String> {
     message.strip_prefix("missing field `")?.split('`').next().map(String::from)
 }
 
-/// Rust's type names in the words of a user.
+/// Replaces Rust's type names by terms for users.
 fn plain_types(message: &str) -> String {
     let message = match message.split_once("expected struct ") {
         Some((before, _)) => format!("{before}expected a table"),
@@ -209,7 +209,7 @@ mod tests {
         let advice = "there is no list `more`, so no entry 0: write [[more]] in the file";
         let text = message("cores = 1", &[("more.0.pattern", "x")]);
         assert_eq!(text, format!("--set: `more.0.pattern`: {advice}"));
-        // No list of tables lies further down.
+        // There is no list of tables further down.
         let text = message("cores = 1", &[("inner.pattern.0.x", "1")]);
         assert!(!text.contains("[["), "{text}");
     }

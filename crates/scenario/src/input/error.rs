@@ -1,9 +1,9 @@
-//! What can be wrong with what the user gave, said so that it can be put right.
+//! Errors in user input, with the text to correct them.
 
 use facts::FactsError;
 use std::path::PathBuf;
 
-/// Bad input. The text names file, key, value, what is allowed, and what to do.
+/// Bad input. The text names file, key, value, what is allowed, and how to correct it.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// A file that cannot be read.
@@ -11,9 +11,9 @@ pub enum InputError {
     Unreadable {
         /// Which file.
         file: PathBuf,
-        /// What the system says.
+        /// The message of the system.
         reason: String,
-        /// What to do, after a semicolon; empty if there is nothing to say.
+        /// How to correct it, after a semicolon; empty if there is no hint.
         hint: String,
     },
     /// A file that is not TOML.
@@ -21,7 +21,7 @@ pub enum InputError {
     Syntax {
         /// Which file.
         file: String,
-        /// What the parser says, with its position.
+        /// The parser's message, with its position.
         reason: String,
     },
     /// A key that does not exist.
@@ -41,10 +41,10 @@ pub enum InputError {
         file: String,
         /// Full path of the key.
         key: String,
-        /// What is wrong and what was expected.
+        /// The error and what was expected.
         reason: String,
     },
-    /// A value outside its range, or one that does not go with another.
+    /// A value outside its range, or one that contradicts another.
     #[error("{file}: `{key}` = {value}: {allowed}")]
     OutOfRange {
         /// Which file.
@@ -74,7 +74,7 @@ pub enum InputError {
     Capture {
         /// Which file names it.
         file: String,
-        /// What is wrong with it, and where.
+        /// The error in the capture, and its position.
         fault: recordings::capture::CaptureError,
     },
 }
@@ -94,7 +94,7 @@ impl From<FactsError> for InputError {
 const LISTED_WHOLE: usize = 50;
 const NEAREST_LISTED: usize = 5;
 
-/// "did you mean `x`?" if a known name is near, else the list of known names, or of some of many.
+/// "did you mean `x`?" if a known name is near, else the list of known names, or some of them.
 #[must_use]
 pub fn suggest(name: &str, known: &[String]) -> String {
     let nearest = known
@@ -111,7 +111,7 @@ pub fn suggest(name: &str, known: &[String]) -> String {
     }
 }
 
-/// The nearest names; of paths, the last parts are compared.
+/// The nearest names; of paths, the last components are compared.
 fn nearest_of<'n>(name: &str, known: &'n [String]) -> Vec<&'n str> {
     let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_string();
     let name = last(name);

@@ -1,4 +1,5 @@
-//! Which files decide the result of a run: whoever keeps results asks whether one of them has changed.
+//! The files that determine the result of a run: a store of results checks whether one of them has
+//! changed.
 
 use crate::devices::DeviceKind;
 use crate::input::builtin;
@@ -6,10 +7,10 @@ use crate::run::Job;
 use crate::scenario::Tenant;
 use facts::Kind;
 
-/// Paths of all files that a job from `scenario_file` was read from, where the run itself finds them, each
-/// once: scenario, platform and its slice table, each tenant's devices and capture, and what these files
-/// inherit from, costs of software included. Where no file is at such a path, the one of that name was
-/// read that is part of the program.
+/// Paths of all files that a job from `scenario_file` was read from, as the run itself finds them, each
+/// once: scenario, platform and its slice table, each tenant's devices and capture, and the files that
+/// these inherit from, including costs of software. Where there is no file at such a path, the embedded
+/// one of that name was read.
 #[must_use]
 pub fn input_files(scenario_file: &str, job: &Job) -> Vec<String> {
     let scenario = job.scenario();

@@ -1,6 +1,6 @@
 //! One table of a file whose keys belong to several structures.
 //!
-//! serde's flatten would do the same, but it lets unknown keys pass and does not say which key is wrong.
+//! serde's flatten would do the same, but it ignores unknown keys and does not name the wrong key.
 
 use crate::input::document;
 use crate::input::error::{InputError, suggest};
@@ -16,7 +16,7 @@ pub struct KeyGroups<'f> {
 }
 
 impl<'f> KeyGroups<'f> {
-    /// The keys of `table`, all of which `All` knows; `file` is its name in messages.
+    /// The keys of `table`, all of which `All` must know; `file` is its name in messages.
     ///
     /// # Errors
     /// Names the first key that is unknown.
@@ -31,7 +31,7 @@ impl<'f> KeyGroups<'f> {
         }
     }
 
-    /// The structure that its own keys make.
+    /// The structure built from its own keys.
     ///
     /// # Errors
     /// As [`document::interpret`].

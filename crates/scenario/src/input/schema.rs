@@ -14,7 +14,7 @@ pub fn of(kind: &str) -> Option<Value> {
     let mut schema = match kind {
         "scenario" => schema_for!(Scenario).to_value(),
         "platform" => platform_file(schema_for!(Platform).to_value()),
-        // Of what is written: what may be left out of a file is there.
+        // The result as written: keys that a file may omit are present.
         "result" => {
             let generator = SchemaSettings::default().for_serialize().into_generator();
             generator.into_root_schema_for::<RunResult>().to_value()
@@ -30,7 +30,7 @@ const OF_CARD: [&str; 2] = ["nic", "pcie"];
 /// Tables whose facts come from the files of software/, if the machine serves packets.
 const OF_SOFTWARE: [&str; 2] = ["software", "applications"];
 
-/// The schema of a platform file: what it names other files with, and what must be there if it does not.
+/// The schema of a platform file: the keys that name other files, and the keys required without them.
 fn platform_file(mut schema: Value) -> Value {
     let texts = json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] });
     let text = json!({ "type": "string" });
@@ -38,7 +38,7 @@ fn platform_file(mut schema: Value) -> Value {
     required.retain(|key| key != "title");
     let tables: Vec<(String, String)> = tables_of(&schema);
     let mut whole = serde_json::Map::new();
-    // Caches of a core share a definition.
+    // A core's caches share a definition.
     let mut needed_by: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (key, definition) in tables {
         let table = &mut schema["$defs"][&definition];
@@ -77,7 +77,7 @@ fn take_required(schema: &mut Value) -> Vec<String> {
     required.and_then(|keys| serde_json::from_value(keys).ok()).unwrap_or_default()
 }
 
-/// The tables of a file, each with the name of its definition. Tables of one kind share one.
+/// The tables of a file, each with the name of its definition. Tables of one kind share a definition.
 fn tables_of(schema: &Value) -> Vec<(String, String)> {
     let definition = |property: &Value| {
         let place = property["anyOf"].get(0).unwrap_or(property);
@@ -87,7 +87,7 @@ fn tables_of(schema: &Value) -> Vec<(String, String)> {
     properties.filter_map(|(key, property)| Some((key.clone(), definition(property)?))).collect()
 }
 
-/// Closes every table of the schema: what reads a file refuses keys that it does not know, too.
+/// Closes every table of the schema, since readers of files refuse unknown keys too.
 fn refuse_unknown_keys(schema: &mut Value) {
     match schema {
         Value::Object(place) => {

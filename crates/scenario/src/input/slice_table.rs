@@ -1,16 +1,16 @@
-//! A part's slice function as a file, in the words of this crate's errors. The format is
-//! [`slices::table_file`]'s.
+//! A processor's slice function as a file, with the errors of this crate. [`slices::table_file`]
+//! defines the format.
 
 use crate::input::document;
 use crate::input::error::InputError;
 use address_map::BaseSequence;
 use slices::table_file::WrittenTable;
 
-/// Reads a slice table from TOML; `file` is its name in messages. The simulator uses the function
-/// for all addresses, also those that the table does not cover.
+/// Reads a slice table from TOML; `file` is its name in messages. The simulator uses the function for
+/// all addresses, including those beyond the table's validity range.
 ///
 /// # Errors
-/// If the text is damaged, a key is unknown or missing, or the table is no slice function.
+/// If the text is invalid, a key is unknown or missing, or the table is not a slice function.
 pub fn read(file: &str, text: &str) -> Result<BaseSequence, InputError> {
     let written: WrittenTable = document::interpret(file, document::parse(file, text, &[])?)?;
     let read = written.check().map_err(|wrong| InputError::WrongValue {
@@ -36,7 +36,7 @@ mod tests {
     /// Slices, log2 of the sequence's length, highest valid bit: shapes of published functions.
     const SHAPES: [(u32, u32, u32); 4] = [(18, 12, 36), (26, 14, 37), (40, 9, 37), (56, 14, 36)];
 
-    /// A generator of its own (splitmix64), so that the tables never change.
+    /// A separate generator (splitmix64), so that the tables never change.
     struct Draws(u64);
 
     impl Draws {
@@ -48,7 +48,7 @@ mod tests {
         }
     }
 
-    /// A made-up table whose last third of slices gets 0.69 to 0.98 of a fair share.
+    /// An invented table whose last third of slices gets 0.69 to 0.98 of a fair share.
     fn made_up((slices, bits, highest): (u32, u32, u32), seed: u64) -> SliceTable {
         let mut draws = Draws(seed);
         let length = 1usize << bits;

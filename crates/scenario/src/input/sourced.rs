@@ -1,4 +1,4 @@
-//! A number and where it comes from.
+//! A number with its source.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,9 +11,9 @@ pub enum Confidence {
     Seen,
     /// Recalled: to be treated as a guess.
     Memory,
-    /// Computed from other numbers in the way the source says.
+    /// Computed from other numbers as the source states.
     Derived,
-    /// Chosen so that the model meets the measurements named in `fitted_on`.
+    /// Chosen so that the model agrees with the measurements named in `fitted_on`.
     Fitted,
 }
 
@@ -29,7 +29,7 @@ pub struct Sourced<V> {
     /// The measurements that chose a fitted value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fitted_on: Option<String>,
-    /// The file that states it, if it is inherited; found out when files are read, never stated.
+    /// The file that states it, if it is inherited; set when files are read, never stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub origin: Option<String>,

@@ -3,17 +3,17 @@
 use model::traffic::WIRE_OVERHEAD_BYTES;
 use units::{Bytes, GbitPerSec, LINE_BYTES, Picos};
 
-/// The share of the first; not a number, null in JSON, if nothing was counted.
+/// Hits in percent; not a number, null in JSON, if there were no events.
 pub fn percent(hits: u64, misses: u64) -> f64 {
     100.0 * hits as f64 / (hits + misses) as f64
 }
 
-/// A count as metrics have it: not a number where nothing was counted.
+/// A count as a metric; not a number if nothing was counted.
 pub fn counted(count: Option<u64>) -> f64 {
     count.map_or(f64::NAN, |count| count as f64)
 }
 
-/// Gbit/s on the wire of frames of `bytes` bytes together, FCS, preamble and gap included.
+/// Gbit/s on the wire of `packets` frames of `bytes` bytes in total, including FCS, preamble and gap.
 pub fn wire_gbps(packets: u64, bytes: u64, span: Picos) -> f64 {
     GbitPerSec::from_transfer(Bytes(bytes + packets * WIRE_OVERHEAD_BYTES), span).0
 }

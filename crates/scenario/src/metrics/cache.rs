@@ -5,20 +5,20 @@ use super::declaration::Group::{Cache, Evictions};
 use super::declaration::{Declaration, Metric, named};
 use super::machine::{Machine, MachineView};
 
-/// Of all devices, and of each tenant's where there are several.
+/// For all devices, and for each tenant's if there are several.
 pub const WRITE_HIT_RATE: Declaration =
     named(Cache, "pcie_write_hit_rate", "percent", "PCIe write hit rate")
         .about("Full-line DMA writes (ItoM) that found their line in the LLC.")
         .headline()
         .in_timeline();
-/// Likewise.
+/// As [`WRITE_HIT_RATE`], for reads.
 pub const READ_HIT_RATE: Declaration =
     named(Cache, "pcie_read_hit_rate", "percent", "PCIe read hit rate")
         .about("DMA reads (PCIRdCur) served by a cache instead of memory.")
         .headline()
         .in_timeline();
 
-/// All of them.
+/// All metrics of caches.
 pub const METRICS: &[Metric<Machine>] = &[
     WRITE_HIT_RATE
         .rate(|m| percent(m.sample.counters.pcie_write_hits, m.sample.counters.pcie_write_misses)),

@@ -1,4 +1,4 @@
-//! Metrics of what software does: of each core, and of a tenant's cores together.
+//! Metrics of software: of each core, and of a tenant's cores together.
 
 use super::arithmetic::counted;
 use super::declaration::Group::{Cache, Cores};
@@ -43,7 +43,7 @@ impl<'a> TenantCoresView<'a> {
         self.cores.numbers.iter().map(|&core| of(&self.sample.cores[core])).sum()
     }
 
-    /// Time of all cores together.
+    /// Sum of the times of all cores.
     fn core_ns(&self) -> f64 {
         self.sample.span.as_ns() * self.cores.numbers.len() as f64
     }
@@ -54,7 +54,7 @@ impl<'a> TenantCoresView<'a> {
     }
 }
 
-/// Of each core.
+/// Metrics of each core.
 pub const METRICS: &[Metric<Machine>] = &[
     named(Cores, "work_per_s_by_core", "1/s", "Work by core")
         .about("Units of work done: packets, requests or accesses.")
@@ -64,7 +64,7 @@ pub const METRICS: &[Metric<Machine>] = &[
         .rate_by("core", |m| m.each_account(|account| counted(account.instructions))),
 ];
 
-/// Of the cores of a tenant together.
+/// Metrics of all cores of a tenant together.
 pub const TENANT_METRICS: &[Metric<TenantCores>] = &[
     named(Cores, "work_per_s", "1/s", "Work")
         .about("Units of work done by all cores of the tenant: packets, requests or accesses.")

@@ -1,5 +1,5 @@
-//! How a metric is declared, once: its name, unit, group and label, a sentence about it, and how it
-//! is computed from what it is about.
+//! Declaration of a metric: its name, unit, group and label, a sentence about it, and its computation
+//! from its subject.
 
 use crate::result::Numbers;
 use crate::run::sample::Sample;
@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::rc::Rc;
 
-/// Metrics that people look at together. Tables show the groups in this order.
+/// Metrics that are read together. Tables show the groups in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub enum Group {
     /// Hits, misses and contents of caches.
@@ -18,11 +18,11 @@ pub enum Group {
     Packets,
     /// Lines moved by memory.
     Memory,
-    /// What SSDs transfer.
+    /// Transfers of SSDs.
     Storage,
-    /// What software does on its cores.
+    /// Work of software on its cores.
     Cores,
-    /// What processes that watch cache sets detect.
+    /// Detections of processes that watch cache sets.
     Probes,
     /// Distributions of time.
     Latency,
@@ -30,27 +30,27 @@ pub enum Group {
     Evictions,
 }
 
-/// How a metric looks to people: in every result, beside its numbers.
+/// Appearance of a metric in every result, with its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Description {
-    /// The metrics that it is shown with.
+    /// The group that it is shown with.
     pub group: Group,
-    /// What people call it.
+    /// Its name for people.
     pub label: &'static str,
     /// Whether it is among the few that are shown first.
     pub headline: bool,
 }
 
-/// All about a metric but how it is computed.
+/// Everything about a metric except its computation.
 #[derive(Clone, Copy, Debug)]
 pub struct Declaration {
     /// Its name in results.
     pub name: &'static str,
     /// Its unit.
     pub unit: &'static str,
-    /// How it looks to people.
+    /// Its appearance in tables.
     pub description: Description,
-    /// What it means: a sentence for the reference.
+    /// Its meaning: a sentence for the reference.
     pub about: &'static str,
     /// Whether timelines show it batch by batch.
     pub in_timeline: bool,
@@ -127,7 +127,7 @@ impl Declaration {
     }
 }
 
-/// How a metric of several batches is put together.
+/// How the batches of a metric are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -139,9 +139,9 @@ pub enum Kind {
     Level,
 }
 
-/// What metrics are about: the machine, a NIC, the cores of a tenant.
+/// Subject of metrics: the machine, a NIC, the cores of a tenant.
 pub trait Subject {
-    /// What its metrics are computed from.
+    /// The data that its metrics are computed from.
     type View<'a>
     where
         Self: 'a;
@@ -162,7 +162,7 @@ enum Value<S: Subject> {
 
 /// A metric of a kind of subject.
 pub struct Metric<S: Subject> {
-    /// What is known of it beside its numbers.
+    /// Its declaration.
     pub declaration: Declaration,
     /// How batches combine.
     pub kind: Kind,
@@ -191,7 +191,7 @@ impl<S: Subject> Metric<S> {
 pub struct Measured {
     /// Its name in results: a tenant's begins with the tenant's name.
     pub name: String,
-    /// What is known of it beside its numbers.
+    /// Its declaration.
     pub declaration: &'static Declaration,
     /// How batches combine.
     pub kind: Kind,

@@ -3,12 +3,12 @@
 use super::declaration::Group::Latency;
 use super::declaration::{Declaration, named};
 
-/// Of packets or requests of a tenant.
+/// Latency of packets or requests of a tenant.
 pub const LATENCY: Declaration = named(Latency, "latency_ns", "ns", "Latency")
     .about("From a packet's arrival to its departure, or from a request to its completion.");
-/// What a tenant's client measures.
+/// Latency that a tenant's client measures.
 pub const ONE_WAY: Declaration = named(Latency, "one_way_latency_ns", "ns", "One-way latency")
     .about("Half of the round trips that a client on the other end of the wire measures.");
 
-/// All of them.
+/// All latencies.
 pub const METRICS: [&Declaration; 2] = [&LATENCY, &ONE_WAY];

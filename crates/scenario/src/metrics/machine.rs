@@ -1,4 +1,4 @@
-//! What the metrics of the whole machine are computed from.
+//! The data that metrics of the whole machine are computed from.
 
 use super::declaration::Subject;
 use crate::run::sample::Sample;
@@ -13,7 +13,7 @@ pub struct Machine {
 
 /// The machine in a sample.
 pub struct MachineView<'a> {
-    /// All that was counted.
+    /// All counters.
     pub sample: &'a Sample,
     /// Names of agents in the order of their numbers.
     pub agents: &'a [String],
@@ -28,13 +28,13 @@ impl Subject for Machine {
 }
 
 impl MachineView<'_> {
-    /// Per second, for each core, what its caches counted.
+    /// Rate per second, for each core, of a counter of its caches.
     pub(super) fn each_core(&self, of: fn(&CoreCounters) -> u64) -> Vec<(String, f64)> {
         let seconds = self.sample.span.as_seconds();
         by_core(self.sample.cores.iter().map(|core| of(core) as f64 / seconds))
     }
 
-    /// Per second, for each core, what its software counted.
+    /// Rate per second, for each core, of a counter of its software.
     pub(super) fn each_account(&self, of: fn(&Account) -> f64) -> Vec<(String, f64)> {
         let seconds = self.sample.span.as_seconds();
         by_core(self.sample.software.iter().map(|account| of(account) / seconds))

@@ -5,7 +5,7 @@ use super::declaration::Group::Memory;
 use super::declaration::{Metric, named};
 use super::machine::Machine;
 
-/// All of them.
+/// All metrics of memory.
 pub const METRICS: &[Metric<Machine>] = &[
     named(Memory, "dram_read_gbytes_per_s", "GB/s", "DRAM reads")
         .about("Lines read from the DRAM of all sockets.")

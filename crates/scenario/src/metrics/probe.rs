@@ -14,7 +14,7 @@ pub struct ProbingCores {
     pub numbers: Vec<usize>,
 }
 
-/// What they have seen together.
+/// Sum of their observations.
 pub struct ProbesView {
     counts: ProbeCounts,
     span: Picos,
@@ -30,7 +30,7 @@ impl Subject for ProbingCores {
     }
 }
 
-/// All of them.
+/// All metrics of probes.
 pub const METRICS: &[Metric<ProbingCores>] = &[
     named(Probes, "probes_per_s", "1/s", "Probes")
         .about("Looks at cache sets.")

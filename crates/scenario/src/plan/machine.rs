@@ -1,4 +1,4 @@
-//! The machine of a plan: its fabric and clocks, its memory, and the slices that memory can lie in.
+//! The machine of a plan: its fabric and clocks, its memory, and the slices of memory regions.
 
 use crate::assemble::hardware::{Hardware, Nodes};
 use crate::devices::PortPlan;
@@ -15,19 +15,19 @@ use units::{Bytes, CoreId, Gigahertz, Id, LineAddr, SliceId, WayMask};
 use workload::host_memory::{HostMemory, PagePlacement, Region};
 use workload::slice_memory::region_in_slices;
 
-/// Everything about a machine but its tenants.
+/// Everything about a machine except its tenants.
 #[derive(Clone, Debug)]
 pub struct MachinePlan {
     /// Caches, links, root ports and memory.
     pub fabric: FabricConfig,
     /// Clock of the cores.
     pub core_clock: Gigahertz,
-    /// Lines that an LLC holds: what was touched before the last so many is gone from it.
+    /// Lines that an LLC holds: a line accessed longer ago than this number of lines is evicted.
     pub llc_lines: u64,
     /// Seed of the run.
     pub seed: u64,
     fill_buffers: u32,
-    /// Of each core.
+    /// Limit of each core.
     bandwidth_limits: Vec<BandwidthLimit>,
     /// Distances of cores and slices; cores are numbered in their socket.
     topology: Topology,
@@ -35,12 +35,12 @@ pub struct MachinePlan {
     numbers_in_socket: Vec<u8>,
     page: Bytes,
     pages: PagePlacement,
-    /// Of each memory node.
+    /// Seed of each memory node.
     memory_seeds: Vec<u64>,
 }
 
 impl MachinePlan {
-    /// The machine of a scenario that has been checked.
+    /// The machine of a checked scenario.
     pub(super) fn of<'p>(
         scenario: &Scenario,
         platform: &Platform,
@@ -108,25 +108,25 @@ impl MachinePlan {
         self.fabric.socket.llc.map.slice_of(line)
     }
 
-    /// Slices in the order of their distance from a core.
+    /// Slices by their distance from a core.
     #[must_use]
     pub fn nearest_slices(&self, core: CoreId) -> Vec<SliceId> {
         self.topology.nearest_slices(self.numbers_in_socket[core.index()])
     }
 
-    /// Slices in the order of their distance from several cores together.
+    /// Slices by their combined distance from several cores.
     #[must_use]
     pub fn nearest_slices_for(&self, cores: &[CoreId]) -> Vec<SliceId> {
         self.topology.nearest_slices_for(&self.in_socket(cores))
     }
 
-    /// All slices, dealt out to several cores, the nearest ones first.
+    /// All slices, divided among several cores, the nearest ones first.
     #[must_use]
     pub fn isolated_slices(&self, cores: &[CoreId]) -> Vec<Vec<SliceId>> {
         self.topology.isolated_slices(&self.in_socket(cores))
     }
 
-    /// Memory whose lines lie in some slices.
+    /// Memory whose lines lie in the given slices.
     #[must_use]
     pub fn in_slices(&self, memory: &mut HostMemory, bytes: u64, slices: &[SliceId]) -> Region {
         let count = fit(self.fabric.socket.llc.map.slices());
@@ -138,12 +138,12 @@ impl MachinePlan {
     }
 }
 
-/// Tenants draw different random numbers; the main one those of the run's own seed.
+/// Tenants draw different random numbers; the main one uses the run's own seed.
 pub(super) fn tenant_seed(seed: u64, tenant: u64) -> u64 {
     seed.wrapping_add(tenant.wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }
 
-/// Memory nodes and sockets that a scenario touches.
+/// Memory nodes and sockets that a scenario uses.
 pub(super) fn nodes(scenario: &Scenario) -> Nodes {
     Nodes { other_socket: scenario.uses_other_socket(), cxl: scenario.uses_cxl() }
 }
@@ -159,7 +159,7 @@ fn core_way_masks(scenario: &Scenario, layout: &Layout, all_ways: u32) -> Vec<Wa
     of_cores(masks, layout, WayMask(all_ways))
 }
 
-/// What each core may move beyond its L2.
+/// Limit of each core's traffic beyond its L2.
 fn bandwidth_limits(scenario: &Scenario, layout: &Layout) -> Vec<BandwidthLimit> {
     let tenants = scenario.tenants().map(|tenant| tenant.keys.mba_percent);
     let co_runners = scenario.machine.co_runner.iter().map(|keys| keys.mba_percent);

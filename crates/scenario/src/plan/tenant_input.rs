@@ -1,4 +1,4 @@
-//! What a tenant's plan is made from.
+//! Input of a tenant's plan.
 
 use crate::apps::ApplicationFacts;
 use crate::devices::NamedDevices;
@@ -7,22 +7,22 @@ use crate::input::error::InputError;
 use crate::platform::Platform;
 use crate::scenario::Tenant;
 
-/// A tenant's keys, and what it runs on.
+/// A tenant's keys, and its platform and devices.
 #[derive(Clone, Copy, Debug)]
 pub struct TenantInput<'a> {
     /// The scenario's file.
     pub file: &'a str,
-    /// Refuses values of the tenant's.
+    /// Refuses invalid values of the tenant.
     pub check: Check<'a>,
-    /// Its keys, with what the platform decides filled in.
+    /// Its keys, with the platform's defaults filled in.
     pub tenant: &'a Tenant,
     /// The machine.
     pub platform: &'a Platform,
     /// The platform's name in messages.
     pub platform_name: &'a str,
-    /// The devices that it names beside the platform's.
+    /// The devices that it names instead of the platform's.
     pub named: &'a NamedDevices,
-    /// Seed of everything random about it.
+    /// Seed of all its random choices.
     pub seed: u64,
 }
 
@@ -37,10 +37,10 @@ impl<'a> TenantInput<'a> {
         table.ok_or_else(|| check.refuse(name, &"missing", allowed.into()))
     }
 
-    /// What applications cost on the platform.
+    /// Costs of applications on the platform.
     ///
     /// # Errors
-    /// If the platform does not say.
+    /// If the platform states none.
     pub fn costs(&self) -> Result<&'a ApplicationFacts, InputError> {
         self.platform.applications.as_ref().ok_or_else(|| {
             let allowed = "needs a platform with an [applications] table".into();

@@ -26,9 +26,9 @@ pub struct Cpu {
     pub adjacent_line_prefetch: Sourced<bool>,
     /// Lines that the L2 streamer fetches ahead of an ascending sequence; 0 switches it off.
     pub stream_prefetch_lines: Sourced<u32>,
-    /// Prefetches take the time of a read, those of the streamer begin so long after the access that
-    /// causes them, and it goes on when a prefetched line is used. By default prefetched lines are
-    /// there at once, and only misses cause prefetches.
+    /// Prefetches take the time of a read, those of the streamer begin this long after the access that
+    /// causes them, and the use of a prefetched line continues the stream. By default prefetched lines
+    /// arrive at once, and only misses cause prefetches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream_prefetch_delay_cycles: Option<Sourced<f64>>,
     /// Load-to-use latency of a line that another core holds modified.
@@ -57,25 +57,26 @@ pub struct LastLevel {
     pub sets_per_slice: Sourced<u32>,
     /// Data ways.
     pub ways: Sourced<u32>,
-    /// What a line in the LLC means for the private caches above it.
+    /// Relation of lines in the LLC to the private caches above it.
     pub inclusion: Sourced<InclusionName>,
-    /// Non-inclusive: the lowest ways, in which lines live that a core holds too.
+    /// Non-inclusive: number of lowest ways whose lines a core may hold too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inclusive_ways: Option<Sourced<u32>>,
     /// Victim choice.
     pub replacement: Sourced<ReplacementName>,
-    /// Part of the mean load-to-use latency that passes in the core's clock.
+    /// Core-clock cycles of the mean load-to-use latency.
     pub latency_core_cycles: Sourced<f64>,
-    /// Part of the mean load-to-use latency that passes in the uncore's clock.
+    /// Uncore-clock cycles of the mean load-to-use latency.
     pub latency_uncore_cycles: Sourced<f64>,
     /// How the slice of a line is chosen.
     pub slice_function: Sourced<SliceFunctionName>,
-    /// The file with the part's own function, if slice_function is table; seen from the platform file.
+    /// The file with the processor's own function, if slice_function is table; relative to the platform
+    /// file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slice_table: Option<Sourced<String>>,
     /// How the set inside a slice is chosen.
     pub set_function: Sourced<SetFunctionName>,
-    /// L2 victims that are not newer than memory are placed in the LLC too.
+    /// L2 victims that are not newer than memory are allocated in the LLC too.
     pub clean_victims: Sourced<bool>,
 }
 
@@ -92,13 +93,13 @@ pub struct DirectoryWays {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InclusionName {
-    /// Every line of a core is in the LLC; a line that leaves takes the cores' copies with it.
+    /// Every line of a core is in the LLC; an LLC eviction invalidates the cores' copies.
     Inclusive,
-    /// A victim cache of L2; lines that cores hold too live in the inclusive ways.
+    /// A victim cache of L2; lines that cores also hold are in the inclusive ways.
     NonInclusive,
-    /// A victim cache of L2 that gives up what a core takes.
+    /// A victim cache of L2 that drops a line when a core fetches it.
     ExclusiveVictim,
-    /// Independent levels: each is filled on its miss, nothing is invalidated.
+    /// Independent levels: each is filled on its miss, and none invalidates another.
     Nine,
 }
 
@@ -141,13 +142,13 @@ pub enum SliceFunctionName {
     Xor,
     /// A stand-in for any number that spreads a huge page as evenly as XOR masks do.
     Balanced,
-    /// A stand-in for 18 slices: the published permutation masks over a made-up sequence.
+    /// A stand-in for 18 slices: the published permutation masks over an invented sequence.
     Permuted,
-    /// A stand-in for any number in which each set index meets the slices in turn.
+    /// A stand-in for any number, in which lines of each set index go to the slices in turn.
     Rotating,
     /// A uniform mixing stand-in for any number.
     Mixing,
-    /// The part's own base sequence, from llc.slice_table.
+    /// The processor's own base sequence, from llc.slice_table.
     Table,
 }
 
@@ -188,14 +189,14 @@ impl LastLevel {
         WayMask::bottom(self.ways.value).0
     }
 
-    /// Where the file with the part's own slice function is, if one is named in the file `platform`.
+    /// Path of the file with the processor's own slice function, if the file `platform` names one.
     pub(crate) fn slice_table_file(&self, platform: &str) -> Option<String> {
         let table = self.slice_table.as_ref()?;
         let named_in = table.origin.as_deref().unwrap_or(platform);
         Some(builtin::beside(named_in, &table.value))
     }
 
-    /// The part's own slice function, if a file is named.
+    /// The processor's own slice function, if a file is named.
     pub(super) fn base_sequence(
         &self,
         check: &Check<'_>,

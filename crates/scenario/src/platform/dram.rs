@@ -65,15 +65,15 @@ pub struct DramFacts {
     pub trtp_ns: Sourced<f64>,
     /// When rows are closed.
     pub row_policy: Sourced<RowPolicyName>,
-    /// After how long without use `open-for` closes a row; other policies do not look at it.
+    /// Time without use after which `open-for` closes a row; other policies ignore it.
     pub row_idle_ns: Sourced<f64>,
-    /// Lines that a channel's write queue holds.
+    /// Entries of a channel's write queue.
     pub write_queue_entries: Sourced<u32>,
-    /// Waiting lines that begin a batch of writes.
+    /// Waiting writes at which a batch begins.
     pub write_high_watermark: Sourced<u32>,
-    /// Waiting lines that a batch leaves.
+    /// Waiting writes at which a batch ends.
     pub write_low_watermark: Sourced<u32>,
-    /// Mean idle time of the data bus behind each line.
+    /// Mean idle time of the data bus after each line.
     pub burst_gap_ns: Sourced<f64>,
     /// From a core to the controller and back.
     pub path_ns: Sourced<f64>,
@@ -103,11 +103,11 @@ pub enum BankHashName {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RowPolicyName {
-    /// When another is needed.
+    /// When another row is needed.
     Open,
     /// When they have not been used for `row_idle_ns`.
     OpenFor,
-    /// As soon as nobody waits for them.
+    /// As soon as no request waits for them.
     Closed,
 }
 
@@ -156,7 +156,7 @@ impl DramFacts {
         delays.iter().try_for_each(|(key, delay)| check.delay(key, delay.value))
     }
 
-    /// What a socket's memory is built from.
+    /// Configuration of a socket's memory.
     #[must_use]
     pub fn config(&self) -> DramConfig {
         let ns = |fact: &Sourced<f64>| Picos::from_ns(fact.value);

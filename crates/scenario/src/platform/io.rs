@@ -1,4 +1,4 @@
-//! The way of devices into a socket as facts: DDIO, integrated I/O block, link.
+//! The path of devices into a socket as facts: DDIO, integrated I/O block, link.
 
 use crate::input::check::Check;
 use crate::input::error::InputError;
@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 /// I/O allocation.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct DdioFacts {
-    /// Ways unless the scenario says otherwise, from the top.
+    /// Number of DDIO ways unless the scenario says otherwise, from the top.
     pub default_ways: Sourced<u32>,
-    /// A write for the memory of another socket leaves a copy in the LLC of the device's socket.
-    /// So it does by default.
+    /// A write for the memory of another socket leaves a copy in the LLC of the device's socket. True
+    /// by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote_writes_pollute: Option<Sourced<bool>>,
-    /// An allocation takes an empty way outside the mask before it pushes out a line inside it. It
-    /// does not unless stated.
+    /// An allocation takes an empty way outside the mask before it evicts a line inside it. False by
+    /// default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fills_empty_ways: Option<Sourced<bool>>,
 }
@@ -26,7 +26,7 @@ pub struct DdioFacts {
 pub struct IommuFacts {
     /// Translations that the IOTLB holds.
     pub iotlb_entries: Sourced<u32>,
-    /// A page walk.
+    /// Duration of a page walk.
     pub walk_ns: Sourced<f64>,
     /// Page walks that may run at a time.
     pub concurrent_walks: Sourced<u32>,
@@ -35,13 +35,13 @@ pub struct IommuFacts {
 /// A root-complex buffer as in the gem5 DDIO model.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RootComplexBufferFacts {
-    /// Lines that it holds; 0: none, as on Xeons.
+    /// Number of lines; 0: no buffer, as on Xeons.
     pub entries: Sourced<u32>,
     /// Acquisitions under way at a time.
     pub mshrs: Sourced<u32>,
-    /// The I/O cache of older gem5 models instead.
+    /// Models the I/O cache of older gem5 models instead.
     pub separate_io_cache: Sourced<bool>,
-    /// As the authors' public code has it, where that departs from the paper.
+    /// Follows the authors' public code where that departs from the paper.
     pub as_published_code: Sourced<bool>,
 }
 
@@ -56,13 +56,13 @@ pub struct IioFacts {
     pub llc_write_ns: Sourced<f64>,
     /// From a write's arrival until the memory controller has taken it.
     pub dram_write_ns: Sourced<f64>,
-    /// From the arrival of a write to memory until a core's read finds it. By default as long as the
+    /// From the arrival of a write to memory until a core's read finds it. By default the time that the
     /// controller takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dram_visible_ns: Option<Sourced<f64>>,
-    /// From a read's arrival until LLC data is there.
+    /// From a read's arrival until LLC data arrives.
     pub llc_read_ns: Sourced<f64>,
-    /// What a read from DRAM takes beyond a core's loaded latency.
+    /// Latency of a read from DRAM beyond a core's loaded latency.
     pub dram_read_extra_ns: Sourced<f64>,
 }
 
@@ -79,7 +79,7 @@ pub struct PcieFacts {
     pub max_read_request_bytes: Sourced<u64>,
     /// Bytes between acknowledgements, and between flow control updates.
     pub data_link_interval_bytes: Sourced<f64>,
-    /// From one end of the link into the other end's logic.
+    /// From one end of the link to the logic of the other end.
     pub propagation_ns: Sourced<f64>,
 }
 

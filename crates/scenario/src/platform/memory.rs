@@ -16,7 +16,7 @@ pub struct UpiFacts {
     pub read_gbytes_per_s: Sourced<f64>,
     /// Header of each line of data, and size of a message without data.
     pub header_bytes: Sourced<u64>,
-    /// By how much an idle read of the other socket's memory takes longer than a local one.
+    /// Additional latency of an idle read of the other socket's memory, compared with a local one.
     pub round_trip_extra_ns: Sourced<f64>,
     /// Load-to-use latency of a line that a core of the other socket holds modified.
     pub core_to_core_ns: Sourced<f64>,
@@ -30,7 +30,7 @@ impl UpiFacts {
         check.delay("upi.core_to_core_ns", self.core_to_core_ns.value)
     }
 
-    /// What the links of two sockets are built from.
+    /// Configuration of the links of two sockets.
     #[must_use]
     pub fn config(&self) -> UpiConfig {
         UpiConfig {
@@ -49,11 +49,11 @@ pub struct CxlFacts {
     pub read_ns: Sourced<f64>,
     /// From sending a line until its completion, idle.
     pub write_ns: Sourced<f64>,
-    /// What its memory sustains when only read.
+    /// Bandwidth of its memory with reads only.
     pub read_gbytes_per_s: Sourced<f64>,
-    /// What its memory sustains when only written.
+    /// Bandwidth of its memory with writes only.
     pub write_gbytes_per_s: Sourced<f64>,
-    /// Bandwidth of the link per direction, headers counted.
+    /// Bandwidth of the link per direction, including headers.
     pub link_gbytes_per_s: Sourced<f64>,
 }
 
@@ -66,7 +66,7 @@ impl CxlFacts {
         check.number("cxl.link_gbytes_per_s", self.link_gbytes_per_s.value, (0.1, 1e4))
     }
 
-    /// What the card is built from.
+    /// Configuration of the card.
     #[must_use]
     pub fn config(&self) -> CxlConfig {
         CxlConfig {

@@ -1,4 +1,4 @@
-//! A NIC, and what the packet software on its machine costs, as facts.
+//! A NIC, and the costs of packet software on its machine, as facts.
 
 use crate::input::check::Check;
 use crate::input::error::InputError;
@@ -25,21 +25,21 @@ pub struct NicFacts {
     /// Packets per second of the port, in each direction. No limit by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port_packets_per_s: Option<Sourced<f64>>,
-    /// Time that the port takes for a packet, in each direction, beside that for its bytes.
+    /// Time of the port for a packet, in each direction, besides the time of its bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port_ns_per_packet: Option<Sourced<f64>>,
-    /// Time that it takes for a byte of a packet.
+    /// Time of the port for a byte of a packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port_ns_per_byte: Option<Sourced<f64>>,
-    /// Received bytes that wait for the link, or for a descriptor, at most.
+    /// Largest number of received bytes that wait for the link or a descriptor.
     pub rx_buffer_bytes: Sourced<u64>,
-    /// Part of them that may wait for descriptors on their way, with flow control off. All unless
-    /// stated.
+    /// Bytes among them that may wait for descriptors being fetched, with flow control off. All by
+    /// default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rx_wait_bytes: Option<Sourced<u64>>,
     /// Level of that buffer at which the port sends PAUSE, with flow control on.
     pub pause_xoff_bytes: Sourced<u64>,
-    /// Level at which it lets the sender go on.
+    /// Level at which the sender may resume.
     pub pause_xon_bytes: Sourced<u64>,
     /// From that decision until the wire is silent, or carries frames again.
     pub pause_response_ns: Sourced<f64>,
@@ -47,46 +47,48 @@ pub struct NicFacts {
     pub rss_indirection_entries: Sourced<u32>,
     /// From the end of a frame on the wire to its first DMA write.
     pub rx_pipeline_ns: Sourced<f64>,
-    /// Receive descriptors that a queue holds on the chip.
+    /// Receive descriptors that a queue prefetches to the chip.
     pub rx_descriptors_prefetched: Sourced<u32>,
-    /// When no more than this part of a ring is known to be posted or on the chip, the doorbell record
-    /// is read for more; when all that is known has been fetched unless stated. Without effect where
-    /// the driver writes a register instead.
+    /// The card re-reads the doorbell record when at most ring / N known descriptors remain; by default
+    /// when it has fetched all that it knows to be posted. Without effect where the driver writes a
+    /// register instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rx_doorbell_read_ring_part: Option<Sourced<u32>>,
     /// Receive descriptors per DMA read.
     pub rx_descriptors_per_fetch: Sourced<u32>,
-    /// What receive descriptors and completions look like.
+    /// Format of receive descriptors and completions.
     pub rx_format: Sourced<RxFormatName>,
-    /// Packets that one completion, or one write of neighbouring completions, reports at most.
+    /// Largest number of packets that one completion, or one write of neighbouring completions,
+    /// reports.
     pub packets_per_completion: Sourced<u32>,
     /// How long a completion waits for more packets.
     pub completion_gather_ns: Sourced<f64>,
-    /// Whether the last line of a packet is written as a whole.
+    /// Whether the last line of a packet is padded to a full line.
     pub pads_tail: Sourced<bool>,
     /// Descriptors without a buffer at which the driver refills, ...
     pub rx_refill_most: Sourced<u32>,
-    /// ... or this part of the ring, whichever is less.
+    /// ... or this fraction (1 / N) of the ring, whichever is less.
     pub rx_refill_ring_part: Sourced<u32>,
     /// From the doorbell write to the queue's reaction.
     pub doorbell_ns: Sourced<f64>,
-    /// What the NIC itself adds to the latency of a DMA read.
+    /// Latency that the NIC itself adds to a DMA read.
     pub read_pipeline_ns: Sourced<f64>,
     /// From a packet's data in the NIC to the wire.
     pub tx_pipeline_ns: Sourced<f64>,
-    /// What the card's transmitter reaches on the wire. The line rate unless stated.
+    /// Rate that the transmitter reaches on the wire. The line rate by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tx_rate_gbps: Option<Sourced<f64>>,
-    /// What may be read ahead of the wire, in bytes on it.
+    /// Bytes on the wire that may be read ahead of it.
     pub tx_buffer_bytes: Sourced<u64>,
-    /// Payload that all send queues together may have asked for and not got; unlimited unless stated.
+    /// Largest payload that all send queues together may have requested and not received; unlimited by
+    /// default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tx_port_read_bytes: Option<Sourced<u64>>,
     /// Entries of a send queue: one per packet and one per read request.
     pub tx_queue_entries: Sourced<u32>,
-    /// Bytes of requests on the chip or under way, up to which a send queue fetches more.
+    /// Bytes of requests on the chip or under way at which a send queue stops fetching more.
     pub tx_request_bytes_ahead: Sourced<u64>,
-    /// What send requests look like.
+    /// Format of send requests.
     pub tx_format: Sourced<TxFormatName>,
     /// Where sent packets are reported.
     pub tx_completion: Sourced<TxCompletionName>,
@@ -94,15 +96,15 @@ pub struct NicFacts {
     pub tx_packets_per_completion: Sourced<u32>,
     /// The driver copies packets up to this size into their request, ...
     pub tx_inline_bytes: Sourced<u64>,
-    /// ... if the port has at least so many queues.
+    /// ... if the port has at least this number of queues.
     pub tx_inline_from_queues: Sourced<u32>,
     /// Packets that a send ring holds, unless the scenario says otherwise.
     pub tx_ring_packets: Sourced<u32>,
-    /// The same with more than two queues.
+    /// Packets that a send ring holds with more than two queues.
     pub tx_ring_packets_many_queues: Sourced<u32>,
 }
 
-/// What receive descriptors and completions look like.
+/// Format of receive descriptors and completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RxFormatName {
@@ -118,7 +120,7 @@ pub enum RxFormatName {
     Events,
 }
 
-/// What send requests look like.
+/// Format of send requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TxFormatName {
@@ -141,7 +143,7 @@ pub enum TxCompletionName {
     Queue,
     /// In the last packet's descriptor.
     DescriptorRing,
-    /// In a word that says how far the queue has come.
+    /// In a word that holds the queue's progress.
     Head,
 }
 
@@ -150,7 +152,7 @@ pub enum TxCompletionName {
 pub struct SoftwareFacts {
     /// Work of the L2 forwarder per packet, outside memory stalls.
     pub l2_forward_cycles_per_packet: Sourced<f64>,
-    /// Work of one look at an empty queue.
+    /// Cycles of one poll of an empty queue.
     pub poll_cycles: Sourced<f64>,
     /// One call of std::mt19937.
     pub rng_call_cycles: Sourced<f64>,
@@ -158,25 +160,25 @@ pub struct SoftwareFacts {
     pub annotation_lines: Sourced<u32>,
     /// Lines of the private area of a buffer.
     pub private_lines: Sourced<u32>,
-    /// Room for packet data in a buffer.
+    /// Bytes for packet data in a buffer.
     pub buffer_data_bytes: Sourced<u64>,
-    /// Where the pages of a pool lie in physical memory; scattered unless stated.
+    /// Physical placement of a pool's pages; scattered by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<Sourced<PagesName>>,
 }
 
-/// Where the pages of a region lie in physical memory.
+/// Physical placement of a region's pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PagesName {
-    /// Each anywhere.
+    /// Each at a random address.
     Scattered,
-    /// One after another from a random place on.
+    /// Contiguous from a random address on.
     Contiguous,
 }
 
 impl SoftwareFacts {
-    /// Where the pages of a pool lie.
+    /// Physical placement of a pool's pages.
     #[must_use]
     pub fn page_placement(&self) -> PagePlacement {
         match self.pages.as_ref().map(|pages| pages.value) {
@@ -187,7 +189,7 @@ impl SoftwareFacts {
 }
 
 impl NicFacts {
-    /// The card as the model takes it.
+    /// The card as parameters of the model.
     #[must_use]
     pub fn config(&self, flow_control: bool) -> NicConfig {
         let gap = |rate: &Option<Sourced<f64>>| {
@@ -260,7 +262,7 @@ impl NicFacts {
         }
     }
 
-    /// How doorbells reach the card: their cost on the core is part of its driver's.
+    /// Latency of doorbells to the card: their cost on the core is part of its driver's.
     #[must_use]
     pub fn doorbell(&self) -> MmioPath {
         MmioPath::free_stores(Picos::from_ns(self.doorbell_ns.value))

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// A device file under devices/nic.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct NicDevice {
-    /// What card this is, in words.
+    /// Description of the card.
     pub title: String,
     /// The card and its driver.
     pub nic: NicFacts,
@@ -22,11 +22,11 @@ pub struct NicDevice {
 }
 
 impl NicDevice {
-    /// Reads a card from TOML; `file` is its name in messages. What is `replaced` of the card and of its
-    /// link differs from the text.
+    /// Reads a card from TOML; `file` is its name in messages. The `replaced` facts of the card and its
+    /// link override the text.
     ///
     /// # Errors
-    /// If the text is damaged, a key is unknown or missing, or a value is out of range.
+    /// If the text is invalid, a key is unknown or missing, or a value is out of range.
     pub fn read_with(file: &str, text: &str, replaced: &ReplacedFacts) -> Result<Self, InputError> {
         let replaced = what_if::of_tables(replaced, &["nic", "pcie"]);
         what_if::read_with(Kind::Nic, file, text, &replaced, |document| {
@@ -37,7 +37,7 @@ impl NicDevice {
         })
     }
 
-    /// Its link in a machine's slot: that of an older machine runs at the slot's speed.
+    /// Its link in a machine's slot: in an older machine it runs at the slot's speed.
     #[must_use]
     pub fn link_in(&self, slot: Option<&PcieFacts>) -> PcieFacts {
         let mut link = self.pcie.clone();

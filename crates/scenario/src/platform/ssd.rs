@@ -1,4 +1,4 @@
-//! An SSD, its link, and what the storage software costs, as facts: a file of devices/ssd/.
+//! An SSD, its link, and the costs of storage software, as facts: a file of devices/ssd/.
 
 use super::PcieFacts;
 use super::what_if::{self, ReplacedFacts};
@@ -19,26 +19,26 @@ use units::{GbitPerSec, Picos};
 /// A file of devices/ssd/.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SsdDevice {
-    /// What device this is, in words.
+    /// Description of the device.
     pub title: String,
     /// The SSD itself.
     pub ssd: SsdFacts,
     /// Its link.
     pub pcie: PcieFacts,
-    /// Costs of the software with which it was measured.
+    /// Costs of the software that it was measured with.
     pub software: StorageSoftwareFacts,
 }
 
 /// An SSD.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SsdFacts {
-    /// Size.
+    /// Capacity.
     pub capacity_gbytes: Sourced<f64>,
     /// From the doorbell write to the controller's reaction.
     pub doorbell_ns: Sourced<f64>,
     /// From a submission entry in the controller to the first use of the media.
     pub command_ns: Sourced<f64>,
-    /// Commands that the controller works on at a time.
+    /// Commands that the controller processes at a time.
     pub commands: Sourced<u32>,
     /// Data between link and media, in each direction.
     pub buffer_bytes: Sourced<u64>,
@@ -71,7 +71,7 @@ pub struct StorageSoftwareFacts {
     pub work_cycles: Sourced<f64>,
     /// A doorbell write.
     pub doorbell_cycles: Sourced<f64>,
-    /// One look at an empty completion queue, if polling.
+    /// Cycles of one poll of an empty completion queue, if polling.
     pub poll_cycles: Sourced<f64>,
     /// Handler, wake-up and switch of context, if by interrupt.
     pub interrupt_cycles: Sourced<f64>,
@@ -85,13 +85,13 @@ impl SsdDevice {
     /// Reads a device from TOML; `file` is its name in messages.
     ///
     /// # Errors
-    /// If the text is damaged, a key is unknown or missing, or a value is out of range.
+    /// If the text is invalid, a key is unknown or missing, or a value is out of range.
     pub fn read(file: &str, text: &str) -> Result<Self, InputError> {
         Self::read_with(file, text, &ReplacedFacts::new())
     }
 
-    /// The same where some facts of the SSD itself are `replaced`. A scenario's `pcie` and `software`
-    /// are those of NICs.
+    /// As [`Self::read`], with some facts of the SSD itself `replaced`. A scenario's `pcie` and
+    /// `software` belong to NICs.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -107,7 +107,7 @@ impl SsdDevice {
         })
     }
 
-    /// The link as the model takes it.
+    /// The link as parameters of the model.
     #[must_use]
     pub fn link(&self) -> PcieLinkConfig {
         PcieLinkConfig {
@@ -122,7 +122,7 @@ impl SsdDevice {
 }
 
 impl SsdFacts {
-    /// The SSD as the model takes it.
+    /// The SSD as parameters of the model.
     #[must_use]
     pub fn config(&self) -> NvmeConfig {
         let rate = |gbytes: &Sourced<f64>| GbitPerSec(gbytes.value * 8.0);
@@ -143,7 +143,7 @@ impl SsdFacts {
         }
     }
 
-    /// Size in bytes.
+    /// Capacity in bytes.
     #[must_use]
     pub fn capacity_bytes(&self) -> u64 {
         whole(self.capacity_gbytes.value * 1e9)

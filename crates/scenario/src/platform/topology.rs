@@ -1,4 +1,4 @@
-//! What connects cores and slices, as facts: a ring, a mesh, or nothing that is known.
+//! The interconnect of cores and slices, as facts: a ring, a mesh, or none that is known.
 
 use super::{Cpu, LastLevel};
 use crate::input::check::Check;
@@ -15,11 +15,11 @@ use units::narrow::fit;
 /// A ring; stop i carries core i and slice i. Cycles are there and back.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RingFacts {
-    /// Uncore part of a hit's latency in the core's own slice.
+    /// Uncore cycles of a hit in the core's own slice.
     pub own_stop_uncore_cycles: Sourced<f64>,
     /// From one stop to the next.
     pub hop_uncore_cycles: Sourced<f64>,
-    /// What slices an odd number of stops away take beyond their hops.
+    /// Latency of slices an odd number of stops away beyond their hops.
     pub odd_extra_uncore_cycles: Sourced<f64>,
 }
 
@@ -35,15 +35,15 @@ pub struct MeshFacts {
     /// Tile of each core; the tile of the slice of its number by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_tiles: Option<Sourced<Vec<(u8, u8)>>>,
-    /// Uncore part of a hit's latency on the core's own tile; by default what makes the mean over
-    /// all cores and slices llc.latency_uncore_cycles.
+    /// Uncore cycles of a hit on the core's own tile; by default the value that makes the mean over all
+    /// cores and slices llc.latency_uncore_cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_tile_uncore_cycles: Option<Sourced<f64>>,
     /// From one row to the next.
     pub row_hop_uncore_cycles: Sourced<f64>,
     /// From each column to the next.
     pub column_hop_uncore_cycles: Sourced<Vec<f64>>,
-    /// What the slices of each row take beyond their distance; nothing by default.
+    /// Latency of the slices of each row beyond their distance; zero by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row_extra_uncore_cycles: Option<Sourced<Vec<f64>>>,
 }

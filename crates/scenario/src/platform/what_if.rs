@@ -1,4 +1,4 @@
-//! Facts of a platform, or of a device beside it, replaced by a scenario, for what-if questions.
+//! Facts of a platform or of a separate device that a scenario replaces, for what-if questions.
 
 use crate::input::builtin;
 use crate::input::error::{InputError, suggest};
@@ -9,7 +9,7 @@ use toml::{Table, Value};
 /// Facts that a scenario replaces: dotted key, and value.
 pub type ReplacedFacts = BTreeMap<String, serde_json::Value>;
 
-/// What a replaced fact says of its source.
+/// Source of a replaced fact.
 const SOURCE: &str = "the scenario's [hardware] table";
 
 /// The facts of some tables.
@@ -19,12 +19,12 @@ pub(super) fn of_tables(replaced: &ReplacedFacts, tables: &[&str]) -> ReplacedFa
     chosen.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
-/// Reads a file of facts with all that it inherits and some facts replaced; `interpret` makes of it what
-/// it describes.
+/// Reads a file of facts with all that it inherits and some facts replaced; `interpret` converts it to
+/// its type.
 ///
 /// # Errors
-/// Those of `interpret`; what is wrong with a replaced fact is the scenario's fault, and what is wrong
-/// with an inherited one that of the file that states it: they say so.
+/// Those of `interpret`. An error in a replaced fact is attributed to the scenario, one in an inherited
+/// fact to the file that states it.
 pub(super) fn read_with<V>(
     kind: Kind,
     file: &str,
@@ -58,7 +58,7 @@ fn origins(document: &Table) -> BTreeMap<String, String> {
     found
 }
 
-/// The same error, of the file that states the fact if `file` only inherits it.
+/// Attributes the error to the file that states the fact, if `file` only inherits it.
 fn blame_origin(
     mut error: InputError,
     file: &str,
@@ -77,7 +77,7 @@ fn blame_origin(
     error
 }
 
-/// The same error, of the scenario if it is about a fact that this replaces.
+/// Attributes the error to the scenario, if it concerns a replaced fact.
 fn blame(mut error: InputError, replaced: &ReplacedFacts) -> InputError {
     if let InputError::UnknownKey { file, key, .. }
     | InputError::WrongValue { file, key, .. }
@@ -92,8 +92,7 @@ fn blame(mut error: InputError, replaced: &ReplacedFacts) -> InputError {
     error
 }
 
-/// Puts `value` in the place of the fact at the dotted `key`; a fact that the file does not state is
-/// added.
+/// Replaces the fact at the dotted `key` by `value`, or adds it if the file does not state it.
 fn replace(
     file: &str,
     document: &mut Table,
@@ -102,7 +101,7 @@ fn replace(
 ) -> Result<(), InputError> {
     let wrong =
         |reason: String| InputError::WrongValue { file: file.into(), key: key.into(), reason };
-    // As JSON, in which replaced facts are kept, nan and inf are null; TOML has no other null.
+    // Replaced facts are JSON, in which nan and inf are null; TOML has no other null.
     let value = Value::try_from(value)
         .map_err(|_| wrong("nan and inf are no facts: write a finite number".into()))?;
     let (parents, leaf) = key.rsplit_once('.').unwrap_or(("", key));
@@ -110,7 +109,7 @@ fn replace(
     for parent in parents.split('.').filter(|part| !part.is_empty()) {
         let known: Vec<String> = place.keys().cloned().collect();
         place = place.get_mut(parent).and_then(Value::as_table_mut).ok_or_else(|| {
-            // The facts of an SSD come here only if nobody has one.
+            // The facts of an SSD get here only if no tenant has one.
             wrong(if parent == "ssd" {
                 "no SSD is used: name one with `ssd`".into()
             } else {

@@ -1,4 +1,4 @@
-//! Batches of a run: when they are enough, and what they come to together.
+//! Batches of a run: when there are enough, and their combined metrics.
 
 use crate::layout::Layout;
 use crate::metrics::{self, Declaration, Kind};
@@ -12,28 +12,28 @@ use std::collections::BTreeMap;
 
 /// One batch.
 pub(crate) struct Batch {
-    /// What had been counted when it began.
+    /// The reading at its start.
     pub(crate) before: Sample,
-    /// What was counted in it.
+    /// The counts in it.
     pub(crate) sample: Sample,
-    /// Of each tenant: of its packets, from arrival to departure, or of its requests.
+    /// Latencies of each tenant: of its packets, from arrival to departure, or of its requests.
     pub(crate) latency_ns: Vec<Histogram<u64>>,
-    /// Of each NIC: what its client has measured, if it has one.
+    /// Latencies of each NIC that its client measured, if it has one.
     pub(crate) one_way_ns: Vec<Option<Histogram<u64>>>,
 }
 
 impl Batch {
-    /// Packets came and none left.
+    /// Whether packets arrived and none left.
     pub(crate) fn is_stalled(&self) -> bool {
         let arrived: u64 = self.sample.nics.iter().map(|nic| nic.rx.offered_packets).sum();
         arrived > 0 && self.sample.progress == 0
     }
 }
 
-/// A metric that decides about warm-up and end.
+/// A metric that determines warm-up and end.
 struct Criterion {
     of: fn(&Sample) -> f64,
-    /// Half width of its interval at which the run may stop, given its mean.
+    /// Half width of its interval at which the run may stop, for a given mean.
     wanted: fn(&RunKeys, f64) -> f64,
 }
 
@@ -61,7 +61,7 @@ fn series(batches: &[Batch], criterion: &Criterion) -> Vec<f64> {
     batches.iter().map(|batch| (criterion.of)(&batch.sample)).collect()
 }
 
-/// The number of batches at the beginning that belong to the warm-up: half of them if the run has not
+/// The number of batches at the start that belong to the warm-up: half of them if the run has not
 /// settled.
 pub(crate) fn warm_up_of(batches: &[Batch], keys: &RunKeys) -> usize {
     let cuts = CRITERIA.iter().map(|criterion| warm_up(&series(batches, criterion)));
@@ -69,14 +69,14 @@ pub(crate) fn warm_up_of(batches: &[Batch], keys: &RunKeys) -> usize {
     cuts.max().unwrap_or_default().max(settled)
 }
 
-/// Whether what the run measures no longer depends on how empty it began.
+/// Whether the measurements no longer depend on the empty start.
 pub(crate) fn has_settled(batches: &[Batch], keys: &RunKeys) -> bool {
     settled_from(batches, keys).is_some()
 }
 
-/// The batch in the first half from which on queues have stopped filling: what has been received and has
-/// not left grows, or shrinks, by no more than the part of the packets received by which throughput may
-/// be off. Not before receive rings have been used from end to end.
+/// The batch in the first half from which on queues have stopped filling: the backlog of received
+/// packets that have not left changes by no more, relative to the packets received, than the allowed
+/// error of throughput. Not before every entry of the receive rings has been used.
 fn settled_from(batches: &[Batch], keys: &RunKeys) -> Option<usize> {
     let last = &batches.last()?.sample;
     let mut received = 0;
@@ -98,7 +98,7 @@ pub(crate) fn tight_enough(batches: &[Batch], keys: &RunKeys) -> bool {
     has_settled(batches, keys)
         && CRITERIA.iter().all(|criterion| {
             let series = series(rest, criterion);
-            // A machine whose devices move nothing has no hit rates to wait for.
+            // A machine whose devices move no lines has no hit rates to wait for.
             if series.iter().all(|value| value.is_nan()) {
                 return true;
             }

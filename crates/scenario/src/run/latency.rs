@@ -24,7 +24,7 @@ const FIGURES: [Figure; 10] = [
     ("mean", |h| h.mean()),
 ];
 
-/// What a client's report says beside them.
+/// Additional figures of a client's report.
 const CLIENT_FIGURES: [Figure; 2] =
     [("p99.999", |h| h.value_at_quantile(0.999_99) as f64), ("sd", |h| h.stdev())];
 
@@ -33,8 +33,8 @@ pub fn metric(declared: &Declaration, batches: &[&Histogram<u64>]) -> MetricResu
     figures(declared, batches, &FIGURES)
 }
 
-/// The same with what a client's report says: the farthest tail, the standard deviation, and the half
-/// width of the 99 % interval of the mean.
+/// As [`metric`], with the figures of a client's report: the farthest tail, the standard deviation, and
+/// the half width of the 99 % interval of the mean.
 pub fn metric_of_client(declared: &Declaration, batches: &[&Histogram<u64>]) -> MetricResult {
     let mut metric = figures(declared, batches, &[FIGURES.as_slice(), &CLIENT_FIGURES].concat());
     let means: Vec<f64> = batches.iter().map(|batch| batch.mean()).collect();

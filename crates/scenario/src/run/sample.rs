@@ -1,5 +1,4 @@
-//! Everything that can be read off a machine, as numbers that only grow, and differences of two
-//! readings: one batch.
+//! All readings of a machine, as numbers that only grow, and differences of two readings: one batch.
 
 use crate::assemble::ScenarioMachine;
 use crate::devices::nic::source::Traffic;
@@ -22,19 +21,19 @@ use units::{CoreId, Id, Picos, RootPortId};
 pub struct Sample {
     /// Simulated time.
     pub span: Picos,
-    /// What the run counts as progress.
+    /// Work that the run counts as progress.
     pub progress: u64,
     /// The fabric's counters.
     pub counters: Counters,
     /// Counters of each core.
     pub cores: Vec<CoreCounters>,
-    /// What the software of each core has done.
+    /// Account of the software of each core.
     pub software: Vec<Account>,
-    /// What each NIC has done.
+    /// Counters of each NIC.
     pub nics: Vec<NicSample>,
-    /// What each SSD has done.
+    /// Counters of each SSD.
     pub ssds: Vec<NvmeCounters>,
-    /// What each root port has counted.
+    /// Counters of each root port.
     pub ports: Vec<PortSample>,
     /// Lines read from and written to DRAM.
     pub dram_lines: (u64, u64),
@@ -45,8 +44,7 @@ pub struct Sample {
     /// Packets that have been received and have not left: a level, so a difference keeps the later
     /// reading.
     pub backlog: u64,
-    /// Receive rings that have been used at all, and those that have been used from end to end; a level
-    /// too.
+    /// Receive rings with a used entry, and those in which every entry has been used; levels too.
     pub rings_used: (usize, usize),
     /// Bytes of the LLC held for each agent: a level too.
     pub occupancy: Vec<u64>,
@@ -118,13 +116,13 @@ fn accounts<T: Tracer>(machine: &ScenarioMachine<T>) -> impl Iterator<Item = Acc
     machine.software.iter().map(|software| software.account(machine.now()))
 }
 
-/// Packets in receive queues, in the software's hands and in send queues.
+/// Packets in receive queues, in work by software, and in send queues.
 fn backlog<T: Tracer>(machine: &ScenarioMachine<T>, levels: &Levels) -> u64 {
     let in_work: usize = accounts(machine).map(|account| account.packets_in_work).sum();
     (levels.packets_unseen + in_work + levels.packets_to_send) as u64
 }
 
-/// What a NIC and its link have done.
+/// Counters of a NIC and its link.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NicSample {
     /// The receive port's counters.
@@ -133,7 +131,7 @@ pub struct NicSample {
     pub tx_packets: u64,
     /// Bytes of them without FCS.
     pub tx_bytes: u64,
-    /// Time that the link was busy (up, down).
+    /// Time for which the link was busy (up, down).
     pub link_busy: (Picos, Picos),
     /// Entry-time of the IIO of its socket.
     pub iio_occupied: Picos,
@@ -154,7 +152,7 @@ impl NicSample {
     }
 }
 
-/// What a root port has counted, and what it may do.
+/// Counters and DDIO ways of a root port.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PortSample {
     /// Its counters.

@@ -1,19 +1,19 @@
-//! Steady state and intervals: where the warm-up ends and how sure a mean is.
+//! Steady state and intervals: the end of the warm-up, and the precision of a mean.
 //!
-//! Models: batch means with a Student t interval; the warm-up is cut where the marginal standard
-//! error rule (MSER, White 1997) puts it.
+//! Models: batch means with a Student t interval; the marginal standard error rule (MSER, White 1997)
+//! determines the end of the warm-up.
 //! Source: Law, "Simulation Modeling and Analysis", chapter 9.
-//! Simplifies: correlation between batches is met by merging neighbours until it is low.
+//! Simplifies: correlated batches are merged with their neighbours until the correlation is low.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Batches that an interval needs at least.
+/// Least number of batches for an interval.
 pub const LEAST_BATCHES: usize = 5;
 /// Correlation between neighbours above which they are merged.
 const HIGH_CORRELATION: f64 = 0.3;
 
-/// The number of batches at the beginning that belong to the warm-up: the cut that makes the
-/// standard error of the rest smallest, at most half of all.
+/// The number of batches at the start that belong to the warm-up: the cut that minimises the standard
+/// error of the rest, at most half of all.
 #[must_use]
 pub fn warm_up(series: &[f64]) -> usize {
     let score = |cut: usize| {
@@ -37,7 +37,7 @@ pub fn half_width(series: &[f64], confidence: f64) -> Option<f64> {
         return None;
     }
     if correlation_of_neighbours(series) > HIGH_CORRELATION && series.len() >= 2 * LEAST_BATCHES {
-        // An odd value out is the oldest: the one nearest to the warm-up.
+        // If the number is odd, the oldest value, nearest to the warm-up, is dropped.
         let merged: Vec<f64> = series[series.len() % 2..]
             .chunks_exact(2)
             .map(|pair| f64::midpoint(pair[0], pair[1]))

@@ -1,18 +1,18 @@
-//! The story of a traced packet in words.
+//! The trace of a packet or line as text.
 
 use crate::layout::Layout;
 use crate::result::{TraceEvent, TraceEviction};
 use model::attribution::AgentId;
 use model::tracer::{Event, Found, Operation, WatchLine, WatchPacket};
 
-/// What happened to the lines of the watched packet, in order of time; lines count from its first.
+/// Events of the watched packet's lines, in time order; lines count from its first.
 #[must_use]
 pub fn of_packet(tracer: &WatchPacket, layout: &Layout) -> Vec<TraceEvent> {
     let Some(first) = tracer.first_line() else { return Vec::new() };
     tell(&tracer.events, layout, first.0)
 }
 
-/// What happened to the watched line, in order of time; lines are line addresses.
+/// Events of the watched line, in time order; lines are line addresses.
 #[must_use]
 pub fn of_line(tracer: &WatchLine, layout: &Layout) -> Vec<TraceEvent> {
     tell(&tracer.events, layout, 0)

@@ -1,5 +1,5 @@
-//! Ranges of the keys of a scenario that belong to no kind of device and no application, and what does not
-//! go together.
+//! Ranges of the keys of a scenario that belong to no kind of device and no application, and
+//! contradictions among them.
 
 use super::{MAIN, MemoryNode, RunKeys, Scenario, event};
 use crate::input::check::Check;
@@ -39,7 +39,7 @@ pub(crate) fn tenant(input: &TenantInput<'_>) -> Result<(), InputError> {
     check.whole("mba_percent", keys.mba_percent, (10, 100), "percent")
 }
 
-/// Names go into the names of results.
+/// Names are part of the names of results.
 fn names(scenario: &Scenario, check: &Check<'_>) -> Result<(), InputError> {
     let mut seen = BTreeSet::from([MAIN]);
     for (number, tenant) in scenario.tenant.iter().enumerate() {
@@ -57,7 +57,7 @@ fn names(scenario: &Scenario, check: &Check<'_>) -> Result<(), InputError> {
     Ok(())
 }
 
-/// The cores of each socket are enough for all that run there.
+/// Each socket has enough cores for all that run there.
 pub(crate) fn cores(
     scenario: &Scenario,
     check: &Check<'_>,
@@ -84,7 +84,7 @@ pub(crate) fn cores(
     Ok(())
 }
 
-/// Each socket has numbers for its own cores in use and all root ports of the machine.
+/// Each socket has enough owner numbers for its own cores in use and all root ports of the machine.
 pub(crate) fn owners(layout: &Layout, check: &Check<'_>) -> Result<(), InputError> {
     let (cores, ports) = (layout.cores[0].max(layout.cores[1]), layout.ports.len());
     let most = usize::from(Owner::MOST).saturating_sub(ports);
@@ -113,7 +113,7 @@ pub(crate) fn socket(
     Ok(())
 }
 
-/// A mask that CAT takes for an LLC of so many ways.
+/// A mask that CAT accepts for an LLC of `ways` ways.
 pub(crate) fn way_mask(
     check: &Check<'_>,
     key: &str,
@@ -129,7 +129,7 @@ pub(crate) fn way_mask(
     Err(check.refuse(key, &format!("{mask:#x}"), allowed))
 }
 
-/// How long to run.
+/// Length of a run.
 pub(crate) fn run(run: &RunKeys, check: &Check<'_>) -> Result<(), InputError> {
     check.whole("run.batch_packets", run.batch_packets, (256, 1 << 24), "packets")?;
     check.whole("run.min_batches", run.min_batches, (10, 1000), "batches")?;

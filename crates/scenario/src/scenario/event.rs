@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 /// A change while the machine runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventKeys {
-    /// When, in simulated time.
+    /// Simulated time of the change.
     pub at_us: f64,
-    /// Whose root port is changed.
+    /// The tenant whose root port is changed.
     #[serde(default = "main_name")]
     pub tenant: String,
     /// Ways in which the device may allocate from then on; 0 switches DDIO off.
@@ -28,7 +28,7 @@ fn main_name() -> String {
 }
 
 impl EventKeys {
-    /// The keys of a root port as the event leaves them.
+    /// The keys of a root port after the event.
     pub(crate) fn changed(&self, port: &PortKeys) -> PortKeys {
         PortKeys {
             ddio_ways: Some(self.ddio_ways),

@@ -1,4 +1,4 @@
-//! A tenant as results record it: all keys of all groups in one table, in an order that does not change.
+//! A tenant as results record it: all keys of all groups in one table, in a fixed order.
 
 use super::Tenant;
 use crate::apps::ApplicationTables;

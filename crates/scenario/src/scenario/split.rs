@@ -1,4 +1,4 @@
-//! From one TOML table to the keys of the machine and of each tenant.
+//! Splits one TOML table into the keys of the machine and of each tenant.
 
 use super::{MachineKeys, Scenario, Tenant};
 use crate::apps::memory_kernel::MemoryKernelKeys;
@@ -57,11 +57,11 @@ pub(super) fn scenario(file: &str, table: Table) -> Result<Scenario, InputError>
     Ok(Scenario { machine, main: Tenant::read(file, main)?, tenant })
 }
 
-/// Refuses a key such as `nic.tx_rate_gbps`: a scenario names its devices, and says elsewhere what is
-/// different about them.
+/// Refuses a key such as `nic.tx_rate_gbps`: a scenario names its devices, and states changes of their
+/// facts elsewhere.
 ///
 /// # Errors
-/// Says where.
+/// Names the table for such changes.
 pub(super) fn refuse_device_key(file: &str, key: &str) -> Result<(), InputError> {
     let is_device = |part: &str| DeviceKind::ALL.iter().any(|kind| kind.key() == part);
     let parts: Vec<&str> = key.split('.').collect();
@@ -87,8 +87,8 @@ fn refuse_device_tables(file: &str, table: &Table) -> Result<(), InputError> {
     Ok(())
 }
 
-/// Refuses what is wrong with the memory kernels of co-runners. serde's flatten, which makes each a part of
-/// its co-runner, would let unknown keys pass and not say which key is wrong.
+/// Refuses invalid memory kernels of co-runners. serde's flatten, which embeds each in its co-runner,
+/// would ignore unknown keys and not name the wrong key.
 fn check_kernels(file: &str, co_runners: &[Table]) -> Result<(), InputError> {
     let known = names::<CoRunnerKeys>();
     let of_kernel = names::<MemoryKernelKeys>();

@@ -27,27 +27,27 @@ pub struct Tenant {
     pub tables: ApplicationTables,
 }
 
-/// Keys that every tenant has, whatever it runs on whichever devices.
+/// Keys of every tenant, for any application and devices.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TenantKeys {
     /// Name in results: the metrics of all tenants but the main one begin with it.
     pub name: String,
-    /// What the cores run.
+    /// Software of the cores.
     pub application: Application,
     /// Cores in use, one receive and one send queue each.
     pub cores: u32,
-    /// The socket that the cores belong to.
+    /// The socket of the cores.
     pub socket: u32,
-    /// The memory that buffers and rings lie in.
+    /// The memory of buffers and rings.
     pub memory_node: MemoryNode,
     /// CAT mask of the forwarding cores. All ways by default.
     pub core_way_mask: Option<u32>,
-    /// Pages that driver memory is made of.
+    /// Pages of driver memory.
     pub page_size: PageSize,
-    /// What the CPU has touched before time zero.
+    /// Content of the caches before time zero.
     pub initial_content: InitialContent,
-    /// Memory bandwidth that the cores may use, of what they would use (Intel MBA).
+    /// Memory bandwidth that the cores may use, in percent of their unlimited use (Intel MBA).
     pub mba_percent: u32,
 }
 
@@ -111,7 +111,7 @@ pub enum PageSize {
 }
 
 impl PageSize {
-    /// In bytes.
+    /// Its bytes.
     #[must_use]
     pub fn bytes(self) -> u64 {
         match self {
@@ -121,17 +121,17 @@ impl PageSize {
     }
 }
 
-/// What is in the caches before time zero.
+/// Content of the caches before time zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InitialContent {
-    /// What building the buffer pool and the rings leaves.
+    /// The lines that building the buffer pool and the rings leaves.
     #[default]
     PoolBuilt,
-    /// The same, after the pages were zeroed one after another.
+    /// As pool-built, after the pages were zeroed one after another.
     PagesZeroed,
-    /// The same as pool-built, after a key-value store was filled item by item.
+    /// As pool-built, after a key-value store was filled item by item.
     StoreFilled,
-    /// Nothing.
+    /// No lines.
     Empty,
 }

@@ -1,4 +1,4 @@
-//! What a replay tells: each level's part, from what was counted.
+//! Results of a replay: the counts of each level.
 
 use crate::result::MissKindCounts;
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use workload::trace::{ReferenceKind, ServedBy, Shadows, Tally};
 
-/// What a trace did to the levels of a machine.
+/// Counts of a trace at the levels of a machine.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TraceResult {
     /// The trace.
@@ -17,11 +17,11 @@ pub struct TraceResult {
     pub machine: String,
     /// Version of Skipline.
     pub version: String,
-    /// Lines that were asked for; a reference that straddles a border asks for two.
+    /// Requested lines; a reference across a line border requests two.
     pub accesses: u64,
     /// References that were replayed.
     pub references: u64,
-    /// Instruction fetches that were left out, because the machine has no L1I.
+    /// Instruction fetches that were skipped, because the machine has no L1I.
     pub fetches_left_out: u64,
     /// The levels, from the core on.
     pub levels: Vec<LevelResult>,
@@ -35,10 +35,10 @@ pub struct TraceResult {
     pub wall_s: f64,
     /// Line operations per second of wall-clock time.
     pub line_ops_per_s: f64,
-    /// Simulated time, each reference waiting for the one before it, if it was wanted.
+    /// Simulated time, each reference waiting for the one before it, if it was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simulated_ns: Option<f64>,
-    /// Simulated seconds per second of wall-clock time, if time was wanted.
+    /// Simulated seconds per second of wall-clock time, if time was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub real_time_factor: Option<f64>,
 }
@@ -48,15 +48,15 @@ pub struct TraceResult {
 pub struct LevelResult {
     /// L1I, L1, L2 or L3.
     pub name: String,
-    /// Lines asked for, by references or for victims from above, that it held.
+    /// Requests for lines, by references or for victims from above, that hit.
     pub hits: u64,
-    /// Lines asked for, by references or for victims from above, that it did not hold.
+    /// Requests for lines, by references or for victims from above, that missed.
     pub misses: u64,
-    /// Modified lines that left it.
+    /// Modified lines that it wrote back.
     pub writebacks: u64,
-    /// The same by references: one that straddles a border misses once if any of its lines misses.
+    /// Hits and misses by references: one across a line border misses once if any of its lines misses.
     pub references: BTreeMap<String, HitsAndMisses>,
-    /// Kinds of misses of lines that references asked for, if they were wanted.
+    /// Kinds of misses of references' lines, if they were requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub miss_kinds: Option<MissKindCounts>,
 }
@@ -64,13 +64,13 @@ pub struct LevelResult {
 /// References of one kind that reached a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HitsAndMisses {
-    /// Found there.
+    /// References that hit there.
     pub hits: u64,
-    /// Found beyond.
+    /// References that missed there.
     pub misses: u64,
 }
 
-/// What each level did, from the core on.
+/// Counts of each level, from the core on.
 pub(super) fn levels(tally: &Tally, has_l1i: bool, shadows: Option<&Shadows>) -> Vec<LevelResult> {
     let (fetches, data) = KINDS.split_at(1);
     let places =
@@ -96,7 +96,7 @@ pub(super) fn total(of: impl Fn(ReferenceKind, ServedBy) -> u64) -> u64 {
     KINDS.iter().flat_map(|&kind| PLACES.map(|by| of(kind, by))).sum()
 }
 
-/// What references of `kinds` found at a level, victims and write-backs not counted.
+/// Hits and misses of references of `kinds` at a level, without victims and write-backs.
 fn level(tally: &Tally, name: &str, at: ServedBy, kinds: &[ReferenceKind]) -> LevelResult {
     let counts = &tally.counts;
     let found = |of: &dyn Fn(ServedBy) -> u64| HitsAndMisses {

@@ -1,5 +1,5 @@
-//! A trace piece by piece. One that has to be opened, read, unpacked and decoded is, by a thread of its own,
-//! while what was read before is replayed: whoever replays never waits for a silent pipe without a way out.
+//! A trace piece by piece. A trace that must be opened, read, unpacked and decoded has a thread for
+//! that, while earlier pieces are replayed: the replay never blocks on a silent pipe.
 
 use recordings::trace::{Batches, StopReading, TraceError, TraceFault};
 use std::mem;
@@ -10,20 +10,20 @@ use std::time::{Duration, Instant};
 use std::{io, process};
 use workload::trace::Batch;
 
-/// Pieces that may be read before the first of them is replayed.
+/// Largest number of pieces read ahead of the replay.
 const AHEAD: usize = 4;
-/// How long a trace may say nothing before somebody is told: a pipe may do so for hours.
+/// How long a trace may be silent before the watcher is called: a pipe may be silent for hours.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Opens a trace, which may take as long as any other piece of it. Nothing is taken out of it once the
+/// Opens a trace, which may take as long as reading any piece. Takes no more data from it once the
 /// reading has been stopped.
 pub(super) type Opens = Box<dyn FnOnce(StopReading) -> Result<Box<dyn Batches>, TraceError> + Send>;
 
 /// Where a trace comes from.
 pub(super) enum Source {
-    /// From memory: another thread would only move it between the host's caches.
+    /// In memory: another thread would only move it between the host's caches.
     AtHand(Box<dyn Batches>),
-    /// From a file or a pipe.
+    /// In a file or a pipe.
     ToRead(Opens),
 }
 
@@ -33,11 +33,11 @@ pub(super) struct Piece {
     pub fraction: Option<f64>,
 }
 
-/// What comes next.
+/// Result of waiting for a piece.
 pub(super) enum Next {
     Piece(Piece),
     End,
-    /// Nothing yet: ask again.
+    /// No piece yet: call again.
     NothingYet,
 }
 
@@ -57,7 +57,7 @@ impl Pieces {
         }
     }
 
-    /// Waits for the next piece, but not for long.
+    /// Waits a short time for the next piece.
     pub(super) fn next(&mut self) -> Result<Next, TraceError> {
         match self {
             Self::AtHand { batches, spare } => {
@@ -71,16 +71,16 @@ impl Pieces {
         }
     }
 
-    /// Gives a batch back that has been replayed: its memory is used again.
+    /// Returns a replayed batch, so that its memory is used again.
     pub(super) fn give_back(&mut self, batch: Batch) {
         match self {
             Self::AtHand { spare, .. } => *spare = batch,
-            // If the reader has ended, it needs none.
+            // If the reader has ended, it needs no batches.
             Self::ReadAhead(ahead) => drop(ahead.used.send(batch)),
         }
     }
 
-    /// What kind of trace it is, in a word; nothing before it has been opened.
+    /// Name of the trace's format; empty before the trace is opened.
     pub(super) fn format(&self) -> &'static str {
         match self {
             Self::AtHand { batches, .. } => batches.format(),
@@ -89,21 +89,21 @@ impl Pieces {
     }
 }
 
-/// What the reader tells.
+/// A message from the reader.
 enum Message {
     Opened(&'static str),
     Piece(Piece),
     Fault(TraceError),
 }
 
-/// A trace that a thread of its own reads. If this is dropped before the end, the thread ends too, and what
-/// it has not taken out of a pipe by then stays there.
+/// A trace that a separate thread reads. If this is dropped before the end, the thread ends too, and
+/// data that it has not taken from a pipe by then stays there.
 pub(super) struct ReadAhead {
     told: Receiver<Message>,
     used: Sender<Batch>,
     stop: StopReading,
     reader: Option<JoinHandle<()>>,
-    /// The process that the reader is a thread of: a fork has a copy of all this, and no reader.
+    /// The process of the reader thread: a fork has a copy of this, but no reader.
     process: u32,
     format: &'static str,
 }
@@ -149,8 +149,8 @@ impl Drop for ReadAhead {
             return;
         }
         self.stop.stop();
-        // Whoever reads the same pipe next comes after what is being read right now. But a pipe that has no
-        // writer yet is not even open, and may never be.
+        // The next reader of the same pipe must come after the read in progress. But a pipe without a
+        // writer is not even open, and may never be.
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until && self.told.recv_timeout(PATIENCE).is_ok() {}
     }
@@ -163,7 +163,7 @@ fn read(
 ) {
     let mut batches = match opens() {
         Ok(batches) => batches,
-        // Without a listener, nobody wants to know.
+        // Without a receiver, the error is not needed.
         Err(error) => return drop(tells.send(Message::Fault(error))),
     };
     if tells.send(Message::Opened(batches.format())).is_err() {
@@ -172,7 +172,7 @@ fn read(
     loop {
         let mut batch = to_fill.try_recv().unwrap_or_default();
         let read = batches.next_batch(&mut batch);
-        // A batch that ends in a fault holds what precedes it.
+        // A batch that ends in an error holds the references before it.
         if batch.is_empty() && matches!(read, Ok(false)) {
             return;
         }

@@ -1,4 +1,5 @@
-//! The two ways through a machine count the same, and the standard traces count what is known.
+//! The two ways to simulate a machine give the same counts, and the standard traces give the known
+//! ones.
 
 use super::*;
 use crate::platform::{InclusionName, ReplacementName, SetFunctionName};
@@ -41,7 +42,7 @@ fn machines() -> impl Strategy<Value = Platform> {
         .prop_map(|(shapes, slices, hashed, policies)| machine(shapes, slices, hashed, policies))
 }
 
-/// Loads alone, or references of every kind, some of which straddle borders of lines.
+/// Loads alone, or references of every kind, some of which cross line borders.
 fn batch() -> impl Strategy<Value = Batch> {
     let kinds =
         [ReferenceKind::Load, ReferenceKind::Store, ReferenceKind::Modify, ReferenceKind::Fetch];
@@ -141,7 +142,7 @@ fn a_name_that_is_no_standard_trace_is_refused_with_those_that_are() {
     }
 }
 
-/// Gives what a closure gives: loads, and a fault if there is one behind them.
+/// Returns the batches of a closure: loads, and then an error if there is one.
 struct Told<F>(F);
 
 impl<F: FnMut() -> (Vec<u64>, Option<TraceFault>) + Send> Batches for Told<F> {

@@ -1,4 +1,4 @@
-//! A key-value store in memory, and what its threads are asked for.
+//! A key-value store in memory, and the requests to its threads.
 
 use super::WriteRequests;
 use crate::assemble::builder::Builder;
@@ -12,7 +12,7 @@ use workload::app::key_value::requests::{Requests, RequestsConfig, Writes, by_po
 use workload::app::key_value::store::{ItemsApart, Store, StoreShape};
 use workload::host_memory::{Region, touch};
 
-/// A store and what its threads are asked for.
+/// A store and the requests to its threads.
 #[derive(Clone, Debug)]
 pub(crate) struct StorePlan {
     shape: StoreShape,
@@ -27,7 +27,7 @@ struct ItemsApartPlan {
     slices: usize,
 }
 
-/// What the threads of a store are asked for.
+/// The requests to the threads of a store.
 #[derive(Clone, Debug)]
 struct RequestsPlan {
     zipf: f64,
@@ -44,7 +44,7 @@ pub(crate) struct PlacedStore {
 }
 
 impl StorePlan {
-    /// The store that a tenant's keys ask for.
+    /// The store of a tenant's keys.
     pub(crate) fn of(input: &TenantInput<'_>) -> Self {
         let keys = &input.tenant.tables.key_value;
         let slices = keys.nearest_slices.unwrap_or(1) as usize;
@@ -69,7 +69,7 @@ impl StorePlan {
         self.shape.value_bytes
     }
 
-    /// Places the store.
+    /// Allocates the store in memory.
     pub(crate) fn place<T: Tracer>(&self, builder: &mut Builder<'_, T>) -> PlacedStore {
         let memory = builder.memory.region(self.shape.bytes());
         let apart = self.apart.map(|apart| Rc::new(self.place_apart(apart, builder)));
@@ -88,7 +88,8 @@ impl StorePlan {
         ItemsApart::new(items, region)
     }
 
-    /// Filling a store item by item leaves in the caches what was written last; items apart are the last.
+    /// Fills the store item by item, which leaves the last written lines in the caches; items in chosen
+    /// slices come last.
     pub(super) fn fill<T: Tracer>(&self, placed: &PlacedStore, builder: &mut Builder<'_, T>) {
         let core = builder.tenant.cores[0];
         let lines = self.shape.bytes() / LINE_BYTES;
@@ -99,7 +100,7 @@ impl StorePlan {
         }
     }
 
-    /// The store as thread number `thread` sees it, and what that thread is asked for.
+    /// The store as thread number `thread` sees it, and the requests to that thread.
     pub(crate) fn of_thread(&self, placed: &PlacedStore, thread: u64) -> (Store, Requests) {
         let store = Store::new(self.shape, placed.memory.clone(), thread)
             .with_items_apart(placed.apart.clone());

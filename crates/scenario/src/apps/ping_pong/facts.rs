@@ -1,4 +1,4 @@
-//! The two ends of a ping-pong test as facts: the server's software, and all beyond its port.
+//! The two ends of a ping-pong test as facts: the server's software, and everything beyond its port.
 
 use crate::input::check::Check;
 use crate::input::error::InputError;
@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 /// Costs of an echo server, and its client.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PingPongFacts {
-    /// Bytes that the card puts before a received packet.
+    /// Bytes that the card writes before a received packet.
     pub prefix_bytes: Sourced<u64>,
     /// Bytes of a message that are the application's own header.
     pub message_header_bytes: Sourced<u64>,
-    /// One look at an empty event queue.
+    /// Cycles of one poll of an empty event queue.
     pub poll_cycles: Sourced<f64>,
     /// Instructions of it.
     pub poll_instructions: Sourced<u64>,
@@ -21,7 +21,7 @@ pub struct PingPongFacts {
     pub receive_cycles: Sourced<f64>,
     /// Instructions of it.
     pub receive_instructions: Sourced<u64>,
-    /// Copying a line, beside its load and store.
+    /// Cycles to copy a line, without its load and store.
     pub copy_cycles_per_line: Sourced<f64>,
     /// Instructions of it.
     pub copy_instructions_per_line: Sourced<u64>,
@@ -31,18 +31,18 @@ pub struct PingPongFacts {
     pub answer_instructions: Sourced<u64>,
     /// Interrupts of the server's core by the operating system and its drivers, at random times.
     pub interrupt_hz: Sourced<f64>,
-    /// Work of one.
+    /// Cycles of one interrupt.
     pub interrupt_cycles: Sourced<f64>,
     /// Instructions of it.
     pub interrupt_instructions: Sourced<u64>,
-    /// Lines that one reads and that no cache has kept since the last.
+    /// Lines that an interrupt reads and that no cache has kept since the last one.
     pub interrupt_cold_lines: Sourced<u64>,
-    /// Part of a round trip that passes outside the server: client's host, its card, the wire.
+    /// Time of a round trip outside the server: client's host, its card, the wire.
     pub client_turnaround_ns: Sourced<f64>,
     /// Standard deviation of the turnaround.
     pub client_jitter_ns: Sourced<f64>,
-    /// What delays the client now and then: probability per message, least length in ns, and the
-    /// mean of what comes on top of it, exponentially distributed.
+    /// Occasional delays of the client: probability per message, least length in ns, and the mean of an
+    /// exponentially distributed addition.
     pub client_delays: Sourced<Vec<(f64, f64, f64)>>,
     /// From the end of a round trip to the beginning of the next.
     pub client_pause_ns: Sourced<f64>,

@@ -4,7 +4,7 @@ use super::{Card, NicKeys};
 use crate::input::error::InputError;
 use crate::plan::TenantInput;
 
-/// What holds for every tenant, whether its application uses the NIC or not.
+/// Checks of every tenant, whether its application uses the NIC or not.
 pub(in crate::devices) fn tenant(input: &TenantInput<'_>) -> Result<(), InputError> {
     let (keys, check) = (&input.tenant.devices.nic, &input.check);
     check.whole("rng_calls", keys.rng_calls, (0, 1_000_000), "calls")?;
@@ -16,7 +16,7 @@ pub(in crate::devices) fn tenant(input: &TenantInput<'_>) -> Result<(), InputErr
     check.whole("warm_buffers", keys.warm_buffers, (0, most), "descriptors of a queue")
 }
 
-/// What holds for a tenant whose packets go through `card`.
+/// Checks of a tenant whose packets go through `card`.
 pub(super) fn serving(input: &TenantInput<'_>, card: &Card<'_>) -> Result<(), InputError> {
     let keys = &input.tenant.devices.nic;
     queues(keys, input, card)?;
@@ -30,7 +30,7 @@ fn queues(keys: &NicKeys, input: &TenantInput<'_>, card: &Card<'_>) -> Result<()
     check.one_of("rx_descriptors", keys.rx_descriptors, &rings)?;
     let fits = card.software.buffer_data_bytes.value;
     check.whole("packet_bytes", keys.packet_bytes, (60, fits), "bytes that a buffer holds")?;
-    // A ring that never fills a completion would never be freed.
+    // A ring smaller than a completion's packets would never be freed.
     let least = card.nic.tx_packets_per_completion.value.max(8);
     let rings: Vec<u32> = rings.into_iter().filter(|&ring| ring >= least).collect();
     check.one_of("tx_descriptors", keys.tx_packets(card.nic, cores), &rings)?;
@@ -38,8 +38,8 @@ fn queues(keys: &NicKeys, input: &TenantInput<'_>, card: &Card<'_>) -> Result<()
     check.whole("burst", keys.burst, (1, 64), "packets")
 }
 
-/// The pool must fill every receive ring and cache, the bursts in work, and the sent packets that
-/// no completion has reported yet; more in send rings and queues may run it dry for a while.
+/// The pool must fill every receive ring and cache, the bursts in work, and the sent packets that no
+/// completion has reported yet; packets in send rings and queues may exhaust it for a while.
 fn pool(keys: &NicKeys, input: &TenantInput<'_>, card: &Card<'_>) -> Result<(), InputError> {
     let check = &input.check;
     check.whole("pool_cache", keys.pool_cache, (32, 512), "buffers, DPDK's own limit")?;

@@ -20,24 +20,24 @@ use workload::driver::rx::RxDriver;
 use workload::driver::tx::{TxDriver, TxDriverConfig};
 use workload::host_memory::{Arena, touch};
 
-/// Headroom that CacheDirector adds where the scenario does not say.
+/// Headroom that CacheDirector adds unless the scenario states it.
 const DEFAULT_SHIFT_LINES: u8 = 16;
 
 /// Bytes of the software queue's pointer to a packet.
 const POINTER_BYTES: u64 = 8;
 
-/// What an application wants of the driver beside what keys and card decide.
+/// Requirements of an application on the driver, besides keys and card.
 #[derive(Clone, Copy, Debug)]
 pub struct DriverNeeds {
     /// Whether it receives: its receive queues are filled before time zero.
     pub receives: bool,
-    /// How the buffers of its pool lie one behind the other.
+    /// Spacing of the buffers in its pool.
     pub spacing: Spacing,
-    /// Room beside the queues of each core for the application's own use.
+    /// Bytes besides the queues of each core for the application's own use.
     pub own_bytes: u64,
 }
 
-/// Buffers, queues and drivers of a tenant, with all that decides them.
+/// Buffers, queues and drivers of a tenant, fully resolved.
 #[derive(Clone, Debug)]
 pub struct DriverPlan {
     pool: MempoolConfig,
@@ -48,7 +48,7 @@ pub struct DriverPlan {
     needs: DriverNeeds,
     warm_buffers: usize,
     warm_lines: u64,
-    /// How cores poll their queues and work on bursts.
+    /// The parameters of cores' polling and bursts.
     pub polling: PacketLoopConfig,
 }
 
@@ -61,7 +61,7 @@ struct HeaderSlices {
 }
 
 impl DriverPlan {
-    /// What a tenant's keys and its card ask for.
+    /// The driver for a tenant's keys and card.
     #[must_use]
     pub fn of(input: &TenantInput<'_>, card: &Card<'_>, needs: DriverNeeds) -> Self {
         let Tenant { keys: tenant, devices, .. } = input.tenant;
@@ -98,7 +98,7 @@ impl DriverPlan {
         }
     }
 
-    /// Builds the buffer pool and leaves in the caches what that leaves.
+    /// Builds the buffer pool; the caches keep the last accessed lines.
     pub(crate) fn pool<T: Tracer>(&self, builder: &mut Builder<'_, T>) -> Rc<RefCell<Mempool>> {
         let (cores, first) = (&builder.tenant.cores, builder.tenant.cores[0]);
         let mut pool = Mempool::new(self.pool, builder.memory, first, cores.len());
@@ -121,12 +121,12 @@ impl DriverPlan {
         Rc::new(RefCell::new(pool))
     }
 
-    /// Room for the queues of all cores.
+    /// Memory for the queues of all cores.
     pub(crate) fn arena<T: Tracer>(&self, builder: &mut Builder<'_, T>) -> Arena {
         let waiting = u64::from(self.tx.internal_queue) * POINTER_BYTES;
         let bytes = self.shape.bytes() + waiting + self.needs.own_bytes;
         let bytes = bytes * builder.tenant.cores.len() as u64;
-        // Rings do not cross pages: twice the room is always enough.
+        // Rings do not cross pages: twice their bytes always suffice.
         Arena::new(builder.memory.region(2 * bytes.next_multiple_of(builder.memory.page().0)))
     }
 
@@ -139,7 +139,7 @@ impl DriverPlan {
         builder.tenant.cores.iter().map(|_| self.shape.place(arena)).collect()
     }
 
-    /// The drivers of a core, its receive queue filled if anything arrives.
+    /// The drivers of a core, with a filled receive queue if packets arrive.
     pub(crate) fn start<T: Tracer>(
         &self,
         builder: &mut Builder<'_, T>,
@@ -155,9 +155,9 @@ impl DriverPlan {
         Drivers { pool: Rc::clone(pool), rx, tx: TxDriver::new(self.tx, waiting_lines), queue }
     }
 
-    /// Queues are filled before time counts: by a core whose clock nobody reads afterwards. It may also
-    /// have written the data lines of the first posted buffers: later DMA finds them in the LLC, wherever
-    /// the core's mask let them be.
+    /// Fills queues before time zero, by a core whose clock is not read afterwards. The core may also
+    /// have written the data lines of the first posted buffers: later DMA hits them in the LLC, in any
+    /// way of the core's mask.
     fn fill<T: Tracer>(
         &self,
         rx: &mut RxDriver,

@@ -14,9 +14,9 @@ pub struct Nic {
 
 /// A NIC in a sample.
 pub struct NicView<'a> {
-    /// What it and its link have counted.
+    /// Counters of the NIC and its link.
     pub nic: &'a NicSample,
-    /// In this time.
+    /// Time over which they counted.
     pub span: Picos,
 }
 
@@ -34,7 +34,7 @@ impl NicView<'_> {
     }
 }
 
-/// All of them.
+/// All metrics of a NIC.
 pub const METRICS: &[Metric<Nic>] = &[
     named(Link, "offered_gbps", "Gbit/s", "Offered load on the wire")
         .about("Frames that arrived on the wire, with FCS, preamble and gap.")

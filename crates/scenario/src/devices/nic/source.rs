@@ -1,4 +1,4 @@
-//! From a tenant's traffic keys to what arrives at its NIC.
+//! Builds the arrivals at a NIC from a tenant's traffic keys.
 
 use super::{ArrivalProcess, Card, NicKeys, Pattern, SizeMix};
 use crate::input::builtin;
@@ -11,7 +11,7 @@ use workload::traffic::{
     PingPongClientConfig, ReplayConfig, ReplaySpeed, Sizes, Toeplitz, Trains, TrainsConfig,
 };
 
-/// What arrives, whatever its kind.
+/// A source of arrivals of any kind.
 #[derive(Debug)]
 pub enum Traffic {
     /// One packet of each flow in turn.
@@ -22,14 +22,14 @@ pub enum Traffic {
     Random(Box<Mix>),
     /// A capture.
     Replay(CaptureReplay),
-    /// Nothing.
+    /// No packets.
     Silence,
     /// A client that waits for answers.
     PingPong(Box<PingPongClient>),
 }
 
 impl Traffic {
-    /// Latencies that a client has measured since the last call, in ns; none if there is no client.
+    /// Latencies that a client measured since the last call, in ns; none if there is no client.
     pub fn take_one_way_latencies(&mut self) -> Option<Histogram<u64>> {
         match self {
             Self::PingPong(client) => Some(client.take_one_way_latencies()),
@@ -39,7 +39,7 @@ impl Traffic {
 }
 
 impl PacketSource for Traffic {
-    // Inlined, an arrival is built where it is kept: as a copy, its fields wait for one another.
+    // Inlined, an arrival is built in its destination: a copy's fields would wait for one another.
     #[inline(always)]
     fn next_arrival(&mut self) -> Option<Arrival> {
         match self {
@@ -75,7 +75,7 @@ impl PacketSource for Traffic {
     }
 }
 
-/// What arrives at a NIC, with all that decides it.
+/// A source of arrivals, fully resolved.
 #[derive(Clone, Debug)]
 pub enum SourcePlan {
     /// One packet of each flow in turn.
@@ -86,14 +86,14 @@ pub enum SourcePlan {
     Random(MixConfig),
     /// A capture.
     Replay(Capture, ReplayConfig),
-    /// Nothing.
+    /// No packets.
     Silence,
     /// A client that waits for answers.
     PingPong(PingPongClientConfig),
 }
 
 impl SourcePlan {
-    /// What the tenant's keys ask for.
+    /// The source of the tenant's keys.
     ///
     /// # Errors
     /// If the offered load is out of range, the capture cannot be read, or it holds a packet larger than a
@@ -149,7 +149,7 @@ impl SourcePlan {
         }
     }
 
-    /// Packets of all loops of a capture, if a number of loops is wanted.
+    /// Packets of all loops of a capture, if the number of loops is given.
     pub(super) fn packets_to_replay(&self) -> Option<u64> {
         match self {
             Self::Replay(capture, ReplayConfig { loops: Some(loops), .. }) => {

@@ -1,44 +1,44 @@
-//! Keys of what arrives at a NIC.
+//! Keys of the packets that arrive at a NIC.
 
 use crate::input::check::Check;
 use crate::input::error::InputError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What arrives at a NIC.
+/// The packets that arrive at a NIC.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TrafficKeys {
-    /// How synthetic packets are arranged.
+    /// Order of synthetic packets.
     pub pattern: Pattern,
     /// Trains: threads of the generator.
     pub generator_threads: u32,
     /// Flows, per thread for trains.
     pub flows: u32,
-    /// Exact-match rules in the NIC: so many flows, from the first on, go to the queues in turn; the
-    /// others are left to RSS.
+    /// Exact-match rules in the NIC: this number of flows, from the first on, go to the queues in turn;
+    /// RSS distributes the others.
     pub flow_rules: u32,
     /// Trains: packets of a flow one after another.
     pub train_packets: u32,
-    /// Trains: packets that a thread sends before the next thread's turn comes.
+    /// Trains: packets that a thread sends before the next thread's turn.
     pub turn_packets: u32,
     /// Random: sizes of packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<SizeMix>,
-    /// Random: when packets come.
+    /// Random: arrival times of packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<ArrivalProcess>,
     /// Random, arrivals on and off: packets of a burst. 32 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst_packets: Option<u32>,
-    /// Random: popularity of flows, the exponent of Zipf's law. 0, all alike, by default.
+    /// Random: popularity of flows, the exponent of Zipf's law. By default 0: all are equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_zipf: Option<f64>,
-    /// A pcap or pcapng file to replay instead, seen from the scenario's folder if it is there.
+    /// A pcap or pcapng file to replay instead, relative to the scenario's folder if it exists there.
     pub pcap: Option<String>,
     /// Scale the capture's times to this rate on the wire.
     pub scale_to_gbps: Option<f64>,
-    /// End after the capture has been replayed this many times, instead of at a tight interval.
+    /// End after the capture has been replayed this many times, instead of at a narrow interval.
     pub loops: Option<u64>,
 }
 
@@ -62,16 +62,16 @@ impl Default for TrafficKeys {
     }
 }
 
-/// How synthetic packets are arranged.
+/// Order of synthetic packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Pattern {
-    /// Trains of one flow each from several threads, as the measured testbed's generator.
+    /// Trains of one flow each from several threads, as from the measured testbed's generator.
     #[default]
     Trains,
     /// One packet of each flow in turn.
     Fixed,
-    /// Each packet of a flow drawn at random, with sizes and arrivals of their own.
+    /// Packets of flows drawn at random, with random sizes and arrivals.
     Random,
 }
 
@@ -88,7 +88,7 @@ pub enum SizeMix {
     Campus,
 }
 
-/// When random packets come.
+/// Arrival times of random packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArrivalProcess {
@@ -99,7 +99,7 @@ pub enum ArrivalProcess {
     Poisson,
     /// In bursts of burst_packets at line rate.
     OnOff,
-    /// At line rate, whatever is offered.
+    /// At line rate, for any offered load.
     BackToBack,
 }
 
@@ -130,7 +130,7 @@ impl TrafficKeys {
         }
     }
 
-    /// Checks the keys that only random traffic has.
+    /// Checks the keys of random traffic.
     fn check_random(&self, check: &Check<'_>) -> Result<(), InputError> {
         let stated = [
             ("traffic.sizes", self.sizes.as_ref().map(as_toml)),

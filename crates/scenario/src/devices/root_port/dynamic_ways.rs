@@ -13,7 +13,7 @@ use workload::control::dynamic_ways::DynamicWaysConfig;
 pub struct DynamicWaysKeys {
     /// Whether it runs.
     pub enabled: bool,
-    /// Time between two looks at the counters.
+    /// Time between two readings of the counters.
     pub period_us: f64,
     /// Fewest ways.
     pub min_ways: u32,
@@ -21,9 +21,9 @@ pub struct DynamicWaysKeys {
     pub max_ways: u32,
     /// Write misses per microsecond above which it adds a way.
     pub grow_above_misses_per_us: f64,
-    /// Write misses per microsecond below which it takes one away.
+    /// Write misses per microsecond below which it removes a way.
     pub shrink_below_misses_per_us: f64,
-    /// Periods in a row that must be below before it does.
+    /// Consecutive periods below that limit before it does.
     pub shrink_after_periods: u32,
 }
 
@@ -42,7 +42,7 @@ impl Default for DynamicWaysKeys {
 }
 
 impl DynamicWaysKeys {
-    /// The controller of root port `port`, in an LLC of so many ways.
+    /// The controller of root port `port`, in an LLC of `llc_ways` ways.
     pub(crate) fn config(&self, port: RootPortId, llc_ways: u32) -> DynamicWaysConfig {
         DynamicWaysConfig {
             port,
@@ -55,7 +55,7 @@ impl DynamicWaysKeys {
         }
     }
 
-    /// `off` says whether DDIO is.
+    /// Checks the keys; `off` says whether DDIO is off.
     pub(super) fn check(&self, input: &TenantInput<'_>, off: bool) -> Result<(), InputError> {
         let (check, platform) = (&input.check, input.platform);
         let ways = platform.llc.ways.value;

@@ -18,7 +18,7 @@ pub struct RootPorts {
 
 /// Root ports in a sample.
 pub struct RootPortsView {
-    /// What they have counted together.
+    /// Sum of their counters.
     pub counters: PortCounters,
     /// Ways in which the devices of the first may allocate.
     pub ddio_ways: u32,
@@ -34,13 +34,13 @@ impl Subject for RootPorts {
     }
 }
 
-/// What every tenant has.
+/// Metrics of every tenant.
 pub const METRICS: &[Metric<RootPorts>] = &[named(Cache, "ddio_ways", "ways", "DDIO ways")
     .about("Ways of the LLC in which the tenant's devices may allocate; 0 if DDIO is off.")
     .in_timeline()
     .level(|v| f64::from(v.ddio_ways))];
 
-/// What a tenant beside others has of its own; alone it has the machine's.
+/// Metrics of a tenant with others besides it; a tenant alone has the machine's.
 pub const SHARED_METRICS: &[Metric<RootPorts>] = &[
     WRITE_HIT_RATE.rate(|v| percent(v.counters.write_hits, v.counters.write_misses)),
     READ_HIT_RATE.rate(|v| percent(v.counters.read_hits, v.counters.read_misses)),

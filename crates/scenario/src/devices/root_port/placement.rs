@@ -1,4 +1,4 @@
-//! Where a device's lines go beyond what DDIO does by itself.
+//! Placement of a device's lines beyond DDIO.
 
 use super::PortKeys;
 use crate::input::error::InputError;
@@ -7,44 +7,46 @@ use model::root_complex::line_placement::{LinePlacement, OnUnread, Steering};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Lines of a packet at most: those of the largest buffer.
+/// Largest number of lines of a packet: those of the largest buffer.
 const MOST_LINES: u64 = 1024;
 
 /// Placement policies of a root port; all are off unless they are stated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PlacementKeys {
-    /// Selective DMA: only that many lines at the head of a packet go to the LLC, the rest to memory.
+    /// Selective DMA: only this number of lines at the head of a packet go to the LLC, the rest to
+    /// memory.
     pub inject_lines: Option<u64>,
-    /// Packets that find more than so many packets in front of them in their queue go to memory instead
-    /// of the LLC.
+    /// A packet with more than this number of packets before it in its queue goes to memory instead of
+    /// the LLC.
     pub bypass_when_backlogged: Option<u32>,
     /// A write that would evict a device's unread line goes to memory instead.
     pub bypass_unread: bool,
-    /// Writes replace lines that have been read before others.
+    /// Writes evict lines that have been read before others.
     pub replace_read_first: bool,
     /// Cores do not evict unread lines of this device while there is another victim.
     pub io_priority: bool,
-    /// That many lines at the head of a packet are placed in the L2 of the core that polls its queue.
+    /// This number of lines at the head of a packet is placed in the L2 of the core that polls its
+    /// queue.
     pub push_to_l2_lines: Option<u64>,
-    /// With DDIO off: that many lines at the head of a packet are prefetched into that L2 after they
-    /// went to memory.
+    /// With DDIO off: this number of lines at the head of a packet is prefetched into that L2 after
+    /// they went to memory.
     pub prefetch_hint_lines: Option<u64>,
-    /// CacheDirector: a line of each packet lies in one of that many slices nearest to the core that
-    /// polls its queue. The driver chooses the headroom of each buffer for that.
+    /// CacheDirector: a line of each packet lies in one of this number of slices nearest to the core
+    /// that polls its queue. The driver chooses the headroom of each buffer accordingly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header_slices: Option<u32>,
     /// The line of a packet that CacheDirector places. The first, number 0, by default; headers of IPv6
     /// and TCP end in the second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header_line: Option<u64>,
-    /// Headroom that CacheDirector may add, which every buffer is larger by. 16 lines by default.
+    /// Headroom that CacheDirector may add; every buffer is larger by it. 16 lines by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub headroom_lines: Option<u32>,
 }
 
 impl PlacementKeys {
-    /// The policies as the root complex takes them.
+    /// The policies as parameters of the root complex.
     pub(super) fn line_placement(&self) -> LinePlacement {
         let steering = match (self.push_to_l2_lines, self.prefetch_hint_lines) {
             (Some(lines), _) => Steering::PushToL2 { lines },

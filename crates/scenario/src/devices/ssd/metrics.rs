@@ -1,4 +1,4 @@
-//! Metrics of a tenant's SSDs, all together.
+//! Metrics of a tenant's SSDs, summed over all.
 
 use crate::metrics::declaration::Group::Storage;
 use crate::metrics::declaration::{Metric, Subject, named};
@@ -15,9 +15,9 @@ pub struct Ssds {
 
 /// SSDs in a sample.
 pub struct SsdsView {
-    /// What they have counted together.
+    /// Sum of their counters.
     pub counters: NvmeCounters,
-    /// In this time.
+    /// Time over which they counted.
     pub span: Picos,
 }
 
@@ -31,7 +31,7 @@ impl Subject for Ssds {
     }
 }
 
-/// All of them.
+/// All metrics of SSDs.
 pub const METRICS: &[Metric<Ssds>] = &[
     named(Storage, "ssd_read_gbytes_per_s", "GB/s", "SSD reads")
         .about("Data that SSDs wrote into host memory.")
