@@ -5,8 +5,8 @@
 //! Simplifies: sizes are those that Ethernet would carry, whatever the link; a packet without a
 //! time of its own (pcapng simple packet) has that of the packet before it.
 //!
-//! `input` reads pieces of the file, `pcap` and `pcapng` find the packets in them, `link` turns
-//! each into a frame and `builder` collects them.
+//! `input` reads pieces of the file, `pcap` and `pcapng` find the packets in them, `link` converts each
+//! to a frame and `builder` collects them.
 
 mod block_reader;
 mod builder;
@@ -43,8 +43,8 @@ const MAX_CAPTURED_BYTES: u32 = 262_144;
 /// Reads a pcap or pcapng file completely.
 ///
 /// # Errors
-/// If the file cannot be read, is of another format, damaged or truncated, uses a link type or
-/// time unit that is not supported, or holds no packets. Nothing of such a file is returned.
+/// If the file cannot be read, is of another format, damaged or truncated, uses an unsupported link
+/// type or time unit, or holds no packets. No packets of such a file are returned.
 pub fn read(path: impl AsRef<Path>) -> Result<Capture, CaptureError> {
     let path = path.as_ref();
     File::open(path)
@@ -64,7 +64,7 @@ fn from_reader(reader: impl Read) -> Result<Capture, CaptureFault> {
     builder.finish()
 }
 
-/// Most captured bytes under a snap length; zero stands for "no limit" in both formats.
+/// Largest number of captured bytes under a snap length; zero means "no limit" in both formats.
 fn captured_limit_bytes(snap_length_bytes: u32) -> u32 {
     match snap_length_bytes {
         0 => MAX_CAPTURED_BYTES,

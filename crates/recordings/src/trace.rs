@@ -1,13 +1,13 @@
-//! Address traces: what programs touched, recorded by other tools, read batch by batch.
+//! Address traces: memory references of programs, recorded by other tools and read batch by batch.
 //!
 //! Models: fetches, loads and stores of one program in its order, with address and size.
 //! Source: the manual of Dinero III (din), lackey's help in Valgrind (lackey), the `input_instr`
 //! record of ChampSim (champsim); raw64 is eight little-endian bytes per address.
-//! Simplifies: where a format has no size, a reference is one byte.
+//! Simplifies: if a format has no size, a reference is one byte.
 //!
 //! [`Batches`] is the source of references: a file ([`TraceReader`]) or a list ([`LoadList`]).
-//! `stoppable`, `compression` and `input` turn a file into pieces of its content, one file per
-//! format turns these into references, `guess` chooses the format.
+//! `stoppable`, `compression` and `input` split a file into pieces of its content, one file per format
+//! converts these to references, `guess` chooses the format.
 
 mod batches;
 mod champsim;
@@ -52,13 +52,13 @@ pub use self::error::{TraceError, TraceFault};
 pub use self::format::TraceFormat;
 pub use self::stoppable::StopReading;
 
-/// Loads of a [`Batch::Loads`]: enough that handing it from thread to thread costs nothing beside them.
+/// Loads of a [`Batch::Loads`]: so many that passing it between threads costs little.
 const BATCH_LOADS: usize = 8 * BLOCK_LOADS;
 
-/// The name that stands for standard input.
+/// The name of standard input.
 const STANDARD_INPUT: &str = "-";
 
-/// Reads a trace front to back, block by block; gzip, xz, zstd and bzip2 are unpacked on the way.
+/// Reads a trace front to back, block by block; unpacks gzip, xz, zstd and bzip2.
 pub struct TraceReader {
     path: PathBuf,
     input: Input,
@@ -74,7 +74,7 @@ struct Progress {
     file_bytes: u64,
 }
 
-/// A file that says how much of it has been read.
+/// A file that counts how much of it has been read.
 struct Counted {
     file: Stoppable,
     read: Arc<AtomicU64>,
@@ -96,8 +96,8 @@ enum State {
 }
 
 impl TraceReader {
-    /// Opens the trace at `path`, `-` for standard input. Without a format its name decides, or
-    /// else its content. After `stop`, nothing more is taken out of it.
+    /// Opens the trace at `path`, `-` for standard input. Without a given format its name determines
+    /// it, or else its content. After `stop`, no more bytes are read from it.
     ///
     /// # Errors
     /// If the file cannot be read or unpacked, or if its format is neither given nor recognised.
@@ -120,7 +120,7 @@ impl TraceReader {
         }
     }
 
-    /// Reads the trace that `reader` gives; `name` is what errors call it.
+    /// Reads the trace of `reader`; `name` is its name in errors.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -146,24 +146,24 @@ impl TraceReader {
         }
     }
 
-    /// The format that is read.
+    /// The format of the trace.
     #[must_use]
     pub fn format(&self) -> TraceFormat {
         self.format
     }
 
-    /// How the file is compressed, `None` if it is not.
+    /// The compression of the file, `None` if it is not compressed.
     #[must_use]
     pub fn compression(&self) -> Option<Compression> {
         self.input.compression()
     }
 
-    /// Replaces what is in `into` by the next references, about [`BLOCK_REFERENCES`] of them;
-    /// false if there are no more.
+    /// Replaces the content of `into` by the next references, about [`BLOCK_REFERENCES`] of them;
+    /// returns false if there are no more.
     ///
     /// # Errors
-    /// If the file cannot be read, is damaged or truncated, or holds no reference at all. What is
-    /// in `into` then precedes the fault, and the trace is over: further calls give false.
+    /// If the file cannot be read, is damaged or truncated, or holds no reference. The content of
+    /// `into` then precedes the fault, and the trace is over: further calls return false.
     pub fn next_block(&mut self, into: &mut Vec<Reference>) -> Result<bool, TraceError> {
         into.clear();
         into.reserve(BLOCK_REFERENCES);
@@ -183,7 +183,7 @@ impl TraceReader {
         self.ended(read, into.is_empty())
     }
 
-    /// What follows from an attempt to read: more, the end or a fault.
+    /// The result of an attempt to read: more, the end or a fault.
     fn ended(&mut self, read: Result<(), TraceFault>, nothing: bool) -> Result<bool, TraceError> {
         let first = mem::replace(&mut self.state, State::Reading) == State::Opened;
         let fault = match read {
@@ -231,7 +231,7 @@ impl Batches for TraceReader {
 
 fn open_file(path: &Path) -> Result<File, TraceFault> {
     let opened = if path == Path::new(STANDARD_INPUT) {
-        // Not io::stdin(): its buffer takes more than is asked for.
+        // Not io::stdin(): its buffer reads more bytes than requested.
         io::stdin().as_fd().try_clone_to_owned().map(File::from)
     } else {
         File::open(path)

@@ -1,4 +1,4 @@
-//! What cores do: packet applications with their queue, memory kernels without one.
+//! Software of cores: packet applications with queues, memory kernels without.
 
 pub mod block_io;
 pub mod cache_probe;

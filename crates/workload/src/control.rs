@@ -1,4 +1,4 @@
-//! What steers a machine while it runs: a schedule of changes, a feedback loop on DDIO ways.
+//! Controllers of a running machine: a schedule of changes, and a feedback loop on DDIO ways.
 
 pub mod dynamic_ways;
 pub mod schedule;

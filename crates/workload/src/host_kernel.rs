@@ -1,11 +1,11 @@
-//! The kernels with which a host measures itself, on the model.
+//! The kernels with which a host measures itself, run on the model.
 //!
-//! Models: a pointer chase through one line of each pair of lines, windows of pages in random order,
-//! lines of a window in random order; streams that read, write and copy; a line that two cores write
-//! in turn.
+//! Models: a pointer chase through one line of each pair of lines, with windows of pages in random
+//! order and the lines of a window in random order; streams that read, write and copy; a line that two
+//! cores write in turn.
 //! Source: `crates/host/src/calibrate`, which runs the same on hardware.
-//! Simplifies: no TLB: the order keeps its part in the measurement small; a core moves one line per
-//! cycle at most, where hardware moves half of one to two.
+//! Simplifies: no TLB, whose effect on the measurement the order keeps small; a core moves at most one
+//! line per cycle, where hardware moves half a line to two lines.
 
 use crate::host_memory::HostMemory;
 use model::core::Core;
@@ -16,32 +16,32 @@ use rand_core::{RngCore, SeedableRng};
 use units::narrow::usize_from;
 use units::{CoreId, LINE_BYTES, LineAddr, Picos};
 
-/// Which way a chase goes.
+/// Order of a chase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChaseShape {
     /// Lines of the working set.
     pub lines: u64,
-    /// Neighbouring lines of which one takes part.
+    /// Neighbouring lines of which one is accessed.
     pub pair_lines: u64,
-    /// Lines of a page; the ones in its number decide which lines of the pairs it uses.
+    /// Lines of a page; the one bits in its number determine which line of each pair it uses.
     pub page_lines: u64,
-    /// Pages whose lines are all visited before the next ones'.
+    /// Pages whose lines are all visited before those of the next pages.
     pub window_pages: u64,
 }
 
 impl ChaseShape {
-    /// Lines of a page that take part.
+    /// Lines of a page that are accessed.
     fn used_lines(&self) -> u64 {
         self.page_lines / self.pair_lines
     }
 
-    /// Bytes of the memory that the working set is spread over.
+    /// Bytes of memory over which the working set is spread.
     #[must_use]
     pub fn spread_bytes(&self) -> u64 {
         self.lines.div_ceil(self.used_lines()) * self.page_lines * LINE_BYTES
     }
 
-    /// Where line `number` of the working set lies, in lines from the beginning.
+    /// Offset of line `number` of the working set, in lines.
     fn offset(&self, number: u64) -> u64 {
         let (page, within) = (number / self.used_lines(), number % self.used_lines());
         let other = u64::from(page.count_ones()) % self.pair_lines;
@@ -71,7 +71,8 @@ fn shuffle(values: &mut [u64], rng: &mut ChaCha8Rng) {
     }
 }
 
-/// Mean load-to-use latency of a chase by core 0: `settle` steps that do not count, `steps` that do.
+/// Mean load-to-use latency of a chase by core 0: `settle` unmeasured steps, then `steps` measured
+/// ones.
 pub fn chase<T: Tracer>(
     fabric: &mut Fabric<T>,
     memory: &mut HostMemory,
@@ -94,7 +95,7 @@ pub fn chase<T: Tracer>(
     (now - began).as_ns() / steps as f64
 }
 
-/// What a stream does with its array.
+/// A stream's accesses to its array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// Every line is read.
@@ -105,7 +106,7 @@ pub enum Stream {
     Copy,
 }
 
-/// GB/s of a stream over `array_bytes` on `core`: a round that does not count, then `lines` lines.
+/// GB/s of a stream over `array_bytes` on `core`: an unmeasured round, then `lines` lines.
 pub fn stream_gbytes_per_s<T: Tracer>(
     fabric: &mut Fabric<T>,
     memory: &mut HostMemory,

@@ -1,6 +1,6 @@
-//! Physical memory as a driver gets it: regions made of pages.
+//! Physical memory as a driver receives it: regions made of pages.
 //!
-//! Models: huge pages (2 MiB, 1 GiB) or plain ones (4 KiB); scattered at random or in a row.
+//! Models: huge pages (2 MiB, 1 GiB) or plain ones (4 KiB); scattered at random or contiguous.
 //! Source: DPDK's memory model; Linux (huge pages reserved at boot come out of large free blocks).
 //! Simplifies: every page of the machine is equally likely to be free.
 
@@ -11,22 +11,22 @@ use std::collections::BTreeMap;
 use units::narrow::usize_from;
 use units::{Bytes, CoreId, LINE_BYTES, LineAddr};
 
-/// Physical memory of all nodes: what the tag arrays can name.
+/// Physical memory of all nodes: the range of the tag arrays.
 const ADDRESSABLE_BYTES: u64 = 256 << 30;
-/// Part of a node that is free for drivers; the rest is the system's.
+/// Quarters of a node that are free for drivers; the system uses the rest.
 const FREE_QUARTERS: u64 = 3;
 
-/// Where the pages of a region lie.
+/// Placement of the pages of a region.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PagePlacement {
-    /// Each anywhere.
+    /// Each at a random address.
     #[default]
     Scattered,
-    /// One after another from a random place on, as pages reserved before memory fragments.
+    /// Contiguous from a random address on, as pages reserved before memory fragments.
     Contiguous,
 }
 
-/// Hands out pages.
+/// Allocates pages.
 #[derive(Debug)]
 pub struct HostMemory {
     page: Bytes,
@@ -38,7 +38,7 @@ pub struct HostMemory {
     rng: ChaCha8Rng,
 }
 
-/// Memory that is contiguous in the virtual, not in the physical address space.
+/// Memory that is contiguous in the virtual but not in the physical address space.
 #[derive(Clone, Debug)]
 pub struct Region {
     first_lines: Vec<LineAddr>,
@@ -72,12 +72,12 @@ impl HostMemory {
         self.page
     }
 
-    /// From now on the pages of a region lie as `placement` says.
+    /// Sets the placement of the pages of later regions.
     pub fn place_pages(&mut self, placement: PagePlacement) {
         self.placement = placement;
     }
 
-    /// From now on regions are made of pages of `page`.
+    /// Sets the page size of later regions.
     pub fn use_pages(&mut self, page: Bytes) {
         self.page = page;
     }
@@ -85,7 +85,7 @@ impl HostMemory {
     /// A region of at least `bytes`, rounded up to whole pages.
     ///
     /// # Panics
-    /// If the machine's memory is exhausted: scenarios are checked to need far less.
+    /// If the machine's memory is exhausted. Scenarios are checked to need far less.
     pub fn region(&mut self, bytes: u64) -> Region {
         let pages = bytes.div_ceil(self.page.0).max(1);
         let taken: u64 = self.taken.values().sum();
@@ -103,7 +103,7 @@ impl HostMemory {
         Region { first_lines, page_lines }
     }
 
-    /// The first of `pages` free frames in a row.
+    /// The first of `pages` contiguous free frames.
     fn free_run(&mut self, pages: u64) -> u64 {
         let starts = self.free_bytes / self.page.0 - (pages - 1);
         let first_frame = self.first_byte / self.page.0;
@@ -120,7 +120,7 @@ impl HostMemory {
 }
 
 impl Region {
-    /// A region of `lines` in this order, wherever each of them lies.
+    /// A region of `lines` in this order, at any addresses.
     pub(crate) fn of_lines(lines: Vec<LineAddr>) -> Self {
         Self { first_lines: lines, page_lines: 1 }
     }
@@ -141,7 +141,7 @@ impl Region {
     }
 }
 
-/// Lays small structures one after another into one region.
+/// Allocates small structures one after another in one region.
 #[derive(Debug)]
 pub struct Arena {
     region: Region,
@@ -155,7 +155,7 @@ impl Arena {
         Self { region, next_line: 0 }
     }
 
-    /// The first of the lines that `bytes` need, physically contiguous.
+    /// The first of the lines for `bytes`, physically contiguous.
     ///
     /// # Panics
     /// If the structure is larger than a page or the region is full.
@@ -172,7 +172,7 @@ impl Arena {
     }
 }
 
-/// Stores to lines in order, as initialisation code does before time counts.
+/// Stores to lines in order, as initialisation code does before time zero.
 pub fn touch<T: Tracer>(
     fabric: &mut model::fabric::Fabric<T>,
     core: CoreId,

@@ -1,7 +1,7 @@
-//! What drives the machine: traffic on the wire, driver software, packet applications.
+//! Inputs of the machine: traffic on the wire, driver software, packet applications.
 //!
-//! Reading order: [`traffic`] (what arrives), [`host_memory`] (where things lie), [`driver`]
-//! (buffer pool and queues), [`app`] (what a core does with a packet).
+//! Reading order: [`traffic`] (arrivals), [`host_memory`] (allocation of memory), [`driver`] (buffer
+//! pool and queues), [`app`] (a core's work on a packet).
 
 pub mod app;
 pub mod control;

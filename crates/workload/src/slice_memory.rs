@@ -1,19 +1,19 @@
 //! Memory whose lines all lie in chosen slices of the LLC.
 //!
-//! Models: an allocator over huge pages that gives a structure only lines of the slices that it wants;
+//! Models: an allocator over huge pages that gives a structure only lines of the wanted slices;
 //! neighbours in the structure are not neighbours in memory.
 //! Source: EuroSys'19, slice-aware memory management; crate `slices` does it on real machines.
-//! Simplifies: nobody uses the lines in between.
+//! Simplifies: the lines in between stay unused.
 
 use crate::host_memory::{HostMemory, Region};
 use units::narrow::usize_from;
 use units::{LINE_BYTES, LineAddr, SliceId};
 
-/// A region of `bytes`, in whole lines, out of fresh pages of `memory`: each line is in one of
-/// `wanted`, as `slice_of` says; `slices` is how many there are.
+/// A region of `bytes`, in whole lines, from new pages of `memory`: each line is in one of the `wanted`
+/// of `slices` slices, according to `slice_of`.
 ///
 /// # Panics
-/// If no line is in a wanted slice, or the simulated memory is exhausted: scenarios are checked.
+/// If no line is in a wanted slice, or the simulated memory is exhausted. Scenarios are checked.
 pub fn region_in_slices(
     memory: &mut HostMemory,
     bytes: u64,
@@ -53,7 +53,7 @@ mod tests {
             slices in 2..40u16,
             pick in 1..40u16,
         ) {
-            // Any function does; this one is as uneven as those of real parts.
+            // Any function would do; this one is as uneven as those of real processors.
             let slice_of = |line: LineAddr| SliceId(fit((line.0 ^ line.0 >> 7) % u64::from(slices)));
             let wanted: Vec<SliceId> = (0..slices).step_by(usize::from(pick)).map(SliceId).collect();
             let mut memory = HostMemory::new(Bytes(2 << 20), seed);

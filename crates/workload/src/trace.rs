@@ -1,13 +1,12 @@
 //! Address traces: the memory references of a program, replayed through a machine.
 //!
-//! Models: fetches, loads and stores of one program in its order, with address and size.
-//! Source: none needed; the crate `recordings` reads traces from files and names their formats.
-//! Simplifies: there is no time between references; where a format has no size, a reference is
-//! one byte.
+//! It holds the fetches, loads and stores of one program in order, with address and size. There is no
+//! time between references; if a format has no size, a reference is one byte. The crate `recordings`
+//! reads traces from files and names their formats.
 //!
 //! A [`Batch`] of [`Reference`]s comes from a file, an array or a definition ([`StandardTrace`]).
-//! [`Replay`] takes it through a whole machine with a clock, [`UntimedReplay`] through levels that
-//! need none. [`AddressWindow`] places 64-bit addresses where the caches can hold them.
+//! [`Replay`] runs it on a whole machine with a clock, [`UntimedReplay`] on levels without time.
+//! [`AddressWindow`] maps 64-bit addresses to line numbers that the caches can hold.
 
 mod address_window;
 mod batch;

@@ -1,4 +1,4 @@
-//! The frame around every pcapng block, checked before anything is held in memory.
+//! The frame of every pcapng block, checked before its content is held in memory.
 //!
 //! Models: block type, both lengths, and the byte order that each section chooses.
 //! Source: draft-ietf-opsawg-pcapng, section 3.1.
@@ -15,7 +15,7 @@ use pcap_file::pcapng::blocks::{
 use super::error::{CaptureFault, RecordPosition};
 use super::input::{Input, u32_at};
 
-/// A largest packet with every option as long as it can be is well below this.
+/// The largest packet with the longest options is well below this.
 const MAX_BLOCK_BYTES: u32 = 1 << 20;
 /// Type and length; the length is repeated at the end.
 const HEAD_BYTES: u64 = 8;
@@ -23,13 +23,13 @@ const TRAILER_BYTES: u64 = 4;
 /// A section header's length can be read only when its byte-order magic is known.
 const SECTION_HEAD_BYTES: u64 = 12;
 
-/// A block that has been found; its bytes are in the reader if it is of a kind that is used.
+/// A block that was found; its bytes are in the reader if its kind is used.
 pub(super) struct Framed {
     pub(super) kind: u32,
     pub(super) position: RecordPosition,
 }
 
-/// Takes a file apart into blocks.
+/// Splits a file into blocks.
 pub(super) struct BlockReader<'a, R> {
     input: &'a mut Input<R>,
     endianness: Endianness,
@@ -41,12 +41,12 @@ impl<'a, R: Read> BlockReader<'a, R> {
         Self { input, endianness: Endianness::Big, buffer: Vec::new() }
     }
 
-    /// The current block, complete; of skipped kinds only its ends.
+    /// The current block, complete; only its ends if its kind is skipped.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.buffer
     }
 
-    /// The next block, `None` at the end of the file. A packet in it would have this number.
+    /// The next block, `None` at the end of the file. `packet` is the number of a packet in it.
     pub(super) fn next_block(&mut self, packet: u64) -> Result<Option<Framed>, CaptureFault> {
         let mut position = RecordPosition { offset: self.input.offset(), packet: None };
         self.buffer.clear();

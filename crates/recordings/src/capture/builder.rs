@@ -1,4 +1,4 @@
-//! Collects packets in file order and hands them out in time order.
+//! Collects packets in file order and returns them in time order.
 
 use std::collections::HashMap;
 
@@ -14,9 +14,9 @@ const PICOS_PER_DAY: u128 = 86_400 * 1_000_000_000_000;
 /// A packet as the file records it.
 pub(super) struct Recorded<'a> {
     pub(super) link: Link,
-    /// Since any epoch, which is the same for the whole file; `None` if it has no time.
+    /// Time since an epoch that is the same for the whole file; `None` if it has no time.
     pub(super) time_ps: Option<i128>,
-    /// On its own link, before anything was cut off.
+    /// Size on its own link, before truncation.
     pub(super) original_bytes: u32,
     pub(super) captured: &'a [u8],
 }
@@ -38,7 +38,7 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    /// The number of the packet that comes next, from 1.
+    /// The number of the next packet, from 1.
     pub(super) fn next_packet_number(&self) -> u64 {
         self.packets.len() as u64 + 1
     }
@@ -61,10 +61,10 @@ impl Builder {
         })
     }
 
-    /// The capture, or why these packets are none.
+    /// The capture, or the fault of these packets.
     pub(super) fn finish(self) -> Result<Capture, CaptureFault> {
         let mut packets = self.packets;
-        // Packets before the first known time are as old as that.
+        // Packets before the first known time get this time.
         let first_known_ps = packets.iter().find_map(|packet| packet.time_ps).unwrap_or(0);
         let time_ps = |packet: &Timed| packet.time_ps.unwrap_or(first_known_ps);
 

@@ -1,4 +1,4 @@
-//! Why a capture is refused, with the file, the position and what is allowed.
+//! Faults of a capture, with the file, the position and what is allowed.
 
 use std::fmt;
 use std::io;
@@ -14,7 +14,7 @@ use super::MAX_CAPTURED_BYTES;
 pub struct CaptureError {
     /// The file.
     pub path: PathBuf,
-    /// Why it was refused.
+    /// The fault.
     pub fault: CaptureFault,
 }
 
@@ -36,7 +36,7 @@ impl fmt::Display for RecordPosition {
     }
 }
 
-/// Why a capture was refused; reads as the rest of a sentence about the file.
+/// The fault of a refused capture; its text continues a sentence about the file.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "the message says what each field is")]
 pub enum CaptureFault {
@@ -75,7 +75,7 @@ pub enum CaptureFault {
     )]
     OversizedRecord { position: RecordPosition, captured_bytes: u64, limit_bytes: u32 },
 
-    /// A pcapng block that must be held in memory is longer than any real one.
+    /// A pcapng block that must be held in memory is longer than any real block.
     #[error("is damaged: {position} claims {block_bytes} bytes; allowed are {limit_bytes}")]
     OversizedBlock { position: RecordPosition, block_bytes: u32, limit_bytes: u32 },
 
@@ -83,14 +83,14 @@ pub enum CaptureFault {
     #[error("is damaged: {position}: {problem}")]
     Malformed { position: RecordPosition, problem: String },
 
-    /// Packets from a kind of interface whose headers are not known here.
+    /// Packets of an interface whose link type is unsupported.
     #[error(
         "has link type {number} ({name}) in {position}; supported are 1 (Ethernet), \
          101 (raw IP), 113 and 276 (Linux cooked, SLL and SLL2) and 0 (null/loopback)"
     )]
     UnsupportedLinkType { position: RecordPosition, number: u32, name: String },
 
-    /// A pcapng interface whose clock ticks in a unit that is not known here.
+    /// A pcapng interface whose clock has an unsupported unit.
     #[error(
         "has timestamps in units of {base}^-{exponent} s in {position}; \
          supported are 10^-0 to 10^-12 s and 2^-0 to 2^-63 s"
@@ -108,7 +108,7 @@ pub enum CaptureFault {
     #[error("spans {days} days from first to last packet; at most 213 days can be replayed")]
     TooLong { days: u64 },
 
-    /// A valid file of an interface that saw nothing.
+    /// A valid file without packets.
     #[error("holds no packets")]
     NoPackets,
 }

@@ -8,9 +8,9 @@ use super::error::CaptureFault;
 
 const MAGIC_BYTES: u64 = 4;
 
-/// A reader that knows how far it is.
+/// A reader that counts its bytes.
 pub(super) struct Input<R> {
-    /// The file, with the bytes that were needed to recognise it put back in front.
+    /// The file, preceded by the bytes that were read to recognise it.
     reader: Chain<Cursor<Vec<u8>>, BufReader<R>>,
     offset: u64,
 }
@@ -40,15 +40,15 @@ impl<R: Read> Input<R> {
         self.offset
     }
 
-    /// Appends `bytes` bytes to `buffer`, fewer if the file ends before; returns how many.
+    /// Appends `bytes` bytes to `buffer`, fewer if the file ends first; returns how many.
     ///
-    /// The buffer grows with what is there, never by what a record claims.
+    /// The buffer grows with the bytes present, never with the length that a record claims.
     pub(super) fn append(&mut self, buffer: &mut Vec<u8>, bytes: u64) -> Result<u64, CaptureFault> {
         let read = self.reader.by_ref().take(bytes).read_to_end(buffer);
         self.count(read.map(|read| read as u64))
     }
 
-    /// Skips `bytes` bytes, fewer if the file ends before; returns how many.
+    /// Skips `bytes` bytes, fewer if the file ends first; returns how many.
     pub(super) fn skip(&mut self, bytes: u64) -> Result<u64, CaptureFault> {
         let skipped = io::copy(&mut self.reader.by_ref().take(bytes), &mut io::sink());
         self.count(skipped)

@@ -1,4 +1,4 @@
-//! From a captured packet to the Ethernet frame that it was or would have been.
+//! Converts a captured packet to the Ethernet frame that it was or would have been.
 //!
 //! Models: link-layer framing and the flow tuple in the headers.
 //! Source: tcpdump.org link-layer header types; IEEE 802.3 for header and least frame size;
@@ -36,7 +36,7 @@ pub(super) enum Link {
 }
 
 impl Link {
-    /// By its number in the registry; `fcs_bytes` is used for Ethernet only.
+    /// The link type with a number in the registry; `fcs_bytes` applies to Ethernet only.
     pub(super) fn from_number(number: u32, fcs_bytes: u64) -> Option<Self> {
         match number {
             0 => Some(Self::Null),
@@ -48,7 +48,7 @@ impl Link {
         }
     }
 
-    /// Bytes of the captured packet that an Ethernet frame would not carry before its IP packet.
+    /// Bytes of the captured packet before its IP packet that an Ethernet frame would not carry.
     fn header_bytes(self) -> usize {
         match self {
             Self::Ethernet { .. } => usize_from(ETHERNET_HEADER_BYTES),
@@ -70,7 +70,7 @@ impl Link {
         (ETHERNET_HEADER_BYTES + payload_bytes).max(LEAST_FRAME_BYTES)
     }
 
-    /// The flow of a packet, `None` if it is not IP or too little of it was captured.
+    /// The flow of a packet, `None` if it is not IP or too few bytes were captured.
     pub(super) fn flow(self, captured: &[u8]) -> Option<FlowTuple> {
         let payload = captured.get(self.header_bytes()..)?;
         let packet = match self {
@@ -96,7 +96,7 @@ impl Link {
     }
 }
 
-/// The refusal of a link type, with its name where one is known.
+/// The refusal of a link type, with its name if it is known.
 pub(super) fn unsupported_link(number: u32, position: RecordPosition) -> CaptureFault {
     let name = match DataLink::from(number) {
         DataLink::Unknown(_) => "no registered name".to_owned(),
@@ -105,13 +105,13 @@ pub(super) fn unsupported_link(number: u32, position: RecordPosition) -> Capture
     CaptureFault::UnsupportedLinkType { position, number, name }
 }
 
-/// A packet behind a cooked header, whose protocol field starts at `protocol`.
+/// A packet after a cooked header, whose protocol field starts at `protocol`.
 fn cooked<'a>(protocol: &[u8], payload: &'a [u8]) -> LaxSlicedPacket<'a> {
     let ether_type = EtherType(u16::from_be_bytes([protocol[0], protocol[1]]));
     LaxSlicedPacket::from_ether_type(ether_type, payload)
 }
 
-/// The ports, read on their own: a short snap length may have cut off the rest of the header.
+/// The ports, read separately: a short snap length may have cut off the rest of the header.
 fn ports(payload: &LaxIpPayloadSlice) -> Option<FlowPorts> {
     if payload.fragmented || !matches!(payload.ip_number.0, TCP | UDP) {
         return None;

@@ -53,7 +53,7 @@ pub(super) fn read<R: Read>(
     }
 }
 
-/// Reads a whole record after its length has been checked; `false` at the end of the file.
+/// Reads a record after a check of its length; `false` at the end of the file.
 fn read_record<R: Read>(
     input: &mut Input<R>,
     buffer: &mut Vec<u8>,
@@ -85,7 +85,7 @@ fn captured_bytes(record: &[u8], endianness: Endianness) -> u32 {
     u32_at(record, CAPTURED_LENGTH_AT, endianness)
 }
 
-/// The link type; its upper half may say that frames were captured with their FCS.
+/// The link type; its upper half may state that frames were captured with their FCS.
 fn link(header: &PcapHeader, position: RecordPosition) -> Result<Link, CaptureFault> {
     const FCS_LENGTH_PRESENT: u32 = 1 << 26;
     let field = u32::from(header.datalink);

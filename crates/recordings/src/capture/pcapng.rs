@@ -59,7 +59,7 @@ pub(super) fn read<R: Read>(
     Ok(())
 }
 
-/// The fault that the parser finds in a complete block.
+/// Text of the parser's error in a complete block.
 fn what_is_malformed(error: &PcapError) -> String {
     match error {
         PcapError::IncompleteBuffer => "one of its options is too short for its kind".to_owned(),
@@ -74,7 +74,7 @@ struct Section {
 }
 
 impl Section {
-    /// Takes up an interface, or returns the packet of a packet block.
+    /// Registers an interface, or returns the packet of a packet block.
     fn packet<'a>(
         &mut self,
         block: &'a Block,
@@ -105,7 +105,8 @@ impl Section {
     }
 }
 
-/// What a packet's meaning depends on. Refused only when a packet needs what is unsupported.
+/// The properties of an interface that packets depend on. An unsupported one is refused only when a
+/// packet needs it.
 struct Interface {
     link_number: u32,
     fcs_bytes: u64,
@@ -128,7 +129,7 @@ impl Interface {
         for option in &description.options {
             match *option {
                 InterfaceDescriptionOption::IfTsResol(code) => interface.time_unit = TimeUnit(code),
-                // The format's field is signed, the crate's is not.
+                // The field is signed in the format, but not in the crate.
                 InterfaceDescriptionOption::IfTsOffset(seconds) => {
                     interface.time_offset_seconds = seconds.cast_signed();
                 }
@@ -146,7 +147,7 @@ impl Interface {
         packet: &'a EnhancedPacketBlock,
         position: RecordPosition,
     ) -> Result<Recorded<'a>, CaptureFault> {
-        // The crate takes every tick for a nanosecond; as nanoseconds they are the ticks again.
+        // The crate takes every tick as a nanosecond; its nanoseconds are therefore the ticks.
         let ticks = packet.timestamp.as_nanos();
         let since_offset_ps = self.time_unit.picos(ticks, position)?;
         let time_ps = since_offset_ps + i128::from(self.time_offset_seconds) * PICOS_PER_SECOND;

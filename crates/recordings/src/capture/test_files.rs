@@ -81,7 +81,7 @@ pub(super) fn interface(
 pub(super) fn enhanced(interface_id: u32, ticks: u64, data: &[u8]) -> EnhancedPacketBlock<'_> {
     EnhancedPacketBlock {
         interface_id,
-        // The writer puts nanoseconds down as ticks, whatever the interface says.
+        // The writer writes nanoseconds as ticks, for any interface.
         timestamp: Duration::from_nanos(ticks),
         original_len: data.len() as u32,
         data: Cow::Borrowed(data),

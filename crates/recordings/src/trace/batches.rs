@@ -8,29 +8,29 @@ use super::TraceError;
 
 /// A source of the batches of a trace.
 pub trait Batches: Send {
-    /// Replaces what is in `into` by the next references; false if there are none left.
+    /// Replaces the content of `into` by the next references; returns false if there are none left.
     ///
     /// # Errors
-    /// If the trace is damaged, or holds no reference at all.
+    /// If the trace is damaged, or holds no reference.
     fn next_batch(&mut self, into: &mut Batch) -> Result<bool, TraceError>;
 
-    /// Share of the trace that has been given, 0 to 1; none where its size is not known.
+    /// Share of the trace that has been returned, 0 to 1; none if its size is unknown.
     fn fraction(&self) -> Option<f64>;
 
-    /// What kind of trace it is, in a word.
+    /// Name of the trace's format.
     fn format(&self) -> &'static str;
 }
 
 /// Addresses of loads, all of them in memory.
 pub struct LoadList {
-    /// Blocks that have not been given, each as it is given: nothing is copied again.
+    /// Blocks that have not been returned, each as a whole, so that nothing is copied again.
     blocks: vec::IntoIter<Vec<u64>>,
     count: usize,
     format: &'static str,
 }
 
 impl LoadList {
-    /// Of these addresses; `format` is what results call a trace of this kind.
+    /// A list of these addresses; `format` is the name of the format in results.
     #[must_use]
     pub fn new(addresses: impl Iterator<Item = u64>, format: &'static str) -> Self {
         let mut addresses = addresses.peekable();

@@ -1,8 +1,8 @@
-//! ChampSim's instructions.
+//! ChampSim's instruction records.
 //!
 //! Models: of each instruction its fetch, then its loads, then its stores.
 //! Source: `input_instr` in ChampSim's inc/trace_instruction.h: instruction pointer, is_branch,
-//! branch_taken, 2 + 4 registers, 2 addresses that are written, 4 that are read; zero is none.
+//! branch_taken, 2 + 4 registers, 2 addresses that are written, 4 that are read; zero means none.
 //! Simplifies: sizes are not recorded, so a reference is one byte; branches and registers are
 //! ignored.
 
@@ -15,7 +15,7 @@ use workload::trace::{BLOCK_REFERENCES, Reference, ReferenceKind};
 pub(super) const RECORD_BYTES: usize = 64;
 /// A fetch, four loads and two stores.
 const MOST_REFERENCES: usize = 7;
-/// Where in a record the two flags are.
+/// Offsets of the two flags in a record.
 const FLAGS: [(usize, &str); 2] = [(8, "is_branch"), (9, "branch_taken")];
 const STORES_AT: usize = 16;
 const LOADS_AT: usize = 32;
@@ -72,7 +72,7 @@ fn bad_record(start: u64, record: usize, field: &'static str, found: u8) -> Trac
     TraceFault::BadRecord { offset: start + (record * RECORD_BYTES) as u64, field, found }
 }
 
-/// The end of the file is right between two records.
+/// Checks that the end of the file is between two records.
 fn at_end(input: &Input, present: usize) -> Result<(), TraceFault> {
     if present == 0 {
         return Ok(());

@@ -16,12 +16,12 @@ use units::narrow::fit;
 
 /// Bytes that are needed to recognise any of them.
 const HEAD_BYTES: u64 = 10;
-/// Of the compressed file, read at once.
+/// Bytes of the compressed file that are read at once.
 const COMPRESSED_BUFFER_BYTES: usize = 1 << 16;
-/// A window that a file may ask for: `xz --extreme` and `zstd --ultra --long=30` stay within.
+/// Largest window of a file: `xz --extreme` and `zstd --ultra --long=30` need no more.
 pub(super) const WINDOW_LIMIT_BYTES: u64 = 1 << 30;
 
-/// How a file is compressed.
+/// Compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     /// `gzip`.
@@ -35,10 +35,10 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// All of them.
+    /// All compressions.
     pub(super) const ALL: [Self; 4] = [Self::Gzip, Self::Xz, Self::Zstd, Self::Bzip2];
 
-    /// The extension of files that are compressed in this way.
+    /// The file extension of this compression.
     pub(super) fn extension(self) -> &'static str {
         match self {
             Self::Gzip => "gz",
@@ -50,7 +50,8 @@ impl Compression {
 
     fn of(head: &[u8]) -> Option<Self> {
         match head {
-            // Deflate, no reserved flag, a known extra flag: three bytes alone could be an address.
+            // Deflate, no reserved flag, a known extra flag: the first three bytes alone could be an
+            // address.
             [0x1f, 0x8b, 8, 0..=0x1f, _, _, _, _, 0 | 2 | 4, ..] => Some(Self::Gzip),
             [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Self::Xz),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
@@ -73,7 +74,7 @@ impl fmt::Display for Compression {
     }
 }
 
-/// The content of `file`, and how it was compressed.
+/// The content of `file`, and its compression.
 pub(super) fn unpacked(
     mut file: Box<dyn Read + Send>,
 ) -> io::Result<(Option<Compression>, Box<dyn Read + Send>)> {

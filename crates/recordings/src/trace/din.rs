@@ -1,15 +1,15 @@
 //! Lines of Dinero.
 //!
 //! Models: loads, stores and instruction fetches, each a label and a hexadecimal address.
-//! Source: the manual of Dinero III, section "input format"; letters as labels and 0x in front of
-//! addresses are Dinero IV's.
-//! Simplifies: a reference is one byte, because the rest of a line is a comment by the manual;
-//! labels 3 (miscellaneous) and 4 (flush), which are no references, are refused.
+//! Source: the manual of Dinero III, section "input format"; letters as labels and 0x before addresses
+//! are Dinero IV's.
+//! Simplifies: a reference is one byte, because the manual defines the rest of a line as a comment;
+//! labels 3 (miscellaneous) and 4 (flush), which are not references, are refused.
 
 use super::text::{Parsed, hexadecimal, leading_hexadecimal};
 use workload::trace::{Reference, ReferenceKind};
 
-/// The longest plain line and what is looked at after it.
+/// Bytes of the longest plain line and of the look-ahead after it.
 const PLAIN_BYTES: usize = 32;
 const ADDRESS_AT: usize = 2;
 

@@ -1,4 +1,4 @@
-//! Why a trace is refused, with the file, the position and what is allowed.
+//! Faults of a trace, with the file, the position and what is allowed.
 
 use std::io;
 use std::path::PathBuf;
@@ -14,13 +14,13 @@ use workload::trace::AddressWindowFull;
 pub struct TraceError {
     /// The file, `-` for standard input.
     pub path: PathBuf,
-    /// Why it was refused.
+    /// The fault.
     pub fault: TraceFault,
 }
 
-/// Why a trace was refused; reads as the rest of a sentence about the file.
+/// The fault of a refused trace; its text continues a sentence about the file.
 ///
-/// Byte offsets count what is in the file after it was unpacked.
+/// Byte offsets refer to the unpacked content of the file.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "the message says what each field is")]
 pub enum TraceFault {
@@ -40,18 +40,18 @@ pub enum TraceFault {
     #[error("cannot be unpacked ({compression}) beyond byte {offset} of its content: {error}")]
     CannotUnpack { compression: Compression, offset: u64, error: io::Error },
 
-    /// Neither the name nor the content tells the format.
+    /// Neither the name nor the content determines the format.
     #[error(
         "has {found}, and no name that tells its format (.din, .lackey, .champsim, \
          .champsimtrace, .raw64); choose one with --trace-format: din, lackey, champsim or raw64"
     )]
     UnknownFormat { found: &'static str },
 
-    /// No reference at all.
+    /// The trace holds no reference.
     #[error("holds no references; each line or record of a {format} trace is {}", format.grammar())]
     Empty { format: TraceFormat },
 
-    /// A line that is no reference.
+    /// A line that is not a reference.
     #[error(
         "has in line {line} '{text}': {problem}; a line of a {format} trace is {}",
         format.grammar()
@@ -62,7 +62,7 @@ pub enum TraceFault {
     #[error("has in line {line} more than {limit_bytes} bytes; this is no {format} trace")]
     LineTooLong { line: u64, limit_bytes: usize, format: TraceFormat },
 
-    /// A record that is no instruction.
+    /// A record that is not an instruction.
     #[error(
         "is damaged or no champsim trace: the record at byte {offset} has {field} {found}; \
          allowed are 0 and 1"
@@ -73,14 +73,14 @@ pub enum TraceFault {
     #[error("is truncated: at byte {offset} are {present} of {needed} bytes of a {format} record")]
     TruncatedRecord { offset: u64, present: usize, needed: usize, format: TraceFormat },
 
-    /// A number that stands for no kind of reference.
+    /// A number that is not a kind of reference.
     #[error(
         "has at index {index} kind {number}; allowed are 0 (load), 1 (store), 2 (instruction fetch) \
          and 3 (modify)"
     )]
     BadKind { index: usize, number: u8 },
 
-    /// A line that no 64-bit address lies in.
+    /// A line number beyond 64-bit addresses.
     #[error("has at index {index} line {number}; allowed are lines below 2^58")]
     LineBeyondAddresses { index: usize, number: u64 },
 

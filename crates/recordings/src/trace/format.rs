@@ -1,4 +1,4 @@
-//! The formats of traces and how each is described to people.
+//! The formats of traces and their descriptions.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use std::fmt;
 pub enum TraceFormat {
     /// Lines of Dinero III: a label and a hexadecimal address.
     Din,
-    /// What `valgrind --tool=lackey --trace-mem=yes` prints.
+    /// The output of `valgrind --tool=lackey --trace-mem=yes`.
     Lackey,
     /// The 64-byte records of ChampSim's tracer.
     ChampSim,
@@ -16,7 +16,7 @@ pub enum TraceFormat {
 }
 
 impl TraceFormat {
-    /// All formats, in the order in which they are listed to people.
+    /// All formats, in the order of lists for users.
     pub const ALL: [Self; 4] = [Self::Din, Self::Lackey, Self::ChampSim, Self::Raw64];
 
     /// The name by which a user chooses it.
@@ -36,7 +36,7 @@ impl TraceFormat {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// What a line or record of it must be.
+    /// Description of a valid line or record.
     pub(super) fn grammar(self) -> &'static str {
         match self {
             Self::Din => {

@@ -1,4 +1,4 @@
-//! The format of a trace whose format the user did not name: by file name, else by content.
+//! Determines the format of a trace if the user did not name it: by file name, else by content.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use super::error::TraceFault;
 use super::text::Parsed;
 use super::{TraceFormat, din, lackey};
 
-/// The format that the name of a file tells, whatever it is compressed with.
+/// The format of a file name, with any compression extension.
 pub(super) fn by_name(path: &Path) -> Option<TraceFormat> {
     let name = path.file_name()?.to_str()?.to_ascii_lowercase();
     let (stem, extension) = name.rsplit_once('.')?;
@@ -19,8 +19,8 @@ pub(super) fn by_name(path: &Path) -> Option<TraceFormat> {
     }
 }
 
-/// The format that the start of the content tells. Both binary formats are plain numbers, which
-/// nothing tells apart.
+/// The format of content with this start. Both binary formats are plain numbers and cannot be
+/// distinguished.
 pub(super) fn by_content(start: &[u8]) -> Result<TraceFormat, TraceFault> {
     if start.is_empty() {
         return Err(TraceFault::UnknownFormat { found: "no content" });
@@ -39,7 +39,7 @@ pub(super) fn by_content(start: &[u8]) -> Result<TraceFormat, TraceFault> {
     }
 }
 
-/// Whether the first line that matters is a reference.
+/// Whether the first line that is not blank is a reference.
 fn first_line_is(text: &[u8], parse: fn(&[u8]) -> Parsed) -> bool {
     let first = text.split(|&byte| byte == b'\n').map(parse).find(|parsed| *parsed != Ok(None));
     first.is_some_and(|parsed| parsed.is_ok())

@@ -5,9 +5,9 @@ use std::io::{self, Read};
 use super::compression::{self, Compression};
 use super::error::TraceFault;
 
-/// Half of a small L2: what is read is decoded before it leaves the host's caches.
+/// Half of a small L2: data is decoded before it leaves the host's caches.
 pub(super) const BUFFER_BYTES: usize = 1 << 17;
-/// Enough to recognise a format by.
+/// Enough bytes to recognise a format.
 const START_BYTES: usize = 1 << 14;
 
 /// The content of a file that has been read but not decoded, and the rest of the file.
@@ -15,10 +15,10 @@ pub(super) struct Input {
     content: Box<dyn Read + Send>,
     compression: Option<Compression>,
     buffer: Vec<u8>,
-    /// The part of the buffer that has not been decoded.
+    /// Start of the content that has not been decoded, in the buffer.
     from: usize,
     to: usize,
-    /// Where that part starts in the content.
+    /// Offset of that start in the content.
     offset: u64,
 }
 
@@ -34,13 +34,13 @@ impl Input {
         self.compression
     }
 
-    /// The start of the content, which stays to be decoded.
+    /// The start of the content, which is not consumed.
     pub(super) fn start(&mut self) -> Result<&[u8], TraceFault> {
         while self.to < START_BYTES && self.fill()? {}
         Ok(self.ready())
     }
 
-    /// What can be decoded now.
+    /// The content that can be decoded now.
     pub(super) fn ready(&self) -> &[u8] {
         &self.buffer[self.from..self.to]
     }
@@ -50,13 +50,13 @@ impl Input {
         self.offset
     }
 
-    /// Takes what has been decoded away from the front of [`Self::ready`].
+    /// Removes decoded content from the front of [`Self::ready`].
     pub(super) fn consume(&mut self, bytes: usize) {
         self.from += bytes;
         self.offset += bytes as u64;
     }
 
-    /// Makes more ready; false if there is no more, or the buffer is full.
+    /// Reads more content; returns false if there is no more, or the buffer is full.
     pub(super) fn fill(&mut self) -> Result<bool, TraceFault> {
         self.buffer.copy_within(self.from..self.to, 0);
         self.to -= self.from;

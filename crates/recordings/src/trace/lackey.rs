@@ -2,16 +2,16 @@
 //!
 //! Models: instruction fetches, loads, stores and modifications, with their sizes.
 //! Source: `valgrind --tool=lackey --trace-mem=yes` of Valgrind 3.19.
-//! Simplifies: what Valgrind itself says (lines that start with ==, -- or **) is skipped.
+//! Simplifies: Valgrind's own messages (lines that start with ==, -- or **) are skipped.
 
 use super::text::{Parsed, hexadecimal, leading_hexadecimal, size_bytes};
 use workload::trace::{Reference, ReferenceKind};
 
-/// The longest plain line and what is looked at after it.
+/// Bytes of the longest plain line and of the look-ahead after it.
 const PLAIN_BYTES: usize = 32;
 const ADDRESS_AT: usize = 3;
 
-/// The reference in a line exactly as lackey prints one of at most 99 bytes, and the line's length.
+/// The reference in a line as lackey prints it, of at most 99 bytes, and the line's length.
 #[inline]
 pub(super) fn plain(text: &[u8]) -> Option<(Reference, usize)> {
     let text: &[u8; PLAIN_BYTES] = text.first_chunk()?;
@@ -36,7 +36,7 @@ pub(super) fn plain(text: &[u8]) -> Option<(Reference, usize)> {
     (digits > 0).then_some((Reference { address, bytes, kind }, line_bytes))
 }
 
-/// The reference in a line, `None` in one that holds none.
+/// The reference in a line, `None` in a line without one.
 #[inline]
 pub(super) fn reference(line: &[u8]) -> Parsed {
     let kind = match line {

@@ -1,5 +1,5 @@
-//! A file that one thread reads and another thread can stop reading: a pipe may be silent for hours,
-//! and bytes that arrive later belong to its next reader.
+//! A file that one thread reads and another thread can stop: a pipe may be silent for hours, and bytes
+//! that arrive later belong to its next reader.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -14,20 +14,20 @@ use rustix::io::Errno;
 pub struct StopReading(Arc<OwnedFd>);
 
 impl StopReading {
-    /// Nothing is stopped yet.
+    /// A handle that has not stopped anything yet.
     ///
     /// # Errors
     /// If the host has no file descriptors left.
     pub fn new() -> io::Result<Self> {
         let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        // A clone's number is above 2: where standard input is closed, this must not become its
-        // descriptor.
+        // A clone's descriptor is above 2: if standard input is closed, this must not take its number.
         Ok(Self(Arc::new(event.try_clone()?)))
     }
 
-    /// The reader's next read fails, also one that waits now. A read that is returning bytes completes.
+    /// The reader's next read fails, including one that waits now. A read that is returning bytes
+    /// completes.
     pub fn stop(&self) {
-        // It fails only when the event's counter is full, and then the reader is stopped already.
+        // It fails only if the event's counter is full, and then the reader is already stopped.
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 }
@@ -86,7 +86,7 @@ mod tests {
         writes.write_all(b"before").expect("the pipe has a reader");
         assert!(matches!(told.recv(), Ok(Ok(6))));
         stop.stop();
-        // Whether it waits already or not.
+        // Whether it already waits or not.
         let ended = reader.join().expect("does not panic");
         assert_eq!(ended.map_err(|error| error.kind()), Err(ErrorKind::Other));
         writes.write_all(b"after").expect("the pipe takes it");

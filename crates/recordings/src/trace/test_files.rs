@@ -11,8 +11,8 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use super::{Compression, TraceFormat};
 use workload::trace::{Reference, ReferenceKind};
 
-/// Three references as the tools that compress them print them, so that what is unpacked does not
-/// depend on this crate's own dependencies alone.
+/// Three references, compressed with the original tools, so that the tests do not rely only on this
+/// crate's own dependencies.
 pub(super) const DIN: &[u8] = b"0 7fff0040\n1 7fff0048 a store\n2 401000\n";
 /// `gzip -9n` 1.12.
 pub(super) const DIN_GZIP: &[u8] = b"\
@@ -40,7 +40,7 @@ pub(super) const DIN_BZIP2: &[u8] = b"\
 /// A file of these references.
 ///
 /// # Panics
-/// If the format cannot say one of them.
+/// If the format cannot express one of them.
 pub(super) fn written(format: TraceFormat, references: &[Reference]) -> Vec<u8> {
     match format {
         TraceFormat::Din => lines_of(references, |line, reference| {
@@ -108,7 +108,7 @@ fn instructions(references: &[Reference]) -> Vec<u8> {
     records.concat()
 }
 
-/// `content` as this compression packs it.
+/// `content` packed with this compression.
 pub(super) fn packed(compression: Compression, content: &[u8]) -> Vec<u8> {
     let packed = match compression {
         Compression::Gzip => {

@@ -8,13 +8,13 @@ use super::input::{BUFFER_BYTES, Input};
 use units::narrow::{fit, low_u8};
 use workload::trace::{BLOCK_REFERENCES, Reference};
 
-/// Of an offending line, repeated in a message.
+/// Bytes of an invalid line that a message repeats.
 const SHOWN_BYTES: usize = 60;
-/// No tool writes larger references; Valgrind's largest is a saved state of 512 bytes and more
-/// with AVX-512.
+/// Larger than any reference that a tool writes; Valgrind's largest is a saved state of 512 bytes and
+/// more with AVX-512.
 const MOST_REFERENCE_BYTES: u64 = 4096;
 
-/// A line is a reference, nothing that matters, or a problem.
+/// A line is a reference, blank or a comment, or an error.
 pub(super) type Parsed = Result<Option<Reference>, &'static str>;
 
 /// The number of lines that have been read.
@@ -22,8 +22,8 @@ pub(super) type Parsed = Result<Option<Reference>, &'static str>;
 pub(super) struct LineCount(u64);
 
 impl LineCount {
-    /// Appends a block of references. `parse` understands every line; `plain` may know the usual
-    /// kind of line at the start of a text, and how long it is with its end.
+    /// Appends a block of references. `parse` handles every line; `plain` may handle the common kind of
+    /// line at the start of a text, and returns its length with its end.
     pub(super) fn read_block(
         &mut self,
         input: &mut Input,
@@ -57,7 +57,7 @@ impl LineCount {
         Ok(())
     }
 
-    /// The last line need not be ended.
+    /// The last line may lack a line end.
     fn read_last_line(
         &mut self,
         input: &mut Input,
@@ -102,7 +102,7 @@ impl LineCount {
     }
 }
 
-/// The hexadecimal number at the start of `text`, and what follows it.
+/// The hexadecimal number at the start of `text`, and the text after it.
 #[inline]
 pub(super) fn hexadecimal(text: &[u8]) -> Result<(u64, &[u8]), &'static str> {
     let mut value = 0_u64;
@@ -124,8 +124,8 @@ pub(super) fn hexadecimal(text: &[u8]) -> Result<(u64, &[u8]), &'static str> {
     }
 }
 
-/// The hexadecimal number at the start of `text` and its number of digits, which is zero if there
-/// is none and 16 if there may be more.
+/// The hexadecimal number at the start of `text` and its number of digits, which is zero if there is
+/// none and 16 if there may be more.
 #[inline]
 pub(super) fn leading_hexadecimal(text: &[u8; 16]) -> (u64, usize) {
     let (words, _) = text.as_chunks::<8>();
@@ -137,8 +137,8 @@ pub(super) fn leading_hexadecimal(text: &[u8; 16]) -> (u64, usize) {
     (high << (4 * digits) | low, 8 + digits)
 }
 
-/// As [`leading_hexadecimal`], of eight characters of which the first is the lowest byte: all
-/// are looked at at once, since a branch per digit would cost more than all else.
+/// As [`leading_hexadecimal`], of eight characters, the first in the lowest byte: all are examined
+/// together, since a branch per digit would cost more than all other work.
 #[inline]
 fn eight_digits(text: u64) -> (u64, usize) {
     const EACH: u64 = 0x0101_0101_0101_0101;
@@ -161,7 +161,7 @@ fn eight_digits(text: u64) -> (u64, usize) {
     ((fours << 16 | fours >> 32) & 0xffff_ffff, digits)
 }
 
-/// The decimal number of bytes that is all of `text`.
+/// The decimal number of bytes, which must be the whole of `text`.
 #[inline]
 pub(super) fn size_bytes(text: &[u8]) -> Result<u32, &'static str> {
     let mut bytes = 0_u64;
@@ -179,7 +179,7 @@ pub(super) fn size_bytes(text: &[u8]) -> Result<u32, &'static str> {
     }
 }
 
-/// Larger than every digit.
+/// Larger than any digit.
 const NO_DIGIT: u8 = 16;
 
 static HEX_DIGITS: [u8; 256] = {

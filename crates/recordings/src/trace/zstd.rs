@@ -25,7 +25,7 @@ impl<R: BufRead> ZstdReader<R> {
         Self { compressed, decoder, within_frame: false }
     }
 
-    /// Goes to the next frame with content; false at the end of the file.
+    /// Moves to the next frame with content; returns false at the end of the file.
     fn start_frame(&mut self) -> io::Result<bool> {
         while !self.compressed.fill_buf()?.is_empty() {
             match self.decoder.reset(&mut self.compressed) {

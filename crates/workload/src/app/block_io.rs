@@ -1,7 +1,7 @@
 //! Block I/O at a fixed depth, as fio does it.
 //!
-//! Models: one job with direct I/O into its own buffers; random or sequential blocks, reads and
-//! writes mixed; completion by polling or by interrupt; data touched by the core or left alone.
+//! Models: one job with direct I/O into its own buffers; random or sequential blocks, reads and writes
+//! mixed; completion by polling or by interrupt; the core accesses the data or not.
 //! Source: fio with libaio (one buffer per I/O in flight, filled once, never read back); costs per
 //! I/O from the device's file.
 //! Simplifies: system calls and block layer are a number of cycles per I/O; small changes that fio
@@ -27,7 +27,7 @@ use rand_core::{RngCore, SeedableRng};
 use std::collections::VecDeque;
 use units::{LineAddr, Picos};
 
-/// An I/O from its first cycle on.
+/// An I/O, from its first cycle on.
 #[derive(Clone, Copy, Debug)]
 struct Io {
     opcode: Opcode,
@@ -35,14 +35,14 @@ struct Io {
     begun: Picos,
 }
 
-/// What the core does with data, a page per turn.
+/// State of the core: accesses to data take one page per turn.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// Looks for completions and room.
+    /// Checks for completions and free entries.
     Look,
-    /// Fills a buffer before its write: the next page.
+    /// Fills a buffer before its write, from this page on.
     Fill(Io, usize),
-    /// Reads a buffer after its read: the next page.
+    /// Reads a buffer after its read, from this page on.
     Consume(Io, usize),
 }
 
@@ -55,27 +55,27 @@ pub struct BlockIo {
     /// First lines of the pages of each buffer.
     buffers: Vec<Vec<LineAddr>>,
     free: VecDeque<u32>,
-    /// By command identifier.
+    /// I/Os by command identifier.
     in_flight: Vec<Option<Io>>,
     phase: Phase,
     next_block: u64,
     rng: ChaCha8Rng,
-    /// Since when the core waits.
+    /// When the core started to wait.
     waiting: Option<Picos>,
-    /// The interrupt of the completions in sight has been taken.
+    /// Whether the interrupt of the visible completions has been taken.
     handling: bool,
-    /// What has been counted.
+    /// The job's counters.
     pub counters: BlockIoCounters,
     latency_ns: Histogram<u64>,
     queue: QueueId,
 }
 
 impl BlockIo {
-    /// A job at time zero whose buffers lie one behind another in `memory`.
+    /// A job at time zero whose buffers are contiguous in `memory`.
     ///
     /// # Panics
-    /// If there are fewer buffers than I/Os in flight, or a block is no multiple of 4 KiB: scenarios
-    /// are checked.
+    /// If there are fewer buffers than I/Os in flight, or a block is not a multiple of 4 KiB. Scenarios
+    /// are checked before they get here.
     #[must_use]
     pub fn new(config: BlockIoConfig, core: Core, driver: NvmeDriver, memory: &Region) -> Self {
         assert!(config.buffers >= config.io_depth && config.io_depth > 0);
@@ -101,27 +101,27 @@ impl BlockIo {
         }
     }
 
-    /// The same with another queue than the first of the first SSD.
+    /// The same job with another queue than the first of the first SSD.
     #[must_use]
     pub fn on_queue(self, queue: QueueId) -> Self {
         Self { queue, ..self }
     }
 
-    /// What filling the buffers at the start leaves in the caches.
+    /// Fills the buffers before time zero, which leaves their last lines in the caches.
     pub fn initialise<T: Tracer>(&self, fabric: &mut Fabric<T>) {
         for page in self.buffers.iter().flatten() {
             touch(fabric, self.core.id(), (0..PAGE_LINES).map(|line| page.step(line)));
         }
     }
 
-    /// I/Os begun and not completed.
+    /// I/Os started and not completed.
     #[must_use]
     pub fn ios_in_work(&self) -> usize {
         let in_core = usize::from(!matches!(self.phase, Phase::Look));
         in_core + self.in_flight.iter().flatten().count()
     }
 
-    /// What the core has done until `now`, a wait that still goes on included; its work is I/Os.
+    /// The core's account until `now`, including a wait in progress; its work is counted in I/Os.
     #[must_use]
     pub fn account(&self, now: Picos) -> Account {
         let waiting = self.waiting.map_or(Picos::ZERO, |since| now.saturating_sub(since));
@@ -138,7 +138,7 @@ impl BlockIo {
         latency_histogram::take(&mut self.latency_ns)
     }
 
-    /// Does the next small piece of work at `now`.
+    /// Does the next small amount of work at `now`.
     pub fn step<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
@@ -156,7 +156,7 @@ impl BlockIo {
         }
     }
 
-    /// Completions first, then room for another I/O; sleeps if there is neither.
+    /// Handles a completion, or else submits an I/O if the queue has a free entry; otherwise waits.
     fn look<T: Tracer>(&mut self, fabric: &mut Fabric<T>, pair: &mut NvmeQueuePair) -> Turn {
         let known = self.known_from(pair);
         if known <= self.core.now() {
@@ -185,7 +185,7 @@ impl BlockIo {
         Turn::Idle(until)
     }
 
-    /// When the software knows of the next completion.
+    /// When the software learns of the next completion.
     fn known_from(&self, pair: &NvmeQueuePair) -> Picos {
         let visible = NvmeDriver::next_visible(pair);
         match self.config.completion {
@@ -232,7 +232,7 @@ impl BlockIo {
             self.phase = Phase::Fill(io, page + 1);
         } else {
             self.phase = Phase::Look;
-            // The time of an I/O begins with its submission.
+            // The latency of an I/O begins with its submission.
             self.submit(fabric, pair, Io { begun: self.core.now(), ..io });
         }
         Turn::Busy(self.core.now())
@@ -248,7 +248,7 @@ impl BlockIo {
         self.in_flight[usize::from(id)] = Some(io);
     }
 
-    /// A completion has been read: the I/O ends here, unless the data is looked at.
+    /// A completion has been read: the I/O ends here, unless the core reads the data.
     fn complete(&mut self, id: u16) {
         self.core.compute(self.config.complete_cycles);
         let io = self.in_flight[usize::from(id)].take();
@@ -285,7 +285,7 @@ impl BlockIo {
         self.free.push_back(io.buffer);
     }
 
-    /// The block that comes next, in blocks from the device's start.
+    /// The next block, in blocks from the device's start.
     fn block(&mut self) -> u64 {
         let blocks = (self.config.span_bytes / self.config.block_bytes).max(1);
         match self.config.pattern {
@@ -298,7 +298,7 @@ impl BlockIo {
         }
     }
 
-    /// A uniform number below `bound`, which is small against 2^32.
+    /// A uniform number below `bound`, which must be small compared with 2^32.
     fn below(&mut self, bound: u64) -> u64 {
         (u64::from(self.rng.next_u32()) * bound) >> 32
     }

@@ -1,11 +1,11 @@
-//! A process that watches what I/O does to sets of the LLC: prime and probe.
+//! A process that detects I/O in sets of the LLC: prime and probe.
 //!
-//! Models: eviction sets of as many lines as a set has ways; priming until a pass is fast throughout,
-//! a wait, and a second pass in the opposite order whose loads are timed with the core's own clock. A
-//! load nearer to a memory access than to an LLC hit counts as a detection.
+//! Models: eviction sets with as many lines as a set has ways; priming until a pass has no slow load, a
+//! wait, and a second pass in the opposite order whose loads are timed with the core's own clock. A
+//! load whose time is nearer to a memory access than to an LLC hit counts as a detection.
 //! Source: NetCAT (Kurth et al., S&P 2020); prime and probe as in Liu et al. (S&P 2015).
-//! Simplifies: the lines of a set are found by the machine's own address map, not by timing, and the
-//! clock has no noise. Under an inclusive LLC only: elsewhere a core's fills do not reach it.
+//! Simplifies: the machine's own address map gives the lines of a set, not timing, and the clock has no
+//! noise. It needs an inclusive LLC: other LLCs do not receive a core's fills.
 
 use crate::host_memory::Region;
 use model::core::Core;
@@ -20,7 +20,7 @@ use units::{LineAddr, Picos, SetIndex, SocketId};
 /// Passes after which a set counts as primed although a load was slow.
 const MOST_PRIME_PASSES: u32 = 100;
 
-/// What the probe does.
+/// Parameters of the probe.
 #[derive(Clone, Debug)]
 pub struct CacheProbeConfig {
     /// Its socket, whose LLC it watches.
@@ -38,14 +38,14 @@ pub struct CacheProbeConfig {
 struct Watched {
     set: SetIndex,
     lines: Vec<LineAddr>,
-    /// Devices' lines that were there when it had been primed.
+    /// Devices' lines that were in the set after priming.
     device_lines: Vec<LineAddr>,
 }
 
-/// What comes next.
+/// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Find out how long loads from memory (pass 0) and from the caches take.
+    /// Measures how long loads from memory (pass 0) and from the caches take.
     Learn {
         set: usize,
         pass: u32,
@@ -66,18 +66,18 @@ pub struct CacheProbe {
     core: Core,
     watched: Vec<Watched>,
     phase: Phase,
-    /// Latencies learnt: from memory, from the caches.
+    /// Measured latencies: from memory, from the caches.
     learnt: [Vec<Picos>; 2],
-    /// Loads that take longer count as evicted lines.
+    /// Latency above which a load counts as an evicted line.
     threshold: Picos,
     counts: ProbeCounts,
 }
 
 impl CacheProbe {
-    /// On `core`, with eviction sets out of `memory`, spread over the LLC.
+    /// A probe on `core`, with eviction sets from `memory`, spread over the LLC.
     ///
     /// # Panics
-    /// If `memory` has not enough lines for a single set: the scenario is checked before.
+    /// If `memory` has not enough lines for a single set. Scenarios are checked before they get here.
     #[must_use]
     pub fn new<T: Tracer>(
         config: CacheProbeConfig,
@@ -99,12 +99,12 @@ impl CacheProbe {
         }
     }
 
-    /// The sets that it watches.
+    /// The watched sets.
     pub fn watched_sets(&self) -> impl Iterator<Item = SetIndex> + '_ {
         self.watched.iter().map(|watched| watched.set)
     }
 
-    /// Loads the lines of a set, the last first if `backwards`; returns how long each load took.
+    /// Loads the lines of a set, in reverse order if `backwards`; returns the latency of each load.
     fn pass<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
@@ -143,7 +143,7 @@ impl CacheProbe {
         Phase::Prime { set: 0, pass: 0 }
     }
 
-    /// Whether a set has been primed decides what comes next, and when.
+    /// Primes a set; whether it is now primed determines the next step.
     fn prime<T: Tracer>(&mut self, fabric: &mut Fabric<T>, set: usize, pass: u32) -> Phase {
         let latencies = self.pass(fabric, set, false);
         if self.is_slow(&latencies) && pass + 1 < MOST_PRIME_PASSES {
@@ -176,7 +176,7 @@ impl CacheProbe {
     }
 }
 
-/// As many lines as ways for each set to watch, spread evenly over the sets that have them.
+/// One eviction set of `ways` lines for each watched set, spread evenly over the sets that have enough.
 fn eviction_sets<T: Tracer>(
     config: &CacheProbeConfig,
     memory: &Region,

@@ -1,10 +1,10 @@
 //! The stateful service chain: router, NAPT, load balancer.
 //!
-//! Models: a filter that the core walks or that the NIC has taken over; NAPT and load balancer, each
-//! with a flow table of its own per core: the bucket is read, the flow's entry read and written, the
-//! header rewritten; a new flow takes the next server in turn.
+//! Models: a filter that the core walks or that the NIC applies; NAPT and load balancer, each with a
+//! flow table of its own per core: the bucket is read, the flow's entry read and written, the header
+//! rewritten; a new flow takes the next server in turn.
 //! Source: ATC'20, section 6 (2423 filter rules, NAPT, round-robin load balancer); EuroSys'19.
-//! Simplifies: flows never time out; a full table forgets its oldest flow.
+//! Simplifies: flows never time out; a full table drops its oldest flow.
 
 mod flow_table;
 mod rules;
@@ -23,13 +23,13 @@ use units::LineAddr;
 /// Costs of the chain.
 #[derive(Clone, Copy, Debug)]
 pub struct ChainCosts {
-    /// Routing a packet, the filter apart.
+    /// Routing a packet, without the filter.
     pub router: Work,
     /// Translating its address.
     pub napt: Work,
     /// Finding its server.
     pub load_balancer: Work,
-    /// Entering a new flow, in each of the two.
+    /// Inserting a new flow, in each of the two tables.
     pub new_flow: Work,
 }
 
@@ -41,12 +41,12 @@ pub struct Chain {
     filter: Option<RuleTree>,
     translations: FlowTable,
     servers: FlowTable,
-    /// Where the load balancer keeps whose turn it is.
+    /// The line with the load balancer's next server.
     turn: LineAddr,
 }
 
 impl Chain {
-    /// A chain that knows no flows yet.
+    /// A chain with empty flow tables.
     #[must_use]
     pub fn new(
         costs: ChainCosts,

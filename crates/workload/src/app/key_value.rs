@@ -1,11 +1,11 @@
-//! A key-value store: its requests as packets of a NIC, or made in memory.
+//! A key-value store: its requests are packets of a NIC, or come from clients in memory.
 //!
 //! Models: a request finds its item through the hash table and the item's header, then reads or writes
-//! key and value; answers are copied into the packet that goes back.
+//! key and value; answers are copied into the packet that is sent back.
 //! Source: memcached (hash table of pointers; an item is header, key and value in a row; reference
 //! counts, per-thread statistics, a list by age); its binary protocol for sizes on the wire.
-//! Simplifies: all requests are as long on the wire as the traffic says; the answer goes into the
-//! request's buffer; the server draws the keys, as clients would; chains of a bucket have one item.
+//! Simplifies: all requests have the size that the traffic states; the answer goes into the request's
+//! buffer; the server draws the keys, as clients would; each bucket's chain has one item.
 
 pub mod in_memory;
 pub mod popularity;
@@ -24,12 +24,12 @@ use units::{Bytes, LINE_BYTES};
 
 /// Ethernet, IPv4, TCP, and the header of memcached's binary protocol.
 pub const HEADER_BYTES: u64 = 14 + 20 + 20 + 24;
-/// Flags that an answer has before its value.
+/// Flags before the value of an answer.
 const FLAGS_BYTES: u64 = 4;
 /// The shortest frame.
 const SHORTEST_BYTES: u64 = 60;
 
-/// Bytes of the longest answer: all of a value.
+/// Bytes of the longest answer: a whole value.
 #[must_use]
 pub fn answer_bytes(value_bytes: u64) -> u64 {
     (HEADER_BYTES + FLAGS_BYTES + value_bytes).max(SHORTEST_BYTES)
@@ -50,7 +50,7 @@ impl KeyValueServer {
         Self { work, requests, store }
     }
 
-    /// Sends the beginning of a packet's buffer back.
+    /// Sends the start of a packet's buffer back.
     fn answer<T: Tracer>(
         core: &mut Core,
         fabric: &mut Fabric<T>,

@@ -1,7 +1,7 @@
 //! L2 forwarder: swap the MAC addresses of every packet and send it back.
 //!
-//! Models: the forwarder of the measured testbed: header line read and written, annotations in the
-//! private area of the buffer.
+//! Models: the forwarder of the measured testbed: it reads and writes the header line, and writes
+//! annotations in the private area of the buffer.
 //! Source: public scripts of ddio-bench (github aliireza/ddio-bench@55d0542).
 //! Simplifies: work between memory accesses is a number of cycles per packet (platform key).
 
@@ -22,7 +22,7 @@ pub struct L2Forward {
     pub cycles_per_packet: Cycles,
     /// Lines of the private area that are written.
     pub annotation_lines: u64,
-    /// The pool that says where a buffer's private area is.
+    /// The pool, which gives a buffer's private area.
     pub pool: Rc<RefCell<Mempool>>,
 }
 

@@ -1,13 +1,13 @@
-//! L3 forwarder and packet sink: what applications do that look at headers.
+//! L3 forwarder and packet sink: applications that read headers.
 //!
-//! Models: a look-up of the destination in a routing table, time to live and MAC addresses rewritten
-//! in the header line; or a receiver that looks at the header and drops the packet. Either may
-//! read the payload too.
+//! Models: a look-up of the destination in a routing table, time to live and MAC addresses rewritten in
+//! the header line; or a receiver that reads the header and drops the packet. Either may read the
+//! payload too.
 //! Source: DPDK l3fwd with a longest-prefix-match table (24 bits of the address index 4-byte entries,
 //! one access per packet); ISPASS'20 (receive with headers-only processing); ATC'20 (header-only
 //! applications).
-//! Simplifies: destinations are spread over consecutive /24 networks by the flow's hash; no
-//! prefix is longer than 24 bits; the work per packet costs the same every time.
+//! Simplifies: the flow's hash spreads destinations over consecutive /24 networks; no prefix is longer
+//! than 24 bits; each packet costs the same work.
 
 use super::packet_loop::{Fate, Handler};
 use super::work::Work;
@@ -21,17 +21,17 @@ use units::LINE_BYTES;
 /// Bytes of an entry of the routing table.
 pub const ROUTE_BYTES: u64 = 4;
 
-/// What an application does with the lines of a packet after the first.
+/// Access to the lines of a packet after the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
-    /// They are left alone.
+    /// No access.
     Untouched,
-    /// They are read.
+    /// The core reads them.
     Read,
 }
 
 impl Payload {
-    /// Reads the lines of a packet after the first if that is wanted.
+    /// Reads the lines of a packet after the first, if the application does.
     pub fn touch<T: Tracer>(self, core: &mut Core, fabric: &mut Fabric<T>, packet: &Packet) {
         if self == Self::Read {
             for line in 1..packet.bytes.0.div_ceil(LINE_BYTES) {
@@ -76,12 +76,12 @@ impl Handler for L3Forward {
     }
 }
 
-/// A receiver that drops every packet after a look at its header.
+/// A receiver that reads the header of every packet and drops it.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketSink {
     /// Work per packet.
     pub work: Work,
-    /// What it does with the payload.
+    /// Access to the payload.
     pub payload: Payload,
 }
 

@@ -1,8 +1,8 @@
-//! Software that does nothing but touch memory.
+//! Software that only accesses memory.
 //!
 //! Models: loads and stores over a working set, at random or in order, as X-Mem does; independent
-//! accesses overlap up to the line fill buffers, or to fewer where the program's own work fills the
-//! reorder or store buffer before; a pointer chase waits for each.
+//! accesses overlap up to the line fill buffers, or to fewer if the program's own work fills the
+//! reorder or store buffer first; a pointer chase waits for each access.
 //! Source: X-Mem (Gottscho et al., ISPASS'16); the co-runner of ATC'20 is cache-hungry in this way.
 //! Simplifies: compute work between accesses is a number of cycles.
 
@@ -17,18 +17,18 @@ use rand_core::{RngCore, SeedableRng};
 use std::collections::VecDeque;
 use units::{Cycles, LineAddr, Picos};
 
-/// In which order the working set is touched.
+/// Order of accesses to the working set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// Any line, independent of the last.
     Random,
     /// One line after another.
     Sequential,
-    /// Any line, known only when the last has arrived.
+    /// Any line, whose address depends on the last one's data.
     PointerChase,
 }
 
-/// What the kernel does.
+/// Parameters of the kernel.
 #[derive(Clone, Debug)]
 pub struct MemoryKernelConfig {
     /// Lines of the working set.
@@ -39,14 +39,14 @@ pub struct MemoryKernelConfig {
     pub store_percent: u32,
     /// Work between two accesses.
     pub cycles_per_access: Cycles,
-    /// Accesses in flight: the oldest is done before one more begins. `None`: fill buffers alone limit
-    /// them.
+    /// Accesses in flight: the oldest must complete before the next begins. `None`: only the fill
+    /// buffers limit them.
     pub in_flight: Option<usize>,
     /// Seed of the random order.
     pub seed: u64,
 }
 
-/// Accesses per turn: small against everything that is measured.
+/// Accesses per turn: few compared with a batch.
 const ACCESSES_PER_TURN: u32 = 16;
 
 /// The kernel on its core.
@@ -56,14 +56,14 @@ pub struct MemoryKernel {
     core: Core,
     memory: Region,
     next: u64,
-    /// When the accesses in flight are done, the oldest first; empty without a limit.
+    /// When the accesses in flight complete, the oldest first; empty without a limit.
     under_way: VecDeque<Picos>,
     rng: ChaCha8Rng,
     accesses: u64,
 }
 
 impl MemoryKernel {
-    /// On `core`, over the beginning of `memory`.
+    /// A kernel on `core`, over the start of `memory`.
     #[must_use]
     pub fn new(config: MemoryKernelConfig, core: Core, memory: Region) -> Self {
         let rng = ChaCha8Rng::seed_from_u64(config.seed);
@@ -87,7 +87,7 @@ impl MemoryKernel {
         self.memory.line(offset)
     }
 
-    /// Does an access when no more than the allowed ones are in flight.
+    /// Does an access once fewer than the limit are in flight.
     fn access<T: Tracer>(&mut self, fabric: &mut Fabric<T>, line: LineAddr, is_store: bool) {
         if let Some(most) = self.config.in_flight
             && self.under_way.len() >= most
@@ -108,7 +108,7 @@ impl MemoryKernel {
         }
     }
 
-    /// A uniform number below `bound`, which is small against 2^32.
+    /// A uniform number below `bound`, which must be small compared with 2^32.
     fn below(&mut self, bound: u64) -> u64 {
         (u64::from(self.rng.next_u32()) * bound) >> 32
     }

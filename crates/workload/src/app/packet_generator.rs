@@ -1,9 +1,9 @@
 //! A sender: a core that builds packets and sends them as fast as the send ring takes them.
 //!
-//! Models: buffers from the pool, filled by the core (the whole packet, or its header only), sent in
-//! bursts; buffers come back when their completion has been seen.
+//! Models: buffers from the pool, filled by the core (the whole packet, or its header only) and sent in
+//! bursts; buffers are freed when their completion has been read.
 //! Source: DPDK testpmd (txonly) and pktgen; ISPASS'20's transmit experiments.
-//! Simplifies: packets of one size; the work per packet costs the same every time.
+//! Simplifies: packets of one size; each costs the same work.
 
 use super::work::Work;
 use crate::driver::mempool::Mempool;
@@ -25,11 +25,11 @@ pub struct PacketGeneratorConfig {
     pub burst: usize,
     /// Size of each packet without FCS.
     pub packet_bytes: u64,
-    /// Whether the core writes the payload, or the first line only.
+    /// Whether the core writes the payload, or only the first line.
     pub writes_payload: bool,
     /// Work per packet.
     pub work: Work,
-    /// Work of one look at a full send ring.
+    /// Cycles of one poll of a full send ring.
     pub poll_cycles: Cycles,
 }
 
@@ -41,9 +41,9 @@ pub struct PacketGenerator {
     pool: Rc<RefCell<Mempool>>,
     tx: TxDriver,
     queue: QueueId,
-    /// Buffers of a burst that have not been filled.
+    /// Buffers of a burst that are not filled yet.
     fresh: Vec<u32>,
-    /// Since when the core waits for the send ring.
+    /// When the core started to wait for the send ring.
     waiting: Option<Picos>,
     sender_blocked: Picos,
     built: u64,
@@ -72,7 +72,7 @@ impl PacketGenerator {
         }
     }
 
-    /// Takes buffers for a burst; says whether the pool had them.
+    /// Takes buffers for a burst; returns whether the pool had them.
     fn take_buffers<T: Tracer>(&mut self, fabric: &mut Fabric<T>) -> bool {
         self.fresh.clear();
         let mut pool = self.pool.borrow_mut();
@@ -98,7 +98,7 @@ impl PacketGenerator {
             buffer,
             bytes: Bytes(self.config.packet_bytes),
             arrival: self.core.now(),
-            // It never got a receive descriptor.
+            // It never had a receive descriptor.
             sequence: u64::MAX,
             rss_hash: 0,
         };
@@ -139,7 +139,7 @@ impl<T: Tracer> Software<T> for PacketGenerator {
         self.waiting = None;
         let begins_burst = self.fresh.is_empty() && self.tx.waiting() == 0;
         if begins_burst && !self.take_buffers(fabric) {
-            // Buffers of sent packets are all that is left.
+            // Only buffers of sent packets are left.
             return self.send(fabric, queues.nic_pair(self.queue));
         }
         match self.fresh.pop() {

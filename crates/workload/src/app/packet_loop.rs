@@ -1,10 +1,10 @@
 //! The run-to-completion loop of packet applications: receive a burst, handle each packet, send.
 //!
-//! Models: a core that polls its receive queue and takes bursts, prefetches headers, hands each packet
-//! to its application, and then sends it or gives its buffer back.
+//! Models: a core that polls its receive queue and takes bursts, prefetches headers, passes each packet
+//! to its application, and then sends it or frees its buffer.
 //! Source: DPDK's sample applications; FastClick as on the measured testbed (blocking queue before the
 //! send ring).
-//! Simplifies: packets that end here are freed together at the end of their burst.
+//! Simplifies: buffers of packets that end here are freed together at the end of their burst.
 
 use crate::driver::mempool::Mempool;
 use crate::driver::rx::{Refill, RxDriver};
@@ -20,18 +20,18 @@ use std::fmt::Debug;
 use std::rc::Rc;
 use units::{Bytes, Cycles, Picos};
 
-/// What becomes of a packet.
+/// Outcome of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It leaves again, with this many bytes.
+    /// It is sent, with this many bytes.
     Send(Bytes),
-    /// It ends here.
+    /// It ends here and its buffer is freed.
     Consume,
 }
 
-/// What an application does with a packet.
+/// An application's work on a packet.
 pub trait Handler: Debug {
-    /// Works on a packet whose first line has been prefetched.
+    /// Processes a packet whose first line has been prefetched.
     fn handle<T: Tracer>(
         &mut self,
         core: &mut Core,
@@ -45,7 +45,7 @@ pub trait Handler: Debug {
 pub struct PacketLoopConfig {
     /// Packets per receive burst.
     pub burst: usize,
-    /// Work of one look at an empty queue.
+    /// Cycles of one poll of an empty queue.
     pub poll_cycles: Cycles,
     /// Extra work per packet.
     pub extra_cycles: Cycles,
@@ -60,11 +60,11 @@ pub struct Drivers {
     pub rx: RxDriver,
     /// Send side.
     pub tx: TxDriver,
-    /// The queue pair that both serve.
+    /// The queue pair of both.
     pub queue: QueueId,
 }
 
-/// Where the core is in its loop.
+/// State of the core in its loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Receive,
@@ -80,11 +80,11 @@ pub struct PacketLoop<H> {
     core: Core,
     drivers: Drivers,
     phase: Phase,
-    /// The burst in work, with the time when each header is in L1D.
+    /// The burst in progress, with the time when each header arrives in L1D.
     batch: Vec<(Packet, Picos)>,
     /// Buffers of packets of this burst that end here.
     ended: Vec<u32>,
-    /// Since when the core waits, and whether for the send ring.
+    /// When the core started to wait, and whether for the send ring.
     waiting: Option<(Picos, bool)>,
     idle: Picos,
     sender_blocked: Picos,
@@ -112,8 +112,7 @@ impl<H: Handler> PacketLoop<H> {
         }
     }
 
-    /// Packets that have been taken from the receive queue, and neither handed to the send queue nor
-    /// freed.
+    /// Packets that have been taken from the receive queue and are neither in the send queue nor freed.
     fn packets_in_work(&self) -> usize {
         let unprocessed = match self.phase {
             Phase::Process(next) => self.batch.len() - next,
@@ -127,7 +126,7 @@ impl<H: Handler> PacketLoop<H> {
         let mut pool = pool.borrow_mut();
         let mut refill = rx.refill(&mut self.core, fabric, &mut pair.rx, &mut pool);
         if refill == Refill::PoolDry {
-            // Buffers of sent packets may be all that is left.
+            // Only buffers of sent packets may be left.
             tx.free_sent(&mut self.core, fabric, &mut pair.tx, &mut pool);
             refill = rx.refill(&mut self.core, fabric, &mut pair.rx, &mut pool);
         }
@@ -159,7 +158,7 @@ impl<H: Handler> PacketLoop<H> {
 
     fn process<T: Tracer>(&mut self, fabric: &mut Fabric<T>, index: usize) -> Turn {
         if !self.drivers.tx.has_room() {
-            // The queue is blocking: the core sends until there is room.
+            // The queue is blocking: the core sends until it has a free entry.
             self.phase = Phase::Send;
             self.batch.drain(..index);
             return Turn::Busy(self.core.now());
@@ -189,14 +188,14 @@ impl<H: Handler> PacketLoop<H> {
         Turn::Busy(self.core.now())
     }
 
-    /// Gives the buffers of packets that ended here back to the pool.
+    /// Frees the buffers of packets that ended here.
     fn free_ended<T: Tracer>(&mut self, fabric: &mut Fabric<T>) {
         if self.ended.is_empty() {
             return;
         }
         let mut pool = self.drivers.pool.borrow_mut();
         for &id in &self.ended {
-            // Freeing looks at the reference count.
+            // Freeing reads the reference count.
             self.core.load_independent(fabric, pool.mbuf_line(id));
         }
         pool.put(&mut self.core, fabric, &self.ended);
@@ -237,7 +236,7 @@ impl<H: Handler> PacketLoop<H> {
         self.waiting = None;
     }
 
-    /// Time spent polling in vain and waiting for the send ring, a wait that still goes on included.
+    /// Time of empty polls and of waiting for the send ring, including a wait in progress.
     fn waits_until(&self, now: Picos) -> (Picos, Picos) {
         match self.waiting {
             Some((since, true)) => (self.idle, self.sender_blocked + now.saturating_sub(since)),

@@ -6,7 +6,7 @@
 //! Source: sockperf in ping-pong mode over a kernel-bypass stack (Onload); jabperf blog (Skip the line
 //! with Intel DDIO).
 //! Simplifies: work between memory accesses is a number of cycles and instructions (platform file);
-//! polls that cannot find anything are counted, not simulated.
+//! empty polls are counted, not simulated.
 
 use crate::driver::mempool::Mempool;
 use crate::driver::rx::{Refill, RxDriver};
@@ -27,28 +27,28 @@ use units::{Cycles, LINE_BYTES, LineAddr, Picos};
 /// Work between memory accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
-    /// How long it takes.
+    /// Cycles of the work.
     pub cycles: Cycles,
-    /// Instructions of it.
+    /// Instructions of the work.
     pub instructions: u64,
 }
 
 /// Parameters of the server.
 #[derive(Clone, Copy, Debug)]
 pub struct PingPongConfig {
-    /// One look at the event queue that finds nothing.
+    /// One poll of an empty event queue.
     pub poll: Work,
     /// From the event to the application: headers, look-up of the socket.
     pub receive: Work,
-    /// Bytes that the card puts before a packet.
+    /// Bytes that the card writes before a packet.
     pub prefix_bytes: u64,
-    /// Bytes of headers of the packet, the application's own included, that are read first.
+    /// Bytes of a packet's headers that are read first, including the application's own.
     pub header_bytes: u64,
-    /// Copy of a line, beside its load and store.
+    /// Copy of a line, without its load and store.
     pub copy: Work,
     /// From the copied message to the answer in the send queue.
     pub answer: Work,
-    /// What interrupts it.
+    /// Interrupts of its core.
     pub interrupts: Interrupts,
     /// Seed of the times of interrupts.
     pub seed: u64,
@@ -57,35 +57,35 @@ pub struct PingPongConfig {
 /// Interrupts of the core: the operating system and its drivers.
 #[derive(Clone, Copy, Debug)]
 pub struct Interrupts {
-    /// Mean time from one to the next; they come at random.
+    /// Mean time between two, which come at random.
     pub mean_distance: Picos,
-    /// Work of one.
+    /// Work of one interrupt.
     pub work: Work,
-    /// Lines that it reads and that have been elsewhere since the last time.
+    /// Lines that it reads and that were evicted since the last one.
     pub cold_lines: u64,
 }
 
-/// Distance between cold lines of interrupts: odd, so that all of the region are used in turn, and far
-/// enough that no prefetch brings them.
+/// Distance between cold lines of interrupts: odd, so that all lines of the region are used in turn,
+/// and too large for a prefetcher.
 const COLD_STRIDE_LINES: u64 = 1021;
 
-/// Where the server is in its loop.
+/// State of the server in its loop.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     Poll,
     Copy(Packet),
-    /// The message is on its way into the application's buffer; all of it is there at the time.
+    /// The message is being copied into the application's buffer and is complete at the given time.
     Answer(Packet, Picos),
 }
 
-/// Memory of the server beside its buffer pool.
+/// Memory of the server besides its buffer pool.
 #[derive(Debug)]
 pub struct PingPongMemory {
     /// First line of the application's buffer.
     pub message: LineAddr,
-    /// Where the system's cold lines lie.
+    /// Memory of the system's cold lines.
     pub system: Region,
-    /// Lines of it.
+    /// Lines of that memory.
     pub system_lines: u64,
 }
 
@@ -100,7 +100,7 @@ pub struct PingPong {
     queue: QueueId,
     memory: PingPongMemory,
     phase: Phase,
-    /// Since when it polls in vain.
+    /// When it started to poll the empty queue.
     polling: Option<Picos>,
     idle: Picos,
     next_interrupt: Picos,
@@ -171,7 +171,7 @@ impl PingPong {
         Turn::Idle(seen.min(self.next_interrupt).max(now))
     }
 
-    /// What the stack and the application have to see before the message can be copied.
+    /// Reads the headers that stack and application need before the copy.
     fn read_headers<T: Tracer>(&mut self, fabric: &mut Fabric<T>, packet: Packet) {
         let bytes = self.config.prefix_bytes + self.config.header_bytes;
         for line in 0..bytes.div_ceil(LINE_BYTES) {
@@ -180,8 +180,8 @@ impl PingPong {
         self.work(self.config.receive);
     }
 
-    /// Copies the message out of the receive buffer, whose packet ends here. The core goes on while
-    /// lines are on their way.
+    /// Copies the message out of the receive buffer, and frees the buffer. The core continues while
+    /// lines are under way.
     fn copy<T: Tracer>(&mut self, fabric: &mut Fabric<T>, packet: Packet) {
         let mut copied = self.core.now();
         for line in 0..self.lines_of(packet) {
@@ -194,7 +194,7 @@ impl PingPong {
         self.phase = Phase::Answer(packet, copied);
     }
 
-    /// Builds the answer in a send buffer and hands it to the card.
+    /// Builds the answer in a send buffer and passes it to the card.
     fn answer<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
@@ -219,12 +219,12 @@ impl PingPong {
         self.phase = Phase::Poll;
     }
 
-    /// Lines of a packet in its buffer, with what the card puts before it.
+    /// Lines of a packet in its buffer, including the card's prefix.
     fn lines_of(&self, packet: Packet) -> u64 {
         (self.config.prefix_bytes + packet.bytes.0).div_ceil(LINE_BYTES)
     }
 
-    /// The operating system takes the core.
+    /// The operating system interrupts the core.
     fn interrupt<T: Tracer>(&mut self, fabric: &mut Fabric<T>) {
         let interrupts = self.config.interrupts;
         for _ in 0..interrupts.cold_lines {
@@ -235,13 +235,13 @@ impl PingPong {
         self.next_interrupt = self.core.now() + self.time_to_interrupt();
     }
 
-    /// Exponentially distributed.
+    /// An exponentially distributed time.
     fn time_to_interrupt(&mut self) -> Picos {
         let uniform = (f64::from(self.rng.next_u32()) + 1.0) / (f64::from(u32::MAX) + 1.0);
         Picos::from_ns(-uniform.ln() * self.config.interrupts.mean_distance.as_ns())
     }
 
-    /// Ends a wait: the polls until now found nothing, the last of them began before `now`.
+    /// Ends a wait: the polls until now were empty, and the last of them began before `now`.
     fn end_wait(&mut self, now: Picos) {
         let Some(since) = self.polling.take() else { return };
         let polls = self.polls_until(since, now);

@@ -1,8 +1,8 @@
-//! What a piece of software costs beside its memory accesses.
+//! Cost of software besides its memory accesses.
 //!
 //! Models: cycles outside memory stalls, and the instructions that retire in them.
 //! Source: the platform's facts about applications.
-//! Simplifies: a piece of software costs the same every time.
+//! Simplifies: each piece of software always costs the same.
 
 use model::core::Core;
 use units::Cycles;
@@ -13,19 +13,19 @@ use units::narrow::whole;
 pub struct Work {
     /// Cycles outside memory stalls.
     pub cycles: Cycles,
-    /// Instructions beside those that access memory.
+    /// Instructions other than those that access memory.
     pub instructions: u64,
 }
 
 impl Work {
-    /// The work of `cycles` cycles in which so many instructions retire per cycle.
+    /// Work of `cycles` cycles, in which `instructions_per_cycle` instructions retire per cycle.
     #[must_use]
     pub fn of_cycles(cycles: f64, instructions_per_cycle: f64) -> Self {
         let instructions = whole((cycles * instructions_per_cycle).round());
         Self { cycles: Cycles(cycles), instructions }
     }
 
-    /// Does it on a core.
+    /// Does the work on a core.
     pub fn run_on(&self, core: &mut Core) {
         core.compute(self.cycles);
         core.retire(self.instructions);

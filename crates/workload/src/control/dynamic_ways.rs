@@ -1,11 +1,11 @@
-//! A feedback loop that gives a device as many DDIO ways as its misses ask for.
+//! A feedback loop that adapts a device's number of DDIO ways to its misses.
 //!
-//! Models: a daemon that looks at a port's write misses each period, adds a way while they are many
-//! and takes one back when they have been few for a while.
+//! Models: a daemon that reads a port's write misses each period, adds a way while they are many and
+//! removes one when they have been few for several periods.
 //! Source: IAT ("Don't forget the I/O when allocating your LLC", ISCA'21): one way per interval, bounds
 //! of 1 and 6 ways, a miss rate of 1 M/s as threshold (recalled).
-//! Simplifies: the daemon takes no core time, reads exact counters, and leaves the ways of cores alone
-//! (no shuffling of tenants); a way that was missed right after it had been given back is kept longer.
+//! Simplifies: the daemon takes no core time, reads exact counters, and does not change the ways of
+//! cores (no shuffling of tenants); a way whose removal was followed by misses is kept longer.
 
 use model::fabric::Fabric;
 use model::machine::Controller;
@@ -13,15 +13,15 @@ use model::root_complex::ddio::Ddio;
 use model::tracer::Tracer;
 use units::{Picos, RootPortId};
 
-/// Periods of few misses before a way is given back, at most.
+/// Largest number of periods with few misses before a way is removed.
 const MOST_PATIENCE: u32 = 64;
 
-/// What the loop looks at and how far it goes.
+/// Parameters of the loop.
 #[derive(Clone, Copy, Debug)]
 pub struct DynamicWaysConfig {
     /// The root port.
     pub port: RootPortId,
-    /// Time between two looks.
+    /// Time between two readings.
     pub period: Picos,
     /// Fewest and most ways.
     pub bounds: (u32, u32),
@@ -29,9 +29,9 @@ pub struct DynamicWaysConfig {
     pub llc_ways: u32,
     /// Write misses per microsecond above which it adds a way.
     pub grow_above: f64,
-    /// Write misses per microsecond below which it takes one away.
+    /// Write misses per microsecond below which it removes a way.
     pub shrink_below: f64,
-    /// Periods in a row that must be below before it does.
+    /// Consecutive periods below that limit before it does.
     pub shrink_after_periods: u32,
 }
 
@@ -43,13 +43,13 @@ pub struct DynamicWays {
     ways: u32,
     quiet_periods: u32,
     patience: u32,
-    /// The last move was to give a way back.
+    /// Whether the last move removed a way.
     has_shrunk: bool,
     started: bool,
 }
 
 impl DynamicWays {
-    /// A loop that begins with `ways` ways.
+    /// A loop with `ways` ways at the start.
     #[must_use]
     pub fn new(config: DynamicWaysConfig, ways: u32) -> Self {
         let ways = ways.clamp(config.bounds.0, config.bounds.1);
@@ -58,7 +58,7 @@ impl DynamicWays {
         Self { config, misses, ways, quiet_periods, patience, has_shrunk, started }
     }
 
-    /// How many ways there should be after a period with this many misses per microsecond.
+    /// Number of ways after a period with this many misses per microsecond.
     fn decide(&mut self, misses_per_us: f64) -> u32 {
         let (fewest, most) = self.config.bounds;
         if misses_per_us > self.config.grow_above {

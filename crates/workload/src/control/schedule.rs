@@ -1,7 +1,7 @@
-//! Changes of a root port's policy at given times, as an element that an operator or a script moves.
+//! Changes of a root port's policy at given times, as by an operator or a script.
 //!
-//! Models: DDIOTune of ATC'20, which writes the way mask register and the port's switches while
-//! traffic flows: nothing is flushed, lines stay where they are.
+//! Models: DDIOTune of ATC'20, which writes the way mask register and the port's switches while traffic
+//! flows: no line is flushed or moved.
 //! Source: ATC'20 and its tools (github aliireza/ddio-bench).
 //! Simplifies: a write to a register takes no time.
 
@@ -12,25 +12,25 @@ use model::tracer::Tracer;
 use std::collections::VecDeque;
 use units::{Picos, RootPortId};
 
-/// A root port does something else from a time on.
+/// A change of a root port's policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// When.
+    /// Time of the change.
     pub at: Picos,
-    /// Which root port.
+    /// The root port.
     pub port: RootPortId,
-    /// What it does from then on.
+    /// Its policy from then on.
     pub policy: IoPolicy,
 }
 
-/// Changes that have not come yet, in the order of their times.
+/// Pending changes, in time order.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     changes: VecDeque<Change>,
 }
 
 impl Schedule {
-    /// Changes in any order; of two at the same time, the later one of the list wins.
+    /// Takes changes in any order; of two at the same time, the later one of the list applies.
     #[must_use]
     pub fn new(mut changes: Vec<Change>) -> Self {
         changes.sort_by_key(|change| change.at);

@@ -1,37 +1,37 @@
-//! CacheDirector: where packet data begins in each buffer, so that one line of its header lies in a slice
+//! CacheDirector: shifts the packet data in each buffer, so that one line of its header lies in a slice
 //! near the core that polls the queue.
 //!
-//! Models: dynamic headroom: one distance per buffer and core, computed when the pool is built and kept
+//! Models: dynamic headroom: one shift per buffer and core, computed when the pool is built and stored
 //! in the mbuf, whose line the driver reads anyway when it posts the buffer.
 //! Source: EuroSys'19 (CacheDirector); `native/dpdk` does it under unmodified drivers.
-//! Simplifies: adding the distance costs no cycles.
+//! Simplifies: adding the shift costs no cycles.
 
 use units::{LineAddr, SliceId};
 
-/// Which line goes where.
+/// Placement of a packet's line.
 #[derive(Clone, Debug)]
 pub struct HeaderPlacement {
-    /// The line of a packet that matters: 0 holds IPv4 and TCP headers, IPv6 and TCP end in 1.
+    /// The line of a packet to place: 0 holds IPv4 and TCP headers; IPv6 and TCP headers end in 1.
     pub line: u64,
     /// Slices of each core of the pool, the best ones first.
     pub nearest: Vec<Vec<SliceId>>,
-    /// So many of the first of them are equally good.
+    /// Number of them, from the first on, that are equally good.
     pub wanted: usize,
-    /// Lines by which data may be shifted at most.
+    /// Largest shift of the data, in lines.
     pub most_lines: u8,
 }
 
-/// Distances by buffer and core.
+/// Shifts by buffer and core.
 #[derive(Clone, Debug)]
 pub(super) struct HeaderShifts {
     cores: usize,
-    /// Buffer x cores + core, in lines.
+    /// Shift of buffer x cores + core, in lines.
     lines: Box<[u8]>,
 }
 
 impl HeaderShifts {
-    /// Distances for buffers whose data begins at `data` when it is not shifted. The shortest distance to
-    /// a wanted slice is taken; where none is reached, the best slice that is.
+    /// Shifts for buffers whose unshifted data begins at `data`. The shortest shift to a wanted slice
+    /// is taken; if none is reached, the shift to the best slice within reach.
     pub(super) fn new(
         placement: &HeaderPlacement,
         data: impl Iterator<Item = LineAddr>,
@@ -55,13 +55,13 @@ impl HeaderShifts {
         Self { cores: placement.nearest.len(), lines: lines.into() }
     }
 
-    /// Of buffer `id` for core number `core` of the pool.
+    /// Shift of buffer `id` for core number `core` of the pool.
     pub(super) fn of(&self, id: u32, core: usize) -> u64 {
         u64::from(self.lines[id as usize * self.cores + core])
     }
 }
 
-/// How good each slice is: 0 for the wanted ones, then by order.
+/// Rank of each slice: 0 for the wanted ones, then by order.
 fn ranks(nearest: &[SliceId], wanted: usize) -> Vec<usize> {
     let mut ranks = vec![0; nearest.len()];
     for (place, slice) in nearest.iter().enumerate() {

@@ -1,10 +1,10 @@
 //! A pool of packet buffers shared by all cores.
 //!
 //! Models: rte_mempool: per-core LIFO caches over one FIFO ring; each object is a header line, a
-//! two-line mbuf, a private area, headroom (fixed, or as CacheDirector chooses it) and data, padded to an
+//! two-line mbuf, a private area, headroom (fixed, or chosen by CacheDirector) and data, padded to an
 //! odd number of lines.
-//! Source: DPDK mempool guide and rte_mempool.h (flush at 1.5 x cache size, refill to cache size
-//! plus what is asked for).
+//! Source: DPDK mempool guide and rte_mempool.h (flush at 1.5 x cache size, refill to cache size plus
+//! the requested number).
 //! Simplifies: the ring's own head and tail words are not modelled as lines.
 
 use super::header_slices::{HeaderPlacement, HeaderShifts};
@@ -30,24 +30,24 @@ const POINTERS_PER_LINE: u64 = LINE_BYTES / 8;
 pub struct MempoolConfig {
     /// Number of buffers.
     pub buffers: u32,
-    /// Pointers that a core keeps for itself.
+    /// Pointers in a core's cache.
     pub cache: u32,
     /// Lines of application data between mbuf and headroom.
     pub private_lines: u64,
-    /// Room for packet data.
+    /// Bytes for packet data.
     pub data_bytes: u64,
-    /// Lines by which data may be shifted beyond the headroom.
+    /// Largest shift of data beyond the headroom, in lines.
     pub shift_lines: u64,
-    /// How objects lie one behind the other.
+    /// Spacing of objects.
     pub spacing: Spacing,
 }
 
-/// How the objects of a pool lie one behind the other.
+/// Spacing of a pool's objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spacing {
-    /// An odd number of lines apart, so that objects spread over channels (DPDK).
+    /// Multiples of an odd number of lines, so that objects spread over channels (DPDK).
     OddLines,
-    /// A power of two apart that holds an object (Onload: packet buffers of 2 KiB).
+    /// Multiples of the next power of two (Onload: packet buffers of 2 KiB).
     PowerOfTwo,
 }
 
@@ -78,12 +78,12 @@ pub struct Mempool {
     objects_per_page: u64,
     object_lines: u64,
     page_lines: u64,
-    /// How far data is shifted, if at all.
+    /// Shifts of data, if there are any.
     shifts: Option<HeaderShifts>,
-    /// Free objects beyond the caches; taken at the front, given back at the end.
+    /// Free objects outside the caches; taken at the front, returned at the end.
     fifo: VecDeque<u32>,
     fifo_lines: Region,
-    /// Pointers taken from and given to the FIFO since the beginning: where its ring stands.
+    /// Pointers taken from and returned to the FIFO since time zero: the positions in its ring.
     taken: u64,
     given: u64,
     first_core: CoreId,
@@ -92,10 +92,10 @@ pub struct Mempool {
 }
 
 impl Mempool {
-    /// A pool in which all buffers are free, for `cores` cores from `first_core` on.
+    /// A pool whose buffers are all free, for `cores` cores from `first_core` on.
     ///
     /// # Panics
-    /// If an object does not fit a page: the scenario is checked before it comes here.
+    /// If an object does not fit a page. Scenarios are checked before they get here.
     pub fn new(
         config: MempoolConfig,
         memory: &mut HostMemory,
@@ -108,7 +108,7 @@ impl Mempool {
         let pages = u64::from(config.buffers).div_ceil(objects_per_page);
         let objects = memory.region(pages * page_lines * LINE_BYTES);
         let fifo_lines = memory.region(u64::from(config.buffers.next_power_of_two()) * 8);
-        // A cache holds up to 1.5 times its size, and an over-full moment more.
+        // A cache holds up to 1.5 times its size, and briefly more.
         let cache_bytes = (u64::from(config.cache) * 3 * 8).next_multiple_of(LINE_BYTES) + 1024;
         let caches = memory.region(cache_bytes * cores as u64);
         let lines_per_cache = cache_bytes / LINE_BYTES;
@@ -131,10 +131,11 @@ impl Mempool {
         }
     }
 
-    /// From now on a line of each received packet's header lies where `placement` wants it.
+    /// Shifts data from now on so that a line of each received packet's header lies where `placement`
+    /// requires.
     ///
     /// # Panics
-    /// If it is for other cores than the pool, or shifts further than there is room.
+    /// If it belongs to other cores than the pool's, or shifts beyond the reserved lines.
     pub fn place_headers(
         &mut self,
         placement: &HeaderPlacement,
@@ -146,7 +147,7 @@ impl Mempool {
         self.shifts = Some(HeaderShifts::new(placement, data, slice_of));
     }
 
-    /// The mbuf line that driver and application touch.
+    /// The mbuf line that driver and application access.
     #[must_use]
     pub fn mbuf_line(&self, id: u32) -> LineAddr {
         self.object(id).step(HEADER_LINES)
@@ -171,19 +172,19 @@ impl Mempool {
         }
     }
 
-    /// A buffer with data where the headroom ends.
+    /// A buffer with data at the end of the headroom.
     #[must_use]
     pub fn buffer(&self, id: u32) -> Buffer {
         Buffer { id, data: self.object(id).step(self.config.data_offset_lines()) }
     }
 
-    /// Buffers that nobody has taken.
+    /// Free buffers.
     #[must_use]
     pub fn free(&self) -> usize {
         self.fifo.len() + self.caches.iter().map(Vec::len).sum::<usize>()
     }
 
-    /// Takes `count` buffers for `core`; none if the pool cannot give them all.
+    /// Takes `count` buffers for `core`; takes none if the pool has fewer.
     pub fn get<T: Tracer>(
         &mut self,
         core: &mut Core,
@@ -192,7 +193,7 @@ impl Mempool {
         out: &mut Vec<u32>,
     ) -> bool {
         let cache_size = self.config.cache as usize;
-        // Requests larger than a cache go past it.
+        // Requests larger than a cache bypass it.
         if count >= cache_size && self.draw(core, fabric, count, out) {
             return true;
         }
@@ -216,7 +217,7 @@ impl Mempool {
         true
     }
 
-    /// Moves `count` buffers from the FIFO to `out`; none if it has fewer.
+    /// Moves `count` buffers from the FIFO to `out`; moves none if it has fewer.
     fn draw<T: Tracer>(
         &mut self,
         core: &mut Core,
@@ -233,7 +234,7 @@ impl Mempool {
         true
     }
 
-    /// Gives buffers back from `core`.
+    /// Returns buffers from `core`.
     pub fn put<T: Tracer>(&mut self, core: &mut Core, fabric: &mut Fabric<T>, buffers: &[u32]) {
         let index = self.cache_of(core);
         let held = self.caches[index].len();
@@ -253,8 +254,8 @@ impl Mempool {
         self.objects.lines()
     }
 
-    /// What building the pool leaves in the caches: header, mbuf and private lines of every object
-    /// are written in order.
+    /// Builds the pool before time zero: writes header, mbuf and private lines of every object in
+    /// order, which leaves the last ones in the caches.
     pub fn initialise<T: Tracer>(&self, fabric: &mut Fabric<T>, core: CoreId) {
         let lines = HEADER_LINES + MBUF_LINES + self.config.private_lines;
         for id in 0..self.config.buffers {
@@ -269,7 +270,7 @@ impl Mempool {
 
     fn object(&self, id: u32) -> LineAddr {
         let id = u64::from(id);
-        // One huge page often holds all objects; several calls per packet are spared their divisions.
+        // One huge page often holds all objects, which saves several calls per packet a division.
         if id < self.objects_per_page {
             return self.objects.line(id * self.object_lines);
         }

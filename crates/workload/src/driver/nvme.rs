@@ -3,7 +3,7 @@
 //! Models: submission entries and PRP lists written line by line, doorbells, completion entries
 //! recognised by their phase.
 //! Source: NVM Express base specification; Linux' nvme driver (1024 entries, a PRP list per command).
-//! Simplifies: a doorbell write costs the core cycles, not room on the link.
+//! Simplifies: a doorbell write costs the core cycles, but no bytes on the link.
 
 use crate::host_memory::Arena;
 use model::core::Core;
@@ -19,12 +19,12 @@ use std::collections::VecDeque;
 use units::narrow::fit;
 use units::{LINE_BYTES, LineAddr, Picos};
 
-/// Shape of a queue pair and what its doorbells cost.
+/// Shape of a queue pair and cost of its doorbells.
 #[derive(Clone, Copy, Debug)]
 pub struct NvmeDriverConfig {
     /// Entries of each queue.
     pub entries: u32,
-    /// Commands in flight at most: fewer than entries.
+    /// Largest number of commands in flight: fewer than entries.
     pub depth: u32,
     /// The largest block.
     pub block_bytes: u64,
@@ -39,7 +39,7 @@ pub struct NvmeDriver {
     /// PRP list of each command identifier.
     prp_lists: Vec<LineAddr>,
     free_ids: Vec<u16>,
-    /// Written since the last doorbell.
+    /// Entries written since the last doorbell.
     unannounced: Vec<Submission>,
     submitted: u64,
     reaped: u64,
@@ -47,10 +47,11 @@ pub struct NvmeDriver {
 }
 
 impl NvmeDriver {
-    /// An empty queue pair that lies in `arena`, and its driver.
+    /// An empty queue pair in `arena`, and its driver.
     ///
     /// # Panics
-    /// If the queues have no more entries than commands in flight: scenarios are checked.
+    /// If the queues have no more entries than commands in flight. Scenarios are checked before they
+    /// get here.
     #[must_use]
     pub fn new(config: NvmeDriverConfig, arena: &mut Arena) -> (Self, NvmeQueuePair) {
         assert!(config.depth > 0 && config.depth < config.entries);
@@ -92,7 +93,8 @@ impl NvmeDriver {
         self.prp_lists.len() - self.free_ids.len()
     }
 
-    /// Writes a command over `pages`; its identifier, or none if as many as allowed are in flight.
+    /// Writes a command over `pages`; returns its identifier, or none if the limit of commands in
+    /// flight is reached.
     pub fn submit<T: Tracer>(
         &mut self,
         core: &mut Core,
@@ -116,7 +118,7 @@ impl NvmeDriver {
         Some(id)
     }
 
-    /// Tells the controller of everything written since the last time.
+    /// Announces all entries written since the last doorbell to the controller.
     pub fn ring_doorbell(&mut self, core: &mut Core, pair: &mut NvmeQueuePair) {
         if self.unannounced.is_empty() {
             return;
@@ -126,16 +128,16 @@ impl NvmeDriver {
         pair.posted.extend(announced.map(|submission| Submission { visible, ..submission }));
     }
 
-    /// When the next completion can be seen, or never if none is under way.
+    /// When the next completion becomes visible; never if none is under way.
     #[must_use]
     pub fn next_visible(pair: &NvmeQueuePair) -> Picos {
         pair.completed.front().map_or(Picos::NEVER, |completion| completion.visible)
     }
 
-    /// Reads the next completion if it can be seen; returns the command that has ended.
+    /// Reads the next completion if it is visible; returns its command.
     ///
     /// # Panics
-    /// If the completion's phase is not the one of this round.
+    /// If the completion's phase is not that of this pass.
     pub fn reap<T: Tracer>(
         &mut self,
         core: &mut Core,
@@ -154,7 +156,7 @@ impl NvmeDriver {
         Some(completion.id)
     }
 
-    /// Tells the controller how far completions have been read, if that is news.
+    /// Announces to the controller how far completions have been read, if that has changed.
     pub fn acknowledge(&mut self, core: &mut Core) {
         if std::mem::take(&mut self.unacknowledged) {
             core.post(&self.config.doorbell);

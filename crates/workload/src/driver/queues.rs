@@ -1,7 +1,7 @@
-//! The queues of one core as its driver lays them out in memory.
+//! The layout of one core's queues in memory.
 //!
-//! Models: descriptor and completion rings in the formats of a card, doorbell records, how far a receive
-//! ring may empty before it is refilled.
+//! Models: descriptor and completion rings in the formats of a card, doorbell records, the refill
+//! threshold of a receive ring.
 //! Source: DPDK mlx5 and i40e drivers.
 //! Simplifies: a doorbell record takes a line.
 
@@ -32,7 +32,7 @@ pub struct QueueShape {
 }
 
 impl QueueShape {
-    /// Bytes of everything that [`Self::place`] places, each part a line larger than it may need.
+    /// Bytes of all that [`Self::place`] allocates, with a line of margin for each structure.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let rx_entry = self.rx_format.descriptor_bytes() + self.rx_format.completion_bytes();

@@ -11,10 +11,10 @@ use model::fabric::Fabric;
 use model::tracer::Tracer;
 use units::{LINE_BYTES, Picos};
 
-/// What became of a refill.
+/// Result of a refill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refill {
-    /// Nothing is left to do for now.
+    /// Nothing is left to post.
     Done,
     /// The pool did not have enough buffers.
     PoolDry,
@@ -25,9 +25,9 @@ pub enum Refill {
 pub struct RxDriver {
     /// Descriptors without a buffer.
     empty: u32,
-    /// Descriptors posted since the beginning.
+    /// Descriptors posted since time zero.
     posted: u64,
-    /// Packets of the completion being read that have not been taken.
+    /// Packets of the current completion that have not been taken.
     pending: usize,
     fresh: Vec<u32>,
 }
@@ -39,8 +39,8 @@ impl RxDriver {
         Self { empty: descriptors, posted: 0, pending: 0, fresh: Vec::new() }
     }
 
-    /// Posts buffers for all empty descriptors if enough are empty; says whether the pool had run
-    /// dry, which leaves them empty.
+    /// Posts buffers for all empty descriptors if enough are empty. Returns whether the pool had too
+    /// few buffers, which leaves the descriptors empty.
     pub fn refill<T: Tracer>(
         &mut self,
         core: &mut Core,
@@ -76,7 +76,7 @@ impl RxDriver {
         Refill::Done
     }
 
-    /// When the next completion can be seen, if one is under way.
+    /// When the next completion becomes visible, if one is under way.
     #[must_use]
     pub fn next_visible(&self, ring: &RxRing) -> Picos {
         if self.pending == 0 {
@@ -86,13 +86,13 @@ impl RxDriver {
         }
     }
 
-    /// Packets of a completion that has been read but not all of them taken.
+    /// Packets of the current completion that have not been taken.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.pending
     }
 
-    /// Reads completions until a packet is found; returns it with its mbuf filled in.
+    /// Reads completions until there is a packet; returns it with its mbuf filled in.
     pub fn receive<T: Tracer>(
         &mut self,
         core: &mut Core,
@@ -106,7 +106,7 @@ impl RxDriver {
             }
             let completion = ring.completed.pop_front()?;
             core.load(fabric, completion.line);
-            // One completion ahead, so that the host has time to load what will be touched.
+            // Looks one completion ahead, so that the host has time to load the lines that follow.
             let next = ring.completed.front().map_or(0, |next| next.packets);
             self.pending = completion.packets;
             for packet in ring.packets.range(self.pending..self.pending + next) {

@@ -4,7 +4,7 @@
 //! freed when a completion reports them, or at once if the packet was copied.
 //! Source: public scripts of ddio-bench (internal queue 1024, blocking); DPDK mlx5 driver (completions,
 //! inlining).
-//! Simplifies: a copy costs its loads and stores, no further work.
+//! Simplifies: a copy costs only its loads and stores.
 
 use super::mempool::Mempool;
 use model::core::Core;
@@ -21,7 +21,7 @@ const POINTERS_PER_LINE: u64 = 8;
 /// Driver state of a send queue.
 #[derive(Debug)]
 pub struct TxDriver {
-    /// Packets that may be in the ring.
+    /// Largest number of packets in the ring.
     ring_packets: u32,
     burst: usize,
     doorbell: MmioPath,
@@ -30,9 +30,9 @@ pub struct TxDriver {
     waiting_limit: usize,
     waiting_lines: LineAddr,
     enqueued: u64,
-    /// Packets in the ring, oldest first, with their buffer unless it is free already.
+    /// Packets in the ring, oldest first, with their buffer unless it is already freed.
     in_ring: VecDeque<Option<u32>>,
-    /// Buffers among them.
+    /// Buffers among them that are not freed.
     held: usize,
     next_entry: u64,
     freed: Vec<u32>,
@@ -41,9 +41,9 @@ pub struct TxDriver {
 /// Shape of a send queue.
 #[derive(Clone, Copy, Debug)]
 pub struct TxDriverConfig {
-    /// Packets that may be in the ring.
+    /// Largest number of packets in the ring.
     pub ring_packets: u32,
-    /// Packets that may wait for the ring.
+    /// Largest number of packets that wait for the ring.
     pub internal_queue: u32,
     /// Packets per request.
     pub burst: u32,
@@ -52,7 +52,7 @@ pub struct TxDriverConfig {
 }
 
 impl TxDriver {
-    /// An empty queue whose software part lies at `waiting_lines`.
+    /// An empty queue with its software queue at `waiting_lines`.
     #[must_use]
     pub fn new(config: TxDriverConfig, waiting_lines: LineAddr) -> Self {
         Self {
@@ -76,7 +76,7 @@ impl TxDriver {
         self.waiting.len()
     }
 
-    /// Packets in the ring that have not been reported as sent and still hold their buffer.
+    /// Packets in the ring that no completion has reported and that still hold their buffer.
     #[must_use]
     pub fn in_ring(&self) -> usize {
         self.held
@@ -88,7 +88,7 @@ impl TxDriver {
         self.waiting.len() < self.waiting_limit
     }
 
-    /// Lets a packet wait for the ring.
+    /// Adds a packet to the software queue.
     pub fn enqueue<T: Tracer>(&mut self, core: &mut Core, fabric: &mut Fabric<T>, packet: Packet) {
         let line = self.enqueued % self.waiting_limit as u64 / POINTERS_PER_LINE;
         core.store(fabric, self.waiting_lines.step(line));
@@ -96,8 +96,8 @@ impl TxDriver {
         self.waiting.push_back(packet);
     }
 
-    /// When a waiting packet can enter the ring: now, when the next completion can be seen, or
-    /// never if nothing waits or no completion is under way.
+    /// When a waiting packet can enter the ring: now, when the next completion becomes visible, or
+    /// never if no packet waits or no completion is under way.
     #[must_use]
     pub fn next_chance(&self, ring: &TxRing) -> Picos {
         if self.waiting.is_empty() {
@@ -109,13 +109,13 @@ impl TxDriver {
         Self::next_completion(ring)
     }
 
-    /// When the next completion can be seen, or never if none is under way.
+    /// When the next completion becomes visible; never if none is under way.
     #[must_use]
     pub fn next_completion(ring: &TxRing) -> Picos {
         ring.completed.front().map_or(Picos::NEVER, |completion| completion.0)
     }
 
-    /// Frees what has been sent, then posts one burst; returns how many packets it had.
+    /// Frees the buffers of sent packets, then posts one burst; returns its number of packets.
     pub fn send_burst<T: Tracer>(
         &mut self,
         core: &mut Core,
@@ -157,7 +157,7 @@ impl TxDriver {
         count
     }
 
-    /// Takes a packet into the ring: one that is inlined is read now, and its buffer is free.
+    /// Takes a packet into the ring: an inlined one is read now, and its buffer is freed.
     fn take<T: Tracer>(
         &mut self,
         core: &mut Core,
@@ -177,7 +177,7 @@ impl TxDriver {
         }
     }
 
-    /// Gives the buffers of reported packets back to the pool.
+    /// Returns the buffers of reported packets to the pool.
     pub fn free_sent<T: Tracer>(
         &mut self,
         core: &mut Core,

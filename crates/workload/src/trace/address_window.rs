@@ -1,10 +1,10 @@
-//! Where 64-bit addresses lie in the memory that the caches can name.
+//! Maps 64-bit addresses to the memory that the caches can name.
 //!
-//! Models: a memory of 255 GiB; each GiB of addresses that a program uses gets one of its own.
+//! Models: a memory of 255 GiB; each GiB of addresses that a program uses is mapped to one of them.
 //! Source: the caches' tags hold 32-bit line numbers.
-//! Simplifies: a GiB keeps its number if it lies below 255 GiB and nothing took its place before;
-//! otherwise it gets the highest that is free. The low 30 bits of an address never change, so
-//! that sets are right, while slice functions see other high bits.
+//! Simplifies: a GiB keeps its number if it lies below 255 GiB and its number is free; otherwise it
+//! gets the highest free one. The low 30 bits of an address never change, so sets are right, while
+//! slice functions see other high bits.
 
 use thiserror::Error;
 use units::LineAddr;
@@ -15,11 +15,11 @@ const REGION_BITS: u32 = 30;
 const REGION_LINE_BITS: u32 = REGION_BITS - units::LINE_BYTES.trailing_zeros();
 /// A line within its region.
 const WITHIN: u32 = (1 << REGION_LINE_BITS) - 1;
-/// Lines that are looked at together.
+/// Lines that are mapped together.
 const AT_ONCE: usize = 64;
-/// The last line number of all is the caches' mark of an empty place, so the last GiB is not used.
+/// The last line number marks an empty way in the caches, so the last GiB is not used.
 const REGIONS: usize = 255;
-/// Twice the regions, so that a look-up ends soon.
+/// Twice the regions, so that a look-up needs few probes.
 const SLOTS: usize = 2 * REGIONS;
 
 /// A program that uses more memory than can be simulated.
@@ -28,18 +28,18 @@ const SLOTS: usize = 2 * REGIONS;
     "uses more than {REGIONS} different GiB of addresses; one too many holds address {address:#x}"
 )]
 pub struct AddressWindowFull {
-    /// First byte of the line that found no place.
+    /// First byte of the line that could not be mapped.
     pub address: u64,
 }
 
-/// A GiB of the program's addresses and where it lies.
+/// A GiB of the program's addresses and its location.
 #[derive(Clone, Copy, Debug)]
 struct Region {
     number: u64,
     first_line: u64,
 }
 
-/// Places lines of a 64-bit address space in 32-bit line numbers, the same always in the same place.
+/// Maps lines of a 64-bit address space to 32-bit line numbers; the mapping of a line never changes.
 #[derive(Clone, Debug)]
 pub struct AddressWindow {
     /// Open addressing: a region is at or, without a gap, after the slot of its hash.
@@ -50,17 +50,17 @@ pub struct AddressWindow {
 
 impl Default for AddressWindow {
     fn default() -> Self {
-        // No line is in this region, so the first one is looked up.
+        // No line is in this region, so the first look-up misses.
         let last = Region { number: u64::MAX, first_line: 0 };
         Self { slots: Box::new([None; SLOTS]), taken: [false; REGIONS], last }
     }
 }
 
 impl AddressWindow {
-    /// Where `line` lies: a line number below 2^32.
+    /// The mapped line number of `line`, below 2^32.
     ///
     /// # Errors
-    /// If it is in another GiB than the first 255 that were asked for.
+    /// If it is in another GiB than the first 255 requested ones.
     #[inline]
     pub fn place(&mut self, line: LineAddr) -> Result<LineAddr, AddressWindowFull> {
         let number = line.0 >> REGION_LINE_BITS;
@@ -73,7 +73,7 @@ impl AddressWindow {
         Ok(LineAddr(self.last.first_line | within))
     }
 
-    /// Appends where the lines of all `addresses` lie.
+    /// Appends the mapped line numbers of all `addresses`.
     ///
     /// # Errors
     /// As [`Self::place`].
@@ -86,8 +86,8 @@ impl AddressWindow {
         for some in addresses.chunks(AT_ONCE) {
             let Some(&first) = some.first() else { continue };
             let base = self.place(LineAddr::of_byte(first))?.low_bits() & !WITHIN;
-            // Usually all of them lie in the same region. One loop places them as if they did and
-            // finds out whether, without a branch for each.
+            // Usually all of them are in the same region. One loop maps them under this assumption and
+            // checks it, without a branch for each.
             let mut places = [0; AT_ONCE];
             let mut others = 0;
             for (place, &address) in places.iter_mut().zip(some) {

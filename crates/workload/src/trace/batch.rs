@@ -1,16 +1,16 @@
-//! A batch of a trace: consecutive references, handed from a reader to a replay.
+//! A batch of a trace: consecutive references, passed from a reader to a replay.
 
 use super::{Reference, ReferenceKind};
 
-/// References that are handed on together: 64 KiB, so that a block stays in the host's L2 until it is
+/// References that are passed together: 64 KiB, so that a block stays in the host's L2 until it is
 /// replayed.
 pub const BLOCK_REFERENCES: usize = 4096;
 
-/// Loads or misses that are handed on together: as many bytes as [`BLOCK_REFERENCES`] take.
+/// Loads or misses that are passed together: as many bytes as [`BLOCK_REFERENCES`] take.
 pub const BLOCK_LOADS: usize = 2 * BLOCK_REFERENCES;
 
-/// Consecutive references of a trace. Loads of one line each, all that some traces consist of, come
-/// as bare addresses.
+/// Consecutive references of a trace. Traces that consist only of loads of one line each use bare
+/// addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Batch {
     /// Any references.
@@ -41,7 +41,7 @@ impl Batch {
         self.len() == 0
     }
 
-    /// Room for references, empty.
+    /// An empty list of references, to be filled.
     pub fn for_references(&mut self) -> &mut Vec<Reference> {
         if let Self::Loads(_) = self {
             *self = Self::References(Vec::new());
@@ -55,7 +55,7 @@ impl Batch {
         }
     }
 
-    /// Room for addresses of loads, empty.
+    /// An empty list of load addresses, to be filled.
     pub fn for_loads(&mut self) -> &mut Vec<u64> {
         if let Self::References(_) = self {
             *self = Self::Loads(Vec::new());
@@ -70,7 +70,7 @@ impl Batch {
     }
 }
 
-/// The reference that a bare address stands for.
+/// The reference of a bare address.
 #[must_use]
 pub(super) fn load_at(address: u64) -> Reference {
     Reference { address, bytes: 1, kind: ReferenceKind::Load }

@@ -2,7 +2,7 @@
 
 use units::{LINE_BYTES, LineAddr};
 
-/// What a reference does.
+/// Kind of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReferenceKind {
     /// Reads an instruction.
@@ -11,7 +11,7 @@ pub enum ReferenceKind {
     Load,
     /// Writes data.
     Store,
-    /// Reads data and writes them back to the same place.
+    /// Reads data and writes them back to the same address.
     Modify,
 }
 
@@ -23,19 +23,19 @@ impl ReferenceKind {
     }
 }
 
-/// What an instruction touches at one place.
+/// One access of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference {
     /// The first byte.
     pub address: u64,
-    /// How many bytes; at least one is touched.
+    /// Number of bytes; at least one is accessed.
     pub bytes: u32,
-    /// What is done with them.
+    /// Kind of access.
     pub kind: ReferenceKind,
 }
 
 impl Reference {
-    /// The lines that it touches, in ascending order: two if it straddles a border.
+    /// The lines that it accesses, in ascending order: two if it crosses a line border.
     ///
     /// They are lines of the program's 64-bit addresses; see [`super::AddressWindow`].
     pub fn lines(self) -> impl Iterator<Item = LineAddr> {

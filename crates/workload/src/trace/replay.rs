@@ -1,9 +1,9 @@
-//! Replays a trace on the first core of a machine, as fast as the model goes.
+//! Replays a trace on the first core of a machine, as fast as the model runs.
 //!
 //! Models: a program's references, one after another; each waits for the one before it.
-//! Source: none needed: the trace says what is touched, the machine what that means.
-//! Simplifies: a Modify is one access, a store: its load finds what the store would. It is counted
-//! as a load.
+//! Source: the trace gives the accesses, the machine their effect.
+//! Simplifies: a Modify is one access, a store, since its load finds the line at the same level. It is
+//! counted as a load.
 
 use super::batch::load_at;
 use super::{AddressWindow, AddressWindowFull, Batch, Reference, ReferenceKind};
@@ -13,7 +13,7 @@ use model::miss_kinds::{AccessCounts, MissKinds};
 use model::tracer::{Found, NoTrace};
 use units::{CoreId, LineAddr, Picos};
 
-/// Where a reference was served: the farthest that one of its lines was found.
+/// The level that served a reference: the farthest at which one of its lines was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ServedBy {
     /// L1I or L1D.
@@ -37,23 +37,23 @@ impl ServedBy {
     }
 }
 
-/// What was replayed, by kind and by where it was served.
+/// Replayed references, by kind and by the level that served them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub(super) references: [[u64; 4]; 3],
     pub(super) lines: [[u64; 4]; 3],
-    /// Instruction fetches that the machine has no L1I for.
+    /// Instruction fetches that were skipped because the machine has no L1I.
     pub fetches_left_out: u64,
 }
 
 impl Counts {
-    /// References of a kind that were served there: by the line that was found farthest away.
+    /// References of a kind that a level served, by the line that was found farthest away.
     #[must_use]
     pub fn references(&self, kind: ReferenceKind, by: ServedBy) -> u64 {
         self.references[row(kind)][by as usize]
     }
 
-    /// Lines of references of a kind that were served there.
+    /// Lines of references of a kind that a level served.
     #[must_use]
     pub fn lines(&self, kind: ReferenceKind, by: ServedBy) -> u64 {
         self.lines[row(kind)][by as usize]
@@ -69,16 +69,16 @@ pub(super) fn row(kind: ReferenceKind) -> usize {
     }
 }
 
-/// All that a replay counts: L1D, L2, LLC and memory.
+/// All counts of a replay: L1D, L2, LLC and memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// What references found.
+    /// Counts of references.
     pub counts: Counts,
-    /// Lines that were fetched to take a modified victim from above, and were found.
+    /// Fetches for a modified victim from above that hit.
     pub victim_hits: [u64; 3],
-    /// Those that were not, and modified victims that were not.
+    /// Fetches for a modified victim from above that missed, and write-backs that missed.
     pub victim_misses: [u64; 3],
-    /// Modified lines that left.
+    /// Modified lines written back.
     pub writebacks: [u64; 3],
     /// Lines read from memory.
     pub memory_lines_read: u64,
@@ -88,7 +88,7 @@ pub struct Tally {
     pub line_ops: u64,
 }
 
-/// Shadows of L1D, L2 and LLC that tell the kinds of misses.
+/// Shadows of L1D, L2 and LLC that classify misses.
 #[derive(Debug)]
 pub struct Shadows {
     levels: [MissKinds; 3],
@@ -98,13 +98,13 @@ pub struct Shadows {
 const CORE: CoreId = CoreId(0);
 
 impl Shadows {
-    /// For caches of so many lines: L1D, L2, LLC.
+    /// Shadows of caches with these numbers of lines: L1D, L2, LLC.
     #[must_use]
     pub fn new(lines: [u32; 3]) -> Self {
         Self { levels: lines.map(MissKinds::new) }
     }
 
-    /// What a level's accesses were: 0 for L1D, 1 for L2, 2 for the LLC.
+    /// The counts of a level's accesses: 0 for L1D, 1 for L2, 2 for the LLC.
     #[must_use]
     pub fn counts(&self, level: usize) -> &AccessCounts {
         self.levels[level].counts(AgentId::of(CORE))
@@ -121,25 +121,25 @@ impl Shadows {
     }
 }
 
-/// A trace on its way through a machine.
+/// A trace that is replayed on a machine.
 #[derive(Debug)]
 pub struct Replay {
     /// The machine.
     pub fabric: Fabric<NoTrace>,
-    /// What was counted.
+    /// Counts so far.
     pub counts: Counts,
-    /// Kinds of misses, if they were asked for.
+    /// Kinds of misses, if they were requested.
     pub shadows: Option<Shadows>,
     window: AddressWindow,
     now: Picos,
     fetches: bool,
 }
 
-/// How far ahead of its turn a reference is announced: enough to hide the host's memory.
+/// How many references ahead a reference is announced: enough to hide the host's memory latency.
 const ANNOUNCED_AHEAD: usize = 12;
 
 impl Replay {
-    /// On the first core of an idle machine.
+    /// A replay on the first core of an idle machine.
     #[must_use]
     pub fn new(fabric: Fabric<NoTrace>, shadows: Option<Shadows>) -> Self {
         let fetches = fabric.fetches_instructions();
@@ -159,7 +159,7 @@ impl Replay {
         self.now
     }
 
-    /// What was counted so far.
+    /// All counts so far.
     #[must_use]
     pub fn tally(&self) -> Tally {
         let core = &self.fabric.private_caches(CORE).counters;
@@ -180,7 +180,7 @@ impl Replay {
         }
     }
 
-    /// Replays references in their order.
+    /// Replays references in order.
     ///
     /// # Errors
     /// If they use more different addresses than the simulated memory holds.
@@ -195,7 +195,7 @@ impl Replay {
         }
     }
 
-    /// Replays references in their order.
+    /// Replays references in order.
     ///
     /// # Errors
     /// If they use more different addresses than the simulated memory holds.

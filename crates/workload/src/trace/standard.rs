@@ -1,10 +1,9 @@
-//! The four standard traces, by which simulators of caches are compared.
+//! The four standard traces, with which cache simulators are compared.
 //!
-//! Models: ten million loads of lines: of a buffer of 4 or 64 MiB, one line after another again and
-//! again, or at random.
+//! Models: ten million loads of lines of a buffer of 4 or 64 MiB, in sequence repeatedly, or at random.
 //! Source: by definition; random numbers are splitmix64 (Steele, Lea, Flood, OOPSLA 2014), the state
 //! starting at 42.
-//! Simplifies: nothing; they are made, not recorded, and the same everywhere.
+//! Simplifies: nothing; the traces are generated, not recorded, and are the same on every host.
 
 use units::LINE_BYTES;
 

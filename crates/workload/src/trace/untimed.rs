@@ -1,8 +1,8 @@
-//! Replays a trace through levels that do not talk back: what it hits and misses, at no time.
+//! Replays a trace on independent levels: counts hits and misses, without time.
 //!
-//! Models: a program's references, in their order.
-//! Source: none needed: the trace says what is touched, the levels what that means.
-//! Simplifies: as [`super::Replay`] does; beside that, there is no time.
+//! Models: a program's references, in order.
+//! Source: the trace gives the accesses, the levels their effect.
+//! Simplifies: see [`super::Replay`]; in addition, there is no time.
 
 mod beyond_l1;
 
@@ -14,15 +14,15 @@ use super::{
 };
 use model::independent_levels::{Asked, IndependentLevels, LEVELS, Level, Request};
 
-/// Loads that L1 is asked for together: so few that the host's own prefetcher brings the next addresses
-/// while they are served.
+/// Loads that L1 serves together: few enough that the host's own prefetcher loads the next addresses
+/// meanwhile.
 const ASKED_TOGETHER: usize = 512;
 
-/// Lines that L1 asks for before they are given to the levels beyond: few enough for the host's L2, many
-/// enough that giving them to another thread costs nothing beside serving them.
+/// Misses of L1 that are passed on together to the levels beyond: few enough for the host's L2, and so
+/// many that passing them to another thread costs little compared with serving them.
 const GIVEN_TOGETHER: usize = BLOCK_LOADS;
 
-/// A trace on its way through the levels of a core.
+/// A trace that is replayed on the levels of a core.
 #[derive(Debug)]
 pub struct UntimedReplay {
     window: AddressWindow,
@@ -34,8 +34,8 @@ pub struct UntimedReplay {
 }
 
 impl UntimedReplay {
-    /// Through levels in which nothing is yet. With a `second_thread` the levels beyond L1 are served by
-    /// one of their own, while L1 goes on.
+    /// A replay on empty levels. With a `second_thread`, another thread serves the levels beyond L1
+    /// while L1 continues.
     #[must_use]
     pub fn new(levels: IndependentLevels, second_thread: bool) -> Self {
         let IndependentLevels { l1, beyond_l1 } = levels;
@@ -53,8 +53,7 @@ impl UntimedReplay {
         }
     }
 
-    /// Replays references in their order, in blocks that stay in the host's caches from level to
-    /// level.
+    /// Replays references in order, in blocks that stay in the host's caches from level to level.
     ///
     /// # Errors
     /// If they use more different addresses than the simulated memory holds.
@@ -102,7 +101,7 @@ impl UntimedReplay {
         }
     }
 
-    /// Ends the replay; returns what was counted.
+    /// Ends the replay; returns the counts.
     #[must_use]
     pub fn finish(mut self) -> Tally {
         self.beyond_l1.serve(&mut self.asked_beyond);
@@ -111,7 +110,7 @@ impl UntimedReplay {
     }
 }
 
-/// What levels have counted.
+/// The counts of all levels.
 fn tally(levels: &IndependentLevels, fetches_left_out: u64) -> Tally {
     let mut counts = Counts { fetches_left_out, ..Counts::default() };
     let mut tally = Tally::default();

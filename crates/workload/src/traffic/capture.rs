@@ -1,8 +1,7 @@
 //! A capture in memory: frames as they passed an interface, to be replayed.
 //!
-//! Models: size on the wire, flow and time of each frame.
-//! Source: none needed; the crate `recordings` reads captures from files.
-//! Simplifies: sizes are those that Ethernet would carry, whatever the link.
+//! It holds size on the wire, flow and time of each frame. Sizes are those that Ethernet would carry,
+//! for any link. The crate `recordings` reads captures from files.
 
 use std::sync::Arc;
 
@@ -31,12 +30,12 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// A capture of these packets, in time order from time zero; `flows` are those that packets name,
-    /// `reordered` is how many packets the recording holds after a later one.
+    /// A capture of these packets, in time order from time zero. `flows` lists the flows of the
+    /// packets, `reordered` is the number of packets that the recording holds after a later one.
     ///
     /// # Panics
     /// If there are no packets, if the first is not at time zero or one is before its predecessor,
-    /// or if a packet names a flow that `flows` does not have.
+    /// or if a packet's flow is not in `flows`.
     #[must_use]
     pub fn new(packets: Vec<CapturedPacket>, flows: Vec<FlowTuple>, reordered: u64) -> Self {
         assert_eq!(packets.first().map(|first| first.since_start), Some(Picos::ZERO));
@@ -82,7 +81,7 @@ impl Capture {
         Bytes(self.packets.iter().map(|packet| wire_bytes(packet.frame_bytes.0)).sum())
     }
 
-    /// Size of the largest frame without FCS: what a receive buffer must hold.
+    /// Size of the largest frame without FCS: the least size of a receive buffer.
     #[must_use]
     pub fn largest_frame_bytes(&self) -> Bytes {
         self.packets.iter().map(|packet| packet.frame_bytes).max().unwrap_or_default()

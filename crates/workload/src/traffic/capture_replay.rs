@@ -1,9 +1,9 @@
-//! A capture played again, once or in a loop.
+//! Replays a capture, once or in a loop.
 //!
-//! Models: the frames of a capture on a link of a given rate, at their own times or at times
-//! stretched to a wanted mean rate.
-//! Source: none needed; the gap between loops is the capture's mean inter-arrival time.
-//! Simplifies: frames that come sooner than the link allows queue in front of it without loss.
+//! Models: the frames of a capture on a link of a given rate, at their own times or at times stretched
+//! to a given mean rate.
+//! Source: the capture; the gap between loops is its mean inter-arrival time.
+//! Simplifies: frames that come sooner than the link allows queue before it without loss.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::rss::Toeplitz;
 use super::wire::{Wire, picos_per_byte};
 use units::narrow::fit;
 
-/// How fast to replay.
+/// Speed of the replay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ReplaySpeed {
     /// With the inter-arrival times of the capture.
@@ -24,22 +24,22 @@ pub enum ReplaySpeed {
     ScaledToGbps(f64),
 }
 
-/// How to replay a capture.
+/// Parameters of a replay.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplayConfig {
-    /// How fast.
+    /// Speed of the replay.
     pub speed: ReplaySpeed,
-    /// Rate of the link. It is never exceeded, whatever the speed asks for.
+    /// Rate of the link. It is never exceeded, at any speed.
     pub line_rate_gbps: f64,
     /// Ends after this many loops; `None` never ends.
     pub loops: Option<u64>,
 }
 
-/// The frames of a capture, over and over.
+/// The frames of a capture, repeated.
 #[derive(Clone, Debug)]
 pub struct CaptureReplay {
     packets: Arc<[CapturedPacket]>,
-    /// By flow.
+    /// Hashes by flow.
     rss_hashes: Vec<u32>,
     /// Replayed time per captured time.
     stretch: f64,
@@ -65,7 +65,7 @@ impl CaptureReplay {
                 let wanted_ps = capture.wire_bytes().0 as f64 * picos_per_byte(gbps);
                 (wanted_ps / loop_ps, config.line_rate_gbps)
             }
-            // No times to multiply: all frames are wanted at once, the wire spreads them.
+            // There are no times to scale: all frames are due at once, the wire spreads them.
             ReplaySpeed::ScaledToGbps(gbps) => (1.0, gbps.min(config.line_rate_gbps)),
         };
         Self {
@@ -80,7 +80,7 @@ impl CaptureReplay {
         }
     }
 
-    /// Frames that one loop brings.
+    /// Frames of one loop.
     #[must_use]
     pub fn packets_per_loop(&self) -> u64 {
         self.packets.len() as u64
@@ -186,7 +186,7 @@ mod tests {
     fn the_mean_rate_of_a_million_scaled_frames_is_within_1_ppm_of_the_asked() {
         let capture = capture(&[(0, 61), (333, 1_514), (1_000, 777)]);
         for gbps in [0.37, 1.0, 40.0, 99.0] {
-            // The same packet of the first and of a late loop: whole loops lie between.
+            // The same packet of the first and of a late loop: the distance is a number of whole loops.
             let mut arrivals = play(&capture, ReplaySpeed::ScaledToGbps(gbps), None).skip(2);
             let first = arrivals.next().unwrap();
             let loops = 333_334;

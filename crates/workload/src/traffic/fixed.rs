@@ -11,16 +11,16 @@ use super::flows::random_udp_flows;
 use super::rss::Toeplitz;
 use super::wire::Pace;
 
-/// What [`FixedRate`] sends.
+/// Parameters of [`FixedRate`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct FixedRateConfig {
     /// Size of each frame without FCS.
     pub packet_bytes: u64,
-    /// Offered on the wire: FCS, preamble and gap count.
+    /// Offered load on the wire, including FCS, preamble and gap.
     pub offered_gbps: f64,
     /// Number of UDP flows that take turns.
     pub flows: usize,
-    /// Decides the flows' addresses and ports.
+    /// Seed of the flows' addresses and ports.
     pub seed: u64,
 }
 

@@ -3,7 +3,7 @@
 //! Models: frames of mixed sizes, evenly spaced, as a Poisson process, in bursts, or back to back;
 //! each belongs to a flow drawn by its popularity.
 //! Source: RFC 2544 for the rate; Poisson and on-off processes as in the teletraffic literature.
-//! Simplifies: no order within a flow but that of its frames; bursts are equally long.
+//! Simplifies: frames of a flow have no order of their own; bursts are equally long.
 
 use model::traffic::{Arrival, PacketSource};
 use rand_chacha::ChaCha8Rng;
@@ -17,38 +17,38 @@ use super::sizes::Sizes;
 use super::wire::{Wire, picos_per_byte, wire_bytes};
 use super::zipf::{Zipf, unit};
 
-/// When frames come.
+/// Arrival times of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrivals {
     /// Spaced evenly, by their sizes.
     Even,
     /// With independent exponential gaps, as far as the wire allows.
     Poisson,
-    /// So many frames back to back, then nothing until the mean rate is met.
+    /// This number of frames back to back, then a pause that gives the mean rate.
     OnOff {
         /// Frames of a burst.
         burst_packets: u64,
     },
-    /// At the rate of the wire, whatever is offered.
+    /// At the rate of the wire, for any offered load.
     BackToBack,
 }
 
-/// What [`Mix`] sends.
+/// Parameters of [`Mix`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct MixConfig {
     /// Sizes of frames.
     pub sizes: Sizes,
-    /// When they come.
+    /// Their arrival times.
     pub arrivals: Arrivals,
-    /// Offered on the wire: FCS, preamble and gap count.
+    /// Offered load on the wire, including FCS, preamble and gap.
     pub offered_gbps: f64,
     /// Rate of the wire, which is never exceeded.
     pub line_rate_gbps: f64,
     /// Number of UDP flows.
     pub flows: usize,
-    /// Popularity of flows: exponent of Zipf's law, 0 makes them alike.
+    /// Popularity of flows: exponent of Zipf's law, 0 makes them equal.
     pub flow_zipf: f64,
-    /// Decides flows and draws.
+    /// Seed of flows and draws.
     pub seed: u64,
 }
 
@@ -66,7 +66,7 @@ pub struct Mix {
     random: ChaCha8Rng,
     sent: u64,
     sent_bytes: u64,
-    /// When the next frame of a Poisson process, or the burst at work, is wanted.
+    /// When the next frame of a Poisson process, or the current burst, is due.
     wanted_ps: f64,
 }
 
@@ -93,7 +93,7 @@ impl Mix {
             wire: Wire::new(config.line_rate_gbps),
             rss_hashes: flows.iter().map(|flow| rss.hash_flow(flow)).collect(),
             popularity: Zipf::new(config.flows, config.flow_zipf),
-            // Not the stream that the flows come from.
+            // A stream other than that of the flows.
             random: ChaCha8Rng::seed_from_u64(config.seed ^ 0x5EED_0FA3_0014_7E57),
             sent: 0,
             sent_bytes: 0,
@@ -101,8 +101,8 @@ impl Mix {
         }
     }
 
-    /// When the next frame is wanted; times are products of bytes where they can be, so that rounding
-    /// never adds up.
+    /// When the next frame is due; times are products of bytes where possible, so that rounding errors
+    /// do not add up.
     fn next_wanted_ps(&mut self, bytes: u64) -> f64 {
         let before_ps = self.sent_bytes as f64 * self.picos_per_byte;
         self.sent_bytes += wire_bytes(bytes);

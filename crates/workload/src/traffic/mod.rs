@@ -1,12 +1,12 @@
-//! What arrives at a port: generated traffic and replayed captures.
+//! Arrivals at a port: generated traffic and replayed captures.
 //!
 //! Models: frames on a full-duplex Ethernet link with the RSS hash that a NIC computes for them.
 //! Source: IEEE 802.3 for the wire, Microsoft's RSS specification for the hash.
-//! Simplifies: a frame is its size, its flow's hash and its arrival; payloads do not exist.
+//! Simplifies: a frame is its size, its flow's hash and its arrival; it has no payload.
 //!
-//! [`FixedRate`], [`Trains`] and [`Mix`] generate, [`CaptureReplay`] replays a [`Capture`],
-//! [`PingPongClient`] waits for answers. All are
-//! deterministic, and their times carry fractions of a picosecond, so that no rate drifts.
+//! [`FixedRate`], [`Trains`] and [`Mix`] generate frames, [`CaptureReplay`] replays a [`Capture`],
+//! [`PingPongClient`] waits for answers. All are deterministic, and their times have fractions of a
+//! picosecond, so that no rate drifts.
 
 mod capture;
 mod capture_replay;

@@ -1,10 +1,10 @@
 //! Client of a ping-pong test: one message in flight, half of its round trip is the latency.
 //!
 //! Models: a closed loop: the next request follows the answer to the last; a request without an answer
-//! is sent again. The client's host, its card and the wire are a time with a stated distribution.
+//! is sent again. The client's host, its card and the wire take a time with a given distribution.
 //! Source: sockperf in ping-pong mode: latency is half of the round trip, rate is one message per
 //! round trip.
-//! Simplifies: the client's host does not depend on how the server's memory system is set.
+//! Simplifies: the client's host does not depend on the settings of the server's memory system.
 
 use hdrhistogram::Histogram;
 use model::latency_histogram::{self, latency_histogram};
@@ -13,18 +13,18 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 use units::{Bytes, Picos};
 
-/// Uniform numbers whose sum has a variance of one about their mean, as near to normal as a client's
-/// small delays are known (Irwin-Hall).
+/// Uniform numbers whose sum has a variance of one about its mean: close enough to normal for what is
+/// known of a client's small delays (Irwin-Hall).
 const UNIFORMS: u32 = 12;
 
 /// A cause of delays of the client.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Delay {
-    /// Probability that a round trip meets it.
+    /// Probability that a round trip is delayed.
     pub probability: f64,
-    /// How long it is at least.
+    /// Least delay.
     pub least_ns: f64,
-    /// Mean of what it takes beyond, exponentially distributed.
+    /// Mean of an exponentially distributed addition.
     pub mean_more_ns: f64,
 }
 
@@ -33,16 +33,16 @@ pub struct Delay {
 pub struct PingPongClientConfig {
     /// Size of a request on the wire without FCS.
     pub packet_bytes: u64,
-    /// Part of a round trip that passes outside the server, undisturbed: from the end of the answer's
-    /// departure to the client and from there to the end of the next request's arrival.
+    /// Time of a round trip outside the server, without delays: from the end of the answer's departure
+    /// to the client and from there to the end of the next request's arrival.
     pub turnaround_ns: f64,
     /// Standard deviation of the turnaround without delays.
     pub jitter_ns: f64,
-    /// What delays it now and then.
+    /// Occasional delays.
     pub delays: Vec<Delay>,
     /// From the end of a round trip to the beginning of the next.
     pub between_messages_ns: f64,
-    /// A request is sent again if no answer has come for so long.
+    /// Time without an answer after which a request is sent again.
     pub resend_after: Picos,
     /// Seed of the distribution.
     pub seed: u64,
@@ -53,10 +53,10 @@ pub struct PingPongClientConfig {
 pub struct PingPongClient {
     config: PingPongClientConfig,
     rng: ChaCha8Rng,
-    /// When the pending request had arrived at the server first, and arrives next.
+    /// When the pending request first arrived at the server; below, when it arrives next.
     first_arrival: Picos,
     next_arrival: Picos,
-    /// Part of the pending round trip that passes outside the server.
+    /// Time of the pending round trip outside the server.
     turnaround: Picos,
     one_way_ns: Histogram<u64>,
     messages: u64,
@@ -120,7 +120,7 @@ impl PingPongClient {
 impl PacketSource for PingPongClient {
     fn next_arrival(&mut self) -> Option<Arrival> {
         let time = self.next_arrival;
-        // Unless an answer comes first, the next is the same again.
+        // Unless an answer comes first, the same request arrives again.
         self.next_arrival = time + self.config.resend_after;
         Some(Arrival { time, bytes: Bytes(self.config.packet_bytes), rss_hash: 0, flow: None })
     }
@@ -130,7 +130,7 @@ impl PacketSource for PingPongClient {
     }
 
     fn answered(&mut self, departure: Departure) {
-        // A second answer to a request that was sent twice is nobody's.
+        // A second answer to a request that was sent twice is ignored.
         if departure.arrival < self.first_arrival {
             return;
         }

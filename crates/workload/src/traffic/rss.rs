@@ -1,8 +1,8 @@
-//! How flows find their queue: receive-side scaling.
+//! Receive-side scaling: the hash that assigns flows to queues.
 //!
 //! Models: the Toeplitz hash of a NIC over addresses, and ports where the protocol has them.
 //! Source: Microsoft, "RSS hashing functions" and "Verifying the RSS hash calculation".
-//! Simplifies: IPv6 home addresses and routing headers are not used in place of the addresses.
+//! Simplifies: IPv6 home addresses and routing headers do not replace the addresses.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -44,7 +44,7 @@ pub struct FlowPorts {
     pub destination: u16,
 }
 
-/// What identifies a flow.
+/// Identity of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowTuple {
     /// Both ends.

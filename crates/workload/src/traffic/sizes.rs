@@ -1,10 +1,10 @@
 //! Frame sizes of generated traffic.
 //!
-//! Models: one size; the Internet mix (IMIX); the mix of a university's campus.
+//! Models: one size; the Internet mix (IMIX); the mix of a university campus.
 //! Source: IMIX, "simple" variant: IP packets of 40, 576 and 1500 B as 7 : 4 : 1 (RFC 6985 names such
 //! mixes); ATC'20 on its campus trace: 26.9 % of the frames under 100 B, 11.8 % from 100 to 500 B, the
 //! rest above.
-//! Simplifies: sizes are drawn independently; within a class of the campus mix all are alike, and its
+//! Simplifies: sizes are drawn independently; within a class of the campus mix all are equal, and its
 //! largest class is full-sized frames, which gives the mean of 981 B that is recalled for the trace.
 
 use super::zipf::unit;
@@ -13,7 +13,7 @@ use rand_core::RngCore;
 /// Sizes of frames without FCS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sizes {
-    /// All the same.
+    /// All equal.
     Fixed(u64),
     /// 60, 590 and 1514 B as 7 : 4 : 1.
     Imix,
@@ -21,7 +21,7 @@ pub enum Sizes {
     Campus,
 }
 
-/// Frames of some sizes, all alike, and their share.
+/// Frames of equal size, and their share.
 type Class = (f64, u64, u64);
 
 const IMIX: [Class; 3] = [(7.0 / 12.0, 60, 60), (4.0 / 12.0, 590, 590), (1.0 / 12.0, 1514, 1514)];

@@ -1,7 +1,7 @@
 //! Traffic in trains: bursts of one flow, several threads at once.
 //!
-//! Models: a software traffic generator whose threads each own a table of UDP flows and send a
-//! train of frames of one flow before they go to the next.
+//! Models: a software traffic generator whose threads each own a table of UDP flows and send a train of
+//! frames of one flow before the next flow.
 //! Source: the generator of the testbed that the DDIO experiments reproduce.
 //! Simplifies: the threads take turns, an equal number of frames each; flows are visited in table
 //! order.
@@ -14,12 +14,12 @@ use super::flows::random_udp_flows;
 use super::rss::Toeplitz;
 use super::wire::Pace;
 
-/// What [`Trains`] sends. The default is the testbed's generator with the smallest frames.
+/// Parameters of [`Trains`]. The default is the testbed's generator with the smallest frames.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainsConfig {
     /// Size of each frame without FCS.
     pub packet_bytes: u64,
-    /// Offered on the wire by all threads together: FCS, preamble and gap count.
+    /// Offered load on the wire of all threads together, including FCS, preamble and gap.
     pub offered_gbps: f64,
     /// Threads of the generator.
     pub threads: usize,
@@ -27,9 +27,9 @@ pub struct TrainsConfig {
     pub flows_per_thread: usize,
     /// Frames of one flow that a thread sends in a row.
     pub train_packets: u64,
-    /// Frames that a thread sends before the next thread's turn comes.
+    /// Frames that a thread sends before the next thread's turn.
     pub turn_packets: u64,
-    /// Decides the flows' addresses and ports.
+    /// Seed of the flows' addresses and ports.
     pub seed: u64,
 }
 
@@ -47,7 +47,7 @@ impl Default for TrainsConfig {
     }
 }
 
-/// One thread of the generator: where it is in its part of the flow table.
+/// One thread of the generator, with its position in its flow table.
 #[derive(Clone, Debug)]
 struct Thread {
     rss_hashes: Vec<u32>,

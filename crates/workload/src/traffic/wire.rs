@@ -1,8 +1,8 @@
-//! When frames leave a wire.
+//! Departure times of frames on a wire.
 //!
 //! Models: serialisation of frames, each with FCS, preamble and gap, on one direction of a link.
 //! Source: IEEE 802.3; the overhead is `model::traffic::WIRE_OVERHEAD_BYTES`.
-//! Simplifies: nothing. Times are products, not running sums, so that rounding never adds up.
+//! Simplifies: nothing. Times are products, not running sums, so that rounding errors do not add up.
 
 use model::traffic::WIRE_OVERHEAD_BYTES;
 use units::Picos;
@@ -15,19 +15,19 @@ pub(super) fn wire_bytes(frame_bytes: u64) -> u64 {
 /// Picoseconds that a byte takes at `gbps`.
 ///
 /// # Panics
-/// If the rate is not a positive number: scenarios with such a rate are refused before.
+/// If the rate is not a positive number. Scenarios are checked before they get here.
 pub(super) fn picos_per_byte(gbps: f64) -> f64 {
     assert!(gbps > 0.0 && gbps.is_finite(), "a rate must be a positive number, not {gbps} Gbit/s");
     8e3 / gbps
 }
 
-/// The nearest picosecond, halves upwards: what `f64::round` gives for times, without a call of the C
-/// library for every frame.
+/// The nearest picosecond, halves upwards: the result of `f64::round` for times, without a call of the
+/// C library for every frame.
 fn rounded(time_ps: f64) -> Picos {
     // Signed, which a host converts in one instruction.
     #[expect(clippy::cast_possible_truncation, reason = "the fraction is looked at below")]
     let whole = time_ps as i64;
-    // Exact: a time with a fraction is below 2^52, where nothing of it is lost.
+    // Exact: a time with a fraction is below 2^52, where no bit of it is lost.
     let up = time_ps - whole as f64 >= 0.5;
     Picos(whole.cast_unsigned() + u64::from(up))
 }
@@ -40,7 +40,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// For frames of one size that together offer `offered_gbps` on the wire.
+    /// Spacing of frames of one size that together offer `offered_gbps` on the wire.
     pub(super) fn of_frames(frame_bytes: u64, offered_gbps: f64) -> Self {
         Self { spacing_ps: wire_bytes(frame_bytes) as f64 * picos_per_byte(offered_gbps), sent: 0 }
     }
@@ -58,7 +58,7 @@ pub(super) struct Wire {
     picos_per_byte: f64,
     /// When the wire last went from idle to busy, or delivered a frame it had not delayed.
     busy_since_ps: f64,
-    /// What it has delivered since then.
+    /// Bytes that it has delivered since then.
     delivered_bytes: u64,
 }
 
@@ -72,7 +72,7 @@ impl Wire {
         }
     }
 
-    /// When a frame arrives that is wanted at `wanted_ps`.
+    /// When a frame arrives that is due at `wanted_ps`.
     pub(super) fn arrival(&mut self, wanted_ps: f64, frame_bytes: u64) -> Picos {
         self.delivered_bytes += wire_bytes(frame_bytes);
         let earliest_ps = self.busy_since_ps + self.delivered_bytes as f64 * self.picos_per_byte;

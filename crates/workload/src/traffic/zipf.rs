@@ -2,7 +2,7 @@
 //!
 //! Models: item k of n (from 1) is chosen with a probability proportional to 1 / k^s.
 //! Source: Zipf; YCSB uses s = 0.99.
-//! Simplifies: nothing; s = 0 chooses all items alike.
+//! Simplifies: nothing; s = 0 chooses all items equally.
 
 use rand_core::RngCore;
 
@@ -17,7 +17,8 @@ impl Zipf {
     /// `items` items, with `exponent` s.
     ///
     /// # Panics
-    /// If there are no items or the exponent is not a number from 0: scenarios are checked.
+    /// If there are no items or the exponent is not a number from 0. Scenarios are checked before they
+    /// get here.
     #[must_use]
     pub fn new(items: usize, exponent: f64) -> Self {
         assert!(items > 0 && exponent >= 0.0 && exponent.is_finite());
@@ -32,7 +33,7 @@ impl Zipf {
         Self { cumulative }
     }
 
-    /// An item, by its place in the order of popularity: 0 is the most popular.
+    /// An item, by its popularity rank: 0 is the most popular.
     pub fn draw(&self, random: &mut impl RngCore) -> usize {
         let point = unit(random);
         let place = self.cumulative.partition_point(|&share| share <= point);
@@ -40,7 +41,7 @@ impl Zipf {
     }
 }
 
-/// A number from 0, below 1.
+/// A uniform number in 0..1.
 pub(super) fn unit(random: &mut impl RngCore) -> f64 {
     (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }

@@ -1,4 +1,4 @@
-//! What comes out of capture files, good and bad.
+//! Results of reading capture files, valid and invalid.
 
 use std::borrow::Cow;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Whatever a file holds, it is read or refused.
+//! Every file is read or refused, whatever its content.
 
 use super::*;
 use model::traffic::PacketSource;
@@ -35,7 +35,7 @@ fn many_blocks() -> Vec<u8> {
     writer.into_inner()
 }
 
-/// A capture or a refusal, and a capture can be replayed.
+/// Checks that the file gives a capture that can be replayed, or a refusal.
 fn survives(file: &[u8]) {
     if let Ok(capture) = parse(file) {
         assert!(capture.packet_count() > 0);
@@ -104,7 +104,7 @@ proptest! {
         let keep = keep.index(file.len());
         if let Ok(part) = parse(&file[..keep]) {
             prop_assert!(part.packet_count() <= whole.packet_count());
-            // Whatever was accepted ends where a further record could start.
+            // An accepted file ends where a further record could start.
             let noise = parse(&[&file[..keep], [0].as_slice()].concat());
             prop_assert!(
                 matches!(noise, Err(CaptureFault::TruncatedRecord { .. })),

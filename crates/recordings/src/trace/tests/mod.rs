@@ -1,4 +1,4 @@
-//! What comes out of traces, good and bad.
+//! Results of reading traces, valid and invalid.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::test_files::*;
 use super::*;
 use workload::trace::{AddressWindow, ReferenceKind};
 
-/// Everything that a file of these bytes holds.
+/// All references of a file with these bytes.
 fn parse(
     name: &str,
     format: Option<TraceFormat>,
@@ -62,13 +62,13 @@ fn assert_refused(format: TraceFormat, file: &[u8], words: &[&str]) {
     }
 }
 
-/// References that the format can say.
+/// References that the format can express.
 fn references(format: TraceFormat) -> impl Strategy<Value = Vec<Reference>> {
     let kind = match format {
         TraceFormat::Raw64 => 1..2_usize,
         TraceFormat::Din => 0..3,
         TraceFormat::Lackey => 0..4,
-        // The fetch of each instruction is put in front of its other references below.
+        // The fetch of each instruction is inserted before its other references below.
         TraceFormat::ChampSim => 1..3,
     };
     let largest: u32 = if format == TraceFormat::Lackey { 512 } else { 1 };

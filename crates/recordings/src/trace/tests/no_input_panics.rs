@@ -1,4 +1,4 @@
-//! Whatever a file holds, it is read or refused.
+//! Every file is read or refused, whatever its content.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn formats() -> impl Strategy<Value = TraceFormat> {
     prop::sample::select(TraceFormat::ALL.to_vec())
 }
 
-/// A valid file of the format, packed in any way or not at all.
+/// A valid file of the format, with any compression or none.
 fn valid_files() -> impl Strategy<Value = (TraceFormat, Vec<u8>)> {
     let compression = prop::option::of(prop::sample::select(Compression::ALL.to_vec()));
     (formats(), compression).prop_flat_map(|(format, compression)| {
@@ -18,7 +18,7 @@ fn valid_files() -> impl Strategy<Value = (TraceFormat, Vec<u8>)> {
     })
 }
 
-/// A trace or a refusal, and a trace's lines can be placed.
+/// Checks that the file gives a trace whose lines can be mapped, or a refusal.
 fn survives(format: Option<TraceFormat>, file: &[u8]) {
     let Ok(all) = parse("x", format, file) else { return };
     assert!(!all.is_empty());

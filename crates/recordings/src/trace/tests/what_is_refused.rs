@@ -122,7 +122,7 @@ fn a_packed_file_that_is_cut_off() {
 
 #[test]
 fn a_packed_file_with_a_wrong_checksum() {
-    // Where each format keeps the checksum of its content.
+    // Offsets of each format's content checksum.
     for (file, at) in [
         (DIN_GZIP, DIN_GZIP.len() - 8),
         (DIN_XZ, DIN_XZ.len() - 28),
@@ -140,7 +140,7 @@ fn a_packed_file_that_wants_gigabytes() {
     // The header of a frame whose window is 2^41 bytes.
     let file = [0x28, 0xb5, 0x2f, 0xfd, 0, 0xf8, 1, 0, 0];
     assert_refused(TraceFormat::Din, &file, &["cannot be unpacked (zstd) beyond byte 0"]);
-    // A dictionary of 4 GiB, with the checksum of the header that says so.
+    // A dictionary of 4 GiB, with a matching header checksum.
     let mut file = DIN_XZ.to_vec();
     file[16] = 40;
     file[20..24].copy_from_slice(&0xb311_a0e6_u32.to_le_bytes());

@@ -1,23 +1,23 @@
-//! What a block I/O job is told, and what it counts.
+//! Parameters and counters of a block I/O job.
 
 use model::reading;
 use units::{Cycles, Picos};
 
-/// Which block comes next.
+/// Order of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockPattern {
-    /// Any.
+    /// Any block, at random.
     Random,
-    /// The one behind the last.
+    /// The next block.
     Sequential,
 }
 
 /// How the software learns of completions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CompletionMode {
-    /// It looks again and again.
+    /// It polls.
     Polling {
-        /// Work of one look.
+        /// Cycles of one poll.
         cycles: Cycles,
     },
     /// It sleeps until an interrupt.
@@ -29,7 +29,7 @@ pub enum CompletionMode {
     },
 }
 
-/// What the job does.
+/// Parameters of the job.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockIoConfig {
     /// Size of a block, a multiple of 4 KiB.
@@ -38,17 +38,17 @@ pub struct BlockIoConfig {
     pub io_depth: u32,
     /// Share of reads, in percent.
     pub read_percent: u32,
-    /// Which block comes next.
+    /// Order of blocks.
     pub pattern: BlockPattern,
-    /// The part of the device that is used.
+    /// Bytes of the device that are used, from its start.
     pub span_bytes: u64,
-    /// Buffers that are used in turn: at least `io_depth`, which is what fio has.
+    /// Buffers, used in turn: at least `io_depth`, which is fio's number.
     pub buffers: u32,
     /// The core reads every line of a block that was read (verification, copy to a user).
     pub reads_data: bool,
-    /// The core writes every line of a block before it is written.
+    /// The core fills every line of a block before it writes the block.
     pub fills_data: bool,
-    /// How completions are seen.
+    /// How the software learns of completions.
     pub completion: CompletionMode,
     /// Work of a submission.
     pub submit_cycles: Cycles,
@@ -68,10 +68,10 @@ impl BlockIoConfig {
     }
 }
 
-/// What the job has counted.
+/// Counters of the job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockIoCounters {
-    /// I/Os begun.
+    /// I/Os started.
     pub submitted: u64,
     /// I/Os completed.
     pub completed: u64,

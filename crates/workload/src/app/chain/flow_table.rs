@@ -1,9 +1,9 @@
 //! A hash table of flows in memory.
 //!
-//! Models: buckets of eight signatures, a line each, and one line per flow; a flow that found its first
-//! bucket full lies in its second one. A full table forgets the flow that came first.
+//! Models: buckets of eight signatures, a line each, and one line per flow; a flow whose first bucket
+//! is full is inserted into its second one. A full table drops its oldest flow.
 //! Source: DPDK's rte_hash (cuckoo hashing: 8 entries per bucket, as many slots as flows).
-//! Simplifies: a flow whose buckets are both full goes to the second all the same, instead of moving
+//! Simplifies: a flow whose buckets are both full is still inserted into the second, instead of moving
 //! others.
 
 use crate::host_memory::Region;
@@ -17,19 +17,19 @@ use units::{LINE_BYTES, LineAddr};
 /// Flows per bucket.
 const BUCKET_FLOWS: u64 = 8;
 
-/// Where a flow lies.
+/// Bucket and entry of a flow.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     entry: u32,
     in_second_bucket: bool,
 }
 
-/// What a look-up has found.
+/// Result of a look-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundFlow {
     /// The line of its entry.
     pub entry: LineAddr,
-    /// Whether it has just been entered.
+    /// Whether it was just inserted.
     pub is_new: bool,
 }
 
@@ -42,7 +42,7 @@ pub struct FlowTable {
     /// Flows in each bucket.
     filled: Vec<u32>,
     places: BTreeMap<u32, Place>,
-    /// Flows in the order in which they were entered.
+    /// Flows in the order of insertion.
     by_age: VecDeque<u32>,
 }
 
@@ -66,19 +66,19 @@ impl FlowTable {
         }
     }
 
-    /// Flows in the table.
+    /// Number of flows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Whether it has none.
+    /// Whether it has no flows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// Finds the flow of `hash`, which is entered if it is not there. Its entry is not touched yet.
+    /// Finds the flow of `hash`, and inserts it if it is absent. Does not access its entry yet.
     pub fn find<T: Tracer>(
         &mut self,
         core: &mut Core,
@@ -111,7 +111,7 @@ impl FlowTable {
         place
     }
 
-    /// Takes the flow that came first out; returns its entry.
+    /// Removes the oldest flow; returns its entry.
     fn forget_oldest<T: Tracer>(&mut self, core: &mut Core, fabric: &mut Fabric<T>) -> u32 {
         let oldest = self.by_age.pop_front().expect("a full table has flows");
         let place = self.places.remove(&oldest).expect("flows by age are those of the table");

@@ -1,11 +1,11 @@
 //! A packet filter in software.
 //!
-//! Models: rules in a balanced search tree that is walked from its root for every packet, each
-//! step a load that the next one waits for.
+//! Models: rules in a balanced search tree that every packet walks from its root; each step is a load
+//! that depends on the one before it.
 //! Source: ATC'20 (a router with 2423 filter rules); Click's IPFilter compiles its rules to a decision
 //! tree.
 //! Simplifies: the real tree's shape depends on the rules, which are not public: here it is balanced,
-//! and the flow's hash decides the way.
+//! and the flow's hash decides the path.
 
 use super::super::work::Work;
 use crate::host_memory::Region;
@@ -22,7 +22,7 @@ const NODE_BYTES: u64 = 16;
 pub struct RuleTree {
     rules: u32,
     nodes: Region,
-    /// Work of one step.
+    /// Cost of one step.
     step: Work,
 }
 

@@ -1,12 +1,12 @@
 //! A key-value store that clients reach without the NIC.
 //!
-//! Models: threads that take one request after another: the path of sockets and protocol as cycles, then
-//! the lines of the store, then the answer copied into the thread's output buffer; clients that write
-//! fresh memory for each answer, as programs with a garbage collector do.
+//! Models: threads that process one request after another: the path of sockets and protocol as cycles,
+//! then the lines of the store, then a copy of the answer into the thread's output buffer; clients that
+//! write fresh memory for each answer, as programs with a garbage collector do.
 //! Source: redis under YCSB, which is written in Java, on one machine: a closed loop that keeps every
 //! thread busy; ISPASS'20.
-//! Simplifies: a thread never waits for a request; its clients write on its own core, and their work and
-//! the operating system's is part of the cycles.
+//! Simplifies: a thread never waits for a request; its clients write on its own core, and the cycles
+//! include their work and the operating system's.
 
 use super::requests::{Request, Requests};
 use super::store::Store;
@@ -21,14 +21,14 @@ use model::software::{Account, Software, Turn};
 use model::tracer::Tracer;
 use units::{LINE_BYTES, LineAddr, Picos};
 
-/// Memory of a thread beside the store.
+/// Memory of a thread besides the store.
 #[derive(Clone, Debug)]
 pub struct ThreadMemory {
     /// First line of the output buffer, as long as a value.
     pub answer: LineAddr,
-    /// What its clients fill from one end to the other, again and again.
+    /// Memory that its clients fill from start to end, repeatedly.
     pub clients: Region,
-    /// Lines of it.
+    /// Lines of the clients' memory.
     pub clients_lines: u64,
     /// Lines that they write per request.
     pub lines_per_request: u64,
@@ -43,7 +43,7 @@ pub struct KeyValueInMemory {
     store: Store,
     memory: ThreadMemory,
     next_client_line: u64,
-    /// When the request in work began, if one is.
+    /// When the request in progress began, if there is one.
     begun: Option<Picos>,
     served: u64,
     latency_ns: Histogram<u64>,
@@ -89,7 +89,7 @@ impl KeyValueInMemory {
 }
 
 impl<T: Tracer> Software<T> for KeyValueInMemory {
-    /// The work of a request and its accesses are two turns, so that others act in between.
+    /// A request's work and its accesses are two turns, so that other agents act in between.
     fn step(&mut self, fabric: &mut Fabric<T>, _: &mut Queues, now: Picos) -> Turn {
         self.core.wait_until(now);
         if let Some(begun) = self.begun.take() {

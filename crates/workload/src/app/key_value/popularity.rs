@@ -26,7 +26,8 @@ impl Popularity {
     /// `items` items, with `exponent` s.
     ///
     /// # Panics
-    /// If there are no items or the exponent is not from 0, below 1: scenarios are checked.
+    /// If there are no items or the exponent is not in 0..1. Scenarios are checked before they get
+    /// here.
     #[must_use]
     pub fn new(items: u64, exponent: f64) -> Self {
         assert!(items > 0 && (0.0..1.0).contains(&exponent));
@@ -42,7 +43,7 @@ impl Popularity {
         self.items
     }
 
-    /// An item, by its place in the order of popularity: 0 is the most popular.
+    /// An item, by its popularity rank: 0 is the most popular.
     pub fn draw(&self, random: &mut impl RngCore) -> u64 {
         let point = (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
         let share = point * self.sum;
@@ -97,7 +98,7 @@ mod tests {
     fn items_are_chosen_as_zipf_says() {
         let (shares, sum) = (shares(10_000, 0.99), zeta(10_000, 0.99));
         assert!((shares[0] * sum - 1.0).abs() < 0.02, "{}", shares[0]);
-        // Groups of ranks: the approximation is within 6 % where few items are many requests.
+        // Groups of ranks: the approximation is within 6 % where few items receive many requests.
         for (first, last) in [(0, 9), (10, 99), (100, 999), (1_000, 9_999)] {
             let got: f64 = shares[first..=last].iter().sum();
             let wanted = (first..=last).map(|k| ((k + 1) as f64).powf(-0.99)).sum::<f64>() / sum;

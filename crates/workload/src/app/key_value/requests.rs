@@ -1,22 +1,22 @@
-//! Which items are asked for, and what for.
+//! The items of requests, and the operations on them.
 //!
-//! Models: reads and one kind of writes in fixed shares, of items by popularity: popular ones scattered
-//! over the store, or, where items are inserted, the latest.
+//! Models: reads and one kind of write in fixed shares, of items by popularity: popular items are
+//! scattered over the store or, where items are inserted, are the latest.
 //! Source: YCSB: workloads A to C (updates), D (inserts, reads prefer the latest), F (read, modify,
 //! write).
-//! Simplifies: an item that is inserted takes the place of the oldest, so that the store stays as large
-//! as it is; threads insert in turn.
+//! Simplifies: an inserted item replaces the oldest, so that the store keeps its size; threads insert
+//! in turn.
 
 use super::popularity::Popularity;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 
-/// What requests do that are not reads.
+/// Operation of requests other than reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writes {
-    /// They replace a value, or a part of it.
+    /// They replace a value, or some bytes of it.
     Update,
-    /// They enter a new item; reads then prefer the latest.
+    /// They insert a new item; reads then prefer the latest.
     Insert,
     /// They read an item and write it back.
     ReadModifyWrite,
@@ -27,22 +27,22 @@ pub enum Writes {
 pub enum Request {
     /// Its value is read.
     Get(u64),
-    /// Its value, or a part of it, is written.
+    /// Its value, or some bytes of it, is written.
     Update(u64),
-    /// It is new.
+    /// It is inserted.
     Insert(u64),
     /// Its value is read, then written.
     ReadModifyWrite(u64),
 }
 
-/// Parameters of the requests that one thread gets.
+/// Parameters of the requests to one thread.
 #[derive(Clone, Debug)]
 pub struct RequestsConfig {
-    /// Items and how popular they are.
+    /// Items and their popularity.
     pub popularity: Popularity,
     /// Share of reads.
     pub get_percent: u32,
-    /// What the others do.
+    /// Operation of the other requests.
     pub writes: Writes,
     /// Number of the thread.
     pub thread: u64,
@@ -52,15 +52,15 @@ pub struct RequestsConfig {
     pub seed: u64,
 }
 
-/// A prime above every number of items, so that multiplying by it visits each place once.
+/// A prime above every number of items, so that multiples of it visit each item once.
 const SCATTER: u64 = 0x9E37_79B1;
 
-/// The items of a store of `items`, the most popular first, where they are scattered over it.
+/// The items of a store of `items`, the most popular first, if they are scattered over it.
 pub fn by_popularity(items: u64) -> impl Iterator<Item = u64> {
     (0..items).map(move |place| scattered(place, items))
 }
 
-/// The item at a place in the order of popularity.
+/// The item with a popularity rank.
 fn scattered(place: u64, items: u64) -> u64 {
     place * SCATTER % items
 }
@@ -70,7 +70,7 @@ fn scattered(place: u64, items: u64) -> u64 {
 pub struct Requests {
     config: RequestsConfig,
     random: ChaCha8Rng,
-    /// Number of the item that was inserted last, counted on past the end of the store.
+    /// Number of the item inserted last, counted beyond the end of the store.
     latest: u64,
 }
 
@@ -78,7 +78,7 @@ impl Requests {
     /// Requests of a full store.
     ///
     /// # Panics
-    /// If there are too many items: scenarios are checked.
+    /// If there are too many items. Scenarios are checked before they get here.
     #[must_use]
     pub fn new(config: RequestsConfig) -> Self {
         assert!(config.popularity.items() < SCATTER);

@@ -1,13 +1,13 @@
 //! The store in memory: statistics, hash table, items.
 //!
-//! Models: the lines that a request touches: the bucket, which tells where the item is; the item's header
-//! (key, reference count or time of use, which a read writes too); its value; statistics of the
-//! thread; the list by age, which inserting changes; popular items in memory of their own, of slices near
-//! their readers.
+//! Models: the lines of a request: the bucket, which points to the item; the item's header (key,
+//! reference count or time of use, which a read writes too); its value; statistics of the thread; the
+//! list by age, which an insertion changes; popular items in separate memory, of slices near their
+//! readers.
 //! Source: memcached 1.6: hash table of 8-byte pointers, an item's header of 48 bytes and an 8-byte
 //! number for compare-and-swap; redis is laid out likewise as far as lines go. EuroSys'19 for the slices.
-//! Simplifies: items are of one size and lie one after another; neither they nor the table ever move; a
-//! bucket is never searched further than its first item.
+//! Simplifies: items are of one size and contiguous; neither they nor the table ever move; a bucket is
+//! never searched beyond its first item.
 
 use super::requests::Request;
 use crate::host_memory::Region;
@@ -31,7 +31,7 @@ pub struct StoreShape {
     pub key_bytes: u64,
     /// Size of a value.
     pub value_bytes: u64,
-    /// Part of a value that an update writes.
+    /// Bytes of a value that an update writes.
     pub update_bytes: u64,
     /// Threads that use it.
     pub threads: u64,
@@ -44,7 +44,7 @@ impl StoreShape {
         (ITEM_HEADER_BYTES + self.key_bytes + self.value_bytes).div_ceil(LINE_BYTES)
     }
 
-    /// Lines before the hash table: the list by age, and the statistics of each thread.
+    /// Lines before the hash table: those of the list by age, and the statistics of each thread.
     fn front_lines(&self) -> u64 {
         1 + self.threads
     }
@@ -54,7 +54,7 @@ impl StoreShape {
         self.items.div_ceil(POINTERS_PER_LINE).next_power_of_two()
     }
 
-    /// Bytes of all of it.
+    /// Bytes of the whole store.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let items = self.items * self.item_lines();
@@ -62,16 +62,16 @@ impl StoreShape {
     }
 }
 
-/// Items that lie apart from the others.
+/// Items in separate memory.
 #[derive(Clone, Debug)]
 pub struct ItemsApart {
-    /// Item and place, by item.
+    /// Item and its index there, by item.
     places: Vec<(u64, u64)>,
     memory: Region,
 }
 
 impl ItemsApart {
-    /// `items` in this order in `memory`, which has room for them.
+    /// `items` in this order in `memory`, which must be large enough.
     #[must_use]
     pub fn new(items: impl Iterator<Item = u64>, memory: Region) -> Self {
         let mut places: Vec<(u64, u64)> = items.zip(0..).collect();
@@ -79,7 +79,7 @@ impl ItemsApart {
         Self { places, memory }
     }
 
-    /// Their lines in order.
+    /// Their lines, in order.
     pub fn lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
         self.memory.lines()
     }
@@ -94,20 +94,20 @@ impl ItemsApart {
 #[derive(Clone, Debug)]
 pub struct Store {
     shape: StoreShape,
-    /// What all threads share, of [`StoreShape::bytes`].
+    /// Memory that all threads share, of [`StoreShape::bytes`].
     memory: Region,
     thread: u64,
     apart: Option<Rc<ItemsApart>>,
 }
 
 impl Store {
-    /// The store in `memory`, used by thread number `thread`.
+    /// The store in `memory`, as thread number `thread` uses it.
     #[must_use]
     pub fn new(shape: StoreShape, memory: Region, thread: u64) -> Self {
         Self { shape, memory, thread, apart: None }
     }
 
-    /// The same store with some items elsewhere.
+    /// The same store with some items in separate memory.
     #[must_use]
     pub fn with_items_apart(self, apart: Option<Rc<ItemsApart>>) -> Self {
         Self { apart, ..self }
@@ -119,7 +119,7 @@ impl Store {
         &self.shape
     }
 
-    /// Touches the lines of a request.
+    /// Accesses the lines of a request.
     pub fn serve<T: Tracer>(&self, core: &mut Core, fabric: &mut Fabric<T>, request: Request) {
         match request {
             Request::Get(item) => {
@@ -140,7 +140,8 @@ impl Store {
         core.store(fabric, self.statistics_line());
     }
 
-    /// The bucket says where the item is; its header has the key and is marked as used.
+    /// Reads the bucket, which points to the item, and the item's header with the key; marks it as
+    /// used.
     fn find<T: Tracer>(&self, core: &mut Core, fabric: &mut Fabric<T>, item: u64) {
         core.load(fabric, self.bucket_line(item));
         core.load(fabric, self.item_line(item, 0));
@@ -153,7 +154,7 @@ impl Store {
         }
     }
 
-    /// Writes the end of the value, as much as an update writes.
+    /// Writes the end of the value, `update_bytes` long.
     fn write<T: Tracer>(&self, core: &mut Core, fabric: &mut Fabric<T>, item: u64) {
         let lines = self.shape.item_lines();
         let written = self.shape.update_bytes.div_ceil(LINE_BYTES).min(lines);
@@ -162,7 +163,7 @@ impl Store {
         }
     }
 
-    /// All of an item is written, and the places that lead to it and to the one that it replaces.
+    /// Writes the whole item, and the pointers to it and to the item that it replaces.
     fn insert<T: Tracer>(&self, core: &mut Core, fabric: &mut Fabric<T>, item: u64) {
         core.load(fabric, self.oldest_line());
         core.store(fabric, self.oldest_line());

@@ -1,6 +1,6 @@
-//! Who serves the levels beyond L1: the thread that serves L1, or one of their own.
+//! The thread that serves the levels beyond L1: that of L1, or a separate one.
 //!
-//! Both are given the same in the same order and answer nothing before the end, so they count the same.
+//! Both receive the same requests in the same order and answer only at the end, so they count the same.
 
 use model::independent_levels::{Asked, BeyondL1};
 use std::mem;
@@ -8,11 +8,11 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, SendError, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, JoinHandle};
 
-/// How much may wait for the other thread: enough to even out what L1 lets pass, and bounded, so that
-/// a trace is not held in memory.
+/// Largest number of batches that wait for the other thread: enough to even out L1's misses, and
+/// bounded, so that a trace is not held in memory.
 const WAITING: usize = 4;
 
-/// Who serves them.
+/// The server of these levels.
 #[derive(Debug)]
 pub(super) enum Server {
     Here(Box<BeyondL1>),
@@ -23,18 +23,18 @@ pub(super) enum Server {
 #[derive(Debug)]
 pub(super) struct Apart {
     to_serve: SyncSender<Asked>,
-    /// What has been served comes back: its memory is used again.
+    /// Served batches return, so that their memory is used again.
     served: Receiver<Asked>,
     thread: JoinHandle<Option<BeyondL1>>,
 }
 
 impl Server {
-    /// The thread that calls.
+    /// The calling thread serves the levels.
     pub(super) fn here(levels: BeyondL1) -> Self {
         Self::Here(Box::new(levels))
     }
 
-    /// Another thread, or the one that calls if the host has none left.
+    /// Another thread serves them, or the calling one if the host has none left.
     pub(super) fn apart(levels: BeyondL1) -> Self {
         let (lends, lent) = channel();
         let (to_serve, given) = sync_channel(WAITING);
@@ -49,7 +49,7 @@ impl Server {
         }
     }
 
-    /// Serves what is `asked`, now or later, and leaves nothing there but room.
+    /// Serves the requests of `asked`, now or later, and leaves an empty batch there.
     pub(super) fn serve(&mut self, asked: &mut Asked) {
         match self {
             Self::Here(levels) => {
@@ -58,13 +58,13 @@ impl Server {
             }
             Self::Apart(apart) => {
                 let room = apart.served.try_recv().unwrap_or_default();
-                // A thread that listens no more has panicked: the end will tell.
+                // A thread that no longer receives has panicked: the end will report it.
                 let _ = apart.to_serve.send(mem::replace(asked, room));
             }
         }
     }
 
-    /// Waits until all has been served.
+    /// Waits until all requests are served.
     pub(super) fn finish(self) -> BeyondL1 {
         match self {
             Self::Here(levels) => *levels,
@@ -85,7 +85,7 @@ fn serve_all(
     for mut asked in given {
         levels.serve(&asked);
         asked.clear();
-        // At the end nobody wants it back.
+        // At the end the batch is not needed.
         let _ = gives_back.send(asked);
     }
     levels
