@@ -38,10 +38,6 @@ pub struct TenantLayout {
     pub name: String,
     /// Its cores.
     pub cores: Vec<CoreId>,
-    /// Its NIC.
-    pub nic: Option<usize>,
-    /// Its SSDs.
-    pub ssds: Vec<usize>,
 }
 
 /// A root port.
@@ -79,12 +75,8 @@ impl Layout {
             co_runners.iter().zip(&of_co_runners).filter(|(keys, _)| keys.probe.is_some());
         let probes = watching.flat_map(|(_, cores)| cores.clone()).collect();
         let with_cores = tenants.iter().zip(numbers);
-        let with_cores = with_cores.map(|((keys, _), cores)| TenantLayout {
-            name: keys.name.clone(),
-            cores,
-            nic: None,
-            ssds: Vec::new(),
-        });
+        let with_cores =
+            with_cores.map(|((keys, _), cores)| TenantLayout { name: keys.name.clone(), cores });
         let mut layout = Self {
             cores,
             probes,
@@ -96,9 +88,6 @@ impl Layout {
             ports.iter().for_each(|port| layout.add(tenant, port));
         }
         layout.devices.sort_by_key(|device| device.kind);
-        for device in &layout.devices {
-            device.kind.enter(&mut layout.tenants[device.tenant], device.number);
-        }
         layout
     }
 
@@ -130,6 +119,12 @@ impl Layout {
     #[must_use]
     pub fn all_cores(&self) -> usize {
         self.cores.iter().sum::<u32>() as usize
+    }
+
+    /// The devices of a kind that a tenant has.
+    pub fn devices_of_kind(&self, tenant: usize, kind: DeviceKind) -> Vec<DeviceId> {
+        let of_kind = |id: &DeviceId| self.devices[id.index()].kind == kind;
+        self.devices_of(tenant).filter(of_kind).collect()
     }
 
     /// The number of a core in its socket.

@@ -13,8 +13,8 @@ mod probe;
 
 pub use declaration::{Declaration, Description, Group, Kind, Measured};
 
-use crate::devices::{nic::metrics as nic, root_port::metrics as root_port, ssd::metrics as ssd};
-use crate::layout::{Layout, TenantLayout};
+use crate::devices::{DeviceKind, root_port::metrics as root_port};
+use crate::layout::Layout;
 use crate::result::Numbers;
 use crate::run::sample::Sample;
 use crate::scenario::MAIN;
@@ -36,30 +36,26 @@ pub fn all(layout: &Layout, core_ghz: f64) -> Vec<Measured> {
         metrics.extend(measured(probe::METRICS, "", probe::ProbingCores { numbers }));
     }
     for (number, tenant) in layout.tenants.iter().enumerate() {
-        metrics.extend(of_cores(tenant, core_ghz));
-        metrics.extend(of_devices(tenant));
+        metrics.extend(of_cores(layout, number, core_ghz));
+        for kind in DeviceKind::ALL {
+            let devices = layout.devices_of_kind(number, kind);
+            metrics.extend(kind.measured(&prefix(&tenant.name), devices));
+        }
         metrics.extend(of_root_ports(layout, number));
     }
     metrics
 }
 
-fn of_cores(tenant: &TenantLayout, core_ghz: f64) -> impl Iterator<Item = Measured> + use<> {
+fn of_cores(
+    layout: &Layout,
+    number: usize,
+    core_ghz: f64,
+) -> impl Iterator<Item = Measured> + use<> {
+    let tenant = &layout.tenants[number];
     let numbers = tenant.cores.iter().map(|core| core.index()).collect();
-    let cores = core::TenantCores { numbers, nic: tenant.nic, core_ghz };
+    let devices = layout.devices_of(number).collect();
+    let cores = core::TenantCores { numbers, devices, core_ghz };
     measured(core::TENANT_METRICS, &prefix(&tenant.name), cores)
-}
-
-fn of_devices(tenant: &TenantLayout) -> Vec<Measured> {
-    let prefix = prefix(&tenant.name);
-    let mut metrics = Vec::new();
-    if let Some(number) = tenant.nic {
-        metrics.extend(measured(nic::METRICS, &prefix, nic::Nic { number }));
-    }
-    if !tenant.ssds.is_empty() {
-        let ssds = ssd::Ssds { numbers: tenant.ssds.clone() };
-        metrics.extend(measured(ssd::METRICS, &prefix, ssds));
-    }
-    metrics
 }
 
 /// The main tenant's root ports are the machine's if it is the only tenant. Otherwise their metrics
@@ -135,9 +131,8 @@ pub fn reference() -> Vec<Entry> {
     let mut entries: Vec<Entry> = entries(cache::METRICS, Machine)
         .chain(entries(root_port::METRICS, Tenant))
         .chain(entries(root_port::SHARED_METRICS, Tenant))
-        .chain(entries(nic::METRICS, Tenant))
+        .chain(DeviceKind::ALL.into_iter().flat_map(DeviceKind::metrics))
         .chain(entries(memory::METRICS, Machine))
-        .chain(entries(ssd::METRICS, Tenant))
         .chain(entries(core::TENANT_METRICS, Tenant))
         .chain(entries(core::METRICS, Machine))
         .chain(entries(probe::METRICS, Machine))
@@ -149,7 +144,11 @@ pub fn reference() -> Vec<Entry> {
     entries
 }
 
-fn entries<S: Subject>(metrics: &'static [Metric<S>], of: Scope) -> impl Iterator<Item = Entry> {
+/// Metrics of a kind of subject, as the reference shows them.
+pub(crate) fn entries<S: Subject>(
+    metrics: &'static [Metric<S>],
+    of: Scope,
+) -> impl Iterator<Item = Entry> {
     metrics.iter().map(move |metric| entry(&metric.declaration, Some(metric.kind), metric.by(), of))
 }
 

@@ -7,6 +7,7 @@ pub mod statistics;
 pub mod story;
 
 use crate::assemble::{self, ScenarioMachine};
+use crate::devices;
 use crate::input::error::InputError;
 use crate::layout::TenantLayout;
 use crate::metrics::latency::{LATENCY, ONE_WAY};
@@ -242,9 +243,8 @@ impl Job {
             let own: Vec<_> = batches.iter().map(|batch| &batch.latency_ns[number]).collect();
             let name = |of: &Declaration| format!("{}{}", metrics::prefix(&tenant.name), of.name);
             results.insert(name(&LATENCY), latency::metric(&LATENCY, &own));
-            let Some(nic) = tenant.nic else { continue };
             let client: Option<Vec<_>> =
-                batches.iter().map(|batch| batch.one_way_ns[nic].as_ref()).collect();
+                batches.iter().map(|batch| batch.one_way_ns[number].as_ref()).collect();
             if let Some(client) = client {
                 results.insert(name(&ONE_WAY), latency::metric_of_client(&ONE_WAY, &client));
             }
@@ -255,12 +255,10 @@ impl Job {
     /// Latencies of each tenant since the last call: of its packets, or of its requests.
     fn take_latencies<T: Tracer>(&self, machine: &mut ScenarioMachine<T>) -> Vec<Histogram<u64>> {
         let of = |(number, tenant): (usize, &TenantLayout)| {
-            let device = self.plan.layout.devices_of(number).next();
-            let nic = device.and_then(|id| machine.devices[id.index()].as_nic_mut());
-            let mut all = match nic {
-                Some(nic) => nic.egress.take_latencies(),
-                None => latency_histogram(),
-            };
+            let mut devices = self.plan.layout.devices_of(number);
+            let all =
+                devices.find_map(|id| devices::take_latencies(&mut machine.devices[id.index()]));
+            let mut all = all.unwrap_or_else(latency_histogram);
             for &core in &tenant.cores {
                 if let Some(latencies) = machine.software[core.index()].take_latencies() {
                     // Histograms of equal bounds: adding cannot fail.
@@ -271,6 +269,19 @@ impl Job {
             all
         };
         self.plan.layout.tenants.iter().enumerate().map(of).collect()
+    }
+
+    /// Latencies since the last call, of each tenant, as the client at the other end measured them.
+    fn take_one_way_latencies<T: Tracer>(
+        &self,
+        machine: &mut ScenarioMachine<T>,
+    ) -> Vec<Option<Histogram<u64>>> {
+        let layout = &self.plan.layout;
+        let of = |tenant| {
+            let mut devices = layout.devices_of(tenant);
+            devices.find_map(|id| devices::take_one_way_latencies(&mut machine.devices[id.index()]))
+        };
+        (0..layout.tenants.len()).map(of).collect()
     }
 
     /// Runs batch after batch until the intervals are narrow, the cap is reached or no packets arrive.
@@ -304,12 +315,7 @@ impl Job {
             let reading = Sample::read(machine);
             let sample = reading.since(&before);
             let latency_ns = self.take_latencies(machine);
-            let one_way_ns = machine
-                .devices
-                .iter_mut()
-                .filter_map(Device::as_nic_mut)
-                .map(|nic| nic.port.source_mut().take_one_way_latencies())
-                .collect();
+            let one_way_ns = self.take_one_way_latencies(machine);
             batches.push(Batch {
                 before: std::mem::replace(&mut before, reading),
                 sample,

@@ -6,6 +6,7 @@
 pub(super) mod check;
 pub mod driver;
 pub(crate) mod metrics;
+pub(crate) mod sample;
 pub mod source;
 mod traffic;
 

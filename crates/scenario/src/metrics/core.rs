@@ -6,6 +6,7 @@ use super::declaration::{Metric, Subject, named};
 use super::machine::Machine;
 use crate::run::sample::Sample;
 use model::counters::CoreCounters;
+use model::device::DeviceId;
 use model::software::Account;
 use units::Picos;
 
@@ -13,8 +14,8 @@ use units::Picos;
 pub struct TenantCores {
     /// Their numbers.
     pub numbers: Vec<usize>,
-    /// The NIC that they serve.
-    pub nic: Option<usize>,
+    /// The devices that they serve.
+    pub devices: Vec<DeviceId>,
     /// Their clock.
     pub core_ghz: f64,
 }
@@ -48,6 +49,11 @@ impl<'a> TenantCoresView<'a> {
         self.sample.span.as_ns() * self.cores.numbers.len() as f64
     }
 
+    /// Time for which the receive ring of the tenant's device was full, if it has such rings.
+    fn ring_full(&self) -> Option<Picos> {
+        self.cores.devices.iter().find_map(|&id| self.sample.device(id).ring_full())
+    }
+
     fn share(&self, of: fn(&Account) -> Picos) -> f64 {
         let spent: f64 = self.accounts().map(|account| of(account).as_ns()).sum();
         100.0 * spent / self.core_ns()
@@ -77,10 +83,9 @@ pub const TENANT_METRICS: &[Metric<TenantCores>] = &[
         .about("Time of a full receive ring, of waiting for a send ring, of polling without work.")
         .headline()
         .rate_by("regime", |v| {
-            let ring_full = v.cores.nic.map(|nic| {
-                let full = v.sample.nics[nic].rx.ring_full.as_ns();
-                ("ring_full".into(), 100.0 * full / v.sample.span.as_ns())
-            });
+            let ring_full = v
+                .ring_full()
+                .map(|full| ("ring_full".into(), 100.0 * full.as_ns() / v.sample.span.as_ns()));
             let blocked = v.share(|account| account.sender_blocked);
             let idle = v.share(|account| account.idle);
             let of_cores = [("sender_blocked".into(), blocked), ("idle".into(), idle)];

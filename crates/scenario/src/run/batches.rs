@@ -1,5 +1,6 @@
 //! Batches of a run: when there are enough, and their combined metrics.
 
+use crate::devices::DeviceSample;
 use crate::layout::Layout;
 use crate::metrics::{self, Declaration, Kind};
 use crate::result::{Intervals, MetricResult, Numbers};
@@ -18,14 +19,14 @@ pub(crate) struct Batch {
     pub(crate) sample: Sample,
     /// Latencies of each tenant: of its packets, from arrival to departure, or of its requests.
     pub(crate) latency_ns: Vec<Histogram<u64>>,
-    /// Latencies of each NIC that its client measured, if it has one.
+    /// Latencies of each tenant that the client at the other end of its wire measured, if there is one.
     pub(crate) one_way_ns: Vec<Option<Histogram<u64>>>,
 }
 
 impl Batch {
     /// Whether packets arrived and none left.
     pub(crate) fn is_stalled(&self) -> bool {
-        let arrived: u64 = self.sample.nics.iter().map(|nic| nic.rx.offered_packets).sum();
+        let arrived: u64 = self.sample.devices.iter().map(DeviceSample::packets_offered).sum();
         arrived > 0 && self.sample.progress == 0
     }
 }
@@ -82,7 +83,7 @@ fn settled_from(batches: &[Batch], keys: &RunKeys) -> Option<usize> {
     let mut received = 0;
     let mut settled = None;
     for (number, batch) in batches.iter().enumerate().rev() {
-        received += batch.sample.nics.iter().map(|nic| nic.rx.packets).sum::<u64>();
+        received += batch.sample.devices.iter().map(DeviceSample::packets_received).sum::<u64>();
         let grown = last.backlog.abs_diff(batch.before.backlog);
         let allowed = received as f64 * keys.throughput_interval_percent / 100.0;
         let is_early = number <= batches.len() / 2;

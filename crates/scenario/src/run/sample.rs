@@ -1,13 +1,10 @@
 //! All readings of a machine, as numbers that only grow, and differences of two readings: one batch.
 
 use crate::assemble::ScenarioMachine;
-use crate::devices::nic::source::Traffic;
+use crate::devices::DeviceSample;
 use model::attribution::AgentId;
 use model::counters::{CoreCounters, Counters, PortCounters};
-use model::device::nic::card::Nic;
-use model::device::nic::rx::RxCounters;
-use model::device::nvme::NvmeCounters;
-use model::device::{Device, Levels};
+use model::device::{DeviceId, Levels};
 use model::fabric::Fabric;
 use model::reading;
 use model::root_complex::ddio::Ddio;
@@ -29,10 +26,8 @@ pub struct Sample {
     pub cores: Vec<CoreCounters>,
     /// Account of the software of each core.
     pub software: Vec<Account>,
-    /// Counters of each NIC.
-    pub nics: Vec<NicSample>,
-    /// Counters of each SSD.
-    pub ssds: Vec<NvmeCounters>,
+    /// Counters of each device.
+    pub devices: Vec<DeviceSample>,
     /// Counters of each root port.
     pub ports: Vec<PortSample>,
     /// Lines read from and written to DRAM.
@@ -57,8 +52,7 @@ reading!(
         counters,
         cores,
         software,
-        nics,
-        ssds,
+        devices,
         ports,
         dram_lines,
         cxl_lines,
@@ -87,17 +81,10 @@ impl Sample {
             progress: machine.progress(),
             cores: cores.map(|core| fabric.private_caches(core).counters).collect(),
             software: accounts(machine).collect(),
-            ssds: machine
+            devices: machine
                 .devices
                 .iter()
-                .filter_map(Device::as_ssd)
-                .map(|ssd| ssd.counters)
-                .collect(),
-            nics: machine
-                .devices
-                .iter()
-                .filter_map(Device::as_nic)
-                .map(|nic| NicSample::read(machine, nic))
+                .map(|device| DeviceSample::read(device, fabric, machine.now()))
                 .collect(),
             ports: (0..agents - machine.software.len())
                 .map(|port| PortSample::read(fabric, RootPortId::at(port)))
@@ -112,6 +99,13 @@ impl Sample {
     }
 }
 
+impl Sample {
+    /// What a device has counted.
+    pub(crate) fn device(&self, id: DeviceId) -> &DeviceSample {
+        &self.devices[id.index()]
+    }
+}
+
 fn accounts<T: Tracer>(machine: &ScenarioMachine<T>) -> impl Iterator<Item = Account> {
     machine.software.iter().map(|software| software.account(machine.now()))
 }
@@ -120,36 +114,6 @@ fn accounts<T: Tracer>(machine: &ScenarioMachine<T>) -> impl Iterator<Item = Acc
 fn backlog<T: Tracer>(machine: &ScenarioMachine<T>, levels: &Levels) -> u64 {
     let in_work: usize = accounts(machine).map(|account| account.packets_in_work).sum();
     (levels.packets_unseen + in_work + levels.packets_to_send) as u64
-}
-
-/// Counters of a NIC and its link.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NicSample {
-    /// The receive port's counters.
-    pub rx: RxCounters,
-    /// Packets that left.
-    pub tx_packets: u64,
-    /// Bytes of them without FCS.
-    pub tx_bytes: u64,
-    /// Time for which the link was busy (up, down).
-    pub link_busy: (Picos, Picos),
-    /// Entry-time of the IIO of its socket.
-    pub iio_occupied: Picos,
-}
-
-reading!(NicSample { rx, tx_packets, tx_bytes, link_busy, iio_occupied });
-
-impl NicSample {
-    fn read<T: Tracer>(machine: &ScenarioMachine<T>, nic: &Nic<Traffic>) -> Self {
-        let fabric = &machine.fabric;
-        Self {
-            rx: nic.port.counters,
-            tx_packets: nic.egress.packets,
-            tx_bytes: nic.egress.bytes,
-            link_busy: fabric.root_port(nic.root_port()).attachment().busy_until(machine.now()),
-            iio_occupied: fabric.iio(fabric.root_port(nic.root_port()).socket()).total_occupied(),
-        }
-    }
 }
 
 /// Counters and DDIO ways of a root port.

@@ -1,15 +1,17 @@
 //! Metrics of a tenant's NIC: its wire, its PCIe link, its packets.
 
+use super::sample::NicSample;
 use crate::metrics::arithmetic::{per_microsecond, wire_gbps};
 use crate::metrics::declaration::Group::{Link, Packets};
 use crate::metrics::declaration::{Metric, Subject, named};
-use crate::run::sample::{NicSample, Sample};
+use crate::run::sample::Sample;
+use model::device::DeviceId;
 use units::Picos;
 
 /// A NIC.
 pub struct Nic {
-    /// Its number among NICs.
-    pub number: usize,
+    /// Its number among devices.
+    pub id: DeviceId,
 }
 
 /// A NIC in a sample.
@@ -24,7 +26,7 @@ impl Subject for Nic {
     type View<'a> = NicView<'a>;
 
     fn view<'a>(&'a self, sample: &'a Sample) -> NicView<'a> {
-        NicView { nic: &sample.nics[self.number], span: sample.span }
+        NicView { nic: sample.device(self.id).of_nic(), span: sample.span }
     }
 }
 

@@ -3,14 +3,15 @@
 use crate::metrics::declaration::Group::Storage;
 use crate::metrics::declaration::{Metric, Subject, named};
 use crate::run::sample::Sample;
+use model::device::DeviceId;
 use model::device::nvme::NvmeCounters;
 use model::reading::Reading;
 use units::Picos;
 
 /// SSDs.
 pub struct Ssds {
-    /// Their numbers among SSDs.
-    pub numbers: Vec<usize>,
+    /// Their numbers among devices.
+    pub ids: Vec<DeviceId>,
 }
 
 /// SSDs in a sample.
@@ -25,7 +26,7 @@ impl Subject for Ssds {
     type View<'a> = SsdsView;
 
     fn view<'a>(&'a self, sample: &'a Sample) -> SsdsView {
-        let each = self.numbers.iter().map(|&ssd| &sample.ssds[ssd]);
+        let each = self.ids.iter().map(|&id| sample.device(id).of_ssd());
         let counters = each.fold(NvmeCounters::default(), |sum, ssd| sum.plus(ssd));
         SsdsView { counters, span: sample.span }
     }
