@@ -17,6 +17,8 @@ PATCH = REPOSITORY / "tests" / "recipes" / "scratch-copy.patch"
 MOST_FILES_TOUCHED = 4
 COPIES = 1_000
 LINES_OF_A_COPY = 24
+LINE_BYTES = 64
+NS_OF_A_LINE = 140
 
 
 def files_touched() -> list[str]:
@@ -67,9 +69,11 @@ def test_the_device_copies_every_line_once(patched: Path) -> None:
     target = os.environ.get("CARGO_TARGET_DIR", str(REPOSITORY / "target"))
     command = ("cargo", "run", "--quiet", "--locked", "-p", "scenario", "--example", "scratch_copy")
     printed = run(*command, cwd=patched, CARGO_TARGET_DIR=target)
-    copies, lines, read, written, behind_link = printed.split()
+    copies, lines, read, written, behind_link, gbytes_per_s = printed.split()
     assert int(copies) == COPIES
     assert int(lines) == int(read) == COPIES * LINES_OF_A_COPY
     # Each copy has a completion of one line.
     assert int(written) == COPIES * (LINES_OF_A_COPY + 1)
     assert behind_link == "false", "it is on the mesh"
+    # Lines are copied one at a time: a line takes at least a read and a write of the LLC.
+    assert 0.0 < float(gbytes_per_s) < LINE_BYTES / NS_OF_A_LINE
