@@ -184,6 +184,25 @@ impl<T: Tracer> Fabric<T> {
         pinned(self.write_all(port, reader, &[Extent { first, bytes }], kind, now))
     }
 
+    /// The device at `port` begins to send a write of `bytes`; returns when its last TLP has arrived at the
+    /// root complex. A device that may send more than the link takes for long calls
+    /// [`Self::dma_write_sent`] then: what is still on its way takes nothing that devices share.
+    pub fn send_write(&mut self, port: RootPortId, bytes: u64, now: Picos) -> Picos {
+        let attachment = &mut self.ports[port].attachment;
+        attachment.send_up(now, attachment.write_bytes(bytes))
+    }
+
+    /// The write that the device at `port` began to send at `sent` has arrived; its memory is present.
+    pub fn dma_write_sent(
+        &mut self,
+        port: RootPortId,
+        extent: Extent,
+        kind: DmaKind,
+        (sent, arrived): (Picos, Picos),
+    ) -> DmaDone {
+        pinned(self.write_arrived(port, None, &[extent], kind, (sent, arrived)))
+    }
+
     /// The device at `port` writes all `extents` with one request.
     ///
     /// # Errors
@@ -246,6 +265,19 @@ impl<T: Tracer> Fabric<T> {
         let attachment = &mut self.ports[port].attachment;
         let bytes = total(extents, |bytes| attachment.write_bytes(bytes));
         let arrived = attachment.send_up(now, bytes);
+        self.write_arrived(port, reader, extents, kind, (now, arrived))
+    }
+
+    /// Does what follows when the last TLP has arrived.
+    #[inline(always)]
+    fn write_arrived(
+        &mut self,
+        port: RootPortId,
+        reader: Option<CoreId>,
+        extents: &[Extent],
+        kind: DmaKind,
+        (sent, arrived): (Picos, Picos),
+    ) -> Result<DmaDone, PageFault> {
         let translated = self.ports[port].translate(extents, arrived)?;
         let before = (self.counters.pcie_write_hits, self.counters.pcie_write_misses);
         let mut spans = RequestSpans::default();
@@ -257,7 +289,7 @@ impl<T: Tracer> Fabric<T> {
         counters.write_hits += self.counters.pcie_write_hits - before.0;
         counters.write_misses += self.counters.pcie_write_misses - before.1;
         // Lines that wait for entries block the link, so the device waits as long.
-        Ok(DmaDone { accepted: now + spans.entered, visible: arrived + spans.seen })
+        Ok(DmaDone { accepted: sent + spans.entered, visible: arrived + spans.seen })
     }
 
     #[inline(always)]

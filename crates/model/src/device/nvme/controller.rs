@@ -11,7 +11,7 @@ use super::rings::{
     phase_of,
 };
 use super::{NvmeConfig, NvmeCounters};
-use crate::fabric::Fabric;
+use crate::fabric::{Extent, Fabric};
 use crate::root_complex::ddio::DmaKind;
 use crate::tracer::Tracer;
 use std::cmp::Reverse;
@@ -28,6 +28,12 @@ enum Event {
     PageDone { unit: u32 },
     /// The bus has moved the next piece of a unit's page.
     PieceMoved { unit: u32 },
+    /// A piece that was sent to the host has arrived at the root complex.
+    PieceSent { slot: u32, piece: u32, sent: Picos },
+    /// A piece has left the buffer.
+    PieceLeft,
+    /// The completion of a command has arrived at the root complex.
+    CompletionSent { slot: u32, sent: Picos },
     /// The next piece of a write can be requested.
     Ask,
     /// A piece of a write has arrived.
@@ -61,8 +67,10 @@ pub struct NvmeController {
     next_queue: usize,
     /// Completions written into each queue.
     completions: Vec<u64>,
-    /// Pieces on their way to the host: until when.
-    leaving: VecDeque<Picos>,
+    /// Pieces on their way from the media to the host: each takes a page of the buffer.
+    leaving: u64,
+    /// Units whose next piece waits for space in the buffer, in the order in which they asked.
+    held_up: VecDeque<u32>,
     /// Pieces of writes in the buffer or requested; below, those only requested.
     buffered: u64,
     asked: u32,
@@ -85,7 +93,8 @@ impl NvmeController {
             free_slots: (0..config.commands).rev().collect(),
             next_queue: 0,
             completions: vec![0; queues],
-            leaving: VecDeque::new(),
+            leaving: 0,
+            held_up: VecDeque::new(),
             buffered: 0,
             asked: 0,
             wanted: VecDeque::new(),
@@ -137,8 +146,15 @@ impl NvmeController {
         let Reverse((_, _, event)) = self.events.pop()?;
         match event {
             Event::Decoded { slot } => self.start(slot, now),
-            Event::PageDone { unit } => return self.page_done(fabric, queues, unit, now),
-            Event::PieceMoved { unit } => return self.piece_moved(fabric, queues, unit, now),
+            Event::PageDone { unit } => self.page_done(fabric, unit, now),
+            Event::PieceMoved { unit } => self.piece_moved(fabric, unit, now),
+            Event::PieceSent { slot, piece, sent } => {
+                self.piece_sent(fabric, (slot, piece), (sent, now));
+            }
+            Event::CompletionSent { slot, sent } => {
+                return Some(self.complete(fabric, queues, slot, (sent, now)));
+            }
+            Event::PieceLeft => self.piece_left(now),
             Event::Ask => self.ask(fabric, now),
             Event::PieceArrived { slot, piece } => self.piece_arrived(slot, piece, now),
         }
@@ -218,48 +234,54 @@ impl NvmeController {
     }
 
     /// Handles the end of a page access: pieces of a read page cross the bus; a written page is done.
-    fn page_done<T: Tracer>(
-        &mut self,
-        fabric: &mut Fabric<T>,
-        queues: &mut [NvmeQueuePair],
-        unit: u32,
-        now: Picos,
-    ) -> Option<(usize, Picos)> {
+    fn page_done<T: Tracer>(&mut self, fabric: &mut Fabric<T>, unit: u32, now: Picos) {
         let job = *self.media.current(unit);
         if !job.write {
             self.move_piece(unit, now);
-            return None;
+            return;
         }
         self.unit_free(unit, now);
         self.buffered -= u64::from(job.pieces) * PAGE_BYTES;
         self.schedule(now, Event::Ask);
-        let work = self.in_work(job.slot);
-        work.left -= job.pieces;
-        (work.left == 0).then(|| self.complete(fabric, queues, job.slot, now))
+        self.pieces_done(fabric, job.slot, job.pieces, now);
     }
 
-    /// Moves the next piece of a unit over the bus when the buffer has space.
-    fn move_piece(&mut self, unit: u32, now: Picos) {
-        let mut start = now;
-        while let Some(&until) = self.leaving.front()
-            && (until <= now
-                || (self.leaving.len() as u64 + 1) * PAGE_BYTES > self.config.buffer_bytes)
-        {
-            self.leaving.pop_front();
-            start = start.max(until);
+    /// Sends the completion of a command behind the last of its pieces.
+    fn pieces_done<T: Tracer>(
+        &mut self,
+        fabric: &mut Fabric<T>,
+        slot: u32,
+        pieces: u32,
+        now: Picos,
+    ) {
+        let work = self.in_work(slot);
+        work.left -= pieces;
+        if work.left == 0 {
+            let arrived = fabric.send_write(self.port, COMPLETION_BYTES, now);
+            self.schedule(arrived, Event::CompletionSent { slot, sent: now });
         }
-        let moved = self.media.move_read(PAGE_BYTES, start);
+    }
+
+    /// Lets the next piece of a unit cross the bus, or wait until the buffer has space for it.
+    fn move_piece(&mut self, unit: u32, now: Picos) {
+        if (self.leaving + 1) * PAGE_BYTES > self.config.buffer_bytes {
+            self.held_up.push_back(unit);
+            return;
+        }
+        self.leaving += 1;
+        let moved = self.media.move_read(PAGE_BYTES, now);
         self.schedule(moved, Event::PieceMoved { unit });
     }
 
-    /// Writes a piece into host memory.
-    fn piece_moved<T: Tracer>(
-        &mut self,
-        fabric: &mut Fabric<T>,
-        queues: &mut [NvmeQueuePair],
-        unit: u32,
-        now: Picos,
-    ) -> Option<(usize, Picos)> {
+    fn piece_left(&mut self, now: Picos) {
+        self.leaving -= 1;
+        if let Some(unit) = self.held_up.pop_front() {
+            self.move_piece(unit, now);
+        }
+    }
+
+    /// Sends a piece to the host. The link may be shared, and may be slower than the SSDs behind it.
+    fn piece_moved<T: Tracer>(&mut self, fabric: &mut Fabric<T>, unit: u32, now: Picos) {
         let job = self.media.current(unit);
         let (slot, piece) = (job.slot, job.first_piece);
         job.first_piece += 1;
@@ -269,14 +291,25 @@ impl NvmeController {
         } else {
             self.unit_free(unit, now);
         }
-        let line = self.in_work(slot).command.pages[piece as usize];
-        let done = fabric.dma_write(self.port, line, PAGE_BYTES, DmaKind::Payload, now);
-        self.leaving.push_back(done.visible);
+        let arrived = fabric.send_write(self.port, PAGE_BYTES, now);
+        self.schedule(arrived, Event::PieceSent { slot, piece, sent: now });
+    }
+
+    /// Writes a piece into host memory.
+    fn piece_sent<T: Tracer>(
+        &mut self,
+        fabric: &mut Fabric<T>,
+        (slot, piece): (u32, u32),
+        (sent, arrived): (Picos, Picos),
+    ) {
+        let first = self.in_work(slot).command.pages[piece as usize];
+        let extent = Extent { first, bytes: PAGE_BYTES };
+        let done = fabric.dma_write_sent(self.port, extent, DmaKind::Payload, (sent, arrived));
+        self.schedule(done.visible, Event::PieceLeft);
         self.counters.bytes_to_host += PAGE_BYTES;
         let work = self.in_work(slot);
         work.visible = work.visible.max(done.visible);
-        work.left -= 1;
-        (work.left == 0).then(|| self.complete(fabric, queues, slot, done.accepted))
+        self.pieces_done(fabric, slot, 1, done.accepted);
     }
 
     /// Requests a piece from the host if the buffer has space.
@@ -311,13 +344,13 @@ impl NvmeController {
         }
     }
 
-    /// Writes the completion of a command after its data.
+    /// Writes the completion of a command, which was sent after its data.
     fn complete<T: Tracer>(
         &mut self,
         fabric: &mut Fabric<T>,
         queues: &mut [NvmeQueuePair],
         slot: u32,
-        now: Picos,
+        (sent, arrived): (Picos, Picos),
     ) -> (usize, Picos) {
         let work = self.slots[slot as usize].take().expect("a slot in use has a command");
         self.free_slots.push(slot);
@@ -326,8 +359,9 @@ impl NvmeController {
         let entry = self.completions[work.queue];
         self.completions[work.queue] += 1;
         let line = pair.completions.line_of(entry);
+        let extent = Extent { first: line, bytes: COMPLETION_BYTES };
         let kind = DmaKind::Descriptor;
-        let done = fabric.dma_write(self.port, line, COMPLETION_BYTES, kind, now);
+        let done = fabric.dma_write_sent(self.port, extent, kind, (sent, arrived));
         let visible = done.visible.max(work.visible);
         let phase = phase_of(&pair.completions, entry);
         pair.completed.push_back(Completion { visible, line, phase, id: work.command.id });
