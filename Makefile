@@ -29,8 +29,15 @@ CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 WHEEL_SOURCES := $(CORE_SOURCES) $(wildcard README.md LICENSE) \
   $(shell find python -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
-# What tests need of Rust, in one build for all: cargo decides on features for all crates together.
-TESTED := --workspace --locked --quiet --lib --bins --tests
+# Crates in two sets, since cargo decides on features for all that it builds together: with programs for
+# the real machine beside it, nothing of the simulator could be shared with the compiled module.
+HOST_CRATES := host host-cli slices-c slice-kvs fake-machines
+SIMULATOR := --workspace --locked --quiet $(patsubst %,--exclude %,$(HOST_CRATES) skipline-python benches)
+HOST_SIDE := --locked --quiet $(patsubst %,-p %,$(HOST_CRATES))
+TARGETS := --lib --bins --tests
+RUST_TESTS := cargo test --no-fail-fast $(SIMULATOR) $(TARGETS) -- \
+  cargo test --no-fail-fast $(HOST_SIDE) $(TARGETS)
+RUST_EXAMPLES := cargo test $(SIMULATOR) --doc -- cargo test $(HOST_SIDE) --doc
 PYTEST := pytest --numprocesses auto --dist loadgroup
 SOAK_MINUTES := 40
 SOAK_LONG_MINUTES := 60
@@ -46,19 +53,19 @@ run: setup ## Simulate the published experiments beside the measured server; wri
 	@skipline experiment run $(EXPERIMENTS)
 
 test: lint browser peers docs-tools dpdk-to-test ## Set everything up and run every test but the long ones
-	PROPTEST_RNG_SEED=1 python tests/tally.py -- cargo test --no-fail-fast $(TESTED) \
-	  -- cargo test --workspace --locked --quiet --doc -- $(PYTEST) --ignore=tests/dpdk -- pytest tests/dpdk
+	PROPTEST_RNG_SEED=1 python tests/tally.py -- $(RUST_TESTS) -- $(RUST_EXAMPLES) -- \
+	  $(PYTEST) --ignore=tests/dpdk -- pytest tests/dpdk
 
 # A budget that does not suffice is a failure: something hangs, or a test has to become shorter.
 soak: $(STAMPS)/module-to-test browser peers docs-tools dpdk-to-test ## Run long tests, within SOAK_MINUTES
 	export SKIPLINE_SOAK=1 PROPTEST_RNG_SEED=$(SOAK_SEED)
 	echo "soaking with seed $$PROPTEST_RNG_SEED"
-	python tests/tally.py --minutes $(SOAK_MINUTES) -- cargo test --no-fail-fast $(TESTED) -- $(PYTEST) -m soak
+	python tests/tally.py --minutes $(SOAK_MINUTES) -- $(RUST_TESTS) -- $(PYTEST) -m soak
 
 soak-long: ## Repeat the random tests of Rust with other seeds for SOAK_LONG_MINUTES
 	export SKIPLINE_SOAK=1 PROPTEST_RNG_SEED=$(SOAK_SEED)
 	echo "soaking with seed $$PROPTEST_RNG_SEED and those after it"
-	python3 tests/tally.py --for-minutes $(SOAK_LONG_MINUTES) -- cargo test --no-fail-fast $(TESTED)
+	python3 tests/tally.py --for-minutes $(SOAK_LONG_MINUTES) -- $(RUST_TESTS)
 
 check: lint ## Format, lints with warnings as errors, types, fast tests
 	$(PYTEST) -q tests/smoke tests/component
@@ -72,9 +79,7 @@ lint: $(STAMPS)/module-to-test rust-tools
 	stubtest skipline._core --concise
 
 bench: ## Measure look-ups, DMA bursts, core accesses and whole scenarios
-	cargo bench -p tag-array --locked --bench kernel
-	cargo bench -p model --locked --bench private_cache
-	cargo bench -p scenario --locked --bench fabric --bench simulation
+	cargo bench -p benches --locked
 
 bench-ab: setup ## Compare two revisions in turn: make bench-ab A=main B=. (. is the working tree)
 	@: "$${A:?say which revisions: make bench-ab A=main B=.}" "$${B:?say which revisions}"
@@ -124,7 +129,7 @@ dpdk: ## Build the mempool driver for DPDK and its forwarder (installs DPDK if i
 	ninja -C $(DPDK_BUILD) --quiet
 
 dpdk-to-test:
-	@$(MAKE) --no-print-directory dpdk SLICES_BUILD="$(TESTED)" SLICES_PROFILE=debug
+	@$(MAKE) --no-print-directory dpdk SLICES_BUILD="$(HOST_SIDE) $(TARGETS)" SLICES_PROFILE=debug
 
 bench-dpdk: setup dpdk ## Compare forwarding through the slice-aware pool with the standard one, in pairs
 	@PYTHONPATH=tests python -m dpdk.emulated_parts $(DPDK_BUILD)/haswell-8.toml
