@@ -32,19 +32,16 @@ WHEEL_SOURCES := $(CORE_SOURCES) $(wildcard README.md LICENSE) \
 # Crates in two sets, since cargo decides on features for all that it builds together: with programs for
 # the real machine beside it, nothing of the simulator could be shared with the compiled module.
 HOST_CRATES := host host-cli slices-c slice-kvs fake-machines
-SIMULATOR := --workspace --locked --quiet $(patsubst %,--exclude %,$(HOST_CRATES) skipline-python benches)
+SIMULATOR := --workspace --locked --quiet $(patsubst %,--exclude %,$(HOST_CRATES) benches)
 HOST_SIDE := --locked --quiet $(patsubst %,-p %,$(HOST_CRATES))
-TARGETS := --lib --bins --tests
-RUST_TESTS := cargo test --no-fail-fast $(SIMULATOR) $(TARGETS) -- \
-  cargo test --no-fail-fast $(HOST_SIDE) $(TARGETS)
-RUST_EXAMPLES := cargo test $(SIMULATOR) --doc -- cargo test $(HOST_SIDE) --doc
+RUST_TESTS := cargo test --no-fail-fast $(SIMULATOR) -- cargo test --no-fail-fast $(HOST_SIDE)
 PYTEST := pytest --numprocesses auto --dist loadgroup
 SOAK_MINUTES := 40
 SOAK_LONG_MINUTES := 60
 # A soak repeats the same random numbers; `make soak-long` begins there and goes on to others.
 SOAK_SEED := 1
 
-.PHONY: help run test soak soak-long check lint dpdk-to-test bench bench-ab bench-instructions bench-peers bench-scaling host slices-install dpdk bench-dpdk setup wheel clean format browser peers docs docs-tools rust-tools
+.PHONY: help run test simulator-tests soak soak-long check lint dpdk-to-test bench bench-ab bench-instructions bench-peers bench-scaling host slices-install dpdk bench-dpdk setup wheel clean format browser peers docs docs-tools rust-tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,8 +49,8 @@ help: ## List the targets
 run: setup ## Simulate the published experiments beside the measured server; write HTML reports
 	@skipline experiment run $(EXPERIMENTS)
 
-test: lint browser peers docs-tools dpdk-to-test ## Set everything up and run every test but the long ones
-	PROPTEST_RNG_SEED=1 python tests/tally.py -- $(RUST_TESTS) -- $(RUST_EXAMPLES) -- \
+test: simulator-tests lint browser peers docs-tools dpdk-to-test ## Set everything up and run every test but the long ones
+	PROPTEST_RNG_SEED=1 python tests/tally.py -- $(RUST_TESTS) -- \
 	  $(PYTEST) --ignore=tests/dpdk -- pytest tests/dpdk
 
 # A budget that does not suffice is a failure: something hangs, or a test has to become shorter.
@@ -129,7 +126,7 @@ dpdk: ## Build the mempool driver for DPDK and its forwarder (installs DPDK if i
 	ninja -C $(DPDK_BUILD) --quiet
 
 dpdk-to-test:
-	@$(MAKE) --no-print-directory dpdk SLICES_BUILD="$(HOST_SIDE) $(TARGETS)" SLICES_PROFILE=debug
+	@$(MAKE) --no-print-directory dpdk SLICES_BUILD="$(HOST_SIDE) --lib --bins --tests" SLICES_PROFILE=debug
 
 bench-dpdk: setup dpdk ## Compare forwarding through the slice-aware pool with the standard one, in pairs
 	@PYTHONPATH=tests python -m dpdk.emulated_parts $(DPDK_BUILD)/haswell-8.toml
@@ -204,6 +201,12 @@ $(STAMPS)/module: $(STAMPS)/packages $(CORE_SOURCES)
 	echo "building the simulator (about a minute the first time)"
 	maturin develop --uv --release --locked
 	touch $@ $(STAMPS)/module-to-test
+
+# Before the module, whose crates then are there already: both processors have work all the time.
+simulator-tests: $(STAMPS)/packages
+	@$(need_compilers)
+	echo "building the simulator and its tests"
+	cargo test --no-run $(SIMULATOR)
 
 # Tests load what `setup` built, if that is up to date, or else a module with checks in it, built with
 # the tests' own profile, so that its crates are compiled once for both.

@@ -4,6 +4,7 @@
 
 pub mod nic;
 pub mod root_port;
+pub(crate) mod sample;
 pub mod ssd;
 
 use crate::input::builtin;
@@ -16,20 +17,14 @@ use crate::plan::TenantInput;
 use crate::platform::{NicDevice, Platform, ReplacedFacts, SsdDevice};
 use crate::scenario::Scenario;
 use facts::Kind;
-use hdrhistogram::Histogram;
-use model::device::nvme::NvmeCounters;
 use model::device::{Device, DeviceId};
-use model::fabric::{Fabric, PortConfig};
-use model::reading::Reading;
-use model::tracer::Tracer;
-use nic::sample::NicSample;
+use model::fabric::PortConfig;
 use nic::source::Traffic;
 use nic::{NicKeys, NicPlan};
 use root_port::{DynamicWaysKeys, PortKeys};
 use schemars::JsonSchema;
 use serde::Serialize;
 use ssd::{SsdKeys, SsdPlan};
-use units::Picos;
 
 /// Keys of a tenant's devices.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -72,15 +67,6 @@ pub struct PortPlan {
     pub controller: Option<(DynamicWaysKeys, u32)>,
     /// The devices that share it.
     pub devices: Vec<DevicePlan>,
-}
-
-/// What a device has counted: a reading, or the difference of two.
-#[derive(Clone, Copy, Debug)]
-pub enum DeviceSample {
-    /// A network card and its link.
-    Nic(NicSample),
-    /// An SSD.
-    Ssd(NvmeCounters),
 }
 
 /// Devices that a tenant names instead of its platform's, as their files describe them.
@@ -220,75 +206,6 @@ impl DevicePlan {
             Self::Ssd(_) => None,
         }
     }
-}
-
-impl DeviceSample {
-    /// Reads a device.
-    pub(crate) fn read<T: Tracer>(
-        device: &Device<Traffic>,
-        fabric: &Fabric<T>,
-        now: Picos,
-    ) -> Self {
-        match device {
-            Device::Nic(nic) => Self::Nic(NicSample::read(nic, fabric, now)),
-            Device::Nvme(ssd) => Self::Ssd(ssd.counters),
-        }
-    }
-
-    /// Packets that arrived at it.
-    pub(crate) fn packets_offered(&self) -> u64 {
-        if let Self::Nic(nic) = self { nic.rx.offered_packets } else { 0 }
-    }
-
-    /// Packets that it wrote into host memory.
-    pub(crate) fn packets_received(&self) -> u64 {
-        if let Self::Nic(nic) = self { nic.rx.packets } else { 0 }
-    }
-
-    /// Time for which a receive ring of it was full, if it has any.
-    pub(crate) fn ring_full(&self) -> Option<Picos> {
-        if let Self::Nic(nic) = self { Some(nic.rx.ring_full) } else { None }
-    }
-
-    /// # Panics
-    /// As [`Self::of_ssd`]: if it is a reading of another kind of device, which is our own fault.
-    fn of_nic(&self) -> &NicSample {
-        let Self::Nic(nic) = self else { panic!("a reading of a NIC was expected: {self:?}") };
-        nic
-    }
-
-    fn of_ssd(&self) -> &NvmeCounters {
-        let Self::Ssd(ssd) = self else { panic!("a reading of an SSD was expected: {self:?}") };
-        ssd
-    }
-}
-
-/// # Panics
-/// If these are readings of different devices, which is our own fault.
-impl Reading for DeviceSample {
-    fn since(&self, earlier: &Self) -> Self {
-        match self {
-            Self::Nic(nic) => Self::Nic(nic.since(earlier.of_nic())),
-            Self::Ssd(ssd) => Self::Ssd(ssd.since(earlier.of_ssd())),
-        }
-    }
-
-    fn plus(&self, later: &Self) -> Self {
-        match self {
-            Self::Nic(nic) => Self::Nic(nic.plus(later.of_nic())),
-            Self::Ssd(ssd) => Self::Ssd(ssd.plus(later.of_ssd())),
-        }
-    }
-}
-
-/// Latencies of a device's packets since the last call, if it measures them.
-pub(crate) fn take_latencies(device: &mut Device<Traffic>) -> Option<Histogram<u64>> {
-    device.as_nic_mut().map(|nic| nic.egress.take_latencies())
-}
-
-/// Latencies since the last call, as the client at the other end of the wire measured them.
-pub(crate) fn take_one_way_latencies(device: &mut Device<Traffic>) -> Option<Histogram<u64>> {
-    device.as_nic_mut()?.port.source_mut().take_one_way_latencies()
 }
 
 /// Checks the keys of a tenant's devices, for any application.

@@ -7,7 +7,7 @@ pub mod statistics;
 pub mod story;
 
 use crate::assemble::{self, ScenarioMachine};
-use crate::devices;
+use crate::devices::sample as device_sample;
 use crate::input::error::InputError;
 use crate::layout::TenantLayout;
 use crate::metrics::latency::{LATENCY, ONE_WAY};
@@ -256,8 +256,8 @@ impl Job {
     fn take_latencies<T: Tracer>(&self, machine: &mut ScenarioMachine<T>) -> Vec<Histogram<u64>> {
         let of = |(number, tenant): (usize, &TenantLayout)| {
             let mut devices = self.plan.layout.devices_of(number);
-            let all =
-                devices.find_map(|id| devices::take_latencies(&mut machine.devices[id.index()]));
+            let all = devices
+                .find_map(|id| device_sample::take_latencies(&mut machine.devices[id.index()]));
             let mut all = all.unwrap_or_else(latency_histogram);
             for &core in &tenant.cores {
                 if let Some(latencies) = machine.software[core.index()].take_latencies() {
@@ -279,7 +279,9 @@ impl Job {
         let layout = &self.plan.layout;
         let of = |tenant| {
             let mut devices = layout.devices_of(tenant);
-            devices.find_map(|id| devices::take_one_way_latencies(&mut machine.devices[id.index()]))
+            devices.find_map(|id| {
+                device_sample::take_one_way_latencies(&mut machine.devices[id.index()])
+            })
         };
         (0..layout.tenants.len()).map(of).collect()
     }

@@ -1,6 +1,6 @@
 //! Batches of a run: when there are enough, and their combined metrics.
 
-use crate::devices::DeviceSample;
+use crate::devices::sample::DeviceSample;
 use crate::layout::Layout;
 use crate::metrics::{self, Declaration, Kind};
 use crate::result::{Intervals, MetricResult, Numbers};

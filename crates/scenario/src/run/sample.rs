@@ -1,7 +1,7 @@
 //! All readings of a machine, as numbers that only grow, and differences of two readings: one batch.
 
 use crate::assemble::ScenarioMachine;
-use crate::devices::DeviceSample;
+use crate::devices::sample::DeviceSample;
 use model::attribution::AgentId;
 use model::counters::{CoreCounters, Counters, PortCounters};
 use model::device::{DeviceId, Levels};

@@ -31,7 +31,10 @@ impl SharedReads {
     /// `now` if it may read, and otherwise when to retry: the queue keeps its turn until then.
     pub(crate) fn turn(&mut self, queue: u16, bytes: u64, now: Picos) -> Picos {
         let Some(most) = self.most else { return now };
-        while let Some((_, bytes)) = self.under_way.pop_front_if(|(done, _)| *done <= now) {
+        while let Some(&(done, bytes)) = self.under_way.front()
+            && done <= now
+        {
+            self.under_way.pop_front();
             self.bytes_under_way -= bytes;
         }
         let place = self.line.iter().position(|&(waiting, _)| waiting == queue);
