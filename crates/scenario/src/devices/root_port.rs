@@ -26,14 +26,15 @@ use units::{Picos, SocketId};
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PortKeys {
-    /// Ways in which the device may allocate; 0 switches DDIO off. The platform's own by default.
+    /// Ways in which the device may allocate; 0 switches DDIO off. The platform's own by default, also
+    /// for tenants beside the main one.
     pub ddio_ways: Option<u32>,
     /// With DDIO off: descriptors and completions still use the platform's own ways, as ATC'20 supposes
     /// of a root port that is switched off.
     pub ddio_keeps_descriptors: bool,
     /// With DDIO off: a DMA read evicts the line from the caches, as on processors before Ivy Bridge.
     pub evict_on_dma_read: bool,
-    /// The socket of the NIC. That of the cores by default.
+    /// The socket of the NIC. That of the tenant's own cores by default.
     pub nic_socket: Option<u32>,
     /// Pages in which the IOMMU translates device addresses.
     pub iommu: IommuPages,

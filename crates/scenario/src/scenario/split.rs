@@ -110,6 +110,10 @@ fn check_kernels(file: &str, co_runners: &[Table]) -> Result<(), InputError> {
     Ok(())
 }
 
+/// Keys that a tenant does not inherit: what they are without being stated follows from the tenant's own
+/// cores, or from the platform.
+const OWN: [&str; 3] = ["ddio_ways", "nic_socket", "core_way_mask"];
+
 /// A tenant with what it inherits from the main one.
 fn tenant(file: &str, number: usize, own: Table, main: &Table) -> Result<Tenant, InputError> {
     let place = format!("{file}, tenant {number}");
@@ -119,6 +123,7 @@ fn tenant(file: &str, number: usize, own: Table, main: &Table) -> Result<Tenant,
     }
     refuse_device_tables(&place, &own)?;
     let mut whole = main.clone();
+    OWN.iter().for_each(|key| drop(whole.remove(*key)));
     lay_over(&mut whole, own);
     Tenant::read(&place, whole)
 }

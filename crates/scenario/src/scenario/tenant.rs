@@ -41,7 +41,7 @@ pub struct TenantKeys {
     pub socket: u32,
     /// The memory of buffers and rings.
     pub memory_node: MemoryNode,
-    /// CAT mask of the forwarding cores. All ways by default.
+    /// CAT mask of the cores. All ways by default, also for tenants beside the main one.
     pub core_way_mask: Option<u32>,
     /// Pages of driver memory.
     pub page_size: PageSize,

@@ -31,7 +31,7 @@ fn value(result: &RunResult, name: &str) -> f64 {
 /// Four cores forward beside four SSDs that are read as fast as they can, all past the LLC.
 const BESIDE_SSDS: &str = "cores = 4\nrx_descriptors = 1024\npacket_bytes = 1500\n\
     offered_gbps = 60\nddio_ways = 0\n\
-    [[tenant]]\nname = \"storage\"\napplication = \"block-io\"\ncores = 4\n";
+    [[tenant]]\nname = \"storage\"\napplication = \"block-io\"\ncores = 4\nddio_ways = 0\n";
 const FOUR_SSDS: &str = "[tenant.block_io]\nssds = 4\ndepth = 32\nblock_bytes = 131072\n";
 const SHORT: &str = "[run]\nbatch_packets = 4096\nmax_batches = 10\n";
 
@@ -56,7 +56,7 @@ fn two_cards(gbps: f64) -> f64 {
     let text = format!(
         "cores = 4\nrx_descriptors = 1024\npacket_bytes = 1500\nddio_ways = 0\n\
          core_ghz = 3.0\nuncore_ghz = 2.4\noffered_gbps = {gbps}\n\
-         [[tenant]]\nname = \"second\"\n{SHORT}"
+         [[tenant]]\nname = \"second\"\nddio_ways = 0\n{SHORT}"
     );
     let result = run(&text, 1);
     value(&result, "throughput_gbps") + value(&result, "second:throughput_gbps")

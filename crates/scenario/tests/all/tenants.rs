@@ -65,6 +65,16 @@ fn a_tenant_inherits_what_it_does_not_state() {
 }
 
 #[test]
+fn what_follows_from_platform_or_cores_is_not_inherited() {
+    let job = job("ddio_ways = 5\ncore_way_mask = 3\nnic_socket = 1\n\
+         [[tenant]]\nname = \"second\"");
+    let (main, second) = (&job.scenario().main, &job.scenario().tenant[0]);
+    assert_eq!((main.devices.port.ddio_ways, second.devices.port.ddio_ways), (Some(5), Some(2)));
+    assert_eq!((main.devices.port.nic_socket, second.devices.port.nic_socket), (Some(1), Some(0)));
+    assert_eq!((main.keys.core_way_mask, second.keys.core_way_mask), (Some(3), None));
+}
+
+#[test]
 fn two_cards_conserve_their_packets_apart() {
     let job = job("cores = 2\nrx_descriptors = 256\npacket_bytes = 1024\noffered_gbps = 40\n\
          [[tenant]]\nname = \"second\"\ncores = 1\noffered_gbps = 20");
