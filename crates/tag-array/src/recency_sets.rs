@@ -14,7 +14,7 @@
 //! Measured in one run on an AMD EPYC of family 25 (1024 sets x 16, million reads per second when all
 //! hit and when two in three miss): 629 / 626, against 190 / 104 of fixed ways with a separate order
 //! and 122 / 121 of these sets with single requests. The fabric cannot wait for a batch and therefore
-//! keeps fixed ways (`cargo bench -p model`).
+//! keeps fixed ways (`cargo bench -p benches --bench kernel`).
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
