@@ -30,6 +30,8 @@ GROUPS = {
 }
 
 
+# Before xdist looks at the marks.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
     """Group tests by what they share."""
     for item in items:
