@@ -7,7 +7,20 @@ import pytest
 
 from command_line import EXPERIMENTS, REPOSITORY, Skipline
 
-COMMANDS = ("run", "experiment", "evidence", "platforms", "schema", "report")
+COMMANDS = (
+    "run",
+    "demo",
+    "experiment",
+    "evidence",
+    "calibrate",
+    "platforms",
+    "metrics",
+    "schema",
+    "report",
+    "trace",
+    "budget",
+    "host",
+)
 
 
 def test_help_lists_every_command(skipline: Skipline) -> None:

@@ -1,4 +1,4 @@
-//! A root port: the path of one device into the machine, and the treatment of its lines.
+//! A root port: the path of the devices behind it into the machine, and the treatment of their lines.
 //!
 //! Models: the link, the IOMMU and the root-complex buffer of a port, and its policy.
 //! Source: those of [`crate::root_complex`].

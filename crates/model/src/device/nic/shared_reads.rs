@@ -48,7 +48,7 @@ impl SharedReads {
         }
         let in_front: u64 = self.line.range(..place).map(|&(_, bytes)| bytes).sum();
         // Of two that wait for the same time the first in line goes first, whatever their numbers.
-        self.room_behind(in_front, most.0, now).max(now + Picos(1))
+        self.admitted_from(in_front, most.0, now).max(now + Picos(1))
     }
 
     /// Occupies `bytes` until their data arrives.
@@ -59,8 +59,8 @@ impl SharedReads {
         }
     }
 
-    /// Upper bound of the time at which a packet behind others of `in_front` bytes is admitted.
-    fn room_behind(&self, in_front: u64, most: u64, now: Picos) -> Picos {
+    /// Lower bound of the time at which a packet behind others of `in_front` bytes is admitted.
+    fn admitted_from(&self, in_front: u64, most: u64, now: Picos) -> Picos {
         let mut left = self.bytes_under_way + in_front;
         let mut room = now;
         for &(done, bytes) in &self.under_way {

@@ -88,8 +88,8 @@ impl StorePlan {
         ItemsApart::new(items, region)
     }
 
-    /// Fills the store item by item, which leaves the last written lines in the caches; items in chosen
-    /// slices come last.
+    /// Leaves in the caches what filling the store item by item would: the lines that are written last;
+    /// items in chosen slices come last.
     pub(super) fn fill<T: Tracer>(&self, placed: &PlacedStore, builder: &mut Builder<'_, T>) {
         let core = builder.tenant.cores[0];
         let lines = self.shape.bytes() / LINE_BYTES;
