@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 
 from skipline import metrics
 from skipline._core import InputError
 
-Number = float | int | None
+Number = FiniteFloat | int | None
 
 
 class Entry(NamedTuple):
@@ -127,6 +127,7 @@ class Result(BaseModel):
     line_ops_per_s: float
     real_time_factor: float
     fitted_parameters: list[FittedParameter] = []
+    notes: list[str] = []
     metrics: dict[str, Metric]
     trace: list[TraceEvent] | None = None
     trace_address: int | None = None

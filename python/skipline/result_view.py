@@ -135,6 +135,7 @@ def run_facts(result: Result) -> list[str]:
         f"Simulated {result.packets:,} {work} in {result.simulated_ns / 1e6:,.2f} ms; the metrics "
         f"are of {part}. It ended because {stop}.",
         *([] if result.settled else [unsettled]),
+        *(f"{note}." for note in result.notes),
         f"Took {result.wall_s:.2f} s: {result.line_ops_per_s / 1e6:,.1f} million line operations "
         f"per second, {_pace(1e9 * result.wall_s / result.simulated_ns)} than real time.",
         "The intervals (± 95 %) cover this run. Another --seed places the buffers' pages anew, "

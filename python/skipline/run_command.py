@@ -81,7 +81,7 @@ def _print(request: Request, text: str, output: str) -> None:
     parts = [result_view.overview(parsed)]
     if request.explain:
         parts += ["", result_view.evictions_table(parsed)]
-        title = "Why requests missed the LLC, over the whole run"
+        title = "Why requests missed the LLC, over the measured time"
         parts += ["", result_view.miss_kinds_table(parsed.miss_kinds or {}, title, "agent")]
     if request.trace_packet is not None:
         parts += ["", result_view.trace_table(parsed, request.trace_packet)]

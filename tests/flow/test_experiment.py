@@ -198,6 +198,21 @@ def test_a_damaged_point_is_simulated_again(
     assert json.loads(kept.read_text())["result"]["metrics"]
 
 
+def test_a_point_with_a_changed_number_is_simulated_again(
+    skipline: Skipline, tmp_path: Path, experiment: str
+) -> None:
+    skipline("experiment", "run", experiment, "--out", "out")
+    path = tmp_path / "out" / "points" / "rx_descriptors=256,seed=1.json"
+    kept = json.loads(path.read_text())
+    throughput = kept["result"]["metrics"]["throughput_gbps"]
+    true_value, throughput["value"] = throughput["value"], 1.5 * throughput["value"]
+    path.write_text(json.dumps(kept))
+    done = skipline("experiment", "run", experiment, "--out", "out")
+    assert "1 points simulated, 1 reused" in done.out
+    again = json.loads(path.read_text())["result"]["metrics"]["throughput_gbps"]["value"]
+    assert again == true_value
+
+
 def test_several_experiments_are_summed_up_together(
     skipline: Skipline, tmp_path: Path, experiment: str
 ) -> None:

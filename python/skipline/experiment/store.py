@@ -1,7 +1,8 @@
 """Keeps finished points, so that an interrupted experiment goes on where it stopped.
 
 A kept point is reused only when everything that decides its result is the same: the resolved
-scenario, the content of every file that it is read from, the seed and the simulator.
+scenario, the content of every file that it is read from, the seed and the simulator. A kept result
+whose numbers were changed afterwards does not match its digest, and is simulated again.
 """
 
 import hashlib
@@ -19,6 +20,7 @@ from skipline.result import Result
 
 class _Kept(BaseModel):
     key: str
+    digest: str
     result: dict[str, Any]
 
 
@@ -35,15 +37,22 @@ class PointStore:
             result = Result.model_validate(kept.result)
         except (OSError, ValidationError):
             return None
+        if kept.digest != _result_digest(kept.result):
+            return None
         return result if kept.key == key(point, seed) else None
 
     def write(self, point: Point, seed: int, key: str, result_json: str) -> None:
         """Keep the result of a point's repeat; `key` was asked for before it was simulated."""
-        kept = {"key": key, "result": json.loads(result_json)}
+        result = json.loads(result_json)
+        kept = {"key": key, "digest": _result_digest(result), "result": result}
         atomic.write(self._path(point, seed), json.dumps(kept, indent=1) + "\n")
 
     def _path(self, point: Point, seed: int) -> Path:
         return self._directory / f"{point.stem},seed={seed}.json"
+
+
+def _result_digest(result: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()
 
 
 def key(point: Point, seed: int) -> str:
