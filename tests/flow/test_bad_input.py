@@ -54,6 +54,10 @@ def assert_refused(done: Outcome, *told: str) -> None:
         ("hardware.nic.tx_rate_gbps=0", ["`hardware.nic.tx_rate_gbps` = 0", "0.1"]),
         ("platform=three-level-lru", ["three-level-lru", "ddio", "missing"]),
         ("traffic.pcap=missing.pcap", ["missing.pcap"]),
+        ("block_io.depth=4", ["`block_io.depth`", "no effect", "another application"]),
+        ("ssd=p4800x", ["`ssd`", "no effect", "uses no SSD"]),
+        ("hardware.cpu.core_ghz=2", ["`hardware.cpu.core_ghz`", "no effect", "core_ghz"]),
+        ("page_size=4", ["`page_size`", '"2M", "1G"']),
         ("rx_descriptors", ["--set", "rx_descriptors", "key=value"]),
         ("=5", ["--set", "=5", "key=value"]),
     ],
@@ -62,6 +66,13 @@ def test_a_wrong_setting_names_key_value_and_what_is_allowed(
     skipline: Skipline, setting: str, told: list[str]
 ) -> None:
     assert_refused(skipline("run", L2FWD, "--set", setting), *told)
+
+
+def test_a_setting_that_another_overrides_is_refused(skipline: Skipline) -> None:
+    mix = ("traffic.pattern=random", "traffic.sizes=imix")
+    settings = [word for setting in (*mix, "packet_bytes=200") for word in ("--set", setting)]
+    done = skipline("run", L2FWD, *settings)
+    assert_refused(done, "`packet_bytes`", "no effect", "traffic.sizes states the sizes")
 
 
 def test_a_missing_scenario_is_named(skipline: Skipline) -> None:
@@ -201,6 +212,17 @@ def test_a_report_needs_results(skipline: Skipline, tmp_path: Path) -> None:
     assert_refused(skipline("report", "empty"), "empty", "result.json", "outcome.json")
     (tmp_path / "empty" / "result.json").write_text("{}")
     assert_refused(skipline("report", "empty"), "result.json", "not a result")
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity"])
+def test_a_report_shows_numbers_alone(
+    skipline: Skipline, tmp_path: Path, short_run: Path, number: str
+) -> None:
+    result = json.loads((short_run / "result.json").read_text())
+    result["metrics"]["rx_mpps"]["value"] = float(number)
+    (tmp_path / "changed").mkdir()
+    (tmp_path / "changed" / "result.json").write_text(json.dumps(result))
+    assert_refused(skipline("report", "changed"), "metrics.rx_mpps.value", "finite")
 
 
 def test_a_file_cannot_be_the_directory_of_results(skipline: Skipline, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import capture
 from command_line import L2FWD, SHORT, Skipline
 
 SCALARS = {
@@ -188,6 +189,27 @@ def test_a_co_runner_and_a_nic_on_the_other_socket_take_part(skipline: Skipline)
     # What the device writes goes over UPI to memory; the consumer's LLC gets none of it.
     assert metrics["pcie_write_hit_rate"]["value"] == 0
     assert metrics["dram_write_gbytes_per_s"]["value"] > 5
+
+
+def test_what_a_setting_overrides_in_the_file_is_told(skipline: Skipline) -> None:
+    mix = ("--set", "traffic.pattern=random", "--set", "traffic.sizes=imix")
+    notes = skipline("run", L2FWD, *SHORT, *mix, "--format", "json").json["notes"]
+    assert [note.split(":")[0] for note in notes] == [
+        "What the file states of packet_bytes has no effect",
+        "What the file states of traffic.generator_threads has no effect",
+        "What the file states of traffic.train_packets has no effect",
+        "What the file states of traffic.turn_packets has no effect",
+    ]
+    assert f"{notes[0]}." in " ".join(skipline("run", L2FWD, *SHORT, *mix).out.split())
+
+
+def test_captures_whose_times_go_backwards_are_told(skipline: Skipline, tmp_path: Path) -> None:
+    frame = bytes(12) + b"\x08\x00" + bytes(100)
+    packets = [capture.Packet(time_ns, frame) for time_ns in (5000, 2000, 9000, 2500)]
+    capture.write_pcap(tmp_path / "c.pcap", packets)
+    settings = ("--set", "traffic.pcap=c.pcap", "--set", "traffic.loops=500")
+    notes = skipline("run", L2FWD, *settings, "--format", "json").json["notes"]
+    assert any("2 of the capture's 4 packets are stamped earlier" in note for note in notes)
 
 
 def test_a_run_that_has_not_settled_says_so(skipline: Skipline) -> None:

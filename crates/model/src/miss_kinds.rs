@@ -38,6 +38,8 @@ pub struct AccessCounts {
     misses: [u64; 4],
 }
 
+crate::reading!(AccessCounts { hits, anti_conflict_hits, misses });
+
 impl AccessCounts {
     /// Misses of one kind.
     #[must_use]
@@ -106,6 +108,12 @@ impl MissKinds {
     #[must_use]
     pub fn counts(&self, agent: AgentId) -> &AccessCounts {
         &self.counts[usize::from(agent.0)]
+    }
+
+    /// The counts of all agents, by number.
+    #[must_use]
+    pub fn all_counts(&self) -> &[AccessCounts] {
+        &self.counts
     }
 
     /// Resets the counts to zero; the shadow and the lines seen stay.

@@ -69,6 +69,16 @@ macro_rules! reading_of_numbers {
 
 reading_of_numbers!(u64, Picos);
 
+impl<T: Reading, const N: usize> Reading for [T; N] {
+    fn since(&self, earlier: &Self) -> Self {
+        std::array::from_fn(|i| self[i].since(&earlier[i]))
+    }
+
+    fn plus(&self, later: &Self) -> Self {
+        std::array::from_fn(|i| self[i].plus(&later[i]))
+    }
+}
+
 impl<A: Reading, B: Reading> Reading for (A, B) {
     fn since(&self, earlier: &Self) -> Self {
         (self.0.since(&earlier.0), self.1.since(&earlier.1))

@@ -13,6 +13,7 @@ pub use packet::WatchPacket;
 pub use watch::Watch;
 
 use crate::attribution::AgentId;
+use crate::miss_kinds::AccessCounts;
 use units::{CoreId, LineAddr, Picos, SocketId};
 
 /// The operation of an agent on a line.
@@ -122,6 +123,10 @@ pub trait Tracer {
     fn packet_arrives(&mut self, sequence: u64, first: LineAddr, lines: u64);
     /// Packet `sequence` has left the host's memory.
     fn packet_leaves(&mut self, sequence: u64);
+    /// Kinds of LLC misses of each agent so far; empty if it does not count them.
+    fn miss_counts(&self) -> &[AccessCounts] {
+        &[]
+    }
 }
 
 /// No trace.

@@ -19,10 +19,12 @@ pub use costs::ApplicationFacts;
 pub use ping_pong::PingPongFacts;
 
 use crate::assemble::builder::Builder;
-use crate::devices::PortPlan;
+use crate::devices::{DeviceKeys, PortPlan};
 use crate::input::check::Check;
 use crate::input::error::InputError;
+use crate::input::key_groups::names;
 use crate::plan::TenantInput;
+use crate::plan::inert::Inert;
 use crate::scenario::{InitialContent, Tenant};
 use block_io::{BlockIoKeys, BlockIoPlan};
 use chain::{ChainKeys, ChainPlan};
@@ -64,6 +66,19 @@ macro_rules! applications {
             pub fn packets(self) -> Packets {
                 match self {
                     $(Self::$name => <$plan>::PACKETS,)*
+                }
+            }
+
+            /// The table of its keys, if it has one.
+            fn table(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$name => <$plan>::TABLE,)*
+                }
+            }
+
+            fn inert(self, tenant: &Tenant) -> Vec<Inert> {
+                match self {
+                    $(Self::$name => <$plan>::inert(tenant),)*
                 }
             }
 
@@ -121,7 +136,7 @@ applications! {
     /// are packet_bytes long, the size of answers follows from the values.
     KeyValue: OverNic<KeyValuePlan>,
     /// Key-value store whose clients are on the same machine and always have a request, as redis under
-    /// YCSB. It receives no packets and ignores packet_bytes, offered_gbps and traffic.
+    /// YCSB. It receives no packets.
     KeyValueMemory: KeyValueMemoryPlan,
     /// Loads and stores over a working set: the work of a co-runner, but measured. It receives no
     /// packets.
@@ -129,11 +144,12 @@ applications! {
     /// Block I/O at a fixed depth, as fio does it.
     BlockIo: BlockIoPlan,
     /// Echo server with one client that waits for each answer. Its packets are ping_pong.message_bytes
-    /// and headers long; it ignores packet_bytes, offered_gbps and traffic.
+    /// and headers long; packet_bytes, offered_gbps and traffic are refused.
     PingPong: OverNic<PingPongPlan>,
 }
 
-/// Tables of applications. A tenant may have those of any application, and uses its own.
+/// Tables of applications. A tenant states its own application's, or one that a tenant which inherits it
+/// uses.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ApplicationTables {
@@ -201,6 +217,15 @@ pub(crate) trait ApplicationPlan: Sized + Clone + Debug {
     /// Whether its memory can be filled before time zero as `initial_content = "store-filled"` asks.
     const FILLS_STORE: bool = false;
 
+    /// The table of its keys in a scenario, if it has one.
+    const TABLE: Option<&'static str> = None;
+
+    /// Keys of devices and cores that have no effect on a tenant with it: by default, as it has no device,
+    /// all keys of devices.
+    fn inert(tenant: &Tenant) -> Vec<Inert> {
+        without_device(tenant)
+    }
+
     /// Records the application's defaults of keys that the tenant does not state.
     fn fill_in(_tenant: &mut Tenant) {}
 
@@ -234,6 +259,25 @@ impl Application {
             return Err(input.check.refuse("initial_content", &"store-filled", allowed));
         }
         own.plan_own(input)
+    }
+}
+
+/// Keys of devices: they have no effect on a tenant without any.
+fn without_device(tenant: &Tenant) -> Vec<Inert> {
+    let because = format!("{} uses no device", tenant.keys.application.name());
+    Inert::all(names::<DeviceKeys>(), &because).collect()
+}
+
+impl Tenant {
+    /// Keys that have no effect on it.
+    pub(crate) fn inert(&self) -> Vec<Inert> {
+        let own = self.keys.application;
+        let others = names::<ApplicationTables>().into_iter();
+        let others = others.filter(|table| own.table() != Some(table.as_str()));
+        let because = format!("it belongs to another application than {}", own.name());
+        let mut inert: Vec<Inert> = Inert::all(others, &because).collect();
+        inert.extend(own.inert(self));
+        inert
     }
 }
 

@@ -198,6 +198,15 @@ impl DevicePlan {
         }
     }
 
+    /// What people should know of its input.
+    #[must_use]
+    pub fn note(&self) -> Option<String> {
+        match self {
+            Self::Nic(nic) => nic.note(),
+            Self::Ssd(_) => None,
+        }
+    }
+
     /// Packets after which the run ends, if its source has such a number.
     #[must_use]
     pub fn packets_to_replay(&self) -> Option<u64> {

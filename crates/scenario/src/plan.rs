@@ -1,6 +1,7 @@
 //! Resolves a scenario, its platform and the devices that it names to a plan: everything that a machine
 //! is built from, checked, with all defaults filled in.
 
+pub(crate) mod inert;
 mod machine;
 mod tenant_input;
 
@@ -84,6 +85,7 @@ impl Plan {
         seed: u64,
     ) -> Result<Self, InputError> {
         let named = NamedDevices::of_tenants(file, scenario)?;
+        inert::check(scenario, file)?;
         scenario.fill_in(platform, &named);
         let check = Check { file };
         check::machine(scenario, &check)?;
@@ -123,6 +125,12 @@ impl Plan {
         let tenants = tenants(applications, scenario, &layout);
         let goal = goal(&scenario.main, &tenants[0]);
         Ok(Self { machine, layout, devices, tenants, co_runners, changes, dynamic_ways, goal })
+    }
+
+    /// What people should know of the input of its devices.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        self.devices.iter().filter_map(DevicePlan::note).collect()
     }
 
     /// Packets after which the run ends, if the main tenant's source has such a number.

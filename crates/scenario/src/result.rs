@@ -45,6 +45,9 @@ pub struct RunResult {
     pub real_time_factor: f64,
     /// Platform parameters that were chosen by fitting.
     pub fitted_parameters: Vec<FittedParameter>,
+    /// What people should know of the input.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Metrics by name.
     pub metrics: BTreeMap<String, MetricResult>,
     /// Some metrics batch by batch, where settings change during the run.
@@ -59,7 +62,7 @@ pub struct RunResult {
     /// The trace of one line of memory, if it was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line_trace: Option<Vec<TraceEvent>>,
-    /// Kinds of LLC misses by agent over the whole run, if they were requested.
+    /// Kinds of LLC misses by agent over the measured time, if they were requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub miss_kinds: Option<BTreeMap<String, MissKindCounts>>,
 }

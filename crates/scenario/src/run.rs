@@ -18,8 +18,6 @@ use crate::result::{MetricResult, MissKindCounts, RunResult, StoppedBy, Timeline
 use crate::scenario::Scenario;
 use batches::{Batch, combine, has_settled, tight_enough, warm_up_of};
 use hdrhistogram::Histogram;
-use model::attribution::AgentId;
-use model::device::Device;
 use model::fabric::{Backlog, Resource};
 use model::latency_histogram::latency_histogram;
 use model::machine::Ran;
@@ -165,10 +163,6 @@ impl Job {
         result.trace_address = first.map(|line| line.0 * LINE_BYTES);
         result.line_trace =
             watched.line.as_ref().map(|line| story::of_line(line, &self.plan.layout));
-        result.miss_kinds = watched.misses.as_ref().map(|misses| {
-            let names = self.plan.layout.agent_names().into_iter().zip((0..).map(AgentId));
-            names.map(|(name, agent)| (name, MissKindCounts::of(misses.counts(agent)))).collect()
-        });
         Ok(result)
     }
 
@@ -193,6 +187,7 @@ impl Job {
             StoppedBy::Interval | StoppedBy::Cap => warm_up_of(&batches, keys),
         };
         let warmup_ns = batches[..skipped].iter().map(|batch| batch.sample.span.as_ns()).sum();
+        let end = Sample::read(&machine);
         let result = RunResult {
             scenario: self.scenario.clone(),
             seed: self.seed,
@@ -210,12 +205,13 @@ impl Job {
             line_ops_per_s: line_ops as f64 / wall_s,
             real_time_factor: simulated.as_seconds() / wall_s,
             fitted_parameters: self.platform.fitted(),
-            metrics: self.combine(&batches[skipped..], &Sample::read(&machine)),
+            notes: self.scenario.notes().chain(self.plan.notes()).collect(),
+            metrics: self.combine(&batches[skipped..], &end),
             timeline: self.timeline(&batches),
             trace: None,
             trace_address: None,
             line_trace: None,
-            miss_kinds: None,
+            miss_kinds: self.miss_kinds(&end.since(&batches[skipped].before)),
         };
         Ok((result, machine))
     }
@@ -234,6 +230,13 @@ impl Job {
             metrics: metrics::timeline(&self.plan.layout, self.core_ghz(), &batch.sample),
         };
         batches.iter().map(point).collect()
+    }
+
+    /// Kinds of LLC misses by the name of their agent, of the measured time.
+    fn miss_kinds(&self, measured: &Sample) -> Option<BTreeMap<String, MissKindCounts>> {
+        let names = self.plan.layout.agent_names().into_iter();
+        let by_name = names.zip(measured.misses.iter().map(MissKindCounts::of));
+        (!measured.misses.is_empty()).then(|| by_name.collect())
     }
 
     /// All metrics of the measured batches; `end` is the reading after the last.
@@ -372,10 +375,9 @@ fn run_batch<T: Tracer>(
     }
 }
 
-/// Packets that have arrived at the first NIC.
+/// Packets that have arrived at the first device with a wire.
 fn offered_packets<T: Tracer>(machine: &ScenarioMachine<T>) -> u64 {
-    let mut nics = machine.devices.iter().filter_map(Device::as_nic);
-    nics.next().map_or(0, |nic| nic.port.counters.offered_packets)
+    machine.devices.iter().find_map(device_sample::packets_offered).unwrap_or_default()
 }
 
 #[cfg(test)]

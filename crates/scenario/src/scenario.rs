@@ -10,6 +10,7 @@ mod split;
 mod tenant;
 
 pub use event::EventKeys;
+pub(crate) use split::inherits;
 pub use tenant::{InitialContent, MAIN, MemoryNode, PageSize, Tenant, TenantKeys};
 
 use crate::apps::Application;
@@ -17,6 +18,7 @@ use crate::co_runner::CoRunnerKeys;
 use crate::devices::{DeviceKind, NamedDevices};
 use crate::input::document;
 use crate::input::error::InputError;
+use crate::plan::inert::{StatedInVain, stated_in_vain};
 use crate::platform::{Platform, ReplacedFacts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,6 +36,9 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Tables<Tenant>")]
     pub tenant: Vec<Tenant>,
+    /// Keys of the file that have no effect because of keys of the command line.
+    #[serde(skip)]
+    pub(crate) overridden: Vec<StatedInVain>,
 }
 
 /// Keys of a scenario that hold for the whole machine.
@@ -121,7 +126,11 @@ impl Scenario {
         for (key, _) in overrides {
             split::refuse_device_key("--set", key)?;
         }
-        split::scenario(file, document::parse(file, text, overrides)?)
+        let mut scenario = split::scenario(file, document::parse(file, text, overrides)?)?;
+        if !overrides.is_empty() {
+            scenario.overridden = overridden(&scenario, file, text, overrides);
+        }
+        Ok(scenario)
     }
 
     /// Replaced facts that the platform's file must know: all except those of devices that have files
@@ -159,6 +168,13 @@ impl Scenario {
         }
     }
 
+    /// What people should know of keys of the file.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = String> + '_ {
+        self.overridden.iter().map(|StatedInVain { key, because, .. }| {
+            format!("What the file states of {key} has no effect: {because}")
+        })
+    }
+
     /// All tenants, the main one first.
     pub fn tenants(&self) -> impl Iterator<Item = &Tenant> {
         std::iter::once(&self.main).chain(&self.tenant)
@@ -187,4 +203,26 @@ impl Scenario {
     pub fn uses_cxl(&self) -> bool {
         self.tenants().any(|tenant| tenant.keys.memory_node == MemoryNode::Cxl)
     }
+}
+
+/// Keys of the file that have no effect beside `overrides`, and would have without them.
+fn overridden(
+    scenario: &Scenario,
+    file: &str,
+    text: &str,
+    overrides: &[(String, String)],
+) -> Vec<StatedInVain> {
+    let alone = document::parse(file, text, &[]).and_then(|table| split::scenario(file, table));
+    let alone = alone.map(|alone| stated_in_vain(&alone)).unwrap_or_default();
+    let is_override = |found: &StatedInVain| {
+        let place = found.tenant.checked_sub(1).map(|number| format!("tenant.{number}."));
+        let name = format!("{}{}", place.unwrap_or_default(), found.key);
+        overrides.iter().any(|(key, _)| *key == name)
+    };
+    let of_the_file = |found: &StatedInVain| {
+        let is_inert_anyway =
+            alone.iter().any(|it| (it.tenant, &it.key) == (found.tenant, &found.key));
+        !is_inert_anyway && !is_override(found)
+    };
+    stated_in_vain(scenario).into_iter().filter(of_the_file).collect()
 }

@@ -21,12 +21,6 @@ impl WatchMisses {
     pub fn new(lines: u32) -> Self {
         Self { kinds: MissKinds::new(lines) }
     }
-
-    /// The counts of an agent's requests.
-    #[must_use]
-    pub fn counts(&self, agent: crate::attribution::AgentId) -> &AccessCounts {
-        self.kinds.counts(agent)
-    }
 }
 
 impl Tracer for WatchMisses {
@@ -62,4 +56,8 @@ impl Tracer for WatchMisses {
     fn packet_arrives(&mut self, _sequence: u64, _first: LineAddr, _lines: u64) {}
 
     fn packet_leaves(&mut self, _sequence: u64) {}
+
+    fn miss_counts(&self) -> &[AccessCounts] {
+        self.kinds.all_counts()
+    }
 }

@@ -5,6 +5,7 @@
 //! Simplifies: nothing.
 
 use super::{Event, Tracer, WatchLine, WatchMisses, WatchPacket};
+use crate::miss_kinds::AccessCounts;
 use units::LineAddr;
 
 /// All tracers of a run.
@@ -43,5 +44,9 @@ impl Tracer for Watch {
         if let Some(packet) = &mut self.packet {
             packet.packet_leaves(sequence);
         }
+    }
+
+    fn miss_counts(&self) -> &[AccessCounts] {
+        self.misses.as_ref().map_or(&[], Tracer::miss_counts)
     }
 }

@@ -2,12 +2,16 @@
 
 use super::ApplicationPlan;
 use crate::assemble::builder::Builder;
+use crate::devices::nic::NicKeys;
 use crate::devices::{PortPlan, ssd};
 use crate::input::builtin;
 use crate::input::check::Check;
 use crate::input::error::InputError;
+use crate::input::key_groups::names;
 use crate::plan::TenantInput;
+use crate::plan::inert::Inert;
 use crate::platform::SsdDevice;
+use crate::scenario::Tenant;
 use model::device::DeviceQueues;
 use model::device::nvme::rings::{MAX_BLOCK_BYTES, PAGE_BYTES};
 use model::device::queues::QueueId;
@@ -129,6 +133,20 @@ pub(crate) struct BlockIoPlan {
 }
 
 impl ApplicationPlan for BlockIoPlan {
+    const TABLE: Option<&'static str> = Some("block_io");
+
+    fn inert(_tenant: &Tenant) -> Vec<Inert> {
+        let of_nic = names::<NicKeys>().into_iter();
+        let of_packets = [
+            "initial_content",
+            "placement.bypass_when_backlogged",
+            "placement.prefetch_hint_lines",
+            "placement.push_to_l2_lines",
+        ];
+        let keys = of_nic.chain(of_packets.map(String::from));
+        Inert::all(keys, "block-io uses no NIC").collect()
+    }
+
     fn of(input: &TenantInput<'_>) -> Result<Self, InputError> {
         let device = input.named.ssd.as_ref().ok_or_else(|| {
             let known = builtin::ssd_names().join(", ");

@@ -70,6 +70,7 @@ pub(crate) struct Filter {
 
 impl PacketApplication for ChainPlan {
     const PACKETS: Packets = Packets::Forwarded;
+    const TABLE: Option<&'static str> = Some("chain");
 
     /// The filter and its rules, if the cores walk them.
     type Shared = Option<(Filter, Region)>;

@@ -1,10 +1,12 @@
 //! The key-value store whose clients are on the same machine: its threads always have a request.
 
-use super::ApplicationPlan;
 use super::key_value::StorePlan;
+use super::{ApplicationPlan, without_device};
 use crate::assemble::builder::Builder;
 use crate::input::error::InputError;
 use crate::plan::TenantInput;
+use crate::plan::inert::Inert;
+use crate::scenario::Tenant;
 use model::tracer::Tracer;
 use units::LINE_BYTES;
 use workload::app::key_value::in_memory::{KeyValueInMemory, ThreadMemory};
@@ -24,6 +26,15 @@ pub(crate) struct KeyValueMemoryPlan {
 }
 
 impl ApplicationPlan for KeyValueMemoryPlan {
+    const TABLE: Option<&'static str> = Some("key_value");
+
+    fn inert(tenant: &Tenant) -> Vec<Inert> {
+        let mut inert = without_device(tenant);
+        inert.extend(Inert::all(["key_value.protocol"], "its clients send no packets"));
+        inert.extend(Inert::all(["initial_content"], "it has no buffers for packets"));
+        inert
+    }
+
     fn of(input: &TenantInput<'_>) -> Result<Self, InputError> {
         let costs = input.costs()?;
         Ok(Self {

@@ -47,6 +47,7 @@ pub(crate) struct L3ForwardPlan {
 
 impl PacketApplication for L3ForwardPlan {
     const PACKETS: Packets = Packets::Forwarded;
+    const TABLE: Option<&'static str> = Some("l3_forward");
 
     /// Its routes.
     type Shared = Region;

@@ -221,6 +221,8 @@ pub(crate) struct MemoryKernelPlan {
 }
 
 impl ApplicationPlan for MemoryKernelPlan {
+    const TABLE: Option<&'static str> = Some("memory_kernel");
+
     fn of(input: &TenantInput<'_>) -> Result<Self, InputError> {
         let Some(keys) = &input.tenant.tables.memory_kernel else {
             let allowed = "needs a [memory_kernel] table with working_set_bytes".into();
@@ -230,7 +232,7 @@ impl ApplicationPlan for MemoryKernelPlan {
         Ok(Self { kernel: KernelPlan::of(keys), has_written })
     }
 
-    /// Each core writes its working set before time zero; the caches keep what fits.
+    /// Each core's working set has been written before time zero: the caches hold its last lines.
     fn build<T: Tracer>(&self, builder: &mut Builder<'_, T>) {
         let cores = &builder.tenant.cores;
         for (thread, &core) in cores.iter().enumerate() {

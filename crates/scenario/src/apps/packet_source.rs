@@ -3,8 +3,8 @@
 use super::Packets;
 use super::packets::{PacketApplication, PollingCore};
 use crate::assemble::builder::Builder;
-use crate::devices::nic::Card;
 use crate::devices::nic::source::SourcePlan;
+use crate::devices::nic::{Arrivals, Card};
 use crate::input::error::InputError;
 use crate::plan::TenantInput;
 use model::software::Software;
@@ -36,6 +36,8 @@ pub(crate) struct PacketSourcePlan {
 
 impl PacketApplication for PacketSourcePlan {
     const PACKETS: Packets = Packets::Sent;
+    const TABLE: Option<&'static str> = Some("packet_source");
+    const ARRIVALS: Arrivals = Arrivals::None;
 
     type Shared = ();
 

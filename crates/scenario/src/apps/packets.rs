@@ -6,9 +6,12 @@ use crate::assemble::builder::Builder;
 use crate::devices::PortPlan;
 use crate::devices::nic::driver::{DriverNeeds, DriverPlan};
 use crate::devices::nic::source::SourcePlan;
-use crate::devices::nic::{self, Card};
+use crate::devices::nic::{self, Arrivals, Card};
+use crate::devices::ssd::SsdKeys;
 use crate::input::error::InputError;
+use crate::input::key_groups::names;
 use crate::plan::TenantInput;
+use crate::plan::inert::Inert;
 use crate::scenario::Tenant;
 use model::core::Core;
 use model::device::DeviceQueues;
@@ -29,6 +32,10 @@ pub(crate) trait PacketApplication: Sized + Clone + Debug {
     const PACKETS: Packets;
     /// Whether its memory can be filled before time zero as `initial_content = "store-filled"` asks.
     const FILLS_STORE: bool = false;
+    /// The table of its keys in a scenario, if it has one.
+    const TABLE: Option<&'static str> = None;
+    /// What decides which packets arrive.
+    const ARRIVALS: Arrivals = Arrivals::OfKeys;
     /// Spacing of the buffers in its pool.
     const SPACING: Spacing = Spacing::OddLines;
     /// Bytes besides the queues of each core for its own use.
@@ -93,6 +100,14 @@ pub(crate) struct OverNic<A> {
 impl<A: PacketApplication> ApplicationPlan for OverNic<A> {
     const PACKETS: Packets = A::PACKETS;
     const FILLS_STORE: bool = A::FILLS_STORE;
+    const TABLE: Option<&'static str> = A::TABLE;
+
+    fn inert(tenant: &Tenant) -> Vec<Inert> {
+        let mut inert = nic::inert(&tenant.devices.nic, A::PACKETS, A::ARRIVALS);
+        let because = format!("{} uses no SSD", tenant.keys.application.name());
+        inert.extend(Inert::all(names::<SsdKeys>(), &because));
+        inert
+    }
 
     fn fill_in(tenant: &mut Tenant) {
         A::fill_in(tenant);

@@ -7,8 +7,8 @@ pub use facts::PingPongFacts;
 use super::Packets;
 use super::packets::{PacketApplication, PollingCore};
 use crate::assemble::builder::Builder;
-use crate::devices::nic::Card;
 use crate::devices::nic::source::SourcePlan;
+use crate::devices::nic::{Arrivals, Card};
 use crate::input::error::InputError;
 use crate::input::sourced::Sourced;
 use crate::plan::TenantInput;
@@ -54,6 +54,8 @@ pub(crate) struct PingPongPlan {
 
 impl PacketApplication for PingPongPlan {
     const PACKETS: Packets = Packets::Forwarded;
+    const TABLE: Option<&'static str> = Some("ping_pong");
+    const ARRIVALS: Arrivals = Arrivals::OfClient;
     const SPACING: Spacing = Spacing::PowerOfTwo;
     /// Bytes for the message: no larger than a packet buffer may be.
     const OWN_BYTES: u64 = 64 << 10;

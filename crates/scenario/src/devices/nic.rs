@@ -5,11 +5,13 @@
 
 pub(super) mod check;
 pub mod driver;
+mod inert;
 pub(crate) mod metrics;
 pub(crate) mod sample;
 pub mod source;
 mod traffic;
 
+pub(crate) use inert::{Arrivals, inert};
 pub use traffic::{ArrivalProcess, Pattern, SizeMix, TrafficKeys};
 
 use super::{DevicePlan, NamedDevices, PortPlan, root_port};
@@ -187,6 +189,11 @@ impl NicPlan {
         let queue_of = |rule: u32| Some(fit(rule % self.queues));
         nic.port.steering_mut().set_rules((0..self.flow_rules).map(queue_of).collect());
         nic
+    }
+
+    /// What people should know of its input.
+    pub(super) fn note(&self) -> Option<String> {
+        self.source.note()
     }
 
     /// Packets of all loops of a capture, if the number of loops is given.

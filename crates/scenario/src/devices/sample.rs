@@ -87,3 +87,8 @@ pub(crate) fn take_latencies(device: &mut Device<Traffic>) -> Option<Histogram<u
 pub(crate) fn take_one_way_latencies(device: &mut Device<Traffic>) -> Option<Histogram<u64>> {
     device.as_nic_mut()?.port.source_mut().take_one_way_latencies()
 }
+
+/// Packets that have arrived at a device, if it has a wire.
+pub(crate) fn packets_offered(device: &Device<Traffic>) -> Option<u64> {
+    device.as_nic().map(|nic| nic.port.counters.offered_packets)
+}

@@ -53,6 +53,10 @@ pub fn interpret<V: DeserializeOwned + JsonSchema>(
         let (key, reason) = match missing_key(&reason) {
             Some(missing) if path == "." => (missing, "is missing".into()),
             Some(missing) => (format!("{path}.{missing}"), "is missing".into()),
+            None if reason.contains("unit variant") => {
+                let names = names_of(&path, &schemars::schema_for!(V).to_value());
+                (path, format!("expected one of {}", names.join(", ")))
+            }
             None => (path, reason),
         };
         InputError::WrongValue { file: file.into(), key, reason }
@@ -133,6 +137,24 @@ fn suggest_key(path: &str, schema: &serde_json::Value) -> String {
         .map(|properties| properties.keys().cloned().collect())
         .unwrap_or_default();
     suggest(leaf, &known)
+}
+
+/// The names that a key of the schema may have as its value.
+fn names_of(path: &str, schema: &serde_json::Value) -> Vec<String> {
+    let mut place = schema;
+    for part in path.split('.') {
+        let is_entry = part.parse::<usize>().is_ok();
+        let inner = if is_entry { &place["items"] } else { &place["properties"][part] };
+        place = resolve(inner, schema);
+    }
+    // Names with a description are apart, those without in lists.
+    let apart = place["oneOf"].as_array().into_iter().flatten();
+    let named = |one: &serde_json::Value| match one["enum"].as_array() {
+        Some(several) => several.clone(),
+        None => one.get("const").into_iter().cloned().collect(),
+    };
+    let all = std::iter::once(place).chain(apart).flat_map(named);
+    all.map(|name| name.to_string()).collect()
 }
 
 /// Follows references into the schema's definitions, through optional values.
@@ -237,6 +259,25 @@ mod tests {
         let text = message("cores = 1", &[("cores", "many")]);
         assert!(text.starts_with("a.toml: `cores`: invalid type: string \"many\""), "{text}");
         assert!(text.contains("expected a whole number"), "{text}");
+    }
+
+    #[test]
+    fn a_number_in_place_of_a_name_lists_the_names() {
+        #[derive(Debug, Deserialize, JsonSchema)]
+        #[serde(rename_all = "kebab-case")]
+        enum Order {
+            OneByOne,
+            /// In any order.
+            Shuffled,
+        }
+        #[derive(Debug, Deserialize, JsonSchema)]
+        struct Cards {
+            order: Order,
+        }
+        let table = "order = 3".parse().expect("is TOML");
+        let error = interpret::<Cards>("a.toml", table).map(|cards| format!("{:?}", cards.order));
+        let text = error.expect_err("is refused").to_string();
+        assert_eq!(text, "a.toml: `order`: expected one of \"one-by-one\", \"shuffled\"");
     }
 
     #[test]

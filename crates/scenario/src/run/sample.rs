@@ -6,6 +6,7 @@ use model::attribution::AgentId;
 use model::counters::{CoreCounters, Counters, PortCounters};
 use model::device::{DeviceId, Levels};
 use model::fabric::Fabric;
+use model::miss_kinds::AccessCounts;
 use model::reading;
 use model::root_complex::ddio::Ddio;
 use model::software::Account;
@@ -41,6 +42,8 @@ pub struct Sample {
     pub backlog: u64,
     /// Receive rings with a used entry, and those in which every entry has been used; levels too.
     pub rings_used: (usize, usize),
+    /// Kinds of LLC misses of each agent, if the run counts them.
+    pub misses: Vec<AccessCounts>,
     /// Bytes of the LLC held for each agent: a level too.
     pub occupancy: Vec<u64>,
 }
@@ -56,7 +59,8 @@ reading!(
         ports,
         dram_lines,
         cxl_lines,
-        evictions
+        evictions,
+        misses
     },
     levels { backlog, rings_used, occupancy }
 );
@@ -92,6 +96,7 @@ impl Sample {
             dram_lines: fabric.memory().dram_lines_moved(),
             cxl_lines: fabric.memory().cxl_lines_moved(),
             evictions,
+            misses: fabric.tracer.miss_counts().to_vec(),
             backlog: backlog(machine, &levels),
             rings_used: (levels.rings_used, levels.rings_used_whole),
             occupancy: fabric.llc_occupancy_bytes(),

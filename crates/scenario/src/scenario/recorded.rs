@@ -64,7 +64,7 @@ struct AllKeys<'t> {
 
 /// Writes a tenant's keys in their order.
 pub(super) fn serialize<S: Serializer>(tenant: &Tenant, serializer: S) -> Result<S::Ok, S::Error> {
-    let Tenant { keys, devices, tables } = tenant;
+    let Tenant { keys, devices, tables, stated: _ } = tenant;
     let text = serde_json::to_string(&AllKeys { keys, devices, tables }).map_err(Error::custom)?;
     let mut values: BTreeMap<String, Box<RawValue>> =
         serde_json::from_str(&text).map_err(Error::custom)?;

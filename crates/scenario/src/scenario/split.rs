@@ -8,6 +8,7 @@ use crate::input::document;
 use crate::input::error::{InputError, suggest};
 use crate::input::key_groups::names;
 use crate::platform::Platform;
+use std::collections::BTreeSet;
 use toml::{Table, Value};
 
 /// Reads the table of a scenario file.
@@ -54,7 +55,9 @@ pub(super) fn scenario(file: &str, table: Table) -> Result<Scenario, InputError>
         .enumerate()
         .map(|(number, own)| tenant(file, number, own, &main))
         .collect::<Result<_, _>>()?;
-    Ok(Scenario { machine, main: Tenant::read(file, main)?, tenant })
+    let stated = dotted_keys(&main);
+    let main = Tenant::read(file, main, stated)?;
+    Ok(Scenario { machine, main, tenant, overridden: Vec::new() })
 }
 
 /// Refuses a key such as `nic.tx_rate_gbps`: a scenario names its devices, and states changes of their
@@ -122,10 +125,27 @@ fn tenant(file: &str, number: usize, own: Table, main: &Table) -> Result<Tenant,
         return Err(InputError::WrongValue { file: place, key, reason });
     }
     refuse_device_tables(&place, &own)?;
+    let stated = dotted_keys(&own);
     let mut whole = main.clone();
     OWN.iter().for_each(|key| drop(whole.remove(*key)));
     lay_over(&mut whole, own);
-    Tenant::read(&place, whole)
+    Tenant::read(&place, whole, stated)
+}
+
+/// Whether a tenant beside the main one has the main one's value of a key.
+pub(crate) fn inherits(tenant: &Tenant, key: &str) -> bool {
+    !OWN.contains(&key) && key != "name" && !tenant.stated.contains(key)
+}
+
+/// All keys of a table, those of tables in it as `table.key`.
+fn dotted_keys(table: &Table) -> BTreeSet<String> {
+    let of_entry = |(key, value): (&String, &Value)| match value {
+        Value::Table(inner) => {
+            dotted_keys(inner).into_iter().map(|inner| format!("{key}.{inner}")).collect()
+        }
+        _ => vec![key.clone()],
+    };
+    table.iter().flat_map(of_entry).collect()
 }
 
 fn lay_over(table: &mut Table, own: Table) {

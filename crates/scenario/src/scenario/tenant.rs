@@ -8,6 +8,7 @@ use crate::input::error::InputError;
 use crate::input::key_groups::KeyGroups;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
+use std::collections::BTreeSet;
 use toml::Table;
 
 /// Name of the tenant that the top-level keys describe.
@@ -25,6 +26,9 @@ pub struct Tenant {
     /// Tables of applications.
     #[serde(flatten)]
     pub tables: ApplicationTables,
+    /// Keys that its own table states, dotted.
+    #[schemars(skip)]
+    pub stated: BTreeSet<String>,
 }
 
 /// Keys of every tenant, for any application and devices.
@@ -68,13 +72,19 @@ impl Default for TenantKeys {
 }
 
 impl Tenant {
-    /// Reads the table of a tenant, with what it inherits; `file` is its name in messages.
-    pub(super) fn read(file: &str, table: Table) -> Result<Self, InputError> {
+    /// Reads the table of a tenant, with what it inherits beside the keys that it states; `file` is its
+    /// name in messages.
+    pub(super) fn read(
+        file: &str,
+        table: Table,
+        stated: BTreeSet<String>,
+    ) -> Result<Self, InputError> {
         let mut groups = KeyGroups::of::<Self>(file, table)?;
         Ok(Self {
             keys: groups.take()?,
             devices: DeviceKeys::take(&mut groups)?,
             tables: groups.take()?,
+            stated,
         })
     }
 }

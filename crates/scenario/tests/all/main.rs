@@ -9,6 +9,7 @@ mod hardware;
 mod host_kernels;
 mod interference_zones;
 mod key_value;
+mod keys;
 mod kinds;
 mod metrics;
 mod nic;
@@ -17,6 +18,7 @@ mod ping_pong;
 mod placement;
 mod platforms;
 mod probe;
+mod queues;
 mod slice_distances;
 mod slice_placement;
 #[path = "../../../model/tests/all/small_fabric.rs"]

@@ -16,12 +16,12 @@ fn job(text: &str, seed: u64) -> Job {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn run(text: &str, seed: u64) -> RunResult {
+pub fn run(text: &str, seed: u64) -> RunResult {
     let run = job(text, seed).run(Wanted::default(), |_| ControlFlow::Continue(()));
     run.unwrap_or_else(|failure| panic!("seed {seed}: {failure}"))
 }
 
-fn value(result: &RunResult, name: &str) -> f64 {
+pub fn value(result: &RunResult, name: &str) -> f64 {
     match result.metrics.get(name).map(|metric| &metric.value) {
         Some(Numbers::One(value)) => *value,
         other => panic!("{name}: {other:?}"),

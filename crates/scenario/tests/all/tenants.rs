@@ -71,7 +71,7 @@ fn what_follows_from_platform_or_cores_is_not_inherited() {
     let (main, second) = (&job.scenario().main, &job.scenario().tenant[0]);
     assert_eq!((main.devices.port.ddio_ways, second.devices.port.ddio_ways), (Some(5), Some(2)));
     assert_eq!((main.devices.port.nic_socket, second.devices.port.nic_socket), (Some(1), Some(0)));
-    assert_eq!((main.keys.core_way_mask, second.keys.core_way_mask), (Some(3), None));
+    assert_eq!((main.keys.core_way_mask, second.keys.core_way_mask), (Some(3), Some(0x7ff)));
 }
 
 #[test]

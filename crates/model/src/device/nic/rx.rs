@@ -43,6 +43,8 @@ pub struct RxPort<S> {
     /// The port takes no further packet until then.
     ready: Picos,
     last_arrival: Picos,
+    /// Time between the last two arrivals that is not counted as time of a full ring.
+    since_last: Picos,
     /// The port's counters.
     pub counters: RxCounters,
 }
@@ -66,6 +68,7 @@ impl<S: PacketSource> RxPort<S> {
             link_free: Picos::ZERO,
             ready: Picos::ZERO,
             last_arrival: Picos::ZERO,
+            since_last: Picos::ZERO,
             counters: RxCounters::default(),
         }
     }

@@ -26,8 +26,8 @@ pub struct RxCounters {
     pub pause_frames: u64,
     /// Time for which PAUSE kept the wire silent, over pauses that have ended.
     pub paused: Picos,
-    /// Time during which the queue of the next packet had no more free descriptors than the driver
-    /// refills at once: the ring is full of packets that wait for the core.
+    /// Time before packets whose queue had no more free descriptors than the driver refills at once, or
+    /// that were dropped without one: the ring is full of packets that wait for the core.
     pub ring_full: Picos,
 }
 

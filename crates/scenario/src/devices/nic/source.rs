@@ -158,6 +158,18 @@ impl SourcePlan {
             _ => None,
         }
     }
+
+    /// What people should know of its input.
+    pub(super) fn note(&self) -> Option<String> {
+        let Self::Replay(capture, _) = self else { return None };
+        let (reordered, all) = (capture.reordered(), capture.packet_count());
+        (reordered > 0).then(|| {
+            format!(
+                "{reordered} of the capture's {all} packets are stamped earlier than one before them; \
+                 they are replayed in the order of their times"
+            )
+        })
+    }
 }
 
 /// Reads the capture at `path`; `file` is the scenario that names it.

@@ -63,14 +63,15 @@ impl<S: PacketSource> RxPort<S> {
     fn count_arrival(&mut self, ring: &RxRing, index: usize, arrival: &Arrival) -> bool {
         self.counters.offered_packets += 1;
         self.counters.offered_bytes += arrival.bytes.0;
-        let waited = arrival.time.saturating_sub(self.last_arrival);
+        let since_last = arrival.time.saturating_sub(self.last_arrival);
         self.last_arrival = arrival.time;
+        self.since_last = since_last;
         if self.buffer.bytes + arrival.bytes.0 > self.config.rx_buffer_bytes {
             self.counters.dropped_buffer_full += 1;
             return false;
         }
         if ring.posted.len() + self.queues[index].on_chip() <= ring.refill_at as usize {
-            self.counters.ring_full += waited;
+            self.count_ring_full();
         }
         true
     }
@@ -82,7 +83,13 @@ impl<S: PacketSource> RxPort<S> {
             self.buffer.keep(arrival);
         } else {
             self.counters.dropped_no_descriptor += 1;
+            self.count_ring_full();
         }
+    }
+
+    /// Counts the time since the last arrival, once, as time in which the ring was full.
+    fn count_ring_full(&mut self) {
+        self.counters.ring_full += std::mem::take(&mut self.since_last);
     }
 
     /// Whether a packet without a descriptor will get one: always with flow control, otherwise if one

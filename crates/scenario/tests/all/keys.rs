@@ -1,0 +1,314 @@
+//! Does every key of every application act, or is it refused with the reason?
+//!
+//! Each key is changed for each application, alone or with what it needs, and the results are compared.
+
+use scenario::{Job, Wanted, builtin, schema};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+/// A platform that states what an application needs.
+fn platform(application: &str) -> &'static str {
+    if application == "ping-pong" { "cascade-lake-blog" } else { "skylake-gold-6140" }
+}
+
+/// A key, the other keys without which it is refused, and values of which one differs from the default
+/// and is allowed.
+type Change = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
+
+const RANDOM: (&str, &str) = ("traffic.pattern", "\"random\"");
+const ON_OFF: (&str, &str) = ("traffic.arrivals", "\"on-off\"");
+const DDIO_OFF: (&str, &str) = ("ddio_ways", "0");
+const DYNAMIC: (&str, &str) = ("dynamic_ways.period_us", "2.0");
+const GROWS: (&str, &str) = ("dynamic_ways.grow_above_misses_per_us", "0.2");
+const SHRINKS: (&str, &str) = ("dynamic_ways.shrink_below_misses_per_us", "900");
+const LARGE_RING: (&str, &str) = ("rx_descriptors", "4096");
+const SIX_WAYS: (&str, &str) = ("ddio_ways", "6");
+const MANY_BLOCKS: (&str, &str) = ("block_io.buffers", "256");
+
+/// Every key of a tenant.
+#[rustfmt::skip]
+const CHANGES: &[Change] = &[
+    ("block_io.block_bytes", &[], &["4096"]),
+    ("block_io.buffers", &[], &["64"]),
+    ("block_io.completion", &[], &["\"poll\"", "\"polling\""]),
+    ("block_io.depth", &[], &["2"]),
+    ("block_io.fills_data", &[("block_io.read_percent", "50")], &["true"]),
+    ("block_io.order", &[], &["\"sequential\""]),
+    ("block_io.read_percent", &[], &["50"]),
+    ("block_io.reads_data", &[], &["true"]),
+    ("block_io.ssds", &[("cores", "2")], &["2"]),
+    ("block_io.ssds_per_root_port", &[("cores", "2"), ("block_io.ssds", "2")], &["2"]),
+    ("burst", &[], &["4"]),
+    ("chain.filter_rules", &[("chain.filtering", "\"software\"")], &["100"]),
+    ("chain.filtering", &[], &["\"software\""]),
+    ("chain.flow_table_entries", &[], &["1024"]),
+    ("core_way_mask", &[], &["3"]),
+    ("core_way_mask", &[("block_io.reads_data", "true"), MANY_BLOCKS], &["3"]),
+    ("cores", &[], &["2"]),
+    ("ddio_keeps_descriptors", &[DDIO_OFF], &["true"]),
+    ("ddio_ways", &[], &["0", "7"]),
+    ("dynamic_ways.enabled", &[DYNAMIC], &["false"]),
+    ("dynamic_ways.grow_above_misses_per_us", &[DYNAMIC], &["0.01", "1000"]),
+    ("dynamic_ways.grow_above_misses_per_us", &[DYNAMIC, MANY_BLOCKS], &["0.01", "1000"]),
+    ("dynamic_ways.max_ways", &[DYNAMIC, GROWS], &["3"]),
+    ("dynamic_ways.max_ways", &[DYNAMIC, GROWS, MANY_BLOCKS], &["3"]),
+    ("dynamic_ways.min_ways", &[DYNAMIC], &["4"]),
+    ("dynamic_ways.period_us", &[], &["3.0"]),
+    ("dynamic_ways.shrink_after_periods", &[DYNAMIC, SHRINKS, ("dynamic_ways.grow_above_misses_per_us", "1000")], &["1"]),
+    ("dynamic_ways.shrink_after_periods", &[DYNAMIC, SHRINKS, MANY_BLOCKS, SIX_WAYS, ("dynamic_ways.grow_above_misses_per_us", "1000")], &["1"]),
+    ("dynamic_ways.shrink_below_misses_per_us", &[DYNAMIC, MANY_BLOCKS, SIX_WAYS, ("dynamic_ways.grow_above_misses_per_us", "1000")], &["900"]),
+    ("dynamic_ways.shrink_below_misses_per_us", &[DYNAMIC, ("dynamic_ways.grow_above_misses_per_us", "1000")], &["900"]),
+    ("evict_on_dma_read", &[DDIO_OFF], &["true"]),
+    ("flow_control", &[], &["true"]),
+    ("initial_content", &[], &["\"pages-zeroed\"", "\"empty\""]),
+    ("internal_queue", &[], &["32"]),
+    ("iommu", &[], &["\"4K\""]),
+    ("key_value.get_percent", &[], &["50"]),
+    ("key_value.items", &[], &["4096"]),
+    ("key_value.key_bytes", &[], &["100"]),
+    ("key_value.nearest_slices", &[("key_value.slice_aware_items", "1024"), ("key_value.items", "4096")], &["2"]),
+    ("key_value.protocol", &[], &["\"plain\""]),
+    ("key_value.slice_aware_items", &[("key_value.items", "4096")], &["1024"]),
+    ("key_value.update_bytes", &[("key_value.get_percent", "50")], &["50"]),
+    ("key_value.value_bytes", &[], &["400"]),
+    ("key_value.writes", &[("key_value.get_percent", "50")], &["\"insert\""]),
+    ("key_value.zipf", &[], &["0.5"]),
+    ("l3_forward.networks", &[], &["16"]),
+    ("l3_forward.payload", &[], &["\"read\""]),
+    ("mba_percent", &[], &["10"]),
+    ("memory_kernel.accesses_in_flight", &[], &["2"]),
+    ("memory_kernel.cycles_per_access", &[], &["9.0"]),
+    ("memory_kernel.isolated_slices", &[("cores", "2")], &["true"]),
+    ("memory_kernel.nearest_slices", &[], &["2"]),
+    ("memory_kernel.pattern", &[], &["\"sequential\""]),
+    ("memory_kernel.slices", &[], &["[1]"]),
+    ("memory_kernel.store_percent", &[], &["50"]),
+    ("memory_kernel.working_set_bytes", &[], &["1048576"]),
+    ("memory_node", &[], &["\"other-socket\""]),
+    ("nic", &[], &["\"xl710\"", "\"connectx-6-dx\""]),
+    ("nic_socket", &[], &["1"]),
+    ("offered_gbps", &[], &["5.0"]),
+    ("packet_bytes", &[], &["900"]),
+    ("packet_sink.payload", &[], &["\"read\""]),
+    ("packet_source.writes_payload", &[], &["false"]),
+    ("page_size", &[], &["\"1G\""]),
+    ("ping_pong.header_bytes", &[], &["100"]),
+    ("ping_pong.message_bytes", &[], &["700"]),
+    ("placement.bypass_unread", &[], &["true"]),
+    ("placement.bypass_unread", &[LARGE_RING], &["true"]),
+    ("placement.bypass_unread", &[MANY_BLOCKS], &["true"]),
+    ("placement.bypass_when_backlogged", &[], &["16"]),
+    ("placement.header_line", &[("placement.header_slices", "1")], &["2"]),
+    ("placement.header_slices", &[], &["1"]),
+    ("placement.headroom_lines", &[("placement.header_slices", "1")], &["20"]),
+    ("placement.inject_lines", &[], &["1"]),
+    ("placement.io_priority", &[], &["true"]),
+    ("placement.io_priority", &[LARGE_RING], &["true"]),
+    ("placement.io_priority", &[MANY_BLOCKS, ("block_io.reads_data", "true"), ("cores", "4")], &["true"]),
+    ("placement.prefetch_hint_lines", &[DDIO_OFF], &["2"]),
+    ("placement.push_to_l2_lines", &[], &["2"]),
+    ("placement.replace_read_first", &[], &["true"]),
+    ("placement.replace_read_first", &[LARGE_RING], &["true"]),
+    ("placement.replace_read_first", &[MANY_BLOCKS], &["true"]),
+    ("pool_buffers", &[], &["30000"]),
+    ("pool_cache", &[], &["32"]),
+    ("rng_calls", &[], &["50"]),
+    ("rx_descriptors", &[], &["64"]),
+    ("socket", &[], &["1"]),
+    ("ssd", &[], &["\"xg5\""]),
+    ("traffic.arrivals", &[RANDOM], &["\"poisson\""]),
+    ("traffic.burst_packets", &[RANDOM, ON_OFF], &["8"]),
+    ("traffic.flow_rules", &[("cores", "2")], &["64"]),
+    ("traffic.flow_zipf", &[RANDOM, ("cores", "2")], &["1.1"]),
+    ("traffic.flows", &[("cores", "2")], &["7"]),
+    ("traffic.generator_threads", &[("cores", "2")], &["1"]),
+    ("traffic.loops", &[PCAP], &["2"]),
+    ("traffic.pattern", &[("cores", "2")], &["\"random\""]),
+    ("traffic.pcap", &[], &["\"PCAP\""]),
+    ("traffic.scale_to_gbps", &[PCAP], &["10.0"]),
+    ("traffic.sizes", &[RANDOM], &["\"imix\""]),
+    ("traffic.train_packets", &[("cores", "2")], &["3"]),
+    ("traffic.turn_packets", &[("cores", "2"), ("traffic.train_packets", "3")], &["2"]),
+    ("tx_descriptors", &[], &["64", "128"]),
+    ("warm_buffers", &[], &["200"]),
+];
+const PCAP: (&str, &str) = ("traffic.pcap", "\"PCAP\"");
+
+/// Keys that act in other scenarios than the short ones of this test, and why not in these.
+const EXEMPT: [(&str, &str, &str); 4] = [
+    (
+        "packet-source",
+        "dynamic_ways.",
+        "its few writes hit, so that a controller has nothing to do",
+    ),
+    ("ping-pong", "placement.bypass_unread", "one message in flight evicts nothing that is unread"),
+    ("ping-pong", "placement.io_priority", "nothing competes with one message in flight"),
+    ("ping-pong", "placement.replace_read_first", "one message in flight fills no set"),
+];
+
+/// Keys that every scenario has, or that name things: what a change of them is for.
+const NAMES: [&str; 2] = ["application", "name"];
+
+/// What an application needs to be stated, and keys with which its short run is loaded.
+fn base(application: &str) -> String {
+    let own = match application {
+        "memory-kernel" => "memory_kernel.working_set_bytes = 33554432\n",
+        "block-io" => "ssd = \"p4800x\"\n",
+        "key-value" => "packet_bytes = 128\nkey_value.items = 65536\n",
+        "key-value-memory" => "key_value.items = 65536\n",
+        "ping-pong" => "",
+        "packet-source" => "packet_bytes = 300\n",
+        _ => "packet_bytes = 300\nrx_descriptors = 256\n",
+    };
+    format!(
+        "platform = \"{}\"\napplication = \"{application}\"\n{own}\
+         run.batch_packets = 300\nrun.min_batches = 10\nrun.max_batches = 10\n",
+        platform(application)
+    )
+}
+
+/// The metrics of a run, or why it is refused.
+fn metrics(application: &str, text: &str, set: &[(&str, &str)]) -> Result<String, String> {
+    let pcap = capture().display().to_string();
+    let set: Vec<(String, String)> =
+        set.iter().map(|(key, value)| ((*key).into(), value.replace("PCAP", &pcap))).collect();
+    let job = || -> Result<Job, scenario::InputError> {
+        let read = scenario::scenario::Scenario::read("a.toml", text, &set)?;
+        let platform = builtin::platform("a.toml", platform(application))?;
+        Job::new("a.toml", read, platform, "the platform", 3)
+    };
+    let job = job().map_err(|error| error.to_string())?;
+    let result = job.run(Wanted::default(), |_| ControlFlow::Continue(()));
+    let result = result.unwrap_or_else(|failure| panic!("{text}{set:?}: {failure}"));
+    Ok(serde_json::to_string(&result.metrics).expect("metrics are JSON"))
+}
+
+/// A capture of 64 frames of 200 bytes, one each microsecond.
+fn capture() -> PathBuf {
+    static WRITTEN: OnceLock<PathBuf> = OnceLock::new();
+    let write = || {
+        let header: [u32; 6] = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 1];
+        let mut bytes: Vec<u8> = header.iter().flat_map(|word| word.to_le_bytes()).collect();
+        for packet in 0..64_u32 {
+            let record: [u32; 4] = [0, packet, 200, 200];
+            bytes.extend(record.iter().flat_map(|word| word.to_le_bytes()));
+            bytes.extend((0..200).map(|byte: u32| (byte + packet).to_le_bytes()[0]));
+        }
+        let path = std::env::temp_dir().join(format!("skipline-keys-{}.pcap", std::process::id()));
+        fs::write(&path, bytes).expect("the temporary folder can be written");
+        path
+    };
+    WRITTEN.get_or_init(write).clone()
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    Acts,
+    Refused(String),
+    NoEffect,
+}
+
+/// What becomes of a key of an application: it acts if any of its changes does.
+fn outcome(application: &str, key: &str) -> Outcome {
+    let text = base(application);
+    let (mut refusal, mut is_accepted) = (None, false);
+    for (_, needs, values) in CHANGES.iter().filter(|change| change.0 == key) {
+        let before = match metrics(application, &text, needs) {
+            Ok(before) => before,
+            Err(reason) => {
+                refusal = Some(reason);
+                continue;
+            }
+        };
+        for value in *values {
+            let mut set = needs.to_vec();
+            set.push((key, value));
+            match metrics(application, &text, &set) {
+                Ok(after) if after != before => return Outcome::Acts,
+                Ok(_) => is_accepted = true,
+                Err(reason) => refusal = Some(reason),
+            }
+        }
+    }
+    if is_accepted { Outcome::NoEffect } else { Outcome::Refused(refusal.unwrap_or_default()) }
+}
+
+fn leaves(schema: &Value, of: &Value, prefix: &str, keys: &mut BTreeSet<String>) {
+    for (name, property) in of["properties"].as_object().expect("a table") {
+        let alternatives = property["anyOf"].as_array();
+        let inner = alternatives.and_then(|all| all.iter().find(|one| one.get("$ref").is_some()));
+        let reference = inner.unwrap_or(property)["$ref"].as_str();
+        let definition = reference.map(|path| &schema["$defs"][path.rsplit('/').next().unwrap()]);
+        match definition {
+            Some(table) if table.get("properties").is_some() => {
+                leaves(schema, table, &format!("{prefix}{name}."), keys);
+            }
+            _ => drop(keys.insert(format!("{prefix}{name}"))),
+        }
+    }
+}
+
+#[test]
+fn the_list_of_changes_has_every_key_of_a_tenant() {
+    let schema = schema::of("scenario").expect("there is one");
+    let mut keys = BTreeSet::new();
+    leaves(&schema, &schema["$defs"]["Tenant"], "", &mut keys);
+    for name in NAMES {
+        assert!(keys.remove(name), "{name}");
+    }
+    let listed: BTreeSet<String> = CHANGES.iter().map(|(key, ..)| (*key).into()).collect();
+    assert_eq!(listed, keys);
+}
+
+/// Every key with every application in a soak, else every eighth pair.
+fn pairs() -> impl Iterator<Item = (usize, String, &'static str)> {
+    let schema = schema::of("scenario").expect("there is one");
+    let names = schema["$defs"]["Application"]["oneOf"].as_array().expect("a list").clone();
+    let names = names.into_iter().map(|name| name["const"].as_str().expect("a name").to_owned());
+    let keys: BTreeSet<&str> = CHANGES.iter().map(|change| change.0).collect();
+    let all =
+        names.flat_map(move |name| keys.clone().into_iter().map(move |key| (name.clone(), key)));
+    let step = soak::amount(8_usize, 1);
+    let numbered = (0..).zip(all).map(|(number, (name, key))| (number, name, key));
+    numbered.filter(move |(number, ..)| number % step == 0)
+}
+
+/// Pairs of which half of them, by number, are looked at.
+fn every_key_acts_or_is_refused(odd: usize) {
+    let (mut acting, mut refused, mut idle) = (0, 0, Vec::new());
+    for (number, application, key) in pairs() {
+        if (number / soak::amount(8_usize, 1)) % 2 != odd {
+            continue;
+        }
+        match outcome(&application, key) {
+            Outcome::Acts => acting += 1,
+            Outcome::Refused(reason) => {
+                assert!(reason.starts_with("a.toml: `"), "{application}, {key}: {reason}");
+                refused += 1;
+            }
+            Outcome::NoEffect => {
+                let exempt =
+                    EXEMPT.iter().any(|(of, keys, _)| *of == application && key.starts_with(keys));
+                if !exempt {
+                    idle.push(format!("{application}: {key}"));
+                }
+            }
+        }
+    }
+    println!("{acting} pairs act, {refused} are refused");
+    assert!(idle.is_empty(), "no effect: {idle:#?}");
+}
+
+#[test]
+fn every_even_key_acts_or_is_refused() {
+    every_key_acts_or_is_refused(0);
+}
+
+#[test]
+fn every_odd_key_acts_or_is_refused() {
+    every_key_acts_or_is_refused(1);
+}
