@@ -1,5 +1,6 @@
 """Bad input ends with exit code 2 and one message that says what to do; never a stack trace."""
 
+import json
 from pathlib import Path
 
 import pytest

@@ -7,8 +7,8 @@ import os
 import subprocess
 from pathlib import Path
 
-import capture
 from command_line import L2FWD, SHORT, Skipline
+from flow.capture import Packet, write_pcap
 
 SCALARS = {
     "pcie_write_hit_rate": "percent",
@@ -205,8 +205,8 @@ def test_what_a_setting_overrides_in_the_file_is_told(skipline: Skipline) -> Non
 
 def test_captures_whose_times_go_backwards_are_told(skipline: Skipline, tmp_path: Path) -> None:
     frame = bytes(12) + b"\x08\x00" + bytes(100)
-    packets = [capture.Packet(time_ns, frame) for time_ns in (5000, 2000, 9000, 2500)]
-    capture.write_pcap(tmp_path / "c.pcap", packets)
+    packets = [Packet(time_ns, frame) for time_ns in (5000, 2000, 9000, 2500)]
+    write_pcap(tmp_path / "c.pcap", packets)
     settings = ("--set", "traffic.pcap=c.pcap", "--set", "traffic.loops=500")
     notes = skipline("run", L2FWD, *settings, "--format", "json").json["notes"]
     assert any("2 of the capture's 4 packets are stamped earlier" in note for note in notes)
