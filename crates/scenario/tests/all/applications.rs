@@ -137,8 +137,9 @@ fn without_ddio_a_receiver_s_packets_go_to_dram_and_only_their_headers_come_back
 #[test]
 fn forwarding_is_slower_without_ddio() {
     // A small ring and small packets: the core is the bottleneck, and it waits for DRAM.
-    let keys = [("packet_bytes", "256"), ("rx_descriptors", "512")];
-    for file in [L3, CHAIN] {
+    let small = [("packet_bytes", "256"), ("rx_descriptors", "512")];
+    let of_one_size = [small[0], small[1], ("traffic.sizes", "fixed")];
+    for (file, keys) in [(L3, &small[..]), (CHAIN, &of_one_size)] {
         let with_ddio = |ways| {
             let one_core = [("cores", "1"), ("ddio_ways", ways)];
             let all: Vec<_> = keys.iter().chain(&one_core).copied().collect();
