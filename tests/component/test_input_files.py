@@ -10,7 +10,6 @@ from skipline import InputError, _core, resources
 SCENARIO = """
 platform = "platform.toml"
 application = "l2-forward"
-offered_gbps = 10
 nic = "nic.toml"
 ssd = "xg5"
 [traffic]
@@ -18,6 +17,12 @@ pcap = "one.pcap"
 [[tenant]]
 name = "other"
 nic = "xl710"
+[[tenant]]
+name = "storage"
+application = "block-io"
+[[tenant]]
+name = "other-storage"
+application = "block-io"
 ssd = "below/ssd.toml"
 """
 # At the paths that the scenario's folder or this one has them; the others are part of the program.

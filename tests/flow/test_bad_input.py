@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import L2FWD, REPOSITORY, Outcome, Skipline
+from command_line import L2FWD, Outcome, Skipline
 from skipline import resources
 
 
@@ -186,7 +186,7 @@ def test_a_capture_is_looked_for_beside_its_scenario_first(
     skipline: Skipline, tmp_path: Path
 ) -> None:
     (tmp_path / "folder").mkdir()
-    text = (REPOSITORY / L2FWD).read_text().replace("[traffic]", '[traffic]\npcap = "c.pcap"')
+    text = 'platform = "skylake-gold-6140"\n[traffic]\npcap = "c.pcap"\n'
     (tmp_path / "folder" / "mine.toml").write_text(text)
     (tmp_path / "c.pcap").write_bytes(PCAP_HEADER)
     assert_refused(skipline("run", "folder/mine.toml"), "`traffic.pcap`: capture 'c.pcap'")

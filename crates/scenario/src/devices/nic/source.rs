@@ -101,7 +101,6 @@ impl SourcePlan {
     pub fn of_keys(input: &TenantInput<'_>, card: &Card<'_>) -> Result<Self, InputError> {
         let keys = &input.tenant.devices.nic;
         let line_rate_gbps = card.nic.line_rate_gbps.value;
-        input.check.number("offered_gbps", keys.offered_gbps, (1e-3, line_rate_gbps))?;
         let traffic = &keys.traffic;
         if let Some(path) = &traffic.pcap {
             let config = ReplayConfig {
@@ -112,6 +111,9 @@ impl SourcePlan {
                 loops: traffic.loops,
             };
             return Ok(Self::Replay(capture(input.file, path, card)?, config));
+        }
+        if traffic.arrivals != Some(ArrivalProcess::BackToBack) {
+            input.check.number("offered_gbps", keys.offered_gbps, (1e-3, line_rate_gbps))?;
         }
         let (packet_bytes, offered_gbps) = (keys.packet_bytes, keys.offered_gbps);
         let (flows, seed) = (traffic.flows as usize, input.seed);
