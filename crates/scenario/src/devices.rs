@@ -201,10 +201,7 @@ impl DevicePlan {
     /// What people should know of its input.
     #[must_use]
     pub fn note(&self) -> Option<String> {
-        match self {
-            Self::Nic(nic) => nic.note(),
-            Self::Ssd(_) => None,
-        }
+        if let Self::Nic(nic) = self { nic.note() } else { None }
     }
 
     /// Packets after which the run ends, if its source has such a number.
