@@ -1,7 +1,8 @@
 //! A scenario: a run on a platform.
 //!
 //! The top-level keys of a scenario file describe the machine and its main tenant; `[[tenant]]` tables
-//! add others, which inherit keys that they do not state.
+//! add others, which inherit the keys that they do not state, but for a few that follow from platform or
+//! cores.
 
 pub(crate) mod check;
 mod event;
@@ -18,7 +19,7 @@ use crate::co_runner::CoRunnerKeys;
 use crate::devices::{DeviceKind, NamedDevices};
 use crate::input::document;
 use crate::input::error::InputError;
-use crate::plan::inert::{StatedInVain, stated_in_vain};
+use crate::plan::inert::{StatedInert, stated_inert};
 use crate::platform::{Platform, ReplacedFacts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,7 +39,7 @@ pub struct Scenario {
     pub tenant: Vec<Tenant>,
     /// Keys of the file that have no effect because of keys of the command line.
     #[serde(skip)]
-    pub(crate) overridden: Vec<StatedInVain>,
+    pub(crate) overridden: Vec<StatedInert>,
 }
 
 /// Keys of a scenario that hold for the whole machine.
@@ -170,7 +171,7 @@ impl Scenario {
 
     /// What people should know of keys of the file.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> + '_ {
-        self.overridden.iter().map(|StatedInVain { key, because, .. }| {
+        self.overridden.iter().map(|StatedInert { key, because, .. }| {
             format!("What the file states of {key} has no effect: {because}")
         })
     }
@@ -211,18 +212,18 @@ fn overridden(
     file: &str,
     text: &str,
     overrides: &[(String, String)],
-) -> Vec<StatedInVain> {
+) -> Vec<StatedInert> {
     let alone = document::parse(file, text, &[]).and_then(|table| split::scenario(file, table));
-    let alone = alone.map(|alone| stated_in_vain(&alone)).unwrap_or_default();
-    let is_override = |found: &StatedInVain| {
+    let alone = alone.map(|alone| stated_inert(&alone)).unwrap_or_default();
+    let is_override = |found: &StatedInert| {
         let place = found.tenant.checked_sub(1).map(|number| format!("tenant.{number}."));
         let name = format!("{}{}", place.unwrap_or_default(), found.key);
         overrides.iter().any(|(key, _)| *key == name)
     };
-    let of_the_file = |found: &StatedInVain| {
+    let of_the_file = |found: &StatedInert| {
         let is_inert_anyway =
             alone.iter().any(|it| (it.tenant, &it.key) == (found.tenant, &found.key));
         !is_inert_anyway && !is_override(found)
     };
-    stated_in_vain(scenario).into_iter().filter(of_the_file).collect()
+    stated_inert(scenario).into_iter().filter(of_the_file).collect()
 }

@@ -1,7 +1,5 @@
-//! Keys that a scenario states and nothing would read: they are refused, because whoever states one
-//! expects it to act.
+//! Keys of a scenario that would not change the simulated machine. A scenario that states one is refused.
 
-use crate::input::check::Check;
 use crate::input::error::InputError;
 use crate::scenario::{Scenario, Tenant, inherits};
 
@@ -31,7 +29,7 @@ impl Inert {
 
 /// A key that a tenant states without effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct StatedInVain {
+pub(crate) struct StatedInert {
     /// The tenant, the main one first.
     pub tenant: usize,
     /// The key.
@@ -41,7 +39,7 @@ pub(crate) struct StatedInVain {
 }
 
 /// Stated keys without effect. What the main tenant states may be for tenants that inherit it.
-pub(crate) fn stated_in_vain(scenario: &Scenario) -> Vec<StatedInVain> {
+pub(crate) fn stated_inert(scenario: &Scenario) -> Vec<StatedInert> {
     let inert: Vec<Vec<Inert>> = scenario.tenants().map(Tenant::inert).collect();
     let why = |tenant: usize, key: &str| inert[tenant].iter().find(|inert| inert.is_about(key));
     let serves_another = |key: &str| {
@@ -55,7 +53,7 @@ pub(crate) fn stated_in_vain(scenario: &Scenario) -> Vec<StatedInVain> {
                 && (number > 0 || !serves_another(key))
             {
                 let (key, because) = (key.clone(), inert.because.clone());
-                found.push(StatedInVain { tenant: number, key, because });
+                found.push(StatedInert { tenant: number, key, because });
             }
         }
     }
@@ -65,7 +63,7 @@ pub(crate) fn stated_in_vain(scenario: &Scenario) -> Vec<StatedInVain> {
 /// Refuses stated keys without effect, but not those of a file that keys of the command line override.
 pub(super) fn check(scenario: &Scenario, file: &str) -> Result<(), InputError> {
     check_hardware(scenario, file)?;
-    let mut found = stated_in_vain(scenario).into_iter();
+    let mut found = stated_inert(scenario).into_iter();
     match found.find(|found| !scenario.overridden.contains(found)) {
         None => Ok(()),
         Some(found) => {
@@ -102,5 +100,5 @@ fn check_hardware(scenario: &Scenario, file: &str) -> Result<(), InputError> {
 
 fn without_effect(file: &str, key: &str, because: &str) -> InputError {
     let reason = format!("would have no effect: {because}; leave it out");
-    InputError::WrongValue { file: Check { file }.file.into(), key: key.into(), reason }
+    InputError::WrongValue { file: file.into(), key: key.into(), reason }
 }
