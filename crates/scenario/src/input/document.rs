@@ -124,14 +124,8 @@ fn value_of(text: &str) -> toml::Value {
 
 /// The known key of the schema that is nearest to the unknown one.
 fn suggest_key(path: &str, schema: &serde_json::Value) -> String {
-    let mut place = schema;
-    let mut parts: Vec<&str> = path.split('.').collect();
-    let leaf = parts.pop().unwrap_or_default();
-    for part in parts {
-        let is_entry = part.parse::<usize>().is_ok();
-        let inner = if is_entry { &place["items"] } else { &place["properties"][part] };
-        place = resolve(inner, schema);
-    }
+    let (parents, leaf) = path.rsplit_once('.').unwrap_or(("", path));
+    let place = at(parents, schema);
     let known: Vec<String> = place["properties"]
         .as_object()
         .map(|properties| properties.keys().cloned().collect())
@@ -141,12 +135,7 @@ fn suggest_key(path: &str, schema: &serde_json::Value) -> String {
 
 /// The names that a key of the schema may have as its value.
 fn names_of(path: &str, schema: &serde_json::Value) -> Vec<String> {
-    let mut place = schema;
-    for part in path.split('.') {
-        let is_entry = part.parse::<usize>().is_ok();
-        let inner = if is_entry { &place["items"] } else { &place["properties"][part] };
-        place = resolve(inner, schema);
-    }
+    let place = at(path, schema);
     // Names with a description are apart, those without in lists.
     let apart = place["oneOf"].as_array().into_iter().flatten();
     let named = |one: &serde_json::Value| match one["enum"].as_array() {
@@ -155,6 +144,15 @@ fn names_of(path: &str, schema: &serde_json::Value) -> Vec<String> {
     };
     let all = std::iter::once(place).chain(apart).flat_map(named);
     all.map(|name| name.to_string()).collect()
+}
+
+/// The schema of the key at a dotted path; the whole one at an empty path.
+fn at<'s>(path: &str, schema: &'s serde_json::Value) -> &'s serde_json::Value {
+    path.split('.').filter(|part| !part.is_empty()).fold(schema, |place, part| {
+        let is_entry = part.parse::<usize>().is_ok();
+        let inner = if is_entry { &place["items"] } else { &place["properties"][part] };
+        resolve(inner, schema)
+    })
 }
 
 /// Follows references into the schema's definitions, through optional values.
