@@ -205,6 +205,7 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
                 return Ran::OutOfSteps;
             }
             left -= 1;
+            debug_assert!(time >= self.now, "{:?}", self.agents[agent]);
             self.now = time;
             self.step(agent, time, until);
         }
@@ -239,6 +240,7 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
         let (device, queues) = (&mut self.devices[id.index()], self.queues.of_mut(id));
         let until = self.schedule.earliest_beside(agent).min(until);
         let stepped = device.step(own, &mut self.fabric, queues, self.now, until);
+        debug_assert!(self.now <= stepped.last && stepped.last <= until.max(self.now), "{id:?}");
         self.now = stepped.last;
         self.schedule.set(agent, stepped.wake);
         if let Some((other, wake)) = stepped.rescheduled {

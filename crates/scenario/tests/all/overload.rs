@@ -91,3 +91,19 @@ fn a_run_looks_up_often_however_long_its_batches_are() {
         assert_eq!(looks, 100);
     }
 }
+
+#[test]
+fn time_goes_on_for_packets_that_waited_for_a_descriptor() {
+    // The card reports packets together. One that has waited is reported when it is written, not when
+    // its wait for others would have ended.
+    let text = "nic = \"e810\"\ncores = 2\nrx_descriptors = 64\npacket_bytes = 128\n\
+                offered_gbps = 78\n[run]\nbatch_packets = 2000\nmax_batches = 10\n";
+    let mut before_ns = 0.0;
+    let ended = job(text, 1).run(Wanted::default(), |progress| {
+        assert!(progress.simulated_ns >= before_ns, "{} after {before_ns}", progress.simulated_ns);
+        before_ns = progress.simulated_ns;
+        ControlFlow::Continue(())
+    });
+    let result = ended.expect("nobody stops it");
+    assert!(value(&result, "rx_dropped") > 0.0, "packets wait");
+}

@@ -211,7 +211,7 @@ impl<S: PacketSource> RxPort<S> {
         pairs: &mut [QueuePair],
         now: Picos,
     ) -> Option<(usize, Picos)> {
-        let due = |queue: &RxQueue| queue.gather_ends(&self.config) <= now;
+        let due = |queue: &RxQueue| queue.gather_ends() <= now;
         if self.gather_due <= now
             && let Some(index) = self.queues.iter().position(due)
         {
@@ -280,9 +280,10 @@ impl<S: PacketSource> RxPort<S> {
         self.counters.bytes += arrival.bytes.0;
         let Arrival { time, bytes, rss_hash, .. } = arrival;
         let packet = Packet { buffer, bytes, arrival: time, sequence, rss_hash };
-        let full = self.queues[index].gather(packet, visible, &pairs[index].rx, &self.config);
+        let at = (&self.config, now);
+        let full = self.queues[index].gather(packet, visible, &pairs[index].rx, at);
         if !full {
-            self.gather_due = self.gather_due.min(self.queues[index].gather_ends(&self.config));
+            self.gather_due = self.gather_due.min(self.queues[index].gather_ends());
             return Some(None);
         }
         Some(Some((index, self.complete(fabric, pairs, index, now))))
@@ -341,11 +342,11 @@ impl<S: PacketSource> RxPort<S> {
         now: Picos,
     ) -> Picos {
         let start = now.max(self.link_free);
-        let ended = self.queues[index].gather_ends(&self.config);
+        let ended = self.queues[index].gather_ends();
         let visible =
             self.queues[index].complete(fabric, self.root_port, &mut pairs[index].rx, start);
         if ended == self.gather_due {
-            let ends = self.queues.iter().map(|queue| queue.gather_ends(&self.config));
+            let ends = self.queues.iter().map(|queue| queue.gather_ends());
             self.gather_due = ends.fold(Picos::NEVER, Picos::min);
         }
         visible

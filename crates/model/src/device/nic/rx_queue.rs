@@ -33,7 +33,8 @@ pub(super) struct RxQueue {
     /// Packets of the open completion.
     gathered: Vec<Packet>,
     gathered_visible: Picos,
-    gathered_since: Picos,
+    /// Until when the open completion waits for more packets.
+    gather_ends: Picos,
     completion_index: u64,
     /// The queue takes no further packet until then.
     pub(super) ready: Picos,
@@ -60,11 +61,8 @@ impl RxQueue {
     }
 
     /// Until when the open completion waits for more packets.
-    pub(super) fn gather_ends(&self, config: &NicConfig) -> Picos {
-        match self.gathered.is_empty() {
-            true => Picos::NEVER,
-            false => self.gathered_since + config.completion_gather,
-        }
+    pub(super) fn gather_ends(&self) -> Picos {
+        if self.gathered.is_empty() { Picos::NEVER } else { self.gather_ends }
     }
 
     /// Makes all fetched descriptors usable at time zero.
@@ -171,16 +169,17 @@ impl RxQueue {
         }
     }
 
-    /// Adds a packet to the open completion; returns whether it is full.
+    /// Adds a packet at `now` to the open completion; returns whether it is full. A packet that has
+    /// waited for a descriptor may have waited long enough.
     pub(super) fn gather(
         &mut self,
         packet: Packet,
         visible: Picos,
         ring: &RxRing,
-        config: &NicConfig,
+        (config, now): (&NicConfig, Picos),
     ) -> bool {
         if self.gathered.is_empty() {
-            self.gathered_since = packet.arrival;
+            self.gather_ends = (packet.arrival + config.completion_gather).max(now);
         }
         self.gathered_visible = self.gathered_visible.max(visible);
         self.gathered.push(packet);
