@@ -3,7 +3,10 @@
 import math
 from typing import NamedTuple
 
-from skipline.result import Number
+from pydantic import FiniteFloat
+
+# A number of a result; None where nothing was counted.
+Number = FiniteFloat | int | None
 
 # Largest scale first; a value below the last limit keeps the last scale.
 _SCALES: dict[str, list[tuple[float, float, str]]] = {

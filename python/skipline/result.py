@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from skipline import metrics
 from skipline._core import InputError
-
-Number = FiniteFloat | int | None
+from skipline.quantity import Number
 
 
 class Entry(NamedTuple):

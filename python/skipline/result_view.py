@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from skipline import metrics, quantity, terminal
-from skipline.result import Entry, MissKinds, Number, Result, TraceEvent
+from skipline.quantity import Number
+from skipline.result import Entry, MissKinds, Result, TraceEvent
 
 # Groups that have tables of their own.
 _LATENCY, _EVICTIONS = "Latency", "Evictions"

@@ -14,8 +14,9 @@ PACKAGE = REPOSITORY / "python" / "skipline"
 ORDER = (
     ("_core",),
     ("atomic", "metrics", "nearest", "platforms", "resources", "slices", "terminal"),
+    ("quantity",),
     ("budget", "result", "toml_model"),
-    ("quantity", "replay", "simulation"),
+    ("replay", "simulation"),
     ("demo", "result_view"),
     ("replay_view",),
     ("experiment",),

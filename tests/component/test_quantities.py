@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skipline import quantity
-from skipline.result import Number
+from skipline.quantity import Number
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ from typing import Any
 import altair as alt
 
 from skipline import quantity
+from skipline.quantity import Number
 from skipline.report.chart_style import CATEGORIES, PREDICTED, chart, specification
-from skipline.result import Entry, Number, Result
+from skipline.result import Entry, Result
 from skipline.result_view import by_component, evictions, latencies, readable
 
 Panel = tuple[str, dict[str, Any]]
