@@ -6,7 +6,7 @@ from pathlib import Path
 from skipline import _core, atomic, result, result_view, terminal
 from skipline._core import InputError
 from skipline.experiment import catalogue
-from skipline.simulation import parse_settings
+from skipline.settings import parse_settings
 
 RESULT_FILE = "result.json"
 

@@ -10,7 +10,7 @@ import skipline
 from command_line import REPOSITORY, SHORT_BATCH
 from skipline import _core
 from skipline.replay import STANDARD_MACHINE
-from skipline.simulation import toml_literal
+from skipline.settings import toml_literal
 from skipline.slices import Latencies
 
 L2FWD = REPOSITORY / "experiments/ddio-bench/l2fwd.toml"
