@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from skipline import _core
+from skipline import _core, integers
 from skipline.result import MissKinds
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
+    from skipline.integers import Integers
 
 Progress = Callable[[int, float | None], None]
 
@@ -68,10 +68,10 @@ class Wanted:
 
 
 def trace(  # noqa: PLR0913 - one argument for each choice
-    source: "str | PathLike[str] | Buffer",
+    source: "str | PathLike[str] | Integers",
     machine: str | PathLike[str],
     *,
-    kinds: "Buffer | None" = None,
+    kinds: "Integers | None" = None,
     unit: Literal["byte", "line"] = "byte",
     trace_format: str | None = None,
     timed: bool = False,
@@ -81,14 +81,17 @@ def trace(  # noqa: PLR0913 - one argument for each choice
 ) -> TraceResult:
     """Replay a trace through a machine: hits, misses and write-backs of every level.
 
-    `source` is a file, or an array of unsigned 64-bit addresses: numpy's uint64, an `array("Q")` or
-    whatever else has a buffer. They are addresses of bytes, or of lines of 64 bytes if `unit` says
-    so. `kinds` are as many unsigned bytes: 0 load, 1 store, 2 instruction fetch, 3 modify; without
-    them all are loads. Each is one byte in size. `timed` also tells the simulated time, `explain`
-    the kinds of misses; both take ten times as long and more. `progress` is called about ten times
-    a second with references so far and the share of the trace; what it raises ends the replay;
-    a pipe then keeps what has not been read for its next reader. A process that it
-    forks cannot go on with the replay: RunError. Raises InputError for bad input.
+    `source` is a file, or an array of addresses: integers of any type of numpy, an `array`, a list,
+    a range. They are addresses of bytes, or of lines of 64 bytes if `unit` says so. Unsigned and
+    signed 64-bit integers are not copied. `kinds` are as many integers: 0 load, 1 store, 2
+    instruction fetch, 3 modify; without them all are loads. Each is one byte in size.
+    `timed` also tells the simulated time, `explain` the kinds of misses; both take ten times as
+    long and more.
+    `progress` is called about ten times a second with references so far and the share of the
+    trace; what it raises ends the replay; a pipe then keeps what has not been read for its next
+    reader. A process that it forks cannot go on with the replay: RunError.
+    Raises InputError for bad input, also for numbers that are no addresses: negative ones,
+    fractions.
     """
     wanted = Wanted(timed, explain, seed)
     if isinstance(source, str | PathLike):
@@ -102,9 +105,9 @@ def trace(  # noqa: PLR0913 - one argument for each choice
                 "and no trace_format"
             )
         text = _core.trace_array(
-            source,
+            integers.unsigned("addresses", source, 64),
             machine,
-            kinds,
+            None if kinds is None else integers.unsigned("kinds", kinds, 8),
             of_lines=unit == "line",
             miss_kinds=wanted.miss_kinds,
             seed=wanted.seed,
