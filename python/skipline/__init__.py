@@ -1,11 +1,10 @@
 """Skipline predicts where I/O data goes in a server: cache, memory, link.
 
 >>> import skipline
->>> result = skipline.run("experiments/ddio-bench/l2fwd.toml", {"rx_descriptors": 1024})
+>>> result = skipline.run("experiments/ddio-bench/l2fwd.toml", rx_descriptors=1024)
 >>> result.scalar("pcie_write_hit_rate")
 
->>> addresses = numpy.arange(0, 1 << 30, 64, dtype="uint64")
->>> skipline.trace(addresses, "three-level-lru").levels[0].misses
+>>> skipline.trace(numpy.arange(0, 1 << 30, 64), "three-level-lru").levels[0].misses
 """
 
 from typing import TYPE_CHECKING
@@ -15,13 +14,14 @@ from skipline._core import version as _version
 
 if TYPE_CHECKING:
     from skipline.replay import TraceResult, standard_trace, trace
-    from skipline.result import Metric, Result
+    from skipline.result import Metric, NoSuchNumber, Result
     from skipline.simulation import run
 
 __version__ = _version()
 __all__ = [
     "InputError",
     "Metric",
+    "NoSuchNumber",
     "Result",
     "RunError",
     "TraceResult",
@@ -34,7 +34,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import a name when it is first used, so that the command line starts quickly."""
-    if name in ("Metric", "Result"):
+    if name in ("Metric", "NoSuchNumber", "Result"):
         from skipline import result
 
         return getattr(result, name)

@@ -1,10 +1,11 @@
-"""Suggests the known name that a mistyped one is closest to."""
+"""Suggests the known names that a mistyped one is closest to."""
 
 import difflib
 from collections.abc import Iterable
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return ` (did you mean 'x'?)`, or nothing when no known name is close."""
-    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return f" (did you mean '{matches[0]}'?)" if matches else ""
+def did_you_mean(name: str, known: Iterable[str], most: int = 1) -> str:
+    """Return ` (did you mean 'x' or 'y'?)`, at most so many, or nothing when no name is close."""
+    matches = difflib.get_close_matches(name, list(known), n=most, cutoff=0.5)
+    names = " or ".join(f"'{match}'" for match in matches)
+    return f" (did you mean {names}?)" if matches else ""

@@ -1,13 +1,24 @@
 """The result of one run, as `skipline run --format json` prints it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from skipline import metrics
 from skipline._core import InputError
+from skipline.nearest import did_you_mean
 from skipline.quantity import Number
+
+# Names that a message suggests, components that it lists.
+_MOST_SUGGESTED, _MOST_LISTED = 3, 20
+
+
+class NoSuchNumber(KeyError):
+    """A metric or component that a result does not have; prints as the sentence that it is."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class Entry(NamedTuple):
@@ -52,6 +63,16 @@ class Metric(BaseModel):
         intervals = self.ci95 if isinstance(self.ci95, dict) else {}
         for component, value in self.value.items():
             yield Entry(name, component, value, intervals.get(component), self.unit)
+
+    def component(self, name: str) -> "Metric":
+        """Return one number of a breakdown as a metric of its own; NoSuchNumber if it has none."""
+        if not isinstance(self.value, dict):
+            raise NoSuchNumber(f"no component '{name}': the metric is a single number")
+        if name not in self.value:
+            close = did_you_mean(name, self.value, _MOST_SUGGESTED)
+            raise NoSuchNumber(f"no component '{name}'{close}; there are {_listed(self.value)}")
+        intervals = self.ci95 if isinstance(self.ci95, dict) else {}
+        return self.model_copy(update={"value": self.value[name], "ci95": intervals.get(name)})
 
 
 class FittedParameter(BaseModel):
@@ -138,13 +159,44 @@ class Result(BaseModel):
         """The scenario's title, or a plain name if it has none."""
         return str(self.scenario.get("title") or "Skipline run")
 
+    def __getitem__(self, name: str) -> Metric:
+        """Return a metric, or one number of it as `METRIC.COMPONENT`: `latency_ns.p99`.
+
+        Raises NoSuchNumber, a KeyError, which names the closest names.
+        """
+        if name in self.metrics:
+            return self.metrics[name]
+        for at in (at for at, letter in enumerate(name) if letter == "."):
+            metric = self.metrics.get(name[:at])
+            if metric is not None:
+                return _component(metric, name[:at], name[at + 1 :])
+        raise NoSuchNumber(self._unknown(name))
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            self[str(name)]
+        except NoSuchNumber:
+            return False
+        return True
+
+    def _unknown(self, name: str) -> str:
+        known = metrics.declared().get(name)
+        if known is not None:
+            return f"{name}: this run has no such metric; in others it is: {known.about}"
+        close = did_you_mean(name, self.metrics, _MOST_SUGGESTED)
+        return f"no metric '{name}'{close}; this result has {len(self.metrics)}, in `metrics`"
+
     def scalar(self, metric: str) -> float:
-        """Return the value of a metric that is one number, in the metric's unit."""
-        value = self.metrics[metric].value
+        """Return the value of a metric that is one number, or of `METRIC.COMPONENT`, in its unit.
+
+        Raises NoSuchNumber, a KeyError, which names the closest names.
+        """
+        value = self[metric].value
         if isinstance(value, dict):
-            raise KeyError(f"{metric} is not a single number")
+            names = _listed(f"{metric}.{component}" for component in value)
+            raise NoSuchNumber(f"{metric} is not a single number; there are {names}")
         if value is None:
-            raise KeyError(f"{metric} has no value")
+            raise NoSuchNumber(f"{metric} has no value: nothing was counted for it")
         return float(value)
 
     def description(self, name: str) -> Description:
@@ -168,6 +220,21 @@ class Result(BaseModel):
         """Yield every number of every metric, in the order of the result."""
         for name, metric in self.metrics.items():
             yield from metric.entries(name)
+
+
+def _component(metric: Metric, name: str, component: str) -> Metric:
+    try:
+        return metric.component(component)
+    except NoSuchNumber as error:
+        raise NoSuchNumber(f"{name}: {error}") from None
+
+
+def _listed(names: Iterable[str]) -> str:
+    """List names, of many the first ones."""
+    several = list(names)
+    more = len(several) - _MOST_LISTED
+    rest = f" and {more} more" if more > 0 else ""
+    return f"{', '.join(several[:_MOST_LISTED])}{rest}"
 
 
 def parse(text: str, name: str) -> Result:
