@@ -3,6 +3,7 @@
 >>> import skipline
 >>> result = skipline.run("experiments/ddio-bench/l2fwd.toml", rx_descriptors=1024)
 >>> result.scalar("pcie_write_hit_rate")
+>>> result.to_frame()
 
 >>> skipline.trace(numpy.arange(0, 1 << 30, 64), "three-level-lru").levels[0].misses
 """

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from skipline import _core, integers
+from skipline import _core, html_card, integers, quantity
 from skipline.result import MissKinds
 
 if TYPE_CHECKING:
+    import polars
+
     from skipline.integers import Integers
 
 Progress = Callable[[int, float | None], None]
@@ -32,6 +34,19 @@ class Level(BaseModel):
     writebacks: int
     references: dict[str, dict[str, int]]
     miss_kinds: MissKinds | None = None
+
+    @property
+    def miss_rate(self) -> float | None:
+        """Percent of what was asked for; None if nothing was."""
+        asked = self.hits + self.misses
+        return 100 * self.misses / asked if asked else None
+
+    def row(self) -> dict[str, str | int | float | None]:
+        """Return its row of a data frame, with the misses of each kind if they were asked for."""
+        counts = {"hits": self.hits, "misses": self.misses, "writebacks": self.writebacks}
+        kinds = {"compulsory", "capacity", "conflict", "invalidated"}
+        by_kind = self.miss_kinds.model_dump(include=kinds) if self.miss_kinds else {}
+        return {"level": self.name, **counts, "miss_rate": self.miss_rate, **by_kind}
 
 
 class TraceResult(BaseModel):
@@ -56,6 +71,52 @@ class TraceResult(BaseModel):
     line_ops_per_s: float
     simulated_ns: float | None = None
     real_time_factor: float | None = None
+
+    def to_frame(self) -> "polars.DataFrame":
+        """Return a data frame of polars with a row per level.
+
+        Its columns are level, hits, misses, writebacks, miss_rate (percent; null where nothing was
+        asked for), and with `explain` the misses of each kind.
+        """
+        import polars
+
+        rows = [level.row() for level in self.levels]
+        types = {"level": polars.String, "miss_rate": polars.Float64}
+        return polars.DataFrame(rows, schema_overrides=types, infer_schema_length=None)
+
+    def __repr__(self) -> str:
+        rates = (f"{level.name} {_percent(level.miss_rate)}" for level in self.levels)
+        return (
+            f"<skipline.TraceResult {self.trace!r} on {self.machine}: {self.references:,} "
+            f"references; miss rates {', '.join(rates)}>"
+        )
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        """Show the levels in a notebook."""
+        header = ("level", "hits", "misses", "miss rate", "write-backs")
+        rows = [
+            (
+                level.name,
+                quantity.count(level.hits),
+                quantity.count(level.misses),
+                _percent(level.miss_rate),
+                quantity.count(level.writebacks),
+            )
+            for level in self.levels
+        ]
+        notes = (
+            f"{self.references:,} references ({self.format}); memory: "
+            f"{self.memory_lines_read:,} lines read, {self.memory_lines_written:,} written.",
+            "As a data frame: .to_frame().",
+        )
+        title = f"{self.trace} on {self.machine}"
+        return html_card.card(title, header, rows, notes, numeric=(1, 2, 3, 4))
+
+
+def _percent(rate: float | None) -> str:
+    return "–" if rate is None else f"{rate:.2f} %"
 
 
 @dataclass(frozen=True)

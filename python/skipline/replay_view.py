@@ -25,8 +25,7 @@ def _levels_table(result: TraceResult) -> Table:
     for name in ("hits", "misses", "miss rate", "write-backs"):
         table.add_column(name, justify="right")
     for level in result.levels:
-        asked = level.hits + level.misses
-        rate = f"{100 * level.misses / asked:.2f} %" if asked else "-"
+        rate = "-" if level.miss_rate is None else f"{level.miss_rate:.2f} %"
         numbers = [quantity.count(number) for number in (level.hits, level.misses)]
         table.add_row(level.name, *numbers, rate, quantity.count(level.writebacks))
     return table

@@ -1,17 +1,21 @@
 """The result of one run, as `skipline run --format json` prints it."""
 
+import re
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from skipline import metrics
+from skipline import html_card, metrics, quantity
 from skipline._core import InputError
 from skipline.nearest import did_you_mean
 from skipline.quantity import Number
 
-# Names that a message suggests, components that it lists.
-_MOST_SUGGESTED, _MOST_LISTED = 3, 20
+if TYPE_CHECKING:
+    import polars
+
+# Names that a message suggests, components that it lists, components of a metric in a notebook.
+_MOST_SUGGESTED, _MOST_LISTED, _MOST_SHOWN = 3, 20, 12
 
 
 class NoSuchNumber(KeyError):
@@ -199,6 +203,24 @@ class Result(BaseModel):
             raise NoSuchNumber(f"{metric} has no value: nothing was counted for it")
         return float(value)
 
+    def to_frame(self) -> "polars.DataFrame":
+        """Return a data frame of polars with a row per number, in the order of tables.
+
+        Its columns are metric, component (null for a single number), value, ci95 (half width),
+        unit, group, label; metric and component together are there once.
+        """
+        import polars
+
+        rows = [
+            (*entry, *self.description(name)[:2])
+            for name in self.in_order()
+            for entry in self.by_component(name)
+        ]
+        names = (*Entry._fields, "group", "label")
+        numbers = ("value", "ci95")
+        types = {name: polars.Float64 if name in numbers else polars.String for name in names}
+        return polars.DataFrame(rows, schema=types, orient="row")
+
     def description(self, name: str) -> Description:
         """Return how a metric looks: as the result says, else as this version declares it."""
         metric = self.metrics[name]
@@ -209,17 +231,67 @@ class Result(BaseModel):
             return Description(known.group, known.label, known.headline)
         return Description("More", name, headline=False)
 
+    def in_order(self) -> list[str]:
+        """Return the names of the metrics as tables show them, those of other tenants last."""
+        return sorted(self.metrics, key=lambda name: (":" in name, metrics.rank(name)))
+
     def headlines(self) -> Iterator[str]:
         """Yield the names of the metrics that are shown first, those of other tenants apart."""
-        own = [name for name in self.metrics if ":" not in name]
-        for name in sorted(own, key=metrics.rank):
-            if self.description(name).headline:
+        for name in self.in_order():
+            if ":" not in name and self.description(name).headline:
                 yield name
+
+    def by_component(self, name: str) -> list[Entry]:
+        """Return the numbers of a metric, those of core2 before those of core10."""
+        entries = self.metrics[name].entries(name)
+        return sorted(entries, key=lambda entry: natural_order(entry.component or ""))
 
     def entries(self) -> Iterator[Entry]:
         """Yield every number of every metric, in the order of the result."""
         for name, metric in self.metrics.items():
             yield from metric.entries(name)
+
+    def __repr__(self) -> str:
+        shown = (next(self.metrics[name].entries(name), None) for name in self.headlines())
+        single = [entry for entry in shown if entry and entry.component is None]
+        numbers = (f"{entry.metric} {_text(entry)}" for entry in single[:_MOST_SUGGESTED])
+        return (
+            f"<skipline.Result {self.title!r} on {self.platform}, seed {self.seed}: "
+            f"{', '.join(numbers)}; {len(self.metrics)} metrics>"
+        )
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        """Show the headline metrics in a notebook."""
+        rows = [row for name in self.headlines() for row in self._rows(name)]
+        header = ("", "metric", "value", "95 %")
+        return html_card.card(self.title, header, rows, self._remarks(), numeric=(2, 3))
+
+    def _rows(self, name: str) -> Iterator[tuple[str, str, str, str]]:
+        """Yield the rows of a metric, the label in the first."""
+        entries = self.by_component(name)
+        label = self.description(name).label
+        for entry in entries[:_MOST_SHOWN]:
+            component = "" if entry.component is None else f".{entry.component}"
+            number = quantity.text(entry.value, entry.ci95, entry.unit)
+            yield label, f"{name}{component}", f"{number.value} {number.unit}", number.ci95
+            label = ""
+        if len(entries) > _MOST_SHOWN:
+            yield "", f"{name}: {len(entries) - _MOST_SHOWN} more", "", ""
+
+    def _remarks(self) -> Iterator[str]:
+        if not self.settled:
+            yield "It has not settled: the metrics tell how it began; raise run.max_batches."
+        yield from (f"{note}." for note in self.notes)
+        yield f"Platform {self.platform}, seed {self.seed}, version {self.version}."
+        numbers = sum(1 for _ in self.entries())
+        yield f"All {numbers} numbers: .to_frame(); one of them: .scalar('METRIC.COMPONENT')."
+
+
+def natural_order(name: str) -> list[tuple[str, int]]:
+    """Return what names with numbers are sorted by: core2 before core10."""
+    return [(text, int(digits or 0)) for text, digits in re.findall(r"(\D*)(\d*)", name)]
 
 
 def _component(metric: Metric, name: str, component: str) -> Metric:
@@ -235,6 +307,11 @@ def _listed(names: Iterable[str]) -> str:
     more = len(several) - _MOST_LISTED
     rest = f" and {more} more" if more > 0 else ""
     return f"{', '.join(several[:_MOST_LISTED])}{rest}"
+
+
+def _text(entry: Entry) -> str:
+    number = quantity.text(entry.value, None, entry.unit)
+    return f"{number.value} {number.unit}"
 
 
 def parse(text: str, name: str) -> Result:

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import re
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
@@ -11,7 +10,7 @@ from rich.text import Text
 
 from skipline import metrics, quantity, terminal
 from skipline.quantity import Number
-from skipline.result import Entry, MissKinds, Result, TraceEvent
+from skipline.result import Entry, MissKinds, Result, TraceEvent, natural_order
 
 # Groups that have tables of their own.
 _LATENCY, _EVICTIONS = "Latency", "Evictions"
@@ -25,27 +24,17 @@ _MOST_ACROSS = 10
 def groups(result: Result) -> Iterator[tuple[str, list[Entry]]]:
     """Yield the result's groups of numbers, all metrics of another tenant as one of them."""
     blocks: dict[str, list[Entry]] = {}
-    for name in sorted(result.metrics, key=lambda name: (":" in name, metrics.rank(name))):
+    for name in result.in_order():
         tenant, _, _ = name.rpartition(":")
         title = f"Tenant {tenant}" if tenant else result.description(name).group
         if title not in APART:
-            blocks.setdefault(title, []).extend(by_component(result, name))
+            blocks.setdefault(title, []).extend(result.by_component(name))
     yield from blocks.items()
-
-
-def by_component(result: Result, name: str) -> list[Entry]:
-    """Return the numbers of a metric, those of core2 before those of core10."""
-    entries = result.metrics[name].entries(name)
-    return sorted(entries, key=lambda entry: _natural_order(entry.component or ""))
 
 
 def readable(component: str) -> str:
     """Write the name of a component for people."""
     return component.replace("_", " ")
-
-
-def _natural_order(name: str) -> list[tuple[str, int]]:
-    return [(text, int(digits or 0)) for text, digits in re.findall(r"(\D*)(\d*)", name)]
 
 
 def overview(result: Result) -> RenderableType:
@@ -170,7 +159,7 @@ def evictions(result: Result) -> list[tuple[str, str, Number, Number]]:
         evictor, _, owner = pair.partition(">")
         counts.setdefault((evictor, owner), {})[state] = entry.value
     rows = [(*pair, by.get("read") or 0, by.get("unread") or 0) for pair, by in counts.items()]
-    rows.sort(key=lambda row: (_natural_order(row[0]), _natural_order(row[1])))
+    rows.sort(key=lambda row: (natural_order(row[0]), natural_order(row[1])))
     return sorted(rows, key=lambda row: -((row[2] or 0) + (row[3] or 0)))
 
 

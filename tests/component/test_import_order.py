@@ -14,7 +14,7 @@ PACKAGE = REPOSITORY / "python" / "skipline"
 ORDER = (
     ("_core",),
     ("atomic", "metrics", "nearest", "platforms", "resources", "slices", "terminal"),
-    ("integers", "quantity", "settings"),
+    ("html_card", "integers", "quantity", "settings"),
     ("budget", "result", "toml_model"),
     ("replay", "simulation"),
     ("demo", "result_view"),

@@ -8,7 +8,7 @@ from skipline import quantity
 from skipline.quantity import Number
 from skipline.report.chart_style import CATEGORIES, PREDICTED, chart, specification
 from skipline.result import Entry, Result
-from skipline.result_view import by_component, evictions, latencies, readable
+from skipline.result_view import evictions, latencies, readable
 
 Panel = tuple[str, dict[str, Any]]
 # Evictor and owner, lines that were read before, lines that were not.
@@ -104,7 +104,7 @@ def _bars(result: Result, name: str) -> Panel | None:
     """Draw a breakdown as horizontal bars, in the unit that suits its largest number."""
     if not isinstance(result.metrics[name].value, dict):
         return None
-    numbers = [entry for entry in by_component(result, name) if entry.value is not None]
+    numbers = [entry for entry in result.by_component(name) if entry.value is not None]
     largest = max((abs(entry.value or 0) for entry in numbers), default=0)
     factor, unit = quantity.scale(largest, result.metrics[name].unit)
     rows = [
