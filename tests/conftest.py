@@ -27,6 +27,7 @@ GROUPS = {
     "traced": "traced programs",
     "generated": "generated traces",
     "compared": "comparison",
+    "first_half_hour": "notebook",
 }
 
 

@@ -1,4 +1,4 @@
-"""The commands that the documentation shows, and what it says that they print."""
+"""The commands that the documentation shows, what it says that they print, and its Python code."""
 
 import re
 import shlex
@@ -26,6 +26,17 @@ def files(page: str) -> dict[str, str]:
         if block["kind"] == "toml" and named:
             found[named["name"]] = block["text"]
     return found
+
+
+def python(page: str) -> str:
+    """Return the Python code of a page, as if it were one program with the lines of the page."""
+    lines = [""] * len(page.splitlines())
+    for block in _BLOCK.finditer(page):
+        if block["kind"] == "python":
+            first = page[: block.start("text")].count("\n")
+            code = block["text"].splitlines()
+            lines[first : first + len(code)] = code
+    return "\n".join(lines)
 
 
 def examples(page: str, program: str) -> Iterator[Example]:

@@ -1,8 +1,8 @@
 """Build the documentation site: stage the pages, generate the references, run MkDocs strictly.
 
 The pages are the Markdown files of the repository in their own folders, with the files that they
-link to. What has a reference in the code is generated: commands, commands of skipline-host,
-scenario keys, metrics.
+link to. Notebooks are run, and become pages beside them. What has a reference in the code is
+generated: commands, commands of skipline-host, scenario keys, metrics.
 """
 
 import logging
@@ -18,6 +18,7 @@ from mkdocs.exceptions import Abort
 import command_reference
 import key_reference
 import metric_reference
+import notebook_page
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
@@ -31,15 +32,26 @@ def pages() -> list[Path]:
     return sorted([*REPOSITORY.glob("*.md"), *inside])
 
 
+def notebooks() -> list[Path]:
+    """Return the notebooks of the site."""
+    return sorted((REPOSITORY / "docs").rglob("*.ipynb"))
+
+
 def stage(target: Path) -> None:
     """Copy the pages and the files that they link to, and generate the references."""
     shutil.rmtree(target, ignore_errors=True)
     for page in pages():
-        _copy(page, target)
-        for link in _LINK.findall(page.read_text(encoding="utf-8")):
+        text = page.read_text(encoding="utf-8")
+        staged = _copy(page, target)
+        # On the site a notebook has a page.
+        staged.write_text(text.replace(".ipynb)", ".md)"), encoding="utf-8")
+        for link in _LINK.findall(text):
             linked = (page.parent / link).resolve()
             if linked.is_file() and linked.suffix != ".md":
                 _copy(linked, target)
+    for notebook in notebooks():
+        page = _copy(notebook, target).with_suffix(".md")
+        page.write_text(notebook_page.page(notebook), encoding="utf-8")
     for asset in ("site.css", "iframe-worker.js"):
         shutil.copy(HERE / asset, target)
     references = target / "docs" / "reference"
@@ -53,10 +65,11 @@ def stage(target: Path) -> None:
         (references / name).write_text(text, encoding="utf-8")
 
 
-def _copy(path: Path, target: Path) -> None:
+def _copy(path: Path, target: Path) -> Path:
     copy = target / path.relative_to(REPOSITORY)
     copy.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(path, copy)
+    return copy
 
 
 def render(folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Do the commands of README and tutorials print what is shown below them?"""
+"""Do the commands of README and tutorials print what is shown, and does the code of pages run?"""
 
 import os
 import subprocess
@@ -56,6 +56,23 @@ def test_commands_print_what_the_documentation_shows(page: str, tmp_path: Path) 
         refused = any(line.startswith("error:") for line in example.shown)
         assert (done.returncode != 0) == refused, done.stderr
         assert documentation_examples.missing(example, done.stdout + done.stderr) == []
+
+
+@pytest.mark.parametrize("page", ["docs/python.md", "docs/performance.md"])
+def test_the_code_of_a_page_runs(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # built-in files are all that it may need
+    code = documentation_examples.python((REPOSITORY / page).read_text())
+    assert "import skipline" in code or "skipline\n" in code
+    exec(compile(code, page, "exec"), {})
+
+
+def test_the_code_of_a_page_keeps_its_lines() -> None:
+    page = "Text\n\n```python\na = 1\n```\n\n```\nno code\n```\n```python\nb = a / 0\n```\n"
+    code = documentation_examples.python(page)
+    assert code.splitlines()[3] == "a = 1" and code.splitlines()[10] == "b = a / 0"
+    assert "no code" not in code
 
 
 def test_calls_files_and_lines_are_read_from_a_page() -> None:

@@ -49,6 +49,15 @@ def test_the_references_name_commands_options_keys_and_metrics(html: Path) -> No
     assert "<code>pcie_write_hit_rate</code>" in metrics
 
 
+def test_a_notebook_is_a_page_with_what_its_cells_show(html: Path) -> None:
+    page = html / "docs" / "tutorials" / "first-half-hour.html"
+    text = page.read_text()
+    assert "pcie_write_hit_rate" in text and "<svg" in text and "did you mean" in text
+    assert page.with_suffix(".ipynb").exists()
+    linked = (html / "docs" / "python.html").read_text()
+    assert 'href="tutorials/first-half-hour.html"' in linked
+
+
 def test_every_page_is_found_by_search(staged: Path, html: Path) -> None:
     index = json.loads((html / "search" / "search_index.json").read_text())
     found = {entry["location"].split("#")[0] or "index.html" for entry in index["docs"]}
