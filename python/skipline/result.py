@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 _MOST_SUGGESTED, _MOST_LISTED, _MOST_SHOWN = 3, 20, 12
 
 
+# Figures of a latency among the numbers that matter most, and a metric with a number per agent that is
+# not among them.
+_KEY_PERCENTILES = ("p50", "p99")
+_CONTENTS = "llc_occupancy_bytes"
+_MAIN = "main"
+
+
 class NoSuchNumber(KeyError):
     """A metric or component that a result does not have; prints as the sentence that it is."""
 
@@ -114,6 +121,14 @@ class TraceEvent(BaseModel):
     evicted: Eviction | None = None
 
 
+class Limit(BaseModel):
+    """A resource that requests queue for."""
+
+    kind: str
+    resource: str
+    utilisation_percent: float
+
+
 class MissKinds(BaseModel):
     """Requests that reached a cache, sorted by a fully associative LRU cache of the same size."""
 
@@ -152,6 +167,8 @@ class Result(BaseModel):
     real_time_factor: float
     fitted_parameters: list[FittedParameter] = []
     notes: list[str] = []
+    answer: str = ""
+    limits: list[Limit] = []
     metrics: dict[str, Metric]
     trace: list[TraceEvent] | None = None
     trace_address: int | None = None
@@ -245,6 +262,23 @@ class Result(BaseModel):
         """Return the numbers of a metric, those of core2 before those of core10."""
         entries = self.metrics[name].entries(name)
         return sorted(entries, key=lambda entry: natural_order(entry.component or ""))
+
+    def tenants(self) -> list[str]:
+        """Return the names before metrics, that of the main tenant too, if there are others."""
+        named = [name.rpartition(":")[0] for name in self.metrics if ":" in name]
+        names = list(dict.fromkeys(named))
+        return names if names != [_MAIN] else []
+
+    def key_numbers(self, tenant: str = "") -> Iterator[Entry]:
+        """Yield the numbers of a tenant that matter most; the main tenant's are the machine's too."""
+        prefix = f"{tenant}:" if tenant else ""
+        own = [name for name in self.metrics if name.rpartition(":")[0] == tenant]
+        for name in sorted(own, key=metrics.rank):
+            entries = list(self.metrics[name].entries(name))
+            if name == f"{prefix}latency_ns":
+                yield from (entry for entry in entries if entry.component in _KEY_PERCENTILES)
+            elif self.description(name).headline and not name.endswith(_CONTENTS):
+                yield from (entry for entry in entries if entry.value is not None)
 
     def entries(self) -> Iterator[Entry]:
         """Yield every number of every metric, in the order of the result."""

@@ -17,6 +17,8 @@ _LATENCY, _EVICTIONS = "Latency", "Evictions"
 APART = {_LATENCY, _EVICTIONS}
 # Least terminal width for a table of latencies with one row each.
 _WIDE = 108
+# Resources that the busiest are named of.
+_MOST_LIMITS = 4
 # Figures of a latency that fit in one row.
 _MOST_ACROSS = 10
 
@@ -26,6 +28,8 @@ def groups(result: Result) -> Iterator[tuple[str, list[Entry]]]:
     blocks: dict[str, list[Entry]] = {}
     for name in result.in_order():
         tenant, _, _ = name.rpartition(":")
+        if tenant and tenant not in result.tenants():
+            continue
         title = f"Tenant {tenant}" if tenant else result.description(name).group
         if title not in APART:
             blocks.setdefault(title, []).extend(result.by_component(name))
@@ -38,7 +42,32 @@ def readable(component: str) -> str:
 
 
 def overview(result: Result) -> RenderableType:
-    """Show the whole result: grouped numbers with intervals, latency, how the run went."""
+    """Show what happened and why, the numbers that matter most, and how the run went."""
+    blocks: list[tuple[str, list[Entry]]] = []
+    for name in ("", *result.tenants()):
+        title = f"Tenant {name}" if name else "Key numbers"
+        blocks.append((title, list(result.key_numbers(name))))
+    table = _metrics_table(result, blocks, labelled=terminal.width() >= _WIDE)
+    more = "--all shows every number; `skipline metrics` tells what each one is."
+    return Group(*_headed(result), table, "", *_busiest(result), *run_facts(result), more)
+
+
+def _headed(result: Result) -> list[RenderableType]:
+    title = Text(result.title, style="bold")
+    return [title, result.answer] if result.answer else [title]
+
+
+def _busiest(result: Result) -> list[str]:
+    """Name the resources that were busiest."""
+    shares = [
+        f"{limit.resource} {limit.utilisation_percent:.0f} %"
+        for limit in result.limits[:_MOST_LIMITS]
+    ]
+    return [f"Busiest: {'; '.join(shares)}."] if shares else []
+
+
+def whole(result: Result) -> RenderableType:
+    """Show all of the result: grouped numbers with intervals, latency, how the run went."""
     wide = terminal.width() >= _WIDE
     blocks = list(groups(result))
     across: list[RenderableType] = []
@@ -48,7 +77,7 @@ def overview(result: Result) -> RenderableType:
         else:
             blocks.append((label, entries))
     table = _metrics_table(result, blocks, labelled=wide)
-    return Group(Text(result.title, style="bold"), table, *across, "", *run_facts(result))
+    return Group(*_headed(result), table, *across, "", *_busiest(result), *run_facts(result))
 
 
 def _metrics_table(

@@ -20,6 +20,7 @@ class Request:
     seed: int | None
     out: Path | None
     explain: bool
+    show_all: bool
     trace_packet: int | None
     trace_line: int | None
 
@@ -78,7 +79,8 @@ def _print(request: Request, text: str, output: str) -> None:
     if output == "csv":
         terminal.emit(result_view.as_csv(parsed))
         return
-    parts = [result_view.overview(parsed)]
+    shown = result_view.whole if request.show_all else result_view.overview
+    parts = [shown(parsed)]
     if request.explain:
         parts += ["", result_view.evictions_table(parsed)]
         title = "Why requests missed the LLC, over the measured time"

@@ -157,6 +157,13 @@ impl Dram {
         channels.fold(now, |latest, channel| latest.max(channel.writes_free_from(now)))
     }
 
+    /// Time for which the busiest channel has transferred data.
+    #[must_use]
+    pub fn busy(&self) -> Picos {
+        let channels = self.channels.iter();
+        channels.map(|channel| channel.busy(&self.rules)).max().unwrap_or_default()
+    }
+
     /// Forgets all traffic so far: queues are empty, no row is open.
     pub fn forget(&mut self) {
         *self = Self::new((*self.config).clone());

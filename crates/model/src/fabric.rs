@@ -7,7 +7,6 @@
 //! Source: those named in each file; the parameters come from a platform file.
 //! Simplifies: the sockets are alike.
 
-mod backlog;
 mod buffered_io;
 mod core_path;
 mod expect;
@@ -24,15 +23,16 @@ mod observe;
 mod placed_io;
 mod plain_io;
 mod recent_sets;
+mod resources;
 mod root_port;
 mod socket;
 mod victims;
 
-pub use backlog::{Backlog, Resource};
 pub use core_path::{CorePathConfig, Served};
 pub use extent::Extent;
 pub use io_path::DmaDone;
 pub use memory::{Memory, MemoryConfig, NodeConfig};
+pub use resources::{Resource, ResourceState};
 pub use root_port::{PortConfig, RootPort};
 pub use socket::{DirectoryConfig, SocketConfig};
 

@@ -203,6 +203,12 @@ impl Entries {
         self.meter.reserve(now, share).saturating_sub(now + share)
     }
 
+    /// Time until `now` for which the entries were busy, all of them together counting as one.
+    #[must_use]
+    pub fn busy_until(&self, now: Picos) -> Picos {
+        self.meter.busy_until(now)
+    }
+
     /// Entry-time used since time zero; divided by a span it gives the mean occupancy.
     #[must_use]
     pub fn total_occupied(&self) -> Picos {

@@ -120,6 +120,13 @@ impl Upi {
         self.directions[self.index(from, to)].meter.busy_until(now)
     }
 
+    /// Time for which the busiest direction was busy until `now`, including headers.
+    #[must_use]
+    pub fn most_busy_until(&self, now: Picos) -> Picos {
+        let directions = self.directions.iter();
+        directions.map(|direction| direction.meter.busy_until(now)).max().unwrap_or_default()
+    }
+
     /// When every direction would carry a message of `now`.
     #[must_use]
     pub fn free_from(&self, now: Picos) -> Picos {

@@ -22,9 +22,11 @@ use model::fabric::PortConfig;
 use nic::source::Traffic;
 use nic::{NicKeys, NicPlan};
 use root_port::{DynamicWaysKeys, PortKeys};
+use sample::DeviceSample;
 use schemars::JsonSchema;
 use serde::Serialize;
 use ssd::{SsdKeys, SsdPlan};
+use units::Picos;
 
 /// Keys of a tenant's devices.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -67,6 +69,26 @@ pub struct PortPlan {
     pub controller: Option<(DynamicWaysKeys, u32)>,
     /// The devices that share it.
     pub devices: Vec<DevicePlan>,
+}
+
+/// A limited part of a device.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit {
+    /// Its name, with `{}` for that of the device.
+    name: &'static str,
+    /// The time that it needed for what it did.
+    pub busy: Picos,
+}
+
+impl Limit {
+    fn new(name: &'static str, busy: Picos) -> Self {
+        Self { name, busy }
+    }
+
+    /// Its name, for a device of this name.
+    pub(crate) fn named(&self, device: &str) -> String {
+        self.name.replace("{}", device)
+    }
 }
 
 /// Devices that a tenant names instead of its platform's, as their files describe them.
@@ -202,6 +224,14 @@ impl DevicePlan {
     #[must_use]
     pub fn note(&self) -> Option<String> {
         if let Self::Nic(nic) = self { nic.note() } else { None }
+    }
+
+    /// What the device itself can do, beside its link, and how much of that it did.
+    pub(crate) fn limits(&self, counted: &DeviceSample) -> Vec<Limit> {
+        match self {
+            Self::Nic(nic) => nic.limits(counted.of_nic()),
+            Self::Ssd(ssd) => ssd.limits(counted.of_ssd()),
+        }
     }
 
     /// Packets after which the run ends, if its source has such a number.

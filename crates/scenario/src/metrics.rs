@@ -58,8 +58,8 @@ fn of_cores(
     measured(core::TENANT_METRICS, &prefix(&tenant.name), cores)
 }
 
-/// The main tenant's root ports are the machine's if it is the only tenant. Otherwise their metrics
-/// carry its name, because the plain names stand for all devices together.
+/// The hit rates of the main tenant's root ports carry its name, also where it is the only tenant: the
+/// plain names stand for all devices together.
 fn of_root_ports(layout: &Layout, tenant: usize) -> Vec<Measured> {
     let numbers: Vec<usize> = layout.ports_of(tenant).map(Id::index).collect();
     let Some(&first) = numbers.first() else { return Vec::new() };
@@ -67,10 +67,7 @@ fn of_root_ports(layout: &Layout, tenant: usize) -> Vec<Measured> {
     let ports = || root_port::RootPorts { first, numbers: numbers.clone() };
     let mut metrics: Vec<Measured> =
         measured(root_port::METRICS, &prefix(&tenant.name), ports()).collect();
-    if layout.tenants.len() > 1 {
-        let own = format!("{}:", tenant.name);
-        metrics.extend(measured(root_port::SHARED_METRICS, &own, ports()));
-    }
+    metrics.extend(measured(root_port::SHARED_METRICS, &format!("{}:", tenant.name), ports()));
     metrics
 }
 

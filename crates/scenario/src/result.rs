@@ -48,6 +48,10 @@ pub struct RunResult {
     /// What people should know of the input.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What happened and why, in words.
+    pub answer: String,
+    /// Resources that requests queue for, the busiest first; those without use are left out.
+    pub limits: Vec<LimitResult>,
     /// Metrics by name.
     pub metrics: BTreeMap<String, MetricResult>,
     /// Some metrics batch by batch, where settings change during the run.
@@ -108,6 +112,38 @@ impl MissKindCounts {
             invalidated: counts.misses(MissKind::Invalidated),
         }
     }
+}
+
+/// A resource that requests queue for.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct LimitResult {
+    /// Its kind.
+    pub kind: LimitKind,
+    /// The resource in words.
+    pub resource: String,
+    /// Time for which it was busy; of entries the share that was in use, of a core the time in which it
+    /// neither polled empty queues nor waited for a send ring.
+    pub utilisation_percent: f64,
+}
+
+/// A kind of resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LimitKind {
+    /// The busiest core of a tenant.
+    Core,
+    /// A part of a device.
+    Device,
+    /// One direction of a link between a device and its root port.
+    Link,
+    /// Entries for DMA in flight.
+    Entries,
+    /// Page walks of an IOMMU.
+    Translation,
+    /// Channels of memory, or a CXL card.
+    Memory,
+    /// Links between sockets.
+    SocketLink,
 }
 
 /// Why a run ended.

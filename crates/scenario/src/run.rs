@@ -1,7 +1,9 @@
 //! Runs a scenario: warm-up, batches, intervals, and the end of the run.
 
+mod answer;
 mod batches;
 mod latency;
+mod limits;
 pub mod sample;
 pub mod statistics;
 pub mod story;
@@ -16,9 +18,10 @@ use crate::plan::Plan;
 use crate::platform::Platform;
 use crate::result::{MetricResult, MissKindCounts, RunResult, StoppedBy, TimelinePoint};
 use crate::scenario::Scenario;
+use answer::Finished;
 use batches::{Batch, combine, has_settled, tight_enough, warm_up_of};
 use hdrhistogram::Histogram;
-use model::fabric::{Backlog, Resource};
+use model::fabric::{Resource, ResourceState};
 use model::latency_histogram::latency_histogram;
 use model::machine::Ran;
 use model::reading::Reading;
@@ -188,6 +191,17 @@ impl Job {
         };
         let warmup_ns = batches[..skipped].iter().map(|batch| batch.sample.span.as_ns()).sum();
         let end = Sample::read(&machine);
+        let measured = end.since(&batches[skipped].before);
+        let metrics = self.combine(&batches[skipped..], &end);
+        let resources: Vec<Resource> =
+            machine.fabric.resources(simulated).map(|state| state.resource).collect();
+        let limits = limits::limits(&self.plan, &resources, &measured);
+        let finished = Finished {
+            scenario: &self.scenario,
+            platform: &self.platform,
+            metrics: &metrics,
+            limits: &limits,
+        };
         let result = RunResult {
             scenario: self.scenario.clone(),
             seed: self.seed,
@@ -206,12 +220,14 @@ impl Job {
             real_time_factor: simulated.as_seconds() / wall_s,
             fitted_parameters: self.platform.fitted(),
             notes: self.scenario.notes().chain(self.plan.notes()).collect(),
-            metrics: self.combine(&batches[skipped..], &end),
+            answer: finished.answer(),
+            limits,
+            metrics,
             timeline: self.timeline(&batches),
             trace: None,
             trace_address: None,
             line_trace: None,
-            miss_kinds: self.miss_kinds(&end.since(&batches[skipped].before)),
+            miss_kinds: self.miss_kinds(&measured),
         };
         Ok((result, machine))
     }
@@ -358,11 +374,10 @@ fn run_batch<T: Tracer>(
         let slice = machine.now().saturating_add(SLICE).min(until);
         let ran = machine.run_slice(goal, slice, SLICE_STEPS);
         let at = machine.now();
-        let mut backlogs = machine.fabric.backlogs(at);
-        if let Some(Backlog { resource, ahead }) = backlogs.find(|it| it.ahead > LONGEST_BACKLOG) {
+        let reserved = machine.fabric.resources(at).find(|it| it.ahead > LONGEST_BACKLOG);
+        if let Some(ResourceState { resource, ahead, .. }) = reserved {
             return Err(RunFailure::Stuck { resource, ahead, at });
         }
-        drop(backlogs);
         if watch(machine).is_break() {
             return Err(Stopped.into());
         }

@@ -33,6 +33,7 @@ def run(  # noqa: PLR0913, PLR0917 - one argument for each option
     explain: Annotated[
         bool, typer.Option(help="Who evicted whom, read or not; why requests missed the LLC.")
     ] = False,
+    show_all: Annotated[bool, typer.Option("--all", help="Show every number.")] = False,
     trace_packet: Annotated[
         int | None,
         typer.Option(metavar="N", callback=in_64_bits, help="Print packet N line by line."),
@@ -48,6 +49,6 @@ def run(  # noqa: PLR0913, PLR0917 - one argument for each option
     from skipline import run_command
 
     request = run_command.Request(
-        scenario, settings or [], seed, out, explain, trace_packet, trace_line
+        scenario, settings or [], seed, out, explain, show_all, trace_packet, trace_line
     )
     run_command.execute(request, output.value)

@@ -135,6 +135,11 @@ impl Channel {
         self.owed = Picos(owed.0 % rules.slot.0);
     }
 
+    /// Time for which its bus has transferred data, with the idle time that each transfer leaves.
+    pub(super) fn busy(&self, rules: &Rules) -> Picos {
+        Picos(self.devices.found.iter().sum::<u64>() * rules.slot.0)
+    }
+
     /// Adds its counters to `sum`.
     pub(super) fn count(&self, sum: &mut DramCounters) {
         let Devices { found, refresh_waits, refresh_wait, .. } = &self.devices;

@@ -179,18 +179,22 @@ impl Memory {
         }
     }
 
-    /// When each node has a free entry for a write of `now`.
-    pub fn free_from(&self, now: Picos) -> impl Iterator<Item = (usize, Picos)> + '_ {
+    /// The number of each node, when it has a free entry for a write of `now`, and the time for which
+    /// its busiest part was busy.
+    pub fn nodes_at(&self, now: Picos) -> impl Iterator<Item = (usize, Picos, Picos)> + '_ {
         self.nodes.iter().enumerate().map(move |(number, node)| match &node.kind {
-            NodeKind::Dram(dram) => (number, dram.writes_free_from(now)),
-            NodeKind::Cxl(cxl) => (number, cxl.free_from(now)),
+            NodeKind::Dram(dram) => (number, dram.writes_free_from(now), dram.busy()),
+            NodeKind::Cxl(cxl) => {
+                let parts = cxl.busy_until(now).into_iter();
+                (number, cxl.free_from(now), parts.max().unwrap_or_default())
+            }
         })
     }
 
-    /// When the links between sockets would carry a message of `now`.
+    /// The links between sockets, if there are several.
     #[must_use]
-    pub fn upi_free_from(&self, now: Picos) -> Picos {
-        self.upi.as_ref().map_or(now, |upi| upi.free_from(now))
+    pub fn upi(&self) -> Option<&Upi> {
+        self.upi.as_ref()
     }
 
     /// Forgets all traffic so far.

@@ -215,6 +215,12 @@ impl Iommu {
         self.unit.as_ref().map_or(now, |unit| unit.walkers.free_from(now))
     }
 
+    /// Time until `now` for which the walkers were busy, all of them together counting as one.
+    #[must_use]
+    pub fn busy_until(&self, now: Picos) -> Picos {
+        self.unit.as_ref().map_or(Picos::ZERO, |unit| unit.walkers.busy_until(now))
+    }
+
     /// Clears all counters and reservations; translations stay.
     pub fn forget(&mut self) {
         self.counters = IommuCounters::default();

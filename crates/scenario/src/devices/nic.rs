@@ -6,6 +6,7 @@
 pub(super) mod check;
 pub mod driver;
 mod inert;
+mod limits;
 pub(crate) mod metrics;
 pub(crate) mod sample;
 pub mod source;

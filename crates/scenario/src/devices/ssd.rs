@@ -2,16 +2,17 @@
 
 pub(crate) mod metrics;
 
-use super::{DevicePlan, PortPlan, root_port};
+use super::{DevicePlan, Limit, PortPlan, root_port};
 use crate::input::error::InputError;
 use crate::layout::DeviceLayout;
 use crate::plan::TenantInput;
 use crate::platform::SsdDevice;
-use model::device::nvme::NvmeConfig;
 use model::device::nvme::controller::NvmeController;
+use model::device::nvme::{NvmeConfig, NvmeCounters};
 use model::root_complex::attachment::AttachmentConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::Bytes;
 
 /// The key that names SSDs.
 pub const KEY: &str = "ssd";
@@ -56,6 +57,15 @@ pub fn plan(
 }
 
 impl SsdPlan {
+    /// Reads and writes of the media.
+    pub(super) fn limits(&self, counted: &NvmeCounters) -> Vec<Limit> {
+        let media = &self.config.media;
+        vec![
+            Limit::new("reads of {}", media.read_rate.time_for(Bytes(counted.bytes_to_host))),
+            Limit::new("writes of {}", media.write_rate.time_for(Bytes(counted.bytes_from_host))),
+        ]
+    }
+
     /// The controller, with the number of the layout.
     pub(super) fn build(&self, layout: &DeviceLayout) -> NvmeController {
         let seed = self.seed.wrapping_add(1000 + layout.number as u64);

@@ -35,6 +35,8 @@ pub struct Sample {
     pub dram_lines: (u64, u64),
     /// Lines read from and written to CXL memory.
     pub cxl_lines: (u64, u64),
+    /// Time for which each resource of the fabric was busy, in the order of [`Fabric::resources`].
+    pub busy: Vec<Picos>,
     /// Evictions: evictor x owner x [unread, read], flattened.
     pub evictions: Vec<u64>,
     /// Packets that have been received and have not left: a level, so a difference keeps the later
@@ -59,6 +61,7 @@ reading!(
         ports,
         dram_lines,
         cxl_lines,
+        busy,
         evictions,
         misses
     },
@@ -95,6 +98,7 @@ impl Sample {
                 .collect(),
             dram_lines: fabric.memory().dram_lines_moved(),
             cxl_lines: fabric.memory().cxl_lines_moved(),
+            busy: fabric.resources(machine.now()).map(|resource| resource.busy).collect(),
             evictions,
             misses: fabric.tracer.miss_counts().to_vec(),
             backlog: backlog(machine, &levels),

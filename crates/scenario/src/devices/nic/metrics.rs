@@ -84,6 +84,7 @@ pub const METRICS: &[Metric<Nic>] = &[
         .count(|v| v.nic.tx_bytes as f64),
     named(Packets, "rx_dropped", "packets", "Packets dropped")
         .about("Packets that the NIC dropped on arrival.")
+        .headline()
         .count(|v| (v.nic.rx.dropped_no_descriptor + v.nic.rx.dropped_buffer_full) as f64),
     named(Packets, "rx_dropped_by_cause", "packets", "Packets dropped by cause")
         .about(

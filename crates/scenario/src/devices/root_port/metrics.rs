@@ -40,7 +40,7 @@ pub const METRICS: &[Metric<RootPorts>] = &[named(Cache, "ddio_ways", "ways", "D
     .in_timeline()
     .level(|v| f64::from(v.ddio_ways))];
 
-/// Metrics of a tenant with others besides it; a tenant alone has the machine's.
+/// Metrics of a tenant, beside those of the machine with the same names.
 pub const SHARED_METRICS: &[Metric<RootPorts>] = &[
     WRITE_HIT_RATE.rate(|v| percent(v.counters.write_hits, v.counters.write_misses)),
     READ_HIT_RATE.rate(|v| percent(v.counters.read_hits, v.counters.read_misses)),

@@ -36,8 +36,10 @@ impl Subject for Ssds {
 pub const METRICS: &[Metric<Ssds>] = &[
     named(Storage, "ssd_read_gbytes_per_s", "GB/s", "SSD reads")
         .about("Data that SSDs wrote into host memory.")
+        .headline()
         .rate(|v| v.counters.bytes_to_host as f64 / v.span.as_ns()),
     named(Storage, "ssd_write_gbytes_per_s", "GB/s", "SSD writes")
         .about("Data that SSDs read from host memory.")
+        .headline()
         .rate(|v| v.counters.bytes_from_host as f64 / v.span.as_ns()),
 ];

@@ -1,0 +1,34 @@
+//! What a card itself can do, and how much of that it did.
+
+use super::NicPlan;
+use super::sample::NicSample;
+use crate::devices::Limit;
+use model::traffic::WIRE_OVERHEAD_BYTES;
+use units::{Bytes, Picos};
+
+impl NicPlan {
+    /// The wire in each direction, and the card's own pace.
+    pub(in crate::devices) fn limits(&self, counted: &NicSample) -> Vec<Limit> {
+        let (rx, config) = (&counted.rx, &self.config);
+        let (arrived, left) =
+            ((rx.offered_packets, rx.offered_bytes), (counted.tx_packets, counted.tx_bytes));
+        let on_wire = |(packets, bytes)| Bytes(bytes + packets * WIRE_OVERHEAD_BYTES);
+        let (taken, sent) = (self.paced((rx.packets, rx.bytes)), self.paced(left));
+        vec![
+            Limit::new("the wire into {}", config.line_rate.time_for(on_wire(arrived))),
+            Limit::new("the wire out of {}", config.tx_rate.time_for(on_wire(left))),
+            Limit::new("the receive pipeline of {}", taken),
+            Limit::new("the send pipeline of {}", sent),
+        ]
+    }
+
+    /// The time that port and queues need for packets of their mean size.
+    fn paced(&self, (packets, bytes): (u64, u64)) -> Picos {
+        if packets == 0 {
+            return Picos::ZERO;
+        }
+        let each = self.config.port_pace.time_for(Bytes(bytes / packets));
+        let of_queue = Picos(self.config.queue_packet_gap.0 / u64::from(self.queues));
+        Picos(packets * each.max(of_queue).0)
+    }
+}

@@ -1,0 +1,192 @@
+//! What happened in a run and why, in one sentence.
+
+use crate::apps::Packets;
+use crate::platform::Platform;
+use crate::result::{LimitResult, MetricResult};
+use crate::scenario::{Scenario, Tenant};
+use std::collections::BTreeMap;
+use units::LINE_BYTES;
+
+/// A resource that is busy for this share of the time limits what passes it; queues before it grow.
+const LIMITS_PERCENT: f64 = 90.0;
+/// Waits for send rings above this share are a cause.
+const BLOCKED_PERCENT: f64 = 10.0;
+/// Losses below this share are not worth a word.
+const LOSS_PERCENT: f64 = 0.05;
+/// Hit rates above this share leave nothing to explain.
+const HITS_PERCENT: f64 = 95.0;
+
+/// A finished run.
+pub(super) struct Finished<'a> {
+    pub scenario: &'a Scenario,
+    pub platform: &'a Platform,
+    pub metrics: &'a BTreeMap<String, MetricResult>,
+    pub limits: &'a [LimitResult],
+}
+
+impl Finished<'_> {
+    /// The main tenant's outcome, what limits the machine, and what became of DMA writes.
+    pub fn answer(&self) -> String {
+        let causes: Vec<String> = self.limit().into_iter().chain(self.cache()).collect();
+        let ending =
+            if causes.is_empty() { String::new() } else { format!(": {}", causes.join("; ")) };
+        format!("{}{ending}.", self.outcome())
+    }
+
+    fn main(&self) -> &Tenant {
+        &self.scenario.main
+    }
+
+    fn number(&self, name: &str) -> f64 {
+        let metric = self.metrics.get(name);
+        metric.and_then(|metric| metric.value.number(None)).unwrap_or(f64::NAN)
+    }
+
+    fn part(&self, name: &str, key: &str) -> f64 {
+        let metric = self.metrics.get(name);
+        metric.and_then(|metric| metric.value.number(Some(key))).unwrap_or(f64::NAN)
+    }
+
+    fn outcome(&self) -> String {
+        let sent = self.number("throughput_gbps");
+        if self.metrics.contains_key("one_way_latency_ns") {
+            let median = self.part("one_way_latency_ns", "p50");
+            return format!("Half of the messages arrive within {}", time(median));
+        }
+        match self.main().keys.application.packets() {
+            Packets::Forwarded | Packets::Received => self.arrivals(),
+            Packets::Sent => format!("{} Gbit/s are sent", rounded(sent)),
+            Packets::None if self.metrics.contains_key("ssd_read_gbytes_per_s") => format!(
+                "SSDs read {} GB/s and write {} GB/s",
+                rounded(self.number("ssd_read_gbytes_per_s")),
+                rounded(self.number("ssd_write_gbytes_per_s")),
+            ),
+            Packets::None => {
+                format!(
+                    "{} million units of work are done per second",
+                    rounded(self.number("work_per_s") / 1e6)
+                )
+            }
+        }
+    }
+
+    /// Share of the packets that the card drops.
+    fn lost(&self) -> f64 {
+        let dropped = self.number("rx_dropped");
+        100.0 * dropped / (dropped + self.number("rx_packets"))
+    }
+
+    /// What became of the packets that were offered.
+    fn arrivals(&self) -> String {
+        let offered = rounded(self.number("offered_gbps"));
+        let lost = self.lost();
+        if lost > LOSS_PERCENT {
+            return format!("{} % of {offered} Gbit/s is dropped", rounded(lost));
+        }
+        let paused = self.number("paused");
+        if paused > LOSS_PERCENT {
+            return format!(
+                "{offered} Gbit/s arrive, and PAUSE frames stop the sender for {} % of the time",
+                rounded(paused)
+            );
+        }
+        format!("All of {offered} Gbit/s gets through")
+    }
+
+    /// What limits the main tenant if it loses packets, or else what comes closest to a limit.
+    fn limit(&self) -> Option<String> {
+        let loses = self.lost() > LOSS_PERCENT || self.number("paused") > LOSS_PERCENT;
+        // What arrives does not limit what is done with it.
+        let is_cause =
+            |limit: &&LimitResult| !(loses && limit.resource.starts_with("the wire into"));
+        let LimitResult { resource, utilisation_percent: busy, .. } =
+            self.limits.iter().find(is_cause)?;
+        let share = rounded(busy.min(100.0));
+        if !loses {
+            return Some(format!("busiest is {resource} with {share} %"));
+        }
+        if *busy >= LIMITS_PERCENT {
+            let verb = if resource.contains("entries") { "are" } else { "is" };
+            return Some(format!("{resource} {verb} busy {share} %"));
+        }
+        let blocked = self.part("time_in_regime", "sender_blocked");
+        Some(if blocked >= BLOCKED_PERCENT {
+            format!(
+                "the cores wait for their send rings {} % of the time, busiest is {resource} with \
+                 {share} %",
+                rounded(blocked)
+            )
+        } else {
+            format!("nothing is busy all the time, most is {resource} with {share} %")
+        })
+    }
+
+    /// What became of DMA writes.
+    fn cache(&self) -> Option<String> {
+        let hits = self.number("main:pcie_write_hit_rate");
+        if hits.is_nan() {
+            return None;
+        }
+        let ways = self.number("ddio_ways");
+        if ways == 0.0 {
+            return Some("DDIO is off, DMA writes go to memory".into());
+        }
+        if hits >= HITS_PERCENT {
+            return Some(format!("{} % of DMA writes hit the LLC", rounded(hits)));
+        }
+        let llc = &self.platform.llc;
+        let way = f64::from(llc.slices.value * llc.sets_per_slice.value) * LINE_BYTES as f64;
+        let rings = self.ring_bytes().map(|bytes| format!("rings {}, ", mebibytes(bytes)));
+        Some(format!(
+            "{} % of DMA writes miss the {ways} DDIO ways ({}ways {})",
+            rounded(100.0 - hits),
+            rings.unwrap_or_default(),
+            mebibytes(ways * way)
+        ))
+    }
+
+    /// Data lines that a turn through all receive rings of the main tenant writes.
+    fn ring_bytes(&self) -> Option<f64> {
+        let packets = self.number("rx_packets");
+        if !self.main().keys.application.packets().are_received()
+            || packets.is_nan()
+            || packets == 0.0
+        {
+            return None;
+        }
+        let line = LINE_BYTES as f64;
+        let lines = (self.number("rx_bytes") / packets / line).ceil();
+        let entries = self.main().devices.nic.rx_descriptors * self.main().keys.cores;
+        Some(f64::from(entries) * lines * line)
+    }
+}
+
+fn mebibytes(bytes: f64) -> String {
+    format!("{} MiB", rounded(bytes / f64::from(1 << 20)))
+}
+
+fn time(ns: f64) -> String {
+    if ns < 1000.0 { format!("{} ns", rounded(ns)) } else { format!("{} µs", rounded(ns / 1e3)) }
+}
+
+/// Three digits, or the whole number if it has more.
+fn rounded(number: f64) -> String {
+    let digits = match number.abs() {
+        size if size >= 99.95 => 0,
+        size if size >= 9.995 => 1,
+        _ => 2,
+    };
+    let text = format!("{number:.digits$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_digits_at_most() {
+        let texts = [0.004, 0.126, 1.0, 12.34, 99.96, 1234.5].map(rounded);
+        assert_eq!(texts, ["0", "0.13", "1", "12.3", "100", "1234"]);
+    }
+}
