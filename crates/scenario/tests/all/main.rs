@@ -11,6 +11,7 @@ mod interference_zones;
 mod key_value;
 mod keys;
 mod kinds;
+mod laws;
 mod metrics;
 mod nic;
 mod overload;
@@ -19,6 +20,7 @@ mod placement;
 mod platforms;
 mod probe;
 mod queues;
+mod random_scenarios;
 mod slice_distances;
 mod slice_placement;
 #[path = "../../../model/tests/all/small_fabric.rs"]

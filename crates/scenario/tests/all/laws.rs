@@ -1,0 +1,336 @@
+//! Laws that hold in every scenario: what a change may not worsen, what stays equal, what is conserved
+//! and what bounds it. Each is tried in scenarios at random.
+
+use crate::random_scenarios::{
+    Sketch, any_scenario, facts, forwarder, line_rate_gbps, measured, pair, set,
+};
+use model::device::Device;
+use model::tracer::NoTrace;
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+use scenario::result::{Numbers, RunResult};
+use scenario::run::sample::Sample;
+use scenario::{Progress, Wanted};
+use std::ops::ControlFlow;
+use units::Picos;
+
+/// What runs of this length may differ by beside their intervals.
+const TOLERANCE: f64 = 0.02;
+/// From when queues have filled, and how often a machine is looked at, every 500 ns.
+const FILLED_US: f64 = 500.0;
+const LOOKS: u32 = 2000;
+/// The longest time from when a card has read a packet until it has left on the wire.
+const READ_TO_WIRE_NS: f64 = 5000.0;
+/// Equal shares: the largest difference.
+const SHARES: f64 = 0.03;
+
+fn cases(slice: u32, whole: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases: soak::amount(slice, whole),
+        max_shrink_iters: 40,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+/// The result, of a scenario that must not be refused.
+fn run(sketch: &Sketch) -> RunResult {
+    sketch.run(1).unwrap_or_else(|refusal| panic!("{refusal}: {sketch:?}"))
+}
+
+fn gbps(result: &RunResult) -> (f64, f64) {
+    measured(result, "throughput_gbps").expect("it sends packets")
+}
+
+fn number(result: &RunResult, name: &str) -> f64 {
+    measured(result, name).map_or(f64::NAN, |(value, _)| value)
+}
+
+/// `after` is no less than `before`, intervals and tolerance apart.
+fn is_no_less(after: (f64, f64), before: (f64, f64)) -> bool {
+    after.0 + after.1 + before.1 >= before.0 * (1.0 - TOLERANCE)
+}
+
+fn are_equal(one: (f64, f64), other: (f64, f64)) -> bool {
+    (one.0 - other.0).abs() <= SHARES * one.0.max(other.0) + one.1 + other.1
+}
+
+/// Does the result name what costs throughput under more load: packets that are evicted before they are
+/// read (ATC'20, section 4.2: leaky DMA)?
+fn leaks_more(after: &RunResult, before: &RunResult) -> bool {
+    let rises = |name: &str, sign: f64| {
+        let risen = sign * (number(after, name) - number(before, name));
+        risen > 2.0
+    };
+    rises("pcie_write_hit_rate", -1.0)
+        || rises("pcie_read_hit_rate", -1.0)
+        || rises("llc_load_miss_ratio", 1.0)
+}
+
+proptest! {
+    #![proptest_config(cases(6, 130))]
+
+    #[test]
+    fn more_load_gives_no_less_throughput_unless_packets_leak(
+        sketch in forwarder(1), share in 0.05..0.6_f64, factor in 1.1..3.0_f64,
+    ) {
+        let line_rate = line_rate_gbps(&sketch, 0);
+        let offered = |share: f64| sketch.with_of(0, "offered_gbps", (share * line_rate).min(line_rate));
+        let (before, after) = (run(&offered(share)), run(&offered(share * factor)));
+        let fine = is_no_less(gbps(&after), gbps(&before));
+        // What leaks costs some of the throughput, and not most of it.
+        let leaks = leaks_more(&after, &before) && gbps(&after).0 > 0.6 * gbps(&before).0;
+        prop_assert!(fine || leaks, "{:?} before, {:?}", gbps(&before), gbps(&after));
+    }
+}
+
+/// A change of a machine that gives a forwarder more of something.
+#[derive(Clone, Copy, Debug)]
+enum More {
+    DdioWays,
+    Channels,
+    LinkSpeed,
+    LlcSets,
+    CoreClock,
+    UncoreClock,
+    FewerCoRunners,
+}
+
+impl More {
+    const ALL: [Self; 7] = [
+        Self::DdioWays,
+        Self::Channels,
+        Self::LinkSpeed,
+        Self::LlcSets,
+        Self::CoreClock,
+        Self::UncoreClock,
+        Self::FewerCoRunners,
+    ];
+
+    fn of(self, sketch: &Sketch) -> Sketch {
+        let platform = facts(sketch.platform);
+        let pcie = || platform.pcie.as_ref().expect("it has a link");
+        match self {
+            Self::DdioWays => {
+                let ways = sketch.number(0, "ddio_ways").expect("it is stated");
+                let most = f64::from(platform.llc.ways.value);
+                sketch.with_of(0, "ddio_ways", (ways + 3.0).min(most))
+            }
+            Self::Channels => {
+                sketch.with("hardware.dram.channels", 2 * platform.dram.channels.value)
+            }
+            Self::LinkSpeed => {
+                let speed = 2.0 * pcie().gtransfers_per_s.value;
+                sketch.with("hardware.pcie.gtransfers_per_s", format!("{speed:.1}"))
+            }
+            Self::LlcSets => {
+                sketch.with("hardware.llc.sets_per_slice", 2 * platform.llc.sets_per_slice.value)
+            }
+            Self::CoreClock => sketch.with("core_ghz", 1.2 * platform.cpu.core_ghz.value),
+            Self::UncoreClock => sketch.with("uncore_ghz", 1.2 * platform.cpu.uncore_ghz.value),
+            Self::FewerCoRunners => {
+                let mut fewer = sketch.clone();
+                fewer.co_runners.pop();
+                fewer
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(8, 250))]
+
+    #[test]
+    fn more_of_a_resource_gives_no_less_throughput(
+        sketch in forwarder(1), more in proptest::sample::select(More::ALL.to_vec()),
+    ) {
+        let larger = more.of(&sketch);
+        if let Ok(after) = larger.run(1) {
+            let (before, after) = (gbps(&run(&sketch)), gbps(&after));
+            prop_assert!(is_no_less(after, before), "{more:?}: {before:?} before, {after:?}");
+        }
+    }
+}
+
+/// The main tenant's packets go to its queues in turn: RSS would give one more than another. What they
+/// need fits their ways, or there are none: near the capacity of the ways the places of pages decide
+/// how much each ring leaks, and differ from ring to ring.
+fn equally_offered(sketch: &Sketch) -> Sketch {
+    let flows = 64.0 * sketch.number(0, "cores").unwrap_or(1.0);
+    let ways = if sketch.number(0, "ddio_ways") == Some(0.0) { 0 } else { 6 };
+    let mut fixed = sketch.clone();
+    fixed.tenants[0].retain(|(key, _)| !key.starts_with("traffic."));
+    fixed
+        .with("run.batch_packets", 4000)
+        .with_of(0, "rx_descriptors", 128)
+        .with_of(0, "ddio_ways", ways)
+        .with_of(0, "traffic.pattern", "\"fixed\"")
+        .with_of(0, "traffic.flows", flows)
+        .with_of(0, "traffic.flow_rules", flows)
+}
+
+proptest! {
+    #![proptest_config(cases(5, 90))]
+
+    #[test]
+    fn equal_tenants_get_equal_shares(sketch in forwarder(1)) {
+        let mut twice = equally_offered(&sketch);
+        let mut second = twice.tenants[0].clone();
+        set(&mut second, "name", "\"second\"");
+        twice.tenants.push(second);
+        if let Ok(result) = twice.run(1) {
+            let second = measured(&result, "second:throughput_gbps").expect("it sends packets");
+            prop_assert!(are_equal(gbps(&result), second), "{:?} and {second:?}", gbps(&result));
+        }
+    }
+
+    #[test]
+    fn equally_offered_queues_get_equal_shares(sketch in forwarder(1), cores in 2..9_u32) {
+        if let Ok(result) = equally_offered(&sketch.with_of(0, "cores", cores)).run(1) {
+            let (busiest, interval) = measured(&result, "load_imbalance").expect("it has cores");
+            prop_assert!(busiest - interval < 1.0 + SHARES, "{busiest} +- {interval}");
+        }
+    }
+
+    #[test]
+    fn the_order_of_tenants_does_not_matter(sketch in pair()) {
+        let mut swapped = sketch.clone();
+        prop_assume!(sketch.tenants.len() == 2);
+        swapped.tenants.swap(0, 1);
+        for keys in &mut swapped.tenants {
+            keys.retain(|(key, _)| key != "name");
+        }
+        set(&mut swapped.tenants[1], "name", "\"other0\"");
+        if let (Ok(before), Ok(after)) = (sketch.run(1), swapped.run(1)) {
+            for (one, other) in [("", "other0:"), ("other0:", "")] {
+                let of = |result, prefix| measured(result, &format!("{prefix}work_per_s")).expect("work");
+                let (before, after) = (of(&before, one), of(&after, other));
+                prop_assert!(are_equal(before, after), "{one}: {before:?} before, {after:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_second_card_on_a_socket_of_its_own_doubles_the_throughput(sketch in forwarder(0)) {
+        let alone = run(&sketch);
+        let mut twice = sketch.clone();
+        let mut second = twice.tenants[0].clone();
+        for (key, value) in [("name", "\"second\""), ("socket", "1"), ("nic_socket", "1")] {
+            set(&mut second, key, value);
+        }
+        twice.tenants.push(second);
+        if let Ok(both) = twice.run(1) {
+            let second = measured(&both, "second:throughput_gbps").expect("it sends packets");
+            for each in [gbps(&both), second] {
+                prop_assert!(are_equal(each, gbps(&alone)), "{each:?}, alone {:?}", gbps(&alone));
+            }
+        }
+    }
+}
+
+fn part(result: &RunResult, name: &str, key: &str) -> f64 {
+    match &result.metrics[name].value {
+        Numbers::Parts(parts) => parts[key],
+        Numbers::One(_) => panic!("{name} has no parts"),
+    }
+}
+
+/// Metrics of every tenant of this name.
+fn of_tenants<'r>(result: &'r RunResult, name: &'r str) -> impl Iterator<Item = (&'r str, f64)> {
+    let named = result.metrics.iter().filter_map(move |(full, metric)| match metric.value {
+        Numbers::One(value) => Some((full.strip_suffix(name)?, value)),
+        Numbers::Parts(_) => None,
+    });
+    named.filter(|(prefix, _)| prefix.is_empty() || prefix.ends_with(':'))
+}
+
+/// What a scenario cannot exceed, computed by hand from its keys and its platform.
+fn stays_within_bounds(sketch: &Sketch, result: &RunResult) -> TestCaseResult {
+    let platform = facts(sketch.platform);
+    let dram = &platform.dram;
+    // A burst of 64 B takes eight transfers of a bus of 8 B.
+    let gbytes_per_s = f64::from(dram.channels.value) * 8.0 * dram.mega_transfers_per_s.value / 1e3;
+    let sockets = if sketch.text().contains("socket = 1") { 2.0 } else { 1.0 };
+    let moved =
+        number(result, "dram_read_gbytes_per_s") + number(result, "dram_write_gbytes_per_s");
+    prop_assert!(moved <= 1.01 * sockets * gbytes_per_s, "{moved} of {gbytes_per_s} GB/s");
+    for (tenant, _) in sketch.tenants.iter().enumerate() {
+        let prefix = if tenant == 0 { String::new() } else { format!("other{}:", tenant - 1) };
+        let Some((gbps, _)) = measured(result, &format!("{prefix}throughput_gbps")) else {
+            continue;
+        };
+        let line_rate = line_rate_gbps(sketch, tenant);
+        prop_assert!(gbps <= 1.001 * line_rate, "{gbps} of {line_rate} Gbit/s");
+        for direction in ["up", "down"] {
+            let busy = part(result, &format!("{prefix}pcie_utilisation"), direction);
+            prop_assert!((0.0..=100.5).contains(&busy), "{direction}: {busy} %");
+        }
+    }
+    for rate in ["pcie_write_hit_rate", "pcie_read_hit_rate", "llc_load_miss_ratio"] {
+        for (tenant, percent) in of_tenants(result, rate) {
+            let fine = percent.is_nan() || (0.0..=100.0).contains(&percent);
+            prop_assert!(fine, "{tenant}{rate}: {percent}");
+        }
+    }
+    let entries =
+        platform.iio.as_ref().map_or(0, |iio| iio.write_entries.value + iio.read_entries.value);
+    for (tenant, lines) in of_tenants(result, "iio_occupancy_lines") {
+        prop_assert!(
+            lines <= f64::from(entries) + 1.0,
+            "{tenant}: {lines} lines in {entries} entries"
+        );
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(cases(8, 170))]
+
+    #[test]
+    fn every_run_ends_and_stays_within_bounds(sketch in any_scenario()) {
+        let job = sketch.job(1);
+        let mut last = Progress { packets: 0, fraction: 0.0, simulated_ns: 0.0 };
+        let result = job.unwrap().run(Wanted::default(), |now| {
+            assert!(now.packets >= last.packets && now.simulated_ns >= last.simulated_ns, "{now:?} after {last:?}");
+            assert!(now.simulated_ns > last.simulated_ns || now.packets >= last.packets);
+            last = now;
+            ControlFlow::Continue(())
+        });
+        prop_assert!(result.is_ok(), "{:?}", result.err());
+        stays_within_bounds(&sketch, &result.unwrap())?;
+    }
+
+    #[test]
+    fn packets_are_conserved_and_keep_littles_law(sketch in forwarder(1)) {
+        // Packets wait for a small part of the time only, so that few are there at its ends.
+        let ring = sketch.number(0, "rx_descriptors").unwrap_or(128.0).min(128.0);
+        let job = sketch.with_of(0, "rx_descriptors", ring).job(1).expect("it is not refused");
+        let mut machine = job.machine(NoTrace);
+        let mut run_until = |us: f64| {
+            machine.run_slice(u64::MAX, Picos::from_ns(1e3 * us), u64::MAX);
+            let nic =
+                machine.devices.iter_mut().find_map(Device::as_nic_mut).expect("it has a card");
+            let latencies = nic.egress.take_latencies();
+            (nic.port.counters, nic.egress.packets, latencies, Sample::read(&machine).backlog)
+        };
+        let (_, sent_before, _, _) = run_until(FILLED_US);
+        let (mut held, mut waited_ns, mut sent) = (0, 0.0, sent_before);
+        for look in 1..=LOOKS {
+            let (rx, now_sent, latencies, backlog) = run_until(FILLED_US + 0.5 * f64::from(look));
+            prop_assert_eq!(rx.packets, now_sent + backlog, "received, and sent or held");
+            waited_ns += latencies.mean() * latencies.len() as f64;
+            let dropped = rx.dropped_no_descriptor + rx.dropped_buffer_full;
+            (held, sent) = (held + rx.offered_packets - dropped - now_sent, now_sent);
+        }
+        let mean_held = held as f64 / f64::from(LOOKS);
+        let span_ns = 500.0 * f64::from(LOOKS);
+        // Rate times mean latency; a packet counts as sent when the card has read it.
+        let most = waited_ns / span_ns;
+        let least = most - (sent - sent_before) as f64 / span_ns * READ_TO_WIRE_NS;
+        let slack = 0.05 * most + 2.0;
+        prop_assert!(
+            (least - slack..=most + slack).contains(&mean_held),
+            "{mean_held} packets, by the law {least} to {most}"
+        );
+    }
+}
