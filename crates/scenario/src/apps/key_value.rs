@@ -197,9 +197,8 @@ impl PacketApplication for KeyValuePlan {
             Protocol::Plain => &costs.key_value_plain_cycles,
         };
         // The buffer of a request also holds its answer.
-        let fits = card.software.buffer_data_bytes.value;
-        let most = fits.saturating_sub(key_value::answer_bytes(0));
-        let what = "bytes: an answer with its headers fits a packet buffer";
+        let most = card.buffer_bytes.saturating_sub(key_value::answer_bytes(0));
+        let what = "bytes: an answer with its headers fits a packet buffer (buffer_bytes)";
         check.whole("key_value.value_bytes", keys.value_bytes, (1, most), what)?;
         Ok(Self {
             store: StorePlan::of(input),

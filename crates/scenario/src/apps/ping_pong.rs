@@ -73,13 +73,12 @@ impl PacketApplication for PingPongPlan {
             let allowed = "needs a platform with a [ping_pong] table".into();
             return Err(input.check.refuse("application", &"ping-pong", allowed));
         };
-        let buffer_bytes = card.software.buffer_data_bytes.value;
-        check(input, facts, buffer_bytes)?;
+        check(input, facts, card.buffer_bytes)?;
         let tenant = input.tenant;
         Ok(Self {
             server: server(&tenant.tables.ping_pong, facts),
             client: client(tenant.devices.nic.packet_bytes, facts, input.seed),
-            buffer_bytes,
+            buffer_bytes: card.buffer_bytes,
         })
     }
 
@@ -120,7 +119,8 @@ fn check(
     let before = keys.header_bytes + facts.prefix_bytes.value;
     let most = buffer_bytes.saturating_sub(before);
     let least = facts.message_header_bytes.value.max(60u64.saturating_sub(keys.header_bytes));
-    let what = "bytes: no less than the application's header, no more than a buffer holds";
+    let what =
+        "bytes: no less than the application's header, no more than a buffer holds (buffer_bytes)";
     check.whole("ping_pong.message_bytes", keys.message_bytes, (least, most), what)?;
     if let Some(path) = &tenant.devices.nic.traffic.pcap {
         let allowed = "application ping-pong has a client of its own".into();

@@ -42,8 +42,12 @@ pub struct NicKeys {
     pub nic: Option<String>,
     /// Receive descriptors per queue.
     pub rx_descriptors: u32,
-    /// Frame size without FCS.
+    /// Frame size without FCS. Frames of more than 2048 bytes need larger buffers (buffer_bytes).
     pub packet_bytes: u64,
+    /// Bytes for packet data in a buffer of the pool, headroom apart. The driver's choice by default:
+    /// 2048 (DPDK) on most platforms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer_bytes: Option<u64>,
     /// Offered load on the wire, including FCS, preamble and gap.
     pub offered_gbps: f64,
     /// The NIC sends PAUSE when its internal buffer fills up, and packets wait there for descriptors.
@@ -72,6 +76,7 @@ impl Default for NicKeys {
             nic: None,
             rx_descriptors: 4096,
             packet_bytes: 1500,
+            buffer_bytes: None,
             offered_gbps: 99.3,
             flow_control: false,
             rng_calls: 0,
@@ -102,6 +107,8 @@ pub struct Card<'a> {
     pub pcie: Cow<'a, PcieFacts>,
     /// Costs of packet software.
     pub software: &'a SoftwareFacts,
+    /// Bytes for packet data in a buffer of the tenant's pool.
+    pub buffer_bytes: u64,
 }
 
 impl<'a> Card<'a> {
@@ -119,7 +126,10 @@ impl<'a> Card<'a> {
                 (input.table("nic", platform.nic.as_ref())?, Cow::Borrowed(pcie))
             }
         };
-        Ok(Self { nic, pcie, software: input.table("software", platform.software.as_ref())? })
+        let software = input.table("software", platform.software.as_ref())?;
+        let stated = input.tenant.devices.nic.buffer_bytes;
+        let buffer_bytes = stated.unwrap_or(software.buffer_data_bytes.value);
+        Ok(Self { nic, pcie, software, buffer_bytes })
     }
 
     /// Checks the keys of the tenant whose packets go through it.

@@ -80,6 +80,7 @@ pub(super) fn check(scenario: &Scenario, file: &str) -> Result<(), InputError> {
 /// Refuses replaced facts that keys of the scenario override.
 fn check_hardware(scenario: &Scenario, file: &str) -> Result<(), InputError> {
     let machine = &scenario.machine;
+    let with_buffers = |tenant: &Tenant| tenant.devices.nic.buffer_bytes.is_some();
     let overridden = [
         ("cpu.core_ghz", machine.core_ghz.is_some(), "core_ghz"),
         ("cpu.uncore_ghz", machine.uncore_ghz.is_some(), "uncore_ghz"),
@@ -88,6 +89,7 @@ fn check_hardware(scenario: &Scenario, file: &str) -> Result<(), InputError> {
             scenario.tenants().all(|tenant| tenant.stated.contains("ddio_ways")),
             "ddio_ways",
         ),
+        ("software.buffer_data_bytes", scenario.tenants().all(with_buffers), "buffer_bytes"),
     ];
     for (fact, is_overridden, by) in overridden {
         if is_overridden && machine.hardware.contains_key(fact) {

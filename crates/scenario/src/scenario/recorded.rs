@@ -10,12 +10,13 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
 /// The order of keys in results. Keys that are not listed follow.
-const ORDER: [&str; 38] = [
+const ORDER: [&str; 39] = [
     "name",
     "application",
     "cores",
     "rx_descriptors",
     "packet_bytes",
+    "buffer_bytes",
     "offered_gbps",
     "ddio_ways",
     "flow_control",

@@ -42,6 +42,7 @@ const CHANGES: &[Change] = &[
     ("block_io.reads_data", &[], &["true"]),
     ("block_io.ssds", &[("cores", "2")], &["2"]),
     ("block_io.ssds_per_root_port", &[("cores", "2"), ("block_io.ssds", "2")], &["2"]),
+    ("buffer_bytes", &[], &["9216"]),
     ("burst", &[], &["4"]),
     ("chain.filter_rules", &[("chain.filtering", "\"software\"")], &["100"]),
     ("chain.filtering", &[], &["\"software\""]),

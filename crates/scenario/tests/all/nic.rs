@@ -3,9 +3,10 @@
 use model::tracer::NoTrace;
 use scenario::builtin;
 use scenario::platform::{NicDevice, Platform};
-use scenario::{Job, job};
+use scenario::{Job, Wanted, job};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use units::Picos;
 
 const L2FWD: &str = "experiments/ddio-bench/l2fwd.toml";
@@ -73,6 +74,52 @@ fn a_card_takes_its_link_along_but_not_a_faster_slot() {
 fn an_unknown_nic_is_refused_with_the_known_ones() {
     let error = builtin::nic("my.toml", "xl170").expect_err("there is none").to_string();
     assert!(error.contains("my.toml") && error.contains("xl170") && error.contains("xl710"));
+}
+
+/// What a run of the forwarder gives, or why it is refused.
+fn metrics(overrides: &[(&str, &str)]) -> Result<String, String> {
+    let short =
+        [("run.batch_packets", "512"), ("run.min_batches", "10"), ("run.max_batches", "10")];
+    let owned: Vec<(String, String)> = short
+        .iter()
+        .chain(overrides)
+        .map(|(key, value)| (key.to_string(), value.to_string()))
+        .collect();
+    let job = job(L2FWD, &owned, 7).map_err(|error| error.to_string())?;
+    let result = job.run(Wanted::default(), |_| ControlFlow::Continue(()));
+    let result = result.expect("nobody stops it");
+    Ok(serde_json::to_string(&result.metrics).expect("is JSON"))
+}
+
+#[test]
+fn larger_buffers_take_jumbo_frames_and_lie_further_apart() {
+    let job = l2fwd(&[("packet_bytes", "9000"), ("buffer_bytes", "9216")]);
+    let mut machine = job.machine(NoTrace);
+    machine.run(5_000, Picos::NEVER);
+    let rx = machine.devices[0].as_nic().expect("a NIC").port.counters;
+    assert_eq!(rx.offered_bytes, 9000 * rx.offered_packets);
+    assert!(rx.packets > 4_000, "{} of {}", rx.packets, rx.offered_packets);
+    let of_default = metrics(&[]);
+    assert_eq!(metrics(&[("buffer_bytes", "2048")]), of_default, "2048 is the default");
+    assert_ne!(metrics(&[("buffer_bytes", "4096")]), of_default, "other lines, other sets");
+}
+
+#[test]
+fn packets_and_pools_that_buffers_are_too_small_or_too_large_for_are_refused() {
+    let imix = [("traffic.pattern", "\"random\""), ("traffic.sizes", "\"imix\"")];
+    let mix = [imix[0], imix[1], ("buffer_bytes", "1500")];
+    let twice = [("buffer_bytes", "2048"), ("hardware.software.buffer_data_bytes", "4096")];
+    let pool = [("buffer_bytes", "9216"), ("pool_buffers", "1048576")];
+    for (overrides, told) in [
+        (&[("packet_bytes", "9000")][..], "larger buffer_bytes"),
+        (&[("buffer_bytes", "65536")], "`buffer_bytes` = 65536: allowed: 64 to 16384"),
+        (&mix, "`buffer_bytes` = 1500: the largest packet of traffic.sizes has 1514 bytes"),
+        (&twice, "`hardware.software.buffer_data_bytes`: would have no effect"),
+        (&pool, "`pool_buffers` = 1048576: allowed:"),
+    ] {
+        let refusal = metrics(overrides).expect_err(told);
+        assert!(refusal.contains(told), "{refusal}");
+    }
 }
 
 #[test]

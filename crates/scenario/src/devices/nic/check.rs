@@ -4,6 +4,12 @@ use super::{Card, NicKeys};
 use crate::input::error::InputError;
 use crate::plan::TenantInput;
 
+/// Largest buffer: beyond the jumbo frames of all cards, whose largest are 9 to 16 KB.
+pub(super) const MOST_BUFFER_BYTES: u64 = 16 << 10;
+/// Largest pool: the pools of all tenants fit the simulated memory.
+const MOST_POOL_BYTES: u64 = 4 << 30;
+const MOST_POOL_BUFFERS: u64 = 1 << 20;
+
 /// Checks of every tenant, whether its application uses the NIC or not.
 pub(in crate::devices) fn tenant(input: &TenantInput<'_>) -> Result<(), InputError> {
     let (keys, check) = (&input.tenant.devices.nic, &input.check);
@@ -28,8 +34,11 @@ fn queues(keys: &NicKeys, input: &TenantInput<'_>, card: &Card<'_>) -> Result<()
     let (check, cores) = (&input.check, input.tenant.keys.cores);
     let rings: Vec<u32> = (3..=15).map(|bits| 1 << bits).collect();
     check.one_of("rx_descriptors", keys.rx_descriptors, &rings)?;
-    let fits = card.software.buffer_data_bytes.value;
-    check.whole("packet_bytes", keys.packet_bytes, (60, fits), "bytes that a buffer holds")?;
+    if let Some(bytes) = keys.buffer_bytes {
+        check.whole("buffer_bytes", bytes, (64, MOST_BUFFER_BYTES), "bytes")?;
+    }
+    let what = "bytes that a buffer holds; longer packets need a larger buffer_bytes";
+    check.whole("packet_bytes", keys.packet_bytes, (60, card.buffer_bytes), what)?;
     // A ring smaller than a completion's packets would never be freed.
     let least = card.nic.tx_packets_per_completion.value.max(8);
     let rings: Vec<u32> = rings.into_iter().filter(|&ring| ring >= least).collect();
@@ -47,9 +56,11 @@ fn pool(keys: &NicKeys, input: &TenantInput<'_>, card: &Card<'_>) -> Result<(), 
     let cached = keys.pool_cache + keys.pool_cache / 2;
     let per_core = keys.rx_descriptors + cached + 2 * keys.burst + 2 * unreported;
     let least = u64::from(per_core) * u64::from(input.tenant.keys.cores);
+    let most = MOST_POOL_BUFFERS.min(MOST_POOL_BYTES / card.buffer_bytes);
     let why = format!(
-        "buffers; receive rings, pool caches, bursts and sends take {least}: lower rx_descriptors or \
-         cores, or raise pool_buffers"
+        "buffers of {} bytes; receive rings, pool caches, bursts and sends take {least}: lower \
+         rx_descriptors or cores, or raise pool_buffers",
+        card.buffer_bytes
     );
-    check.whole("pool_buffers", u64::from(keys.pool_buffers), (least, 1 << 20), &why)
+    check.whole("pool_buffers", u64::from(keys.pool_buffers), (least, most), &why)
 }

@@ -69,13 +69,12 @@ impl DriverPlan {
         let tx_packets = keys.tx_packets(card.nic, tenant.cores);
         let shape = card.nic.queue_shape(tenant.cores, keys.rx_descriptors, tx_packets);
         let headers = header_slices(input.tenant);
-        let data_bytes = card.software.buffer_data_bytes.value;
         Self {
             pool: MempoolConfig {
                 buffers: keys.pool_buffers,
                 cache: keys.pool_cache,
                 private_lines: u64::from(card.software.private_lines.value),
-                data_bytes,
+                data_bytes: card.buffer_bytes,
                 shift_lines: headers.map_or(0, |headers| u64::from(headers.most_lines)),
                 spacing: needs.spacing,
             },
@@ -91,7 +90,7 @@ impl DriverPlan {
             needs,
             warm_buffers: keys.warm_buffers as usize,
             warm_lines: match keys.traffic.pcap {
-                Some(_) => data_bytes.div_ceil(LINE_BYTES),
+                Some(_) => card.buffer_bytes.div_ceil(LINE_BYTES),
                 None => keys.packet_bytes.div_ceil(LINE_BYTES),
             },
             polling: polling(keys, card),

@@ -1,5 +1,6 @@
 //! Builds the arrivals at a NIC from a tenant's traffic keys.
 
+use super::check::MOST_BUFFER_BYTES;
 use super::{ArrivalProcess, Card, NicKeys, Pattern, SizeMix};
 use crate::input::builtin;
 use crate::input::error::InputError;
@@ -130,7 +131,11 @@ impl SourcePlan {
                 turn_packets: u64::from(traffic.turn_packets),
                 seed,
             }),
-            Pattern::Random => Self::Random(mix(keys, line_rate_gbps, seed)),
+            Pattern::Random => {
+                let mix = mix(keys, line_rate_gbps, seed);
+                check_fits(&mix, input, card)?;
+                Self::Random(mix)
+            }
         })
     }
 
@@ -179,19 +184,30 @@ fn capture(file: &str, path: &str, card: &Card<'_>) -> Result<Capture, InputErro
     let capture = recordings::capture::read(builtin::beside(file, path))
         .map_err(|fault| InputError::Capture { file: file.into(), fault })?;
     let largest = capture.largest_frame_bytes().0;
-    let fits = card.software.buffer_data_bytes.value;
+    let fits = card.buffer_bytes;
     if largest > fits {
         return Err(InputError::OutOfRange {
             file: file.into(),
             key: "traffic.pcap".into(),
             value: path.into(),
             allowed: format!(
-                "its largest packet has {largest} bytes, a buffer holds {fits}: capture with \
-                 segmentation offload off, or filter larger packets out"
+                "its largest packet has {largest} bytes, a buffer holds {fits}: raise buffer_bytes \
+                 (up to {MOST_BUFFER_BYTES}), capture with segmentation offload off, or filter larger \
+                 packets out"
             ),
         });
     }
     Ok(capture)
+}
+
+/// Checks that a buffer holds the largest packet of a mix.
+fn check_fits(mix: &MixConfig, input: &TenantInput<'_>, card: &Card<'_>) -> Result<(), InputError> {
+    let (largest, fits) = (mix.sizes.largest_bytes(), card.buffer_bytes);
+    if largest <= fits {
+        return Ok(());
+    }
+    let allowed = format!("the largest packet of traffic.sizes has {largest} bytes: raise it");
+    Err(input.check.refuse("buffer_bytes", &fits, allowed))
 }
 
 fn mix(keys: &NicKeys, line_rate_gbps: f64, seed: u64) -> MixConfig {
