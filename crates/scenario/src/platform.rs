@@ -27,7 +27,7 @@ use crate::apps::{ApplicationFacts, PingPongFacts};
 use crate::input::check::Check;
 use crate::input::document;
 use crate::input::error::InputError;
-use crate::input::sourced::Confidence;
+use crate::input::sourced::{Confidence, Sourced};
 use address_map::BaseSequence;
 use facts::Kind;
 use model::mesh::Topology;
@@ -175,6 +175,13 @@ impl Platform {
     pub fn topology(&self, file: &str) -> Result<Topology, InputError> {
         let (ring, mesh) = (self.ring.as_ref(), self.mesh.as_ref());
         topology::topology(&Check { file }, &self.cpu, &self.llc, ring, mesh)
+    }
+
+    /// Transfers per second and lane of its slots, if it has any.
+    #[must_use]
+    pub fn slot_rate(&self) -> Option<&Sourced<f64>> {
+        let stated = self.iio.as_ref().and_then(|iio| iio.slot_gtransfers_per_s.as_ref());
+        stated.or(self.pcie.as_ref().map(|own| &own.gtransfers_per_s))
     }
 
     /// All parameters that were chosen by fitting, in the order of their keys.

@@ -120,7 +120,7 @@ impl<'a> Card<'a> {
         root_port::facts(input)?;
         let platform = input.platform;
         let (nic, pcie) = match &input.named.nic {
-            Some(device) => (&device.nic, Cow::Owned(device.link_in(platform.pcie.as_ref()))),
+            Some(device) => (&device.nic, Cow::Owned(device.link_in(platform.slot_rate()))),
             None => {
                 let pcie = input.table("pcie", platform.pcie.as_ref())?;
                 (input.table("nic", platform.nic.as_ref())?, Cow::Borrowed(pcie))

@@ -64,6 +64,10 @@ pub struct IioFacts {
     pub llc_read_ns: Sourced<f64>,
     /// Latency of a read from DRAM beyond a core's loaded latency.
     pub dram_read_extra_ns: Sourced<f64>,
+    /// Transfers per second and lane of the slots; slower cards run at their own rate. The rate of the
+    /// platform's own card by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slot_gtransfers_per_s: Option<Sourced<f64>>,
 }
 
 /// A PCIe link.
@@ -113,14 +117,22 @@ impl IioFacts {
         let visible = self.dram_visible_ns.as_ref();
         visible.map_or(Ok(()), |visible| check.delay("iio.dram_visible_ns", visible.value))?;
         check.delay("iio.llc_read_ns", self.llc_read_ns.value)?;
-        check.delay("iio.dram_read_extra_ns", self.dram_read_extra_ns.value)
+        check.delay("iio.dram_read_extra_ns", self.dram_read_extra_ns.value)?;
+        let slots = self.slot_gtransfers_per_s.as_ref();
+        slots.map_or(Ok(()), |rate| {
+            check.number("iio.slot_gtransfers_per_s", rate.value, PcieFacts::GTRANSFERS_PER_S)
+        })
     }
 }
 
 impl PcieFacts {
+    /// Allowed rates of a lane.
+    const GTRANSFERS_PER_S: (f64, f64) = (1.0, 256.0);
+
     pub(super) fn check(&self, check: &Check<'_>) -> Result<(), InputError> {
         check.one_of("pcie.lanes", self.lanes.value, &[1, 2, 4, 8, 16])?;
-        check.number("pcie.gtransfers_per_s", self.gtransfers_per_s.value, (1.0, 256.0))?;
+        let rate = self.gtransfers_per_s.value;
+        check.number("pcie.gtransfers_per_s", rate, Self::GTRANSFERS_PER_S)?;
         let sizes = [128, 256, 512, 1024, 2048, 4096];
         check.one_of("pcie.max_payload_bytes", self.max_payload_bytes.value, &sizes)?;
         let request = self.max_read_request_bytes.value;

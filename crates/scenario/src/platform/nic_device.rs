@@ -6,6 +6,7 @@ use super::what_if::{self, ReplacedFacts};
 use crate::input::check::Check;
 use crate::input::document;
 use crate::input::error::InputError;
+use crate::input::sourced::Sourced;
 use facts::Kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,14 +38,14 @@ impl NicDevice {
         })
     }
 
-    /// Its link in a machine's slot: in an older machine it runs at the slot's speed.
+    /// Its link in a slot of this rate per lane: in an older machine it runs at the slot's rate.
     #[must_use]
-    pub fn link_in(&self, slot: Option<&PcieFacts>) -> PcieFacts {
+    pub fn link_in(&self, slot_rate: Option<&Sourced<f64>>) -> PcieFacts {
         let mut link = self.pcie.clone();
-        if let Some(slot) = slot
-            && slot.gtransfers_per_s.value < link.gtransfers_per_s.value
+        if let Some(rate) = slot_rate
+            && rate.value < link.gtransfers_per_s.value
         {
-            link.gtransfers_per_s = slot.gtransfers_per_s.clone();
+            link.gtransfers_per_s = rate.clone();
         }
         link
     }

@@ -32,7 +32,7 @@ fn cards(text: &str, overrides: &[(&str, &str)]) -> Vec<(f64, u32, f64)> {
     let card = |named: &NamedDevices| {
         let slot = platform.pcie.as_ref();
         let (nic, link) = match &named.nic {
-            Some(device) => (&device.nic, device.link_in(slot)),
+            Some(device) => (&device.nic, device.link_in(platform.slot_rate())),
             None => (platform.nic.as_ref().expect("has a NIC"), slot.expect("has one").clone()),
         };
         let rate = nic.tx_rate_gbps.as_ref().unwrap_or(&nic.line_rate_gbps);

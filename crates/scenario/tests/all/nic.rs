@@ -34,7 +34,17 @@ fn facts(table: &impl serde::Serialize) -> BTreeMap<String, Value> {
 
 #[test]
 fn every_nic_can_be_read_and_its_numbers_have_sources() {
-    let expected = ["connectx-4", "connectx-5", "connectx-6", "e810", "solarflare-10g", "xl710"];
+    let expected = [
+        "connectx-4",
+        "connectx-4-lx",
+        "connectx-5",
+        "connectx-6",
+        "connectx-6-200g",
+        "connectx-7",
+        "e810",
+        "solarflare-10g",
+        "xl710",
+    ];
     assert_eq!(builtin::nic_names(), expected);
     for name in expected {
         let device = device(name);
@@ -65,9 +75,32 @@ fn the_testbed_s_card_is_the_connectx_5_and_the_blog_s_the_low_latency_card() {
 #[test]
 fn a_card_takes_its_link_along_but_not_a_faster_slot() {
     let server = platform("skylake-gold-6140");
-    let link = device("connectx-6").link_in(server.pcie.as_ref());
+    let link = device("connectx-6").link_in(server.slot_rate());
     assert_eq!((link.lanes.value, link.gtransfers_per_s.value), (16, 8.0));
-    assert_eq!(device("xl710").link_in(server.pcie.as_ref()).lanes.value, 8);
+    assert_eq!(device("xl710").link_in(server.slot_rate()).lanes.value, 8);
+}
+
+#[test]
+fn slots_may_be_faster_than_the_platform_s_own_card() {
+    let server = platform("sapphire-rapids-56");
+    assert_eq!(server.pcie.as_ref().expect("has a link").gtransfers_per_s.value, 16.0);
+    assert_eq!(device("connectx-7").link_in(server.slot_rate()).gtransfers_per_s.value, 32.0);
+    assert_eq!(device("connectx-6").link_in(server.slot_rate()).gtransfers_per_s.value, 16.0);
+    let older = platform("ice-lake-40");
+    assert_eq!(device("connectx-7").link_in(older.slot_rate()).gtransfers_per_s.value, 16.0);
+}
+
+/// A card is worth its rate only in a slot that can carry it: full frames, with the headers of PCIe.
+#[test]
+fn the_link_of_every_card_carries_what_arrives_at_line_rate() {
+    for name in builtin::nic_names() {
+        let card = device(&name);
+        let (lanes, rate) = (card.pcie.lanes.value, card.pcie.gtransfers_per_s.value);
+        let raw_gbps = f64::from(lanes) * rate * 128.0 / 130.0;
+        let payload = card.pcie.max_payload_bytes.value as f64;
+        let needed_gbps = card.nic.line_rate_gbps.value * (1.0 + 24.0 / payload) * 1500.0 / 1524.0;
+        assert!(raw_gbps > needed_gbps, "{name}: {raw_gbps} of {needed_gbps} Gbit/s");
+    }
 }
 
 #[test]
