@@ -44,7 +44,10 @@ pub fn names_in(folder: &str) -> Vec<String> {
         .iter()
         .filter_map(|path| path.strip_prefix(folder)?.strip_prefix('/')?.strip_suffix(".toml"))
         .filter(|name| !name.contains('/'));
-    names.map(String::from).collect()
+    // A name sorts before a longer one that begins with it, which its file need not.
+    let mut names: Vec<String> = names.map(String::from).collect();
+    names.sort();
+    names
 }
 
 /// Path and text of an embedded file; a file finder for [`crate::resolve`].

@@ -180,7 +180,7 @@ fn an_unknown_file_is_refused_with_the_nearest_known_one() {
     assert_eq!(told, expected);
     let told = Cards::default().refusal("title = 'Heir'\n[nic]\nextends = 'a-thing-unlike-others'");
     assert!(told.starts_with("mine.toml: `nic.extends` = a-thing"), "{told}");
-    assert!(told.contains("known in devices/nic: connectx-4, connectx-5"), "{told}");
+    assert!(told.contains("known in devices/nic: connectx-4, connectx-4-lx, connectx-5"), "{told}");
 }
 
 #[test]
