@@ -23,9 +23,9 @@ export UV_PROJECT_ENVIRONMENT := $(abspath $(VENV))
 export PATH := $(abspath $(BIN)):$(HOME)/.cargo/bin:$(PATH)
 unexport VIRTUAL_ENV PYTHONPATH
 
-# What the compiled module is made of; platforms, devices, software and experiments are built into it.
+# What the compiled module is made of; the files of facts, experiments and examples are built into it.
 CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
-  $(shell find crates platforms devices software experiments -type f -not -path '*/target/*' 2>/dev/null)
+  $(shell find crates platforms devices software experiments examples -type f -not -path '*/target/*' 2>/dev/null)
 WHEEL_SOURCES := $(CORE_SOURCES) $(wildcard README.md LICENSE) \
   $(shell find python -type f -not -name '*.so' -not -path '*/__pycache__/*')
 

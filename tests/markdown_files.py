@@ -9,7 +9,7 @@ FOLDERS = ("benches", "crates", "docs", "experiments", "fuzz", "native", "python
 _FENCE = re.compile(r"\s*(```+|~~~+)")
 # A path below a folder of the repository; what a reader writes there is `<source>` or a name.
 _PATH = re.compile(
-    rf"`((?:{'|'.join((*FOLDERS, 'devices', 'platforms', 'software'))})/[^`<>:\s]*)`"
+    rf"`((?:{'|'.join((*FOLDERS, 'devices', 'examples', 'platforms', 'software'))})/[^`<>:\s]*)`"
 )
 _CAPITALS = re.compile(r"[A-Z]{4,}")
 _LINK = re.compile(r"(?<=\])\(([^)\s]+)\)")

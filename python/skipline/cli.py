@@ -12,6 +12,7 @@ from skipline.commands import (
     calibrate,
     demo,
     evidence,
+    examples,
     experiment,
     host,
     metrics,
@@ -37,6 +38,7 @@ app.command()(calibrate.calibrate)
 app.command()(report.report)
 app.command()(schema.schema)
 app.command()(metrics.metrics)
+app.add_typer(examples.app, name="examples")
 app.add_typer(experiment.app, name="experiment")
 app.add_typer(host.app, name="host")
 app.add_typer(platforms.app, name="platforms")

@@ -15,7 +15,7 @@ ORDER = (
     ("_core",),
     ("atomic", "metrics", "nearest", "platforms", "resources", "slices", "terminal"),
     ("html_card", "integers", "quantity", "settings"),
-    ("budget", "result", "toml_model"),
+    ("budget", "examples", "result", "toml_model"),
     ("replay", "simulation"),
     ("demo", "result_view"),
     ("replay_view",),

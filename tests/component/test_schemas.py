@@ -30,7 +30,8 @@ def _read(path: str) -> dict[str, Any]:
 
 def _scenarios() -> list[str]:
     """Return the scenarios among the files of the program: they name a platform."""
-    named = [path for path in _core.builtin_files() if path.startswith("experiments/")]
+    folders = ("examples/", "experiments/")
+    named = [path for path in _core.builtin_files() if path.startswith(folders)]
     files = [path for path in named if path.endswith(".toml")]
     return [path for path in files if "platform" in _read(path) and "calibration" not in path]
 

@@ -31,10 +31,14 @@ fn main() {
     // What has no application is an experiment, a platform or a table.
     let is_scenario =
         |file: &String| builtin::read(file).is_ok_and(|text| text.contains("\napplication = "));
-    let files = builtin::files().into_iter().filter(is_scenario);
-    let files = files.map(|file| (file, [].as_slice()));
+    let scenarios = builtin::files().into_iter().filter(is_scenario);
+    let (examples, experiments): (Vec<_>, Vec<_>) =
+        scenarios.partition(|file| file.starts_with("examples/"));
+    let alone = |file| (file, [].as_slice());
     let variants = VARIANTS.iter().map(|keys| (L2FWD.to_owned(), *keys));
-    for (file, keys) in files.chain(variants) {
+    // Examples come and go: they stand last.
+    let all = experiments.into_iter().map(alone).chain(variants);
+    for (file, keys) in all.chain(examples.into_iter().map(alone)) {
         let settings: Vec<String> =
             keys.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let name = format!("{file} {}", settings.join(" "));

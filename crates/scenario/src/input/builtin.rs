@@ -7,15 +7,20 @@ use include_dir::{Dir, include_dir};
 use std::path::Path;
 
 static EXPERIMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
+static EXAMPLES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../examples");
+
+/// Folders of scenarios and experiments.
+const FOLDERS: [(&str, &Dir<'_>); 2] = [("experiments", &EXPERIMENTS), ("examples", &EXAMPLES)];
 
 /// Stands for a scenario's file where a command or a call names a platform.
 pub const BY_COMMAND: &str = "platforms";
 
-/// The text of a file of facts or under experiments/, if it is embedded.
+/// The text of a file of facts or under experiments/ or examples/, if it is embedded.
 #[must_use]
 pub fn file(path: &str) -> Option<&'static str> {
-    match path.strip_prefix("experiments/") {
-        Some(rest) => EXPERIMENTS.get_file(rest)?.contents_utf8(),
+    let in_folder = |&(name, folder)| Some((folder, path.strip_prefix(name)?.strip_prefix('/')?));
+    match FOLDERS.iter().find_map(in_folder) {
+        Some((folder, rest)) => folder.get_file(rest)?.contents_utf8(),
         None => facts::builtin::file(path),
     }
 }
@@ -24,7 +29,7 @@ pub fn file(path: &str) -> Option<&'static str> {
 #[must_use]
 pub fn files() -> Vec<String> {
     let mut paths = facts::builtin::files();
-    collect("experiments", &EXPERIMENTS, &mut paths);
+    FOLDERS.iter().for_each(|(name, folder)| collect(name, folder, &mut paths));
     paths.sort();
     paths
 }
@@ -63,8 +68,9 @@ fn names_of(kind: Kind) -> Vec<String> {
 /// # Errors
 /// If there is neither.
 pub fn read(path: &str) -> Result<String, InputError> {
-    let experiments = || files().into_iter().filter(|path| path.starts_with("experiments/"));
-    read_one_of(path, || experiments().collect())
+    let is_scenario =
+        |path: &String| FOLDERS.iter().any(|(folder, _)| path.starts_with(&format!("{folder}/")));
+    read_one_of(path, || files().into_iter().filter(is_scenario).collect())
 }
 
 /// As [`read`], for files of which `known` are embedded.

@@ -1,0 +1,108 @@
+"""Commented scenarios, each from a question that people ask. They are built into the module.
+
+The comment above a scenario has the commands to run, what to look at, and what comes out.
+"""
+
+import csv
+import io
+import json
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+
+from skipline import _core, atomic
+from skipline._core import InputError
+from skipline.nearest import did_you_mean
+
+_FOLDER = "examples/"
+_SUFFIX = ".toml"
+
+
+class Example(NamedTuple):
+    """A scenario and the question that it answers."""
+
+    name: str
+    question: str
+    path: str
+    """By this path `skipline run` finds it in any folder."""
+    text: str
+
+
+class Copied(NamedTuple):
+    """What copying an example did."""
+
+    target: Path
+    replaced: bool
+    """Another file of that name was there."""
+
+
+def entries() -> list[Example]:
+    """Return all examples, by name."""
+    paths = [path for path in _core.builtin_files() if path.startswith(_FOLDER)]
+    return [_load(path) for path in sorted(paths)]
+
+
+def find(name: str) -> Example:
+    """Return the example `name`, which may be written as its path or its file."""
+    wanted = name.removeprefix(_FOLDER).removesuffix(_SUFFIX)
+    known = entries()
+    for example in known:
+        if example.name == wanted:
+            return example
+    names = [example.name for example in known]
+    raise InputError(
+        f"example '{name}': unknown{did_you_mean(wanted, names)}; known: {', '.join(names)}"
+    )
+
+
+def copy(example: Example, folder: Path, *, replace: bool) -> Copied:
+    """Write the example into `folder`. Another file of its name is refused unless `replace`."""
+    target = atomic.prepare_directory(folder) / f"{example.name}{_SUFFIX}"
+    is_there = target.exists() or target.is_symlink()
+    if is_there and not replace:
+        raise InputError(
+            f"{target}: this file exists and was left as it is; "
+            "name another folder, or --replace it"
+        )
+    atomic.write(target, example.text)
+    return Copied(target, is_there)
+
+
+def listing(examples: list[Example]) -> RenderableType:
+    """List examples with their questions."""
+    table = Table("example", "question", box=None, pad_edge=False)
+    table.columns[1].overflow = "fold"
+    for example in examples:
+        table.add_row(example.name, example.question)
+    return Group(
+        table,
+        "",
+        "skipline examples show NAME: the scenario, what to run, what comes out",
+        "skipline run examples/NAME.toml: from any folder",
+    )
+
+
+def as_json(examples: list[Example]) -> str:
+    """Write name, question and path of each."""
+    rows = [
+        {"name": name, "question": question, "path": path} for name, question, path, _ in examples
+    ]
+    return json.dumps({"examples": rows}, indent=1)
+
+
+def as_csv(examples: list[Example]) -> str:
+    """Write one row per example."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(Example._fields[:3])
+    writer.writerows(example[:3] for example in examples)
+    return text.getvalue()
+
+
+def _load(path: str) -> Example:
+    text = _core.builtin_file(path) or ""
+    name = path.removeprefix(_FOLDER).removesuffix(_SUFFIX)
+    return Example(name, tomllib.loads(text)["question"], path, text)
