@@ -7,6 +7,7 @@ The server forks, the child runs `skipline` in it, and the server answers with t
 """
 
 import gc
+import importlib
 import json
 import os
 import sys
@@ -17,9 +18,15 @@ from typing import Any, NoReturn
 # Commands import these when they need them; loaded here, that costs nothing.
 import altair  # noqa: F401
 import polars  # noqa: F401
+import rich.progress  # noqa: F401
 
-import skipline.cli  # noqa: F401
+import skipline.cli
+from skipline import result_view  # noqa: F401
 from skipline.__main__ import main
+from skipline.report import experiment_directory  # noqa: F401
+
+for _name in skipline.cli.COMMANDS:
+    importlib.import_module(f"skipline.commands.{_name}")
 
 _ABORTED = 1
 

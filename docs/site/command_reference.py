@@ -1,9 +1,10 @@
 """The reference of all commands, generated from the programs themselves."""
 
+import inspect
 import re
 from collections.abc import Iterator
 
-import typer
+import click
 
 from skipline import cli
 from skipline.host import binary
@@ -25,40 +26,44 @@ and only to a terminal.
 
 def commands() -> str:
     """Return the page of `skipline`."""
-    root = typer.main.get_command(cli.app)
-    parts = ["# Commands of `skipline`", root.help or "", _EXIT_CODES.strip()]
-    parts += _below(root, "skipline")
+    parts = ["# Commands of `skipline`", cli.app.help or "", _EXIT_CODES.strip()]
+    parts += _below(cli.app, click.Context(cli.app, info_name="skipline"))
     return "\n\n".join(parts) + "\n"
 
 
-def _below(group: object, path: str) -> Iterator[str]:
+def _below(group: click.Group, context: click.Context) -> Iterator[str]:
     """Yield a section for each command of a group, depth first."""
-    for name, command in sorted(getattr(group, "commands", {}).items()):
-        full = f"{path} {name}"
-        yield from _section(command, full)
-        yield from _below(command, full)
+    for name in sorted(group.list_commands(context)):
+        command = group.get_command(context, name)
+        assert command is not None
+        below = click.Context(command, parent=context, info_name=name)
+        yield from _section(command, below)
+        if isinstance(command, click.Group):
+            yield from _below(command, below)
 
 
-def _section(command: typer.core.TyperCommand, path: str) -> Iterator[str]:
-    context = typer.Context(command, info_name=path)
+def _section(command: click.Command, context: click.Context) -> Iterator[str]:
+    path = context.command_path
     yield f"## {path}"
-    yield (command.help or "").strip()
-    if context.command.__class__.__name__ == "TyperGroup":
-        return
-    usage = command.get_usage(context).removeprefix("Usage: ")
-    yield f"```\n{usage}\n```"
-    records = [record for parameter in command.params if (record := _record(parameter, context))]
-    if records:
-        rows = (f"| `{_cell(name)}` | {_cell(text)} |" for name, text in records)
-        yield "\n".join(["| argument or option | meaning |", "| --- | --- |", *rows])
+    yield inspect.cleandoc(command.help or "")
+    if not isinstance(command, click.Group):
+        usage = command.get_usage(context).removeprefix("Usage: ")
+        yield f"```\n{usage}\n```"
+        yield from _parameters(command, context)
     if context.ignore_unknown_options:
         name = path.removeprefix("skipline host ")
         yield f"Its options are [those of `skipline-host {name}`](host-commands.md)."
+    elif examples := getattr(command, "examples", ()):
+        lines = "\n".join(f"$ {example}" for example in examples)
+        yield f"```\n{lines}\n```"
 
 
-def _record(parameter: object, context: typer.Context) -> tuple[str, str] | None:
-    record: tuple[str, str] | None = parameter.get_help_record(context)  # type: ignore[attr-defined]
-    return None if record and record[0].startswith("--help") else record
+def _parameters(command: click.Command, context: click.Context) -> Iterator[str]:
+    records = (parameter.get_help_record(context) for parameter in command.params)
+    shown = [record for record in records if record and not record[0].startswith("--help")]
+    if shown:
+        rows = (f"| `{_cell(name)}` | {_cell(text)} |" for name, text in shown)
+        yield "\n".join(["| argument or option | meaning |", "| --- | --- |", *rows])
 
 
 def _cell(text: str) -> str:

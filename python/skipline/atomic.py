@@ -2,7 +2,6 @@
 
 import os
 import stat
-import tempfile
 from pathlib import Path
 
 from skipline._core import InputError, RunError
@@ -45,6 +44,8 @@ def _kind(path: Path) -> int | None:
 
 
 def _replace(path: Path, data: bytes) -> None:
+    import tempfile  # bad input, which must be told at once, is found before anything is written
+
     temporary: Path | None = None
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)

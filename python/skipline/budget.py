@@ -1,12 +1,6 @@
 """Time budgets of a packet on a platform: arithmetic with its facts, nothing is simulated."""
 
-import csv
-import io
-from collections.abc import Iterable
 from typing import NamedTuple
-
-from rich.console import Group, RenderableType
-from rich.table import Table
 
 from skipline import platforms
 from skipline._core import InputError
@@ -64,24 +58,6 @@ def items(platform: str) -> list[Item]:
             "dram.path_ns + trcd_ns + tcl_ns + a burst",
         ),
     ]
-
-
-def table(budget: Iterable[Item], platform: str) -> RenderableType:
-    """Return the budgets as a table."""
-    shown = Table("budget", "ns", "how", box=None, title=f"Time budgets on {platform}")
-    shown.columns[1].justify = "right"
-    for item in budget:
-        shown.add_row(item.name, f"{item.value_ns:.2f}", item.how)
-    return Group(shown)
-
-
-def as_csv(budget: Iterable[Item]) -> str:
-    """Write one row per budget."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(Item._fields)
-    writer.writerows(budget)
-    return text.getvalue()
 
 
 def _fact(platform: str, key: str) -> float:

@@ -1,73 +1,97 @@
 """The command line: which commands there are, and how every outcome becomes an exit code."""
 
+import importlib
+import os
 import sys
-from typing import Annotated, NoReturn
+from typing import NoReturn
 
-import typer
+import click
 
 from skipline import _core, terminal
 from skipline._core import InputError, RunError
-from skipline.commands import (
-    budget,
-    calibrate,
-    demo,
-    evidence,
-    examples,
-    experiment,
-    host,
-    metrics,
-    platforms,
-    report,
-    run,
-    schema,
-    trace,
+from skipline.commands.command import Group
+from skipline.nearest import did_you_mean
+
+_COMPLETION = "_SKIPLINE_COMPLETE"
+_INTERRUPTED = 130
+
+
+COMMANDS = (
+    "run",
+    "trace",
+    "evidence",
+    "demo",
+    "budget",
+    "calibrate",
+    "report",
+    "schema",
+    "metrics",
+    "experiment",
+    "host",
+    "platforms",
+    "examples",
+    "completion",
 )
 
-app = typer.Typer(
-    help="Predict where I/O data goes in a server: DDIO, last-level cache, DRAM.",
+
+class Commands(Group):
+    """All commands; the module of each is loaded when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Load a command; None if there is none of this name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"skipline.commands.{cmd_name}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the arguments name, or suggest the nearest."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            known = ", ".join(COMMANDS)
+            ctx.fail(f"command '{name}': unknown{did_you_mean(name, COMMANDS)}; known: {known}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
     no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
+    examples=[
+        "skipline demo",
+        "skipline run experiments/ddio-bench/l2fwd.toml --set rx_descriptors=1024",
+        "skipline experiment run ddio-tune",
+        'eval "$(skipline completion bash)"',
+    ],
 )
-app.command()(run.run)
-app.command()(trace.trace)
-app.command()(evidence.evidence)
-app.command()(demo.demo)
-app.command()(budget.budget)
-app.command()(calibrate.calibrate)
-app.command()(report.report)
-app.command()(schema.schema)
-app.command()(metrics.metrics)
-app.add_typer(examples.app, name="examples")
-app.add_typer(experiment.app, name="experiment")
-app.add_typer(host.app, name="host")
-app.add_typer(platforms.app, name="platforms")
-
-
-@app.callback(invoke_without_command=True)
-def skipline(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
-) -> None:
+@click.option("--version", is_flag=True, help="Print the version.")
+def app(version: bool) -> None:
     """Predict where I/O data goes in a server: DDIO, last-level cache, DRAM."""
     if version:
         terminal.emit(f"skipline {_core.version()}")
-        raise typer.Exit
+        raise click.exceptions.Exit(0)
 
 
 def main() -> NoReturn:
     """Run the command line and turn every outcome into an exit code."""
     try:
-        app(prog_name="skipline")
-    except SystemExit as stop:
-        if stop.code == _INTERRUPTED:
-            terminal.note("interrupted; nothing was written")
-        raise
-    except KeyboardInterrupt:
+        sys.exit(_called())
+    except (KeyboardInterrupt, click.Abort):
         terminal.note("interrupted; nothing was written")
         sys.exit(_INTERRUPTED)
     except terminal.Interrupted as interruption:
         terminal.note(f"interrupted; {interruption}")
         sys.exit(_INTERRUPTED)
+    except click.ClickException as error:
+        _show_usage(error)
+        sys.exit(error.exit_code)
     except InputError as error:
         terminal.complain(str(error))
         sys.exit(2)
@@ -78,7 +102,22 @@ def main() -> NoReturn:
         terminal.give_up_stdout()
         terminal.complain(str(error))
         sys.exit(1)
-    sys.exit(0)
 
 
-_INTERRUPTED = 130
+def _called() -> int:
+    """Do what the command line or a shell asks for; return the exit code of what ended early."""
+    if _COMPLETION in os.environ:
+        from skipline.commands import shells  # noqa: F401 - makes the shells known
+    code = app.main(prog_name="skipline", complete_var=_COMPLETION, standalone_mode=False)
+    return code if isinstance(code, int) else 0
+
+
+def _show_usage(error: click.ClickException) -> None:
+    """Say what is wrong with the words of a command line, and where its help is."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        terminal.emit(error.format_message())
+        return
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is not None:
+        terminal.note(f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n")
+    terminal.complain(error.format_message())

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from skipline import budget, simulation, terminal
+from skipline import budget, budget_view, simulation, terminal
 from skipline.result import Result
 
 SCENARIO = "experiments/blog/echo.toml"
@@ -103,7 +103,7 @@ def views(demo: Demo) -> list[RenderableType]:
         "",
         _counters(demo),
         "",
-        budget.table(demo.budget, demo.platform),
+        budget_view.table(demo.budget, demo.platform),
     ]
 
 

@@ -8,14 +8,14 @@ import io
 import json
 import tomllib
 from pathlib import Path
-from typing import NamedTuple
-
-from rich.console import Group, RenderableType
-from rich.table import Table
+from typing import TYPE_CHECKING, NamedTuple
 
 from skipline import _core, atomic
 from skipline._core import InputError
 from skipline.nearest import did_you_mean
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 _FOLDER = "examples/"
 _SUFFIX = ".toml"
@@ -71,8 +71,11 @@ def copy(example: Example, folder: Path, *, replace: bool) -> Copied:
     return Copied(target, is_there)
 
 
-def listing(examples: list[Example]) -> RenderableType:
+def listing(examples: list[Example]) -> "RenderableType":
     """List examples with their questions."""
+    from rich.console import Group
+    from rich.table import Table
+
     table = Table("example", "question", box=None, pad_edge=False)
     table.columns[1].overflow = "fold"
     for example in examples:

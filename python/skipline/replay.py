@@ -1,26 +1,21 @@
 """Replays address traces in the compiled core: files, standard traces, arrays of addresses."""
 
 from array import array
-from collections.abc import Callable
-from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from skipline import _core, html_card, integers, quantity
+from skipline import _core, html_card, integers, quantity, trace_calls
 from skipline.result import MissKinds
+from skipline.trace_calls import STANDARD_MACHINE, STANDARD_TRACES, Progress, Wanted
 
 if TYPE_CHECKING:
     import polars
 
     from skipline.integers import Integers
 
-Progress = Callable[[int, float | None], None]
-
-# By definition: ten million loads each, named by their buffer (crates/workload, trace/standard.rs).
-STANDARD_TRACES = ("4mib-sequential", "4mib-random", "64mib-sequential", "64mib-random")
-STANDARD_MACHINE = "three-level-lru"
+__all__ = ["STANDARD_MACHINE", "STANDARD_TRACES", "Level", "TraceResult", "standard_trace", "trace"]
 
 
 class Level(BaseModel):
@@ -119,15 +114,6 @@ def _percent(rate: float | None) -> str:
     return "–" if rate is None else f"{rate:.2f} %"
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What a replay has to tell beside hits and misses, and the seed of random replacement."""
-
-    timed: bool = False
-    miss_kinds: bool = False
-    seed: int | None = None
-
-
 def trace(  # noqa: PLR0913 - one argument for each choice
     source: "str | PathLike[str] | Integers",
     machine: str | PathLike[str],
@@ -158,7 +144,7 @@ def trace(  # noqa: PLR0913 - one argument for each choice
     if isinstance(source, str | PathLike):
         if kinds is not None or unit != "byte":
             raise _core.InputError("kinds, unit: a file says itself what its references are")
-        text = file_as_json(source, machine, trace_format, wanted, progress)
+        text = trace_calls.of_file(source, machine, trace_format, wanted, progress)
     else:
         if trace_format is not None or unit not in ("byte", "line"):
             raise _core.InputError(
@@ -186,29 +172,3 @@ def standard_trace(name: str) -> "array[int]":
     addresses = array("Q")
     addresses.frombytes(_core.standard_trace(name))
     return addresses
-
-
-def file_as_json(
-    file: str | PathLike[str],
-    machine: str | PathLike[str],
-    trace_format: str | None,
-    wanted: Wanted,
-    progress: Progress | None,
-) -> str:
-    """Replay a file, `-` for standard input."""
-    return _core.trace(
-        file,
-        machine,
-        trace_format,
-        wanted.miss_kinds,
-        wanted.seed,
-        progress,
-        timed=wanted.timed,
-    )
-
-
-def standard_as_json(name: str, machine: str, wanted: Wanted, progress: Progress | None) -> str:
-    """Replay a standard trace."""
-    return _core.trace_standard(
-        name, machine, wanted.miss_kinds, wanted.seed, progress, timed=wanted.timed
-    )

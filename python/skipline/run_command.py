@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from skipline import _core, atomic, result, result_view, terminal
+from skipline import _core, atomic, terminal
 from skipline._core import InputError
 from skipline.experiment import catalogue
 from skipline.settings import parse_settings
@@ -63,6 +63,8 @@ def _check(scenario: str, settings: list[tuple[str, str]]) -> None:
 
 
 def _require_trace(text: str, request: Request) -> None:
+    from skipline import result
+
     if result.parse(text, request.scenario).trace:
         return
     raise InputError(
@@ -75,6 +77,8 @@ def _print(request: Request, text: str, output: str) -> None:
     if output == "json":
         terminal.emit(text)
         return
+    from skipline import result, result_view
+
     parsed = result.parse(text, request.scenario)
     if output == "csv":
         terminal.emit(result_view.as_csv(parsed))

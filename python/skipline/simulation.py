@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from os import PathLike, fspath
+from typing import TYPE_CHECKING
 
 from skipline import _core, settings
-from skipline.result import Result, parse
+
+if TYPE_CHECKING:
+    from skipline.result import Result
 
 Progress = Callable[[dict[str, float]], None]
 
@@ -17,7 +20,7 @@ def run(
     trace_packet: int | None = None,
     progress: Progress | None = None,
     **keys: object,
-) -> Result:
+) -> "Result":
     """Simulate the scenario at a path on disk or of a built-in file.
 
     `overrides` and `keys` replace keys of the scenario. `overrides` names a key in a table by its
@@ -29,5 +32,7 @@ def run(
     Raises InputError for bad input, also for a key that is stated twice; RunError if the run cannot
     finish.
     """
+    from skipline.result import parse
+
     pairs = settings.of_python(overrides or {}, keys)
     return parse(_core.run(scenario, pairs, seed, trace_packet, progress), fspath(scenario))

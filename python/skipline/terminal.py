@@ -2,22 +2,16 @@
 
 import io
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-from rich.console import Console, RenderableType
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TaskProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from typing import TYPE_CHECKING
 
 from skipline._core import RunError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.progress import Progress
 
 _PIPED_WIDTH = 110
 # Tables are never narrower: a line that the terminal wraps is better than numbers cut off.
@@ -54,10 +48,18 @@ def emit_for_people(text: str) -> None:
     emit(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
-def show(*renderables: RenderableType) -> None:
+def show(*renderables: "RenderableType") -> None:
     """Render for people and write to stdout, coloured only on a terminal."""
+    from rich.console import Console
+
+    # Texts are shown as they are: none has markup, and some have brackets and colons.
     console = Console(
-        file=io.StringIO(), force_terminal=_is_terminal(), width=width(), highlight=False
+        file=io.StringIO(),
+        force_terminal=_is_terminal(),
+        width=width(),
+        highlight=False,
+        markup=False,
+        emoji=False,
     )
     with console.capture() as captured:
         for renderable in renderables:
@@ -67,6 +69,8 @@ def show(*renderables: RenderableType) -> None:
 
 def width() -> int:
     """Return how many columns `show` has."""
+    import shutil
+
     if _is_terminal() or "COLUMNS" in os.environ:
         return max(shutil.get_terminal_size().columns, _LEAST_WIDTH)
     return _PIPED_WIDTH
@@ -92,33 +96,64 @@ class Interrupted(Exception):
 
 
 class Bar:
-    """A running progress display."""
+    """A progress display, which appears on stderr with its first update, if that is a terminal.
 
-    def __init__(self, progress: Progress, description: str) -> None:
-        self._progress = progress
-        self._task = progress.add_task(description, total=1.0)
+    Bad input is refused before there is progress, and then nothing is loaded to show any.
+    """
+
+    def __init__(self, description: str) -> None:
+        self._description = description
+        self._progress: Progress | None = None
 
     def update(self, fraction: float, description: str | None = None) -> None:
         """Show `fraction` (0 to 1) and, if given, another description."""
-        self._progress.update(self._task, completed=min(fraction, 1.0), description=description)
+        if self._progress is None:
+            if sys.stderr is None or not sys.stderr.isatty():
+                return
+            self._progress = _progress()
+            self._progress.add_task(self._description, total=1.0)
+            self._progress.start()
+        self._progress.update(
+            self._progress.task_ids[0], completed=min(fraction, 1.0), description=description
+        )
+
+    def close(self) -> None:
+        """Remove the display."""
+        if self._progress is not None:
+            self._progress.stop()
 
 
 @contextmanager
 def progress_bar(description: str) -> Iterator[Bar]:
     """Show progress with elapsed and remaining time on stderr, if that is a terminal."""
-    console = Console(stderr=True)
-    with Progress(
+    bar = Bar(description)
+    try:
+        yield bar
+    finally:
+        bar.close()
+
+
+def _progress() -> "Progress":
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
-        console=console,
+        console=Console(stderr=True),
         transient=True,
-        disable=not console.is_terminal,
-    ) as progress:
-        yield Bar(progress, description)
+    )
 
 
 def give_up_stdout() -> None:

@@ -1,33 +1,54 @@
 """Reads TOML into a pydantic model; each fault becomes one line: file, key, value, allowed."""
 
-import tomllib
-from typing import Any, TypeVar, get_args
-
-from pydantic import BaseModel, ValidationError
+import re
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from skipline._core import InputError
 from skipline.nearest import did_you_mean
 
-Model = TypeVar("Model", bound=BaseModel)
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+
+Model = TypeVar("Model", bound="BaseModel")
+_FIRST_TABLE = re.compile(r"^\[", re.M)
 
 
 def parse(text: str, name: str) -> dict[str, Any]:
     """Parse TOML `text`; `name` is the file name that a fault is reported with."""
+    import tomllib
+
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{name}: not valid TOML: {error}") from error
 
 
+def top_level(text: str, name: str) -> dict[str, Any]:
+    """Parse the keys above the first table, which is a small part of most files.
+
+    What follows may be invalid. A line that begins like a table inside a text or a list leaves an
+    open end, with which no part is valid: the whole file is parsed then.
+    """
+    import tomllib
+
+    table = _FIRST_TABLE.search(text)
+    try:
+        return tomllib.loads(text[: table.start()] if table else text)
+    except tomllib.TOMLDecodeError:
+        return parse(text, name)
+
+
 def load(model: type[Model], text: str, name: str) -> Model:
     """Parse and validate TOML `text` as `model`."""
+    from pydantic import ValidationError
+
     try:
         return model.model_validate(parse(text, name))
     except ValidationError as error:
         raise InputError(f"{name}: {_first_fault(model, error)}") from error
 
 
-def _first_fault(model: type[BaseModel], error: ValidationError) -> str:
+def _first_fault(model: "type[BaseModel]", error: "ValidationError") -> str:
     faults = error.errors(include_url=False)
     # A mistyped key is both unknown and missing; the unknown one tells what to do.
     fault = next((f for f in faults if f["type"] == "extra_forbidden"), faults[0])
@@ -44,7 +65,7 @@ def _first_fault(model: type[BaseModel], error: ValidationError) -> str:
     return f"key '{key}' = {fault['input']!r}: {message}" if key else message
 
 
-def _keys_at(model: type[BaseModel], location: list[str]) -> list[str]:
+def _keys_at(model: "type[BaseModel]", location: list[str]) -> list[str]:
     """Names of the keys allowed at `location`, followed through lists and optional tables."""
     here = model
     for part in location:
@@ -54,8 +75,10 @@ def _keys_at(model: type[BaseModel], location: list[str]) -> list[str]:
     return [field.alias or name for name, field in here.model_fields.items()]
 
 
-def _table_in(annotation: Any) -> type[BaseModel] | None:
+def _table_in(annotation: Any) -> "type[BaseModel] | None":
     """Find the table type in an annotation such as `list[Axis]` or `Trivial | None`."""
+    from pydantic import BaseModel
+
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     found = (_table_in(argument) for argument in get_args(annotation))

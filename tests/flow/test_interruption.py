@@ -30,7 +30,7 @@ def test_ctrl_c_while_the_command_is_loading_ends_it_quietly(skipline: Skipline)
         "import sys\n"
         "class Interrupt:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'typer': raise KeyboardInterrupt\n"
+        "        if name == 'click': raise KeyboardInterrupt\n"
         "sys.meta_path.insert(0, Interrupt())\n"
         "from skipline.__main__ import main\n"
         "main()\n"

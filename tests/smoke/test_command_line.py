@@ -21,6 +21,7 @@ COMMANDS = (
     "trace",
     "budget",
     "host",
+    "completion",
 )
 
 

@@ -1,28 +1,42 @@
 """`skipline budget`."""
 
 import json
-from typing import Annotated
 
-import typer
+import click
 
 from skipline import terminal
-from skipline.commands.options import Format, Output
+from skipline.commands import options, suggestions
+from skipline.commands.command import Command
+from skipline.commands.options import Format
 
 
-def budget(
-    platform: Annotated[
-        str, typer.Argument(metavar="PLATFORM", help="Name of a known platform, or a TOML file.")
-    ] = "cascade-lake-blog",
-    output: Output = Format.TABLE,
-) -> None:
+@click.command(
+    cls=Command,
+    examples=[
+        "skipline budget",
+        "skipline budget skylake-gold-6140",
+        "skipline budget skylake-gold-6140 --format json",
+    ],
+)
+@click.argument(
+    "platform",
+    metavar="[PLATFORM]",
+    default="cascade-lake-blog",
+    help="Name of a known platform, or a TOML file; default: cascade-lake-blog.",
+    shell_complete=suggestions.platforms,
+)
+@options.output
+def budget(platform: str, output: Format) -> None:
     """Show how much time a packet has, and what NIC and memory take of it."""
     from skipline import budget as work
 
     items = work.items(platform)
+    from skipline import budget_view
+
     match output:
         case Format.TABLE:
-            terminal.show(work.table(items, platform))
+            terminal.show(budget_view.table(items, platform))
         case Format.JSON:
             terminal.emit(json.dumps({item.name: item.value_ns for item in items}, indent=2))
         case Format.CSV:
-            terminal.emit(work.as_csv(items))
+            terminal.emit(budget_view.as_csv(items))

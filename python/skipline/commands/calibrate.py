@@ -2,29 +2,40 @@
 
 import os
 from pathlib import Path, PurePosixPath
-from typing import Annotated
 
-import typer
+import click
 
 from skipline import atomic, resources, terminal
-from skipline.commands.options import Format, Jobs, Output
+from skipline.commands import options, suggestions
+from skipline.commands.command import Command
+from skipline.commands.options import Format
 
 
-def calibrate(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Calibration, on disk or built in.")],
-    jobs: Jobs = None,
-    output: Output = Format.TABLE,
-    out: Annotated[
-        Path | None, typer.Option(help="Results; default: reports/calibrate-ID.")
-    ] = None,
-) -> None:
+@click.command(
+    cls=Command,
+    examples=[
+        "skipline calibrate experiments/calibration/gold-6140.toml",
+        "skipline calibrate mine.toml --jobs 8 --out reports/mine",
+    ],
+)
+@click.argument(
+    "file",
+    metavar="FILE",
+    help="Calibration, on disk or built in.",
+    shell_complete=suggestions.calibrations,
+)
+@options.jobs
+@options.output
+@options.out("Results; default: reports/calibrate-ID.", "DIR")
+def calibrate(file: str, jobs: int | None, output: Format, out: Path | None) -> None:
     """Let measured points choose among named hypotheses and parameters; cross-validate."""
+    text = resources.read_text(file)
     from skipline import toml_model
     from skipline.calibrate import bench, numbers, view
     from skipline.calibrate.definition import Calibration
     from skipline.calibrate.result import RESULT_FILE
 
-    calibration = toml_model.load(Calibration, resources.read_text(file), file)
+    calibration = toml_model.load(Calibration, text, file)
     identifier = PurePosixPath(file).stem
     directory = Path("reports") / f"calibrate-{identifier}" if out is None else out
     targets = numbers.targets(calibration)

@@ -1,20 +1,31 @@
 """`skipline demo`."""
 
-from typing import Annotated
-
-import typer
+import click
 
 from skipline import terminal
-from skipline.commands.options import Format, Output, Seed
+from skipline.commands import options
+from skipline.commands.command import Command
+from skipline.commands.options import Format
 
 
-def demo(
-    messages: Annotated[
-        int, typer.Option(metavar="N", min=10_240, max=20_000_000, help="Round trips of each run.")
-    ] = 200_000,
-    seed: Seed = None,
-    output: Output = Format.TABLE,
-) -> None:
+@click.command(
+    cls=Command,
+    examples=[
+        "skipline demo",
+        "skipline demo --messages 20000",
+        "skipline demo --messages 20000 --format csv",
+    ],
+)
+@click.option(
+    "--messages",
+    metavar="N",
+    type=click.IntRange(min=10_240, max=20_000_000),
+    default=200_000,
+    help="Round trips of each run; default: 200000.",
+)
+@options.seed
+@options.output
+def demo(messages: int, seed: int | None, output: Format) -> None:
     """Show what DDIO saves: ping-pong latency and counters with DDIO off and on."""
     from skipline import demo as work
 

@@ -5,12 +5,14 @@ import io
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from skipline import _core, atomic, terminal
-from skipline.commands.options import Format, Jobs, Output
+from skipline.commands import options, suggestions
+from skipline.commands.command import Command
+from skipline.commands.options import Format
 
 if TYPE_CHECKING:
     from skipline.evidence.evidence import ExperimentRun
@@ -20,31 +22,53 @@ PAGE = "evidence.html"
 _COLUMNS = ["id", "source", "expected", "got", "verdict", "basis", "experiment"]
 
 
+@click.command(
+    cls=Command,
+    examples=[
+        "skipline evidence --source blog",
+        "skipline evidence --source atc20 --source ispass20 --jobs 8",
+        "skipline evidence --format csv > claims.csv",
+    ],
+)
+@click.option(
+    "--source",
+    metavar="S",
+    multiple=True,
+    help="Only this source: blog, atc20, ispass20, eurosys19; repeatable.",
+    shell_complete=suggestions.sources,
+)
+@options.output
+@options.out("Results and evidence.html; default: reports.", "DIR")
+@options.jobs
+@click.option(
+    "--experiments",
+    "folder",
+    metavar="DIR",
+    default="experiments",
+    type=click.Path(),
+    help="Claims, experiments, tests.toml; default: experiments.",
+)
+@click.option("--verbose", is_flag=True, help="Also show the time of each experiment.")
 def evidence(
-    source: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="S", help="Only this source: blog, atc20, ispass20, eurosys19; repeatable."
-        ),
-    ] = None,
-    output: Output = Format.TABLE,
-    out: Annotated[
-        Path | None, typer.Option(help="Results and evidence.html; default: reports.")
-    ] = None,
-    jobs: Jobs = None,
-    experiments_folder: Annotated[
-        str, typer.Option("--experiments", metavar="DIR", help="Claims, experiments, tests.toml.")
-    ] = "experiments",
-    verbose: Annotated[bool, typer.Option(help="Also show the time of each experiment.")] = False,
+    source: tuple[str, ...],
+    output: Format,
+    out: Path | None,
+    jobs: int | None,
+    folder: str,
+    verbose: bool,
 ) -> None:
     """Judge every claim of the sources: expected, got, verdict, fitted or predicted."""
+    from skipline.experiment import claims_table
+
+    sources = list(source)
+    folder = folder.rstrip("/") or "/"
+    # Refused before anything is loaded that only a run needs.
+    claims_table.of_sources(claims_table.read(f"{folder}/{claims_table.FILE}"), sources)
     from skipline.evidence import collection, failing_claims, verdicts
     from skipline.evidence.evidence import Evidence
     from skipline.experiment import preparation
     from skipline.report.evidence_page import page
 
-    sources = source or []
-    folder = experiments_folder.rstrip("/") or "/"
     collected = collection.collect(folder, sources)
     out = preparation.DEFAULT_FOLDER if out is None else out
     atomic.prepare_directory(out)

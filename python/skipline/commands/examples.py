@@ -1,61 +1,85 @@
 """`skipline examples list | show | copy`."""
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from skipline import terminal
-from skipline.commands.options import Format, Output
-
-app = typer.Typer(help="Commented scenarios from questions that people ask.")
-
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of an example.")]
+from skipline.commands import options, suggestions
+from skipline.commands.command import Group
+from skipline.commands.options import Format
 
 
-@app.callback(invoke_without_command=True)
-def default(context: typer.Context) -> None:
+@click.group(
+    cls=Group,
+    invoke_without_command=True,
+    examples=[
+        "skipline examples",
+        "skipline examples show jumbo-frames",
+        "skipline examples copy jumbo-frames",
+    ],
+)
+@click.pass_context
+def examples(context: click.Context) -> None:
     """Commented scenarios from questions that people ask."""
     if context.invoked_subcommand is None:
-        list_all()
+        _list(Format.TABLE)
 
 
-@app.command("list")
-def list_all(output: Output = Format.TABLE) -> None:
+@examples.command("list", examples=["skipline examples list", "skipline examples list --format csv"])
+@options.output
+def list_all(output: Format) -> None:
     """List the examples with their questions."""
-    from skipline import examples
+    _list(output)
 
-    entries = examples.entries()
+
+def _list(output: Format) -> None:
+    from skipline import examples as known
+
+    entries = known.entries()
     match output:
         case Format.JSON:
-            terminal.emit(examples.as_json(entries))
+            terminal.emit(known.as_json(entries))
         case Format.CSV:
-            terminal.emit(examples.as_csv(entries))
+            terminal.emit(known.as_csv(entries))
         case Format.TABLE:
-            terminal.show(examples.listing(entries))
+            terminal.show(known.listing(entries))
 
 
-@app.command("show")
-def show(name: Name) -> None:
+@examples.command(
+    "show",
+    examples=["skipline examples show jumbo-frames", "skipline examples show imix > imix.toml"],
+)
+@click.argument(
+    "name", metavar="NAME", help="Name of an example.", shell_complete=suggestions.examples
+)
+def show(name: str) -> None:
     """Print an example: its scenario, what to run, and what comes out."""
-    from skipline import examples
+    from skipline import examples as known
 
-    terminal.emit(examples.find(name).text)
+    terminal.emit(known.find(name).text)
 
 
-@app.command("copy")
-def copy(
-    name: Name,
-    directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Where to; default: the current folder.")
-    ] = Path(),
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Overwrite a file of that name, and say so.")
-    ] = False,
-) -> None:
+@examples.command(
+    "copy",
+    examples=["skipline examples copy jumbo-frames", "skipline examples copy imix scenarios"],
+)
+@click.argument(
+    "name", metavar="NAME", help="Name of an example.", shell_complete=suggestions.examples
+)
+@click.argument(
+    "directory",
+    metavar="[DIR]",
+    required=False,
+    default=Path(),
+    type=click.Path(path_type=Path),
+    help="Where to; default: the current folder.",
+)
+@click.option("--replace", is_flag=True, help="Overwrite a file of that name, and say so.")
+def copy(name: str, directory: Path, replace: bool) -> None:
     """Copy an example into a folder, to change it. Nothing is overwritten unless you ask."""
-    from skipline import examples
+    from skipline import examples as known
 
-    target, replaced = examples.copy(examples.find(name), directory, replace=replace)
+    target, replaced = known.copy(known.find(name), directory, replace=replace)
     terminal.emit_for_people(f"{'replaced' if replaced else 'wrote'} {target}")
     terminal.emit_for_people(f"next: skipline run {target}")

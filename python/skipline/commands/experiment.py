@@ -6,22 +6,39 @@ import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import typer
+import click
 
 from skipline import terminal
-from skipline.commands.options import Format, Jobs, Output, Seed
+from skipline.commands import options, suggestions
+from skipline.commands.command import Group
+from skipline.commands.options import Format
 
 if TYPE_CHECKING:
     from skipline.experiment.outcome import Outcome
     from skipline.experiment.preparation import Prepared
 
-app = typer.Typer(help="Published experiments: predicted beside measured.", no_args_is_help=True)
+
+@click.group(
+    cls=Group,
+    no_args_is_help=True,
+    examples=[
+        "skipline experiment list",
+        "skipline experiment show pktsize-desc",
+        "skipline experiment run ddio-tune",
+    ],
+)
+def experiment() -> None:
+    """Compare published experiments with the simulation: predicted beside measured."""
 
 
-@app.command("list")
-def list_all(output: Output = Format.TABLE) -> None:
+@experiment.command(
+    "list",
+    examples=["skipline experiment list", "skipline experiment list --format csv"],
+)
+@options.output
+def list_all(output: Format) -> None:
     """List the experiments, built in and below ./experiments."""
     from skipline.experiment import catalogue, view
 
@@ -44,16 +61,25 @@ def list_all(output: Output = Format.TABLE) -> None:
             terminal.show(view.listing(entries))
 
 
-@app.command("show")
-def show(
-    experiment: Annotated[str, typer.Argument(metavar="ID", help="Identifier or TOML file.")],
-    output: Output = Format.TABLE,
-) -> None:
+@experiment.command(
+    "show",
+    examples=[
+        "skipline experiment show pktsize-desc",
+        "skipline experiment show experiments/atc20/pause.toml --format csv",
+    ],
+)
+@click.argument(
+    "name", metavar="ID", help="Identifier or TOML file.", shell_complete=suggestions.experiments
+)
+@options.output
+def show(name: str, output: Format) -> None:
     """Show an experiment: question, points, checks, reference."""
-    from skipline.experiment import catalogue, view
+    from skipline.experiment import catalogue
+
+    entry = catalogue.find(name)
+    from skipline.experiment import view
     from skipline.experiment.points import points
 
-    entry = catalogue.find(experiment)
     found = points(entry)
     settings = [{**point.settings, "basis": point.basis} for point in found]
     match output:
@@ -67,20 +93,32 @@ def show(
             terminal.show(view.definition(entry, found))
 
 
-@app.command("run")
-def run(
-    experiment: Annotated[
-        list[str], typer.Argument(metavar="ID", help="Identifiers or TOML files.")
+@experiment.command(
+    "run",
+    examples=[
+        "skipline experiment run ddio-tune",
+        "skipline experiment run pktsize-desc ddio-tune --jobs 4",
+        "skipline experiment run ddio-tune --seed 7 --out reports/seed-7",
+        "skipline experiment run ddio-tune --format csv > ddio-tune.csv",
     ],
-    jobs: Jobs = None,
-    seed: Seed = None,
-    output: Output = Format.TABLE,
-    out: Annotated[
-        Path | None, typer.Option(help="Results; default: reports/ID. Of several: OUT/ID.")
-    ] = None,
+)
+@click.argument(
+    "names",
+    metavar="ID...",
+    nargs=-1,
+    required=True,
+    help="Identifiers or TOML files.",
+    shell_complete=suggestions.experiments,
+)
+@options.jobs
+@options.seed
+@options.output
+@options.out("Results; default: reports/ID. Of several: OUT/ID.", "OUT")
+def run(
+    names: tuple[str, ...], jobs: int | None, seed: int | None, output: Format, out: Path | None
 ) -> None:
     """Simulate all points beside the measured ones; write tables and an HTML report."""
-    done = [_run(prepared, seed, jobs) for prepared in _prepare(experiment, seed, out)]
+    done = [_run(prepared, seed, jobs) for prepared in _prepare(names, seed, out)]
     outcomes = [entry.outcome for entry in done]
     match output:
         case Format.JSON:
@@ -104,16 +142,17 @@ class _Done(NamedTuple):
     reused: int
 
 
-def _prepare(names: list[str], seed: int | None, out: Path | None) -> list["Prepared"]:
+def _prepare(names: Iterable[str], seed: int | None, out: Path | None) -> list["Prepared"]:
     """Refuse what is wrong with any of the experiments before the first of them runs."""
-    from skipline.experiment import catalogue, preparation
+    from skipline.experiment import catalogue
 
-    wanted = list(dict.fromkeys(names))
+    entries = [catalogue.find(name) for name in dict.fromkeys(names)]
+    from skipline.experiment import preparation
+
     folder = preparation.DEFAULT_FOLDER if out is None else out
-    below = out is None or len(wanted) > 1
+    below = out is None or len(entries) > 1
     found = []
-    for name in wanted:
-        entry = catalogue.find(name)
+    for entry in entries:
         directory = folder / entry.identifier if below else folder
         found.append(preparation.prepare(entry, seed, directory))
     return found

@@ -2,38 +2,56 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from skipline import atomic, terminal
 from skipline._core import InputError
-from skipline.commands.options import Format, Output, Seed
+from skipline.commands import options, suggestions
+from skipline.commands.command import Command, Group
+from skipline.commands.options import Format
 
-app = typer.Typer(help="The real machine (skipline-host).", no_args_is_help=True)
 
-
-@app.callback()
-def default(
-    context: typer.Context,
-    root: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Tree that stands in for the machine.")
-    ] = None,
-) -> None:
-    """See, set, measure and restore the real machine's I/O cache controls."""
+@click.group(
+    cls=Group,
+    no_args_is_help=True,
+    examples=[
+        "skipline host status",
+        "skipline host tune ddio-ways 4",
+        "skipline host calibrate --out node7.toml",
+        "skipline host compare node7.toml",
+    ],
+)
+@click.option(
+    "--root",
+    metavar="DIR",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Tree that stands in for the machine.",
+)
+@click.pass_context
+def host(context: click.Context, root: Path | None) -> None:
+    """See, set, measure and restore the real machine's I/O cache controls (skipline-host)."""
     context.obj = [] if root is None else ["--root", str(root)]
 
 
 def _pass_on(name: str, summary: str) -> None:
     """Register a command of the binary, which has its own options and help."""
 
-    def run(context: typer.Context) -> None:
+    def run(context: click.Context) -> None:
         from skipline.host import binary
 
         binary.replace_process([*context.obj, name, *context.args])
 
     settings = {"allow_extra_args": True, "ignore_unknown_options": True}
-    app.command(name, help=summary, add_help_option=False, context_settings=settings)(run)
+    host.add_command(
+        Command(
+            name,
+            help=summary,
+            add_help_option=False,
+            context_settings=settings,
+            callback=click.pass_context(run),
+        )
+    )
 
 
 _pass_on("status", "Show how I/O data reaches the cache of this machine.")
@@ -44,27 +62,39 @@ _pass_on("calibrate", "Measure caches and memory; write a platform file.")
 _pass_on("slices", "Learn which cache slice each line is in, and how far slices are.")
 
 
-@app.command("compare")
-def compare(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Platform file of `skipline host calibrate`.")
+@host.command(
+    "compare",
+    examples=[
+        "skipline host compare node7.toml",
+        "skipline host compare node7.toml --out reports/node7.html --format csv",
     ],
-    measured: Annotated[
-        Path | None, typer.Option(help="What was measured; default: FILE as .measured.json.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="HTML page; default: FILE as .compare.html.")
-    ] = None,
-    seed: Seed = None,
-    output: Output = Format.TABLE,
+)
+@click.argument(
+    "file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Platform file of `skipline host calibrate`.",
+    shell_complete=suggestions.toml_files,
+)
+@click.option(
+    "--measured",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="What was measured; default: FILE as .measured.json.",
+)
+@options.out("HTML page; default: FILE as .compare.html.", "FILE")
+@options.seed
+@options.output
+def compare(
+    file: Path, measured: Path | None, out: Path | None, seed: int | None, output: Format
 ) -> None:
     """Simulate what `skipline host calibrate` measured: latency over working sets, with errors."""
+    if not file.is_file():
+        raise InputError(f"{file}: no such file; `skipline-host calibrate --out {file}` writes it")
     from skipline.host import comparison, measurement, page, view
 
     measured = measured or measurement.beside(file, measurement.MEASURED)
     out = out or measurement.beside(file, measurement.COMPARED)
-    if not file.is_file():
-        raise InputError(f"{file}: no such file; `skipline-host calibrate --out {file}` writes it")
     if out.is_dir() or not out.parent.is_dir():
         raise InputError(f"--out {out}: not a file in a directory that exists")
     read = measurement.read(measured)

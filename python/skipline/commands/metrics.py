@@ -1,10 +1,19 @@
 """`skipline metrics`."""
 
+import click
+
 from skipline import terminal
-from skipline.commands.options import Format, Output
+from skipline.commands import options
+from skipline.commands.command import Command
+from skipline.commands.options import Format
 
 
-def metrics(output: Output = Format.TABLE) -> None:
+@click.command(
+    cls=Command,
+    examples=["skipline metrics", "skipline metrics --format csv > metrics.csv"],
+)
+@options.output
+def metrics(output: Format) -> None:
     """List every metric of results: unit, what its numbers are by, meaning."""
     from skipline import metrics as work
 

@@ -1,49 +1,85 @@
 """`skipline platforms list | show | check`."""
 
-from typing import Annotated
-
-import typer
+import click
 
 from skipline import _core, terminal
-from skipline.commands.options import Format, Output
+from skipline.commands import options, suggestions
+from skipline.commands.command import Group
+from skipline.commands.options import Format
 
-app = typer.Typer(help="Facts about machines, each with its source.")
 
-
-@app.callback(invoke_without_command=True)
-def default(context: typer.Context) -> None:
+@click.group(
+    cls=Group,
+    invoke_without_command=True,
+    examples=[
+        "skipline platforms",
+        "skipline platforms show skylake-gold-6140",
+        "skipline platforms check mine.toml",
+    ],
+)
+@click.pass_context
+def platforms(context: click.Context) -> None:
     """Facts about machines, each with its source."""
     if context.invoked_subcommand is None:
-        list_all()
+        _list()
 
 
-@app.command("list")
+@platforms.command(
+    "list", examples=["skipline platforms list", "skipline platforms list | grep skylake"]
+)
 def list_all() -> None:
     """List the known platforms."""
-    from skipline.platforms import overview
+    _list()
+
+
+def _list() -> None:
+    from skipline.platforms_view import overview
 
     terminal.show(overview())
 
 
-@app.command("show")
-def show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name, or a TOML file.")],
-    output: Output = Format.TABLE,
-) -> None:
+@platforms.command(
+    "show",
+    examples=[
+        "skipline platforms show skylake-gold-6140",
+        "skipline platforms show mine.toml --format json",
+        "skipline platforms show skylake-gold-6140 --format csv > facts.csv",
+    ],
+)
+@click.argument(
+    "name",
+    metavar="NAME",
+    help="Name of a known platform, or a TOML file.",
+    shell_complete=suggestions.platforms,
+)
+@options.output
+def show(name: str, output: Format) -> None:
     """Show a platform's facts with confidence and source."""
-    from skipline.platforms import as_csv, details
+    from skipline.platforms import facts
 
-    match output:
-        case Format.TABLE:
-            terminal.show(details(name))
-        case Format.JSON:
-            terminal.emit(_core.platform(name))
-        case Format.CSV:
-            terminal.emit(as_csv(name))
+    if output is Format.JSON:
+        terminal.emit(_core.platform(name))
+        return
+    known = facts(name)
+    from skipline import platforms_view
+
+    if output is Format.CSV:
+        terminal.emit(platforms_view.as_csv(known))
+    else:
+        terminal.show(platforms_view.details(name, known))
 
 
-@app.command("check")
-def check(file: Annotated[str, typer.Argument(metavar="FILE")]) -> None:
+@platforms.command(
+    "check",
+    examples=["skipline platforms check mine.toml", "skipline platforms check machines/node7.toml"],
+)
+@click.argument(
+    "file",
+    metavar="FILE",
+    help="Platform file, on disk or built in.",
+    shell_complete=suggestions.toml_files,
+)
+def check(file: str) -> None:
     """Check a platform file: keys, ranges, a source for every number."""
     from skipline.platforms import facts
 

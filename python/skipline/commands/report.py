@@ -1,30 +1,40 @@
 """`skipline report`: the page of an experiment's directory or of a single run."""
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from skipline import atomic, terminal
 from skipline._core import InputError
+from skipline.commands import options
+from skipline.commands.command import Command
 
 
-def report(
-    path: Annotated[
-        Path, typer.Argument(metavar="PATH", help="Directory of results, or a file in it.")
+@click.command(
+    cls=Command,
+    examples=[
+        "skipline report reports/pktsize-desc",
+        "skipline report baseline --out baseline.html",
     ],
-    out: Annotated[Path | None, typer.Option(help="HTML file; default: beside the data.")] = None,
-) -> None:
+)
+@click.argument(
+    "path",
+    metavar="PATH",
+    type=click.Path(path_type=Path),
+    help="Directory of results, or a file in it.",
+)
+@options.out("HTML file; default: beside the data.", "FILE")
+def report(path: Path, out: Path | None) -> None:
     """Write the HTML report of an experiment or of a single run."""
     terminal.emit_for_people(str(_write(path, out)))
 
 
 def _write(path: Path, out: Path | None) -> Path:
     """Write the report of the results at `path` and return where it is."""
-    from skipline.experiment.outcome import REPORT_FILE
-
     if not path.exists():
         raise InputError(f"{path}: no such file or directory")
+    from skipline.experiment.outcome import REPORT_FILE
+
     directory = path if path.is_dir() else path.parent
     target = out or directory / REPORT_FILE
     if not target.parent.is_dir():

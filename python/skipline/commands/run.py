@@ -1,54 +1,89 @@
 """`skipline run`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import typer
+import click
 
-from skipline.commands.options import Format, Output, Seed, in_64_bits
+from skipline.commands import options, suggestions
+from skipline.commands.command import Command
+from skipline.commands.options import Format, WholeNumber
 
-
-def _address(text: str) -> int:
-    """Read a physical address, decimal or hexadecimal."""
-    try:
-        address = int(text, 0)
-    except ValueError:
-        raise typer.BadParameter(f"{text} is not an address, like 0x1f40 or 8000") from None
-    if not 0 <= address < 256 << 30:
-        raise typer.BadParameter(f"{text} is not in the simulated memory: 0 to 256 GiB")
-    return address
+_SIMULATED_BYTES = 256 << 30
 
 
-def run(  # noqa: PLR0913, PLR0917 - one argument for each option
-    scenario: Annotated[
-        str, typer.Argument(metavar="SCENARIO", help="Scenario file, on disk or built in.")
+class Address(click.ParamType[int]):
+    """A physical address, decimal or hexadecimal."""
+
+    name = "address"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read an address, or refuse it with what is allowed."""
+        try:
+            address = int(value, 0)
+        except ValueError:
+            self.fail(f"{value} is not an address, like 0x1f40 or 8000", param, ctx)
+        if not 0 <= address < _SIMULATED_BYTES:
+            self.fail(f"{value} is not in the simulated memory: 0 to 256 GiB", param, ctx)
+        return address
+
+
+@click.command(
+    cls=Command,
+    examples=[
+        "skipline run experiments/ddio-bench/l2fwd.toml",
+        "skipline run experiments/ddio-bench/l2fwd.toml --set rx_descriptors=1024",
+        "skipline run experiments/blog/echo.toml --set ddio_ways=0 --explain",
+        "skipline run experiments/ddio-bench/l2fwd.toml --format json --out baseline",
     ],
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Replace a scenario key; repeatable."),
-    ] = None,
-    seed: Seed = None,
-    output: Output = Format.TABLE,
-    out: Annotated[Path | None, typer.Option(help="Also write DIR/result.json.")] = None,
-    explain: Annotated[
-        bool, typer.Option(help="Who evicted whom, read or not; why requests missed the LLC.")
-    ] = False,
-    show_all: Annotated[bool, typer.Option("--all", help="Show every number.")] = False,
-    trace_packet: Annotated[
-        int | None,
-        typer.Option(metavar="N", callback=in_64_bits, help="Print packet N line by line."),
-    ] = None,
-    trace_line: Annotated[
-        int | None,
-        typer.Option(
-            metavar="ADDRESS", parser=_address, help="Print the story of the line at ADDRESS."
-        ),
-    ] = None,
+)
+@click.argument(
+    "scenario",
+    metavar="SCENARIO",
+    help="Scenario file, on disk or built in.",
+    shell_complete=suggestions.scenarios,
+)
+@click.option(
+    "--set",
+    "settings",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Replace a scenario key; repeatable.",
+    shell_complete=suggestions.settings,
+)
+@options.seed
+@options.output
+@options.out("Also write DIR/result.json.", "DIR")
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Who evicted whom, read or not; why requests missed the LLC.",
+)
+@click.option("--all", "show_all", is_flag=True, help="Show every number.")
+@click.option(
+    "--trace-packet", metavar="N", type=WholeNumber(), help="Print packet N line by line."
+)
+@click.option(
+    "--trace-line",
+    metavar="ADDRESS",
+    type=Address(),
+    help="Print the story of the line at ADDRESS.",
+)
+def run(  # noqa: PLR0913, PLR0917 - one argument for each option
+    scenario: str,
+    settings: tuple[str, ...],
+    seed: int | None,
+    output: Format,
+    out: Path | None,
+    explain: bool,
+    show_all: bool,
+    trace_packet: int | None,
+    trace_line: int | None,
 ) -> None:
     """Simulate one scenario."""
     from skipline import run_command
 
     request = run_command.Request(
-        scenario, settings or [], seed, out, explain, show_all, trace_packet, trace_line
+        scenario, list(settings), seed, out, explain, show_all, trace_packet, trace_line
     )
     run_command.execute(request, output.value)

@@ -1,16 +1,15 @@
 """`skipline trace`: an address trace through a machine, printed per level."""
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import NamedTuple
 
-import typer
+import click
 
-from skipline import terminal
+from skipline import terminal, trace_calls
 from skipline._core import InputError
-from skipline.commands.options import Format, Output, Seed
-
-if TYPE_CHECKING:
-    from skipline import replay
+from skipline.commands import options, suggestions
+from skipline.commands.command import Command
+from skipline.commands.options import Format
 
 
 class TraceFormat(StrEnum):
@@ -31,40 +30,51 @@ class _Request(NamedTuple):
     trace_format: str | None
 
 
+@click.command(
+    cls=Command,
+    examples=[
+        "skipline trace --standard 4mib-random",
+        "skipline trace --standard 64mib-sequential --explain --format json",
+        "skipline trace program.din --machine skylake-gold-6140 --timed",
+        "zcat loads.raw64.gz | skipline trace - --machine three-level-lru \\\n"
+        "    --trace-format raw64",
+    ],
+)
+@click.argument(
+    "file",
+    metavar="[FILE]",
+    required=False,
+    type=click.Path(allow_dash=True),
+    help="Address trace, - for standard input.",
+)
+@click.option(
+    "--machine",
+    metavar="M",
+    help="Platform file, or name of a known platform; default with --standard: three-level-lru.",
+    shell_complete=suggestions.platforms,
+)
+@options.choice("--trace-format", kind=TraceFormat, help="Format; default: by name or content.")
+@click.option(
+    "--standard",
+    metavar="NAME",
+    help="Instead of FILE a standard trace: 4mib- or 64mib-, sequential or random.",
+    shell_complete=suggestions.standard_traces,
+)
+@options.output
+@click.option("--explain", is_flag=True, help="Why lines missed: compulsory, capacity, conflict.")
+@click.option("--timed", is_flag=True, help="Also how long the machine takes; slower by far.")
+@options.seed
 def trace(  # noqa: PLR0913, PLR0917 - one argument for each option
-    file: Annotated[
-        str | None, typer.Argument(metavar="FILE", help="Address trace, - for standard input.")
-    ] = None,
-    machine: Annotated[
-        str | None,
-        typer.Option(
-            metavar="M",
-            help="Platform file, or name of a known platform; default with --standard: "
-            "three-level-lru.",
-        ),
-    ] = None,
-    trace_format: Annotated[
-        TraceFormat | None, typer.Option(help="Format; default: by name or content.")
-    ] = None,
-    standard: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Instead of FILE a standard trace: 4mib- or 64mib-, sequential or random.",
-        ),
-    ] = None,
-    output: Output = Format.TABLE,
-    explain: Annotated[
-        bool, typer.Option(help="Why lines missed: compulsory, capacity, conflict.")
-    ] = False,
-    timed: Annotated[
-        bool, typer.Option(help="Also how long the machine takes; slower by far.")
-    ] = False,
-    seed: Seed = None,
+    file: str | None,
+    machine: str | None,
+    trace_format: TraceFormat | None,
+    standard: str | None,
+    output: Format,
+    explain: bool,
+    timed: bool,
+    seed: int | None,
 ) -> None:
     """Replay an address trace through a machine: hits, misses, write-backs per level."""
-    from skipline import replay, replay_view
-
     chosen = None if trace_format is None else trace_format.value
     request = _Request(file, standard, machine, chosen)
     with terminal.progress_bar("replaying") as bar:
@@ -72,28 +82,28 @@ def trace(  # noqa: PLR0913, PLR0917 - one argument for each option
         def tell(_references: int, fraction: float | None) -> None:
             bar.update(fraction or 0.0)
 
-        text = _replay(request, replay.Wanted(timed, explain, seed), tell)
-    match output:
-        case Format.JSON:
-            terminal.emit(text)
-        case Format.CSV:
-            terminal.emit(replay_view.as_csv(replay.TraceResult.model_validate_json(text)))
-        case Format.TABLE:
-            result = replay.TraceResult.model_validate_json(text)
-            terminal.show(*replay_view.overview(result, miss_kinds=explain))
+        text = _replay(request, trace_calls.Wanted(timed, explain, seed), tell)
+    if output is Format.JSON:
+        terminal.emit(text)
+        return
+    from skipline import replay, replay_view
+
+    result = replay.TraceResult.model_validate_json(text)
+    if output is Format.CSV:
+        terminal.emit(replay_view.as_csv(result))
+    else:
+        terminal.show(*replay_view.overview(result, miss_kinds=explain))
 
 
-def _replay(request: _Request, wanted: "replay.Wanted", tell: "replay.Progress") -> str:
-    from skipline import replay
-
+def _replay(request: _Request, wanted: trace_calls.Wanted, tell: trace_calls.Progress) -> str:
     match request:
         case _Request(file=str(file), standard=None, machine=str(machine)):
-            return replay.file_as_json(file, machine, request.trace_format, wanted, tell)
+            return trace_calls.of_file(file, machine, request.trace_format, wanted, tell)
         case _Request(file=str(), standard=None, machine=None):
             raise InputError("--machine: missing; name a platform file or a known platform")
         case _Request(file=None, standard=str(name), trace_format=None):
-            machine = request.machine or replay.STANDARD_MACHINE
-            return replay.standard_as_json(name, machine, wanted, tell)
+            machine = request.machine or trace_calls.STANDARD_MACHINE
+            return trace_calls.of_standard(name, machine, wanted, tell)
         case _Request(file=None, standard=None):
             raise InputError("FILE: missing; name a trace, - for standard input, or use --standard")
         case _:

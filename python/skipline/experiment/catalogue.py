@@ -2,12 +2,14 @@
 
 import posixpath
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from skipline import resources, toml_model
 from skipline._core import InputError
-from skipline.experiment.definition import Experiment
 from skipline.nearest import did_you_mean
+
+if TYPE_CHECKING:
+    from skipline.experiment.definition import Experiment
 
 FOLDER = "experiments"
 # What tells an experiment from the scenarios that lie beside it: it names one.
@@ -19,7 +21,7 @@ class Entry(NamedTuple):
 
     identifier: str
     path: str
-    experiment: Experiment
+    experiment: "Experiment"
 
     @property
     def scenario_path(self) -> str:
@@ -51,15 +53,20 @@ def find(name: str) -> Entry:
     for path in resources.names_below(FOLDER, ".toml"):
         if name in (_identifier(path), path.removeprefix(f"{FOLDER}/").removesuffix(".toml")):
             return load(path)
-    known = [_identifier(path) for path in paths()]
+    known = identifiers()
     raise InputError(
         f"experiment '{name}': unknown{did_you_mean(name, known)}; known: {', '.join(known)}"
     )
 
 
+def identifiers() -> list[str]:
+    """Return the identifiers of all experiments, in the order of their paths."""
+    return [_identifier(path) for path in paths()]
+
+
 def is_experiment(path: str) -> bool:
     """Tell whether the TOML file at `path` is an experiment."""
-    return _MARK in toml_model.parse(resources.read_text(path), path)
+    return _MARK in toml_model.top_level(resources.read_text(path), path)
 
 
 def paths(folder: str = FOLDER) -> list[str]:
@@ -82,9 +89,11 @@ def _identifier(path: str) -> str:
 def load(path: str) -> Entry:
     """Return the experiment in the TOML file at `path`."""
     text = resources.read_text(path)
-    if _MARK not in toml_model.parse(text, path):
+    if _MARK not in toml_model.top_level(text, path):
         raise InputError(
             f"{path}: not an experiment: key '{_MARK}' is missing; "
             f"to simulate a scenario: skipline run {path}"
         )
+    from skipline.experiment.definition import Experiment
+
     return Entry(_identifier(path), path, toml_model.load(Experiment, text, path))

@@ -3,8 +3,7 @@
 import csv
 import io
 from collections.abc import Iterable
-
-from pydantic import BaseModel, ConfigDict
+from typing import NamedTuple
 
 from skipline import resources
 from skipline._core import InputError
@@ -22,10 +21,8 @@ _KEYS = {
 }
 
 
-class ClaimRow(BaseModel):
+class ClaimRow(NamedTuple):
     """What a source claims, and the tolerance that a check of it may have."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     source: str
@@ -51,7 +48,7 @@ def read(path: str) -> list[ClaimRow]:
     """Return the rows of a claims table; wrong columns or a claim twice are refused."""
     rows = csv.DictReader(io.StringIO(resources.read_text(path)))
     columns = rows.fieldnames or []
-    wanted = list(ClaimRow.model_fields)
+    wanted = ClaimRow._fields
     if missing := [name for name in wanted if name not in columns]:
         raise InputError(f"{path}: column '{missing[0]}' is missing; columns: {', '.join(columns)}")
     found: list[ClaimRow] = []

@@ -1,0 +1,65 @@
+"""Keys that are offered for `--set` are those of scenarios."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from command_line import L2FWD
+from skipline import _core, scenario_keys
+from skipline._core import InputError
+
+DEEPEST = 4
+
+
+def keys(begun: str = "", depth: int = 0) -> Iterator[str]:
+    """Yield every key below the beginning of one."""
+    for step in scenario_keys.after(begun):
+        if step.text.endswith("="):
+            yield step.text.removesuffix("=")
+        elif depth < DEEPEST:
+            yield from keys(step.text, depth + 1)
+
+
+def refusal(key: str) -> str:
+    """What is said against the key with a value that none takes."""
+    # An entry of a list is there if the file has the list; a single one is numbered 0 without it.
+    alone = (
+        key.replace(".0.", ".", 1)
+        if key.startswith(("co_runner.0.", "event.0.", "tenant.0."))
+        else key
+    )
+    with pytest.raises(InputError) as refused:
+        _core.check_scenario(L2FWD, [(alone, "[[[]]]")])
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("key", list(keys()))
+def test_a_key_that_is_offered_is_known(key: str) -> None:
+    assert "unknown key" not in refusal(key)
+
+
+def test_keys_of_the_file_are_offered() -> None:
+    offered = set(keys())
+    assert {"rx_descriptors", "traffic.pattern", "run.max_batches"} <= offered
+    assert {"tenant.0.traffic.pattern", "co_runner.0.cores"} <= offered
+    assert {"hardware.dram.path_ns", "hardware.llc.replacement"} <= offered
+
+
+@pytest.mark.parametrize(
+    ("begun", "values"),
+    [
+        ("evict_on_dma_read=", {"true", "false"}),
+        ("traffic.pattern=", {"fixed", "random", "trains"}),
+        ("tenant.0.nic=", {"connectx-5", "e810"}),
+        ("ssd=", {"p4800x"}),
+        ("platform=", {"skylake-gold-6140"}),
+        ("hardware.llc.inclusion=", {"inclusive"}),
+        ("rx_descriptors=", set()),
+        ("nosuch=", set()),
+        ("nosuch.key", set()),
+    ],
+)
+def test_values_are_offered_where_they_can_be_listed(begun: str, values: set[str]) -> None:
+    found = {step.text for step in scenario_keys.after(begun)}
+    assert {f"{begun}{value}" for value in values} <= found
+    assert bool(found) == bool(values)
