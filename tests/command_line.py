@@ -48,20 +48,23 @@ class Skipline:
 
     def __call__(self, *arguments: str) -> Outcome:
         """Run to the end, in a process of its own in which Python's modules are loaded already."""
-        with (
-            tempfile.NamedTemporaryFile("r", encoding="utf-8") as out,
-            tempfile.NamedTemporaryFile("r", encoding="utf-8") as err,
-        ):
+        with tempfile.NamedTemporaryFile("r", encoding="utf-8") as out:
+            code, err = self.write_to(out.name, 200, *arguments)
+            return Outcome(code, out.read(), err)
+
+    def write_to(self, out: str, columns: int, *arguments: str) -> tuple[int, str]:
+        """As a call, with stdout that is opened by its path; return exit code and stderr."""
+        with tempfile.NamedTemporaryFile("r", encoding="utf-8") as err:
             code = _server().run(
                 {
                     "arguments": arguments,
                     "directory": str(self.directory),
-                    "environment": {**os.environ, "COLUMNS": "200"},
-                    "out": out.name,
+                    "environment": {**os.environ, "COLUMNS": str(columns)},
+                    "out": out,
                     "err": err.name,
                 }
             )
-            return Outcome(code, out.read(), err.read())
+            return code, err.read()
 
 
 class _Server:

@@ -2,11 +2,15 @@
 
 import os
 import pty
+import re
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 from command_line import Skipline
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @contextmanager
@@ -32,6 +36,20 @@ def on_a_terminal(
         assert process.stdout is not None
         process.stdout.close()
         os.close(terminal)
+
+
+def shown(skipline: Skipline, columns: int, *arguments: str) -> str:
+    """What a command shows on a terminal of so many columns, without colours."""
+    terminal, stdout = pty.openpty()
+    # A terminal keeps little of what nobody reads.
+    with ThreadPoolExecutor(1) as reader:
+        text = reader.submit(read_rest, terminal)
+        code, told = skipline.write_to(os.ttyname(stdout), columns, *arguments)
+        os.close(stdout)
+        lines = _COLOUR.sub("", text.result())
+    os.close(terminal)
+    assert code == 0, told
+    return lines
 
 
 def read_until(terminal: int, text: str) -> str:

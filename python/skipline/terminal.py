@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.progress import Progress
 
-_PIPED_WIDTH = 110
-# Tables are never narrower: a line that the terminal wraps is better than numbers cut off.
-_LEAST_WIDTH = 78
+# What is read by programs has its lines whole, however long they are.
+_PIPED_WIDTH = 1 << 16
+# A terminal that is narrower wraps the lines itself.
+_LEAST_WIDTH = 20
 
 
 def emit(text: str) -> None:
@@ -52,6 +53,8 @@ def show(*renderables: "RenderableType") -> None:
     """Render for people and write to stdout, coloured only on a terminal."""
     from rich.console import Console
 
+    from skipline import layout
+
     # Texts are shown as they are: none has markup, and some have brackets and colons.
     console = Console(
         file=io.StringIO(),
@@ -63,7 +66,7 @@ def show(*renderables: "RenderableType") -> None:
     )
     with console.capture() as captured:
         for renderable in renderables:
-            console.print(renderable)
+            console.print(layout.fitted(renderable, console), crop=False)
     emit_for_people("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 

@@ -13,7 +13,7 @@ PACKAGE = REPOSITORY / "python" / "skipline"
 # Modules and packages of `skipline`: each may import what stands in an earlier line.
 ORDER = (
     ("_core",),
-    ("atomic", "metrics", "nearest", "platforms", "resources", "slices"),
+    ("atomic", "layout", "metrics", "nearest", "platforms", "resources", "slices"),
     (
         "html_card",
         "integers",

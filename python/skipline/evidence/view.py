@@ -30,7 +30,7 @@ def overview(evidence: Evidence, page: Path, *, verbose: bool) -> RenderableType
     parts.append(f"{len(evidence.experiments)} experiments: {simulated} points simulated, ")
     parts[-1] = f"{parts[-1]}{reused} reused"
     parts += ["", Text("Report to open in a browser:", style="bold")]
-    parts.append(Text(f"  {page.resolve()}", overflow="fold", no_wrap=True))
+    parts.append(Text(f"  {page.resolve()}", no_wrap=True))
     return Group(*parts)
 
 

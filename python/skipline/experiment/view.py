@@ -96,8 +96,10 @@ def overview(outcomes: list[Outcome], notes: list[tuple[str, str]]) -> Renderabl
         parts.append(text)
     for summary, (note, _) in zip(summaries, notes, strict=True):
         parts.append(Text(f"{summary.identifier}: {note}"))
+    if not wide:
+        parts.append(f"Intervals need {_WIDE} columns; a pipe and --format csv have them, too.")
     parts += ["", Text("Report to open in a browser:", style="bold")]
-    parts += [Text(f"  {report}", overflow="fold", no_wrap=True) for _, report in notes]
+    parts += [Text(f"  {report}", no_wrap=True) for _, report in notes]
     return Group(*parts)
 
 
