@@ -18,9 +18,10 @@ def stored(short_run: Path) -> result.Result:
 
 
 def figure(of: result.Result, title: str) -> tuple[str, list[dict[str, Any]], int]:
-    """Caption, rows and height of the figure whose caption begins with `title`."""
-    caption, spec = next(p for p in run_figures.panels(of) if p[0].startswith(title))
-    return caption, spec["datasets"][spec["data"]["name"]], spec["height"]
+    """Title, rows and height of the figure whose title begins with `title`."""
+    drawn = [*run_figures.leading(of), *run_figures.further(of)]
+    name, spec = next(figure.panel for figure in drawn if figure.panel[0].startswith(title))
+    return name, spec["datasets"][spec["data"]["name"]], spec["height"]
 
 
 def rows_of(rows: list[dict[str, Any]], key: str) -> list[str]:

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
 
 from browser_window import DESK, PHONE, show
@@ -72,16 +74,84 @@ def test_a_single_run_draws_its_figures(
     assert_healthy(browser, size[0])
 
 
+@pytest.fixture(scope="module")
+def evidence(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of all claims of a small folder: one fails, one is not judged."""
+    directory = tmp_path_factory.mktemp("evidence")
+    write_small_evidence(directory)
+    done = Skipline(directory)("evidence", "--experiments", "evidence")
+    assert done.code == 0, done.err
+    return directory / "reports" / "evidence.html"
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_the_page_of_all_claims_draws_its_figures(
-    browser: webdriver.Chrome, tmp_path: Path, skipline: Skipline, size: tuple[int, int]
+    browser: webdriver.Chrome, evidence: Path, size: tuple[int, int]
 ) -> None:
-    write_small_evidence(tmp_path)
-    done = skipline("evidence", "--experiments", "evidence")
-    assert done.code == 0, done.err
-    # The checks in percent of two claims are one figure, the metric along the rings another.
-    assert opened(browser, tmp_path / "reports" / "evidence.html", size) == 2
+    # The verdicts; the checks in percent of two claims; the metric along the rings.
+    assert opened(browser, evidence, size) == 3
     assert_healthy(browser, size[0])
     text = browser.find_element(By.TAG_NAME, "body").text
     for promised in ("Claims that fail", "hits at 512 are zero", "not judged", "Two rings"):
         assert promised in text
+
+
+def paper_and_line(browser: webdriver.Chrome) -> tuple[str, str]:
+    """Colours of the page and of the first line of a figure's axis."""
+    return tuple(
+        browser.execute_script(
+            "return [getComputedStyle(document.body).backgroundColor,"
+            "getComputedStyle(document.querySelector('.role-axis-domain line')).stroke]"
+        )
+    )
+
+
+def test_dark_mode_follows_the_system_and_the_switch_and_is_remembered(
+    browser: webdriver.Chrome, evidence: Path
+) -> None:
+    def prefer(scheme: str) -> None:
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+    def switch() -> WebElement:
+        return browser.find_element(By.ID, "dark")
+
+    try:
+        prefer("light")
+        opened(browser, evidence, DESK)
+        light = paper_and_line(browser)
+        prefer("dark")
+        dark = paper_and_line(browser)
+        assert set(light).isdisjoint(dark)
+        assert switch().get_attribute("aria-pressed") == "true"
+        switch().send_keys(Keys.ENTER)
+        assert paper_and_line(browser) == light
+        opened(browser, evidence, DESK)
+        assert paper_and_line(browser) == light
+        assert switch().get_attribute("aria-pressed") == "false"
+        # Back to what the system says: the page follows it again.
+        switch().click()
+        prefer("light")
+        assert paper_and_line(browser) == light
+        assert browser.execute_script("return localStorage.length") == 0
+        assert_healthy(browser, DESK[0])
+    finally:
+        browser.execute_script("localStorage.clear()")
+        prefer("")
+
+
+def test_paper_is_light_and_shows_what_is_folded(browser: webdriver.Chrome, evidence: Path) -> None:
+    opened(browser, evidence, DESK)
+    browser.execute_script("document.documentElement.dataset.theme = 'dark'")
+    folded = "return document.querySelectorAll('details:not([open])').length"
+    before = browser.execute_script(folded)
+    assert before > 0
+    during = f"dispatchEvent(new Event('beforeprint')); {folded}"
+    assert browser.execute_script(during) == 0
+    assert browser.execute_script(f"dispatchEvent(new Event('afterprint')); {folded}") == before
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        assert paper_and_line(browser)[0] == "rgb(255, 255, 255)"
+        assert not browser.find_element(By.ID, "dark").is_displayed()
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

@@ -7,36 +7,57 @@ import altair as alt
 
 from skipline.host.comparison import EDGE_OCTAVES, TOLERANCE, Comparison, Size
 from skipline.host.view import notes, size_text, use_text, verdict
-from skipline.report.chart_style import MEASURED, PREDICTED, chart, key, specification
-from skipline.report.document import Document, card, cards, escape, table
+from skipline.report.chart_style import (
+    EDGE,
+    FAILS,
+    MEASURED,
+    PAPER,
+    PREDICTED,
+    chart,
+    key,
+    specification,
+)
+from skipline.report.document import Document, Panel, card, cards, escape
 
-Panel = tuple[str, dict[str, Any]]
-_FAILS = "#b02a00"
 _SIZE_LABEL = (
     "datum.value >= 1048576 ? format(datum.value / 1048576, '~r') + ' MiB' : "
     "format(datum.value / 1024, '~r') + ' KiB'"
 )
 _HEIGHT_PX = 380
 _ERROR_HEIGHT_PX = 230
+_QUESTION = "How close is the model to this machine?"
+_LATENCY_CAPTION = (
+    "Load-to-use latency of a pointer chase in ns (vertical, log scale) against its working set "
+    "(horizontal, log scale). Dots: measured on this host, hollow where they were fitted; bars: "
+    "lowest pass to median. Line: simulated. Shaded: within half an octave of a cache's edge."
+)
+_ERROR_CAPTION = (
+    "Simulated less measured latency in % (vertical) at the working sets that judge the model "
+    "(horizontal, log scale), all predicted; diamonds are beyond the tolerance, which the dashed "
+    "lines show."
+)
+_SIZES_CAPTION = "Latency by working set, measured on this host and simulated."
+_STREAMS_CAPTION = "GB/s, measured on this host / simulated; not judged."
 
 
 def page(comparison: Comparison) -> str:
     """Return the HTML page."""
     title = f"{comparison.measurement.processor.name}: measured and simulated"
-    document = Document(title)
-    document.add(f"<h1>{escape(title)}</h1>")
-    document.add(f'<p class="facts">{escape(verdict(comparison))}</p>')
+    document = Document(title, "host")
+    document.head(_QUESTION, verdict(comparison))
+    document.figure([latency_figure(comparison)], _LATENCY_CAPTION, _legend())
     document.add(cards(_headlines(comparison)))
-    document.heading("Latency of a pointer chase", "Shaded: within half an octave of an edge.")
-    document.panels([latency_figure(comparison)], _legend(), columns=1)
-    document.panels([error_figure(comparison)], columns=1)
+    document.figure([error_figure(comparison)], _ERROR_CAPTION)
     for line in notes(comparison):
         document.add(f"<p>{escape(line)}</p>")
     document.heading("Working sets")
     header = ["working set", "measured, ns", "min", "median", "simulated, ns", "error", "use"]
-    document.add(table(header, [_row(size) for size in comparison.sizes], range(6)))
-    document.heading("Bandwidth", "GB/s, measured / simulated; not judged.")
-    document.add(table(["array", "read", "write", "copy"], _streams(comparison), range(4)))
+    rows = [_row(size) for size in comparison.sizes]
+    document.add(document.table(header, rows, _SIZES_CAPTION, range(6)))
+    document.heading("Bandwidth")
+    streams = _streams(comparison)
+    names = ["array", "read", "write", "copy"]
+    document.add(document.table(names, streams, _STREAMS_CAPTION, range(4)))
     return document.render()
 
 
@@ -75,7 +96,7 @@ def _legend() -> str:
         return f'<svg width="30" height="22" aria-hidden="true">{shape}</svg>'
 
     dot = f'<circle cx="15" cy="11" r="4" fill="{MEASURED}"/>'
-    ring = f'<circle cx="15" cy="11" r="4" fill="#fff" stroke="{MEASURED}" stroke-width="1.5"/>'
+    ring = f'<circle cx="15" cy="11" r="4" fill="{PAPER}" stroke="{MEASURED}" stroke-width="1.5"/>'
     bar = f'<path d="M15 1V21" stroke="{MEASURED}" stroke-width="1.5" opacity=".6"/>'
     line = f'<path d="M0 11H30" stroke="{PREDICTED}" stroke-width="2"/>'
     return key(
@@ -95,7 +116,7 @@ def latency_figure(comparison: Comparison) -> Panel:
     spread = base.mark_rule(color=MEASURED, opacity=0.6, strokeWidth=1.5).encode(
         _x(comparison), y("low"), alt.Y2("high:Q")
     )
-    fill = alt.condition("datum.role == 'fit'", alt.value("#fff"), alt.value(MEASURED))
+    fill = alt.condition("datum.role == 'fit'", alt.value(PAPER), alt.value(MEASURED))
     points = base.mark_point(stroke=MEASURED, size=38, opacity=1, strokeWidth=1.3).encode(
         _x(comparison), y("measured"), fill=fill, tooltip=_tooltip()
     )
@@ -111,14 +132,14 @@ def error_figure(comparison: Comparison) -> Panel:
         "error:Q", title="simulated less measured, %", scale=scale, axis=alt.Axis(tickCount=6)
     )
     limits = [{"limit": sign * 100 * TOLERANCE} for sign in (-1, 1)]
-    rules = chart(limits).mark_rule(color="#8c959f", strokeDash=[5, 4]).encode(alt.Y("limit:Q"))
-    colour = alt.condition(
-        f"abs(datum.error) > {100 * TOLERANCE}", alt.value(_FAILS), alt.value(PREDICTED)
-    )
+    rules = chart(limits).mark_rule(color=EDGE, strokeDash=[5, 4]).encode(alt.Y("limit:Q"))
+    beyond = f"abs(datum.error) > {100 * TOLERANCE}"
+    colour = alt.condition(beyond, alt.value(FAILS), alt.value(PREDICTED))
+    shape = alt.condition(beyond, alt.value("diamond"), alt.value("circle"))
     judged = (
         base.transform_filter("datum.use == 'judged'")
-        .mark_circle(size=60, opacity=1)
-        .encode(_x(comparison), y, color=colour, tooltip=_tooltip())
+        .mark_point(filled=True, size=60, opacity=1)
+        .encode(_x(comparison), y, color=colour, shape=shape, tooltip=_tooltip())
     )
     return (
         "Difference at the sizes kept aside, off the edges",

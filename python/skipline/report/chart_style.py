@@ -1,4 +1,4 @@
-"""Look of all figures: colour-blind-safe colours (Okabe and Ito), axes, sizes."""
+"""Look of all figures: colours, axes, sizes, keys to the marks."""
 
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -7,27 +7,34 @@ import altair as alt
 
 from skipline.experiment.definition import Basis
 from skipline.experiment.table import Comparison, Simulated
+from skipline.report.palette import variable
 
-MEASURED = "#1b1f24"
-PREDICTED = "#0072b2"
-CATEGORIES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
+PAPER = variable("paper")
+SOFT = variable("soft")
+EDGE = variable("edge")
+MEASURED = variable("measured")
+PREDICTED = variable("predicted")
+FAILS = variable("fails")
+CATEGORIES = [variable(f"category-{number}") for number in range(1, 7)]
 HEIGHT_PX = 230
 
-_CONFIG: dict[str, Any] = {
+# The same for all figures: pages hold it once.
+CONFIG: dict[str, Any] = {
+    "background": "transparent",
     "view": {"stroke": None},
     "font": "system-ui, sans-serif",
     "axis": {
-        "labelColor": "#57606a",
-        "titleColor": "#57606a",
+        "labelColor": SOFT,
+        "titleColor": SOFT,
         "titleFontWeight": "normal",
         "titleFontSize": 12,
         "labelFontSize": 11,
-        "gridColor": "#eaeef2",
-        "domainColor": "#8c959f",
-        "tickColor": "#8c959f",
+        "gridColor": variable("grid"),
+        "domainColor": EDGE,
+        "tickColor": EDGE,
         "labelOverlap": True,
     },
-    "legend": {"labelFontSize": 12, "labelColor": "#57606a"},
+    "legend": {"labelFontSize": 12, "labelColor": SOFT},
 }
 
 
@@ -44,7 +51,10 @@ def specification(chart: Any, height: int = HEIGHT_PX) -> dict[str, Any]:
         autosize=alt.AutoSizeParams(type="fit", contains="padding"),
     )
     # The parts were validated as they were made; the whole again would take most of a page's time.
-    return sized.configure(**_CONFIG).to_dict(validate=False)  # type: ignore[no-any-return]
+    whole: dict[str, Any] = sized.to_dict(validate=False)
+    # Altair's own defaults, which CONFIG replaces.
+    del whole["config"]
+    return whole
 
 
 def legend(rows: Collection[Simulated], repeats: int) -> str:
@@ -62,7 +72,7 @@ def legend(rows: Collection[Simulated], repeats: int) -> str:
         entries.append((_simulated_mark(PREDICTED), f"simulated, predicted (band: {band})"))
     if "fitted" in bases:
         text = "simulated, fitted (its measured value chose a parameter)"
-        entries.append((_simulated_mark("#fff"), text))
+        entries.append((_simulated_mark(PAPER), text))
     return key(entries)
 
 
@@ -90,12 +100,13 @@ def _simulated_mark(fill: str) -> str:
 
 def basis_legend(bases: Collection[Basis]) -> str:
     """Return the key to filled and hollow points of a scatter plot, as HTML."""
-    texts = {"predicted": ("#57606a", "predicted"), "fitted": ("none", "fitted")}
-    spans = "".join(
-        f'<span><svg width="14" height="14" aria-hidden="true"><circle cx="7" cy="7" r="4.5" '
-        f'fill="{texts[basis][0]}" stroke="#57606a" stroke-width="1.5"/></svg>'
-        f"{texts[basis][1]}</span>"
+    fills = {"predicted": SOFT, "fitted": "none"}
+    return key(
+        (
+            '<svg width="14" height="14" aria-hidden="true"><circle cx="7" cy="7" r="4.5" '
+            f'fill="{fills[basis]}" stroke="{SOFT}" stroke-width="1.5"/></svg>',
+            basis,
+        )
         for basis in ("predicted", "fitted")
         if basis in bases
     )
-    return f'<div class="legend">{spans}</div>'

@@ -7,29 +7,39 @@ from typing import Any
 import altair as alt
 
 from skipline.experiment.claim import ClaimCheckVerdict, ClaimVerdict
-from skipline.report.chart_style import MEASURED, PREDICTED, chart, key, specification
-from skipline.report.figures import Panel, unit_text
+from skipline.report.chart_style import (
+    FAILS,
+    MEASURED,
+    PAPER,
+    PREDICTED,
+    chart,
+    key,
+    specification,
+)
+from skipline.report.document import Panel
+from skipline.report.figures import unit_text
 
 _ROW_PX = 62
 _LABEL_COLUMNS, _LABEL_LINES = 52, 2
 _AXIS_PX = 60
 # Numbers that differ by more than this factor are drawn on a logarithmic axis.
 _WIDE_RANGE = 50.0
-_FAILS = "#b02a00"
 
 
 def legend() -> str:
     """Return the key to the marks, as HTML."""
     band = f'<rect x="1" y="5" width="28" height="12" fill="{MEASURED}" opacity=".18"/>'
     dot = f'<circle cx="15" cy="11" r="5" fill="{PREDICTED}"/>'
-    hollow = f'<circle cx="15" cy="11" r="4.5" fill="#fff" stroke="{PREDICTED}" stroke-width="2"/>'
-    cross = f'<circle cx="15" cy="11" r="5" fill="{_FAILS}"/>'
+    hollow = (
+        f'<circle cx="15" cy="11" r="4.5" fill="{PAPER}" stroke="{PREDICTED}" stroke-width="2"/>'
+    )
+    diamond = f'<path d="M15 5l6 6-6 6-6-6z" fill="{FAILS}"/>'
     tick = f'<path d="M15 3V19" stroke="{MEASURED}" stroke-width="2"/>'
     marks = [
         (band + tick, "stated, and what holds"),
         (dot, "simulated, predicted"),
         (hollow, "simulated, fitted"),
-        (cross, "simulated, outside"),
+        (diamond, "simulated, outside"),
     ]
     return key(
         (f'<svg width="30" height="22" aria-hidden="true">{mark}</svg>', text)
@@ -81,7 +91,7 @@ def _panel(checks: list[tuple[str, ClaimCheckVerdict]]) -> dict[str, Any]:
         .mark_tick(color=MEASURED, thickness=2, size=18)
         .encode(x("target:Q"), y)
     )
-    fitted = alt.condition("datum.basis == 'fitted'", alt.value("#fff"), alt.value(PREDICTED))
+    fitted = alt.condition("datum.basis == 'fitted'", alt.value(PAPER), alt.value(PREDICTED))
     tooltip = [
         alt.Tooltip(f"{name}:N", title=name)
         for name in ("check", "expected", "got", "basis", "verdict")
@@ -91,7 +101,7 @@ def _panel(checks: list[tuple[str, ClaimCheckVerdict]]) -> dict[str, Any]:
     )
     holds = dots.transform_filter("datum.holds").encode(stroke=alt.value(PREDICTED), fill=fitted)
     fails = dots.transform_filter("!datum.holds").encode(
-        stroke=alt.value(_FAILS), fill=alt.value(_FAILS)
+        stroke=alt.value(FAILS), fill=alt.value(FAILS), shape=alt.value("diamond")
     )
     height = _ROW_PX * len(checks) + _AXIS_PX
     return specification(alt.layer(band, target, *labels, holds, fails), height=height)

@@ -1,15 +1,18 @@
 """The page of all claims: verdicts by source, then every experiment with its figures."""
 
+import re
 from collections.abc import Sequence
 
 from skipline.evidence.evidence import Evidence, ExperimentRun
 from skipline.evidence.failing_claims import FILE, Section
 from skipline.evidence.verdicts import JudgedCheck, Judgement
-from skipline.report.document import Document, Markup, card, cards, details, escape, table
+from skipline.report import answers, evidence_figures
+from skipline.report.document import Attributes, Document, Markup, card, cards, details, escape
 from skipline.report.experiment_page import (
     add_claims,
-    add_figures,
+    add_figure,
     claim_name,
+    metric_figures,
     verdict_markup,
 )
 
@@ -19,13 +22,11 @@ _FEW_CHECKS = 2
 
 def page(evidence: Evidence) -> str:
     """Return the HTML page."""
-    document = Document("Evidence")
-    document.add("<h1>Evidence</h1>")
-    document.add(
-        '<p class="question">What the sources claim, what the model gives, and whether it holds.'
-        "</p>"
-    )
-    document.add(f'<p class="facts">Skipline {escape(evidence.version)}.</p>')
+    document = Document("Evidence", "evidence")
+    question = "What do the sources claim, what does the model give, and does it hold?"
+    facts = f"Skipline {evidence.version}, {len(evidence.experiments)} experiments."
+    document.head(question, answers.of_evidence(evidence), facts)
+    _add_figure(document, evidence)
     document.add(cards(_headlines(evidence)))
     document.add(
         "<p>A claim holds when all its checks do. <b>Predicted</b>: no published number that the "
@@ -37,15 +38,23 @@ def page(evidence: Evidence) -> str:
     _add_failing(document, evidence)
     sources = dict.fromkeys(judgement.row.source for judgement in evidence.judgements)
     for source in sources:
-        chosen = [j for j in evidence.judgements if j.row.source == source]
-        document.heading(f"Claims: {source}")
-        document.add(_claims_table(chosen))
+        _add_source(document, [j for j in evidence.judgements if j.row.source == source])
     for run in evidence.experiments:
         _add_experiment(document, run)
-    document.heading("Where this comes from")
+    document.heading("Where this comes from", anchor="provenance")
     document.add("<p>The same command gives the same numbers:</p>")
     document.add(f"<pre>{escape(evidence.command)}</pre>")
     return document.render()
+
+
+def _add_figure(document: Document, evidence: Evidence) -> None:
+    caption = (
+        "Claims (horizontal) of each source, by verdict and basis: predicted and fitted ones are "
+        "checked by simulation against published numbers, the others by tests of the repository. "
+        "Source: the claims below."
+    )
+    panel = evidence_figures.by_source(evidence.judgements)
+    document.figure([panel], caption, evidence_figures.legend(evidence.judgements))
 
 
 def _headlines(evidence: Evidence) -> list[str]:
@@ -69,17 +78,23 @@ def _headlines(evidence: Evidence) -> list[str]:
 def _add_failing(document: Document, evidence: Evidence) -> None:
     if not evidence.failing:
         return
-    document.heading("Claims that fail")
+    document.add('<section data-group="failing">')
+    document.heading("Claims that fail", anchor="failing")
     for judgement in evidence.failing:
         row = judgement.row
+        document.add(f'<article data-claim="{escape(row.id)}">')
         document.add(f"<h3>{_claim_link(row.id)}: {escape(row.statement)}</h3>")
         wrong = [
             [check.text, check.expected, check.got, check.basis]
             for check in judgement.checks
             if not check.holds
         ]
-        document.add(table(["check", "expected", "got", "basis"], wrong, []))
+        caption = f"Checks of {row.id} that fail: expected by the source, got by simulation."
+        header = ["check", "expected", "got", "basis"]
+        document.add(document.table(header, wrong, caption, stacked=True))
         document.add(_explanation(evidence.explained.get(row.id)))
+        document.add("</article>")
+    document.add("</section>")
 
 
 def _explanation(section: Section | None) -> str:
@@ -87,31 +102,50 @@ def _explanation(section: Section | None) -> str:
     if section is None:
         return f'<p class="dim">{escape(FILE)} says nothing about it yet.</p>'
     fields = {name: text for name, text in section.fields.items() if name not in ("Claim", "Asked")}
-    lines = (f"<b>{escape(name)}.</b> {escape(text)}" for name, text in fields.items())
+    lines = (f"<b>{escape(name)}.</b> {_with_code(text)}" for name, text in fields.items())
     return f'<p class="dim">{"<br>".join(lines)}</p>'
+
+
+def _with_code(text: str) -> str:
+    """Write a text of Markdown whose only marks are those of code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def _claim_link(identifier: str) -> str:
     return f'<a href="#claim-{escape(identifier)}">{escape(identifier)}</a>'
 
 
-def _claims_table(judgements: Sequence[Judgement]) -> str:
+def _add_source(document: Document, judgements: Sequence[Judgement]) -> None:
+    """Append the claims of one source."""
+    row = judgements[0].row
+    document.add('<section data-group="source">')
+    document.heading(f"Claims: {row.source}", anchor=f"source-{row.source_key}")
     header = ["claim", "statement", "expected", "got", "verdict", "basis", "shown by"]
-    rows: list[list[object]] = []
-    for judgement in judgements:
-        row = judgement.row
-        rows.append(
-            [
-                claim_name(row.id, anchor=f"claim-{row.id}"),
-                row.statement,
-                row.expectation,
-                _got(judgement),
-                verdict_markup(judgement.verdict),
-                judgement.basis or "",
-                _shown_by(judgement),
-            ]
-        )
-    return table(header, rows, [])
+    caption = (
+        f"Claims of {row.source}: expected by the source, got by simulation or shown by tests."
+    )
+    document.add(document.table(header, map(_claim_row, judgements), caption, stacked=True))
+    document.add("</section>")
+
+
+def _claim_row(judgement: Judgement) -> list[object]:
+    row = judgement.row
+    found_by = {
+        "claim": row.id,
+        "source": row.source_key,
+        "verdict": judgement.verdict,
+        "basis": judgement.basis or "",
+    }
+    return [
+        Attributes(" ".join(f'data-{name}="{escape(text)}"' for name, text in found_by.items())),
+        claim_name(row.id, anchor=f"claim-{row.id}"),
+        row.statement,
+        row.expectation,
+        _got(judgement),
+        verdict_markup(judgement.verdict),
+        judgement.basis or "",
+        _shown_by(judgement),
+    ]
 
 
 def _got(judgement: Judgement) -> Markup:
@@ -156,13 +190,18 @@ def _shown_by(judgement: Judgement) -> Markup:
 def _add_experiment(document: Document, run: ExperimentRun) -> None:
     summary = run.outcome.summary
     experiment = summary.experiment
+    judged = " ".join(claim.id for claim in summary.claims)
+    document.add(f'<section data-judges="{escape(judged)}">')
     document.heading(experiment.title, anchor=run.identifier)
     document.add(f'<p class="question">{escape(experiment.question)}</p>')
+    document.add(f'<p class="answer">{escape(answers.of_experiment(run.outcome))}</p>')
     document.add(
         f'<p class="facts">{escape(experiment.source)}. Platform {escape(summary.platform)}, '
         f"{summary.points} points, {escape(run.outcome.seeds)}. "
         f'<a href="{escape(run.page)}">All numbers of this experiment</a></p>'
     )
     document.add(f"<pre>{escape(summary.command)}</pre>")
+    for figure in metric_figures(run.outcome):
+        add_figure(document, figure, level=3)
     add_claims(document, run.outcome, level=3)
-    add_figures(document, run.outcome, level=3)
+    document.add("</section>")

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from skipline import quantity
 from skipline.experiment.checks import BASES, ErrorVerdict, GroupError
@@ -9,23 +10,23 @@ from skipline.experiment.claim import ClaimVerdict
 from skipline.experiment.outcome import Outcome
 from skipline.experiment.table import Comparison, Simulated
 from skipline.experiment.trivial import TrivialScore
-from skipline.report import claim_figures, figures
+from skipline.report import answers, captions, claim_figures, figures
 from skipline.report.chart_style import basis_legend, legend
-from skipline.report.document import Document, Markup, card, cards, details, escape, table
+from skipline.report.document import Document, Markup, Panel, card, cards, details, escape
 from skipline.report.fitted import fitted_table
 
 
 def page(outcome: Outcome) -> str:
     """Return the HTML page of an experiment."""
     summary = outcome.summary
-    experiment = summary.experiment
-    document = Document(experiment.title)
-    document.add(f"<h1>{escape(experiment.title)}</h1>")
-    document.add(f'<p class="question">{escape(experiment.question)}</p>')
-    document.add(f'<p class="facts">{escape(_facts(outcome))}</p>')
+    document = Document(summary.experiment.title, "experiment")
+    document.head(summary.experiment.question, answers.of_experiment(outcome), _facts(outcome))
+    first, *others = metric_figures(outcome)
+    add_figure(document, first)
     document.add(cards(_headlines(outcome)))
+    for figure in others:
+        add_figure(document, figure)
     add_claims(document, outcome)
-    add_figures(document, outcome)
     if summary.verdicts:
         _add_errors(document, outcome)
     if any(row.measured_runs for row in outcome.rows):
@@ -52,7 +53,7 @@ def _headlines(outcome: Outcome) -> list[str]:
             f"{verdict.text}, {group.basis} points",
             f"{group.value:.1f} {verdict.unit}",
             f"{'within' if group.value <= verdict.at_most else 'beyond'} the limit of "
-            f"{verdict.at_most:g}; {group.numbers} numbers",
+            f"{verdict.at_most:g}; {_numbers(group.numbers)}",
             "good" if group.value <= verdict.at_most else "bad",
         )
         for verdict in summary.verdicts
@@ -69,6 +70,10 @@ def _headlines(outcome: Outcome) -> list[str]:
     return entries
 
 
+def _numbers(count: int) -> str:
+    return "1 number" if count == 1 else f"{count} numbers"
+
+
 def add_claims(document: Document, outcome: Outcome, level: int = 2) -> None:
     """Append the claims that the experiment judges: figure of expected and got, and table."""
     claims = outcome.summary.claims
@@ -77,11 +82,12 @@ def add_claims(document: Document, outcome: Outcome, level: int = 2) -> None:
     document.heading("Claims of the source", "A claim holds when all its checks do.", level=level)
     panels = claim_figures.against_expected(claims)
     if panels:
-        document.panels(panels, claim_figures.legend(), columns=2)
-    document.add(claims_table(claims))
+        caption = captions.claims(outcome)
+        document.figure(panels, caption, claim_figures.legend(), columns=2)
+    document.add(_claims_table(document, claims))
 
 
-def claims_table(claims: Sequence[ClaimVerdict]) -> str:
+def _claims_table(document: Document, claims: Sequence[ClaimVerdict]) -> str:
     """Return every check of every claim: expected, got, verdict, basis."""
     rows: list[list[object]] = []
     for claim in claims:
@@ -91,7 +97,8 @@ def claims_table(claims: Sequence[ClaimVerdict]) -> str:
             numbers = [check.expected, check.got, verdict, check.basis]
             rows.append([name, check.text, *numbers, check.source])
     header = ["claim", "check", "expected", "got", "verdict", "basis", "source"]
-    return table(header, rows, [])
+    caption = "Checks of the claims: expected by the source, got by simulation."
+    return document.table(header, rows, caption, stacked=True)
 
 
 def claim_name(identifier: str, anchor: str = "") -> Markup:
@@ -106,22 +113,43 @@ def verdict_markup(verdict: str) -> Markup:
     return Markup(f'<span class="{mood}">{escape(verdict)}</span>')
 
 
-def add_figures(document: Document, outcome: Outcome, level: int = 2) -> None:
-    """Append the figures of all metrics."""
+@dataclass(frozen=True)
+class MetricFigure:
+    """The panels of one metric, or of all of them where each has one panel."""
+
+    heading: str
+    panels: list[Panel]
+    caption: str
+    key: str
+
+
+def metric_figures(outcome: Outcome) -> list[MetricFigure]:
+    """Draw all metrics along the experiment's x axis."""
     experiment, rows = outcome.summary.experiment, outcome.simulated
-    key = legend(rows, experiment.repeats)
-    if not experiment.panel_axes:
-        document.heading(f"Against {experiment.x_axis.label}", level=level)
-        panels = [
-            panel
-            for metric in experiment.metric
-            for panel in figures.along_x(experiment, metric.name, rows)
-        ]
-        document.panels(panels, key)
-        return
-    for metric in experiment.metric:
-        document.heading(metric.label, level=level)
-        document.panels(figures.along_x(experiment, metric.name, rows), key)
+    if experiment.panel_axes:
+        groups = [[metric] for metric in experiment.metric]
+    else:
+        groups = [experiment.metric]
+    found = []
+    for group in groups:
+        names = {metric.name for metric in group}
+        chosen = [row for row in rows if row.metric in names]
+        labels = [metric.label for metric in group]
+        found.append(
+            MetricFigure(
+                heading=labels[0] if len(labels) == 1 else f"Against {experiment.x_axis.label}",
+                panels=[p for m in group for p in figures.along_x(experiment, m.name, rows)],
+                caption=captions.along_x(outcome, labels, chosen),
+                key=legend(chosen, experiment.repeats),
+            )
+        )
+    return [figure for figure in found if figure.panels]
+
+
+def add_figure(document: Document, figure: MetricFigure, level: int = 2) -> None:
+    """Append the figure of one or more metrics."""
+    document.heading(figure.heading, level=level)
+    document.figure(figure.panels, figure.caption, figure.key)
 
 
 def _add_scatter(document: Document, outcome: Outcome) -> None:
@@ -135,7 +163,8 @@ def _add_scatter(document: Document, outcome: Outcome) -> None:
     by_unit = itertools.groupby(sorted(units, key=lambda name: units[name]), lambda n: units[n])
     groups = sorted((list(group) for _, group in by_unit), key=len, reverse=True)
     panels = [figures.scatter(experiment, group, rows) for group in groups]
-    document.panels(panels, basis_legend({row.basis for row in rows}))
+    key = basis_legend({row.basis for row in rows})
+    document.figure(panels, captions.scatter(outcome, rows), key)
 
 
 def _add_errors(document: Document, outcome: Outcome) -> None:
@@ -152,7 +181,7 @@ def _add_errors(document: Document, outcome: Outcome) -> None:
         scores = summary.trivial if yardstick and yardstick.check == verdict.name else []
         document.add(f"<h3>{escape(verdict.text)}</h3>")
         document.add(f"<p>{_limit(verdict)}</p>")
-        document.add(_error_table(verdict, scores))
+        document.add(_error_table(document, verdict, scores))
         for group in verdict.groups:
             document.add(f'<p class="dim">{escape(_furthest(verdict, group))}</p>')
 
@@ -163,7 +192,7 @@ def _limit(verdict: ErrorVerdict) -> str:
     return f'<span class="{mood}">{word}</span>: {limit}'
 
 
-def _error_table(verdict: ErrorVerdict, scores: Sequence[TrivialScore]) -> str:
+def _error_table(document: Document, verdict: ErrorVerdict, scores: Sequence[TrivialScore]) -> str:
     groups = [verdict.group(basis) for basis in BASES]
     rows: list[list[object]] = [
         [
@@ -180,7 +209,8 @@ def _error_table(verdict: ErrorVerdict, scores: Sequence[TrivialScore]) -> str:
     rows.append(["numbers compared", *counts, str(verdict.numbers)])
     unit = verdict.unit
     header = [f"error, {unit}", "fitted points", "predicted points", "all points"]
-    return table(header, rows, [1, 2, 3])
+    caption = f"{verdict.text}, by the points' basis; smaller is better."
+    return document.table(header, rows, caption, [1, 2, 3])
 
 
 def _furthest(verdict: ErrorVerdict, group: GroupError) -> str:
@@ -196,7 +226,7 @@ def _add_fitted(document: Document, outcome: Outcome) -> None:
         "One set of parameters for all points. Those that no source gives were chosen to match "
         "measured data.",
     )
-    document.add(fitted_table(outcome.summary.fitted_parameters))
+    document.add(fitted_table(document, outcome.summary.fitted_parameters))
 
 
 def _add_numbers(document: Document, outcome: Outcome) -> None:
@@ -209,7 +239,8 @@ def _add_numbers(document: Document, outcome: Outcome) -> None:
         header += [f"published, {unit}", "sd", "lowest run", "highest run"]
         header += [f"simulated, {unit}", "95 % interval", "error", "basis"]
         body = [_number_row(row) for row in chosen]
-        markup = table(header, body, range(len(header) - 1))
+        caption = f"{metric.label}: published beside simulated, error = simulated - published."
+        markup = document.table(header, body, caption, range(len(header) - 1))
         document.add(details(f"{metric.label}: {len(chosen)} points", markup))
 
 

@@ -10,9 +10,17 @@ import altair as alt
 
 from skipline.experiment.definition import Axis, Experiment
 from skipline.experiment.table import Comparison, Simulated
-from skipline.report.chart_style import CATEGORIES, MEASURED, PREDICTED, chart, specification
+from skipline.report.chart_style import (
+    CATEGORIES,
+    EDGE,
+    MEASURED,
+    PAPER,
+    PREDICTED,
+    chart,
+    specification,
+)
+from skipline.report.document import Panel
 
-Panel = tuple[str, dict[str, Any]]
 _UNITS = {"percent": "%"}
 # Margin of a log axis beside its first and last point, as a factor.
 _LOG_MARGIN = 1.25
@@ -66,7 +74,7 @@ def _line_panel(
     def y(field: str) -> alt.Y:
         return alt.Y(field, title=title, scale=scale, axis=y_axis)
 
-    fill = alt.condition("datum.basis == 'fitted'", alt.value("#fff"), alt.value(PREDICTED))
+    fill = alt.condition("datum.basis == 'fitted'", alt.value(PAPER), alt.value(PREDICTED))
     simulated = base.mark_point(stroke=PREDICTED, size=26, opacity=1, strokeWidth=1.5).encode(
         x, y("predicted:Q"), fill=fill, tooltip=_tooltip(axis, unit)
     )
@@ -120,7 +128,7 @@ def scatter(experiment: Experiment, metrics: list[str], rows: list[Comparison]) 
     ends = [{"x": domain[0], "y": domain[0]}, {"x": domain[1], "y": domain[1]}]
     diagonal = (
         chart(ends)
-        .mark_line(color="#8c959f", strokeDash=[5, 4])
+        .mark_line(color=EDGE, strokeDash=[5, 4])
         .encode(alt.X("x:Q", scale=scale), alt.Y("y:Q", scale=scale))
     )
     spread = base.mark_rule(opacity=0.45).encode(

@@ -1,39 +1,58 @@
-"""The report of a single run: headline numbers, figures, every metric."""
+"""The report of a single run: the answer, figures, headline numbers, settings, every metric."""
 
-import json
 from collections.abc import Iterator
 
 from skipline import quantity, result_view
-from skipline.report import run_figures
-from skipline.report.document import Document, Markup, card, cards, details, escape, table
+from skipline.report import answers, run_figures, settings
+from skipline.report.document import Document, Markup, card, cards, escape
 from skipline.report.fitted import fitted_table
 from skipline.result import Entry, Result
 from skipline.result_view import groups, readable, run_facts
 
+_UNSETTLED = (
+    "This run has not settled: its metrics tell how it began. Raise run.max_batches before you "
+    "rely on them."
+)
+
 
 def page(result: Result) -> str:
     """Return the HTML page of a run."""
-    document = Document(result.title)
-    document.add(f"<h1>{escape(result.title)}</h1>")
-    document.add(f'<p class="facts">{escape(run_facts(result)[2])}</p>')
+    document = Document(result.title, "run")
+    question = str(result.scenario.get("question") or "")
+    document.head(question, answers.of_run(result), _facts(result))
+    if not result.settled:
+        document.add(f'<p class="warning">{escape(_UNSETTLED)}</p>')
+    document.figures(run_figures.leading(result))
     document.add(cards(_headlines(result)))
-    document.heading("Figures")
-    document.panels(run_figures.panels(result))
-    document.heading("Metrics", "Each with the half width of its 95 % interval.")
-    document.add(f'<div class="blocks">{"".join(_blocks(result))}</div>')
+    if further := run_figures.further(result):
+        document.heading("What explains it")
+        document.figures(further)
+    settings.add(document, result)
+    document.heading(
+        "Metrics", "All are simulated, each with the half width of its 95 % interval in this run."
+    )
+    document.add(f'<div class="blocks">{"".join(_blocks(document, result))}</div>')
     document.heading("How it ran")
-    for line in run_facts(result)[:-1]:
-        document.add(f"<p>{escape(line)}</p>")
-    document.add(fitted_table(result.fitted_parameters))
-    scenario = f"<pre>{escape(json.dumps(result.scenario, indent=2))}</pre>"
-    document.add(details("The scenario with all defaults", scenario))
+    # Notes stand beside the settings that they are about.
+    notes = {f"{note}." for note in result.notes}
+    for line in run_facts(result):
+        if line not in notes:
+            document.add(f"<p>{escape(line)}</p>")
+    document.add(fitted_table(document, result.fitted_parameters))
     return document.render()
 
 
-def _blocks(result: Result) -> Iterator[str]:
+def _facts(result: Result) -> str:
+    return (
+        f"Simulated on {result.platform}, seed {result.seed}, Skipline {result.version}. Nothing "
+        "here is measured."
+    )
+
+
+def _blocks(document: Document, result: Result) -> Iterator[str]:
+    header = ["metric", "value", "95 %", "unit"]
     for title, entries in [*groups(result), *result_view.latencies(result)]:
-        rows = table(["metric", "value", "95 %", "unit"], _rows(result, entries), [1])
-        yield f"<section><h3>{escape(title)}</h3>{rows}</section>"
+        yield document.table(header, _rows(result, entries), f"{title}.", [1])
 
 
 def _headlines(result: Result) -> Iterator[str]:

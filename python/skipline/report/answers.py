@@ -1,0 +1,163 @@
+"""The answer of a page in one sentence: of a run, of an experiment, of all claims."""
+
+from collections.abc import Sequence
+
+from skipline import quantity
+from skipline.evidence.evidence import Evidence
+from skipline.experiment.checks import ErrorVerdict
+from skipline.experiment.claim import ClaimVerdict
+from skipline.experiment.outcome import Outcome
+from skipline.result import Result
+from skipline.result_view import readable
+
+# A loss of a smaller share is not worth a sentence of its own.
+_LEAST_SHARE_PERCENT = 0.01
+_SSD = (("ssd_read_gbytes_per_s", "read from"), ("ssd_write_gbytes_per_s", "written to"))
+
+
+def of_run(result: Result) -> str:
+    """Return what the result says of itself, else what its rates and losses say."""
+    stated = getattr(result, "answer", None)
+    if isinstance(stated, str) and stated:
+        return stated
+    parts = [part for part in (_traffic(result), _drops(result), _latency(result)) if part]
+    sentence = "; ".join(parts) or "It counted no work that was done"
+    return f"{sentence[0].upper()}{sentence[1:]}."
+
+
+def _traffic(result: Result) -> str:
+    """Say what came and what left, or how much work was done."""
+    offered, sent = _number(result, "offered_gbps"), _number(result, "throughput_gbps")
+    if offered:
+        done, verb = ("throughput_gbps", "leave again") if sent else ("received_gbps", "arrive")
+        if _number(result, done):
+            before = _text(result, "offered_gbps")
+            return f"of the {before} offered, {_text(result, done)} {verb}"
+    if sent:
+        return f"{_text(result, 'throughput_gbps')} leave the host"
+    moved = [
+        f"{_text(result, name)} are {verb} the SSDs" for name, verb in _SSD if _number(result, name)
+    ]
+    if moved:
+        return " and ".join(moved)
+    work = _number(result, "work_per_s")
+    return f"the cores complete {work:,.0f} units of work per second" if work else ""
+
+
+def _drops(result: Result) -> str:
+    received, dropped = _number(result, "rx_packets"), _number(result, "rx_dropped")
+    if received is None or dropped is None or received + dropped == 0:
+        return ""
+    share = 100 * dropped / (received + dropped)
+    if dropped == 0:
+        return "no packet is dropped"
+    if share < _LEAST_SHARE_PERCENT:
+        return f"{dropped:,.0f} packets are dropped"
+    return f"{quantity.text(share, None, 'percent').value} % of the packets are dropped"
+
+
+def _latency(result: Result) -> str:
+    metric = result.metrics.get("latency_ns")
+    figures = {entry.component: entry for entry in metric.entries("latency_ns")} if metric else {}
+    slow = figures.get("p99")
+    if slow is None or slow.value is None:
+        return ""
+    text = quantity.text(slow.value, slow.ci95, slow.unit)
+    return f"99 % take at most {text.value} {text.unit}"
+
+
+def _number(result: Result, name: str) -> float | None:
+    """Return a metric of the main tenant; None where it is not, or has no value."""
+    metric = result.metrics.get(name)
+    value = metric.value if metric else None
+    return None if value is None or isinstance(value, dict) else float(value)
+
+
+def _text(result: Result, name: str) -> str:
+    entry = next(result.metrics[name].entries(name))
+    text = quantity.text(entry.value, entry.ci95, entry.unit)
+    return f"{text.value} {text.unit}"
+
+
+def of_experiment(outcome: Outcome) -> str:
+    """Say how many claims hold, which do not, and the main number."""
+    summary = outcome.summary
+    parts = []
+    if summary.claims:
+        parts.append(_claims(summary.claims))
+    if summary.verdicts:
+        parts.append(_error(summary.verdicts[0]))
+    elif number := _first_number(summary.claims):
+        parts.append(number)
+    else:
+        parts.append(_range(outcome))
+    return f"{'; '.join(part for part in parts if part)}."
+
+
+def _claims(claims: Sequence[ClaimVerdict]) -> str:
+    failing = [claim.id for claim in claims if not claim.holds]
+    held, count = len(claims) - len(failing), len(claims)
+    if count == 1:
+        return f"The claim {claims[0].id} {'fails' if failing else 'holds'}"
+    if not failing:
+        return f"All {count} claims hold"
+    word = "fails" if len(failing) == 1 else "fail"
+    return f"{held} of {count} claims hold, {_series(failing)} {word}"
+
+
+def _error(verdict: ErrorVerdict) -> str:
+    """Say how far off the model is: where it could have failed, if there is such a point."""
+    group = verdict.group("predicted") or verdict.group("fitted")
+    if group is None:
+        return ""
+    within = "within" if group.value <= verdict.at_most else "beyond"
+    return (
+        f"{verdict.text} is {group.value:.1f} {verdict.unit} over {group.numbers} {group.basis} "
+        f"{'number' if group.numbers == 1 else 'numbers'}, "
+        f"{within} the limit of {verdict.at_most:g}"
+    )
+
+
+def _first_number(claims: Sequence[ClaimVerdict]) -> str:
+    """Say what the first check with a number gives, of those that fail if one does."""
+    numbers = [(c.id, check) for c in claims for check in c.checks if check.value is not None]
+    for claim, check in sorted(numbers, key=lambda number: number[1].holds):
+        return f"{claim}, {check.text}: {check.got}, expected {check.expected}"
+    return ""
+
+
+def _range(outcome: Outcome) -> str:
+    first = outcome.summary.experiment.metric[0]
+    rows = [row for row in outcome.simulated if row.metric == first.name]
+    if not rows:
+        return f"{first.label} has no value"
+    ends = [min(rows, key=lambda row: row.predicted), max(rows, key=lambda row: row.predicted)]
+    low, high = (quantity.text(row.predicted, row.ci95, row.unit) for row in ends)
+    return (
+        f"{first.label} is between {low.value} {low.unit} ({readable(ends[0].point_name)}) and "
+        f"{high.value} {high.unit} ({readable(ends[1].point_name)})"
+    )
+
+
+def of_evidence(evidence: Evidence) -> str:
+    """Say how many of all claims hold, and how many of each source."""
+    counts = {name: counted for name, counted in evidence.counts.items() if name != "all"}
+    whole = evidence.counts["all"]
+    failing = [judgement.row.id for judgement in evidence.failing]
+    sentence = f"{whole['holds']} of {_judged(whole)} judged claims hold"
+    if len(counts) > 1:
+        by_source = (f"{name} {one['holds']} of {_judged(one)}" for name, one in counts.items())
+        sentence += f" ({', '.join(by_source)})"
+    if failing:
+        sentence += f"; {len(failing)} {'fails' if len(failing) == 1 else 'fail'}"
+    rest = whole["claims"] - _judged(whole)
+    return sentence + (f"; {rest} {'is' if rest == 1 else 'are'} not judged here." if rest else ".")
+
+
+def _judged(counted: dict[str, int]) -> int:
+    return counted["holds"] + counted["fails"]
+
+
+def _series(names: Sequence[str]) -> str:
+    """Write names as a sentence lists them."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
