@@ -8,7 +8,8 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
-from selenium.webdriver.support.ui import WebDriverWait
+from selenium.webdriver.support.expected_conditions import presence_of_element_located
+from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from browser_window import DESK, PHONE, show
 from command_line import Skipline
@@ -96,6 +97,84 @@ def test_the_page_of_all_claims_draws_its_figures(
         assert promised in text
 
 
+def shown_claims(browser: webdriver.Chrome) -> list[str]:
+    rows = browser.find_elements(By.CSS_SELECTOR, "tr[data-claim]")
+    return [str(row.get_attribute("data-claim")) for row in rows if row.is_displayed()]
+
+
+def hash_of(browser: webdriver.Chrome) -> str:
+    return str(browser.execute_script("return location.hash"))
+
+
+def field(browser: webdriver.Chrome, name: str) -> WebElement:
+    return browser.find_element(By.CSS_SELECTOR, f".filters [name={name}]")
+
+
+def test_claims_are_found_by_words_and_choices_from_the_keyboard(
+    browser: webdriver.Chrome, evidence: Path
+) -> None:
+    opened(browser, evidence, DESK)
+    every = ["x-01", "x-02", "y-01", "y-02"]
+    assert shown_claims(browser) == every
+    field(browser, "q").send_keys("No EVER")
+    assert shown_claims(browser) == ["x-02"]
+    assert browser.find_element(By.CSS_SELECTOR, ".filters output").text == "1 of 4 claims"
+    # An experiment is there while a claim that it judges is, and its title finds its claims.
+    field(browser, "q").clear()
+    field(browser, "q").send_keys("two rings")
+    assert shown_claims(browser) == ["x-01", "x-02"]
+    assert browser.find_element(By.ID, "two-rings").is_displayed()
+    # Tab leads from the words to the sources, whose letters choose.
+    field(browser, "q").send_keys(Keys.TAB)
+    focused = browser.switch_to.active_element
+    assert focused.get_attribute("name") == "source"
+    focused.send_keys("another")
+    assert shown_claims(browser) == []
+    assert not browser.find_element(By.ID, "two-rings").is_displayed()
+    assert "No claim" in browser.find_element(By.CSS_SELECTOR, ".filters output").text
+    browser.find_element(By.CSS_SELECTOR, ".filters button").send_keys(Keys.ENTER)
+    WebDriverWait(browser, DRAW_LIMIT_S).until(lambda b: shown_claims(b) == every)
+    assert hash_of(browser) == ""
+    assert_healthy(browser, DESK[0])
+
+
+def test_the_address_keeps_what_is_looked_for(browser: webdriver.Chrome, evidence: Path) -> None:
+    opened(browser, evidence, DESK)
+    Select(field(browser, "verdict")).select_by_visible_text("fails")
+    Select(field(browser, "basis")).select_by_visible_text("fitted")
+    address = browser.current_url
+    assert hash_of(browser) == "#verdict=fails&basis=fitted"
+    browser.get("about:blank")
+    browser.get(address)
+    assert shown_claims(browser) == ["x-02"]
+    # What was hidden when the page was opened is drawn once it is shown.
+    browser.execute_script("location.hash = 'q=nothing'")
+    WebDriverWait(browser, DRAW_LIMIT_S).until(lambda b: shown_claims(b) == [])
+    browser.execute_script("location.hash = 'claim-y-01'")
+    WebDriverWait(browser, DRAW_LIMIT_S).until(lambda b: "y-01" in shown_claims(b))
+    assert field(browser, "q").get_attribute("value") == ""
+    assert hash_of(browser) == "#claim-y-01"
+
+
+def test_figures_that_a_filter_hid_are_drawn_when_it_goes(
+    browser: webdriver.Chrome, evidence: Path
+) -> None:
+    browser.get("about:blank")
+    browser.get(f"{evidence.as_uri()}#source=another")
+    shown = "return [...document.querySelectorAll('[data-chart]')].filter(c => c.clientWidth)"
+    WebDriverWait(browser, DRAW_LIMIT_S).until(
+        lambda b: b.execute_script(f"{shown}.every(c => c.querySelector('svg'))")
+    )
+    hidden = browser.find_elements(By.CSS_SELECTOR, "[data-judges] [data-chart]")
+    assert hidden and not any(chart.is_displayed() for chart in hidden)
+    browser.find_element(By.CSS_SELECTOR, ".filters button").click()
+    for chart in hidden:
+        browser.execute_script("arguments[0].scrollIntoView()", chart)
+        drawn = presence_of_element_located((By.CSS_SELECTOR, "[data-judges] [data-chart] svg"))
+        WebDriverWait(browser, DRAW_LIMIT_S).until(drawn)
+        assert chart.find_element(By.TAG_NAME, "svg").size["width"] > 200
+
+
 def paper_and_line(browser: webdriver.Chrome) -> tuple[str, str]:
     """Colours of the page and of the first line of a figure's axis."""
     return tuple(
@@ -152,6 +231,6 @@ def test_paper_is_light_and_shows_what_is_folded(browser: webdriver.Chrome, evid
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:
         assert paper_and_line(browser)[0] == "rgb(255, 255, 255)"
-        assert not browser.find_element(By.ID, "dark").is_displayed()
+        assert not browser.find_element(By.CSS_SELECTOR, ".filters").is_displayed()
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

@@ -15,6 +15,7 @@ from skipline.report.experiment_page import (
     metric_figures,
     verdict_markup,
 )
+from skipline.report.find_claims import contents, filters
 
 # Up to so many checks that hold are listed openly.
 _FEW_CHECKS = 2
@@ -22,7 +23,7 @@ _FEW_CHECKS = 2
 
 def page(evidence: Evidence) -> str:
     """Return the HTML page."""
-    document = Document("Evidence", "evidence")
+    document = Document("Evidence", "evidence", scripts=["find_claims.js"])
     question = "What do the sources claim, what does the model give, and does it hold?"
     facts = f"Skipline {evidence.version}, {len(evidence.experiments)} experiments."
     document.head(question, answers.of_evidence(evidence), facts)
@@ -35,6 +36,8 @@ def page(evidence: Evidence) -> str:
     )
     if evidence.tests_elsewhere:
         document.add(f"<p>{escape(evidence.tests_elsewhere)}</p>")
+    document.add(filters(evidence.judgements))
+    document.add(contents(evidence))
     _add_failing(document, evidence)
     sources = dict.fromkeys(judgement.row.source for judgement in evidence.judgements)
     for source in sources:
