@@ -11,7 +11,7 @@ from skipline import _core, platforms
 from skipline._core import InputError
 from skipline.report.document import Document, details, escape
 from skipline.result import Result
-from skipline.simulation import toml_literal
+from skipline.settings import toml_literal
 
 # What the head of the page says.
 _SHOWN_ABOVE = {"title", "question", "name"}
