@@ -65,10 +65,10 @@ def _fitted_table(table: Table, console: "Console") -> "RenderableType":
 
 def _needs(cells: "Sequence[RenderableType]", wished: int | None, console: "Console") -> _Needs:
     unbounded = console.options.update(max_width=1 << 20)
-    measured = [Measurement.get(console, unbounded, cell) for cell in cells]
-    most = max((need.maximum for need in measured), default=0)
+    measured = [(cell, Measurement.get(console, unbounded, cell)) for cell in cells]
+    most = max((need.maximum for _, need in measured), default=0)
     most = max(most, wished or 0)
-    longest_word = max((need.minimum for need in measured), default=0)
+    longest_word = max((_indented(cell) + need.minimum for cell, need in measured), default=0)
     return _Needs(most, min(longest_word, _LONGEST_WORD))
 
 
@@ -116,6 +116,11 @@ def _by_headings(headings: list[str], texts: list[Text], width: int) -> "list[Re
         else:
             lines.append(one)
     return [first, *(Padding(line, (0, 0, 0, _INDENTATION)) for line in lines)]
+
+
+def _indented(cell: "RenderableType") -> int:
+    """Return how many spaces stand before the first word of a cell."""
+    return _indentation(cell if isinstance(cell, Text) else Text(str(cell)))
 
 
 def _indentation(text: Text) -> int:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 _MOST_SUGGESTED, _MOST_LISTED, _MOST_SHOWN = 3, 20, 12
 
 
-# Figures of a latency among the numbers that matter most, and a metric with a number per agent that is
-# not among them.
+# Figures of a latency among the numbers that matter most. Contents, one per agent, are not.
 _KEY_PERCENTILES = ("p50", "p99")
 _CONTENTS = "llc_occupancy_bytes"
 _MAIN = "main"
@@ -204,7 +203,8 @@ class Result(BaseModel):
         known = metrics.declared().get(name)
         if known is not None:
             return f"{name}: this run has no such metric; in others it is: {known.about}"
-        close = did_you_mean(name, self.metrics, _MOST_SUGGESTED)
+        plain = [known for known in self.metrics if not known.startswith(f"{_MAIN}:")]
+        close = did_you_mean(name, plain, _MOST_SUGGESTED)
         return f"no metric '{name}'{close}; this result has {len(self.metrics)}, in `metrics`"
 
     def scalar(self, metric: str) -> float:
@@ -270,7 +270,7 @@ class Result(BaseModel):
         return names if names != [_MAIN] else []
 
     def key_numbers(self, tenant: str = "") -> Iterator[Entry]:
-        """Yield the numbers of a tenant that matter most; the main tenant's are the machine's too."""
+        """Yield the numbers of a tenant that matter most; of the main one also the machine's."""
         prefix = f"{tenant}:" if tenant else ""
         own = [name for name in self.metrics if name.rpartition(":")[0] == tenant]
         for name in sorted(own, key=metrics.rank):

@@ -243,7 +243,46 @@ def trace_table(result: Result, packet: int) -> RenderableType:
     if not result.trace:
         return f"Packet {packet} was not among those simulated; nothing to trace."
     where = f"; line 0 is at address {result.trace_address:#x}" if result.trace_address else ""
-    return _story(result.trace, f"Packet {packet}, line by line{where}", "line")
+    story = _story(result.trace, f"Packet {packet}, line by line{where}", "line")
+    return Group(story, *_stages(result.trace), _totals(result.trace))
+
+
+# What begins a stage of a packet's life, and the agents and operations that tell it.
+_STAGES = (
+    ("arrived", "nic", "DMA write"),
+    ("was polled by a core", "core", "load"),
+    ("was read to be sent", "nic", "DMA read"),
+)
+
+
+def _stages(events: list[TraceEvent]) -> Iterator[str]:
+    """Tell when the packet arrived, was polled and was sent, as far as it came."""
+    first = events[0].time_ns
+    told: list[str] = []
+    for stage, agent, operation in _STAGES:
+        for event in events:
+            if event.agent.startswith(agent) and event.operation.startswith(operation):
+                after = f" {event.time_ns - first:,.1f} ns later" if told else ""
+                told.append(f"{stage}{after or f' at {first:,.1f} ns'}")
+                break
+    if told:
+        yield f"The packet {', '.join(told)}."
+
+
+def _totals(events: list[TraceEvent]) -> RenderableType:
+    """Count the line operations of each kind by where they found the line."""
+    found: dict[tuple[str, str, str], int] = {}
+    for event in events:
+        agent = event.agent.rstrip("0123456789")
+        key = (agent, event.operation, event.found.partition(", way")[0])
+        found[key] = found.get(key, 0) + 1
+    table = Table(title="In all", box=None, title_justify="left")
+    for name in ("agents", "operation", "found"):
+        table.add_column(name)
+    table.add_column("lines", justify="right")
+    for (agent, operation, where), lines in found.items():
+        table.add_row(agent, operation, where, str(lines))
+    return table
 
 
 def line_table(result: Result, address: int) -> RenderableType:

@@ -29,7 +29,7 @@ def without_descriptions(text: str) -> str:
 def test_every_metric_of_a_run_is_declared_as_it_is_described(text: str) -> None:
     declared = metrics.declared()
     for name, metric in result.parse(text, RESULT_FILE).metrics.items():
-        known = declared[name]
+        known = declared[name.removeprefix("main:")]
         assert (metric.unit, metric.group, metric.label, metric.headline) == (
             known.unit,
             known.group,

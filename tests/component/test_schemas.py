@@ -11,6 +11,7 @@ import pytest
 from command_line import SHORT_BATCH
 from skipline import _core, resources
 from skipline.experiment import catalogue
+from skipline.experiment.definition import Experiment
 from skipline.experiment.points import points
 
 FORWARDER = "experiments/ddio-bench/l2fwd.toml"
@@ -34,6 +35,20 @@ def _scenarios() -> list[str]:
     named = [path for path in _core.builtin_files() if path.startswith(folders)]
     files = [path for path in named if path.endswith(".toml")]
     return [path for path in files if "platform" in _read(path) and "calibration" not in path]
+
+
+def test_every_experiment_of_the_program_fits_its_schema() -> None:
+    schema = Experiment.model_json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    documents = {path: _read(path) for path in catalogue.paths("experiments")}
+    assert len(documents) > 20
+    assert {path: list(validator.iter_errors(it)) for path, it in documents.items()} == {
+        path: [] for path in documents
+    }
+    some = next(iter(documents.values()))
+    assert list(validator.iter_errors({**some, "sources": "x"})), "it knows all its keys"
+    assert list(validator.iter_errors({**some, "repeats": 0})), "it knows ranges"
 
 
 @pytest.mark.parametrize("kind", ["scenario", "platform", "result"])

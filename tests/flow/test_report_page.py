@@ -212,7 +212,7 @@ def test_dark_mode_follows_the_system_and_the_switch_and_is_remembered(
         switch().click()
         prefer("light")
         assert paper_and_line(browser) == light
-        assert browser.execute_script("return localStorage.length") == 0
+        assert browser.execute_script("return localStorage.getItem('skipline-theme')") is None
         assert_healthy(browser, DESK[0])
     finally:
         browser.execute_script("localStorage.clear()")

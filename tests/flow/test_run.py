@@ -107,8 +107,24 @@ def test_the_table_shows_values_with_interval_and_unit(skipline: Skipline) -> No
     line = next(line for line in done.out.splitlines() if "pcie_write_hit_rate" in line)
     assert "±" in line
     assert line.endswith("%")
+    whole = skipline("run", L2FWD, *SHORT, "--all")
     for group in ("Cache", "Link", "Packets", "Memory", "Latency"):
-        assert group in done.out
+        assert group in whole.out
+    assert whole.out.count("\n") > 2 * done.out.count("\n")
+
+
+def test_the_answer_comes_first_and_names_what_is_busiest(skipline: Skipline) -> None:
+    settings = ("--set", "packet_bytes=60", *SHORT)
+    lines = skipline("run", L2FWD, *settings).out.splitlines()
+    assert (
+        lines[1].startswith("89.")
+        and " % of 99.3 Gbit/s is dropped: core 0 is busy 100 %" in lines[1]
+    )
+    document = json.loads(skipline("run", L2FWD, *settings, "--format", "json").out)
+    shares = [limit["utilisation_percent"] for limit in document["limits"]]
+    assert shares == sorted(shares, reverse=True)
+    assert document["limits"][0]["resource"] == "core 0"
+    assert document["answer"].startswith(lines[1][:40])
 
 
 def test_a_narrow_terminal_cuts_no_number_off(skipline: Skipline) -> None:

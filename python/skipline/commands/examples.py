@@ -26,7 +26,9 @@ def examples(context: click.Context) -> None:
         _list(Format.TABLE)
 
 
-@examples.command("list", examples=["skipline examples list", "skipline examples list --format csv"])
+@examples.command(
+    "list", examples=["skipline examples list", "skipline examples list --format csv"]
+)
 @options.output
 def list_all(output: Format) -> None:
     """List the examples with their questions."""

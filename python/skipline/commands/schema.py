@@ -1,12 +1,15 @@
 """`skipline schema`."""
 
+import json
+
 import click
 
 from skipline import _core, terminal
 from skipline.commands.command import Command
 
 # Files that have a JSON schema.
-_KINDS = ("scenario", "platform", "result")
+_EXPERIMENT = "experiment"
+_KINDS = ("scenario", "platform", _EXPERIMENT, "result")
 
 
 @click.command(
@@ -14,10 +17,16 @@ _KINDS = ("scenario", "platform", "result")
     examples=[
         "skipline schema scenario > scenario.schema.json",
         "skipline schema platform",
+        "skipline schema experiment",
         "skipline schema result",
     ],
 )
 @click.argument("kind", type=click.Choice(_KINDS), help="Kind of file.")
 def schema(kind: str) -> None:
     """Print the JSON schema of a kind of file, for editors."""
-    terminal.emit(_core.schema(kind))
+    if kind != _EXPERIMENT:
+        terminal.emit(_core.schema(kind))
+        return
+    from skipline.experiment.definition import Experiment
+
+    terminal.emit(json.dumps(Experiment.model_json_schema(), indent=2))

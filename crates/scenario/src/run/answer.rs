@@ -13,6 +13,8 @@ const LIMITS_PERCENT: f64 = 90.0;
 const BLOCKED_PERCENT: f64 = 10.0;
 /// Losses below this share are not worth a word.
 const LOSS_PERCENT: f64 = 0.05;
+/// What does not pass and is not lost below this share still waits somewhere.
+const PASSED: f64 = 0.98;
 /// Hit rates above this share leave nothing to explain.
 const HITS_PERCENT: f64 = 95.0;
 
@@ -88,6 +90,16 @@ impl Finished<'_> {
             return format!(
                 "{offered} Gbit/s arrive, and PAUSE frames stop the sender for {} % of the time",
                 rounded(paused)
+            );
+        }
+        let through = match self.main().keys.application.packets() {
+            Packets::Received => self.number("received_gbps"),
+            _ => self.number("throughput_gbps"),
+        };
+        if through < PASSED * self.number("offered_gbps") {
+            return format!(
+                "{} of {offered} Gbit/s get through, and queues still fill with the rest",
+                rounded(through)
             );
         }
         format!("All of {offered} Gbit/s gets through")

@@ -156,12 +156,13 @@ proptest! {
 /// need fits their ways, or there are none: near the capacity of the ways the places of pages decide
 /// how much each ring leaks, and differ from ring to ring.
 fn equally_offered(sketch: &Sketch) -> Sketch {
-    let flows = 64.0 * sketch.number(0, "cores").unwrap_or(1.0);
+    let cores = sketch.number(0, "cores").unwrap_or(1.0);
+    let flows = 64.0 * cores;
     let ways = if sketch.number(0, "ddio_ways") == Some(0.0) { 0 } else { 6 };
     let mut fixed = sketch.clone();
     fixed.tenants[0].retain(|(key, _)| !key.starts_with("traffic."));
     fixed
-        .with("run.batch_packets", 4000)
+        .with("run.batch_packets", 4000.0 * cores)
         .with_of(0, "rx_descriptors", 128)
         .with_of(0, "ddio_ways", ways)
         .with_of(0, "traffic.pattern", "\"fixed\"")
