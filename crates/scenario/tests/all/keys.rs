@@ -313,3 +313,63 @@ fn every_even_key_acts_or_is_refused() {
 fn every_odd_key_acts_or_is_refused() {
     every_key_acts_or_is_refused(1);
 }
+
+/// A base of tables beside a forwarder, and a change of each of their keys.
+struct Beside {
+    tables: &'static str,
+    definition: &'static str,
+    changes: &'static [(&'static str, &'static str)],
+}
+
+const BESIDE: [Beside; 2] = [
+    Beside {
+        tables: "[[co_runner]]\ncores = 2\nworking_set_bytes = 33554432\nstore_percent = 20\n",
+        definition: "CoRunnerKeys",
+        changes: &[
+            ("co_runner.0.accesses_in_flight", "2"),
+            ("co_runner.0.cores", "1"),
+            ("co_runner.0.cycles_per_access", "9.0"),
+            ("co_runner.0.isolated_slices", "true"),
+            ("co_runner.0.mba_percent", "10"),
+            ("co_runner.0.nearest_slices", "2"),
+            ("co_runner.0.pattern", "\"sequential\""),
+            ("co_runner.0.slices", "[1]"),
+            ("co_runner.0.socket", "1"),
+            ("co_runner.0.store_percent", "90"),
+            ("co_runner.0.way_mask", "3"),
+            ("co_runner.0.working_set_bytes", "1048576"),
+        ],
+    },
+    Beside {
+        tables: "[[tenant]]\nname = \"second\"\n\
+                 [[event]]\nat_us = 100\nddio_ways = 0\n",
+        definition: "EventKeys",
+        changes: &[
+            ("event.0.at_us", "20.0"),
+            ("event.0.ddio_keeps_descriptors", "true"),
+            ("event.0.ddio_ways", "8"),
+            ("event.0.tenant", "\"second\""),
+        ],
+    },
+];
+
+/// `tests/all/probe.rs` turns the keys of a watcher.
+const WATCHER: &str = "probe.";
+
+#[test]
+fn every_key_of_a_co_runner_and_an_event_acts() {
+    let schema = schema::of("scenario").expect("there is one");
+    for Beside { tables, definition, changes } in BESIDE {
+        let mut keys = BTreeSet::new();
+        leaves(&schema, &schema["$defs"][definition], "", &mut keys);
+        keys.retain(|key| !key.starts_with(WATCHER));
+        let changed = changes.iter().map(|(key, _)| key.split_once(".0.").expect("a table").1);
+        assert_eq!(changed.map(str::to_owned).collect::<BTreeSet<_>>(), keys);
+        let text = format!("{}{tables}", base("l2-forward"));
+        let before = metrics("l2-forward", &text, &[]).expect("it is not refused");
+        for change in changes {
+            let after = metrics("l2-forward", &text, &[*change]).expect("it is not refused");
+            assert_ne!(after, before, "{change:?}");
+        }
+    }
+}
