@@ -41,7 +41,7 @@ SOAK_LONG_MINUTES := 60
 # A soak repeats the same random numbers; `make soak-long` begins there and goes on to others.
 SOAK_SEED := 1
 
-.PHONY: help run test simulator-tests soak soak-long check lint dpdk-to-test bench bench-ab bench-instructions bench-peers bench-scaling host slices-install dpdk bench-dpdk setup wheel clean format browser peers docs docs-tools rust-tools
+.PHONY: help run test simulator-tests soak soak-long check lint dpdk-to-test bench bench-ab bench-instructions bench-peers bench-plateau bench-scaling host slices-install dpdk bench-dpdk setup wheel clean format browser peers docs docs-tools rust-tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,6 +84,9 @@ bench-ab: setup ## Compare two revisions in turn: make bench-ab A=main B=. (. is
 
 bench-instructions: setup ## Count instructions per line operation, part by part (needs valgrind)
 	@python benches/instructions.py
+
+bench-plateau: setup ## Throughput of twelve scenarios from 1 to 99 Gbit/s offered: no fall beyond 2 %
+	@python benches/plateau.py
 
 bench-scaling: setup ## Time per line operation from 1 to 56 cores, LLCs, NICs; memory; two cores
 	@python benches/scaling.py

@@ -196,8 +196,9 @@ proptest! {
 
     #[test]
     fn the_order_of_tenants_does_not_matter(sketch in pair()) {
-        let mut swapped = sketch.clone();
         prop_assume!(sketch.tenants.len() == 2);
+        let sketch = sketch.with("run.batch_packets", 4000);
+        let mut swapped = sketch.clone();
         swapped.tenants.swap(0, 1);
         for keys in &mut swapped.tenants {
             keys.retain(|(key, _)| key != "name");
@@ -315,21 +316,25 @@ proptest! {
             let latencies = nic.egress.take_latencies();
             (nic.port.counters, nic.egress.packets, latencies, Sample::read(&machine).backlog)
         };
-        let in_card_and_host =
-            |rx: &RxCounters, sent| rx.offered_packets - rx.dropped_no_descriptor - rx.dropped_buffer_full - sent;
+        let dropped_of = |rx: &RxCounters| rx.dropped_no_descriptor + rx.dropped_buffer_full;
         let (rx, sent_before, _, _) = run_until(FILLED_US);
-        let first = in_card_and_host(&rx, sent_before);
-        let (mut held, mut waited_ns, mut sent, mut last) = (0, 0.0, sent_before, first);
+        let dropped_before = dropped_of(&rx);
+        let first = rx.offered_packets - dropped_before - sent_before;
+        let (mut held, mut waited_ns) = (0, 0.0);
+        let (mut sent, mut dropped, mut last) = (sent_before, dropped_before, first);
         for look in 1..=LOOKS {
             let (rx, now_sent, latencies, backlog) = run_until(FILLED_US + 0.5 * f64::from(look));
             prop_assert_eq!(rx.packets, now_sent + backlog, "received, and sent or held");
             waited_ns += latencies.mean() * latencies.len() as f64;
-            (last, sent) = (in_card_and_host(&rx, now_sent), now_sent);
+            (sent, dropped) = (now_sent, dropped_of(&rx));
+            last = rx.offered_packets - dropped - sent;
             held += last;
         }
         let mean_held = held as f64 / f64::from(LOOKS);
-        // The law is about queues that neither fill nor empty.
+        // The law is about queues that neither fill nor empty, and that packets leave as they should:
+        // some wait in the card and are dropped.
         prop_assume!(last.abs_diff(first) as f64 <= 0.1 * mean_held + 50.0);
+        prop_assume!((dropped - dropped_before) * 50 <= sent - sent_before);
         let span_ns = 500.0 * f64::from(LOOKS);
         // Rate times mean latency; a packet counts as sent when the card has read it.
         let most = waited_ns / span_ns;

@@ -179,7 +179,7 @@ impl RxQueue {
         (config, now): (&NicConfig, Picos),
     ) -> bool {
         if self.gathered.is_empty() {
-            self.gather_ends = now + config.completion_gather;
+            self.gather_ends = (packet.arrival + config.completion_gather).max(now);
         }
         self.gathered_visible = self.gathered_visible.max(visible);
         self.gathered.push(packet);
