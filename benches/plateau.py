@@ -56,7 +56,7 @@ def curve(name: str) -> pl.DataFrame:
 
 def largest_fall(curve: pl.DataFrame) -> float:
     """Return by how much, in percent, what is sent falls below what was sent of a lower load."""
-    return max(100 * (1 - curve["sent"] / curve["sent"].cum_max()))
+    return float(max(100 * (1 - curve["sent"] / curve["sent"].cum_max())))
 
 
 def main() -> None:

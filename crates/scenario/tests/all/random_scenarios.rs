@@ -300,12 +300,22 @@ pub fn any_scenario() -> impl Strategy<Value = Sketch> {
     sketch(FORWARDERS.into_iter().chain(OTHERS).collect(), 0..=2, 2)
 }
 
-/// Two tenants that forward. A run is as long as the main one's work, whichever that is.
+/// Two tenants that forward, with traffic in turn: a run is as long as the main one's work. Both state all
+/// that the second would inherit.
 pub fn pair() -> impl Strategy<Value = Sketch> {
     let two = (forwarder(0), tenant(FORWARDERS.to_vec()));
     two.prop_map(|(mut both, mut second)| {
         set(&mut second, "name", quoted("other0"));
         both.tenants.push(second);
+        for keys in &mut both.tenants {
+            keys.retain(|(key, _)| !key.starts_with("traffic."));
+            set(keys, "traffic.pattern", quoted("fixed"));
+            for (name, value) in [("nic", "\"connectx-5\""), ("packet_bytes", "590")] {
+                if !keys.iter().any(|(key, _)| key == name) {
+                    set(keys, name, value);
+                }
+            }
+        }
         fitted(both, 1)
     })
 }
