@@ -16,10 +16,9 @@ _SSD = (("ssd_read_gbytes_per_s", "read from"), ("ssd_write_gbytes_per_s", "writ
 
 
 def of_run(result: Result) -> str:
-    """Return what the result says of itself, else what its rates and losses say."""
-    stated = getattr(result, "answer", None)
-    if isinstance(stated, str) and stated:
-        return stated
+    """Return what the result says of itself; for one of an older version, what its numbers say."""
+    if result.answer:
+        return result.answer
     parts = [part for part in (_traffic(result), _drops(result), _latency(result)) if part]
     sentence = "; ".join(parts) or "It counted no work that was done"
     return f"{sentence[0].upper()}{sentence[1:]}."
