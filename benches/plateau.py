@@ -73,7 +73,9 @@ def main() -> None:
         y=alt.Y("sent", title="sent, Gbit/s"),
         color=alt.Color("case", title=None, sort=list(CASES), scale=alt.Scale(scheme="category20")),
     )
-    picture.properties(width=640, height=420).save(sys.argv[1] if sys.argv[1:] else "plateau.html")
+    target = sys.argv[1] if sys.argv[1:] else "plateau.html"
+    picture.properties(width=640, height=420).save(target, inline=True)
+    print(f"wrote {target}")
     sys.exit(max(falls.values()) > MOST_FALL_PERCENT)
 
 
