@@ -208,10 +208,11 @@ proptest! {
         }
         set(&mut swapped.tenants[1], "name", "\"other0\"");
         if let (Ok(before), Ok(after)) = (sketch.run(1), swapped.run(1)) {
-            prop_assume!(before.settled && after.settled);
             for (one, other) in [("", "other0:"), ("other0:", "")] {
                 let of = |result, prefix| measured(result, &format!("{prefix}work_per_s")).expect("work");
                 let (before, after) = (of(&before, one), of(&after, other));
+                // A run ends when the main tenant has settled; the other may still warm up.
+                prop_assume!([before, after].iter().all(|(work, interval)| *interval < 0.02 * work));
                 prop_assert!(are_equal(before, after), "{one}: {before:?} before, {after:?}");
             }
         }
