@@ -196,6 +196,10 @@ proptest! {
             prop_assert!(busiest - interval < 1.0 + SHARES, "{busiest} +- {interval}");
         }
     }
+}
+
+proptest! {
+    #![proptest_config(cases(4, 20))]
 
     #[test]
     fn the_order_of_tenants_does_not_matter(sketch in pair()) {
@@ -296,7 +300,7 @@ fn stays_within_bounds(sketch: &Sketch, result: &RunResult) -> TestCaseResult {
 }
 
 proptest! {
-    #![proptest_config(cases(18, 500))]
+    #![proptest_config(cases(18, 520))]
 
     #[test]
     fn every_run_ends_and_stays_within_bounds(sketch in any_scenario()) {

@@ -300,8 +300,8 @@ pub fn any_scenario() -> impl Strategy<Value = Sketch> {
     sketch(FORWARDERS.into_iter().chain(OTHERS).collect(), 0..=2, 2)
 }
 
-/// Two tenants that forward, with traffic in turn: a run is as long as the main one's work. Both state all
-/// that the second would inherit.
+/// Two tenants that forward packets which come at random times and go to the queues by rules. Both state
+/// all that the second would inherit.
 pub fn pair() -> impl Strategy<Value = Sketch> {
     let two = (forwarder(0), tenant(FORWARDERS.to_vec()));
     two.prop_map(|(mut both, mut second)| {
@@ -309,7 +309,18 @@ pub fn pair() -> impl Strategy<Value = Sketch> {
         both.tenants.push(second);
         for keys in &mut both.tenants {
             keys.retain(|(key, _)| !key.starts_with("traffic."));
-            set(keys, "traffic.pattern", quoted("fixed"));
+            let cores: u32 = keys
+                .iter()
+                .find_map(|(key, value)| (key == "cores").then(|| value.parse().ok())?)
+                .unwrap_or(1);
+            for (name, value) in [
+                ("pattern", quoted("random")),
+                ("arrivals", quoted("poisson")),
+                ("flows", (64 * cores).to_string()),
+                ("flow_rules", (64 * cores).to_string()),
+            ] {
+                set(keys, &format!("traffic.{name}"), value);
+            }
             for (name, value) in [("nic", "\"connectx-5\""), ("packet_bytes", "590")] {
                 if !keys.iter().any(|(key, _)| key == name) {
                     set(keys, name, value);
