@@ -41,7 +41,7 @@ def on_a_terminal(
 def shown(skipline: Skipline, columns: int, *arguments: str) -> str:
     """What a command shows on a terminal of so many columns, without colours."""
     terminal, stdout = pty.openpty()
-    # A terminal keeps little of what nobody reads.
+    # The kernel keeps little of a terminal's output until a process reads it.
     with ThreadPoolExecutor(1) as reader:
         text = reader.submit(read_rest, terminal)
         code, told = skipline.write_to(os.ttyname(stdout), columns, *arguments)

@@ -13,7 +13,7 @@ const LIMITS_PERCENT: f64 = 90.0;
 const BLOCKED_PERCENT: f64 = 10.0;
 /// Losses below this share are not worth a word.
 const LOSS_PERCENT: f64 = 0.05;
-/// What does not pass and is not lost below this share still waits somewhere.
+/// Below this share of the received packets that are sent, the rest is worth a word.
 const PASSED: f64 = 0.98;
 /// Hit rates above this share leave nothing to explain.
 const HITS_PERCENT: f64 = 95.0;
@@ -92,14 +92,13 @@ impl Finished<'_> {
                 rounded(paused)
             );
         }
-        let through = match self.main().keys.application.packets() {
-            Packets::Received => self.number("received_gbps"),
-            _ => self.number("throughput_gbps"),
-        };
-        if through < PASSED * self.number("offered_gbps") {
+        // Packets, not bytes: answers have other sizes than requests.
+        let (received, sent) = (self.number("rx_packets"), self.number("tx_packets"));
+        if self.main().keys.application.packets() == Packets::Forwarded && sent < PASSED * received
+        {
+            let share = rounded(100.0 * sent / received);
             return format!(
-                "{} of {offered} Gbit/s get through, and queues still fill with the rest",
-                rounded(through)
+                "{share} % of the packets of {offered} Gbit/s leave, the rest waits or is filtered"
             );
         }
         format!("All of {offered} Gbit/s gets through")

@@ -166,8 +166,8 @@ impl<S: PacketSource> RxPort<S> {
         }
     }
 
-    /// Informs a closed-loop source of frames that left; returns whether there were any. The next
-    /// arrival is then requested anew, since the answer may change it.
+    /// Informs a closed-loop source of frames that left; returns whether there were any. The port
+    /// then asks the source anew for the next arrival, which the answer may change.
     pub fn answer(&mut self, egress: &mut Egress) -> bool {
         if egress.departures.is_empty() {
             return false;
