@@ -129,6 +129,13 @@ impl Sketch {
         found.map(|(_, value)| value.as_str())
     }
 
+    /// Packets of the main tenant in one batch.
+    pub fn batch_packets(&self) -> u64 {
+        let stated = self.machine.iter().find(|(key, _)| key == "run.batch_packets");
+        let (_, packets) = stated.expect("every sketch states it");
+        packets.parse().expect("packets are a whole number")
+    }
+
     /// A number that a tenant states.
     pub fn number(&self, tenant: usize, key: &str) -> Option<f64> {
         self.get(tenant, key).and_then(|value| value.parse().ok())
@@ -162,7 +169,8 @@ pub fn line_rate_gbps(sketch: &Sketch, tenant: usize) -> f64 {
     }
 }
 
-/// Short runs: laws ask for a direction, not for digits.
+/// Short runs: laws ask for a direction, not for digits. A law that compares runs repeats those that have
+/// not settled.
 fn machine() -> impl Strategy<Value = Keys> {
     Just(vec![
         ("run.batch_packets".into(), "600".into()),
