@@ -178,7 +178,7 @@ fn equally_offered(sketch: &Sketch) -> Sketch {
     let mut fixed = sketch.clone();
     fixed.tenants[0].retain(|(key, _)| !key.starts_with("traffic."));
     fixed
-        .with("run.batch_packets", 3000 * cores as u64)
+        .with("run.batch_packets", 3000.0 * cores)
         .with_of(0, "rx_descriptors", 128)
         .with_of(0, "ddio_ways", ways)
         .with_of(0, "traffic.pattern", "\"fixed\"")
