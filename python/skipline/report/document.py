@@ -6,15 +6,12 @@ import html
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-import vl_convert
-from altair import SCHEMA_VERSION
-
 from skipline.report import palette
 from skipline.report.chart_style import CONFIG
+from skipline.report.vega import vega
 
 # A chart's title and its Vega-Lite specification.
 Panel = tuple[str, dict[str, Any]]
@@ -153,7 +150,7 @@ class Document:
         return (
             "<noscript><p>Figures need JavaScript; the tables have their numbers.</p></noscript>\n"
             f'<script type="text/plain" id="charts">{_packed(charts)}</script>\n'
-            f'<script type="text/plain" id="vega">{_vega()}</script>\n'
+            f'<script type="text/plain" id="vega">{_packed(vega())}</script>\n'
             f"<script>{_asset('page.js')}</script>\n"
         )
 
@@ -210,9 +207,3 @@ def _packed(text: str) -> str:
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
-@cache
-def _vega() -> str:
-    version = ".".join(SCHEMA_VERSION.removeprefix("v").split(".")[:2])
-    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version)
-    # Its names stay its own.
-    return _packed(f"(()=>{{{bundle}\n}})();")
