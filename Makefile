@@ -21,7 +21,8 @@ DESTDIR ?=
 export A B
 export UV_PROJECT_ENVIRONMENT := $(abspath $(VENV))
 export PATH := $(abspath $(BIN)):$(HOME)/.cargo/bin:$(PATH)
-unexport VIRTUAL_ENV PYTHONPATH
+# Tests start the command line a thousand times: what it imports is compiled once.
+unexport VIRTUAL_ENV PYTHONPATH PYTHONDONTWRITEBYTECODE
 
 # What the compiled module is made of; the files of facts, experiments and examples are built into it.
 CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml \

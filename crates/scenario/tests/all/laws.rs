@@ -84,7 +84,7 @@ fn leaks_more(after: &RunResult, before: &RunResult) -> bool {
 }
 
 proptest! {
-    #![proptest_config(cases(5, 100))]
+    #![proptest_config(cases(10, 100))]
 
     #[test]
     fn more_load_gives_no_less_throughput_unless_packets_leak(
@@ -154,7 +154,7 @@ impl More {
 }
 
 proptest! {
-    #![proptest_config(cases(6, 120))]
+    #![proptest_config(cases(5, 120))]
 
     #[test]
     fn more_of_a_resource_gives_no_less_throughput(
@@ -187,7 +187,7 @@ fn equally_offered(sketch: &Sketch) -> Sketch {
 }
 
 proptest! {
-    #![proptest_config(cases(4, 40))]
+    #![proptest_config(cases(2, 40))]
 
     #[test]
     fn equal_tenants_get_equal_shares(sketch in forwarder(1)) {
@@ -214,7 +214,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(4, 20))]
+    #![proptest_config(cases(2, 20))]
 
     #[test]
     fn the_order_of_tenants_does_not_matter(sketch in pair()) {
@@ -239,7 +239,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(5, 80))]
+    #![proptest_config(cases(3, 80))]
 
     #[test]
     fn a_second_card_on_a_socket_of_its_own_doubles_the_throughput(sketch in forwarder(0)) {
@@ -315,7 +315,7 @@ fn stays_within_bounds(sketch: &Sketch, result: &RunResult) -> TestCaseResult {
 }
 
 proptest! {
-    #![proptest_config(cases(18, 520))]
+    #![proptest_config(cases(16, 520))]
 
     #[test]
     fn every_run_ends_and_stays_within_bounds(sketch in any_scenario()) {
@@ -333,7 +333,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(4, 80))]
+    #![proptest_config(cases(10, 80))]
 
     #[test]
     fn packets_are_conserved_and_keep_littles_law(sketch in forwarder(1)) {
