@@ -205,5 +205,3 @@ def _asset(name: str) -> str:
 def _packed(text: str) -> str:
     """Compress a text for the page, whose script unpacks it: a third of the size."""
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
-
-
