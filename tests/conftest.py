@@ -42,11 +42,15 @@ def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 # Before xdist looks at the marks.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
-    """Group tests by what they share."""
+    """Group tests by what they share. Groups start first: the end would wait for a late one."""
+    ranks = {group: rank for rank, group in enumerate(GROUPS.values())}
+    rank_of: dict[str, int] = {}
     for item in items:
         shared = [group for fixture, group in GROUPS.items() if fixture in item.fixturenames]
         if shared:
             item.add_marker(pytest.mark.xdist_group(shared[0]))
+            rank_of[item.nodeid] = ranks[shared[0]]
+    items.sort(key=lambda item: rank_of.get(item.nodeid, len(ranks)))
 
 
 @pytest.fixture

@@ -235,7 +235,8 @@ fn everything_was_counted(fabric: &Fabric<Touched>, operations: u64) {
 fn operations_of_many_agents_keep_the_invariants_of_a_large_machine() {
     // Fewer operations do not fill an LLC of this size enough for devices to evict lines that cores
     // have read.
-    let operations: u64 = 1 << 20;
+    // Fewer do not fill an LLC of this size enough for devices to evict lines that cores have read.
+    let operations: u64 = soak::amount(1 << 19, 1 << 20);
     let config = sapphire_rapids();
     let mut agents = Agents {
         rng: Xoshiro256PlusPlus::seed_from_u64(soak::seed(56)),

@@ -81,11 +81,11 @@ fn a_store_that_fits_l2_needs_no_memory_and_costs_its_cycles() {
 #[test]
 fn clients_write_fresh_memory_and_it_goes_to_dram_and_back() {
     let text = format!(
-        "cores = 4\n{SMALL}[hardware.applications]\nkey_value_client_bytes = 65536\n\
+        "cores = 4\n{SMALL}[hardware.applications]\nkey_value_client_bytes = 16384\n\
                         key_value_socket_cycles = 1000\n"
     );
     let result = run("key-value-memory", &text);
-    let expected = value(&result, "work_per_s") * 65_536.0 / 1e9;
+    let expected = value(&result, "work_per_s") * 16_384.0 / 1e9;
     for direction in ["dram_read_gbytes_per_s", "dram_write_gbytes_per_s"] {
         let moved = value(&result, direction);
         assert!((moved / expected - 1.0).abs() < 0.1, "{direction}: {moved} of {expected}");
