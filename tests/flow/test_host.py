@@ -126,3 +126,15 @@ def test_a_missing_binary_names_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setenv("SKIPLINE_HOST", str(tmp_path / "nothing"))
     with pytest.raises(InputError, match="is not an executable file"):
         host.status()
+
+
+def test_a_directory_to_compare_is_answered_with_what_it_has(
+    skipline: Skipline, tmp_path: Path
+) -> None:
+    (tmp_path / "hosts").mkdir()
+    empty = skipline("host", "compare", "hosts")
+    assert empty.code == 2
+    assert "calibrate --out hosts/this-host.toml` writes one" in empty.err
+    for name in ("a.toml", "b.toml", "b.measured.json"):
+        (tmp_path / "hosts" / name).touch()
+    assert "name the platform file: hosts/b.toml\n" in skipline("host", "compare", "hosts").err

@@ -89,6 +89,8 @@ def compare(
     file: Path, measured: Path | None, out: Path | None, seed: int | None, output: Format
 ) -> None:
     """Simulate what `skipline host calibrate` measured: latency over working sets, with errors."""
+    if file.is_dir():
+        raise InputError(f"{file}: this is a directory; {_platforms_in(file)}")
     if not file.is_file():
         raise InputError(f"{file}: no such file; `skipline-host calibrate --out {file}` writes it")
     from skipline.host import comparison, measurement, page, view
@@ -109,3 +111,18 @@ def compare(
         case Format.TABLE:
             terminal.show(view.overview(compared))
     terminal.note(f"wrote {out}")
+
+
+def _platforms_in(directory: Path) -> str:
+    """Say which platform files of a directory have a measurement beside them."""
+    from skipline.host import measurement
+
+    found = [
+        str(platform)
+        for platform in sorted(directory.glob("*.toml"))
+        if measurement.beside(platform, measurement.MEASURED).is_file()
+    ]
+    if found:
+        return f"name the platform file: {' or '.join(found)}"
+    new = directory / "this-host.toml"
+    return f"no platform in it was measured; `skipline-host calibrate --out {new}` writes one"
