@@ -441,6 +441,44 @@ fn a_queue_without_descriptors_costs_another_one_nothing() {
     assert_eq!(port.counters.dropped_no_descriptor, 38);
 }
 
+/// The longest time from the arrival of a packet of a queue to its completion, and its packets.
+fn longest_wait(pair: &QueuePair) -> (Picos, usize) {
+    let mut packets = pair.rx.packets.iter();
+    let mut longest = Picos::ZERO;
+    for report in &pair.rx.completed {
+        for packet in packets.by_ref().take(report.packets) {
+            longest = longest.max(report.visible.saturating_sub(packet.arrival));
+        }
+    }
+    (longest, pair.rx.packets.len())
+}
+
+#[test]
+fn a_starving_queue_neither_delays_packets_of_another_one_nor_takes_its_room() {
+    // Both wait for fetches again and again: a few descriptors are on the chip at a time. Of 50 packets
+    // queue 0 has descriptors for five.
+    let config = NicConfig { rx_descriptors_prefetched: 8, packets_per_completion: 1, ..nic() };
+    let intel = || pair(RxFormat::Intel { bytes: 32 }, TxFormat::Intel, 0);
+    let (mut fabric, mut pairs) = (fabric(), [intel(), intel()]);
+    let source = Frames { queues: 2, ..frames(20_000, 1_000, Picos(100_000)) };
+    let mut port = RxPort::new(RootPortId(0), config, source, 2);
+    port.prepare(&mut fabric, &mut pairs);
+    for tenth in 0..200 {
+        let now = Picos(tenth * 10_000_000);
+        post(&mut pairs[0], 5, now);
+        post(&mut pairs[1], 52, now);
+        receive(&mut port, &mut fabric, &mut pairs, now + Picos(10_000_000));
+    }
+    receive(&mut port, &mut fabric, &mut pairs, Picos::NEVER);
+    let (longest, packets) = longest_wait(&pairs[1]);
+    assert_eq!(packets, 10_000, "queue 1 loses nothing");
+    assert!(longest < Picos(10_000_000), "{longest:?}");
+    let (longest, packets) = longest_wait(&pairs[0]);
+    assert!((950..=1_000).contains(&packets), "{packets}");
+    assert!(longest < Picos(10_000_000), "{longest:?}");
+    assert_eq!(port.counters.dropped_buffer_full, 0);
+}
+
 proptest! {
     /// Overload of every kind: no descriptors, no space to wait, a full buffer, PAUSE.
     #[test]

@@ -9,15 +9,22 @@ use std::ops::ControlFlow;
 const PLATFORM: &str = "skylake-gold-6140";
 
 fn job(text: &str, seed: u64) -> Job {
-    let text = format!("platform = \"{PLATFORM}\"\n{text}");
+    job_on(PLATFORM, text, seed)
+}
+
+fn job_on(name: &str, text: &str, seed: u64) -> Job {
+    let text = format!("platform = \"{name}\"\n{text}");
     let scenario = Scenario::read("the test", &text, &[]).unwrap_or_else(|error| panic!("{error}"));
-    let platform: Platform = builtin::platform("the test", PLATFORM).expect("it is built in");
-    Job::new("the test", scenario, platform, PLATFORM, seed)
-        .unwrap_or_else(|error| panic!("{error}"))
+    let platform: Platform = builtin::platform("the test", name).expect("it is built in");
+    Job::new("the test", scenario, platform, name, seed).unwrap_or_else(|error| panic!("{error}"))
 }
 
 pub fn run(text: &str, seed: u64) -> RunResult {
-    let run = job(text, seed).run(Wanted::default(), |_| ControlFlow::Continue(()));
+    finished(&job(text, seed), seed)
+}
+
+fn finished(job: &Job, seed: u64) -> RunResult {
+    let run = job.run(Wanted::default(), |_| ControlFlow::Continue(()));
     run.unwrap_or_else(|failure| panic!("seed {seed}: {failure}"))
 }
 
@@ -106,4 +113,22 @@ fn time_goes_on_for_packets_that_waited_for_a_descriptor() {
     });
     let result = ended.expect("nobody stops it");
     assert!(value(&result, "rx_dropped") > 0.0, "packets wait");
+}
+
+#[test]
+fn no_core_idles_while_the_card_holds_packets_of_another_one() {
+    // Small rings of a card that publishes no limit on packets that wait for descriptors.
+    let text = "application = \"chain\"\ncores = 3\nrx_descriptors = 64\npacket_bytes = 128\n\
+                offered_gbps = 90\n[run]\nbatch_packets = 8000\nmax_batches = 10\n";
+    let result = finished(&job_on("ice-lake-40", text, 1), 1);
+    let Numbers::Parts(regimes) = &result.metrics["time_in_regime"].value else {
+        panic!("regimes are parts")
+    };
+    let Numbers::Parts(latency) = &result.metrics["latency_ns"].value else {
+        panic!("percentiles are parts")
+    };
+    assert!(value(&result, "rx_dropped") > 0.0, "cores are offered more than they can do");
+    assert!(regimes["idle"] < 5.0, "{regimes:?}");
+    // 64 packets of its ring stand before a packet, and as many at most that wait for descriptors.
+    assert!(latency["p99"] < 50_000.0, "{latency:?}");
 }

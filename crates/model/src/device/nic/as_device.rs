@@ -106,6 +106,9 @@ impl<S: PacketSource> DeviceKind for Nic<S> {
         if rx.offered_packets != rx.packets + dropped + waiting {
             return Err(format!("packets were lost or doubled: {rx:?}, {waiting} waiting"));
         }
+        if !self.port.has_a_descriptor_for_each_waiting() {
+            return Err(format!("{waiting} packets wait, some without a descriptor"));
+        }
         let used = self.port.descriptors_used();
         if used != rx.packets {
             return Err(format!("{used} descriptors used for {} packets", rx.packets));

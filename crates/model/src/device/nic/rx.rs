@@ -4,8 +4,8 @@
 //! queues, payload writes, a DDIO bypass for queues with a long backlog, PAUSE.
 //! Source: Linux and DPDK mlx5 drivers; IEEE 802.3, annex 31B.
 //! Simplifies: with flow control on, the order on the wire is the order on the link: a packet without a
-//! descriptor blocks all later packets, of whatever queue. With flow control off it blocks the later
-//! packets of its queue.
+//! descriptor blocks all later packets, of whatever queue. With flow control off it blocks only the
+//! later packets of its queue.
 
 mod arrival;
 
@@ -36,8 +36,6 @@ pub struct RxPort<S> {
     pause: Option<Pause>,
     /// When the first open completion has waited long enough.
     gather_due: Picos,
-    /// When the first waiting packet retries to get a descriptor.
-    try_again: Picos,
     /// The link takes no further payload until then.
     link_free: Picos,
     /// The port takes no further packet until then.
@@ -54,6 +52,7 @@ impl<S: PacketSource> RxPort<S> {
     pub fn new(root_port: RootPortId, config: NicConfig, mut source: S, queues: usize) -> Self {
         let next = source.next_arrival();
         let pause = config.flow_control.map(|pause| Pause::new(pause, config.line_rate));
+        let lines = if pause.is_some() { 1 } else { queues };
         Self {
             root_port,
             steering: Steering::rss(config.rss_indirection_entries, queues),
@@ -61,10 +60,9 @@ impl<S: PacketSource> RxPort<S> {
             source,
             next,
             queues: (0..queues).map(|_| RxQueue::default()).collect(),
-            buffer: InternalBuffer::default(),
+            buffer: InternalBuffer::new(lines),
             pause,
             gather_due: Picos::NEVER,
-            try_again: Picos::NEVER,
             link_free: Picos::ZERO,
             ready: Picos::ZERO,
             last_arrival: Picos::ZERO,
@@ -141,16 +139,24 @@ impl<S: PacketSource> RxPort<S> {
     /// Packets that wait in the internal buffer for a descriptor.
     #[must_use]
     pub fn packets_waiting(&self) -> usize {
-        self.buffer.waiting.len()
+        self.buffer.waiting()
+    }
+
+    /// Whether every packet that waits will get a descriptor that is posted. With flow control packets
+    /// wait without.
+    #[must_use]
+    pub fn has_a_descriptor_for_each_waiting(&self) -> bool {
+        let mut queues = self.queues.iter().enumerate();
+        let is_enough = |(line, queue): (usize, &RxQueue)| {
+            self.buffer.waiting_in(line) as u64 <= queue.coming()
+        };
+        self.pause.is_some() || queues.all(is_enough)
     }
 
     /// When the port acts next.
     #[must_use]
     pub fn next_wake(&self) -> Picos {
-        let mut wake = self.next_arrival_time().min(self.gather_due);
-        if !self.buffer.waiting.is_empty() {
-            wake = wake.min(self.try_again);
-        }
+        let mut wake = self.next_arrival_time().min(self.gather_due).min(self.buffer.next_retry());
         if let Some(pause) = self.pause.as_ref().filter(|pause| pause.is_on()) {
             let leaves = self.buffer.leaving.front().map_or(Picos::NEVER, |leaving| leaving.0);
             wake = wake.min(leaves).min(pause.next_repeat());
@@ -218,21 +224,14 @@ impl<S: PacketSource> RxPort<S> {
             return Some((index, self.complete(fabric, pairs, index, now)));
         }
         self.buffer.drain(now);
-        if let Some(&first) = self.buffer.waiting.front()
-            && self.try_again <= now
-        {
-            let index = self.steering.queue(&first);
-            let seen = self.deliver(fabric, pairs, first, now);
-            let is_lost = seen.is_none() && !self.is_coming(index);
-            if is_lost {
-                self.counters.dropped_no_descriptor += 1;
-            }
-            if seen.is_some() || is_lost {
-                self.queues[index].waiting -= 1;
-                self.buffer.forget_first();
+        if let Some((line, first)) = self.buffer.retrying(now) {
+            if let Some(seen) = self.deliver(fabric, pairs, first, now) {
+                self.buffer.forget_first(line);
                 self.watch_level(now);
-                return seen.flatten();
+                return seen;
             }
+            let index = self.steering.queue(&first);
+            self.buffer.retry_at(line, self.queues[index].try_again(now));
         }
         self.watch_level(now);
         if self.next_arrival_time() > now {
@@ -267,12 +266,7 @@ impl<S: PacketSource> RxPort<S> {
         let index = self.steering.queue(&arrival);
         let queue = &mut self.queues[index];
         queue.top_up(fabric, self.root_port, &self.config, &mut pairs[index].rx, now);
-        let Some(buffer) = queue.take_ready(now) else {
-            let again = queue.try_again(now);
-            let others_wait = !self.buffer.waiting.is_empty() && self.try_again > now;
-            self.try_again = if others_wait { self.try_again.min(again) } else { again };
-            return None;
-        };
+        let buffer = queue.take_ready(now)?;
         let kind = self.payload_kind(index, &pairs[index].rx);
         let visible = self.write_payload(fabric, (index, kind), buffer, arrival, now);
         let sequence = self.counters.packets;

@@ -38,16 +38,19 @@ pub(super) struct RxQueue {
     completion_index: u64,
     /// The queue takes no further packet until then.
     pub(super) ready: Picos,
-    /// Packets of the queue that wait for a descriptor.
-    pub(super) waiting: usize,
     /// The steering tag of its packets: the core that polls it.
     pub(super) reader: Option<CoreId>,
 }
 
 impl RxQueue {
-    /// Descriptors on the chip.
+    /// Descriptors on the chip or on their way to it.
     pub(super) fn on_chip(&self) -> usize {
         self.fetched.len()
+    }
+
+    /// Descriptors that packets can wait for: on the chip, on their way to it, or known to be posted.
+    pub(super) fn coming(&self) -> u64 {
+        self.fetched.len() as u64 + self.shown_until - self.fetch_index
     }
 
     /// Descriptors that packets have used since time zero.
@@ -86,11 +89,6 @@ impl RxQueue {
     /// The buffer of the next unused descriptor, if one has been requested.
     pub(super) fn next_buffer(&self) -> Option<Buffer> {
         self.fetched.front().map(|&(_, buffer)| buffer)
-    }
-
-    /// Whether a descriptor is being fetched to the chip.
-    pub(super) fn is_fetching(&self) -> bool {
-        !self.fetched.is_empty()
     }
 
     /// When a packet that found no descriptor at `now` should retry.

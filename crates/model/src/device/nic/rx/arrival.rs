@@ -1,9 +1,9 @@
 //! A packet arrives at the port: it is delivered, waits for a descriptor, or is dropped.
 //!
 //! Models: an internal buffer of limited size, of which packets may fill a limited share while they
-//! wait for a descriptor that is being fetched.
+//! wait for descriptors that are being fetched, each for one of its own.
 //! Source: those of the receive side; the bytes that may wait are fitted (docs/fidelity.md).
-//! Simplifies: see the receive side.
+//! Simplifies: the bytes that may wait are the port's; no card publishes how it shares them among queues.
 
 use super::super::rings::{QueuePair, RxRing};
 use super::RxPort;
@@ -37,8 +37,7 @@ impl<S: PacketSource> RxPort<S> {
     /// delivered. These affect only the port. Returns the time of the last one. Under overload they are
     /// most arrivals; [`Self::step`] would treat each of them in the same way.
     pub(super) fn arrive_in_vain(&mut self, pairs: &[QueuePair], end: Picos) -> Option<Picos> {
-        let retry = if self.buffer.waiting.is_empty() { Picos::NEVER } else { self.try_again };
-        let end = end.min(self.gather_due).min(retry);
+        let end = end.min(self.gather_due).min(self.buffer.next_retry());
         let mut last = None;
         while self.pause.is_none()
             && let Some(arrival) = self.next
@@ -79,8 +78,8 @@ impl<S: PacketSource> RxPort<S> {
     /// Keeps an undelivered packet in the internal buffer, or drops it.
     fn keep_or_drop(&mut self, index: usize, arrival: Arrival) {
         if self.is_coming(index) && self.has_room_to_wait(arrival.bytes.0) {
-            self.queues[index].waiting += 1;
-            self.buffer.keep(arrival);
+            let retry = self.queues[index].try_again(arrival.time);
+            self.buffer.keep(self.line(index), arrival, retry);
         } else {
             self.counters.dropped_no_descriptor += 1;
             self.count_ring_full();
@@ -92,10 +91,10 @@ impl<S: PacketSource> RxPort<S> {
         self.counters.ring_full += std::mem::take(&mut self.since_last);
     }
 
-    /// Whether a packet without a descriptor will get one: always with flow control, otherwise if one
-    /// is being fetched.
-    pub(super) fn is_coming(&self, queue: usize) -> bool {
-        self.pause.is_some() || self.queues[queue].is_fetching()
+    /// Whether another packet without a descriptor will get one: always with flow control, otherwise if
+    /// the card knows of more than packets wait for.
+    fn is_coming(&self, queue: usize) -> bool {
+        self.pause.is_some() || (self.buffer.waiting_in(queue) as u64) < self.queues[queue].coming()
     }
 
     /// Whether the internal buffer has space for another packet that waits for a descriptor.
@@ -103,12 +102,13 @@ impl<S: PacketSource> RxPort<S> {
         self.pause.is_some() || self.buffer.waiting_bytes + bytes <= self.config.rx_wait_bytes
     }
 
-    /// Whether a packet must wait behind earlier ones: with flow control those of any queue, otherwise
-    /// those of its own.
+    /// Whether a packet must wait behind earlier ones.
     fn stands_behind(&self, queue: usize) -> bool {
-        match self.pause {
-            Some(_) => !self.buffer.waiting.is_empty(),
-            None => self.queues[queue].waiting > 0,
-        }
+        self.buffer.waiting_in(self.line(queue)) > 0
+    }
+
+    /// The line in which packets of a queue wait: with flow control that of the port, otherwise its own.
+    fn line(&self, queue: usize) -> usize {
+        if self.pause.is_some() { 0 } else { queue }
     }
 }
