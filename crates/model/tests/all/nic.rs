@@ -441,6 +441,19 @@ fn a_queue_without_descriptors_costs_another_one_nothing() {
     assert_eq!(port.counters.dropped_no_descriptor, 38);
 }
 
+#[test]
+fn packets_that_have_waited_are_reported_together() {
+    let (mut fabric, mut pairs) = (fabric(), [connectx()]);
+    post(&mut pairs[0], 1, Picos::ZERO);
+    let mut port = RxPort::new(RootPortId(0), nic(), frames(8, 60, Picos(50_000)), 1);
+    port.prepare(&mut fabric, &mut pairs);
+    post(&mut pairs[0], 100, Picos(1));
+    receive(&mut port, &mut fabric, &mut pairs, Picos::NEVER);
+    // Seven wait for longer than a completion waits for packets, and get their descriptors together.
+    let reports: Vec<usize> = pairs[0].rx.completed.iter().map(|it| it.packets).collect();
+    assert_eq!(reports, [1, 7]);
+}
+
 /// The longest time from the arrival of a packet of a queue to its completion, and its packets.
 fn longest_wait(pair: &QueuePair) -> (Picos, usize) {
     let mut packets = pair.rx.packets.iter();

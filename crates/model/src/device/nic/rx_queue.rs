@@ -167,8 +167,7 @@ impl RxQueue {
         }
     }
 
-    /// Adds a packet at `now` to the open completion; returns whether it is full. A packet that has
-    /// waited for a descriptor may have waited long enough.
+    /// Adds a packet that is delivered at `now` to the open completion; returns whether it is full.
     pub(super) fn gather(
         &mut self,
         packet: Packet,
@@ -177,7 +176,7 @@ impl RxQueue {
         (config, now): (&NicConfig, Picos),
     ) -> bool {
         if self.gathered.is_empty() {
-            self.gather_ends = (packet.arrival + config.completion_gather).max(now);
+            self.gather_ends = now + config.completion_gather;
         }
         self.gathered_visible = self.gathered_visible.max(visible);
         self.gathered.push(packet);
