@@ -86,12 +86,19 @@ def _kinds(key: Schema, definitions: dict[str, Schema]) -> Iterator[str]:
         yield "table"
     elif "enum" not in key:
         kinds = key.get("type", ())
-        named = {"integer": "whole number", "string": "text", "boolean": "`true`, `false`"}
+        text = "path of a file" if "pattern" in key else "text"
+        named = {"integer": "whole number", "string": text, "boolean": "`true`, `false`"}
         for kind in [kinds] if isinstance(kinds, str) else kinds:
             if kind == "array":
                 yield "list"
             elif kind != "null":
-                yield named.get(kind, kind)
+                yield named.get(kind, kind) + _range(key)
+
+
+def _range(key: Schema) -> str:
+    if "minimum" not in key or "maximum" not in key:
+        return ""
+    return f" from {key['minimum']:.15g} to {key['maximum']:.15g}"
 
 
 def _default(key: Schema) -> str:

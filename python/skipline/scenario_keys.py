@@ -15,8 +15,6 @@ Schema = dict[str, Any]
 _FACTS = "hardware"
 # Keys of a table of facts that are no facts.
 _NO_FACTS = {"because", "extends"}
-# Keys that name a file of facts: the folder of the built-in ones.
-_FOLDERS = {"platform": "platforms/", "nic": "devices/nic/", "ssd": "devices/ssd/"}
 
 
 class Step(NamedTuple):
@@ -60,16 +58,9 @@ def _keys(path: str) -> Iterator[tuple[str, str, str]]:
 def _values(path: str) -> list[str]:
     """Return the values of a key, if they can be listed."""
     table, _, name = path.rpartition(".")
-    if name in _FOLDERS and not table.startswith(_FACTS):
-        return _names_below(_FOLDERS[name])
     schema, definitions = _table(table)
     key = (schema or {}).get("properties", {}).get(name, {})
     return list(dict.fromkeys(_listed_values(key, definitions)))
-
-
-def _names_below(folder: str) -> list[str]:
-    files = (path.removeprefix(folder) for path in _core.builtin_files() if path.startswith(folder))
-    return [name.removesuffix(".toml") for name in files if "/" not in name]
 
 
 def _listed_values(key: Schema, definitions: Schema) -> Iterator[str]:

@@ -111,6 +111,32 @@ def test_a_mistyped_key_is_refused(kind: str, path: str, inner: str) -> None:
     assert "'mistyped' was unexpected" in told or "not valid under any" in told
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("ddio_ways", 99),
+        ("ddio_ways", -1),
+        ("rx_descriptors", 100),
+        ("offered_gbps", 0),
+        ("nic", "connectx5"),
+        ("ssd", "p4800"),
+        ("platform", "skylake"),
+        ("application", "l2-forwarder"),
+        ("traffic", {"flow_zipf": 4.5}),
+        ("memory_kernel", {"working_set_bytes": 63}),
+        ("memory_kernel", {"working_set_bytes": 64, "slices": [256]}),
+    ],
+)
+def test_a_value_that_a_run_refuses_is_refused(key: str, value: object) -> None:
+    assert _faults("scenario", {"platform": "skylake-gold-6140", key: value}) != []
+
+
+@pytest.mark.parametrize("key", ["nic", "ssd", "platform"])
+def test_a_name_may_be_the_path_of_a_file(key: str) -> None:
+    named = {"platform": "skylake-gold-6140", key: "machines/of-mine.toml"}
+    assert _faults("scenario", named) == []
+
+
 @pytest.mark.parametrize("scenario", _scenarios())
 def test_a_result_fits_the_schema(scenario: str) -> None:
     result = json.loads(_core.run(scenario, SHORT))

@@ -1,11 +1,13 @@
 //! Co-runners besides the tenants: memory kernels on cores of their own, or a watcher of cache sets.
 
-use crate::apps::memory_kernel::{KernelPlan, MemoryKernelKeys};
+use crate::apps::memory_kernel::{KernelPlan, MemoryKernelKeys, WORKING_SET_BYTES};
 use crate::input::check::Check;
 use crate::input::error::InputError;
 use crate::plan::MachinePlan;
-use crate::platform::{InclusionName, Platform};
-use crate::scenario::check::{socket as check_socket, way_mask as check_way_mask};
+use crate::platform::{InclusionName, MOST_CORES, MOST_LLC_SETS, Platform};
+use crate::scenario::check::{
+    LAST_SOCKET, MBA_PERCENT, socket as check_socket, way_mask as check_way_mask,
+};
 use model::fabric::Fabric;
 use model::software::Software;
 use model::tracer::Tracer;
@@ -16,23 +18,30 @@ use units::{CoreId, LINE_BYTES, Picos, SocketId};
 use workload::app::cache_probe::{CacheProbe, CacheProbeConfig};
 use workload::host_memory::HostMemory;
 
+/// Time between prime and probe.
+const WAIT_US: (f64, f64) = (0.1, 1e6);
+
 /// A memory kernel on cores after those of the tenants.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CoRunnerKeys {
     /// Number of cores that run it, each with a working set of its own.
     #[serde(default = "one_core")]
+    #[schemars(range(min = 1, max = MOST_CORES))]
     pub cores: u32,
     /// The kernel of each core.
     #[serde(flatten)]
     pub kernel: MemoryKernelKeys,
     /// The socket of these cores.
     #[serde(default)]
+    #[schemars(range(min = 0, max = LAST_SOCKET))]
     pub socket: u32,
     /// CAT mask of these cores. All ways by default.
     #[serde(default)]
+    #[schemars(range(min = 1, max = u32::MAX))]
     pub way_mask: Option<u32>,
     /// Memory bandwidth that these cores may use, in percent of their unlimited use (Intel MBA).
     #[serde(default = "all_bandwidth")]
+    #[schemars(range(min = MBA_PERCENT.0, max = MBA_PERCENT.1))]
     pub mba_percent: u32,
     /// It primes and probes sets of the LLC with lines of its working set, instead of accessing the set
     /// in some order.
@@ -45,8 +54,10 @@ pub struct CoRunnerKeys {
 #[serde(default)]
 pub struct ProbeKeys {
     /// Sets that it primes and then probes, spread over the LLC.
+    #[schemars(range(min = 1, max = MOST_LLC_SETS))]
     pub watched_sets: u32,
     /// Time between prime and probe.
+    #[schemars(range(min = WAIT_US.0, max = WAIT_US.1))]
     pub wait_us: f64,
 }
 
@@ -85,7 +96,7 @@ impl CoRunnerPlan {
         check.whole(&key("cores"), keys.cores, (1, platform.cpu.cores.value), "cores")?;
         check_socket(check, &key("socket"), keys.socket, platform)?;
         keys.kernel.check(table, check, platform)?;
-        check.whole(&key("mba_percent"), keys.mba_percent, (10, 100), "percent")?;
+        check.whole(&key("mba_percent"), keys.mba_percent, MBA_PERCENT, "percent")?;
         if let Some(probe) = &keys.probe {
             check_probe(table, keys, probe, check, platform)?;
         }
@@ -143,9 +154,9 @@ fn check_probe(
     }
     let sets = llc.slices.value * llc.sets_per_slice.value;
     check.whole(&key("probe.watched_sets"), probe.watched_sets, (1, sets), "sets")?;
-    check.number(&key("probe.wait_us"), probe.wait_us, (0.1, 1e6))?;
+    check.number(&key("probe.wait_us"), probe.wait_us, WAIT_US)?;
     let least = 2 * u64::from(sets) * u64::from(llc.ways.value) * LINE_BYTES;
     let what = "bytes, twice the LLC: every set needs as many lines as ways";
     let bytes = keys.kernel.working_set_bytes;
-    check.whole(&key("working_set_bytes"), bytes, (least, 4 << 30), what)
+    check.whole(&key("working_set_bytes"), bytes, (least, WORKING_SET_BYTES.1), what)
 }

@@ -23,6 +23,9 @@ pub use ssd::{SsdDevice, SsdFacts, StorageSoftwareFacts};
 pub use topology::{MeshFacts, RingFacts};
 pub use what_if::ReplacedFacts;
 
+pub(crate) use caches::{GHZ, MOST_CORES, MOST_LLC_SETS, MOST_LLC_WAYS, MOST_SLICES};
+pub(crate) use nic::{MOST_BUFFER_DATA_BYTES, MOST_LINE_RATE_GBPS};
+
 use crate::apps::{ApplicationFacts, PingPongFacts};
 use crate::input::check::Check;
 use crate::input::document;

@@ -17,10 +17,10 @@ pub use tenant::{InitialContent, MAIN, MemoryNode, PageSize, Tenant, TenantKeys}
 use crate::apps::Application;
 use crate::co_runner::CoRunnerKeys;
 use crate::devices::{DeviceKind, NamedDevices};
-use crate::input::document;
 use crate::input::error::InputError;
+use crate::input::{document, schema};
 use crate::plan::inert::{StatedInert, stated_inert};
-use crate::platform::{Platform, ReplacedFacts};
+use crate::platform::{GHZ, Platform, ReplacedFacts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +52,7 @@ pub struct MachineKeys {
     #[serde(default)]
     pub question: String,
     /// Name of a known platform, or path of a platform file.
+    #[schemars(schema_with = "schema::platform")]
     pub platform: String,
     /// Replaced facts of the platform, for what-if questions: key of the platform file
     /// (`llc.sets_per_slice`), and its value. `nic` and `pcie` apply to every card, including one that
@@ -60,9 +61,11 @@ pub struct MachineKeys {
     pub hardware: ReplacedFacts,
     /// Core clock. The platform's own by default.
     #[serde(default)]
+    #[schemars(range(min = GHZ.0, max = GHZ.1))]
     pub core_ghz: Option<f64>,
     /// Clock of mesh and LLC. The platform's own by default.
     #[serde(default)]
+    #[schemars(range(min = GHZ.0, max = GHZ.1))]
     pub uncore_ghz: Option<f64>,
     /// Co-runners besides the tenants.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -91,14 +94,19 @@ enum Tables<T> {
 #[serde(default)]
 pub struct RunKeys {
     /// Packets per batch of the statistics.
+    #[schemars(range(min = check::BATCH_PACKETS.0, max = check::BATCH_PACKETS.1))]
     pub batch_packets: u64,
     /// Least number of batches.
+    #[schemars(range(min = check::BATCHES.0, max = check::BATCHES.1))]
     pub min_batches: u32,
     /// Largest number of batches, even if the intervals are still wide.
+    #[schemars(range(min = check::BATCHES.0, max = check::BATCHES.1))]
     pub max_batches: u32,
     /// Half width of the 95 % interval of both hit rates at which the run may stop.
+    #[schemars(range(min = check::INTERVAL.0, max = check::INTERVAL.1))]
     pub hit_rate_interval_points: f64,
     /// Relative half width of the 95 % interval of throughput at which the run may stop, in percent.
+    #[schemars(range(min = check::INTERVAL.0, max = check::INTERVAL.1))]
     pub throughput_interval_percent: f64,
 }
 

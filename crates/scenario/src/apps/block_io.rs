@@ -25,23 +25,35 @@ use workload::app::block_io::{BlockIo, BlockIoConfig, BlockPattern, CompletionMo
 use workload::driver::nvme::{NvmeDriver, NvmeDriverConfig};
 use workload::host_memory::Arena;
 
+/// SSDs of a tenant.
+const SSDS: (u32, u32) = (1, 16);
+/// I/Os in flight: fewer than the entries of a queue of 1024.
+const DEPTH: (u32, u32) = (1, 1023);
+const BUFFERS: (u32, u32) = (1, 1 << 16);
+
 /// Keys of block I/O. Every core of the tenant runs one job with a queue pair of its own.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct BlockIoKeys {
     /// SSDs; jobs are assigned to them in turn.
+    #[schemars(range(min = SSDS.0, max = SSDS.1))]
     pub ssds: u32,
     /// SSDs behind one root port, whose link they share.
+    #[schemars(range(min = SSDS.0, max = SSDS.1))]
     pub ssds_per_root_port: u32,
     /// Size of a block.
+    #[schemars(range(min = PAGE_BYTES, max = MAX_BLOCK_BYTES), extend("multipleOf" = PAGE_BYTES))]
     pub block_bytes: u64,
     /// I/Os in flight of each job.
+    #[schemars(range(min = DEPTH.0, max = DEPTH.1))]
     pub depth: u32,
     /// Share of reads.
+    #[schemars(range(min = 0, max = 100))]
     pub read_percent: u32,
     /// Order of blocks.
     pub order: BlockOrder,
     /// Buffers of each job, used in turn. As many as I/Os in flight by default, as in fio.
+    #[schemars(range(min = BUFFERS.0, max = BUFFERS.1))]
     pub buffers: Option<u32>,
     /// How the software learns of completions.
     pub completion: CompletionKind,
@@ -94,19 +106,19 @@ impl BlockIoKeys {
     /// Checks that blocks consist of 4 KiB pages and that a list of them fits a page.
     fn check(&self, check: &Check<'_>, cores: u32) -> Result<(), InputError> {
         let what = "SSDs, no more than cores: each has a job at least";
-        check.whole("block_io.ssds", self.ssds, (1, cores.min(16)), what)?;
+        check.whole("block_io.ssds", self.ssds, (SSDS.0, cores.min(SSDS.1)), what)?;
         let together = self.ssds_per_root_port;
-        check.whole("block_io.ssds_per_root_port", together, (1, 16), "SSDs")?;
+        check.whole("block_io.ssds_per_root_port", together, SSDS, "SSDs")?;
         let bytes = self.block_bytes;
         check.whole("block_io.block_bytes", bytes, (PAGE_BYTES, MAX_BLOCK_BYTES), "bytes")?;
         if !bytes.is_multiple_of(PAGE_BYTES) {
             let allowed = format!("allowed: multiples of {PAGE_BYTES} bytes");
             return Err(check.refuse("block_io.block_bytes", &bytes, allowed));
         }
-        check.whole("block_io.depth", self.depth, (1, 1023), "I/Os in flight")?;
+        check.whole("block_io.depth", self.depth, DEPTH, "I/Os in flight")?;
         check.whole("block_io.read_percent", self.read_percent, (0, 100), "percent")?;
         let what = "buffers, no fewer than block_io.depth";
-        check.whole("block_io.buffers", self.buffers(), (self.depth, 1 << 16), what)?;
+        check.whole("block_io.buffers", self.buffers(), (self.depth, BUFFERS.1), what)?;
         let all = u64::from(self.buffers()) * bytes;
         check.whole("block_io.buffers", all, (0, 8 << 30), "bytes of all buffers of a job")
     }

@@ -16,6 +16,9 @@ use workload::app::chain::{Chain, ChainCosts, FlowTable, RuleTree};
 use workload::app::work::Work;
 use workload::host_memory::{HostMemory, Region};
 
+const FILTER_RULES: (u32, u32) = (1, 1 << 20);
+const FLOWS: (u32, u32) = (8, 1 << 22);
+
 /// Keys of the stateful chain.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -23,8 +26,10 @@ pub struct ChainKeys {
     /// Where packets are filtered.
     pub filtering: Filtering,
     /// Filter rules.
+    #[schemars(range(min = FILTER_RULES.0, max = FILTER_RULES.1))]
     pub filter_rules: u32,
     /// Entries of each flow table of a core.
+    #[schemars(range(min = FLOWS.0, max = FLOWS.1))]
     pub flow_table_entries: u32,
 }
 
@@ -47,9 +52,9 @@ impl Default for ChainKeys {
 
 impl ChainKeys {
     pub(super) fn check(&self, check: &Check<'_>) -> Result<(), InputError> {
-        check.whole("chain.filter_rules", self.filter_rules, (1, 1 << 20), "rules")?;
+        check.whole("chain.filter_rules", self.filter_rules, FILTER_RULES, "rules")?;
         let flows = self.flow_table_entries;
-        check.whole("chain.flow_table_entries", flows, (8, 1 << 22), "flows")
+        check.whole("chain.flow_table_entries", flows, FLOWS, "flows")
     }
 }
 

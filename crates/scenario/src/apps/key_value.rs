@@ -11,7 +11,7 @@ use crate::devices::nic::Card;
 use crate::input::check::Check;
 use crate::input::error::InputError;
 use crate::plan::TenantInput;
-use crate::platform::Platform;
+use crate::platform::{MOST_SLICES, Platform};
 use crate::scenario::{InitialContent, Tenant};
 use model::software::Software;
 use model::tracer::Tracer;
@@ -28,6 +28,10 @@ const MOST_ITEMS: u64 = 1 << 28;
 const MOST_BYTES: u64 = 32 << 30;
 /// Largest size of items in chosen slices: their pages hold lines of all slices.
 const MOST_SLICE_AWARE_BYTES: u64 = 256 << 20;
+/// Memcached's limits.
+const KEY_BYTES: (u64, u64) = (1, 250);
+const VALUE_BYTES: (u64, u64) = (1, 1 << 20);
+const ZIPF: (f64, f64) = (0.0, 0.999);
 
 /// Keys of a key-value store, which all cores of its tenant serve. The defaults are a store of small
 /// items that is mostly read, as typical for memcached.
@@ -35,28 +39,36 @@ const MOST_SLICE_AWARE_BYTES: u64 = 256 << 20;
 #[serde(default)]
 pub struct KeyValueKeys {
     /// Items in the store.
+    #[schemars(range(min = 1, max = MOST_ITEMS))]
     pub items: u64,
     /// Size of a key.
+    #[schemars(range(min = KEY_BYTES.0, max = KEY_BYTES.1))]
     pub key_bytes: u64,
     /// Size of a value.
+    #[schemars(range(min = VALUE_BYTES.0, max = VALUE_BYTES.1))]
     pub value_bytes: u64,
     /// Bytes of a value that an update writes. The whole value by default.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = VALUE_BYTES.0, max = VALUE_BYTES.1))]
     pub update_bytes: Option<u64>,
     /// Share of requests that read.
+    #[schemars(range(min = 0, max = 100))]
     pub get_percent: u32,
     /// What the other requests do.
     pub writes: WriteRequests,
     /// Popularity of items: exponent of Zipf's law. 0 makes all equal, YCSB has 0.99.
+    #[schemars(range(min = ZIPF.0, max = ZIPF.1))]
     pub zipf: f64,
     /// Protocol, which determines the cost of a request besides its memory accesses.
     #[serde(skip_serializing_if = "Protocol::is_default")]
     pub protocol: Protocol,
     /// Number of the most popular items that lie in slices near the store's cores. None by default.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MOST_SLICE_AWARE_BYTES / LINE_BYTES))]
     pub slice_aware_items: Option<u64>,
     /// Number of slices of those items, the nearest to all cores of the store together. One by default.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MOST_SLICES))]
     pub nearest_slices: Option<u32>,
 }
 
@@ -122,15 +134,25 @@ impl KeyValueKeys {
 
     pub(super) fn check(&self, check: &Check<'_>, platform: &Platform) -> Result<(), InputError> {
         check.whole("key_value.items", self.items, (1, MOST_ITEMS), "items")?;
-        check.whole("key_value.key_bytes", self.key_bytes, (1, 250), "bytes, memcached's limit")?;
+        check.whole(
+            "key_value.key_bytes",
+            self.key_bytes,
+            KEY_BYTES,
+            "bytes, memcached's limit",
+        )?;
         let what = "bytes, memcached's limit";
-        check.whole("key_value.value_bytes", self.value_bytes, (1, 1 << 20), what)?;
+        check.whole("key_value.value_bytes", self.value_bytes, VALUE_BYTES, what)?;
         if let Some(bytes) = self.update_bytes {
             let what = "bytes, no more than key_value.value_bytes";
-            check.whole("key_value.update_bytes", bytes, (1, self.value_bytes), what)?;
+            check.whole(
+                "key_value.update_bytes",
+                bytes,
+                (VALUE_BYTES.0, self.value_bytes),
+                what,
+            )?;
         }
         check.whole("key_value.get_percent", self.get_percent, (0, 100), "percent")?;
-        check.number("key_value.zipf", self.zipf, (0.0, 0.999))?;
+        check.number("key_value.zipf", self.zipf, ZIPF)?;
         self.check_slices(check, platform)
     }
 

@@ -15,11 +15,14 @@ use workload::app::l3_forward::{L3Forward, Payload, ROUTE_BYTES};
 use workload::app::work::Work;
 use workload::host_memory::Region;
 
+const NETWORKS: (u32, u32) = (1, 1 << 24);
+
 /// Keys of the L3 forwarder.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct L3ForwardKeys {
     /// Consecutive /24 networks over which destinations are spread.
+    #[schemars(range(min = NETWORKS.0, max = NETWORKS.1))]
     pub networks: u32,
     /// Access to the payload.
     pub payload: PayloadUse,
@@ -33,7 +36,7 @@ impl Default for L3ForwardKeys {
 
 impl L3ForwardKeys {
     pub(super) fn check(&self, check: &Check<'_>) -> Result<(), InputError> {
-        check.whole("l3_forward.networks", self.networks, (1, 1 << 24), "/24 networks")
+        check.whole("l3_forward.networks", self.networks, NETWORKS, "/24 networks")
     }
 }
 

@@ -5,7 +5,7 @@ use crate::assemble::builder::Builder;
 use crate::input::check::Check;
 use crate::input::error::InputError;
 use crate::plan::{MachinePlan, TenantInput};
-use crate::platform::Platform;
+use crate::platform::{MOST_SLICES, Platform};
 use crate::scenario::InitialContent;
 use model::tracer::Tracer;
 use schemars::JsonSchema;
@@ -18,27 +18,35 @@ use workload::host_memory::{HostMemory, Region, touch};
 const MOST_IN_FLIGHT: u32 = 64;
 /// Largest working set in chosen slices, since its pages hold lines of all slices.
 const MOST_BYTES_IN_SLICES: u64 = 256 << 20;
+/// From a line.
+pub(crate) const WORKING_SET_BYTES: (u64, u64) = (64, 4 << 30);
+const CYCLES_PER_ACCESS: (f64, f64) = (0.0, 1e6);
 
 /// Keys of a memory kernel, as tenant or co-runner: each core has a working set of its own. A tenant
 /// has written it once before time zero unless initial_content is empty.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryKernelKeys {
     /// Working set of each core.
+    #[schemars(range(min = WORKING_SET_BYTES.0, max = WORKING_SET_BYTES.1))]
     pub working_set_bytes: u64,
     /// Order of its accesses.
     #[serde(default)]
     pub pattern: AccessPattern,
     /// Share of stores.
     #[serde(default)]
+    #[schemars(range(min = 0, max = 100))]
     pub store_percent: u32,
     /// Work between two accesses.
     #[serde(default = "cycles_per_access")]
+    #[schemars(range(min = CYCLES_PER_ACCESS.0, max = CYCLES_PER_ACCESS.1))]
     pub cycles_per_access: f64,
     /// Largest number of accesses in flight. As many as fill buffers by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MOST_IN_FLIGHT))]
     pub accesses_in_flight: Option<u32>,
     /// Number of slices, nearest to its core, that hold the working set. All slices by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MOST_SLICES))]
     pub nearest_slices: Option<u32>,
     /// The slices are divided among the cores that run this, the nearest ones first, so that no two
     /// cores share one: each working set lies in its core's own slices.
@@ -46,6 +54,7 @@ pub struct MemoryKernelKeys {
     pub isolated_slices: bool,
     /// The working set lies in these slices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1), inner(range(min = 0, max = MOST_SLICES - 1)))]
     pub slices: Option<Vec<u16>>,
 }
 
@@ -105,9 +114,9 @@ impl MemoryKernelKeys {
     ) -> Result<(), InputError> {
         let key = |name: &str| format!("{table}.{name}");
         let bytes = self.working_set_bytes;
-        check.whole(&key("working_set_bytes"), bytes, (64, 4 << 30), "bytes")?;
+        check.whole(&key("working_set_bytes"), bytes, WORKING_SET_BYTES, "bytes")?;
         check.whole(&key("store_percent"), self.store_percent, (0, 100), "percent")?;
-        check.number(&key("cycles_per_access"), self.cycles_per_access, (0.0, 1e6))?;
+        check.number(&key("cycles_per_access"), self.cycles_per_access, CYCLES_PER_ACCESS)?;
         let in_flight = self.accesses_in_flight.unwrap_or(1);
         check.whole(&key("accesses_in_flight"), in_flight, (1, MOST_IN_FLIGHT), "accesses")?;
         self.check_single_choice(table, check)?;
@@ -127,7 +136,12 @@ impl MemoryKernelKeys {
             check.whole(&key("slices"), slice, (0, most), "slices of the LLC")?;
         }
         let what = "bytes of a working set in chosen slices";
-        check.whole(&key("working_set_bytes"), bytes, (64, MOST_BYTES_IN_SLICES), what)
+        check.whole(
+            &key("working_set_bytes"),
+            bytes,
+            (WORKING_SET_BYTES.0, MOST_BYTES_IN_SLICES),
+            what,
+        )
     }
 
     fn check_single_choice(&self, table: &str, check: &Check<'_>) -> Result<(), InputError> {

@@ -12,6 +12,7 @@ use crate::devices::nic::{Arrivals, Card};
 use crate::input::error::InputError;
 use crate::input::sourced::Sourced;
 use crate::plan::TenantInput;
+use crate::platform::MOST_BUFFER_DATA_BYTES;
 use crate::scenario::Tenant;
 use model::software::Software;
 use model::tracer::Tracer;
@@ -27,13 +28,18 @@ use workload::traffic::{Delay, PingPongClientConfig};
 /// before its next read.
 const SYSTEM_BYTES: u64 = 64 << 20;
 
+/// From an Ethernet header alone.
+const HEADER_BYTES: (u64, u64) = (14, 1024);
+
 /// Keys of a ping-pong test.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PingPongKeys {
     /// Size of a message.
+    #[schemars(range(min = 0, max = MOST_BUFFER_DATA_BYTES - HEADER_BYTES.0))]
     pub message_bytes: u64,
     /// Headers before it: Ethernet, IPv4 and UDP by default.
+    #[schemars(range(min = HEADER_BYTES.0, max = HEADER_BYTES.1))]
     pub header_bytes: u64,
 }
 
@@ -115,7 +121,7 @@ fn check(
     let (tenant, check) = (input.tenant, &input.check);
     check.whole("cores", tenant.keys.cores, (1, 1), "core: there is one message in flight")?;
     let keys = &tenant.tables.ping_pong;
-    check.whole("ping_pong.header_bytes", keys.header_bytes, (14, 1024), "bytes")?;
+    check.whole("ping_pong.header_bytes", keys.header_bytes, HEADER_BYTES, "bytes")?;
     let before = keys.header_bytes + facts.prefix_bytes.value;
     let most = buffer_bytes.saturating_sub(before);
     let least = facts.message_header_bytes.value.max(60u64.saturating_sub(keys.header_bytes));

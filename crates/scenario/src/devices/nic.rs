@@ -12,14 +12,18 @@ pub(crate) mod sample;
 pub mod source;
 mod traffic;
 
+pub(in crate::devices) use check::MOST_RX_DESCRIPTORS;
 pub(crate) use inert::{Arrivals, inert};
 pub use traffic::{ArrivalProcess, Pattern, SizeMix, TrafficKeys};
 
 use super::{DevicePlan, NamedDevices, PortPlan, root_port};
 use crate::input::error::InputError;
+use crate::input::schema;
 use crate::layout::DeviceLayout;
 use crate::plan::TenantInput;
-use crate::platform::{NicFacts, PcieFacts, Platform, SoftwareFacts};
+use crate::platform::{
+    MOST_BUFFER_DATA_BYTES, MOST_LINE_RATE_GBPS, NicFacts, PcieFacts, Platform, SoftwareFacts,
+};
 use model::device::nic::NicConfig;
 use model::device::nic::card::Nic;
 use model::root_complex::attachment::AttachmentConfig;
@@ -28,6 +32,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use source::{SourcePlan, Traffic};
 use std::borrow::Cow;
+use traffic::LEAST_GBPS;
 use units::narrow::fit;
 
 /// The key that names a NIC.
@@ -39,32 +44,44 @@ pub const KEY: &str = "nic";
 pub struct NicKeys {
     /// Its NIC instead of the platform's: a known one, or path of a device file.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::nic")]
     pub nic: Option<String>,
     /// Receive descriptors per queue.
+    #[schemars(extend("enum" = check::RINGS))]
     pub rx_descriptors: u32,
     /// Frame size without FCS. Frames of more than 2048 bytes need larger buffers (buffer_bytes).
+    #[schemars(range(min = check::LEAST_PACKET_BYTES, max = MOST_BUFFER_DATA_BYTES))]
     pub packet_bytes: u64,
     /// Bytes for packet data in a buffer of the pool, headroom apart. The driver's choice by default:
     /// 2048 (DPDK) on most platforms.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = check::BUFFER_BYTES.0, max = check::BUFFER_BYTES.1))]
     pub buffer_bytes: Option<u64>,
     /// Offered load on the wire, including FCS, preamble and gap.
+    #[schemars(range(min = LEAST_GBPS, max = MOST_LINE_RATE_GBPS))]
     pub offered_gbps: f64,
     /// The NIC sends PAUSE when its internal buffer fills up, and packets wait there for descriptors.
     pub flow_control: bool,
     /// Extra std::mt19937 calls per packet.
+    #[schemars(range(min = check::RNG_CALLS.0, max = check::RNG_CALLS.1))]
     pub rng_calls: u32,
     /// Packets that a send ring holds. The driver's choice by default.
+    #[schemars(extend("enum" = schema::or_none(&check::RINGS)))]
     pub tx_descriptors: Option<u32>,
     /// Packets that may wait before the send ring.
+    #[schemars(range(min = check::INTERNAL_QUEUE.0, max = check::INTERNAL_QUEUE.1))]
     pub internal_queue: u32,
     /// Packets per receive and send burst.
+    #[schemars(range(min = check::BURST.0, max = check::BURST.1))]
     pub burst: u32,
     /// Buffers of the pool that all cores share.
+    #[schemars(range(min = check::LEAST_POOL_BUFFERS, max = check::MOST_POOL_BUFFERS))]
     pub pool_buffers: u32,
     /// Buffers that a core keeps in its pool cache.
+    #[schemars(range(min = check::POOL_CACHE.0, max = check::POOL_CACHE.1))]
     pub pool_cache: u32,
     /// Posted buffers of each queue whose data lines a core has written before time zero.
+    #[schemars(range(min = 0, max = MOST_RX_DESCRIPTORS))]
     pub warm_buffers: u32,
     /// The packets that arrive.
     pub traffic: TrafficKeys,

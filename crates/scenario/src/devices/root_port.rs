@@ -10,8 +10,8 @@ pub use placement::PlacementKeys;
 use super::{DevicePlan, PortPlan};
 use crate::input::error::InputError;
 use crate::plan::TenantInput;
-use crate::platform::{DdioFacts, Platform};
-use crate::scenario::check::socket as check_socket;
+use crate::platform::{DdioFacts, MOST_LLC_WAYS, Platform};
+use crate::scenario::check::{LAST_SOCKET, socket as check_socket};
 use model::fabric::PortConfig;
 use model::root_complex::attachment::AttachmentConfig;
 use model::root_complex::buffer::{BufferConfig, Placement};
@@ -28,6 +28,7 @@ use units::{Picos, SocketId};
 pub struct PortKeys {
     /// Ways in which the device may allocate; 0 switches DDIO off. The platform's own by default, also
     /// for tenants beside the main one.
+    #[schemars(range(min = 0, max = MOST_LLC_WAYS))]
     pub ddio_ways: Option<u32>,
     /// With DDIO off: descriptors and completions still use the platform's own ways, as ATC'20 supposes
     /// of a root port that is switched off.
@@ -35,6 +36,7 @@ pub struct PortKeys {
     /// With DDIO off: a DMA read evicts the line from the caches, as on processors before Ivy Bridge.
     pub evict_on_dma_read: bool,
     /// The socket of the NIC. That of the tenant's own cores by default.
+    #[schemars(range(min = 0, max = LAST_SOCKET))]
     pub nic_socket: Option<u32>,
     /// Pages in which the IOMMU translates device addresses.
     pub iommu: IommuPages,

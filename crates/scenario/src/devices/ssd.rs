@@ -4,6 +4,7 @@ pub(crate) mod metrics;
 
 use super::{DevicePlan, Limit, PortPlan, root_port};
 use crate::input::error::InputError;
+use crate::input::schema;
 use crate::layout::DeviceLayout;
 use crate::plan::TenantInput;
 use crate::platform::SsdDevice;
@@ -23,6 +24,7 @@ pub const KEY: &str = "ssd";
 pub struct SsdKeys {
     /// Kind of its SSDs: a known one (`skipline platforms` has a list), or path of a device file.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::ssd")]
     pub ssd: Option<String>,
 }
 

@@ -1,10 +1,11 @@
 //! JSON schemas for editors and scripts.
 
+use crate::input::builtin;
 use crate::platform::Platform;
 use crate::result::RunResult;
 use crate::scenario::Scenario;
 use schemars::generate::SchemaSettings;
-use schemars::schema_for;
+use schemars::{Schema, SchemaGenerator, json_schema, schema_for};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -23,6 +24,40 @@ pub fn of(kind: &str) -> Option<Value> {
     };
     refuse_unknown_keys(&mut schema);
     Some(schema)
+}
+
+/// The schema of a key that names a platform.
+pub(crate) fn platform(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "anyOf": name_or_path(&builtin::platform_names()) })
+}
+
+/// The schema of a key that may name a NIC.
+pub(crate) fn nic(_: &mut SchemaGenerator) -> Schema {
+    optional_name(&builtin::nic_names())
+}
+
+/// The schema of a key that may name an SSD.
+pub(crate) fn ssd(_: &mut SchemaGenerator) -> Schema {
+    optional_name(&builtin::ssd_names())
+}
+
+fn optional_name(known: &[String]) -> Schema {
+    let mut choices = name_or_path(known);
+    choices.push(json!({ "type": "null" }));
+    json_schema!({ "anyOf": choices, "default": null })
+}
+
+/// A file is known by its name if it is built in, else by its path.
+fn name_or_path(known: &[String]) -> Vec<Value> {
+    vec![
+        json!({ "type": "string", "enum": known }),
+        json!({ "type": "string", "pattern": r"[^/]\.toml$" }),
+    ]
+}
+
+/// The values of a key that may be absent.
+pub(crate) fn or_none(values: &[u32]) -> Vec<Option<u32>> {
+    values.iter().copied().map(Some).chain([None]).collect()
 }
 
 /// Tables whose facts come from the machine's card, if it names one.

@@ -11,6 +11,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::WayMask;
 
+/// Cores of a socket, of which each has an owner number.
+pub(crate) const MOST_CORES: u32 = 63;
+pub(crate) const MOST_SLICES: u16 = 256;
+pub(crate) const MOST_LLC_WAYS: u32 = 32;
+pub(crate) const MOST_LLC_SETS: u32 = 1 << 20;
+/// A clock.
+pub(crate) const GHZ: (f64, f64) = (0.1, 10.0);
+
 /// Processor facts.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Cpu {
@@ -164,10 +172,10 @@ pub enum SetFunctionName {
 
 impl Cpu {
     pub(super) fn check(&self, check: &Check<'_>) -> Result<(), InputError> {
-        check.whole("cpu.cores", self.cores.value, (1, 63), "")?;
+        check.whole("cpu.cores", self.cores.value, (1, MOST_CORES), "")?;
         check.whole("cpu.fill_buffers", self.fill_buffers.value, (1, 256), "")?;
-        check.number("cpu.core_ghz", self.core_ghz.value, (0.1, 10.0))?;
-        check.number("cpu.uncore_ghz", self.uncore_ghz.value, (0.1, 10.0))?;
+        check.number("cpu.core_ghz", self.core_ghz.value, GHZ)?;
+        check.number("cpu.uncore_ghz", self.uncore_ghz.value, GHZ)?;
         check.delay("cpu.core_to_core_ns", self.core_to_core_ns.value)?;
         let streamed = self.stream_prefetch_lines.value;
         check.whole("cpu.stream_prefetch_lines", streamed, (0, 20), "lines")
@@ -224,11 +232,11 @@ impl LastLevel {
     }
 
     pub(super) fn check(&self, check: &Check<'_>) -> Result<(), InputError> {
-        check.whole("llc.slices", self.slices.value, (1, 256), "")?;
+        check.whole("llc.slices", self.slices.value, (1, MOST_SLICES.into()), "")?;
         check.power_of_two("llc.sets_per_slice", self.sets_per_slice.value)?;
         let sets = self.slices.value * self.sets_per_slice.value;
-        check.whole("llc.slices x llc.sets_per_slice", sets, (1, 1 << 20), "sets in all")?;
-        check.whole("llc.ways", self.ways.value, (1, 32), "")?;
+        check.whole("llc.slices x llc.sets_per_slice", sets, (1, MOST_LLC_SETS), "sets in all")?;
+        check.whole("llc.ways", self.ways.value, (1, MOST_LLC_WAYS), "")?;
         check.delay("llc.latency_core_cycles", self.latency_core_cycles.value)?;
         check.delay("llc.latency_uncore_cycles", self.latency_uncore_cycles.value)?;
         if self.slice_function.value == SliceFunctionName::Xor {

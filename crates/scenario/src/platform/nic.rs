@@ -14,6 +14,9 @@ use units::{Bytes, GbitPerSec, LINE_BYTES, Picos};
 use workload::driver::queues::QueueShape;
 use workload::host_memory::PagePlacement;
 
+pub(crate) const MOST_LINE_RATE_GBPS: f64 = 1e4;
+pub(crate) const MOST_BUFFER_DATA_BYTES: u64 = 65_536;
+
 /// A NIC and its driver.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct NicFacts {
@@ -284,7 +287,11 @@ impl NicFacts {
             ("nic.tx_pipeline_ns", &self.tx_pipeline_ns),
         ];
         delays.iter().try_for_each(|(key, delay)| check.delay(key, delay.value))?;
-        check.number("nic.line_rate_gbps", self.line_rate_gbps.value, (0.1, 1e4))?;
+        check.number(
+            "nic.line_rate_gbps",
+            self.line_rate_gbps.value,
+            (0.1, MOST_LINE_RATE_GBPS),
+        )?;
         if let Some(rate) = &self.tx_rate_gbps {
             check.number("nic.tx_rate_gbps", rate.value, (0.1, self.line_rate_gbps.value))?;
         }
@@ -388,6 +395,6 @@ impl SoftwareFacts {
         let annotated = self.annotation_lines.value;
         check.whole("software.annotation_lines", annotated, (0, private), what)?;
         let bytes = self.buffer_data_bytes.value;
-        check.whole("software.buffer_data_bytes", bytes, (64, 65_536), "bytes")
+        check.whole("software.buffer_data_bytes", bytes, (64, MOST_BUFFER_DATA_BYTES), "bytes")
     }
 }

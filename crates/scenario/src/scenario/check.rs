@@ -6,18 +6,28 @@ use crate::input::check::Check;
 use crate::input::error::InputError;
 use crate::layout::{Layout, SOCKETS};
 use crate::plan::TenantInput;
-use crate::platform::Platform;
+use crate::platform::{GHZ, Platform};
 use model::attribution::Owner;
 use std::collections::BTreeSet;
 use units::narrow::fit;
 
 pub(crate) use event::check as events;
 
+/// Percent of the memory bandwidth.
+pub(crate) const MBA_PERCENT: (u32, u32) = (10, 100);
+/// Number of the last socket.
+pub(crate) const LAST_SOCKET: u32 = 1;
+pub(super) const BATCH_PACKETS: (u64, u64) = (256, 1 << 24);
+pub(super) const BATCHES: (u32, u32) = (10, 1000);
+/// Half width of an interval, in points or percent.
+pub(super) const INTERVAL: (f64, f64) = (1e-3, 100.0);
+const _: () = assert!(LAST_SOCKET as usize + 1 == SOCKETS);
+
 /// Checks the keys of the machine, and the names of tenants.
 pub(crate) fn machine(scenario: &Scenario, check: &Check<'_>) -> Result<(), InputError> {
     let machine = &scenario.machine;
-    check.number("core_ghz", machine.core_ghz.unwrap_or(1.0), (0.1, 10.0))?;
-    check.number("uncore_ghz", machine.uncore_ghz.unwrap_or(1.0), (0.1, 10.0))?;
+    check.number("core_ghz", machine.core_ghz.unwrap_or(1.0), GHZ)?;
+    check.number("uncore_ghz", machine.uncore_ghz.unwrap_or(1.0), GHZ)?;
     names(scenario, check)
 }
 
@@ -36,7 +46,7 @@ pub(crate) fn tenant(input: &TenantInput<'_>) -> Result<(), InputError> {
         let allowed = "needs a platform with a [cxl] table".into();
         return Err(check.refuse("memory_node", &"cxl", allowed));
     }
-    check.whole("mba_percent", keys.mba_percent, (10, 100), "percent")
+    check.whole("mba_percent", keys.mba_percent, MBA_PERCENT, "percent")
 }
 
 /// Names are part of the names of results.
@@ -105,7 +115,7 @@ pub(crate) fn socket(
     socket: u32,
     platform: &Platform,
 ) -> Result<(), InputError> {
-    check.whole(key, socket, (0, fit::<u32, _>(SOCKETS) - 1), "")?;
+    check.whole(key, socket, (0, LAST_SOCKET), "")?;
     if socket > 0 && platform.upi.is_none() {
         let allowed = "a second socket needs a platform with a [upi] table".into();
         return Err(check.refuse(key, &socket, allowed));
@@ -120,8 +130,10 @@ pub(crate) fn way_mask(
     mask: u32,
     ways: u32,
 ) -> Result<(), InputError> {
-    let contiguous = mask != 0 && (mask >> mask.trailing_zeros()).wrapping_add(1).is_power_of_two();
-    if contiguous && u64::from(mask) < 1 << ways {
+    // 64 bits, because all of 32 ways are a mask.
+    let wide = u64::from(mask);
+    let contiguous = mask != 0 && ((wide >> mask.trailing_zeros()) + 1).is_power_of_two();
+    if contiguous && wide < 1 << ways {
         return Ok(());
     }
     let all = (1u64 << ways) - 1;
@@ -131,12 +143,12 @@ pub(crate) fn way_mask(
 
 /// Length of a run.
 pub(crate) fn run(run: &RunKeys, check: &Check<'_>) -> Result<(), InputError> {
-    check.whole("run.batch_packets", run.batch_packets, (256, 1 << 24), "packets")?;
-    check.whole("run.min_batches", run.min_batches, (10, 1000), "batches")?;
+    check.whole("run.batch_packets", run.batch_packets, BATCH_PACKETS, "packets")?;
+    check.whole("run.min_batches", run.min_batches, BATCHES, "batches")?;
     let what = "batches, no fewer than run.min_batches";
-    check.whole("run.max_batches", run.max_batches, (run.min_batches, 1000), what)?;
+    check.whole("run.max_batches", run.max_batches, (run.min_batches, BATCHES.1), what)?;
     let points = run.hit_rate_interval_points;
-    check.number("run.hit_rate_interval_points", points, (1e-3, 100.0))?;
+    check.number("run.hit_rate_interval_points", points, INTERVAL)?;
     let percent = run.throughput_interval_percent;
-    check.number("run.throughput_interval_percent", percent, (1e-3, 100.0))
+    check.number("run.throughput_interval_percent", percent, INTERVAL)
 }

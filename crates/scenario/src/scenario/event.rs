@@ -4,19 +4,24 @@ use super::{MAIN, Scenario};
 use crate::devices::root_port::PortKeys;
 use crate::input::check::Check;
 use crate::input::error::InputError;
-use crate::platform::Platform;
+use crate::platform::{MOST_LLC_WAYS, Platform};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Up to a quarter of an hour.
+const AT_US: (f64, f64) = (0.0, 1e9);
 
 /// A change while the machine runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventKeys {
     /// Simulated time of the change.
+    #[schemars(range(min = AT_US.0, max = AT_US.1))]
     pub at_us: f64,
     /// The tenant whose root port is changed.
     #[serde(default = "main_name")]
     pub tenant: String,
     /// Ways in which the device may allocate from then on; 0 switches DDIO off.
+    #[schemars(range(min = 0, max = MOST_LLC_WAYS))]
     pub ddio_ways: u32,
     /// With DDIO off: descriptors and completions still use the platform's own ways.
     #[serde(default)]
@@ -47,7 +52,7 @@ pub(crate) fn check(
     let ways = platform.llc.ways.value;
     for (number, event) in scenario.machine.event.iter().enumerate() {
         let key = |name: &str| format!("event.{number}.{name}");
-        check.number(&key("at_us"), event.at_us, (0.0, 1e9))?;
+        check.number(&key("at_us"), event.at_us, AT_US)?;
         check.whole(&key("ddio_ways"), event.ddio_ways, (0, ways), "ways of the LLC")?;
         let Some(tenant) = scenario.tenants().find(|tenant| tenant.keys.name == event.tenant)
         else {

@@ -1,11 +1,12 @@
 //! A tenant: an application on its cores, with devices of its own. Defaults are those of the measured
 //! testbed.
 
-use super::recorded;
+use super::{check, recorded};
 use crate::apps::{Application, ApplicationTables};
 use crate::devices::DeviceKeys;
 use crate::input::error::InputError;
 use crate::input::key_groups::KeyGroups;
+use crate::platform::MOST_CORES;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeSet;
@@ -40,18 +41,22 @@ pub struct TenantKeys {
     /// Software of the cores.
     pub application: Application,
     /// Cores in use, one receive and one send queue each.
+    #[schemars(range(min = 1, max = MOST_CORES))]
     pub cores: u32,
     /// The socket of the cores.
+    #[schemars(range(min = 0, max = check::LAST_SOCKET))]
     pub socket: u32,
     /// The memory of buffers and rings.
     pub memory_node: MemoryNode,
     /// CAT mask of the cores. All ways by default, also for tenants beside the main one.
+    #[schemars(range(min = 1, max = u32::MAX))]
     pub core_way_mask: Option<u32>,
     /// Pages of driver memory.
     pub page_size: PageSize,
     /// Content of the caches before time zero.
     pub initial_content: InitialContent,
     /// Memory bandwidth that the cores may use, in percent of their unlimited use (Intel MBA).
+    #[schemars(range(min = check::MBA_PERCENT.0, max = check::MBA_PERCENT.1))]
     pub mba_percent: u32,
 }
 

@@ -11,13 +11,13 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// A platform that states what an application needs.
-fn platform(application: &str) -> &'static str {
+pub fn platform(application: &str) -> &'static str {
     if application == "ping-pong" { "cascade-lake-blog" } else { "skylake-gold-6140" }
 }
 
 /// A key, the other keys without which it is refused, and values of which one differs from the default
 /// and is allowed.
-type Change = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
+pub type Change = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
 const RANDOM: (&str, &str) = ("traffic.pattern", "\"random\"");
 const ON_OFF: (&str, &str) = ("traffic.arrivals", "\"on-off\"");
@@ -31,7 +31,7 @@ const MANY_BLOCKS: (&str, &str) = ("block_io.buffers", "256");
 
 /// Every key of a tenant.
 #[rustfmt::skip]
-const CHANGES: &[Change] = &[
+pub const CHANGES: &[Change] = &[
     ("block_io.block_bytes", &[], &["4096"]),
     ("block_io.buffers", &[], &["64"]),
     ("block_io.completion", &[], &["\"poll\"", "\"polling\""]),
@@ -155,7 +155,7 @@ const EXEMPT: [(&str, &str, &str); 4] = [
 const NAMES: [&str; 2] = ["application", "name"];
 
 /// What an application needs to be stated, and keys with which its short run is loaded.
-fn base(application: &str) -> String {
+pub fn base(application: &str) -> String {
     let own = match application {
         "memory-kernel" => "memory_kernel.working_set_bytes = 33554432\n",
         "block-io" => "ssd = \"p4800x\"\n",
@@ -174,9 +174,8 @@ fn base(application: &str) -> String {
 
 /// The metrics of a run, or why it is refused.
 fn metrics(application: &str, text: &str, set: &[(&str, &str)]) -> Result<String, String> {
-    let pcap = capture().display().to_string();
     let set: Vec<(String, String)> =
-        set.iter().map(|(key, value)| ((*key).into(), value.replace("PCAP", &pcap))).collect();
+        set.iter().map(|(key, value)| ((*key).into(), with_captures(value))).collect();
     let job = || -> Result<Job, scenario::InputError> {
         let read = scenario::scenario::Scenario::read("a.toml", text, &set)?;
         let platform = builtin::platform("a.toml", platform(application))?;
@@ -186,6 +185,11 @@ fn metrics(application: &str, text: &str, set: &[(&str, &str)]) -> Result<String
     let result = job.run(Wanted::default(), |_| ControlFlow::Continue(()));
     let result = result.unwrap_or_else(|failure| panic!("{text}{set:?}: {failure}"));
     Ok(serde_json::to_string(&result.metrics).expect("metrics are JSON"))
+}
+
+/// A value with the path of a capture in place of PCAP.
+pub fn with_captures(value: &str) -> String {
+    value.replace("PCAP", &capture().display().to_string())
 }
 
 /// A capture of 64 frames of 200 bytes, one each microsecond.

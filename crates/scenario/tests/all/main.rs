@@ -21,6 +21,7 @@ mod platforms;
 mod probe;
 mod queues;
 mod random_scenarios;
+mod schema_ranges;
 mod slice_distances;
 mod slice_placement;
 #[path = "../../../model/tests/all/small_fabric.rs"]

@@ -5,15 +5,28 @@ use crate::input::error::InputError;
 use crate::plan::TenantInput;
 
 /// Largest buffer: beyond the jumbo frames of all cards, whose largest are 9 to 16 KB.
-pub(super) const MOST_BUFFER_BYTES: u64 = 16 << 10;
+pub(super) const BUFFER_BYTES: (u64, u64) = (64, 16 << 10);
+/// The shortest Ethernet frame, without FCS.
+pub(super) const LEAST_PACKET_BYTES: u64 = 60;
+/// Entries of a ring: powers of two.
+pub(super) const RINGS: [u32; 13] =
+    [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384, MOST_RX_DESCRIPTORS];
+pub(in crate::devices) const MOST_RX_DESCRIPTORS: u32 = 1 << 15;
+pub(super) const RNG_CALLS: (u32, u32) = (0, 1_000_000);
+pub(super) const INTERNAL_QUEUE: (u32, u32) = (32, 65_536);
+pub(super) const BURST: (u32, u32) = (1, 64);
+/// DPDK's own limit.
+pub(super) const POOL_CACHE: (u32, u32) = (32, 512);
 /// Largest pool: the pools of all tenants fit the simulated memory.
 const MOST_POOL_BYTES: u64 = 4 << 30;
-const MOST_POOL_BUFFERS: u64 = 1 << 20;
+pub(super) const MOST_POOL_BUFFERS: u64 = 1 << 20;
+/// What one core takes with the smallest ring, cache and burst, and a card that reports each packet.
+pub(super) const LEAST_POOL_BUFFERS: u32 = buffers_of_core(RINGS[0], POOL_CACHE.0, BURST.0, 1);
 
 /// Checks of every tenant, whether its application uses the NIC or not.
 pub(in crate::devices) fn tenant(input: &TenantInput<'_>) -> Result<(), InputError> {
     let (keys, check) = (&input.tenant.devices.nic, &input.check);
-    check.whole("rng_calls", keys.rng_calls, (0, 1_000_000), "calls")?;
+    check.whole("rng_calls", keys.rng_calls, RNG_CALLS, "calls")?;
     let most = keys.rx_descriptors;
     if let Some(backlog) = input.tenant.devices.port.placement.bypass_when_backlogged {
         let key = "placement.bypass_when_backlogged";
@@ -32,29 +45,32 @@ pub(super) fn serving(input: &TenantInput<'_>, card: &Card<'_>) -> Result<(), In
 
 fn queues(keys: &NicKeys, input: &TenantInput<'_>, card: &Card<'_>) -> Result<(), InputError> {
     let (check, cores) = (&input.check, input.tenant.keys.cores);
-    let rings: Vec<u32> = (3..=15).map(|bits| 1 << bits).collect();
-    check.one_of("rx_descriptors", keys.rx_descriptors, &rings)?;
+    check.one_of("rx_descriptors", keys.rx_descriptors, &RINGS)?;
     if let Some(bytes) = keys.buffer_bytes {
-        check.whole("buffer_bytes", bytes, (64, MOST_BUFFER_BYTES), "bytes")?;
+        check.whole("buffer_bytes", bytes, BUFFER_BYTES, "bytes")?;
     }
     let what = "bytes that a buffer holds; longer packets need a larger buffer_bytes";
-    check.whole("packet_bytes", keys.packet_bytes, (60, card.buffer_bytes), what)?;
+    check.whole(
+        "packet_bytes",
+        keys.packet_bytes,
+        (LEAST_PACKET_BYTES, card.buffer_bytes),
+        what,
+    )?;
     // A ring smaller than a completion's packets would never be freed.
     let least = card.nic.tx_packets_per_completion.value.max(8);
-    let rings: Vec<u32> = rings.into_iter().filter(|&ring| ring >= least).collect();
+    let rings: Vec<u32> = RINGS.into_iter().filter(|&ring| ring >= least).collect();
     check.one_of("tx_descriptors", keys.tx_packets(card.nic, cores), &rings)?;
-    check.whole("internal_queue", keys.internal_queue, (32, 65_536), "packets")?;
-    check.whole("burst", keys.burst, (1, 64), "packets")
+    check.whole("internal_queue", keys.internal_queue, INTERNAL_QUEUE, "packets")?;
+    check.whole("burst", keys.burst, BURST, "packets")
 }
 
 /// The pool must fill every receive ring and cache, the bursts in work, and the sent packets that no
 /// completion has reported yet; packets in send rings and queues may exhaust it for a while.
 fn pool(keys: &NicKeys, input: &TenantInput<'_>, card: &Card<'_>) -> Result<(), InputError> {
     let check = &input.check;
-    check.whole("pool_cache", keys.pool_cache, (32, 512), "buffers, DPDK's own limit")?;
+    check.whole("pool_cache", keys.pool_cache, POOL_CACHE, "buffers, DPDK's own limit")?;
     let unreported = card.nic.tx_packets_per_completion.value;
-    let cached = keys.pool_cache + keys.pool_cache / 2;
-    let per_core = keys.rx_descriptors + cached + 2 * keys.burst + 2 * unreported;
+    let per_core = buffers_of_core(keys.rx_descriptors, keys.pool_cache, keys.burst, unreported);
     let least = u64::from(per_core) * u64::from(input.tenant.keys.cores);
     let most = MOST_POOL_BUFFERS.min(MOST_POOL_BYTES / card.buffer_bytes);
     let why = format!(
@@ -63,4 +79,10 @@ fn pool(keys: &NicKeys, input: &TenantInput<'_>, card: &Card<'_>) -> Result<(), 
         card.buffer_bytes
     );
     check.whole("pool_buffers", u64::from(keys.pool_buffers), (least, most), &why)
+}
+
+/// Buffers that a core may hold: its receive ring's, its cache's, which fills up to one and a half times
+/// its size, those of bursts in work, and packets that were sent and are not reported.
+const fn buffers_of_core(rx_descriptors: u32, cache: u32, burst: u32, unreported: u32) -> u32 {
+    rx_descriptors + cache + cache / 2 + 2 * burst + 2 * unreported
 }

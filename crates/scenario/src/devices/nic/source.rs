@@ -1,6 +1,7 @@
 //! Builds the arrivals at a NIC from a tenant's traffic keys.
 
-use super::check::MOST_BUFFER_BYTES;
+use super::check::BUFFER_BYTES;
+use super::traffic::LEAST_GBPS;
 use super::{ArrivalProcess, Card, NicKeys, Pattern, SizeMix};
 use crate::input::builtin;
 use crate::input::error::InputError;
@@ -114,7 +115,7 @@ impl SourcePlan {
             return Ok(Self::Replay(capture(input.file, path, card)?, config));
         }
         if traffic.arrivals != Some(ArrivalProcess::BackToBack) {
-            input.check.number("offered_gbps", keys.offered_gbps, (1e-3, line_rate_gbps))?;
+            input.check.number("offered_gbps", keys.offered_gbps, (LEAST_GBPS, line_rate_gbps))?;
         }
         let (packet_bytes, offered_gbps) = (keys.packet_bytes, keys.offered_gbps);
         let (flows, seed) = (traffic.flows as usize, input.seed);
@@ -192,8 +193,9 @@ fn capture(file: &str, path: &str, card: &Card<'_>) -> Result<Capture, InputErro
             value: path.into(),
             allowed: format!(
                 "its largest packet has {largest} bytes, a buffer holds {fits}: raise buffer_bytes \
-                 (up to {MOST_BUFFER_BYTES}), capture with segmentation offload off, or filter larger \
-                 packets out"
+                 (up to {}), capture with segmentation offload off, or filter larger \
+                 packets out",
+                BUFFER_BYTES.1
             ),
         });
     }

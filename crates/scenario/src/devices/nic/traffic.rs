@@ -2,8 +2,19 @@
 
 use crate::input::check::Check;
 use crate::input::error::InputError;
+use crate::platform::MOST_LINE_RATE_GBPS;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// The smallest load that is one.
+pub(super) const LEAST_GBPS: f64 = 1e-3;
+const THREADS: (u32, u32) = (1, 256);
+const FLOWS: (u32, u32) = (1, 1 << 20);
+const FLOW_RULES: (u32, u32) = (0, 1 << 20);
+/// Packets of a train, a turn or a burst.
+const PACKETS: (u32, u32) = (1, 1 << 20);
+const ZIPF: (f64, f64) = (0.0, 4.0);
+const LOOPS: (u64, u64) = (1, 1_000_000);
 
 /// The packets that arrive at a NIC.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -12,15 +23,20 @@ pub struct TrafficKeys {
     /// Order of synthetic packets.
     pub pattern: Pattern,
     /// Trains: threads of the generator.
+    #[schemars(range(min = THREADS.0, max = THREADS.1))]
     pub generator_threads: u32,
     /// Flows, per thread for trains.
+    #[schemars(range(min = FLOWS.0, max = FLOWS.1))]
     pub flows: u32,
     /// Exact-match rules in the NIC: this number of flows, from the first on, go to the queues in turn;
     /// RSS distributes the others.
+    #[schemars(range(min = FLOW_RULES.0, max = FLOW_RULES.1))]
     pub flow_rules: u32,
     /// Trains: packets of a flow one after another.
+    #[schemars(range(min = PACKETS.0, max = PACKETS.1))]
     pub train_packets: u32,
     /// Trains: packets that a thread sends before the next thread's turn.
+    #[schemars(range(min = PACKETS.0, max = PACKETS.1))]
     pub turn_packets: u32,
     /// Random: sizes of packets.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,15 +46,19 @@ pub struct TrafficKeys {
     pub arrivals: Option<ArrivalProcess>,
     /// Random, arrivals on and off: packets of a burst. 32 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = PACKETS.0, max = PACKETS.1))]
     pub burst_packets: Option<u32>,
     /// Random: popularity of flows, the exponent of Zipf's law. By default 0: all are equal.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = ZIPF.0, max = ZIPF.1))]
     pub flow_zipf: Option<f64>,
     /// A pcap or pcapng file to replay instead, relative to the scenario's folder if it exists there.
     pub pcap: Option<String>,
     /// Scale the capture's times to this rate on the wire.
+    #[schemars(range(min = LEAST_GBPS, max = MOST_LINE_RATE_GBPS))]
     pub scale_to_gbps: Option<f64>,
     /// End after the capture has been replayed this many times, instead of at a narrow interval.
+    #[schemars(range(min = LOOPS.0, max = LOOPS.1))]
     pub loops: Option<u64>,
 }
 
@@ -106,11 +126,11 @@ pub enum ArrivalProcess {
 impl TrafficKeys {
     /// Checks the keys for a card of this line rate.
     pub(super) fn check(&self, check: &Check<'_>, line_rate_gbps: f64) -> Result<(), InputError> {
-        check.whole("traffic.generator_threads", self.generator_threads, (1, 256), "threads")?;
-        check.whole("traffic.flows", self.flows, (1, 1 << 20), "flows")?;
-        check.whole("traffic.flow_rules", self.flow_rules, (0, 1 << 20), "rules")?;
-        check.whole("traffic.train_packets", self.train_packets, (1, 1 << 20), "packets")?;
-        check.whole("traffic.turn_packets", self.turn_packets, (1, 1 << 20), "packets")?;
+        check.whole("traffic.generator_threads", self.generator_threads, THREADS, "threads")?;
+        check.whole("traffic.flows", self.flows, FLOWS, "flows")?;
+        check.whole("traffic.flow_rules", self.flow_rules, FLOW_RULES, "rules")?;
+        check.whole("traffic.train_packets", self.train_packets, PACKETS, "packets")?;
+        check.whole("traffic.turn_packets", self.turn_packets, PACKETS, "packets")?;
         self.check_random(check)?;
         if let Some(gbps) = self.scale_to_gbps {
             if self.pcap.is_none() {
@@ -118,14 +138,14 @@ impl TrafficKeys {
                     "only together with traffic.pcap; set offered_gbps for synthetic traffic";
                 return Err(check.refuse("traffic.scale_to_gbps", &gbps, allowed.into()));
             }
-            check.number("traffic.scale_to_gbps", gbps, (1e-3, line_rate_gbps))?;
+            check.number("traffic.scale_to_gbps", gbps, (LEAST_GBPS, line_rate_gbps))?;
         }
         match self.loops {
             Some(loops) if self.pcap.is_none() => {
                 let allowed = "only together with traffic.pcap";
                 Err(check.refuse("traffic.loops", &loops, allowed.into()))
             }
-            Some(loops) => check.whole("traffic.loops", loops, (1, 1_000_000), "loops"),
+            Some(loops) => check.whole("traffic.loops", loops, LOOPS, "loops"),
             None => Ok(()),
         }
     }
@@ -151,9 +171,9 @@ impl TrafficKeys {
                 let allowed = "only with traffic.arrivals = \"on-off\"";
                 return Err(check.refuse("traffic.burst_packets", &packets, allowed.into()));
             }
-            check.whole("traffic.burst_packets", packets, (1, 1 << 20), "packets")?;
+            check.whole("traffic.burst_packets", packets, PACKETS, "packets")?;
         }
-        check.number("traffic.flow_zipf", self.flow_zipf.unwrap_or(0.0), (0.0, 4.0))
+        check.number("traffic.flow_zipf", self.flow_zipf.unwrap_or(0.0), ZIPF)
     }
 }
 

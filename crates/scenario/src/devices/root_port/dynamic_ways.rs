@@ -2,10 +2,15 @@
 
 use crate::input::error::InputError;
 use crate::plan::TenantInput;
+use crate::platform::MOST_LLC_WAYS;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Picos, RootPortId};
 use workload::control::dynamic_ways::DynamicWaysConfig;
+
+const PERIOD_US: (f64, f64) = (1.0, 1e6);
+const MISSES_PER_US: (f64, f64) = (0.0, 1e4);
+const PERIODS: (u32, u32) = (1, 64);
 
 /// A controller that changes the number of ways by demand.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -14,16 +19,22 @@ pub struct DynamicWaysKeys {
     /// Whether it runs.
     pub enabled: bool,
     /// Time between two readings of the counters.
+    #[schemars(range(min = PERIOD_US.0, max = PERIOD_US.1))]
     pub period_us: f64,
     /// Fewest ways.
+    #[schemars(range(min = 1, max = MOST_LLC_WAYS))]
     pub min_ways: u32,
     /// Most ways.
+    #[schemars(range(min = 1, max = MOST_LLC_WAYS))]
     pub max_ways: u32,
     /// Write misses per microsecond above which it adds a way.
+    #[schemars(range(min = MISSES_PER_US.0, max = MISSES_PER_US.1))]
     pub grow_above_misses_per_us: f64,
     /// Write misses per microsecond below which it removes a way.
+    #[schemars(range(min = MISSES_PER_US.0, max = MISSES_PER_US.1))]
     pub shrink_below_misses_per_us: f64,
     /// Consecutive periods below that limit before it does.
+    #[schemars(range(min = PERIODS.0, max = PERIODS.1))]
     pub shrink_after_periods: u32,
 }
 
@@ -59,15 +70,15 @@ impl DynamicWaysKeys {
     pub(super) fn check(&self, input: &TenantInput<'_>, off: bool) -> Result<(), InputError> {
         let (check, platform) = (&input.check, input.platform);
         let ways = platform.llc.ways.value;
-        check.number("dynamic_ways.period_us", self.period_us, (1.0, 1e6))?;
+        check.number("dynamic_ways.period_us", self.period_us, PERIOD_US)?;
         check.whole("dynamic_ways.min_ways", self.min_ways, (1, ways), "ways of the LLC")?;
         let what = "ways of the LLC, no fewer than dynamic_ways.min_ways";
         check.whole("dynamic_ways.max_ways", self.max_ways, (self.min_ways, ways), what)?;
         let (grow, shrink) = (self.grow_above_misses_per_us, self.shrink_below_misses_per_us);
-        check.number("dynamic_ways.grow_above_misses_per_us", grow, (0.0, 1e4))?;
-        check.number("dynamic_ways.shrink_below_misses_per_us", shrink, (0.0, grow))?;
+        check.number("dynamic_ways.grow_above_misses_per_us", grow, MISSES_PER_US)?;
+        check.number("dynamic_ways.shrink_below_misses_per_us", shrink, (MISSES_PER_US.0, grow))?;
         let periods = self.shrink_after_periods;
-        check.whole("dynamic_ways.shrink_after_periods", periods, (1, 64), "periods")?;
+        check.whole("dynamic_ways.shrink_after_periods", periods, PERIODS, "periods")?;
         if self.enabled && (off || platform.root_complex_buffer.is_some()) {
             let allowed =
                 "needs ddio_ways above 0 and a platform without [root_complex_buffer]".into();

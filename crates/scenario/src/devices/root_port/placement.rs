@@ -1,8 +1,10 @@
 //! Placement of a device's lines beyond DDIO.
 
 use super::PortKeys;
+use crate::devices::nic::MOST_RX_DESCRIPTORS;
 use crate::input::error::InputError;
 use crate::plan::TenantInput;
+use crate::platform::MOST_SLICES;
 use model::root_complex::line_placement::{LinePlacement, OnUnread, Steering};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,9 +18,11 @@ const MOST_LINES: u64 = 1024;
 pub struct PlacementKeys {
     /// Selective DMA: only this number of lines at the head of a packet go to the LLC, the rest to
     /// memory.
+    #[schemars(range(min = 0, max = MOST_LINES))]
     pub inject_lines: Option<u64>,
     /// A packet with more than this number of packets before it in its queue goes to memory instead of
     /// the LLC.
+    #[schemars(range(min = 1, max = MOST_RX_DESCRIPTORS - 1))]
     pub bypass_when_backlogged: Option<u32>,
     /// A write that would evict a device's unread line goes to memory instead.
     pub bypass_unread: bool,
@@ -28,20 +32,25 @@ pub struct PlacementKeys {
     pub io_priority: bool,
     /// This number of lines at the head of a packet is placed in the L2 of the core that polls its
     /// queue.
+    #[schemars(range(min = 0, max = MOST_LINES))]
     pub push_to_l2_lines: Option<u64>,
     /// With DDIO off: this number of lines at the head of a packet is prefetched into that L2 after
     /// they went to memory.
+    #[schemars(range(min = 0, max = MOST_LINES))]
     pub prefetch_hint_lines: Option<u64>,
     /// CacheDirector: a line of each packet lies in one of this number of slices nearest to the core
     /// that polls its queue. The driver chooses the headroom of each buffer accordingly.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MOST_SLICES))]
     pub header_slices: Option<u32>,
     /// The line of a packet that CacheDirector places. The first, number 0, by default; headers of IPv6
     /// and TCP end in the second.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = MOST_LINES - 1))]
     pub header_line: Option<u64>,
     /// Headroom that CacheDirector may add; every buffer is larger by it. 16 lines by default.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = u8::MAX))]
     pub headroom_lines: Option<u32>,
 }
 
