@@ -111,5 +111,20 @@ def test_a_truncated_capture_is_refused_by_name(
     done = skipline(*RUN, "--set", f"{PCAP_KEY}={truncated}")
     assert done.code == 2
     assert done.out == ""
-    for told in (str(truncated), "truncated", f"packet {len(captured.packets)} at byte"):
+    place = f"packet {len(captured.packets)} at byte"
+    for told in (str(truncated), "truncated", place, "traffic.cut_short = true"):
         assert told in done.err
+
+
+def test_a_truncated_capture_is_replayed_up_to_there_on_request(
+    captured: Captured, skipline: Skipline, tmp_path: Path
+) -> None:
+    truncated = tmp_path / "truncated.pcap"
+    truncated.write_bytes(captured.path.read_bytes()[:-1])
+    settings = {PCAP_KEY: truncated, "traffic.cut_short": "true", LOOPS_KEY: 1}
+    stated = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+    done = skipline(*RUN, *stated)
+    whole = len(captured.packets)
+    assert metrics_of(done)[RX_PACKETS] == whole - 1
+    cut = f"The capture is cut short in packet {whole} at byte"
+    assert any(note.startswith(cut) for note in done.json["notes"])

@@ -40,28 +40,56 @@ pub use self::error::{CaptureError, CaptureFault, RecordPosition};
 /// Most captured bytes of a packet: libpcap's own limit.
 const MAX_CAPTURED_BYTES: u32 = 262_144;
 
-/// Reads a pcap or pcapng file completely.
+/// What becomes of a file that ends within a record, as that of an interrupted tool does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CutShort {
+    /// It is refused.
+    Refused,
+    /// The packets before that record are returned, if there are any.
+    Read,
+}
+
+/// The packets of a file.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// The packets.
+    pub capture: Capture,
+    /// The record within which the file ends.
+    pub cut_in: Option<RecordPosition>,
+}
+
+/// Reads a pcap or pcapng file.
 ///
 /// # Errors
-/// If the file cannot be read, is of another format, damaged or truncated, uses an unsupported link
-/// type or time unit, or holds no packets. No packets of such a file are returned.
-pub fn read(path: impl AsRef<Path>) -> Result<Capture, CaptureError> {
+/// If the file cannot be read, is of another format or damaged, ends within a record and that is not
+/// allowed, uses an unsupported link type or time unit, or holds no packets. No packets of such a file are
+/// returned.
+pub fn read(path: impl AsRef<Path>, cut_short: CutShort) -> Result<Recording, CaptureError> {
     let path = path.as_ref();
     File::open(path)
         .map_err(CaptureFault::CannotOpen)
-        .and_then(from_reader)
+        .and_then(|file| from_reader(file, cut_short))
         .map_err(|fault| CaptureError { path: path.to_owned(), fault })
 }
 
-fn from_reader(reader: impl Read) -> Result<Capture, CaptureFault> {
+fn from_reader(reader: impl Read, cut_short: CutShort) -> Result<Recording, CaptureFault> {
     let (mut input, magic) = Input::open(reader)?;
     let mut builder = Builder::default();
-    match magic {
-        pcapng::SECTION_HEADER => pcapng::read(&mut input, &mut builder)?,
-        magic if pcap::MAGICS.contains(&magic) => pcap::read(&mut input, &mut builder)?,
-        found => return Err(CaptureFault::WrongMagic { found }),
-    }
-    builder.finish()
+    let read = match magic {
+        pcapng::SECTION_HEADER => pcapng::read(&mut input, &mut builder),
+        magic if pcap::MAGICS.contains(&magic) => pcap::read(&mut input, &mut builder),
+        found => Err(CaptureFault::WrongMagic { found }),
+    };
+    let cut_in = match read {
+        Ok(()) => None,
+        Err(CaptureFault::TruncatedRecord { position, .. })
+            if cut_short == CutShort::Read && !builder.is_empty() =>
+        {
+            Some(position)
+        }
+        Err(fault) => return Err(fault),
+    };
+    Ok(Recording { capture: builder.finish()?, cut_in })
 }
 
 /// Largest number of captured bytes under a snap length; zero means "no limit" in both formats.

@@ -43,6 +43,11 @@ impl Builder {
         self.packets.len() as u64 + 1
     }
 
+    /// Whether the file has held no packet so far.
+    pub(super) fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
     /// Adds the next packet of the file.
     pub(super) fn add(&mut self, packet: &Recorded) {
         self.last_time_ps = packet.time_ps.or(self.last_time_ps);

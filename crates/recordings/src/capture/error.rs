@@ -18,6 +18,14 @@ pub struct CaptureError {
     pub fault: CaptureFault,
 }
 
+impl CaptureFault {
+    /// Whether the file ends within a record behind others, which [`super::CutShort::Read`] returns.
+    #[must_use]
+    pub fn is_cut_short(&self) -> bool {
+        matches!(self, Self::TruncatedRecord { position, .. } if position.packet != Some(1))
+    }
+}
+
 /// The record or block of a capture file that a fault is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordPosition {

@@ -70,12 +70,14 @@ pub enum InputError {
     #[error(transparent)]
     Trace(#[from] recordings::trace::TraceError),
     /// A capture that cannot be replayed.
-    #[error("{file}: `traffic.pcap`: {fault}")]
+    #[error("{file}: `traffic.pcap`: {fault}{hint}")]
     Capture {
         /// Which file names it.
         file: String,
         /// The error in the capture, and its position.
         fault: recordings::capture::CaptureError,
+        /// How it can be replayed all the same, after a semicolon; empty if it cannot.
+        hint: &'static str,
     },
 }
 

@@ -123,6 +123,7 @@ pub const CHANGES: &[Change] = &[
     ("ssd", &[], &["\"xg5\""]),
     ("traffic.arrivals", &[RANDOM], &["\"poisson\""]),
     ("traffic.burst_packets", &[RANDOM, ON_OFF], &["8"]),
+    ("traffic.cut_short", &[("traffic.pcap", "\"CUT\"")], &["true"]),
     ("traffic.flow_rules", &[("cores", "2")], &["64"]),
     ("traffic.flow_zipf", &[RANDOM, ("cores", "2")], &["1.1"]),
     ("traffic.flows", &[("cores", "2")], &["7"]),
@@ -187,14 +188,15 @@ fn metrics(application: &str, text: &str, set: &[(&str, &str)]) -> Result<String
     Ok(serde_json::to_string(&result.metrics).expect("metrics are JSON"))
 }
 
-/// A value with the path of a capture in place of PCAP.
+/// A value with the paths of captures in place of PCAP and CUT, which ends within its last packet.
 pub fn with_captures(value: &str) -> String {
-    value.replace("PCAP", &capture().display().to_string())
+    let (whole, cut) = captures();
+    value.replace("PCAP", &whole.display().to_string()).replace("CUT", &cut.display().to_string())
 }
 
-/// A capture of 64 frames of 200 bytes, one each microsecond.
-fn capture() -> PathBuf {
-    static WRITTEN: OnceLock<PathBuf> = OnceLock::new();
+/// A capture of 64 frames of 200 bytes, one each microsecond, and the same without its last byte.
+fn captures() -> (PathBuf, PathBuf) {
+    static WRITTEN: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
     let write = || {
         let header: [u32; 6] = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 1];
         let mut bytes: Vec<u8> = header.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -203,9 +205,15 @@ fn capture() -> PathBuf {
             bytes.extend(record.iter().flat_map(|word| word.to_le_bytes()));
             bytes.extend((0..200).map(|byte: u32| (byte + packet).to_le_bytes()[0]));
         }
-        let path = std::env::temp_dir().join(format!("skipline-keys-{}.pcap", std::process::id()));
-        fs::write(&path, bytes).expect("the temporary folder can be written");
-        path
+        ["whole", "cut"]
+            .map(|name| {
+                let file = format!("skipline-keys-{}-{name}.pcap", std::process::id());
+                let path = std::env::temp_dir().join(file);
+                let kept = bytes.len() - usize::from(name == "cut");
+                fs::write(&path, &bytes[..kept]).expect("the temporary folder can be written");
+                path
+            })
+            .into()
     };
     WRITTEN.get_or_init(write).clone()
 }
@@ -225,6 +233,14 @@ fn outcome(application: &str, key: &str) -> Outcome {
         let before = match metrics(application, &text, needs) {
             Ok(before) => before,
             Err(reason) => {
+                // A key that permits what is refused otherwise, by its name, acts.
+                let permits = |value| {
+                    let set: Vec<_> = needs.iter().copied().chain([(key, value)]).collect();
+                    reason.contains(key) && metrics(application, &text, &set).is_ok()
+                };
+                if values.iter().any(|&value| permits(value)) {
+                    return Outcome::Acts;
+                }
                 refusal = Some(reason);
                 continue;
             }

@@ -18,7 +18,7 @@ use super::*;
 const BOTH_ORDERS: [Endianness; 2] = [Endianness::Big, Endianness::Little];
 
 fn parse(file: &[u8]) -> Result<Capture, CaptureFault> {
-    from_reader(file)
+    from_reader(file, CutShort::Refused).map(|recording| recording.capture)
 }
 
 fn times_ps(capture: &Capture) -> Vec<u64> {

@@ -144,3 +144,35 @@ fn a_file_on_disk_is_read() {
     fs::remove_file(&path).unwrap();
     assert_eq!(capture.unwrap().packet_count(), 1);
 }
+
+#[test]
+fn a_file_that_ends_within_a_packet_is_read_up_to_there_if_that_is_allowed() {
+    let frames = || (0..3).map(|number| (number * 1000, small_frame(0)));
+    let pcapng = || pcapng_of(Endianness::Little, (0..3).map(|number| (number, small_frame(0))));
+    for whole in [pcap_of(frames()), pcapng()] {
+        let read = from_reader(&*whole, CutShort::Read).unwrap();
+        assert_eq!((read.capture.packet_count(), read.cut_in), (3, None));
+        let cut = from_reader(&whole[..whole.len() - 1], CutShort::Read).unwrap();
+        assert_eq!(cut.capture.packet_count(), 2);
+        let position = cut.cut_in.expect("it ends within a packet");
+        assert_eq!(position.packet, Some(3));
+        assert!(position.offset < whole.len() as u64);
+    }
+}
+
+#[test]
+fn a_file_that_ends_within_its_first_packet_has_nothing_to_read() {
+    let pcap = pcap_of([(0, small_frame(0))]);
+    let fault = from_reader(&pcap[..pcap.len() - 1], CutShort::Read).unwrap_err();
+    assert!(matches!(fault, CaptureFault::TruncatedRecord { .. }) && !fault.is_cut_short());
+}
+
+#[test]
+fn a_damaged_file_is_not_read_up_to_its_damage() {
+    let mut pcap = pcap_of([(0, small_frame(0)), (1, small_frame(0))]);
+    // The captured bytes of the second packet, behind its time.
+    let second = 24 + (pcap.len() - 24) / 2;
+    pcap[second + 8..second + 12].copy_from_slice(&u32::MAX.to_le_bytes());
+    let fault = from_reader(&*pcap, CutShort::Read).unwrap_err();
+    assert!(matches!(fault, CaptureFault::OversizedRecord { .. }), "{fault}");
+}

@@ -8,10 +8,14 @@ use crate::input::error::InputError;
 use crate::plan::TenantInput;
 use hdrhistogram::Histogram;
 use model::traffic::{Arrival, Departure, PacketSource};
+use recordings::capture::{CaptureError, CutShort, Recording};
 use workload::traffic::{
-    Arrivals, Capture, CaptureReplay, FixedRate, FixedRateConfig, Mix, MixConfig, PingPongClient,
+    Arrivals, CaptureReplay, FixedRate, FixedRateConfig, Mix, MixConfig, PingPongClient,
     PingPongClientConfig, ReplayConfig, ReplaySpeed, Sizes, Toeplitz, Trains, TrainsConfig,
 };
+
+/// How a capture is replayed whose last record is not whole.
+const CUT_SHORT_HINT: &str = "; traffic.cut_short = true replays the packets before it";
 
 /// A source of arrivals of any kind.
 #[derive(Debug)]
@@ -87,7 +91,7 @@ pub enum SourcePlan {
     /// Sizes, arrivals and flows at random.
     Random(MixConfig),
     /// A capture.
-    Replay(Capture, ReplayConfig),
+    Replay(Recording, ReplayConfig),
     /// No packets.
     Silence,
     /// A client that waits for answers.
@@ -112,7 +116,7 @@ impl SourcePlan {
                 line_rate_gbps,
                 loops: traffic.loops,
             };
-            return Ok(Self::Replay(capture(input.file, path, card)?, config));
+            return Ok(Self::Replay(capture(input.file, path, traffic.cut_short, card)?, config));
         }
         if traffic.arrivals != Some(ArrivalProcess::BackToBack) {
             input.check.number("offered_gbps", keys.offered_gbps, (LEAST_GBPS, line_rate_gbps))?;
@@ -147,7 +151,7 @@ impl SourcePlan {
             Self::Fixed(config) => Traffic::Fixed(FixedRate::new(config, &rss)),
             Self::Trains(config) => Traffic::Trains(Trains::new(config, &rss)),
             Self::Random(config) => Traffic::Random(Box::new(Mix::new(config, &rss))),
-            Self::Replay(capture, config) => {
+            Self::Replay(Recording { capture, .. }, config) => {
                 Traffic::Replay(CaptureReplay::new(capture, config, &rss))
             }
             Self::Silence => Traffic::Silence,
@@ -160,7 +164,7 @@ impl SourcePlan {
     /// Packets of all loops of a capture, if the number of loops is given.
     pub(super) fn packets_to_replay(&self) -> Option<u64> {
         match self {
-            Self::Replay(capture, ReplayConfig { loops: Some(loops), .. }) => {
+            Self::Replay(Recording { capture, .. }, ReplayConfig { loops: Some(loops), .. }) => {
                 Some((capture.packet_count() * loops).max(1))
             }
             _ => None,
@@ -169,22 +173,41 @@ impl SourcePlan {
 
     /// What people should know of its input.
     pub(super) fn note(&self) -> Option<String> {
-        let Self::Replay(capture, _) = self else { return None };
+        let Self::Replay(Recording { capture, cut_in }, _) = self else { return None };
         let (reordered, all) = (capture.reordered(), capture.packet_count());
-        (reordered > 0).then(|| {
+        let cut = cut_in.map(|position| {
+            format!(
+                "The capture is cut short in {position}; the {all} packets before it are replayed"
+            )
+        });
+        let reordered = (reordered > 0).then(|| {
             format!(
                 "{reordered} of the capture's {all} packets are stamped earlier than one before them; \
                  they are replayed in the order of their times"
             )
-        })
+        });
+        let notes: Vec<String> = cut.into_iter().chain(reordered).collect();
+        (!notes.is_empty()).then(|| notes.join(". "))
     }
 }
 
-/// Reads the capture at `path`; `file` is the scenario that names it.
-fn capture(file: &str, path: &str, card: &Card<'_>) -> Result<Capture, InputError> {
-    let capture = recordings::capture::read(builtin::beside(file, path))
-        .map_err(|fault| InputError::Capture { file: file.into(), fault })?;
-    let largest = capture.largest_frame_bytes().0;
+/// Reads the capture at `path`, if it may be also one that is cut short; `file` is the scenario that names
+/// it.
+fn capture(
+    file: &str,
+    path: &str,
+    cut_short: bool,
+    card: &Card<'_>,
+) -> Result<Recording, InputError> {
+    let allowed = if cut_short { CutShort::Read } else { CutShort::Refused };
+    let refused = |fault: CaptureError| {
+        let is_way = fault.fault.is_cut_short() && !cut_short;
+        let hint = if is_way { CUT_SHORT_HINT } else { "" };
+        InputError::Capture { file: file.into(), fault, hint }
+    };
+    let recording =
+        recordings::capture::read(builtin::beside(file, path), allowed).map_err(refused)?;
+    let largest = recording.capture.largest_frame_bytes().0;
     let fits = card.buffer_bytes;
     if largest > fits {
         return Err(InputError::OutOfRange {
@@ -199,7 +222,7 @@ fn capture(file: &str, path: &str, card: &Card<'_>) -> Result<Capture, InputErro
             ),
         });
     }
-    Ok(capture)
+    Ok(recording)
 }
 
 /// Checks that a buffer holds the largest packet of a mix.

@@ -54,6 +54,9 @@ pub struct TrafficKeys {
     pub flow_zipf: Option<f64>,
     /// A pcap or pcapng file to replay instead, relative to the scenario's folder if it exists there.
     pub pcap: Option<String>,
+    /// Replay a capture that ends within a packet, as one of an interrupted tool does, up to there.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cut_short: bool,
     /// Scale the capture's times to this rate on the wire.
     #[schemars(range(min = LEAST_GBPS, max = MOST_LINE_RATE_GBPS))]
     pub scale_to_gbps: Option<f64>,
@@ -76,6 +79,7 @@ impl Default for TrafficKeys {
             burst_packets: None,
             flow_zipf: None,
             pcap: None,
+            cut_short: false,
             scale_to_gbps: None,
             loops: None,
         }
@@ -139,6 +143,10 @@ impl TrafficKeys {
                 return Err(check.refuse("traffic.scale_to_gbps", &gbps, allowed.into()));
             }
             check.number("traffic.scale_to_gbps", gbps, (LEAST_GBPS, line_rate_gbps))?;
+        }
+        if self.cut_short && self.pcap.is_none() {
+            let allowed = "only together with traffic.pcap";
+            return Err(check.refuse("traffic.cut_short", &true, allowed.into()));
         }
         match self.loops {
             Some(loops) if self.pcap.is_none() => {
