@@ -11,6 +11,7 @@
 
 mod as_device;
 pub mod card;
+pub mod dma_counts;
 pub mod egress;
 pub mod formats;
 mod internal_buffer;

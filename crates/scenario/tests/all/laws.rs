@@ -5,15 +5,19 @@ use crate::random_scenarios::{
     Sketch, any_scenario, facts, forwarder, line_rate_gbps, measured, pair, set,
 };
 use model::device::Device;
+use model::device::nic::dma_counts::DmaCounts;
 use model::device::nic::rx::RxCounters;
+use model::device::nvme::NvmeCounters;
+use model::root_complex::pcie_link::PcieLinkConfig;
 use model::tracer::NoTrace;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use scenario::result::{Numbers, RunResult};
 use scenario::run::sample::Sample;
-use scenario::{InputError, Progress, Wanted};
+use scenario::scenario::Scenario;
+use scenario::{InputError, Job, Progress, Wanted, builtin};
 use std::ops::ControlFlow;
-use units::Picos;
+use units::{Id, Picos, RootPortId};
 
 /// What runs of this length may differ by beside their intervals.
 const TOLERANCE: f64 = 0.02;
@@ -256,6 +260,116 @@ proptest! {
                 prop_assert!(are_equal(each, gbps(&alone)), "{each:?}, alone {:?}", gbps(&alone));
             }
         }
+    }
+}
+
+/// Headers and framing of a memory write or a read request, and of a completion with data (pcie-bench).
+const REQUEST_HEADER: u64 = 24;
+const COMPLETION_HEADER: u64 = 20;
+
+/// TLPs of `bytes` bytes in `requests` requests of sizes that are not known, of up to `most` bytes each:
+/// the fewest, and the most.
+fn tlps(bytes: u64, requests: u64, most: u64) -> (u64, u64) {
+    (bytes.div_ceil(most).max(requests), bytes / most + requests)
+}
+
+/// What a card moved in a while: payload, all else, and bytes on its link (up, down).
+fn moved_by_card(
+    sketch: &Sketch,
+    until_us: f64,
+) -> (DmaCounts, DmaCounts, (u64, u64), PcieLinkConfig) {
+    let mut machine = sketch.job(1).expect("it is not refused").machine(NoTrace);
+    let mut reading = |us: f64| {
+        machine.run_slice(u64::MAX, Picos::from_ns(1e3 * us), u64::MAX);
+        let nic = machine.devices.iter_mut().find_map(Device::as_nic_mut).expect("it has a card");
+        let (payload, control) = nic.moved();
+        let attachment = machine.fabric.root_port(nic.root_port()).attachment();
+        let link = attachment.link().expect("it has a link");
+        (payload, control, link.total_bytes(), link.config().clone())
+    };
+    let (payload, control, link, config) = reading(0.2 * until_us);
+    let after = reading(until_us);
+    let on_link = (after.2.0 - link.0, after.2.1 - link.1);
+    (after.0.since(payload), after.1.since(control), on_link, config)
+}
+
+proptest! {
+    #![proptest_config(cases(8, 200))]
+
+    #[test]
+    fn bytes_on_the_link_of_a_card_balance(sketch in forwarder(0)) {
+        let mut sketch = sketch;
+        sketch.tenants[0].retain(|(key, _)| key != "traffic.sizes");
+        let (payload, control, (up, down), link) = moved_by_card(&sketch, 300.0);
+        prop_assert!(payload.writes > 0 && control.writes > 0, "nothing arrived");
+        // All packets are of one size, so that their headers follow by hand.
+        let (mps, request) = (link.max_payload_bytes, link.max_read_request_bytes);
+        let each_write = payload.written_bytes / payload.writes;
+        prop_assert_eq!(each_write * payload.writes, payload.written_bytes);
+        let headers = payload.writes * each_write.div_ceil(mps) + control.writes + payload.reads;
+        let (least, most) = tlps(control.read_bytes, control.reads, request);
+        let fixed = payload.written_bytes + control.written_bytes + REQUEST_HEADER * headers;
+        let bounds = fixed + REQUEST_HEADER * least..=fixed + REQUEST_HEADER * most;
+        prop_assert!(bounds.contains(&up), "{up} up, by hand {bounds:?}");
+        let packet = sketch.get(0, "packet_bytes").expect("it is stated");
+        let packet: u64 = packet.parse().expect("bytes are a whole number");
+        let whole = packet / request * request.div_ceil(mps);
+        let each_packet = whole + (packet % request).div_ceil(mps);
+        let headers = payload.read_bytes / packet * each_packet;
+        let (least, most) = tlps(control.read_bytes, control.reads, mps);
+        let fixed = payload.read_bytes + control.read_bytes + COMPLETION_HEADER * headers;
+        let bounds = fixed + COMPLETION_HEADER * least..=fixed + COMPLETION_HEADER * most;
+        prop_assert!(bounds.contains(&down), "{down} down, by hand {bounds:?}");
+    }
+
+    #[test]
+    fn bytes_on_the_links_of_ssds_balance(
+        pages in 0..6_u32, depth in 0..6_u32, ssds in 1..4_u32, reads in 0..=100_u32, together in 1..4_u32,
+    ) {
+        let text = format!(
+            "platform = \"skylake-gold-6140\"\napplication = \"block-io\"\nssd = \"p4800x\"\n\
+             cores = {ssds}\nblock_io.ssds = {ssds}\nblock_io.ssds_per_root_port = {together}\n\
+             block_io.depth = {}\nblock_io.block_bytes = {}\nblock_io.read_percent = {reads}\n",
+            1 << depth, 4096_u64 << pages,
+        );
+        let scenario = Scenario::read("a.toml", &text, &[]).expect("it is valid");
+        let platform = builtin::platform("a.toml", "skylake-gold-6140").expect("it is built in");
+        let job = Job::new("a.toml", scenario, platform, "", 1).expect("it is not refused");
+        let mut machine = job.machine(NoTrace);
+        machine.run_slice(u64::MAX, Picos::from_ns(1e6), u64::MAX);
+        let of_ssd = |device: &Device<_>| match device {
+            Device::Nvme(ssd) => Some(ssd.counters),
+            Device::Nic(_) => None,
+        };
+        let counted: Vec<NvmeCounters> = machine.devices.iter().filter_map(of_ssd).collect();
+        let sum = |of: fn(&NvmeCounters) -> u64| counted.iter().map(of).sum::<u64>();
+        let ports = ssds.div_ceil(together) as usize;
+        let links = (0..ports).map(RootPortId::at).map(|port| {
+            machine.fabric.root_port(port).attachment().link().expect("it has a link")
+        });
+        let config = links.clone().next().expect("there is one").config().clone();
+        let (up, down) = links.fold((0, 0), |sum, link| {
+            let (up, down) = link.total_bytes();
+            (sum.0 + up, sum.1 + down)
+        });
+        // A command is 64 bytes and has a list of 8 bytes for each page behind the first if there are
+        // more than two, a completion is 16 bytes.
+        let pages = 1_u64 << pages;
+        let list = if pages > 2 { 8 * (pages - 1) } else { 0 };
+        let page_tlps = 4096_u64.div_ceil(config.max_payload_bytes);
+        let (fetched, completed) = (sum(|it| it.fetched), sum(|it| it.completed));
+        let (to_host, from_host) = (sum(|it| it.bytes_to_host) / 4096, sum(|it| it.bytes_from_host) / 4096);
+        let requests = fetched * (1 + list.div_ceil(config.max_read_request_bytes))
+            + from_host * 4096_u64.div_ceil(config.max_read_request_bytes);
+        let page = 4096 + REQUEST_HEADER * page_tlps;
+        let up_by_hand = to_host * page + completed * (16 + REQUEST_HEADER) + requests * REQUEST_HEADER;
+        let lists = list + COMPLETION_HEADER * list.div_ceil(config.max_payload_bytes);
+        let down_by_hand = fetched * (64 + COMPLETION_HEADER + lists)
+            + from_host * (4096 + COMPLETION_HEADER * page_tlps);
+        // What has been sent and has not arrived is not counted by the SSD: commands in flight.
+        let in_flight = u64::from(ssds << depth) * (pages * page + 16 + REQUEST_HEADER);
+        prop_assert!(fetched > 0 && (up_by_hand..=up_by_hand + in_flight).contains(&up), "{up}, by hand {up_by_hand}");
+        prop_assert_eq!(down, down_by_hand);
     }
 }
 

@@ -5,6 +5,7 @@
 //! Simplifies: one port per card.
 
 use super::NicConfig;
+use super::dma_counts::DmaCounts;
 use super::egress::Egress;
 use super::rings::QueuePair;
 use super::rx::RxPort;
@@ -44,6 +45,15 @@ impl<S: PacketSource> Nic<S> {
     #[must_use]
     pub fn root_port(&self) -> RootPortId {
         self.port.root_port()
+    }
+
+    /// Payload that it moved, and all else, by DMA since time zero.
+    #[must_use]
+    pub fn moved(&self) -> (DmaCounts, DmaCounts) {
+        let (payload, control) = (self.port.payload, self.port.control());
+        self.tx.iter().fold((payload, control), |(payload, control), queue| {
+            (payload.plus(queue.payload), control.plus(queue.control))
+        })
     }
 
     /// Packets handed to its send queues whose payload has not been read.

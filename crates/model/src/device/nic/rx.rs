@@ -10,6 +10,7 @@
 mod arrival;
 
 use super::NicConfig;
+use super::dma_counts::DmaCounts;
 use super::egress::Egress;
 use super::internal_buffer::InternalBuffer;
 use super::pause::Pause;
@@ -45,6 +46,8 @@ pub struct RxPort<S> {
     since_last: Picos,
     /// The port's counters.
     pub counters: RxCounters,
+    /// Payload that it wrote.
+    pub(super) payload: DmaCounts,
 }
 
 impl<S: PacketSource> RxPort<S> {
@@ -68,6 +71,7 @@ impl<S: PacketSource> RxPort<S> {
             last_arrival: Picos::ZERO,
             since_last: Picos::ZERO,
             counters: RxCounters::default(),
+            payload: DmaCounts::default(),
         }
     }
 
@@ -106,6 +110,11 @@ impl<S: PacketSource> RxPort<S> {
     #[must_use]
     pub fn source(&self) -> &S {
         &self.source
+    }
+
+    /// What its queues moved beside payload.
+    pub(super) fn control(&self) -> DmaCounts {
+        self.queues.iter().fold(DmaCounts::default(), |sum, queue| sum.plus(queue.control))
     }
 
     /// Descriptors that are fetched and not used.
@@ -317,6 +326,7 @@ impl<S: PacketSource> RxPort<S> {
         let padded = bytes.next_multiple_of(LINE_BYTES);
         let written = if self.config.pads_tail { padded } else { bytes };
         let (root_port, reader, first) = (self.root_port, queue.reader, buffer.data);
+        self.payload.write(written);
         let done = fabric.dma_write_for(root_port, reader, first, written, kind, start);
         if let Some(next) = queue.next_buffer() {
             fabric.expect_dma(root_port, DmaDirection::Write, next.data, written);

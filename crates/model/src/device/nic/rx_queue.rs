@@ -6,6 +6,7 @@
 //! Simplifies: the card notices a tail register that is written while packets wait within 100 ns.
 
 use super::NicConfig;
+use super::dma_counts::DmaCounts;
 use super::rings::{Buffer, DOORBELL_BYTES, Packet, RxCompletion, RxRing};
 use crate::fabric::Fabric;
 use crate::root_complex::ddio::DmaKind;
@@ -38,6 +39,8 @@ pub(super) struct RxQueue {
     completion_index: u64,
     /// The queue takes no further packet until then.
     pub(super) ready: Picos,
+    /// What it moved beside payload.
+    pub(super) control: DmaCounts,
     /// The steering tag of its packets: the core that polls it.
     pub(super) reader: Option<CoreId>,
 }
@@ -121,6 +124,7 @@ impl RxQueue {
             let count = to_boundary.min(usize_from(known));
             let line = ring.descriptors.line_of(self.fetch_index);
             let bytes = count as u64 * ring.descriptors.entry_bytes;
+            self.control.read(bytes);
             let usable = fabric.dma_read(root_port, line, bytes, start) + config.read_pipeline;
             for (_, buffer) in ring.posted.drain(..count) {
                 self.fetched.push_back((usable, buffer));
@@ -161,6 +165,7 @@ impl RxQueue {
             None => known == 0,
         };
         if is_due {
+            self.control.read(DOORBELL_BYTES);
             self.doorbell_read = fabric.dma_read(root_port, ring.doorbell, DOORBELL_BYTES, now)
                 + config.read_pipeline;
             self.shown_until = self.fetch_index + posted_by(now) as u64;
@@ -197,6 +202,7 @@ impl RxQueue {
         // A compressed completion takes the ring entries of all its packets.
         self.completion_index += packets as u64;
         let bytes = ring.format.report_bytes(packets as u64);
+        self.control.write(bytes);
         let done = fabric.dma_write(root_port, line, bytes, DmaKind::Descriptor, start);
         // Writes of one device become visible in order: the payload first.
         let visible = done.visible.max(self.gathered_visible);

@@ -12,6 +12,7 @@
 //! packet by packet.
 
 use super::NicConfig;
+use super::dma_counts::DmaCounts;
 use super::egress::Egress;
 use super::formats::TxCompletionPlace;
 use super::rings::{Packet, TxRequest, TxRing};
@@ -42,6 +43,10 @@ pub struct TxQueue {
     uncompleted: u32,
     last_read: Picos,
     completion_index: u64,
+    /// Payload that it read.
+    pub(super) payload: DmaCounts,
+    /// What it moved beside payload.
+    pub(super) control: DmaCounts,
 }
 
 /// A packet whose request is on the chip or under way.
@@ -74,6 +79,8 @@ impl TxQueue {
             uncompleted: 0,
             last_read: Picos::ZERO,
             completion_index: 0,
+            payload: DmaCounts::default(),
+            control: DmaCounts::default(),
         }
     }
 
@@ -171,6 +178,7 @@ impl TxQueue {
         let mut readable = now;
         for (line, bytes) in ring.requests.parts(first_entry, last_byte) {
             if bytes > 0 {
+                self.control.read(bytes);
                 readable = readable.max(fabric.dma_read(self.root_port, line, bytes, now));
             }
         }
@@ -209,6 +217,7 @@ impl TxQueue {
         while offset < packet.bytes.0 {
             let bytes = per_request.min(packet.bytes.0 - offset);
             let line = packet.buffer.data.step(offset / LINE_BYTES);
+            self.payload.read(bytes);
             let done = fabric.dma_read(self.root_port, line, bytes, self.entries.ready(now))
                 + self.config.read_pipeline;
             self.entries.occupy(done);
@@ -235,6 +244,7 @@ impl TxQueue {
         };
         self.completion_index += 1;
         let bytes = ring.completion.bytes(ring.format);
+        self.control.write(bytes);
         let done =
             fabric.dma_write(self.root_port, line, bytes, DmaKind::Descriptor, self.last_read);
         ring.completed.push_back((done.visible, line, self.uncompleted));
