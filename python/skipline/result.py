@@ -125,6 +125,7 @@ class Limit(BaseModel):
 
     kind: str
     resource: str
+    tenant: str | None = None
     utilisation_percent: float
 
 

@@ -15,6 +15,7 @@ use crate::metrics::declaration::measured;
 use crate::metrics::{Entry, Measured, Scope, entries};
 use crate::plan::TenantInput;
 use crate::platform::{NicDevice, Platform, ReplacedFacts, SsdDevice};
+use crate::result::LimitKind;
 use crate::scenario::Scenario;
 use facts::Kind;
 use model::device::{Device, DeviceId};
@@ -74,6 +75,8 @@ pub struct PortPlan {
 /// A limited part of a device.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit {
+    /// Its kind.
+    pub kind: LimitKind,
     /// Its name, with `{}` for that of the device.
     name: &'static str,
     /// The time that it needed for what it did.
@@ -81,8 +84,8 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    fn new(name: &'static str, busy: Picos) -> Self {
-        Self { name, busy }
+    fn new(kind: LimitKind, name: &'static str, busy: Picos) -> Self {
+        Self { kind, name, busy }
     }
 
     /// Its name, for a device of this name.

@@ -121,6 +121,9 @@ pub struct LimitResult {
     pub kind: LimitKind,
     /// The resource in words.
     pub resource: String,
+    /// The tenant that it serves; absent if it serves all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
     /// Time for which it was busy; of entries the share that was in use, of a core the time in which it
     /// neither polled empty queues nor waited for a send ring.
     pub utilisation_percent: f64,
@@ -132,18 +135,47 @@ pub struct LimitResult {
 pub enum LimitKind {
     /// The busiest core of a tenant.
     Core,
-    /// A part of a device.
-    Device,
-    /// One direction of a link between a device and its root port.
-    Link,
-    /// Entries for DMA in flight.
-    Entries,
+    /// The wire from which packets arrive at a card.
+    WireIn,
+    /// The wire on which packets leave it.
+    WireOut,
+    /// A card's own pace for packets that it receives.
+    ReceivePipeline,
+    /// A card's own pace for packets that it sends.
+    SendPipeline,
+    /// Reads of an SSD's media.
+    MediaReads,
+    /// Writes of an SSD's media.
+    MediaWrites,
+    /// The link between a device and its root port, in the direction of memory.
+    LinkTowardsMemory,
+    /// The same link, in the direction of the device.
+    LinkTowardsDevice,
+    /// Entries for DMA writes in flight.
+    WriteEntries,
+    /// Entries for DMA reads in flight.
+    ReadEntries,
     /// Page walks of an IOMMU.
-    Translation,
+    PageWalks,
     /// Channels of memory, or a CXL card.
     Memory,
     /// Links between sockets.
     SocketLink,
+}
+
+impl LimitKind {
+    /// The verb that fits its name.
+    pub(crate) fn verb(self) -> &'static str {
+        match self {
+            Self::WriteEntries
+            | Self::ReadEntries
+            | Self::PageWalks
+            | Self::MediaReads
+            | Self::MediaWrites
+            | Self::SocketLink => "are",
+            _ => "is",
+        }
+    }
 }
 
 /// Why a run ended.

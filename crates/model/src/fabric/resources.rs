@@ -38,6 +38,19 @@ pub enum Resource {
 }
 
 impl Resource {
+    /// The root port whose devices alone use it.
+    #[must_use]
+    pub fn port(self) -> Option<RootPortId> {
+        match self {
+            Self::TowardsMemory(id)
+            | Self::TowardsDevice(id)
+            | Self::OwnWriteEntries(id)
+            | Self::OwnReadEntries(id)
+            | Self::PageWalks(id) => Some(id),
+            Self::WriteEntries(_) | Self::ReadEntries(_) | Self::MemoryNode(_) | Self::Upi => None,
+        }
+    }
+
     /// The resource in words; `port` names root ports.
     #[must_use]
     pub fn describe(self, port: impl Fn(RootPortId) -> String) -> String {

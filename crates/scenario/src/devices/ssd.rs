@@ -8,6 +8,7 @@ use crate::input::schema;
 use crate::layout::DeviceLayout;
 use crate::plan::TenantInput;
 use crate::platform::SsdDevice;
+use crate::result::LimitKind;
 use model::device::nvme::controller::NvmeController;
 use model::device::nvme::{NvmeConfig, NvmeCounters};
 use model::root_complex::attachment::AttachmentConfig;
@@ -62,9 +63,11 @@ impl SsdPlan {
     /// Reads and writes of the media.
     pub(super) fn limits(&self, counted: &NvmeCounters) -> Vec<Limit> {
         let media = &self.config.media;
+        let reads = media.read_rate.time_for(Bytes(counted.bytes_to_host));
+        let writes = media.write_rate.time_for(Bytes(counted.bytes_from_host));
         vec![
-            Limit::new("reads of {}", media.read_rate.time_for(Bytes(counted.bytes_to_host))),
-            Limit::new("writes of {}", media.write_rate.time_for(Bytes(counted.bytes_from_host))),
+            Limit::new(LimitKind::MediaReads, "reads of {}", reads),
+            Limit::new(LimitKind::MediaWrites, "writes of {}", writes),
         ]
     }
 

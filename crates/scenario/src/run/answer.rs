@@ -2,7 +2,7 @@
 
 use crate::apps::Packets;
 use crate::platform::Platform;
-use crate::result::{LimitResult, MetricResult};
+use crate::result::{LimitKind, LimitResult, MetricResult};
 use crate::scenario::{Scenario, Tenant};
 use std::collections::BTreeMap;
 use units::LINE_BYTES;
@@ -107,28 +107,29 @@ impl Finished<'_> {
     /// What limits the main tenant if it loses packets, or else what comes closest to a limit.
     fn limit(&self) -> Option<String> {
         let loses = self.lost() > LOSS_PERCENT || self.number("paused") > LOSS_PERCENT;
+        let is_its = |limit: &&LimitResult| {
+            limit.tenant.as_deref().is_none_or(|of| of == self.main().keys.name)
+        };
         // What arrives does not limit what is done with it.
-        let is_cause =
-            |limit: &&LimitResult| !(loses && limit.resource.starts_with("the wire into"));
-        let LimitResult { resource, utilisation_percent: busy, .. } =
-            self.limits.iter().find(is_cause)?;
-        let share = rounded(busy.min(100.0));
+        let is_cause = |limit: &&LimitResult| !(loses && limit.kind == LimitKind::WireIn);
+        let LimitResult { kind, resource, utilisation_percent: busy, .. } =
+            self.limits.iter().filter(is_its).find(is_cause)?;
+        let (share, verb) = (rounded(busy.min(100.0)), kind.verb());
         if !loses {
-            return Some(format!("busiest is {resource} with {share} %"));
+            return Some(format!("busiest {verb} {resource} with {share} %"));
         }
         if *busy >= LIMITS_PERCENT {
-            let verb = if resource.contains("entries") { "are" } else { "is" };
             return Some(format!("{resource} {verb} busy {share} %"));
         }
         let blocked = self.part("time_in_regime", "sender_blocked");
         Some(if blocked >= BLOCKED_PERCENT {
             format!(
-                "the cores wait for their send rings {} % of the time, busiest is {resource} with \
+                "the cores wait for their send rings {} % of the time, busiest {verb} {resource} with \
                  {share} %",
                 rounded(blocked)
             )
         } else {
-            format!("nothing is busy all the time, most is {resource} with {share} %")
+            format!("nothing is busy all the time, most {verb} {resource} with {share} %")
         })
     }
 

@@ -10,23 +10,28 @@ use units::{CoreId, Id, Picos, RootPortId};
 
 /// Every resource, the busiest first. `resources` names those whose times `measured` has.
 pub(super) fn limits(plan: &Plan, resources: &[Resource], measured: &Sample) -> Vec<LimitResult> {
-    let percent = |busy: Picos| 100.0 * busy.as_ns() / measured.span.as_ns();
-    let limit =
-        |kind, resource, busy| LimitResult { kind, resource, utilisation_percent: percent(busy) };
     let layout = &plan.layout;
+    let limit = |kind, resource, tenant: Option<usize>, busy: Picos| LimitResult {
+        kind,
+        resource,
+        tenant: tenant.map(|number| layout.tenants[number].name.clone()),
+        utilisation_percent: 100.0 * busy.as_ns() / measured.span.as_ns(),
+    };
     let fabric = resources.iter().zip(&measured.busy).map(|(&resource, &busy)| {
         let name = resource.describe(|port: RootPortId| layout.ports[port.index()].name.clone());
-        limit(kind(resource), name, busy)
+        let tenant = resource.port().map(|port| layout.ports[port.index()].tenant);
+        limit(kind(resource), name, tenant, busy)
     });
     let devices = plan.devices.iter().zip(&layout.devices).zip(&measured.devices);
-    let devices = devices.flat_map(|((device, layout), counted)| {
-        let name = format!("{}{}", layout.kind.key(), layout.number);
+    let devices = devices.flat_map(|((device, own), counted)| {
+        let name = format!("{}{}", own.kind.key(), own.number);
+        let tenant = own.tenant;
         let limits = device.limits(counted).into_iter();
-        limits.map(move |own| limit(LimitKind::Device, own.named(&name), own.busy))
+        limits.map(move |part| limit(part.kind, part.named(&name), Some(tenant), part.busy))
     });
     let cores = (0..layout.tenants.len()).map(|tenant| {
         let (core, busy) = busiest_core(layout, tenant, measured);
-        limit(LimitKind::Core, core, busy)
+        limit(LimitKind::Core, core, Some(tenant), busy)
     });
     let mut all: Vec<LimitResult> = cores.chain(fabric).chain(devices).collect();
     all.retain(|limit| limit.utilisation_percent > 0.0);
@@ -36,12 +41,11 @@ pub(super) fn limits(plan: &Plan, resources: &[Resource], measured: &Sample) -> 
 
 fn kind(resource: Resource) -> LimitKind {
     match resource {
-        Resource::TowardsMemory(_) | Resource::TowardsDevice(_) => LimitKind::Link,
-        Resource::OwnWriteEntries(_)
-        | Resource::OwnReadEntries(_)
-        | Resource::WriteEntries(_)
-        | Resource::ReadEntries(_) => LimitKind::Entries,
-        Resource::PageWalks(_) => LimitKind::Translation,
+        Resource::TowardsMemory(_) => LimitKind::LinkTowardsMemory,
+        Resource::TowardsDevice(_) => LimitKind::LinkTowardsDevice,
+        Resource::OwnWriteEntries(_) | Resource::WriteEntries(_) => LimitKind::WriteEntries,
+        Resource::OwnReadEntries(_) | Resource::ReadEntries(_) => LimitKind::ReadEntries,
+        Resource::PageWalks(_) => LimitKind::PageWalks,
         Resource::MemoryNode(_) => LimitKind::Memory,
         Resource::Upi => LimitKind::SocketLink,
     }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::cast_possible_truncation, reason = "machines of the tests are small")]
 
+mod answers;
 mod applications;
 mod counters;
 mod forwarder;

@@ -3,6 +3,7 @@
 use super::NicPlan;
 use super::sample::NicSample;
 use crate::devices::Limit;
+use crate::result::LimitKind;
 use model::traffic::WIRE_OVERHEAD_BYTES;
 use units::{Bytes, Picos};
 
@@ -14,11 +15,13 @@ impl NicPlan {
             ((rx.offered_packets, rx.offered_bytes), (counted.tx_packets, counted.tx_bytes));
         let on_wire = |(packets, bytes)| Bytes(bytes + packets * WIRE_OVERHEAD_BYTES);
         let (taken, sent) = (self.paced((rx.packets, rx.bytes)), self.paced(left));
+        let wire_in = config.line_rate.time_for(on_wire(arrived));
+        let wire_out = config.tx_rate.time_for(on_wire(left));
         vec![
-            Limit::new("the wire into {}", config.line_rate.time_for(on_wire(arrived))),
-            Limit::new("the wire out of {}", config.tx_rate.time_for(on_wire(left))),
-            Limit::new("the receive pipeline of {}", taken),
-            Limit::new("the send pipeline of {}", sent),
+            Limit::new(LimitKind::WireIn, "the wire into {}", wire_in),
+            Limit::new(LimitKind::WireOut, "the wire out of {}", wire_out),
+            Limit::new(LimitKind::ReceivePipeline, "the receive pipeline of {}", taken),
+            Limit::new(LimitKind::SendPipeline, "the send pipeline of {}", sent),
         ]
     }
 
