@@ -167,6 +167,7 @@ class Result(BaseModel):
     real_time_factor: float
     fitted_parameters: list[FittedParameter] = []
     notes: list[str] = []
+    unsettled: list[str] = []
     answer: str = ""
     limits: list[Limit] = []
     metrics: dict[str, Metric]

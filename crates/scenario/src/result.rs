@@ -45,9 +45,13 @@ pub struct RunResult {
     pub real_time_factor: f64,
     /// Platform parameters that were chosen by fitting.
     pub fitted_parameters: Vec<FittedParameter>,
-    /// What people should know of the input.
+    /// What people should know of the input, and of tenants that have not settled.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Of several tenants, those whose work still varied by more than run.throughput_interval_percent when
+    /// the run ended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unsettled: Vec<String>,
     /// What happened and why, in words.
     pub answer: String,
     /// Resources that requests queue for, the busiest first; those without use are left out.

@@ -19,7 +19,7 @@ use crate::platform::Platform;
 use crate::result::{MetricResult, MissKindCounts, RunResult, StoppedBy, TimelinePoint};
 use crate::scenario::Scenario;
 use answer::Finished;
-use batches::{Batch, combine, has_settled, tight_enough, warm_up_of};
+use batches::{Batch, combine, has_settled, tight_enough, warm_up_of, works_evenly};
 use hdrhistogram::Histogram;
 use model::fabric::{Resource, ResourceState};
 use model::latency_histogram::latency_histogram;
@@ -187,7 +187,9 @@ impl Job {
         let keys = &self.scenario.machine.run;
         let skipped = match stopped_by {
             StoppedBy::SourceEnded | StoppedBy::Stalled => 0,
-            StoppedBy::Interval | StoppedBy::Cap => warm_up_of(&batches, keys),
+            StoppedBy::Interval | StoppedBy::Cap => {
+                warm_up_of(&batches, keys, &self.plan.layout.tenants)
+            }
         };
         let warmup_ns = batches[..skipped].iter().map(|batch| batch.sample.span.as_ns()).sum();
         let end = Sample::read(&machine);
@@ -202,6 +204,16 @@ impl Job {
             metrics: &metrics,
             limits: &limits,
         };
+        let unsettled = match stopped_by {
+            StoppedBy::SourceEnded => Vec::new(),
+            _ => self.unsettled(&batches[skipped..]),
+        };
+        let of_tenants = unsettled.iter().map(|tenant| {
+            format!(
+                "Tenant {tenant} has not settled: its work still varies by more than \
+                 run.throughput_interval_percent; raise run.max_batches or run.batch_packets"
+            )
+        });
         let result = RunResult {
             scenario: self.scenario.clone(),
             seed: self.seed,
@@ -219,7 +231,8 @@ impl Job {
             line_ops_per_s: line_ops as f64 / wall_s,
             real_time_factor: simulated.as_seconds() / wall_s,
             fitted_parameters: self.platform.fitted(),
-            notes: self.scenario.notes().chain(self.plan.notes()).collect(),
+            notes: self.scenario.notes().chain(self.plan.notes()).chain(of_tenants).collect(),
+            unsettled,
             answer: finished.answer(),
             limits,
             metrics,
@@ -230,6 +243,18 @@ impl Job {
             miss_kinds: self.miss_kinds(&measured),
         };
         Ok((result, machine))
+    }
+
+    /// Tenants whose work varies by more than the run was to end at, if there are several: each has a
+    /// pace of its own, and the main one's batches may be short for another.
+    fn unsettled(&self, measured: &[Batch]) -> Vec<String> {
+        let tenants = &self.plan.layout.tenants;
+        if tenants.len() < 2 {
+            return Vec::new();
+        }
+        let keys = &self.scenario.machine.run;
+        let varying = tenants.iter().filter(|tenant| !works_evenly(measured, keys, tenant));
+        varying.map(|tenant| tenant.name.clone()).collect()
     }
 
     fn core_ghz(&self) -> f64 {
@@ -352,7 +377,7 @@ impl Job {
             if batches.iter().rev().take(LEAST_BATCHES).all(Batch::is_stalled) {
                 return Ok((batches, StoppedBy::Stalled));
             }
-            if tight_enough(&batches, keys) {
+            if tight_enough(&batches, keys, &self.plan.layout.tenants) {
                 return Ok((batches, StoppedBy::Interval));
             }
             if batches.len() >= keys.max_batches as usize {

@@ -1,7 +1,7 @@
 //! Batches of a run: when there are enough, and their combined metrics.
 
 use crate::devices::sample::DeviceSample;
-use crate::layout::Layout;
+use crate::layout::{Layout, TenantLayout};
 use crate::metrics::{self, Declaration, Kind};
 use crate::result::{Intervals, MetricResult, Numbers};
 use crate::run::sample::Sample;
@@ -10,6 +10,7 @@ use crate::scenario::RunKeys;
 use hdrhistogram::Histogram;
 use model::reading::Reading;
 use std::collections::BTreeMap;
+use units::Id;
 
 /// One batch.
 pub(crate) struct Batch {
@@ -31,7 +32,7 @@ impl Batch {
     }
 }
 
-/// A metric that determines warm-up and end.
+/// A metric of the machine or its main tenant that determines warm-up and end.
 struct Criterion {
     of: fn(&Sample) -> f64,
     /// Half width of its interval at which the run may stop, for a given mean.
@@ -62,12 +63,23 @@ fn series(batches: &[Batch], criterion: &Criterion) -> Vec<f64> {
     batches.iter().map(|batch| (criterion.of)(&batch.sample)).collect()
 }
 
-/// The number of batches at the start that belong to the warm-up: half of them if the run has not
-/// settled.
-pub(crate) fn warm_up_of(batches: &[Batch], keys: &RunKeys) -> usize {
+/// Work of a tenant per nanosecond. A tenant beside the main one determines warm-up and end by it alone:
+/// it may be much slower, and warm up for longer.
+fn work_rates(batches: &[Batch], tenant: &TenantLayout) -> Vec<f64> {
+    let rate = |Batch { sample, .. }: &Batch| {
+        let work: u64 = tenant.cores.iter().map(|core| sample.software[core.index()].work).sum();
+        work as f64 / sample.span.as_ns().max(1e-3)
+    };
+    batches.iter().map(rate).collect()
+}
+
+/// The number of batches at the start that belong to the warm-up of some tenant, the main one first: half
+/// of them if the run has not settled.
+pub(crate) fn warm_up_of(batches: &[Batch], keys: &RunKeys, tenants: &[TenantLayout]) -> usize {
     let cuts = CRITERIA.iter().map(|criterion| warm_up(&series(batches, criterion)));
+    let beside = tenants.iter().skip(1).map(|tenant| warm_up(&work_rates(batches, tenant)));
     let settled = settled_from(batches, keys).unwrap_or(batches.len() / 2);
-    cuts.max().unwrap_or_default().max(settled)
+    cuts.chain(beside).max().unwrap_or_default().max(settled)
 }
 
 /// Whether the measurements no longer depend on the empty start.
@@ -94,18 +106,29 @@ fn settled_from(batches: &[Batch], keys: &RunKeys) -> Option<usize> {
     settled
 }
 
-pub(crate) fn tight_enough(batches: &[Batch], keys: &RunKeys) -> bool {
-    let rest = &batches[warm_up_of(batches, keys)..];
+/// Whether a run may end: every tenant has settled, and every interval is tight.
+pub(crate) fn tight_enough(batches: &[Batch], keys: &RunKeys, tenants: &[TenantLayout]) -> bool {
+    let rest = &batches[warm_up_of(batches, keys, tenants)..];
     has_settled(batches, keys)
-        && CRITERIA.iter().all(|criterion| {
-            let series = series(rest, criterion);
-            // A machine whose devices move no lines has no hit rates to wait for.
-            if series.iter().all(|value| value.is_nan()) {
-                return true;
-            }
-            let wanted = (criterion.wanted)(keys, mean(&series));
-            half_width_95(&series).is_some_and(|half| half <= wanted && wanted > 0.0)
-        })
+        && CRITERIA.iter().all(|criterion| is_tight(rest, keys, criterion))
+        && tenants.iter().skip(1).all(|tenant| works_evenly(rest, keys, tenant))
+}
+
+fn is_tight(measured: &[Batch], keys: &RunKeys, criterion: &Criterion) -> bool {
+    let series = series(measured, criterion);
+    // A machine whose devices move no lines has no hit rates to wait for.
+    if series.iter().all(|value| value.is_nan()) {
+        return true;
+    }
+    let wanted = (criterion.wanted)(keys, mean(&series));
+    half_width_95(&series).is_some_and(|half| half <= wanted && wanted > 0.0)
+}
+
+/// Whether the interval of a tenant's work over the measured batches is tight.
+pub(crate) fn works_evenly(measured: &[Batch], keys: &RunKeys, tenant: &TenantLayout) -> bool {
+    let rates = work_rates(measured, tenant);
+    let wanted = mean(&rates) * keys.throughput_interval_percent / 100.0;
+    half_width_95(&rates).is_some_and(|half| half <= wanted && wanted > 0.0)
 }
 
 /// All metrics but latencies of the measured batches; `end` is the reading after the last.

@@ -3,7 +3,7 @@
 use model::device::DeviceId;
 use model::tracer::NoTrace;
 use scenario::platform::Platform;
-use scenario::result::{Numbers, RunResult};
+use scenario::result::{Intervals, Numbers, RunResult, StoppedBy};
 use scenario::scenario::Scenario;
 use scenario::{Job, Wanted, builtin};
 use std::ops::ControlFlow;
@@ -54,6 +54,46 @@ fn parts(result: &RunResult, name: &str) -> Vec<String> {
 }
 
 const SHORT: &str = "[run]\nbatch_packets = 2048\nmax_batches = 10\n";
+
+/// A forwarder whose ring is filled at once, and a chain whose flow tables fill for long.
+const BESIDE_A_CHAIN: &str = "cores = 1\napplication = \"l3-forward\"\npacket_bytes = 300\n\
+    offered_gbps = 4.0\nrx_descriptors = 64\n\
+    run.batch_packets = 256\nrun.min_batches = 10\n";
+const CHAIN: &str = "[[tenant]]\nname = \"chain\"\napplication = \"chain\"\noffered_gbps = 8.0\n";
+
+fn relative_interval(result: &RunResult, name: &str) -> f64 {
+    match (&result.metrics[name].value, &result.metrics[name].ci95) {
+        (Numbers::One(value), Intervals::One(Some(half))) => half / value,
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_run_goes_on_until_every_tenant_has_settled() {
+    let text = format!("{BESIDE_A_CHAIN}run.max_batches = 400\n");
+    let alone = run(&text);
+    let both = run(&format!("{text}{CHAIN}"));
+    assert_eq!(both.unsettled, Vec::<String>::new());
+    assert_eq!(both.stopped_by, StoppedBy::Interval);
+    for name in ["work_per_s", "chain:work_per_s"] {
+        assert!(relative_interval(&both, name) <= 0.0051, "{name}");
+    }
+    assert!(alone.unsettled.is_empty() && alone.notes.is_empty());
+}
+
+#[test]
+fn a_tenant_that_has_not_settled_is_named() {
+    // A block takes longer than a batch of packets.
+    let slow = "[[tenant]]\nname = \"storage\"\napplication = \"block-io\"\nssd = \"xg5\"\n\
+                [tenant.block_io]\ndepth = 1\nblock_bytes = 131072\n";
+    let result = run(&format!("{BESIDE_A_CHAIN}run.max_batches = 20\n{slow}"));
+    assert_eq!(
+        (result.stopped_by, result.unsettled.as_slice()),
+        (StoppedBy::Cap, &["storage".into()][..])
+    );
+    let told = "Tenant storage has not settled";
+    assert!(result.notes.iter().any(|note| note.starts_with(told)), "{:?}", result.notes);
+}
 
 #[test]
 fn a_tenant_inherits_what_it_does_not_state() {
