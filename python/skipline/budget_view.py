@@ -1,11 +1,10 @@
 """Time budgets as a table for people, and as CSV."""
 
-import csv
-import io
 from collections.abc import Iterable
 
 from rich.table import Table
 
+from skipline import csv_text
 from skipline.budget import Item
 
 
@@ -20,8 +19,4 @@ def table(budget: Iterable[Item], platform: str) -> Table:
 
 def as_csv(budget: Iterable[Item]) -> str:
     """Write one row per budget."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(Item._fields)
-    writer.writerows(budget)
-    return text.getvalue()
+    return csv_text.of(Item._fields, budget)

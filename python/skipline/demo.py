@@ -1,7 +1,5 @@
 """`skipline demo`: ping-pong with DDIO off and on, as sockperf and perf stat would report it."""
 
-import csv
-import io
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from skipline import budget, budget_view, simulation, terminal
+from skipline import budget, budget_view, csv_text, simulation, terminal
 from skipline.result import Result
 
 SCENARIO = "experiments/blog/echo.toml"
@@ -173,11 +171,11 @@ def as_json(demo: Demo) -> str:
 
 def as_csv(demo: Demo) -> str:
     """Write one row per number."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["number", "unit", "ddio_off", "ddio_on"])
-    for name, off in demo.off.latency_us.items():
-        writer.writerow([f"one-way latency {name}", "us", off, demo.on.latency_us[name]])
-    for name, off in demo.off.counters.items():
-        writer.writerow([name, "per 10 s", off, demo.on.counters[name]])
-    return text.getvalue()
+    latencies = (
+        (f"one-way latency {name}", "us", off, demo.on.latency_us[name])
+        for name, off in demo.off.latency_us.items()
+    )
+    counters = (
+        (name, "per 10 s", off, demo.on.counters[name]) for name, off in demo.off.counters.items()
+    )
+    return csv_text.of(("number", "unit", "ddio_off", "ddio_on"), (*latencies, *counters))

@@ -3,14 +3,12 @@
 The comment above a scenario has the commands to run, what to look at, and what comes out.
 """
 
-import csv
-import io
 import json
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from skipline import _core, atomic
+from skipline import _core, atomic, csv_text
 from skipline._core import InputError
 from skipline.nearest import did_you_mean
 
@@ -98,11 +96,7 @@ def as_json(examples: list[Example]) -> str:
 
 def as_csv(examples: list[Example]) -> str:
     """Write one row per example."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(Example._fields[:3])
-    writer.writerows(example[:3] for example in examples)
-    return text.getvalue()
+    return csv_text.of(Example._fields[:3], (example[:3] for example in examples))
 
 
 def _load(path: str) -> Example:

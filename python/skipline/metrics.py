@@ -1,7 +1,5 @@
 """Every metric of results: unit, group, label, meaning, as the simulator declares them."""
 
-import csv
-import io
 import json
 from functools import cache
 from typing import Literal
@@ -11,7 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from skipline import _core
+from skipline import _core, csv_text
 
 
 class Declared(BaseModel):
@@ -55,11 +53,8 @@ def as_json() -> str:
 
 def as_csv() -> str:
     """Write one row per metric."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(Declared.model_fields), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(entry.model_dump() for entry in declared().values())
-    return text.getvalue()
+    rows = (entry.model_dump().values() for entry in declared().values())
+    return csv_text.of(Declared.model_fields, rows)
 
 
 def overview() -> RenderableType:

@@ -1,7 +1,5 @@
 """The facts of platforms as tables for people, and as CSV."""
 
-import csv
-import io
 import json
 from collections.abc import Iterable
 
@@ -9,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from skipline import _core
+from skipline import _core, csv_text
 from skipline.platforms import Fact, facts
 
 _CONFIDENCE_STYLE = {"seen": "green", "derived": "cyan", "memory": "yellow", "fitted": "magenta"}
@@ -45,11 +43,7 @@ def details(name_or_path: str, known: Iterable[Fact]) -> RenderableType:
 
 def as_csv(known: Iterable[Fact]) -> str:
     """Write one row per fact."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(Fact._fields)
-    writer.writerows(known)
-    return text.getvalue()
+    return csv_text.of(Fact._fields, known)
 
 
 def _shown(origin: str | None) -> str:

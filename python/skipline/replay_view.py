@@ -1,12 +1,10 @@
 """A replayed trace for people and as CSV."""
 
-import csv
-import io
 from typing import Any
 
 from rich.table import Table
 
-from skipline import quantity, result_view
+from skipline import csv_text, quantity, result_view
 from skipline.replay import TraceResult
 
 
@@ -54,9 +52,6 @@ def _facts(result: TraceResult) -> list[str]:
 
 def as_csv(result: TraceResult) -> str:
     """Return the levels as rows."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("level", "hits", "misses", "writebacks"))
-    for level in result.levels:
-        writer.writerow((level.name, level.hits, level.misses, level.writebacks))
-    return text.getvalue()
+    columns = ("level", "hits", "misses", "writebacks")
+    rows = ((level.name, level.hits, level.misses, level.writebacks) for level in result.levels)
+    return csv_text.of(columns, rows)

@@ -1,14 +1,12 @@
 """A run's result for people: grouped table, evictions, story of one packet, CSV."""
 
-import csv
-import io
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from skipline import metrics, quantity, terminal
+from skipline import csv_text, metrics, quantity, terminal
 from skipline.quantity import Number
 from skipline.result import Entry, MissKinds, Result, TraceEvent, natural_order
 
@@ -315,8 +313,4 @@ def _story(events: list[TraceEvent], title: str, line: str) -> RenderableType:
 
 def as_csv(result: Result) -> str:
     """Write one row per number: metric, component, value, ci95, unit."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(Entry._fields)
-    writer.writerows(result.entries())
-    return text.getvalue()
+    return csv_text.of(Entry._fields, result.entries())

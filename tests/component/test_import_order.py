@@ -12,7 +12,7 @@ from command_line import REPOSITORY
 PACKAGE = REPOSITORY / "python" / "skipline"
 # Modules and packages of `skipline`: each may import what stands in an earlier line.
 ORDER = (
-    ("_core",),
+    ("_core", "csv_text"),
     ("atomic", "layout", "metrics", "nearest", "platforms", "resources", "slices"),
     (
         "html_card",

@@ -1,11 +1,9 @@
 """A host beside its model, as text."""
 
-import csv
-import io
-
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from skipline import csv_text
 from skipline.host.comparison import EDGE_OCTAVES, TOLERANCE, Comparison, Size
 
 _UNITS = ((1 << 20, "MiB"), (1 << 10, "KiB"))
@@ -119,29 +117,25 @@ def _streams(comparison: Comparison) -> Table:
 
 def as_csv(comparison: Comparison) -> str:
     """Write one row per working set."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        (
-            "working_set_bytes",
-            "use",
-            "measured_ns",
-            "measured_min_ns",
-            "measured_median_ns",
-            "simulated_ns",
-            "error",
-        )
+    columns = (
+        "working_set_bytes",
+        "use",
+        "measured_ns",
+        "measured_min_ns",
+        "measured_median_ns",
+        "simulated_ns",
+        "error",
     )
-    for size in comparison.sizes:
-        writer.writerow(
-            (
-                size.working_set_bytes,
-                use_text(size),
-                size.measured_ns,
-                size.measured_min_ns,
-                size.measured_median_ns,
-                round(size.simulated_ns, 3),
-                round(size.error, 4),
-            )
+    rows = (
+        (
+            size.working_set_bytes,
+            use_text(size),
+            size.measured_ns,
+            size.measured_min_ns,
+            size.measured_median_ns,
+            round(size.simulated_ns, 3),
+            round(size.error, 4),
         )
-    return text.getvalue()
+        for size in comparison.sizes
+    )
+    return csv_text.of(columns, rows)
