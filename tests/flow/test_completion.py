@@ -162,3 +162,33 @@ def type_and_await(terminal: int, keys: str, expected: str) -> None:
         readable, _, _ = select.select([terminal], [], [], PATIENCE_S)
         assert readable, f"bash shows {seen!r} instead of {expected!r}"
         seen += os.read(terminal, 65536).decode(errors="replace")
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["host", "tune", "ddio-w"], ["ddio-ways"]),
+        (["host", "tune", "--app"], ["--apply"]),
+        (["host", "tune", "ddio-ways", "4", "--so"], ["--socket"]),
+        (["host", "tune", "--window", "5", "ddio", "o"], ["on", "off"]),
+        (["host", "status", "--ex"], ["--explain"]),
+        (["host", "status", "--format", ""], ["text", "json"]),
+        (["host", "status", "words"], []),
+    ],
+)
+def test_options_of_the_host_program_are_completed(
+    skipline: Skipline,
+    monkeypatch: pytest.MonkeyPatch,
+    binaries: Path,
+    words: list[str],
+    offered: list[str],
+) -> None:
+    monkeypatch.setenv("SKIPLINE_HOST", str(binaries / "skipline-host"))
+    assert sorted(completed(skipline, monkeypatch, "bash", *words)) == sorted(offered)
+
+
+def test_without_the_host_program_nothing_is_completed(
+    skipline: Skipline, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SKIPLINE_HOST", str(tmp_path / "nothing"))
+    assert completed(skipline, monkeypatch, "bash", "host", "tune", "--app") == []

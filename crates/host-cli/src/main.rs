@@ -13,11 +13,12 @@ mod restore;
 mod slices;
 mod status;
 mod tune;
+mod words;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use failure::Failure;
 use host::Host;
@@ -82,6 +83,8 @@ enum Command {
     Monitor(monitor::Arguments),
     Calibrate(calibrate::Arguments),
     Slices(slices::Arguments),
+    #[command(hide = true, about = "Commands and options as JSON, for completion")]
+    Words,
 }
 
 /// What all commands need.
@@ -121,5 +124,6 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Monitor(arguments) => monitor::run(&arguments, &context),
         Command::Calibrate(arguments) => calibrate::run(&arguments, &context),
         Command::Slices(arguments) => slices::run(&arguments, &context),
+        Command::Words => words::run(Arguments::command()),
     }
 }

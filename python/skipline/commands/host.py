@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +11,9 @@ from skipline._core import InputError
 from skipline.commands import options, suggestions
 from skipline.commands.command import Command, Group
 from skipline.commands.options import Format
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 @click.group(
@@ -34,6 +38,19 @@ def host(context: click.Context, root: Path | None) -> None:
     context.obj = [] if root is None else ["--root", str(root)]
 
 
+class _PassedOn(Command):
+    """A command of the binary, which knows what may be typed."""
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """Offer the binary's commands, options and values, none if it is not here."""
+        from click.shell_completion import CompletionItem
+
+        from skipline.host import words
+
+        found = words.after([str(self.name), *ctx.args], incomplete)
+        return [CompletionItem(word, help=about) for word, about in found]
+
+
 def _pass_on(name: str, summary: str) -> None:
     """Register a command of the binary, which has its own options and help."""
 
@@ -44,7 +61,7 @@ def _pass_on(name: str, summary: str) -> None:
 
     settings = {"allow_extra_args": True, "ignore_unknown_options": True}
     host.add_command(
-        Command(
+        _PassedOn(
             name,
             help=summary,
             add_help_option=False,
