@@ -311,7 +311,7 @@ proptest! {
         let fixed = payload.written_bytes + control.written_bytes + REQUEST_HEADER * headers;
         let bounds = fixed + REQUEST_HEADER * least..=fixed + REQUEST_HEADER * most;
         prop_assert!(bounds.contains(&up), "{up} up, by hand {bounds:?}");
-        let packet = sketch.get(0, "packet_bytes").expect("it is stated");
+        let packet = sketch.get(0, "packet_bytes").unwrap_or("1500");
         let packet: u64 = packet.parse().expect("bytes are a whole number");
         let whole = packet / request * request.div_ceil(mps);
         let each_packet = whole + (packet % request).div_ceil(mps);
