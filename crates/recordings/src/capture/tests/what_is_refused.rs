@@ -19,13 +19,13 @@ fn pcapng_with_unit(code: u8) -> Vec<u8> {
 
 #[test]
 fn a_file_that_does_not_exist() {
-    let message = read("no/such.pcap").unwrap_err().to_string();
+    let message = read("no/such.pcap", CutShort::Refused).unwrap_err().to_string();
     assert!(message.starts_with("capture 'no/such.pcap' cannot be opened: "), "{message}");
 }
 
 #[test]
 fn a_directory() {
-    let error = read(env::temp_dir()).unwrap_err();
+    let error = read(env::temp_dir(), CutShort::Refused).unwrap_err();
     assert!(matches!(error.fault, CaptureFault::CannotRead { offset: 0, .. }), "{error}");
 }
 
