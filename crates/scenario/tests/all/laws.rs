@@ -429,11 +429,11 @@ fn stays_within_bounds(sketch: &Sketch, result: &RunResult) -> TestCaseResult {
 }
 
 proptest! {
-    #![proptest_config(cases(16, 520))]
+    #![proptest_config(cases(16, 440))]
 
     #[test]
     fn every_run_ends_and_stays_within_bounds(sketch in any_scenario()) {
-        let job = sketch.with("run.batch_packets", 256).job(1);
+        let job = sketch.with("run.batch_packets", 128).job(1);
         let mut last = Progress { packets: 0, fraction: 0.0, simulated_ns: 0.0 };
         let result = job.unwrap().run(Wanted::default(), |now| {
             assert!(now.packets >= last.packets && now.simulated_ns >= last.simulated_ns, "{now:?} after {last:?}");
@@ -447,7 +447,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(10, 80))]
+    #![proptest_config(cases(10, 160))]
 
     #[test]
     fn packets_are_conserved_and_keep_littles_law(sketch in forwarder(1)) {
