@@ -27,7 +27,7 @@ def completed(
     monkeypatch.setenv("COMP_CWORD", words[-1] if shell == "fish" else str(len(words)))
     done = skipline()
     assert (done.code, done.err) == (0, "")
-    return [answer.partition("\t")[0] for answer in done.out.splitlines()]
+    return [answer.partition("\t")[0] for answer in done.out.splitlines() if answer]
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -2,7 +2,7 @@
 //! and what bounds it. Each is tried in scenarios at random.
 
 use crate::random_scenarios::{
-    Sketch, any_scenario, facts, forwarder, line_rate_gbps, measured, pair, set,
+    Sketch, any_scenario, facts, forwarder, line_rate_gbps, measured, pair, part, set,
 };
 use model::device::Device;
 use model::device::nic::dma_counts::DmaCounts;
@@ -373,13 +373,6 @@ proptest! {
     }
 }
 
-fn part(result: &RunResult, name: &str, key: &str) -> f64 {
-    match &result.metrics[name].value {
-        Numbers::Parts(parts) => parts[key],
-        Numbers::One(_) => panic!("{name} has no parts"),
-    }
-}
-
 /// Metrics of every tenant of this name.
 fn of_tenants<'r>(result: &'r RunResult, name: &'r str) -> impl Iterator<Item = (&'r str, f64)> {
     let named = result.metrics.iter().filter_map(move |(full, metric)| match metric.value {
@@ -429,11 +422,11 @@ fn stays_within_bounds(sketch: &Sketch, result: &RunResult) -> TestCaseResult {
 }
 
 proptest! {
-    #![proptest_config(cases(16, 440))]
+    #![proptest_config(cases(16, 250))]
 
     #[test]
     fn every_run_ends_and_stays_within_bounds(sketch in any_scenario()) {
-        let job = sketch.with("run.batch_packets", 128).job(1);
+        let job = sketch.with("run.batch_packets", 256).with("run.max_batches", 10).job(1);
         let mut last = Progress { packets: 0, fraction: 0.0, simulated_ns: 0.0 };
         let result = job.unwrap().run(Wanted::default(), |now| {
             assert!(now.packets >= last.packets && now.simulated_ns >= last.simulated_ns, "{now:?} after {last:?}");

@@ -2,16 +2,38 @@
 //! the same?
 
 use crate::overload::{run, value};
-use crate::random_scenarios::measured;
+use crate::random_scenarios::{measured, part};
 use scenario::builtin;
 
 /// Frame without FCS.
 const PACKET_BYTES: u32 = 60;
 const QUEUES: [u32; 5] = [1, 2, 4, 8, 16];
 
-/// Millions of packets per second of a card with so many queues, and the busiest queue over the mean: at
-/// least, as far as a run of this length tells.
-fn rate(card: &str, queues: u32) -> (f64, f64) {
+/// What a card does with so many queues.
+#[derive(Clone, Copy, Default)]
+struct Rate {
+    /// Millions of packets per second.
+    mpps: f64,
+    /// The busiest queue over the mean: at least, as far as a run of this length tells.
+    imbalance: f64,
+    /// How busy the link towards memory is, in percent.
+    link_percent: f64,
+    /// Lines that the card writes and reads for each packet.
+    lines_per_packet: f64,
+}
+
+impl Rate {
+    /// Whether it sends no less than with fewer queues. On a full link it may, if that moves as many lines:
+    /// packets of one queue then come further apart, so that fewer share a completion or a fetch of
+    /// descriptors.
+    fn is_no_less(&self, before: &Self) -> bool {
+        let lines = |rate: &Self| rate.mpps * rate.lines_per_packet;
+        let fills_the_link = self.link_percent > 99.5 && lines(self) > 0.99 * lines(before);
+        self.mpps > 0.99 * before.mpps || fills_the_link
+    }
+}
+
+fn rate(card: &str, queues: u32) -> Rate {
     let text = format!(
         "nic = \"{card}\"\ncores = {queues}\npacket_bytes = {PACKET_BYTES}\nrx_descriptors = 512\n\
          offered_gbps = {}\ncore_ghz = 3.0\nuncore_ghz = 2.4\n\
@@ -22,7 +44,21 @@ fn rate(card: &str, queues: u32) -> (f64, f64) {
     );
     let result = run(&text, 1);
     let (imbalance, interval) = measured(&result, "load_imbalance").expect("it has cores");
-    (value(&result, "tx_mpps"), imbalance - interval)
+    let kinds = [
+        "pcie_write_hits",
+        "pcie_write_misses",
+        "pcie_partial_write_hits",
+        "pcie_partial_write_misses",
+        "pcie_read_hits",
+        "pcie_read_misses",
+    ];
+    let lines: f64 = kinds.iter().map(|kind| value(&result, kind)).sum();
+    Rate {
+        mpps: value(&result, "tx_mpps"),
+        imbalance: imbalance - interval,
+        link_percent: part(&result, "pcie_utilisation", "up"),
+        lines_per_packet: lines / value(&result, "rx_packets"),
+    }
 }
 
 fn line_rate_gbps(card: &str) -> f64 {
@@ -44,14 +80,18 @@ fn more_queues_send_more_and_share_equally() {
     assert!(cards.iter().any(|card| card == "connectx-5"), "{cards:?}");
     let cards = cards.iter().filter(|card| soak::amount(*card == "connectx-5", true));
     for card in cards {
-        let mut before = 0.0;
+        let mut before = Rate::default();
         for queues in QUEUES.into_iter().filter(|&queues| soak::amount(queues <= 4, true)) {
-            let (mpps, imbalance) = rate(card, queues);
-            println!("{card}, {queues} queues: {mpps:.1} Mpps, busiest {imbalance:.3}");
-            assert!(mpps > 0.99 * before, "{card}: {before} Mpps, {mpps} with {queues} queues");
+            let now = rate(card, queues);
+            let Rate { mpps, imbalance, lines_per_packet, .. } = now;
+            println!(
+                "{card}, {queues} queues: {mpps:.1} Mpps, busiest {imbalance:.3}, \
+                 {lines_per_packet:.2} lines a packet"
+            );
+            assert!(now.is_no_less(&before), "{card}: {} Mpps, {mpps} with {queues}", before.mpps);
             assert!(mpps < 1.01 * most_mpps(card), "{card}, {queues} queues: {mpps} Mpps");
             assert!(imbalance < 1.03, "{card}, {queues} queues: {imbalance}");
-            before = mpps;
+            before = now;
         }
     }
 }

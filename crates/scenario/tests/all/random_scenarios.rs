@@ -158,6 +158,14 @@ pub fn measured(result: &RunResult, name: &str) -> Option<(f64, f64)> {
     Some((value, width))
 }
 
+/// A part of a metric that has several.
+pub fn part(result: &RunResult, name: &str, key: &str) -> f64 {
+    match &result.metrics[name].value {
+        Numbers::Parts(parts) => parts[key],
+        Numbers::One(_) => panic!("{name} has no parts"),
+    }
+}
+
 /// The line rate of the card of a tenant.
 pub fn line_rate_gbps(sketch: &Sketch, tenant: usize) -> f64 {
     match sketch.get(tenant, "nic") {
