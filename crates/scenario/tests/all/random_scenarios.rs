@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use scenario::platform::Platform;
+use scenario::platform::{NicFacts, Platform};
 use scenario::result::{Numbers, RunResult};
 use scenario::scenario::Scenario;
 use scenario::{InputError, Job, Wanted, builtin};
@@ -166,15 +166,20 @@ pub fn part(result: &RunResult, name: &str, key: &str) -> f64 {
     }
 }
 
-/// The line rate of the card of a tenant.
-pub fn line_rate_gbps(sketch: &Sketch, tenant: usize) -> f64 {
+/// The card of a tenant.
+pub fn card(sketch: &Sketch, tenant: usize) -> NicFacts {
     match sketch.get(tenant, "nic") {
         Some(card) => {
             let card = builtin::nic("a.toml", card.trim_matches('"')).expect("it is built in");
-            card.nic.line_rate_gbps.value
+            card.nic
         }
-        None => facts(sketch.platform).nic.expect("it has a card").line_rate_gbps.value,
+        None => facts(sketch.platform).nic.expect("it has a card"),
     }
+}
+
+/// The line rate of the card of a tenant.
+pub fn line_rate_gbps(sketch: &Sketch, tenant: usize) -> f64 {
+    card(sketch, tenant).line_rate_gbps.value
 }
 
 /// Short runs: laws ask for a direction, not for digits. A law that compares runs repeats those that have
