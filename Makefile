@@ -70,11 +70,12 @@ check: lint ## Format, lints with warnings as errors, types, fast tests
 
 lint: $(STAMPS)/module-to-test rust-tools
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
-	ruff check --quiet
-	ruff format --check --quiet
-	mypy --no-error-summary
-	stubtest skipline._core --concise
+	{ ruff check --quiet && ruff format --check --quiet && mypy --no-error-summary &&
+	  stubtest skipline._core --concise; } & python_side=$$!
+	found=0
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings || found=1
+	wait $$python_side || found=1
+	exit $$found
 
 bench: ## Measure look-ups, DMA bursts, core accesses and whole scenarios
 	cargo bench -p benches -p slices --locked

@@ -101,6 +101,13 @@ impl KernelJob {
         &self,
         mut watch: impl FnMut(f64) -> ControlFlow<()>,
     ) -> Result<KernelResults, Stopped> {
+        self.run_watched(&mut watch)
+    }
+
+    fn run_watched(
+        &self,
+        watch: &mut dyn FnMut(f64) -> ControlFlow<()>,
+    ) -> Result<KernelResults, Stopped> {
         let kernels = &self.kernels;
         let parts = (kernels.working_set_bytes.len() + kernels.array_bytes.len()).max(1);
         let mut done = 0;

@@ -67,6 +67,9 @@ pub struct Wanted {
     pub miss_kinds: bool,
 }
 
+/// Receives the progress of a run, and may stop it.
+type Watcher<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+
 /// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
@@ -146,8 +149,13 @@ impl Job {
     pub fn run(
         &self,
         wanted: Wanted,
-        watch: impl FnMut(Progress) -> ControlFlow<()>,
+        mut watch: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<RunResult, RunFailure> {
+        // One simulator is compiled, not one for each watcher.
+        self.run_watched(wanted, &mut watch)
+    }
+
+    fn run_watched(&self, wanted: Wanted, watch: Watcher<'_>) -> Result<RunResult, RunFailure> {
         if wanted == Wanted::default() {
             return Ok(self.measure(self.machine(NoTrace), watch)?.0);
         }
@@ -177,10 +185,10 @@ impl Job {
     fn measure<T: Tracer>(
         &self,
         mut machine: ScenarioMachine<T>,
-        mut watch: impl FnMut(Progress) -> ControlFlow<()>,
+        watch: Watcher<'_>,
     ) -> Result<(RunResult, ScenarioMachine<T>), RunFailure> {
         let started = std::time::Instant::now();
-        let (batches, stopped_by) = self.run_batches(&mut machine, &mut watch)?;
+        let (batches, stopped_by) = self.run_batches(&mut machine, watch)?;
         let wall_s = started.elapsed().as_secs_f64();
         let line_ops = machine.fabric.counters().line_ops;
         let simulated = machine.now();
@@ -334,7 +342,7 @@ impl Job {
     fn run_batches<T: Tracer>(
         &self,
         machine: &mut ScenarioMachine<T>,
-        watch: &mut impl FnMut(Progress) -> ControlFlow<()>,
+        watch: Watcher<'_>,
     ) -> Result<(Vec<Batch>, StoppedBy), RunFailure> {
         let keys = &self.scenario.machine.run;
         // A replay with a number of loops runs completely, in a bounded number of batches.
@@ -389,7 +397,10 @@ impl Job {
 
 /// Runs slice after slice until the goal is reached or `until` has come. Returns whether any agent will
 /// act again.
-fn run_batch<T: Tracer>(
+///
+/// # Errors
+/// If `watch` stopped the run, or a resource is reserved further ahead than any queue of hardware.
+pub fn run_batch<T: Tracer>(
     machine: &mut ScenarioMachine<T>,
     goal: u64,
     until: Picos,
@@ -418,29 +429,4 @@ fn run_batch<T: Tracer>(
 /// Packets that have arrived at the first device with a wire.
 fn offered_packets<T: Tracer>(machine: &ScenarioMachine<T>) -> u64 {
     machine.devices.iter().find_map(device_sample::packets_offered).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use model::root_complex::ddio::DmaKind;
-    use units::RootPortId;
-
-    #[test]
-    fn what_is_reserved_further_ahead_than_any_queue_ends_the_run_by_name() {
-        let job = crate::job("experiments/ddio-bench/l2fwd.toml", &[], 1).expect("built in");
-        let mut machine = job.machine(NoTrace);
-        let watch = |_: &ScenarioMachine<NoTrace>| ControlFlow::Continue(());
-        assert_eq!(run_batch(&mut machine, 100, Picos::NEVER, watch), Ok(true));
-        // A quarter of a GiB in one request takes the link more than 20 ms.
-        let now = machine.now();
-        machine.fabric.dma_write(RootPortId(0), LineAddr(0), 256 << 20, DmaKind::Payload, now);
-        let failure =
-            run_batch(&mut machine, 200, Picos::NEVER, watch).map_err(|it| it.to_string());
-        let told = failure.expect_err("it cannot go on");
-        assert!(
-            told.contains("makes no progress: the link of root port 0 towards memory"),
-            "{told}"
-        );
-    }
 }

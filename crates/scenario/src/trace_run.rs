@@ -165,6 +165,14 @@ impl TraceJob {
         self,
         mut watch: impl FnMut(TraceProgress) -> ControlFlow<()>,
     ) -> Result<TraceResult, TraceRunError> {
+        // One replay is compiled, not one for each watcher.
+        self.run_watched(&mut watch)
+    }
+
+    fn run_watched(
+        self,
+        watch: &mut dyn FnMut(TraceProgress) -> ControlFlow<()>,
+    ) -> Result<TraceResult, TraceRunError> {
         let Self { replayed, source } = self;
         let mut course = replayed.course();
         let mut progress = TraceProgress { references: 0, fraction: None };

@@ -1,10 +1,15 @@
 //! Does a machine that is asked for more than it can do still do what it can, and come to an end?
 
+use model::root_complex::ddio::DmaKind;
+use model::tracer::NoTrace;
+use scenario::assemble::ScenarioMachine;
 use scenario::platform::Platform;
 use scenario::result::{Numbers, RunResult};
+use scenario::run::run_batch;
 use scenario::scenario::Scenario;
 use scenario::{Job, RunFailure, Wanted, builtin};
 use std::ops::ControlFlow;
+use units::{LineAddr, Picos, RootPortId};
 
 const PLATFORM: &str = "skylake-gold-6140";
 
@@ -131,4 +136,18 @@ fn no_core_idles_while_the_card_holds_packets_of_another_one() {
     assert!(regimes["idle"] < 5.0, "{regimes:?}");
     // 64 packets of its ring stand before a packet, and as many at most that wait for descriptors.
     assert!(latency["p99"] < 50_000.0, "{latency:?}");
+}
+
+#[test]
+fn what_is_reserved_further_ahead_than_any_queue_ends_the_run_by_name() {
+    let job = scenario::job("experiments/ddio-bench/l2fwd.toml", &[], 1).expect("built in");
+    let mut machine = job.machine(NoTrace);
+    let watch = |_: &ScenarioMachine<NoTrace>| ControlFlow::Continue(());
+    assert_eq!(run_batch(&mut machine, 100, Picos::NEVER, watch), Ok(true));
+    // A quarter of a GiB in one request takes the link more than 20 ms.
+    let now = machine.now();
+    machine.fabric.dma_write(RootPortId(0), LineAddr(0), 256 << 20, DmaKind::Payload, now);
+    let failure = run_batch(&mut machine, 200, Picos::NEVER, watch).map_err(|it| it.to_string());
+    let told = failure.expect_err("it cannot go on");
+    assert!(told.contains("makes no progress: the link of root port 0 towards memory"), "{told}");
 }
