@@ -195,14 +195,20 @@ def test_dark_mode_follows_the_system_and_the_switch_and_is_remembered(
     def switch() -> WebElement:
         return browser.find_element(By.ID, "dark")
 
+    def wait_until_pressed(pressed: str) -> None:
+        # The page hears of another scheme in its next frame.
+        WebDriverWait(browser, DRAW_LIMIT_S).until(
+            lambda _: switch().get_attribute("aria-pressed") == pressed
+        )
+
     try:
         prefer("light")
         opened(browser, evidence, DESK)
         light = paper_and_line(browser)
         prefer("dark")
+        wait_until_pressed("true")
         dark = paper_and_line(browser)
         assert set(light).isdisjoint(dark)
-        assert switch().get_attribute("aria-pressed") == "true"
         switch().send_keys(Keys.ENTER)
         assert paper_and_line(browser) == light
         opened(browser, evidence, DESK)
@@ -211,6 +217,7 @@ def test_dark_mode_follows_the_system_and_the_switch_and_is_remembered(
         # Back to what the system says: the page follows it again.
         switch().click()
         prefer("light")
+        wait_until_pressed("false")
         assert paper_and_line(browser) == light
         assert browser.execute_script("return localStorage.getItem('skipline-theme')") is None
         assert_healthy(browser, DESK[0])
