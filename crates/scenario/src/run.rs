@@ -108,6 +108,15 @@ pub enum RunFailure {
     },
 }
 
+/// A run that has ended.
+struct Ended {
+    /// All its batches, the warm-up included.
+    batches: Vec<Batch>,
+    stopped_by: StoppedBy,
+    /// Time of the host that it took.
+    wall_s: f64,
+}
+
 impl Job {
     /// Checks a scenario against its platform and reads its capture.
     ///
@@ -189,68 +198,78 @@ impl Job {
     ) -> Result<(RunResult, ScenarioMachine<T>), RunFailure> {
         let started = std::time::Instant::now();
         let (batches, stopped_by) = self.run_batches(&mut machine, watch)?;
-        let wall_s = started.elapsed().as_secs_f64();
-        let line_ops = machine.fabric.counters().line_ops;
-        let simulated = machine.now();
+        let ended = Ended { batches, stopped_by, wall_s: started.elapsed().as_secs_f64() };
+        Ok((self.summarize(&machine, &ended), machine))
+    }
+
+    /// The result of a run that has ended.
+    fn summarize<T: Tracer>(&self, machine: &ScenarioMachine<T>, ended: &Ended) -> RunResult {
+        let Ended { stopped_by, wall_s, .. } = *ended;
         let keys = &self.scenario.machine.run;
-        let skipped = match stopped_by {
-            StoppedBy::SourceEnded | StoppedBy::Stalled => 0,
-            StoppedBy::Interval | StoppedBy::Cap => {
-                warm_up_of(&batches, keys, &self.plan.layout.tenants)
-            }
-        };
-        let warmup_ns = batches[..skipped].iter().map(|batch| batch.sample.span.as_ns()).sum();
-        let end = Sample::read(&machine);
-        let measured = end.since(&batches[skipped].before);
-        let metrics = self.combine(&batches[skipped..], &end);
+        let simulated = machine.now();
+        let line_ops = machine.fabric.counters().line_ops;
+        let (warm_up, measured_batches) = self.split_warm_up(ended);
+        let end = Sample::read(machine);
+        let measured = end.since(&measured_batches[0].before);
+        let metrics = self.combine(measured_batches, &end);
         let resources: Vec<Resource> =
             machine.fabric.resources(simulated).map(|state| state.resource).collect();
         let limits = limits::limits(&self.plan, &resources, &measured);
-        let finished = Finished {
-            scenario: &self.scenario,
-            platform: &self.platform,
-            metrics: &metrics,
-            limits: &limits,
-        };
-        let unsettled = match stopped_by {
-            StoppedBy::SourceEnded => Vec::new(),
-            _ => self.unsettled(&batches[skipped..]),
-        };
-        let of_tenants = unsettled.iter().map(|tenant| {
-            format!(
-                "Tenant {tenant} has not settled: its work still varies by more than \
-                 run.throughput_interval_percent; raise run.max_batches or run.batch_packets"
-            )
-        });
-        let result = RunResult {
+        let (scenario, platform) = (&self.scenario, &self.platform);
+        let finished = Finished { scenario, platform, metrics: &metrics, limits: &limits };
+        let source_ended = stopped_by == StoppedBy::SourceEnded;
+        let unsettled = if source_ended { Vec::new() } else { self.unsettled(measured_batches) };
+        RunResult {
             scenario: self.scenario.clone(),
             seed: self.seed,
             version: env!("CARGO_PKG_VERSION").into(),
             platform: self.platform_name.clone(),
             slice_function: assemble::hardware::slice_function(&self.platform).describe().into(),
             simulated_ns: simulated.as_ns(),
-            warmup_ns,
+            warmup_ns: warm_up.iter().map(|batch| batch.sample.span.as_ns()).sum(),
             packets: machine.progress(),
-            batches: batches.len() - skipped,
+            batches: measured_batches.len(),
             stopped_by,
-            settled: stopped_by == StoppedBy::SourceEnded || has_settled(&batches, keys),
+            settled: source_ended || has_settled(&ended.batches, keys),
             wall_s,
             line_ops,
             line_ops_per_s: line_ops as f64 / wall_s,
             real_time_factor: simulated.as_seconds() / wall_s,
             fitted_parameters: self.platform.fitted(),
-            notes: self.scenario.notes().chain(self.plan.notes()).chain(of_tenants).collect(),
+            notes: self.notes(&unsettled),
             unsettled,
             answer: finished.answer(),
             limits,
             metrics,
-            timeline: self.timeline(&batches),
+            timeline: self.timeline(&ended.batches),
             trace: None,
             trace_address: None,
             line_trace: None,
             miss_kinds: self.miss_kinds(&measured),
+        }
+    }
+
+    /// Batches of the warm-up, and those that count. A run that ended by itself counts whole.
+    fn split_warm_up<'a>(&self, ended: &'a Ended) -> (&'a [Batch], &'a [Batch]) {
+        let skipped = match ended.stopped_by {
+            StoppedBy::SourceEnded | StoppedBy::Stalled => 0,
+            StoppedBy::Interval | StoppedBy::Cap => {
+                let keys = &self.scenario.machine.run;
+                warm_up_of(&ended.batches, keys, &self.plan.layout.tenants)
+            }
         };
-        Ok((result, machine))
+        ended.batches.split_at(skipped)
+    }
+
+    /// What a reader should know: of the scenario, of the plan, of tenants that have not settled.
+    fn notes(&self, unsettled: &[String]) -> Vec<String> {
+        let of_tenants = unsettled.iter().map(|tenant| {
+            format!(
+                "Tenant {tenant} has not settled: its work still varies by more than \
+                 run.throughput_interval_percent; raise run.max_batches or run.batch_packets"
+            )
+        });
+        self.scenario.notes().chain(self.plan.notes()).chain(of_tenants).collect()
     }
 
     /// Tenants whose work varies by more than the run was to end at, if there are several: each has a
