@@ -4,6 +4,7 @@
 //! only code that names them all. A kind has a folder of its own: its parameters, its queues in host
 //! memory, its agents, and `as_device.rs`, which implements the interface.
 
+pub mod dsa;
 pub mod nic;
 pub mod nvme;
 pub mod queues;
@@ -133,6 +134,8 @@ pub trait DeviceKind {
 /// A device of one of the kinds.
 #[derive(Debug)]
 pub enum Device<S> {
+    /// A data streaming accelerator.
+    Dsa(Box<dsa::Dsa>),
     /// A network card, fed by a source of packets.
     Nic(Box<nic::card::Nic<S>>),
     /// An SSD.
@@ -142,6 +145,8 @@ pub enum Device<S> {
 /// The queues of a device of one of the kinds.
 #[derive(Debug)]
 pub enum DeviceQueues {
+    /// Portals of a data streaming accelerator.
+    Dsa(Vec<dsa::portal::Portal>),
     /// Queues of a network card.
     Nic(Vec<nic::rings::QueuePair>),
     /// Queues of an SSD.
@@ -152,12 +157,14 @@ pub enum DeviceQueues {
 macro_rules! of_any_kind {
     ($device:expr, $own:ident => $done:expr) => {
         match $device {
+            Device::Dsa($own) => $done,
             Device::Nic($own) => $done,
             Device::Nvme($own) => $done,
         }
     };
     ($device:expr, $queues:expr, ($own:ident, $own_queues:ident) => $done:expr) => {
         match ($device, $queues) {
+            (Device::Dsa($own), DeviceQueues::Dsa($own_queues)) => $done,
             (Device::Nic($own), DeviceQueues::Nic($own_queues)) => $done,
             (Device::Nvme($own), DeviceQueues::Nvme($own_queues)) => $done,
             _ => panic!("a device got the queues of another kind"),

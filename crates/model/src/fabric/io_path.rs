@@ -278,7 +278,7 @@ impl<T: Tracer> Fabric<T> {
         kind: DmaKind,
         (sent, arrived): (Picos, Picos),
     ) -> Result<DmaDone, PageFault> {
-        let translated = self.ports[port].translate(extents, arrived)?;
+        let translated = self.ports[port].translate_request(extents, arrived)?;
         let before = (self.counters.pcie_write_hits, self.counters.pcie_write_misses);
         let mut spans = RequestSpans::default();
         for &extent in extents {
@@ -336,7 +336,7 @@ impl<T: Tracer> Fabric<T> {
         let attachment = &mut self.ports[port].attachment;
         let requests = total(extents, |bytes| attachment.read_request_bytes(bytes));
         let arrived = attachment.request_up(now, requests);
-        let translated = self.ports[port].translate(extents, arrived)?;
+        let translated = self.ports[port].translate_request(extents, arrived)?;
         let before = (self.counters.pcie_read_hits, self.counters.pcie_read_misses);
         let mut spans = RequestSpans::default();
         for &extent in extents {

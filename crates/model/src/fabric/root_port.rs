@@ -111,6 +111,8 @@ pub struct RootPort {
     policy: IoPolicy,
     pub(super) buffer: Option<RootComplexBuffer>,
     pub(super) iommu: Iommu,
+    /// Requests carry physical addresses, or the device has translated them itself.
+    requests_translated: bool,
     pub(super) counters: PortCounters,
     /// Lines that the device has announced to write and to read.
     pub(super) expected: [Expected; 2],
@@ -137,6 +139,7 @@ impl RootPort {
             policy: config.policy,
             buffer,
             iommu: config.iommu.clone().map_or_else(Iommu::off, Iommu::new),
+            requests_translated: config.iommu.is_none() || own_iio.is_some(),
             counters: PortCounters::default(),
             expected: [Expected::NOTHING; 2],
             surroundings,
@@ -231,7 +234,21 @@ impl RootPort {
         self.reader = LineReader::of(policy, buffered, around);
     }
 
-    /// When the addresses of a request that arrived at `arrived` are translated.
+    /// When the addresses of a request that arrived at `arrived` are translated. A device on the mesh has
+    /// asked for its translations before, and sends translated addresses.
+    ///
+    /// # Errors
+    /// The first page that is not present.
+    #[inline]
+    pub(super) fn translate_request(
+        &mut self,
+        extents: &[Extent],
+        arrived: Picos,
+    ) -> Result<Picos, PageFault> {
+        if self.requests_translated { Ok(arrived) } else { self.translate(extents, arrived) }
+    }
+
+    /// When the translations of all pages of `extents` are there, asked for at `arrived`.
     ///
     /// # Errors
     /// The first page that is not present.

@@ -11,6 +11,7 @@ mod against_reference;
 mod claims;
 mod contract;
 mod dram_curves;
+mod dsa;
 mod invariants;
 mod io_semantics;
 mod iommu_measured;

@@ -4,6 +4,7 @@ use super::nic::sample::NicSample;
 use super::nic::source::Traffic;
 use hdrhistogram::Histogram;
 use model::device::Device;
+use model::device::dsa::DsaCounters;
 use model::device::nvme::NvmeCounters;
 use model::fabric::Fabric;
 use model::reading::Reading;
@@ -13,6 +14,8 @@ use units::Picos;
 /// What a device has counted: a reading, or the difference of two.
 #[derive(Clone, Copy, Debug)]
 pub enum DeviceSample {
+    /// A copy engine.
+    Dsa(DsaCounters),
     /// A network card and its link.
     Nic(NicSample),
     /// An SSD.
@@ -27,6 +30,7 @@ impl DeviceSample {
         now: Picos,
     ) -> Self {
         match device {
+            Device::Dsa(dsa) => Self::Dsa(dsa.counters_at(now)),
             Device::Nic(nic) => Self::Nic(NicSample::read(nic, fabric, now)),
             Device::Nvme(ssd) => Self::Ssd(ssd.counters),
         }
@@ -54,6 +58,11 @@ impl DeviceSample {
         nic
     }
 
+    pub(super) fn of_dsa(&self) -> &DsaCounters {
+        let Self::Dsa(dsa) = self else { panic!("a reading of a DSA was expected: {self:?}") };
+        dsa
+    }
+
     pub(super) fn of_ssd(&self) -> &NvmeCounters {
         let Self::Ssd(ssd) = self else { panic!("a reading of an SSD was expected: {self:?}") };
         ssd
@@ -65,6 +74,7 @@ impl DeviceSample {
 impl Reading for DeviceSample {
     fn since(&self, earlier: &Self) -> Self {
         match self {
+            Self::Dsa(dsa) => Self::Dsa(dsa.since(earlier.of_dsa())),
             Self::Nic(nic) => Self::Nic(nic.since(earlier.of_nic())),
             Self::Ssd(ssd) => Self::Ssd(ssd.since(earlier.of_ssd())),
         }
@@ -72,6 +82,7 @@ impl Reading for DeviceSample {
 
     fn plus(&self, later: &Self) -> Self {
         match self {
+            Self::Dsa(dsa) => Self::Dsa(dsa.plus(later.of_dsa())),
             Self::Nic(nic) => Self::Nic(nic.plus(later.of_nic())),
             Self::Ssd(ssd) => Self::Ssd(ssd.plus(later.of_ssd())),
         }

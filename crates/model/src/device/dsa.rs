@@ -1,0 +1,170 @@
+//! A data streaming accelerator (Intel DSA): work queues, engines that move data by DMA, completion records.
+//!
+//! Models: groups of work queues and engines; dedicated queues (MOVDIR64B, posted) and shared ones (ENQCMD,
+//! refused from a threshold on); an arbiter by priority; batches whose list is fetched by DMA, fences,
+//! drains; one cached translation for each descriptor field of an engine, page faults that block an engine
+//! or end a descriptor; read buffers; destinations in the DDIO ways or in memory by the cache-control flag;
+//! completion records in the LLC.
+//! Source: Intel DSA specification (341204-006US); ASPLOS'24 "A Quantitative Analysis and Guidelines of Data
+//! Streaming Accelerator"; DSAssassin (HPCA'26) for the translations that an engine keeps.
+//! Simplifies: a buffer is contiguous; the content of data is not kept, so that software states the size
+//! of a delta record; traffic classes share one path; no event log.
+
+mod arbiter;
+mod as_device;
+pub mod descriptor;
+mod engine;
+mod instance;
+mod job;
+pub mod portal;
+mod read_buffers;
+mod steps;
+
+pub use instance::Dsa;
+
+use crate::reading;
+use units::{Picos, RootPortId};
+
+/// Entries of all work queues of an instance together (WQCAP of Sapphire Rapids).
+pub const QUEUE_ENTRIES: u32 = 128;
+/// Lines that an engine reads or writes with one request.
+pub const PIECE_LINES: u64 = 16;
+/// Read buffers that each engine of a group must be allowed: the specification's least.
+pub const LEAST_BUFFERS_PER_ENGINE: u32 = 4;
+
+/// How descriptors reach a work queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueMode {
+    /// One client; posted writes (MOVDIR64B). A write that finds no free entry is lost.
+    Dedicated,
+    /// Several clients; ENQCMD is refused while the queue holds this many descriptors.
+    Shared {
+        /// Entries from which on it refuses.
+        threshold: u32,
+    },
+}
+
+/// A work queue.
+#[derive(Clone, Debug)]
+pub struct WorkQueueConfig {
+    /// How descriptors reach it.
+    pub mode: QueueMode,
+    /// Entries.
+    pub size: u32,
+    /// Descriptors in a round of the arbiter, 1 to 15.
+    pub priority: u32,
+}
+
+/// Work queues and the engines that serve them.
+#[derive(Clone, Debug)]
+pub struct GroupConfig {
+    /// Its work queues.
+    pub queues: Vec<WorkQueueConfig>,
+    /// Its engines.
+    pub engines: u32,
+    /// Read buffers that no other group takes.
+    pub read_buffers_reserved: u32,
+    /// Read buffers that it may use at a time.
+    pub read_buffers_allowed: u32,
+}
+
+/// A portal: the page through which one core writes to one work queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortalConfig {
+    /// Group of the queue.
+    pub group: usize,
+    /// Number of the queue in its group.
+    pub queue: usize,
+}
+
+/// Times of the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DsaTiming {
+    /// From one descriptor of an engine to the next.
+    pub descriptor_interval: Picos,
+    /// From the dispatch of a descriptor to its first request.
+    pub dispatch: Picos,
+    /// From the last data to the write of the completion record.
+    pub finish: Picos,
+    /// A translation that the engine does not have: to the IOMMU and back, a page walk apart.
+    pub translation: Picos,
+    /// The answer of the operating system to a page request.
+    pub page_request: Picos,
+    /// From a core's store to the portal until the device sees it; an answer takes as long.
+    pub portal: Picos,
+}
+
+/// An instance.
+#[derive(Clone, Debug)]
+pub struct DsaConfig {
+    /// Its stop on the mesh.
+    pub port: RootPortId,
+    /// Its groups.
+    pub groups: Vec<GroupConfig>,
+    /// Its portals: the device's queues as software sees them.
+    pub portals: Vec<PortalConfig>,
+    /// Read buffers of all groups together, in lines.
+    pub read_buffers: u32,
+    /// Descriptors that an engine processes at a time.
+    pub descriptors_per_engine: u32,
+    /// Lines of a page of its clients' memory.
+    pub page_lines: u64,
+    /// Its times.
+    pub timing: DsaTiming,
+}
+
+/// Counters of an instance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DsaCounters {
+    /// Descriptors that a work queue has taken; members of batches are not in a queue.
+    pub accepted: u64,
+    /// ENQCMDs refused at the threshold.
+    pub refused: u64,
+    /// Posted writes that found their queue full.
+    pub dropped: u64,
+    /// Descriptors of queues whose completion record has been written.
+    pub completed: u64,
+    /// Members of batches fetched.
+    pub members_fetched: u64,
+    /// Members of batches that have ended.
+    pub members_completed: u64,
+    /// Members that were not processed, behind a fence that failed.
+    pub members_abandoned: u64,
+    /// Bytes of operands read.
+    pub bytes_read: u64,
+    /// Bytes of operands written.
+    pub bytes_written: u64,
+    /// Bytes of descriptor lists read.
+    pub list_bytes: u64,
+    /// Lines flushed.
+    pub lines_flushed: u64,
+    /// Translations requested, because the engine did not have them.
+    pub translations: u64,
+    /// Pages that were not present.
+    pub page_faults: u64,
+    /// Engines' time from a request that found no read buffer to the next that did, summed.
+    pub buffer_wait: Picos,
+    /// Engines' time with a descriptor in work, summed.
+    pub engine_busy: Picos,
+    /// Entries of the work queues in use, summed over time.
+    pub queue_entry_time: Picos,
+}
+
+reading!(DsaCounters {
+    accepted,
+    refused,
+    dropped,
+    completed,
+    members_fetched,
+    members_completed,
+    members_abandoned,
+    bytes_read,
+    bytes_written,
+    list_bytes,
+    lines_flushed,
+    translations,
+    page_faults,
+    buffer_wait,
+    engine_busy,
+    queue_entry_time,
+});

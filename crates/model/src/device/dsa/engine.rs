@@ -1,0 +1,52 @@
+//! An engine: how it takes descriptors, and the translations that it keeps.
+//!
+//! Models: a front that takes one descriptor after the other; a translation for each descriptor field.
+//! Source: Intel DSA specification, section 3; DSAssassin (HPCA'26) for one entry for each field, shared by
+//! all clients of the engine, that batches neither use nor replace.
+//! Simplifies: nothing.
+
+use super::descriptor::FIELDS;
+use super::job::{JobId, Translated};
+use std::collections::VecDeque;
+use units::Picos;
+
+/// An engine of a group.
+#[derive(Clone, Debug)]
+pub(super) struct Engine {
+    pub group: usize,
+    /// When its front takes the next descriptor.
+    pub front_free: Picos,
+    /// Until when a page request blocks it.
+    pub blocked_until: Picos,
+    /// Descriptors in work, batches apart.
+    pub in_work: u32,
+    /// Batches in work, each with members that have not begun; the next in turn first.
+    pub batches: VecDeque<JobId>,
+    /// Descriptors with lines that have not been asked for, in the order in which they were ready.
+    pub active: VecDeque<JobId>,
+    /// The last translation of each field of descriptors.
+    pub translations: [Option<Translated>; FIELDS],
+    /// Whether a member of a batch goes before a descriptor of a queue.
+    pub members_first: bool,
+    /// When a request found no read buffer.
+    pub short_of_buffers: Option<Picos>,
+    /// Since when it has had work.
+    pub busy_since: Option<Picos>,
+}
+
+impl Engine {
+    pub(super) fn new(group: usize) -> Self {
+        Self {
+            group,
+            front_free: Picos::ZERO,
+            blocked_until: Picos::ZERO,
+            in_work: 0,
+            batches: VecDeque::new(),
+            active: VecDeque::new(),
+            translations: [None; FIELDS],
+            members_first: false,
+            short_of_buffers: None,
+            busy_since: None,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Portals: what a core and the device exchange about one work queue.
+//!
+//! Models: descriptors on their way to the device; the answer to an ENQCMD; completion records.
+//! Source: Intel DSA specification, sections 3.3 and 8.2.
+//! Simplifies: a portal has one client; content is kept apart from the caches, as for the rings of a NIC.
+
+use super::descriptor::Work;
+use crate::device::DeviceQueues;
+use crate::device::queues::{QueueId, Queues};
+use crate::root_complex::mmio::Answer;
+use std::collections::VecDeque;
+use units::Picos;
+
+/// How a descriptor ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// All of it.
+    Success,
+    /// A page was not present: some of it.
+    PageFault,
+    /// A batch with a member that did not succeed.
+    BatchFailed,
+}
+
+/// The times of a descriptor on its way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Phases {
+    /// The device saw the write to the portal.
+    pub seen: Picos,
+    /// An engine took it.
+    pub dispatched: Picos,
+    /// Its operands were translated, and the engine was ready for its first request.
+    pub ready: Picos,
+    /// Its last data was visible.
+    pub moved: Picos,
+    /// Its completion record was visible.
+    pub recorded: Picos,
+}
+
+/// A completion record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Identifier from the descriptor.
+    pub id: u64,
+    /// How it ended.
+    pub status: Status,
+    /// Bytes done, if it did not succeed; of a batch, members.
+    pub completed: u64,
+    /// When the record is visible, and what led there.
+    pub phases: Phases,
+}
+
+/// A descriptor on its way to the device.
+#[derive(Clone, Debug)]
+pub struct Submission {
+    /// When the device sees it.
+    pub visible: Picos,
+    /// The descriptor.
+    pub work: Work,
+}
+
+/// A core's way to a work queue.
+#[derive(Clone, Debug, Default)]
+pub struct Portal {
+    /// Descriptors that the device has not seen, in the order of their stores.
+    pub posted: VecDeque<Submission>,
+    /// The answer to an ENQCMD, and when the core receives it.
+    pub answer: Option<(Answer, Picos)>,
+    /// Completion records that the client has not read.
+    pub completed: VecDeque<Completion>,
+}
+
+impl Queues {
+    /// A portal of a data streaming accelerator.
+    ///
+    /// # Panics
+    /// If the queue belongs to another kind of device, which is a bug of the caller.
+    pub fn dsa_portal(&mut self, id: QueueId) -> &mut Portal {
+        let DeviceQueues::Dsa(portals) = self.of_mut(id.device) else {
+            panic!("{id:?} belongs to no copy engine")
+        };
+        &mut portals[id.index()]
+    }
+}
