@@ -24,6 +24,23 @@ pub enum Turn {
     Idle(Picos),
 }
 
+/// What a core spends on operations that it offloads, or does itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OffloadTimes {
+    /// Time of filling in descriptors.
+    pub prepare: Picos,
+    /// Time of writing them to a portal, with the wait for an answer.
+    pub submit: Picos,
+    /// Submissions that were refused.
+    pub retries: u64,
+    /// Descriptors that ended without success.
+    pub failed: u64,
+    /// Transfer sizes of all operations done.
+    pub bytes: u64,
+}
+
+reading!(OffloadTimes { prepare, submit, retries, failed, bytes });
+
 /// Counters and levels of a core's software.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
@@ -45,10 +62,12 @@ pub struct Account {
     pub buffers_free: usize,
     /// Its observations, if it watches a cache.
     pub probes: ProbeCounts,
+    /// Data operations that it offloads, or does itself.
+    pub offload: OffloadTimes,
 }
 
 reading!(
-    Account { idle, sender_blocked, work, instructions, packets_consumed, probes },
+    Account { idle, sender_blocked, work, instructions, packets_consumed, probes, offload },
     levels { packets_in_work, packets_in_ring, buffers_free }
 );
 

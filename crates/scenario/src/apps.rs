@@ -10,6 +10,7 @@ mod key_value_memory;
 mod l2_forward;
 mod l3_forward;
 pub(crate) mod memory_kernel;
+mod offload;
 mod packet_sink;
 mod packet_source;
 mod packets;
@@ -34,6 +35,7 @@ use l2_forward::L2ForwardPlan;
 use l3_forward::{L3ForwardKeys, L3ForwardPlan};
 use memory_kernel::{MemoryKernelKeys, MemoryKernelPlan};
 use model::tracer::Tracer;
+use offload::{OffloadKeys, OffloadPlan};
 use packet_sink::{PacketSinkKeys, PacketSinkPlan};
 use packet_source::{PacketSourceKeys, PacketSourcePlan};
 use packets::OverNic;
@@ -146,6 +148,9 @@ applications! {
     /// Echo server with one client that waits for each answer. Its packets are ping_pong.message_bytes
     /// and headers long; packet_bytes, offered_gbps and traffic are refused.
     PingPong: OverNic<PingPongPlan>,
+    /// Operations on data in memory, such as copies: by copy engines, or by the cores themselves. It
+    /// receives no packets.
+    Offload: OffloadPlan,
 }
 
 /// Tables of applications. A tenant states its own application's, or one that a tenant which inherits it
@@ -167,6 +172,8 @@ pub struct ApplicationTables {
     pub chain: ChainKeys,
     /// Keys of the key-value store.
     pub key_value: KeyValueKeys,
+    /// Operations on data in memory.
+    pub offload: OffloadKeys,
     /// Keys of the memory kernel, which requires them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_kernel: Option<MemoryKernelKeys>,

@@ -39,7 +39,8 @@ pub fn all(layout: &Layout, core_ghz: f64) -> Vec<Measured> {
         metrics.extend(of_cores(layout, number, core_ghz));
         for kind in DeviceKind::ALL {
             let devices = layout.devices_of_kind(number, kind);
-            metrics.extend(kind.measured(&prefix(&tenant.name), devices));
+            let cores = tenant.cores.iter().map(|core| core.index()).collect();
+            metrics.extend(kind.measured(&prefix(&tenant.name), devices, cores));
         }
         metrics.extend(of_root_ports(layout, number));
     }

@@ -5,6 +5,7 @@
 mod answers;
 mod applications;
 mod counters;
+mod dsa_calibrated;
 mod forwarder;
 mod hardware;
 mod host_kernels;
