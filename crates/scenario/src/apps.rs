@@ -10,6 +10,7 @@ mod key_value_memory;
 mod l2_forward;
 mod l3_forward;
 pub(crate) mod memory_kernel;
+mod offload;
 mod packet_sink;
 mod packet_source;
 mod packets;
@@ -25,7 +26,7 @@ use crate::input::error::InputError;
 use crate::input::key_groups::names;
 use crate::plan::TenantInput;
 use crate::plan::inert::Inert;
-use crate::scenario::{InitialContent, Tenant};
+use crate::scenario::{InitialContent, MemoryNode, Tenant};
 use block_io::{BlockIoKeys, BlockIoPlan};
 use chain::{ChainKeys, ChainPlan};
 use key_value::{KeyValueKeys, KeyValuePlan};
@@ -34,6 +35,7 @@ use l2_forward::L2ForwardPlan;
 use l3_forward::{L3ForwardKeys, L3ForwardPlan};
 use memory_kernel::{MemoryKernelKeys, MemoryKernelPlan};
 use model::tracer::Tracer;
+use offload::{OffloadKeys, OffloadPlan};
 use packet_sink::{PacketSinkKeys, PacketSinkPlan};
 use packet_source::{PacketSourceKeys, PacketSourcePlan};
 use packets::OverNic;
@@ -79,6 +81,20 @@ macro_rules! applications {
             fn inert(self, tenant: &Tenant) -> Vec<Inert> {
                 match self {
                     $(Self::$name => <$plan>::inert(tenant),)*
+                }
+            }
+
+            /// Whether its cores move data by engines or by themselves, and are measured at that.
+            #[must_use]
+            pub fn moves_data(self) -> bool {
+                match self {
+                    $(Self::$name => <$plan>::MOVES_DATA,)*
+                }
+            }
+
+            fn memory_nodes(self, tenant: &Tenant) -> Vec<MemoryNode> {
+                match self {
+                    $(Self::$name => <$plan>::memory_nodes(tenant),)*
                 }
             }
 
@@ -146,6 +162,9 @@ applications! {
     /// Echo server with one client that waits for each answer. Its packets are ping_pong.message_bytes
     /// and headers long; packet_bytes, offered_gbps and traffic are refused.
     PingPong: OverNic<PingPongPlan>,
+    /// Operations on data in memory, such as copies: by copy engines, or by the cores themselves. It
+    /// receives no packets.
+    Offload: OffloadPlan,
 }
 
 /// Tables of applications. A tenant states its own application's, or one that a tenant which inherits it
@@ -167,6 +186,8 @@ pub struct ApplicationTables {
     pub chain: ChainKeys,
     /// Keys of the key-value store.
     pub key_value: KeyValueKeys,
+    /// Operations on data in memory.
+    pub offload: OffloadKeys,
     /// Keys of the memory kernel, which requires them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_kernel: Option<MemoryKernelKeys>,
@@ -216,6 +237,8 @@ pub(crate) trait ApplicationPlan: Sized + Clone + Debug {
     const PACKETS: Packets = Packets::None;
     /// Whether its memory can be filled before time zero as `initial_content = "store-filled"` asks.
     const FILLS_STORE: bool = false;
+    /// Whether its cores move data by engines or by themselves: their results have metrics of that.
+    const MOVES_DATA: bool = false;
 
     /// The table of its keys in a scenario, if it has one.
     const TABLE: Option<&'static str> = None;
@@ -224,6 +247,11 @@ pub(crate) trait ApplicationPlan: Sized + Clone + Debug {
     /// all keys of devices.
     fn inert(tenant: &Tenant) -> Vec<Inert> {
         without_device(tenant)
+    }
+
+    /// Memory nodes that it uses beside that of its tenant.
+    fn memory_nodes(_tenant: &Tenant) -> Vec<MemoryNode> {
+        Vec::new()
     }
 
     /// Records the application's defaults of keys that the tenant does not state.
@@ -269,6 +297,13 @@ fn without_device(tenant: &Tenant) -> Vec<Inert> {
 }
 
 impl Tenant {
+    /// Memory nodes that it uses.
+    pub(crate) fn memory_nodes(&self) -> Vec<MemoryNode> {
+        let mut nodes = self.keys.application.memory_nodes(self);
+        nodes.push(self.keys.memory_node);
+        nodes
+    }
+
     /// Keys that have no effect on it.
     pub(crate) fn inert(&self) -> Vec<Inert> {
         let own = self.keys.application;

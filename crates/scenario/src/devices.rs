@@ -2,6 +2,7 @@
 //! defaults, its checks, its plan, and the device of the machine. All kinds share the [`root_port`]
 //! before them.
 
+pub mod dsa;
 pub mod nic;
 pub mod root_port;
 pub(crate) mod sample;
@@ -17,6 +18,7 @@ use crate::plan::TenantInput;
 use crate::platform::{NicDevice, Platform, ReplacedFacts, SsdDevice};
 use crate::result::LimitKind;
 use crate::scenario::Scenario;
+use dsa::{DsaKeys, DsaPlan};
 use facts::Kind;
 use model::device::{Device, DeviceId};
 use model::fabric::PortConfig;
@@ -41,6 +43,9 @@ pub struct DeviceKeys {
     /// Keys of its SSDs.
     #[serde(flatten)]
     pub ssd: SsdKeys,
+    /// Keys of its copy engines.
+    #[serde(flatten)]
+    pub dsa: DsaKeys,
 }
 
 /// A kind of device. Machines number their devices in this order.
@@ -50,6 +55,8 @@ pub enum DeviceKind {
     Nic,
     /// An SSD.
     Ssd,
+    /// A copy engine.
+    Dsa,
 }
 
 /// A device, fully resolved.
@@ -59,6 +66,8 @@ pub enum DevicePlan {
     Nic(Box<NicPlan>),
     /// An SSD.
     Ssd(SsdPlan),
+    /// A copy engine.
+    Dsa(DsaPlan),
 }
 
 /// A root port and the devices behind it.
@@ -105,7 +114,7 @@ pub struct NamedDevices {
 
 impl DeviceKind {
     /// Every kind.
-    pub const ALL: [Self; 2] = [Self::Nic, Self::Ssd];
+    pub const ALL: [Self; 3] = [Self::Nic, Self::Ssd, Self::Dsa];
 
     /// The key by which a scenario names a device of this kind, the table of its facts, and the prefix
     /// of its names in results.
@@ -114,6 +123,7 @@ impl DeviceKind {
         match self {
             Self::Nic => nic::KEY,
             Self::Ssd => ssd::KEY,
+            Self::Dsa => dsa::KEY,
         }
     }
 
@@ -122,13 +132,14 @@ impl DeviceKind {
         match self {
             Self::Nic => Some(Kind::Nic),
             Self::Ssd => Some(Kind::Ssd),
+            Self::Dsa => None,
         }
     }
 
     /// Whether the platform's file describes the device if a tenant names none.
     pub(crate) fn is_part_of_platform(self) -> bool {
         match self {
-            Self::Nic => true,
+            Self::Nic | Self::Dsa => true,
             Self::Ssd => false,
         }
     }
@@ -138,6 +149,7 @@ impl DeviceKind {
         match self {
             Self::Nic => entries(nic::metrics::METRICS, Scope::Tenant).collect(),
             Self::Ssd => entries(ssd::metrics::METRICS, Scope::Tenant).collect(),
+            Self::Dsa => entries(dsa::metrics::METRICS, Scope::Tenant).collect(),
         }
     }
 
@@ -151,6 +163,9 @@ impl DeviceKind {
             Self::Ssd => {
                 measured(ssd::metrics::METRICS, prefix, ssd::metrics::Ssds { ids }).collect()
             }
+            Self::Dsa => {
+                measured(dsa::metrics::METRICS, prefix, dsa::metrics::CopyEngines { ids }).collect()
+            }
         }
     }
 }
@@ -158,7 +173,12 @@ impl DeviceKind {
 impl DeviceKeys {
     /// Takes the keys of devices from those of a tenant.
     pub(crate) fn take(groups: &mut KeyGroups<'_>) -> Result<Self, InputError> {
-        Ok(Self { port: groups.take()?, nic: groups.take()?, ssd: groups.take()? })
+        Ok(Self {
+            port: groups.take()?,
+            nic: groups.take()?,
+            ssd: groups.take()?,
+            dsa: groups.take()?,
+        })
     }
 
     /// The device of a kind that the tenant names.
@@ -167,6 +187,7 @@ impl DeviceKeys {
         match kind {
             DeviceKind::Nic => self.nic.nic.as_ref(),
             DeviceKind::Ssd => self.ssd.ssd.as_ref(),
+            DeviceKind::Dsa => None,
         }
     }
 
@@ -211,6 +232,7 @@ impl DevicePlan {
         match self {
             Self::Nic(_) => DeviceKind::Nic,
             Self::Ssd(_) => DeviceKind::Ssd,
+            Self::Dsa(_) => DeviceKind::Dsa,
         }
     }
 
@@ -220,6 +242,7 @@ impl DevicePlan {
         match self {
             Self::Nic(nic) => Device::from(nic.build(layout)),
             Self::Ssd(ssd) => Device::from(ssd.build(layout)),
+            Self::Dsa(dsa) => Device::from(dsa.build(layout)),
         }
     }
 
@@ -234,6 +257,7 @@ impl DevicePlan {
         match self {
             Self::Nic(nic) => nic.limits(counted.of_nic()),
             Self::Ssd(ssd) => ssd.limits(counted.of_ssd()),
+            Self::Dsa(dsa) => dsa.limits(counted.of_dsa()),
         }
     }
 
@@ -242,7 +266,7 @@ impl DevicePlan {
     pub fn packets_to_replay(&self) -> Option<u64> {
         match self {
             Self::Nic(nic) => nic.packets_to_replay(),
-            Self::Ssd(_) => None,
+            Self::Ssd(_) | Self::Dsa(_) => None,
         }
     }
 }

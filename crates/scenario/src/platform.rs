@@ -2,6 +2,7 @@
 
 mod caches;
 mod dram;
+mod dsa;
 mod io;
 mod memory;
 mod nic;
@@ -15,6 +16,7 @@ pub use caches::{
     SliceFunctionName,
 };
 pub use dram::{BankHashName, ChannelHashName, DramFacts, RowPolicyName};
+pub use dsa::{CoreKernelFacts, DsaClientFacts, DsaFacts};
 pub use io::{DdioFacts, IioFacts, IommuFacts, PcieFacts, RootComplexBufferFacts};
 pub use memory::{CxlFacts, UpiFacts};
 pub use nic::{NicFacts, RxFormatName, SoftwareFacts, TxCompletionName, TxFormatName};
@@ -98,6 +100,15 @@ pub struct Platform {
     /// Costs of packet applications on this machine, except the L2 forwarder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub applications: Option<ApplicationFacts>,
+    /// Copy engines of a socket: what each instance has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dsa: Option<DsaFacts>,
+    /// Costs of programs that use them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dsa_client: Option<DsaClientFacts>,
+    /// Costs of the same operations as loops of a core.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_kernels: Option<CoreKernelFacts>,
     /// The processor's own slice function, read from llc.slice_table.
     #[serde(skip)]
     #[schemars(skip)]
@@ -218,7 +229,10 @@ impl Platform {
         self.nic.as_ref().map_or(Ok(()), |nic| nic.check(&check))?;
         self.software.as_ref().map_or(Ok(()), |software| software.check(&check))?;
         self.ping_pong.as_ref().map_or(Ok(()), |ping_pong| ping_pong.check(&check))?;
-        self.applications.as_ref().map_or(Ok(()), |applications| applications.check(&check))
+        self.applications.as_ref().map_or(Ok(()), |applications| applications.check(&check))?;
+        self.dsa.as_ref().map_or(Ok(()), |dsa| dsa.check(&check))?;
+        self.dsa_client.as_ref().map_or(Ok(()), |client| client.check(&check))?;
+        self.core_kernels.as_ref().map_or(Ok(()), |kernels| kernels.check(&check))
     }
 }
 

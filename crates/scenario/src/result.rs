@@ -151,6 +151,10 @@ pub enum LimitKind {
     MediaReads,
     /// Writes of an SSD's media.
     MediaWrites,
+    /// The pace at which copy engines take descriptors.
+    CopyEngines,
+    /// Read buffers of copy engines.
+    ReadBuffers,
     /// The link between a device and its root port, in the direction of memory.
     LinkTowardsMemory,
     /// The same link, in the direction of the device.
@@ -176,6 +180,7 @@ impl LimitKind {
             | Self::PageWalks
             | Self::MediaReads
             | Self::MediaWrites
+            | Self::ReadBuffers
             | Self::SocketLink => "are",
             _ => "is",
         }

@@ -2,6 +2,7 @@
 
 use super::ApplicationPlan;
 use crate::assemble::builder::Builder;
+use crate::devices::dsa::DsaKeys;
 use crate::devices::nic::NicKeys;
 use crate::devices::{PortPlan, ssd};
 use crate::input::builtin;
@@ -156,7 +157,8 @@ impl ApplicationPlan for BlockIoPlan {
             "placement.push_to_l2_lines",
         ];
         let keys = of_nic.chain(of_packets.map(String::from));
-        Inert::all(keys, "block-io uses no NIC").collect()
+        let of_engines = Inert::all(names::<DsaKeys>(), "blocks are moved by their SSD");
+        Inert::all(keys, "block-io uses no NIC").chain(of_engines).collect()
     }
 
     fn of(input: &TenantInput<'_>) -> Result<Self, InputError> {

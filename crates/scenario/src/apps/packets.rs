@@ -4,6 +4,7 @@
 use super::{ApplicationPlan, Packets};
 use crate::assemble::builder::Builder;
 use crate::devices::PortPlan;
+use crate::devices::dsa::DsaKeys;
 use crate::devices::nic::driver::{DriverNeeds, DriverPlan};
 use crate::devices::nic::source::SourcePlan;
 use crate::devices::nic::{self, Arrivals, Card};
@@ -106,6 +107,7 @@ impl<A: PacketApplication> ApplicationPlan for OverNic<A> {
         let mut inert = nic::inert(&tenant.devices.nic, A::PACKETS, A::ARRIVALS);
         let because = format!("{} uses no SSD", tenant.keys.application.name());
         inert.extend(Inert::all(names::<SsdKeys>(), &because));
+        inert.extend(Inert::all(names::<DsaKeys>(), "packets are moved by their card"));
         inert
     }
 

@@ -20,6 +20,8 @@ pub enum Group {
     Memory,
     /// Transfers of SSDs.
     Storage,
+    /// Work of copy engines, and of the cores that use them.
+    CopyEngines,
     /// Work of software on its cores.
     Cores,
     /// Detections of processes that watch cache sets.

@@ -66,7 +66,8 @@ pub(super) fn scenario(file: &str, table: Table) -> Result<Scenario, InputError>
 /// # Errors
 /// Names the table for such changes.
 pub(super) fn refuse_device_key(file: &str, key: &str) -> Result<(), InputError> {
-    let is_device = |part: &str| DeviceKind::ALL.iter().any(|kind| kind.key() == part);
+    let with_files = || DeviceKind::ALL.into_iter().filter(|kind| kind.files().is_some());
+    let is_device = |part: &str| with_files().any(|kind| kind.key() == part);
     let parts: Vec<&str> = key.split('.').collect();
     let place = parts.iter().position(|part| is_device(part));
     let Some(place) = place.filter(|&place| parts[0] != "hardware" && place + 1 < parts.len())

@@ -12,7 +12,11 @@ use std::sync::OnceLock;
 
 /// A platform that states what an application needs.
 pub fn platform(application: &str) -> &'static str {
-    if application == "ping-pong" { "cascade-lake-blog" } else { "skylake-gold-6140" }
+    match application {
+        "ping-pong" => "cascade-lake-blog",
+        "offload" => "sapphire-rapids-56",
+        _ => "skylake-gold-6140",
+    }
 }
 
 /// A key, the other keys without which it is refused, and values of which one differs from the default
@@ -25,6 +29,7 @@ const DDIO_OFF: (&str, &str) = ("ddio_ways", "0");
 const DYNAMIC: (&str, &str) = ("dynamic_ways.period_us", "2.0");
 const GROWS: (&str, &str) = ("dynamic_ways.grow_above_misses_per_us", "0.2");
 const SHRINKS: (&str, &str) = ("dynamic_ways.shrink_below_misses_per_us", "900");
+const SHARED: (&str, &str) = ("dsa.queue_mode", "\"shared\"");
 const LARGE_RING: (&str, &str) = ("rx_descriptors", "4096");
 const SIX_WAYS: (&str, &str) = ("ddio_ways", "6");
 const MANY_BLOCKS: (&str, &str) = ("block_io.buffers", "256");
@@ -52,6 +57,14 @@ pub const CHANGES: &[Change] = &[
     ("cores", &[], &["2"]),
     ("ddio_keeps_descriptors", &[DDIO_OFF], &["true"]),
     ("ddio_ways", &[], &["0", "7"]),
+    ("dsa.engines", &[("offload.batch", "16"), ("offload.transfer_bytes", "64")], &["4"]),
+    ("dsa.groups", &[], &["[{ engines = [0], queues = [{ entries = 2 }] }]"]),
+    ("dsa.instances", &[("cores", "2"), SHARED], &["2"]),
+    ("dsa.queue_entries", &[], &["2"]),
+    ("dsa.queue_mode", &[], &["\"shared\""]),
+    ("dsa.queues", &[("cores", "2"), SHARED, ("dsa.queue_entries", "1")], &["2"]),
+    ("dsa.read_buffers", &[], &["4"]),
+    ("dsa.threshold", &[("cores", "4"), SHARED, ("offload.depth", "32"), ("offload.transfer_bytes", "65536")], &["1"]),
     ("dynamic_ways.enabled", &[DYNAMIC], &["false"]),
     ("dynamic_ways.grow_above_misses_per_us", &[DYNAMIC], &["0.01", "1000"]),
     ("dynamic_ways.grow_above_misses_per_us", &[DYNAMIC, MANY_BLOCKS], &["0.01", "1000"]),
@@ -67,7 +80,7 @@ pub const CHANGES: &[Change] = &[
     ("flow_control", &[], &["true"]),
     ("initial_content", &[], &["\"pages-zeroed\"", "\"empty\""]),
     ("internal_queue", &[], &["32"]),
-    ("iommu", &[], &["\"4K\""]),
+    ("iommu", &[], &["\"4K\"", "\"2M\""]),
     ("key_value.get_percent", &[], &["50"]),
     ("key_value.items", &[], &["4096"]),
     ("key_value.key_bytes", &[], &["100"]),
@@ -93,6 +106,17 @@ pub const CHANGES: &[Change] = &[
     ("nic", &[], &["\"xl710\"", "\"connectx-6-dx\""]),
     ("nic_socket", &[], &["1"]),
     ("offered_gbps", &[], &["5.0"]),
+    ("offload.batch", &[], &["4"]),
+    ("offload.buffers", &[], &["3"]),
+    ("offload.by", &[], &["\"core\""]),
+    ("offload.cache_control", &[], &["0"]),
+    ("offload.delta_percent", &[("offload.operation", "\"create-delta\"")], &["50"]),
+    ("offload.depth", &[], &["1"]),
+    ("offload.flush", &[], &["true"]),
+    ("offload.offset_bytes", &[("offload.transfer_bytes", "4096")], &["64"]),
+    ("offload.operation", &[], &["\"fill\""]),
+    ("offload.transfer_bytes", &[], &["512"]),
+    ("offload.wait", &[], &["\"umwait\""]),
     ("packet_bytes", &[], &["900"]),
     ("packet_sink.payload", &[], &["\"read\""]),
     ("packet_source.writes_payload", &[], &["false"]),
@@ -141,7 +165,9 @@ pub const CHANGES: &[Change] = &[
 const PCAP: (&str, &str) = ("traffic.pcap", "\"PCAP\"");
 
 /// Keys that act in other scenarios than the short ones of this test, and why not in these.
-const EXEMPT: [(&str, &str, &str); 4] = [
+const EXEMPT: [(&str, &str, &str); 6] = [
+    ("offload", "core_way_mask", "the lines of its descriptors stay in L2"),
+    ("offload", "dynamic_ways.", "its few writes hit, so that a controller has nothing to do"),
     (
         "packet-source",
         "dynamic_ways.",
@@ -163,6 +189,7 @@ pub fn base(application: &str) -> String {
         "key-value" => "packet_bytes = 128\nkey_value.items = 65536\n",
         "key-value-memory" => "key_value.items = 65536\n",
         "ping-pong" => "",
+        "offload" => "offload.depth = 8\noffload.transfer_bytes = 1024\n",
         "packet-source" => "packet_bytes = 300\n",
         _ => "packet_bytes = 300\nrx_descriptors = 256\n",
     };

@@ -5,6 +5,8 @@
 mod answers;
 mod applications;
 mod counters;
+mod dsa_calibrated;
+mod dsa_rows;
 mod forwarder;
 mod hardware;
 mod host_kernels;

@@ -28,6 +28,10 @@ const NEEDS: &[(&str, Settings)] = &[
     ("core_way_mask", MOST_WAYS),
     ("cores", MOST_SLICES),
     ("ddio_ways", MOST_WAYS),
+    ("dsa.engines", &[("hardware.dsa.engines", "64"), ("hardware.dsa.read_buffers", "256")]),
+    ("dsa.queues", &[("hardware.dsa.work_queues", "128"), ("dsa.queue_entries", "1")]),
+    ("dsa.read_buffers", &[("hardware.dsa.read_buffers", "4096")]),
+    ("dsa.threshold", &[("dsa.queue_mode", "\"shared\""), ("dsa.queue_entries", "128")]),
     ("dynamic_ways.grow_above_misses_per_us", &[("dynamic_ways.shrink_below_misses_per_us", "0.0")]),
     ("dynamic_ways.max_ways", MOST_WAYS),
     ("dynamic_ways.min_ways", &[("hardware.llc.ways", "32"), ("dynamic_ways.max_ways", "32")]),
@@ -41,6 +45,8 @@ const NEEDS: &[(&str, Settings)] = &[
     ("memory_kernel.nearest_slices", MOST_SLICES),
     ("memory_kernel.slices", MOST_SLICES),
     ("offered_gbps", &[("hardware.nic.line_rate_gbps", "10000.0")]),
+    ("offload.buffers", &[("offload.transfer_bytes", "64")]),
+    ("offload.transfer_bytes", &[("page_size", "\"1G\""), ("offload.buffers", "1")]),
     ("packet_bytes", &[("hardware.software.buffer_data_bytes", "65536")]),
     ("ping_pong.message_bytes", &[("ping_pong.header_bytes", "60"), ("hardware.ping_pong.message_header_bytes", "0")]),
     ("ping_pong.message_bytes", &[("ping_pong.header_bytes", "14"), ("hardware.ping_pong.prefix_bytes", "0"), ("hardware.software.buffer_data_bytes", "65536")]),
@@ -72,7 +78,7 @@ const WATCHER: Settings = &[
 ];
 
 /// Every application.
-const APPLICATIONS: [&str; 10] = [
+const APPLICATIONS: [&str; 11] = [
     "l2-forward",
     "l3-forward",
     "packet-sink",
@@ -83,6 +89,7 @@ const APPLICATIONS: [&str; 10] = [
     "memory-kernel",
     "block-io",
     "ping-pong",
+    "offload",
 ];
 
 /// Tables beside those of tenants, where a setting is about them.

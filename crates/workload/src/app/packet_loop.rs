@@ -265,6 +265,7 @@ impl<T: Tracer, H: Handler> Software<T> for PacketLoop<H> {
         let (idle, sender_blocked) = self.waits_until(now);
         Account {
             probes: model::counters::ProbeCounts::default(),
+            offload: model::software::OffloadTimes::default(),
             idle,
             sender_blocked,
             work: self.handled,

@@ -6,7 +6,9 @@
 //! Simplifies: an engine asks for the lines of one descriptor after the other; a flushed line takes as much
 //! of the stop on the mesh as a written one.
 
-use super::descriptor::{DESCRIPTOR_BYTES, Destination, Operand, RECORD_BYTES, RECORD_FIELD};
+use super::descriptor::{
+    DESCRIPTOR_BYTES, Descriptor, Destination, Operand, RECORD_BYTES, RECORD_FIELD,
+};
 use super::instance::{Dsa, Event};
 use super::job::{JobId, Origin, Piece, Translated};
 use super::portal::{Completion, Portal, Status};
@@ -67,13 +69,16 @@ impl Dsa {
         Ok(translated)
     }
 
-    /// Asks for a translation that no engine keeps.
+    /// Asks for a translation that no engine keeps. Physical addresses need none.
     fn ask<T: Tracer>(
         &mut self,
         line: LineAddr,
         fabric: &mut Fabric<T>,
         now: Picos,
     ) -> Result<Picos, PageFault> {
+        if fabric.root_port(self.config.port).iommu().is_off() {
+            return Ok(now);
+        }
         self.counters_mut().translations += 1;
         let extent = Extent { first: line, bytes: LINE_BYTES };
         let walked = fabric.translate(self.config.port, &[extent], now);
@@ -84,8 +89,10 @@ impl Dsa {
     /// Begins the fetch of a batch's list, or the translation of the first page of each operand.
     fn translate<T: Tracer>(&mut self, id: JobId, fabric: &mut Fabric<T>, now: Picos) {
         if self.jobs[id].members.is_some() {
-            let list = self.jobs[id].descriptor.source;
-            match self.ask(list, fabric, now) {
+            // List and record together: a batch neither uses nor replaces what the engine keeps.
+            let Descriptor { source: list, record, .. } = self.jobs[id].descriptor;
+            let list = self.ask(list, fabric, now);
+            match list.and_then(|list| Ok(list.max(self.ask(record, fabric, now)?))) {
                 Ok(ready) => self.at(ready, Event::Ready(id)),
                 Err(fault) => self.wait_for_page(id, fault, fabric, Event::Translate(id)),
             }
@@ -342,17 +349,11 @@ impl Dsa {
         let (engine, record) = (job.engine, job.descriptor.record);
         let silent = !job.descriptor.wants_record && job.status == Status::Success;
         let written = now + self.config.timing.finish;
-        if silent {
+        if silent || job.members.is_some() {
             return self.at(written, Event::Record(id));
         }
-        // The batch's own record neither uses nor replaces what the engine keeps.
-        let translated = if self.jobs[id].members.is_some() {
-            self.ask(record, fabric, now)
-        } else {
-            self.look_up(engine, RECORD_FIELD, record, fabric, now).map(|it| it.ready)
-        };
-        match translated {
-            Ok(ready) => self.at(ready.max(written), Event::Record(id)),
+        match self.look_up(engine, RECORD_FIELD, record, fabric, now) {
+            Ok(translated) => self.at(translated.ready.max(written), Event::Record(id)),
             Err(fault) => self.wait_for_page(id, fault, fabric, Event::Finish(id)),
         }
     }

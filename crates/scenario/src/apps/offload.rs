@@ -1,0 +1,253 @@
+//! Data operations on buffers, one after the other or several at a time: by copy engines, or by the cores
+//! themselves.
+
+mod check;
+mod keys;
+
+pub use keys::OffloadKeys;
+
+use super::ApplicationPlan;
+use crate::assemble::builder::Builder;
+use crate::devices::PortPlan;
+use crate::devices::dsa::offloaders::{OffloadersPlan, OffloadersWanted};
+use crate::devices::root_port::IommuPages;
+use crate::input::error::InputError;
+use crate::plan::TenantInput;
+use crate::plan::inert::Inert;
+use crate::platform::CoreKernelFacts;
+use crate::scenario::{InitialContent, MemoryNode, Tenant};
+use check::OPERANDS;
+use keys::{DataName, FaultsName, KernelName, MoverName, OperationName};
+use model::device::dsa::descriptor::Descriptor;
+use model::tracer::Tracer;
+use units::{Cycles, LINE_BYTES, LineAddr, Picos};
+use workload::app::offload::absent_pages::AbsentPages;
+use workload::app::offload::{DataState, Offload, OffloadConfig, OnFault};
+use workload::driver::core_mover::{CoreMover, CoreMoverConfig, Stores};
+use workload::driver::offloader::Offloader;
+use workload::host_memory::{Arena, touch};
+
+/// Allocations of a descriptor, each in a page that is touched for the first time: the descriptor itself, and
+/// its record.
+const ALLOCATIONS: f64 = 2.0;
+
+/// Pages that are absent at times.
+#[derive(Clone, Copy, Debug)]
+struct AbsentPlan {
+    percent: u32,
+    page_lines: u64,
+    fault: Cycles,
+}
+
+/// Data operations, fully resolved.
+#[derive(Clone, Debug)]
+pub(crate) struct OffloadPlan {
+    config: OffloadConfig,
+    descriptor: Descriptor,
+    operand_bytes: u64,
+    offset_bytes: u64,
+    buffers: u32,
+    /// Numbers of the nodes of sources, and of the other operands; the tenant's own by default.
+    nodes: [Option<MemoryNode>; 2],
+    socket: u32,
+    /// Whether cores have written their buffers before time zero.
+    is_warm: bool,
+    page_bytes: u64,
+    mover: CoreMoverConfig,
+    absent: Option<AbsentPlan>,
+    engines: Option<OffloadersPlan>,
+}
+
+impl ApplicationPlan for OffloadPlan {
+    const TABLE: Option<&'static str> = Some("offload");
+    const MOVES_DATA: bool = true;
+
+    fn inert(tenant: &Tenant) -> Vec<Inert> {
+        check::inert(tenant)
+    }
+
+    fn memory_nodes(tenant: &Tenant) -> Vec<MemoryNode> {
+        let keys = &tenant.tables.offload;
+        [keys.source_node, keys.destination_node].into_iter().flatten().collect()
+    }
+
+    /// Engines translate addresses of programs: in 4 KiB pages unless stated otherwise.
+    fn fill_in(tenant: &mut Tenant) {
+        let is_dsa = tenant.tables.offload.by == MoverName::Dsa;
+        if is_dsa && !tenant.stated.contains("iommu") {
+            tenant.devices.port.iommu = IommuPages::Base4K;
+        }
+    }
+
+    fn of(input: &TenantInput<'_>) -> Result<Self, InputError> {
+        let keys = &input.tenant.tables.offload;
+        keys.check(input)?;
+        let costs = input.platform.core_kernels.as_ref().ok_or_else(|| {
+            let allowed =
+                "needs a platform with a [core_kernels] table, such as sapphire-rapids-56";
+            input.check.refuse("application", &"offload", allowed.into())
+        })?;
+        let engines = match keys.by {
+            MoverName::Core => None,
+            MoverName::Dsa => {
+                Some(OffloadersPlan::of(input, &wanted(keys, costs))?)
+            }
+        };
+        let page_bytes = input.tenant.keys.page_size.bytes();
+        let translated = input.tenant.devices.port.iommu.bytes();
+        Ok(Self {
+            config: OffloadConfig {
+                data: match keys.data {
+                    DataName::Core => DataState::AsLeft,
+                    DataName::Llc => DataState::Llc,
+                    DataName::Flushed => DataState::Flushed,
+                },
+                on_fault: match keys.faults {
+                    FaultsName::Block => OnFault::Block,
+                    FaultsName::Resubmit => OnFault::Resubmit,
+                    FaultsName::Software => OnFault::Software,
+                    FaultsName::Touch => OnFault::Touch,
+                },
+                batch: keys.batch,
+                members_share_buffers: keys.members_share_buffers,
+            },
+            descriptor: keys.descriptor(),
+            operand_bytes: keys.operand_bytes(),
+            offset_bytes: keys.offset_bytes,
+            buffers: keys.buffers,
+            nodes: [keys.source_node, keys.destination_node],
+            socket: input.tenant.keys.socket,
+            is_warm: input.tenant.keys.initial_content != InitialContent::Empty,
+            page_bytes,
+            mover: core_mover(keys, costs),
+            absent: (keys.absent_percent > 0).then(|| AbsentPlan {
+                percent: keys.absent_percent,
+                page_lines: translated.unwrap_or(BASE_PAGE_BYTES) / LINE_BYTES,
+                fault: Cycles(costs.page_fault_cycles.value),
+            }),
+            engines,
+        })
+    }
+
+    fn ports(&self) -> &[PortPlan] {
+        self.engines.as_ref().map_or(&[], |engines| &engines.ports)
+    }
+
+    fn build<T: Tracer>(&self, builder: &mut Builder<'_, T>) {
+        let devices = builder.tenant.devices.clone();
+        let engines = self.engines.as_ref();
+        let mut offloaders =
+            engines.map_or(Vec::new(), |engines| engines.build(builder, &devices)).into_iter();
+        for &core in &builder.tenant.cores {
+            let operations = self.operations(builder);
+            if self.is_warm {
+                self.write_once(builder, core, &operations);
+            }
+            let mover = CoreMover::new(self.mover);
+            let offloader: Option<Offloader> = offloaders.next();
+            let seed = builder.machine.seed.wrapping_add(u64::from(core.0));
+            let pages = self.absent.map(|absent| {
+                let ports = builder.tenant.ports.clone();
+                AbsentPages::new(absent.percent, absent.page_lines, ports, absent.fault, seed)
+            });
+            let core_itself = builder.machine.core(core);
+            let software =
+                Offload::new(self.config, core_itself, (offloader, mover), pages, operations);
+            builder.software.insert(core, Box::new(software));
+        }
+    }
+}
+
+/// Pages of programs.
+const BASE_PAGE_BYTES: u64 = 4096;
+
+impl OffloadPlan {
+    /// An operation on each set of buffers of a core: sources apart from destinations.
+    fn operations<T: Tracer>(&self, builder: &mut Builder<'_, T>) -> Vec<Descriptor> {
+        let bytes = self.operand_bytes.max(LINE_BYTES);
+        // The offset may move one operand of each page to the next.
+        let in_page = ((self.page_bytes - self.offset_bytes) / bytes).max(1);
+        let pages = u64::from(self.buffers).div_ceil(in_page);
+        let [source, other] = self.nodes;
+        let nodes: [Option<MemoryNode>; OPERANDS as usize] = [source, other, other];
+        let mut arenas = nodes.map(|node| {
+            let memory = builder.memory_of(node, self.socket);
+            let mut arena = Arena::new(memory.region(pages * self.page_bytes));
+            if self.offset_bytes > 0 {
+                arena.place(self.offset_bytes);
+            }
+            arena
+        });
+        let operation = |_| {
+            let [source, second, third] = arenas.each_mut().map(|arena| arena.place(bytes));
+            Descriptor { source, second, third, ..self.descriptor }
+        };
+        (0..self.buffers).map(operation).collect()
+    }
+
+    /// A core has written its buffers before time zero: its caches hold the last lines of them.
+    fn write_once<T: Tracer>(
+        &self,
+        builder: &mut Builder<'_, T>,
+        core: units::CoreId,
+        operations: &[Descriptor],
+    ) {
+        for operation in operations {
+            for operand in operation.operands().all() {
+                let lines = operand.bytes.div_ceil(LINE_BYTES);
+                let each = (0..lines).map(|line| operand.first.step(line));
+                touch(builder.fabric, core, each.collect::<Vec<LineAddr>>().into_iter());
+            }
+        }
+    }
+}
+
+/// What the cores ask of their offloaders.
+fn wanted(keys: &OffloadKeys, costs: &CoreKernelFacts) -> OffloadersWanted {
+    let faults = ALLOCATIONS * costs.page_fault_cycles.value;
+    let allocate = ALLOCATIONS * costs.allocate_cycles.value + faults;
+    OffloadersWanted {
+        key: "offload.by",
+        depth: keys.depth,
+        most_members: keys.batch,
+        queues_per_core: keys.queues_per_core,
+        wait: keys.wait,
+        back_off: keys.back_off,
+        portal_addresses: keys.portal_addresses,
+        lock: ("offload.lock", keys.lock),
+        allocate: keys.allocate.then_some(Cycles(allocate)),
+    }
+}
+
+/// The loop of a core for the operation.
+fn core_mover(keys: &OffloadKeys, facts: &CoreKernelFacts) -> CoreMoverConfig {
+    let (copy, fill) = (facts.copy_cycles.value, facts.fill_cycles.value);
+    let line = match keys.operation {
+        OperationName::Copy => copy,
+        OperationName::Dualcast => copy + fill,
+        OperationName::Fill | OperationName::CacheFlush => fill,
+        OperationName::Compare => facts.compare_cycles.value,
+        OperationName::ComparePattern => facts.compare_pattern_cycles.value,
+        OperationName::CreateDelta | OperationName::ApplyDelta => facts.delta_cycles.value,
+        OperationName::Crc => facts.crc_cycles.value,
+        OperationName::CopyCrc => facts.crc_cycles.value + copy,
+        OperationName::DifCheck => facts.dif_cycles.value,
+        OperationName::DifInsert | OperationName::DifStrip | OperationName::DifUpdate => {
+            facts.dif_cycles.value + copy
+        }
+        OperationName::NoOp => 0.0,
+    };
+    let call = facts.call_cycles.value;
+    let (call, line, stores) = match keys.kernel {
+        KernelName::Cached => (call, line, Stores::Cached),
+        KernelName::NonTemporal => {
+            let longer = Picos::from_ns(facts.around_ns.value);
+            (call, line, Stores::NonTemporal { longer })
+        }
+        KernelName::RepMovsb => {
+            let start = facts.rep_movsb_start_cycles.value;
+            (call + start, facts.rep_movsb_cycles.value, Stores::Cached)
+        }
+    };
+    CoreMoverConfig { call: Cycles(call), line: Cycles(line), stores }
+}
