@@ -107,6 +107,8 @@ pub struct DsaConfig {
     pub read_buffers: u32,
     /// Descriptors that an engine processes at a time.
     pub descriptors_per_engine: u32,
+    /// Pages behind the current one for whose translation an operand asks.
+    pub pages_ahead: u64,
     /// Lines of a page of its clients' memory.
     pub page_lines: u64,
     /// Its times.

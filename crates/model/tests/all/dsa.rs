@@ -57,6 +57,7 @@ fn config(groups: Vec<GroupConfig>) -> DsaConfig {
         portals,
         read_buffers: 96,
         descriptors_per_engine: 32,
+        pages_ahead: 4,
         page_lines: PAGE_LINES,
         timing: TIMING,
     }
@@ -329,6 +330,55 @@ fn fewer_read_buffers_move_less() {
         assert!(bench.now > before, "{buffers} buffers: {:?} after {before:?}", bench.now);
         before = bench.now;
     }
+}
+
+/// An instance with one engine, whose translations take longer than a page of data.
+fn slow_translations(pages_ahead: u64) -> Bench {
+    let timing = DsaTiming { translation: Picos(2_000_000), ..TIMING };
+    let one_queue = config(vec![group(vec![queue(128, 1)], 1)]);
+    Bench::new(DsaConfig { pages_ahead, timing, ..one_queue })
+}
+
+#[test]
+fn translations_ahead_keep_a_long_copy_moving() {
+    let span = |pages_ahead| {
+        let mut bench = slow_translations(pages_ahead);
+        bench.post(0, Work::One(copy(0, 64 << 12)), Picos::ZERO);
+        bench.run();
+        assert_eq!(bench.counters().translations, 2 * 64 + 1);
+        bench.now
+    };
+    let (none, some) = (span(0), span(4));
+    assert!(none.0 > 64 * 2_000_000, "{none:?}");
+    assert!(2 * some.0 < none.0, "{some:?} {none:?}");
+}
+
+#[test]
+fn a_descriptor_that_waits_for_a_translation_does_not_hold_up_others() {
+    let span = |copies| {
+        let mut bench = slow_translations(0);
+        for id in 0..copies {
+            let long = descriptor(id, Operation::Move, 32 << 12, id * 32 * PAGE_LINES);
+            bench.post(0, Work::One(long), Picos::ZERO);
+        }
+        bench.run();
+        assert_eq!(bench.counters().page_faults, 0);
+        bench.now
+    };
+    let (one, two) = (span(1), span(2));
+    assert!(2 * two.0 < 3 * one.0, "{one:?} {two:?}");
+}
+
+#[test]
+fn an_absent_page_ahead_is_a_fault_when_its_turn_comes() {
+    let mut bench = one_queue(1);
+    let long = copy(0, 6 << 12);
+    bench.take_away(long.source.0 + 4 * PAGE_LINES);
+    bench.post(0, Work::One(long), Picos::ZERO);
+    let done = bench.run();
+    let [(0, completion)] = done[..] else { panic!("{done:?}") };
+    assert_eq!((completion.status, completion.completed), (Status::Success, 6 << 12));
+    assert_eq!(bench.counters().page_faults, 1);
 }
 
 #[test]

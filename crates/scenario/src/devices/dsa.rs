@@ -270,6 +270,7 @@ impl DsaTable {
             portals: portals.iter().map(|&queue| places[queue]).collect(),
             read_buffers: total,
             descriptors_per_engine: facts.descriptors_per_engine.value,
+            pages_ahead: facts.pages_ahead.value,
             page_lines,
             timing: facts.timing(),
             groups: groups

@@ -25,6 +25,8 @@ pub struct DsaFacts {
     pub max_batch: Sourced<u32>,
     /// Descriptors that an engine processes at a time.
     pub descriptors_per_engine: Sourced<u32>,
+    /// Pages behind the current one for whose translation an operand asks.
+    pub pages_ahead: Sourced<u64>,
     /// Throughput of its stop on the mesh, in each direction.
     pub gbytes_per_s: Sourced<f64>,
     /// From its logic to the mesh.
@@ -143,6 +145,7 @@ impl DsaFacts {
         check.whole("dsa.max_batch", self.max_batch.value, (1, 1024), "")?;
         let descriptors = self.descriptors_per_engine.value;
         check.whole("dsa.descriptors_per_engine", descriptors, (1, 1024), "")?;
+        check.whole("dsa.pages_ahead", self.pages_ahead.value, (0, 64), "pages")?;
         check.number("dsa.gbytes_per_s", self.gbytes_per_s.value, (0.1, 1000.0))?;
         check.whole("dsa.write_entries", self.write_entries.value, (1, 4096), "")?;
         check.whole("dsa.read_entries", self.read_entries.value, (1, 4096), "")?;

@@ -1,6 +1,6 @@
 //! A descriptor in the work of an engine: what of it has been asked for, and what has arrived.
 //!
-//! Models: pieces of lines that cross no page; the page of each operand and the one behind it.
+//! Models: pieces of lines that cross no page; the page of each operand and those behind it.
 //! Source: Intel DSA specification, section 3.
 //! Simplifies: an operand that is shorter than another (a delta record, protection information) moves in
 //! proportion to it.
@@ -60,8 +60,8 @@ pub(super) struct Job {
     pub issued: u64,
     /// Lines handed to their destination.
     pub handed: u64,
-    /// Current page of each operand, in the order of [`Operands::all`], and the one behind it.
-    pub pages: [[Option<Translated>; 2]; 4],
+    /// Current page of each operand, in the order of [`Operands::all`], and those behind it.
+    pub pages: [VecDeque<Translated>; 4],
     pub status: Status,
     pub phases: Phases,
 }

@@ -3,8 +3,8 @@
 //! Models: a descriptor's way from its dispatch to its completion record, each step at a time of its own, so
 //! that what agents share is asked in the order of time.
 //! Source: Intel DSA specification, sections 3.7 to 3.13.
-//! Simplifies: an engine asks for the lines of one descriptor after the other; a flushed line takes as much
-//! of the stop on the mesh as a written one.
+//! Simplifies: an engine asks for the lines of the oldest descriptor whose pages are translated; a flushed line
+//! takes as much of the stop on the mesh as a written one.
 
 use super::descriptor::{
     DESCRIPTOR_BYTES, Descriptor, Destination, Operand, RECORD_BYTES, RECORD_FIELD,
@@ -81,9 +81,7 @@ impl Dsa {
         }
         self.counters_mut().translations += 1;
         let extent = Extent { first: line, bytes: LINE_BYTES };
-        let walked = fabric.translate(self.config.port, &[extent], now);
-        self.counters_mut().page_faults += u64::from(walked.is_err());
-        Ok(walked? + self.config.timing.translation)
+        Ok(fabric.translate(self.config.port, &[extent], now)? + self.config.timing.translation)
     }
 
     /// Begins the fetch of a batch's list, or the translation of the first page of each operand.
@@ -115,8 +113,8 @@ impl Dsa {
         self.at(ready, Event::Ready(id));
     }
 
-    /// When the page of an operand's next line is translated. The page behind it is asked for as soon as
-    /// the operand enters one.
+    /// When the page of an operand's next line is translated. Pages behind it are asked for as soon as the
+    /// operand enters one.
     fn page_of<T: Tracer>(
         &mut self,
         id: JobId,
@@ -128,24 +126,33 @@ impl Dsa {
         let job = &self.jobs[id];
         let (engine, line) = (job.engine, job.line_of(operand, job.issued));
         let page = line.0 / self.config.page_lines;
-        let [current, ahead] = job.pages[number];
-        if let Some(current) = current.filter(|current| current.page == page) {
+        if let Some(current) = job.pages[number].front().filter(|current| current.page == page) {
             return Ok(current.ready);
         }
-        let current = match ahead.filter(|ahead| ahead.page == page) {
-            Some(ahead) => ahead,
-            None => self.look_up(engine, operand.field, line, fabric, now)?,
+        let mut pages = std::mem::take(&mut self.jobs[id].pages[number]);
+        while pages.pop_front_if(|passed| passed.page < page).is_some() {}
+        let ready = match pages.front() {
+            Some(current) => current.ready,
+            None => {
+                let current = self.look_up(engine, operand.field, line, fabric, now)?;
+                pages.push_back(current);
+                current.ready
+            }
         };
-        let next = LineAddr((page + 1) * self.config.page_lines);
         let end = operand.first.0 + operand.bytes.div_ceil(LINE_BYTES);
-        // An absent page is a fault when its turn comes, not ahead of it.
-        let ahead = if next.0 < end {
-            self.look_up(engine, operand.field, next, fabric, now).ok()
-        } else {
-            None
-        };
-        self.jobs[id].pages[number] = [Some(current), ahead];
-        Ok(current.ready)
+        while let Some(last) =
+            pages.back().filter(|last| last.page < page + self.config.pages_ahead)
+        {
+            let next = LineAddr((last.page + 1) * self.config.page_lines);
+            if next.0 >= end {
+                break;
+            }
+            // An absent page is a fault when its turn comes, not ahead of it.
+            let Ok(ahead) = self.look_up(engine, operand.field, next, fabric, now) else { break };
+            pages.push_back(ahead);
+        }
+        self.jobs[id].pages[number] = pages;
+        Ok(ready)
     }
 
     /// Blocks the engine until the operating system has made a page present, then goes on.
@@ -156,6 +163,7 @@ impl Dsa {
         fabric: &mut Fabric<T>,
         then: Event,
     ) {
+        self.counters_mut().page_faults += 1;
         fabric.iommu_mut(self.config.port).map(fault.page);
         let present = fault.at + self.config.timing.page_request;
         let engine = self.jobs[id].engine;
@@ -167,6 +175,7 @@ impl Dsa {
 
     /// Ends a descriptor at an absent page: what has not been asked for is left out.
     fn cut(&mut self, id: JobId) {
+        self.counters_mut().page_faults += 1;
         let job = &mut self.jobs[id];
         job.lines = job.issued;
         job.status = Status::PageFault;
@@ -206,19 +215,24 @@ impl Dsa {
 
     /// Asks for lines until buffers, translations or descriptors run out.
     fn issue<T: Tracer>(&mut self, engine: usize, fabric: &mut Fabric<T>, now: Picos) {
-        while let Some(&id) = self.engines[engine].active.front() {
+        let (mut turn, mut translated_at) = (0, Picos::NEVER);
+        while let Some(&id) = self.engines[engine].active.get(turn) {
             if now < self.engines[engine].blocked_until {
                 return;
             }
             match self.translated(id, fabric, now) {
                 Ok(()) => {}
-                Err(Held::Until(ready)) => return self.at(ready, Event::Issue(engine)),
+                Err(Held::Until(ready)) => {
+                    translated_at = translated_at.min(ready);
+                    turn += 1;
+                    continue;
+                }
                 Err(Held::Fault(fault)) if self.jobs[id].descriptor.block_on_fault => {
                     return self.wait_for_page(id, fault, fabric, Event::Issue(engine));
                 }
                 Err(Held::Fault(_)) => {
                     self.cut(id);
-                    self.engines[engine].active.pop_front();
+                    self.engines[engine].active.remove(turn);
                     self.end_if_handed(id, now);
                     continue;
                 }
@@ -227,8 +241,18 @@ impl Dsa {
                 return;
             }
             if self.jobs[id].issued == self.jobs[id].lines {
-                self.engines[engine].active.pop_front();
+                self.engines[engine].active.remove(turn);
             }
+        }
+        self.issue_again(engine, translated_at, now);
+    }
+
+    /// Asks for lines again when a translation has arrived, unless that is due anyway.
+    fn issue_again(&mut self, engine: usize, translated_at: Picos, now: Picos) {
+        let due = self.engines[engine].issue_at;
+        if translated_at != Picos::NEVER && !(now < due && due <= translated_at) {
+            self.engines[engine].issue_at = translated_at;
+            self.at(translated_at, Event::Issue(engine));
         }
     }
 
