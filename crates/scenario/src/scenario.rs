@@ -93,7 +93,7 @@ enum Tables<T> {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RunKeys {
-    /// Packets per batch of the statistics.
+    /// Packets, or operations of a program that moves none, per batch of the statistics.
     #[schemars(range(min = check::BATCH_PACKETS.0, max = check::BATCH_PACKETS.1))]
     pub batch_packets: u64,
     /// Least number of batches.
