@@ -15,7 +15,7 @@ use super::portal::{Completion, Portal, Status};
 use crate::fabric::{Extent, Fabric};
 use crate::root_complex::ddio::DmaKind;
 use crate::root_complex::iommu::PageFault;
-use crate::tracer::Tracer;
+use crate::tracer::{DescriptorPhase, Tracer};
 use units::narrow::fit;
 use units::{LINE_BYTES, LineAddr, Picos};
 
@@ -88,6 +88,7 @@ impl Dsa {
 
     /// Begins the fetch of a batch's list, or the translation of the first page of each operand.
     fn translate<T: Tracer>(&mut self, id: JobId, fabric: &mut Fabric<T>, now: Picos) {
+        self.trace_dispatch(id, fabric);
         if self.jobs[id].members.is_some() {
             // List and record together: a batch neither uses nor replaces what the engine keeps.
             let Descriptor { source: list, record, .. } = self.jobs[id].descriptor;
@@ -176,6 +177,10 @@ impl Dsa {
     fn ready<T: Tracer>(&mut self, id: JobId, fabric: &mut Fabric<T>, now: Picos) {
         let job = &mut self.jobs[id];
         job.phases.ready = now;
+        if matches!(job.origin, Origin::Queue { .. }) {
+            let record = job.descriptor.record;
+            fabric.tracer.descriptor_phase(record, DescriptorPhase::Translated, now);
+        }
         if let Some(members) = &job.members {
             let bytes = members.waiting.len() as u64 * DESCRIPTOR_BYTES;
             let arrived = fabric.dma_read(self.config.port, job.descriptor.source, bytes, now);
@@ -317,6 +322,13 @@ impl Dsa {
             visible = lines.fold(accepted, |last, line| last.max(fabric.flush(line, now)));
             self.counters_mut().lines_flushed += part.lines();
         }
+        let (key, operands) = (self.traced_record(id), self.jobs[id].operands);
+        if operands.reads[0].is_some() {
+            fabric.tracer.descriptor_phase(key, DescriptorPhase::Read, now);
+        }
+        if operands.writes[0].or(operands.flushes).is_some() {
+            fabric.tracer.descriptor_phase(key, DescriptorPhase::Written, visible);
+        }
         let moved = &mut self.jobs[id].phases.moved;
         *moved = (*moved).max(visible);
         self.at(accepted.max(now), Event::Handed(piece));
@@ -342,8 +354,30 @@ impl Dsa {
         }
     }
 
+    /// The completion record that names a descriptor in a trace: a member of a batch is part of the
+    /// batch.
+    fn traced_record(&self, id: JobId) -> LineAddr {
+        let job = &self.jobs[id];
+        match job.origin {
+            Origin::Batch(batch) => self.jobs[batch].descriptor.record,
+            Origin::Queue { .. } => job.descriptor.record,
+        }
+    }
+
+    /// Tells a trace when the device saw a descriptor of a queue and an engine took it.
+    fn trace_dispatch<T: Tracer>(&self, id: JobId, fabric: &mut Fabric<T>) {
+        let job = &self.jobs[id];
+        if matches!(job.origin, Origin::Queue { .. }) {
+            let record = job.descriptor.record;
+            fabric.tracer.descriptor_phase(record, DescriptorPhase::Seen, job.phases.seen);
+            let dispatched = job.phases.dispatched;
+            fabric.tracer.descriptor_phase(record, DescriptorPhase::Dispatched, dispatched);
+        }
+    }
+
     /// The data of a descriptor is visible: its completion record follows.
     fn finish<T: Tracer>(&mut self, id: JobId, fabric: &mut Fabric<T>, now: Picos) {
+        self.trace_dispatch(id, fabric);
         let job = &mut self.jobs[id];
         job.phases.moved = now;
         let (engine, record) = (job.engine, job.descriptor.record);
@@ -388,6 +422,8 @@ impl Dsa {
                 None
             }
             Origin::Queue { portal, group, queue, number } => {
+                let (record, at) = (job.descriptor.record, job.phases.recorded);
+                fabric.tracer.descriptor_phase(record, DescriptorPhase::Recorded, at);
                 self.counters_mut().completed += 1;
                 self.queues[group][queue].outstanding.remove(&number);
                 self.release_drains(group, queue, now);
