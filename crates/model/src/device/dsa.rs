@@ -12,6 +12,7 @@
 
 mod arbiter;
 mod as_device;
+mod completion;
 pub mod descriptor;
 mod engine;
 mod instance;
@@ -19,6 +20,7 @@ mod job;
 pub mod portal;
 mod read_buffers;
 mod steps;
+mod translation;
 
 pub use instance::Dsa;
 
