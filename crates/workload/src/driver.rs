@@ -1,5 +1,6 @@
 //! Driver software: buffer pool, receive queue and send queue of a kernel-bypass stack; NVMe queues.
 
+pub mod cbdma;
 pub mod dsa;
 pub mod header_slices;
 pub mod mempool;
