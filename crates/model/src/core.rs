@@ -119,6 +119,18 @@ impl Core {
         self.finish(start, served)
     }
 
+    /// A non-temporal store of a whole line, whose fill buffer is taken for `longer` than the way to
+    /// memory takes; returns when it is free.
+    pub fn store_around<T: Tracer>(
+        &mut self,
+        fabric: &mut Fabric<T>,
+        line: LineAddr,
+        longer: Picos,
+    ) -> Picos {
+        let (start, served) = self.start(|at| fabric.core_write_around(self.id, line, at));
+        self.finish(start, Served { done: served.done + longer, ..served })
+    }
+
     /// A software prefetch; returns when its line arrives, for [`Self::wait_until`].
     pub fn prefetch<T: Tracer>(&mut self, fabric: &mut Fabric<T>, line: LineAddr) -> Picos {
         let (start, served) = self.start(|at| fabric.core_prefetch(self.id, line, at));

@@ -8,6 +8,7 @@
 //! Simplifies: the sockets are alike.
 
 mod buffered_io;
+mod core_hints;
 mod core_path;
 mod expect;
 mod extent;

@@ -18,3 +18,12 @@ pub fn latency_histogram() -> Histogram<u64> {
 pub fn take(histogram: &mut Histogram<u64>) -> Histogram<u64> {
     std::mem::replace(histogram, latency_histogram())
 }
+
+/// An empty histogram for a phase of a request, two digits exact: there are many of them.
+///
+/// # Panics
+/// Never: the bounds are constants that it accepts.
+#[must_use]
+pub fn phase_histogram() -> Histogram<u64> {
+    Histogram::new_with_max(MAX_LATENCY_NS, 2).expect("constant bounds are accepted")
+}

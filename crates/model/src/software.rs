@@ -27,19 +27,49 @@ pub enum Turn {
 /// What a core spends on operations that it offloads, or does itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OffloadTimes {
+    /// Time of allocating memory for descriptors.
+    pub allocate: Picos,
+    /// Time of touching data pages, and of the page faults that the core answers itself.
+    pub touch: Picos,
     /// Time of filling in descriptors.
     pub prepare: Picos,
-    /// Time of writing them to a portal, with the wait for an answer.
+    /// Time of waiting for the lock of a queue, and of taking it.
+    pub lock: Picos,
+    /// Time of writing descriptors to a portal, with the wait for an answer.
     pub submit: Picos,
+    /// Time of waiting for completions, and of learning of them.
+    pub wait: Picos,
+    /// The part of that time in which the core is asleep: in UMWAIT, or until an interrupt.
+    pub asleep: Picos,
+    /// Time of operations that the core does itself.
+    pub work: Picos,
     /// Submissions that were refused.
     pub retries: u64,
     /// Descriptors that ended without success.
     pub failed: u64,
+    /// Page faults of the core on data of operations.
+    pub page_faults: u64,
     /// Transfer sizes of all operations done.
     pub bytes: u64,
 }
 
-reading!(OffloadTimes { prepare, submit, retries, failed, bytes });
+reading!(OffloadTimes {
+    allocate,
+    touch,
+    prepare,
+    lock,
+    submit,
+    wait,
+    asleep,
+    work,
+    retries,
+    failed,
+    page_faults,
+    bytes,
+});
+
+/// Phases of a descriptor, for which software measures latencies.
+pub const DESCRIPTOR_PHASES: usize = 6;
 
 /// Counters and levels of a core's software.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,6 +121,13 @@ pub trait Software<T: Tracer>: Debug {
 
     /// The latencies of its requests in ns since the last call, if it measures them itself.
     fn take_latencies(&mut self) -> Option<Histogram<u64>> {
+        None
+    }
+
+    /// The times of its descriptors in ns since the last call, phase by phase, if it offloads operations:
+    /// from the first cycle of preparation until the device sees the descriptor, in its queue, until its
+    /// translations are there, until its data is visible, until its record is, until the core has read it.
+    fn take_descriptor_phases(&mut self) -> Option<[Histogram<u64>; DESCRIPTOR_PHASES]> {
         None
     }
 }

@@ -26,7 +26,7 @@ use crate::input::error::InputError;
 use crate::input::key_groups::names;
 use crate::plan::TenantInput;
 use crate::plan::inert::Inert;
-use crate::scenario::{InitialContent, Tenant};
+use crate::scenario::{InitialContent, MemoryNode, Tenant};
 use block_io::{BlockIoKeys, BlockIoPlan};
 use chain::{ChainKeys, ChainPlan};
 use key_value::{KeyValueKeys, KeyValuePlan};
@@ -81,6 +81,20 @@ macro_rules! applications {
             fn inert(self, tenant: &Tenant) -> Vec<Inert> {
                 match self {
                     $(Self::$name => <$plan>::inert(tenant),)*
+                }
+            }
+
+            /// Whether its cores move data by engines or by themselves, and are measured at that.
+            #[must_use]
+            pub fn moves_data(self) -> bool {
+                match self {
+                    $(Self::$name => <$plan>::MOVES_DATA,)*
+                }
+            }
+
+            fn memory_nodes(self, tenant: &Tenant) -> Vec<MemoryNode> {
+                match self {
+                    $(Self::$name => <$plan>::memory_nodes(tenant),)*
                 }
             }
 
@@ -223,6 +237,8 @@ pub(crate) trait ApplicationPlan: Sized + Clone + Debug {
     const PACKETS: Packets = Packets::None;
     /// Whether its memory can be filled before time zero as `initial_content = "store-filled"` asks.
     const FILLS_STORE: bool = false;
+    /// Whether its cores move data by engines or by themselves: their results have metrics of that.
+    const MOVES_DATA: bool = false;
 
     /// The table of its keys in a scenario, if it has one.
     const TABLE: Option<&'static str> = None;
@@ -231,6 +247,11 @@ pub(crate) trait ApplicationPlan: Sized + Clone + Debug {
     /// all keys of devices.
     fn inert(tenant: &Tenant) -> Vec<Inert> {
         without_device(tenant)
+    }
+
+    /// Memory nodes that it uses beside that of its tenant.
+    fn memory_nodes(_tenant: &Tenant) -> Vec<MemoryNode> {
+        Vec::new()
     }
 
     /// Records the application's defaults of keys that the tenant does not state.
@@ -276,6 +297,13 @@ fn without_device(tenant: &Tenant) -> Vec<Inert> {
 }
 
 impl Tenant {
+    /// Memory nodes that it uses.
+    pub(crate) fn memory_nodes(&self) -> Vec<MemoryNode> {
+        let mut nodes = self.keys.application.memory_nodes(self);
+        nodes.push(self.keys.memory_node);
+        nodes
+    }
+
     /// Keys that have no effect on it.
     pub(crate) fn inert(&self) -> Vec<Inert> {
         let own = self.keys.application;

@@ -24,12 +24,15 @@ pub fn machine<T: Tracer>(plan: &Plan, tracer: T) -> ScenarioMachine<T> {
     let mut memories = plan.machine.memories();
     let (mut software, mut queues) = (SoftwareByCore::new(), DeviceQueuesById::new());
     for tenant in &plan.tenants {
-        let memory = &mut memories[tenant.node];
-        memory.use_pages(tenant.page);
+        memories.iter_mut().for_each(|memory| memory.use_pages(tenant.page));
+        let (before, own_and_after) = memories.split_at_mut(tenant.node);
+        let (memory, after) = own_and_after.split_first_mut().expect("a tenant's node exists");
+        let elsewhere = before.iter_mut().map(Some).chain([None]).chain(after.iter_mut().map(Some));
         tenant.application.build(&mut Builder {
             machine: &plan.machine,
             tenant,
             memory,
+            elsewhere: elsewhere.collect(),
             fabric: &mut fabric,
             software: &mut software,
             queues: &mut queues,

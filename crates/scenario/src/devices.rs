@@ -172,14 +172,8 @@ impl DeviceKind {
         }
     }
 
-    /// The metrics of a tenant's devices of this kind, which its `cores` use; their names begin with
-    /// `prefix`.
-    pub(crate) fn measured(
-        self,
-        prefix: &str,
-        ids: Vec<DeviceId>,
-        cores: Vec<usize>,
-    ) -> Vec<Measured> {
+    /// The metrics of a tenant's devices of this kind; their names begin with `prefix`.
+    pub(crate) fn measured(self, prefix: &str, ids: Vec<DeviceId>) -> Vec<Measured> {
         let Some(&id) = ids.first() else { return Vec::new() };
         match self {
             Self::Nic => {
@@ -189,8 +183,7 @@ impl DeviceKind {
                 measured(ssd::metrics::METRICS, prefix, ssd::metrics::Ssds { ids }).collect()
             }
             Self::Dsa => {
-                let engines = dsa::metrics::CopyEngines { ids, cores };
-                measured(dsa::metrics::METRICS, prefix, engines).collect()
+                measured(dsa::metrics::METRICS, prefix, dsa::metrics::CopyEngines { ids }).collect()
             }
             Self::Cbdma => {
                 let channels = cbdma::metrics::CopyChannels { id };

@@ -38,6 +38,8 @@ pub struct TenantLayout {
     pub name: String,
     /// Its cores.
     pub cores: Vec<CoreId>,
+    /// Whether its application moves data by engines or by its cores.
+    pub moves_data: bool,
 }
 
 /// A root port.
@@ -75,8 +77,11 @@ impl Layout {
             co_runners.iter().zip(&of_co_runners).filter(|(keys, _)| keys.probe.is_some());
         let probes = watching.flat_map(|(_, cores)| cores.clone()).collect();
         let with_cores = tenants.iter().zip(numbers);
-        let with_cores =
-            with_cores.map(|((keys, _), cores)| TenantLayout { name: keys.name.clone(), cores });
+        let with_cores = with_cores.map(|((keys, _), cores)| TenantLayout {
+            name: keys.name.clone(),
+            cores,
+            moves_data: keys.application.moves_data(),
+        });
         let mut layout = Self {
             cores,
             probes,

@@ -9,6 +9,7 @@ pub(crate) mod declaration;
 pub mod latency;
 mod machine;
 mod memory;
+mod offload;
 mod probe;
 
 pub use declaration::{Declaration, Description, Group, Kind, Measured};
@@ -37,10 +38,14 @@ pub fn all(layout: &Layout, core_ghz: f64) -> Vec<Measured> {
     }
     for (number, tenant) in layout.tenants.iter().enumerate() {
         metrics.extend(of_cores(layout, number, core_ghz));
+        if tenant.moves_data {
+            let cores = tenant.cores.iter().map(|core| core.index()).collect();
+            let movers = offload::Movers { cores };
+            metrics.extend(measured(offload::METRICS, &prefix(&tenant.name), movers));
+        }
         for kind in DeviceKind::ALL {
             let devices = layout.devices_of_kind(number, kind);
-            let cores = tenant.cores.iter().map(|core| core.index()).collect();
-            metrics.extend(kind.measured(&prefix(&tenant.name), devices, cores));
+            metrics.extend(kind.measured(&prefix(&tenant.name), devices));
         }
         metrics.extend(of_root_ports(layout, number));
     }
@@ -133,6 +138,7 @@ pub fn reference() -> Vec<Entry> {
     use Scope::{Machine, Tenant};
     let latencies = latency::METRICS
         .into_iter()
+        .chain(&latency::PHASES)
         .map(|declaration| entry(declaration, None, Some("figure"), Tenant));
     let mut entries: Vec<Entry> = entries(cache::METRICS, Machine)
         .chain(entries(root_port::METRICS, Tenant))
@@ -142,6 +148,7 @@ pub fn reference() -> Vec<Entry> {
         .chain(entries(memory::METRICS, Machine))
         .chain(entries(core::TENANT_METRICS, Tenant))
         .chain(entries(core::METRICS, Machine))
+        .chain(entries(offload::METRICS, Tenant))
         .chain(entries(probe::METRICS, Machine))
         .chain(latencies)
         .collect();

@@ -20,7 +20,7 @@ use machine::{nodes, tenant_seed};
 use model::device::DeviceId;
 use model::machine::Goal;
 use units::narrow::usize_from;
-use units::{Bytes, CoreId, Id, Picos, RootPortId};
+use units::{Bytes, CoreId, Id, RootPortId};
 use workload::control::dynamic_ways::DynamicWaysConfig;
 use workload::control::schedule::Change;
 
@@ -53,6 +53,8 @@ pub(crate) struct TenantPlan {
     pub cores: Vec<CoreId>,
     /// Its devices.
     pub devices: Vec<DeviceId>,
+    /// Their root ports.
+    pub ports: Vec<RootPortId>,
     /// The memory node of its buffers and rings.
     pub node: usize,
     /// Pages of its buffers and rings.
@@ -188,6 +190,7 @@ fn tenants(
                 application,
                 cores: own.cores.clone(),
                 devices: layout.devices_of(number).collect(),
+                ports: layout.ports_of(number).collect(),
                 node: usize_from(nodes.number(tenant.keys.memory_node, tenant.keys.socket)),
                 page: Bytes(tenant.keys.page_size.bytes()),
             }

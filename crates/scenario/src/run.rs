@@ -25,12 +25,13 @@ use model::fabric::{Resource, ResourceState};
 use model::latency_histogram::latency_histogram;
 use model::machine::Ran;
 use model::reading::Reading;
+use model::software::DESCRIPTOR_PHASES;
 use model::tracer::{NoTrace, Tracer, Watch, WatchDescriptor, WatchLine, WatchMisses, WatchPacket};
 use sample::Sample;
 use statistics::LEAST_BATCHES;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use units::{Id, LINE_BYTES, LineAddr, Picos};
+use units::{CoreId, Id, LINE_BYTES, LineAddr, Picos};
 
 /// A batch ends after this much simulated time even if it has not sent its packets.
 const LONGEST_BATCH: Picos = Picos(200_000_000_000);
@@ -321,6 +322,15 @@ impl Job {
             let own: Vec<_> = batches.iter().map(|batch| &batch.latency_ns[number]).collect();
             let name = |of: &Declaration| format!("{}{}", metrics::prefix(&tenant.name), of.name);
             results.insert(name(&LATENCY), latency::metric(&LATENCY, &own));
+            for (phase, declared) in metrics::latency::PHASES.iter().enumerate() {
+                let own: Option<Vec<_>> = batches
+                    .iter()
+                    .map(|batch| batch.phases_ns[number].as_ref().map(|phases| &phases[phase]))
+                    .collect();
+                if let Some(own) = own {
+                    results.insert(name(declared), latency::metric(declared, &own));
+                }
+            }
             let client: Option<Vec<_>> =
                 batches.iter().map(|batch| batch.one_way_ns[number].as_ref()).collect();
             if let Some(client) = client {
@@ -347,6 +357,25 @@ impl Job {
             all
         };
         self.plan.layout.tenants.iter().enumerate().map(of).collect()
+    }
+
+    /// Phases of the descriptors of each tenant since the last call, if it offloads operations.
+    fn take_phases<T: Tracer>(
+        &self,
+        machine: &mut ScenarioMachine<T>,
+    ) -> Vec<Option<[Histogram<u64>; DESCRIPTOR_PHASES]>> {
+        let of = |tenant: &TenantLayout| {
+            let of_core = |core: &CoreId| machine.software[core.index()].take_descriptor_phases();
+            tenant.cores.iter().filter_map(of_core).reduce(|mut all, own| {
+                for (phase, own) in all.iter_mut().zip(own) {
+                    // Histograms of equal bounds: adding cannot fail.
+                    let added = phase.add(&own);
+                    debug_assert!(added.is_ok());
+                }
+                all
+            })
+        };
+        self.plan.layout.tenants.iter().map(of).collect()
     }
 
     /// Latencies since the last call, of each tenant, as the client at the other end measured them.
@@ -395,11 +424,13 @@ impl Job {
             let reading = Sample::read(machine);
             let sample = reading.since(&before);
             let latency_ns = self.take_latencies(machine);
+            let phases_ns = self.take_phases(machine);
             let one_way_ns = self.take_one_way_latencies(machine);
             batches.push(Batch {
                 before: std::mem::replace(&mut before, reading),
                 sample,
                 latency_ns,
+                phases_ns,
                 one_way_ns,
             });
             if !goes_on {

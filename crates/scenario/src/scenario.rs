@@ -206,7 +206,7 @@ impl Scenario {
     pub fn uses_other_socket(&self) -> bool {
         let tenant = |tenant: &Tenant| {
             let (keys, port) = (&tenant.keys, &tenant.devices.port);
-            let other_memory = keys.memory_node == MemoryNode::OtherSocket;
+            let other_memory = tenant.memory_nodes().contains(&MemoryNode::OtherSocket);
             keys.socket > 0 || port.socket(keys.socket) > 0 || other_memory
         };
         self.tenants().any(tenant) || self.machine.co_runner.iter().any(|keys| keys.socket > 0)
@@ -215,7 +215,7 @@ impl Scenario {
     /// Whether a CXL card is used.
     #[must_use]
     pub fn uses_cxl(&self) -> bool {
-        self.tenants().any(|tenant| tenant.keys.memory_node == MemoryNode::Cxl)
+        self.tenants().any(|tenant| tenant.memory_nodes().contains(&MemoryNode::Cxl))
     }
 }
 

@@ -1,12 +1,14 @@
 //! The parts of the machine that receive a tenant's software, memory and queues.
 
 use crate::plan::{MachinePlan, TenantPlan};
+use crate::scenario::MemoryNode;
 use model::device::{DeviceId, DeviceQueues};
 use model::fabric::Fabric;
 use model::software::Software;
 use model::tracer::Tracer;
 use std::collections::BTreeMap;
 use units::CoreId;
+use units::narrow::usize_from;
 use workload::host_memory::HostMemory;
 
 /// Software of the cores that have been built so far, by core.
@@ -23,10 +25,21 @@ pub(crate) struct Builder<'m, T: Tracer> {
     pub tenant: &'m TenantPlan,
     /// Memory of its node.
     pub memory: &'m mut HostMemory,
+    /// Memory of the other nodes, by number; none for its own.
+    pub elsewhere: Vec<Option<&'m mut HostMemory>>,
     /// Caches, which hold lines that software accesses before time zero.
     pub fabric: &'m mut Fabric<T>,
     /// Receives its software.
     pub software: &'m mut SoftwareByCore<T>,
     /// Receives the queues of its devices.
     pub queues: &'m mut DeviceQueuesById,
+}
+
+impl<T: Tracer> Builder<'_, T> {
+    /// Memory of a node, seen from a core of `socket`; that of the tenant's own node by default.
+    pub fn memory_of(&mut self, node: Option<MemoryNode>, socket: u32) -> &mut HostMemory {
+        let number = node.map(|node| usize_from(self.machine.nodes.number(node, socket)));
+        let other = number.and_then(|number| self.elsewhere[number].as_deref_mut());
+        other.unwrap_or(self.memory)
+    }
 }

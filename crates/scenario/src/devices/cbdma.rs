@@ -1,6 +1,7 @@
 //! The copy engine before the data streaming accelerator: its keys, its stop on the mesh, and the device of
 //! the machine.
 
+pub(crate) mod channels;
 pub(crate) mod metrics;
 
 use super::{DevicePlan, Limit, PortPlan, root_port};

@@ -1,12 +1,11 @@
 //! Copy engines: the table of their keys, their stops on the mesh, and the devices of the machine.
 
+mod check;
 pub(crate) mod metrics;
+pub(crate) mod offloaders;
 
-use super::{DevicePlan, Limit, PortPlan, root_port};
-use crate::input::check::Check;
-use crate::input::error::InputError;
+use super::Limit;
 use crate::layout::DeviceLayout;
-use crate::plan::TenantInput;
 use crate::plan::inert::Inert;
 use crate::platform::DsaFacts;
 use crate::result::LimitKind;
@@ -17,8 +16,8 @@ use model::device::dsa::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
-use units::{LINE_BYTES, Picos, RootPortId};
+use units::narrow::fit;
+use units::{Picos, RootPortId};
 
 /// The table of its keys, and the prefix of its names in results.
 pub const KEY: &str = "dsa";
@@ -54,13 +53,13 @@ pub struct DsaKeys {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct DsaTable {
-    /// Instances, each configured like this. Cores use them in turn.
+    /// Instances, each configured like this. Clients use them in turn.
     #[schemars(range(min = INSTANCES.0, max = INSTANCES.1))]
     pub instances: u32,
     /// Engines of the group.
     #[schemars(range(min = 1, max = MOST))]
     pub engines: u32,
-    /// Work queues of the group. Cores use them in turn.
+    /// Work queues of the group. Clients use them in turn.
     #[schemars(range(min = 1, max = QUEUE_ENTRIES))]
     pub queues: u32,
     /// How descriptors reach the queues.
@@ -76,6 +75,10 @@ pub struct DsaTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = READ_BUFFERS.0, max = READ_BUFFERS.1))]
     pub read_buffers: Option<u32>,
+    /// Read buffers of all groups together that have use_read_buffer_limit. As many as there are by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = READ_BUFFERS.0, max = READ_BUFFERS.1))]
+    pub read_buffer_limit: Option<u32>,
     /// Groups of engines and queues, in place of the one group.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupTable>,
@@ -107,6 +110,9 @@ pub struct GroupTable {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = READ_BUFFERS.0, max = READ_BUFFERS.1))]
     pub read_buffers: Option<u32>,
+    /// Whether it shares dsa.read_buffer_limit with other groups.
+    #[serde(default)]
+    pub use_read_buffer_limit: bool,
 }
 
 /// A work queue.
@@ -142,6 +148,7 @@ impl Default for DsaTable {
             queue_entries: 32,
             threshold: None,
             read_buffers: None,
+            read_buffer_limit: None,
             groups: Vec::new(),
         }
     }
@@ -158,14 +165,21 @@ pub struct DsaPlan {
 pub(crate) fn inert(tenant: &Tenant) -> Vec<Inert> {
     let keys = &tenant.devices.dsa.dsa;
     if !keys.groups.is_empty() {
-        let keys = OF_ONE_GROUP.map(String::from);
-        return Inert::all(keys, "dsa.groups says what each group has").collect();
+        let because = "dsa.groups says what each group has";
+        let mut inert: Vec<Inert> = Inert::all(OF_ONE_GROUP, because).collect();
+        if !keys.groups.iter().any(|group| group.use_read_buffer_limit) {
+            let because = "no group has use_read_buffer_limit";
+            inert.extend(Inert::all(["dsa.read_buffer_limit"], because));
+        }
+        return inert;
     }
+    let because = "with one group, dsa.read_buffers is the limit";
+    let mut inert: Vec<Inert> = Inert::all(["dsa.read_buffer_limit"], because).collect();
     if keys.queue_mode == QueueModeName::Dedicated {
         let because = "a dedicated queue refuses nothing: its client has credits";
-        return Inert::all(["dsa.threshold"], because).collect();
+        inert.extend(Inert::all(["dsa.threshold"], because));
     }
-    Vec::new()
+    inert
 }
 
 impl DsaTable {
@@ -185,79 +199,23 @@ impl DsaTable {
             queues: vec![queue; self.queues as usize],
             read_buffers_reserved: 0,
             read_buffers: self.read_buffers,
+            use_read_buffer_limit: false,
         }]
     }
 
-    /// Checks the configuration against what an instance has.
-    fn check(&self, check: &Check<'_>, facts: &DsaFacts, cores: u32) -> Result<(), InputError> {
-        check.whole("dsa.instances", self.instances, INSTANCES, "instances of a socket")?;
-        let groups = self.all_groups();
-        let listed = |number: usize, key: &str| match self.groups.is_empty() {
-            true => format!("dsa.{key}"),
-            false => format!("dsa.groups.{number}.{key}"),
-        };
-        let count = u32::try_from(groups.len()).unwrap_or(u32::MAX);
-        check.whole("dsa.groups", count, (1, facts.groups.value), "groups of an instance")?;
-        check_engines(check, facts, &groups, &listed)?;
-        check_queues(check, facts, &groups, &listed)?;
-        self.check_buffers(check, facts, &groups, &listed)?;
-        let queues: u32 =
-            self.instances * groups.iter().map(|it| it.queues.len()).sum::<usize>() as u32;
-        let dedicated = groups.iter().flat_map(|it| &it.queues);
-        let dedicated = dedicated.filter(|queue| queue.mode == QueueModeName::Dedicated).count();
-        if dedicated > 0 && cores > queues {
-            let allowed = format!(
-                "allowed: at most {queues}, as many as queues, because a dedicated queue has one \
-                 client; raise dsa.queues, or write dsa.queue_mode = \"shared\""
-            );
-            return Err(check.refuse("cores", &cores, allowed));
-        }
-        Ok(())
-    }
-
-    fn check_buffers(
-        &self,
-        check: &Check<'_>,
-        facts: &DsaFacts,
-        groups: &[GroupTable],
-        listed: &dyn Fn(usize, &str) -> String,
-    ) -> Result<(), InputError> {
-        let total = facts.read_buffers.value;
-        let reserved: u32 = groups.iter().map(|it| it.read_buffers_reserved).sum();
-        for (number, group) in groups.iter().enumerate() {
-            let own = group.read_buffers_reserved;
-            check.whole(
-                &listed(number, "read_buffers_reserved"),
-                own,
-                (0, total),
-                "read buffers",
-            )?;
-            if reserved > total {
-                let allowed = format!("allowed: {total} reserved by all groups together");
-                let key = listed(number, "read_buffers_reserved");
-                return Err(check.refuse(&key, &own, allowed));
-            }
-            let most = total - (reserved - own);
-            let least = own.max(LEAST_BUFFERS_PER_ENGINE * group.engines.len() as u32);
-            let allowed = group.read_buffers.unwrap_or(most);
-            let what =
-                "read buffers: no fewer than four for each engine, no more than others leave";
-            check.whole(
-                &listed(number, "read_buffers"),
-                allowed,
-                (least, most.max(least)),
-                what,
-            )?;
-        }
-        Ok(())
-    }
-
     /// An instance for `portals` clients, each with the number of its queue among all queues.
-    fn config(&self, facts: &DsaFacts, portals: &[usize], page_lines: u64) -> DsaConfig {
+    /// Thresholds of shared queues change at the times of `thresholds`.
+    fn config(
+        &self,
+        facts: &DsaFacts,
+        portals: &[usize],
+        page_lines: u64,
+        thresholds: &[(Picos, u32)],
+    ) -> DsaConfig {
         let groups = self.all_groups();
         let total = facts.read_buffers.value;
         let reserved: u32 = groups.iter().map(|it| it.read_buffers_reserved).sum();
-        let places: Vec<PortalConfig> = groups
+        let queues: Vec<PortalConfig> = groups
             .iter()
             .enumerate()
             .flat_map(|(group, it)| {
@@ -267,44 +225,46 @@ impl DsaTable {
         DsaConfig {
             // The layout numbers root ports.
             port: RootPortId(0),
-            portals: portals.iter().map(|&queue| places[queue]).collect(),
+            portals: portals.iter().map(|&queue| queues[queue]).collect(),
             read_buffers: total,
+            read_buffer_limit: self.read_buffer_limit,
             descriptors_per_engine: facts.descriptors_per_engine.value,
             page_lines,
             timing: facts.timing(),
             groups: groups
                 .into_iter()
                 .map(|group| GroupConfig {
-                    queues: group.queues.iter().map(QueueTable::config).collect(),
-                    engines: group.engines.len() as u32,
+                    queues: group.queues.iter().map(|it| it.config(facts, thresholds)).collect(),
+                    engines: fit(group.engines.len()),
                     read_buffers_reserved: group.read_buffers_reserved,
                     read_buffers_allowed: group
                         .read_buffers
                         .unwrap_or(total - (reserved - group.read_buffers_reserved)),
+                    uses_read_buffer_limit: group.use_read_buffer_limit,
                 })
                 .collect(),
         }
     }
 
-    /// The queue of each client: instance, and number among its queues. Clients use instances in turn, then
-    /// the queues of each.
-    fn queues_of(&self, clients: u32) -> Vec<(usize, usize)> {
-        let queues: usize = self.all_groups().iter().map(|it| it.queues.len()).sum();
-        let instances = self.instances as usize;
-        let queue = |client: usize| (client % instances, client / instances % queues);
-        (0..clients as usize).map(queue).collect()
+    /// The modes of all queues.
+    pub(crate) fn modes(&self) -> Vec<QueueModeName> {
+        self.all_queues().iter().map(|queue| queue.mode).collect()
     }
 
-    /// Mode and entries of the queue of each client.
-    fn modes_of(&self, clients: u32) -> Vec<QueueTable> {
-        let groups = self.all_groups();
-        let queues: Vec<QueueTable> = groups.into_iter().flat_map(|group| group.queues).collect();
-        self.queues_of(clients).into_iter().map(|(_, queue)| queues[queue].clone()).collect()
+    /// Entries of the smallest shared queue, if there is one.
+    pub(crate) fn smallest_shared(&self) -> Option<u32> {
+        let shared = |queue: &QueueTable| queue.mode == QueueModeName::Shared;
+        self.all_queues().into_iter().filter(shared).map(|queue| queue.entries).min()
+    }
+
+    /// All queues of an instance.
+    fn all_queues(&self) -> Vec<QueueTable> {
+        self.all_groups().into_iter().flat_map(|group| group.queues).collect()
     }
 }
 
 impl QueueTable {
-    fn config(&self) -> WorkQueueConfig {
+    fn config(&self, facts: &DsaFacts, thresholds: &[(Picos, u32)]) -> WorkQueueConfig {
         let threshold = self.threshold.unwrap_or(self.entries);
         WorkQueueConfig {
             mode: match self.mode {
@@ -313,106 +273,11 @@ impl QueueTable {
             },
             size: self.entries,
             priority: self.priority,
+            max_batch: facts.max_batch.value,
+            max_transfer_bytes: facts.max_transfer_bytes.value,
+            thresholds: thresholds.to_vec(),
         }
     }
-}
-
-/// Engines exist, and each is in one group.
-fn check_engines(
-    check: &Check<'_>,
-    facts: &DsaFacts,
-    groups: &[GroupTable],
-    listed: &dyn Fn(usize, &str) -> String,
-) -> Result<(), InputError> {
-    let engines = facts.engines.value;
-    let mut used = BTreeSet::new();
-    for (number, group) in groups.iter().enumerate() {
-        let key = listed(number, "engines");
-        let what = "engines of a group, no more than an instance has";
-        check.whole(&key, group.engines.len() as u32, (1, engines), what)?;
-        for &engine in &group.engines {
-            check.whole(&key, engine, (0, engines - 1), "numbers of engines")?;
-            if !used.insert(engine) {
-                let allowed = "is in two groups: an engine serves one".into();
-                return Err(check.refuse(&key, &engine, allowed));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Queues exist, and their entries fit the instance.
-fn check_queues(
-    check: &Check<'_>,
-    facts: &DsaFacts,
-    groups: &[GroupTable],
-    listed: &dyn Fn(usize, &str) -> String,
-) -> Result<(), InputError> {
-    let all: u32 = groups.iter().map(|group| group.queues.len() as u32).sum();
-    let entries: u32 =
-        groups.iter().flat_map(|it| &it.queues).map(|it| it.entries.min(1 << 20)).sum();
-    for (number, group) in groups.iter().enumerate() {
-        let key = listed(number, "queues");
-        let what = "queues of a group";
-        check.whole(&key, group.queues.len() as u32, (1, facts.work_queues.value), what)?;
-        if all > facts.work_queues.value {
-            let allowed = format!("allowed: {} in all groups", facts.work_queues.value);
-            return Err(check.refuse(&key, &all, allowed));
-        }
-        for queue in &group.queues {
-            let key = listed(number, "queue_entries");
-            check.whole(&key, queue.entries, ENTRIES, "entries of a queue")?;
-            if entries > QUEUE_ENTRIES {
-                let allowed = format!("allowed: {QUEUE_ENTRIES} entries of all queues together");
-                return Err(check.refuse(&key, &entries, allowed));
-            }
-            let threshold = queue.threshold.unwrap_or(queue.entries);
-            let what = "entries, no more than the queue has";
-            check.whole(&listed(number, "threshold"), threshold, (1, queue.entries), what)?;
-            let key = listed(number, "priority");
-            check.whole(&key, queue.priority, PRIORITY, "descriptors in a round")?;
-        }
-    }
-    Ok(())
-}
-
-/// What a tenant's cores use.
-pub(crate) struct Instances {
-    /// A stop on the mesh for each instance.
-    pub ports: Vec<PortPlan>,
-    /// Instance of each core, number among its portals, and the queue behind it.
-    pub clients: Vec<(usize, usize, QueueTable)>,
-}
-
-/// The instances of a tenant, with a portal for each of its cores.
-///
-/// # Errors
-/// If a key is out of range, or the platform has no copy engine.
-pub(crate) fn plan(input: &TenantInput<'_>) -> Result<Instances, InputError> {
-    let Some(facts) = &input.platform.dsa else {
-        let allowed = "needs a platform with a [dsa] table, such as sapphire-rapids-56".into();
-        return Err(input.check.refuse("offload.by", &"dsa", allowed));
-    };
-    let iio = input.table("iio", input.platform.iio.as_ref())?;
-    let (keys, cores) = (&input.tenant.devices.dsa.dsa, input.tenant.keys.cores);
-    keys.check(&input.check, facts, cores)?;
-    let page = input.tenant.devices.port.iommu.bytes();
-    let page_lines = page.unwrap_or(input.tenant.keys.page_size.bytes()) / LINE_BYTES;
-    let mut portals = vec![Vec::new(); keys.instances as usize];
-    let mut clients = Vec::new();
-    for ((instance, queue), table) in keys.queues_of(cores).into_iter().zip(keys.modes_of(cores)) {
-        clients.push((instance, portals[instance].len(), table));
-        portals[instance].push(queue);
-    }
-    let ports = portals.iter().map(|portals| {
-        let plan = DsaPlan {
-            config: keys.config(facts, portals, page_lines),
-            facts_engines: keys.all_groups().iter().map(|it| it.engines.len() as u32).sum(),
-        };
-        let extra = Picos::from_ns(iio.dram_read_extra_ns.value);
-        root_port::plan(input, facts.attachment(extra), vec![DevicePlan::Dsa(plan)])
-    });
-    Ok(Instances { ports: ports.collect::<Result<_, _>>()?, clients })
 }
 
 impl DsaPlan {

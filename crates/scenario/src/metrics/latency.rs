@@ -2,6 +2,7 @@
 
 use super::declaration::Group::Latency;
 use super::declaration::{Declaration, named};
+use model::software::DESCRIPTOR_PHASES;
 
 /// Latency of packets or requests of a tenant.
 pub const LATENCY: Declaration = named(Latency, "latency_ns", "ns", "Latency")
@@ -12,3 +13,20 @@ pub const ONE_WAY: Declaration = named(Latency, "one_way_latency_ns", "ns", "One
 
 /// All latencies.
 pub const METRICS: [&Declaration; 2] = [&LATENCY, &ONE_WAY];
+
+/// Phases of descriptors, in their order.
+pub const PHASES: [Declaration; DESCRIPTOR_PHASES] = [
+    named(Latency, "descriptor_submit_ns", "ns", "Descriptor: submission")
+        .about("From the first cycle of its preparation until the device sees a descriptor."),
+    named(Latency, "descriptor_queue_ns", "ns", "Descriptor: queue")
+        .about("From there until an engine takes it from its work queue."),
+    named(Latency, "descriptor_translate_ns", "ns", "Descriptor: translation")
+        .about("From there until its first pages are translated and the engine may ask for data."),
+    named(Latency, "descriptor_move_ns", "ns", "Descriptor: data").about(
+        "From there until its last data is visible; of a batch, until its last member ends.",
+    ),
+    named(Latency, "descriptor_record_ns", "ns", "Descriptor: completion record")
+        .about("From there until its completion record is visible."),
+    named(Latency, "descriptor_notice_ns", "ns", "Descriptor: noticed")
+        .about("From there until the core has read the record."),
+];

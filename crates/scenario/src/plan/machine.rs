@@ -35,6 +35,8 @@ pub struct MachinePlan {
     numbers_in_socket: Vec<u8>,
     page: Bytes,
     pages: PagePlacement,
+    /// Memory nodes in use.
+    pub(crate) nodes: Nodes,
     /// Seed of each memory node.
     memory_seeds: Vec<u64>,
 }
@@ -77,6 +79,7 @@ impl MachinePlan {
             bandwidth_limits: bandwidth_limits(scenario, layout),
             topology,
             numbers_in_socket: cores(layout).map(|core| layout.number_in_socket(core)).collect(),
+            nodes,
             page: Bytes(scenario.main.keys.page_size.bytes()),
             pages: software.map(SoftwareFacts::page_placement).unwrap_or_default(),
             memory_seeds: (0..nodes.count()).map(seed_of_node).collect(),

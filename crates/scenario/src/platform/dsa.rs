@@ -23,6 +23,8 @@ pub struct DsaFacts {
     pub read_buffers: Sourced<u32>,
     /// Descriptors of a batch.
     pub max_batch: Sourced<u32>,
+    /// Bytes of a transfer.
+    pub max_transfer_bytes: Sourced<u64>,
     /// Descriptors that an engine processes at a time.
     pub descriptors_per_engine: Sourced<u32>,
     /// Throughput of its stop on the mesh, in each direction.
@@ -68,6 +70,10 @@ pub struct DsaClientFacts {
     pub enqueue_cycles: Sourced<f64>,
     /// Pause before an ENQCMD is repeated.
     pub pause_cycles: Sourced<f64>,
+    /// The longest pause, if they are doubled.
+    pub back_off_most_cycles: Sourced<f64>,
+    /// An atomic exchange that takes the lock of a queue, beside the way of its line.
+    pub lock_cycles: Sourced<f64>,
     /// A look at a completion record.
     pub look_cycles: Sourced<f64>,
     /// Waking up from UMWAIT.
@@ -97,6 +103,16 @@ pub struct CoreKernelFacts {
     pub delta_cycles: Sourced<f64>,
     /// Protection information.
     pub dif_cycles: Sourced<f64>,
+    /// Copying or filling by a string instruction.
+    pub rep_movsb_cycles: Sourced<f64>,
+    /// The start of a string instruction.
+    pub rep_movsb_start_cycles: Sourced<f64>,
+    /// How much longer than the way to memory a non-temporal store takes a fill buffer.
+    pub around_ns: Sourced<f64>,
+    /// A page fault: to the handler that finds or clears a page, and back.
+    pub page_fault_cycles: Sourced<f64>,
+    /// An allocation of aligned memory, page faults apart.
+    pub allocate_cycles: Sourced<f64>,
 }
 
 impl DsaFacts {
@@ -141,6 +157,8 @@ impl DsaFacts {
         let what = "lines, no fewer than four for each engine";
         check.whole("dsa.read_buffers", self.read_buffers.value, (least, 4096), what)?;
         check.whole("dsa.max_batch", self.max_batch.value, (1, 1024), "")?;
+        let transfer = self.max_transfer_bytes.value;
+        check.whole("dsa.max_transfer_bytes", transfer, (64, 1 << 31), "bytes")?;
         let descriptors = self.descriptors_per_engine.value;
         check.whole("dsa.descriptors_per_engine", descriptors, (1, 1024), "")?;
         check.number("dsa.gbytes_per_s", self.gbytes_per_s.value, (0.1, 1000.0))?;
@@ -171,6 +189,8 @@ impl DsaClientFacts {
             ("dsa_client.post_interval_ns", &self.post_interval_ns),
             ("dsa_client.enqueue_cycles", &self.enqueue_cycles),
             ("dsa_client.pause_cycles", &self.pause_cycles),
+            ("dsa_client.back_off_most_cycles", &self.back_off_most_cycles),
+            ("dsa_client.lock_cycles", &self.lock_cycles),
             ("dsa_client.look_cycles", &self.look_cycles),
             ("dsa_client.umwait_wake_cycles", &self.umwait_wake_cycles),
             ("dsa_client.interrupt_cycles", &self.interrupt_cycles),
@@ -191,6 +211,11 @@ impl CoreKernelFacts {
             ("core_kernels.crc_cycles", &self.crc_cycles),
             ("core_kernels.delta_cycles", &self.delta_cycles),
             ("core_kernels.dif_cycles", &self.dif_cycles),
+            ("core_kernels.rep_movsb_cycles", &self.rep_movsb_cycles),
+            ("core_kernels.rep_movsb_start_cycles", &self.rep_movsb_start_cycles),
+            ("core_kernels.around_ns", &self.around_ns),
+            ("core_kernels.page_fault_cycles", &self.page_fault_cycles),
+            ("core_kernels.allocate_cycles", &self.allocate_cycles),
         ];
         delays.iter().try_for_each(|(key, delay)| check.delay(key, delay.value))
     }

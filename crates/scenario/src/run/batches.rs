@@ -9,6 +9,7 @@ use crate::run::statistics::{half_width_95, mean, warm_up};
 use crate::scenario::RunKeys;
 use hdrhistogram::Histogram;
 use model::reading::Reading;
+use model::software::DESCRIPTOR_PHASES;
 use std::collections::BTreeMap;
 use units::Id;
 
@@ -20,6 +21,8 @@ pub(crate) struct Batch {
     pub(crate) sample: Sample,
     /// Latencies of each tenant: of its packets, from arrival to departure, or of its requests.
     pub(crate) latency_ns: Vec<Histogram<u64>>,
+    /// Phases of each tenant's descriptors, if it offloads operations.
+    pub(crate) phases_ns: Vec<Option<[Histogram<u64>; DESCRIPTOR_PHASES]>>,
     /// Latencies of each tenant that the client at the other end of its wire measured, if there is one.
     pub(crate) one_way_ns: Vec<Option<Histogram<u64>>>,
 }

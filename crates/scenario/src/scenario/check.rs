@@ -38,15 +38,28 @@ pub(crate) fn tenant(input: &TenantInput<'_>) -> Result<(), InputError> {
     check.whole("cores", keys.cores, (1, cores), "cores of the platform")?;
     way_mask(check, "core_way_mask", keys.core_way_mask.unwrap_or(1), platform.llc.ways.value)?;
     socket(check, "socket", keys.socket, platform)?;
-    if keys.memory_node == MemoryNode::OtherSocket && platform.upi.is_none() {
-        let allowed = "a second socket needs a platform with a [upi] table".into();
-        return Err(check.refuse("memory_node", &"other-socket", allowed));
-    }
-    if keys.memory_node == MemoryNode::Cxl && platform.cxl.is_none() {
-        let allowed = "needs a platform with a [cxl] table".into();
-        return Err(check.refuse("memory_node", &"cxl", allowed));
-    }
+    memory_node(check, "memory_node", keys.memory_node, platform)?;
     check.whole("mba_percent", keys.mba_percent, MBA_PERCENT, "percent")
+}
+
+/// A memory node that the platform has.
+pub(crate) fn memory_node(
+    check: &Check<'_>,
+    key: &str,
+    node: MemoryNode,
+    platform: &Platform,
+) -> Result<(), InputError> {
+    match node {
+        MemoryNode::OtherSocket if platform.upi.is_none() => {
+            let allowed = "a second socket needs a platform with a [upi] table".into();
+            Err(check.refuse(key, &"other-socket", allowed))
+        }
+        MemoryNode::Cxl if platform.cxl.is_none() => {
+            let allowed = "needs a platform with a [cxl] table".into();
+            Err(check.refuse(key, &"cxl", allowed))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Names are part of the names of results.

@@ -6,6 +6,7 @@ mod answers;
 mod applications;
 mod counters;
 mod dsa_calibrated;
+mod dsa_rows;
 mod forwarder;
 mod hardware;
 mod host_kernels;

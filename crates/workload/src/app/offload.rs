@@ -1,293 +1,336 @@
-//! Data operations, one after the other or several at a time: by the core itself, or by a copy engine.
+//! Data operations, one after the other or several at a time: by copy engines, or by the core itself.
 //!
 //! Models: the modes of dsa-perf-micros: synchronous (one descriptor in flight) and asynchronous, in batches,
-//! over buffers used in turn; the core's own loops for the same operations.
-//! Source: Intel's dsa-perf-micros (modes); ASPLOS'24, section 4.1.
-//! Simplifies: nothing but the operations happens on the core.
+//! over sets of buffers used in turn; the state of the buffers in the caches before each operation; pages
+//! that are absent, and what software does about them. All movers use the same buffers in the same order.
+//! Source: Intel's dsa-perf-micros (modes); DTO for software that goes on behind a fault; ASPLOS'24,
+//! section 4.1.
+//! Simplifies: buffers are prepared for the next operation in no time.
 
-use crate::driver::dsa::{DsaClient, Enqueued, work_of};
+pub mod absent_pages;
+
+use crate::driver::core_mover::CoreMover;
+use crate::driver::offloader::{Done, Offloader, OnCore};
+use absent_pages::AbsentPages;
 use hdrhistogram::Histogram;
 use model::core::Core;
-use model::device::dsa::descriptor::{Descriptor, Operands};
-use model::device::dsa::portal::{Portal, Status};
+use model::device::dsa::descriptor::Descriptor;
+use model::device::dsa::portal::Status;
 use model::device::queues::{QueueId, Queues};
 use model::fabric::Fabric;
 use model::latency_histogram;
-use model::software::{Account, Software, Turn};
+use model::software::{Account, DESCRIPTOR_PHASES, Software, Turn};
 use model::tracer::Tracer;
-use std::collections::BTreeMap;
-use units::{Cycles, LINE_BYTES, Picos};
+use std::collections::{BTreeMap, VecDeque};
+use units::narrow::usize_from;
+use units::{LINE_BYTES, LineAddr, Picos};
 
-/// Lines that a core moves in a turn.
-const LINES_PER_TURN: u64 = 16;
-
-/// Who moves the data.
-#[derive(Debug)]
-pub enum Mover {
-    /// The core itself.
-    Core {
-        /// A call of the operation.
-        call: Cycles,
-        /// Work for each line of the longest operand, memory apart.
-        line: Cycles,
-    },
-    /// A copy engine behind this queue.
-    Engine(Box<DsaClient>, QueueId),
+/// Where the data of an operation is before it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataState {
+    /// Where the core that wrote it and earlier operations left it.
+    AsLeft,
+    /// In the LLC, and not in the core's own caches.
+    Llc,
+    /// In memory only.
+    Flushed,
 }
 
-/// What the core does.
-#[derive(Debug)]
-enum Phase {
-    /// Looks for completions, or begins an operation.
-    Look,
-    /// Waits for the answer to an ENQCMD.
-    Answer,
-    /// Moves lines itself, from this one on; the latest data arrives then.
-    Move { begun: Picos, line: u64, arrived: Picos },
+/// What is done about absent pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFault {
+    /// The engine waits for the operating system.
+    Block,
+    /// The descriptor ends; the core touches the page and submits the rest.
+    Resubmit,
+    /// The descriptor ends; the core does the rest itself.
+    Software,
+    /// The core touches all pages before it submits.
+    Touch,
 }
 
-/// Why the core waits, and since when.
-#[derive(Clone, Copy, Debug)]
-enum Wait {
-    Completion(Picos),
-    Answer(Picos),
+/// Parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OffloadConfig {
+    /// The data before each operation.
+    pub data: DataState,
+    /// Absent pages.
+    pub on_fault: OnFault,
+    /// Operations of a descriptor.
+    pub batch: u32,
+    /// Whether all members of a batch use the same buffers.
+    pub members_share_buffers: bool,
 }
 
-/// The operations on their core.
+/// Operations on their core.
 #[derive(Debug)]
 pub struct Offload {
+    config: OffloadConfig,
     core: Core,
-    mover: Mover,
+    /// Engines, if the core does not do all by itself.
+    offloader: Option<Offloader>,
+    mover: CoreMover,
+    pages: Option<AbsentPages>,
     /// An operation on each set of buffers.
     operations: Vec<Descriptor>,
-    /// Flushes the operands of an operation behind it.
-    flushes: bool,
-    next: usize,
-    phase: Phase,
-    waiting: Option<Wait>,
-    /// When each descriptor in flight began, and its operations, by its slot.
-    in_flight: BTreeMap<u64, (Picos, Vec<Descriptor>)>,
+    /// Number of the next operation: the tag of a descriptor is the number of its first one.
+    next: u64,
+    members: Vec<Descriptor>,
+    /// What is left of operations that ended at an absent page, by tag, and which are to be submitted again.
+    rests: BTreeMap<u64, Descriptor>,
+    again: VecDeque<(u64, Picos)>,
+    /// The operation that the core does itself: tag, begin, and begin of its own part.
+    moving: (u64, Picos, Picos),
     account: Account,
     latency_ns: Histogram<u64>,
 }
 
 impl Offload {
-    /// `operations` in turn, by `mover`.
+    /// `operations` in turn, by engines if there is an offloader.
     ///
     /// # Panics
     /// Without operations. Scenarios are checked before they get here.
     #[must_use]
-    pub fn new(core: Core, mover: Mover, operations: Vec<Descriptor>, flushes: bool) -> Self {
+    pub fn new(
+        config: OffloadConfig,
+        core: Core,
+        (offloader, mover): (Option<Offloader>, CoreMover),
+        pages: Option<AbsentPages>,
+        operations: Vec<Descriptor>,
+    ) -> Self {
         assert!(!operations.is_empty());
         Self {
+            config,
             core,
+            offloader,
             mover,
+            pages,
             operations,
-            flushes,
             next: 0,
-            phase: Phase::Look,
-            waiting: None,
-            in_flight: BTreeMap::new(),
+            members: Vec::new(),
+            rests: BTreeMap::new(),
+            again: VecDeque::new(),
+            moving: (0, Picos::ZERO, Picos::ZERO),
             account: Account::default(),
             latency_ns: latency_histogram::latency_histogram(),
         }
     }
 
-    fn next_operation(&mut self) -> Descriptor {
-        let operation = self.operations[self.next];
-        self.next = (self.next + 1) % self.operations.len();
+    fn operation(&self, tag: u64) -> Descriptor {
+        let shared =
+            if self.config.members_share_buffers { u64::from(self.config.batch) } else { 1 };
+        self.operations[usize_from(tag / shared % self.operations.len() as u64)]
+    }
+
+    /// The next operation, its data prepared.
+    fn next_operation<T: Tracer>(&mut self, fabric: &mut Fabric<T>) -> Descriptor {
+        let operation = self.operation(self.next);
+        self.next += 1;
+        let (core, now) = (self.core.id(), self.core.now());
+        let each = |of: &mut dyn FnMut(LineAddr)| {
+            for operand in operation.operands().all() {
+                (0..operand.bytes.div_ceil(LINE_BYTES))
+                    .for_each(|line| of(operand.first.step(line)));
+            }
+        };
+        match self.config.data {
+            DataState::AsLeft => {}
+            DataState::Llc => each(&mut |line| fabric.demote(core, line, now)),
+            DataState::Flushed => each(&mut |line| fabric.discard(line)),
+        }
+        if let Some(pages) = &mut self.pages {
+            pages.take_away(fabric, &operation);
+        }
         operation
     }
 
-    /// Ends a wait: its time counts for what the core waited for.
-    fn end_wait(&mut self) {
-        let now = self.core.now();
-        match self.waiting.take() {
-            Some(Wait::Completion(since)) => {
-                self.account.idle += now - since;
-                if let Mover::Engine(client, _) = &self.mover {
-                    client.wake(&mut self.core);
-                }
-            }
-            Some(Wait::Answer(since)) => self.account.offload.submit += now - since,
-            None => {}
+    /// A step of a core with engines.
+    fn offload<T: Tracer>(
+        &mut self,
+        offloader: &mut Offloader,
+        fabric: &mut Fabric<T>,
+        queues: &mut Queues,
+    ) -> Turn {
+        let at = &mut OnCore { core: &mut self.core, fabric, queues };
+        if let Some(turn) = offloader.resume(at) {
+            return turn;
         }
+        if self.mover.is_busy() {
+            return self.go_on_moving(Some(offloader), fabric);
+        }
+        if offloader.has_room()
+            && let Some((tag, begun)) = self.again.pop_front()
+        {
+            return self.submit_rest(offloader, (tag, begun), fabric, queues);
+        }
+        let at = &mut OnCore { core: &mut self.core, fabric, queues };
+        if let Some(done) = offloader.reap(at) {
+            self.completed(offloader, done, fabric);
+        } else if offloader.has_room() {
+            return self.begin(offloader, fabric, queues);
+        } else {
+            return offloader.wait(&self.core, queues, Picos::NEVER);
+        }
+        Turn::Busy(self.core.now())
     }
 
-    /// A step of a core that has an engine.
-    fn offload<T: Tracer>(&mut self, fabric: &mut Fabric<T>, portal: &mut Portal) -> Turn {
-        let Mover::Engine(client, _) = &mut self.mover else { return Turn::Idle(Picos::NEVER) };
-        if matches!(self.phase, Phase::Answer) {
-            let before = self.core.now();
-            match client.take_answer(&mut self.core, portal) {
-                Enqueued::Taken => self.phase = Phase::Look,
-                Enqueued::Again => self.account.offload.retries += 1,
-                Enqueued::Waits => {}
-            }
-            self.account.offload.submit += self.core.now() - before;
-            if matches!(self.phase, Phase::Answer) {
-                self.waiting = Some(Wait::Answer(self.core.now()));
-                return Turn::Idle(portal.answer.map_or(Picos::NEVER, |(_, received)| received));
-            }
-        }
-        if let Some(completion) = client.reap(&mut self.core, fabric, portal) {
-            let failed = completion.status != Status::Success;
-            self.complete(fabric, completion.id, failed);
-            return Turn::Busy(self.core.now());
-        }
-        if let Some((number, slot)) = client.take_slot() {
-            let batch = client.config().batch;
-            return self.begin(fabric, portal, (number, slot), batch);
-        }
-        let until = client.next_known(portal);
-        self.waiting = Some(Wait::Completion(self.core.now()));
-        Turn::Idle(until)
-    }
-
+    /// Begins a descriptor.
     fn begin<T: Tracer>(
         &mut self,
+        offloader: &mut Offloader,
         fabric: &mut Fabric<T>,
-        portal: &mut Portal,
-        (number, slot): (usize, crate::driver::dsa::Slot),
-        batch: u32,
+        queues: &mut Queues,
     ) -> Turn {
-        let begun = self.core.now();
-        let members: Vec<Descriptor> = (0..batch).map(|_| self.next_operation()).collect();
-        self.in_flight.insert(number as u64, (begun, members.clone()));
-        let work = work_of(members, number, slot);
-        let Mover::Engine(client, _) = &mut self.mover else { return Turn::Idle(Picos::NEVER) };
-        client.prepare(&mut self.core, fabric, slot, &work);
-        let prepared = self.core.now();
-        self.account.offload.prepare += prepared - begun;
-        let waits = client.submit(&mut self.core, portal, work);
-        self.account.offload.submit += self.core.now() - prepared;
-        if waits {
-            self.phase = Phase::Answer;
-            self.waiting = Some(Wait::Answer(self.core.now()));
-            return Turn::Idle(Picos::NEVER);
+        let (tag, begun) = (self.next, self.core.now());
+        let mut members = std::mem::take(&mut self.members);
+        members.clear();
+        members.extend((0..self.config.batch).map(|_| self.next_operation(fabric)));
+        if let (OnFault::Touch, Some(pages)) = (self.config.on_fault, &mut self.pages) {
+            let times = offloader.times_mut();
+            for operation in &members {
+                times.page_faults += pages.touch(&mut self.core, fabric, operation);
+            }
+            times.touch += self.core.now() - begun;
+        }
+        let at = &mut OnCore { core: &mut self.core, fabric, queues };
+        let turn = offloader.offload_again(at, (tag, begun), &members);
+        self.members = members;
+        turn.unwrap_or(Turn::Busy(self.core.now()))
+    }
+
+    /// Answers the fault of an operation and submits the rest of it.
+    fn submit_rest<T: Tracer>(
+        &mut self,
+        offloader: &mut Offloader,
+        (tag, begun): (u64, Picos),
+        fabric: &mut Fabric<T>,
+        queues: &mut Queues,
+    ) -> Turn {
+        let rest = self.rests.get(&tag).copied().unwrap_or_else(|| self.operation(tag));
+        let before = self.core.now();
+        if let Some(pages) = &mut self.pages {
+            let times = offloader.times_mut();
+            times.page_faults += pages.answer_first(&mut self.core, fabric, &rest);
+            times.touch += self.core.now() - before;
+        }
+        let at = &mut OnCore { core: &mut self.core, fabric, queues };
+        let turn = offloader.offload_again(at, (tag, begun), &[rest]);
+        turn.unwrap_or(Turn::Busy(self.core.now()))
+    }
+
+    /// A completion record has been read.
+    fn completed<T: Tracer>(
+        &mut self,
+        offloader: &mut Offloader,
+        done: Done,
+        fabric: &mut Fabric<T>,
+    ) {
+        let Done { tag, begun, status, completed } = done;
+        let goes_on = matches!(self.config.on_fault, OnFault::Resubmit | OnFault::Software);
+        if status != Status::PageFault || !goes_on {
+            return self.end(Some(offloader), tag, begun);
+        }
+        let current = self.rests.get(&tag).copied().unwrap_or_else(|| self.operation(tag));
+        let rest = current.rest(completed / LINE_BYTES * LINE_BYTES);
+        self.rests.insert(tag, rest);
+        if self.config.on_fault == OnFault::Resubmit {
+            self.again.push_back((tag, begun));
+        } else {
+            self.begin_moving(Some(offloader), fabric, (tag, begun), &rest);
+        }
+    }
+
+    /// The core begins an operation, or the rest of one.
+    fn begin_moving<T: Tracer>(
+        &mut self,
+        offloader: Option<&mut Offloader>,
+        fabric: &mut Fabric<T>,
+        (tag, begun): (u64, Picos),
+        operation: &Descriptor,
+    ) {
+        let before = self.core.now();
+        if let Some(pages) = &mut self.pages {
+            let times = times_of(offloader, &mut self.account);
+            times.page_faults += pages.answer_all(&mut self.core, fabric, operation);
+            times.touch += self.core.now() - before;
+        }
+        self.moving = (tag, begun, self.core.now());
+        self.mover.begin(&mut self.core, operation);
+    }
+
+    fn go_on_moving<T: Tracer>(
+        &mut self,
+        mut offloader: Option<&mut Offloader>,
+        fabric: &mut Fabric<T>,
+    ) -> Turn {
+        if self.mover.advance(&mut self.core, fabric) {
+            let (tag, begun, since) = self.moving;
+            times_of(offloader.as_deref_mut(), &mut self.account).work += self.core.now() - since;
+            self.end(offloader, tag, begun);
         }
         Turn::Busy(self.core.now())
     }
 
-    fn complete<T: Tracer>(&mut self, fabric: &mut Fabric<T>, slot: u64, failed: bool) {
-        let Some((begun, operations)) = self.in_flight.remove(&slot) else { return };
+    /// Counts the operations of a descriptor, or the one of the core, that has ended.
+    fn end(&mut self, offloader: Option<&mut Offloader>, tag: u64, begun: Picos) {
         let latency = self.core.now() - begun;
         self.latency_ns.saturating_record(latency.0 / 1_000);
-        self.account.offload.failed += u64::from(failed);
-        for operation in operations {
-            self.count(fabric, &operation);
-        }
+        self.rests.remove(&tag);
+        let operations = if offloader.is_some() { u64::from(self.config.batch) } else { 1 };
+        self.account.work += operations;
+        times_of(offloader, &mut self.account).bytes += operations * self.operations[0].bytes;
     }
 
-    /// Counts an operation that has ended.
-    fn count<T: Tracer>(&mut self, fabric: &mut Fabric<T>, operation: &Descriptor) {
-        self.account.work += 1;
-        self.account.offload.bytes += operation.bytes;
-        if self.flushes {
-            let now = self.core.now();
-            for operand in operation.operands().all() {
-                for line in 0..operand.bytes.div_ceil(LINE_BYTES) {
-                    fabric.flush(operand.first.step(line), now);
-                }
-            }
+    /// A step of a core that does all by itself.
+    fn move_alone<T: Tracer>(&mut self, fabric: &mut Fabric<T>) -> Turn {
+        if !self.mover.is_busy() {
+            let (tag, begun) = (self.next, self.core.now());
+            let operation = self.next_operation(fabric);
+            self.begin_moving(None, fabric, (tag, begun), &operation);
         }
-    }
-
-    /// A step of a core that moves the data itself.
-    fn move_lines<T: Tracer>(&mut self, fabric: &mut Fabric<T>) -> Turn {
-        let Mover::Core { call, line: work } = self.mover else { return Turn::Idle(Picos::NEVER) };
-        let operation = self.operations[self.next];
-        let operands = operation.operands();
-        let (begun, first, mut arrived) = match self.phase {
-            Phase::Move { begun, line, arrived } => (begun, line, arrived),
-            Phase::Look | Phase::Answer => {
-                let begun = self.core.now();
-                self.core.compute(call);
-                (begun, 0, begun)
-            }
-        };
-        let end = operands.lines().min(first + LINES_PER_TURN);
-        for line in first..end {
-            arrived = arrived.max(touch_line(&mut self.core, fabric, &operands, line));
-            self.core.compute(work);
-        }
-        self.phase = Phase::Move { begun, line: end, arrived };
-        if end == operands.lines() {
-            self.core.wait_until(arrived);
-            self.phase = Phase::Look;
-            let latency = self.core.now() - begun;
-            self.latency_ns.saturating_record(latency.0 / 1_000);
-            let operation = self.next_operation();
-            self.count(fabric, &operation);
-        }
-        Turn::Busy(self.core.now())
+        self.go_on_moving(None, fabric)
     }
 }
 
-/// Loads, stores or flushes the lines of all operands that belong to one line of the longest. Returns when
-/// the last data of a load arrives.
-fn touch_line<T: Tracer>(
-    core: &mut Core,
-    fabric: &mut Fabric<T>,
-    operands: &Operands,
-    line: u64,
-) -> Picos {
-    let all = operands.lines();
-    // A shorter operand is touched when its next line begins.
-    let own = |bytes: u64| {
-        let lines = bytes.div_ceil(LINE_BYTES);
-        let at = line * lines / all;
-        (line == 0 || (line - 1) * lines / all != at).then_some(at).filter(|&at| at < lines)
-    };
-    let mut arrived = core.now();
-    for operand in operands.reads.iter().flatten() {
-        if let Some(at) = own(operand.bytes) {
-            arrived = arrived.max(core.load_independent(fabric, operand.first.step(at)));
-        }
-    }
-    for operand in operands.writes.iter().flatten() {
-        if let Some(at) = own(operand.bytes) {
-            core.store(fabric, operand.first.step(at));
-        }
-    }
-    if let Some(operand) = operands.flushes {
-        arrived = arrived.max(fabric.flush(operand.first.step(line), core.now()));
-    }
-    arrived
+/// Where times are counted: with an offloader, by it.
+fn times_of<'a>(
+    offloader: Option<&'a mut Offloader>,
+    account: &'a mut Account,
+) -> &'a mut model::software::OffloadTimes {
+    offloader.map_or(&mut account.offload, Offloader::times_mut)
 }
 
 impl<T: Tracer> Software<T> for Offload {
     fn step(&mut self, fabric: &mut Fabric<T>, queues: &mut Queues, now: Picos) -> Turn {
         self.core.wait_until(now);
-        self.end_wait();
-        match &self.mover {
-            Mover::Core { .. } => self.move_lines(fabric),
-            Mover::Engine(_, queue) => {
-                let queue = *queue;
-                self.offload(fabric, queues.dsa_portal(queue))
-            }
-        }
+        let Some(mut offloader) = self.offloader.take() else { return self.move_alone(fabric) };
+        let turn = self.offload(&mut offloader, fabric, queues);
+        self.offloader = Some(offloader);
+        turn
     }
 
     fn queues(&self) -> &[QueueId] {
-        match &self.mover {
-            Mover::Core { .. } => &[],
-            Mover::Engine(_, queue) => std::slice::from_ref(queue),
-        }
+        self.offloader.as_ref().map_or(&[], Offloader::queues)
     }
 
     fn account(&self, now: Picos) -> Account {
-        let since = |start: Picos| now.saturating_sub(start);
         let mut account = self.account;
-        match self.waiting {
-            Some(Wait::Completion(start)) => account.idle += since(start),
-            Some(Wait::Answer(start)) => account.offload.submit += since(start),
+        match &self.offloader {
+            Some(offloader) => account.offload = offloader.times(now),
+            None if self.mover.is_busy() => {
+                account.offload.work += now.saturating_sub(self.moving.2);
+            }
             None => {}
         }
+        account.idle = account.offload.wait;
         account
     }
 
     fn take_latencies(&mut self) -> Option<Histogram<u64>> {
         Some(latency_histogram::take(&mut self.latency_ns))
+    }
+
+    fn take_descriptor_phases(&mut self) -> Option<[Histogram<u64>; DESCRIPTOR_PHASES]> {
+        self.offloader.as_mut().map(Offloader::take_phases)
     }
 }

@@ -1,20 +1,23 @@
-//! The client of a work queue of a copy engine: how a core submits descriptors and learns of completions.
+//! The client of a work queue of a copy engine: how a core's descriptors get into the queue, and out of it.
 //!
-//! Models: descriptors and batch lists written line by line; MOVDIR64B (posted, with the least interval
-//! between two of them on one portal address) and ENQCMD (answered, repeated after a pause); credits for a
-//! dedicated queue; completion records that the core polls, waits for with UMWAIT, or is told of by an
-//! interrupt.
+//! Models: MOVDIR64B (posted, with the least interval between two of them on one portal address) and ENQCMD
+//! (answered, repeated after a back-off); credits for a dedicated queue; a lock around a dedicated queue that
+//! several threads share.
 //! Source: Intel SDM for the instructions; Intel DSA specification, section 3.3.
-//! Simplifies: one portal address; records are a line each.
+//! Simplifies: the interval of posted writes belongs to the core; threads receive a lock in the order in which
+//! they ask for it, and those that wait do not slow its owner down; the credits of a shared dedicated queue are
+//! divided among its threads.
 
-use crate::host_memory::Arena;
 use model::core::Core;
-use model::device::dsa::descriptor::{DESCRIPTOR_BYTES, Descriptor, Work};
+use model::device::dsa::descriptor::Work;
 use model::device::dsa::portal::{Completion, Portal, Submission};
+use model::device::queues::{QueueId, Queues};
 use model::fabric::Fabric;
 use model::root_complex::mmio::{Answer, MmioPath};
 use model::tracer::Tracer;
-use units::{Cycles, LINE_BYTES, LineAddr, Picos};
+use std::cell::RefCell;
+use std::rc::Rc;
+use units::{Cycles, LineAddr, Picos};
 
 /// How a client writes to its portal.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,242 +26,197 @@ pub enum PortalWrite {
     Posted {
         /// From one of them to the next on the same address.
         interval: Picos,
+        /// Addresses of the portal that are used in turn.
+        addresses: u32,
     },
     /// ENQCMD to a shared queue.
-    Answered {
-        /// Pause before it is repeated.
-        pause: Cycles,
-    },
+    Answered(BackOff),
 }
 
-/// How a client waits for a completion record.
+/// Pauses before an ENQCMD is repeated: doubled from one refusal of a descriptor to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Waiting {
-    /// It reads the record again and again.
-    Poll,
-    /// It sleeps until the record's line is written.
-    Umwait {
-        /// Waking up.
-        wake: Cycles,
-    },
-    /// It sleeps until an interrupt.
-    Interrupt {
-        /// From the record in memory to the handler.
-        delivery: Picos,
-        /// Handler and wake-up.
-        cycles: Cycles,
-    },
+pub struct BackOff {
+    /// The first pause.
+    pub first: Cycles,
+    /// The longest.
+    pub most: Cycles,
 }
 
-/// Costs of a client.
+/// A client's way to its queue.
 #[derive(Clone, Copy, Debug)]
 pub struct DsaClientConfig {
     /// How it writes.
     pub write: PortalWrite,
     /// The way of its stores to the portal.
     pub path: MmioPath,
-    /// Filling in a descriptor.
-    pub prepare: Cycles,
-    /// Filling in a member of a batch.
-    pub prepare_member: Cycles,
-    /// A look at a completion record.
-    pub look: Cycles,
-    /// How it waits.
-    pub waiting: Waiting,
-    /// Descriptors in flight.
-    pub depth: u32,
-    /// Members of each batch; 1: no batches.
-    pub batch: u32,
+    /// Descriptors that it may have in the device.
+    pub credits: u32,
 }
 
-/// Lines that a descriptor in flight uses.
+/// A lock around a dedicated queue.
+#[derive(Debug)]
+pub struct QueueLock {
+    line: LineAddr,
+    /// An atomic exchange of its owner, beside the way of the line.
+    exchange: Cycles,
+    free_at: Picos,
+}
+
+impl QueueLock {
+    /// A free lock in `line`.
+    #[must_use]
+    pub fn new(line: LineAddr, exchange: Cycles) -> Rc<RefCell<Self>> {
+        Rc::new(RefCell::new(Self { line, exchange, free_at: Picos::ZERO }))
+    }
+
+    fn take<T: Tracer>(&self, core: &mut Core, fabric: &mut Fabric<T>) {
+        core.wait_until(self.free_at);
+        let owned = core.store(fabric, self.line);
+        core.wait_until(owned);
+        core.compute(self.exchange);
+    }
+
+    fn release<T: Tracer>(&mut self, core: &mut Core, fabric: &mut Fabric<T>) {
+        core.store(fabric, self.line);
+        self.free_at = core.now();
+    }
+}
+
+/// What became of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot {
-    /// The descriptor itself.
-    pub descriptor: LineAddr,
-    /// The list of its batch.
-    pub list: LineAddr,
-    /// Its completion record.
-    pub record: LineAddr,
+pub enum Submitted {
+    /// It is on its way; the core continues.
+    Posted,
+    /// The core waits for an answer.
+    Unanswered,
+}
+
+/// What became of an ENQCMD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answered {
+    /// The queue has taken the descriptor.
+    Taken,
+    /// It was refused and is on its way again.
+    Again,
+    /// No answer has arrived; it does so then.
+    Waits(Picos),
 }
 
 /// The client of a portal.
 #[derive(Debug)]
 pub struct DsaClient {
     config: DsaClientConfig,
-    slots: Vec<Slot>,
-    free: Vec<usize>,
-    /// When the portal address takes the next posted write.
-    next_post: Picos,
-    /// A descriptor whose ENQCMD has not been answered.
-    unanswered: Option<Work>,
-}
-
-/// What became of an ENQCMD.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Enqueued {
-    /// The queue has taken it.
-    Taken,
-    /// It was refused and is on its way again.
-    Again,
-    /// No answer has arrived yet.
-    Waits,
+    queue: QueueId,
+    lock: Option<Rc<RefCell<QueueLock>>>,
+    /// When each portal address takes its next posted write, and the next address.
+    next_post: Vec<Picos>,
+    address: usize,
+    /// The pause before the next repetition.
+    pause: Cycles,
 }
 
 impl DsaClient {
-    /// A client with all its lines in `arena`.
+    /// A client of `queue`, with the lock that its threads share.
     ///
     /// # Panics
-    /// If depth or batch is 0. Scenarios are checked before they get here.
+    /// Without a credit or a portal address. Scenarios are checked before they get here.
     #[must_use]
-    pub fn new(config: DsaClientConfig, arena: &mut Arena) -> Self {
-        assert!(config.depth > 0 && config.batch > 0);
-        let mut slot = |_| Slot {
-            descriptor: arena.place(DESCRIPTOR_BYTES),
-            list: arena.place(u64::from(config.batch) * DESCRIPTOR_BYTES),
-            record: arena.place(LINE_BYTES),
+    pub fn new(
+        config: DsaClientConfig,
+        queue: QueueId,
+        lock: Option<Rc<RefCell<QueueLock>>>,
+    ) -> Self {
+        assert!(config.credits > 0);
+        let addresses = match config.write {
+            PortalWrite::Posted { addresses, .. } => addresses,
+            PortalWrite::Answered(_) => 1,
         };
-        let slots: Vec<Slot> = (0..config.depth).map(&mut slot).collect();
-        let free = (0..slots.len()).rev().collect();
-        Self { config, slots, free, next_post: Picos::ZERO, unanswered: None }
+        assert!(addresses > 0);
+        let next_post = vec![Picos::ZERO; addresses as usize];
+        Self { config, queue, lock, next_post, address: 0, pause: Cycles(0.0) }
     }
 
-    /// Bytes that a client needs in an arena.
+    /// Its queue.
     #[must_use]
-    pub fn arena_bytes(config: &DsaClientConfig, page_bytes: u64) -> u64 {
-        let slot = 2 * LINE_BYTES + u64::from(config.batch) * DESCRIPTOR_BYTES;
-        // A list that does not fit the rest of a page begins at the next.
-        let in_page = (page_bytes / slot).max(1);
-        u64::from(config.depth).div_ceil(in_page) * page_bytes.max(slot)
+    pub fn queue(&self) -> QueueId {
+        self.queue
     }
 
-    /// A free slot and its number.
-    pub fn take_slot(&mut self) -> Option<(usize, Slot)> {
-        let number = self.free.pop()?;
-        Some((number, self.slots[number]))
-    }
-
-    /// Descriptors in flight.
+    /// Descriptors that it may have in the device.
     #[must_use]
-    pub fn in_flight(&self) -> usize {
-        self.slots.len() - self.free.len()
+    pub fn credits(&self) -> u32 {
+        self.config.credits
     }
 
-    /// Writes a descriptor, and the list of a batch, into memory.
-    pub fn prepare<T: Tracer>(
-        &self,
-        core: &mut Core,
-        fabric: &mut Fabric<T>,
-        slot: Slot,
-        work: &Work,
-    ) {
-        if let Work::Batch { members, .. } = work {
-            for line in 0..members.len() as u64 {
-                core.compute(self.config.prepare_member);
-                core.store(fabric, slot.list.step(line));
-            }
-        }
-        core.compute(self.config.prepare);
-        core.store(fabric, slot.descriptor);
-    }
-
-    /// Writes a prepared descriptor to the portal. Returns whether the core has to wait for an answer.
-    pub fn submit(&mut self, core: &mut Core, portal: &mut Portal, work: Work) -> bool {
-        match self.config.write {
-            PortalWrite::Posted { interval } => {
-                core.wait_until(self.next_post);
-                self.next_post = core.now() + interval;
-                let visible = core.post(&self.config.path);
-                portal.posted.push_back(Submission { visible, work });
-                false
-            }
-            PortalWrite::Answered { .. } => {
-                let visible = core.post(&self.config.path);
-                self.unanswered = Some(work.clone());
-                portal.posted.push_back(Submission { visible, work });
-                true
-            }
-        }
-    }
-
-    /// Takes the answer to an ENQCMD, and repeats one that was refused.
-    pub fn take_answer(&mut self, core: &mut Core, portal: &mut Portal) -> Enqueued {
-        let Some((answer, _)) = portal.answer.take_if(|(_, received)| *received <= core.now())
-        else {
-            return Enqueued::Waits;
-        };
-        match (answer, self.unanswered.take()) {
-            (Answer::Retry, Some(work)) => {
-                if let PortalWrite::Answered { pause } = self.config.write {
-                    core.compute(pause);
-                }
-                self.submit(core, portal, work);
-                Enqueued::Again
-            }
-            _ => Enqueued::Taken,
-        }
-    }
-
-    /// When the client can learn of the next completion; [`Picos::NEVER`] if none is under way.
-    #[must_use]
-    pub fn next_known(&self, portal: &Portal) -> Picos {
-        let visible = portal.completed.front().map_or(Picos::NEVER, |it| it.phases.recorded);
-        match self.config.waiting {
-            Waiting::Interrupt { delivery, .. } => visible.saturating_add(delivery),
-            Waiting::Poll | Waiting::Umwait { .. } => visible,
-        }
-    }
-
-    /// The cost of waking up from a wait.
-    pub fn wake(&self, core: &mut Core) {
-        match self.config.waiting {
-            Waiting::Poll => {}
-            Waiting::Umwait { wake } => core.compute(wake),
-            Waiting::Interrupt { cycles, .. } => core.compute(cycles),
-        }
-    }
-
-    /// Reads the next completion record and frees the slot whose number is its descriptor's identifier.
-    pub fn reap<T: Tracer>(
+    /// Writes a prepared descriptor to the portal. `lock` receives the time of getting the lock.
+    pub fn submit<T: Tracer>(
         &mut self,
         core: &mut Core,
         fabric: &mut Fabric<T>,
-        portal: &mut Portal,
-    ) -> Option<Completion> {
-        if self.next_known(portal) > core.now() {
-            return None;
+        queues: &mut Queues,
+        work: Work,
+        lock: &mut Picos,
+    ) -> Submitted {
+        let asked = core.now();
+        if let Some(shared) = &self.lock {
+            shared.borrow().take(core, fabric);
+            *lock += core.now() - asked;
         }
-        let completion = portal.completed.pop_front()?;
-        let slot = units::narrow::usize_from(completion.id);
-        core.load(fabric, self.slots[slot].record);
-        core.compute(self.config.look);
-        self.free.push(slot);
-        Some(completion)
+        let submitted = match self.config.write {
+            PortalWrite::Posted { interval, .. } => {
+                let next = &mut self.next_post[self.address];
+                core.wait_until(*next);
+                *next = core.now() + interval;
+                self.address = (self.address + 1) % self.next_post.len();
+                Submitted::Posted
+            }
+            PortalWrite::Answered(back_off) => {
+                self.pause = back_off.first;
+                Submitted::Unanswered
+            }
+        };
+        self.write(core, queues, work);
+        if let Some(shared) = &self.lock {
+            shared.borrow_mut().release(core, fabric);
+        }
+        submitted
     }
 
-    /// Its costs.
+    fn write(&self, core: &mut Core, queues: &mut Queues, work: Work) {
+        let visible = core.post(&self.config.path);
+        queues.dsa_portal(self.queue).posted.push_back(Submission { visible, work });
+    }
+
+    /// Takes the answer to an ENQCMD, and repeats one that was refused.
+    pub fn take_answer(&mut self, core: &mut Core, queues: &mut Queues) -> Answered {
+        let portal = queues.dsa_portal(self.queue);
+        let Some((answer, _)) = portal.answer.take_if(|(_, received)| *received <= core.now())
+        else {
+            return Answered::Waits(portal.answer.map_or(Picos::NEVER, |(_, received)| received));
+        };
+        let refused = portal.refused.take();
+        match (answer, refused, self.config.write) {
+            (Answer::Retry, Some(work), PortalWrite::Answered(back_off)) => {
+                core.compute(self.pause);
+                self.pause = Cycles((2.0 * self.pause.0).min(back_off.most.0));
+                self.write(core, queues, work);
+                Answered::Again
+            }
+            _ => Answered::Taken,
+        }
+    }
+
+    /// When the next completion record is visible; [`Picos::NEVER`] if none is under way.
     #[must_use]
-    pub fn config(&self) -> &DsaClientConfig {
-        &self.config
+    pub fn next_recorded(&self, queues: &mut Queues) -> Picos {
+        let portal: &Portal = queues.dsa_portal(self.queue);
+        portal.completed.front().map_or(Picos::NEVER, |it| it.phases.recorded)
     }
-}
 
-/// A batch of `members`, whose list and record are those of a slot; as a descriptor it has the number of the
-/// slot. One member is submitted without a batch.
-#[must_use]
-pub fn work_of(members: Vec<Descriptor>, number: usize, slot: Slot) -> Work {
-    let id = number as u64;
-    match members[..] {
-        [only] => Work::One(Descriptor { id, record: slot.record, wants_record: true, ..only }),
-        _ => {
-            let descriptor = Descriptor {
-                id,
-                source: slot.list,
-                record: slot.record,
-                wants_record: true,
-                ..members[0]
-            };
-            Work::Batch { descriptor, members }
-        }
+    /// The next completion record, if it is visible at `now`.
+    pub fn take_completion(&mut self, queues: &mut Queues, now: Picos) -> Option<Completion> {
+        let completed = &mut queues.dsa_portal(self.queue).completed;
+        completed.front().filter(|it| it.phases.recorded <= now)?;
+        completed.pop_front()
     }
 }

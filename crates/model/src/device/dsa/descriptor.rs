@@ -233,6 +233,40 @@ impl Descriptor {
     }
 }
 
+impl Operation {
+    /// Whether all operands are as long as the transfer: what is left of such an operation is the same
+    /// operation on later addresses.
+    #[must_use]
+    pub fn is_uniform(&self) -> bool {
+        matches!(
+            self,
+            Self::Move
+                | Self::Fill
+                | Self::Compare
+                | Self::ComparePattern
+                | Self::Dualcast
+                | Self::Crc
+                | Self::CopyCrc
+                | Self::CacheFlush
+        )
+    }
+}
+
+impl Descriptor {
+    /// What is left of a uniform operation when its first `done` bytes are done, whole lines.
+    #[must_use]
+    pub fn rest(&self, done: u64) -> Self {
+        let behind = |first: LineAddr| first.step(done / LINE_BYTES);
+        Self {
+            bytes: self.bytes - done,
+            source: behind(self.source),
+            second: behind(self.second),
+            third: behind(self.third),
+            ..*self
+        }
+    }
+}
+
 /// Bytes of `bytes` of data in blocks, with the protection information of each.
 #[must_use]
 pub fn protected(bytes: u64, block_bytes: u64) -> u64 {

@@ -180,6 +180,7 @@ impl Dsa {
             self.accept(number, submission.work, now);
         } else if waits {
             self.counters.refused += 1;
+            portal.refused = Some(submission.work);
         } else {
             self.counters.dropped += 1;
         }

@@ -68,6 +68,8 @@ pub struct Portal {
     pub posted: VecDeque<Submission>,
     /// The answer to an ENQCMD, and when the core receives it.
     pub answer: Option<(Answer, Picos)>,
+    /// The descriptor of an ENQCMD that was refused: the client may submit it again.
+    pub refused: Option<Work>,
     /// Completion records that the client has not read.
     pub completed: VecDeque<Completion>,
 }

@@ -1,4 +1,4 @@
-//! Metrics of a tenant's copy engines, summed over all instances, and of the cores that use them.
+//! Metrics of a tenant's copy engines, summed over all instances.
 
 use crate::metrics::declaration::Group::CopyEngines as Engines;
 use crate::metrics::declaration::{Metric, Subject, named};
@@ -6,25 +6,17 @@ use crate::run::sample::Sample;
 use model::device::DeviceId;
 use model::device::dsa::DsaCounters;
 use model::reading::Reading;
-use model::software::OffloadTimes;
 use units::Picos;
 
 /// Copy engines.
 pub struct CopyEngines {
     /// Their numbers among devices.
     pub ids: Vec<DeviceId>,
-    /// The cores that use them.
-    pub cores: Vec<usize>,
 }
 
 /// Copy engines in a sample.
 pub struct CopyEnginesView {
     counters: DsaCounters,
-    times: OffloadTimes,
-    /// Time of waiting for completions, of all cores.
-    waited: Picos,
-    /// Time of all cores.
-    core_time: Picos,
     span: Picos,
 }
 
@@ -33,14 +25,8 @@ impl Subject for CopyEngines {
 
     fn view<'a>(&'a self, sample: &'a Sample) -> CopyEnginesView {
         let each = self.ids.iter().map(|&id| sample.device(id).of_dsa());
-        let accounts = || self.cores.iter().map(|&core| &sample.software[core]);
-        let times = accounts().map(|account| account.offload);
-        let idle: u64 = accounts().map(|account| account.idle.0).sum();
         CopyEnginesView {
             counters: each.fold(DsaCounters::default(), |sum, dsa| sum.plus(dsa)),
-            times: times.fold(OffloadTimes::default(), |sum, times| sum.plus(&times)),
-            waited: Picos(idle),
-            core_time: Picos(sample.span.0 * self.cores.len() as u64),
             span: sample.span,
         }
     }
@@ -56,23 +42,10 @@ impl CopyEnginesView {
     fn gbytes_per_s(&self, bytes: u64) -> f64 {
         bytes as f64 / self.span.as_ns()
     }
-
-    fn share(&self, time: Picos) -> f64 {
-        100.0 * time.as_ns() / self.core_time.as_ns()
-    }
 }
 
 /// All metrics of copy engines.
 pub const METRICS: &[Metric<CopyEngines>] = &[
-    named(Engines, "dsa_gbytes_per_s", "GB/s", "Offloaded data")
-        .about("Transfer sizes of the operations that the copy engines have done.")
-        .headline()
-        .in_timeline()
-        .rate(|v| v.gbytes_per_s(v.times.bytes)),
-    named(Engines, "dsa_mops", "1e6/s", "Offloaded operations")
-        .about("Operations done: descriptors, or the members of batches.")
-        .headline()
-        .rate(|v| v.operations() as f64 / (v.span.as_seconds() * 1e6)),
     named(Engines, "dsa_read_gbytes_per_s", "GB/s", "Engine reads")
         .about("Operands that the copy engines have read.")
         .rate(|v| v.gbytes_per_s(v.counters.bytes_read)),
@@ -95,14 +68,7 @@ pub const METRICS: &[Metric<CopyEngines>] = &[
     named(Engines, "dsa_buffer_wait_percent", "percent", "Wait for read buffers")
         .about("Time for which an engine found no read buffer, of the time that engines had work.")
         .rate(|v| 100.0 * v.counters.buffer_wait.as_ns() / v.counters.engine_busy.as_ns()),
-    named(Engines, "offload_core_time", "percent", "Core time of offloading")
-        .about(
-            "Time of the cores: preparing descriptors, submitting them, waiting for completions.",
-        )
-        .headline()
-        .rate_by("phase", |v| {
-            let phases =
-                [("prepare", v.times.prepare), ("submit", v.times.submit), ("wait", v.waited)];
-            phases.map(|(name, time)| (name.into(), v.share(time))).into_iter().collect()
-        }),
+    named(Engines, "dsa_page_faults_per_operation", "1", "Engine page faults per operation")
+        .about("Translations that found a page absent.")
+        .rate(|v| v.counters.page_faults as f64 / v.operations() as f64),
 ];

@@ -1,0 +1,44 @@
+//! What software does to lines beside loads and stores: it demotes them, writes around the caches, or
+//! prepares an experiment.
+//!
+//! Models: CLDEMOTE; non-temporal stores of whole lines.
+//! Source: Intel SDM (CLDEMOTE, MOVNTDQ).
+//! Simplifies: a non-temporal store collects its line at once; a demotion is never ignored.
+
+use super::Fabric;
+use super::core_path::Served;
+use crate::attribution::AgentId;
+use crate::private_caches::State;
+use crate::tracer::{Operation, Tracer};
+use units::{CoreId, LineAddr, Picos};
+
+impl<T: Tracer> Fabric<T> {
+    /// Moves a line of a core's own caches into the LLC, as an eviction from its L2 does.
+    pub fn demote(&mut self, core: CoreId, line: LineAddr, now: Picos) {
+        if let Some(state) = self.private(core).invalidate(line) {
+            self.take_l2_victim(core, line, state == State::Modified, now);
+        }
+    }
+
+    /// A core writes a whole line around the caches: every copy is invalidated, and memory receives the
+    /// data. The store is done when memory has taken it and the core knows.
+    pub fn core_write_around(&mut self, core: CoreId, line: LineAddr, now: Picos) -> Served {
+        self.discard(line);
+        let socket = self.location(core).socket;
+        let there = now + self.core_path.llc.mean();
+        let (done, found) =
+            (self.memory.write(socket, line, there), self.memory.found(socket, line));
+        self.trace(now, AgentId::of(core), Operation::Store, line, found, None);
+        Served { done, found }
+    }
+
+    /// Invalidates every copy of a line, of which memory then has the only one, without any traffic: for
+    /// software that prepares an experiment outside its measured time.
+    pub fn discard(&mut self, line: LineAddr) {
+        self.take_from_buffers(line, None);
+        for socket in self.sockets.iter_mut() {
+            socket.drop_line(line);
+        }
+        self.elsewhere.forget(line);
+    }
+}

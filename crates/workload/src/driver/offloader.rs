@@ -1,0 +1,454 @@
+//! A core's way to let copy engines do data operations, for any application.
+//!
+//! Models: descriptors and batch lists written line by line, submitted to one or more queues in turn;
+//! completion records that the core polls, waits for with UMWAIT, or is told of by an interrupt; the time of
+//! each phase.
+//! Source: Intel's dsa-perf-micros and DML for the loop; Intel SDM (UMONITOR, UMWAIT).
+//! Simplifies: a record is a line; records that are allocated take one of four pages in turn; a core that waits notices a record as soon as it is visible.
+//!
+//! An application has one [`Offloader`] for each of its cores, and in each step of its software:
+//!
+//! 1. calls [`Offloader::resume`] first, and returns the turn that it returns, if any: the core waits for the
+//!    answer to an ENQCMD and can do nothing else;
+//! 2. takes completions with [`Offloader::reap`]: each has the tag of its offload;
+//! 3. offloads, while [`Offloader::has_room`], with [`Offloader::offload`]: one descriptor, or the members of
+//!    a batch; if a turn is returned, it returns that turn;
+//! 4. if it has nothing to do, returns [`Offloader::wait`], with the time at which it has other work.
+//!
+//! [`Offloader::queues`] belong to what `Software::queues` returns, [`Offloader::times`] and
+//! [`Offloader::take_phases`] to what it accounts. Another kind of engine is a variant of [`Channel`].
+
+use super::cbdma::CbdmaClient;
+use super::dsa::{Answered, DsaClient, Submitted};
+use super::offload_trace::lines_of;
+use crate::host_memory::Arena;
+use hdrhistogram::Histogram;
+use model::core::Core;
+use model::device::dsa::descriptor::{DESCRIPTOR_BYTES, Descriptor, Work};
+use model::device::dsa::portal::{Completion, Status};
+use model::device::queues::{QueueId, Queues};
+use model::fabric::Fabric;
+use model::latency_histogram::phase_histogram;
+use model::software::{DESCRIPTOR_PHASES, OffloadTimes, Turn};
+use model::tracer::{DescriptorPhase, Tracer};
+use std::array;
+use units::narrow::usize_from;
+use units::{Cycles, LINE_BYTES, LineAddr, Picos};
+
+/// Pages that records are allocated in before one of them is used again: more than engines keep.
+const FRESH_RECORDS: usize = 4;
+/// Pages of programs.
+const PAGE_BYTES: u64 = 4096;
+
+/// How a core waits for a completion record.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Waiting {
+    /// It reads the record again and again.
+    Poll,
+    /// It sleeps until the record's line is written.
+    Umwait {
+        /// Waking up.
+        wake: Cycles,
+    },
+    /// It sleeps until an interrupt.
+    Interrupt {
+        /// From the record in memory to the handler.
+        delivery: Picos,
+        /// Handler and wake-up.
+        wake: Cycles,
+    },
+}
+
+/// Costs of offloading, whatever the engine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OffloaderConfig {
+    /// Allocating a descriptor and its record, in pages that were not used before; else they are reused.
+    pub allocate: Option<Cycles>,
+    /// Filling in a descriptor.
+    pub prepare: Cycles,
+    /// Filling in a member of a batch.
+    pub prepare_member: Cycles,
+    /// Members of the longest batch; 1: no batches.
+    pub most_members: u32,
+    /// A look at a completion record.
+    pub look: Cycles,
+    /// How the core waits.
+    pub waiting: Waiting,
+}
+
+/// A queue of an engine.
+#[derive(Debug)]
+pub enum Channel {
+    /// A work queue of a data streaming accelerator.
+    Dsa(DsaClient),
+    /// A channel of a CBDMA, for copies and fills without batches.
+    Cbdma(CbdmaClient),
+}
+
+/// A core, and what it reaches.
+pub struct OnCore<'a, T: Tracer> {
+    /// The core.
+    pub core: &'a mut Core,
+    /// Caches and memory.
+    pub fabric: &'a mut Fabric<T>,
+    /// Queues of devices.
+    pub queues: &'a mut Queues,
+}
+
+/// An offload that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// The tag that it was given.
+    pub tag: u64,
+    /// When the core began it.
+    pub begun: Picos,
+    /// How it ended.
+    pub status: Status,
+    /// Bytes done, if it did not succeed; of a batch, members.
+    pub completed: u64,
+}
+
+/// Lines that a descriptor in flight uses, and whose it is.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    descriptor: LineAddr,
+    list: LineAddr,
+    record: LineAddr,
+    /// Lines of records that are allocated in its stead, one after the other.
+    fresh: [LineAddr; FRESH_RECORDS],
+    uses: usize,
+    tag: u64,
+    begun: Picos,
+}
+
+#[derive(Debug)]
+struct Lane {
+    channel: Channel,
+    slots: Vec<Slot>,
+    free: Vec<usize>,
+}
+
+/// Why the core waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    Completion,
+    Answer,
+}
+
+/// The offloads of a core.
+#[derive(Debug)]
+pub struct Offloader {
+    config: OffloaderConfig,
+    lanes: Vec<Lane>,
+    queues: Vec<QueueId>,
+    /// The lane of the next offload.
+    next: usize,
+    /// The lane whose ENQCMD has not been answered.
+    unanswered: Option<usize>,
+    waits: Option<(Wait, Picos)>,
+    times: OffloadTimes,
+    phases: [Histogram<u64>; DESCRIPTOR_PHASES],
+}
+
+impl Offloader {
+    /// An offloader with at most `depth` descriptors in each of its channels, all lines in `arena`.
+    ///
+    /// # Panics
+    /// Without channels or depth. Scenarios are checked before they get here.
+    #[must_use]
+    pub fn new(
+        config: OffloaderConfig,
+        channels: Vec<Channel>,
+        depth: u32,
+        arena: &mut Arena,
+    ) -> Self {
+        assert!(!channels.is_empty() && depth > 0);
+        let list = list_bytes(&config);
+        let mut slot = || Slot {
+            descriptor: arena.place(DESCRIPTOR_BYTES),
+            list: if list > 0 { arena.place(list) } else { LineAddr(0) },
+            record: arena.place(LINE_BYTES),
+            fresh: match config.allocate {
+                Some(_) => array::from_fn(|_| arena.place(PAGE_BYTES)),
+                None => [LineAddr(0); FRESH_RECORDS],
+            },
+            uses: 0,
+            tag: 0,
+            begun: Picos::ZERO,
+        };
+        let lane = |channel: Channel| {
+            let slots: Vec<Slot> = (0..depth.min(channel.credits())).map(|_| slot()).collect();
+            Lane { channel, free: (0..slots.len()).rev().collect(), slots }
+        };
+        let queues = channels.iter().map(Channel::queue).collect();
+        Self {
+            config,
+            queues,
+            lanes: channels.into_iter().map(lane).collect(),
+            next: 0,
+            unanswered: None,
+            waits: None,
+            times: OffloadTimes::default(),
+            phases: array::from_fn(|_| phase_histogram()),
+        }
+    }
+
+    /// Bytes that the lines of `descriptors` descriptors need in an arena of such pages.
+    #[must_use]
+    pub fn arena_bytes(config: &OffloaderConfig, descriptors: u64, page_bytes: u64) -> u64 {
+        let fresh = config.allocate.map_or(0, |_| FRESH_RECORDS as u64 * PAGE_BYTES);
+        let slot = 2 * LINE_BYTES + list_bytes(config) + fresh;
+        // A list that does not fit the rest of a page begins at the next.
+        let in_page = (page_bytes / slot).max(1);
+        descriptors.div_ceil(in_page) * page_bytes.max(slot)
+    }
+
+    /// The queues that it uses, each once.
+    #[must_use]
+    pub fn queues(&self) -> &[QueueId] {
+        &self.queues
+    }
+
+    /// Whether another offload may begin: there are a free descriptor and a credit.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.unanswered.is_none() && self.lanes.iter().any(|lane| !lane.free.is_empty())
+    }
+
+    /// Offloads in flight.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.slots.len() - lane.free.len()).sum()
+    }
+
+    /// The first call of each step: ends a wait. Returns a turn if the core still waits for the answer to an
+    /// ENQCMD.
+    pub fn resume<T: Tracer>(&mut self, at: &mut OnCore<'_, T>) -> Option<Turn> {
+        self.end_wait(at.core);
+        let lane = self.unanswered?;
+        let before = at.core.now();
+        let answered = self.lanes[lane].channel.take_answer(at.core, at.queues);
+        self.times.submit += at.core.now() - before;
+        match answered {
+            Answered::Taken => {
+                self.unanswered = None;
+                None
+            }
+            Answered::Again => {
+                self.times.retries += 1;
+                Some(self.wait_for_answer(at.core, Picos::NEVER))
+            }
+            Answered::Waits(received) => Some(self.wait_for_answer(at.core, received)),
+        }
+    }
+
+    fn wait_for_answer(&mut self, core: &Core, received: Picos) -> Turn {
+        self.waits = Some((Wait::Answer, core.now()));
+        Turn::Idle(received)
+    }
+
+    /// Ends a wait: its time counts for what the core waited for.
+    fn end_wait(&mut self, core: &mut Core) {
+        let Some((wait, since)) = self.waits.take() else { return };
+        let waited = core.now() - since;
+        match wait {
+            Wait::Answer => self.times.submit += waited,
+            Wait::Completion => {
+                let woken = match self.config.waiting {
+                    Waiting::Poll => None,
+                    Waiting::Umwait { wake } | Waiting::Interrupt { wake, .. } => Some(wake),
+                };
+                if let Some(wake) = woken {
+                    self.times.asleep += waited;
+                    core.compute(wake);
+                }
+                self.times.wait += core.now() - since;
+            }
+        }
+    }
+
+    /// Begins an offload of one descriptor, or of the members of a batch; their records and identifiers are
+    /// chosen here. Returns a turn if the core waits for an answer.
+    ///
+    /// # Panics
+    /// If there is no room for it, which is a bug of the caller.
+    pub fn offload<T: Tracer>(
+        &mut self,
+        at: &mut OnCore<'_, T>,
+        tag: u64,
+        members: &[Descriptor],
+    ) -> Option<Turn> {
+        let begun = at.core.now();
+        self.offload_again(at, (tag, begun), members)
+    }
+
+    /// As [`Self::offload`], for what is left of an offload that began at an earlier time.
+    ///
+    /// # Panics
+    /// As [`Self::offload`].
+    pub fn offload_again<T: Tracer>(
+        &mut self,
+        at: &mut OnCore<'_, T>,
+        (tag, begun): (u64, Picos),
+        members: &[Descriptor],
+    ) -> Option<Turn> {
+        let lanes = self.lanes.len();
+        let turns = (0..lanes).map(|turn| (self.next + turn) % lanes);
+        let lane = turns.into_iter().find(|&lane| !self.lanes[lane].free.is_empty());
+        let lane = lane.expect("callers ask whether there is room");
+        self.next = (lane + 1) % lanes;
+        let own = &mut self.lanes[lane];
+        let number = own.free.pop().expect("the lane has been chosen for its free slot");
+        let slot = &mut own.slots[number];
+        (slot.tag, slot.begun) = (tag, begun);
+        if self.config.allocate.is_some() {
+            slot.uses += 1;
+            slot.record = slot.fresh[slot.uses % FRESH_RECORDS];
+        }
+        if let Some(own) = own.channel.lines(at.queues) {
+            (slot.descriptor, slot.record) = own;
+        }
+        let slot = *slot;
+        let key = self.lanes[lane].channel.trace_key(slot.descriptor, slot.record);
+        if T::WATCHING {
+            let lines = lines_of(slot.descriptor, slot.list, slot.record, members);
+            at.fabric.tracer.descriptor_begins(key, at.core.now(), &lines);
+        }
+        self.prepare(at, slot, members.len());
+        let work = work_of(members, number as u64, slot);
+        let (before, mut lock) = (at.core.now(), Picos::ZERO);
+        at.fabric.tracer.descriptor_phase(key, DescriptorPhase::Prepared, before);
+        let submitted = self.lanes[lane].channel.submit(at, work, &mut lock);
+        at.fabric.tracer.descriptor_phase(key, DescriptorPhase::Submitted, at.core.now());
+        self.times.lock += lock;
+        self.times.submit += at.core.now() - before - lock;
+        match submitted {
+            Submitted::Posted => None,
+            Submitted::Unanswered => {
+                self.unanswered = Some(lane);
+                Some(self.wait_for_answer(at.core, Picos::NEVER))
+            }
+        }
+    }
+
+    /// Writes a descriptor, and the list of a batch, into memory.
+    fn prepare<T: Tracer>(&mut self, at: &mut OnCore<'_, T>, slot: Slot, members: usize) {
+        let begun = at.core.now();
+        at.core.compute(self.config.allocate.unwrap_or(Cycles(0.0)));
+        let allocated = at.core.now();
+        if members > 1 {
+            for line in 0..members as u64 {
+                at.core.compute(self.config.prepare_member);
+                at.core.store(at.fabric, slot.list.step(line));
+            }
+        }
+        at.core.compute(self.config.prepare);
+        at.core.store(at.fabric, slot.descriptor);
+        self.times.allocate += allocated - begun;
+        self.times.prepare += at.core.now() - allocated;
+    }
+
+    /// When the core can learn of the next completion; [`Picos::NEVER`] if none is under way.
+    pub fn next_known(&self, queues: &mut Queues) -> Picos {
+        let recorded = |lane: &Lane| lane.channel.next_recorded(queues);
+        let first = self.lanes.iter().map(recorded).min().unwrap_or(Picos::NEVER);
+        match self.config.waiting {
+            Waiting::Interrupt { delivery, .. } => first.saturating_add(delivery),
+            Waiting::Poll | Waiting::Umwait { .. } => first,
+        }
+    }
+
+    /// Reads the next completion record, if the core has learnt of one.
+    pub fn reap<T: Tracer>(&mut self, at: &mut OnCore<'_, T>) -> Option<Done> {
+        let delivery = match self.config.waiting {
+            Waiting::Interrupt { delivery, .. } => delivery,
+            Waiting::Poll | Waiting::Umwait { .. } => Picos::ZERO,
+        };
+        let begun = at.core.now();
+        // What the core is told of at `begun` has been visible for as long as that takes.
+        let visible = begun.saturating_sub(delivery);
+        for lane in &mut self.lanes {
+            let Some(completion) = lane.channel.take_completion(at.queues, visible) else {
+                continue;
+            };
+            let number = usize_from(completion.id);
+            lane.free.push(number);
+            let slot = lane.slots[number];
+            at.core.load(at.fabric, slot.record);
+            at.core.compute(self.config.look);
+            let key = lane.channel.trace_key(slot.descriptor, slot.record);
+            at.fabric.tracer.descriptor_phase(key, DescriptorPhase::Reaped, at.core.now());
+            self.times.wait += at.core.now() - begun;
+            self.times.failed += u64::from(completion.status != Status::Success);
+            self.note_phases(slot.begun, &completion, at.core.now());
+            return Some(Done {
+                tag: slot.tag,
+                begun: slot.begun,
+                status: completion.status,
+                completed: completion.completed,
+            });
+        }
+        None
+    }
+
+    fn note_phases(&mut self, begun: Picos, completion: &Completion, read: Picos) {
+        let it = &completion.phases;
+        let ends = [begun, it.seen, it.dispatched, it.ready, it.moved, it.recorded, read];
+        for (histogram, span) in self.phases.iter_mut().zip(ends.windows(2)) {
+            histogram.saturating_record(span[1].saturating_sub(span[0]).0 / 1_000);
+        }
+    }
+
+    /// The turn of a core that has nothing to do until the next completion, or until `other`.
+    pub fn wait(&mut self, core: &Core, queues: &mut Queues, other: Picos) -> Turn {
+        self.waits = Some((Wait::Completion, core.now()));
+        Turn::Idle(self.next_known(queues).min(other))
+    }
+
+    /// The times of its phases at `now`, with a wait that still continues.
+    #[must_use]
+    pub fn times(&self, now: Picos) -> OffloadTimes {
+        let mut times = self.times;
+        if let Some((wait, since)) = self.waits {
+            let waited = now.saturating_sub(since);
+            match wait {
+                Wait::Answer => times.submit += waited,
+                Wait::Completion => {
+                    times.wait += waited;
+                    if self.config.waiting != Waiting::Poll {
+                        times.asleep += waited;
+                    }
+                }
+            }
+        }
+        times
+    }
+
+    /// Its times, for what the application does itself: work, page touches, bytes.
+    pub fn times_mut(&mut self) -> &mut OffloadTimes {
+        &mut self.times
+    }
+
+    /// The phases of its descriptors since the last call.
+    pub fn take_phases(&mut self) -> [Histogram<u64>; DESCRIPTOR_PHASES] {
+        std::mem::replace(&mut self.phases, array::from_fn(|_| phase_histogram()))
+    }
+}
+
+/// Bytes of the list of the longest batch.
+fn list_bytes(config: &OffloaderConfig) -> u64 {
+    if config.most_members > 1 { u64::from(config.most_members) * DESCRIPTOR_BYTES } else { 0 }
+}
+
+/// The members as a batch, whose list and record are those of a slot; as a descriptor it has the number of
+/// the slot. One member is submitted without a batch.
+fn work_of(members: &[Descriptor], id: u64, slot: Slot) -> Work {
+    let own = Descriptor { id, record: slot.record, wants_record: true, ..members[0] };
+    match members.len() {
+        1 => Work::One(own),
+        _ => Work::Batch {
+            descriptor: Descriptor { source: slot.list, fence: false, ..own },
+            members: members.to_vec(),
+        },
+    }
+}
