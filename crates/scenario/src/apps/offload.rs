@@ -19,9 +19,9 @@ use crate::plan::inert::Inert;
 use crate::platform::CoreKernelFacts;
 use crate::scenario::{InitialContent, MemoryNode, Tenant};
 use check::OPERANDS;
-use keys::{DataName, FaultsName, KernelName, MoverName, OperationName};
+use keys::{DataName, FaultsName, KernelName, MoverName, OperationName, destination};
 use model::device::DeviceId;
-use model::device::dsa::descriptor::Descriptor;
+use model::device::dsa::descriptor::{Descriptor, Destination};
 use model::tracer::Tracer;
 use units::{Cycles, LINE_BYTES, LineAddr, Picos};
 use workload::app::offload::absent_pages::AbsentPages;
@@ -59,6 +59,8 @@ pub(crate) struct OffloadPlan {
     mover: CoreMoverConfig,
     absent: Option<AbsentPlan>,
     engines: Option<EnginesPlan>,
+    /// Changes of cache control.
+    destinations: Vec<(Picos, Destination)>,
 }
 
 /// Who moves the data for the cores.
@@ -126,6 +128,9 @@ impl ApplicationPlan for OffloadPlan {
                 Some(EnginesPlan::Cbdma(ChannelsPlan::of(input, &wanted(keys, costs))?))
             }
         };
+        let events = input.events.iter();
+        let destinations =
+            events.filter_map(|event| Some((event.at(), destination(event.cache_control?))));
         let page_bytes = input.tenant.keys.page_size.bytes();
         let translated = input.tenant.devices.port.iommu.bytes();
         Ok(Self {
@@ -159,6 +164,7 @@ impl ApplicationPlan for OffloadPlan {
                 fault: Cycles(costs.page_fault_cycles.value),
             }),
             engines,
+            destinations: destinations.collect(),
         })
     }
 
@@ -185,7 +191,8 @@ impl ApplicationPlan for OffloadPlan {
             });
             let core_itself = builder.machine.core(core);
             let software =
-                Offload::new(self.config, core_itself, (offloader, mover), pages, operations);
+                Offload::new(self.config, core_itself, (offloader, mover), pages, operations)
+                    .with_destinations(self.destinations.clone());
             builder.software.insert(core, Box::new(software));
         }
     }
