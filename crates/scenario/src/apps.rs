@@ -316,6 +316,14 @@ impl Tenant {
     }
 }
 
+impl Tenant {
+    /// Why a key has no effect on it, if so.
+    pub(crate) fn why_inert(&self, key: &str) -> Option<String> {
+        let inert = self.inert().into_iter().find(|inert| inert.is_about(key));
+        inert.map(|inert| inert.because)
+    }
+}
+
 /// Checks the combined requirements of all tenants' applications.
 pub(crate) fn check_together<'t>(
     tenants: impl Iterator<Item = &'t Tenant>,

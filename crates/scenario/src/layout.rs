@@ -145,6 +145,18 @@ impl Layout {
         (0..self.ports.len()).filter(own).map(RootPortId::at)
     }
 
+    /// Numbers and names of the root ports of a tenant's copy engines.
+    #[must_use]
+    pub fn engine_ports_of(&self, tenant: usize) -> Vec<(usize, String)> {
+        let devices = self.devices.iter().filter(|device| device.tenant == tenant);
+        let engines = devices.filter(|device| device.kind.is_copy_engine());
+        let port = |device: &DeviceLayout| {
+            let number = device.port.index();
+            (number, self.ports[number].name.clone())
+        };
+        engines.map(port).collect()
+    }
+
     /// Names of agents in results: cores, then root ports.
     #[must_use]
     pub fn agent_names(&self) -> Vec<String> {

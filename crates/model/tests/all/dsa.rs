@@ -1,6 +1,9 @@
 //! The copy engine under arbitrary submissions: is every descriptor done once, in the order that the arbiter
 //! gives, and every byte moved once?
 
+mod order;
+mod refusals;
+
 use crate::small_fabric;
 use model::device::DeviceKind;
 use model::device::dsa::descriptor::{Descriptor, Destination, Operation, Work};
@@ -36,11 +39,24 @@ const TIMING: DsaTiming = DsaTiming {
 };
 
 fn queue(size: u32, priority: u32) -> WorkQueueConfig {
-    WorkQueueConfig { mode: QueueMode::Dedicated, size, priority }
+    WorkQueueConfig {
+        mode: QueueMode::Dedicated,
+        size,
+        priority,
+        max_batch: 64,
+        max_transfer_bytes: 1 << 20,
+        thresholds: Vec::new(),
+    }
 }
 
 fn group(queues: Vec<WorkQueueConfig>, engines: u32) -> GroupConfig {
-    GroupConfig { queues, engines, read_buffers_reserved: 0, read_buffers_allowed: 96 }
+    GroupConfig {
+        queues,
+        engines,
+        read_buffers_reserved: 0,
+        read_buffers_allowed: 96,
+        uses_read_buffer_limit: false,
+    }
 }
 
 /// An instance with a portal for each queue of its groups.
@@ -56,6 +72,7 @@ fn config(groups: Vec<GroupConfig>) -> DsaConfig {
         groups,
         portals,
         read_buffers: 96,
+        read_buffer_limit: None,
         descriptors_per_engine: 32,
         pages_ahead: 4,
         page_lines: PAGE_LINES,
@@ -457,17 +474,17 @@ fn any_group() -> impl Strategy<Value = GroupConfig> {
         Just(QueueMode::Dedicated),
         (1u32..6).prop_map(|threshold| QueueMode::Shared { threshold })
     ];
-    let queue = (mode, 1u32..16, 1u32..16).prop_map(|(mode, size, priority)| WorkQueueConfig {
-        mode,
-        size,
-        priority,
-    });
-    (prop::collection::vec(queue, 1..3), 1u32..3, 8u32..40, 0u32..9).prop_map(
-        |(queues, engines, read_buffers_allowed, read_buffers_reserved)| GroupConfig {
-            queues,
-            engines,
-            read_buffers_reserved,
-            read_buffers_allowed,
+    let queue = (mode, 1u32..16, 1u32..16)
+        .prop_map(|(mode, size, priority)| WorkQueueConfig { mode, ..queue(size, priority) });
+    (prop::collection::vec(queue, 1..3), 1u32..3, 8u32..40, 0u32..9, any::<bool>()).prop_map(
+        |(queues, engines, read_buffers_allowed, read_buffers_reserved, uses_read_buffer_limit)| {
+            GroupConfig {
+                queues,
+                engines,
+                read_buffers_reserved,
+                read_buffers_allowed,
+                uses_read_buffer_limit,
+            }
         },
     )
 }
@@ -539,15 +556,18 @@ proptest! {
             time += Picos(gap);
             bench.post(portal, Work::One(asked), time);
             let next = (portal + 1) % portals;
-            if !members.is_empty() && !std::mem::replace(&mut used[next], true) {
+            if members.len() > 1 && !std::mem::replace(&mut used[next], true) {
                 bench.post(next, batch(1_000 + id, std::mem::take(&mut members)), time);
             }
         }
         bench.run();
-        if !members.is_empty() {
-            bench.post(0, batch(2_000, members), time.max(bench.now));
-            bench.run();
+        let time = time.max(bench.now);
+        match members[..] {
+            [] => {}
+            [only] => bench.post(0, Work::One(only), time),
+            _ => bench.post(0, batch(2_000, members), time),
         }
+        bench.run();
         let counters = bench.counters();
         prop_assert_eq!(counters.accepted, counters.completed);
         prop_assert_eq!((counters.refused, counters.dropped), (0, 0));

@@ -23,6 +23,8 @@ pub struct DsaFacts {
     pub read_buffers: Sourced<u32>,
     /// Descriptors of a batch.
     pub max_batch: Sourced<u32>,
+    /// Bytes of a transfer.
+    pub max_transfer_bytes: Sourced<u64>,
     /// Descriptors that an engine processes at a time.
     pub descriptors_per_engine: Sourced<u32>,
     /// Pages behind the current one for whose translation an operand asks.
@@ -157,6 +159,8 @@ impl DsaFacts {
         let what = "lines, no fewer than four for each engine";
         check.whole("dsa.read_buffers", self.read_buffers.value, (least, 4096), what)?;
         check.whole("dsa.max_batch", self.max_batch.value, (1, 1024), "")?;
+        let transfer = self.max_transfer_bytes.value;
+        check.whole("dsa.max_transfer_bytes", transfer, (64, 1 << 31), "bytes")?;
         let descriptors = self.descriptors_per_engine.value;
         check.whole("dsa.descriptors_per_engine", descriptors, (1, 1024), "")?;
         check.whole("dsa.pages_ahead", self.pages_ahead.value, (0, 64), "pages")?;

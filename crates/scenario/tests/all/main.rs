@@ -4,9 +4,12 @@
 
 mod answers;
 mod applications;
+mod cbdma;
 mod counters;
+mod descriptor_stories;
 mod dsa_calibrated;
 mod dsa_rows;
+mod engine_telemetry;
 mod forwarder;
 mod hardware;
 mod host_kernels;

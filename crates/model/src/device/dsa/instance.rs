@@ -8,7 +8,7 @@ use super::arbiter::Arbiter;
 use super::descriptor::{Descriptor, Operation, Work};
 use super::engine::Engine;
 use super::job::{Job, JobId, Members, Origin, Piece};
-use super::portal::{Phases, Portal};
+use super::portal::{Phases, Portal, Status};
 use super::read_buffers::ReadBuffers;
 use super::{DsaConfig, DsaCounters, LEAST_BUFFERS_PER_ENGINE, QUEUE_ENTRIES, QueueMode};
 use crate::root_complex::mmio::Answer;
@@ -81,7 +81,8 @@ impl Dsa {
         assert!(all().all(|queue| (1..=15).contains(&queue.priority) && queue.size > 0));
         let leads = |it: &super::PortalConfig| it.queue < config.groups[it.group].queues.len();
         assert!(config.portals.iter().all(leads));
-        let buffers = ReadBuffers::new(config.read_buffers, &config.groups);
+        let limit = config.read_buffer_limit;
+        let buffers = ReadBuffers::new(config.read_buffers, limit, &config.groups);
         for (number, group) in config.groups.iter().enumerate() {
             let least = LEAST_BUFFERS_PER_ENGINE * group.engines;
             assert!(buffers.most(number) >= least, "group {number}");
@@ -168,7 +169,11 @@ impl Dsa {
         let held = self.queues[to.group][to.queue].entries.len();
         let (limit, waits) = match config.mode {
             QueueMode::Dedicated => (config.size, false),
-            QueueMode::Shared { threshold } => (threshold.min(config.size), true),
+            QueueMode::Shared { threshold } => {
+                let later = config.thresholds.iter().filter(|&&(from, _)| from <= now);
+                let threshold = later.max().map_or(threshold, |&(_, threshold)| threshold);
+                (threshold.min(config.size), true)
+            }
         };
         let has_room = held < limit as usize;
         if has_room {
@@ -287,13 +292,48 @@ impl Dsa {
         engine.busy_since = engine.busy_since.or(Some(now));
         let is_drain = job.descriptor.operation == Operation::Drain;
         let origin = job.origin;
+        let is_valid = self.is_valid(&job);
         let id = self.jobs.insert(job);
+        if !is_valid {
+            self.refuse(id, now);
+            return;
+        }
         if let (true, Origin::Queue { group, queue, number, .. }) = (is_drain, origin) {
             self.queues[group][queue].drains.push((number, id));
             self.release_drains(group, queue, now);
             return;
         }
         self.at(now + self.config.timing.dispatch, Event::Translate(id));
+    }
+
+    /// Whether the queue of a descriptor allows its size, or its number of members. Members belong to the
+    /// queue of their batch.
+    fn is_valid(&self, job: &Job) -> bool {
+        let of_queue = |group: usize, queue: usize| &self.config.groups[group].queues[queue];
+        let config = match job.origin {
+            Origin::Queue { group, queue, .. } => of_queue(group, queue),
+            Origin::Batch(batch) => match self.jobs[batch].origin {
+                Origin::Queue { group, queue, .. } => of_queue(group, queue),
+                Origin::Batch(_) => return false,
+            },
+        };
+        match &job.members {
+            Some(members) => (2..=config.max_batch as usize).contains(&members.waiting.len()),
+            None => job.descriptor.bytes <= config.max_transfer_bytes,
+        }
+    }
+
+    /// Ends a descriptor with nothing but its completion record.
+    fn refuse(&mut self, id: JobId, now: Picos) {
+        self.counters.invalid += 1;
+        let job = &mut self.jobs[id];
+        job.status = Status::Invalid;
+        job.lines = 0;
+        if job.members.take().is_some() {
+            // It is no batch any more: it counts among the descriptors that its engine has in work.
+            self.engines[job.engine].in_work += 1;
+        }
+        self.at(now + self.config.timing.dispatch, Event::Finish(id));
     }
 
     /// Lets drains complete before which nothing of their queue is outstanding.

@@ -1,4 +1,4 @@
-//! What an engine does with a descriptor: translations, pieces of data, completion.
+//! What an engine does with a descriptor between its translation and its completion: pieces of data.
 //!
 //! Models: a descriptor's way from its dispatch to its completion record, each step at a time of its own, so
 //! that what agents share is asked in the order of time.
@@ -6,18 +6,16 @@
 //! Simplifies: an engine asks for the lines of the oldest descriptor whose pages are translated; a flushed line
 //! takes as much of the stop on the mesh as a written one.
 
-use super::descriptor::{
-    DESCRIPTOR_BYTES, Descriptor, Destination, Operand, RECORD_BYTES, RECORD_FIELD,
-};
+use super::descriptor::{DESCRIPTOR_BYTES, Destination, Operand};
 use super::instance::{Dsa, Event};
-use super::job::{JobId, Origin, Piece, Translated};
-use super::portal::{Completion, Portal, Status};
+use super::job::{JobId, Origin, Piece};
+use super::portal::Portal;
 use crate::fabric::{Extent, Fabric};
 use crate::root_complex::ddio::DmaKind;
 use crate::root_complex::iommu::PageFault;
-use crate::tracer::Tracer;
+use crate::tracer::{DescriptorPhase, Tracer};
+use units::Picos;
 use units::narrow::fit;
-use units::{LINE_BYTES, LineAddr, Picos};
 
 /// Why an engine does not ask for a piece now.
 enum Held {
@@ -50,141 +48,14 @@ impl Dsa {
         None
     }
 
-    /// Asks for the translation of `line`, unless the engine has its page for this field.
-    fn look_up<T: Tracer>(
-        &mut self,
-        engine: usize,
-        field: usize,
-        line: LineAddr,
-        fabric: &mut Fabric<T>,
-        now: Picos,
-    ) -> Result<Translated, PageFault> {
-        let page = line.0 / self.config.page_lines;
-        let kept = self.engines[engine].translations[field];
-        if let Some(kept) = kept.filter(|kept| kept.page == page) {
-            return Ok(kept);
-        }
-        let translated = Translated { page, ready: self.ask(line, fabric, now)? };
-        self.engines[engine].translations[field] = Some(translated);
-        Ok(translated)
-    }
-
-    /// Asks for a translation that no engine keeps. Physical addresses need none.
-    fn ask<T: Tracer>(
-        &mut self,
-        line: LineAddr,
-        fabric: &mut Fabric<T>,
-        now: Picos,
-    ) -> Result<Picos, PageFault> {
-        if fabric.root_port(self.config.port).iommu().is_off() {
-            return Ok(now);
-        }
-        self.counters_mut().translations += 1;
-        let extent = Extent { first: line, bytes: LINE_BYTES };
-        Ok(fabric.translate(self.config.port, &[extent], now)? + self.config.timing.translation)
-    }
-
-    /// Begins the fetch of a batch's list, or the translation of the first page of each operand.
-    fn translate<T: Tracer>(&mut self, id: JobId, fabric: &mut Fabric<T>, now: Picos) {
-        if self.jobs[id].members.is_some() {
-            // List and record together: a batch neither uses nor replaces what the engine keeps.
-            let Descriptor { source: list, record, .. } = self.jobs[id].descriptor;
-            let list = self.ask(list, fabric, now);
-            match list.and_then(|list| Ok(list.max(self.ask(record, fabric, now)?))) {
-                Ok(ready) => self.at(ready, Event::Ready(id)),
-                Err(fault) => self.wait_for_page(id, fault, fabric, Event::Translate(id)),
-            }
-            return;
-        }
-        let mut ready = now;
-        let operands: Vec<Operand> = self.jobs[id].operands.all().collect();
-        for (number, operand) in operands.into_iter().enumerate() {
-            match self.page_of(id, number, operand, fabric, now) {
-                Ok(at) => ready = ready.max(at),
-                Err(fault) if self.jobs[id].descriptor.block_on_fault => {
-                    return self.wait_for_page(id, fault, fabric, Event::Translate(id));
-                }
-                Err(fault) => {
-                    self.cut(id);
-                    return self.at(fault.at.max(now), Event::Finish(id));
-                }
-            }
-        }
-        self.at(ready, Event::Ready(id));
-    }
-
-    /// When the page of an operand's next line is translated. Pages behind it are asked for as soon as the
-    /// operand enters one.
-    fn page_of<T: Tracer>(
-        &mut self,
-        id: JobId,
-        number: usize,
-        operand: Operand,
-        fabric: &mut Fabric<T>,
-        now: Picos,
-    ) -> Result<Picos, PageFault> {
-        let job = &self.jobs[id];
-        let (engine, line) = (job.engine, job.line_of(operand, job.issued));
-        let page = line.0 / self.config.page_lines;
-        if let Some(current) = job.pages[number].front().filter(|current| current.page == page) {
-            return Ok(current.ready);
-        }
-        let mut pages = std::mem::take(&mut self.jobs[id].pages[number]);
-        while pages.pop_front_if(|passed| passed.page < page).is_some() {}
-        let ready = match pages.front() {
-            Some(current) => current.ready,
-            None => {
-                let current = self.look_up(engine, operand.field, line, fabric, now)?;
-                pages.push_back(current);
-                current.ready
-            }
-        };
-        let end = operand.first.0 + operand.bytes.div_ceil(LINE_BYTES);
-        while let Some(last) =
-            pages.back().filter(|last| last.page < page + self.config.pages_ahead)
-        {
-            let next = LineAddr((last.page + 1) * self.config.page_lines);
-            if next.0 >= end {
-                break;
-            }
-            // An absent page is a fault when its turn comes, not ahead of it.
-            let Ok(ahead) = self.look_up(engine, operand.field, next, fabric, now) else { break };
-            pages.push_back(ahead);
-        }
-        self.jobs[id].pages[number] = pages;
-        Ok(ready)
-    }
-
-    /// Blocks the engine until the operating system has made a page present, then goes on.
-    fn wait_for_page<T: Tracer>(
-        &mut self,
-        id: JobId,
-        fault: PageFault,
-        fabric: &mut Fabric<T>,
-        then: Event,
-    ) {
-        self.counters_mut().page_faults += 1;
-        fabric.iommu_mut(self.config.port).map(fault.page);
-        let present = fault.at + self.config.timing.page_request;
-        let engine = self.jobs[id].engine;
-        self.engines[engine].blocked_until = present;
-        self.at(present, then);
-        self.at(present, Event::Dispatch(engine));
-        self.at(present, Event::Issue(engine));
-    }
-
-    /// Ends a descriptor at an absent page: what has not been asked for is left out.
-    fn cut(&mut self, id: JobId) {
-        self.counters_mut().page_faults += 1;
-        let job = &mut self.jobs[id];
-        job.lines = job.issued;
-        job.status = Status::PageFault;
-    }
-
     /// All translations of a descriptor's first pages have arrived.
     fn ready<T: Tracer>(&mut self, id: JobId, fabric: &mut Fabric<T>, now: Picos) {
         let job = &mut self.jobs[id];
         job.phases.ready = now;
+        if matches!(job.origin, Origin::Queue { .. }) {
+            let record = job.descriptor.record;
+            fabric.tracer.descriptor_phase(record, DescriptorPhase::Translated, now);
+        }
         if let Some(members) = &job.members {
             let bytes = members.waiting.len() as u64 * DESCRIPTOR_BYTES;
             let arrived = fabric.dma_read(self.config.port, job.descriptor.source, bytes, now);
@@ -341,6 +212,13 @@ impl Dsa {
             visible = lines.fold(accepted, |last, line| last.max(fabric.flush(line, now)));
             self.counters_mut().lines_flushed += part.lines();
         }
+        let (key, operands) = (self.traced_record(id), self.jobs[id].operands);
+        if operands.reads[0].is_some() {
+            fabric.tracer.descriptor_phase(key, DescriptorPhase::Read, now);
+        }
+        if operands.writes[0].or(operands.flushes).is_some() {
+            fabric.tracer.descriptor_phase(key, DescriptorPhase::Written, visible);
+        }
         let moved = &mut self.jobs[id].phases.moved;
         *moved = (*moved).max(visible);
         self.at(accepted.max(now), Event::Handed(piece));
@@ -364,105 +242,6 @@ impl Dsa {
             let moved = job.phases.moved.max(now);
             self.at(moved, Event::Finish(id));
         }
-    }
-
-    /// The data of a descriptor is visible: its completion record follows.
-    fn finish<T: Tracer>(&mut self, id: JobId, fabric: &mut Fabric<T>, now: Picos) {
-        let job = &mut self.jobs[id];
-        job.phases.moved = now;
-        let (engine, record) = (job.engine, job.descriptor.record);
-        let silent = !job.descriptor.wants_record && job.status == Status::Success;
-        let written = now + self.config.timing.finish;
-        if silent || job.members.is_some() {
-            return self.at(written, Event::Record(id));
-        }
-        match self.look_up(engine, RECORD_FIELD, record, fabric, now) {
-            Ok(translated) => self.at(translated.ready.max(written), Event::Record(id)),
-            Err(fault) => self.wait_for_page(id, fault, fabric, Event::Finish(id)),
-        }
-    }
-
-    /// The completion record is written, and the descriptor leaves.
-    fn record<T: Tracer>(
-        &mut self,
-        id: JobId,
-        fabric: &mut Fabric<T>,
-        portals: &mut [Portal],
-        now: Picos,
-    ) -> Option<(usize, Picos)> {
-        let mut job = self.jobs.remove(id);
-        let silent = !job.descriptor.wants_record && job.status == Status::Success;
-        job.phases.recorded = now;
-        if !silent {
-            let (port, line) = (self.config.port, job.descriptor.record);
-            let done = fabric.dma_write(port, line, RECORD_BYTES, DmaKind::Descriptor, now);
-            job.phases.recorded = done.visible;
-        }
-        if job.members.is_none() {
-            self.engines[job.engine].in_work -= 1;
-        }
-        let state = &mut self.engines[job.engine];
-        let idle = state.in_work == 0 && state.batches.is_empty();
-        if let Some(since) = state.busy_since.take_if(|_| idle) {
-            self.counters_mut().engine_busy += now - since;
-        }
-        let told = match job.origin {
-            Origin::Batch(batch) => {
-                self.end_of_member(batch, job.status, now);
-                None
-            }
-            Origin::Queue { portal, group, queue, number } => {
-                self.counters_mut().completed += 1;
-                self.queues[group][queue].outstanding.remove(&number);
-                self.release_drains(group, queue, now);
-                let completed = match &job.members {
-                    Some(members) => members.ended,
-                    None => job.bytes_done(),
-                };
-                portals[portal].completed.push_back(Completion {
-                    id: job.descriptor.id,
-                    status: job.status,
-                    completed,
-                    phases: job.phases,
-                });
-                Some((portal, job.phases.recorded))
-            }
-        };
-        self.dispatch(job.engine, now);
-        told
-    }
-
-    fn end_of_member(&mut self, batch: JobId, status: Status, now: Picos) {
-        let Some(members) = &mut self.jobs[batch].members else { return };
-        members.in_work -= 1;
-        members.ended += 1;
-        members.failed |= status != Status::Success;
-        self.counters_mut().members_completed += 1;
-        self.end_of_batch(batch, now);
-    }
-
-    /// Abandons what a failed fence keeps from beginning; ends the batch if nothing is left of it.
-    fn end_of_batch(&mut self, batch: JobId, now: Picos) {
-        let job = &mut self.jobs[batch];
-        let Some(members) = &mut job.members else { return };
-        let fenced = members.waiting.front().is_some_and(|next| next.fence);
-        if fenced && members.failed && members.in_work == 0 {
-            let abandoned = members.waiting.len() as u64;
-            members.waiting.clear();
-            members.fetched = 0;
-            self.counters_mut().members_abandoned += abandoned;
-        }
-        let job = &mut self.jobs[batch];
-        let Some(members) = &job.members else { return };
-        if members.in_work > 0 || !members.waiting.is_empty() {
-            return;
-        }
-        if members.failed {
-            job.status = Status::BatchFailed;
-        }
-        let engine = job.engine;
-        self.engines[engine].batches.retain(|&other| other != batch);
-        self.at(now, Event::Finish(batch));
     }
 }
 

@@ -277,12 +277,15 @@ fn ports(
     let iio = input.table("iio", input.platform.iio.as_ref())?;
     let page = input.tenant.devices.port.iommu.bytes();
     let page_lines = page.unwrap_or(input.tenant.keys.page_size.bytes()) / LINE_BYTES;
+    let events = input.events.iter();
+    let thresholds: Vec<(Picos, u32)> =
+        events.filter_map(|event| Some((event.at(), event.threshold?))).collect();
     let port = |instance: usize| {
         let own = queues.iter().flatten().filter(|&&(of, _)| of == instance);
         let portals: Vec<usize> = own.map(|&(_, queue)| queue).collect();
         let engines = table.all_groups().iter().map(|it| it.engines.len()).sum::<usize>();
         let plan = DsaPlan {
-            config: table.config(facts, &portals, page_lines),
+            config: table.config(facts, &portals, page_lines, &thresholds),
             facts_engines: fit(engines),
         };
         let extra = Picos::from_ns(iio.dram_read_extra_ns.value);
