@@ -30,6 +30,12 @@ const DYNAMIC: (&str, &str) = ("dynamic_ways.period_us", "2.0");
 const GROWS: (&str, &str) = ("dynamic_ways.grow_above_misses_per_us", "0.2");
 const SHRINKS: (&str, &str) = ("dynamic_ways.shrink_below_misses_per_us", "900");
 const SHARED: (&str, &str) = ("dsa.queue_mode", "\"shared\"");
+const ICE_LAKE: (&str, &str) = ("platform", "\"ice-lake-40\"");
+const BY_CBDMA: (&str, &str) = ("offload.by", "\"cbdma\"");
+const LIMITED: (&str, &str) = (
+    "dsa.groups",
+    "[{ engines = [0], queues = [{ entries = 32 }], use_read_buffer_limit = true }]",
+);
 const LARGE_RING: (&str, &str) = ("rx_descriptors", "4096");
 const SIX_WAYS: (&str, &str) = ("ddio_ways", "6");
 const MANY_BLOCKS: (&str, &str) = ("block_io.buffers", "256");
@@ -49,6 +55,8 @@ pub const CHANGES: &[Change] = &[
     ("block_io.ssds_per_root_port", &[("cores", "2"), ("block_io.ssds", "2")], &["2"]),
     ("buffer_bytes", &[], &["9216"]),
     ("burst", &[], &["4"]),
+    ("cbdma.channels", &[ICE_LAKE, BY_CBDMA], &["2"]),
+    ("cbdma.ring_entries", &[ICE_LAKE, BY_CBDMA], &["4"]),
     ("chain.filter_rules", &[("chain.filtering", "\"software\"")], &["100"]),
     ("chain.filtering", &[], &["\"software\""]),
     ("chain.flow_table_entries", &[], &["1024"]),
@@ -62,7 +70,8 @@ pub const CHANGES: &[Change] = &[
     ("dsa.instances", &[("cores", "2"), SHARED], &["2"]),
     ("dsa.queue_entries", &[], &["2"]),
     ("dsa.queue_mode", &[], &["\"shared\""]),
-    ("dsa.queues", &[("cores", "2"), SHARED, ("dsa.queue_entries", "1")], &["2"]),
+    ("dsa.queues", &[("cores", "2")], &["2"]),
+    ("dsa.read_buffer_limit", &[LIMITED], &["4"]),
     ("dsa.read_buffers", &[], &["4"]),
     ("dsa.threshold", &[("cores", "4"), SHARED, ("offload.depth", "32"), ("offload.transfer_bytes", "65536")], &["1"]),
     ("dynamic_ways.enabled", &[DYNAMIC], &["false"]),
@@ -106,17 +115,28 @@ pub const CHANGES: &[Change] = &[
     ("nic", &[], &["\"xl710\"", "\"connectx-6-dx\""]),
     ("nic_socket", &[], &["1"]),
     ("offered_gbps", &[], &["5.0"]),
+    ("offload.absent_percent", &[], &["50"]),
+    ("offload.allocate", &[], &["true"]),
+    ("offload.back_off", &[("cores", "8"), SHARED, ("dsa.threshold", "1")], &["\"exponential\""]),
     ("offload.batch", &[], &["4"]),
     ("offload.buffers", &[], &["3"]),
     ("offload.by", &[], &["\"core\""]),
     ("offload.cache_control", &[], &["0"]),
+    ("offload.data", &[], &["\"llc\"", "\"flushed\""]),
     ("offload.delta_percent", &[("offload.operation", "\"create-delta\"")], &["50"]),
     ("offload.depth", &[], &["1"]),
-    ("offload.flush", &[], &["true"]),
+    ("offload.destination_node", &[], &["\"other-socket\"", "\"cxl\""]),
+    ("offload.faults", &[("offload.absent_percent", "50")], &["\"resubmit\"", "\"software\"", "\"touch\""]),
+    ("offload.kernel", &[("offload.by", "\"core\"")], &["\"non-temporal\"", "\"rep-movsb\""]),
+    ("offload.lock", &[("cores", "2")], &["true"]),
+    ("offload.members_share_buffers", &[("offload.batch", "4")], &["true"]),
     ("offload.offset_bytes", &[("offload.transfer_bytes", "4096")], &["64"]),
     ("offload.operation", &[], &["\"fill\""]),
+    ("offload.portal_addresses", &[("offload.transfer_bytes", "64")], &["2"]),
+    ("offload.queues_per_core", &[("dsa.queues", "2")], &["2"]),
+    ("offload.source_node", &[], &["\"other-socket\"", "\"cxl\""]),
     ("offload.transfer_bytes", &[], &["512"]),
-    ("offload.wait", &[], &["\"umwait\""]),
+    ("offload.wait", &[], &["\"umwait\"", "\"interrupt\""]),
     ("packet_bytes", &[], &["900"]),
     ("packet_sink.payload", &[], &["\"read\""]),
     ("packet_source.writes_payload", &[], &["false"]),
@@ -206,7 +226,9 @@ fn metrics(application: &str, text: &str, set: &[(&str, &str)]) -> Result<String
         set.iter().map(|(key, value)| ((*key).into(), with_captures(value))).collect();
     let job = || -> Result<Job, scenario::InputError> {
         let read = scenario::scenario::Scenario::read("a.toml", text, &set)?;
-        let platform = builtin::platform("a.toml", platform(application))?;
+        let stated = set.iter().find(|(key, _)| key == "platform");
+        let name = stated.map_or(platform(application), |(_, name)| name.trim_matches('"'));
+        let platform = builtin::platform("a.toml", name)?;
         Job::new("a.toml", read, platform, "the platform", 3)
     };
     let job = job().map_err(|error| error.to_string())?;
@@ -327,11 +349,13 @@ fn pairs() -> impl Iterator<Item = (usize, String, &'static str)> {
 
 /// Pairs of which half of them, by number, are looked at.
 fn every_key_acts_or_is_refused(odd: usize) {
+    let half = pairs().filter(|(number, ..)| (number / soak::amount(8_usize, 1)) % 2 == odd);
+    act_or_are_refused(half.map(|(_, application, key)| (application, key)));
+}
+
+fn act_or_are_refused(pairs: impl Iterator<Item = (String, &'static str)>) {
     let (mut acting, mut refused, mut idle) = (0, 0, Vec::new());
-    for (number, application, key) in pairs() {
-        if (number / soak::amount(8_usize, 1)) % 2 != odd {
-            continue;
-        }
+    for (application, key) in pairs {
         match outcome(&application, key) {
             Outcome::Acts => acting += 1,
             Outcome::Refused(reason) => {
@@ -359,6 +383,17 @@ fn every_even_key_acts_or_is_refused() {
 #[test]
 fn every_odd_key_acts_or_is_refused() {
     every_key_acts_or_is_refused(1);
+}
+
+/// They are many, and most of them act on data operations only.
+#[test]
+fn every_key_of_copy_engines_acts_on_data_operations() {
+    let own = |key: &&str| ["offload.", "dsa.", "cbdma."].iter().any(|of| key.starts_with(of));
+    let keys: BTreeSet<&str> = CHANGES.iter().map(|change| change.0).filter(own).collect();
+    act_or_are_refused(keys.into_iter().map(|key| ("offload".into(), key)));
+    for key in ["offload.lock", "offload.back_off", "offload.faults", "dsa.threshold"] {
+        assert_eq!(outcome("offload", key), Outcome::Acts, "{key}");
+    }
 }
 
 /// A base of tables beside a forwarder, and a change of each of their keys.
@@ -400,8 +435,8 @@ const BESIDE: [Beside; 2] = [
     },
 ];
 
-/// `tests/all/probe.rs` turns the keys of a watcher.
-const WATCHER: &str = "probe.";
+/// `tests/all/probe.rs` turns the keys of a watcher, `engine_telemetry.rs` those of copy engines.
+const ELSEWHERE: [&str; 3] = ["probe.", "cache_control", "threshold"];
 
 #[test]
 fn every_key_of_a_co_runner_and_an_event_acts() {
@@ -409,7 +444,7 @@ fn every_key_of_a_co_runner_and_an_event_acts() {
     for Beside { tables, definition, changes } in BESIDE {
         let mut keys = BTreeSet::new();
         leaves(&schema, &schema["$defs"][definition], "", &mut keys);
-        keys.retain(|key| !key.starts_with(WATCHER));
+        keys.retain(|key| !ELSEWHERE.iter().any(|elsewhere| key.starts_with(elsewhere)));
         let changed = changes.iter().map(|(key, _)| key.split_once(".0.").expect("a table").1);
         assert_eq!(changed.map(str::to_owned).collect::<BTreeSet<_>>(), keys);
         let text = format!("{}{tables}", base("l2-forward"));
