@@ -10,7 +10,8 @@ use crate::layout::DeviceLayout;
 use crate::plan::TenantInput;
 use crate::platform::{CbdmaFacts, MOST_CHANNELS, MOST_RING_ENTRIES};
 use crate::result::LimitKind;
-use model::device::cbdma::{Cbdma, CbdmaConfig, CbdmaCounters};
+use model::device::cbdma::{Cbdma, CbdmaConfig, CbdmaCounters, DESCRIPTOR_BYTES};
+use model::device::ring::Ring;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Picos, RootPortId};
@@ -69,7 +70,17 @@ impl CbdmaTable {
         }
         let most = facts.max_ring_entries.value;
         check.whole("cbdma.ring_entries", self.ring_entries, (RING_ENTRIES.0, most), "entries")?;
-        check.power_of_two("cbdma.ring_entries", self.ring_entries)
+        check.power_of_two("cbdma.ring_entries", self.ring_entries)?;
+        let page = input.tenant.keys.page_size.bytes();
+        if Ring::bytes(self.ring_entries, DESCRIPTOR_BYTES) > page {
+            let allowed = format!(
+                "allowed: up to {}, because a ring is contiguous, in a page of {page} bytes; see \
+                 page_size",
+                page / DESCRIPTOR_BYTES
+            );
+            return Err(check.refuse("cbdma.ring_entries", &self.ring_entries, allowed));
+        }
+        Ok(())
     }
 }
 

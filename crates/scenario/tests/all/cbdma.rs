@@ -1,30 +1,39 @@
 //! The copy engine before the accelerator in scenarios: does it copy, is each key bounded, and is what it cannot
 //! do refused with the reason?
 
-use crate::overload::{run_on, value};
-use scenario::builtin;
+use crate::overload::value;
+use scenario::result::RunResult;
 use scenario::scenario::Scenario;
+use scenario::{InputError, Job, Wanted, builtin};
+use std::ops::ControlFlow;
 
 const PLATFORM: &str = "ice-lake-40";
 const BASE: &str = "application = \"offload\"\noffload.by = \"cbdma\"\noffload.data = \"llc\"\n\
     run.batch_packets = 256\nrun.min_batches = 10\nrun.max_batches = 10\n";
 
 fn measured(keys: &str, name: &str) -> f64 {
-    value(&run_on(PLATFORM, &format!("{BASE}{keys}"), 3), name)
+    value(&run(keys), name)
+}
+
+fn job(platform: &str, keys: &str) -> Result<Job, InputError> {
+    let text = format!("platform = \"{platform}\"\n{BASE}{keys}");
+    let facts = builtin::platform("a.toml", platform)?;
+    Job::new("a.toml", Scenario::read("a.toml", &text, &[])?, facts, platform, 3)
+}
+
+fn run(keys: &str) -> RunResult {
+    let job = job(PLATFORM, keys).unwrap_or_else(|error| panic!("{error}"));
+    job.run(Wanted::default(), |_| ControlFlow::Continue(())).expect("it ends")
 }
 
 /// Why keys are refused.
 fn refusal(platform: &str, keys: &str) -> String {
-    let text = format!("platform = \"{platform}\"\n{BASE}{keys}");
-    let facts = builtin::platform("a.toml", platform).expect("it is built in");
-    let job = Scenario::read("a.toml", &text, &[])
-        .and_then(|scenario| scenario::Job::new("a.toml", scenario, facts, platform, 1));
-    job.expect_err("it is refused").to_string()
+    job(platform, keys).expect_err("it is refused").to_string()
 }
 
 #[test]
 fn what_is_copied_is_read_and_written_and_a_fill_reads_nothing() {
-    let result = run_on(PLATFORM, &format!("{BASE}offload.depth = 8\n"), 3);
+    let result = run("offload.depth = 8\n");
     let (moved, written) =
         (value(&result, "offload_gbytes_per_s"), value(&result, "cbdma_gbytes_per_s"));
     let read = value(&result, "cbdma_read_gbytes_per_s");
@@ -33,7 +42,7 @@ fn what_is_copied_is_read_and_written_and_a_fill_reads_nothing() {
     assert!((written / moved - 1.0).abs() < 0.02, "{written} {moved}");
     assert!((read / written - 1.0).abs() < 0.02, "{read} {written}");
     let fill = "offload.depth = 8\noffload.operation = \"fill\"\n";
-    let result = run_on(PLATFORM, &format!("{BASE}{fill}"), 3);
+    let result = run(fill);
     assert_eq!(value(&result, "cbdma_read_gbytes_per_s"), 0.0);
     assert!(value(&result, "cbdma_gbytes_per_s") > moved, "a fill waits for no source");
 }
@@ -71,7 +80,7 @@ fn a_ring_bounds_the_descriptors_in_flight_and_one_entry_stays_free() {
 
 #[test]
 fn a_core_that_waits_for_interrupts_sleeps_and_takes_longer() {
-    let with = |wait: &str| run_on(PLATFORM, &format!("{BASE}offload.wait = \"{wait}\"\n"), 3);
+    let with = |wait: &str| run(&format!("offload.wait = \"{wait}\"\n"));
     let (poll, interrupt) = (with("poll"), with("interrupt"));
     let asleep = |result| value(result, "offload_asleep_percent");
     assert_eq!(asleep(&poll), 0.0);
@@ -91,6 +100,7 @@ fn what_channels_cannot_do_is_refused_with_key_value_and_reason() {
         ("cores = 4\ncbdma.channels = 5\n", "`cbdma.channels` = 5", "4 cores would have 20"),
         ("cbdma.channels = 0\n", "`cbdma.channels` = 0", "allowed: 1 to"),
         ("cbdma.ring_entries = 48\n", "`cbdma.ring_entries` = 48", "powers of two"),
+        ("cbdma.ring_entries = 65536\n", "`cbdma.ring_entries` = 65536", "a page of 2097152 bytes"),
         ("cbdma.ring_entries = 1\n", "`cbdma.ring_entries` = 1", "allowed: 2 to 65536"),
         (
             "page_size = \"1G\"\noffload.buffers = 1\noffload.transfer_bytes = 2097152\n",

@@ -30,6 +30,12 @@ const DYNAMIC: (&str, &str) = ("dynamic_ways.period_us", "2.0");
 const GROWS: (&str, &str) = ("dynamic_ways.grow_above_misses_per_us", "0.2");
 const SHRINKS: (&str, &str) = ("dynamic_ways.shrink_below_misses_per_us", "900");
 const SHARED: (&str, &str) = ("dsa.queue_mode", "\"shared\"");
+const ICE_LAKE: (&str, &str) = ("platform", "\"ice-lake-40\"");
+const BY_CBDMA: (&str, &str) = ("offload.by", "\"cbdma\"");
+const LIMITED: (&str, &str) = (
+    "dsa.groups",
+    "[{ engines = [0], queues = [{ entries = 32 }], use_read_buffer_limit = true }]",
+);
 const LARGE_RING: (&str, &str) = ("rx_descriptors", "4096");
 const SIX_WAYS: (&str, &str) = ("ddio_ways", "6");
 const MANY_BLOCKS: (&str, &str) = ("block_io.buffers", "256");
@@ -49,6 +55,8 @@ pub const CHANGES: &[Change] = &[
     ("block_io.ssds_per_root_port", &[("cores", "2"), ("block_io.ssds", "2")], &["2"]),
     ("buffer_bytes", &[], &["9216"]),
     ("burst", &[], &["4"]),
+    ("cbdma.channels", &[ICE_LAKE, BY_CBDMA], &["2"]),
+    ("cbdma.ring_entries", &[ICE_LAKE, BY_CBDMA], &["4"]),
     ("chain.filter_rules", &[("chain.filtering", "\"software\"")], &["100"]),
     ("chain.filtering", &[], &["\"software\""]),
     ("chain.flow_table_entries", &[], &["1024"]),
@@ -63,6 +71,7 @@ pub const CHANGES: &[Change] = &[
     ("dsa.queue_entries", &[], &["2"]),
     ("dsa.queue_mode", &[], &["\"shared\""]),
     ("dsa.queues", &[("cores", "2")], &["2"]),
+    ("dsa.read_buffer_limit", &[LIMITED], &["4"]),
     ("dsa.read_buffers", &[], &["4"]),
     ("dsa.threshold", &[("cores", "4"), SHARED, ("offload.depth", "32"), ("offload.transfer_bytes", "65536")], &["1"]),
     ("dynamic_ways.enabled", &[DYNAMIC], &["false"]),
@@ -217,7 +226,9 @@ fn metrics(application: &str, text: &str, set: &[(&str, &str)]) -> Result<String
         set.iter().map(|(key, value)| ((*key).into(), with_captures(value))).collect();
     let job = || -> Result<Job, scenario::InputError> {
         let read = scenario::scenario::Scenario::read("a.toml", text, &set)?;
-        let platform = builtin::platform("a.toml", platform(application))?;
+        let stated = set.iter().find(|(key, _)| key == "platform");
+        let name = stated.map_or(platform(application), |(_, name)| name.trim_matches('"'));
+        let platform = builtin::platform("a.toml", name)?;
         Job::new("a.toml", read, platform, "the platform", 3)
     };
     let job = job().map_err(|error| error.to_string())?;
@@ -377,7 +388,7 @@ fn every_odd_key_acts_or_is_refused() {
 /// They are many, and most of them act on data operations only.
 #[test]
 fn every_key_of_copy_engines_acts_on_data_operations() {
-    let own = |key: &&str| key.starts_with("offload.") || key.starts_with("dsa.");
+    let own = |key: &&str| ["offload.", "dsa.", "cbdma."].iter().any(|of| key.starts_with(of));
     let keys: BTreeSet<&str> = CHANGES.iter().map(|change| change.0).filter(own).collect();
     act_or_are_refused(keys.into_iter().map(|key| ("offload".into(), key)));
     for key in ["offload.lock", "offload.back_off", "offload.faults", "dsa.threshold"] {
@@ -424,8 +435,8 @@ const BESIDE: [Beside; 2] = [
     },
 ];
 
-/// `tests/all/probe.rs` turns the keys of a watcher.
-const WATCHER: &str = "probe.";
+/// `tests/all/probe.rs` turns the keys of a watcher, `engine_telemetry.rs` those of copy engines.
+const ELSEWHERE: [&str; 3] = ["probe.", "cache_control", "threshold"];
 
 #[test]
 fn every_key_of_a_co_runner_and_an_event_acts() {
@@ -433,7 +444,7 @@ fn every_key_of_a_co_runner_and_an_event_acts() {
     for Beside { tables, definition, changes } in BESIDE {
         let mut keys = BTreeSet::new();
         leaves(&schema, &schema["$defs"][definition], "", &mut keys);
-        keys.retain(|key| !key.starts_with(WATCHER));
+        keys.retain(|key| !ELSEWHERE.iter().any(|elsewhere| key.starts_with(elsewhere)));
         let changed = changes.iter().map(|(key, _)| key.split_once(".0.").expect("a table").1);
         assert_eq!(changed.map(str::to_owned).collect::<BTreeSet<_>>(), keys);
         let text = format!("{}{tables}", base("l2-forward"));
