@@ -11,20 +11,28 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PROGRAM = ROOT / "target/release/examples/packets"
+PROGRAM = ROOT / "target/release/examples/warm"
+L2FWD = "experiments/ddio-bench/l2fwd.toml"
+COPIES = "benches/copies.toml"
 PACKETS = 40_000
-SCENARIOS = {
-    "defaults: 1500 B x 4096": [],
-    "fits two ways: 1500 B x 256": ["rx_descriptors=256"],
-    "small packets: 60 B x 1024": ["packet_bytes=60", "rx_descriptors=1024"],
-    "18 cores: 1500 B x 64": ["cores=18", "rx_descriptors=64"],
+# Scenario, work of both halves together, changed keys. Copies stand beside packets with a like share
+# of DRAM traffic: buffers larger than the LLC, and a ring that DDIO does not keep out of memory.
+SCENARIOS: dict[str, tuple[str, int, list[str]]] = {
+    "defaults: 1500 B x 4096": (L2FWD, PACKETS, []),
+    "fits two ways: 1500 B x 256": (L2FWD, PACKETS, ["rx_descriptors=256"]),
+    "small packets: 60 B x 1024": (L2FWD, PACKETS, ["packet_bytes=60", "rx_descriptors=1024"]),
+    "18 cores: 1500 B x 64": (L2FWD, PACKETS, ["cores=18", "rx_descriptors=64"]),
+    "DDIO off: 1500 B x 4096": (L2FWD, PACKETS, ["ddio_ways=0"]),
+    "copies of 64 KiB from memory": (COPIES, 4000, ["offload.buffers=2048"]),
+    "copies of 64 KiB, LLC to memory": (COPIES, 4000, ["offload.cache_control=0"]),
+    "copies of 256 B": (COPIES, PACKETS, ["offload.transfer_bytes=256"]),
 }
 LIBRARIES = "libraries: histograms, allocation"
 # The first pattern that fits names the part. Inlined library code counts for whom it serves.
 PARTS = [
     ("DRAM", r"dram|fabric.*memory"),
     ("slice and set of a line", r"address.map"),
-    ("devices: NIC", r"model.*device"),
+    ("devices: NIC, copy engine", r"model.*device"),
     ("link, IIO, DMA lines", r"root_complex|[a-z]+_io|io_[a-z]+|occupancy|expect_dma"),
     ("cores: L1, L2, prefetchers", r"model.*core|core_path|private_cache"),
     ("LLC, snoop filter, victims", r"llc|fetch|victims|replacement|directory|home|socket|expect"),
@@ -37,28 +45,30 @@ PARTS = [
 def main() -> None:
     """Print the table of all scenarios."""
     build = ["cargo", "build", "--release", "--locked", "-q", "-p", "scenario"]
-    subprocess.run([*build, "--example", "packets"], cwd=ROOT, check=True)
-    columns = {name: per_operation(keys) for name, keys in SCENARIOS.items()}
-    parts = [part for part, _ in PARTS] + [LIBRARIES]
-    print("| instructions per line operation | " + " | ".join(columns) + " |")
+    subprocess.run([*build, "--example", "warm"], cwd=ROOT, check=True)
+    measured = {name: per_operation(*scenario) for name, scenario in SCENARIOS.items()}
+    columns = [counts for counts, _ in measured.values()]
+    print("| instructions per line operation | " + " | ".join(measured) + " |")
     print("| --- |" + " --- |" * len(columns))
-    for part in parts:
-        print(f"| {part} | " + " | ".join(f"{c[part]:.0f}" for c in columns.values()) + " |")
-    print("| all | " + " | ".join(f"{sum(c.values()):.0f}" for c in columns.values()) + " |")
+    for part in [*(part for part, _ in PARTS), LIBRARIES]:
+        print(f"| {part} | " + " | ".join(f"{counts[part]:.0f}" for counts in columns) + " |")
+    print("| all | " + " | ".join(f"{counts.total():.0f}" for counts in columns) + " |")
+    shares = " | ".join(f"{share:.2f}" for _, share in measured.values())
+    print(f"| DRAM transfers per line operation | {shares} |")
 
 
-def per_operation(keys: list[str]) -> Counter[str]:
-    """Return the instructions per line operation of each part."""
+def per_operation(scenario: str, work: int, keys: list[str]) -> tuple[Counter[str], float]:
+    """Return the instructions per line operation of each part, and the DRAM transfers of one."""
     with tempfile.TemporaryDirectory() as folder:
         profile = Path(folder) / "callgrind.out"
         valgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}"]
-        program = [str(PROGRAM), str(PACKETS // 2), *keys]
+        program = [str(PROGRAM), scenario, str(work // 2), *keys]
         ran = subprocess.run(
-            [*valgrind, "--toggle-collect=packets::measured*", *program],
+            [*valgrind, "--toggle-collect=warm::measured*", *program],
             cwd=ROOT, check=True, capture_output=True, text=True,
         )  # fmt: skip
-        # The second half's operations; the first has as many but for the filling of caches.
-        operations = 2 * int(ran.stdout)
+        # The second half's; the first has as many but for the filling of caches.
+        operations, transfers = map(int, ran.stdout.split())
         annotated = subprocess.run(
             ["callgrind_annotate", "--auto=no", "--threshold=100", str(profile)],
             check=True, capture_output=True, text=True,
@@ -68,7 +78,8 @@ def per_operation(keys: list[str]) -> Counter[str]:
         if found := re.match(r"\s*([\d,]+) \([ \d.]+%\)\s+([^:]+):(.*)", line):
             count, file, function = found.groups()
             counts[part_of(file, function)] += int(count.replace(",", ""))
-    return Counter({part: count / operations for part, count in counts.items()})
+    per_part = {part: count / (2 * operations) for part, count in counts.items()}
+    return Counter(per_part), transfers / operations
 
 
 def part_of(file: str, function: str) -> str:

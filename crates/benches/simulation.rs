@@ -1,7 +1,8 @@
 //! How fast the simulator is: line operations per second of whole scenarios, on one core.
 //!
-//! A line operation is one line of one agent's request (docs/glossary.md). Each benchmark runs a
-//! fixed number of packets of a warm machine, so that criterion's throughput is line operations.
+//! A line operation is one line of one agent's request (docs/glossary.md). Each benchmark of packets runs a
+//! fixed number of them on a warm machine, so that criterion's throughput is line operations; those of copy
+//! engines state descriptors.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use model::tracer::NoTrace;
@@ -22,19 +23,54 @@ const SCENARIOS: [(&str, &[(&str, &str)]); 4] = [
     ("eight cores: 1500 B x 256 descriptors", &[("cores", "8"), ("rx_descriptors", "256")]),
 ];
 
-fn whole_scenarios(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("line_ops");
+/// Copies of one core and one copy engine.
+const COPIES: [(&str, &[(&str, &str)]); 2] = [
+    ("copies of 256 B", &[("offload.transfer_bytes", "256")]),
+    (
+        "copies of 256 B in batches of 32",
+        &[("offload.transfer_bytes", "256"), ("offload.batch", "32")],
+    ),
+];
+
+/// What criterion states of a second.
+enum Stated {
+    LineOperations,
+    Work,
+}
+
+fn of_packets(criterion: &mut Criterion) {
+    let of = ("experiments/ddio-bench/l2fwd.toml", &SCENARIOS[..]);
+    whole_scenarios(criterion, "line_ops", &Stated::LineOperations, of);
+}
+
+fn of_descriptors(criterion: &mut Criterion) {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/copies.toml");
+    whole_scenarios(criterion, "descriptors", &Stated::Work, (file, &COPIES[..]));
+}
+
+type Overrides = &'static [(&'static str, &'static str)];
+
+fn whole_scenarios(
+    criterion: &mut Criterion,
+    name: &str,
+    stated: &Stated,
+    (file, scenarios): (&str, &[(&str, Overrides)]),
+) {
+    let mut group = criterion.benchmark_group(name);
     group.sample_size(10).measurement_time(Duration::from_secs(5));
-    for (name, overrides) in SCENARIOS {
+    for (name, overrides) in scenarios {
         let owned: Vec<(String, String)> =
             overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-        let job = job("experiments/ddio-bench/l2fwd.toml", &owned, 1).expect("is valid");
+        let job = job(file, &owned, 1).expect("is valid");
         let mut machine = job.machine(NoTrace);
         machine.run(PACKETS, Picos::NEVER);
         let before = machine.fabric.counters().line_ops;
         machine.run(2 * PACKETS, Picos::NEVER);
-        group.throughput(Throughput::Elements(machine.fabric.counters().line_ops - before));
-        group.bench_function(name, |bencher| {
+        group.throughput(Throughput::Elements(match stated {
+            Stated::LineOperations => machine.fabric.counters().line_ops - before,
+            Stated::Work => PACKETS,
+        }));
+        group.bench_function(*name, |bencher| {
             bencher.iter(|| {
                 let until = machine.progress() + PACKETS;
                 machine.run(until, Picos::NEVER)
@@ -44,5 +80,5 @@ fn whole_scenarios(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, whole_scenarios);
+criterion_group!(benches, of_packets, of_descriptors);
 criterion_main!(benches);
