@@ -114,6 +114,11 @@ pub trait Software<T: Tracer>: Debug {
     /// Its counters at `now`, including a wait that still continues.
     fn account(&self, now: Picos) -> Account;
 
+    /// Its work alone, which a machine asks for after each step.
+    fn work(&self, now: Picos) -> u64 {
+        self.account(now).work
+    }
+
     /// Whether it never ends by itself: a run ends when no other agent will act again.
     fn is_background(&self) -> bool {
         false

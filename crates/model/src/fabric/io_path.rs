@@ -403,9 +403,12 @@ impl<T: Tracer> Fabric<T> {
         }
     }
 
-    /// Prefetches the sets of the first lines of all extents into the host's cache before the first
-    /// look-up.
+    /// Prefetches the sets of the first lines of several extents into the host's cache before the first
+    /// look-up. Those of a single one are its burst, which is prefetched anyway.
     fn prefetch_extents(&self, port: RootPortId, extents: &[Extent]) {
+        if extents.len() == 1 {
+            return;
+        }
         let part = &self.sockets[self.ports[port].socket];
         let lines = extents.iter().flat_map(|extent| {
             (0..extent.lines().min(BURST_LINES as u64)).map(|line| extent.first.step(line))

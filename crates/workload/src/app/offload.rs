@@ -343,6 +343,10 @@ impl<T: Tracer> Software<T> for Offload {
         account
     }
 
+    fn work(&self, _: Picos) -> u64 {
+        self.account.work
+    }
+
     fn take_latencies(&mut self) -> Option<Histogram<u64>> {
         Some(latency_histogram::take(&mut self.latency_ns))
     }

@@ -29,9 +29,9 @@ pub(super) enum Event {
     /// An engine may ask for lines.
     Issue(usize),
     /// A piece's data has arrived at the engine.
-    Arrived(Piece),
+    Arrived(usize),
     /// A piece has been handed to its destination.
-    Handed(Piece),
+    Handed(usize),
     /// The list of a batch has arrived.
     Listed(JobId),
     /// All data of a descriptor is visible.
@@ -60,6 +60,8 @@ pub struct Dsa {
     pub(super) arbiters: Vec<Arbiter>,
     pub(super) engines: Vec<Engine>,
     pub(super) jobs: Slab<Job>,
+    /// Lines that have been asked for and not handed on, by the numbers that events have.
+    pub(super) pieces: Slab<Piece>,
     pub(super) buffers: ReadBuffers,
     events: BinaryHeap<Reverse<(Picos, u64, Event)>>,
     next_event: u64,
@@ -102,6 +104,7 @@ impl Dsa {
                 .flat_map(|(number, group)| (0..group.engines).map(move |_| Engine::new(number)))
                 .collect(),
             jobs: Slab::new(),
+            pieces: Slab::new(),
             buffers,
             events: BinaryHeap::new(),
             next_event: 0,

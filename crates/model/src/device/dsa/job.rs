@@ -54,12 +54,16 @@ pub(super) struct Job {
     pub origin: Origin,
     pub engine: usize,
     pub members: Option<Members>,
-    /// Lines of its longest operand; fewer if a page of them is absent.
+    /// Lines of its longest operand.
+    all_lines: u64,
+    /// The same; fewer if a page of them is absent.
     pub lines: u64,
     /// Lines asked for.
     pub issued: u64,
     /// Lines handed to their destination.
     pub handed: u64,
+    /// Lines below this one lie in pages whose translations have arrived.
+    pub translated_to: u64,
     /// Current page of each operand, in the order of [`Operands::all`], and those behind it.
     pub pages: [VecDeque<Translated>; 4],
     pub status: Status,
@@ -67,7 +71,7 @@ pub(super) struct Job {
 }
 
 /// Lines of a job that are asked for together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub job: JobId,
     /// First and last + 1 of the lines.
@@ -86,8 +90,10 @@ impl Job {
     ) -> Self {
         // A batch has no operands of its own: its list is fetched.
         let operands = if members.is_some() { Operands::default() } else { descriptor.operands() };
+        let all_lines = operands.lines();
         Self {
-            lines: operands.lines(),
+            all_lines,
+            lines: all_lines,
             descriptor,
             operands,
             origin,
@@ -95,6 +101,7 @@ impl Job {
             members,
             issued: 0,
             handed: 0,
+            translated_to: 0,
             pages: Default::default(),
             status: Status::Success,
             phases,
@@ -103,32 +110,34 @@ impl Job {
 
     /// The part of an operand that belongs to the job's lines `from..to`.
     pub(super) fn part(&self, operand: Operand, from: u64, to: u64) -> Extent {
-        let lines = operand.bytes.div_ceil(LINE_BYTES);
-        let scaled = |line: u64| line * lines / self.lines_of_all();
-        let (first, end) = (scaled(from), scaled(to));
+        let (first, end) = (self.own_line(operand, from), self.own_line(operand, to));
         let bytes = (end * LINE_BYTES).min(operand.bytes) - (first * LINE_BYTES).min(operand.bytes);
         Extent { first: operand.first.step(first), bytes }
     }
 
     /// The line of an operand that belongs to the job's line `from`.
     pub(super) fn line_of(&self, operand: Operand, from: u64) -> LineAddr {
-        let lines = operand.bytes.div_ceil(LINE_BYTES);
-        operand.first.step(from * lines / self.lines_of_all())
+        operand.first.step(self.own_line(operand, from))
     }
 
-    /// The end of the next piece: no operand crosses a page in it.
-    pub(super) fn piece_end(&self, page_lines: u64) -> u64 {
+    /// The number in an operand of what belongs to the job's line `line`.
+    fn own_line(&self, operand: Operand, line: u64) -> u64 {
+        let lines = operand.bytes.div_ceil(LINE_BYTES);
+        if lines == self.all_lines { line } else { line * lines / self.all_lines }
+    }
+
+    /// The first line from `self.issued` on with which an operand enters another page.
+    pub(super) fn page_end(&self, page_lines: u64) -> u64 {
         let left = |operand: Operand| {
             let line = self.line_of(operand, self.issued);
             page_lines - line.0 % page_lines
         };
-        let whole = self.operands.all().map(left).min().unwrap_or(PIECE_LINES);
-        self.lines.min(self.issued + whole.min(PIECE_LINES))
+        self.issued + self.operands.all().map(left).min().unwrap_or(PIECE_LINES)
     }
 
-    /// Lines of the whole descriptor, also after a fault has cut it.
-    fn lines_of_all(&self) -> u64 {
-        self.operands.lines()
+    /// The end of the next piece, whose pages are translated: no operand crosses a page in it.
+    pub(super) fn piece_end(&self) -> u64 {
+        self.lines.min(self.issued + PIECE_LINES).min(self.translated_to)
     }
 
     /// Bytes of the longest operand that are done.

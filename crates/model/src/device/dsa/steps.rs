@@ -8,14 +8,14 @@
 
 use super::descriptor::{DESCRIPTOR_BYTES, Destination, Operand};
 use super::instance::{Dsa, Event};
-use super::job::{JobId, Origin, Piece};
+use super::job::{Job, JobId, Origin, Piece};
 use super::portal::Portal;
 use crate::fabric::{Extent, Fabric};
 use crate::root_complex::ddio::DmaKind;
 use crate::root_complex::iommu::PageFault;
 use crate::tracer::{DescriptorPhase, Tracer};
-use units::Picos;
 use units::narrow::fit;
+use units::{LineAddr, Picos};
 
 /// Why an engine does not ask for a piece now.
 enum Held {
@@ -134,13 +134,22 @@ impl Dsa {
         fabric: &mut Fabric<T>,
         now: Picos,
     ) -> Result<(), Held> {
-        let operands = self.jobs[id].operands;
+        let job = &self.jobs[id];
+        if job.issued < job.translated_to {
+            return Ok(());
+        }
+        let operands = job.operands;
         let mut ready = now;
         for (number, operand) in operands.all().enumerate() {
             let at = self.page_of(id, number, operand, fabric, now).map_err(Held::Fault)?;
             ready = ready.max(at);
         }
-        if ready > now { Err(Held::Until(ready)) } else { Ok(()) }
+        if ready > now {
+            return Err(Held::Until(ready));
+        }
+        let job = &mut self.jobs[id];
+        job.translated_to = job.page_end(self.config.page_lines);
+        Ok(())
     }
 
     /// Asks for the next piece of a descriptor, if there are buffers for it.
@@ -150,7 +159,7 @@ impl Dsa {
         let group = self.engines[engine].group;
         let sources = job.operands.reads.iter().flatten().count().max(1) as u64;
         let most = u64::from(self.buffers.most(group)) / sources;
-        let to = job.piece_end(self.config.page_lines).min(from + most.max(1));
+        let to = job.piece_end().min(from + most.max(1));
         let buffers = fit(sources * (to - from));
         if !self.buffers.take(group, buffers) {
             let short = &mut self.engines[engine].short_of_buffers;
@@ -160,15 +169,17 @@ impl Dsa {
         if let Some(since) = self.engines[engine].short_of_buffers.take() {
             self.counters_mut().buffer_wait += now - since;
         }
-        let reads = self.extents(id, self.jobs[id].operands.reads, from, to);
-        let arrived = if reads.is_empty() {
+        let job = &self.jobs[id];
+        let (reads, count) = parts(job, &job.operands.reads, from, to);
+        let arrived = if count == 0 {
             now
         } else {
-            self.counters_mut().bytes_read += bytes_of(&reads);
-            self.request(fabric.dma_read_extents(self.config.port, &reads, now))
+            self.counters_mut().bytes_read += bytes_of(&reads[..count]);
+            self.request(fabric.dma_read_extents(self.config.port, &reads[..count], now))
         };
         self.jobs[id].issued = to;
-        self.at(arrived, Event::Arrived(Piece { job: id, from, to, buffers }));
+        let piece = self.pieces.insert(Piece { job: id, from, to, buffers });
+        self.at(arrived, Event::Arrived(piece));
         true
     }
 
@@ -177,32 +188,19 @@ impl Dsa {
         result.unwrap_or_else(|fault| panic!("{fault:?} at a stop that does not translate"))
     }
 
-    /// The parts of operands that belong to lines `from..to` of a descriptor.
-    fn extents(
-        &self,
-        id: JobId,
-        operands: [Option<Operand>; 2],
-        from: u64,
-        to: u64,
-    ) -> Vec<Extent> {
-        let job = &self.jobs[id];
-        let parts = operands.iter().flatten().map(|&operand| job.part(operand, from, to));
-        parts.filter(|part| part.bytes > 0).collect()
-    }
-
     /// A piece's data is written, or its lines are flushed.
-    fn arrived<T: Tracer>(&mut self, piece: Piece, fabric: &mut Fabric<T>, now: Picos) {
-        let Piece { job: id, from, to, .. } = piece;
+    fn arrived<T: Tracer>(&mut self, piece: usize, fabric: &mut Fabric<T>, now: Picos) {
+        let Piece { job: id, from, to, .. } = self.pieces[piece];
         let (port, job) = (self.config.port, &self.jobs[id]);
         let kind = match job.descriptor.destination {
             Destination::Cache => DmaKind::Payload,
             Destination::Memory => DmaKind::PayloadForMemory,
         };
-        let writes = self.extents(id, job.operands.writes, from, to);
+        let (writes, count) = parts(job, &job.operands.writes, from, to);
         let (mut accepted, mut visible) = (now, now);
-        if !writes.is_empty() {
-            self.counters_mut().bytes_written += bytes_of(&writes);
-            let done = self.request(fabric.dma_write_extents(port, &writes, kind, now));
+        if count > 0 {
+            self.counters_mut().bytes_written += bytes_of(&writes[..count]);
+            let done = self.request(fabric.dma_write_extents(port, &writes[..count], kind, now));
             (accepted, visible) = (done.accepted, done.visible);
         }
         if let Some(operand) = self.jobs[id].operands.flushes {
@@ -212,7 +210,7 @@ impl Dsa {
             visible = lines.fold(accepted, |last, line| last.max(fabric.flush(line, now)));
             self.counters_mut().lines_flushed += part.lines();
         }
-        let (key, operands) = (self.traced_record(id), self.jobs[id].operands);
+        let (key, operands) = (self.traced_record(id), &self.jobs[id].operands);
         if operands.reads[0].is_some() {
             fabric.tracer.descriptor_phase(key, DescriptorPhase::Read, now);
         }
@@ -225,7 +223,8 @@ impl Dsa {
     }
 
     /// A piece's buffers are free.
-    fn handed<T: Tracer>(&mut self, piece: Piece, fabric: &mut Fabric<T>, now: Picos) {
+    fn handed<T: Tracer>(&mut self, piece: usize, fabric: &mut Fabric<T>, now: Picos) {
+        let piece = self.pieces.remove(piece);
         let group = self.engines[self.jobs[piece.job].engine].group;
         self.buffers.release(group, piece.buffers);
         self.jobs[piece.job].handed += piece.to - piece.from;
@@ -243,6 +242,20 @@ impl Dsa {
             self.at(moved, Event::Finish(id));
         }
     }
+}
+
+/// The parts of operands that belong to lines `from..to` of a descriptor, and how many they are.
+fn parts(job: &Job, operands: &[Option<Operand>; 2], from: u64, to: u64) -> ([Extent; 2], usize) {
+    let mut parts = [Extent { first: LineAddr(0), bytes: 0 }; 2];
+    let mut count = 0;
+    for &operand in operands.iter().flatten() {
+        let part = job.part(operand, from, to);
+        if part.bytes > 0 {
+            parts[count] = part;
+            count += 1;
+        }
+    }
+    (parts, count)
 }
 
 fn bytes_of(extents: &[Extent]) -> u64 {
