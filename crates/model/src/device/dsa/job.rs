@@ -58,6 +58,8 @@ pub(super) struct Job {
     all_lines: u64,
     /// The same; fewer if a page of them is absent.
     pub lines: u64,
+    /// Lines that are read, or take a buffer all the same, for each of them.
+    pub sources: u64,
     /// Lines asked for.
     pub issued: u64,
     /// Lines handed to their destination.
@@ -80,6 +82,34 @@ pub(super) struct Piece {
     pub buffers: u32,
 }
 
+/// What an operation reads or writes of a piece: no more than two ranges.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extents {
+    each: [Extent; 2],
+    count: usize,
+}
+
+impl Extents {
+    fn push(&mut self, extent: Extent) {
+        if extent.bytes > 0 {
+            self.each[self.count] = extent;
+            self.count += 1;
+        }
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.iter().map(|extent| extent.bytes).sum()
+    }
+}
+
+impl std::ops::Deref for Extents {
+    type Target = [Extent];
+
+    fn deref(&self) -> &[Extent] {
+        &self.each[..self.count]
+    }
+}
+
 impl Job {
     pub(super) fn new(
         descriptor: Descriptor,
@@ -90,10 +120,10 @@ impl Job {
     ) -> Self {
         // A batch has no operands of its own: its list is fetched.
         let operands = if members.is_some() { Operands::default() } else { descriptor.operands() };
-        let all_lines = operands.lines();
         Self {
-            all_lines,
-            lines: all_lines,
+            lines: operands.lines(),
+            all_lines: operands.lines(),
+            sources: operands.reads.iter().flatten().count().max(1) as u64,
             descriptor,
             operands,
             origin,
@@ -110,20 +140,20 @@ impl Job {
 
     /// The part of an operand that belongs to the job's lines `from..to`.
     pub(super) fn part(&self, operand: Operand, from: u64, to: u64) -> Extent {
-        let (first, end) = (self.own_line(operand, from), self.own_line(operand, to));
+        let (first, end) = (self.scaled(operand, from), self.scaled(operand, to));
         let bytes = (end * LINE_BYTES).min(operand.bytes) - (first * LINE_BYTES).min(operand.bytes);
         Extent { first: operand.first.step(first), bytes }
     }
 
-    /// The line of an operand that belongs to the job's line `from`.
-    pub(super) fn line_of(&self, operand: Operand, from: u64) -> LineAddr {
-        operand.first.step(self.own_line(operand, from))
-    }
-
-    /// The number in an operand of what belongs to the job's line `line`.
-    fn own_line(&self, operand: Operand, line: u64) -> u64 {
+    /// The number of an operand's line that belongs to the job's line `line`.
+    fn scaled(&self, operand: Operand, line: u64) -> u64 {
         let lines = operand.bytes.div_ceil(LINE_BYTES);
         if lines == self.all_lines { line } else { line * lines / self.all_lines }
+    }
+
+    /// The line of an operand that belongs to the job's line `from`.
+    pub(super) fn line_of(&self, operand: Operand, from: u64) -> LineAddr {
+        operand.first.step(self.scaled(operand, from))
     }
 
     /// The first line from `self.issued` on with which an operand enters another page.
@@ -138,6 +168,16 @@ impl Job {
     /// The end of the next piece, whose pages are translated: no operand crosses a page in it.
     pub(super) fn piece_end(&self) -> u64 {
         self.lines.min(self.issued + PIECE_LINES).min(self.translated_to)
+    }
+
+    /// The parts of operands that belong to the job's lines `from..to`.
+    pub(super) fn extents(&self, operands: [Option<Operand>; 2], from: u64, to: u64) -> Extents {
+        let nothing = Extent { first: LineAddr(0), bytes: 0 };
+        let mut extents = Extents { each: [nothing; 2], count: 0 };
+        for &operand in operands.iter().flatten() {
+            extents.push(self.part(operand, from, to));
+        }
+        extents
     }
 
     /// Bytes of the longest operand that are done.

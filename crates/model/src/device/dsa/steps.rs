@@ -6,16 +6,16 @@
 //! Simplifies: an engine asks for the lines of the oldest descriptor whose pages are translated; a flushed line
 //! takes as much of the stop on the mesh as a written one.
 
-use super::descriptor::{DESCRIPTOR_BYTES, Destination, Operand};
+use super::descriptor::{DESCRIPTOR_BYTES, Destination};
 use super::instance::{Dsa, Event};
-use super::job::{Job, JobId, Origin, Piece};
+use super::job::{JobId, Origin, Piece};
 use super::portal::Portal;
-use crate::fabric::{Extent, Fabric};
+use crate::fabric::Fabric;
 use crate::root_complex::ddio::DmaKind;
 use crate::root_complex::iommu::PageFault;
 use crate::tracer::{DescriptorPhase, Tracer};
+use units::Picos;
 use units::narrow::fit;
-use units::{LineAddr, Picos};
 
 /// Why an engine does not ask for a piece now.
 enum Held {
@@ -157,7 +157,7 @@ impl Dsa {
         let job = &self.jobs[id];
         let (engine, from) = (job.engine, job.issued);
         let group = self.engines[engine].group;
-        let sources = job.operands.reads.iter().flatten().count().max(1) as u64;
+        let sources = job.sources;
         let most = u64::from(self.buffers.most(group)) / sources;
         let to = job.piece_end().min(from + most.max(1));
         let buffers = fit(sources * (to - from));
@@ -170,12 +170,12 @@ impl Dsa {
             self.counters_mut().buffer_wait += now - since;
         }
         let job = &self.jobs[id];
-        let (reads, count) = parts(job, &job.operands.reads, from, to);
-        let arrived = if count == 0 {
+        let reads = job.extents(job.operands.reads, from, to);
+        let arrived = if reads.is_empty() {
             now
         } else {
-            self.counters_mut().bytes_read += bytes_of(&reads[..count]);
-            self.request(fabric.dma_read_extents(self.config.port, &reads[..count], now))
+            self.counters_mut().bytes_read += reads.bytes();
+            self.request(fabric.dma_read_extents(self.config.port, &reads, now))
         };
         self.jobs[id].issued = to;
         let piece = self.pieces.insert(Piece { job: id, from, to, buffers });
@@ -196,11 +196,11 @@ impl Dsa {
             Destination::Cache => DmaKind::Payload,
             Destination::Memory => DmaKind::PayloadForMemory,
         };
-        let (writes, count) = parts(job, &job.operands.writes, from, to);
+        let writes = job.extents(job.operands.writes, from, to);
         let (mut accepted, mut visible) = (now, now);
-        if count > 0 {
-            self.counters_mut().bytes_written += bytes_of(&writes[..count]);
-            let done = self.request(fabric.dma_write_extents(port, &writes[..count], kind, now));
+        if !writes.is_empty() {
+            self.counters_mut().bytes_written += writes.bytes();
+            let done = self.request(fabric.dma_write_extents(port, &writes, kind, now));
             (accepted, visible) = (done.accepted, done.visible);
         }
         if let Some(operand) = self.jobs[id].operands.flushes {
@@ -242,22 +242,4 @@ impl Dsa {
             self.at(moved, Event::Finish(id));
         }
     }
-}
-
-/// The parts of operands that belong to lines `from..to` of a descriptor, and how many they are.
-fn parts(job: &Job, operands: &[Option<Operand>; 2], from: u64, to: u64) -> ([Extent; 2], usize) {
-    let mut parts = [Extent { first: LineAddr(0), bytes: 0 }; 2];
-    let mut count = 0;
-    for &operand in operands.iter().flatten() {
-        let part = job.part(operand, from, to);
-        if part.bytes > 0 {
-            parts[count] = part;
-            count += 1;
-        }
-    }
-    (parts, count)
-}
-
-fn bytes_of(extents: &[Extent]) -> u64 {
-    extents.iter().map(|extent| extent.bytes).sum()
 }
