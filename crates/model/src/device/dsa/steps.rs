@@ -197,12 +197,8 @@ impl Dsa {
             visible = lines.fold(accepted, |last, line| last.max(fabric.flush(line, now)));
             self.counters_mut().lines_flushed += part.lines();
         }
-        let (key, operands) = (self.traced_record(id), self.jobs[id].operands);
-        if operands.reads[0].is_some() {
-            fabric.tracer.descriptor_phase(key, DescriptorPhase::Read, now);
-        }
-        if operands.writes[0].or(operands.flushes).is_some() {
-            fabric.tracer.descriptor_phase(key, DescriptorPhase::Written, visible);
+        if T::WATCHING {
+            self.trace_piece(id, fabric, (now, visible));
         }
         let moved = &mut self.jobs[id].phases.moved;
         *moved = (*moved).max(visible);
