@@ -89,6 +89,7 @@ impl Cbdma {
             }
             if job.issued == 0 {
                 job.phases.ready = now;
+                fabric.tracer.descriptor_phase(job.entry, DescriptorPhase::Started, now);
             }
             let (from, to) = (job.issued, job.lines().min(job.issued + PIECE_LINES));
             if work.lines + (to - from) > most {

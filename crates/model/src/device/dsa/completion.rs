@@ -25,6 +25,15 @@ impl Dsa {
         }
     }
 
+    /// Tells a trace when the first lines of a descriptor of a queue are asked for.
+    pub(super) fn trace_start<T: Tracer>(&self, id: JobId, fabric: &mut Fabric<T>, now: Picos) {
+        let job = &self.jobs[id];
+        if matches!(job.origin, Origin::Queue { .. }) {
+            let record = job.descriptor.record;
+            fabric.tracer.descriptor_phase(record, DescriptorPhase::Started, now);
+        }
+    }
+
     /// Tells a trace when a piece's data had arrived, and when it is visible.
     pub(super) fn trace_piece<T: Tracer>(
         &self,

@@ -145,6 +145,9 @@ impl Dsa {
         if let Some(since) = self.engines[engine].short_of_buffers.take() {
             self.counters_mut().buffer_wait += now - since;
         }
+        if T::WATCHING && from == 0 {
+            self.trace_start(id, fabric, now);
+        }
         let reads = self.extents(id, self.jobs[id].operands.reads, from, to);
         let arrived = if reads.is_empty() {
             now
