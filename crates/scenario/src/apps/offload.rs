@@ -5,6 +5,7 @@ mod by_cbdma;
 mod check;
 mod keys;
 
+pub(super) use by_cbdma::check_together;
 pub use keys::OffloadKeys;
 
 use super::ApplicationPlan;

@@ -169,6 +169,9 @@ impl Dsa {
         if let Some(since) = self.engines[engine].short_of_buffers.take() {
             self.counters_mut().buffer_wait += now - since;
         }
+        if T::WATCHING && from == 0 {
+            self.trace_start(id, fabric, now);
+        }
         let job = &self.jobs[id];
         let reads = job.extents(job.operands.reads, from, to);
         let arrived = if reads.is_empty() {
@@ -210,12 +213,8 @@ impl Dsa {
             visible = lines.fold(accepted, |last, line| last.max(fabric.flush(line, now)));
             self.counters_mut().lines_flushed += part.lines();
         }
-        let (key, operands) = (self.traced_record(id), &self.jobs[id].operands);
-        if operands.reads[0].is_some() {
-            fabric.tracer.descriptor_phase(key, DescriptorPhase::Read, now);
-        }
-        if operands.writes[0].or(operands.flushes).is_some() {
-            fabric.tracer.descriptor_phase(key, DescriptorPhase::Written, visible);
+        if T::WATCHING {
+            self.trace_piece(id, fabric, (now, visible));
         }
         let moved = &mut self.jobs[id].phases.moved;
         *moved = (*moved).max(visible);
