@@ -1,6 +1,7 @@
 //! Driver software: buffer pool, receive queue and send queue of a kernel-bypass stack; NVMe queues; copy
-//! engines, and the loops of a core that do the same.
+//! engines, and the loops of a core that do the same; virtqueues.
 
+pub mod copier;
 pub mod core_mover;
 pub mod dsa;
 pub mod header_slices;
@@ -10,3 +11,4 @@ pub mod offloader;
 pub mod queues;
 pub mod rx;
 pub mod tx;
+pub mod virtqueue;

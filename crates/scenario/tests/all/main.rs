@@ -4,7 +4,9 @@
 
 mod answers;
 mod applications;
+mod cachelib;
 mod counters;
+mod descriptor_replay;
 mod dsa_calibrated;
 mod dsa_rows;
 mod forwarder;
@@ -31,3 +33,4 @@ mod slice_placement;
 mod small_fabric;
 mod ssd;
 mod tenants;
+mod vhost_switch;
