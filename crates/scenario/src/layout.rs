@@ -80,13 +80,12 @@ impl Layout {
             co_runners.iter().zip(&of_co_runners).filter(|(keys, _)| keys.probe.is_some());
         let probes = watching.flat_map(|(_, cores)| cores.clone()).collect();
         let with_cores = tenants.iter().zip(numbers);
-        let with_cores =
-            with_cores.map(|((keys, _), cores)| TenantLayout {
-                name: keys.name.clone(),
-                cores,
-                application: keys.application,
-                moves_data: keys.application.moves_data(),
-            });
+        let with_cores = with_cores.map(|((keys, _), cores)| TenantLayout {
+            name: keys.name.clone(),
+            cores,
+            application: keys.application,
+            moves_data: keys.application.moves_data(),
+        });
         let mut layout = Self {
             cores,
             probes,

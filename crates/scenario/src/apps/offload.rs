@@ -89,9 +89,7 @@ impl ApplicationPlan for OffloadPlan {
         })?;
         let engines = match keys.by {
             MoverName::Core => None,
-            MoverName::Dsa => {
-                Some(OffloadersPlan::of(input, &wanted(keys, costs))?)
-            }
+            MoverName::Dsa => Some(OffloadersPlan::of(input, &wanted(keys, costs))?),
         };
         let page_bytes = input.tenant.keys.page_size.bytes();
         let translated = input.tenant.devices.port.iommu.bytes();

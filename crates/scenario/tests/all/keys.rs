@@ -72,7 +72,7 @@ pub const CHANGES: &[Change] = &[
     ("dsa.instances", &[("cores", "2"), SHARED], &["2"]),
     ("dsa.queue_entries", &[], &["2"]),
     ("dsa.queue_mode", &[], &["\"shared\""]),
-    ("dsa.queues", &[("cores", "2"), SHARED, ("dsa.queue_entries", "1")], &["2"]),
+    ("dsa.queues", &[("cores", "2")], &["2"]),
     ("dsa.read_buffers", &[], &["4"]),
     ("dsa.threshold", &[("cores", "4"), SHARED, ("offload.depth", "32"), ("offload.transfer_bytes", "65536")], &["1"]),
     ("dynamic_ways.enabled", &[DYNAMIC], &["false"]),
@@ -116,17 +116,28 @@ pub const CHANGES: &[Change] = &[
     ("nic", &[], &["\"xl710\"", "\"connectx-6-dx\""]),
     ("nic_socket", &[], &["1"]),
     ("offered_gbps", &[], &["5.0"]),
+    ("offload.absent_percent", &[], &["50"]),
+    ("offload.allocate", &[], &["true"]),
+    ("offload.back_off", &[("cores", "8"), SHARED, ("dsa.threshold", "1")], &["\"exponential\""]),
     ("offload.batch", &[], &["4"]),
     ("offload.buffers", &[], &["3"]),
     ("offload.by", &[], &["\"core\""]),
     ("offload.cache_control", &[], &["0"]),
+    ("offload.data", &[], &["\"llc\"", "\"flushed\""]),
     ("offload.delta_percent", &[("offload.operation", "\"create-delta\"")], &["50"]),
     ("offload.depth", &[], &["1"]),
-    ("offload.flush", &[], &["true"]),
+    ("offload.destination_node", &[], &["\"other-socket\"", "\"cxl\""]),
+    ("offload.faults", &[("offload.absent_percent", "50")], &["\"resubmit\"", "\"software\"", "\"touch\""]),
+    ("offload.kernel", &[("offload.by", "\"core\"")], &["\"non-temporal\"", "\"rep-movsb\""]),
+    ("offload.lock", &[("cores", "2")], &["true"]),
+    ("offload.members_share_buffers", &[("offload.batch", "4")], &["true"]),
     ("offload.offset_bytes", &[("offload.transfer_bytes", "4096")], &["64"]),
     ("offload.operation", &[], &["\"fill\""]),
+    ("offload.portal_addresses", &[("offload.transfer_bytes", "64")], &["2"]),
+    ("offload.queues_per_core", &[("dsa.queues", "2")], &["2"]),
+    ("offload.source_node", &[], &["\"other-socket\"", "\"cxl\""]),
     ("offload.transfer_bytes", &[], &["512"]),
-    ("offload.wait", &[], &["\"umwait\""]),
+    ("offload.wait", &[], &["\"umwait\"", "\"interrupt\""]),
     ("packet_bytes", &[], &["900"]),
     ("packet_sink.payload", &[], &["\"read\""]),
     ("packet_source.writes_payload", &[], &["false"]),
@@ -373,11 +384,13 @@ fn pairs() -> impl Iterator<Item = (usize, String, &'static str)> {
 
 /// Pairs of which half of them, by number, are looked at.
 fn every_key_acts_or_is_refused(odd: usize) {
+    let half = pairs().filter(|(number, ..)| (number / soak::amount(8_usize, 1)) % 2 == odd);
+    act_or_are_refused(half.map(|(_, application, key)| (application, key)));
+}
+
+fn act_or_are_refused(pairs: impl Iterator<Item = (String, &'static str)>) {
     let (mut acting, mut refused, mut idle) = (0, 0, Vec::new());
-    for (number, application, key) in pairs() {
-        if (number / soak::amount(8_usize, 1)) % 2 != odd {
-            continue;
-        }
+    for (application, key) in pairs {
         match outcome(&application, key) {
             Outcome::Acts => acting += 1,
             Outcome::Refused(reason) => {
@@ -405,6 +418,17 @@ fn every_even_key_acts_or_is_refused() {
 #[test]
 fn every_odd_key_acts_or_is_refused() {
     every_key_acts_or_is_refused(1);
+}
+
+/// They are many, and most of them act on data operations only.
+#[test]
+fn every_key_of_copy_engines_acts_on_data_operations() {
+    let own = |key: &&str| key.starts_with("offload.") || key.starts_with("dsa.");
+    let keys: BTreeSet<&str> = CHANGES.iter().map(|change| change.0).filter(own).collect();
+    act_or_are_refused(keys.into_iter().map(|key| ("offload".into(), key)));
+    for key in ["offload.lock", "offload.back_off", "offload.faults", "dsa.threshold"] {
+        assert_eq!(outcome("offload", key), Outcome::Acts, "{key}");
+    }
 }
 
 /// A base of tables beside a forwarder, and a change of each of their keys.

@@ -47,6 +47,7 @@ const NEEDS: &[(&str, Settings)] = &[
     ("memory_kernel.slices", MOST_SLICES),
     ("offered_gbps", &[("hardware.nic.line_rate_gbps", "10000.0")]),
     ("offload.buffers", &[("offload.transfer_bytes", "64")]),
+    ("offload.queues_per_core", &[("dsa.instances", "4"), ("hardware.dsa.work_queues", "128"), ("dsa.queues", "128"), ("dsa.queue_entries", "1")]),
     ("offload.transfer_bytes", &[("page_size", "\"1G\""), ("offload.buffers", "1")]),
     ("packet_bytes", &[("hardware.software.buffer_data_bytes", "65536")]),
     ("ping_pong.message_bytes", &[("ping_pong.header_bytes", "60"), ("hardware.ping_pong.message_header_bytes", "0")]),

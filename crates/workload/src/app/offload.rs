@@ -117,7 +117,8 @@ impl Offload {
     }
 
     fn operation(&self, tag: u64) -> Descriptor {
-        let shared = if self.config.members_share_buffers { u64::from(self.config.batch) } else { 1 };
+        let shared =
+            if self.config.members_share_buffers { u64::from(self.config.batch) } else { 1 };
         self.operations[usize_from(tag / shared % self.operations.len() as u64)]
     }
 

@@ -5,17 +5,17 @@ use super::keys::{
     MOST_MEMBERS, MOST_OFFSET_BYTES, MoverName, OffloadKeys, OperationName, PERCENT,
     PORTAL_ADDRESSES, TRANSFER_BYTES,
 };
+use crate::devices::DeviceKeys;
 use crate::devices::dsa::{self, QueueModeName};
 use crate::devices::nic::NicKeys;
 use crate::devices::root_port::IommuPages;
 use crate::devices::ssd::SsdKeys;
-use crate::devices::DeviceKeys;
 use crate::input::error::InputError;
 use crate::input::key_groups::names;
 use crate::plan::TenantInput;
 use crate::plan::inert::Inert;
-use crate::scenario::check::memory_node;
 use crate::scenario::Tenant;
+use crate::scenario::check::memory_node;
 use units::LINE_BYTES;
 
 /// Regions of a set of buffers: source, second source or destination, third operand.
