@@ -4,8 +4,10 @@
 
 mod answers;
 mod applications;
+mod cachelib;
 mod cbdma;
 mod counters;
+mod descriptor_replay;
 mod descriptor_stories;
 mod dsa_calibrated;
 mod dsa_rows;
@@ -35,3 +37,4 @@ mod slice_placement;
 mod small_fabric;
 mod ssd;
 mod tenants;
+mod vhost_switch;
