@@ -85,6 +85,7 @@ def run(
     progress: Callable[[dict[str, float]], None] | None = None,
     *,
     trace_line: int | None = None,
+    trace_descriptor: int | None = None,
     miss_kinds: bool = False,
 ) -> str: ...
 def trace(

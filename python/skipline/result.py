@@ -110,14 +110,40 @@ class Eviction(BaseModel):
 
 
 class TraceEvent(BaseModel):
-    """One line operation in the story of a traced packet."""
+    """One line operation in the story of a traced packet, line or descriptor."""
 
     time_ns: float
     agent: str
     operation: str
     line: int
+    part: str | None = None
     found: str
     evicted: Eviction | None = None
+
+
+class TracePhase(BaseModel):
+    """A phase that a traced descriptor has passed."""
+
+    phase: str
+    until_ns: float
+    took_ns: float
+
+
+class DescriptorTrace(BaseModel):
+    """The story of one descriptor of a copy engine."""
+
+    descriptor: int
+    begun_ns: float
+    phases: list[TracePhase]
+    events: list[TraceEvent]
+    left_out: int = 0
+
+
+class TimelinePoint(BaseModel):
+    """Measurements between the end of the point before and this one."""
+
+    until_ns: float
+    metrics: dict[str, float | None]
 
 
 class Limit(BaseModel):
@@ -171,9 +197,11 @@ class Result(BaseModel):
     answer: str = ""
     limits: list[Limit] = []
     metrics: dict[str, Metric]
+    timeline: list[TimelinePoint] = []
     trace: list[TraceEvent] | None = None
     trace_address: int | None = None
     line_trace: list[TraceEvent] | None = None
+    descriptor_trace: DescriptorTrace | None = None
     miss_kinds: dict[str, MissKinds] | None = None
 
     @property

@@ -1,4 +1,4 @@
-"""A run's result for people: grouped table, evictions, story of one packet, CSV."""
+"""A run's result for people: grouped table, evictions, occupancy over time, CSV."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from rich.text import Text
 
 from skipline import csv_text, metrics, quantity, terminal
 from skipline.quantity import Number
-from skipline.result import Entry, MissKinds, Result, TraceEvent, natural_order
+from skipline.result import Entry, MissKinds, Result, natural_order
 
 # Groups that have tables of their own.
 _LATENCY, _EVICTIONS = "Latency", "Evictions"
@@ -19,6 +19,9 @@ _WIDE = 108
 _MOST_LIMITS = 4
 # Figures of a latency that fit in one row.
 _MOST_ACROSS = 10
+# Agents with a column of their own in a timeline.
+_MOST_AGENTS = 6
+_OCCUPANCY = "llc_occupancy_bytes."
 
 
 def groups(result: Result) -> Iterator[tuple[str, list[Entry]]]:
@@ -75,7 +78,9 @@ def whole(result: Result) -> RenderableType:
         else:
             blocks.append((label, entries))
     table = _metrics_table(result, blocks, labelled=wide)
-    return Group(*_headed(result), table, *across, "", *_busiest(result), *run_facts(result))
+    over_time = ["", occupancy_table(result)] if result.timeline else []
+    facts = ("", *_busiest(result), *run_facts(result))
+    return Group(*_headed(result), table, *across, *over_time, *facts)
 
 
 def _metrics_table(
@@ -210,6 +215,28 @@ def evictions_table(result: Result) -> RenderableType:
     return table
 
 
+def occupancy_table(result: Result) -> RenderableType:
+    """Show how much of the LLC holds lines of each agent, batch by batch."""
+    held: dict[str, list[float]] = {}
+    for point in result.timeline:
+        for name, value in point.metrics.items():
+            if name.startswith(_OCCUPANCY):
+                held.setdefault(name.removeprefix(_OCCUPANCY), []).append(value or 0)
+    agents = sorted(held, key=lambda agent: (-max(held[agent]), natural_order(agent)))
+    shown, others = agents[:_MOST_AGENTS], agents[_MOST_AGENTS:]
+    # A title of the table would be cut to the width of its columns.
+    table = Table(box=None)
+    for name in ("until, us", *shown, *(["others"] if others else [])):
+        table.add_column(name, justify="right")
+    for number, point in enumerate(result.timeline):
+        bytes_held = [held[agent][number] for agent in shown]
+        if others:
+            bytes_held.append(sum(held[agent][number] for agent in others))
+        cells = (f"{value / (1 << 20):,.2f}" for value in bytes_held)
+        table.add_row(f"{point.until_ns / 1e3:,.0f}", *cells)
+    return Group(Text("LLC occupancy over time, MiB", style="bold cyan"), table)
+
+
 def miss_kinds_table(kinds: dict[str, MissKinds], title: str, first: str) -> RenderableType:
     """Show why requests missed: compulsory, capacity, conflict; `first` names the rows."""
     table = Table(title=title, box=None, title_justify="left")
@@ -234,81 +261,6 @@ def miss_kinds_table(kinds: dict[str, MissKinds], title: str, first: str) -> Ren
         "replacement); compulsory: never asked for before; invalidated: a device wrote the line "
         "to memory.",
     )
-
-
-def trace_table(result: Result, packet: int) -> RenderableType:
-    """Tell a packet's story, one line operation per row."""
-    if not result.trace:
-        return f"Packet {packet} was not among those simulated; nothing to trace."
-    where = f"; line 0 is at address {result.trace_address:#x}" if result.trace_address else ""
-    story = _story(result.trace, f"Packet {packet}, line by line{where}", "line")
-    return Group(story, *_stages(result.trace), _totals(result.trace))
-
-
-# What begins a stage of a packet's life, and the agents and operations that tell it.
-_STAGES = (
-    ("arrived", "nic", "DMA write"),
-    ("was polled by a core", "core", "load"),
-    ("was read to be sent", "nic", "DMA read"),
-)
-
-
-def _stages(events: list[TraceEvent]) -> Iterator[str]:
-    """Tell when the packet arrived, was polled and was sent, as far as it came."""
-    first = events[0].time_ns
-    told: list[str] = []
-    for stage, agent, operation in _STAGES:
-        for event in events:
-            if event.agent.startswith(agent) and event.operation.startswith(operation):
-                after = f" {event.time_ns - first:,.1f} ns later" if told else ""
-                told.append(f"{stage}{after or f' at {first:,.1f} ns'}")
-                break
-    if told:
-        yield f"The packet {', '.join(told)}."
-
-
-def _totals(events: list[TraceEvent]) -> RenderableType:
-    """Count the line operations of each kind by where they found the line."""
-    found: dict[tuple[str, str, str], int] = {}
-    for event in events:
-        agent = event.agent.rstrip("0123456789")
-        key = (agent, event.operation, event.found.partition(", way")[0])
-        found[key] = found.get(key, 0) + 1
-    table = Table(title="In all", box=None, title_justify="left")
-    for name in ("agents", "operation", "found"):
-        table.add_column(name)
-    table.add_column("lines", justify="right")
-    for (agent, operation, where), lines in found.items():
-        table.add_row(agent, operation, where, str(lines))
-    return table
-
-
-def line_table(result: Result, address: int) -> RenderableType:
-    """Tell the story of a line of memory."""
-    if not result.line_trace:
-        return (
-            f"Nobody touched the line at address {address:#x}. "
-            "--trace-packet N tells where a packet lies."
-        )
-    return _story(result.line_trace, f"The line at address {address:#x}", "line address")
-
-
-def _story(events: list[TraceEvent], title: str, line: str) -> RenderableType:
-    table = Table(title=title, box=None, title_justify="left")
-    for name in ("time, ns", "agent", "operation", line, "found", "evicted"):
-        table.add_column(name, justify="right" if name in ("time, ns", line) else "left")
-    for event in events:
-        gone = event.evicted
-        evicted = f"{gone.owner}, {gone.state}, {'read' if gone.read else 'unread'}" if gone else ""
-        table.add_row(
-            f"{event.time_ns:,.1f}",
-            event.agent,
-            event.operation,
-            str(event.line),
-            event.found,
-            evicted,
-        )
-    return table
 
 
 def as_csv(result: Result) -> str:

@@ -23,6 +23,7 @@ class Request:
     show_all: bool
     trace_packet: int | None
     trace_line: int | None
+    trace_descriptor: int | None
 
 
 def execute(request: Request, output: str) -> None:
@@ -39,10 +40,13 @@ def execute(request: Request, output: str) -> None:
             request.trace_packet,
             lambda state: bar.update(state["fraction"]),
             trace_line=request.trace_line,
+            trace_descriptor=request.trace_descriptor,
             miss_kinds=request.explain,
         )
     if request.trace_packet is not None:
         _require_trace(text, request)
+    if request.trace_descriptor is not None:
+        _require_descriptor(text, request)
     if request.out is not None:
         atomic.write(request.out / RESULT_FILE, text + "\n")
     _print(request, text, output)
@@ -73,11 +77,22 @@ def _require_trace(text: str, request: Request) -> None:
     )
 
 
+def _require_descriptor(text: str, request: Request) -> None:
+    from skipline import result
+
+    if result.parse(text, request.scenario).descriptor_trace:
+        return
+    raise InputError(
+        f"--trace-descriptor {request.trace_descriptor}: no such descriptor; those that cores "
+        "prepare for copy engines are numbered from 0, and this run ended before this one came"
+    )
+
+
 def _print(request: Request, text: str, output: str) -> None:
     if output == "json":
         terminal.emit(text)
         return
-    from skipline import result, result_view
+    from skipline import result, result_view, story_view
 
     parsed = result.parse(text, request.scenario)
     if output == "csv":
@@ -90,7 +105,9 @@ def _print(request: Request, text: str, output: str) -> None:
         title = "Why requests missed the LLC, over the measured time"
         parts += ["", result_view.miss_kinds_table(parsed.miss_kinds or {}, title, "agent")]
     if request.trace_packet is not None:
-        parts += ["", result_view.trace_table(parsed, request.trace_packet)]
+        parts += ["", story_view.trace_table(parsed, request.trace_packet)]
     if request.trace_line is not None:
-        parts += ["", result_view.line_table(parsed, request.trace_line)]
+        parts += ["", story_view.line_table(parsed, request.trace_line)]
+    if request.trace_descriptor is not None:
+        parts += ["", story_view.descriptor_table(parsed)]
     terminal.show(*parts)

@@ -19,6 +19,7 @@ def run(
     seed: int | None = None,
     trace_packet: int | None = None,
     progress: Progress | None = None,
+    trace_descriptor: int | None = None,
     **keys: object,
 ) -> "Result":
     """Simulate the scenario at a path on disk or of a built-in file.
@@ -28,6 +29,8 @@ def run(
     the other keys of the table as they are. `keys` are the same as arguments, with two underscores
     for the dot (`rx_descriptors=1024, run__max_batches=10`). Values are those of Python or numpy; a
     `str` is a text whatever it says.
+    `trace_packet` and `trace_descriptor` number what `result.trace` and `result.descriptor_trace`
+    then tell of.
     `progress` is called about ten times a second with packets, fraction (0 to 1), simulated_ns.
     Raises InputError for bad input, also for a key that is stated twice; RunError if the run cannot
     finish.
@@ -35,4 +38,7 @@ def run(
     from skipline.result import parse
 
     pairs = settings.of_python(overrides or {}, keys)
-    return parse(_core.run(scenario, pairs, seed, trace_packet, progress), fspath(scenario))
+    text = _core.run(
+        scenario, pairs, seed, trace_packet, progress, trace_descriptor=trace_descriptor
+    )
+    return parse(text, fspath(scenario))

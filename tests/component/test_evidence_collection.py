@@ -36,6 +36,29 @@ def test_a_claim_without_experiment_and_test_is_named(folder: Path) -> None:
     assert len(collection.collect("evidence", ["another"]).rows) == 2
 
 
+def test_an_experiment_that_goes_beyond_a_source_is_collected_with_it(folder: Path) -> None:
+    path = folder / "two-rings.toml"
+    text = path.read_text().replace(CLAIMS, "")
+    pointers = (folder / "tests.toml").read_text()
+    judged = "".join(
+        f'[[claim]]\nid = "{claim}"\ntest = ["{SHOWN}"]\n' for claim in ("x-01", "x-02")
+    )
+    (folder / "tests.toml").write_text(pointers + judged)
+    path.write_text(text.replace("source =", 'beyond = "another"\nsource =', 1))
+    for sources, found in (([], 1), (["another"], 1), (["made up"], 0)):
+        assert len(collection.collect("evidence", sources).entries) == found
+    path.write_text(text.replace("source =", 'beyond = "anther"\nsource =', 1))
+    with pytest.raises(InputError, match="two-rings.toml: beyond = anther: unknown.*'another'"):
+        collection.collect("evidence", [])
+
+
+def test_an_experiment_that_judges_claims_goes_beyond_nothing(folder: Path) -> None:
+    path = folder / "two-rings.toml"
+    path.write_text(path.read_text().replace("source =", 'beyond = "another"\nsource =', 1))
+    with pytest.raises(InputError, match="beyond: an experiment that judges claims"):
+        collection.collect("evidence", [])
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "told"),
     [

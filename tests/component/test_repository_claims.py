@@ -10,9 +10,10 @@ from skipline.experiment import catalogue, claim_verdicts, claims_table
 from skipline.experiment.points import points
 
 FOLDER = "experiments"
-COUNTS = {"blog": 13, "atc20": 37, "ispass20": 21, "eurosys19": 12}
+COUNTS = {"blog": 13, "atc20": 37, "ispass20": 21, "eurosys19": 12, "asplos24": 42}
 # Claims on tools that do not exist yet.
 MAY_BE_OPEN = {"atc-09", "atc-11", "atc-24", "atc-28", "atc-35"}
+MAY_BE_OPEN |= {"dsa-25", "dsa-26", "dsa-27", "dsa-28", "dsa-30"}
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +40,7 @@ def test_every_experiment_has_points_references_and_claims_that_can_be_judged() 
         assert points(entry), path
         claim_verdicts.check_before(entry)
         judged = {claim.id for claim in entry.experiment.claim}
-        assert judged, path
+        assert judged or entry.experiment.beyond, path
         assert judged <= known, path
 
 

@@ -252,6 +252,7 @@ def test_a_directory_cannot_be_the_report(
         ["run", L2FWD, "--seed", "-1"],
         ["run", L2FWD, "--seed", str(2**64)],
         ["run", L2FWD, "--trace-packet", str(2**64)],
+        ["run", L2FWD, "--trace-descriptor", "-1"],
         ["experiment", "run"],
         ["run", L2FWD, "--trace-packet", "first"],
         ["experiment", "run", "ddio-tune", "--jobs", "0"],

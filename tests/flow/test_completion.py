@@ -37,7 +37,7 @@ def completed(
         (["bud"], ["budget"]),
         (["experiment", ""], ["list", "show", "run"]),
         (["host", "ca"], ["calibrate"]),
-        (["run", "--tr"], ["--trace-packet", "--trace-line"]),
+        (["run", "--tr"], ["--trace-packet", "--trace-line", "--trace-descriptor"]),
         (["run", "x.toml", "--format", ""], ["table", "json", "csv"]),
         (["run", "experiments/ddio-bench/"], ["experiments/ddio-bench/l2fwd.toml"]),
         (["run", "x.toml", "--set", "rx_d"], ["rx_descriptors="]),

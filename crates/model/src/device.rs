@@ -4,6 +4,7 @@
 //! only code that names them all. A kind has a folder of its own: its parameters, its queues in host
 //! memory, its agents, and `as_device.rs`, which implements the interface.
 
+pub mod cbdma;
 pub mod dsa;
 pub mod nic;
 pub mod nvme;
@@ -134,6 +135,8 @@ pub trait DeviceKind {
 /// A device of one of the kinds.
 #[derive(Debug)]
 pub enum Device<S> {
+    /// A CBDMA: the copy engine before the data streaming accelerator.
+    Cbdma(Box<cbdma::Cbdma>),
     /// A data streaming accelerator.
     Dsa(Box<dsa::Dsa>),
     /// A network card, fed by a source of packets.
@@ -145,6 +148,8 @@ pub enum Device<S> {
 /// The queues of a device of one of the kinds.
 #[derive(Debug)]
 pub enum DeviceQueues {
+    /// Channels of a CBDMA.
+    Cbdma(Vec<cbdma::channel::Channel>),
     /// Portals of a data streaming accelerator.
     Dsa(Vec<dsa::portal::Portal>),
     /// Queues of a network card.
@@ -157,6 +162,7 @@ pub enum DeviceQueues {
 macro_rules! of_any_kind {
     ($device:expr, $own:ident => $done:expr) => {
         match $device {
+            Device::Cbdma($own) => $done,
             Device::Dsa($own) => $done,
             Device::Nic($own) => $done,
             Device::Nvme($own) => $done,
@@ -164,6 +170,7 @@ macro_rules! of_any_kind {
     };
     ($device:expr, $queues:expr, ($own:ident, $own_queues:ident) => $done:expr) => {
         match ($device, $queues) {
+            (Device::Cbdma($own), DeviceQueues::Cbdma($own_queues)) => $done,
             (Device::Dsa($own), DeviceQueues::Dsa($own_queues)) => $done,
             (Device::Nic($own), DeviceQueues::Nic($own_queues)) => $done,
             (Device::Nvme($own), DeviceQueues::Nvme($own_queues)) => $done,

@@ -158,7 +158,7 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
             Goal::Device(id) => self.devices[id.index()].progress(),
             Goal::Work(cores) => {
                 let works = self.software[cores.clone()].iter();
-                works.map(|software| software.account(self.now).work).sum()
+                works.map(|software| software.work(self.now)).sum()
             }
         }
     }

@@ -1,12 +1,14 @@
-//! Traces of lines: the operations on the lines of a packet, in order.
+//! Traces of lines: the operations on the lines of a packet or descriptor, in order.
 //!
 //! The tracer is a type parameter of the fabric, so that runs without a trace carry no trace code.
 
+mod descriptor;
 mod line;
 mod misses;
 mod packet;
 mod watch;
 
+pub use descriptor::{DescriptorLines, DescriptorPhase, LineRole, WatchDescriptor};
 pub use line::WatchLine;
 pub use misses::WatchMisses;
 pub use packet::WatchPacket;
@@ -123,6 +125,13 @@ pub trait Tracer {
     fn packet_arrives(&mut self, sequence: u64, first: LineAddr, lines: u64);
     /// Packet `sequence` has left the host's memory.
     fn packet_leaves(&mut self, sequence: u64);
+    /// Software begins to fill in a descriptor of a copy engine. `key` is a line that only this descriptor
+    /// uses until it is reaped: its completion record, or its entry in a ring.
+    #[inline]
+    fn descriptor_begins(&mut self, _key: LineAddr, _time: Picos, _lines: &[DescriptorLines]) {}
+    /// A descriptor has passed a phase; of several times the last one counts.
+    #[inline]
+    fn descriptor_phase(&mut self, _key: LineAddr, _phase: DescriptorPhase, _time: Picos) {}
     /// Kinds of LLC misses of each agent so far; empty if it does not count them.
     fn miss_counts(&self) -> &[AccessCounts] {
         &[]

@@ -48,6 +48,11 @@ pub fn trace_packet(given: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
     whole("trace_packet", given)
 }
 
+/// The argument `trace_descriptor`.
+pub fn trace_descriptor(given: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    whole("trace_descriptor", given)
+}
+
 /// The argument `trace_line`.
 pub fn trace_line(given: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
     whole("trace_line", given)

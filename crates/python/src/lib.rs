@@ -39,7 +39,7 @@ fn as_json(value: &impl serde::Serialize) -> PyResult<String> {
 /// raises ends the run. Other Python threads run at the same time.
 #[pyfunction]
 #[pyo3(signature = (scenario, overrides, seed=None, trace_packet=None, progress=None, *,
-                    trace_line=None, miss_kinds=false))]
+                    trace_line=None, trace_descriptor=None, miss_kinds=false))]
 #[allow(clippy::too_many_arguments)]
 fn run(
     py: Python<'_>,
@@ -49,6 +49,7 @@ fn run(
     #[pyo3(from_py_with = arguments::trace_packet)] trace_packet: Option<u64>,
     progress: Option<Py<PyAny>>,
     #[pyo3(from_py_with = arguments::trace_line)] trace_line: Option<u64>,
+    #[pyo3(from_py_with = arguments::trace_descriptor)] trace_descriptor: Option<u64>,
     miss_kinds: bool,
 ) -> PyResult<String> {
     let overrides = arguments::pairs(overrides);
@@ -57,7 +58,8 @@ fn run(
         let job =
             scenario::job(&scenario.0, &overrides, seed).map_err(|error| bad_input(&error))?;
         let line = trace_line.map(LineAddr::of_byte);
-        let wanted = Wanted { packet: trace_packet, line, miss_kinds };
+        let (packet, descriptor) = (trace_packet, trace_descriptor);
+        let wanted = Wanted { packet, descriptor, line, miss_kinds };
         let mut watched = Watched::by(progress.as_ref());
         let result = job.run(wanted, |now| watched.tell(|py| as_dict(py, now)));
         watched.ended(result, failed)

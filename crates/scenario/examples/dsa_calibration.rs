@@ -19,5 +19,8 @@ fn main() {
         println!("{:52} {simulated:12.4} {measured:>25} {deviation:+8.1} %{mark}", row.name);
     }
     let (measured, simulated) = ratio_of_waits();
-    println!("{:52} {simulated:12.4} {measured:25.4}", "wait for a no-op, record's page missed / kept");
+    println!(
+        "{:52} {simulated:12.4} {measured:25.4}",
+        "wait for a no-op, record's page missed / kept"
+    );
 }

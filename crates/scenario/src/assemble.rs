@@ -26,12 +26,12 @@ pub fn machine<T: Tracer>(plan: &Plan, tracer: T) -> ScenarioMachine<T> {
     for tenant in &plan.tenants {
         memories.iter_mut().for_each(|memory| memory.use_pages(tenant.page));
         let (before, own_and_after) = memories.split_at_mut(tenant.node);
-        let (memory, after) = own_and_after.split_first_mut().expect("a tenant's node exists");
+        let (own, after) = own_and_after.split_at_mut(1);
         let elsewhere = before.iter_mut().map(Some).chain([None]).chain(after.iter_mut().map(Some));
         tenant.application.build(&mut Builder {
             machine: &plan.machine,
             tenant,
-            memory,
+            memory: &mut own[0],
             elsewhere: elsewhere.collect(),
             fabric: &mut fabric,
             software: &mut software,

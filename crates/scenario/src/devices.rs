@@ -2,6 +2,7 @@
 //! defaults, its checks, its plan, and the device of the machine. All kinds share the [`root_port`]
 //! before them.
 
+pub mod cbdma;
 pub mod dsa;
 pub mod nic;
 pub mod root_port;
@@ -18,6 +19,7 @@ use crate::plan::TenantInput;
 use crate::platform::{NicDevice, Platform, ReplacedFacts, SsdDevice};
 use crate::result::LimitKind;
 use crate::scenario::Scenario;
+use cbdma::{CbdmaKeys, CbdmaPlan};
 use dsa::{DsaKeys, DsaPlan};
 use facts::Kind;
 use model::device::{Device, DeviceId};
@@ -46,6 +48,9 @@ pub struct DeviceKeys {
     /// Keys of its copy engines.
     #[serde(flatten)]
     pub dsa: DsaKeys,
+    /// Keys of its channels of a CBDMA.
+    #[serde(flatten)]
+    pub cbdma: CbdmaKeys,
 }
 
 /// A kind of device. Machines number their devices in this order.
@@ -57,6 +62,8 @@ pub enum DeviceKind {
     Ssd,
     /// A copy engine.
     Dsa,
+    /// The copy engine of the generation before.
+    Cbdma,
 }
 
 /// A device, fully resolved.
@@ -68,6 +75,8 @@ pub enum DevicePlan {
     Ssd(SsdPlan),
     /// A copy engine.
     Dsa(DsaPlan),
+    /// The copy engine of the generation before.
+    Cbdma(CbdmaPlan),
 }
 
 /// A root port and the devices behind it.
@@ -114,7 +123,7 @@ pub struct NamedDevices {
 
 impl DeviceKind {
     /// Every kind.
-    pub const ALL: [Self; 3] = [Self::Nic, Self::Ssd, Self::Dsa];
+    pub const ALL: [Self; 4] = [Self::Nic, Self::Ssd, Self::Dsa, Self::Cbdma];
 
     /// The key by which a scenario names a device of this kind, the table of its facts, and the prefix
     /// of its names in results.
@@ -124,6 +133,7 @@ impl DeviceKind {
             Self::Nic => nic::KEY,
             Self::Ssd => ssd::KEY,
             Self::Dsa => dsa::KEY,
+            Self::Cbdma => cbdma::KEY,
         }
     }
 
@@ -132,15 +142,23 @@ impl DeviceKind {
         match self {
             Self::Nic => Some(Kind::Nic),
             Self::Ssd => Some(Kind::Ssd),
-            Self::Dsa => None,
+            Self::Dsa | Self::Cbdma => None,
         }
     }
 
     /// Whether the platform's file describes the device if a tenant names none.
     pub(crate) fn is_part_of_platform(self) -> bool {
         match self {
-            Self::Nic | Self::Dsa => true,
+            Self::Nic | Self::Dsa | Self::Cbdma => true,
             Self::Ssd => false,
+        }
+    }
+
+    /// Whether it moves data within memory, and has its own stop on the mesh.
+    pub(crate) fn is_copy_engine(self) -> bool {
+        match self {
+            Self::Nic | Self::Ssd => false,
+            Self::Dsa | Self::Cbdma => true,
         }
     }
 
@@ -150,6 +168,7 @@ impl DeviceKind {
             Self::Nic => entries(nic::metrics::METRICS, Scope::Tenant).collect(),
             Self::Ssd => entries(ssd::metrics::METRICS, Scope::Tenant).collect(),
             Self::Dsa => entries(dsa::metrics::METRICS, Scope::Tenant).collect(),
+            Self::Cbdma => entries(cbdma::metrics::METRICS, Scope::Tenant).collect(),
         }
     }
 
@@ -166,6 +185,10 @@ impl DeviceKind {
             Self::Dsa => {
                 measured(dsa::metrics::METRICS, prefix, dsa::metrics::CopyEngines { ids }).collect()
             }
+            Self::Cbdma => {
+                let channels = cbdma::metrics::CopyChannels { id };
+                measured(cbdma::metrics::METRICS, prefix, channels).collect()
+            }
         }
     }
 }
@@ -178,6 +201,7 @@ impl DeviceKeys {
             nic: groups.take()?,
             ssd: groups.take()?,
             dsa: groups.take()?,
+            cbdma: groups.take()?,
         })
     }
 
@@ -187,7 +211,7 @@ impl DeviceKeys {
         match kind {
             DeviceKind::Nic => self.nic.nic.as_ref(),
             DeviceKind::Ssd => self.ssd.ssd.as_ref(),
-            DeviceKind::Dsa => None,
+            DeviceKind::Dsa | DeviceKind::Cbdma => None,
         }
     }
 
@@ -233,6 +257,7 @@ impl DevicePlan {
             Self::Nic(_) => DeviceKind::Nic,
             Self::Ssd(_) => DeviceKind::Ssd,
             Self::Dsa(_) => DeviceKind::Dsa,
+            Self::Cbdma(_) => DeviceKind::Cbdma,
         }
     }
 
@@ -243,6 +268,7 @@ impl DevicePlan {
             Self::Nic(nic) => Device::from(nic.build(layout)),
             Self::Ssd(ssd) => Device::from(ssd.build(layout)),
             Self::Dsa(dsa) => Device::from(dsa.build(layout)),
+            Self::Cbdma(cbdma) => Device::from(cbdma.build(layout)),
         }
     }
 
@@ -258,6 +284,7 @@ impl DevicePlan {
             Self::Nic(nic) => nic.limits(counted.of_nic()),
             Self::Ssd(ssd) => ssd.limits(counted.of_ssd()),
             Self::Dsa(dsa) => dsa.limits(counted.of_dsa()),
+            Self::Cbdma(cbdma) => cbdma.limits(counted.of_cbdma()),
         }
     }
 
@@ -266,7 +293,7 @@ impl DevicePlan {
     pub fn packets_to_replay(&self) -> Option<u64> {
         match self {
             Self::Nic(nic) => nic.packets_to_replay(),
-            Self::Ssd(_) | Self::Dsa(_) => None,
+            Self::Ssd(_) | Self::Dsa(_) | Self::Cbdma(_) => None,
         }
     }
 }

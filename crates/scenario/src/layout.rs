@@ -4,6 +4,7 @@
 //! the co-runners. Root ports are numbered after all cores, in the order of their tenants. Devices are
 //! numbered kind by kind, and of each kind in the order of their root ports.
 
+use crate::apps::Application;
 use crate::co_runner::CoRunnerKeys;
 use crate::devices::{DeviceKind, PortPlan};
 use crate::scenario::TenantKeys;
@@ -38,6 +39,8 @@ pub struct TenantLayout {
     pub name: String,
     /// Its cores.
     pub cores: Vec<CoreId>,
+    /// Software of the cores.
+    pub application: Application,
     /// Whether its application moves data by engines or by its cores.
     pub moves_data: bool,
 }
@@ -77,12 +80,12 @@ impl Layout {
             co_runners.iter().zip(&of_co_runners).filter(|(keys, _)| keys.probe.is_some());
         let probes = watching.flat_map(|(_, cores)| cores.clone()).collect();
         let with_cores = tenants.iter().zip(numbers);
-        let with_cores =
-            with_cores.map(|((keys, _), cores)| TenantLayout {
-                name: keys.name.clone(),
-                cores,
-                moves_data: keys.application.moves_data(),
-            });
+        let with_cores = with_cores.map(|((keys, _), cores)| TenantLayout {
+            name: keys.name.clone(),
+            cores,
+            application: keys.application,
+            moves_data: keys.application.moves_data(),
+        });
         let mut layout = Self {
             cores,
             probes,
@@ -144,6 +147,18 @@ impl Layout {
     pub fn ports_of(&self, tenant: usize) -> impl Iterator<Item = RootPortId> + '_ {
         let own = move |&port: &usize| self.ports[port].tenant == tenant;
         (0..self.ports.len()).filter(own).map(RootPortId::at)
+    }
+
+    /// Numbers and names of the root ports of a tenant's copy engines.
+    #[must_use]
+    pub fn engine_ports_of(&self, tenant: usize) -> Vec<(usize, String)> {
+        let devices = self.devices.iter().filter(|device| device.tenant == tenant);
+        let engines = devices.filter(|device| device.kind.is_copy_engine());
+        let port = |device: &DeviceLayout| {
+            let number = device.port.index();
+            (number, self.ports[number].name.clone())
+        };
+        engines.map(port).collect()
     }
 
     /// Names of agents in results: cores, then root ports.

@@ -2,6 +2,7 @@
 //! group, label, a sentence, and its computation from a sample; those of devices are in the modules of
 //! their kinds. This file only lists them: those that a run measures, and all that exist.
 
+pub(crate) mod application;
 pub(crate) mod arithmetic;
 pub(crate) mod cache;
 mod core;
@@ -38,6 +39,10 @@ pub fn all(layout: &Layout, core_ghz: f64) -> Vec<Measured> {
     }
     for (number, tenant) in layout.tenants.iter().enumerate() {
         metrics.extend(of_cores(layout, number, core_ghz));
+        let cores = tenant.cores.iter().map(|core| core.index()).collect();
+        let own = application::ApplicationCores { cores };
+        let of_application = tenant.application.metrics();
+        metrics.extend(measured(of_application, &prefix(&tenant.name), own));
         if tenant.moves_data {
             let cores = tenant.cores.iter().map(|core| core.index()).collect();
             let movers = offload::Movers { cores };
@@ -66,14 +71,19 @@ fn of_cores(
 
 /// The hit rates of the main tenant's root ports carry its name, also where it is the only tenant: the
 /// plain names stand for all devices together.
-fn of_root_ports(layout: &Layout, tenant: usize) -> Vec<Measured> {
-    let numbers: Vec<usize> = layout.ports_of(tenant).map(Id::index).collect();
+fn of_root_ports(layout: &Layout, number: usize) -> Vec<Measured> {
+    let numbers: Vec<usize> = layout.ports_of(number).map(Id::index).collect();
     let Some(&first) = numbers.first() else { return Vec::new() };
-    let tenant = &layout.tenants[tenant];
+    let tenant = &layout.tenants[number];
     let ports = || root_port::RootPorts { first, numbers: numbers.clone() };
     let mut metrics: Vec<Measured> =
         measured(root_port::METRICS, &prefix(&tenant.name), ports()).collect();
     metrics.extend(measured(root_port::SHARED_METRICS, &format!("{}:", tenant.name), ports()));
+    let named = layout.engine_ports_of(number);
+    if !named.is_empty() {
+        let engines = root_port::EnginePorts { named };
+        metrics.extend(measured(root_port::ENGINE_METRICS, &prefix(&tenant.name), engines));
+    }
     metrics
 }
 
@@ -83,15 +93,18 @@ pub fn prefix(tenant: &str) -> String {
     if tenant == MAIN { String::new() } else { format!("{tenant}:") }
 }
 
-/// The metrics of a batch in a timeline.
+/// The metrics of a batch in a timeline. One of several by name is called `METRIC.NAME`, as in tables.
 #[must_use]
 pub fn timeline(layout: &Layout, core_ghz: f64, sample: &Sample) -> BTreeMap<String, f64> {
     let shown = all(layout, core_ghz).into_iter().filter(|metric| metric.declaration.in_timeline);
-    let number = |metric: Measured| match metric.of(sample) {
-        Numbers::One(number) => Some((metric.name, number)),
-        Numbers::Parts(_) => None,
+    let numbers = |metric: Measured| match metric.of(sample) {
+        Numbers::One(number) => vec![(metric.name, number)],
+        Numbers::Parts(parts) => {
+            let part = |(part, number)| (format!("{}.{part}", metric.name), number);
+            parts.into_iter().map(part).collect()
+        }
     };
-    shown.filter_map(number).collect()
+    shown.flat_map(numbers).collect()
 }
 
 /// A metric in the reference, with its whole declaration.
@@ -135,11 +148,13 @@ pub fn reference() -> Vec<Entry> {
     let mut entries: Vec<Entry> = entries(cache::METRICS, Machine)
         .chain(entries(root_port::METRICS, Tenant))
         .chain(entries(root_port::SHARED_METRICS, Tenant))
+        .chain(entries(root_port::ENGINE_METRICS, Tenant))
         .chain(DeviceKind::ALL.into_iter().flat_map(DeviceKind::metrics))
         .chain(entries(memory::METRICS, Machine))
         .chain(entries(core::TENANT_METRICS, Tenant))
         .chain(entries(core::METRICS, Machine))
         .chain(entries(offload::METRICS, Tenant))
+        .chain(application::ALL.into_iter().flat_map(|list| entries(list, Tenant)))
         .chain(entries(probe::METRICS, Machine))
         .chain(latencies)
         .collect();

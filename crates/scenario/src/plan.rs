@@ -20,7 +20,7 @@ use machine::{nodes, tenant_seed};
 use model::device::DeviceId;
 use model::machine::Goal;
 use units::narrow::usize_from;
-use units::{Bytes, CoreId, Id, Picos, RootPortId};
+use units::{Bytes, CoreId, Id, RootPortId};
 use workload::control::dynamic_ways::DynamicWaysConfig;
 use workload::control::schedule::Change;
 
@@ -135,11 +135,12 @@ impl Plan {
         self.devices.iter().filter_map(DevicePlan::note).collect()
     }
 
-    /// Packets after which the run ends, if the main tenant's source has such a number.
+    /// Packets or other work after which the run ends, if the main tenant's source has such a number.
     #[must_use]
     pub fn packets_to_replay(&self) -> Option<u64> {
         let devices = self.tenants[0].devices.iter().map(|id| &self.devices[id.index()]);
-        devices.filter_map(DevicePlan::packets_to_replay).next()
+        let of_devices = devices.filter_map(DevicePlan::packets_to_replay).next();
+        of_devices.or_else(|| self.tenants[0].application.work_to_replay())
     }
 }
 
@@ -163,6 +164,12 @@ fn applications(
             platform_name: &scenario.machine.platform,
             named,
             seed: tenant_seed(seed, number),
+            events: scenario
+                .machine
+                .event
+                .iter()
+                .filter(|event| event.tenant == tenant.keys.name)
+                .collect(),
         };
         check::tenant(&input)?;
         devices::check(&input)?;
@@ -224,10 +231,11 @@ fn changes(scenario: &Scenario, platform: &Platform, layout: &Layout) -> Vec<Cha
         let tenants = scenario.tenants().enumerate();
         let meant = tenants.filter(|(_, tenant)| tenant.keys.name == event.tenant);
         let changes = meant.flat_map(|(number, tenant)| {
-            let keys = event.changed(&tenant.devices.port);
-            let (policy, _) = root_port::policy(&keys, ddio, platform);
-            let at = Picos::from_ns(event.at_us * 1e3);
-            layout.ports_of(number).map(move |port| Change { at, port, policy })
+            let policy = event
+                .changed(&tenant.devices.port)
+                .map(|keys| root_port::policy(&keys, ddio, platform).0);
+            let change = move |port| Some(Change { at: event.at(), port, policy: policy? });
+            layout.ports_of(number).filter_map(change)
         });
         changes.collect::<Vec<_>>()
     };

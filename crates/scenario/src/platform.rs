@@ -1,6 +1,7 @@
 //! A machine as facts: one file per machine, every number with its source.
 
 mod caches;
+mod cbdma;
 mod dram;
 mod dsa;
 mod io;
@@ -15,6 +16,7 @@ pub use caches::{
     Cpu, DirectoryWays, InclusionName, LastLevel, PrivateLevel, ReplacementName, SetFunctionName,
     SliceFunctionName,
 };
+pub use cbdma::{CbdmaClientFacts, CbdmaFacts};
 pub use dram::{BankHashName, ChannelHashName, DramFacts, RowPolicyName};
 pub use dsa::{CoreKernelFacts, DsaClientFacts, DsaFacts};
 pub use io::{DdioFacts, IioFacts, IommuFacts, PcieFacts, RootComplexBufferFacts};
@@ -26,6 +28,7 @@ pub use topology::{MeshFacts, RingFacts};
 pub use what_if::ReplacedFacts;
 
 pub(crate) use caches::{GHZ, MOST_CORES, MOST_LLC_SETS, MOST_LLC_WAYS, MOST_SLICES};
+pub(crate) use cbdma::{MOST_CHANNELS, MOST_RING_ENTRIES};
 pub(crate) use nic::{MOST_BUFFER_DATA_BYTES, MOST_LINE_RATE_GBPS};
 
 use crate::apps::{ApplicationFacts, PingPongFacts};
@@ -100,6 +103,12 @@ pub struct Platform {
     /// Costs of packet applications on this machine, except the L2 forwarder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub applications: Option<ApplicationFacts>,
+    /// The copy engine of the generation before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cbdma: Option<CbdmaFacts>,
+    /// Costs of programs that drive it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cbdma_client: Option<CbdmaClientFacts>,
     /// Copy engines of a socket: what each instance has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dsa: Option<DsaFacts>,
@@ -230,6 +239,8 @@ impl Platform {
         self.software.as_ref().map_or(Ok(()), |software| software.check(&check))?;
         self.ping_pong.as_ref().map_or(Ok(()), |ping_pong| ping_pong.check(&check))?;
         self.applications.as_ref().map_or(Ok(()), |applications| applications.check(&check))?;
+        self.cbdma.as_ref().map_or(Ok(()), |cbdma| cbdma.check(&check))?;
+        self.cbdma_client.as_ref().map_or(Ok(()), |client| client.check(&check))?;
         self.dsa.as_ref().map_or(Ok(()), |dsa| dsa.check(&check))?;
         self.dsa_client.as_ref().map_or(Ok(()), |client| client.check(&check))?;
         self.core_kernels.as_ref().map_or(Ok(()), |kernels| kernels.check(&check))

@@ -70,6 +70,9 @@ pub struct RunResult {
     /// The trace of one line of memory, if it was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line_trace: Option<Vec<TraceEvent>>,
+    /// The story of one descriptor, if it was requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub descriptor_trace: Option<DescriptorTrace>,
     /// Kinds of LLC misses by agent over the measured time, if they were requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub miss_kinds: Option<BTreeMap<String, MissKindCounts>>,
@@ -80,7 +83,7 @@ pub struct RunResult {
 pub struct TimelinePoint {
     /// Simulated time at its end.
     pub until_ns: f64,
-    /// Metrics of one number by name; null where nothing was counted.
+    /// Numbers by name, those of a metric with several as `METRIC.NAME`; null where nothing was counted.
     #[schemars(with = "BTreeMap<String, Option<f64>>")]
     pub metrics: BTreeMap<String, f64>,
 }
@@ -250,7 +253,33 @@ pub enum Intervals {
     Parts(BTreeMap<String, Option<f64>>),
 }
 
-/// One operation on a line of the traced packet.
+/// The story of one descriptor of a copy engine.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct DescriptorTrace {
+    /// Its number, in the order in which cores prepared descriptors.
+    pub descriptor: u64,
+    /// When software began to fill it in.
+    pub begun_ns: f64,
+    /// The phases that it has passed, in order.
+    pub phases: Vec<TracePhase>,
+    /// Operations on its lines until software had read its completion, in time order.
+    pub events: Vec<TraceEvent>,
+    /// Further operations, for which the trace had no room.
+    pub left_out: u64,
+}
+
+/// A phase of a descriptor.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct TracePhase {
+    /// Its name.
+    pub phase: String,
+    /// Its end.
+    pub until_ns: f64,
+    /// From the end of the phase before.
+    pub took_ns: f64,
+}
+
+/// One operation on a line of the traced packet, line or descriptor.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TraceEvent {
     /// Simulated time.
@@ -259,8 +288,11 @@ pub struct TraceEvent {
     pub agent: String,
     /// The operation.
     pub operation: String,
-    /// Line within the packet, from 0.
+    /// Line within the packet, or within its part of a descriptor, from 0.
     pub line: u64,
+    /// Part of the descriptor: its own line, its list, a source, a destination, its completion record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
     /// Where the line was found, or where it went.
     pub found: String,
     /// The victim of the operation.

@@ -26,7 +26,7 @@ use model::latency_histogram::latency_histogram;
 use model::machine::Ran;
 use model::reading::Reading;
 use model::software::DESCRIPTOR_PHASES;
-use model::tracer::{NoTrace, Tracer, Watch, WatchLine, WatchMisses, WatchPacket};
+use model::tracer::{NoTrace, Tracer, Watch, WatchDescriptor, WatchLine, WatchMisses, WatchPacket};
 use sample::Sample;
 use statistics::LEAST_BATCHES;
 use std::collections::BTreeMap;
@@ -62,6 +62,8 @@ const MOST_REPLAY_BATCHES: u64 = 512;
 pub struct Wanted {
     /// The trace of a packet: its number among those that get a descriptor.
     pub packet: Option<u64>,
+    /// The story of a descriptor: its number, in the order in which cores prepare descriptors.
+    pub descriptor: Option<u64>,
     /// The trace of a line of memory.
     pub line: Option<LineAddr>,
     /// Kinds of LLC misses.
@@ -173,6 +175,7 @@ impl Job {
         let lines = llc.slices.value * llc.sets_per_slice.value * llc.ways.value;
         let tracer = Watch {
             packet: wanted.packet.map(WatchPacket::new),
+            descriptor: wanted.descriptor.map(WatchDescriptor::new),
             line: wanted.line.map(WatchLine::new),
             misses: wanted.miss_kinds.then(|| WatchMisses::new(lines)),
         };
@@ -182,6 +185,9 @@ impl Job {
             watched.packet.as_ref().map(|packet| story::of_packet(packet, &self.plan.layout));
         let first = watched.packet.as_ref().and_then(WatchPacket::first_line);
         result.trace_address = first.map(|line| line.0 * LINE_BYTES);
+        let descriptor = watched.descriptor.as_ref().zip(wanted.descriptor);
+        result.descriptor_trace = descriptor
+            .and_then(|(watched, number)| story::of_descriptor(watched, number, &self.plan.layout));
         result.line_trace =
             watched.line.as_ref().map(|line| story::of_line(line, &self.plan.layout));
         Ok(result)
@@ -246,6 +252,7 @@ impl Job {
             trace: None,
             trace_address: None,
             line_trace: None,
+            descriptor_trace: None,
             miss_kinds: self.miss_kinds(&measured),
         }
     }
@@ -289,9 +296,9 @@ impl Job {
         self.plan.machine.core_clock.0
     }
 
-    /// Metrics batch by batch, including the warm-up, if settings change during the run.
+    /// Metrics batch by batch, including the warm-up, if the scenario has a timeline.
     fn timeline(&self, batches: &[Batch]) -> Vec<TimelinePoint> {
-        if !self.scenario.changes_over_time() {
+        if !self.scenario.has_timeline() {
             return Vec::new();
         }
         let point = |batch: &Batch| TimelinePoint {
@@ -314,7 +321,11 @@ impl Job {
         for (number, tenant) in self.plan.layout.tenants.iter().enumerate() {
             let own: Vec<_> = batches.iter().map(|batch| &batch.latency_ns[number]).collect();
             let name = |of: &Declaration| format!("{}{}", metrics::prefix(&tenant.name), of.name);
-            results.insert(name(&LATENCY), latency::metric(&LATENCY, &own));
+            let metric = match tenant.application.has_far_tail() {
+                true => latency::metric_with_far_tail,
+                false => latency::metric,
+            };
+            results.insert(name(&LATENCY), metric(&LATENCY, &own));
             for (phase, declared) in metrics::latency::PHASES.iter().enumerate() {
                 let own: Option<Vec<_>> = batches
                     .iter()
@@ -403,7 +414,7 @@ impl Job {
             let goal = machine.progress() + batch_packets;
             let until = machine.now().saturating_add(longest_batch);
             let fraction = |machine: &ScenarioMachine<T>| match whole {
-                Some(all) => offered_packets(machine) as f64 / all as f64,
+                Some(all) => replayed(machine) as f64 / all as f64,
                 None => batches.len() as f64 / f64::from(keys.max_batches),
             };
             let goes_on = run_batch(machine, goal, until, |machine| {
@@ -476,7 +487,8 @@ pub fn run_batch<T: Tracer>(
     }
 }
 
-/// Packets that have arrived at the first device with a wire.
-fn offered_packets<T: Tracer>(machine: &ScenarioMachine<T>) -> u64 {
-    machine.devices.iter().find_map(device_sample::packets_offered).unwrap_or_default()
+/// Packets that have arrived at the first device with a wire; without one, the work done.
+fn replayed<T: Tracer>(machine: &ScenarioMachine<T>) -> u64 {
+    let offered = machine.devices.iter().find_map(device_sample::packets_offered);
+    offered.unwrap_or_else(|| machine.progress())
 }

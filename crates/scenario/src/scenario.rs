@@ -93,7 +93,7 @@ enum Tables<T> {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RunKeys {
-    /// Packets per batch of the statistics.
+    /// Packets, or operations of a program that moves none, per batch of the statistics.
     #[schemars(range(min = check::BATCH_PACKETS.0, max = check::BATCH_PACKETS.1))]
     pub batch_packets: u64,
     /// Least number of batches.
@@ -108,6 +108,9 @@ pub struct RunKeys {
     /// Relative half width of the 95 % interval of throughput at which the run may stop, in percent.
     #[schemars(range(min = check::INTERVAL.0, max = check::INTERVAL.1))]
     pub throughput_interval_percent: f64,
+    /// The result has a timeline: metrics batch by batch, with the LLC occupancy of every agent. It has one
+    /// anyway if settings change during the run.
+    pub timeline: bool,
 }
 
 impl Default for RunKeys {
@@ -118,6 +121,7 @@ impl Default for RunKeys {
             max_batches: 60,
             hit_rate_interval_points: 0.5,
             throughput_interval_percent: 0.5,
+            timeline: false,
         }
     }
 }
@@ -189,10 +193,11 @@ impl Scenario {
         std::iter::once(&self.main).chain(&self.tenant)
     }
 
-    /// Whether settings change while the machine runs.
+    /// Whether the result shows metrics over time: if asked for, or if settings change during the run.
     #[must_use]
-    pub fn changes_over_time(&self) -> bool {
-        !self.machine.event.is_empty()
+    pub fn has_timeline(&self) -> bool {
+        self.machine.run.timeline
+            || !self.machine.event.is_empty()
             || self.tenants().any(|tenant| tenant.devices.port.changes_ways_itself())
     }
 

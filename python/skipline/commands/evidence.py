@@ -34,7 +34,7 @@ _COLUMNS = ["id", "source", "expected", "got", "verdict", "basis", "experiment"]
     "--source",
     metavar="S",
     multiple=True,
-    help="Only this source: blog, atc20, ispass20, eurosys19; repeatable.",
+    help="Only this source: blog, atc20, ispass20, eurosys19, asplos24; repeatable.",
     shell_complete=suggestions.sources,
 )
 @options.output

@@ -34,6 +34,7 @@ class Address(click.ParamType[int]):
         "skipline run experiments/ddio-bench/l2fwd.toml",
         "skipline run experiments/ddio-bench/l2fwd.toml --set rx_descriptors=1024",
         "skipline run experiments/blog/echo.toml --set ddio_ways=0 --explain",
+        "skipline run examples/previous-copy-engine.toml --trace-descriptor 500",
         "skipline run experiments/ddio-bench/l2fwd.toml --format json --out baseline",
     ],
 )
@@ -69,6 +70,12 @@ class Address(click.ParamType[int]):
     type=Address(),
     help="Print the story of the line at ADDRESS.",
 )
+@click.option(
+    "--trace-descriptor",
+    metavar="N",
+    type=WholeNumber(),
+    help="Print descriptor N of the copy engines phase by phase.",
+)
 def run(  # noqa: PLR0913, PLR0917 - one argument for each option
     scenario: str,
     settings: tuple[str, ...],
@@ -79,11 +86,20 @@ def run(  # noqa: PLR0913, PLR0917 - one argument for each option
     show_all: bool,
     trace_packet: int | None,
     trace_line: int | None,
+    trace_descriptor: int | None,
 ) -> None:
     """Simulate one scenario."""
     from skipline import run_command
 
     request = run_command.Request(
-        scenario, list(settings), seed, out, explain, show_all, trace_packet, trace_line
+        scenario,
+        list(settings),
+        seed,
+        out,
+        explain,
+        show_all,
+        trace_packet,
+        trace_line,
+        trace_descriptor,
     )
     run_command.execute(request, output.value)

@@ -29,19 +29,40 @@ def collect(folder: str, sources: list[str]) -> Collection:
     pointing = pointers.read(folder)
     for entry in entries:
         judged = [claim.id for claim in entry.experiment.claim]
-        if not judged:
-            raise InputError(f"{entry.path}: no [[claim]]: an experiment judges a claim of {table}")
+        _require_purpose(entry, rows, table)
         claims_table.require(judged, rows, entry.path, table)
     pointed = [pointer.id for pointer in pointing]
     claims_table.require(pointed, rows, f"{folder}/{pointers.FILE}", table)
     _require_all(chosen, entries, pointing, folder)
     wanted = {row.id for row in chosen}
+    keys = {row.source_key for row in chosen}
     return Collection(
         rows=chosen,
-        entries=[e for e in entries if wanted & {claim.id for claim in e.experiment.claim}],
+        entries=[
+            entry
+            for entry in entries
+            if wanted & {claim.id for claim in entry.experiment.claim}
+            or entry.experiment.beyond in keys
+        ],
         pointers={pointer.id: pointer for pointer in pointing if pointer.id in wanted},
         tests_are_here=pointers.tests_are_here(folder),
     )
+
+
+def _require_purpose(entry: Entry, rows: list[ClaimRow], table: str) -> None:
+    """Refuse an experiment that neither judges a claim nor says which source it goes beyond."""
+    if entry.experiment.claim:
+        return
+    if entry.experiment.beyond is None:
+        raise InputError(
+            f"{entry.path}: no [[claim]]: an experiment judges a claim of {table}, "
+            "or names the source that it goes beyond: beyond"
+        )
+    try:
+        claims_table.of_sources(rows, [entry.experiment.beyond])
+    except InputError as error:
+        told = str(error).removeprefix("--source ")
+        raise InputError(f"{entry.path}: beyond = {told}") from error
 
 
 def _require_all(

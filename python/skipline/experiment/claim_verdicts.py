@@ -68,6 +68,9 @@ def _check(
         return _verdict(entry, check, fitted, str(value).lower(), None, value)
     if isinstance(value, bool) or not isinstance(value, float | int):
         raise ExpressionError(f"gives {value!r}, where one number is compared")
+    if value == math.inf:
+        # first() or crossing() found nothing.
+        return _verdict(entry, check, fitted, "nowhere", None, False)
     if not math.isfinite(value):
         raise ExpressionError(f"gives {value}, which is no number")
     holds = bounds[0] <= value <= bounds[1]

@@ -89,11 +89,13 @@ class Experiment(Table):
 
     Each point runs `repeats` times with consecutive seeds: pages, flows and victims fall anew, as
     they do between runs of a real machine.
+    `beyond` is the short name of the source beyond which an experiment goes that judges no claim.
     """
 
     title: str
     question: str
     source: str
+    beyond: str | None = None
     scenario: str
     repeats: int = Field(default=1, ge=1, le=100)
     axis: list[Axis] = Field(min_length=1)
@@ -122,6 +124,8 @@ class Experiment(Table):
                 if metric.reference is not None:
                     raise ValueError(f"metric '{metric.name}' reference: there is no [reference]")
         _require_once([claim.id for claim in self.claim], "claim")
+        if self.beyond is not None and self.claim:
+            raise ValueError("beyond: an experiment that judges claims is of their source")
         return self
 
     def _check_named_points(self) -> None:

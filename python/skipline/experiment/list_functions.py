@@ -1,6 +1,7 @@
 """Functions of lists that the expressions of claims may call."""
 
 import itertools
+import math
 import statistics
 from typing import Any
 
@@ -94,6 +95,42 @@ def _within(values: ExpressionValue, spread: ExpressionValue) -> bool:
     return max(numbers) - min(numbers) <= number(spread)
 
 
+def _beside(values: ExpressionValue, others: ExpressionValue, name: str) -> list[list[Any]]:
+    """Return two lists of the same length that is not 0."""
+    lists = [value for value in (values, others) if isinstance(value, list)]
+    if len(lists) != 2 or not lists[0] or len(lists[0]) != len(lists[1]):
+        raise ExpressionError(f"{name}() needs two lists, as long as each other")
+    return lists
+
+
+def _first(values: ExpressionValue, truths: ExpressionValue) -> ExpressionValue:
+    """Return the first value beside which there is a truth; infinity if there is none."""
+    chosen, known = _beside(values, truths, "first")
+    holds = _truths((known,), "first")
+    return next((value for value, true in zip(chosen, holds, strict=True) if true), math.inf)
+
+
+def _crossing(values: ExpressionValue, differences: ExpressionValue) -> float:
+    """Return the value from which on the differences are above 0; infinity if the last is not.
+
+    Between two values the difference is taken to be linear in the value's logarithm. The first
+    value if all differences are above 0.
+    """
+    chosen, known = _beside(values, differences, "crossing")
+    at = _numbers((chosen,), "crossing")
+    above = _numbers((known,), "crossing")
+    if min(at) <= 0 or not _rises(chosen):
+        raise ExpressionError("crossing() needs values above 0 that rise")
+    below = [number for number, difference in enumerate(above) if difference <= 0]
+    if not below:
+        return at[0]
+    last = below[-1]
+    if last + 1 == len(at):
+        return math.inf
+    share = above[last] / (above[last] - above[last + 1])
+    return at[last] * (at[last + 1] / at[last]) ** share
+
+
 LIST_FUNCTIONS: Functions = {
     "max": _maximum,
     "min": _minimum,
@@ -109,4 +146,6 @@ LIST_FUNCTIONS: Functions = {
     "rises": _rises,
     "falls": _falls,
     "within": _within,
+    "first": _first,
+    "crossing": _crossing,
 }

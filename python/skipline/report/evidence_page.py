@@ -15,7 +15,7 @@ from skipline.report.experiment_page import (
     metric_figures,
     verdict_markup,
 )
-from skipline.report.find_claims import contents, filters
+from skipline.report.find_claims import contents, experiment_title, filters
 
 # Up to so many checks that hold are listed openly.
 _FEW_CHECKS = 2
@@ -195,9 +195,14 @@ def _add_experiment(document: Document, run: ExperimentRun) -> None:
     experiment = summary.experiment
     judged = " ".join(claim.id for claim in summary.claims)
     document.add(f'<section data-judges="{escape(judged)}">')
-    document.heading(experiment.title, anchor=run.identifier)
+    document.heading(experiment_title(run), anchor=run.identifier)
     document.add(f'<p class="question">{escape(experiment.question)}</p>')
     document.add(f'<p class="answer">{escape(answers.of_experiment(run.outcome))}</p>')
+    if experiment.beyond:
+        document.add(
+            "<p>An experiment of our own: no publication states what comes out, and it judges "
+            "no claim.</p>"
+        )
     document.add(
         f'<p class="facts">{escape(experiment.source)}. Platform {escape(summary.platform)}, '
         f"{summary.points} points, {escape(run.outcome.seeds)}. "

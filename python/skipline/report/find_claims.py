@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from skipline.evidence.evidence import Evidence
+from skipline.evidence.evidence import Evidence, ExperimentRun
 from skipline.evidence.verdicts import BASES, VERDICTS, Judgement
 from skipline.report.document import escape
 
@@ -18,13 +18,19 @@ def contents(evidence: Evidence) -> str:
         sections.append((f"source-{row.source_key}", f"Claims: {row.source} ({count})"))
     sections.append(("provenance", "Where this comes from"))
     experiments = [
-        (run.identifier, run.outcome.summary.experiment.title) for run in evidence.experiments
+        (run.identifier, experiment_title(run)) for run in evidence.experiments
     ]
     return (
         '<nav class="contents" aria-labelledby="contents"><h2 id="contents">Contents</h2>'
         f"{_links(sections)}<details open><summary>Experiments ({len(experiments)})</summary>"
         f"{_links(experiments)}</details></nav>"
     )
+
+
+def experiment_title(run: ExperimentRun) -> str:
+    """Return what the page calls an experiment: new if no source states what comes out."""
+    experiment = run.outcome.summary.experiment
+    return f"New: {experiment.title}" if experiment.beyond else experiment.title
 
 
 def _links(targets: Iterable[tuple[str, str]]) -> str:

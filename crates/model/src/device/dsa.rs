@@ -2,7 +2,7 @@
 //!
 //! Models: groups of work queues and engines; dedicated queues (MOVDIR64B, posted) and shared ones (ENQCMD,
 //! refused from a threshold on); an arbiter by priority; batches whose list is fetched by DMA, fences,
-//! drains; one cached translation for each descriptor field of an engine, page faults that block an engine
+//! drains; descriptors that are refused for their size or number of members; one cached translation for each descriptor field of an engine, page faults that block an engine
 //! or end a descriptor; read buffers; destinations in the DDIO ways or in memory by the cache-control flag;
 //! completion records in the LLC.
 //! Source: Intel DSA specification (341204-006US); ASPLOS'24 "A Quantitative Analysis and Guidelines of Data
@@ -12,6 +12,7 @@
 
 mod arbiter;
 mod as_device;
+mod completion;
 pub mod descriptor;
 mod engine;
 mod instance;
@@ -19,6 +20,7 @@ mod job;
 pub mod portal;
 mod read_buffers;
 mod steps;
+mod translation;
 
 pub use instance::Dsa;
 
@@ -53,6 +55,13 @@ pub struct WorkQueueConfig {
     pub size: u32,
     /// Descriptors in a round of the arbiter, 1 to 15.
     pub priority: u32,
+    /// Members of the longest batch; a longer one, or one of a single member, is refused.
+    pub max_batch: u32,
+    /// Bytes of the longest transfer; a longer one is refused.
+    pub max_transfer_bytes: u64,
+    /// Later thresholds of a shared queue, each from a time on: the one part of its configuration that
+    /// software may write while the queue is enabled.
+    pub thresholds: Vec<(Picos, u32)>,
 }
 
 /// Work queues and the engines that serve them.
@@ -66,6 +75,8 @@ pub struct GroupConfig {
     pub read_buffers_reserved: u32,
     /// Read buffers that it may use at a time.
     pub read_buffers_allowed: u32,
+    /// Whether it shares the limit of [`DsaConfig::read_buffer_limit`] with others.
+    pub uses_read_buffer_limit: bool,
 }
 
 /// A portal: the page through which one core writes to one work queue.
@@ -105,8 +116,12 @@ pub struct DsaConfig {
     pub portals: Vec<PortalConfig>,
     /// Read buffers of all groups together, in lines.
     pub read_buffers: u32,
+    /// Read buffers of all groups together that share a limit.
+    pub read_buffer_limit: Option<u32>,
     /// Descriptors that an engine processes at a time.
     pub descriptors_per_engine: u32,
+    /// Pages behind the current one for whose translation an operand asks.
+    pub pages_ahead: u64,
     /// Lines of a page of its clients' memory.
     pub page_lines: u64,
     /// Its times.
@@ -130,6 +145,9 @@ pub struct DsaCounters {
     pub members_completed: u64,
     /// Members that were not processed, behind a fence that failed.
     pub members_abandoned: u64,
+    /// Descriptors and members among those completed that were refused: their size or number of members
+    /// is not allowed.
+    pub invalid: u64,
     /// Bytes of operands read.
     pub bytes_read: u64,
     /// Bytes of operands written.
@@ -158,6 +176,7 @@ reading!(DsaCounters {
     members_fetched,
     members_completed,
     members_abandoned,
+    invalid,
     bytes_read,
     bytes_written,
     list_bytes,

@@ -117,7 +117,13 @@ impl<T: Tracer> Fabric<T> {
     }
 
     /// A core's L2 evicts a line: into its tracked way if it still has one, else into the LLC.
-    pub(super) fn take_l2_victim(&mut self, core: CoreId, line: LineAddr, modified: bool, now: Picos) {
+    pub(super) fn take_l2_victim(
+        &mut self,
+        core: CoreId,
+        line: LineAddr,
+        modified: bool,
+        now: Picos,
+    ) {
         let at = self.location(core);
         let set = self.recent_set(at.socket, line);
         let socket = &mut self.sockets[at.socket];

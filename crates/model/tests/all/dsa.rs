@@ -1,6 +1,9 @@
 //! The copy engine under arbitrary submissions: is every descriptor done once, in the order that the arbiter
 //! gives, and every byte moved once?
 
+mod order;
+mod refusals;
+
 use crate::small_fabric;
 use model::device::DeviceKind;
 use model::device::dsa::descriptor::{Descriptor, Destination, Operation, Work};
@@ -36,11 +39,24 @@ const TIMING: DsaTiming = DsaTiming {
 };
 
 fn queue(size: u32, priority: u32) -> WorkQueueConfig {
-    WorkQueueConfig { mode: QueueMode::Dedicated, size, priority }
+    WorkQueueConfig {
+        mode: QueueMode::Dedicated,
+        size,
+        priority,
+        max_batch: 64,
+        max_transfer_bytes: 1 << 20,
+        thresholds: Vec::new(),
+    }
 }
 
 fn group(queues: Vec<WorkQueueConfig>, engines: u32) -> GroupConfig {
-    GroupConfig { queues, engines, read_buffers_reserved: 0, read_buffers_allowed: 96 }
+    GroupConfig {
+        queues,
+        engines,
+        read_buffers_reserved: 0,
+        read_buffers_allowed: 96,
+        uses_read_buffer_limit: false,
+    }
 }
 
 /// An instance with a portal for each queue of its groups.
@@ -56,7 +72,9 @@ fn config(groups: Vec<GroupConfig>) -> DsaConfig {
         groups,
         portals,
         read_buffers: 96,
+        read_buffer_limit: None,
         descriptors_per_engine: 32,
+        pages_ahead: 4,
         page_lines: PAGE_LINES,
         timing: TIMING,
     }
@@ -331,6 +349,55 @@ fn fewer_read_buffers_move_less() {
     }
 }
 
+/// An instance with one engine, whose translations take longer than a page of data.
+fn slow_translations(pages_ahead: u64) -> Bench {
+    let timing = DsaTiming { translation: Picos(2_000_000), ..TIMING };
+    let one_queue = config(vec![group(vec![queue(128, 1)], 1)]);
+    Bench::new(DsaConfig { pages_ahead, timing, ..one_queue })
+}
+
+#[test]
+fn translations_ahead_keep_a_long_copy_moving() {
+    let span = |pages_ahead| {
+        let mut bench = slow_translations(pages_ahead);
+        bench.post(0, Work::One(copy(0, 64 << 12)), Picos::ZERO);
+        bench.run();
+        assert_eq!(bench.counters().translations, 2 * 64 + 1);
+        bench.now
+    };
+    let (none, some) = (span(0), span(4));
+    assert!(none.0 > 64 * 2_000_000, "{none:?}");
+    assert!(2 * some.0 < none.0, "{some:?} {none:?}");
+}
+
+#[test]
+fn a_descriptor_that_waits_for_a_translation_does_not_hold_up_others() {
+    let span = |copies| {
+        let mut bench = slow_translations(0);
+        for id in 0..copies {
+            let long = descriptor(id, Operation::Move, 32 << 12, id * 32 * PAGE_LINES);
+            bench.post(0, Work::One(long), Picos::ZERO);
+        }
+        bench.run();
+        assert_eq!(bench.counters().page_faults, 0);
+        bench.now
+    };
+    let (one, two) = (span(1), span(2));
+    assert!(2 * two.0 < 3 * one.0, "{one:?} {two:?}");
+}
+
+#[test]
+fn an_absent_page_ahead_is_a_fault_when_its_turn_comes() {
+    let mut bench = one_queue(1);
+    let long = copy(0, 6 << 12);
+    bench.take_away(long.source.0 + 4 * PAGE_LINES);
+    bench.post(0, Work::One(long), Picos::ZERO);
+    let done = bench.run();
+    let [(0, completion)] = done[..] else { panic!("{done:?}") };
+    assert_eq!((completion.status, completion.completed), (Status::Success, 6 << 12));
+    assert_eq!(bench.counters().page_faults, 1);
+}
+
 #[test]
 fn an_engine_keeps_one_translation_for_each_field() {
     let translations = |places: [u64; 2]| {
@@ -407,17 +474,17 @@ fn any_group() -> impl Strategy<Value = GroupConfig> {
         Just(QueueMode::Dedicated),
         (1u32..6).prop_map(|threshold| QueueMode::Shared { threshold })
     ];
-    let queue = (mode, 1u32..16, 1u32..16).prop_map(|(mode, size, priority)| WorkQueueConfig {
-        mode,
-        size,
-        priority,
-    });
-    (prop::collection::vec(queue, 1..3), 1u32..3, 8u32..40, 0u32..9).prop_map(
-        |(queues, engines, read_buffers_allowed, read_buffers_reserved)| GroupConfig {
-            queues,
-            engines,
-            read_buffers_reserved,
-            read_buffers_allowed,
+    let queue = (mode, 1u32..16, 1u32..16)
+        .prop_map(|(mode, size, priority)| WorkQueueConfig { mode, ..queue(size, priority) });
+    (prop::collection::vec(queue, 1..3), 1u32..3, 8u32..40, 0u32..9, any::<bool>()).prop_map(
+        |(queues, engines, read_buffers_allowed, read_buffers_reserved, uses_read_buffer_limit)| {
+            GroupConfig {
+                queues,
+                engines,
+                read_buffers_reserved,
+                read_buffers_allowed,
+                uses_read_buffer_limit,
+            }
         },
     )
 }
@@ -489,15 +556,18 @@ proptest! {
             time += Picos(gap);
             bench.post(portal, Work::One(asked), time);
             let next = (portal + 1) % portals;
-            if !members.is_empty() && !std::mem::replace(&mut used[next], true) {
+            if members.len() > 1 && !std::mem::replace(&mut used[next], true) {
                 bench.post(next, batch(1_000 + id, std::mem::take(&mut members)), time);
             }
         }
         bench.run();
-        if !members.is_empty() {
-            bench.post(0, batch(2_000, members), time.max(bench.now));
-            bench.run();
+        let time = time.max(bench.now);
+        match members[..] {
+            [] => {}
+            [only] => bench.post(0, Work::One(only), time),
+            _ => bench.post(0, batch(2_000, members), time),
         }
+        bench.run();
         let counters = bench.counters();
         prop_assert_eq!(counters.accepted, counters.completed);
         prop_assert_eq!((counters.refused, counters.dropped), (0, 0));

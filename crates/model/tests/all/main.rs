@@ -8,6 +8,7 @@
 
 mod accelerator_seams;
 mod against_reference;
+mod cbdma;
 mod claims;
 mod contract;
 mod dram_curves;

@@ -2,6 +2,7 @@
 
 use super::ApplicationPlan;
 use crate::assemble::builder::Builder;
+use crate::devices::cbdma::CbdmaKeys;
 use crate::devices::dsa::DsaKeys;
 use crate::devices::nic::NicKeys;
 use crate::devices::{PortPlan, ssd};
@@ -157,7 +158,8 @@ impl ApplicationPlan for BlockIoPlan {
             "placement.push_to_l2_lines",
         ];
         let keys = of_nic.chain(of_packets.map(String::from));
-        let of_engines = Inert::all(names::<DsaKeys>(), "blocks are moved by their SSD");
+        let of_engines = names::<DsaKeys>().into_iter().chain(names::<CbdmaKeys>());
+        let of_engines = Inert::all(of_engines, "blocks are moved by their SSD");
         Inert::all(keys, "block-io uses no NIC").chain(of_engines).collect()
     }
 

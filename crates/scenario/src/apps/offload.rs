@@ -1,14 +1,17 @@
 //! Data operations on buffers, one after the other or several at a time: by copy engines, or by the cores
 //! themselves.
 
+mod by_cbdma;
 mod check;
 mod keys;
 
+pub(super) use by_cbdma::check_together;
 pub use keys::OffloadKeys;
 
 use super::ApplicationPlan;
 use crate::assemble::builder::Builder;
 use crate::devices::PortPlan;
+use crate::devices::cbdma::channels::ChannelsPlan;
 use crate::devices::dsa::offloaders::{OffloadersPlan, OffloadersWanted};
 use crate::devices::root_port::IommuPages;
 use crate::input::error::InputError;
@@ -17,8 +20,9 @@ use crate::plan::inert::Inert;
 use crate::platform::CoreKernelFacts;
 use crate::scenario::{InitialContent, MemoryNode, Tenant};
 use check::OPERANDS;
-use keys::{DataName, FaultsName, KernelName, MoverName, OperationName};
-use model::device::dsa::descriptor::Descriptor;
+use keys::{DataName, FaultsName, KernelName, MoverName, OperationName, destination};
+use model::device::DeviceId;
+use model::device::dsa::descriptor::{Descriptor, Destination};
 use model::tracer::Tracer;
 use units::{Cycles, LINE_BYTES, LineAddr, Picos};
 use workload::app::offload::absent_pages::AbsentPages;
@@ -55,7 +59,36 @@ pub(crate) struct OffloadPlan {
     page_bytes: u64,
     mover: CoreMoverConfig,
     absent: Option<AbsentPlan>,
-    engines: Option<OffloadersPlan>,
+    engines: Option<EnginesPlan>,
+    /// Changes of cache control.
+    destinations: Vec<(Picos, Destination)>,
+}
+
+/// Who moves the data for the cores.
+#[derive(Clone, Debug)]
+enum EnginesPlan {
+    Dsa(OffloadersPlan),
+    Cbdma(ChannelsPlan),
+}
+
+impl EnginesPlan {
+    fn ports(&self) -> &[PortPlan] {
+        match self {
+            Self::Dsa(engines) => &engines.ports,
+            Self::Cbdma(channels) => &channels.ports,
+        }
+    }
+
+    fn build<T: Tracer>(
+        &self,
+        builder: &mut Builder<'_, T>,
+        devices: &[DeviceId],
+    ) -> Vec<Offloader> {
+        match self {
+            Self::Dsa(engines) => engines.build(builder, devices),
+            Self::Cbdma(channels) => channels.build(builder, devices),
+        }
+    }
 }
 
 impl ApplicationPlan for OffloadPlan {
@@ -90,9 +123,15 @@ impl ApplicationPlan for OffloadPlan {
         let engines = match keys.by {
             MoverName::Core => None,
             MoverName::Dsa => {
-                Some(OffloadersPlan::of(input, &wanted(keys, costs))?)
+                Some(EnginesPlan::Dsa(OffloadersPlan::of(input, &wanted(keys, costs))?))
+            }
+            MoverName::Cbdma => {
+                Some(EnginesPlan::Cbdma(ChannelsPlan::of(input, &wanted(keys, costs))?))
             }
         };
+        let events = input.events.iter();
+        let destinations =
+            events.filter_map(|event| Some((event.at(), destination(event.cache_control?))));
         let page_bytes = input.tenant.keys.page_size.bytes();
         let translated = input.tenant.devices.port.iommu.bytes();
         Ok(Self {
@@ -126,11 +165,12 @@ impl ApplicationPlan for OffloadPlan {
                 fault: Cycles(costs.page_fault_cycles.value),
             }),
             engines,
+            destinations: destinations.collect(),
         })
     }
 
     fn ports(&self) -> &[PortPlan] {
-        self.engines.as_ref().map_or(&[], |engines| &engines.ports)
+        self.engines.as_ref().map_or(&[], EnginesPlan::ports)
     }
 
     fn build<T: Tracer>(&self, builder: &mut Builder<'_, T>) {
@@ -152,7 +192,8 @@ impl ApplicationPlan for OffloadPlan {
             });
             let core_itself = builder.machine.core(core);
             let software =
-                Offload::new(self.config, core_itself, (offloader, mover), pages, operations);
+                Offload::new(self.config, core_itself, (offloader, mover), pages, operations)
+                    .with_destinations(self.destinations.clone());
             builder.software.insert(core, Box::new(software));
         }
     }
@@ -210,7 +251,7 @@ fn wanted(keys: &OffloadKeys, costs: &CoreKernelFacts) -> OffloadersWanted {
         key: "offload.by",
         depth: keys.depth,
         most_members: keys.batch,
-        queues_per_core: keys.queues_per_core,
+        queues_per_core: ("offload.queues_per_core", keys.queues_per_core),
         wait: keys.wait,
         back_off: keys.back_off,
         portal_addresses: keys.portal_addresses,
@@ -225,7 +266,8 @@ fn core_mover(keys: &OffloadKeys, facts: &CoreKernelFacts) -> CoreMoverConfig {
     let line = match keys.operation {
         OperationName::Copy => copy,
         OperationName::Dualcast => copy + fill,
-        OperationName::Fill | OperationName::CacheFlush => fill,
+        OperationName::Fill => fill,
+        OperationName::CacheFlush => facts.flush_cycles.value,
         OperationName::Compare => facts.compare_cycles.value,
         OperationName::ComparePattern => facts.compare_pattern_cycles.value,
         OperationName::CreateDelta | OperationName::ApplyDelta => facts.delta_cycles.value,

@@ -4,6 +4,7 @@
 use super::{ApplicationPlan, Packets};
 use crate::assemble::builder::Builder;
 use crate::devices::PortPlan;
+use crate::devices::cbdma::CbdmaKeys;
 use crate::devices::dsa::DsaKeys;
 use crate::devices::nic::driver::{DriverNeeds, DriverPlan};
 use crate::devices::nic::source::SourcePlan;
@@ -107,7 +108,8 @@ impl<A: PacketApplication> ApplicationPlan for OverNic<A> {
         let mut inert = nic::inert(&tenant.devices.nic, A::PACKETS, A::ARRIVALS);
         let because = format!("{} uses no SSD", tenant.keys.application.name());
         inert.extend(Inert::all(names::<SsdKeys>(), &because));
-        inert.extend(Inert::all(names::<DsaKeys>(), "packets are moved by their card"));
+        let engines = names::<DsaKeys>().into_iter().chain(names::<CbdmaKeys>());
+        inert.extend(Inert::all(engines, "packets are moved by their card"));
         inert
     }
 

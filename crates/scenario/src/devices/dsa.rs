@@ -75,6 +75,10 @@ pub struct DsaTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = READ_BUFFERS.0, max = READ_BUFFERS.1))]
     pub read_buffers: Option<u32>,
+    /// Read buffers of all groups together that have use_read_buffer_limit. As many as there are by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = READ_BUFFERS.0, max = READ_BUFFERS.1))]
+    pub read_buffer_limit: Option<u32>,
     /// Groups of engines and queues, in place of the one group.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupTable>,
@@ -106,6 +110,9 @@ pub struct GroupTable {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = READ_BUFFERS.0, max = READ_BUFFERS.1))]
     pub read_buffers: Option<u32>,
+    /// Whether it shares dsa.read_buffer_limit with other groups.
+    #[serde(default)]
+    pub use_read_buffer_limit: bool,
 }
 
 /// A work queue.
@@ -141,6 +148,7 @@ impl Default for DsaTable {
             queue_entries: 32,
             threshold: None,
             read_buffers: None,
+            read_buffer_limit: None,
             groups: Vec::new(),
         }
     }
@@ -157,13 +165,21 @@ pub struct DsaPlan {
 pub(crate) fn inert(tenant: &Tenant) -> Vec<Inert> {
     let keys = &tenant.devices.dsa.dsa;
     if !keys.groups.is_empty() {
-        return Inert::all(OF_ONE_GROUP, "dsa.groups says what each group has").collect();
+        let because = "dsa.groups says what each group has";
+        let mut inert: Vec<Inert> = Inert::all(OF_ONE_GROUP, because).collect();
+        if !keys.groups.iter().any(|group| group.use_read_buffer_limit) {
+            let because = "no group has use_read_buffer_limit";
+            inert.extend(Inert::all(["dsa.read_buffer_limit"], because));
+        }
+        return inert;
     }
+    let because = "with one group, dsa.read_buffers is the limit";
+    let mut inert: Vec<Inert> = Inert::all(["dsa.read_buffer_limit"], because).collect();
     if keys.queue_mode == QueueModeName::Dedicated {
         let because = "a dedicated queue refuses nothing: its client has credits";
-        return Inert::all(["dsa.threshold"], because).collect();
+        inert.extend(Inert::all(["dsa.threshold"], because));
     }
-    Vec::new()
+    inert
 }
 
 impl DsaTable {
@@ -183,11 +199,19 @@ impl DsaTable {
             queues: vec![queue; self.queues as usize],
             read_buffers_reserved: 0,
             read_buffers: self.read_buffers,
+            use_read_buffer_limit: false,
         }]
     }
 
     /// An instance for `portals` clients, each with the number of its queue among all queues.
-    fn config(&self, facts: &DsaFacts, portals: &[usize], page_lines: u64) -> DsaConfig {
+    /// Thresholds of shared queues change at the times of `thresholds`.
+    fn config(
+        &self,
+        facts: &DsaFacts,
+        portals: &[usize],
+        page_lines: u64,
+        thresholds: &[(Picos, u32)],
+    ) -> DsaConfig {
         let groups = self.all_groups();
         let total = facts.read_buffers.value;
         let reserved: u32 = groups.iter().map(|it| it.read_buffers_reserved).sum();
@@ -203,18 +227,21 @@ impl DsaTable {
             port: RootPortId(0),
             portals: portals.iter().map(|&queue| queues[queue]).collect(),
             read_buffers: total,
+            read_buffer_limit: self.read_buffer_limit,
             descriptors_per_engine: facts.descriptors_per_engine.value,
+            pages_ahead: facts.pages_ahead.value,
             page_lines,
             timing: facts.timing(),
             groups: groups
                 .into_iter()
                 .map(|group| GroupConfig {
-                    queues: group.queues.iter().map(QueueTable::config).collect(),
+                    queues: group.queues.iter().map(|it| it.config(facts, thresholds)).collect(),
                     engines: fit(group.engines.len()),
                     read_buffers_reserved: group.read_buffers_reserved,
                     read_buffers_allowed: group
                         .read_buffers
                         .unwrap_or(total - (reserved - group.read_buffers_reserved)),
+                    uses_read_buffer_limit: group.use_read_buffer_limit,
                 })
                 .collect(),
         }
@@ -225,6 +252,12 @@ impl DsaTable {
         self.all_queues().iter().map(|queue| queue.mode).collect()
     }
 
+    /// Entries of the smallest shared queue, if there is one.
+    pub(crate) fn smallest_shared(&self) -> Option<u32> {
+        let shared = |queue: &QueueTable| queue.mode == QueueModeName::Shared;
+        self.all_queues().into_iter().filter(shared).map(|queue| queue.entries).min()
+    }
+
     /// All queues of an instance.
     fn all_queues(&self) -> Vec<QueueTable> {
         self.all_groups().into_iter().flat_map(|group| group.queues).collect()
@@ -232,7 +265,7 @@ impl DsaTable {
 }
 
 impl QueueTable {
-    fn config(&self) -> WorkQueueConfig {
+    fn config(&self, facts: &DsaFacts, thresholds: &[(Picos, u32)]) -> WorkQueueConfig {
         let threshold = self.threshold.unwrap_or(self.entries);
         WorkQueueConfig {
             mode: match self.mode {
@@ -241,6 +274,9 @@ impl QueueTable {
             },
             size: self.entries,
             priority: self.priority,
+            max_batch: facts.max_batch.value,
+            max_transfer_bytes: facts.max_transfer_bytes.value,
+            thresholds: thresholds.to_vec(),
         }
     }
 }

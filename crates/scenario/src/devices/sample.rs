@@ -4,6 +4,7 @@ use super::nic::sample::NicSample;
 use super::nic::source::Traffic;
 use hdrhistogram::Histogram;
 use model::device::Device;
+use model::device::cbdma::CbdmaCounters;
 use model::device::dsa::DsaCounters;
 use model::device::nvme::NvmeCounters;
 use model::fabric::Fabric;
@@ -14,6 +15,8 @@ use units::Picos;
 /// What a device has counted: a reading, or the difference of two.
 #[derive(Clone, Copy, Debug)]
 pub enum DeviceSample {
+    /// A CBDMA.
+    Cbdma(CbdmaCounters),
     /// A copy engine.
     Dsa(DsaCounters),
     /// A network card and its link.
@@ -30,6 +33,7 @@ impl DeviceSample {
         now: Picos,
     ) -> Self {
         match device {
+            Device::Cbdma(cbdma) => Self::Cbdma(cbdma.counters_at(now)),
             Device::Dsa(dsa) => Self::Dsa(dsa.counters_at(now)),
             Device::Nic(nic) => Self::Nic(NicSample::read(nic, fabric, now)),
             Device::Nvme(ssd) => Self::Ssd(ssd.counters),
@@ -58,6 +62,13 @@ impl DeviceSample {
         nic
     }
 
+    pub(super) fn of_cbdma(&self) -> &CbdmaCounters {
+        let Self::Cbdma(cbdma) = self else {
+            panic!("a reading of a CBDMA was expected: {self:?}")
+        };
+        cbdma
+    }
+
     pub(super) fn of_dsa(&self) -> &DsaCounters {
         let Self::Dsa(dsa) = self else { panic!("a reading of a DSA was expected: {self:?}") };
         dsa
@@ -74,6 +85,7 @@ impl DeviceSample {
 impl Reading for DeviceSample {
     fn since(&self, earlier: &Self) -> Self {
         match self {
+            Self::Cbdma(cbdma) => Self::Cbdma(cbdma.since(earlier.of_cbdma())),
             Self::Dsa(dsa) => Self::Dsa(dsa.since(earlier.of_dsa())),
             Self::Nic(nic) => Self::Nic(nic.since(earlier.of_nic())),
             Self::Ssd(ssd) => Self::Ssd(ssd.since(earlier.of_ssd())),
@@ -82,6 +94,7 @@ impl Reading for DeviceSample {
 
     fn plus(&self, later: &Self) -> Self {
         match self {
+            Self::Cbdma(cbdma) => Self::Cbdma(cbdma.plus(later.of_cbdma())),
             Self::Dsa(dsa) => Self::Dsa(dsa.plus(later.of_dsa())),
             Self::Nic(nic) => Self::Nic(nic.plus(later.of_nic())),
             Self::Ssd(ssd) => Self::Ssd(ssd.plus(later.of_ssd())),

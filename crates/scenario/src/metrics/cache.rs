@@ -62,6 +62,7 @@ pub const METRICS: &[Metric<Machine>] = &[
     named(Cache, "llc_occupancy_bytes", "bytes", "LLC occupancy")
         .about("Bytes of the LLC that hold lines of each agent, the mean over the batches.")
         .headline()
+        .in_timeline()
         .level_by("agent", |m| {
             let bytes = m.sample.occupancy.iter().map(|&bytes| bytes as f64);
             m.agents.iter().cloned().zip(bytes).collect()

@@ -22,8 +22,9 @@ pub const PHASES: [Declaration; DESCRIPTOR_PHASES] = [
         .about("From there until an engine takes it from its work queue."),
     named(Latency, "descriptor_translate_ns", "ns", "Descriptor: translation")
         .about("From there until its first pages are translated and the engine may ask for data."),
-    named(Latency, "descriptor_move_ns", "ns", "Descriptor: data")
-        .about("From there until its last data is visible; of a batch, until its last member ends."),
+    named(Latency, "descriptor_move_ns", "ns", "Descriptor: data").about(
+        "From there until its last data is visible; of a batch, until its last member ends.",
+    ),
     named(Latency, "descriptor_record_ns", "ns", "Descriptor: completion record")
         .about("From there until its completion record is visible."),
     named(Latency, "descriptor_notice_ns", "ns", "Descriptor: noticed")

@@ -21,7 +21,8 @@ impl Inert {
         keys.into_iter().map(move |key| Self { key: key.into(), because: because.into() })
     }
 
-    fn is_about(&self, stated: &str) -> bool {
+    /// Whether a stated key is this one, or in this table.
+    pub fn is_about(&self, stated: &str) -> bool {
         let rest = stated.strip_prefix(self.key.as_str());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }

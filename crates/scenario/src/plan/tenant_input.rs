@@ -5,10 +5,10 @@ use crate::devices::NamedDevices;
 use crate::input::check::Check;
 use crate::input::error::InputError;
 use crate::platform::Platform;
-use crate::scenario::Tenant;
+use crate::scenario::{EventKeys, Tenant};
 
 /// A tenant's keys, and its platform and devices.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct TenantInput<'a> {
     /// The scenario's file.
     pub file: &'a str,
@@ -24,6 +24,8 @@ pub struct TenantInput<'a> {
     pub named: &'a NamedDevices,
     /// Seed of all its random choices.
     pub seed: u64,
+    /// Changes of its devices while the machine runs.
+    pub events: Vec<&'a EventKeys>,
 }
 
 impl<'a> TenantInput<'a> {

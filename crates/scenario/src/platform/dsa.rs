@@ -23,8 +23,12 @@ pub struct DsaFacts {
     pub read_buffers: Sourced<u32>,
     /// Descriptors of a batch.
     pub max_batch: Sourced<u32>,
+    /// Bytes of a transfer.
+    pub max_transfer_bytes: Sourced<u64>,
     /// Descriptors that an engine processes at a time.
     pub descriptors_per_engine: Sourced<u32>,
+    /// Pages behind the current one for whose translation an operand asks.
+    pub pages_ahead: Sourced<u64>,
     /// Throughput of its stop on the mesh, in each direction.
     pub gbytes_per_s: Sourced<f64>,
     /// From its logic to the mesh.
@@ -101,6 +105,8 @@ pub struct CoreKernelFacts {
     pub delta_cycles: Sourced<f64>,
     /// Protection information.
     pub dif_cycles: Sourced<f64>,
+    /// A cache line flush.
+    pub flush_cycles: Sourced<f64>,
     /// Copying or filling by a string instruction.
     pub rep_movsb_cycles: Sourced<f64>,
     /// The start of a string instruction.
@@ -155,8 +161,11 @@ impl DsaFacts {
         let what = "lines, no fewer than four for each engine";
         check.whole("dsa.read_buffers", self.read_buffers.value, (least, 4096), what)?;
         check.whole("dsa.max_batch", self.max_batch.value, (1, 1024), "")?;
+        let transfer = self.max_transfer_bytes.value;
+        check.whole("dsa.max_transfer_bytes", transfer, (64, 1 << 31), "bytes")?;
         let descriptors = self.descriptors_per_engine.value;
         check.whole("dsa.descriptors_per_engine", descriptors, (1, 1024), "")?;
+        check.whole("dsa.pages_ahead", self.pages_ahead.value, (0, 64), "pages")?;
         check.number("dsa.gbytes_per_s", self.gbytes_per_s.value, (0.1, 1000.0))?;
         check.whole("dsa.write_entries", self.write_entries.value, (1, 4096), "")?;
         check.whole("dsa.read_entries", self.read_entries.value, (1, 4096), "")?;
@@ -207,6 +216,7 @@ impl CoreKernelFacts {
             ("core_kernels.crc_cycles", &self.crc_cycles),
             ("core_kernels.delta_cycles", &self.delta_cycles),
             ("core_kernels.dif_cycles", &self.dif_cycles),
+            ("core_kernels.flush_cycles", &self.flush_cycles),
             ("core_kernels.rep_movsb_cycles", &self.rep_movsb_cycles),
             ("core_kernels.rep_movsb_start_cycles", &self.rep_movsb_start_cycles),
             ("core_kernels.around_ns", &self.around_ns),

@@ -1,9 +1,12 @@
-//! The trace of a packet or line as text.
+//! The trace of a packet, line or descriptor as text.
 
 use crate::layout::Layout;
-use crate::result::{TraceEvent, TraceEviction};
+use crate::result::{DescriptorTrace, TraceEvent, TraceEviction, TracePhase};
 use model::attribution::AgentId;
-use model::tracer::{Event, Found, Operation, WatchLine, WatchPacket};
+use model::tracer::{
+    DescriptorPhase, Event, Found, LineRole, Operation, WatchDescriptor, WatchLine, WatchPacket,
+};
+use units::LineAddr;
 
 /// Events of the watched packet's lines, in time order; lines count from its first.
 #[must_use]
@@ -18,6 +21,58 @@ pub fn of_line(tracer: &WatchLine, layout: &Layout) -> Vec<TraceEvent> {
     tell(&tracer.events, layout, 0)
 }
 
+/// The story of the watched descriptor, if software has begun it; `number` is its own.
+#[must_use]
+pub fn of_descriptor(
+    tracer: &WatchDescriptor,
+    number: u64,
+    layout: &Layout,
+) -> Option<DescriptorTrace> {
+    let begun = *tracer.phases.get(&DescriptorPhase::Begun)?;
+    let mut before = begun;
+    let passed = tracer.phases.iter().filter(|&(&phase, _)| phase != DescriptorPhase::Begun);
+    let phases = passed.map(|(&phase, &until)| {
+        let took = until.saturating_sub(before);
+        before = before.max(until);
+        TracePhase { phase: name_of(phase).into(), until_ns: until.as_ns(), took_ns: took.as_ns() }
+    });
+    let phases = phases.collect();
+    let mut events = tell(&tracer.events, layout, 0);
+    for event in &mut events {
+        if let Some((role, line)) = tracer.role_of(LineAddr(event.line)) {
+            (event.part, event.line) = (Some(part(role).into()), line);
+        }
+    }
+    let left_out = tracer.left_out;
+    Some(DescriptorTrace { descriptor: number, begun_ns: begun.as_ns(), phases, events, left_out })
+}
+
+fn name_of(phase: DescriptorPhase) -> &'static str {
+    match phase {
+        DescriptorPhase::Begun => "begun",
+        DescriptorPhase::Prepared => "prepared",
+        DescriptorPhase::Submitted => "submitted",
+        DescriptorPhase::Seen => "seen",
+        DescriptorPhase::Dispatched => "dispatched",
+        DescriptorPhase::Translated => "translated",
+        DescriptorPhase::Started => "started",
+        DescriptorPhase::Read => "read",
+        DescriptorPhase::Written => "written",
+        DescriptorPhase::Recorded => "recorded",
+        DescriptorPhase::Reaped => "reaped",
+    }
+}
+
+fn part(role: LineRole) -> &'static str {
+    match role {
+        LineRole::Descriptor => "descriptor",
+        LineRole::List => "list",
+        LineRole::Source => "source",
+        LineRole::Destination => "destination",
+        LineRole::Record => "record",
+    }
+}
+
 fn tell(events: &[Event], layout: &Layout, first_line: u64) -> Vec<TraceEvent> {
     let names = layout.agent_names();
     let name = |agent: AgentId| names[usize::from(agent.0)].clone();
@@ -30,6 +85,7 @@ fn tell(events: &[Event], layout: &Layout, first_line: u64) -> Vec<TraceEvent> {
             agent: name(event.agent),
             operation: operation(event.operation).into(),
             line: event.line.0.wrapping_sub(first_line),
+            part: None,
             found: found(event.found),
             evicted: event.pushed_out.map(|pushed_out| TraceEviction {
                 address_line: pushed_out.line.0,

@@ -17,7 +17,7 @@ pub(crate) use event::check as events;
 pub(crate) const MBA_PERCENT: (u32, u32) = (10, 100);
 /// Number of the last socket.
 pub(crate) const LAST_SOCKET: u32 = 1;
-pub(super) const BATCH_PACKETS: (u64, u64) = (256, 1 << 24);
+pub(super) const BATCH_PACKETS: (u64, u64) = (8, 1 << 24);
 pub(super) const BATCHES: (u32, u32) = (10, 1000);
 /// Half width of an interval, in points or percent.
 pub(super) const INTERVAL: (f64, f64) = (1e-3, 100.0);

@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 pub fn platform(application: &str) -> &'static str {
     match application {
         "ping-pong" => "cascade-lake-blog",
-        "offload" => "sapphire-rapids-56",
+        "offload" | "vhost-switch" | "cachelib" | "descriptor-replay" => "sapphire-rapids-56",
         _ => "skylake-gold-6140",
     }
 }
@@ -30,6 +30,12 @@ const DYNAMIC: (&str, &str) = ("dynamic_ways.period_us", "2.0");
 const GROWS: (&str, &str) = ("dynamic_ways.grow_above_misses_per_us", "0.2");
 const SHRINKS: (&str, &str) = ("dynamic_ways.shrink_below_misses_per_us", "900");
 const SHARED: (&str, &str) = ("dsa.queue_mode", "\"shared\"");
+const ICE_LAKE: (&str, &str) = ("platform", "\"ice-lake-40\"");
+const BY_CBDMA: (&str, &str) = ("offload.by", "\"cbdma\"");
+const LIMITED: (&str, &str) = (
+    "dsa.groups",
+    "[{ engines = [0], queues = [{ entries = 32 }], use_read_buffer_limit = true }]",
+);
 const LARGE_RING: (&str, &str) = ("rx_descriptors", "4096");
 const SIX_WAYS: (&str, &str) = ("ddio_ways", "6");
 const MANY_BLOCKS: (&str, &str) = ("block_io.buffers", "256");
@@ -49,12 +55,24 @@ pub const CHANGES: &[Change] = &[
     ("block_io.ssds_per_root_port", &[("cores", "2"), ("block_io.ssds", "2")], &["2"]),
     ("buffer_bytes", &[], &["9216"]),
     ("burst", &[], &["4"]),
+    ("cbdma.channels", &[ICE_LAKE, BY_CBDMA], &["2"]),
+    ("cbdma.ring_entries", &[ICE_LAKE, BY_CBDMA], &["4"]),
+    ("cachelib.by", &[], &["\"dsa\""]),
+    ("cachelib.get_percent", &[], &["50"]),
+    ("cachelib.items", &[], &["4096"]),
+    ("cachelib.large_percent", &[], &["20.0"]),
+    ("cachelib.most_bytes", &[], &["65536"]),
+    ("cachelib.threshold_bytes", &[BY_ENGINES], &["16384"]),
+    ("cachelib.zipf", &[], &["0.5"]),
     ("chain.filter_rules", &[("chain.filtering", "\"software\"")], &["100"]),
     ("chain.filtering", &[], &["\"software\""]),
     ("chain.flow_table_entries", &[], &["1024"]),
     ("core_way_mask", &[], &["3"]),
     ("core_way_mask", &[("block_io.reads_data", "true"), MANY_BLOCKS], &["3"]),
-    ("cores", &[], &["2"]),
+    ("cores", &[], &["2", "3"]),
+    ("descriptor_replay.depth", &[], &["1"]),
+    ("descriptor_replay.log", &[], &["\"OTHER\""]),
+    ("descriptor_replay.pace", &[], &["\"back-to-back\""]),
     ("ddio_keeps_descriptors", &[DDIO_OFF], &["true"]),
     ("ddio_ways", &[], &["0", "7"]),
     ("dsa.engines", &[("offload.batch", "16"), ("offload.transfer_bytes", "64")], &["4"]),
@@ -62,7 +80,8 @@ pub const CHANGES: &[Change] = &[
     ("dsa.instances", &[("cores", "2"), SHARED], &["2"]),
     ("dsa.queue_entries", &[], &["2"]),
     ("dsa.queue_mode", &[], &["\"shared\""]),
-    ("dsa.queues", &[("cores", "2"), SHARED, ("dsa.queue_entries", "1")], &["2"]),
+    ("dsa.queues", &[("cores", "2")], &["2"]),
+    ("dsa.read_buffer_limit", &[LIMITED], &["4"]),
     ("dsa.read_buffers", &[], &["4"]),
     ("dsa.threshold", &[("cores", "4"), SHARED, ("offload.depth", "32"), ("offload.transfer_bytes", "65536")], &["1"]),
     ("dynamic_ways.enabled", &[DYNAMIC], &["false"]),
@@ -106,17 +125,28 @@ pub const CHANGES: &[Change] = &[
     ("nic", &[], &["\"xl710\"", "\"connectx-6-dx\""]),
     ("nic_socket", &[], &["1"]),
     ("offered_gbps", &[], &["5.0"]),
+    ("offload.absent_percent", &[], &["50"]),
+    ("offload.allocate", &[], &["true"]),
+    ("offload.back_off", &[("cores", "8"), SHARED, ("dsa.threshold", "1")], &["\"exponential\""]),
     ("offload.batch", &[], &["4"]),
     ("offload.buffers", &[], &["3"]),
     ("offload.by", &[], &["\"core\""]),
     ("offload.cache_control", &[], &["0"]),
+    ("offload.data", &[], &["\"llc\"", "\"flushed\""]),
     ("offload.delta_percent", &[("offload.operation", "\"create-delta\"")], &["50"]),
     ("offload.depth", &[], &["1"]),
-    ("offload.flush", &[], &["true"]),
+    ("offload.destination_node", &[], &["\"other-socket\"", "\"cxl\""]),
+    ("offload.faults", &[("offload.absent_percent", "50")], &["\"resubmit\"", "\"software\"", "\"touch\""]),
+    ("offload.kernel", &[("offload.by", "\"core\"")], &["\"non-temporal\"", "\"rep-movsb\""]),
+    ("offload.lock", &[("cores", "2")], &["true"]),
+    ("offload.members_share_buffers", &[("offload.batch", "4")], &["true"]),
     ("offload.offset_bytes", &[("offload.transfer_bytes", "4096")], &["64"]),
     ("offload.operation", &[], &["\"fill\""]),
+    ("offload.portal_addresses", &[("offload.transfer_bytes", "64")], &["2"]),
+    ("offload.queues_per_core", &[("dsa.queues", "2")], &["2"]),
+    ("offload.source_node", &[], &["\"other-socket\"", "\"cxl\""]),
     ("offload.transfer_bytes", &[], &["512"]),
-    ("offload.wait", &[], &["\"umwait\""]),
+    ("offload.wait", &[], &["\"umwait\"", "\"interrupt\""]),
     ("packet_bytes", &[], &["900"]),
     ("packet_sink.payload", &[], &["\"read\""]),
     ("packet_source.writes_payload", &[], &["false"]),
@@ -148,20 +178,28 @@ pub const CHANGES: &[Change] = &[
     ("traffic.arrivals", &[RANDOM], &["\"poisson\""]),
     ("traffic.burst_packets", &[RANDOM, ON_OFF], &["8"]),
     ("traffic.cut_short", &[("traffic.pcap", "\"CUT\"")], &["true"]),
-    ("traffic.flow_rules", &[("cores", "2")], &["64"]),
-    ("traffic.flow_zipf", &[RANDOM, ("cores", "2")], &["1.1"]),
-    ("traffic.flows", &[("cores", "2")], &["7"]),
-    ("traffic.generator_threads", &[("cores", "2")], &["1"]),
+    ("traffic.flow_rules", &[("cores", "3")], &["64"]),
+    ("traffic.flow_zipf", &[RANDOM, ("cores", "3")], &["1.1"]),
+    ("traffic.flows", &[("cores", "3")], &["7"]),
+    ("traffic.generator_threads", &[("cores", "3")], &["1"]),
     ("traffic.loops", &[PCAP], &["2"]),
     ("traffic.pattern", &[("cores", "2")], &["\"random\""]),
     ("traffic.pcap", &[], &["\"PCAP\""]),
     ("traffic.scale_to_gbps", &[PCAP], &["10.0"]),
     ("traffic.sizes", &[RANDOM], &["\"imix\""]),
-    ("traffic.train_packets", &[("cores", "2")], &["3"]),
-    ("traffic.turn_packets", &[("cores", "2"), ("traffic.train_packets", "3")], &["2"]),
+    ("traffic.train_packets", &[("cores", "3")], &["3"]),
+    ("traffic.turn_packets", &[("cores", "3"), ("traffic.train_packets", "3")], &["2"]),
     ("tx_descriptors", &[], &["64", "128"]),
+    ("vhost_switch.by", &[], &["\"dsa\""]),
+    ("vhost_switch.cache_control", &[SWITCHED_BY_ENGINES], &["0"]),
+    ("vhost_switch.depth", &[SWITCHED_BY_ENGINES], &["1"]),
+    ("vhost_switch.guest_cores", &[("cores", "4")], &["2"]),
+    ("vhost_switch.guest_descriptors", &[], &["64"]),
+    ("vhost_switch.queues", &[SWITCHED_BY_ENGINES, ("dsa.queues", "2")], &["2"]),
     ("warm_buffers", &[], &["200"]),
 ];
+const BY_ENGINES: (&str, &str) = ("cachelib.by", "\"dsa\"");
+const SWITCHED_BY_ENGINES: (&str, &str) = ("vhost_switch.by", "\"dsa\"");
 const PCAP: (&str, &str) = ("traffic.pcap", "\"PCAP\"");
 
 /// Keys that act in other scenarios than the short ones of this test, and why not in these.
@@ -191,8 +229,17 @@ pub fn base(application: &str) -> String {
         "ping-pong" => "",
         "offload" => "offload.depth = 8\noffload.transfer_bytes = 1024\n",
         "packet-source" => "packet_bytes = 300\n",
+        "cachelib" => "cachelib.items = 16384\n",
+        "descriptor-replay" => {
+            let log = with_captures("descriptor_replay.log = \"LOG\"\n");
+            return format!("{}{log}", base_of(application, ""));
+        }
         _ => "packet_bytes = 300\nrx_descriptors = 256\n",
     };
+    base_of(application, own)
+}
+
+fn base_of(application: &str, own: &str) -> String {
     format!(
         "platform = \"{}\"\napplication = \"{application}\"\n{own}\
          run.batch_packets = 300\nrun.min_batches = 10\nrun.max_batches = 10\n",
@@ -206,7 +253,9 @@ fn metrics(application: &str, text: &str, set: &[(&str, &str)]) -> Result<String
         set.iter().map(|(key, value)| ((*key).into(), with_captures(value))).collect();
     let job = || -> Result<Job, scenario::InputError> {
         let read = scenario::scenario::Scenario::read("a.toml", text, &set)?;
-        let platform = builtin::platform("a.toml", platform(application))?;
+        let stated = set.iter().find(|(key, _)| key == "platform");
+        let name = stated.map_or(platform(application), |(_, name)| name.trim_matches('"'));
+        let platform = builtin::platform("a.toml", name)?;
         Job::new("a.toml", read, platform, "the platform", 3)
     };
     let job = job().map_err(|error| error.to_string())?;
@@ -215,15 +264,20 @@ fn metrics(application: &str, text: &str, set: &[(&str, &str)]) -> Result<String
     Ok(serde_json::to_string(&result.metrics).expect("metrics are JSON"))
 }
 
-/// A value with the paths of captures in place of PCAP and CUT, which ends within its last packet.
+/// A value with the paths of captures in place of PCAP and CUT, which ends within its last packet, and those
+/// of logs of descriptors in place of LOG and OTHER.
 pub fn with_captures(value: &str) -> String {
-    let (whole, cut) = captures();
-    value.replace("PCAP", &whole.display().to_string()).replace("CUT", &cut.display().to_string())
+    let names = ["PCAP", "CUT", "LOG", "OTHER"];
+    let named = names.iter().zip(recordings());
+    named.fold(value.to_owned(), |text, (name, path)| {
+        text.replace(name, &path.display().to_string())
+    })
 }
 
-/// A capture of 64 frames of 200 bytes, one each microsecond, and the same without its last byte.
-fn captures() -> (PathBuf, PathBuf) {
-    static WRITTEN: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
+/// A capture of 64 frames of 200 bytes, one each microsecond; the same without its last byte; logs of
+/// descriptors of 4 KiB and of 1 KiB.
+fn recordings() -> &'static [PathBuf; 4] {
+    static WRITTEN: OnceLock<[PathBuf; 4]> = OnceLock::new();
     let write = || {
         let header: [u32; 6] = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 1];
         let mut bytes: Vec<u8> = header.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -232,17 +286,32 @@ fn captures() -> (PathBuf, PathBuf) {
             bytes.extend(record.iter().flat_map(|word| word.to_le_bytes()));
             bytes.extend((0..200).map(|byte: u32| (byte + packet).to_le_bytes()[0]));
         }
-        ["whole", "cut"]
-            .map(|name| {
-                let file = format!("skipline-keys-{}-{name}.pcap", std::process::id());
-                let path = std::env::temp_dir().join(file);
-                let kept = bytes.len() - usize::from(name == "cut");
-                fs::write(&path, &bytes[..kept]).expect("the temporary folder can be written");
-                path
-            })
-            .into()
+        let cut = bytes[..bytes.len() - 1].to_vec();
+        let logs = [4096, 1024].map(|size| descriptors(size).into_bytes());
+        let [log, other] = logs;
+        let files =
+            [("whole.pcap", bytes), ("cut.pcap", cut), ("4k.jsonl", log), ("1k.jsonl", other)];
+        files.map(|(name, content)| {
+            let file = format!("skipline-keys-{}-{name}", std::process::id());
+            let path = std::env::temp_dir().join(file);
+            fs::write(&path, content).expect("the temporary folder can be written");
+            path
+        })
     };
-    WRITTEN.get_or_init(write).clone()
+    WRITTEN.get_or_init(write)
+}
+
+/// A log of 600 copies by four portals, 50 ns apart.
+fn descriptors(bytes: u64) -> String {
+    let line = |number: u64| {
+        let (time, portal, page) = (number * 50, number % 4, number % 64 * 4096);
+        let (source, destination) = (0x1000_0000 + page, 0x2000_0000 + page);
+        format!(
+            "{{\"time_ns\": {time}, \"portal\": {portal}, \"opcode\": 3, \"flags\": 256, \
+             \"bytes\": {bytes}, \"source\": \"{source:#x}\", \"destination\": \"{destination:#x}\"}}\n"
+        )
+    };
+    (0..600).map(line).collect()
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -327,11 +396,13 @@ fn pairs() -> impl Iterator<Item = (usize, String, &'static str)> {
 
 /// Pairs of which half of them, by number, are looked at.
 fn every_key_acts_or_is_refused(odd: usize) {
+    let half = pairs().filter(|(number, ..)| (number / soak::amount(8_usize, 1)) % 2 == odd);
+    act_or_are_refused(half.map(|(_, application, key)| (application, key)));
+}
+
+fn act_or_are_refused(pairs: impl Iterator<Item = (String, &'static str)>) {
     let (mut acting, mut refused, mut idle) = (0, 0, Vec::new());
-    for (number, application, key) in pairs() {
-        if (number / soak::amount(8_usize, 1)) % 2 != odd {
-            continue;
-        }
+    for (application, key) in pairs {
         match outcome(&application, key) {
             Outcome::Acts => acting += 1,
             Outcome::Refused(reason) => {
@@ -359,6 +430,17 @@ fn every_even_key_acts_or_is_refused() {
 #[test]
 fn every_odd_key_acts_or_is_refused() {
     every_key_acts_or_is_refused(1);
+}
+
+/// They are many, and most of them act on data operations only.
+#[test]
+fn every_key_of_copy_engines_acts_on_data_operations() {
+    let own = |key: &&str| ["offload.", "dsa.", "cbdma."].iter().any(|of| key.starts_with(of));
+    let keys: BTreeSet<&str> = CHANGES.iter().map(|change| change.0).filter(own).collect();
+    act_or_are_refused(keys.into_iter().map(|key| ("offload".into(), key)));
+    for key in ["offload.lock", "offload.back_off", "offload.faults", "dsa.threshold"] {
+        assert_eq!(outcome("offload", key), Outcome::Acts, "{key}");
+    }
 }
 
 /// A base of tables beside a forwarder, and a change of each of their keys.
@@ -400,8 +482,8 @@ const BESIDE: [Beside; 2] = [
     },
 ];
 
-/// `tests/all/probe.rs` turns the keys of a watcher.
-const WATCHER: &str = "probe.";
+/// `tests/all/probe.rs` turns the keys of a watcher, `engine_telemetry.rs` those of copy engines.
+const ELSEWHERE: [&str; 3] = ["probe.", "cache_control", "threshold"];
 
 #[test]
 fn every_key_of_a_co_runner_and_an_event_acts() {
@@ -409,7 +491,7 @@ fn every_key_of_a_co_runner_and_an_event_acts() {
     for Beside { tables, definition, changes } in BESIDE {
         let mut keys = BTreeSet::new();
         leaves(&schema, &schema["$defs"][definition], "", &mut keys);
-        keys.retain(|key| !key.starts_with(WATCHER));
+        keys.retain(|key| !ELSEWHERE.iter().any(|elsewhere| key.starts_with(elsewhere)));
         let changed = changes.iter().map(|(key, _)| key.split_once(".0.").expect("a table").1);
         assert_eq!(changed.map(str::to_owned).collect::<BTreeSet<_>>(), keys);
         let text = format!("{}{tables}", base("l2-forward"));

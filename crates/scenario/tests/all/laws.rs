@@ -339,7 +339,7 @@ proptest! {
         machine.run_slice(u64::MAX, Picos::from_ns(1e6), u64::MAX);
         let of_ssd = |device: &Device<_>| match device {
             Device::Nvme(ssd) => Some(ssd.counters),
-            Device::Nic(_) | Device::Dsa(_) => None,
+            Device::Nic(_) | Device::Dsa(_) | Device::Cbdma(_) => None,
         };
         let counted: Vec<NvmeCounters> = machine.devices.iter().filter_map(of_ssd).collect();
         let sum = |of: fn(&NvmeCounters) -> u64| counted.iter().map(of).sum::<u64>();

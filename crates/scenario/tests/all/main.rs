@@ -4,9 +4,14 @@
 
 mod answers;
 mod applications;
+mod cachelib;
+mod cbdma;
 mod counters;
+mod descriptor_replay;
+mod descriptor_stories;
 mod dsa_calibrated;
 mod dsa_rows;
+mod engine_telemetry;
 mod forwarder;
 mod hardware;
 mod host_kernels;
@@ -17,6 +22,7 @@ mod kinds;
 mod laws;
 mod metrics;
 mod nic;
+mod offload;
 mod overload;
 mod ping_pong;
 mod placement;
@@ -31,3 +37,4 @@ mod slice_placement;
 mod small_fabric;
 mod ssd;
 mod tenants;
+mod vhost_switch;

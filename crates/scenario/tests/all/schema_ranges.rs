@@ -19,6 +19,9 @@ const NEEDS: &[(&str, Settings)] = &[
     ("block_io.buffers", &[("block_io.depth", "1")]),
     ("block_io.ssds", &[("cores", "16")]),
     ("buffer_bytes", &[("packet_bytes", "60")]),
+    ("cbdma.channels", &[("platform", "\"ice-lake-40\""), ("offload.by", "\"cbdma\""), ("hardware.cbdma.channels", "64")]),
+    ("cbdma.ring_entries", &[("platform", "\"ice-lake-40\""), ("offload.by", "\"cbdma\""), ("page_size", "\"1G\"")]),
+    ("cachelib.most_bytes", &[("cachelib.items", "256")]),
     ("co_runner.0.cores", &[("co_runner.0.socket", "1"), MOST_SLICES[0], MOST_SLICES[1], MOST_SLICES[2], MOST_SLICES[3]]),
     ("co_runner.0.nearest_slices", MOST_SLICES),
     ("co_runner.0.probe.wait_us", WATCHER),
@@ -30,6 +33,7 @@ const NEEDS: &[(&str, Settings)] = &[
     ("ddio_ways", MOST_WAYS),
     ("dsa.engines", &[("hardware.dsa.engines", "64"), ("hardware.dsa.read_buffers", "256")]),
     ("dsa.queues", &[("hardware.dsa.work_queues", "128"), ("dsa.queue_entries", "1")]),
+    ("dsa.read_buffer_limit", &[("dsa.groups", "[{ engines = [0], queues = [{ entries = 32 }], use_read_buffer_limit = true }]"), ("hardware.dsa.read_buffers", "4096")]),
     ("dsa.read_buffers", &[("hardware.dsa.read_buffers", "4096")]),
     ("dsa.threshold", &[("dsa.queue_mode", "\"shared\""), ("dsa.queue_entries", "128")]),
     ("dynamic_ways.grow_above_misses_per_us", &[("dynamic_ways.shrink_below_misses_per_us", "0.0")]),
@@ -37,6 +41,7 @@ const NEEDS: &[(&str, Settings)] = &[
     ("dynamic_ways.min_ways", &[("hardware.llc.ways", "32"), ("dynamic_ways.max_ways", "32")]),
     ("dynamic_ways.shrink_below_misses_per_us", &[("dynamic_ways.grow_above_misses_per_us", "10000.0")]),
     ("event.0.ddio_ways", MOST_WAYS),
+    ("event.0.threshold", &[("dsa.queue_mode", "\"shared\""), ("dsa.queue_entries", "128")]),
     ("key_value.items", &[("key_value.key_bytes", "1"), ("key_value.value_bytes", "1")]),
     ("key_value.nearest_slices", &[("key_value.slice_aware_items", "1"), MOST_SLICES[0], MOST_SLICES[1], MOST_SLICES[2]]),
     ("key_value.slice_aware_items", &[("key_value.items", "8388608"), ("key_value.key_bytes", "1"), ("key_value.value_bytes", "1")]),
@@ -46,6 +51,7 @@ const NEEDS: &[(&str, Settings)] = &[
     ("memory_kernel.slices", MOST_SLICES),
     ("offered_gbps", &[("hardware.nic.line_rate_gbps", "10000.0")]),
     ("offload.buffers", &[("offload.transfer_bytes", "64")]),
+    ("offload.queues_per_core", &[("dsa.instances", "4"), ("hardware.dsa.work_queues", "128"), ("dsa.queues", "128"), ("dsa.queue_entries", "1")]),
     ("offload.transfer_bytes", &[("page_size", "\"1G\""), ("offload.buffers", "1")]),
     ("packet_bytes", &[("hardware.software.buffer_data_bytes", "65536")]),
     ("ping_pong.message_bytes", &[("ping_pong.header_bytes", "60"), ("hardware.ping_pong.message_header_bytes", "0")]),
@@ -58,6 +64,8 @@ const NEEDS: &[(&str, Settings)] = &[
     ("run.min_batches", &[("run.max_batches", "1000")]),
     ("traffic.scale_to_gbps", &[("traffic.pcap", "\"PCAP\""), ("hardware.nic.line_rate_gbps", "10000.0")]),
     ("tx_descriptors", &[("hardware.nic.tx_packets_per_completion", "1")]),
+    ("vhost_switch.guest_cores", &[("cores", "56")]),
+    ("vhost_switch.queues", &[("vhost_switch.by", "\"dsa\""), ("dsa.queues", "8"), ("dsa.queue_entries", "16")]),
     ("warm_buffers", &[("rx_descriptors", "32768")]),
 ];
 const MOST_WAYS: Settings = &[("hardware.llc.ways", "32")];
@@ -78,7 +86,7 @@ const WATCHER: Settings = &[
 ];
 
 /// Every application.
-const APPLICATIONS: [&str; 11] = [
+const APPLICATIONS: [&str; 14] = [
     "l2-forward",
     "l3-forward",
     "packet-sink",
@@ -90,6 +98,9 @@ const APPLICATIONS: [&str; 11] = [
     "block-io",
     "ping-pong",
     "offload",
+    "vhost-switch",
+    "cachelib",
+    "descriptor-replay",
 ];
 
 /// Tables beside those of tenants, where a setting is about them.

@@ -14,7 +14,7 @@ use crate::driver::offloader::{Done, Offloader, OnCore};
 use absent_pages::AbsentPages;
 use hdrhistogram::Histogram;
 use model::core::Core;
-use model::device::dsa::descriptor::Descriptor;
+use model::device::dsa::descriptor::{Descriptor, Destination};
 use model::device::dsa::portal::Status;
 use model::device::queues::{QueueId, Queues};
 use model::fabric::Fabric;
@@ -23,7 +23,7 @@ use model::software::{Account, DESCRIPTOR_PHASES, Software, Turn};
 use model::tracer::Tracer;
 use std::collections::{BTreeMap, VecDeque};
 use units::narrow::usize_from;
-use units::{LINE_BYTES, LineAddr, Picos};
+use units::{LINE_BYTES, Picos};
 
 /// Where the data of an operation is before it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +73,8 @@ pub struct Offload {
     pages: Option<AbsentPages>,
     /// An operation on each set of buffers.
     operations: Vec<Descriptor>,
+    /// Changes of cache control, in time order.
+    destinations: VecDeque<(Picos, Destination)>,
     /// Number of the next operation: the tag of a descriptor is the number of its first one.
     next: u64,
     members: Vec<Descriptor>,
@@ -106,6 +108,7 @@ impl Offload {
             mover,
             pages,
             operations,
+            destinations: VecDeque::new(),
             next: 0,
             members: Vec::new(),
             rests: BTreeMap::new(),
@@ -116,26 +119,40 @@ impl Offload {
         }
     }
 
+    /// Lets the destination of descriptors that are prepared from each time on be another one.
+    #[must_use]
+    pub fn with_destinations(mut self, mut changes: Vec<(Picos, Destination)>) -> Self {
+        changes.sort_by_key(|&(from, _)| from);
+        self.destinations = changes.into();
+        self
+    }
+
     fn operation(&self, tag: u64) -> Descriptor {
-        let shared = if self.config.members_share_buffers { u64::from(self.config.batch) } else { 1 };
+        let shared =
+            if self.config.members_share_buffers { u64::from(self.config.batch) } else { 1 };
         self.operations[usize_from(tag / shared % self.operations.len() as u64)]
     }
 
     /// The next operation, its data prepared.
     fn next_operation<T: Tracer>(&mut self, fabric: &mut Fabric<T>) -> Descriptor {
+        while let Some(&(from, destination)) = self.destinations.front()
+            && from <= self.core.now()
+        {
+            self.operations.iter_mut().for_each(|operation| operation.destination = destination);
+            self.destinations.pop_front();
+        }
         let operation = self.operation(self.next);
         self.next += 1;
         let (core, now) = (self.core.id(), self.core.now());
-        let each = |of: &mut dyn FnMut(LineAddr)| {
-            for operand in operation.operands().all() {
-                (0..operand.bytes.div_ceil(LINE_BYTES))
-                    .for_each(|line| of(operand.first.step(line)));
+        for operand in operation.operands().all() {
+            let (first, lines) = (operand.first, operand.bytes.div_ceil(LINE_BYTES));
+            match self.config.data {
+                DataState::AsLeft => {}
+                DataState::Llc => {
+                    (0..lines).for_each(|line| fabric.demote(core, first.step(line), now));
+                }
+                DataState::Flushed => fabric.discard(first, lines),
             }
-        };
-        match self.config.data {
-            DataState::AsLeft => {}
-            DataState::Llc => each(&mut |line| fabric.demote(core, line, now)),
-            DataState::Flushed => each(&mut |line| fabric.discard(line)),
         }
         if let Some(pages) = &mut self.pages {
             pages.take_away(fabric, &operation);
@@ -323,6 +340,10 @@ impl<T: Tracer> Software<T> for Offload {
         }
         account.idle = account.offload.wait;
         account
+    }
+
+    fn work(&self, _: Picos) -> u64 {
+        self.account.work
     }
 
     fn take_latencies(&mut self) -> Option<Histogram<u64>> {

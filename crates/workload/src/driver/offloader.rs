@@ -18,7 +18,9 @@
 //! [`Offloader::queues`] belong to what `Software::queues` returns, [`Offloader::times`] and
 //! [`Offloader::take_phases`] to what it accounts. Another kind of engine is a variant of [`Channel`].
 
+use super::cbdma::CbdmaClient;
 use super::dsa::{Answered, DsaClient, Submitted};
+use super::offload_trace::lines_of;
 use crate::host_memory::Arena;
 use hdrhistogram::Histogram;
 use model::core::Core;
@@ -28,7 +30,7 @@ use model::device::queues::{QueueId, Queues};
 use model::fabric::Fabric;
 use model::latency_histogram::phase_histogram;
 use model::software::{DESCRIPTOR_PHASES, OffloadTimes, Turn};
-use model::tracer::Tracer;
+use model::tracer::{DescriptorPhase, Tracer};
 use std::array;
 use units::narrow::usize_from;
 use units::{Cycles, LINE_BYTES, LineAddr, Picos};
@@ -79,6 +81,8 @@ pub struct OffloaderConfig {
 pub enum Channel {
     /// A work queue of a data streaming accelerator.
     Dsa(DsaClient),
+    /// A channel of a CBDMA, for copies and fills without batches.
+    Cbdma(CbdmaClient),
 }
 
 /// A core, and what it reaches.
@@ -223,8 +227,7 @@ impl Offloader {
         self.end_wait(at.core);
         let lane = self.unanswered?;
         let before = at.core.now();
-        let Channel::Dsa(client) = &mut self.lanes[lane].channel;
-        let answered = client.take_answer(at.core, at.queues);
+        let answered = self.lanes[lane].channel.take_answer(at.core, at.queues);
         self.times.submit += at.core.now() - before;
         match answered {
             Answered::Taken => {
@@ -302,12 +305,21 @@ impl Offloader {
             slot.uses += 1;
             slot.record = slot.fresh[slot.uses % FRESH_RECORDS];
         }
+        if let Some(own) = own.channel.lines(at.queues) {
+            (slot.descriptor, slot.record) = own;
+        }
         let slot = *slot;
+        let key = self.lanes[lane].channel.trace_key(slot.descriptor, slot.record);
+        if T::WATCHING {
+            let lines = lines_of(slot.descriptor, slot.list, slot.record, members);
+            at.fabric.tracer.descriptor_begins(key, at.core.now(), &lines);
+        }
         self.prepare(at, slot, members.len());
         let work = work_of(members, number as u64, slot);
         let (before, mut lock) = (at.core.now(), Picos::ZERO);
-        let Channel::Dsa(client) = &mut self.lanes[lane].channel;
-        let submitted = client.submit(at.core, at.fabric, at.queues, work, &mut lock);
+        at.fabric.tracer.descriptor_phase(key, DescriptorPhase::Prepared, before);
+        let submitted = self.lanes[lane].channel.submit(at, work, &mut lock);
+        at.fabric.tracer.descriptor_phase(key, DescriptorPhase::Submitted, at.core.now());
         self.times.lock += lock;
         self.times.submit += at.core.now() - before - lock;
         match submitted {
@@ -364,6 +376,8 @@ impl Offloader {
             let slot = lane.slots[number];
             at.core.load(at.fabric, slot.record);
             at.core.compute(self.config.look);
+            let key = lane.channel.trace_key(slot.descriptor, slot.record);
+            at.fabric.tracer.descriptor_phase(key, DescriptorPhase::Reaped, at.core.now());
             self.times.wait += at.core.now() - begun;
             self.times.failed += u64::from(completion.status != Status::Success);
             self.note_phases(slot.begun, &completion, at.core.now());
@@ -418,28 +432,6 @@ impl Offloader {
     /// The phases of its descriptors since the last call.
     pub fn take_phases(&mut self) -> [Histogram<u64>; DESCRIPTOR_PHASES] {
         std::mem::replace(&mut self.phases, array::from_fn(|_| phase_histogram()))
-    }
-}
-
-impl Channel {
-    fn queue(&self) -> QueueId {
-        let Self::Dsa(client) = self;
-        client.queue()
-    }
-
-    fn credits(&self) -> u32 {
-        let Self::Dsa(client) = self;
-        client.credits()
-    }
-
-    fn next_recorded(&self, queues: &mut Queues) -> Picos {
-        let Self::Dsa(client) = self;
-        client.next_recorded(queues)
-    }
-
-    fn take_completion(&mut self, queues: &mut Queues, now: Picos) -> Option<Completion> {
-        let Self::Dsa(client) = self;
-        client.take_completion(queues, now)
     }
 }
 

@@ -8,14 +8,15 @@ use super::arbiter::Arbiter;
 use super::descriptor::{Descriptor, Operation, Work};
 use super::engine::Engine;
 use super::job::{Job, JobId, Members, Origin, Piece};
-use super::portal::{Phases, Portal};
+use super::portal::{Phases, Portal, Status};
 use super::read_buffers::ReadBuffers;
 use super::{DsaConfig, DsaCounters, LEAST_BUFFERS_PER_ENGINE, QUEUE_ENTRIES, QueueMode};
 use crate::root_complex::mmio::Answer;
 use slab::Slab;
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 use units::Picos;
+use units::narrow::usize_from;
 
 /// What happens in the instance at a time of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,9 +30,9 @@ pub(super) enum Event {
     /// An engine may ask for lines.
     Issue(usize),
     /// A piece's data has arrived at the engine.
-    Arrived(Piece),
+    Arrived(usize),
     /// A piece has been handed to its destination.
-    Handed(Piece),
+    Handed(usize),
     /// The list of a batch has arrived.
     Listed(JobId),
     /// All data of a descriptor is visible.
@@ -46,10 +47,38 @@ pub(super) struct WorkQueue {
     /// Descriptors that no engine has taken: portal, number, when seen, work.
     pub entries: VecDeque<(usize, u64, Picos, Work)>,
     /// Numbers of descriptors that have not completed.
-    pub outstanding: BTreeSet<u64>,
+    pub outstanding: Outstanding,
     /// Drains that wait for all before them.
     pub drains: Vec<(u64, JobId)>,
-    next_number: u64,
+}
+
+/// The numbers of descriptors that have not completed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outstanding {
+    first: u64,
+    /// Whether `first` and the numbers behind it are outstanding: the first one is.
+    each: VecDeque<bool>,
+}
+
+impl Outstanding {
+    /// The next number.
+    fn add(&mut self) -> u64 {
+        self.each.push_back(true);
+        self.first + self.each.len() as u64 - 1
+    }
+
+    /// The lowest number.
+    fn first(&self) -> Option<u64> {
+        (!self.each.is_empty()).then_some(self.first)
+    }
+
+    pub(super) fn remove(&mut self, number: &u64) {
+        self.each[usize_from(number - self.first)] = false;
+        while self.each.front() == Some(&false) {
+            self.each.pop_front();
+            self.first += 1;
+        }
+    }
 }
 
 /// An instance of the device.
@@ -60,6 +89,8 @@ pub struct Dsa {
     pub(super) arbiters: Vec<Arbiter>,
     pub(super) engines: Vec<Engine>,
     pub(super) jobs: Slab<Job>,
+    /// Lines that have been asked for and not handed on, by the numbers that events have.
+    pub(super) pieces: Slab<Piece>,
     pub(super) buffers: ReadBuffers,
     events: BinaryHeap<Reverse<(Picos, u64, Event)>>,
     next_event: u64,
@@ -81,7 +112,8 @@ impl Dsa {
         assert!(all().all(|queue| (1..=15).contains(&queue.priority) && queue.size > 0));
         let leads = |it: &super::PortalConfig| it.queue < config.groups[it.group].queues.len();
         assert!(config.portals.iter().all(leads));
-        let buffers = ReadBuffers::new(config.read_buffers, &config.groups);
+        let limit = config.read_buffer_limit;
+        let buffers = ReadBuffers::new(config.read_buffers, limit, &config.groups);
         for (number, group) in config.groups.iter().enumerate() {
             let least = LEAST_BUFFERS_PER_ENGINE * group.engines;
             assert!(buffers.most(number) >= least, "group {number}");
@@ -101,6 +133,7 @@ impl Dsa {
                 .flat_map(|(number, group)| (0..group.engines).map(move |_| Engine::new(number)))
                 .collect(),
             jobs: Slab::new(),
+            pieces: Slab::new(),
             buffers,
             events: BinaryHeap::new(),
             next_event: 0,
@@ -168,7 +201,11 @@ impl Dsa {
         let held = self.queues[to.group][to.queue].entries.len();
         let (limit, waits) = match config.mode {
             QueueMode::Dedicated => (config.size, false),
-            QueueMode::Shared { threshold } => (threshold.min(config.size), true),
+            QueueMode::Shared { threshold } => {
+                let later = config.thresholds.iter().filter(|&&(from, _)| from <= now);
+                let threshold = later.max().map_or(threshold, |&(_, threshold)| threshold);
+                (threshold.min(config.size), true)
+            }
         };
         let has_room = held < limit as usize;
         if has_room {
@@ -191,9 +228,7 @@ impl Dsa {
         self.sum_entries(now);
         let to = self.config.portals[portal];
         let queue = &mut self.queues[to.group][to.queue];
-        let number = queue.next_number;
-        queue.next_number += 1;
-        queue.outstanding.insert(number);
+        let number = queue.outstanding.add();
         queue.entries.push_back((portal, number, now, work));
         self.counters.accepted += 1;
         for engine in 0..self.engines.len() {
@@ -287,7 +322,12 @@ impl Dsa {
         engine.busy_since = engine.busy_since.or(Some(now));
         let is_drain = job.descriptor.operation == Operation::Drain;
         let origin = job.origin;
+        let is_valid = self.is_valid(&job);
         let id = self.jobs.insert(job);
+        if !is_valid {
+            self.refuse(id, now);
+            return;
+        }
         if let (true, Origin::Queue { group, queue, number, .. }) = (is_drain, origin) {
             self.queues[group][queue].drains.push((number, id));
             self.release_drains(group, queue, now);
@@ -296,10 +336,43 @@ impl Dsa {
         self.at(now + self.config.timing.dispatch, Event::Translate(id));
     }
 
+    /// Whether the queue of a descriptor allows its size, or its number of members. Members belong to the
+    /// queue of their batch.
+    fn is_valid(&self, job: &Job) -> bool {
+        let of_queue = |group: usize, queue: usize| &self.config.groups[group].queues[queue];
+        let config = match job.origin {
+            Origin::Queue { group, queue, .. } => of_queue(group, queue),
+            Origin::Batch(batch) => match self.jobs[batch].origin {
+                Origin::Queue { group, queue, .. } => of_queue(group, queue),
+                Origin::Batch(_) => return false,
+            },
+        };
+        match &job.members {
+            Some(members) => (2..=config.max_batch as usize).contains(&members.waiting.len()),
+            None => job.descriptor.bytes <= config.max_transfer_bytes,
+        }
+    }
+
+    /// Ends a descriptor with nothing but its completion record.
+    fn refuse(&mut self, id: JobId, now: Picos) {
+        self.counters.invalid += 1;
+        let job = &mut self.jobs[id];
+        job.status = Status::Invalid;
+        job.lines = 0;
+        if job.members.take().is_some() {
+            // It is no batch any more: it counts among the descriptors that its engine has in work.
+            self.engines[job.engine].in_work += 1;
+        }
+        self.at(now + self.config.timing.dispatch, Event::Finish(id));
+    }
+
     /// Lets drains complete before which nothing of their queue is outstanding.
     pub(super) fn release_drains(&mut self, group: usize, queue: usize, now: Picos) {
         let state = &mut self.queues[group][queue];
-        let first = state.outstanding.first().copied();
+        if state.drains.is_empty() {
+            return;
+        }
+        let first = state.outstanding.first();
         let (free, held) = state.drains.iter().partition(|&&(number, _)| first == Some(number));
         state.drains = held;
         let free: Vec<(u64, JobId)> = free;

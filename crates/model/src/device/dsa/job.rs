@@ -1,6 +1,6 @@
 //! A descriptor in the work of an engine: what of it has been asked for, and what has arrived.
 //!
-//! Models: pieces of lines that cross no page; the page of each operand and the one behind it.
+//! Models: pieces of lines that cross no page; the page of each operand and those behind it.
 //! Source: Intel DSA specification, section 3.
 //! Simplifies: an operand that is shorter than another (a delta record, protection information) moves in
 //! proportion to it.
@@ -54,26 +54,60 @@ pub(super) struct Job {
     pub origin: Origin,
     pub engine: usize,
     pub members: Option<Members>,
-    /// Lines of its longest operand; fewer if a page of them is absent.
+    /// Lines of its longest operand.
+    all_lines: u64,
+    /// The same; fewer if a page of them is absent.
     pub lines: u64,
+    /// Lines that are read, or take a buffer all the same, for each of them.
+    pub sources: u64,
     /// Lines asked for.
     pub issued: u64,
     /// Lines handed to their destination.
     pub handed: u64,
-    /// Current page of each operand, in the order of [`Operands::all`], and the one behind it.
-    pub pages: [[Option<Translated>; 2]; 4],
+    /// Lines below this one lie in pages whose translations have arrived.
+    pub translated_to: u64,
+    /// Current page of each operand, in the order of [`Operands::all`], and those behind it.
+    pub pages: [VecDeque<Translated>; 4],
     pub status: Status,
     pub phases: Phases,
 }
 
 /// Lines of a job that are asked for together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub job: JobId,
     /// First and last + 1 of the lines.
     pub from: u64,
     pub to: u64,
     pub buffers: u32,
+}
+
+/// What an operation reads or writes of a piece: no more than two ranges.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extents {
+    each: [Extent; 2],
+    count: usize,
+}
+
+impl Extents {
+    fn push(&mut self, extent: Extent) {
+        if extent.bytes > 0 {
+            self.each[self.count] = extent;
+            self.count += 1;
+        }
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.iter().map(|extent| extent.bytes).sum()
+    }
+}
+
+impl std::ops::Deref for Extents {
+    type Target = [Extent];
+
+    fn deref(&self) -> &[Extent] {
+        &self.each[..self.count]
+    }
 }
 
 impl Job {
@@ -88,6 +122,8 @@ impl Job {
         let operands = if members.is_some() { Operands::default() } else { descriptor.operands() };
         Self {
             lines: operands.lines(),
+            all_lines: operands.lines(),
+            sources: operands.reads.iter().flatten().count().max(1) as u64,
             descriptor,
             operands,
             origin,
@@ -95,6 +131,7 @@ impl Job {
             members,
             issued: 0,
             handed: 0,
+            translated_to: 0,
             pages: Default::default(),
             status: Status::Success,
             phases,
@@ -103,32 +140,44 @@ impl Job {
 
     /// The part of an operand that belongs to the job's lines `from..to`.
     pub(super) fn part(&self, operand: Operand, from: u64, to: u64) -> Extent {
-        let lines = operand.bytes.div_ceil(LINE_BYTES);
-        let scaled = |line: u64| line * lines / self.lines_of_all();
-        let (first, end) = (scaled(from), scaled(to));
+        let (first, end) = (self.scaled(operand, from), self.scaled(operand, to));
         let bytes = (end * LINE_BYTES).min(operand.bytes) - (first * LINE_BYTES).min(operand.bytes);
         Extent { first: operand.first.step(first), bytes }
     }
 
-    /// The line of an operand that belongs to the job's line `from`.
-    pub(super) fn line_of(&self, operand: Operand, from: u64) -> LineAddr {
+    /// The number of an operand's line that belongs to the job's line `line`.
+    fn scaled(&self, operand: Operand, line: u64) -> u64 {
         let lines = operand.bytes.div_ceil(LINE_BYTES);
-        operand.first.step(from * lines / self.lines_of_all())
+        if lines == self.all_lines { line } else { line * lines / self.all_lines }
     }
 
-    /// The end of the next piece: no operand crosses a page in it.
-    pub(super) fn piece_end(&self, page_lines: u64) -> u64 {
+    /// The line of an operand that belongs to the job's line `from`.
+    pub(super) fn line_of(&self, operand: Operand, from: u64) -> LineAddr {
+        operand.first.step(self.scaled(operand, from))
+    }
+
+    /// The first line from `self.issued` on with which an operand enters another page.
+    pub(super) fn page_end(&self, page_lines: u64) -> u64 {
         let left = |operand: Operand| {
             let line = self.line_of(operand, self.issued);
             page_lines - line.0 % page_lines
         };
-        let whole = self.operands.all().map(left).min().unwrap_or(PIECE_LINES);
-        self.lines.min(self.issued + whole.min(PIECE_LINES))
+        self.issued + self.operands.all().map(left).min().unwrap_or(PIECE_LINES)
     }
 
-    /// Lines of the whole descriptor, also after a fault has cut it.
-    fn lines_of_all(&self) -> u64 {
-        self.operands.lines()
+    /// The end of the next piece, whose pages are translated: no operand crosses a page in it.
+    pub(super) fn piece_end(&self) -> u64 {
+        self.lines.min(self.issued + PIECE_LINES).min(self.translated_to)
+    }
+
+    /// The parts of operands that belong to the job's lines `from..to`.
+    pub(super) fn extents(&self, operands: [Option<Operand>; 2], from: u64, to: u64) -> Extents {
+        let nothing = Extent { first: LineAddr(0), bytes: 0 };
+        let mut extents = Extents { each: [nothing; 2], count: 0 };
+        for &operand in operands.iter().flatten() {
+            extents.push(self.part(operand, from, to));
+        }
+        extents
     }
 
     /// Bytes of the longest operand that are done.

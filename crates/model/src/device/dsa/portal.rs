@@ -20,6 +20,8 @@ pub enum Status {
     PageFault,
     /// A batch with a member that did not succeed.
     BatchFailed,
+    /// Its size or its number of members is not allowed: nothing was done.
+    Invalid,
 }
 
 /// The times of a descriptor on its way.

@@ -1,21 +1,23 @@
 //! Checks of the keys of data operations, and which of them have no effect.
 
+use super::by_cbdma;
 use super::keys::{
     BUFFERS, DELTA_ENTRY, DELTA_PERCENT, DEPTH, DIF_BLOCK_BYTES, FaultsName, KernelName,
     MOST_MEMBERS, MOST_OFFSET_BYTES, MoverName, OffloadKeys, OperationName, PERCENT,
     PORTAL_ADDRESSES, TRANSFER_BYTES,
 };
+use crate::devices::DeviceKeys;
+use crate::devices::cbdma::CbdmaKeys;
 use crate::devices::dsa::{self, QueueModeName};
 use crate::devices::nic::NicKeys;
 use crate::devices::root_port::IommuPages;
 use crate::devices::ssd::SsdKeys;
-use crate::devices::DeviceKeys;
 use crate::input::error::InputError;
 use crate::input::key_groups::names;
 use crate::plan::TenantInput;
 use crate::plan::inert::Inert;
-use crate::scenario::check::memory_node;
 use crate::scenario::Tenant;
+use crate::scenario::check::memory_node;
 use units::LINE_BYTES;
 
 /// Regions of a set of buffers: source, second source or destination, third operand.
@@ -76,6 +78,10 @@ pub(super) fn inert(tenant: &Tenant) -> Vec<Inert> {
         inert.extend(Inert::all(names::<DeviceKeys>(), "the core moves the data itself"));
         return inert;
     }
+    if keys.by == MoverName::Cbdma {
+        inert.extend(by_cbdma::inert());
+        return inert;
+    }
     let modes = tenant.devices.dsa.dsa.modes();
     if !modes.contains(&QueueModeName::Dedicated) {
         let because = "no queue is dedicated: ENQCMD is answered, and needs no lock";
@@ -84,6 +90,7 @@ pub(super) fn inert(tenant: &Tenant) -> Vec<Inert> {
     if !modes.contains(&QueueModeName::Shared) {
         add(&["back_off"], "no queue is shared: a dedicated one refuses nothing");
     }
+    inert.extend(Inert::all(names::<CbdmaKeys>(), "the data is moved by a DSA"));
     let others = names::<NicKeys>().into_iter().chain(names::<SsdKeys>());
     inert.extend(Inert::all(others, "copy engines need no other device"));
     inert.extend(Inert::all(["placement"], "it is about the lines of packets"));
@@ -116,6 +123,9 @@ impl OffloadKeys {
             ("offload.destination_node", self.destination_node),
         ] {
             memory_node(check, key, node.unwrap_or_default(), input.platform)?;
+        }
+        if self.by == MoverName::Cbdma {
+            by_cbdma::check(self, input)?;
         }
         self.check_operation(input)?;
         self.check_faults(input)?;

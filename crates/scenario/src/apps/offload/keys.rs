@@ -97,6 +97,8 @@ pub enum MoverName {
     /// A data streaming accelerator.
     #[default]
     Dsa,
+    /// A CBDMA, the copy engine of the generation before: copies and fills.
+    Cbdma,
     /// The core itself.
     Core,
 }
@@ -243,10 +245,7 @@ impl OffloadKeys {
             second: nowhere,
             third: nowhere,
             record: nowhere,
-            destination: match self.cache_control {
-                0 => Destination::Memory,
-                _ => Destination::Cache,
-            },
+            destination: destination(self.cache_control),
             fence: false,
             block_on_fault: !self.goes_on_behind_faults(),
             wants_record: false,
@@ -288,5 +287,13 @@ impl OffloadKeys {
             bytes => bytes,
         };
         bytes.next_multiple_of(LINE_BYTES)
+    }
+}
+
+/// Where data goes by the cache control of its descriptor.
+pub(super) fn destination(cache_control: u32) -> Destination {
+    match cache_control {
+        0 => Destination::Memory,
+        _ => Destination::Cache,
     }
 }

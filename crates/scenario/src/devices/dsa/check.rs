@@ -35,7 +35,8 @@ impl DsaTable {
         groups.check_engines()?;
         groups.check_queues()?;
         groups.check_entries()?;
-        groups.check_buffers()
+        groups.check_buffers()?;
+        groups.check_limit(self.read_buffer_limit)
     }
 }
 
@@ -123,6 +124,16 @@ impl Groups<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The limit of several groups leaves four read buffers for each of their engines.
+    fn check_limit(&self, limit: Option<u32>) -> Result<(), InputError> {
+        let Some(limit) = limit else { return Ok(()) };
+        let sharing = self.groups.iter().filter(|group| group.use_read_buffer_limit);
+        let engines: u32 = fit(sharing.map(|group| group.engines.len()).sum::<usize>());
+        let range = (LEAST_BUFFERS_PER_ENGINE * engines.max(1), self.facts.read_buffers.value);
+        let what = "read buffers: no fewer than four for each engine of the groups that share it";
+        self.check.whole("dsa.read_buffer_limit", limit, range, what)
     }
 
     fn check_buffers(&self) -> Result<(), InputError> {

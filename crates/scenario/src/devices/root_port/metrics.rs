@@ -2,7 +2,7 @@
 
 use crate::metrics::arithmetic::percent;
 use crate::metrics::cache::{READ_HIT_RATE, WRITE_HIT_RATE};
-use crate::metrics::declaration::Group::Cache;
+use crate::metrics::declaration::Group::{Cache, CopyEngines};
 use crate::metrics::declaration::{Metric, Subject, named};
 use crate::run::sample::Sample;
 use model::counters::PortCounters;
@@ -33,6 +33,52 @@ impl Subject for RootPorts {
         RootPortsView { counters, ddio_ways: sample.ports[self.first].ddio_ways }
     }
 }
+
+/// Root ports of copy engines, each of which has one.
+pub struct EnginePorts {
+    /// Their numbers and names.
+    pub named: Vec<(usize, String)>,
+}
+
+/// The counters of each root port of a copy engine.
+pub struct EnginePortsView<'a> {
+    ports: Vec<(&'a str, PortCounters)>,
+}
+
+impl Subject for EnginePorts {
+    type View<'a> = EnginePortsView<'a>;
+
+    fn view<'a>(&'a self, sample: &'a Sample) -> EnginePortsView<'a> {
+        let named = self.named.iter();
+        let of_port =
+            |(number, name): &'a (usize, String)| (name.as_str(), sample.ports[*number].counters);
+        EnginePortsView { ports: named.map(of_port).collect() }
+    }
+}
+
+impl EnginePortsView<'_> {
+    fn lines(&self) -> Vec<(String, f64)> {
+        let of_port = |(name, it): &(&str, PortCounters)| {
+            let counts = [
+                ("read_hits", it.read_hits),
+                ("read_misses", it.read_misses),
+                ("write_hits", it.write_hits),
+                ("write_misses", it.write_misses),
+            ];
+            counts.map(|(kind, count)| (format!("{name}:{kind}"), count as f64))
+        };
+        self.ports.iter().flat_map(of_port).collect()
+    }
+}
+
+/// Metrics of each copy engine.
+pub const ENGINE_METRICS: &[Metric<EnginePorts>] =
+    &[named(CopyEngines, "engine_lines", "lines", "Lines of each copy engine")
+        .about(
+            "Full lines that each engine has written, and all lines that it has read: operands, \
+             descriptors and completion records; found in a cache or not.",
+        )
+        .count_by("engine:kind", |v| v.lines())];
 
 /// Metrics of every tenant.
 pub const METRICS: &[Metric<RootPorts>] = &[named(Cache, "ddio_ways", "ways", "DDIO ways")

@@ -1,0 +1,182 @@
+//! The trace of one descriptor of a copy engine.
+//!
+//! Models: no hardware; it records when a descriptor passed each phase, and the events of its lines from
+//! its preparation until software has read its completion.
+//! Source: none needed.
+//! Simplifies: a trace ends after [`WatchDescriptor::MOST_EVENTS`] events.
+
+use super::{Event, Tracer};
+use std::collections::BTreeMap;
+use units::{LineAddr, Picos};
+
+/// A phase of a descriptor; its time is the phase's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DescriptorPhase {
+    /// Software begins to fill it in.
+    Begun,
+    /// It is complete in memory.
+    Prepared,
+    /// Software has written it, or its doorbell, to the device.
+    Submitted,
+    /// The device has seen that.
+    Seen,
+    /// An engine or channel has taken it.
+    Dispatched,
+    /// Its operands are translated; of a batch: its list and record.
+    Translated,
+    /// Its first lines are asked for. A batch leaves that to its members.
+    Started,
+    /// The last data of its sources has arrived.
+    Read,
+    /// The last data of its destinations is visible.
+    Written,
+    /// Its completion is visible.
+    Recorded,
+    /// Software has read that.
+    Reaped,
+}
+
+/// What a line of a descriptor is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LineRole {
+    /// It holds the descriptor itself.
+    Descriptor,
+    /// It holds members of a batch.
+    List,
+    /// It is read.
+    Source,
+    /// It is written or flushed.
+    Destination,
+    /// It receives the completion.
+    Record,
+}
+
+/// Contiguous lines of a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DescriptorLines {
+    /// What they are for.
+    pub role: LineRole,
+    /// The first of them.
+    pub first: LineAddr,
+    /// Their number.
+    pub lines: u64,
+}
+
+impl DescriptorLines {
+    fn contain(&self, line: LineAddr) -> bool {
+        (self.first.0..self.first.0 + self.lines).contains(&line.0)
+    }
+}
+
+/// Records one descriptor.
+#[derive(Clone, Debug)]
+pub struct WatchDescriptor {
+    number: u64,
+    begun: u64,
+    /// The line that names it while it is under way.
+    key: Option<LineAddr>,
+    is_over: bool,
+    /// Its lines.
+    pub lines: Vec<DescriptorLines>,
+    /// When it has passed each phase.
+    pub phases: BTreeMap<DescriptorPhase, Picos>,
+    /// Events of its lines in the order of simulation.
+    pub events: Vec<Event>,
+    /// Events that the trace has no room for.
+    pub left_out: u64,
+}
+
+impl WatchDescriptor {
+    /// The longest trace.
+    pub const MOST_EVENTS: usize = 1 << 16;
+
+    /// A trace of the descriptor with this number, in the order of preparation.
+    #[must_use]
+    pub fn new(number: u64) -> Self {
+        Self {
+            number,
+            begun: 0,
+            key: None,
+            is_over: false,
+            lines: Vec::new(),
+            phases: BTreeMap::new(),
+            events: Vec::new(),
+            left_out: 0,
+        }
+    }
+
+    /// Whether software has begun to prepare it.
+    #[must_use]
+    pub fn was_prepared(&self) -> bool {
+        self.key.is_some()
+    }
+
+    /// The purpose of a line and its number among the lines of that range. A line that is several things
+    /// is named by the first of them.
+    #[must_use]
+    pub fn role_of(&self, line: LineAddr) -> Option<(LineRole, u64)> {
+        let range = self.lines.iter().find(|range| range.contain(line))?;
+        Some((range.role, line.0 - range.first.0))
+    }
+}
+
+impl Tracer for WatchDescriptor {
+    const WATCHING: bool = true;
+
+    fn record(&mut self, event: Event) {
+        if self.key.is_none() || self.is_over || self.role_of(event.line).is_none() {
+            return;
+        }
+        if self.events.len() < Self::MOST_EVENTS {
+            self.events.push(event);
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    fn packet_arrives(&mut self, _sequence: u64, _first: LineAddr, _lines: u64) {}
+
+    fn packet_leaves(&mut self, _sequence: u64) {}
+
+    fn descriptor_begins(&mut self, key: LineAddr, time: Picos, lines: &[DescriptorLines]) {
+        if self.begun == self.number {
+            self.key = Some(key);
+            self.lines = lines.to_vec();
+            self.phases.insert(DescriptorPhase::Begun, time);
+        }
+        self.begun += 1;
+    }
+
+    fn descriptor_phase(&mut self, key: LineAddr, phase: DescriptorPhase, time: Picos) {
+        if self.key != Some(key) || self.is_over {
+            return;
+        }
+        let at = self.phases.entry(phase).or_insert(time);
+        *at = time.max(*at);
+        self.is_over = phase == DescriptorPhase::Reaped;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_descriptor_with_the_number_is_recorded_and_only_until_it_is_reaped() {
+        let (key, other) = (LineAddr(9), LineAddr(8));
+        let source = DescriptorLines { role: LineRole::Source, first: LineAddr(20), lines: 2 };
+        let mut watch = WatchDescriptor::new(1);
+        watch.descriptor_begins(key, Picos(1), &[source]);
+        assert!(!watch.was_prepared(), "it is descriptor 0");
+        watch.descriptor_begins(key, Picos(5), &[source]);
+        watch.descriptor_phase(other, DescriptorPhase::Read, Picos(7));
+        watch.descriptor_phase(key, DescriptorPhase::Read, Picos(9));
+        watch.descriptor_phase(key, DescriptorPhase::Read, Picos(8));
+        watch.descriptor_phase(key, DescriptorPhase::Reaped, Picos(11));
+        watch.descriptor_phase(key, DescriptorPhase::Read, Picos(30));
+        let phases: Vec<_> = watch.phases.into_iter().collect();
+        let (begun, read) = (DescriptorPhase::Begun, DescriptorPhase::Read);
+        let reaped = DescriptorPhase::Reaped;
+        assert_eq!(phases, [(begun, Picos(5)), (read, Picos(9)), (reaped, Picos(11))]);
+    }
+}

@@ -1,0 +1,79 @@
+//! What a CBDMA cannot do: which keys of data operations have no effect with it, and which values it refuses.
+
+use super::keys::{MoverName, OffloadKeys, OperationName};
+use crate::apps::Application;
+use crate::devices::cbdma;
+use crate::devices::dsa::DsaKeys;
+use crate::devices::nic::NicKeys;
+use crate::devices::ssd::SsdKeys;
+use crate::input::check::Check;
+use crate::input::error::InputError;
+use crate::input::key_groups::names;
+use crate::plan::TenantInput;
+use crate::plan::inert::Inert;
+use crate::scenario::Tenant;
+use std::collections::BTreeMap;
+
+/// Keys without effect on a tenant whose data a CBDMA moves.
+pub(super) fn inert() -> Vec<Inert> {
+    let of_offload = [
+        ("queues_per_core", "cbdma.channels says how many channels each core has"),
+        ("back_off", "a doorbell is never refused"),
+        ("portal_addresses", "a channel has one register for its doorbell"),
+        ("lock", "a channel has one client"),
+        ("allocate", "the entries of a ring are reused"),
+        ("cache_control", "descriptors of a channel have none: ddio_ways decides"),
+    ];
+    let of_offload = of_offload.into_iter();
+    let mut inert: Vec<Inert> = of_offload
+        .flat_map(|(key, because)| Inert::all([format!("offload.{key}")], because))
+        .collect();
+    inert.extend(Inert::all(names::<DsaKeys>(), "the data is moved by a CBDMA"));
+    let others = names::<NicKeys>().into_iter().chain(names::<SsdKeys>());
+    inert.extend(Inert::all(others, "copy engines need no other device"));
+    inert.extend(Inert::all(["placement"], "it is about the lines of packets"));
+    inert
+}
+
+/// Refuses operations that a descriptor of a channel cannot state.
+pub(super) fn check(keys: &OffloadKeys, input: &TenantInput<'_>) -> Result<(), InputError> {
+    let check = &input.check;
+    if !matches!(keys.operation, OperationName::Copy | OperationName::Fill) {
+        let name = serde_json::to_value(keys.operation).unwrap_or_default();
+        let name = name.as_str().unwrap_or_default().to_owned();
+        let allowed = "allowed: \"copy\" and \"fill\" with offload.by = \"cbdma\", whose channels \
+                       do nothing else";
+        return Err(check.refuse("offload.operation", &name, allowed.into()));
+    }
+    if keys.batch > 1 {
+        let allowed = "allowed: 1 with offload.by = \"cbdma\", because a channel takes its \
+                       descriptors from a ring and has no lists of them";
+        return Err(check.refuse("offload.batch", &keys.batch, allowed.into()));
+    }
+    let most = cbdma::facts(input)?.max_transfer_bytes.value;
+    check.whole("offload.transfer_bytes", keys.transfer_bytes, (1, most), "bytes of a descriptor")
+}
+
+/// A socket has one CBDMA, and its stop on the mesh has one owner.
+pub(in crate::apps) fn check_together(
+    tenants: &[&Tenant],
+    check: &Check<'_>,
+) -> Result<(), InputError> {
+    let mut owners: BTreeMap<u32, &str> = BTreeMap::new();
+    let uses_it = |tenant: &&&Tenant| {
+        let (keys, offload) = (&tenant.keys, &tenant.tables.offload);
+        keys.application == Application::Offload && offload.by == MoverName::Cbdma
+    };
+    for tenant in tenants.iter().filter(uses_it) {
+        let socket = tenant.devices.port.socket(tenant.keys.socket);
+        if let Some(owner) = owners.insert(socket, &tenant.keys.name) {
+            let allowed = format!(
+                "for tenant `{}` and for `{owner}`; allowed: one tenant of a socket, whose copy \
+                 engine they would share",
+                tenant.keys.name
+            );
+            return Err(check.refuse("offload.by", &"cbdma", allowed));
+        }
+    }
+    Ok(())
+}
