@@ -266,7 +266,8 @@ fn core_mover(keys: &OffloadKeys, facts: &CoreKernelFacts) -> CoreMoverConfig {
     let line = match keys.operation {
         OperationName::Copy => copy,
         OperationName::Dualcast => copy + fill,
-        OperationName::Fill | OperationName::CacheFlush => fill,
+        OperationName::Fill => fill,
+        OperationName::CacheFlush => facts.flush_cycles.value,
         OperationName::Compare => facts.compare_cycles.value,
         OperationName::ComparePattern => facts.compare_pattern_cycles.value,
         OperationName::CreateDelta | OperationName::ApplyDelta => facts.delta_cycles.value,
