@@ -15,16 +15,18 @@ PROGRAM = ROOT / "target/release/examples/warm"
 L2FWD = "experiments/ddio-bench/l2fwd.toml"
 COPIES = "benches/copies.toml"
 PACKETS = 40_000
-# Scenario, work of both halves together, changed keys. Copies stand beside packets with a like share
-# of DRAM traffic: buffers larger than the LLC, and a ring that DDIO does not keep out of memory.
+# The machine of the copies, and a card that the scenario's own platform has.
+SAPPHIRE_RAPIDS = ['platform="sapphire-rapids-56"', 'nic="connectx-5"']
+# Scenario, work of both halves together, changed keys. Copies from memory stand beside packets that
+# have a like share of DRAM traffic on the same machine.
 SCENARIOS: dict[str, tuple[str, int, list[str]]] = {
     "defaults: 1500 B x 4096": (L2FWD, PACKETS, []),
     "fits two ways: 1500 B x 256": (L2FWD, PACKETS, ["rx_descriptors=256"]),
     "small packets: 60 B x 1024": (L2FWD, PACKETS, ["packet_bytes=60", "rx_descriptors=1024"]),
     "18 cores: 1500 B x 64": (L2FWD, PACKETS, ["cores=18", "rx_descriptors=64"]),
-    "DDIO off: 1500 B x 4096": (L2FWD, PACKETS, ["ddio_ways=0"]),
-    "copies of 64 KiB from memory": (COPIES, 4000, ["offload.buffers=2048"]),
-    "copies of 64 KiB, LLC to memory": (COPIES, 4000, ["offload.cache_control=0"]),
+    "DDIO off: 1500 B x 4096": (L2FWD, PACKETS // 2, [*SAPPHIRE_RAPIDS, "ddio_ways=0"]),
+    "copies of 64 KiB from memory": (COPIES, 1000, ["offload.buffers=2048"]),
+    "copies of 64 KiB, LLC to memory": (COPIES, 1000, ["offload.cache_control=0"]),
     "copies of 256 B": (COPIES, PACKETS, ["offload.transfer_bytes=256"]),
 }
 LIBRARIES = "libraries: histograms, allocation"
