@@ -111,19 +111,19 @@ CLAIMS: dict[str, Callable[..., bool]] = {
         and over(P99) > 10 * high(P99)
         and low(DROPPED) == 0 < over(DROPPED)
     ),
-    "previous-copy-engine": lambda large, small, core, core_small: (
-        large(MOVED) > 1.1 * core(MOVED)
-        and small(MOVED) < 1.1 * core_small(MOVED)
-        and large(CORE + ".work") == 0
-        and core(CORE + ".work") > 99
-        and small(P50) > 5 * core_small(P50)
-    ),
     "offload-copy": lambda engine, core, small, small_core, deep: (
         engine(MOVED) > 1.5 * core(MOVED)
         and small(MOVED) < 0.7 * small_core(MOVED)
         and deep(MOVED) > 2 * small_core(MOVED)
         and engine("offload_core_time.wait") > 90
         and core("offload_core_time.work") > 99
+    ),
+    "previous-copy-engine": lambda large, small, core, core_small: (
+        large(MOVED) > 1.1 * core(MOVED)
+        and small(MOVED) < 1.1 * core_small(MOVED)
+        and large(CORE + ".work") == 0
+        and core(CORE + ".work") > 99
+        and small(P50) > 5 * core_small(P50)
     ),
     "remote-socket": lambda remote, local: (
         remote(WRITES) < 1
