@@ -71,6 +71,49 @@ reading!(OffloadTimes {
 /// Phases of a descriptor, for which software measures latencies.
 pub const DESCRIPTOR_PHASES: usize = 6;
 
+/// Copies that an application consists of, by the core itself or by an engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CopyCounts {
+    /// Copies done.
+    pub copies: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Copies among them that an engine did.
+    pub offloaded: u64,
+    /// Their bytes.
+    pub offloaded_bytes: u64,
+}
+
+reading!(CopyCounts { copies, bytes, offloaded, offloaded_bytes });
+
+/// Time and events of a virtual switch, and of the guest behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SwitchCounts {
+    /// Time of the switch's core apart from polling and waiting.
+    pub working: Picos,
+    /// The part of it in which the core copies packets.
+    pub copying: Picos,
+    /// Packets dropped because the guest had offered no buffer.
+    pub dropped: u64,
+    /// Bursts whose copies ended before those of an earlier burst, which they had to wait for.
+    pub overtaking: u64,
+    /// Packets that a guest received after a later one of the same queue.
+    pub disordered: u64,
+}
+
+reading!(SwitchCounts { working, copying, dropped, overtaking, disordered });
+
+/// Requests to a store by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoreCounts {
+    /// Items read.
+    pub gets: u64,
+    /// Items written.
+    pub sets: u64,
+}
+
+reading!(StoreCounts { gets, sets });
+
 /// Counters and levels of a core's software.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
@@ -94,11 +137,30 @@ pub struct Account {
     pub probes: ProbeCounts,
     /// Data operations that it offloads, or does itself.
     pub offload: OffloadTimes,
+    /// Copies of its data.
+    pub copies: CopyCounts,
+    /// Events of its virtual switch.
+    pub switch: SwitchCounts,
+    /// Requests to its store.
+    pub store: StoreCounts,
+    /// When it learnt of its last completion, if it replays a log.
+    pub last_completion: Picos,
 }
 
 reading!(
-    Account { idle, sender_blocked, work, instructions, packets_consumed, probes, offload },
-    levels { packets_in_work, packets_in_ring, buffers_free }
+    Account {
+        idle,
+        sender_blocked,
+        work,
+        instructions,
+        packets_consumed,
+        probes,
+        offload,
+        copies,
+        switch,
+        store,
+    },
+    levels { packets_in_work, packets_in_ring, buffers_free, last_completion }
 );
 
 /// Software on a core: it accesses the memory system and the queues of devices.

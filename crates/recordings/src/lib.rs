@@ -1,8 +1,10 @@
-//! Readers of recordings by other tools: packet captures and address traces.
+//! Readers of recordings by other tools: packet captures, address traces and logs of descriptors.
 //!
 //! Reading order: [`capture`] (pcap and pcapng, read completely), [`trace`] (din, lackey, champsim and
-//! raw64, compressed or not, read batch by batch). Both return the types that the crate `workload`
-//! replays; this crate replays nothing, and no other crate opens such a file.
+//! raw64, compressed or not, read batch by batch), [`descriptor_log`] (lines of JSON, read completely).
+//! All return the types that the crate `workload` replays; this crate replays nothing, and no other crate
+//! opens such a file.
 
 pub mod capture;
+pub mod descriptor_log;
 pub mod trace;

@@ -3,8 +3,11 @@
 //! line is in `workload::app`.
 
 mod block_io;
+mod cachelib;
 mod chain;
+mod copies;
 mod costs;
+mod descriptor_replay;
 mod key_value;
 mod key_value_memory;
 mod l2_forward;
@@ -15,6 +18,7 @@ mod packet_sink;
 mod packet_source;
 mod packets;
 mod ping_pong;
+mod vhost_switch;
 
 pub use costs::ApplicationFacts;
 pub use ping_pong::PingPongFacts;
@@ -28,7 +32,9 @@ use crate::plan::TenantInput;
 use crate::plan::inert::Inert;
 use crate::scenario::{InitialContent, MemoryNode, Tenant};
 use block_io::{BlockIoKeys, BlockIoPlan};
+use cachelib::{CachelibKeys, CachelibPlan};
 use chain::{ChainKeys, ChainPlan};
+use descriptor_replay::{DescriptorReplayKeys, DescriptorReplayPlan};
 use key_value::{KeyValueKeys, KeyValuePlan};
 use key_value_memory::KeyValueMemoryPlan;
 use l2_forward::L2ForwardPlan;
@@ -43,6 +49,7 @@ use ping_pong::{PingPongKeys, PingPongPlan};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
+use vhost_switch::{VhostSwitchKeys, VhostSwitchPlan};
 
 /// Declares the applications: the name of each and the software of its cores.
 macro_rules! applications {
@@ -98,6 +105,13 @@ macro_rules! applications {
                 }
             }
 
+            /// Whether the farthest tail of its latencies is reported.
+            pub(crate) fn has_far_tail(self) -> bool {
+                match self {
+                    $(Self::$name => <$plan>::HAS_FAR_TAIL,)*
+                }
+            }
+
             fn fills_store(self) -> bool {
                 match self {
                     $(Self::$name => <$plan>::FILLS_STORE,)*
@@ -123,6 +137,13 @@ macro_rules! applications {
             pub fn ports(&self) -> &[PortPlan] {
                 match self {
                     $(Self::$name(plan) => plan.ports(),)*
+                }
+            }
+
+            /// Work after which the run ends, if it replays a log.
+            pub fn work_to_replay(&self) -> Option<u64> {
+                match self {
+                    $(Self::$name(plan) => plan.work_to_replay(),)*
                 }
             }
 
@@ -165,6 +186,14 @@ applications! {
     /// Operations on data in memory, such as copies: by copy engines, or by the cores themselves. It
     /// receives no packets.
     Offload: OffloadPlan,
+    /// Virtual switch on the host, which copies packets between its NIC and a guest that sends them back.
+    /// Some of its cores are the guest's.
+    VhostSwitch: VhostSwitchPlan,
+    /// Cache of items in memory, as CacheLib: gets and sets copy items of a mix of sizes. It receives no
+    /// packets.
+    Cachelib: CachelibPlan,
+    /// Replay of descriptors that a program submitted to copy engines. It receives no packets.
+    DescriptorReplay: DescriptorReplayPlan,
 }
 
 /// Tables of applications. A tenant states its own application's, or one that a tenant which inherits it
@@ -188,6 +217,13 @@ pub struct ApplicationTables {
     pub key_value: KeyValueKeys,
     /// Operations on data in memory.
     pub offload: OffloadKeys,
+    /// Keys of the virtual switch.
+    pub vhost_switch: VhostSwitchKeys,
+    /// Keys of the cache of items.
+    pub cachelib: CachelibKeys,
+    /// Keys of a replay of descriptors, which requires them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub descriptor_replay: Option<DescriptorReplayKeys>,
     /// Keys of the memory kernel, which requires them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_kernel: Option<MemoryKernelKeys>,
@@ -240,6 +276,9 @@ pub(crate) trait ApplicationPlan: Sized + Clone + Debug {
     /// Whether its cores move data by engines or by themselves: their results have metrics of that.
     const MOVES_DATA: bool = false;
 
+    /// Whether the farthest tail of its latencies is reported: that of short and many requests.
+    const HAS_FAR_TAIL: bool = false;
+
     /// The table of its keys in a scenario, if it has one.
     const TABLE: Option<&'static str> = None;
 
@@ -263,6 +302,11 @@ pub(crate) trait ApplicationPlan: Sized + Clone + Debug {
     /// Its root ports with their devices.
     fn ports(&self) -> &[PortPlan] {
         &[]
+    }
+
+    /// Work after which a run ends: that of a replay, whose end is known.
+    fn work_to_replay(&self) -> Option<u64> {
+        None
     }
 
     /// Puts software on the tenant's cores, and its memory into the machine's memory.

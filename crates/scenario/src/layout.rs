@@ -4,6 +4,7 @@
 //! the co-runners. Root ports are numbered after all cores, in the order of their tenants. Devices are
 //! numbered kind by kind, and of each kind in the order of their root ports.
 
+use crate::apps::Application;
 use crate::co_runner::CoRunnerKeys;
 use crate::devices::{DeviceKind, PortPlan};
 use crate::scenario::TenantKeys;
@@ -38,6 +39,8 @@ pub struct TenantLayout {
     pub name: String,
     /// Its cores.
     pub cores: Vec<CoreId>,
+    /// Software of the cores.
+    pub application: Application,
     /// Whether its application moves data by engines or by its cores.
     pub moves_data: bool,
 }
@@ -80,6 +83,7 @@ impl Layout {
         let with_cores = with_cores.map(|((keys, _), cores)| TenantLayout {
             name: keys.name.clone(),
             cores,
+            application: keys.application,
             moves_data: keys.application.moves_data(),
         });
         let mut layout = Self {

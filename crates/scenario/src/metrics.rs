@@ -2,6 +2,7 @@
 //! group, label, a sentence, and its computation from a sample; those of devices are in the modules of
 //! their kinds. This file only lists them: those that a run measures, and all that exist.
 
+mod application;
 pub(crate) mod arithmetic;
 pub(crate) mod cache;
 mod core;
@@ -38,6 +39,10 @@ pub fn all(layout: &Layout, core_ghz: f64) -> Vec<Measured> {
     }
     for (number, tenant) in layout.tenants.iter().enumerate() {
         metrics.extend(of_cores(layout, number, core_ghz));
+        let cores = tenant.cores.iter().map(|core| core.index()).collect();
+        let own = application::ApplicationCores { cores };
+        let of_application = application::of(tenant.application);
+        metrics.extend(measured(of_application, &prefix(&tenant.name), own));
         if tenant.moves_data {
             let cores = tenant.cores.iter().map(|core| core.index()).collect();
             let movers = offload::Movers { cores };
@@ -149,6 +154,7 @@ pub fn reference() -> Vec<Entry> {
         .chain(entries(core::TENANT_METRICS, Tenant))
         .chain(entries(core::METRICS, Machine))
         .chain(entries(offload::METRICS, Tenant))
+        .chain(application::ALL.into_iter().flat_map(|list| entries(list, Tenant)))
         .chain(entries(probe::METRICS, Machine))
         .chain(latencies)
         .collect();

@@ -135,11 +135,12 @@ impl Plan {
         self.devices.iter().filter_map(DevicePlan::note).collect()
     }
 
-    /// Packets after which the run ends, if the main tenant's source has such a number.
+    /// Packets or other work after which the run ends, if the main tenant's source has such a number.
     #[must_use]
     pub fn packets_to_replay(&self) -> Option<u64> {
         let devices = self.tenants[0].devices.iter().map(|id| &self.devices[id.index()]);
-        devices.filter_map(DevicePlan::packets_to_replay).next()
+        let of_devices = devices.filter_map(DevicePlan::packets_to_replay).next();
+        of_devices.or_else(|| self.tenants[0].application.work_to_replay())
     }
 }
 

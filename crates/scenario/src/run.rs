@@ -321,7 +321,11 @@ impl Job {
         for (number, tenant) in self.plan.layout.tenants.iter().enumerate() {
             let own: Vec<_> = batches.iter().map(|batch| &batch.latency_ns[number]).collect();
             let name = |of: &Declaration| format!("{}{}", metrics::prefix(&tenant.name), of.name);
-            results.insert(name(&LATENCY), latency::metric(&LATENCY, &own));
+            let metric = match tenant.application.has_far_tail() {
+                true => latency::metric_with_far_tail,
+                false => latency::metric,
+            };
+            results.insert(name(&LATENCY), metric(&LATENCY, &own));
             for (phase, declared) in metrics::latency::PHASES.iter().enumerate() {
                 let own: Option<Vec<_>> = batches
                     .iter()
@@ -410,7 +414,7 @@ impl Job {
             let goal = machine.progress() + batch_packets;
             let until = machine.now().saturating_add(longest_batch);
             let fraction = |machine: &ScenarioMachine<T>| match whole {
-                Some(all) => offered_packets(machine) as f64 / all as f64,
+                Some(all) => replayed(machine) as f64 / all as f64,
                 None => batches.len() as f64 / f64::from(keys.max_batches),
             };
             let goes_on = run_batch(machine, goal, until, |machine| {
@@ -483,7 +487,8 @@ pub fn run_batch<T: Tracer>(
     }
 }
 
-/// Packets that have arrived at the first device with a wire.
-fn offered_packets<T: Tracer>(machine: &ScenarioMachine<T>) -> u64 {
-    machine.devices.iter().find_map(device_sample::packets_offered).unwrap_or_default()
+/// Packets that have arrived at the first device with a wire; without one, the work done.
+fn replayed<T: Tracer>(machine: &ScenarioMachine<T>) -> u64 {
+    let offered = machine.devices.iter().find_map(device_sample::packets_offered);
+    offered.unwrap_or_else(|| machine.progress())
 }

@@ -2,7 +2,9 @@
 
 pub mod block_io;
 pub mod cache_probe;
+pub mod cachelib;
 pub mod chain;
+pub mod descriptor_replay;
 pub mod key_value;
 pub mod l2_forward;
 pub mod l3_forward;
@@ -11,4 +13,5 @@ pub mod offload;
 pub mod packet_generator;
 pub mod packet_loop;
 pub mod ping_pong;
+pub mod vhost_switch;
 pub mod work;

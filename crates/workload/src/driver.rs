@@ -1,8 +1,9 @@
 //! Driver software: buffer pool, receive queue and send queue of a kernel-bypass stack; NVMe queues; copy
-//! engines, and the loops of a core that do the same.
+//! engines, and the loops of a core that do the same; virtqueues.
 
 pub mod cbdma;
 mod channel;
+pub mod copier;
 pub mod core_mover;
 pub mod dsa;
 pub mod header_slices;
@@ -13,3 +14,4 @@ pub mod offloader;
 pub mod queues;
 pub mod rx;
 pub mod tx;
+pub mod virtqueue;

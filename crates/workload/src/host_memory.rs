@@ -103,6 +103,17 @@ impl HostMemory {
         Region { first_lines, page_lines }
     }
 
+    /// As [`Self::region`], whose pages follow one another in physical memory too.
+    ///
+    /// # Panics
+    /// As [`Self::region`].
+    pub fn contiguous_region(&mut self, bytes: u64) -> Region {
+        let placement = std::mem::replace(&mut self.placement, PagePlacement::Contiguous);
+        let region = self.region(bytes);
+        self.placement = placement;
+        region
+    }
+
     /// The first of `pages` contiguous free frames.
     fn free_run(&mut self, pages: u64) -> u64 {
         let starts = self.free_bytes / self.page.0 - (pages - 1);

@@ -5,6 +5,7 @@
 
 pub mod app;
 pub mod control;
+pub mod descriptor_log;
 pub mod driver;
 pub mod host_kernel;
 pub mod host_memory;

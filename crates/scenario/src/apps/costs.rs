@@ -34,6 +34,18 @@ pub struct ApplicationFacts {
     pub key_value_socket_cycles: Sourced<f64>,
     /// Fresh memory that a client on the same machine writes per request to a key-value store.
     pub key_value_client_bytes: Sourced<u64>,
+    /// Handing a packet to a guest, without its copy.
+    pub vhost_enqueue_cycles: Sourced<f64>,
+    /// Taking a packet from a guest, without its copy.
+    pub vhost_dequeue_cycles: Sourced<f64>,
+    /// Tracking a packet that a copy engine copies.
+    pub vhost_track_cycles: Sourced<f64>,
+    /// The guest's work for a packet.
+    pub vhost_guest_cycles: Sourced<f64>,
+    /// A read of an item of a cache, without its copy.
+    pub cachelib_get_cycles: Sourced<f64>,
+    /// A write of an item of a cache, without its copy.
+    pub cachelib_set_cycles: Sourced<f64>,
 }
 
 impl ApplicationFacts {
@@ -59,6 +71,12 @@ impl ApplicationFacts {
             ("applications.key_value_bypass_cycles", &self.key_value_bypass_cycles),
             ("applications.key_value_plain_cycles", &self.key_value_plain_cycles),
             ("applications.key_value_socket_cycles", &self.key_value_socket_cycles),
+            ("applications.vhost_enqueue_cycles", &self.vhost_enqueue_cycles),
+            ("applications.vhost_dequeue_cycles", &self.vhost_dequeue_cycles),
+            ("applications.vhost_track_cycles", &self.vhost_track_cycles),
+            ("applications.vhost_guest_cycles", &self.vhost_guest_cycles),
+            ("applications.cachelib_get_cycles", &self.cachelib_get_cycles),
+            ("applications.cachelib_set_cycles", &self.cachelib_set_cycles),
         ];
         cycles.iter().try_for_each(|(key, cycles)| check.delay(key, cycles.value))
     }

@@ -250,7 +250,7 @@ fn wanted(keys: &OffloadKeys, costs: &CoreKernelFacts) -> OffloadersWanted {
         key: "offload.by",
         depth: keys.depth,
         most_members: keys.batch,
-        queues_per_core: keys.queues_per_core,
+        queues_per_core: ("offload.queues_per_core", keys.queues_per_core),
         wait: keys.wait,
         back_off: keys.back_off,
         portal_addresses: keys.portal_addresses,

@@ -79,6 +79,14 @@ pub enum InputError {
         /// How it can be replayed all the same, after a semicolon; empty if it cannot.
         hint: &'static str,
     },
+    /// A log of descriptors that cannot be replayed.
+    #[error("{file}: `descriptor_replay.log`: {fault}")]
+    DescriptorLog {
+        /// Which file names it.
+        file: String,
+        /// The error in the log, and its line.
+        fault: recordings::descriptor_log::DescriptorLogError,
+    },
 }
 
 impl From<FactsError> for InputError {

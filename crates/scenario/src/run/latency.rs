@@ -24,13 +24,23 @@ const FIGURES: [Figure; 10] = [
     ("mean", |h| h.mean()),
 ];
 
+/// The farthest tail, which takes many requests.
+const FAR_TAIL: Figure = ("p99.999", |h| h.value_at_quantile(0.999_99) as f64);
+
 /// Additional figures of a client's report.
-const CLIENT_FIGURES: [Figure; 2] =
-    [("p99.999", |h| h.value_at_quantile(0.999_99) as f64), ("sd", |h| h.stdev())];
+const CLIENT_FIGURES: [Figure; 2] = [FAR_TAIL, ("sd", |h| h.stdev())];
 
 /// A latency of a NIC from the histograms of its batches, in ns.
 pub fn metric(declared: &Declaration, batches: &[&Histogram<u64>]) -> MetricResult {
     figures(declared, batches, &FIGURES)
+}
+
+/// As [`metric`], with the farthest tail.
+pub fn metric_with_far_tail(
+    declared: &Declaration,
+    batches: &[&Histogram<u64>],
+) -> MetricResult {
+    figures(declared, batches, &[FIGURES.as_slice(), &[FAR_TAIL]].concat())
 }
 
 /// As [`metric`], with the figures of a client's report: the farthest tail, the standard deviation, and

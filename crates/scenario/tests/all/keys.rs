@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 pub fn platform(application: &str) -> &'static str {
     match application {
         "ping-pong" => "cascade-lake-blog",
-        "offload" => "sapphire-rapids-56",
+        "offload" | "vhost-switch" | "cachelib" | "descriptor-replay" => "sapphire-rapids-56",
         _ => "skylake-gold-6140",
     }
 }
@@ -57,12 +57,22 @@ pub const CHANGES: &[Change] = &[
     ("burst", &[], &["4"]),
     ("cbdma.channels", &[ICE_LAKE, BY_CBDMA], &["2"]),
     ("cbdma.ring_entries", &[ICE_LAKE, BY_CBDMA], &["4"]),
+    ("cachelib.by", &[], &["\"dsa\""]),
+    ("cachelib.get_percent", &[], &["50"]),
+    ("cachelib.items", &[], &["4096"]),
+    ("cachelib.large_percent", &[], &["20.0"]),
+    ("cachelib.most_bytes", &[], &["65536"]),
+    ("cachelib.threshold_bytes", &[BY_ENGINES], &["16384"]),
+    ("cachelib.zipf", &[], &["0.5"]),
     ("chain.filter_rules", &[("chain.filtering", "\"software\"")], &["100"]),
     ("chain.filtering", &[], &["\"software\""]),
     ("chain.flow_table_entries", &[], &["1024"]),
     ("core_way_mask", &[], &["3"]),
     ("core_way_mask", &[("block_io.reads_data", "true"), MANY_BLOCKS], &["3"]),
-    ("cores", &[], &["2"]),
+    ("cores", &[], &["2", "3"]),
+    ("descriptor_replay.depth", &[], &["1"]),
+    ("descriptor_replay.log", &[], &["\"OTHER\""]),
+    ("descriptor_replay.pace", &[], &["\"back-to-back\""]),
     ("ddio_keeps_descriptors", &[DDIO_OFF], &["true"]),
     ("ddio_ways", &[], &["0", "7"]),
     ("dsa.engines", &[("offload.batch", "16"), ("offload.transfer_bytes", "64")], &["4"]),
@@ -168,20 +178,28 @@ pub const CHANGES: &[Change] = &[
     ("traffic.arrivals", &[RANDOM], &["\"poisson\""]),
     ("traffic.burst_packets", &[RANDOM, ON_OFF], &["8"]),
     ("traffic.cut_short", &[("traffic.pcap", "\"CUT\"")], &["true"]),
-    ("traffic.flow_rules", &[("cores", "2")], &["64"]),
-    ("traffic.flow_zipf", &[RANDOM, ("cores", "2")], &["1.1"]),
-    ("traffic.flows", &[("cores", "2")], &["7"]),
-    ("traffic.generator_threads", &[("cores", "2")], &["1"]),
+    ("traffic.flow_rules", &[("cores", "3")], &["64"]),
+    ("traffic.flow_zipf", &[RANDOM, ("cores", "3")], &["1.1"]),
+    ("traffic.flows", &[("cores", "3")], &["7"]),
+    ("traffic.generator_threads", &[("cores", "3")], &["1"]),
     ("traffic.loops", &[PCAP], &["2"]),
     ("traffic.pattern", &[("cores", "2")], &["\"random\""]),
     ("traffic.pcap", &[], &["\"PCAP\""]),
     ("traffic.scale_to_gbps", &[PCAP], &["10.0"]),
     ("traffic.sizes", &[RANDOM], &["\"imix\""]),
-    ("traffic.train_packets", &[("cores", "2")], &["3"]),
-    ("traffic.turn_packets", &[("cores", "2"), ("traffic.train_packets", "3")], &["2"]),
+    ("traffic.train_packets", &[("cores", "3")], &["3"]),
+    ("traffic.turn_packets", &[("cores", "3"), ("traffic.train_packets", "3")], &["2"]),
     ("tx_descriptors", &[], &["64", "128"]),
+    ("vhost_switch.by", &[], &["\"dsa\""]),
+    ("vhost_switch.cache_control", &[SWITCHED_BY_ENGINES], &["0"]),
+    ("vhost_switch.depth", &[SWITCHED_BY_ENGINES], &["1"]),
+    ("vhost_switch.guest_cores", &[("cores", "4")], &["2"]),
+    ("vhost_switch.guest_descriptors", &[], &["64"]),
+    ("vhost_switch.queues", &[SWITCHED_BY_ENGINES, ("dsa.queues", "2")], &["2"]),
     ("warm_buffers", &[], &["200"]),
 ];
+const BY_ENGINES: (&str, &str) = ("cachelib.by", "\"dsa\"");
+const SWITCHED_BY_ENGINES: (&str, &str) = ("vhost_switch.by", "\"dsa\"");
 const PCAP: (&str, &str) = ("traffic.pcap", "\"PCAP\"");
 
 /// Keys that act in other scenarios than the short ones of this test, and why not in these.
@@ -211,8 +229,17 @@ pub fn base(application: &str) -> String {
         "ping-pong" => "",
         "offload" => "offload.depth = 8\noffload.transfer_bytes = 1024\n",
         "packet-source" => "packet_bytes = 300\n",
+        "cachelib" => "cachelib.items = 16384\n",
+        "descriptor-replay" => {
+            let log = with_captures("descriptor_replay.log = \"LOG\"\n");
+            return format!("{}{log}", base_of(application, ""));
+        }
         _ => "packet_bytes = 300\nrx_descriptors = 256\n",
     };
+    base_of(application, own)
+}
+
+fn base_of(application: &str, own: &str) -> String {
     format!(
         "platform = \"{}\"\napplication = \"{application}\"\n{own}\
          run.batch_packets = 300\nrun.min_batches = 10\nrun.max_batches = 10\n",
@@ -237,15 +264,20 @@ fn metrics(application: &str, text: &str, set: &[(&str, &str)]) -> Result<String
     Ok(serde_json::to_string(&result.metrics).expect("metrics are JSON"))
 }
 
-/// A value with the paths of captures in place of PCAP and CUT, which ends within its last packet.
+/// A value with the paths of captures in place of PCAP and CUT, which ends within its last packet, and those
+/// of logs of descriptors in place of LOG and OTHER.
 pub fn with_captures(value: &str) -> String {
-    let (whole, cut) = captures();
-    value.replace("PCAP", &whole.display().to_string()).replace("CUT", &cut.display().to_string())
+    let names = ["PCAP", "CUT", "LOG", "OTHER"];
+    let named = names.iter().zip(recordings());
+    named.fold(value.to_owned(), |text, (name, path)| {
+        text.replace(name, &path.display().to_string())
+    })
 }
 
-/// A capture of 64 frames of 200 bytes, one each microsecond, and the same without its last byte.
-fn captures() -> (PathBuf, PathBuf) {
-    static WRITTEN: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
+/// A capture of 64 frames of 200 bytes, one each microsecond; the same without its last byte; logs of
+/// descriptors of 4 KiB and of 1 KiB.
+fn recordings() -> &'static [PathBuf; 4] {
+    static WRITTEN: OnceLock<[PathBuf; 4]> = OnceLock::new();
     let write = || {
         let header: [u32; 6] = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 1];
         let mut bytes: Vec<u8> = header.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -254,17 +286,31 @@ fn captures() -> (PathBuf, PathBuf) {
             bytes.extend(record.iter().flat_map(|word| word.to_le_bytes()));
             bytes.extend((0..200).map(|byte: u32| (byte + packet).to_le_bytes()[0]));
         }
-        ["whole", "cut"]
-            .map(|name| {
-                let file = format!("skipline-keys-{}-{name}.pcap", std::process::id());
-                let path = std::env::temp_dir().join(file);
-                let kept = bytes.len() - usize::from(name == "cut");
-                fs::write(&path, &bytes[..kept]).expect("the temporary folder can be written");
-                path
-            })
-            .into()
+        let cut = bytes[..bytes.len() - 1].to_vec();
+        let logs = [4096, 1024].map(|size| descriptors(size).into_bytes());
+        let [log, other] = logs;
+        let files = [("whole.pcap", bytes), ("cut.pcap", cut), ("4k.jsonl", log), ("1k.jsonl", other)];
+        files.map(|(name, content)| {
+            let file = format!("skipline-keys-{}-{name}", std::process::id());
+            let path = std::env::temp_dir().join(file);
+            fs::write(&path, content).expect("the temporary folder can be written");
+            path
+        })
     };
-    WRITTEN.get_or_init(write).clone()
+    WRITTEN.get_or_init(write)
+}
+
+/// A log of 600 copies by four portals, 50 ns apart.
+fn descriptors(bytes: u64) -> String {
+    let line = |number: u64| {
+        let (time, portal, page) = (number * 50, number % 4, number % 64 * 4096);
+        let (source, destination) = (0x1000_0000 + page, 0x2000_0000 + page);
+        format!(
+            "{{\"time_ns\": {time}, \"portal\": {portal}, \"opcode\": 3, \"flags\": 256, \
+             \"bytes\": {bytes}, \"source\": \"{source:#x}\", \"destination\": \"{destination:#x}\"}}\n"
+        )
+    };
+    (0..600).map(line).collect()
 }
 
 #[derive(Debug, PartialEq, Eq)]

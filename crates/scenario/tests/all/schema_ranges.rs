@@ -21,6 +21,7 @@ const NEEDS: &[(&str, Settings)] = &[
     ("buffer_bytes", &[("packet_bytes", "60")]),
     ("cbdma.channels", &[("platform", "\"ice-lake-40\""), ("offload.by", "\"cbdma\""), ("hardware.cbdma.channels", "64")]),
     ("cbdma.ring_entries", &[("platform", "\"ice-lake-40\""), ("offload.by", "\"cbdma\""), ("page_size", "\"1G\"")]),
+    ("cachelib.most_bytes", &[("cachelib.items", "256")]),
     ("co_runner.0.cores", &[("co_runner.0.socket", "1"), MOST_SLICES[0], MOST_SLICES[1], MOST_SLICES[2], MOST_SLICES[3]]),
     ("co_runner.0.nearest_slices", MOST_SLICES),
     ("co_runner.0.probe.wait_us", WATCHER),
@@ -63,6 +64,8 @@ const NEEDS: &[(&str, Settings)] = &[
     ("run.min_batches", &[("run.max_batches", "1000")]),
     ("traffic.scale_to_gbps", &[("traffic.pcap", "\"PCAP\""), ("hardware.nic.line_rate_gbps", "10000.0")]),
     ("tx_descriptors", &[("hardware.nic.tx_packets_per_completion", "1")]),
+    ("vhost_switch.guest_cores", &[("cores", "56")]),
+    ("vhost_switch.queues", &[("vhost_switch.by", "\"dsa\""), ("dsa.queues", "8"), ("dsa.queue_entries", "16")]),
     ("warm_buffers", &[("rx_descriptors", "32768")]),
 ];
 const MOST_WAYS: Settings = &[("hardware.llc.ways", "32")];
@@ -83,7 +86,7 @@ const WATCHER: Settings = &[
 ];
 
 /// Every application.
-const APPLICATIONS: [&str; 11] = [
+const APPLICATIONS: [&str; 14] = [
     "l2-forward",
     "l3-forward",
     "packet-sink",
@@ -95,6 +98,9 @@ const APPLICATIONS: [&str; 11] = [
     "block-io",
     "ping-pong",
     "offload",
+    "vhost-switch",
+    "cachelib",
+    "descriptor-replay",
 ];
 
 /// Tables beside those of tenants, where a setting is about them.

@@ -264,16 +264,14 @@ impl<T: Tracer, H: Handler> Software<T> for PacketLoop<H> {
     fn account(&self, now: Picos) -> Account {
         let (idle, sender_blocked) = self.waits_until(now);
         Account {
-            probes: model::counters::ProbeCounts::default(),
-            offload: model::software::OffloadTimes::default(),
             idle,
             sender_blocked,
             work: self.handled,
-            instructions: None,
             packets_in_work: self.packets_in_work(),
             packets_in_ring: self.drivers.tx.in_ring(),
             packets_consumed: self.consumed,
             buffers_free: self.drivers.pool.borrow().free(),
+            ..Account::default()
         }
     }
 }

@@ -55,15 +55,15 @@ pub(crate) struct OffloadersWanted {
     pub depth: u32,
     /// Members of the longest batch.
     pub most_members: u32,
-    /// Queues that each core uses in turn.
-    pub queues_per_core: u32,
+    /// The key of the queues that each core uses in turn, and their number.
+    pub queues_per_core: (&'static str, u32),
     /// How cores wait.
     pub wait: WaitName,
     /// How they repeat ENQCMDs.
     pub back_off: BackOffName,
     /// Addresses of a portal that are used in turn.
     pub portal_addresses: u32,
-    /// The key of a lock around each dedicated queue, and whether it is set.
+    /// The key of a lock around each dedicated queue, empty if there is none, and whether it is set.
     pub lock: (&'static str, bool),
     /// Cycles of allocating each descriptor and its record, unless they are reused.
     pub allocate: Option<Cycles>,
@@ -176,21 +176,24 @@ fn queues_of_clients(
     let (table, cores) = (&input.tenant.devices.dsa.dsa, input.tenant.keys.cores);
     let (instances, of_each) = (table.instances as usize, table.all_queues().len());
     let all = fit(instances * of_each);
+    let (key, per_core) = wanted.queues_per_core;
     let what = "queues for each core, no more than all instances have";
-    input.check.whole("offload.queues_per_core", wanted.queues_per_core, (1, all), what)?;
+    input.check.whole(key, per_core, (1, all), what)?;
     let has_dedicated = table.all_queues().iter().any(|it| it.mode == QueueModeName::Dedicated);
-    let clients = cores * wanted.queues_per_core;
+    let clients = cores * per_core;
     let (lock, is_locked) = wanted.lock;
     if has_dedicated && clients > all && !is_locked {
+        let by_lock = match lock {
+            "" => String::new(),
+            lock => format!(", or let threads share a queue by a lock: {lock} = true"),
+        };
         let allowed = format!(
-            "with {} queues each; allowed: {all} queues in all, because a dedicated queue has one \
-             client; raise dsa.queues or dsa.instances, write dsa.queue_mode = \"shared\", or \
-             let threads share a queue by a lock: {lock} = true",
-            wanted.queues_per_core
+            "with {per_core} queues each; allowed: {all} queues in all, because a dedicated queue has one \
+             client; raise dsa.queues or dsa.instances, or write dsa.queue_mode = \"shared\"{by_lock}"
         );
         return Err(input.check.refuse("cores", &cores, allowed));
     }
-    let per_core = wanted.queues_per_core as usize;
+    let per_core = per_core as usize;
     let queue = |client: usize| (client % instances, client / instances % of_each);
     let of_core = |core: usize| (core * per_core..(core + 1) * per_core).map(queue).collect();
     Ok((0..cores as usize).map(of_core).collect())

@@ -1,0 +1,88 @@
+//! What is read of a log, and what is refused.
+
+use super::{DescriptorLogFault, from_reader};
+use model::device::dsa::descriptor::{Destination, Operation};
+use proptest::prelude::*;
+use units::{LineAddr, Picos};
+use workload::descriptor_log::DescriptorLog;
+
+const COPY: &str = r#"{"time_ns": 5, "portal": 3, "opcode": 3, "flags": 266, "bytes": 4096, "source": "0x1040", "destination": "0x8000"}"#;
+
+fn read(text: &str) -> Result<DescriptorLog, DescriptorLogFault> {
+    from_reader(text.as_bytes())
+}
+
+fn refused(text: &str) -> String {
+    read(text).expect_err("is refused").to_string()
+}
+
+#[test]
+fn a_line_is_a_descriptor_with_time_portal_size_addresses_and_flags() {
+    let log = read(&format!("\n{COPY}\n\n")).expect("is read");
+    assert_eq!(log.offloads.len(), 1);
+    let offload = &log.offloads[0];
+    assert_eq!((offload.time, offload.portal), (Picos(5_000), 3));
+    let copy = offload.members[0];
+    assert_eq!((copy.operation, copy.bytes), (Operation::Move, 4096));
+    assert_eq!((copy.source, copy.second), (LineAddr(0x41), LineAddr(0x200)));
+    assert_eq!(copy.destination, Destination::Cache, "flag 8");
+    assert!(copy.block_on_fault, "flag 1");
+}
+
+#[test]
+fn lines_of_one_batch_are_one_offload_and_a_fence_stays_in_it() {
+    let member = |batch: u32, flags: u32| {
+        format!(
+            "{{\"time_ns\": 9, \"portal\": 1, \"batch\": {batch}, \"opcode\": 4, \"flags\": {flags}, \
+             \"bytes\": 64, \"destination\": \"0x40\"}}\n"
+        )
+    };
+    let log = read(&[member(1, 0), member(1, 1), member(2, 0), member(2, 0)].concat());
+    let log = log.expect("is read");
+    let members: Vec<usize> = log.offloads.iter().map(|it| it.members.len()).collect();
+    assert_eq!(members, [2, 2]);
+    assert!(log.offloads[0].members[1].fence && !log.offloads[0].members[0].fence);
+    assert_eq!(log.most_members(), 2);
+    assert_eq!(log.descriptors(), 4);
+}
+
+#[test]
+fn what_is_wrong_is_refused_with_its_line_and_what_is_allowed() {
+    let second = |line: &str| refused(&format!("{COPY}\n{line}\n"));
+    let cases = [
+        (COPY.replace("\"opcode\": 3", "\"opcode\": 10"), "`opcode` is 10; allowed: 0, 2 to 9"),
+        (COPY.replace("\"bytes\": 4096", "\"bytes\": 0"), "`bytes` is 0; allowed: 1 to"),
+        (COPY.replace("266", "1"), "has a fence (1), which only members"),
+        (COPY.replace("266", "99999999"), "`flags` is 99999999; allowed: 0 to 16777215"),
+        (COPY.replace("\"0x8000\"", "\"8000\""), "an address is text such as"),
+        (COPY.replace("\"source\"", "\"sauce\""), "unknown field `sauce`"),
+        (COPY.replace(", \"source\": \"0x1040\"", ""), "`source` is missing: opcode 3 has it"),
+        (COPY.replace("\"time_ns\": 5", "\"time_ns\": 4"), "`time_ns` is less than 5 in the line"),
+        (COPY.replace("\"opcode\": 3", "\"opcode\": 7"), "`record_bytes` is missing"),
+        (COPY.replace("\"opcode\": 3", "\"opcode\": 18"), "`block_bytes` is missing"),
+        (COPY.replace("0x1040", "0xffffffffffffffff"), "exceeds 64 bits"),
+        ("{".into(), "EOF while parsing"),
+    ];
+    for (line, said) in cases {
+        let message = second(&line);
+        assert!(message.contains(said) && message.contains("in line 2"), "{line}: {message}");
+    }
+    assert!(refused("").contains("holds no descriptors"));
+    assert!(refused(&" ".repeat(5000)).contains("line 1 more than 4096 bytes"));
+}
+
+proptest! {
+    #[test]
+    fn no_input_panics(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        let _refused_or_read = from_reader(bytes.as_slice());
+    }
+
+    #[test]
+    fn no_change_of_a_line_panics(at in 0..COPY.len(), byte in any::<u8>()) {
+        let mut text = COPY.as_bytes().to_vec();
+        text[at] = byte;
+        if let Ok(log) = from_reader(text.as_slice()) {
+            prop_assert!(log.pages(4096).count() > 0);
+        }
+    }
+}

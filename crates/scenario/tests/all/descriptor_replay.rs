@@ -1,0 +1,112 @@
+//! Replays of logged descriptors: how long do they take, and what is refused?
+
+use crate::overload::value;
+use scenario::result::{RunResult, StoppedBy};
+use scenario::scenario::Scenario;
+use scenario::{Job, Wanted, builtin};
+use std::fmt::Write;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+const PLATFORM: &str = "sapphire-rapids-56";
+
+/// A file that is removed with its test.
+struct Log(PathBuf);
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        drop(std::fs::remove_file(&self.0));
+    }
+}
+
+fn log(name: &str, text: &str) -> Log {
+    let file = format!("skipline-descriptors-{}-{name}.jsonl", std::process::id());
+    let path = std::env::temp_dir().join(file);
+    std::fs::write(&path, text).expect("the temporary folder can be written");
+    Log(path)
+}
+
+/// Copies of 4 KiB, one each `interval_ns`, by two portals in turn.
+fn copies(count: u64, interval_ns: u64) -> String {
+    let mut text = String::new();
+    for number in 0..count {
+        let (time, portal) = (number * interval_ns, number % 2);
+        let (source, destination) =
+            (0x7f00_0000_0000 + number % 8 * 4096, 0x7f00_1000_0000 + number % 8 * 4096);
+        writeln!(
+            text,
+            "{{\"time_ns\": {time}, \"portal\": {portal}, \"opcode\": 3, \"flags\": 256, \
+             \"bytes\": 4096, \"source\": \"{source:#x}\", \"destination\": \"{destination:#x}\"}}"
+        )
+        .expect("text takes more");
+    }
+    text
+}
+
+fn job(log: &Log, keys: &str) -> Result<Job, String> {
+    let text = format!(
+        "application = \"descriptor-replay\"\nplatform = \"{PLATFORM}\"\n\
+         descriptor_replay.log = \"{}\"\n{keys}",
+        log.0.display()
+    );
+    let job = || -> Result<Job, scenario::InputError> {
+        let read = Scenario::read("a.toml", &text, &[])?;
+        let platform = builtin::platform("a.toml", PLATFORM)?;
+        Job::new("a.toml", read, platform, PLATFORM, 11)
+    };
+    job().map_err(|error| error.to_string())
+}
+
+fn run(log: &Log, keys: &str) -> RunResult {
+    let job = job(log, keys).expect("it is not refused");
+    job.run(Wanted::default(), |_| ControlFlow::Continue(())).expect("it ends")
+}
+
+#[test]
+fn a_replay_ends_with_the_last_descriptor_and_keeps_the_times_of_the_log() {
+    // More than a run has batches otherwise.
+    let log = log("paced", &copies(3_000, 1_000));
+    let paced = run(&log, "run.batch_packets = 256\nrun.max_batches = 4\nrun.min_batches = 4\n");
+    assert_eq!(paced.stopped_by, StoppedBy::SourceEnded);
+    assert_eq!(paced.packets, 3_000);
+    let time = value(&paced, "replay_ns");
+    assert!((2_999_000.0..2_999_000.0 + 3_000.0).contains(&time), "{time} ns");
+    let fast = run(&log, "descriptor_replay.pace = \"back-to-back\"\n");
+    assert_eq!(fast.packets, 3_000);
+    let (fast, bytes) = (value(&fast, "replay_ns"), 3_000.0 * 4096.0);
+    // No faster than the fabric of an instance, no slower than half of it.
+    assert!((bytes / 31.0..bytes / 15.0).contains(&fast), "{fast} ns for {bytes} bytes");
+}
+
+#[test]
+fn a_log_that_is_faster_than_the_engines_takes_as_long_as_they_do() {
+    let log = log("fast", &copies(2_000, 10));
+    let behind = value(&run(&log, ""), "replay_ns");
+    let back_to_back = value(&run(&log, "descriptor_replay.pace = \"back-to-back\"\n"), "replay_ns");
+    assert!((behind / back_to_back - 1.0).abs() < 0.02, "{behind} {back_to_back}");
+}
+
+#[test]
+fn portals_are_divided_among_cores() {
+    let log = log("cores", &copies(1_000, 0));
+    let two = run(&log, "cores = 2\ndsa.queues = 2\ndsa.engines = 2\n");
+    assert_eq!(two.packets, 1_000);
+    let imbalance = value(&two, "load_imbalance");
+    assert!((imbalance - 1.0).abs() < 1e-9, "each core has half of the descriptors: {imbalance}");
+}
+
+#[test]
+fn bad_logs_and_keys_are_refused_with_file_and_line() {
+    let bad = log("bad", &copies(2, 5).replace("\"opcode\": 3", "\"opcode\": 99"));
+    let refusal = job(&bad, "").expect_err("is refused");
+    assert!(refusal.starts_with("a.toml: `descriptor_replay.log`: "), "{refusal}");
+    assert!(refusal.contains("-bad.jsonl' has in line 1: `opcode` is 99"), "{refusal}");
+    let missing = Log("/nowhere/log.jsonl".into());
+    let refusal = job(&missing, "").expect_err("is refused");
+    assert!(refusal.contains("'/nowhere/log.jsonl' cannot be opened"), "{refusal}");
+    let good = log("good", &copies(2, 5));
+    let refusal = job(&good, "descriptor_replay.depth = 0\n").expect_err("is refused");
+    assert!(refusal.contains("allowed: 1 to 128"), "{refusal}");
+    let refusal = job(&good, "packet_bytes = 64\n").expect_err("is refused");
+    assert!(refusal.contains("copy engines need no other device"), "{refusal}");
+}

@@ -1,0 +1,177 @@
+//! A log of descriptors that a program submitted to copy engines, as it is replayed.
+//!
+//! Models: offloads of one descriptor or a batch, each with the time of its submission and its portal; the
+//! pages that their operands lie in.
+//! Source: docs/descriptor-log.md (the format); Intel DSA specification, section 8.1 (descriptors).
+//! Simplifies: operands begin at the start of a line; pages lie anywhere in memory, but those that follow
+//! one another in the log do so in memory too.
+
+use crate::host_memory::HostMemory;
+use model::device::dsa::descriptor::Descriptor;
+use std::collections::{BTreeMap, BTreeSet};
+use units::{LINE_BYTES, LineAddr, Picos};
+
+/// What a program submitted at a time: one descriptor, or the members of a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoggedOffload {
+    /// When, from the log's start.
+    pub time: Picos,
+    /// The portal that it was written to.
+    pub portal: u32,
+    /// Its descriptors; their addresses are lines of the program's address space.
+    pub members: Vec<Descriptor>,
+}
+
+/// A log, in the order of its times.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DescriptorLog {
+    /// Its offloads.
+    pub offloads: Vec<LoggedOffload>,
+}
+
+/// Pages of the program's address space, in runs without gaps: number of the first, and how many.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoggedPages {
+    page_lines: u64,
+    runs: BTreeMap<u64, u64>,
+}
+
+/// Those pages in memory: the line of the first of each run.
+#[derive(Clone, Debug)]
+pub struct PlacedPages {
+    pages: LoggedPages,
+    first_lines: BTreeMap<u64, LineAddr>,
+}
+
+impl DescriptorLog {
+    /// Descriptors, batches apart.
+    #[must_use]
+    pub fn descriptors(&self) -> u64 {
+        self.offloads.iter().map(|offload| offload.members.len() as u64).sum()
+    }
+
+    /// Descriptors of the longest batch.
+    #[must_use]
+    pub fn most_members(&self) -> usize {
+        self.offloads.iter().map(|offload| offload.members.len()).max().unwrap_or(0)
+    }
+
+    /// Its portals in the order of their first use.
+    #[must_use]
+    pub fn portals(&self) -> Vec<u32> {
+        let mut known = BTreeSet::new();
+        let portals = self.offloads.iter().map(|offload| offload.portal);
+        portals.filter(|portal| known.insert(*portal)).collect()
+    }
+
+    /// The pages of `page_bytes` that its operands lie in.
+    #[must_use]
+    pub fn pages(&self, page_bytes: u64) -> LoggedPages {
+        let page_lines = page_bytes / LINE_BYTES;
+        let mut pages = BTreeSet::new();
+        for operand in self.offloads.iter().flat_map(|it| &it.members).flat_map(|descriptor| {
+            descriptor.operands().all().filter(|it| it.bytes > 0).collect::<Vec<_>>()
+        }) {
+            let last = operand.first.0 + (operand.bytes - 1) / LINE_BYTES;
+            pages.extend(operand.first.0 / page_lines..=last / page_lines);
+        }
+        let mut runs: BTreeMap<u64, u64> = BTreeMap::new();
+        for page in pages {
+            match runs.last_entry() {
+                Some(mut run) if run.key() + run.get() == page => *run.get_mut() += 1,
+                _ => drop(runs.insert(page, 1)),
+            }
+        }
+        LoggedPages { page_lines, runs }
+    }
+}
+
+impl LoggedPages {
+    /// All pages.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.runs.values().sum()
+    }
+
+    /// Gives them memory.
+    #[must_use]
+    pub fn place(self, memory: &mut HostMemory) -> PlacedPages {
+        let page_bytes = self.page_lines * LINE_BYTES;
+        let mut run = |count| memory.contiguous_region(count * page_bytes).line(0);
+        let first_lines = self.runs.iter().map(|(&page, &count)| (page, run(count))).collect();
+        PlacedPages { pages: self, first_lines }
+    }
+}
+
+impl PlacedPages {
+    /// The line in memory of a line of the program's address space. Lines that no operand has stay.
+    fn line(&self, logged: LineAddr) -> LineAddr {
+        let page = logged.0 / self.pages.page_lines;
+        match self.first_lines.range(..=page).next_back() {
+            Some((&first, &line)) if page < first + self.pages.runs[&first] => {
+                line.step(logged.0 - first * self.pages.page_lines)
+            }
+            _ => logged,
+        }
+    }
+
+    /// A logged descriptor with the addresses of its operands in memory.
+    #[must_use]
+    pub fn translate(&self, logged: &Descriptor) -> Descriptor {
+        Descriptor {
+            source: self.line(logged.source),
+            second: self.line(logged.second),
+            third: self.line(logged.third),
+            ..*logged
+        }
+    }
+
+    /// All lines, in the order of the program's address space.
+    pub fn lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
+        let run = |(page, &first): (&u64, &LineAddr)| {
+            let lines = self.pages.runs[page] * self.pages.page_lines;
+            (0..lines).map(move |line| first.step(line))
+        };
+        self.first_lines.iter().flat_map(run)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::device::dsa::descriptor::{Destination, Operation};
+    use units::Bytes;
+
+    fn copy(source: u64, second: u64, bytes: u64) -> LoggedOffload {
+        let nowhere = LineAddr(0);
+        let member = Descriptor {
+            id: 0,
+            operation: Operation::Move,
+            bytes,
+            source: LineAddr(source),
+            second: LineAddr(second),
+            third: nowhere,
+            record: nowhere,
+            destination: Destination::Cache,
+            fence: false,
+            block_on_fault: true,
+            wants_record: true,
+        };
+        LoggedOffload { time: Picos::ZERO, portal: 0, members: vec![member] }
+    }
+
+    #[test]
+    fn operands_that_share_pages_in_the_log_share_them_in_memory_and_runs_have_no_gaps() {
+        // Pages of 64 lines: 1 and 2 from two operands, 4 alone, 2 again at another line.
+        let log = DescriptorLog { offloads: vec![copy(70, 256, 4096), copy(130, 257, 64)] };
+        let pages = log.pages(4096);
+        assert_eq!(pages.runs, BTreeMap::from([(1, 2), (4, 2)]));
+        let placed = pages.place(&mut HostMemory::new(Bytes(4096), 3));
+        let first = placed.translate(&log.offloads[0].members[0]);
+        let other = placed.translate(&log.offloads[1].members[0]);
+        assert_eq!(other.source.0 - first.source.0, 130 - 70);
+        assert_eq!(other.second.0 - first.second.0, 1);
+        assert_eq!(first.source.0 % 64, 70 % 64, "the offset within the page stays");
+        assert_eq!(placed.lines().count(), 4 * 64);
+    }
+}
