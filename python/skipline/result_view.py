@@ -224,7 +224,8 @@ def occupancy_table(result: Result) -> RenderableType:
                 held.setdefault(name.removeprefix(_OCCUPANCY), []).append(value or 0)
     agents = sorted(held, key=lambda agent: (-max(held[agent]), natural_order(agent)))
     shown, others = agents[:_MOST_AGENTS], agents[_MOST_AGENTS:]
-    table = Table(title="LLC occupancy over time, MiB", box=None, title_justify="left")
+    # A title of the table would be cut to the width of its columns.
+    table = Table(box=None)
     for name in ("until, us", *shown, *(["others"] if others else [])):
         table.add_column(name, justify="right")
     for number, point in enumerate(result.timeline):
@@ -233,7 +234,7 @@ def occupancy_table(result: Result) -> RenderableType:
             bytes_held.append(sum(held[agent][number] for agent in others))
         cells = (f"{value / (1 << 20):,.2f}" for value in bytes_held)
         table.add_row(f"{point.until_ns / 1e3:,.0f}", *cells)
-    return table
+    return Group(Text("LLC occupancy over time, MiB", style="bold cyan"), table)
 
 
 def miss_kinds_table(kinds: dict[str, MissKinds], title: str, first: str) -> RenderableType:

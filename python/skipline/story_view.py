@@ -46,6 +46,7 @@ _PHASES = {
     "seen": "the device has seen that",
     "dispatched": "an engine or channel has taken it from the queue",
     "translated": "its addresses are translated",
+    "started": "its first lines are asked for",
     "read": "its last source data has arrived",
     "written": "its last data is visible",
     "recorded": "its completion is visible",

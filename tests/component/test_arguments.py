@@ -46,6 +46,8 @@ def test_numbers_that_need_more_than_64_bits_are_bad_input(tmp_path: Path, numbe
         skipline.trace(tmp_path / "t.raw64", STANDARD_MACHINE, seed=number)
     with pytest.raises(skipline.InputError, match="`trace_packet` = "):
         skipline.run(L2FWD, trace_packet=number)
+    with pytest.raises(skipline.InputError, match="`trace_descriptor` = "):
+        skipline.run(L2FWD, trace_descriptor=number)
 
 
 @pytest.mark.parametrize("value", [None, b"x", [1, {2}]])

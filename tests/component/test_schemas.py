@@ -150,6 +150,13 @@ def test_a_result_with_stories_fits_the_schema() -> None:
     assert _faults("result", result) == []
 
 
+def test_a_result_with_the_story_of_a_descriptor_fits_the_schema() -> None:
+    scenario = "examples/previous-copy-engine.toml"
+    result = json.loads(_core.run(scenario, [*SHORT, ("run.timeline", "true")], trace_descriptor=3))
+    assert {"descriptor_trace", "timeline"} <= set(result)
+    assert _faults("result", result) == []
+
+
 def test_a_result_with_a_timeline_fits_the_schema(tmp_path: Path) -> None:
     scenario = tmp_path / "changes.toml"
     text = resources.read_text(FORWARDER)

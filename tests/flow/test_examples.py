@@ -33,6 +33,7 @@ WRITES = "pcie_write_hit_rate"
 RATE, DROPPED, PACKETS = "throughput_gbps", "rx_dropped", "tx_mpps"
 LEAK, P50, P99 = "dram_write_gbytes_per_s", "latency_ns.p50", "latency_ns.p99"
 UP, IDLE = "pcie_utilisation.up", "time_in_regime.idle"
+MOVED, CORE = "offload_gbytes_per_s", "offload_core_time"
 BLOCKED = "time_in_regime.sender_blocked"
 
 # What comes out, of the runs of each example in their order. Directions, not digits.
@@ -94,6 +95,20 @@ CLAIMS: dict[str, Callable[..., bool]] = {
         low(P99) < high(P99) < 3 * low(P99)
         and over(P99) > 10 * high(P99)
         and low(DROPPED) == 0 < over(DROPPED)
+    ),
+    "offload-copy": lambda engine, core, small, small_core, deep: (
+        engine(MOVED) > 1.5 * core(MOVED)
+        and small(MOVED) < 0.7 * small_core(MOVED)
+        and deep(MOVED) > 2 * small_core(MOVED)
+        and engine("offload_core_time.wait") > 90
+        and core("offload_core_time.work") > 99
+    ),
+    "previous-copy-engine": lambda large, small, core, core_small: (
+        large(MOVED) > 1.1 * core(MOVED)
+        and small(MOVED) < 1.1 * core_small(MOVED)
+        and large(CORE + ".work") == 0
+        and core(CORE + ".work") > 99
+        and small(P50) > 5 * core_small(P50)
     ),
     "remote-socket": lambda remote, local: (
         remote(WRITES) < 1

@@ -1,5 +1,5 @@
-//! Runs packets through a warm machine, for profilers: `packets COUNT KEY=VALUE...` sets keys of
-//! experiments/ddio-bench/l2fwd.toml. Only [`measured`] is of interest.
+//! Runs packets, or other work, through a warm machine, for profilers: `packets [FILE] COUNT KEY=VALUE...` sets
+//! keys of a scenario, experiments/ddio-bench/l2fwd.toml by default. Only [`measured`] is of interest.
 
 use model::machine::Machine;
 use model::tracer::NoTrace;
@@ -7,16 +7,18 @@ use model::traffic::PacketSource;
 use units::Picos;
 
 fn main() {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).peekable();
+    let named = arguments.next_if(|argument| argument.ends_with(".toml"));
+    let file = named.as_deref().unwrap_or("experiments/ddio-bench/l2fwd.toml");
     let count = arguments.next().and_then(|count| count.parse().ok());
     let keys: Option<Vec<(String, String)>> = arguments
         .map(|key| key.split_once('=').map(|(key, value)| (key.into(), value.into())))
         .collect();
     let (Some(count), Some(keys)) = (count, keys) else {
-        eprintln!("usage: packets COUNT [KEY=VALUE...]");
+        eprintln!("usage: packets [FILE] COUNT [KEY=VALUE...]");
         std::process::exit(2);
     };
-    let job = match scenario::job("experiments/ddio-bench/l2fwd.toml", &keys, 1) {
+    let job = match scenario::job(file, &keys, 1) {
         Ok(job) => job,
         Err(error) => {
             eprintln!("{error}");

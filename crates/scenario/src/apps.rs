@@ -373,5 +373,7 @@ pub(crate) fn check_together<'t>(
     tenants: impl Iterator<Item = &'t Tenant>,
     check: &Check<'_>,
 ) -> Result<(), InputError> {
-    key_value::check_together(tenants, check)
+    let tenants: Vec<&Tenant> = tenants.collect();
+    offload::check_together(&tenants, check)?;
+    key_value::check_together(tenants.into_iter(), check)
 }

@@ -12,6 +12,7 @@ mod as_device;
 pub mod channel;
 mod engine;
 mod job;
+mod steps;
 
 pub use engine::Cbdma;
 

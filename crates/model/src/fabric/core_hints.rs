@@ -10,7 +10,11 @@ use super::core_path::Served;
 use crate::attribution::AgentId;
 use crate::private_caches::State;
 use crate::tracer::{Operation, Tracer};
-use units::{CoreId, LineAddr, Picos};
+use units::narrow::usize_from;
+use units::{CoreId, LineAddr, Picos, SetIndex};
+
+/// Lines whose sets are computed together.
+const RUN: usize = 16;
 
 impl<T: Tracer> Fabric<T> {
     /// Moves a line of a core's own caches into the LLC, as an eviction from its L2 does.
@@ -23,7 +27,7 @@ impl<T: Tracer> Fabric<T> {
     /// A core writes a whole line around the caches: every copy is invalidated, and memory receives the
     /// data. The store is done when memory has taken it and the core knows.
     pub fn core_write_around(&mut self, core: CoreId, line: LineAddr, now: Picos) -> Served {
-        self.discard(line);
+        self.discard(line, 1);
         let socket = self.location(core).socket;
         let there = now + self.core_path.llc.mean();
         let (done, found) =
@@ -32,13 +36,27 @@ impl<T: Tracer> Fabric<T> {
         Served { done, found }
     }
 
-    /// Invalidates every copy of a line, of which memory then has the only one, without any traffic: for
-    /// software that prepares an experiment outside its measured time.
-    pub fn discard(&mut self, line: LineAddr) {
-        self.take_from_buffers(line, None);
-        for socket in self.sockets.iter_mut() {
-            socket.drop_line(line);
+    /// Invalidates every copy of `lines` lines, of which memory then has the only ones, without any traffic:
+    /// for software that prepares an experiment outside its measured time.
+    pub fn discard(&mut self, first: LineAddr, lines: u64) {
+        let mut sets = [SetIndex(0); RUN];
+        let mut from = 0;
+        while from < lines {
+            let run = (lines - from).min(RUN as u64);
+            let sets = &mut sets[..usize_from(run)];
+            for socket in self.sockets.iter_mut() {
+                socket.llc.sets_of_run(first.step(from), sets);
+                for (line, &set) in (from..).zip(&*sets) {
+                    socket.drop_line_of(set, first.step(line));
+                }
+            }
+            from += run;
         }
-        self.elsewhere.forget(line);
+        for line in (0..lines).map(|line| first.step(line)) {
+            if self.buffered {
+                self.take_from_buffers(line, None);
+            }
+            self.elsewhere.forget(line);
+        }
     }
 }

@@ -214,7 +214,7 @@ impl<T: Tracer> Fabric<T> {
         kind: DmaKind,
         now: Picos,
     ) -> Result<DmaDone, PageFault> {
-        self.prefetch_extents(port, extents);
+        self.prefetch_extents(port, DmaDirection::Write, extents);
         self.write_all(port, None, extents, kind, now)
     }
 
@@ -234,7 +234,7 @@ impl<T: Tracer> Fabric<T> {
         extents: &[Extent],
         now: Picos,
     ) -> Result<Picos, PageFault> {
-        self.prefetch_extents(port, extents);
+        self.prefetch_extents(port, DmaDirection::Read, extents);
         self.read_all(port, extents, now)
     }
 
@@ -405,7 +405,10 @@ impl<T: Tracer> Fabric<T> {
 
     /// Prefetches the sets of the first lines of all extents into the host's cache before the first
     /// look-up.
-    fn prefetch_extents(&self, port: RootPortId, extents: &[Extent]) {
+    fn prefetch_extents(&mut self, port: RootPortId, direction: DmaDirection, extents: &[Extent]) {
+        if let &[Extent { first, bytes }] = extents {
+            return self.expect_dma(port, direction, first, bytes);
+        }
         let part = &self.sockets[self.ports[port].socket];
         let lines = extents.iter().flat_map(|extent| {
             (0..extent.lines().min(BURST_LINES as u64)).map(|line| extent.first.step(line))

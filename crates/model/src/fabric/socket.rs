@@ -275,7 +275,11 @@ impl Socket {
 
     /// Invalidates a line in every cache; returns whether a copy was newer than memory.
     pub fn drop_line(&mut self, line: LineAddr) -> bool {
-        let set = self.llc.set_of(line);
+        self.drop_line_of(self.llc.set_of(line), line)
+    }
+
+    /// As [`Self::drop_line`], for a line of this set.
+    pub fn drop_line_of(&mut self, set: SetIndex, line: LineAddr) -> bool {
         let mut dirty = self.drop_untracked_copies(set, line);
         if let Some(way) = self.llc.find(set, line)
             && let Some(taken) = self.llc.take(set, way)

@@ -24,6 +24,8 @@ pub enum DescriptorPhase {
     Dispatched,
     /// Its operands are translated; of a batch: its list and record.
     Translated,
+    /// Its first lines are asked for. A batch leaves that to its members.
+    Started,
     /// The last data of its sources has arrived.
     Read,
     /// The last data of its destinations is visible.

@@ -5,6 +5,7 @@ mod by_cbdma;
 mod check;
 mod keys;
 
+pub(super) use by_cbdma::check_together;
 pub use keys::OffloadKeys;
 
 use super::ApplicationPlan;
@@ -18,7 +19,6 @@ use crate::plan::TenantInput;
 use crate::plan::inert::Inert;
 use crate::platform::CoreKernelFacts;
 use crate::scenario::{InitialContent, MemoryNode, Tenant};
-use check::OPERANDS;
 use keys::{DataName, FaultsName, KernelName, MoverName, OperationName, destination};
 use model::device::DeviceId;
 use model::device::dsa::descriptor::{Descriptor, Destination};
@@ -209,7 +209,7 @@ impl OffloadPlan {
         let in_page = ((self.page_bytes - self.offset_bytes) / bytes).max(1);
         let pages = u64::from(self.buffers).div_ceil(in_page);
         let [source, other] = self.nodes;
-        let nodes: [Option<MemoryNode>; OPERANDS as usize] = [source, other, other];
+        let nodes = [source, other, other];
         let mut arenas = nodes.map(|node| {
             let memory = builder.memory_of(node, self.socket);
             let mut arena = Arena::new(memory.region(pages * self.page_bytes));
@@ -265,7 +265,8 @@ fn core_mover(keys: &OffloadKeys, facts: &CoreKernelFacts) -> CoreMoverConfig {
     let line = match keys.operation {
         OperationName::Copy => copy,
         OperationName::Dualcast => copy + fill,
-        OperationName::Fill | OperationName::CacheFlush => fill,
+        OperationName::Fill => fill,
+        OperationName::CacheFlush => facts.flush_cycles.value,
         OperationName::Compare => facts.compare_cycles.value,
         OperationName::ComparePattern => facts.compare_pattern_cycles.value,
         OperationName::CreateDelta | OperationName::ApplyDelta => facts.delta_cycles.value,

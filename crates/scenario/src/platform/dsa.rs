@@ -105,6 +105,8 @@ pub struct CoreKernelFacts {
     pub delta_cycles: Sourced<f64>,
     /// Protection information.
     pub dif_cycles: Sourced<f64>,
+    /// A cache line flush.
+    pub flush_cycles: Sourced<f64>,
     /// Copying or filling by a string instruction.
     pub rep_movsb_cycles: Sourced<f64>,
     /// The start of a string instruction.
@@ -214,6 +216,7 @@ impl CoreKernelFacts {
             ("core_kernels.crc_cycles", &self.crc_cycles),
             ("core_kernels.delta_cycles", &self.delta_cycles),
             ("core_kernels.dif_cycles", &self.dif_cycles),
+            ("core_kernels.flush_cycles", &self.flush_cycles),
             ("core_kernels.rep_movsb_cycles", &self.rep_movsb_cycles),
             ("core_kernels.rep_movsb_start_cycles", &self.rep_movsb_start_cycles),
             ("core_kernels.around_ns", &self.around_ns),

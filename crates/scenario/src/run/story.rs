@@ -55,6 +55,7 @@ fn name_of(phase: DescriptorPhase) -> &'static str {
         DescriptorPhase::Seen => "seen",
         DescriptorPhase::Dispatched => "dispatched",
         DescriptorPhase::Translated => "translated",
+        DescriptorPhase::Started => "started",
         DescriptorPhase::Read => "read",
         DescriptorPhase::Written => "written",
         DescriptorPhase::Recorded => "recorded",

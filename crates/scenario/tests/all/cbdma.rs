@@ -107,6 +107,11 @@ fn what_channels_cannot_do_is_refused_with_key_value_and_reason() {
             "`offload.transfer_bytes` = 2097152",
             "allowed: 1 to 1048576 bytes of a descriptor",
         ),
+        (
+            "[[tenant]]\nname = \"second\"\n",
+            "`offload.by` = cbdma",
+            "for tenant `second` and for `main`",
+        ),
         ("offload.cache_control = 1\n", "`offload.cache_control`", "ddio_ways decides"),
         ("offload.lock = true\n", "`offload.lock`", "a channel has one client"),
         ("dsa.engines = 2\n", "`dsa.engines`", "moved by a CBDMA"),

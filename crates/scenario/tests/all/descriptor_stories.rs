@@ -59,6 +59,7 @@ fn a_copy_passes_every_phase_and_each_line_is_read_and_written_once() {
             "seen",
             "dispatched",
             "translated",
+            "started",
             "read",
             "written",
             "recorded",

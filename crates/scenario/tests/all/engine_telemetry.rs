@@ -103,7 +103,7 @@ fn dsa_29_the_counters_of_each_engine_equal_the_traced_events() {
         for (number, name) in (0u8..).zip(&names).filter(|(_, name)| !name.starts_with("core")) {
             for kind in ["read_hits", "read_misses", "write_hits", "write_misses"] {
                 let traced = traced(&(number, kind));
-                assert_eq!(counted[&format!("{name}:{kind}")] as u64, traced, "{name}: {kind}");
+                assert_eq!(counted[&format!("{name}:{kind}")], traced as f64, "{name}: {kind}");
                 let sum = if kind.starts_with("read") { &mut lines.0 } else { &mut lines.1 };
                 *sum += traced;
             }
@@ -150,8 +150,7 @@ fn over_time(keys: &str, event: &str, metric: &str) -> Vec<(f64, f64)> {
 fn an_event_sends_the_destinations_of_later_descriptors_to_memory() {
     let event = "[[event]]\nat_us = 300\ncache_control = 0\n";
     let held = over_time("", event, "llc_occupancy_bytes.dsa0");
-    let (before, after): (Vec<(f64, f64)>, Vec<(f64, f64)>) =
-        held.iter().copied().partition(|(until, _)| *until < 300e3);
+    let (before, after) = held.split_at(held.partition_point(|(until, _)| *until < 300e3));
     assert!(before.len() > 1 && after.len() > 2, "{held:?}");
     assert!(before.is_sorted_by_key(|it| it.1.to_bits()), "the ways fill: {before:?}");
     // Lines written to memory leave the LLC; completion records still enter it.

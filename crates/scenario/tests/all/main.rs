@@ -22,6 +22,7 @@ mod kinds;
 mod laws;
 mod metrics;
 mod nic;
+mod offload;
 mod overload;
 mod ping_pong;
 mod placement;

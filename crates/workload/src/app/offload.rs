@@ -23,7 +23,7 @@ use model::software::{Account, DESCRIPTOR_PHASES, Software, Turn};
 use model::tracer::Tracer;
 use std::collections::{BTreeMap, VecDeque};
 use units::narrow::usize_from;
-use units::{LINE_BYTES, LineAddr, Picos};
+use units::{LINE_BYTES, Picos};
 
 /// Where the data of an operation is before it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,16 +144,15 @@ impl Offload {
         let operation = self.operation(self.next);
         self.next += 1;
         let (core, now) = (self.core.id(), self.core.now());
-        let each = |of: &mut dyn FnMut(LineAddr)| {
-            for operand in operation.operands().all() {
-                (0..operand.bytes.div_ceil(LINE_BYTES))
-                    .for_each(|line| of(operand.first.step(line)));
+        for operand in operation.operands().all() {
+            let (first, lines) = (operand.first, operand.bytes.div_ceil(LINE_BYTES));
+            match self.config.data {
+                DataState::AsLeft => {}
+                DataState::Llc => {
+                    (0..lines).for_each(|line| fabric.demote(core, first.step(line), now));
+                }
+                DataState::Flushed => fabric.discard(first, lines),
             }
-        };
-        match self.config.data {
-            DataState::AsLeft => {}
-            DataState::Llc => each(&mut |line| fabric.demote(core, line, now)),
-            DataState::Flushed => each(&mut |line| fabric.discard(line)),
         }
         if let Some(pages) = &mut self.pages {
             pages.take_away(fabric, &operation);

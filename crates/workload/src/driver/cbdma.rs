@@ -5,7 +5,7 @@
 //! Simplifies: doorbells of several descriptors are not combined; every descriptor writes a completion.
 
 use model::core::Core;
-use model::device::cbdma::channel::{Channel, CopyDescriptor};
+use model::device::cbdma::channel::CopyDescriptor;
 use model::device::dsa::descriptor::{Descriptor, Operation, Work};
 use model::device::dsa::portal::Completion;
 use model::device::queues::{QueueId, Queues};
@@ -76,8 +76,10 @@ impl CbdmaClient {
 
     /// The next completion, if it is visible at `now`.
     pub fn take_completion(&self, queues: &mut Queues, now: Picos) -> Option<Completion> {
-        let Channel { completed, .. } = queues.cbdma_channel(self.queue);
-        completed.pop_front_if(|completion| completion.phases.recorded <= now)
+        if self.next_recorded(queues) > now {
+            return None;
+        }
+        queues.cbdma_channel(self.queue).completed.pop_front()
     }
 }
 

@@ -1,22 +1,17 @@
-//! The channels at work: descriptors fetched, data moved, completions written.
+//! The device: its channels at work, and the order of what happens in them.
 //!
-//! Models: each channel's descriptors in order; the next one asks for lines when the one before has asked
-//! for all of its own; each step at a time of its own, so that what channels share is asked in the order
-//! of time.
+//! Models: doorbells seen; events of all channels in the order of time.
 //! Source: Linux drivers/dma/ioat; SPDK's ioat driver.
-//! Simplifies: a descriptor fetched ahead takes no line of a channel's data; a fill takes as many lines as
-//! a copy.
+//! Simplifies: nothing.
 
 use super::channel::Channel;
 use super::job::{Job, Piece};
-use super::{CbdmaConfig, CbdmaCounters, DESCRIPTOR_BYTES, PIECE_LINES, STATUS_BYTES};
-use crate::device::dsa::portal::{Completion, Phases, Status};
+use super::{CbdmaConfig, CbdmaCounters, PIECE_LINES};
 use crate::fabric::Fabric;
-use crate::root_complex::ddio::DmaKind;
-use crate::tracer::{DescriptorPhase, Tracer};
+use crate::tracer::Tracer;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use units::{Picos, narrow};
+use units::Picos;
 
 /// What happens at a time of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,39 +30,39 @@ pub(super) enum Event {
 
 /// A channel at work.
 #[derive(Clone, Debug, Default)]
-struct Work {
+pub(super) struct Work {
     /// Descriptors that doorbells have told of.
-    known: u64,
+    pub known: u64,
     /// Descriptors asked for.
-    asked: u64,
+    pub asked: u64,
     /// When the doorbells of descriptors that are not fetched were seen: up to which number.
-    seen: VecDeque<(u64, Picos)>,
+    pub seen: VecDeque<(u64, Picos)>,
     /// Descriptors fetched and not completed, the oldest first.
-    jobs: VecDeque<Job>,
+    pub jobs: VecDeque<Job>,
     /// Descriptors completed.
-    done: u64,
+    pub done: u64,
     /// Number of the descriptor that asks for lines.
-    issuing: u64,
+    pub issuing: u64,
     /// When the next descriptor may begin.
-    next_begin: Picos,
+    pub next_begin: Picos,
     /// Lines asked for and not handed on.
-    lines: u64,
+    pub lines: u64,
     /// When its last completion is visible: the next one's write is ordered behind it.
-    recorded: Picos,
+    pub recorded: Picos,
     /// Whether the completion of the oldest descriptor is on its way.
-    is_completing: bool,
-    busy_since: Option<Picos>,
-    short_since: Option<Picos>,
+    pub is_completing: bool,
+    pub busy_since: Option<Picos>,
+    pub short_since: Option<Picos>,
 }
 
 /// The device of a socket.
 #[derive(Clone, Debug)]
 pub struct Cbdma {
-    config: CbdmaConfig,
-    channels: Vec<Work>,
+    pub(super) config: CbdmaConfig,
+    pub(super) channels: Vec<Work>,
     events: BinaryHeap<Reverse<(Picos, u64, Event)>>,
     next_event: u64,
-    counters: CbdmaCounters,
+    pub(super) counters: CbdmaCounters,
 }
 
 impl Cbdma {
@@ -118,7 +113,7 @@ impl Cbdma {
         self.channels.iter().map(|channel| channel.lines).sum()
     }
 
-    fn at(&mut self, time: Picos, event: Event) {
+    pub(super) fn at(&mut self, time: Picos, event: Event) {
         self.events.push(Reverse((time, self.next_event, event)));
         self.next_event += 1;
     }
@@ -172,177 +167,5 @@ impl Cbdma {
             }
         }
         None
-    }
-
-    /// Asks for the next descriptors, if a channel knows of any and has room. One request is under way
-    /// at a time, and ends at the end of the ring.
-    fn fetch<T: Tracer>(
-        &mut self,
-        number: usize,
-        fabric: &mut Fabric<T>,
-        channel: &Channel,
-        now: Picos,
-    ) {
-        let work = &mut self.channels[number];
-        let is_asking = work.asked > work.done + work.jobs.len() as u64;
-        let ahead = work.asked - work.done;
-        let room = u64::from(self.config.fetched_descriptors).saturating_sub(ahead);
-        let to_end = u64::from(channel.ring.entries) - work.asked % u64::from(channel.ring.entries);
-        let count = (work.known - work.asked).min(room).min(to_end);
-        if is_asking || count == 0 {
-            return;
-        }
-        let first = channel.ring.line_of(work.asked);
-        work.asked += count;
-        let bytes = count * DESCRIPTOR_BYTES;
-        self.counters.descriptor_bytes += bytes;
-        let arrived = fabric.dma_read(self.config.port, first, bytes, now);
-        self.at(arrived, Event::Fetched(number, count));
-    }
-
-    /// Descriptors have arrived: each may begin in its turn.
-    fn fetched<T: Tracer>(
-        &mut self,
-        number: usize,
-        count: u64,
-        fabric: &mut Fabric<T>,
-        channel: &mut Channel,
-        now: Picos,
-    ) {
-        let work = &mut self.channels[number];
-        let first = work.done + work.jobs.len() as u64;
-        for (turn, descriptor) in (first..).zip(channel.written.drain(..narrow::usize_from(count)))
-        {
-            while work.seen.front().is_some_and(|&(up_to, _)| up_to <= turn) {
-                work.seen.pop_front();
-            }
-            let seen = work.seen.front().map_or(now, |&(_, seen)| seen);
-            let begin = work.next_begin.max(now);
-            work.next_begin = begin + self.config.timing.descriptor_interval;
-            let ready = begin + self.config.timing.dispatch;
-            let entry = channel.ring.line_of(turn);
-            fabric.tracer.descriptor_phase(entry, DescriptorPhase::Seen, seen);
-            fabric.tracer.descriptor_phase(entry, DescriptorPhase::Dispatched, begin);
-            let phases = Phases { seen, dispatched: begin, ..Phases::default() };
-            work.jobs.push_back(Job { descriptor, entry, ready, issued: 0, handed: 0, phases });
-        }
-        self.counters.fetched += count;
-        self.issue(number, fabric, now);
-        self.fetch(number, fabric, channel, now);
-    }
-
-    /// Asks for lines until those of a channel are all under way, or its descriptors run out.
-    fn issue<T: Tracer>(&mut self, number: usize, fabric: &mut Fabric<T>, now: Picos) {
-        loop {
-            let port = self.config.port;
-            let most = u64::from(self.config.lines_per_channel);
-            let work = &mut self.channels[number];
-            let index = narrow::usize_from(work.issuing - work.done);
-            let Some(job) = work.jobs.get_mut(index) else { return };
-            if job.ready > now {
-                let ready = job.ready;
-                return self.at(ready, Event::Issue(number));
-            }
-            if job.issued == 0 {
-                job.phases.ready = now;
-            }
-            let (from, to) = (job.issued, job.lines().min(job.issued + PIECE_LINES));
-            if work.lines + (to - from) > most {
-                work.short_since = work.short_since.or(Some(now));
-                return;
-            }
-            let waited = work.short_since.take().map_or(Picos::ZERO, |since| now - since);
-            self.counters.line_wait += waited;
-            work.lines += to - from;
-            job.issued = to;
-            let piece = Piece { channel: number, number: work.issuing, from, to };
-            work.issuing += u64::from(to == job.lines());
-            let arrived = match job.descriptor.source {
-                None => now,
-                Some(source) => {
-                    let part = job.part(source, from, to);
-                    self.counters.bytes_read += part.bytes;
-                    fabric.dma_read(port, part.first, part.bytes, now)
-                }
-            };
-            self.at(arrived, Event::Arrived(piece));
-        }
-    }
-
-    fn job(&mut self, piece: Piece) -> &mut Job {
-        let work = &mut self.channels[piece.channel];
-        let index = narrow::usize_from(piece.number - work.done);
-        &mut work.jobs[index]
-    }
-
-    /// A piece's data is written.
-    fn arrived<T: Tracer>(&mut self, piece: Piece, fabric: &mut Fabric<T>, now: Picos) {
-        let job = *self.job(piece);
-        let part = job.part(job.descriptor.destination, piece.from, piece.to);
-        self.counters.bytes_written += part.bytes;
-        let port = self.config.port;
-        let done = fabric.dma_write(port, part.first, part.bytes, DmaKind::Payload, now);
-        if job.descriptor.source.is_some() {
-            fabric.tracer.descriptor_phase(job.entry, DescriptorPhase::Read, now);
-        }
-        fabric.tracer.descriptor_phase(job.entry, DescriptorPhase::Written, done.visible);
-        let moved = &mut self.job(piece).phases.moved;
-        *moved = (*moved).max(done.visible);
-        self.at(done.accepted.max(now), Event::Handed(piece));
-    }
-
-    /// A piece's lines are free for others.
-    fn handed<T: Tracer>(&mut self, piece: Piece, fabric: &mut Fabric<T>, now: Picos) {
-        self.job(piece).handed += piece.to - piece.from;
-        self.channels[piece.channel].lines -= piece.to - piece.from;
-        self.complete_oldest(piece.channel, now);
-        self.issue(piece.channel, fabric, now);
-    }
-
-    /// Lets the completion of a channel's oldest descriptor follow its last data.
-    fn complete_oldest(&mut self, number: usize, now: Picos) {
-        let work = &mut self.channels[number];
-        let Some(oldest) = work.jobs.front().filter(|job| job.is_moved()) else { return };
-        if !std::mem::replace(&mut work.is_completing, true) {
-            let at = oldest.phases.moved.max(now) + self.config.timing.finish;
-            self.at(at, Event::Complete(number));
-        }
-    }
-
-    /// A channel's oldest descriptor leaves.
-    fn complete<T: Tracer>(
-        &mut self,
-        number: usize,
-        fabric: &mut Fabric<T>,
-        channel: &mut Channel,
-        now: Picos,
-    ) -> Option<(usize, Picos)> {
-        let work = &mut self.channels[number];
-        work.is_completing = false;
-        let mut job = work.jobs.pop_front()?;
-        work.done += 1;
-        self.counters.completed += 1;
-        if work.done == work.known {
-            let busy = work.busy_since.take().map_or(Picos::ZERO, |since| now - since);
-            self.counters.channel_busy += busy;
-        }
-        let mut told = None;
-        job.phases.recorded = now;
-        if job.descriptor.wants_completion {
-            self.counters.completions_written += 1;
-            let (port, kind) = (self.config.port, DmaKind::Descriptor);
-            let done = fabric.dma_write(port, channel.status, STATUS_BYTES, kind, now);
-            let recorded = done.visible.max(self.channels[number].recorded);
-            self.channels[number].recorded = recorded;
-            job.phases.recorded = recorded;
-            fabric.tracer.descriptor_phase(job.entry, DescriptorPhase::Recorded, recorded);
-            let (id, phases) = (job.descriptor.id, job.phases);
-            let status = Status::Success;
-            channel.completed.push_back(Completion { id, status, completed: 0, phases });
-            told = Some((number, recorded));
-        }
-        self.complete_oldest(number, now);
-        self.fetch(number, fabric, channel, now);
-        told
     }
 }

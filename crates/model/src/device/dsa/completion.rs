@@ -17,11 +17,36 @@ use units::{LineAddr, Picos};
 impl Dsa {
     /// The completion record that names a descriptor in a trace: a member of a batch is part of the
     /// batch.
-    pub(super) fn traced_record(&self, id: JobId) -> LineAddr {
+    fn traced_record(&self, id: JobId) -> LineAddr {
         let job = &self.jobs[id];
         match job.origin {
             Origin::Batch(batch) => self.jobs[batch].descriptor.record,
             Origin::Queue { .. } => job.descriptor.record,
+        }
+    }
+
+    /// Tells a trace when the first lines of a descriptor of a queue are asked for.
+    pub(super) fn trace_start<T: Tracer>(&self, id: JobId, fabric: &mut Fabric<T>, now: Picos) {
+        let job = &self.jobs[id];
+        if matches!(job.origin, Origin::Queue { .. }) {
+            let record = job.descriptor.record;
+            fabric.tracer.descriptor_phase(record, DescriptorPhase::Started, now);
+        }
+    }
+
+    /// Tells a trace when a piece's data had arrived, and when it is visible.
+    pub(super) fn trace_piece<T: Tracer>(
+        &self,
+        id: JobId,
+        fabric: &mut Fabric<T>,
+        (read, written): (Picos, Picos),
+    ) {
+        let (key, operands) = (self.traced_record(id), self.jobs[id].operands);
+        if operands.reads[0].is_some() {
+            fabric.tracer.descriptor_phase(key, DescriptorPhase::Read, read);
+        }
+        if operands.writes[0].or(operands.flushes).is_some() {
+            fabric.tracer.descriptor_phase(key, DescriptorPhase::Written, written);
         }
     }
 

@@ -16,8 +16,6 @@ pub(super) struct Engine {
     pub group: usize,
     /// When its front takes the next descriptor.
     pub front_free: Picos,
-    /// When it next asks for lines that wait for a translation.
-    pub issue_at: Picos,
     /// Until when a page request blocks it.
     pub blocked_until: Picos,
     /// Descriptors in work, batches apart.
@@ -28,6 +26,8 @@ pub(super) struct Engine {
     pub active: VecDeque<JobId>,
     /// The last translation of each field of descriptors.
     pub translations: [Option<Translated>; FIELDS],
+    /// When it looks again whether it may ask for lines.
+    pub issue_at: Option<Picos>,
     /// Whether a member of a batch goes before a descriptor of a queue.
     pub members_first: bool,
     /// When a request found no read buffer.
@@ -41,12 +41,12 @@ impl Engine {
         Self {
             group,
             front_free: Picos::ZERO,
-            issue_at: Picos::ZERO,
             blocked_until: Picos::ZERO,
             in_work: 0,
             batches: VecDeque::new(),
             active: VecDeque::new(),
             translations: [None; FIELDS],
+            issue_at: None,
             members_first: false,
             short_of_buffers: None,
             busy_since: None,

@@ -14,8 +14,9 @@ use super::{DsaConfig, DsaCounters, LEAST_BUFFERS_PER_ENGINE, QUEUE_ENTRIES, Que
 use crate::root_complex::mmio::Answer;
 use slab::Slab;
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 use units::Picos;
+use units::narrow::usize_from;
 
 /// What happens in the instance at a time of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,10 +47,38 @@ pub(super) struct WorkQueue {
     /// Descriptors that no engine has taken: portal, number, when seen, work.
     pub entries: VecDeque<(usize, u64, Picos, Work)>,
     /// Numbers of descriptors that have not completed.
-    pub outstanding: BTreeSet<u64>,
+    pub outstanding: Outstanding,
     /// Drains that wait for all before them.
     pub drains: Vec<(u64, JobId)>,
-    next_number: u64,
+}
+
+/// The numbers of descriptors that have not completed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outstanding {
+    first: u64,
+    /// Whether `first` and the numbers behind it are outstanding: the first one is.
+    each: VecDeque<bool>,
+}
+
+impl Outstanding {
+    /// The next number.
+    fn add(&mut self) -> u64 {
+        self.each.push_back(true);
+        self.first + self.each.len() as u64 - 1
+    }
+
+    /// The lowest number.
+    fn first(&self) -> Option<u64> {
+        (!self.each.is_empty()).then_some(self.first)
+    }
+
+    pub(super) fn remove(&mut self, number: &u64) {
+        self.each[usize_from(number - self.first)] = false;
+        while self.each.front() == Some(&false) {
+            self.each.pop_front();
+            self.first += 1;
+        }
+    }
 }
 
 /// An instance of the device.
@@ -196,9 +225,7 @@ impl Dsa {
         self.sum_entries(now);
         let to = self.config.portals[portal];
         let queue = &mut self.queues[to.group][to.queue];
-        let number = queue.next_number;
-        queue.next_number += 1;
-        queue.outstanding.insert(number);
+        let number = queue.outstanding.add();
         queue.entries.push_back((portal, number, now, work));
         self.counters.accepted += 1;
         for engine in 0..self.engines.len() {
@@ -339,7 +366,10 @@ impl Dsa {
     /// Lets drains complete before which nothing of their queue is outstanding.
     pub(super) fn release_drains(&mut self, group: usize, queue: usize, now: Picos) {
         let state = &mut self.queues[group][queue];
-        let first = state.outstanding.first().copied();
+        if state.drains.is_empty() {
+            return;
+        }
+        let first = state.outstanding.first();
         let (free, held) = state.drains.iter().partition(|&&(number, _)| first == Some(number));
         state.drains = held;
         let free: Vec<(u64, JobId)> = free;

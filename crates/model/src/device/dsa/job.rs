@@ -56,6 +56,10 @@ pub(super) struct Job {
     pub members: Option<Members>,
     /// Lines of its longest operand; fewer if a page of them is absent.
     pub lines: u64,
+    /// Lines of its longest operand, also after a fault.
+    all_lines: u64,
+    /// Lines that are read, or take a buffer all the same, for each of them.
+    pub sources: u64,
     /// Lines asked for.
     pub issued: u64,
     /// Lines handed to their destination.
@@ -76,6 +80,34 @@ pub(super) struct Piece {
     pub buffers: u32,
 }
 
+/// What an operation reads or writes of a piece: no more than two ranges.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extents {
+    each: [Extent; 2],
+    count: usize,
+}
+
+impl Extents {
+    fn push(&mut self, extent: Extent) {
+        if extent.bytes > 0 {
+            self.each[self.count] = extent;
+            self.count += 1;
+        }
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.iter().map(|extent| extent.bytes).sum()
+    }
+}
+
+impl std::ops::Deref for Extents {
+    type Target = [Extent];
+
+    fn deref(&self) -> &[Extent] {
+        &self.each[..self.count]
+    }
+}
+
 impl Job {
     pub(super) fn new(
         descriptor: Descriptor,
@@ -88,6 +120,8 @@ impl Job {
         let operands = if members.is_some() { Operands::default() } else { descriptor.operands() };
         Self {
             lines: operands.lines(),
+            all_lines: operands.lines(),
+            sources: operands.reads.iter().flatten().count().max(1) as u64,
             descriptor,
             operands,
             origin,
@@ -103,17 +137,20 @@ impl Job {
 
     /// The part of an operand that belongs to the job's lines `from..to`.
     pub(super) fn part(&self, operand: Operand, from: u64, to: u64) -> Extent {
-        let lines = operand.bytes.div_ceil(LINE_BYTES);
-        let scaled = |line: u64| line * lines / self.lines_of_all();
-        let (first, end) = (scaled(from), scaled(to));
+        let (first, end) = (self.scaled(operand, from), self.scaled(operand, to));
         let bytes = (end * LINE_BYTES).min(operand.bytes) - (first * LINE_BYTES).min(operand.bytes);
         Extent { first: operand.first.step(first), bytes }
     }
 
+    /// The number of an operand's line that belongs to the job's line `line`.
+    fn scaled(&self, operand: Operand, line: u64) -> u64 {
+        let lines = operand.bytes.div_ceil(LINE_BYTES);
+        if lines == self.all_lines { line } else { line * lines / self.all_lines }
+    }
+
     /// The line of an operand that belongs to the job's line `from`.
     pub(super) fn line_of(&self, operand: Operand, from: u64) -> LineAddr {
-        let lines = operand.bytes.div_ceil(LINE_BYTES);
-        operand.first.step(from * lines / self.lines_of_all())
+        operand.first.step(self.scaled(operand, from))
     }
 
     /// The end of the next piece: no operand crosses a page in it.
@@ -126,9 +163,14 @@ impl Job {
         self.lines.min(self.issued + whole.min(PIECE_LINES))
     }
 
-    /// Lines of the whole descriptor, also after a fault has cut it.
-    fn lines_of_all(&self) -> u64 {
-        self.operands.lines()
+    /// The parts of operands that belong to the job's lines `from..to`.
+    pub(super) fn extents(&self, operands: [Option<Operand>; 2], from: u64, to: u64) -> Extents {
+        let nothing = Extent { first: LineAddr(0), bytes: 0 };
+        let mut extents = Extents { each: [nothing; 2], count: 0 };
+        for &operand in operands.iter().flatten() {
+            extents.push(self.part(operand, from, to));
+        }
+        extents
     }
 
     /// Bytes of the longest operand that are done.

@@ -6,11 +6,11 @@
 //! Simplifies: an engine asks for the lines of the oldest descriptor whose pages are translated; a flushed line
 //! takes as much of the stop on the mesh as a written one.
 
-use super::descriptor::{DESCRIPTOR_BYTES, Destination, Operand};
+use super::descriptor::{DESCRIPTOR_BYTES, Destination};
 use super::instance::{Dsa, Event};
 use super::job::{JobId, Origin, Piece};
 use super::portal::Portal;
-use crate::fabric::{Extent, Fabric};
+use crate::fabric::Fabric;
 use crate::root_complex::ddio::DmaKind;
 use crate::root_complex::iommu::PageFault;
 use crate::tracer::{DescriptorPhase, Tracer};
@@ -120,9 +120,10 @@ impl Dsa {
 
     /// Asks for lines again when a translation has arrived, unless that is due anyway.
     fn issue_again(&mut self, engine: usize, translated_at: Picos, now: Picos) {
-        let due = self.engines[engine].issue_at;
-        if translated_at != Picos::NEVER && !(now < due && due <= translated_at) {
-            self.engines[engine].issue_at = translated_at;
+        let due = &mut self.engines[engine].issue_at;
+        let is_due = due.is_some_and(|due| now < due && due <= translated_at);
+        if translated_at != Picos::NEVER && !is_due {
+            *due = Some(translated_at);
             self.at(translated_at, Event::Issue(engine));
         }
     }
@@ -148,7 +149,7 @@ impl Dsa {
         let job = &self.jobs[id];
         let (engine, from) = (job.engine, job.issued);
         let group = self.engines[engine].group;
-        let sources = job.operands.reads.iter().flatten().count().max(1) as u64;
+        let sources = job.sources;
         let most = u64::from(self.buffers.most(group)) / sources;
         let to = job.piece_end(self.config.page_lines).min(from + most.max(1));
         let buffers = fit(sources * (to - from));
@@ -160,11 +161,15 @@ impl Dsa {
         if let Some(since) = self.engines[engine].short_of_buffers.take() {
             self.counters_mut().buffer_wait += now - since;
         }
-        let reads = self.extents(id, self.jobs[id].operands.reads, from, to);
+        if T::WATCHING && from == 0 {
+            self.trace_start(id, fabric, now);
+        }
+        let job = &self.jobs[id];
+        let reads = job.extents(job.operands.reads, from, to);
         let arrived = if reads.is_empty() {
             now
         } else {
-            self.counters_mut().bytes_read += bytes_of(&reads);
+            self.counters_mut().bytes_read += reads.bytes();
             self.request(fabric.dma_read_extents(self.config.port, &reads, now))
         };
         self.jobs[id].issued = to;
@@ -177,19 +182,6 @@ impl Dsa {
         result.unwrap_or_else(|fault| panic!("{fault:?} at a stop that does not translate"))
     }
 
-    /// The parts of operands that belong to lines `from..to` of a descriptor.
-    fn extents(
-        &self,
-        id: JobId,
-        operands: [Option<Operand>; 2],
-        from: u64,
-        to: u64,
-    ) -> Vec<Extent> {
-        let job = &self.jobs[id];
-        let parts = operands.iter().flatten().map(|&operand| job.part(operand, from, to));
-        parts.filter(|part| part.bytes > 0).collect()
-    }
-
     /// A piece's data is written, or its lines are flushed.
     fn arrived<T: Tracer>(&mut self, piece: Piece, fabric: &mut Fabric<T>, now: Picos) {
         let Piece { job: id, from, to, .. } = piece;
@@ -198,10 +190,10 @@ impl Dsa {
             Destination::Cache => DmaKind::Payload,
             Destination::Memory => DmaKind::PayloadForMemory,
         };
-        let writes = self.extents(id, job.operands.writes, from, to);
+        let writes = job.extents(job.operands.writes, from, to);
         let (mut accepted, mut visible) = (now, now);
         if !writes.is_empty() {
-            self.counters_mut().bytes_written += bytes_of(&writes);
+            self.counters_mut().bytes_written += writes.bytes();
             let done = self.request(fabric.dma_write_extents(port, &writes, kind, now));
             (accepted, visible) = (done.accepted, done.visible);
         }
@@ -212,12 +204,8 @@ impl Dsa {
             visible = lines.fold(accepted, |last, line| last.max(fabric.flush(line, now)));
             self.counters_mut().lines_flushed += part.lines();
         }
-        let (key, operands) = (self.traced_record(id), self.jobs[id].operands);
-        if operands.reads[0].is_some() {
-            fabric.tracer.descriptor_phase(key, DescriptorPhase::Read, now);
-        }
-        if operands.writes[0].or(operands.flushes).is_some() {
-            fabric.tracer.descriptor_phase(key, DescriptorPhase::Written, visible);
+        if T::WATCHING {
+            self.trace_piece(id, fabric, (now, visible));
         }
         let moved = &mut self.jobs[id].phases.moved;
         *moved = (*moved).max(visible);
@@ -243,8 +231,4 @@ impl Dsa {
             self.at(moved, Event::Finish(id));
         }
     }
-}
-
-fn bytes_of(extents: &[Extent]) -> u64 {
-    extents.iter().map(|extent| extent.bytes).sum()
 }

@@ -63,8 +63,8 @@ impl Dsa {
             return;
         }
         let mut ready = now;
-        let operands: Vec<Operand> = self.jobs[id].operands.all().collect();
-        for (number, operand) in operands.into_iter().enumerate() {
+        let operands = self.jobs[id].operands;
+        for (number, operand) in operands.all().enumerate() {
             match self.page_of(id, number, operand, fabric, now) {
                 Ok(at) => ready = ready.max(at),
                 Err(fault) if self.jobs[id].descriptor.block_on_fault => {

@@ -1,14 +1,18 @@
 //! What a CBDMA cannot do: which keys of data operations have no effect with it, and which values it refuses.
 
-use super::keys::{OffloadKeys, OperationName};
+use super::keys::{MoverName, OffloadKeys, OperationName};
+use crate::apps::Application;
 use crate::devices::cbdma;
 use crate::devices::dsa::DsaKeys;
 use crate::devices::nic::NicKeys;
 use crate::devices::ssd::SsdKeys;
+use crate::input::check::Check;
 use crate::input::error::InputError;
 use crate::input::key_groups::names;
 use crate::plan::TenantInput;
 use crate::plan::inert::Inert;
+use crate::scenario::Tenant;
+use std::collections::BTreeMap;
 
 /// Keys without effect on a tenant whose data a CBDMA moves.
 pub(super) fn inert() -> Vec<Inert> {
@@ -48,4 +52,28 @@ pub(super) fn check(keys: &OffloadKeys, input: &TenantInput<'_>) -> Result<(), I
     }
     let most = cbdma::facts(input)?.max_transfer_bytes.value;
     check.whole("offload.transfer_bytes", keys.transfer_bytes, (1, most), "bytes of a descriptor")
+}
+
+/// A socket has one CBDMA, and its stop on the mesh has one owner.
+pub(in crate::apps) fn check_together(
+    tenants: &[&Tenant],
+    check: &Check<'_>,
+) -> Result<(), InputError> {
+    let mut owners: BTreeMap<u32, &str> = BTreeMap::new();
+    let uses_it = |tenant: &&&Tenant| {
+        let (keys, offload) = (&tenant.keys, &tenant.tables.offload);
+        keys.application == Application::Offload && offload.by == MoverName::Cbdma
+    };
+    for tenant in tenants.iter().filter(uses_it) {
+        let socket = tenant.devices.port.socket(tenant.keys.socket);
+        if let Some(owner) = owners.insert(socket, &tenant.keys.name) {
+            let allowed = format!(
+                "for tenant `{}` and for `{owner}`; allowed: one tenant of a socket, whose copy \
+                 engine they would share",
+                tenant.keys.name
+            );
+            return Err(check.refuse("offload.by", &"cbdma", allowed));
+        }
+    }
+    Ok(())
 }

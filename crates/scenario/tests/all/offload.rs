@@ -1,0 +1,432 @@
+//! Data operations by engines and by cores: is everything done once, does each way of offloading cost what it
+//! must, and is what no engine has refused?
+
+use crate::overload::value;
+use crate::random_scenarios::part;
+use proptest::prelude::*;
+use scenario::result::RunResult;
+use scenario::scenario::Scenario;
+use scenario::{InputError, Job, Wanted, builtin};
+use std::ops::ControlFlow;
+
+const PLATFORM: &str = "sapphire-rapids-56";
+/// What the ends of a short run may add or take away.
+const ENDS: f64 = 0.03;
+
+fn job(keys: &str) -> Result<Job, InputError> {
+    let text = format!(
+        "platform = \"{PLATFORM}\"\napplication = \"offload\"\n{keys}\n\
+         run.batch_packets = 600\nrun.min_batches = 10\nrun.max_batches = 10\n"
+    );
+    let read = Scenario::read("a.toml", &text, &[])?;
+    let platform = builtin::platform("a.toml", PLATFORM)?;
+    Job::new("a.toml", read, platform, "the platform", 1)
+}
+
+fn run(keys: &str) -> RunResult {
+    let job = job(keys).unwrap_or_else(|refusal| panic!("{keys}: {refusal}"));
+    let run = job.run(Wanted::default(), |_| ControlFlow::Continue(()));
+    run.unwrap_or_else(|failure| panic!("{keys}: {failure}"))
+}
+
+fn phase(result: &RunResult, name: &str) -> f64 {
+    part(result, "offload_core_time", name)
+}
+
+fn is_near(value: f64, wanted: f64) -> bool {
+    (value - wanted).abs() <= ENDS * wanted.max(1.0)
+}
+
+/// Each operation of 4 KiB: bytes that engines read and write for a byte of transfer.
+const OPERATIONS: [(&str, f64, f64); 15] = [
+    ("copy", 1.0, 1.0),
+    ("fill", 0.0, 1.0),
+    ("compare", 2.0, 0.0),
+    ("compare-pattern", 1.0, 0.0),
+    // A tenth of 512 words, 10 bytes for each of 51.
+    ("create-delta", 2.0, 510.0 / 4096.0),
+    ("apply-delta", 510.0 / 4096.0, 408.0 / 4096.0),
+    ("dualcast", 1.0, 2.0),
+    ("crc", 1.0, 0.0),
+    ("copy-crc", 1.0, 1.0),
+    // Eight bytes for each block of 512.
+    ("dif-check", 520.0 / 512.0, 0.0),
+    ("dif-insert", 1.0, 520.0 / 512.0),
+    ("dif-strip", 520.0 / 512.0, 1.0),
+    ("dif-update", 520.0 / 512.0, 520.0 / 512.0),
+    ("cache-flush", 0.0, 0.0),
+    ("no-op", 0.0, 0.0),
+];
+
+#[test]
+fn engines_read_and_write_what_each_operation_says() {
+    for (operation, read, written) in OPERATIONS {
+        let result = run(&format!("offload.operation = \"{operation}\"\noffload.depth = 4"));
+        let per_operation =
+            |name: &str| value(&result, name) * 1e3 / value(&result, "offload_mops");
+        let (reads, writes) =
+            (per_operation("dsa_read_gbytes_per_s"), per_operation("dsa_write_gbytes_per_s"));
+        assert!(is_near(reads, 4096.0 * read), "{operation}: {reads} bytes read");
+        assert!(is_near(writes, 4096.0 * written), "{operation}: {writes} bytes written");
+        assert!(value(&result, "offload_failed_per_operation") == 0.0, "{operation}");
+    }
+}
+
+#[test]
+fn a_core_does_every_operation_with_the_same_metrics() {
+    for (operation, ..) in OPERATIONS.iter().filter(|(name, ..)| *name != "no-op") {
+        let result = run(&format!("offload.operation = \"{operation}\"\noffload.by = \"core\""));
+        assert!(value(&result, "offload_mops") > 0.1, "{operation}");
+        let gbytes = value(&result, "offload_mops") * 4.096;
+        assert!(is_near(value(&result, "offload_gbytes_per_s"), gbytes), "{operation}");
+        assert!(phase(&result, "work") > 99.0, "{operation}");
+        assert!(part(&result, "latency_ns", "p50") > 50.0, "{operation}");
+    }
+}
+
+#[test]
+fn string_instructions_and_stores_around_the_caches_have_their_own_speed() {
+    let by = |kernel: &str, bytes: u32, data: &str| {
+        let keys = format!(
+            "offload.by = \"core\"\noffload.kernel = \"{kernel}\"\noffload.transfer_bytes = {bytes}\n\
+             offload.data = \"{data}\"\noffload.buffers = 8"
+        );
+        run(&keys)
+    };
+    // The start of a string instruction: 35 cycles of 0.5 ns.
+    let [cached, string] =
+        ["cached", "rep-movsb"].map(|kernel| part(&by(kernel, 256, "core"), "latency_ns", "mean"));
+    assert!((10.0..25.0).contains(&(string - cached)), "{cached} and {string} ns");
+    // Around the caches a destination is not read: a line less of DRAM reads for each two.
+    let [cached, around] = ["cached", "non-temporal"].map(|kernel| {
+        let result = by(kernel, 65_536, "flushed");
+        value(&result, "dram_read_gbytes_per_s") / value(&result, "offload_gbytes_per_s")
+    });
+    assert!(is_near(cached, 2.0) && is_near(around, 1.0), "{cached} and {around}");
+}
+
+#[test]
+fn flushed_data_is_read_from_memory_by_every_mover_alike() {
+    for by in ["dsa", "core"] {
+        let of = |data: &str| {
+            let keys = format!(
+                "offload.by = \"{by}\"\noffload.data = \"{data}\"\noffload.operation = \"crc\"\n\
+                 offload.transfer_bytes = 16384"
+            );
+            run(&keys)
+        };
+        let [core, llc, flushed] = ["core", "llc", "flushed"].map(of);
+        let reads = |result: &RunResult| {
+            value(result, "dram_read_gbytes_per_s") / value(result, "offload_gbytes_per_s")
+        };
+        assert!(is_near(reads(&flushed), 1.0), "{by}: {}", reads(&flushed));
+        assert!(reads(&llc) < ENDS && reads(&core) < ENDS, "{by}: {}", reads(&llc));
+        let rate = |result: &RunResult| value(result, "offload_mops");
+        assert!(rate(&flushed) < rate(&llc), "{by}");
+    }
+    // A core's own caches are nearer than the LLC; to an engine they are not.
+    let core = |data: &str| {
+        value(&run(&format!("offload.by = \"core\"\noffload.data = \"{data}\"")), "offload_mops")
+    };
+    assert!(core("core") > 1.05 * core("llc"));
+}
+
+#[test]
+fn remote_memory_and_cxl_are_farther_for_every_mover() {
+    for by in ["dsa", "core"] {
+        let latency = |source: &str, destination: &str| {
+            let keys = format!(
+                "offload.by = \"{by}\"\noffload.data = \"flushed\"\noffload.source_node = \"{source}\"\n\
+                 offload.destination_node = \"{destination}\""
+            );
+            // Banks of DRAM make two humps of it.
+            part(&run(&keys), "latency_ns", "mean")
+        };
+        let local = latency("local", "local");
+        let remote = latency("other-socket", "local");
+        let cxl = latency("cxl", "local");
+        assert!(local + 40.0 < remote && remote + 40.0 < cxl, "{by}: {local}, {remote}, {cxl} ns");
+        assert!(latency("local", "cxl") > local, "{by}");
+    }
+}
+
+#[test]
+fn all_time_of_a_core_belongs_to_a_phase() {
+    for keys in [
+        "",
+        "offload.allocate = true",
+        "offload.depth = 8\noffload.batch = 4",
+        "offload.wait = \"umwait\"",
+    ] {
+        let result = run(keys);
+        let phases = ["allocate", "touch", "prepare", "lock", "submit", "wait", "work"];
+        let all: f64 = phases.iter().map(|name| phase(&result, name)).sum();
+        assert!((99.0..100.1).contains(&all), "{keys}: {all} %");
+    }
+    let result = run("offload.allocate = true");
+    assert!(phase(&result, "allocate") > phase(&run(""), "allocate") + 10.0);
+    // Descriptors that are filled in anew cost less than all the rest.
+    assert!(phase(&result, "prepare") < phase(&result, "wait"));
+}
+
+#[test]
+fn a_core_sleeps_while_it_waits_unless_it_polls() {
+    let waits = ["poll", "umwait", "interrupt"];
+    let [poll, umwait, interrupt] = waits.map(|wait| run(&format!("offload.wait = \"{wait}\"")));
+    let asleep = |result: &RunResult| value(result, "offload_asleep_percent");
+    assert_eq!(asleep(&poll), 0.0);
+    for result in [&umwait, &interrupt] {
+        assert!(
+            asleep(result) > 0.5 * phase(result, "wait") && asleep(result) < phase(result, "wait")
+        );
+    }
+    let latency = |result: &RunResult| part(result, "latency_ns", "p50");
+    assert!(latency(&poll) < latency(&umwait) && latency(&umwait) < latency(&interrupt));
+}
+
+#[test]
+fn the_phases_of_descriptors_add_up_to_their_latency() {
+    let result = run("");
+    let phases = ["submit", "queue", "translate", "move", "record", "notice"];
+    let mean = |name: &str| part(&result, &format!("descriptor_{name}_ns"), "mean");
+    let sum: f64 = phases.iter().map(|name| mean(name)).sum();
+    let latency = part(&result, "latency_ns", "mean");
+    assert!((sum - latency).abs() < 0.03 * latency, "{sum} and {latency} ns");
+    // One descriptor at a time waits for no other.
+    assert!(mean("queue") < 1.0);
+}
+
+#[test]
+fn a_portal_address_takes_a_descriptor_each_hundred_nanoseconds() {
+    let rate = |addresses: u32| {
+        let keys = format!(
+            "offload.transfer_bytes = 64\noffload.depth = 32\ndsa.engines = 4\n\
+             offload.portal_addresses = {addresses}"
+        );
+        value(&run(&keys), "offload_mops")
+    };
+    assert!((8.9..9.4).contains(&rate(1)), "{}", rate(1));
+    assert!(rate(2) > 1.25 * rate(1), "{}", rate(2));
+}
+
+#[test]
+fn threads_share_a_dedicated_queue_by_a_lock() {
+    let of = |cores: u32, keys: &str| {
+        let keys =
+            format!("cores = {cores}\noffload.transfer_bytes = 64\noffload.depth = 4\n{keys}");
+        run(&keys)
+    };
+    let alone = of(1, "offload.lock = true");
+    let four = of(4, "offload.lock = true");
+    let own = of(4, "dsa.queues = 4");
+    assert!(phase(&four, "lock") > 2.0 * phase(&alone, "lock"), "{}", phase(&four, "lock"));
+    assert_eq!(phase(&own, "lock"), 0.0);
+    assert!(value(&four, "offload_mops") < value(&own, "offload_mops"));
+}
+
+#[test]
+fn a_shared_queue_refuses_and_back_off_asks_it_less_often() {
+    let retries = |back_off: &str| {
+        let keys = format!(
+            "cores = 8\noffload.transfer_bytes = 65536\noffload.depth = 8\noffload.buffers = 8\n\
+             dsa.queue_mode = \"shared\"\ndsa.queue_entries = 8\ndsa.threshold = 1\n\
+             offload.back_off = \"{back_off}\""
+        );
+        let result = run(&keys);
+        assert!(value(&result, "dsa_refused_percent") > 1.0);
+        value(&result, "offload_retries_per_operation")
+    };
+    assert!(retries("exponential") < 0.7 * retries("pause"), "{}", retries("pause"));
+}
+
+#[test]
+fn absent_pages_are_waited_for_resubmitted_done_by_the_core_or_touched_before() {
+    let of = |faults: &str, keys: &str| {
+        run(&format!(
+            "offload.transfer_bytes = 16384\noffload.absent_percent = 20\noffload.faults = \"{faults}\"\n{keys}"
+        ))
+    };
+    let [block, resubmit, software, touch] =
+        ["block", "resubmit", "software", "touch"].map(|faults| of(faults, ""));
+    let failed = |result: &RunResult| value(result, "offload_failed_per_operation");
+    let of_core = |result: &RunResult| value(result, "offload_page_faults_per_operation");
+    let of_engine = |result: &RunResult| value(result, "dsa_page_faults_per_operation");
+    // Of eight pages of source and destination a fifth is absent.
+    assert!((1.4..1.8).contains(&of_core(&touch)), "{}", of_core(&touch));
+    assert!(failed(&touch) == 0.0 && of_engine(&touch) == 0.0);
+    assert!(failed(&block) == 0.0 && of_core(&block) == 0.0 && of_engine(&block) > 1.2);
+    assert!((1.0..1.8).contains(&failed(&resubmit)), "{}", failed(&resubmit));
+    assert!((1.4..1.8).contains(&of_core(&resubmit)), "{}", of_core(&resubmit));
+    // The first absent page ends the descriptor, and the core does all that follows.
+    assert!((0.7..0.95).contains(&failed(&software)), "{}", failed(&software));
+    assert!(phase(&software, "work") > 10.0);
+    // The operating system's answer to a device takes far longer than a core's own fault.
+    let rate = |result: &RunResult| value(result, "offload_mops");
+    for other in [&resubmit, &software, &touch] {
+        assert!(rate(other) > 5.0 * rate(&block));
+    }
+    // Whoever does it, every byte is moved once: what engines do not write, the core has.
+    let written =
+        value(&resubmit, "dsa_write_gbytes_per_s") / value(&resubmit, "offload_gbytes_per_s");
+    assert!(is_near(written, 1.0), "{written}");
+    let written =
+        value(&software, "dsa_write_gbytes_per_s") / value(&software, "offload_gbytes_per_s");
+    assert!((0.2..0.9).contains(&written), "{written}");
+}
+
+#[test]
+fn what_no_engine_has_is_refused_with_file_key_value_and_rule() {
+    let of = |groups: &str| format!("dsa.groups = [{groups}]");
+    let one = "{ engines = [0], queues = [{ entries = 16 }] }";
+    let refused = [
+        ("dsa.engines = 5".into(), "dsa.engines", "5", "1 to 4"),
+        ("dsa.queues = 9".into(), "dsa.queues", "9", "1 to 8"),
+        ("dsa.queues = 8\ndsa.queue_entries = 17".into(), "dsa.queue_entries", "17", "128 of all"),
+        (of(&format!("{one}, {one}")), "dsa.groups.1.engines", "0", "an engine serves one"),
+        (
+            of("{ engines = [0], queues = [{ entries = 100 }, { entries = 29 }] }"),
+            "dsa.groups.0.queues.1.entries",
+            "29",
+            "128 of all",
+        ),
+        (of("{ engines = [0], queues = [] }"), "dsa.groups.0.queues", "0", "1 to 8"),
+        (
+            of("{ engines = [], queues = [{ entries = 16 }] }"),
+            "dsa.groups.0.engines",
+            "0",
+            "1 to 4",
+        ),
+        (
+            of("{ engines = [4], queues = [{ entries = 16 }] }"),
+            "dsa.groups.0.engines",
+            "4",
+            "0 to 3",
+        ),
+        (
+            of("{ engines = [0], queues = [{ entries = 16, priority = 16 }] }"),
+            "dsa.groups.0.queues.0.priority",
+            "16",
+            "1 to 15",
+        ),
+        (
+            of("{ engines = [0], queues = [{ entries = 16, threshold = 2 }] }"),
+            "dsa.groups.0.queues.0.threshold",
+            "2",
+            "only of shared queues",
+        ),
+        (
+            of("{ engines = [0], queues = [{ mode = \"shared\", entries = 16, threshold = 17 }] }"),
+            "dsa.groups.0.queues.0.threshold",
+            "17",
+            "1 to 16",
+        ),
+        (
+            of("{ engines = [0, 1], queues = [{ entries = 16 }], read_buffers = 7 }"),
+            "dsa.groups.0.read_buffers",
+            "7",
+            "four for each engine",
+        ),
+        (
+            of(&format!(
+                "{{ engines = [1], queues = [{{ entries = 16 }}], read_buffers_reserved = 93 }}, {one}"
+            )),
+            "dsa.groups.1.read_buffers",
+            "",
+            "",
+        ),
+        ("offload.batch = 1025".into(), "offload.batch", "1025", "1 to 1024"),
+        ("offload.offset_bytes = 32".into(), "offload.offset_bytes", "32", "multiples of a line"),
+        ("cores = 2".into(), "cores", "2", "offload.lock"),
+        (
+            "cores = 3\noffload.lock = true\ndsa.queue_entries = 2".into(),
+            "cores",
+            "3",
+            "one for each of its entries",
+        ),
+        ("offload.queues_per_core = 2".into(), "offload.queues_per_core", "2", "1 to 1"),
+        ("dsa.threshold = 2".into(), "dsa.threshold", "", "credits"),
+        ("offload.back_off = \"pause\"".into(), "offload.back_off", "", "no queue is shared"),
+        ("offload.faults = \"touch\"".into(), "offload.faults", "", "all pages are present"),
+        (
+            "iommu = \"off\"\noffload.absent_percent = 1".into(),
+            "offload.absent_percent",
+            "1",
+            "physical pages are present",
+        ),
+        (
+            "offload.absent_percent = 1\noffload.faults = \"resubmit\"\noffload.batch = 2".into(),
+            "offload.faults",
+            "resubmit",
+            "offload.batch",
+        ),
+        (
+            "offload.absent_percent = 1\noffload.faults = \"software\"\n\
+             offload.operation = \"dif-insert\""
+                .into(),
+            "offload.faults",
+            "software",
+            "block or touch",
+        ),
+        (
+            "offload.operation = \"dif-check\"\noffload.transfer_bytes = 1000".into(),
+            "offload.transfer_bytes",
+            "1000",
+            "multiples of a block",
+        ),
+        (
+            "offload.transfer_bytes = 4194304".into(),
+            "offload.transfer_bytes",
+            "4194304",
+            "page_size",
+        ),
+        (
+            "offload.by = \"core\"\noffload.kernel = \"rep-movsb\"\noffload.operation = \"crc\""
+                .into(),
+            "offload.kernel",
+            "rep-movsb",
+            "copy and fill",
+        ),
+        ("packet_bytes = 64".into(), "packet_bytes", "", "no other device"),
+    ];
+    for (keys, key, told_value, rule) in refused as [(String, &str, &str, &str); 28] {
+        let told = job(&keys).err().unwrap_or_else(|| panic!("{keys} is accepted")).to_string();
+        for expected in ["a.toml", &format!("`{key}`"), told_value, rule] {
+            assert!(told.contains(expected), "{keys}: {told}");
+        }
+    }
+}
+
+/// A configuration that does not yet have what is to help.
+fn any_configuration() -> impl Strategy<Value = (u32, u32, u32, u32)> {
+    (6_u32..15, 0_u32..5, prop::sample::select(vec![1_u32, 1, 4, 16]), 1_u32..4)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: soak::amount(6, 100),
+        max_shrink_iters: 20,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn more_engines_buffers_and_descriptors_in_flight_never_hurt(
+        (log_bytes, log_depth, batch, engines) in any_configuration(),
+    ) {
+        let keys = |engines: u32, depth: u32, buffers: u32| format!(
+            "offload.transfer_bytes = {}\noffload.depth = {depth}\noffload.batch = {batch}\n\
+             offload.buffers = 32\ndsa.engines = {engines}\ndsa.read_buffers = {buffers}",
+            1 << log_bytes
+        );
+        let rate = |text: String| value(&run(&text), "offload_mops");
+        let (depth, buffers) = (1 << log_depth, 16 + 4 * engines);
+        let base = rate(keys(engines, depth, buffers));
+        for (what, more) in [
+            ("engines", rate(keys(engines + 1, depth, buffers))),
+            ("depth", rate(keys(engines, 2 * depth, buffers))),
+            ("buffers", rate(keys(engines, depth, 96))),
+        ] {
+            prop_assert!(more > 0.97 * base, "{what}: {more} after {base}");
+        }
+    }
+}
