@@ -35,11 +35,26 @@ LEAK, P50, P99 = "dram_write_gbytes_per_s", "latency_ns.p50", "latency_ns.p99"
 UP, IDLE = "pcie_utilisation.up", "time_in_regime.idle"
 MOVED, CORE = "offload_gbytes_per_s", "offload_core_time"
 BLOCKED = "time_in_regime.sender_blocked"
+MOVED, REPLAY = "offload_gbytes_per_s", "replay_ns"
+GETS, FAR, COPYING = "store_gets_per_s", "latency_ns.p99.999", "switch_copying_percent"
 
 # What comes out, of the runs of each example in their order. Directions, not digits.
 CLAIMS: dict[str, Callable[..., bool]] = {
+    "bulk-copies": lambda copy, copied, zero, zeroed, move, moved: (
+        copy(MOVED) > 4 * copied(MOVED)
+        and zero(MOVED) > 2 * zeroed(MOVED)
+        and move(MOVED) > 7 * moved(MOVED)
+    ),
+    "cachelib": lambda core, engines, all_copies: (
+        engines(GETS) > 1.03 * core(GETS)
+        and engines(FAR) < 0.8 * core(FAR)
+        and all_copies(GETS) < 0.7 * core(GETS)
+    ),
     "ddio-ways": lambda two, four, six: (
         two(WRITES) + 20 < four(WRITES) < six(WRITES) and six(WRITES) > 95
+    ),
+    "descriptor-replay": lambda recorded, fast, single: (
+        2 * fast(REPLAY) < recorded(REPLAY) < single(REPLAY)
     ),
     "forward-100g": lambda four, two, one, small: (
         four(DROPPED) == 0

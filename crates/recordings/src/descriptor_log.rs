@@ -36,6 +36,15 @@ pub fn read(path: impl AsRef<Path>) -> Result<DescriptorLog, DescriptorLogError>
     log.map_err(|fault| DescriptorLogError { path: path.to_owned(), fault })
 }
 
+/// As [`read`], of a log that is already in memory; `path` is its name in messages.
+///
+/// # Errors
+/// As [`read`].
+pub fn of_text(path: impl AsRef<Path>, text: &str) -> Result<DescriptorLog, DescriptorLogError> {
+    let path = path.as_ref().to_owned();
+    from_reader(text.as_bytes()).map_err(|fault| DescriptorLogError { path, fault })
+}
+
 fn from_reader(reader: impl Read) -> Result<DescriptorLog, DescriptorLogFault> {
     let mut reader = BufReader::new(reader);
     let mut builder = Builder::default();
@@ -43,7 +52,8 @@ fn from_reader(reader: impl Read) -> Result<DescriptorLog, DescriptorLogFault> {
     for number in 1.. {
         text.clear();
         let bytes = reader.by_ref().take(MOST_LINE_BYTES + 1).read_until(b'\n', &mut text);
-        let bytes = bytes.map_err(|error| DescriptorLogFault::CannotRead { line: number, error })?;
+        let bytes =
+            bytes.map_err(|error| DescriptorLogFault::CannotRead { line: number, error })?;
         if bytes as u64 > MOST_LINE_BYTES {
             return Err(DescriptorLogFault::LineTooLong { line: number });
         }
@@ -54,7 +64,7 @@ fn from_reader(reader: impl Read) -> Result<DescriptorLog, DescriptorLogFault> {
         if content.is_empty() {
             continue;
         }
-        let added = Line::parse(content).and_then(|line| builder.add(line));
+        let added = Line::parse(content).and_then(|line| builder.add(&line));
         added.map_err(|problem| DescriptorLogFault::BadLine { line: number, problem })?;
     }
     match builder.log.offloads.is_empty() {
@@ -72,7 +82,7 @@ struct Builder {
 }
 
 impl Builder {
-    fn add(&mut self, line: Line) -> Result<(), String> {
+    fn add(&mut self, line: &Line) -> Result<(), String> {
         self.descriptors += 1;
         if self.descriptors > MOST_DESCRIPTORS {
             return Err(format!("a log has {MOST_DESCRIPTORS} descriptors at most"));
@@ -86,7 +96,8 @@ impl Builder {
             let earlier = last.time.as_ns();
             return Err(format!("`time_ns` is less than {earlier} in the line before"));
         }
-        match last.filter(|it| line.batch.is_some() && line.batch == self.batch && it.portal == portal)
+        match last
+            .filter(|it| line.batch.is_some() && line.batch == self.batch && it.portal == portal)
         {
             Some(open) => open.members.push(descriptor),
             None => {

@@ -28,6 +28,8 @@ use crate::devices::{DeviceKeys, PortPlan};
 use crate::input::check::Check;
 use crate::input::error::InputError;
 use crate::input::key_groups::names;
+use crate::metrics::application::ApplicationCores;
+use crate::metrics::declaration::Metric;
 use crate::plan::TenantInput;
 use crate::plan::inert::Inert;
 use crate::scenario::{InitialContent, MemoryNode, Tenant};
@@ -102,6 +104,13 @@ macro_rules! applications {
             fn memory_nodes(self, tenant: &Tenant) -> Vec<MemoryNode> {
                 match self {
                     $(Self::$name => <$plan>::memory_nodes(tenant),)*
+                }
+            }
+
+            /// Metrics that only it has.
+            pub(crate) fn metrics(self) -> &'static [Metric<ApplicationCores>] {
+                match self {
+                    $(Self::$name => <$plan>::METRICS,)*
                 }
             }
 
@@ -276,6 +285,8 @@ pub(crate) trait ApplicationPlan: Sized + Clone + Debug {
     /// Whether its cores move data by engines or by themselves: their results have metrics of that.
     const MOVES_DATA: bool = false;
 
+    /// Metrics that only it has.
+    const METRICS: &'static [Metric<ApplicationCores>] = &[];
     /// Whether the farthest tail of its latencies is reported: that of short and many requests.
     const HAS_FAR_TAIL: bool = false;
 

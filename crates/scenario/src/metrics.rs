@@ -2,7 +2,7 @@
 //! group, label, a sentence, and its computation from a sample; those of devices are in the modules of
 //! their kinds. This file only lists them: those that a run measures, and all that exist.
 
-mod application;
+pub(crate) mod application;
 pub(crate) mod arithmetic;
 pub(crate) mod cache;
 mod core;
@@ -41,7 +41,7 @@ pub fn all(layout: &Layout, core_ghz: f64) -> Vec<Measured> {
         metrics.extend(of_cores(layout, number, core_ghz));
         let cores = tenant.cores.iter().map(|core| core.index()).collect();
         let own = application::ApplicationCores { cores };
-        let of_application = application::of(tenant.application);
+        let of_application = tenant.application.metrics();
         metrics.extend(measured(of_application, &prefix(&tenant.name), own));
         if tenant.moves_data {
             let cores = tenant.cores.iter().map(|core| core.index()).collect();

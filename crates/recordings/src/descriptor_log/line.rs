@@ -126,7 +126,8 @@ impl Line {
     }
 
     fn record_bytes(&self, least: u64) -> Result<u64, String> {
-        let bytes = self.record_bytes.ok_or("`record_bytes` is missing: the delta record's size")?;
+        let bytes =
+            self.record_bytes.ok_or("`record_bytes` is missing: the delta record's size")?;
         match bytes {
             bytes if (least..=MOST_BYTES).contains(&bytes) => Ok(bytes),
             _ => Err(format!("`record_bytes` is {bytes}; allowed: {least} to {MOST_BYTES}")),
@@ -137,7 +138,9 @@ impl Line {
         let bytes = self.block_bytes.ok_or("`block_bytes` is missing: data of a block")?;
         match bytes {
             bytes if DIF_BLOCKS.contains(&bytes) && self.bytes.is_multiple_of(bytes) => Ok(bytes),
-            _ => Err(format!("`block_bytes` is {bytes}; allowed: {DIF_BLOCKS:?}, a part of `bytes`")),
+            _ => {
+                Err(format!("`block_bytes` is {bytes}; allowed: {DIF_BLOCKS:?}, a part of `bytes`"))
+            }
         }
     }
 

@@ -12,6 +12,8 @@ use crate::devices::ssd::SsdKeys;
 use crate::input::check::Check;
 use crate::input::error::InputError;
 use crate::input::key_groups::names;
+use crate::metrics::application::{ApplicationCores, STORE};
+use crate::metrics::declaration::Metric;
 use crate::plan::TenantInput;
 use crate::plan::inert::Inert;
 use crate::scenario::{InitialContent, PageSize, Tenant};
@@ -124,6 +126,7 @@ pub(crate) struct CachelibPlan {
 impl ApplicationPlan for CachelibPlan {
     const TABLE: Option<&'static str> = Some("cachelib");
     const MOVES_DATA: bool = true;
+    const METRICS: &'static [Metric<ApplicationCores>] = STORE;
     const HAS_FAR_TAIL: bool = true;
 
     fn inert(tenant: &Tenant) -> Vec<Inert> {
@@ -193,8 +196,7 @@ impl ApplicationPlan for CachelibPlan {
         let devices = builder.tenant.devices.clone();
         let offloaders = self.engines.as_ref().map(|engines| engines.build(builder, &devices));
         let mut offloaders = offloaders.unwrap_or_default().into_iter();
-        let mut arena =
-            Arena::new(builder.memory.region(self.mix.arena_bytes(self.page_bytes)));
+        let mut arena = Arena::new(builder.memory.region(self.mix.arena_bytes(self.page_bytes)));
         let table = builder.memory.region(self.mix.table_bytes());
         let items = Rc::new(Items::new(&self.mix, &mut arena, table));
         if self.is_warm {

@@ -12,13 +12,17 @@ use crate::devices::ssd::SsdKeys;
 use crate::input::builtin;
 use crate::input::error::InputError;
 use crate::input::key_groups::names;
+use crate::metrics::application::{ApplicationCores, REPLAY};
+use crate::metrics::declaration::Metric;
 use crate::plan::TenantInput;
 use crate::plan::inert::Inert;
 use crate::scenario::{InitialContent, Tenant};
 use model::tracer::Tracer;
+use recordings::descriptor_log::{self, DescriptorLogError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::rc::Rc;
 use units::Picos;
 use units::narrow::fit;
@@ -60,6 +64,16 @@ pub enum PaceName {
     BackToBack,
 }
 
+/// Reads the log that the scenario `file` names, from disk or, as that of an example, built in.
+fn read_log(file: &str, named: &str) -> Result<DescriptorLog, DescriptorLogError> {
+    let path = builtin::beside(file, named);
+    let beside = Path::new(file).with_file_name(named);
+    match builtin::file(&beside.display().to_string()) {
+        Some(text) if !Path::new(&path).is_file() => descriptor_log::of_text(beside, text),
+        _ => descriptor_log::read(path),
+    }
+}
+
 /// A replay, fully resolved.
 #[derive(Clone, Debug)]
 pub(crate) struct DescriptorReplayPlan {
@@ -73,6 +87,7 @@ pub(crate) struct DescriptorReplayPlan {
 impl ApplicationPlan for DescriptorReplayPlan {
     const TABLE: Option<&'static str> = Some("descriptor_replay");
     const MOVES_DATA: bool = true;
+    const METRICS: &'static [Metric<ApplicationCores>] = REPLAY;
 
     fn inert(tenant: &Tenant) -> Vec<Inert> {
         let others = names::<NicKeys>().into_iter().chain(names::<SsdKeys>());
@@ -98,8 +113,7 @@ impl ApplicationPlan for DescriptorReplayPlan {
         let check = &input.check;
         check.whole("descriptor_replay.depth", keys.depth, DEPTH, "descriptors in flight")?;
         let refused = |fault| InputError::DescriptorLog { file: input.file.into(), fault };
-        let path = builtin::beside(input.file, &keys.log);
-        let log = recordings::descriptor_log::read(path).map_err(refused)?;
+        let log = read_log(input.file, &keys.log).map_err(refused)?;
         let most = input.platform.dsa.as_ref().map_or(u32::MAX, |dsa| dsa.max_batch.value);
         let members: u32 = fit(log.most_members());
         check.whole("descriptor_replay.log", members, (0, most), "members of a batch")?;

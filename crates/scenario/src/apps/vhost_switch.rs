@@ -15,6 +15,8 @@ use crate::devices::ssd::SsdKeys;
 use crate::input::check::Check;
 use crate::input::error::InputError;
 use crate::input::key_groups::names;
+use crate::metrics::application::{ApplicationCores, SWITCH};
+use crate::metrics::declaration::Metric;
 use crate::plan::TenantInput;
 use crate::plan::inert::Inert;
 use crate::scenario::Tenant;
@@ -112,6 +114,7 @@ pub(crate) struct VhostSwitchPlan {
 impl ApplicationPlan for VhostSwitchPlan {
     const PACKETS: Packets = Packets::Forwarded;
     const TABLE: Option<&'static str> = Some("vhost_switch");
+    const METRICS: &'static [Metric<ApplicationCores>] = SWITCH;
 
     fn inert(tenant: &Tenant) -> Vec<Inert> {
         let mut inert = nic::inert(&tenant.devices.nic, Self::PACKETS, Arrivals::OfKeys);
@@ -133,7 +136,7 @@ impl ApplicationPlan for VhostSwitchPlan {
     fn fill_in(tenant: &mut Tenant) {
         let guests = tenant.tables.vhost_switch.guest_cores;
         if !tenant.stated.contains("cores") && tenant.keys.cores <= guests {
-            tenant.keys.cores = 2 * guests;
+            tenant.keys.cores = 2 * guests.min(GUEST_CORES.1);
         }
     }
 

@@ -2,7 +2,6 @@
 
 use super::declaration::Group::{CopyEngines, Cores, Packets};
 use super::declaration::{Metric, Subject, named};
-use crate::apps::Application;
 use crate::run::sample::Sample;
 use model::reading::Reading;
 use model::software::Account;
@@ -101,13 +100,3 @@ pub const REPLAY: &[Metric<ApplicationCores>] =
 
 /// Lists of metrics that only some applications have.
 pub const ALL: [&[Metric<ApplicationCores>]; 3] = [SWITCH, STORE, REPLAY];
-
-/// The metrics of an application beside those of all.
-pub fn of(application: Application) -> &'static [Metric<ApplicationCores>] {
-    match application {
-        Application::VhostSwitch => SWITCH,
-        Application::Cachelib => STORE,
-        Application::DescriptorReplay => REPLAY,
-        _ => &[],
-    }
-}

@@ -36,10 +36,7 @@ pub fn metric(declared: &Declaration, batches: &[&Histogram<u64>]) -> MetricResu
 }
 
 /// As [`metric`], with the farthest tail.
-pub fn metric_with_far_tail(
-    declared: &Declaration,
-    batches: &[&Histogram<u64>],
-) -> MetricResult {
+pub fn metric_with_far_tail(declared: &Declaration, batches: &[&Histogram<u64>]) -> MetricResult {
     figures(declared, batches, &[FIGURES.as_slice(), &[FAR_TAIL]].concat())
 }
 

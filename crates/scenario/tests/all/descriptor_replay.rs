@@ -66,7 +66,7 @@ fn run(log: &Log, keys: &str) -> RunResult {
 fn a_replay_ends_with_the_last_descriptor_and_keeps_the_times_of_the_log() {
     // More than a run has batches otherwise.
     let log = log("paced", &copies(3_000, 1_000));
-    let paced = run(&log, "run.batch_packets = 256\nrun.max_batches = 4\nrun.min_batches = 4\n");
+    let paced = run(&log, "run.batch_packets = 256\nrun.max_batches = 10\nrun.min_batches = 10\n");
     assert_eq!(paced.stopped_by, StoppedBy::SourceEnded);
     assert_eq!(paced.packets, 3_000);
     let time = value(&paced, "replay_ns");
@@ -82,7 +82,8 @@ fn a_replay_ends_with_the_last_descriptor_and_keeps_the_times_of_the_log() {
 fn a_log_that_is_faster_than_the_engines_takes_as_long_as_they_do() {
     let log = log("fast", &copies(2_000, 10));
     let behind = value(&run(&log, ""), "replay_ns");
-    let back_to_back = value(&run(&log, "descriptor_replay.pace = \"back-to-back\"\n"), "replay_ns");
+    let back_to_back =
+        value(&run(&log, "descriptor_replay.pace = \"back-to-back\"\n"), "replay_ns");
     assert!((behind / back_to_back - 1.0).abs() < 0.02, "{behind} {back_to_back}");
 }
 
@@ -98,15 +99,15 @@ fn portals_are_divided_among_cores() {
 #[test]
 fn bad_logs_and_keys_are_refused_with_file_and_line() {
     let bad = log("bad", &copies(2, 5).replace("\"opcode\": 3", "\"opcode\": 99"));
-    let refusal = job(&bad, "").expect_err("is refused");
+    let refusal = job(&bad, "").map(drop).expect_err("is refused");
     assert!(refusal.starts_with("a.toml: `descriptor_replay.log`: "), "{refusal}");
     assert!(refusal.contains("-bad.jsonl' has in line 1: `opcode` is 99"), "{refusal}");
     let missing = Log("/nowhere/log.jsonl".into());
-    let refusal = job(&missing, "").expect_err("is refused");
+    let refusal = job(&missing, "").map(drop).expect_err("is refused");
     assert!(refusal.contains("'/nowhere/log.jsonl' cannot be opened"), "{refusal}");
     let good = log("good", &copies(2, 5));
-    let refusal = job(&good, "descriptor_replay.depth = 0\n").expect_err("is refused");
+    let refusal = job(&good, "descriptor_replay.depth = 0\n").map(drop).expect_err("is refused");
     assert!(refusal.contains("allowed: 1 to 128"), "{refusal}");
-    let refusal = job(&good, "packet_bytes = 64\n").expect_err("is refused");
+    let refusal = job(&good, "packet_bytes = 64\n").map(drop).expect_err("is refused");
     assert!(refusal.contains("copy engines need no other device"), "{refusal}");
 }

@@ -289,7 +289,8 @@ fn recordings() -> &'static [PathBuf; 4] {
         let cut = bytes[..bytes.len() - 1].to_vec();
         let logs = [4096, 1024].map(|size| descriptors(size).into_bytes());
         let [log, other] = logs;
-        let files = [("whole.pcap", bytes), ("cut.pcap", cut), ("4k.jsonl", log), ("1k.jsonl", other)];
+        let files =
+            [("whole.pcap", bytes), ("cut.pcap", cut), ("4k.jsonl", log), ("1k.jsonl", other)];
         files.map(|(name, content)| {
             let file = format!("skipline-keys-{}-{name}", std::process::id());
             let path = std::env::temp_dir().join(file);

@@ -28,6 +28,10 @@ pub fn run(text: &str, seed: u64) -> RunResult {
     finished(&job(text, seed), seed)
 }
 
+pub fn run_on(platform: &str, text: &str, seed: u64) -> RunResult {
+    finished(&job_on(platform, text, seed), seed)
+}
+
 fn finished(job: &Job, seed: u64) -> RunResult {
     let run = job.run(Wanted::default(), |_| ControlFlow::Continue(()));
     run.unwrap_or_else(|failure| panic!("seed {seed}: {failure}"))

@@ -17,8 +17,8 @@ fn text(keys: &str) -> String {
 
 fn job(keys: &str) -> Result<Job, String> {
     let job = || -> Result<Job, scenario::InputError> {
-        let set = [("platform".to_owned(), format!("\"{PLATFORM}\""))];
-        let read = Scenario::read("a.toml", &text(keys), &set)?;
+        let whole = format!("platform = \"{PLATFORM}\"\n{}", text(keys));
+        let read = Scenario::read("a.toml", &whole, &[])?;
         let platform = builtin::platform("a.toml", PLATFORM)?;
         Job::new("a.toml", read, platform, PLATFORM, 11)
     };
@@ -55,7 +55,8 @@ fn assert_conserved(machine: &ScenarioMachine<NoTrace>, what: &str) {
 
 #[test]
 fn packets_are_conserved_and_in_order_whoever_copies() {
-    let random = "traffic.pattern = \"random\"\ntraffic.sizes = \"imix\"\ntraffic.arrivals = \"poisson\"\n";
+    let random =
+        "traffic.pattern = \"random\"\ntraffic.sizes = \"imix\"\ntraffic.arrivals = \"poisson\"\n";
     let cases = [
         "".to_owned(),
         "vhost_switch.guest_descriptors = 32\nrx_descriptors = 64\n".into(),
@@ -123,7 +124,7 @@ fn impossible_switches_are_refused() {
         ("vhost_switch.by = \"dsa\"\ncores = 4\n", "dsa.queue_mode = \"shared\""),
     ];
     for (keys, said) in cases {
-        let refusal = job(keys).expect_err(keys);
+        let refusal = job(keys).map(drop).expect_err(keys);
         assert!(refusal.contains(said), "{keys}: {refusal}");
     }
 }

@@ -59,8 +59,7 @@ impl DescriptorReplay {
 
     /// Reads a completion record, if one is visible.
     fn reap<T: Tracer>(&mut self, fabric: &mut Fabric<T>, queues: &mut Queues) -> bool {
-        let Some(done) =
-            self.offloader.reap(&mut OnCore { core: &mut self.core, fabric, queues })
+        let Some(done) = self.offloader.reap(&mut OnCore { core: &mut self.core, fabric, queues })
         else {
             return false;
         };

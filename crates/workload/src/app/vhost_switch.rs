@@ -252,13 +252,13 @@ impl VhostSwitch {
             self.core.wait_until(arrived);
             self.phase = after(burst.direction);
             self.events.copying += self.core.now() - begun;
-            self.deliver(fabric, burst);
+            self.deliver(fabric, &burst);
         }
         Turn::Busy(self.core.now())
     }
 
     /// Hands a burst whose copies have ended to the guest, or to the send queue.
-    fn deliver<T: Tracer>(&mut self, fabric: &mut Fabric<T>, burst: Burst) {
+    fn deliver<T: Tracer>(&mut self, fabric: &mut Fabric<T>, burst: &Burst) {
         let mut guest = self.guest.borrow_mut();
         match burst.direction {
             Direction::ToGuest => {
@@ -301,7 +301,7 @@ impl VhostSwitch {
             self.copies.bytes += bytes;
             self.copies.offloaded += copies;
             self.copies.offloaded_bytes += bytes;
-            self.deliver(fabric, burst);
+            self.deliver(fabric, &burst);
         }
         Turn::Busy(self.core.now())
     }

@@ -90,8 +90,7 @@ impl VhostSwitchPlan {
         let buffers = 2 * u64::from(entries);
         let pages = buffers.div_ceil(page / buffer_bytes.next_multiple_of(LINE_BYTES));
         let mut arena = Arena::new(builder.memory.region(pages * page));
-        let mut buffer =
-            |id| Buffer { id, data: arena.place(buffer_bytes).step(1) };
+        let mut buffer = |id| Buffer { id, data: arena.place(buffer_bytes).step(1) };
         let mut offered: Vec<Buffer> = (0..2 * entries).map(&mut buffer).collect();
         let spare = offered.split_off(entries as usize);
         let queues = Rc::new(RefCell::new(queues));
