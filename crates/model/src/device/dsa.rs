@@ -30,7 +30,7 @@ use units::{Picos, RootPortId};
 /// Entries of all work queues of an instance together (WQCAP of Sapphire Rapids).
 pub const QUEUE_ENTRIES: u32 = 128;
 /// Lines that an engine reads or writes with one request.
-pub const PIECE_LINES: u64 = 16;
+pub const PIECE_LINES: u64 = 4;
 /// Read buffers that each engine of a group must be allowed: the specification's least.
 pub const LEAST_BUFFERS_PER_ENGINE: u32 = 4;
 

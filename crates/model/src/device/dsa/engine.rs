@@ -16,8 +16,6 @@ pub(super) struct Engine {
     pub group: usize,
     /// When its front takes the next descriptor.
     pub front_free: Picos,
-    /// When it next asks for lines that wait for a translation.
-    pub issue_at: Picos,
     /// Until when a page request blocks it.
     pub blocked_until: Picos,
     /// Descriptors in work, batches apart.
@@ -41,7 +39,6 @@ impl Engine {
         Self {
             group,
             front_free: Picos::ZERO,
-            issue_at: Picos::ZERO,
             blocked_until: Picos::ZERO,
             in_work: 0,
             batches: VecDeque::new(),

@@ -120,9 +120,10 @@ impl Dsa {
 
     /// Asks for lines again when a translation has arrived, unless that is due anyway.
     fn issue_again(&mut self, engine: usize, translated_at: Picos, now: Picos) {
-        let due = self.engines[engine].issue_at;
-        if translated_at != Picos::NEVER && !(now < due && due <= translated_at) {
-            self.engines[engine].issue_at = translated_at;
+        let due = &mut self.engines[engine].issue_at;
+        let is_due = due.is_some_and(|due| now < due && due <= translated_at);
+        if translated_at != Picos::NEVER && !is_due {
+            *due = Some(translated_at);
             self.at(translated_at, Event::Issue(engine));
         }
     }
