@@ -10,6 +10,7 @@ mod accelerator_seams;
 mod against_reference;
 mod claims;
 mod contract;
+mod core_hints;
 mod dram_curves;
 mod dsa;
 mod invariants;

@@ -16,7 +16,8 @@ fn measured() -> BTreeSet<String> {
             names.insert(metric.declaration.name.to_owned());
         }
     }
-    names.extend(latency::METRICS.map(|latency| latency.name.to_owned()));
+    let latencies = latency::METRICS.into_iter().chain(&latency::PHASES);
+    names.extend(latencies.map(|latency| latency.name.to_owned()));
     names
 }
 
