@@ -48,7 +48,7 @@ def test_an_experiment_that_goes_beyond_a_source_is_collected_with_it(folder: Pa
     for sources, found in (([], 1), (["another"], 1), (["made up"], 0)):
         assert len(collection.collect("evidence", sources).entries) == found
     path.write_text(text.replace("source =", 'beyond = "anther"\nsource =', 1))
-    with pytest.raises(InputError, match="two-rings.toml: beyond = anther: unknown.*'another'"):
+    with pytest.raises(InputError, match=r"two-rings\.toml: beyond = anther: unknown.*'another'"):
         collection.collect("evidence", [])
 
 

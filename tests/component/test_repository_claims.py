@@ -13,7 +13,17 @@ FOLDER = "experiments"
 COUNTS = {"blog": 13, "atc20": 37, "ispass20": 21, "eurosys19": 12, "asplos24": 42}
 # Claims on tools that do not exist yet.
 MAY_BE_OPEN = {"atc-09", "atc-11", "atc-24", "atc-28", "atc-35"}
-MAY_BE_OPEN |= {"dsa-25", "dsa-26", "dsa-27", "dsa-28", "dsa-30"}
+MAY_BE_OPEN |= {
+    "dsa-01",
+    "dsa-21",
+    "dsa-22",
+    "dsa-24",
+    "dsa-25",
+    "dsa-26",
+    "dsa-27",
+    "dsa-28",
+    "dsa-30",
+}
 
 
 @pytest.fixture(autouse=True)

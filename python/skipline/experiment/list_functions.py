@@ -95,12 +95,13 @@ def _within(values: ExpressionValue, spread: ExpressionValue) -> bool:
     return max(numbers) - min(numbers) <= number(spread)
 
 
-def _beside(values: ExpressionValue, others: ExpressionValue, name: str) -> list[list[Any]]:
+def _beside(
+    values: ExpressionValue, others: ExpressionValue, name: str
+) -> tuple[list[Any], list[Any]]:
     """Return two lists of the same length that is not 0."""
-    lists = [value for value in (values, others) if isinstance(value, list)]
-    if len(lists) != 2 or not lists[0] or len(lists[0]) != len(lists[1]):
-        raise ExpressionError(f"{name}() needs two lists, as long as each other")
-    return lists
+    if isinstance(values, list) and isinstance(others, list) and 0 < len(values) == len(others):
+        return values, others
+    raise ExpressionError(f"{name}() needs two lists, as long as each other")
 
 
 def _first(values: ExpressionValue, truths: ExpressionValue) -> ExpressionValue:

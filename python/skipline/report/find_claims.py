@@ -17,9 +17,7 @@ def contents(evidence: Evidence) -> str:
         count = evidence.counts[row.source_key]["claims"]
         sections.append((f"source-{row.source_key}", f"Claims: {row.source} ({count})"))
     sections.append(("provenance", "Where this comes from"))
-    experiments = [
-        (run.identifier, experiment_title(run)) for run in evidence.experiments
-    ]
+    experiments = [(run.identifier, experiment_title(run)) for run in evidence.experiments]
     return (
         '<nav class="contents" aria-labelledby="contents"><h2 id="contents">Contents</h2>'
         f"{_links(sections)}<details open><summary>Experiments ({len(experiments)})</summary>"
