@@ -209,7 +209,7 @@ impl OffloadPlan {
         let in_page = ((self.page_bytes - self.offset_bytes) / bytes).max(1);
         let pages = u64::from(self.buffers).div_ceil(in_page);
         let [source, other] = self.nodes;
-        let nodes: [Option<MemoryNode>; OPERANDS] = [source, other, other];
+        let nodes = [source, other, other];
         let mut arenas = nodes.map(|node| {
             let memory = builder.memory_of(node, self.socket);
             let mut arena = Arena::new(memory.region(pages * self.page_bytes));

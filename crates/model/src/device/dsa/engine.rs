@@ -26,6 +26,8 @@ pub(super) struct Engine {
     pub active: VecDeque<JobId>,
     /// The last translation of each field of descriptors.
     pub translations: [Option<Translated>; FIELDS],
+    /// When it looks again whether it may ask for lines.
+    pub issue_at: Option<Picos>,
     /// Whether a member of a batch goes before a descriptor of a queue.
     pub members_first: bool,
     /// When a request found no read buffer.
@@ -44,6 +46,7 @@ impl Engine {
             batches: VecDeque::new(),
             active: VecDeque::new(),
             translations: [None; FIELDS],
+            issue_at: None,
             members_first: false,
             short_of_buffers: None,
             busy_since: None,
