@@ -112,7 +112,7 @@ CLAIMS: dict[str, Callable[..., bool]] = {
         and low(DROPPED) == 0 < over(DROPPED)
     ),
     "offload-copy": lambda engine, core, small, small_core, deep: (
-        engine(MOVED) > 1.5 * core(MOVED)
+        engine(MOVED) > 1.2 * core(MOVED)
         and small(MOVED) < 0.7 * small_core(MOVED)
         and deep(MOVED) > 2 * small_core(MOVED)
         and engine("offload_core_time.wait") > 90
