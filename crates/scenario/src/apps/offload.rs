@@ -19,7 +19,6 @@ use crate::plan::TenantInput;
 use crate::plan::inert::Inert;
 use crate::platform::CoreKernelFacts;
 use crate::scenario::{InitialContent, MemoryNode, Tenant};
-use check::OPERANDS;
 use keys::{DataName, FaultsName, KernelName, MoverName, OperationName, destination};
 use model::device::DeviceId;
 use model::device::dsa::descriptor::{Descriptor, Destination};
