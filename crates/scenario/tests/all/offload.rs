@@ -422,12 +422,16 @@ proptest! {
         let rate = |text: String| value(&run(&text), "offload_mops");
         let (depth, buffers) = (1 << log_depth, 16 + 4 * engines);
         let base = rate(keys(engines, depth, buffers));
-        for (what, more) in [
-            ("engines", rate(keys(engines + 1, depth, buffers))),
-            ("depth", rate(keys(engines, 2 * depth, buffers))),
-            ("buffers", rate(keys(engines, depth, 96))),
+        // With buffers for all, a core's few descriptors end together and are prepared together, while the
+        // engine waits: what buffers do is seen where it always has work.
+        let busy = 32;
+        let few = rate(keys(engines, busy, buffers));
+        for (what, more, less) in [
+            ("engines", rate(keys(engines + 1, depth, buffers)), base),
+            ("depth", rate(keys(engines, 2 * depth, buffers)), base),
+            ("buffers", rate(keys(engines, busy, 96)), few),
         ] {
-            prop_assert!(more > 0.97 * base, "{what}: {more} after {base}");
+            prop_assert!(more > 0.97 * less, "{what}: {more} after {less}");
         }
     }
 }
