@@ -1,5 +1,5 @@
-//! Runs packets, or other work, through a warm machine, for profilers: `packets [FILE] COUNT KEY=VALUE...` sets
-//! keys of a scenario, experiments/ddio-bench/l2fwd.toml by default. Only [`measured`] is of interest.
+//! Runs packets, or other work, through a warm machine, for profilers: `packets [FILE] COUNT KEY=VALUE...`
+//! sets keys of a scenario, experiments/ddio-bench/l2fwd.toml by default. Only [`measured`] is of interest.
 
 use model::machine::Machine;
 use model::tracer::NoTrace;

@@ -11,6 +11,7 @@ mod against_reference;
 mod cbdma;
 mod claims;
 mod contract;
+mod core_hints;
 mod dram_curves;
 mod dsa;
 mod invariants;

@@ -19,6 +19,7 @@ use crate::plan::TenantInput;
 use crate::plan::inert::Inert;
 use crate::platform::CoreKernelFacts;
 use crate::scenario::{InitialContent, MemoryNode, Tenant};
+use check::OPERANDS;
 use keys::{DataName, FaultsName, KernelName, MoverName, OperationName, destination};
 use model::device::DeviceId;
 use model::device::dsa::descriptor::{Descriptor, Destination};
@@ -209,7 +210,7 @@ impl OffloadPlan {
         let in_page = ((self.page_bytes - self.offset_bytes) / bytes).max(1);
         let pages = u64::from(self.buffers).div_ceil(in_page);
         let [source, other] = self.nodes;
-        let nodes = [source, other, other];
+        let nodes: [Option<MemoryNode>; OPERANDS] = [source, other, other];
         let mut arenas = nodes.map(|node| {
             let memory = builder.memory_of(node, self.socket);
             let mut arena = Arena::new(memory.region(pages * self.page_bytes));

@@ -94,7 +94,17 @@ fn the_story_of_a_channel_has_its_ring_entry_and_status_line() {
     // Physical addresses are not translated.
     assert_eq!(
         phases(&story),
-        ["prepared", "submitted", "seen", "dispatched", "read", "written", "recorded", "reaped"]
+        [
+            "prepared",
+            "submitted",
+            "seen",
+            "dispatched",
+            "started",
+            "read",
+            "written",
+            "recorded",
+            "reaped"
+        ]
     );
     assert_in_order(&story);
     assert_eq!(lines(&story, "cbdma0", "DMA read", "descriptor"), [0]);

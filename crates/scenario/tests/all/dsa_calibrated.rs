@@ -1,9 +1,9 @@
 //! The copy engine beside what others have measured on real ones: what its times were chosen on.
 //!
 //! Rates lie within 10 %, latencies within 15 %; where two runs of the source contradict each other, between
-//! them. Not compared, because a scenario cannot set their conditions: durations of ENQCMD in cycles of a clock
-//! that is not stated, in a virtual machine too; latencies of other machines. What the same source says of an
-//! engine's translations is in `crates/model/tests/all/dsa.rs`.
+//! them. Not compared, because a scenario cannot set their conditions: durations of ENQCMD in cycles of a
+//! clock that is not stated, in a virtual machine too; latencies of other machines. What the same source says
+//! of an engine's translations is in `crates/model/tests/all/dsa.rs`.
 
 use crate::dsa_rows::{LATENCY, ROWS, ratio_of_waits};
 

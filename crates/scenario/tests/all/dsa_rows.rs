@@ -1,9 +1,9 @@
-//! What others have measured on real copy engines, and the same in the model: the test `dsa_calibrated` judges
-//! it, and the example `dsa_calibration` prints it.
+//! What others have measured on real copy engines, and the same in the model: the test `dsa_calibrated`
+//! judges it, and the example `dsa_calibration` prints it.
 //!
 //! Rows of github taooceros/accel-datapath@e91ad01 (hw-eval/results*.json; Xeon Gold 6438M, one core, two
-//! engines, copies from the CPU's caches into the LLC, buffers from malloc), of DSA-2LM (USENIX ATC'25) and of
-//! github chanbengz/dsa-reversing@4f655b2 (HPCA'26, DSAssassin).
+//! engines, copies from the CPU's caches into the LLC, buffers from malloc), of DSA-2LM (USENIX ATC'25) and
+//! of github chanbengz/dsa-reversing@4f655b2 (HPCA'26, DSAssassin).
 
 use scenario::result::{Numbers, RunResult};
 use scenario::scenario::Scenario;
@@ -22,8 +22,8 @@ pub struct Row {
     /// Keys beside those of the test system.
     keys: &'static str,
     of: fn(&RunResult) -> f64,
-    /// Least and largest value of runs that contradict each other, equal if there is one; 0 as the least of an
-    /// upper bound.
+    /// Least and largest value of runs that contradict each other, equal if there is one; 0 as the least
+    /// of an upper bound.
     pub measured: (f64, f64),
     pub limit: f64,
 }
@@ -98,8 +98,8 @@ const fn batch_latency(name: &'static str, keys: &'static str, measured: f64) ->
     Row { name, keys, of: latency, measured: (measured, measured), limit: LATENCY }
 }
 
-/// Copies of 8, 64, 256 and 4096 B: rates are of buffers from malloc, those of 4 KiB cross a page; latencies of
-/// batches are of one page.
+/// Copies of 8, 64, 256 and 4096 B: rates are of buffers from malloc, those of 4 KiB cross a page; latencies
+/// of batches are of one page.
 pub const ROWS: [Row; 22] = [
     rate(
         "64 B, depth 128, dedicated [Mops/s]",
@@ -175,7 +175,8 @@ pub const ROWS: [Row; 22] = [
     ),
     rate(
         "64 B, depth 128, shared [Mops/s]",
-        "offload.transfer_bytes = 64\noffload.depth = 128\noffload.buffers = 128\ndsa.queue_mode = \"shared\"",
+        "offload.transfer_bytes = 64\noffload.depth = 128\noffload.buffers = 128\n\
+         dsa.queue_mode = \"shared\"",
         5.2803,
     ),
     rate(

@@ -243,7 +243,8 @@ fn a_shared_queue_refuses_and_back_off_asks_it_less_often() {
 fn absent_pages_are_waited_for_resubmitted_done_by_the_core_or_touched_before() {
     let of = |faults: &str, keys: &str| {
         run(&format!(
-            "offload.transfer_bytes = 16384\noffload.absent_percent = 20\noffload.faults = \"{faults}\"\n{keys}"
+            "offload.transfer_bytes = 16384\noffload.absent_percent = 20\n\
+             offload.faults = \"{faults}\"\n{keys}"
         ))
     };
     let [block, resubmit, software, touch] =

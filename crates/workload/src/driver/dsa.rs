@@ -4,9 +4,9 @@
 //! (answered, repeated after a back-off); credits for a dedicated queue; a lock around a dedicated queue that
 //! several threads share.
 //! Source: Intel SDM for the instructions; Intel DSA specification, section 3.3.
-//! Simplifies: the interval of posted writes belongs to the core; threads receive a lock in the order in which
-//! they ask for it, and those that wait do not slow its owner down; the credits of a shared dedicated queue are
-//! divided among its threads.
+//! Simplifies: the interval of posted writes belongs to the core; threads receive a lock in the order in
+//! which they ask for it, and those that wait do not slow its owner down; the credits of a shared dedicated
+//! queue are divided among its threads.
 
 use model::core::Core;
 use model::device::dsa::descriptor::Work;

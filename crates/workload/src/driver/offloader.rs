@@ -4,7 +4,8 @@
 //! completion records that the core polls, waits for with UMWAIT, or is told of by an interrupt; the time of
 //! each phase.
 //! Source: Intel's dsa-perf-micros and DML for the loop; Intel SDM (UMONITOR, UMWAIT).
-//! Simplifies: a record is a line; records that are allocated take one of four pages in turn; a core that waits notices a record as soon as it is visible.
+//! Simplifies: a record is a line; records that are allocated take one of four pages in turn; a core that
+//! waits notices a record as soon as it is visible.
 //!
 //! An application has one [`Offloader`] for each of its cores, and in each step of its software:
 //!

@@ -21,7 +21,7 @@ use crate::scenario::check::memory_node;
 use units::LINE_BYTES;
 
 /// Regions of a set of buffers: source, second source or destination, third operand.
-pub(super) const OPERANDS: u64 = 3;
+pub(super) const OPERANDS: usize = 3;
 const MOST_MEMORY_BYTES: u64 = 16 << 30;
 
 /// Keys of engines.
@@ -196,7 +196,7 @@ impl OffloadKeys {
             return Err(check.refuse("offload.transfer_bytes", &self.transfer_bytes, allowed));
         }
         let cores = u64::from(input.tenant.keys.cores);
-        let all = cores * u64::from(self.buffers) * OPERANDS * self.operand_bytes();
+        let all = cores * u64::from(self.buffers) * OPERANDS as u64 * self.operand_bytes();
         check.whole("offload.buffers", all, (0, MOST_MEMORY_BYTES), "bytes of all buffers")
     }
 }

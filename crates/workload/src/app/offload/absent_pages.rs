@@ -1,9 +1,10 @@
 //! Pages of data that are not present when an operation begins, and the core's answers to page faults.
 //!
-//! Models: the operating system takes pages away between two operations; a device that meets one asks for it,
-//! a core that touches one enters the fault handler.
+//! Models: the operating system takes pages away between two operations; a device that meets one asks for
+//! it, a core that touches one enters the fault handler.
 //! Source: Intel DSA specification, section 3.13; Linux (minor faults of anonymous memory).
-//! Simplifies: each page is absent with the same probability, whatever its past; taking it away costs nothing.
+//! Simplifies: each page is absent with the same probability, whatever its past; taking it away costs
+//! nothing.
 
 use model::core::Core;
 use model::device::dsa::descriptor::Descriptor;
