@@ -35,6 +35,7 @@ LEAK, P50, P99 = "dram_write_gbytes_per_s", "latency_ns.p50", "latency_ns.p99"
 UP, IDLE = "pcie_utilisation.up", "time_in_regime.idle"
 MOVED, CORE = "offload_gbytes_per_s", "offload_core_time"
 BLOCKED = "time_in_regime.sender_blocked"
+MESSAGES = "message_gbytes_per_s"
 MOVED, REPLAY = "offload_gbytes_per_s", "replay_ns"
 GETS, FAR, COPYING = "store_gets_per_s", "latency_ns.p99.999", "switch_copying_percent"
 
@@ -150,6 +151,11 @@ CLAIMS: dict[str, Callable[..., bool]] = {
         and base(WRITES) < ways(WRITES) - 5
         and ways(PACKETS) < slow(PACKETS)
     ),
+    "message-passing": lambda core, engines, small, small_engines: (
+        engines(MESSAGES) > 1.2 * core(MESSAGES)
+        and engines(P50) < core(P50)
+        and small_engines(MESSAGES) < 0.5 * small(MESSAGES)
+    ),
     "two-ports-one-core": lambda full, small, two: (
         full(DROPPED) == 0
         and full(IDLE) > 50
@@ -157,6 +163,12 @@ CLAIMS: dict[str, Callable[..., bool]] = {
         and small(DROPPED) > 0
         and two(RATE) > small(RATE) + 3
         and two(UP) > 90
+    ),
+    "vhost-switch": lambda core, engines, small, small_engines: (
+        core(COPYING) > 50
+        and engines(PACKETS) > 1.8 * core(PACKETS)
+        and abs(engines(PACKETS) / small_engines(PACKETS) - 1) < 0.05
+        and small_engines(PACKETS) < 1.2 * small(PACKETS)
     ),
 }
 

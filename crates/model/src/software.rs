@@ -143,6 +143,8 @@ pub struct Account {
     pub switch: SwitchCounts,
     /// Requests to its store.
     pub store: StoreCounts,
+    /// Data of messages that it has received.
+    pub message_bytes: u64,
     /// When it learnt of its last completion, if it replays a log.
     pub last_completion: Picos,
 }
@@ -159,6 +161,7 @@ reading!(
         copies,
         switch,
         store,
+        message_bytes,
     },
     levels { packets_in_work, packets_in_ring, buffers_free, last_completion }
 );

@@ -13,6 +13,7 @@ mod key_value_memory;
 mod l2_forward;
 mod l3_forward;
 pub(crate) mod memory_kernel;
+mod message_passing;
 mod offload;
 mod packet_sink;
 mod packet_source;
@@ -42,6 +43,7 @@ use key_value_memory::KeyValueMemoryPlan;
 use l2_forward::L2ForwardPlan;
 use l3_forward::{L3ForwardKeys, L3ForwardPlan};
 use memory_kernel::{MemoryKernelKeys, MemoryKernelPlan};
+use message_passing::{MessagePassingKeys, MessagePassingPlan};
 use model::tracer::Tracer;
 use offload::{OffloadKeys, OffloadPlan};
 use packet_sink::{PacketSinkKeys, PacketSinkPlan};
@@ -203,6 +205,9 @@ applications! {
     Cachelib: CachelibPlan,
     /// Replay of descriptors that a program submitted to copy engines. It receives no packets.
     DescriptorReplay: DescriptorReplayPlan,
+    /// Ranks that pass messages through shared memory: ping-pong, remote writes, all-reduce. They receive
+    /// no packets.
+    MessagePassing: MessagePassingPlan,
 }
 
 /// Tables of applications. A tenant states its own application's, or one that a tenant which inherits it
@@ -230,6 +235,8 @@ pub struct ApplicationTables {
     pub vhost_switch: VhostSwitchKeys,
     /// Keys of the cache of items.
     pub cachelib: CachelibKeys,
+    /// Keys of message passing.
+    pub message_passing: MessagePassingKeys,
     /// Keys of a replay of descriptors, which requires them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub descriptor_replay: Option<DescriptorReplayKeys>,

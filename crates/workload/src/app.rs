@@ -9,6 +9,7 @@ pub mod key_value;
 pub mod l2_forward;
 pub mod l3_forward;
 pub mod memory_kernel;
+pub mod message_passing;
 pub mod offload;
 pub mod packet_generator;
 pub mod packet_loop;

@@ -46,6 +46,12 @@ pub struct ApplicationFacts {
     pub cachelib_get_cycles: Sourced<f64>,
     /// A write of an item of a cache, without its copy.
     pub cachelib_set_cycles: Sourced<f64>,
+    /// A call to send or to receive a message.
+    pub message_call_cycles: Sourced<f64>,
+    /// A look at a channel of messages.
+    pub message_poll_cycles: Sourced<f64>,
+    /// Adding a line of numbers to another.
+    pub message_sum_cycles: Sourced<f64>,
 }
 
 impl ApplicationFacts {
@@ -77,6 +83,9 @@ impl ApplicationFacts {
             ("applications.vhost_guest_cycles", &self.vhost_guest_cycles),
             ("applications.cachelib_get_cycles", &self.cachelib_get_cycles),
             ("applications.cachelib_set_cycles", &self.cachelib_set_cycles),
+            ("applications.message_call_cycles", &self.message_call_cycles),
+            ("applications.message_poll_cycles", &self.message_poll_cycles),
+            ("applications.message_sum_cycles", &self.message_sum_cycles),
         ];
         cycles.iter().try_for_each(|(key, cycles)| check.delay(key, cycles.value))
     }

@@ -98,5 +98,12 @@ pub const REPLAY: &[Metric<ApplicationCores>] =
         .headline()
         .count(|v| v.last_completion.as_ns())];
 
+/// Metrics of ranks that pass messages.
+pub const MESSAGES: &[Metric<ApplicationCores>] =
+    &[named(Cores, "message_gbytes_per_s", "GB/s", "Messages")
+        .about("Data of messages received, or of reductions that ranks have finished.")
+        .headline()
+        .rate(|v| v.account.message_bytes as f64 / v.span.as_ns())];
+
 /// Lists of metrics that only some applications have.
-pub const ALL: [&[Metric<ApplicationCores>]; 3] = [SWITCH, STORE, REPLAY];
+pub const ALL: [&[Metric<ApplicationCores>]; 4] = [SWITCH, STORE, REPLAY, MESSAGES];

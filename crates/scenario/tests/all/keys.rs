@@ -14,7 +14,9 @@ use std::sync::OnceLock;
 pub fn platform(application: &str) -> &'static str {
     match application {
         "ping-pong" => "cascade-lake-blog",
-        "offload" | "vhost-switch" | "cachelib" | "descriptor-replay" => "sapphire-rapids-56",
+        "offload" | "vhost-switch" | "cachelib" | "descriptor-replay" | "message-passing" => {
+            "sapphire-rapids-56"
+        }
         _ => "skylake-gold-6140",
     }
 }
@@ -69,7 +71,7 @@ pub const CHANGES: &[Change] = &[
     ("chain.flow_table_entries", &[], &["1024"]),
     ("core_way_mask", &[], &["3"]),
     ("core_way_mask", &[("block_io.reads_data", "true"), MANY_BLOCKS], &["3"]),
-    ("cores", &[], &["2", "3"]),
+    ("cores", &[], &["2", "3", "4"]),
     ("descriptor_replay.depth", &[], &["1"]),
     ("descriptor_replay.log", &[], &["\"OTHER\""]),
     ("descriptor_replay.pace", &[], &["\"back-to-back\""]),
@@ -122,6 +124,12 @@ pub const CHANGES: &[Change] = &[
     ("memory_kernel.store_percent", &[], &["50"]),
     ("memory_kernel.working_set_bytes", &[], &["1048576"]),
     ("memory_node", &[], &["\"other-socket\""]),
+    ("message_passing.by", &[], &["\"dsa\""]),
+    ("message_passing.depth", &[PASSED_BY_ENGINES, SHORT_PIECES], &["1"]),
+    ("message_passing.message_bytes", &[], &["4096"]),
+    ("message_passing.pattern", &[], &["\"remote-write\""]),
+    ("message_passing.segment_bytes", &[], &["4096"]),
+    ("message_passing.segments", &[SHORT_PIECES], &["1"]),
     ("nic", &[], &["\"xl710\"", "\"connectx-6-dx\""]),
     ("nic_socket", &[], &["1"]),
     ("offered_gbps", &[], &["5.0"]),
@@ -200,6 +208,8 @@ pub const CHANGES: &[Change] = &[
 ];
 const BY_ENGINES: (&str, &str) = ("cachelib.by", "\"dsa\"");
 const SWITCHED_BY_ENGINES: (&str, &str) = ("vhost_switch.by", "\"dsa\"");
+const SHORT_PIECES: (&str, &str) = ("message_passing.segment_bytes", "1024");
+const PASSED_BY_ENGINES: (&str, &str) = ("message_passing.by", "\"dsa\"");
 const PCAP: (&str, &str) = ("traffic.pcap", "\"PCAP\"");
 
 /// Keys that act in other scenarios than the short ones of this test, and why not in these.
@@ -229,6 +239,7 @@ pub fn base(application: &str) -> String {
         "ping-pong" => "",
         "offload" => "offload.depth = 8\noffload.transfer_bytes = 1024\n",
         "packet-source" => "packet_bytes = 300\n",
+        "message-passing" => "message_passing.message_bytes = 8192\n",
         "cachelib" => "cachelib.items = 16384\n",
         "descriptor-replay" => {
             let log = with_captures("descriptor_replay.log = \"LOG\"\n");
@@ -433,6 +444,19 @@ fn every_odd_key_acts_or_is_refused() {
 }
 
 /// They are many, and most of them act on data operations only.
+#[test]
+fn every_own_key_of_an_application_that_copies_acts() {
+    for application in ["vhost-switch", "cachelib", "descriptor-replay", "message-passing"] {
+        let table = format!("{}.", application.replace('-', "_"));
+        let own: BTreeSet<&str> =
+            CHANGES.iter().map(|change| change.0).filter(|key| key.starts_with(&table)).collect();
+        assert!(own.len() > 2, "{application} has keys of its own");
+        for key in own {
+            assert_eq!(outcome(application, key), Outcome::Acts, "{key}");
+        }
+    }
+}
+
 #[test]
 fn every_key_of_copy_engines_acts_on_data_operations() {
     let own = |key: &&str| ["offload.", "dsa.", "cbdma."].iter().any(|of| key.starts_with(of));

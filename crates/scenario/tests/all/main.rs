@@ -20,6 +20,7 @@ mod key_value;
 mod keys;
 mod kinds;
 mod laws;
+mod message_passing;
 mod metrics;
 mod nic;
 mod offload;

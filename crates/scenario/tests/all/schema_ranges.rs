@@ -86,7 +86,7 @@ const WATCHER: Settings = &[
 ];
 
 /// Every application.
-const APPLICATIONS: [&str; 14] = [
+const APPLICATIONS: [&str; 15] = [
     "l2-forward",
     "l3-forward",
     "packet-sink",
@@ -101,6 +101,7 @@ const APPLICATIONS: [&str; 14] = [
     "vhost-switch",
     "cachelib",
     "descriptor-replay",
+    "message-passing",
 ];
 
 /// Tables beside those of tenants, where a setting is about them.

@@ -1,0 +1,201 @@
+//! Message passing between ranks, one on each core.
+
+mod programs;
+
+use super::copies::{CopierName, core_copy, polled_engines};
+use super::{ApplicationPlan, without_device};
+use crate::assemble::builder::Builder;
+use crate::devices::PortPlan;
+use crate::devices::dsa;
+use crate::devices::dsa::offloaders::OffloadersPlan;
+use crate::devices::nic::NicKeys;
+use crate::devices::root_port::IommuPages;
+use crate::devices::ssd::SsdKeys;
+use crate::input::check::Check;
+use crate::input::error::InputError;
+use crate::input::key_groups::names;
+use crate::metrics::application::{ApplicationCores, MESSAGES};
+use crate::metrics::declaration::Metric;
+use crate::plan::TenantInput;
+use crate::plan::inert::Inert;
+use crate::scenario::{InitialContent, PageSize, Tenant};
+use model::tracer::Tracer;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Cycles, LINE_BYTES};
+use workload::app::message_passing::{Rank, RankConfig};
+use workload::driver::core_mover::{CoreMover, CoreMoverConfig};
+
+const MESSAGE_BYTES: (u64, u64) = (LINE_BYTES, 64 << 20);
+const SEGMENT_BYTES: (u64, u64) = (LINE_BYTES, 1 << 20);
+const SEGMENTS: (u32, u32) = (1, 64);
+/// Copies in flight of a rank.
+const DEPTH: (u32, u32) = (1, 128);
+
+/// Keys of message passing: ranks are the cores.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct MessagePassingKeys {
+    /// Who copies.
+    pub by: CopierName,
+    /// Who sends what to whom.
+    pub pattern: MessagePattern,
+    /// Size of a message, or of the data that all ranks reduce.
+    #[schemars(range(min = MESSAGE_BYTES.0, max = MESSAGE_BYTES.1), extend("multipleOf" = LINE_BYTES))]
+    pub message_bytes: u64,
+    /// Size of a bounce buffer, and of the pieces in which messages are copied.
+    #[schemars(range(min = SEGMENT_BYTES.0, max = SEGMENT_BYTES.1), extend("multipleOf" = LINE_BYTES))]
+    pub segment_bytes: u64,
+    /// Bounce buffers from one rank to another.
+    #[schemars(range(min = SEGMENTS.0, max = SEGMENTS.1))]
+    pub segments: u32,
+    /// Copies by engines in flight of each rank.
+    #[schemars(range(min = DEPTH.0, max = DEPTH.1))]
+    pub depth: u32,
+}
+
+/// Who sends what to whom.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MessagePattern {
+    /// Pairs of ranks send a message back and forth, through bounce buffers.
+    #[default]
+    PingPong,
+    /// One rank of each pair writes messages into the other's memory.
+    RemoteWrite,
+    /// All ranks sum up their data, by the ring algorithm through bounce buffers.
+    AllReduce,
+}
+
+impl Default for MessagePassingKeys {
+    fn default() -> Self {
+        Self {
+            by: CopierName::default(),
+            pattern: MessagePattern::default(),
+            message_bytes: 1 << 20,
+            segment_bytes: 32 << 10,
+            segments: 8,
+            depth: 8,
+        }
+    }
+}
+
+impl MessagePassingKeys {
+    fn check(&self, check: &Check<'_>, cores: u32) -> Result<(), InputError> {
+        let lines = |key: &str, bytes: u64, range| {
+            check.whole(key, bytes, range, "bytes")?;
+            if bytes.is_multiple_of(LINE_BYTES) {
+                return Ok(());
+            }
+            let allowed = format!("allowed: multiples of a line of {LINE_BYTES} bytes");
+            Err(check.refuse(key, &bytes, allowed))
+        };
+        lines("message_passing.message_bytes", self.message_bytes, MESSAGE_BYTES)?;
+        lines("message_passing.segment_bytes", self.segment_bytes, SEGMENT_BYTES)?;
+        check.whole("message_passing.segments", self.segments, SEGMENTS, "bounce buffers")?;
+        check.whole("message_passing.depth", self.depth, DEPTH, "copies in flight")?;
+        let is_paired = self.pattern != MessagePattern::AllReduce;
+        if cores < 2 || (is_paired && !cores.is_multiple_of(2)) {
+            let allowed = match is_paired {
+                true => "allowed: even numbers, because ranks are paired",
+                false => "allowed: two and more ranks",
+            };
+            return Err(check.refuse("cores", &cores, allowed.into()));
+        }
+        Ok(())
+    }
+}
+
+/// Message passing, fully resolved.
+#[derive(Clone, Debug)]
+pub(crate) struct MessagePassingPlan {
+    keys: MessagePassingKeys,
+    config: RankConfig,
+    mover: CoreMoverConfig,
+    engines: Option<OffloadersPlan>,
+    is_warm: bool,
+}
+
+impl ApplicationPlan for MessagePassingPlan {
+    const TABLE: Option<&'static str> = Some("message_passing");
+    const MOVES_DATA: bool = true;
+    const METRICS: &'static [Metric<ApplicationCores>] = MESSAGES;
+
+    fn inert(tenant: &Tenant) -> Vec<Inert> {
+        let keys = &tenant.tables.message_passing;
+        let mut inert = Vec::new();
+        if keys.pattern == MessagePattern::RemoteWrite {
+            let because = "remote writes need no bounce buffers";
+            inert.extend(Inert::all(["message_passing.segments"], because));
+        }
+        if keys.by == CopierName::Core {
+            inert.extend(without_device(tenant));
+            let because = "the cores copy themselves";
+            inert.extend(Inert::all(["message_passing.depth"], because));
+            return inert;
+        }
+        let others = names::<NicKeys>().into_iter().chain(names::<SsdKeys>());
+        inert.extend(Inert::all(others, "copy engines need no other device"));
+        inert.extend(Inert::all(["placement"], "it is about the lines of packets"));
+        inert.extend(dsa::inert(tenant));
+        inert
+    }
+
+    /// Ranks are two at least. Engines translate addresses of programs by their own pages, and each rank has
+    /// a queue.
+    fn fill_in(tenant: &mut Tenant) {
+        if !tenant.stated.contains("cores") {
+            tenant.keys.cores = tenant.keys.cores.max(2);
+        }
+        if tenant.tables.message_passing.by == CopierName::Core {
+            return;
+        }
+        if !tenant.stated.contains("iommu") {
+            tenant.devices.port.iommu = match tenant.keys.page_size {
+                PageSize::Huge2M => IommuPages::Huge2M,
+                PageSize::Huge1G => IommuPages::Huge1G,
+            };
+        }
+        if !tenant.stated.contains("dsa.queue_mode") {
+            tenant.devices.dsa.dsa.queue_mode = dsa::QueueModeName::Shared;
+        }
+    }
+
+    fn of(input: &TenantInput<'_>) -> Result<Self, InputError> {
+        let keys = &input.tenant.tables.message_passing;
+        keys.check(&input.check, input.tenant.keys.cores)?;
+        let costs = input.costs()?;
+        let wanted = polled_engines("message_passing.by", ("cores", 1), (keys.depth, 1));
+        let engines = match keys.by {
+            CopierName::Core => None,
+            CopierName::Dsa => Some(OffloadersPlan::of(input, &wanted)?),
+        };
+        Ok(Self {
+            config: RankConfig {
+                call: Cycles(costs.message_call_cycles.value),
+                poll: Cycles(costs.message_poll_cycles.value),
+                sum: Cycles(costs.message_sum_cycles.value),
+            },
+            keys: keys.clone(),
+            mover: core_copy(input)?,
+            engines,
+            is_warm: input.tenant.keys.initial_content != InitialContent::Empty,
+        })
+    }
+
+    fn ports(&self) -> &[PortPlan] {
+        self.engines.as_ref().map_or(&[], |engines| &engines.ports)
+    }
+
+    fn build<T: Tracer>(&self, builder: &mut Builder<'_, T>) {
+        let devices = builder.tenant.devices.clone();
+        let offloaders = self.engines.as_ref().map(|engines| engines.build(builder, &devices));
+        let mut offloaders = offloaders.unwrap_or_default().into_iter();
+        let programs = self.programs(builder);
+        for (&core, program) in builder.tenant.cores.iter().zip(programs) {
+            let movers = (CoreMover::new(self.mover), offloaders.next());
+            let software = Rank::new(self.config, builder.machine.core(core), movers, program);
+            builder.software.insert(core, Box::new(software));
+        }
+    }
+}
