@@ -13,7 +13,7 @@ from skipline.experiment import outcome
 from skipline.report import answers, palette, run_page
 from skipline.report.palette import Colour
 from skipline.run_command import RESULT_FILE
-from small_experiment import write_small_evidence
+from small_experiment import CLAIMS, write_small_evidence
 
 # WCAG AA: the least contrast of text, and of marks and controls.
 TEXT_CONTRAST, MARK_CONTRAST = 4.5, 3.0
@@ -106,6 +106,24 @@ def test_evidence_answers_with_claims_by_source(reports: Path) -> None:
     assert answer == (
         "2 of 3 judged claims hold (made up 1 of 2, another 1 of 1); 1 fails; 1 is not judged here."
     )
+
+
+def test_an_experiment_beyond_a_source_is_shown_as_new(tmp_path: Path) -> None:
+    write_small_evidence(tmp_path)
+    folder = tmp_path / "evidence"
+    experiment = folder / "two-rings.toml"
+    text = experiment.read_text().replace(CLAIMS, "")
+    experiment.write_text(text.replace("source =", 'beyond = "made up"\nsource =', 1))
+    shown = "".join(
+        f'[[claim]]\nid = "{claim}"\ntest = ["tests/test_shown.py::test_it_is_shown"]\n'
+        for claim in ("x-01", "x-02")
+    )
+    (folder / "tests.toml").write_text((folder / "tests.toml").read_text() + shown)
+    done = Skipline(tmp_path)("evidence", "--experiments", "evidence", "--source", "made up")
+    assert done.code == 0, done.err
+    page = (tmp_path / "reports" / "evidence-made up.html").read_text()
+    assert "New: Two rings" in page
+    assert "no publication states what comes out" in page
 
 
 def test_an_old_result_is_answered_by_its_loads_and_losses(stored: result.Result) -> None:

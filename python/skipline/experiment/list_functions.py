@@ -129,7 +129,7 @@ def _crossing(values: ExpressionValue, differences: ExpressionValue) -> float:
     if last + 1 == len(at):
         return math.inf
     share = above[last] / (above[last] - above[last + 1])
-    return at[last] * (at[last + 1] / at[last]) ** share
+    return float(at[last] * (at[last + 1] / at[last]) ** share)
 
 
 LIST_FUNCTIONS: Functions = {
