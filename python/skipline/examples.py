@@ -39,8 +39,8 @@ class Copied(NamedTuple):
 
 def entries() -> list[Example]:
     """Return all examples, by name."""
-    paths = [path for path in _core.builtin_files() if path.startswith(_FOLDER)]
-    return [_load(path) for path in sorted(paths)]
+    paths = sorted(path for path in _core.builtin_files() if path.startswith(_FOLDER))
+    return [_load(path) for path in paths if path.endswith(_SUFFIX)]
 
 
 def find(name: str) -> Example:
@@ -57,16 +57,24 @@ def find(name: str) -> Example:
 
 
 def copy(example: Example, folder: Path, *, replace: bool) -> Copied:
-    """Write the example into `folder`. Another file of its name is refused unless `replace`."""
-    target = atomic.prepare_directory(folder) / f"{example.name}{_SUFFIX}"
-    is_there = target.exists() or target.is_symlink()
-    if is_there and not replace:
+    """Write the example, and the file that it reads if it has one, into `folder`.
+
+    Other files of these names are refused unless `replace`.
+    """
+    texts = {
+        atomic.prepare_directory(folder) / path.removeprefix(_FOLDER): _core.builtin_file(path)
+        for path in _core.builtin_files()
+        if Path(path).with_suffix("") == Path(example.path).with_suffix("")
+    }
+    there = [target for target in texts if target.exists() or target.is_symlink()]
+    if there and not replace:
         raise InputError(
-            f"{target}: this file exists and was left as it is; "
+            f"{there[0]}: this file exists and was left as it is; "
             "name another folder, or --replace it"
         )
-    atomic.write(target, example.text)
-    return Copied(target, is_there)
+    for target, text in texts.items():
+        atomic.write(target, text or "")
+    return Copied(folder / f"{example.name}{_SUFFIX}", bool(there))
 
 
 def listing(examples: list[Example]) -> "RenderableType":

@@ -265,3 +265,12 @@ def test_names_are_those_of_files() -> None:
     assert json.loads(examples.as_json(examples.entries()))["examples"][0]["path"].startswith(
         "examples/"
     )
+
+
+def test_a_copy_brings_the_file_that_it_reads(skipline: Skipline) -> None:
+    done = skipline("examples", "copy", "descriptor-replay", "mine")
+    assert done.out.startswith("wrote mine/descriptor-replay.toml\n")
+    ran = skipline("run", "mine/descriptor-replay.toml", "--format", "json")
+    assert ran.json["metrics"]["replay_ns"]["value"] > 0
+    refused = skipline("examples", "copy", "descriptor-replay", "mine")
+    assert_refused(refused, "mine/descriptor-replay", "--replace")
