@@ -4,11 +4,11 @@
 
 mod answers;
 mod applications;
+mod cachelib;
 mod cbdma;
 mod counters;
-mod descriptor_stories;
-mod cachelib;
 mod descriptor_replay;
+mod descriptor_stories;
 mod dsa_calibrated;
 mod dsa_rows;
 mod engine_telemetry;
