@@ -4,6 +4,7 @@ use super::copies::{CopierName, core_copy, polled_engines};
 use super::{ApplicationPlan, without_device};
 use crate::assemble::builder::Builder;
 use crate::devices::PortPlan;
+use crate::devices::cbdma::CbdmaKeys;
 use crate::devices::dsa::offloaders::OffloadersPlan;
 use crate::devices::dsa::{self, QueueModeName};
 use crate::devices::nic::NicKeys;
@@ -136,7 +137,7 @@ impl ApplicationPlan for CachelibPlan {
             inert.extend(Inert::all(["cachelib.threshold_bytes"], because));
             return inert;
         }
-        let others = names::<NicKeys>().into_iter().chain(names::<SsdKeys>());
+        let others = [names::<NicKeys>(), names::<SsdKeys>(), names::<CbdmaKeys>()].concat();
         let mut inert: Vec<Inert> =
             Inert::all(others, "copy engines need no other device").collect();
         inert.extend(Inert::all(["placement"], "it is about the lines of packets"));

@@ -4,6 +4,7 @@ use super::ApplicationPlan;
 use super::copies::polled_engines;
 use crate::assemble::builder::Builder;
 use crate::devices::PortPlan;
+use crate::devices::cbdma::CbdmaKeys;
 use crate::devices::dsa;
 use crate::devices::dsa::offloaders::OffloadersPlan;
 use crate::devices::nic::NicKeys;
@@ -90,7 +91,7 @@ impl ApplicationPlan for DescriptorReplayPlan {
     const METRICS: &'static [Metric<ApplicationCores>] = REPLAY;
 
     fn inert(tenant: &Tenant) -> Vec<Inert> {
-        let others = names::<NicKeys>().into_iter().chain(names::<SsdKeys>());
+        let others = [names::<NicKeys>(), names::<SsdKeys>(), names::<CbdmaKeys>()].concat();
         let mut inert: Vec<Inert> =
             Inert::all(others, "copy engines need no other device").collect();
         inert.extend(Inert::all(["placement"], "it is about the lines of packets"));

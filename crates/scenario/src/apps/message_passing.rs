@@ -6,6 +6,7 @@ use super::copies::{CopierName, core_copy, polled_engines};
 use super::{ApplicationPlan, without_device};
 use crate::assemble::builder::Builder;
 use crate::devices::PortPlan;
+use crate::devices::cbdma::CbdmaKeys;
 use crate::devices::dsa;
 use crate::devices::dsa::offloaders::OffloadersPlan;
 use crate::devices::nic::NicKeys;
@@ -134,7 +135,7 @@ impl ApplicationPlan for MessagePassingPlan {
             inert.extend(Inert::all(["message_passing.depth"], because));
             return inert;
         }
-        let others = names::<NicKeys>().into_iter().chain(names::<SsdKeys>());
+        let others = [names::<NicKeys>(), names::<SsdKeys>(), names::<CbdmaKeys>()].concat();
         inert.extend(Inert::all(others, "copy engines need no other device"));
         inert.extend(Inert::all(["placement"], "it is about the lines of packets"));
         inert.extend(dsa::inert(tenant));

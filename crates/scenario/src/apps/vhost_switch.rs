@@ -6,6 +6,7 @@ use super::copies::{CopierName, core_copy, polled_engines};
 use super::{ApplicationPlan, Packets};
 use crate::assemble::builder::Builder;
 use crate::devices::PortPlan;
+use crate::devices::cbdma::CbdmaKeys;
 use crate::devices::dsa::offloaders::OffloadersPlan;
 use crate::devices::dsa::{self, DsaKeys};
 use crate::devices::nic::driver::{DriverNeeds, DriverPlan};
@@ -119,6 +120,7 @@ impl ApplicationPlan for VhostSwitchPlan {
     fn inert(tenant: &Tenant) -> Vec<Inert> {
         let mut inert = nic::inert(&tenant.devices.nic, Self::PACKETS, Arrivals::OfKeys);
         inert.extend(Inert::all(names::<SsdKeys>(), "vhost-switch uses no SSD"));
+        inert.extend(Inert::all(names::<CbdmaKeys>(), "vhost-switch uses no CBDMA"));
         match tenant.tables.vhost_switch.by {
             CopierName::Core => {
                 let because = "the cores copy themselves";

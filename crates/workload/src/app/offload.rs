@@ -179,14 +179,13 @@ impl Offload {
         {
             return self.submit_rest(offloader, (tag, begun), fabric, queues);
         }
-        // Completions that arrive together must not keep the core from its next submission.
-        if offloader.has_room() {
-            return self.begin(offloader, fabric, queues);
-        }
         let at = &mut OnCore { core: &mut self.core, fabric, queues };
-        match offloader.reap(at) {
-            Some(done) => self.completed(offloader, done, fabric),
-            None => return offloader.wait(&self.core, queues, Picos::NEVER),
+        if let Some(done) = offloader.reap(at) {
+            self.completed(offloader, done, fabric);
+        } else if offloader.has_room() {
+            return self.begin(offloader, fabric, queues);
+        } else {
+            return offloader.wait(&self.core, queues, Picos::NEVER);
         }
         Turn::Busy(self.core.now())
     }
