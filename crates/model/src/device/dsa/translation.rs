@@ -96,7 +96,9 @@ impl Dsa {
             return Ok(current.ready);
         }
         let mut pages = std::mem::take(&mut self.jobs[id].pages[number]);
-        while pages.pop_front_if(|passed| passed.page < page).is_some() {}
+        while pages.front().is_some_and(|passed| passed.page < page) {
+            pages.pop_front();
+        }
         let ready = match pages.front() {
             Some(current) => current.ready,
             None => {
