@@ -32,7 +32,6 @@ class Address(click.ParamType[int]):
     cls=Command,
     examples=[
         "skipline run experiments/ddio-bench/l2fwd.toml",
-        "skipline run experiments/ddio-bench/l2fwd.toml --set rx_descriptors=1024",
         "skipline run experiments/blog/echo.toml --set ddio_ways=0 --explain",
         "skipline run examples/previous-copy-engine.toml --trace-descriptor 500",
         "skipline run experiments/ddio-bench/l2fwd.toml --format json --out baseline",
