@@ -12,6 +12,9 @@ use std::ops::ControlFlow;
 const PLATFORM: &str = "sapphire-rapids-56";
 /// What the ends of a short run may add or take away.
 const ENDS: f64 = 0.03;
+/// What a core keeps of its rate if descriptors end together: it reads all their records before it submits
+/// again, and misses turns of its portal meanwhile (DEVIATIONS.md, 26).
+const BEAT: f64 = 0.85;
 
 fn job(keys: &str) -> Result<Job, InputError> {
     let text = format!(
@@ -424,15 +427,14 @@ proptest! {
         };
         let rate = |engines: u32, depth: u32| of(log_bytes, engines, depth, 16 + 4 * engines);
         let (depth, base) = (1 << log_depth, rate(engines, 1 << log_depth));
-        // Buffers are looked at where the engine always has work and limits. Otherwise descriptors that
-        // end together cost the core the time in which it would submit (DEVIATIONS.md, 26).
+        // Buffers are looked at where the engine always has work and limits.
         let with_buffers = |buffers: u32| of(log_bytes.max(12), engines, 32, buffers);
-        for (what, more, less) in [
-            ("engines", rate(engines + 1, depth), base),
-            ("depth", rate(engines, 2 * depth), base),
-            ("buffers", with_buffers(96), with_buffers(16 + 4 * engines)),
+        for (what, least, more, less) in [
+            ("engines", BEAT, rate(engines + 1, depth), base),
+            ("depth", BEAT, rate(engines, 2 * depth), base),
+            ("buffers", 0.97, with_buffers(96), with_buffers(16 + 4 * engines)),
         ] {
-            prop_assert!(more > 0.97 * less, "{what}: {more} after {less}");
+            prop_assert!(more > least * less, "{what}: {more} after {less}");
         }
     }
 }
