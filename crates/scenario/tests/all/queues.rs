@@ -1,5 +1,5 @@
-//! Packets of 64 bytes over one to sixteen queues of every card, in a slot as fast as the card: do more
-//! queues give more, and each of them the same?
+//! Packets of 64 bytes over one to sixteen queues of every card: do more queues give more, and each of them
+//! the same?
 
 use crate::overload::{run, value};
 use crate::random_scenarios::{measured, part};
@@ -8,8 +8,6 @@ use scenario::builtin;
 /// Frame without FCS.
 const PACKET_BYTES: u32 = 60;
 const QUEUES: [u32; 5] = [1, 2, 4, 8, 16];
-/// PCIe 5.0: no card is faster.
-const FASTEST_SLOT: &str = "32.0";
 
 /// What a card does with so many queues.
 #[derive(Clone, Copy, Default)]
@@ -39,7 +37,6 @@ fn rate(card: &str, queues: u32) -> Rate {
     let text = format!(
         "nic = \"{card}\"\ncores = {queues}\npacket_bytes = {PACKET_BYTES}\nrx_descriptors = 512\n\
          offered_gbps = {}\ncore_ghz = 3.0\nuncore_ghz = 2.4\n\
-         hardware.iio.slot_gtransfers_per_s = {FASTEST_SLOT}\n\
          [traffic]\npattern = \"fixed\"\nflows = 1024\nflow_rules = 1024\n\
          [run]\nbatch_packets = {}\nmax_batches = 10\n",
         line_rate_gbps(card),
