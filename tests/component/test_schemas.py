@@ -139,7 +139,9 @@ def test_a_name_may_be_the_path_of_a_file(key: str) -> None:
 
 @pytest.mark.parametrize("scenario", _scenarios())
 def test_a_result_fits_the_schema(scenario: str) -> None:
-    result = json.loads(_core.run(scenario, SHORT))
+    # A scenario that states its batches has much in each unit of work, such as a message of 1 MiB.
+    is_short = "batch_packets" in (_core.builtin_file(scenario) or "")
+    result = json.loads(_core.run(scenario, [] if is_short else SHORT))
     assert _faults("result", result) == []
     assert _faults("result", {**result, "mistyped": 1}) != []
 
