@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Cycles;
 use workload::driver::core_mover::{CoreMoverConfig, Stores};
+use workload::driver::offloader::Origin;
 
 /// Who copies data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -48,6 +49,6 @@ pub(super) fn polled_engines(
         back_off: BackOffName::Pause,
         portal_addresses: 1,
         lock: ("", false),
-        allocate: None,
+        origin: Origin::FilledIn,
     }
 }
