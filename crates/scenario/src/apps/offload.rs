@@ -19,7 +19,9 @@ use crate::plan::TenantInput;
 use crate::plan::inert::Inert;
 use crate::platform::CoreKernelFacts;
 use crate::scenario::{InitialContent, MemoryNode, Tenant};
-use keys::{DataName, DescriptorsName, FaultsName, KernelName, MoverName, OperationName, destination};
+use keys::{
+    DataName, DescriptorsName, FaultsName, KernelName, MoverName, OperationName, destination,
+};
 use model::device::DeviceId;
 use model::device::dsa::descriptor::{Descriptor, Destination};
 use model::tracer::Tracer;

@@ -418,7 +418,9 @@ fn tenants_of_a_socket_have_four_instances_together() {
         Job::new("a.toml", read, builtin::platform("a.toml", PLATFORM)?, "the platform", 1)
     };
     let told = of("dsa.instances = 2").err().expect("it is refused").to_string();
-    for expected in ["a.toml", "`dsa.instances`", "2", "tenant `b` make 5 on socket 0", "allowed: 4"] {
+    for expected in
+        ["a.toml", "`dsa.instances`", "2", "tenant `b` make 5 on socket 0", "allowed: 4"]
+    {
         assert!(told.contains(expected), "{told}");
     }
     assert!(of("dsa.instances = 1").is_ok());

@@ -1,12 +1,12 @@
 //! Checks of copy engines' keys against what an instance has.
 
 use super::{DsaTable, ENTRIES, GroupTable, INSTANCES, PRIORITY, QueueModeName};
-use crate::input::check::Check;
 use crate::devices::{DevicePlan, PortPlan};
+use crate::input::check::Check;
 use crate::input::error::InputError;
 use crate::platform::DsaFacts;
-use model::device::dsa::{LEAST_BUFFERS_PER_ENGINE, QUEUE_ENTRIES};
 use crate::scenario::Tenant;
+use model::device::dsa::{LEAST_BUFFERS_PER_ENGINE, QUEUE_ENTRIES};
 use std::collections::{BTreeMap, BTreeSet};
 use units::narrow::fit;
 
