@@ -37,7 +37,9 @@ const OTHERS: [&str; 10] = [
     "cachelib",
     "message-passing",
 ];
-/// The machine with a DSA, and the one with a CBDMA; cores copy on the others.
+/// Those that copy.
+const COPIERS: [&str; 4] = ["offload", "vhost-switch", "cachelib", "message-passing"];
+/// The machine with a DSA, and the one with a CBDMA.
 const DSA: &str = "sapphire-rapids-56";
 const CBDMA: &str = "ice-lake-40";
 
@@ -339,11 +341,19 @@ fn fitted(mut sketch: Sketch, first: usize) -> Sketch {
     for keys in &mut sketch.tenants[first..] {
         let application = keys.iter().find(|(name, _)| name == "application");
         let application = application.map_or("", |(_, value)| value.trim_matches('"')).to_owned();
+        if !COPIERS.contains(&application.as_str()) {
+            continue;
+        }
         let by = match (application.as_str(), sketch.platform) {
-            ("offload" | "cachelib" | "message-passing" | "vhost-switch", DSA) => "dsa",
+            (_, DSA) => "dsa",
             ("offload", CBDMA) => "cbdma",
-            ("offload", _) => "core",
-            _ => continue,
+            (_, CBDMA) => "core",
+            // No costs of copies are known there.
+            _ => {
+                keys.retain(|(name, _)| name == "cores" || name == "name");
+                set(keys, "application", "\"memory-kernel\"");
+                continue;
+            }
         };
         set(keys, &format!("{}.by", application.replace('-', "_")), quoted(by));
     }
