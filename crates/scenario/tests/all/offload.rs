@@ -417,7 +417,7 @@ fn tenants_of_a_socket_have_four_instances_together() {
         let read = Scenario::read("a.toml", &text, &[])?;
         Job::new("a.toml", read, builtin::platform("a.toml", PLATFORM)?, "the platform", 1)
     };
-    let told = of("dsa.instances = 2").err().expect("it is refused").to_string();
+    let told = of("dsa.instances = 2").expect_err("they are more than four").to_string();
     for expected in
         ["a.toml", "`dsa.instances`", "2", "tenant `b` make 5 on socket 0", "allowed: 4"]
     {
