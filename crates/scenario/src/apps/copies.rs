@@ -12,6 +12,7 @@ use crate::input::error::InputError;
 use crate::input::key_groups::names;
 use crate::plan::TenantInput;
 use crate::plan::inert::Inert;
+use crate::platform::CoreKernelFacts;
 use crate::scenario::{PageSize, Tenant};
 use model::device::DeviceId;
 use model::tracer::Tracer;
@@ -35,16 +36,31 @@ pub enum CopierName {
 
 /// The loop of a core that copies. The application needs it for what is too small for engines too.
 pub(super) fn core_copy(input: &TenantInput<'_>) -> Result<CoreMoverConfig, InputError> {
-    let facts = input.platform.core_kernels.as_ref().ok_or_else(|| {
+    let facts = core_kernels(input)?;
+    Ok(cached_loop(facts, facts.copy_cycles.value))
+}
+
+/// The loop of a core that computes CRCs.
+pub(super) fn core_crc(input: &TenantInput<'_>) -> Result<CoreMoverConfig, InputError> {
+    let facts = core_kernels(input)?;
+    Ok(cached_loop(facts, facts.crc_cycles.value))
+}
+
+/// What a core's loops cost on the platform.
+fn core_kernels<'a>(input: &TenantInput<'a>) -> Result<&'a CoreKernelFacts, InputError> {
+    input.platform.core_kernels.as_ref().ok_or_else(|| {
         let allowed = "needs a platform with a [core_kernels] table, such as sapphire-rapids-56";
         let application = input.tenant.keys.application.name();
         input.check.refuse("application", &application, allowed.into())
-    })?;
-    Ok(CoreMoverConfig {
-        call: Cycles(facts.call_cycles.value),
-        line: Cycles(facts.copy_cycles.value),
-        stores: Stores::Cached,
     })
+}
+
+fn cached_loop(facts: &CoreKernelFacts, line_cycles: f64) -> CoreMoverConfig {
+    CoreMoverConfig {
+        call: Cycles(facts.call_cycles.value),
+        line: Cycles(line_cycles),
+        stores: Stores::Cached,
+    }
 }
 
 /// Engines whose cores poll, without a lock, by the key `by`.

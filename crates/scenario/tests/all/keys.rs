@@ -14,9 +14,8 @@ use std::sync::OnceLock;
 pub fn platform(application: &str) -> &'static str {
     match application {
         "ping-pong" => "cascade-lake-blog",
-        "offload" | "vhost-switch" | "cachelib" | "descriptor-replay" | "message-passing" => {
-            "sapphire-rapids-56"
-        }
+        "offload" | "vhost-switch" | "cachelib" | "descriptor-replay" | "message-passing"
+        | "nvme-tcp-target" => "sapphire-rapids-56",
         _ => "skylake-gold-6140",
     }
 }
@@ -132,6 +131,16 @@ pub const CHANGES: &[Change] = &[
     ("message_passing.segments", &[SHORT_PIECES], &["1"]),
     ("nic", &[], &["\"xl710\"", "\"connectx-6-dx\""]),
     ("nic_socket", &[], &["1"]),
+    ("nvme_tcp_target.buffers", &[], &["40"]),
+    ("nvme_tcp_target.connections", &[], &["2"]),
+    ("nvme_tcp_target.depth", &[], &["2"]),
+    ("nvme_tcp_target.digest", &[], &["\"core\""]),
+    ("nvme_tcp_target.digests", &[DIGESTED_BY_ENGINES], &["1"]),
+    ("nvme_tcp_target.mtu_bytes", &[], &["9000"]),
+    ("nvme_tcp_target.order", &[], &["\"sequential\""]),
+    ("nvme_tcp_target.read_bytes", &[], &["65536"]),
+    ("nvme_tcp_target.ssds", &[], &["2"]),
+    ("nvme_tcp_target.ssds_per_root_port", &[], &["4"]),
     ("offered_gbps", &[], &["5.0"]),
     ("offload.absent_percent", &[], &["50"]),
     ("offload.allocate", &[], &["true"]),
@@ -208,6 +217,7 @@ pub const CHANGES: &[Change] = &[
 ];
 const BY_ENGINES: (&str, &str) = ("cachelib.by", "\"dsa\"");
 const SWITCHED_BY_ENGINES: (&str, &str) = ("vhost_switch.by", "\"dsa\"");
+const DIGESTED_BY_ENGINES: (&str, &str) = ("nvme_tcp_target.digest", "\"dsa\"");
 const SHORT_PIECES: (&str, &str) = ("message_passing.segment_bytes", "1024");
 const PASSED_BY_ENGINES: (&str, &str) = ("message_passing.by", "\"dsa\"");
 const PCAP: (&str, &str) = ("traffic.pcap", "\"PCAP\"");
@@ -253,6 +263,7 @@ pub fn base(application: &str) -> String {
         "offload" => "offload.depth = 8\noffload.transfer_bytes = 1024\n",
         "packet-source" => "packet_bytes = 300\n",
         "message-passing" => "message_passing.message_bytes = 8192\n",
+        "nvme-tcp-target" => "ssd = \"p4800x\"\nrx_descriptors = 512\n",
         "cachelib" => "cachelib.items = 16384\n",
         "descriptor-replay" => {
             let log = with_captures("descriptor_replay.log = \"LOG\"\n");
@@ -459,7 +470,9 @@ fn every_odd_key_acts_or_is_refused() {
 /// They are many, and most of them act on data operations only.
 #[test]
 fn every_own_key_of_an_application_that_copies_acts() {
-    for application in ["vhost-switch", "cachelib", "descriptor-replay", "message-passing"] {
+    let own =
+        ["vhost-switch", "cachelib", "descriptor-replay", "message-passing", "nvme-tcp-target"];
+    for application in own {
         let table = format!("{}.", application.replace('-', "_"));
         let own: BTreeSet<&str> =
             CHANGES.iter().map(|change| change.0).filter(|key| key.starts_with(&table)).collect();
