@@ -41,7 +41,7 @@ const SSDS: (u32, u32) = (1, 16);
 const READ_BYTES: (u64, u64) = (PAGE_BYTES, 1 << 20);
 /// The least that IPv4 hosts take whole, up to jumbo frames.
 const MTU_BYTES: (u64, u64) = (576, 9000);
-const CONNECTIONS: (u32, u32) = (1, 256);
+const CONNECTIONS: (u32, u32) = (1, 512);
 const DEPTH: (u32, u32) = (1, 512);
 /// Requests of a core in flight: fewer than the entries of an SSD's queue of 1024.
 const MOST_IN_FLIGHT: u32 = 1023;
@@ -52,7 +52,7 @@ const BUFFERS: (u32, u32) = (1, 1 << 14);
 const SPARE_DESCRIPTORS: u32 = 64;
 const MOST_BUFFER_BYTES: u64 = 16 << 30;
 
-/// Keys of the NVMe/TCP target. Every core serves connections of its own, and has a queue pair on every SSD.
+/// Keys of the NVMe/TCP target. Every core has a queue pair on every SSD.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NvmeTcpTargetKeys {
@@ -63,7 +63,7 @@ pub struct NvmeTcpTargetKeys {
     pub read_bytes: u64,
     /// Order of the blocks that are read from each SSD.
     pub order: BlockOrder,
-    /// Connections of each core.
+    /// Connections, which cores serve in turn: no fewer than cores, and so many by default if 4 are too few.
     #[schemars(range(min = CONNECTIONS.0, max = CONNECTIONS.1))]
     pub connections: u32,
     /// Requests in flight of each connection.
@@ -135,44 +135,46 @@ impl NvmeTcpTargetKeys {
         self.check_in_flight(input)?;
         let unreported = card.nic.tx_packets_per_completion.value;
         let what = "buffers, more than answers that the card has sent and not reported";
-        let buffers = self.buffers(unreported);
+        let cores = input.tenant.keys.cores;
+        let buffers = self.buffers(cores, unreported);
         check.whole("nvme_tcp_target.buffers", buffers, (unreported, BUFFERS.1), what)?;
-        let all = u64::from(buffers) * u64::from(input.tenant.keys.cores) * bytes;
+        let all = u64::from(buffers) * u64::from(cores) * bytes;
         let what = "bytes of the buffers of all cores";
         check.whole("nvme_tcp_target.buffers", all, (0, MOST_BUFFER_BYTES), what)
     }
 
     /// Requests in flight find descriptors in the receive queue, and entries in an SSD's queue.
     fn check_in_flight(&self, input: &TenantInput<'_>) -> Result<(), InputError> {
-        let check = &input.check;
-        let connections = self.connections;
-        check.whole("nvme_tcp_target.connections", connections, CONNECTIONS, "connections")?;
+        let (check, cores) = (&input.check, input.tenant.keys.cores);
+        let allowed = (cores, CONNECTIONS.1);
+        let what = "connections, one for each core at least";
+        check.whole("nvme_tcp_target.connections", self.connections, allowed, what)?;
         check.whole("nvme_tcp_target.depth", self.depth, DEPTH, "requests in flight")?;
+        let of_core = self.connections.div_ceil(cores);
         let what = format!(
-            "requests in flight of each of {connections} connections, {MOST_IN_FLIGHT} of a core"
+            "requests in flight of each of {of_core} connections, {MOST_IN_FLIGHT} of a core"
         );
-        let most = MOST_IN_FLIGHT / connections;
-        check.whole("nvme_tcp_target.depth", self.depth, (1, most), &what)?;
-        let least = self.in_flight() + SPARE_DESCRIPTORS;
+        check.whole("nvme_tcp_target.depth", self.depth, (1, MOST_IN_FLIGHT / of_core), &what)?;
+        let in_flight = self.in_flight(cores);
+        let least = in_flight + SPARE_DESCRIPTORS;
         let descriptors = input.tenant.devices.nic.rx_descriptors;
         if descriptors < least {
             let allowed = format!(
-                "allowed: {least} and more, because a core has {} requests in flight",
-                self.in_flight()
+                "allowed: {least} and more, because a core has {in_flight} requests in flight"
             );
             return Err(check.refuse("rx_descriptors", &descriptors, allowed));
         }
         Ok(())
     }
 
-    /// Requests in flight of a core.
-    fn in_flight(&self) -> u32 {
-        self.connections * self.depth
+    /// Requests in flight of each of so many cores, of that with the most connections.
+    fn in_flight(&self, cores: u32) -> u32 {
+        self.connections.div_ceil(cores) * self.depth
     }
 
-    /// Buffers of a core whose card reports so many packets at once.
-    fn buffers(&self, unreported: u32) -> u32 {
-        self.buffers.unwrap_or(self.in_flight() + unreported)
+    /// Buffers of each of so many cores, whose card reports so many packets at once.
+    fn buffers(&self, cores: u32, unreported: u32) -> u32 {
+        self.buffers.unwrap_or(self.in_flight(cores) + unreported)
     }
 }
 
@@ -224,8 +226,12 @@ impl ApplicationPlan for NvmeTcpTargetPlan {
         inert
     }
 
-    /// Its packets are capsules; cores share the queues of engines.
+    /// Its packets are capsules; each core has a connection; cores share the queues of engines.
     fn fill_in(tenant: &mut Tenant) {
+        if !tenant.stated.contains("nvme_tcp_target.connections") {
+            let connections = &mut tenant.tables.nvme_tcp_target.connections;
+            *connections = tenant.keys.cores.max(*connections);
+        }
         tenant.devices.nic.packet_bytes = REQUEST_BYTES;
         if tenant.tables.nvme_tcp_target.digest == DigestName::Dsa {
             share_queues(tenant);
@@ -239,7 +245,7 @@ impl ApplicationPlan for NvmeTcpTargetPlan {
         keys.check(input, &card)?;
         // Each connection has a rule that steers it to the queue of its core.
         let mut steered = input.tenant.clone();
-        steered.devices.nic.traffic.flow_rules = keys.connections * steered.keys.cores;
+        steered.devices.nic.traffic.flow_rules = keys.connections;
         let input = &TenantInput { tenant: &steered, ..input.clone() };
         card.check(input)?;
         let needs = DriverNeeds { receives: true, spacing: Spacing::OddLines, own_bytes: 0 };
@@ -257,7 +263,7 @@ impl ApplicationPlan for NvmeTcpTargetPlan {
         if let DigestPlan::Engines(engines) = &digest {
             ports.extend(engines.ports.iter().cloned());
         }
-        let costs = input.costs()?;
+        let (costs, unreported) = (input.costs()?, card.nic.tx_packets_per_completion.value);
         Ok(Self {
             target: NvmeTcpTargetConfig {
                 polling: driver.polling,
@@ -272,8 +278,12 @@ impl ApplicationPlan for NvmeTcpTargetPlan {
                 page: Cycles(costs.nvme_tcp_page_cycles.value),
             },
             storage: storage(keys, device, input.seed),
-            ssd_driver: ssd::driver(device, keys.in_flight(), keys.read_bytes),
-            buffers: keys.buffers(card.nic.tx_packets_per_completion.value),
+            ssd_driver: ssd::driver(
+                device,
+                keys.in_flight(input.tenant.keys.cores),
+                keys.read_bytes,
+            ),
+            buffers: keys.buffers(input.tenant.keys.cores, unreported),
             page_bytes: input.tenant.keys.page_size.bytes(),
             driver,
             answer,
@@ -299,7 +309,7 @@ fn initiators(
 ) -> Result<InitiatorsConfig, InputError> {
     let keys = &input.tenant.tables.nvme_tcp_target;
     Ok(InitiatorsConfig {
-        connections: keys.connections * input.tenant.keys.cores,
+        connections: keys.connections,
         depth: keys.depth,
         request_bytes: REQUEST_BYTES,
         segments: answer.segments(),

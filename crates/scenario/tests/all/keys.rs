@@ -39,6 +39,7 @@ const LIMITED: (&str, &str) = (
 );
 const LARGE_RING: (&str, &str) = ("rx_descriptors", "4096");
 const SIX_WAYS: (&str, &str) = ("ddio_ways", "6");
+const LARGE_READS: (&str, &str) = ("nvme_tcp_target.read_bytes", "1048576");
 const MANY_BLOCKS: (&str, &str) = ("block_io.buffers", "256");
 
 /// Every key of a tenant.
@@ -88,12 +89,15 @@ pub const CHANGES: &[Change] = &[
     ("dynamic_ways.enabled", &[DYNAMIC], &["false"]),
     ("dynamic_ways.grow_above_misses_per_us", &[DYNAMIC], &["0.01", "1000"]),
     ("dynamic_ways.grow_above_misses_per_us", &[DYNAMIC, MANY_BLOCKS], &["0.01", "1000"]),
+    ("dynamic_ways.grow_above_misses_per_us", &[DYNAMIC, LARGE_READS], &["0.01", "1000"]),
     ("dynamic_ways.max_ways", &[DYNAMIC, GROWS], &["3"]),
     ("dynamic_ways.max_ways", &[DYNAMIC, GROWS, MANY_BLOCKS], &["3"]),
     ("dynamic_ways.min_ways", &[DYNAMIC], &["4"]),
     ("dynamic_ways.period_us", &[], &["3.0"]),
     ("dynamic_ways.shrink_after_periods", &[DYNAMIC, SHRINKS, ("dynamic_ways.grow_above_misses_per_us", "1000")], &["1"]),
     ("dynamic_ways.shrink_after_periods", &[DYNAMIC, SHRINKS, MANY_BLOCKS, SIX_WAYS, ("dynamic_ways.grow_above_misses_per_us", "1000")], &["1"]),
+    ("dynamic_ways.shrink_after_periods", &[DYNAMIC, SHRINKS, LARGE_READS, SIX_WAYS, ("dynamic_ways.grow_above_misses_per_us", "1000")], &["1"]),
+    ("dynamic_ways.shrink_below_misses_per_us", &[DYNAMIC, LARGE_READS, SIX_WAYS, ("dynamic_ways.grow_above_misses_per_us", "1000")], &["900"]),
     ("dynamic_ways.shrink_below_misses_per_us", &[DYNAMIC, MANY_BLOCKS, SIX_WAYS, ("dynamic_ways.grow_above_misses_per_us", "1000")], &["900"]),
     ("dynamic_ways.shrink_below_misses_per_us", &[DYNAMIC, ("dynamic_ways.grow_above_misses_per_us", "1000")], &["900"]),
     ("evict_on_dma_read", &[DDIO_OFF], &["true"]),
@@ -131,7 +135,7 @@ pub const CHANGES: &[Change] = &[
     ("message_passing.segments", &[SHORT_PIECES], &["1"]),
     ("nic", &[], &["\"xl710\"", "\"connectx-6-dx\""]),
     ("nic_socket", &[], &["1"]),
-    ("nvme_tcp_target.buffers", &[], &["40"]),
+    ("nvme_tcp_target.buffers", &[("nvme_tcp_target.depth", "64")], &["32"]),
     ("nvme_tcp_target.connections", &[], &["2"]),
     ("nvme_tcp_target.depth", &[], &["2"]),
     ("nvme_tcp_target.digest", &[], &["\"core\""]),
@@ -171,6 +175,7 @@ pub const CHANGES: &[Change] = &[
     ("ping_pong.header_bytes", &[], &["100"]),
     ("ping_pong.message_bytes", &[], &["700"]),
     ("placement.bypass_unread", &[], &["true"]),
+    ("placement.bypass_unread", &[LARGE_READS], &["true"]),
     ("placement.bypass_unread", &[LARGE_RING], &["true"]),
     ("placement.bypass_unread", &[MANY_BLOCKS], &["true"]),
     ("placement.bypass_when_backlogged", &[], &["16"]),
@@ -179,11 +184,13 @@ pub const CHANGES: &[Change] = &[
     ("placement.headroom_lines", &[("placement.header_slices", "1")], &["20"]),
     ("placement.inject_lines", &[], &["1"]),
     ("placement.io_priority", &[], &["true"]),
+    ("placement.io_priority", &[LARGE_READS], &["true"]),
     ("placement.io_priority", &[LARGE_RING], &["true"]),
     ("placement.io_priority", &[MANY_BLOCKS, ("block_io.reads_data", "true"), ("cores", "4")], &["true"]),
     ("placement.prefetch_hint_lines", &[DDIO_OFF], &["2"]),
     ("placement.push_to_l2_lines", &[], &["2"]),
     ("placement.replace_read_first", &[], &["true"]),
+    ("placement.replace_read_first", &[LARGE_READS], &["true"]),
     ("placement.replace_read_first", &[LARGE_RING], &["true"]),
     ("placement.replace_read_first", &[MANY_BLOCKS], &["true"]),
     ("pool_buffers", &[], &["30000"]),

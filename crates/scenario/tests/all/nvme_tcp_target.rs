@@ -83,7 +83,7 @@ fn requests_are_answered_or_in_flight_whoever_computes_digests() {
         (String::new(), plain, 32),
         (digest("core"), answer, 32),
         (digest("dsa"), answer, 32),
-        (format!("cores = 3\n{}{large_keys}", digest("dsa")), large, 96),
+        (format!("cores = 3\n{}{large_keys}", digest("dsa")), large, 32),
         (
             format!("{}nvme_tcp_target.digests = 1\ndsa.queue_entries = 1\n", digest("dsa")),
             answer,
@@ -96,7 +96,7 @@ fn requests_are_answered_or_in_flight_whoever_computes_digests() {
             32,
         ),
         (
-            "cores = 2\nnvme_tcp_target.connections = 1\nnvme_tcp_target.depth = 200\n".into(),
+            "cores = 2\nnvme_tcp_target.connections = 2\nnvme_tcp_target.depth = 200\n".into(),
             plain,
             400,
         ),
@@ -164,7 +164,7 @@ fn a_busy_core_answers_more_reads_the_less_it_digests_and_answers_them_sooner() 
 fn the_wire_limits_many_cores_and_the_core_one() {
     // An answer counts when its last segment is handed over: batches are long for what queues hold.
     let large = "nvme_tcp_target.read_bytes = 131072\nnvme_tcp_target.ssds = 8\n\
-        nvme_tcp_target.connections = 2\n";
+        nvme_tcp_target.depth = 6\n";
     let rate = |cores: u32| {
         let keys = format!("cores = {cores}\n{large}");
         let text = text(&keys).replace("batch_packets = 2400", "batch_packets = 12000");
@@ -185,6 +185,10 @@ fn impossible_targets_are_refused() {
         ("nvme_tcp_target.mtu_bytes = 100\n", "allowed: 576 to 9000"),
         ("nvme_tcp_target.digests = 4\n", "answers have no digest"),
         ("nvme_tcp_target.digest = \"core\"\ndsa.engines = 2\n", "the cores compute digests"),
+        (
+            "cores = 5\nnvme_tcp_target.connections = 4\n",
+            "allowed: 5 to 512 connections, one for each",
+        ),
         ("nvme_tcp_target.depth = 300\n", "1023 of a core"),
         ("nvme_tcp_target.depth = 200\n", "allowed: 864 and more"),
         ("nvme_tcp_target.buffers = 8\n", "allowed: 32 to"),
