@@ -1,14 +1,15 @@
 //! An NVMe/TCP target: it answers reads of remote initiators from SSDs.
 //!
 //! Models: a reactor on each core that polls its connections and a queue pair of every SSD ([`storage`]): a
-//! request arrives as a packet, becomes a read into a buffer, gets a digest ([`digests`]), and is answered by
-//! TCP segments ([`answer`], [`replies`]) that the card reads from that buffer.
+//! request arrives as a packet, becomes a read into a buffer ([`buffers`]), gets a digest ([`digests`]), and
+//! is answered by TCP segments ([`answer`], [`replies`]) that the card reads from that buffer.
 //! Source: SPDK's NVMe/TCP target on sockets of the operating system with zero-copy sends, its default for
 //! servers; ASPLOS'24, appendix C.
 //! Simplifies: the network stack is a number of cycles for each request, answer, unit of segmentation
 //! offload and page; the card steers a connection to the core that serves it; there are no writes.
 
 pub mod answer;
+pub mod buffers;
 pub mod digests;
 pub mod replies;
 pub mod storage;
@@ -17,6 +18,7 @@ use super::packet_loop::{Drivers, PacketLoopConfig};
 use crate::driver::offloader::{Offloader, OnCore};
 use crate::driver::rx::Refill;
 use crate::driver::tx::TxDriver;
+use buffers::{ReadBuffer, ReadBuffers};
 use digests::{Digested, Digests};
 use hdrhistogram::Histogram;
 use model::core::Core;
@@ -30,7 +32,7 @@ use std::collections::VecDeque;
 use std::mem;
 use storage::Storage;
 use units::narrow::fit;
-use units::{Cycles, LINE_BYTES, LineAddr, Picos};
+use units::{Cycles, LINE_BYTES, Picos};
 
 /// Work of a target and its costs, answers apart.
 #[derive(Clone, Copy, Debug)]
@@ -64,14 +66,6 @@ enum Phase {
     End,
 }
 
-/// A buffer.
-#[derive(Clone, Copy, Debug)]
-struct ReadBuffer {
-    first: LineAddr,
-    /// When the request arrived whose data it holds.
-    arrival: Picos,
-}
-
 /// A target on its core.
 #[derive(Debug)]
 pub struct NvmeTcpTarget {
@@ -82,15 +76,11 @@ pub struct NvmeTcpTarget {
     digests: Digests,
     replies: Replies,
     queues: Vec<QueueId>,
-    buffers: Vec<ReadBuffer>,
-    /// Free buffers: the one that became free last is used next.
-    free: Vec<u32>,
+    buffers: ReadBuffers,
     phase: Phase,
     /// Requests taken from the card, and packet buffers of others that are not freed.
     arrived: VecDeque<Packet>,
     ended: Vec<u32>,
-    /// Arrivals of requests that wait for a buffer.
-    waiting: VecDeque<Picos>,
     /// Buffers that were filled.
     filled: VecDeque<u32>,
     has_worked: bool,
@@ -102,20 +92,15 @@ pub struct NvmeTcpTarget {
 
 impl NvmeTcpTarget {
     /// A target at time zero.
-    ///
-    /// # Panics
-    /// Without buffers. Scenarios are checked before they get here.
     #[must_use]
     pub fn new(
         config: NvmeTcpTargetConfig,
         (core, drivers): (Core, Drivers),
         (storage, digests, replies): (Storage, Digests, Replies),
-        buffers: Vec<LineAddr>,
+        buffers: ReadBuffers,
     ) -> Self {
-        assert!(!buffers.is_empty());
         let own = std::iter::once(drivers.queue).chain(storage.queues());
         let queues = own.chain(digests.queues().iter().copied()).collect();
-        let buffer = |first| ReadBuffer { first, arrival: Picos::ZERO };
         Self {
             config,
             core,
@@ -124,12 +109,10 @@ impl NvmeTcpTarget {
             digests,
             replies,
             queues,
-            free: (0..fit(buffers.len())).rev().collect(),
-            buffers: buffers.into_iter().map(buffer).collect(),
+            buffers,
             phase: Phase::Receive,
             arrived: VecDeque::new(),
             ended: Vec::new(),
-            waiting: VecDeque::new(),
             filled: VecDeque::new(),
             has_worked: false,
             is_idle: false,
@@ -170,15 +153,10 @@ impl NvmeTcpTarget {
             self.core.compute(self.config.polling.extra_cycles);
             self.ended.push(packet.buffer.id);
             self.counts.requests += 1;
-            self.waiting.push_back(packet.arrival);
+            self.buffers.wait(packet.arrival);
         }
-        if !self.waiting.is_empty()
-            && let Some(number) = self.free.pop()
-            && let Some(arrival) = self.waiting.pop_front()
-        {
-            let buffer = &mut self.buffers[number as usize];
-            buffer.arrival = arrival;
-            self.storage.read(&mut self.core, fabric, queues, (number, buffer.first));
+        if let Some(buffer) = self.buffers.take() {
+            self.storage.read(&mut self.core, fabric, queues, buffer);
             self.has_worked = true;
         } else if arrived.is_none() {
             self.free_requests(fabric);
@@ -201,7 +179,7 @@ impl NvmeTcpTarget {
         let next = if self.digests.has_room() { self.filled.pop_front() } else { None };
         let digested = match next {
             Some(number) => {
-                let first = self.buffers[number as usize].first;
+                let first = self.buffers.of(number).first;
                 let block = (u64::from(number), first, self.config.read_bytes);
                 self.digests.begin(at, block, self.config.digest)
             }
@@ -214,7 +192,7 @@ impl NvmeTcpTarget {
             Digested::Begun(turn) => return turn,
             Digested::Ended(tag) => {
                 let number: u32 = fit(tag);
-                let ReadBuffer { first, arrival } = self.buffers[number as usize];
+                let ReadBuffer { first, arrival } = self.buffers.of(number);
                 self.replies.add(Reply { buffer: number, data: first, arrival });
             }
         }
@@ -227,7 +205,7 @@ impl NvmeTcpTarget {
         let pair = queues.nic_pair(self.drivers.queue);
         let Drivers { pool, tx, .. } = &mut self.drivers;
         let posted = tx.send_burst(&mut self.core, fabric, &mut pair.tx, &mut pool.borrow_mut());
-        self.replies.release(tx.reported(), &mut self.free);
+        self.replies.release(tx.reported(), &mut self.buffers);
         if has_handed || posted > 0 {
             self.has_worked = true;
         } else {

@@ -18,7 +18,7 @@ pub enum Digests {
     /// There are none.
     None,
     /// The core; beside its loop the block that it works on.
-    Core(CoreMover, Option<u64>),
+    Core(Box<CoreMover>, Option<u64>),
     /// Copy engines.
     Engines(Box<Offloader>),
 }

@@ -8,6 +8,7 @@
 
 use super::super::packet_loop::Drivers;
 use super::answer::Answer;
+use super::buffers::ReadBuffers;
 use model::core::Core;
 use model::device::nic::rings::{Buffer, Packet};
 use model::fabric::Fabric;
@@ -120,14 +121,14 @@ impl Replies {
         core.compute(Cycles(self.costs.page.0 * self.answer.pages() as f64));
     }
 
-    /// Moves buffers to `free` of whose answers the card has reported all segments, when it has reported so
-    /// many in all.
-    pub fn release(&mut self, reported: u64, free: &mut Vec<u32>) {
+    /// Frees the buffers of answers whose segments the card has all reported, when it has reported so many in
+    /// all.
+    pub fn release(&mut self, reported: u64, buffers: &mut ReadBuffers) {
         while let Some(&(last, buffer)) = self.sent.front()
             && last <= reported
         {
             self.sent.pop_front();
-            free.push(buffer);
+            buffers.free(buffer);
         }
     }
 }
