@@ -19,8 +19,7 @@ use workload::host_memory::Arena;
 impl NvmeTcpTargetPlan {
     /// Puts the target on the tenant's cores. Devices are the NIC, the SSDs, then copy engines.
     pub(super) fn build_on<T: Tracer>(&self, builder: &mut Builder<'_, T>) {
-        let (&nic, others) =
-            builder.tenant.devices.split_first().expect("a target has a NIC, which is first");
+        let (nic, others) = (builder.tenant.devices[0], &builder.tenant.devices[1..]);
         let (ssds, engines) = others.split_at(self.ssds);
         let pool = self.driver.pool(builder);
         let mut arena = self.driver.arena(builder);
