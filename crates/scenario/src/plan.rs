@@ -113,6 +113,8 @@ impl Plan {
         seed: u64,
     ) -> Result<Self, InputError> {
         let ports = || applications.iter().flat_map(AnyApplication::ports);
+        let of_tenants = scenario.tenants().zip(applications.iter().map(AnyApplication::ports));
+        devices::dsa::check::together(of_tenants, check)?;
         let with_ports = scenario.tenants().zip(&applications);
         let with_ports: Vec<_> =
             with_ports.map(|(tenant, own)| (&tenant.keys, own.ports())).collect();

@@ -14,6 +14,7 @@ mod arbiter;
 mod as_device;
 mod completion;
 pub mod descriptor;
+mod dispatch;
 mod engine;
 mod instance;
 mod job;

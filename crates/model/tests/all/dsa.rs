@@ -18,6 +18,7 @@ use model::root_complex::iommu::{IommuConfig, PageSize, VictimChoice};
 use model::root_complex::mmio::Answer;
 use model::tracer::NoTrace;
 use proptest::prelude::*;
+use units::narrow::usize_from;
 use units::{CoreId, GbitPerSec, LINE_BYTES, LineAddr, Picos, RootPortId};
 
 const PORT: RootPortId = RootPortId(0);
@@ -426,6 +427,26 @@ fn more_engines_take_more_small_descriptors() {
     };
     let (one, four) = (span(1), span(4));
     assert!(one.0 > 3 * four.0 / 2, "{one:?} {four:?}");
+}
+
+#[test]
+fn batches_take_no_turns_of_their_members() {
+    let span = |members: u64| {
+        let mut bench = one_queue(1);
+        for first in (0..120).step_by(usize_from(members)) {
+            let work = match members {
+                1 => Work::One(no_op(first)),
+                _ => batch(1000 + first, (first..first + members).map(no_op).collect()),
+            };
+            bench.post(0, work, Picos::ZERO);
+        }
+        bench.run();
+        bench.now
+    };
+    // What a list costs is the time until its first member begins, not a turn for each batch.
+    let (alone, pairs, fours) = (span(1), span(2), span(4));
+    assert!(pairs.0 < alone.0 + 20 * 40_000, "{pairs:?} {alone:?}");
+    assert!(fours.0 < alone.0 + 20 * 40_000, "{fours:?} {alone:?}");
 }
 
 /// Queues in the order in which the arbiter of the specification would serve them: queues in turn, each at

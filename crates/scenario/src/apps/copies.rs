@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::vec;
 use units::Cycles;
 use workload::driver::core_mover::{CoreMoverConfig, Stores};
-use workload::driver::offloader::Offloader;
+use workload::driver::offloader::{Offloader, Origin};
 
 /// Who copies data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -78,7 +78,7 @@ pub(super) fn polled_engines(
         back_off: BackOffName::Pause,
         portal_addresses: 1,
         lock: ("", false),
-        allocate: None,
+        origin: Origin::FilledIn,
     }
 }
 

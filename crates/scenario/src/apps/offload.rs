@@ -19,7 +19,9 @@ use crate::plan::TenantInput;
 use crate::plan::inert::Inert;
 use crate::platform::CoreKernelFacts;
 use crate::scenario::{InitialContent, MemoryNode, Tenant};
-use keys::{DataName, FaultsName, KernelName, MoverName, OperationName, destination};
+use keys::{
+    DataName, DescriptorsName, FaultsName, KernelName, MoverName, OperationName, destination,
+};
 use model::device::DeviceId;
 use model::device::dsa::descriptor::{Descriptor, Destination};
 use model::tracer::Tracer;
@@ -27,7 +29,7 @@ use units::{Cycles, LINE_BYTES, LineAddr, Picos};
 use workload::app::offload::absent_pages::AbsentPages;
 use workload::app::offload::{DataState, Offload, OffloadConfig, OnFault};
 use workload::driver::core_mover::{CoreMover, CoreMoverConfig, Stores};
-use workload::driver::offloader::Offloader;
+use workload::driver::offloader::{Offloader, Origin};
 use workload::host_memory::{Arena, touch};
 
 /// Allocations of a descriptor, each in a page that is touched for the first time: the descriptor itself, and
@@ -245,7 +247,13 @@ impl OffloadPlan {
 /// What the cores ask of their offloaders.
 fn wanted(keys: &OffloadKeys, costs: &CoreKernelFacts) -> OffloadersWanted {
     let faults = ALLOCATIONS * costs.page_fault_cycles.value;
-    let allocate = ALLOCATIONS * costs.allocate_cycles.value + faults;
+    let origin = match keys.descriptors {
+        DescriptorsName::FilledIn => Origin::FilledIn,
+        DescriptorsName::Prepared => Origin::Prepared,
+        DescriptorsName::Allocated => {
+            Origin::Allocated(Cycles(ALLOCATIONS * costs.allocate_cycles.value + faults))
+        }
+    };
     OffloadersWanted {
         key: "offload.by",
         depth: keys.depth,
@@ -255,7 +263,7 @@ fn wanted(keys: &OffloadKeys, costs: &CoreKernelFacts) -> OffloadersWanted {
         back_off: keys.back_off,
         portal_addresses: keys.portal_addresses,
         lock: ("offload.lock", keys.lock),
-        allocate: keys.allocate.then_some(Cycles(allocate)),
+        origin,
     }
 }
 

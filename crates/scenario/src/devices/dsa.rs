@@ -1,6 +1,6 @@
 //! Copy engines: the table of their keys, their stops on the mesh, and the devices of the machine.
 
-mod check;
+pub(crate) mod check;
 pub(crate) mod metrics;
 pub(crate) mod offloaders;
 

@@ -230,6 +230,6 @@ const WAITS: (f64, f64) = (488.0, 1026.0);
 /// The ratio of those waits, measured and in the model.
 pub fn ratio_of_waits() -> (f64, f64) {
     let keys = "offload.operation = \"no-op\"\ndsa.queue_mode = \"shared\"";
-    let apart = run(&format!("{keys}\noffload.allocate = true"));
+    let apart = run(&format!("{keys}\noffload.descriptors = \"allocated\""));
     (WAITS.1 / WAITS.0, wait(&apart) / wait(&run(keys)))
 }

@@ -20,7 +20,9 @@ fn job(text: &str, seed: u64) -> Job {
 fn job_on(name: &str, text: &str, seed: u64) -> Job {
     let text = format!("platform = \"{name}\"\n{text}");
     let scenario = Scenario::read("the test", &text, &[]).unwrap_or_else(|error| panic!("{error}"));
-    let platform: Platform = builtin::platform("the test", name).expect("it is built in");
+    let facts = scenario.platform_facts();
+    let platform: Platform =
+        builtin::platform_with("the test", name, &facts).unwrap_or_else(|error| panic!("{error}"));
     Job::new("the test", scenario, platform, name, seed).unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -25,8 +25,21 @@ const PLATFORMS: [&str; 7] = [
 const CARDS: [&str; 4] = ["connectx-4", "connectx-5", "e810", "xl710"];
 
 const FORWARDERS: [&str; 3] = ["l2-forward", "l3-forward", "chain"];
-const OTHERS: [&str; 6] =
-    ["packet-sink", "packet-source", "key-value", "key-value-memory", "block-io", "memory-kernel"];
+const OTHERS: [&str; 10] = [
+    "packet-sink",
+    "packet-source",
+    "key-value",
+    "key-value-memory",
+    "block-io",
+    "memory-kernel",
+    "offload",
+    "vhost-switch",
+    "cachelib",
+    "message-passing",
+];
+/// The machine with a DSA, and the one with a CBDMA; cores copy on the others.
+const DSA: &str = "sapphire-rapids-56";
+const CBDMA: &str = "ice-lake-40";
 
 /// Keys of a tenant and their values, as `--set` takes them.
 type Keys = Vec<(String, String)>;
@@ -75,7 +88,8 @@ impl Sketch {
 
     pub fn job(&self, seed: u64) -> Result<Job, InputError> {
         let scenario = Scenario::read("a.toml", &self.text(), &[])?;
-        let platform = builtin::platform("a.toml", self.platform)?;
+        let facts = scenario.platform_facts();
+        let platform = builtin::platform_with("a.toml", self.platform, &facts)?;
         Job::new("a.toml", scenario, platform, self.platform, seed)
     }
 
@@ -255,6 +269,19 @@ fn tenant(applications: Vec<&'static str>) -> impl Strategy<Value = Keys> {
                     keys.push(key("memory_kernel.working_set_bytes", 1_u64 << working_set));
                 }
                 "key-value-memory" => keys.push(key("key_value.items", 65_536)),
+                "offload" => keys.extend([
+                    key("offload.transfer_bytes", 64_u64 << (working_set - 16)),
+                    key("offload.depth", 1 << (depth / 2)),
+                    key("offload.batch", 1 << block),
+                    key("offload.data", quoted(["core", "llc", "flushed"][ssds as usize - 1])),
+                    key("offload.cache_control", reads % 2),
+                    key("dsa.queue_mode", quoted(["dedicated", "shared"][reads as usize / 2 % 2])),
+                    key("dsa.queues", cores),
+                ]),
+                "cachelib" => keys.push(key("cachelib.items", 4_096)),
+                "message-passing" => {
+                    keys.push(key("message_passing.message_bytes", 64_u64 << (working_set - 16)));
+                }
                 "key-value" => {
                     keys.extend(packets);
                     keys.push(key("key_value.items", 65_536));
@@ -308,6 +335,17 @@ fn fitted(mut sketch: Sketch, first: usize) -> Sketch {
         let keys = &mut sketch.tenants[tenant];
         set(keys, "offered_gbps", format!("{gbps:.3}"));
         set(keys, "ddio_ways", ddio);
+    }
+    for keys in &mut sketch.tenants[first..] {
+        let application = keys.iter().find(|(name, _)| name == "application");
+        let application = application.map_or("", |(_, value)| value.trim_matches('"')).to_owned();
+        let by = match (application.as_str(), sketch.platform) {
+            ("offload" | "cachelib" | "message-passing" | "vhost-switch", DSA) => "dsa",
+            ("offload", CBDMA) => "cbdma",
+            ("offload", _) => "core",
+            _ => continue,
+        };
+        set(keys, &format!("{}.by", application.replace('-', "_")), quoted(by));
     }
     while let Err(refusal) = sketch.job(1) {
         let dropped = sketch.drop_refused(&refusal.to_string());

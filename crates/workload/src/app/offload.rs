@@ -179,11 +179,14 @@ impl Offload {
         {
             return self.submit_rest(offloader, (tag, begun), fabric, queues);
         }
+        // As dsa-perf-micros does: a descriptor that has ended is submitted again before the next record is
+        // read.
+        if offloader.has_room() {
+            return self.begin(offloader, fabric, queues);
+        }
         let at = &mut OnCore { core: &mut self.core, fabric, queues };
         if let Some(done) = offloader.reap(at) {
             self.completed(offloader, done, fabric);
-        } else if offloader.has_room() {
-            return self.begin(offloader, fabric, queues);
         } else {
             return offloader.wait(&self.core, queues, Picos::NEVER);
         }

@@ -60,11 +60,22 @@ pub enum Waiting {
     },
 }
 
+/// Where a descriptor and its record come from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Origin {
+    /// Lines that are reused: the descriptor is filled in for each offload.
+    FilledIn,
+    /// Lines that are reused: the descriptor is filled in for the first offload and submitted again as it is.
+    Prepared,
+    /// Pages that were not used before, at the cost of an allocation; the descriptor is filled in.
+    Allocated(Cycles),
+}
+
 /// Costs of offloading, whatever the engine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OffloaderConfig {
-    /// Allocating a descriptor and its record, in pages that were not used before; else they are reused.
-    pub allocate: Option<Cycles>,
+    /// Where descriptors and records come from.
+    pub origin: Origin,
     /// Filling in a descriptor.
     pub prepare: Cycles,
     /// Filling in a member of a batch.
@@ -169,9 +180,9 @@ impl Offloader {
             descriptor: arena.place(DESCRIPTOR_BYTES),
             list: if list > 0 { arena.place(list) } else { LineAddr(0) },
             record: arena.place(LINE_BYTES),
-            fresh: match config.allocate {
-                Some(_) => array::from_fn(|_| arena.place(PAGE_BYTES)),
-                None => [LineAddr(0); FRESH_RECORDS],
+            fresh: match config.origin {
+                Origin::Allocated(_) => array::from_fn(|_| arena.place(PAGE_BYTES)),
+                Origin::FilledIn | Origin::Prepared => [LineAddr(0); FRESH_RECORDS],
             },
             uses: 0,
             tag: 0,
@@ -197,7 +208,10 @@ impl Offloader {
     /// Bytes that the lines of `descriptors` descriptors need in an arena of such pages.
     #[must_use]
     pub fn arena_bytes(config: &OffloaderConfig, descriptors: u64, page_bytes: u64) -> u64 {
-        let fresh = config.allocate.map_or(0, |_| FRESH_RECORDS as u64 * PAGE_BYTES);
+        let fresh = match config.origin {
+            Origin::Allocated(_) => FRESH_RECORDS as u64 * PAGE_BYTES,
+            Origin::FilledIn | Origin::Prepared => 0,
+        };
         let slot = 2 * LINE_BYTES + list_bytes(config) + fresh;
         // A list that does not fit the rest of a page begins at the next.
         let in_page = (page_bytes / slot).max(1);
@@ -302,8 +316,8 @@ impl Offloader {
         let number = own.free.pop().expect("the lane has been chosen for its free slot");
         let slot = &mut own.slots[number];
         (slot.tag, slot.begun) = (tag, begun);
-        if self.config.allocate.is_some() {
-            slot.uses += 1;
+        slot.uses += 1;
+        if let Origin::Allocated(_) = self.config.origin {
             slot.record = slot.fresh[slot.uses % FRESH_RECORDS];
         }
         if let Some(own) = own.channel.lines(at.queues) {
@@ -332,10 +346,14 @@ impl Offloader {
         }
     }
 
-    /// Writes a descriptor, and the list of a batch, into memory.
+    /// Writes a descriptor, and the list of a batch, into memory, unless they are there already.
     fn prepare<T: Tracer>(&mut self, at: &mut OnCore<'_, T>, slot: Slot, members: usize) {
         let begun = at.core.now();
-        at.core.compute(self.config.allocate.unwrap_or(Cycles(0.0)));
+        match self.config.origin {
+            Origin::Allocated(cost) => at.core.compute(cost),
+            Origin::Prepared if slot.uses > 1 => return,
+            Origin::FilledIn | Origin::Prepared => {}
+        }
         let allocated = at.core.now();
         if members > 1 {
             for line in 0..members as u64 {

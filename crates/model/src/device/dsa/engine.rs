@@ -1,14 +1,25 @@
 //! An engine: how it takes descriptors, and the translations that it keeps.
 //!
-//! Models: a front that takes one descriptor after the other; a translation for each descriptor field.
-//! Source: Intel DSA specification, section 3; DSAssassin (HPCA'26) for one entry for each field, shared by
+//! Models: a front that takes one descriptor after the other, and a unit that fetches the lists of batches
+//! beside it; a translation for each descriptor field.
+//! Source: Intel DSA specification, section 3 (its block diagram has a batch processing unit beside the one for
+//! work descriptors); DSAssassin (HPCA'26) for one entry for each field, shared by
 //! all clients of the engine, that batches neither use nor replace.
-//! Simplifies: nothing.
+//! Simplifies: the batch unit takes descriptors at the pace of the front.
 
 use super::descriptor::FIELDS;
 use super::job::{JobId, Translated};
 use std::collections::VecDeque;
 use units::Picos;
+
+/// What an engine has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Began {
+    /// A descriptor, or a member of a batch: its front is busy.
+    Descriptor,
+    /// A batch: its batch unit is busy.
+    Batch,
+}
 
 /// An engine of a group.
 #[derive(Clone, Debug)]
@@ -16,6 +27,8 @@ pub(super) struct Engine {
     pub group: usize,
     /// When its front takes the next descriptor.
     pub front_free: Picos,
+    /// When its batch unit takes the next batch.
+    pub batch_unit_free: Picos,
     /// Until when a page request blocks it.
     pub blocked_until: Picos,
     /// Descriptors in work, batches apart.
@@ -41,6 +54,7 @@ impl Engine {
         Self {
             group,
             front_free: Picos::ZERO,
+            batch_unit_free: Picos::ZERO,
             blocked_until: Picos::ZERO,
             in_work: 0,
             batches: VecDeque::new(),

@@ -21,7 +21,7 @@ pub(super) fn inert() -> Vec<Inert> {
         ("back_off", "a doorbell is never refused"),
         ("portal_addresses", "a channel has one register for its doorbell"),
         ("lock", "a channel has one client"),
-        ("allocate", "the entries of a ring are reused"),
+        ("descriptors", "the entries of a ring are filled in each time"),
         ("cache_control", "descriptors of a channel have none: ddio_ways decides"),
     ];
     let of_offload = of_offload.into_iter();

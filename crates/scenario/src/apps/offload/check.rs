@@ -34,7 +34,7 @@ const OF_ENGINES: [&str; 11] = [
     "back_off",
     "portal_addresses",
     "lock",
-    "allocate",
+    "descriptors",
     "cache_control",
     "faults",
 ];

@@ -74,9 +74,8 @@ pub struct OffloadKeys {
     pub portal_addresses: u32,
     /// A lock around each dedicated queue, so that several cores may share it.
     pub lock: bool,
-    /// Descriptors and completion records are allocated for each operation, in pages that were not used
-    /// before, instead of reused.
-    pub allocate: bool,
+    /// Where descriptors and completion records come from.
+    pub descriptors: DescriptorsName,
     /// Whether destinations go into the DDIO ways (1) or to memory (0).
     #[schemars(range(min = 0, max = 1))]
     pub cache_control: u32,
@@ -128,6 +127,20 @@ pub enum DataName {
     Llc,
     /// In memory only: flushed from all caches, apart from the operation's time.
     Flushed,
+}
+
+/// Where descriptors and completion records come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DescriptorsName {
+    /// Lines that are reused; a descriptor, and the list of a batch, is filled in for each operation.
+    #[default]
+    FilledIn,
+    /// Lines that are reused; what the first operation filled in is submitted again as it is, as
+    /// dsa-perf-micros does.
+    Prepared,
+    /// Pages that were not used before, allocated for each operation.
+    Allocated,
 }
 
 /// What is done about absent pages.
@@ -202,7 +215,7 @@ impl Default for OffloadKeys {
             back_off: BackOffName::default(),
             portal_addresses: 1,
             lock: false,
-            allocate: false,
+            descriptors: DescriptorsName::default(),
             cache_control: 1,
             absent_percent: 0,
             faults: FaultsName::default(),

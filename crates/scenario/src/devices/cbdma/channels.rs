@@ -18,7 +18,7 @@ use model::tracer::Tracer;
 use units::narrow::fit;
 use units::{Cycles, LINE_BYTES, Picos};
 use workload::driver::cbdma::CbdmaClient;
-use workload::driver::offloader::{Channel, Offloader, OffloaderConfig, Waiting};
+use workload::driver::offloader::{Channel, Offloader, OffloaderConfig, Origin, Waiting};
 use workload::host_memory::Arena;
 
 /// The offloaders of all cores of a tenant, with their channels.
@@ -55,7 +55,7 @@ impl ChannelsPlan {
         let one_way = Picos::from_ns(device.doorbell_ns.value);
         Ok(Self {
             config: OffloaderConfig {
-                allocate: None,
+                origin: Origin::FilledIn,
                 prepare: Cycles(costs.prepare_cycles.value),
                 prepare_member: Cycles(0.0),
                 most_members: 1,

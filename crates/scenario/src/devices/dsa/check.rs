@@ -1,12 +1,38 @@
 //! Checks of copy engines' keys against what an instance has.
 
 use super::{DsaTable, ENTRIES, GroupTable, INSTANCES, PRIORITY, QueueModeName};
+use crate::devices::{DevicePlan, PortPlan};
 use crate::input::check::Check;
 use crate::input::error::InputError;
 use crate::platform::DsaFacts;
+use crate::scenario::Tenant;
 use model::device::dsa::{LEAST_BUFFERS_PER_ENGINE, QUEUE_ENTRIES};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use units::narrow::fit;
+
+/// All tenants together use no more instances than a socket has: none is shared.
+pub(crate) fn together<'t>(
+    tenants: impl Iterator<Item = (&'t Tenant, &'t [PortPlan])>,
+    check: &Check<'_>,
+) -> Result<(), InputError> {
+    let mut used: BTreeMap<u32, u32> = BTreeMap::new();
+    for (tenant, ports) in tenants {
+        let is_dsa = |device: &&DevicePlan| matches!(device, DevicePlan::Dsa(_));
+        let own: u32 = fit(ports.iter().flat_map(|port| &port.devices).filter(is_dsa).count());
+        let socket = tenant.devices.port.socket(tenant.keys.socket);
+        let of_socket = used.entry(socket).or_default();
+        *of_socket += own;
+        if *of_socket > INSTANCES.1 {
+            let allowed = format!(
+                "of tenant `{}` make {of_socket} on socket {socket}; allowed: {} of all tenants \
+                 together, because each has instances of its own",
+                tenant.keys.name, INSTANCES.1
+            );
+            return Err(check.refuse("dsa.instances", &own, allowed));
+        }
+    }
+    Ok(())
+}
 
 /// The groups of a table, and the names of their keys in messages.
 struct Groups<'a> {

@@ -19,7 +19,7 @@ use std::rc::Rc;
 use units::narrow::fit;
 use units::{Cycles, LINE_BYTES, Picos};
 use workload::driver::dsa::{BackOff, DsaClient, DsaClientConfig, PortalWrite, QueueLock};
-use workload::driver::offloader::{Channel, Offloader, OffloaderConfig, Waiting};
+use workload::driver::offloader::{Channel, Offloader, OffloaderConfig, Origin, Waiting};
 use workload::host_memory::Arena;
 
 /// How a core waits.
@@ -65,8 +65,8 @@ pub(crate) struct OffloadersWanted {
     pub portal_addresses: u32,
     /// The key of a lock around each dedicated queue, empty if there is none, and whether it is set.
     pub lock: (&'static str, bool),
-    /// Cycles of allocating each descriptor and its record, unless they are reused.
-    pub allocate: Option<Cycles>,
+    /// Where descriptors and their records come from.
+    pub origin: Origin,
 }
 
 /// A client: a core's use of a queue.
@@ -112,7 +112,7 @@ impl OffloadersPlan {
         let cores = clients(input, &queues, wanted, facts, costs)?;
         let ports = ports(input, &queues, facts)?;
         let config = OffloaderConfig {
-            allocate: wanted.allocate,
+            origin: wanted.origin,
             prepare: Cycles(costs.prepare_cycles.value),
             prepare_member: Cycles(costs.prepare_member_cycles.value),
             most_members: wanted.most_members,
