@@ -15,7 +15,6 @@ COUNTS = {"blog": 13, "atc20": 37, "ispass20": 21, "eurosys19": 12, "asplos24": 
 MAY_BE_OPEN = {"atc-09", "atc-11", "atc-24", "atc-28", "atc-35"}
 MAY_BE_OPEN |= {
     "dsa-01",
-    "dsa-22",
     "dsa-24",
     "dsa-25",
     "dsa-26",

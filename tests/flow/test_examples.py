@@ -37,6 +37,7 @@ CORE = "offload_core_time"
 BLOCKED = "time_in_regime.sender_blocked"
 MESSAGES = "message_gbytes_per_s"
 MOVED, REPLAY = "offload_gbytes_per_s", "replay_ns"
+ANSWERS, DIGESTS = "target_gbytes_per_s", "target_core_time.digests"
 GETS, FAR, COPYING = "store_gets_per_s", "latency_ns.p99.999", "switch_copying_percent"
 
 # What comes out, of the runs of each example in their order. Directions, not digits.
@@ -155,6 +156,14 @@ CLAIMS: dict[str, Callable[..., bool]] = {
         engines(MESSAGES) > 1.2 * core(MESSAGES)
         and engines(P50) < core(P50)
         and small_engines(MESSAGES) < 0.5 * small(MESSAGES)
+    ),
+    "nvme-tcp-target": lambda core, none, engines, two: (
+        core(ANSWERS) < 0.7 * none(ANSWERS)
+        and core(DIGESTS) > 30
+        and engines(ANSWERS) > 0.95 * none(ANSWERS)
+        and engines(DIGESTS) < 5
+        and engines(P50) < 0.75 * core(P50)
+        and engines(ANSWERS) < two(ANSWERS) < 2.05 * core(ANSWERS)
     ),
     "two-ports-one-core": lambda full, small, two: (
         full(DROPPED) == 0

@@ -114,6 +114,25 @@ pub struct StoreCounts {
 
 reading!(StoreCounts { gets, sets });
 
+/// Requests of a storage target, and the time of its core by what it does, idle time apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TargetCounts {
+    /// Requests that it has taken from the card.
+    pub requests: u64,
+    /// Data of the answers that it has handed to the card.
+    pub answered_bytes: u64,
+    /// Time of taking requests, handling them and submitting reads, with the looks at all queues.
+    pub requesting: Picos,
+    /// Time of taking completions of SSDs.
+    pub completing: Picos,
+    /// Time of digests, or of submitting them and learning of their completions.
+    pub digesting: Picos,
+    /// Time of sending answers.
+    pub sending: Picos,
+}
+
+reading!(TargetCounts { requests, answered_bytes, requesting, completing, digesting, sending });
+
 /// Counters and levels of a core's software.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
@@ -143,6 +162,8 @@ pub struct Account {
     pub switch: SwitchCounts,
     /// Requests to its store.
     pub store: StoreCounts,
+    /// Requests to its storage target.
+    pub target: TargetCounts,
     /// Data of messages that it has received.
     pub message_bytes: u64,
     /// When it learnt of its last completion, if it replays a log.
@@ -161,6 +182,7 @@ reading!(
         copies,
         switch,
         store,
+        target,
         message_bytes,
     },
     levels { packets_in_work, packets_in_ring, buffers_free, last_completion }

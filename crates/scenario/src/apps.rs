@@ -14,6 +14,7 @@ mod l2_forward;
 mod l3_forward;
 pub(crate) mod memory_kernel;
 mod message_passing;
+mod nvme_tcp_target;
 mod offload;
 mod packet_sink;
 mod packet_source;
@@ -45,6 +46,7 @@ use l3_forward::{L3ForwardKeys, L3ForwardPlan};
 use memory_kernel::{MemoryKernelKeys, MemoryKernelPlan};
 use message_passing::{MessagePassingKeys, MessagePassingPlan};
 use model::tracer::Tracer;
+use nvme_tcp_target::{NvmeTcpTargetKeys, NvmeTcpTargetPlan};
 use offload::{OffloadKeys, OffloadPlan};
 use packet_sink::{PacketSinkKeys, PacketSinkPlan};
 use packet_source::{PacketSourceKeys, PacketSourcePlan};
@@ -208,6 +210,8 @@ applications! {
     /// Ranks that pass messages through shared memory: ping-pong, remote writes, all-reduce. They receive
     /// no packets.
     MessagePassing: MessagePassingPlan,
+    /// NVMe/TCP target: reads of remote initiators, answered from SSDs with or without a data digest.
+    NvmeTcpTarget: NvmeTcpTargetPlan,
 }
 
 /// Tables of applications. A tenant states its own application's, or one that a tenant which inherits it
@@ -237,6 +241,8 @@ pub struct ApplicationTables {
     pub cachelib: CachelibKeys,
     /// Keys of message passing.
     pub message_passing: MessagePassingKeys,
+    /// Keys of the NVMe/TCP target.
+    pub nvme_tcp_target: NvmeTcpTargetKeys,
     /// Keys of a replay of descriptors, which requires them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub descriptor_replay: Option<DescriptorReplayKeys>,

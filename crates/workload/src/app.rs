@@ -10,6 +10,7 @@ pub mod l2_forward;
 pub mod l3_forward;
 pub mod memory_kernel;
 pub mod message_passing;
+pub mod nvme_tcp_target;
 pub mod offload;
 pub mod packet_generator;
 pub mod packet_loop;

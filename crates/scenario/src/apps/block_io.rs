@@ -6,7 +6,6 @@ use crate::devices::cbdma::CbdmaKeys;
 use crate::devices::dsa::DsaKeys;
 use crate::devices::nic::NicKeys;
 use crate::devices::{PortPlan, ssd};
-use crate::input::builtin;
 use crate::input::check::Check;
 use crate::input::error::InputError;
 use crate::input::key_groups::names;
@@ -17,7 +16,6 @@ use crate::scenario::Tenant;
 use model::device::DeviceQueues;
 use model::device::nvme::rings::{MAX_BLOCK_BYTES, PAGE_BYTES};
 use model::device::queues::QueueId;
-use model::root_complex::mmio::MmioPath;
 use model::tracer::Tracer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,6 +72,16 @@ pub enum BlockOrder {
     Random,
     /// The next block.
     Sequential,
+}
+
+impl BlockOrder {
+    /// The parameter of the application.
+    pub(super) fn pattern(self) -> BlockPattern {
+        match self {
+            Self::Random => BlockPattern::Random,
+            Self::Sequential => BlockPattern::Sequential,
+        }
+    }
 }
 
 /// How the software learns of completions.
@@ -164,20 +172,13 @@ impl ApplicationPlan for BlockIoPlan {
     }
 
     fn of(input: &TenantInput<'_>) -> Result<Self, InputError> {
-        let device = input.named.ssd.as_ref().ok_or_else(|| {
-            let known = builtin::ssd_names().join(", ");
-            InputError::WrongValue {
-                file: input.file.into(),
-                key: ssd::KEY.into(),
-                reason: format!("is missing: block I/O needs a device, one of {known}"),
-            }
-        })?;
+        let device = ssd::named(input)?;
         let keys = &input.tenant.tables.block_io;
         let cores = input.tenant.keys.cores;
         keys.check(&input.check, cores)?;
         Ok(Self {
             job: job(keys, device, input.seed),
-            driver: driver(keys, device),
+            driver: ssd::driver(device, keys.depth, keys.block_bytes),
             ports: ssd::plan(input, device, &keys.jobs_of_ssds(cores), keys.ssds_per_root_port)?,
         })
     }
@@ -208,28 +209,13 @@ impl ApplicationPlan for BlockIoPlan {
     }
 }
 
-fn driver(keys: &BlockIoKeys, device: &SsdDevice) -> NvmeDriverConfig {
-    NvmeDriverConfig {
-        entries: device.software.queue_entries.value,
-        depth: keys.depth,
-        block_bytes: keys.block_bytes,
-        doorbell: MmioPath {
-            one_way: Picos::from_ns(device.ssd.doorbell_ns.value),
-            store: Cycles(device.software.doorbell_cycles.value),
-        },
-    }
-}
-
 fn job(keys: &BlockIoKeys, device: &SsdDevice, seed: u64) -> BlockIoConfig {
     let software = &device.software;
     BlockIoConfig {
         block_bytes: keys.block_bytes,
         io_depth: keys.depth,
         read_percent: keys.read_percent,
-        pattern: match keys.order {
-            BlockOrder::Random => BlockPattern::Random,
-            BlockOrder::Sequential => BlockPattern::Sequential,
-        },
+        pattern: keys.order.pattern(),
         span_bytes: device.ssd.capacity_bytes(),
         buffers: keys.buffers(),
         reads_data: keys.reads_data,

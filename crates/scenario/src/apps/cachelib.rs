@@ -1,23 +1,19 @@
 //! The cache of items in memory: its threads always have a request.
 
-use super::copies::{CopierName, core_copy, polled_engines};
-use super::{ApplicationPlan, without_device};
+use super::ApplicationPlan;
+use super::copies::{
+    CopierName, core_copy, engines, fill_in_programs, inert_of_programs, offloaders, polled_engines,
+};
 use crate::assemble::builder::Builder;
 use crate::devices::PortPlan;
-use crate::devices::cbdma::CbdmaKeys;
 use crate::devices::dsa::offloaders::OffloadersPlan;
-use crate::devices::dsa::{self, QueueModeName};
-use crate::devices::nic::NicKeys;
-use crate::devices::root_port::IommuPages;
-use crate::devices::ssd::SsdKeys;
 use crate::input::check::Check;
 use crate::input::error::InputError;
-use crate::input::key_groups::names;
 use crate::metrics::application::{ApplicationCores, STORE};
 use crate::metrics::declaration::Metric;
 use crate::plan::TenantInput;
 use crate::plan::inert::Inert;
-use crate::scenario::{InitialContent, PageSize, Tenant};
+use crate::scenario::{InitialContent, Tenant};
 use model::tracer::Tracer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -131,34 +127,18 @@ impl ApplicationPlan for CachelibPlan {
     const HAS_FAR_TAIL: bool = true;
 
     fn inert(tenant: &Tenant) -> Vec<Inert> {
-        if tenant.tables.cachelib.by == CopierName::Core {
-            let mut inert = without_device(tenant);
+        let by = tenant.tables.cachelib.by;
+        let mut inert = inert_of_programs(tenant, by);
+        if by == CopierName::Core {
             let because = "the cores copy all items themselves";
             inert.extend(Inert::all(["cachelib.threshold_bytes"], because));
-            return inert;
         }
-        let others = [names::<NicKeys>(), names::<SsdKeys>(), names::<CbdmaKeys>()].concat();
-        let mut inert: Vec<Inert> =
-            Inert::all(others, "copy engines need no other device").collect();
-        inert.extend(Inert::all(["placement"], "it is about the lines of packets"));
-        inert.extend(dsa::inert(tenant));
         inert
     }
 
-    /// Threads share the queues of engines, which translate addresses of a program by its own pages.
+    /// Threads share the queues of engines.
     fn fill_in(tenant: &mut Tenant) {
-        if tenant.tables.cachelib.by == CopierName::Core {
-            return;
-        }
-        if !tenant.stated.contains("iommu") {
-            tenant.devices.port.iommu = match tenant.keys.page_size {
-                PageSize::Huge2M => IommuPages::Huge2M,
-                PageSize::Huge1G => IommuPages::Huge1G,
-            };
-        }
-        if !tenant.stated.contains("dsa.queue_mode") {
-            tenant.devices.dsa.dsa.queue_mode = QueueModeName::Shared;
-        }
+        fill_in_programs(tenant, tenant.tables.cachelib.by);
     }
 
     fn of(input: &TenantInput<'_>) -> Result<Self, InputError> {
@@ -166,13 +146,7 @@ impl ApplicationPlan for CachelibPlan {
         let page_bytes = input.tenant.keys.page_size.bytes();
         keys.check(&input.check, page_bytes)?;
         let costs = input.costs()?;
-        let engines = match keys.by {
-            CopierName::Core => None,
-            CopierName::Dsa => {
-                let wanted = polled_engines("cachelib.by", ("cores", 1), (1, 1));
-                Some(OffloadersPlan::of(input, &wanted)?)
-            }
-        };
+        let wanted = polled_engines("cachelib.by", ("cores", 1), (1, 1));
         Ok(Self {
             mix: keys.mix(),
             config: CachelibConfig {
@@ -183,7 +157,7 @@ impl ApplicationPlan for CachelibPlan {
             },
             mover: core_copy(input)?,
             threshold_bytes: keys.threshold_bytes,
-            engines,
+            engines: engines(input, keys.by, &wanted)?,
             is_warm: input.tenant.keys.initial_content != InitialContent::Empty,
             page_bytes,
         })
@@ -194,9 +168,8 @@ impl ApplicationPlan for CachelibPlan {
     }
 
     fn build<T: Tracer>(&self, builder: &mut Builder<'_, T>) {
-        let devices = builder.tenant.devices.clone();
-        let offloaders = self.engines.as_ref().map(|engines| engines.build(builder, &devices));
-        let mut offloaders = offloaders.unwrap_or_default().into_iter();
+        let devices = &builder.tenant.devices;
+        let mut offloaders = offloaders(self.engines.as_ref(), builder, devices);
         let mut arena = Arena::new(builder.memory.region(self.mix.arena_bytes(self.page_bytes)));
         let table = builder.memory.region(self.mix.table_bytes());
         let items = Rc::new(Items::new(&self.mix, &mut arena, table));

@@ -1,13 +1,27 @@
-//! What applications that copy have in common: who copies, the loop of a core, the queues of engines.
+//! What applications that copy have in common: who copies, the loop of a core, the engines of all cores.
 
-use crate::devices::dsa::offloaders::{BackOffName, OffloadersWanted, WaitName};
+use super::without_device;
+use crate::assemble::builder::Builder;
+use crate::devices::cbdma::CbdmaKeys;
+use crate::devices::dsa::offloaders::{BackOffName, OffloadersPlan, OffloadersWanted, WaitName};
+use crate::devices::dsa::{self, QueueModeName};
+use crate::devices::nic::NicKeys;
+use crate::devices::root_port::IommuPages;
+use crate::devices::ssd::SsdKeys;
 use crate::input::error::InputError;
+use crate::input::key_groups::names;
 use crate::plan::TenantInput;
+use crate::plan::inert::Inert;
+use crate::platform::CoreKernelFacts;
+use crate::scenario::{PageSize, Tenant};
+use model::device::DeviceId;
+use model::tracer::Tracer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::vec;
 use units::Cycles;
 use workload::driver::core_mover::{CoreMoverConfig, Stores};
-use workload::driver::offloader::Origin;
+use workload::driver::offloader::{Offloader, Origin};
 
 /// Who copies data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -22,16 +36,31 @@ pub enum CopierName {
 
 /// The loop of a core that copies. The application needs it for what is too small for engines too.
 pub(super) fn core_copy(input: &TenantInput<'_>) -> Result<CoreMoverConfig, InputError> {
-    let facts = input.platform.core_kernels.as_ref().ok_or_else(|| {
+    let facts = core_kernels(input)?;
+    Ok(cached_loop(facts, facts.copy_cycles.value))
+}
+
+/// The loop of a core that computes CRCs.
+pub(super) fn core_crc(input: &TenantInput<'_>) -> Result<CoreMoverConfig, InputError> {
+    let facts = core_kernels(input)?;
+    Ok(cached_loop(facts, facts.crc_cycles.value))
+}
+
+/// What a core's loops cost on the platform.
+fn core_kernels<'a>(input: &TenantInput<'a>) -> Result<&'a CoreKernelFacts, InputError> {
+    input.platform.core_kernels.as_ref().ok_or_else(|| {
         let allowed = "needs a platform with a [core_kernels] table, such as sapphire-rapids-56";
         let application = input.tenant.keys.application.name();
         input.check.refuse("application", &application, allowed.into())
-    })?;
-    Ok(CoreMoverConfig {
-        call: Cycles(facts.call_cycles.value),
-        line: Cycles(facts.copy_cycles.value),
-        stores: Stores::Cached,
     })
+}
+
+fn cached_loop(facts: &CoreKernelFacts, line_cycles: f64) -> CoreMoverConfig {
+    CoreMoverConfig {
+        call: Cycles(facts.call_cycles.value),
+        line: Cycles(line_cycles),
+        stores: Stores::Cached,
+    }
 }
 
 /// Engines whose cores poll, without a lock, by the key `by`.
@@ -50,5 +79,60 @@ pub(super) fn polled_engines(
         portal_addresses: 1,
         lock: ("", false),
         origin: Origin::FilledIn,
+    }
+}
+
+/// The engines that copy for an application, unless its cores do.
+pub(super) fn engines(
+    input: &TenantInput<'_>,
+    by: CopierName,
+    wanted: &OffloadersWanted,
+) -> Result<Option<OffloadersPlan>, InputError> {
+    match by {
+        CopierName::Core => Ok(None),
+        CopierName::Dsa => OffloadersPlan::of(input, wanted).map(Some),
+    }
+}
+
+/// The offloader of each core, if engines copy: the first of `devices`.
+pub(super) fn offloaders<T: Tracer>(
+    engines: Option<&OffloadersPlan>,
+    builder: &mut Builder<'_, T>,
+    devices: &[DeviceId],
+) -> vec::IntoIter<Offloader> {
+    engines.map(|engines| engines.build(builder, devices)).unwrap_or_default().into_iter()
+}
+
+/// Keys without effect on programs that copy, which use no device but engines.
+pub(super) fn inert_of_programs(tenant: &Tenant, by: CopierName) -> Vec<Inert> {
+    if by == CopierName::Core {
+        return without_device(tenant);
+    }
+    let others = [names::<NicKeys>(), names::<SsdKeys>(), names::<CbdmaKeys>()].concat();
+    let mut inert: Vec<Inert> = Inert::all(others, "copy engines need no other device").collect();
+    inert.extend(Inert::all(["placement"], "it is about the lines of packets"));
+    inert.extend(dsa::inert(tenant));
+    inert
+}
+
+/// Records the defaults of programs for which engines copy: addresses are translated by the programs' own
+/// pages, and cores share queues.
+pub(super) fn fill_in_programs(tenant: &mut Tenant, by: CopierName) {
+    if by == CopierName::Core {
+        return;
+    }
+    if !tenant.stated.contains("iommu") {
+        tenant.devices.port.iommu = match tenant.keys.page_size {
+            PageSize::Huge2M => IommuPages::Huge2M,
+            PageSize::Huge1G => IommuPages::Huge1G,
+        };
+    }
+    share_queues(tenant);
+}
+
+/// Lets cores share queues of engines, unless the tenant states their mode.
+pub(super) fn share_queues(tenant: &mut Tenant) {
+    if !tenant.stated.contains("dsa.queue_mode") {
+        tenant.devices.dsa.dsa.queue_mode = QueueModeName::Shared;
     }
 }

@@ -52,6 +52,20 @@ pub struct ApplicationFacts {
     pub message_poll_cycles: Sourced<f64>,
     /// Adding a line of numbers to another.
     pub message_sum_cycles: Sourced<f64>,
+    /// A round of the reactor of an NVMe/TCP target: looks at connections and queues.
+    pub nvme_tcp_round_cycles: Sourced<f64>,
+    /// A request to an NVMe/TCP target, from the network stack to the SSD.
+    pub nvme_tcp_request_cycles: Sourced<f64>,
+    /// An answer of an NVMe/TCP target, from the completion of the SSD on, without what follows.
+    pub nvme_tcp_answer_cycles: Sourced<f64>,
+    /// The network stack's work for each unit of segmentation offload of an answer.
+    pub nvme_tcp_unit_cycles: Sourced<f64>,
+    /// The network stack's work for each page of 4 KiB of an answer that the card reads.
+    pub nvme_tcp_page_cycles: Sourced<f64>,
+    /// A call for the digest of an answer.
+    pub nvme_tcp_digest_cycles: Sourced<f64>,
+    /// From an answer to the next request of its connection, outside the target.
+    pub nvme_tcp_initiator_ns: Sourced<f64>,
 }
 
 impl ApplicationFacts {
@@ -86,6 +100,13 @@ impl ApplicationFacts {
             ("applications.message_call_cycles", &self.message_call_cycles),
             ("applications.message_poll_cycles", &self.message_poll_cycles),
             ("applications.message_sum_cycles", &self.message_sum_cycles),
+            ("applications.nvme_tcp_round_cycles", &self.nvme_tcp_round_cycles),
+            ("applications.nvme_tcp_request_cycles", &self.nvme_tcp_request_cycles),
+            ("applications.nvme_tcp_answer_cycles", &self.nvme_tcp_answer_cycles),
+            ("applications.nvme_tcp_unit_cycles", &self.nvme_tcp_unit_cycles),
+            ("applications.nvme_tcp_page_cycles", &self.nvme_tcp_page_cycles),
+            ("applications.nvme_tcp_digest_cycles", &self.nvme_tcp_digest_cycles),
+            ("applications.nvme_tcp_initiator_ns", &self.nvme_tcp_initiator_ns),
         ];
         cycles.iter().try_for_each(|(key, cycles)| check.delay(key, cycles.value))
     }

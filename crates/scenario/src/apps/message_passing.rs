@@ -2,24 +2,20 @@
 
 mod programs;
 
-use super::copies::{CopierName, core_copy, polled_engines};
-use super::{ApplicationPlan, without_device};
+use super::ApplicationPlan;
+use super::copies::{
+    CopierName, core_copy, engines, fill_in_programs, inert_of_programs, offloaders, polled_engines,
+};
 use crate::assemble::builder::Builder;
 use crate::devices::PortPlan;
-use crate::devices::cbdma::CbdmaKeys;
-use crate::devices::dsa;
 use crate::devices::dsa::offloaders::OffloadersPlan;
-use crate::devices::nic::NicKeys;
-use crate::devices::root_port::IommuPages;
-use crate::devices::ssd::SsdKeys;
 use crate::input::check::Check;
 use crate::input::error::InputError;
-use crate::input::key_groups::names;
 use crate::metrics::application::{ApplicationCores, MESSAGES};
 use crate::metrics::declaration::Metric;
 use crate::plan::TenantInput;
 use crate::plan::inert::Inert;
-use crate::scenario::{InitialContent, PageSize, Tenant};
+use crate::scenario::{InitialContent, Tenant};
 use model::tracer::Tracer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -124,42 +120,24 @@ impl ApplicationPlan for MessagePassingPlan {
 
     fn inert(tenant: &Tenant) -> Vec<Inert> {
         let keys = &tenant.tables.message_passing;
-        let mut inert = Vec::new();
+        let mut inert = inert_of_programs(tenant, keys.by);
         if keys.pattern == MessagePattern::RemoteWrite {
             let because = "remote writes need no bounce buffers";
             inert.extend(Inert::all(["message_passing.segments"], because));
         }
         if keys.by == CopierName::Core {
-            inert.extend(without_device(tenant));
             let because = "the cores copy themselves";
             inert.extend(Inert::all(["message_passing.depth"], because));
-            return inert;
         }
-        let others = [names::<NicKeys>(), names::<SsdKeys>(), names::<CbdmaKeys>()].concat();
-        inert.extend(Inert::all(others, "copy engines need no other device"));
-        inert.extend(Inert::all(["placement"], "it is about the lines of packets"));
-        inert.extend(dsa::inert(tenant));
         inert
     }
 
-    /// Ranks are two at least. Engines translate addresses of programs by their own pages, and each rank has
-    /// a queue.
+    /// Ranks are two at least.
     fn fill_in(tenant: &mut Tenant) {
         if !tenant.stated.contains("cores") {
             tenant.keys.cores = tenant.keys.cores.max(2);
         }
-        if tenant.tables.message_passing.by == CopierName::Core {
-            return;
-        }
-        if !tenant.stated.contains("iommu") {
-            tenant.devices.port.iommu = match tenant.keys.page_size {
-                PageSize::Huge2M => IommuPages::Huge2M,
-                PageSize::Huge1G => IommuPages::Huge1G,
-            };
-        }
-        if !tenant.stated.contains("dsa.queue_mode") {
-            tenant.devices.dsa.dsa.queue_mode = dsa::QueueModeName::Shared;
-        }
+        fill_in_programs(tenant, tenant.tables.message_passing.by);
     }
 
     fn of(input: &TenantInput<'_>) -> Result<Self, InputError> {
@@ -167,10 +145,6 @@ impl ApplicationPlan for MessagePassingPlan {
         keys.check(&input.check, input.tenant.keys.cores)?;
         let costs = input.costs()?;
         let wanted = polled_engines("message_passing.by", ("cores", 1), (keys.depth, 1));
-        let engines = match keys.by {
-            CopierName::Core => None,
-            CopierName::Dsa => Some(OffloadersPlan::of(input, &wanted)?),
-        };
         Ok(Self {
             config: RankConfig {
                 call: Cycles(costs.message_call_cycles.value),
@@ -179,7 +153,7 @@ impl ApplicationPlan for MessagePassingPlan {
             },
             keys: keys.clone(),
             mover: core_copy(input)?,
-            engines,
+            engines: engines(input, keys.by, &wanted)?,
             is_warm: input.tenant.keys.initial_content != InitialContent::Empty,
         })
     }
@@ -189,9 +163,8 @@ impl ApplicationPlan for MessagePassingPlan {
     }
 
     fn build<T: Tracer>(&self, builder: &mut Builder<'_, T>) {
-        let devices = builder.tenant.devices.clone();
-        let offloaders = self.engines.as_ref().map(|engines| engines.build(builder, &devices));
-        let mut offloaders = offloaders.unwrap_or_default().into_iter();
+        let devices = &builder.tenant.devices;
+        let mut offloaders = offloaders(self.engines.as_ref(), builder, devices);
         let programs = self.programs(builder);
         for (&core, program) in builder.tenant.cores.iter().zip(programs) {
             let movers = (CoreMover::new(self.mover), offloaders.next());

@@ -2,7 +2,7 @@
 
 mod build;
 
-use super::copies::{CopierName, core_copy, polled_engines};
+use super::copies::{CopierName, core_copy, engines, polled_engines};
 use super::{ApplicationPlan, Packets};
 use crate::assemble::builder::Builder;
 use crate::devices::PortPlan;
@@ -157,10 +157,7 @@ impl ApplicationPlan for VhostSwitchPlan {
         let mut ports = vec![nic::plan(input, &card, source)?];
         let shape = (keys.depth, input.tenant.devices.nic.burst);
         let wanted = polled_engines("vhost_switch.by", ("vhost_switch.queues", keys.queues), shape);
-        let engines = match keys.by {
-            CopierName::Core => None,
-            CopierName::Dsa => Some(OffloadersPlan::of(input, &wanted)?),
-        };
+        let engines = engines(input, keys.by, &wanted)?;
         ports.extend(engines.iter().flat_map(|it| it.ports.clone()));
         let (costs, copy, polling) = (input.costs()?, core_copy(input)?, driver.polling);
         Ok(Self {

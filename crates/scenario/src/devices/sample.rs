@@ -102,9 +102,12 @@ impl Reading for DeviceSample {
     }
 }
 
-/// Latencies of a device's packets since the last call, if it measures them.
+/// Latencies since the last call of a device's packets, or of requests that several of them answer, if it
+/// measures them.
 pub(crate) fn take_latencies(device: &mut Device<Traffic>) -> Option<Histogram<u64>> {
-    device.as_nic_mut().map(|nic| nic.egress.take_latencies())
+    let nic = device.as_nic_mut()?;
+    let of_packets = nic.egress.take_latencies();
+    Some(nic.port.source_mut().take_request_latencies().unwrap_or(of_packets))
 }
 
 /// Latencies since the last call, as the client at the other end of the wire measured them.

@@ -3,6 +3,7 @@
 pub(crate) mod metrics;
 
 use super::{DevicePlan, Limit, PortPlan, root_port};
+use crate::input::builtin;
 use crate::input::error::InputError;
 use crate::input::schema;
 use crate::layout::DeviceLayout;
@@ -12,9 +13,11 @@ use crate::result::LimitKind;
 use model::device::nvme::controller::NvmeController;
 use model::device::nvme::{NvmeConfig, NvmeCounters};
 use model::root_complex::attachment::AttachmentConfig;
+use model::root_complex::mmio::MmioPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Bytes;
+use units::{Bytes, Cycles, Picos};
+use workload::driver::nvme::NvmeDriverConfig;
 
 /// The key that names SSDs.
 pub const KEY: &str = "ssd";
@@ -37,6 +40,24 @@ pub struct SsdPlan {
     seed: u64,
 }
 
+/// The kind of SSDs that a tenant names.
+///
+/// # Errors
+/// If it names none.
+pub fn named<'a>(input: &TenantInput<'a>) -> Result<&'a SsdDevice, InputError> {
+    input.named.ssd.as_ref().ok_or_else(|| {
+        let (application, known) = (input.tenant.keys.application.name(), builtin::ssd_names());
+        InputError::WrongValue {
+            file: input.file.into(),
+            key: KEY.into(),
+            reason: format!(
+                "is missing: {application} needs a device, one of {}",
+                known.join(", ")
+            ),
+        }
+    })
+}
+
 /// The root ports of SSDs of a kind, up to `per_root_port` behind each. `queue_pairs` has an entry per SSD.
 ///
 /// # Errors
@@ -57,6 +78,20 @@ pub fn plan(
         root_port::plan(input, attachment, some.iter().map(ssd).collect())
     };
     behind_one.map(port).collect()
+}
+
+/// The driver of a queue pair, with `depth` commands of up to `block_bytes` in flight.
+#[must_use]
+pub fn driver(device: &SsdDevice, depth: u32, block_bytes: u64) -> NvmeDriverConfig {
+    NvmeDriverConfig {
+        entries: device.software.queue_entries.value,
+        depth,
+        block_bytes,
+        doorbell: MmioPath {
+            one_way: Picos::from_ns(device.ssd.doorbell_ns.value),
+            store: Cycles(device.software.doorbell_cycles.value),
+        },
+    }
 }
 
 impl SsdPlan {

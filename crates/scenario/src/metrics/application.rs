@@ -1,6 +1,7 @@
-//! Metrics of single applications: of the virtual switch, the cache of items, the replay of descriptors.
+//! Metrics of single applications: of the virtual switch, the cache of items, the replay of descriptors,
+//! messages, the storage target.
 
-use super::declaration::Group::{CopyEngines, Cores, Packets};
+use super::declaration::Group::{CopyEngines, Cores, Packets, Storage};
 use super::declaration::{Metric, Subject, named};
 use crate::run::sample::Sample;
 use model::reading::Reading;
@@ -18,6 +19,8 @@ pub struct ApplicationView {
     /// All cores together.
     account: Account,
     last_completion: Picos,
+    /// Time of all cores.
+    core_time: Picos,
     span: Picos,
 }
 
@@ -29,6 +32,7 @@ impl Subject for ApplicationCores {
         ApplicationView {
             account: accounts().fold(Account::default(), |sum, account| sum.plus(account)),
             last_completion: accounts().map(|it| it.last_completion).max().unwrap_or_default(),
+            core_time: Picos(sample.span.0 * self.cores.len() as u64),
             span: sample.span,
         }
     }
@@ -105,5 +109,32 @@ pub const MESSAGES: &[Metric<ApplicationCores>] =
         .headline()
         .rate(|v| v.account.message_bytes as f64 / v.span.as_ns())];
 
+/// Metrics of a storage target.
+pub const TARGET: &[Metric<ApplicationCores>] = &[
+    named(Storage, "target_reads_per_s", "1/s", "Reads answered")
+        .about("Requests of initiators that the target has answered.")
+        .headline()
+        .rate(|v| v.per_second(v.account.work)),
+    named(Storage, "target_gbytes_per_s", "GB/s", "Data of answers")
+        .about("Data of the reads that the target has answered, without headers.")
+        .headline()
+        .in_timeline()
+        .rate(|v| v.account.target.answered_bytes as f64 / v.span.as_ns()),
+    named(Storage, "target_core_time", "percent", "Core time of the target")
+        .about("Time of its cores by what they do; the rest is idle.")
+        .headline()
+        .rate_by("part", |v| {
+            let it = &v.account.target;
+            let parts = [
+                ("requests", it.requesting),
+                ("completions", it.completing),
+                ("digests", it.digesting),
+                ("answers", it.sending),
+            ];
+            let all = v.core_time.as_ns();
+            parts.map(|(name, time)| (name.into(), percent(time.as_ns(), all))).into()
+        }),
+];
+
 /// Lists of metrics that only some applications have.
-pub const ALL: [&[Metric<ApplicationCores>]; 4] = [SWITCH, STORE, REPLAY, MESSAGES];
+pub const ALL: [&[Metric<ApplicationCores>]; 5] = [SWITCH, STORE, REPLAY, MESSAGES, TARGET];

@@ -55,6 +55,13 @@ impl Finished<'_> {
             let median = self.part("one_way_latency_ns", "p50");
             return format!("Half of the messages arrive within {}", time(median));
         }
+        if self.metrics.contains_key("target_reads_per_s") {
+            return format!(
+                "{} thousand reads are answered per second, half of them within {}",
+                rounded(self.number("target_reads_per_s") / 1e3),
+                time(self.part("latency_ns", "p50"))
+            );
+        }
         match self.main().keys.application.packets() {
             Packets::Forwarded | Packets::Received => self.arrivals(),
             Packets::Sent => format!("{} Gbit/s are sent", rounded(sent)),

@@ -14,9 +14,8 @@ use std::sync::OnceLock;
 pub fn platform(application: &str) -> &'static str {
     match application {
         "ping-pong" => "cascade-lake-blog",
-        "offload" | "vhost-switch" | "cachelib" | "descriptor-replay" | "message-passing" => {
-            "sapphire-rapids-56"
-        }
+        "offload" | "vhost-switch" | "cachelib" | "descriptor-replay" | "message-passing"
+        | "nvme-tcp-target" => "sapphire-rapids-56",
         _ => "skylake-gold-6140",
     }
 }
@@ -40,6 +39,7 @@ const LIMITED: (&str, &str) = (
 );
 const LARGE_RING: (&str, &str) = ("rx_descriptors", "4096");
 const SIX_WAYS: (&str, &str) = ("ddio_ways", "6");
+const LARGE_READS: (&str, &str) = ("nvme_tcp_target.read_bytes", "1048576");
 const MANY_BLOCKS: (&str, &str) = ("block_io.buffers", "256");
 
 /// Every key of a tenant.
@@ -89,12 +89,15 @@ pub const CHANGES: &[Change] = &[
     ("dynamic_ways.enabled", &[DYNAMIC], &["false"]),
     ("dynamic_ways.grow_above_misses_per_us", &[DYNAMIC], &["0.01", "1000"]),
     ("dynamic_ways.grow_above_misses_per_us", &[DYNAMIC, MANY_BLOCKS], &["0.01", "1000"]),
+    ("dynamic_ways.grow_above_misses_per_us", &[DYNAMIC, LARGE_READS], &["0.01", "1000"]),
     ("dynamic_ways.max_ways", &[DYNAMIC, GROWS], &["3"]),
     ("dynamic_ways.max_ways", &[DYNAMIC, GROWS, MANY_BLOCKS], &["3"]),
     ("dynamic_ways.min_ways", &[DYNAMIC], &["4"]),
     ("dynamic_ways.period_us", &[], &["3.0"]),
     ("dynamic_ways.shrink_after_periods", &[DYNAMIC, SHRINKS, ("dynamic_ways.grow_above_misses_per_us", "1000")], &["1"]),
     ("dynamic_ways.shrink_after_periods", &[DYNAMIC, SHRINKS, MANY_BLOCKS, SIX_WAYS, ("dynamic_ways.grow_above_misses_per_us", "1000")], &["1"]),
+    ("dynamic_ways.shrink_after_periods", &[DYNAMIC, SHRINKS, LARGE_READS, SIX_WAYS, ("dynamic_ways.grow_above_misses_per_us", "1000")], &["1"]),
+    ("dynamic_ways.shrink_below_misses_per_us", &[DYNAMIC, LARGE_READS, SIX_WAYS, ("dynamic_ways.grow_above_misses_per_us", "1000")], &["900"]),
     ("dynamic_ways.shrink_below_misses_per_us", &[DYNAMIC, MANY_BLOCKS, SIX_WAYS, ("dynamic_ways.grow_above_misses_per_us", "1000")], &["900"]),
     ("dynamic_ways.shrink_below_misses_per_us", &[DYNAMIC, ("dynamic_ways.grow_above_misses_per_us", "1000")], &["900"]),
     ("evict_on_dma_read", &[DDIO_OFF], &["true"]),
@@ -132,6 +135,16 @@ pub const CHANGES: &[Change] = &[
     ("message_passing.segments", &[SHORT_PIECES], &["1"]),
     ("nic", &[], &["\"xl710\"", "\"connectx-6-dx\""]),
     ("nic_socket", &[], &["1"]),
+    ("nvme_tcp_target.buffers", &[("nvme_tcp_target.depth", "64")], &["32"]),
+    ("nvme_tcp_target.connections", &[], &["2"]),
+    ("nvme_tcp_target.depth", &[], &["2"]),
+    ("nvme_tcp_target.digest", &[], &["\"core\""]),
+    ("nvme_tcp_target.digests", &[DIGESTED_BY_ENGINES], &["1"]),
+    ("nvme_tcp_target.mtu_bytes", &[], &["9000"]),
+    ("nvme_tcp_target.order", &[], &["\"sequential\""]),
+    ("nvme_tcp_target.read_bytes", &[], &["65536"]),
+    ("nvme_tcp_target.ssds", &[], &["2"]),
+    ("nvme_tcp_target.ssds_per_root_port", &[], &["4"]),
     ("offered_gbps", &[], &["5.0"]),
     ("offload.absent_percent", &[], &["50"]),
     ("offload.back_off", &[("cores", "8"), SHARED, ("dsa.threshold", "1")], &["\"exponential\""]),
@@ -162,6 +175,7 @@ pub const CHANGES: &[Change] = &[
     ("ping_pong.header_bytes", &[], &["100"]),
     ("ping_pong.message_bytes", &[], &["700"]),
     ("placement.bypass_unread", &[], &["true"]),
+    ("placement.bypass_unread", &[LARGE_READS], &["true"]),
     ("placement.bypass_unread", &[LARGE_RING], &["true"]),
     ("placement.bypass_unread", &[MANY_BLOCKS], &["true"]),
     ("placement.bypass_when_backlogged", &[], &["16"]),
@@ -170,11 +184,13 @@ pub const CHANGES: &[Change] = &[
     ("placement.headroom_lines", &[("placement.header_slices", "1")], &["20"]),
     ("placement.inject_lines", &[], &["1"]),
     ("placement.io_priority", &[], &["true"]),
+    ("placement.io_priority", &[LARGE_READS], &["true"]),
     ("placement.io_priority", &[LARGE_RING], &["true"]),
     ("placement.io_priority", &[MANY_BLOCKS, ("block_io.reads_data", "true"), ("cores", "4")], &["true"]),
     ("placement.prefetch_hint_lines", &[DDIO_OFF], &["2"]),
     ("placement.push_to_l2_lines", &[], &["2"]),
     ("placement.replace_read_first", &[], &["true"]),
+    ("placement.replace_read_first", &[LARGE_READS], &["true"]),
     ("placement.replace_read_first", &[LARGE_RING], &["true"]),
     ("placement.replace_read_first", &[MANY_BLOCKS], &["true"]),
     ("pool_buffers", &[], &["30000"]),
@@ -208,6 +224,7 @@ pub const CHANGES: &[Change] = &[
 ];
 const BY_ENGINES: (&str, &str) = ("cachelib.by", "\"dsa\"");
 const SWITCHED_BY_ENGINES: (&str, &str) = ("vhost_switch.by", "\"dsa\"");
+const DIGESTED_BY_ENGINES: (&str, &str) = ("nvme_tcp_target.digest", "\"dsa\"");
 const SHORT_PIECES: (&str, &str) = ("message_passing.segment_bytes", "1024");
 const PASSED_BY_ENGINES: (&str, &str) = ("message_passing.by", "\"dsa\"");
 const PCAP: (&str, &str) = ("traffic.pcap", "\"PCAP\"");
@@ -253,6 +270,7 @@ pub fn base(application: &str) -> String {
         "offload" => "offload.depth = 8\noffload.transfer_bytes = 1024\n",
         "packet-source" => "packet_bytes = 300\n",
         "message-passing" => "message_passing.message_bytes = 8192\n",
+        "nvme-tcp-target" => "ssd = \"p4800x\"\nrx_descriptors = 512\n",
         "cachelib" => "cachelib.items = 16384\n",
         "descriptor-replay" => {
             let log = with_captures("descriptor_replay.log = \"LOG\"\n");
@@ -459,7 +477,9 @@ fn every_odd_key_acts_or_is_refused() {
 /// They are many, and most of them act on data operations only.
 #[test]
 fn every_own_key_of_an_application_that_copies_acts() {
-    for application in ["vhost-switch", "cachelib", "descriptor-replay", "message-passing"] {
+    let own =
+        ["vhost-switch", "cachelib", "descriptor-replay", "message-passing", "nvme-tcp-target"];
+    for application in own {
         let table = format!("{}.", application.replace('-', "_"));
         let own: BTreeSet<&str> =
             CHANGES.iter().map(|change| change.0).filter(|key| key.starts_with(&table)).collect();

@@ -23,6 +23,7 @@ mod laws;
 mod message_passing;
 mod metrics;
 mod nic;
+mod nvme_tcp_target;
 mod offload;
 mod overload;
 mod ping_pong;

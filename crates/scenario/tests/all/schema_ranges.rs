@@ -49,6 +49,10 @@ const NEEDS: &[(&str, Settings)] = &[
     ("key_value.value_bytes", &[("key_value.items", "16")]),
     ("memory_kernel.nearest_slices", MOST_SLICES),
     ("memory_kernel.slices", MOST_SLICES),
+    ("nvme_tcp_target.buffers", &[("hardware.nic.tx_packets_per_completion", "1")]),
+    ("nvme_tcp_target.connections", &[("nvme_tcp_target.depth", "1"), ("rx_descriptors", "1024")]),
+    ("nvme_tcp_target.depth", &[("nvme_tcp_target.connections", "1"), ("rx_descriptors", "1024")]),
+    ("nvme_tcp_target.digests", &[("nvme_tcp_target.digest", "\"dsa\"")]),
     ("offered_gbps", &[("hardware.nic.line_rate_gbps", "10000.0")]),
     ("offload.buffers", &[("offload.transfer_bytes", "64")]),
     ("offload.queues_per_core", &[("dsa.instances", "4"), ("hardware.dsa.work_queues", "128"), ("dsa.queues", "128"), ("dsa.queue_entries", "1")]),
@@ -86,7 +90,7 @@ const WATCHER: Settings = &[
 ];
 
 /// Every application.
-const APPLICATIONS: [&str; 15] = [
+const APPLICATIONS: [&str; 16] = [
     "l2-forward",
     "l3-forward",
     "packet-sink",
@@ -102,6 +106,7 @@ const APPLICATIONS: [&str; 15] = [
     "cachelib",
     "descriptor-replay",
     "message-passing",
+    "nvme-tcp-target",
 ];
 
 /// Tables beside those of tenants, where a setting is about them.

@@ -87,6 +87,12 @@ impl NvmeDriver {
         rings + u64::from(config.depth) * list.next_multiple_of(LINE_BYTES)
     }
 
+    /// Largest number of commands in flight: identifiers are below it.
+    #[must_use]
+    pub fn most_in_flight(&self) -> usize {
+        self.prp_lists.len()
+    }
+
     /// Commands submitted whose completion has not been read.
     #[must_use]
     pub fn in_flight(&self) -> usize {

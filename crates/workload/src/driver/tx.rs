@@ -36,6 +36,7 @@ pub struct TxDriver {
     held: usize,
     next_entry: u64,
     freed: Vec<u32>,
+    reported: u64,
 }
 
 /// Shape of a send queue.
@@ -67,6 +68,7 @@ impl TxDriver {
             held: 0,
             next_entry: 0,
             freed: Vec::new(),
+            reported: 0,
         }
     }
 
@@ -80,6 +82,12 @@ impl TxDriver {
     #[must_use]
     pub fn in_ring(&self) -> usize {
         self.held
+    }
+
+    /// Packets that completions have reported since time zero, in the order in which they were enqueued.
+    #[must_use]
+    pub fn reported(&self) -> u64 {
+        self.reported
     }
 
     /// Whether another packet may wait.
@@ -194,6 +202,7 @@ impl TxDriver {
             self.freed.clear();
             self.freed.extend(self.in_ring.drain(..packets as usize).flatten());
             self.held -= self.freed.len();
+            self.reported += u64::from(packets);
             for &id in &self.freed {
                 fabric.expect(core.id(), pool.mbuf_line(id));
             }

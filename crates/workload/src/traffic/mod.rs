@@ -5,13 +5,14 @@
 //! Simplifies: a frame is its size, its flow's hash and its arrival; it has no payload.
 //!
 //! [`FixedRate`], [`Trains`] and [`Mix`] generate frames, [`CaptureReplay`] replays a [`Capture`],
-//! [`PingPongClient`] waits for answers. All are deterministic, and their times have fractions of a
-//! picosecond, so that no rate drifts.
+//! [`PingPongClient`] and [`Initiators`] wait for answers. All are deterministic, and their times have
+//! fractions of a picosecond, so that no rate drifts.
 
 mod capture;
 mod capture_replay;
 mod fixed;
 mod flows;
+mod initiators;
 mod mix;
 mod ping_pong;
 mod rss;
@@ -24,6 +25,7 @@ pub use capture::{Capture, CapturedPacket};
 pub use capture_replay::{CaptureReplay, ReplayConfig, ReplaySpeed};
 pub use fixed::{FixedRate, FixedRateConfig};
 pub use flows::random_udp_flows;
+pub use initiators::{Initiators, InitiatorsConfig};
 pub use mix::{Arrivals, Mix, MixConfig};
 pub use ping_pong::{Delay, PingPongClient, PingPongClientConfig};
 pub use rss::{FlowAddresses, FlowPorts, FlowTuple, Toeplitz};

@@ -1,6 +1,7 @@
 //! Builds a virtual switch: its drivers, the guest's queues and buffers, the software of all cores.
 
 use super::VhostSwitchPlan;
+use crate::apps::copies::offloaders;
 use crate::assemble::builder::Builder;
 use crate::plan::TenantPlan;
 use model::device::DeviceQueues;
@@ -52,8 +53,7 @@ impl VhostSwitchPlan {
         let mut arena = self.driver.arena(builder);
         let mut pairs = self.driver.queue_pairs(builder, &mut arena);
         let (nic, engines) = (builder.tenant.devices[0], &builder.tenant.devices[1..]);
-        let offloaders = self.engines.as_ref().map(|plan| plan.build(builder, engines));
-        let mut offloaders = offloaders.unwrap_or_default().into_iter();
+        let mut offloaders = offloaders(self.engines.as_ref(), builder, engines);
         let mut of_guest = Vec::new();
         for (number, (pair, &id)) in pairs.iter_mut().zip(&builder.tenant.cores).enumerate() {
             let queue = QueueId { device: nic, queue: fit(number) };

@@ -12,6 +12,8 @@ pub(crate) enum Arrivals {
     OfKeys,
     /// A client that waits for each answer.
     OfClient,
+    /// Initiators that keep a number of requests in flight.
+    OfInitiators,
     /// None arrive.
     None,
 }
@@ -24,6 +26,12 @@ pub(crate) fn inert(keys: &NicKeys, packets: Packets, arrivals: Arrivals) -> Vec
             let of_client =
                 ["burst", "flow_control", "offered_gbps", "packet_bytes", "rng_calls", "traffic"];
             Inert::all(of_client, "a client sends one message and waits for its answer").collect()
+        }
+        Arrivals::OfInitiators => {
+            let of_initiators = ["flow_control", "offered_gbps", "packet_bytes", "traffic"];
+            let because =
+                "initiators keep requests in flight, no more than a queue has descriptors for";
+            Inert::all(of_initiators, because).collect()
         }
         Arrivals::None => {
             let of_arrivals = [

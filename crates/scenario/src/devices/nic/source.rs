@@ -10,8 +10,9 @@ use hdrhistogram::Histogram;
 use model::traffic::{Arrival, Departure, PacketSource};
 use recordings::capture::{CaptureError, CutShort, Recording};
 use workload::traffic::{
-    Arrivals, CaptureReplay, FixedRate, FixedRateConfig, Mix, MixConfig, PingPongClient,
-    PingPongClientConfig, ReplayConfig, ReplaySpeed, Sizes, Toeplitz, Trains, TrainsConfig,
+    Arrivals, CaptureReplay, FixedRate, FixedRateConfig, Initiators, InitiatorsConfig, Mix,
+    MixConfig, PingPongClient, PingPongClientConfig, ReplayConfig, ReplaySpeed, Sizes, Toeplitz,
+    Trains, TrainsConfig,
 };
 
 /// How a capture is replayed whose last record is not whole.
@@ -32,6 +33,8 @@ pub enum Traffic {
     Silence,
     /// A client that waits for answers.
     PingPong(Box<PingPongClient>),
+    /// Initiators that keep requests in flight.
+    Initiators(Box<Initiators>),
 }
 
 impl Traffic {
@@ -41,6 +44,20 @@ impl Traffic {
             Self::PingPong(client) => Some(client.take_one_way_latencies()),
             _ => None,
         }
+    }
+
+    /// Latencies of requests since the last call, in ns; none if packets are no requests.
+    pub fn take_request_latencies(&mut self) -> Option<Histogram<u64>> {
+        match self {
+            Self::Initiators(initiators) => Some(initiators.take_latencies()),
+            _ => None,
+        }
+    }
+
+    /// The initiators, if requests are theirs.
+    #[must_use]
+    pub fn as_initiators(&self) -> Option<&Initiators> {
+        if let Self::Initiators(initiators) = self { Some(initiators) } else { None }
     }
 }
 
@@ -54,6 +71,7 @@ impl PacketSource for Traffic {
             Self::Random(source) => source.next_arrival(),
             Self::Replay(source) => source.next_arrival(),
             Self::PingPong(source) => source.next_arrival(),
+            Self::Initiators(source) => source.next_arrival(),
             Self::Silence => None,
         }
     }
@@ -65,6 +83,7 @@ impl PacketSource for Traffic {
             Self::Random(source) => source.awaits_answers(),
             Self::Replay(source) => source.awaits_answers(),
             Self::PingPong(source) => source.awaits_answers(),
+            Self::Initiators(source) => source.awaits_answers(),
             Self::Silence => false,
         }
     }
@@ -76,6 +95,7 @@ impl PacketSource for Traffic {
             Self::Random(source) => source.answered(departure),
             Self::Replay(source) => source.answered(departure),
             Self::PingPong(source) => source.answered(departure),
+            Self::Initiators(source) => source.answered(departure),
             Self::Silence => {}
         }
     }
@@ -96,6 +116,8 @@ pub enum SourcePlan {
     Silence,
     /// A client that waits for answers.
     PingPong(PingPongClientConfig),
+    /// Initiators that keep requests in flight.
+    Initiators(InitiatorsConfig),
 }
 
 impl SourcePlan {
@@ -158,6 +180,7 @@ impl SourcePlan {
             Self::PingPong(config) => {
                 Traffic::PingPong(Box::new(PingPongClient::new(config.clone())))
             }
+            Self::Initiators(config) => Traffic::Initiators(Box::new(Initiators::new(*config))),
         }
     }
 
