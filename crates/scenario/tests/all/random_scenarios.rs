@@ -25,7 +25,7 @@ const PLATFORMS: [&str; 7] = [
 const CARDS: [&str; 4] = ["connectx-4", "connectx-5", "e810", "xl710"];
 
 const FORWARDERS: [&str; 3] = ["l2-forward", "l3-forward", "chain"];
-const OTHERS: [&str; 10] = [
+const OTHERS: [&str; 11] = [
     "packet-sink",
     "packet-source",
     "key-value",
@@ -36,9 +36,11 @@ const OTHERS: [&str; 10] = [
     "vhost-switch",
     "cachelib",
     "message-passing",
+    "nvme-tcp-target",
 ];
-/// Those that copy.
-const COPIERS: [&str; 4] = ["offload", "vhost-switch", "cachelib", "message-passing"];
+/// Those that copy, or digest data, by cores or engines.
+const COPIERS: [&str; 5] =
+    ["offload", "vhost-switch", "cachelib", "message-passing", "nvme-tcp-target"];
 /// The machine with a DSA, and the one with a CBDMA.
 const DSA: &str = "sapphire-rapids-56";
 const CBDMA: &str = "ice-lake-40";
@@ -280,6 +282,12 @@ fn tenant(applications: Vec<&'static str>) -> impl Strategy<Value = Keys> {
                     key("dsa.queue_mode", quoted(["dedicated", "shared"][reads as usize / 2 % 2])),
                     key("dsa.queues", cores),
                 ]),
+                "nvme-tcp-target" => keys.extend([
+                    key("ssd", quoted("xg5")),
+                    key("nvme_tcp_target.ssds", ssds),
+                    key("nvme_tcp_target.depth", 1 << (depth / 2)),
+                    key("nvme_tcp_target.read_bytes", 4096 << block),
+                ]),
                 "cachelib" => keys.push(key("cachelib.items", 4_096)),
                 "message-passing" => {
                     keys.push(key("message_passing.message_bytes", 64_u64 << (working_set - 16)));
@@ -345,6 +353,7 @@ fn fitted(mut sketch: Sketch, first: usize) -> Sketch {
             continue;
         }
         let by = match (application.as_str(), sketch.platform) {
+            ("nvme-tcp-target", platform) if platform != DSA && platform != CBDMA => continue,
             (_, DSA) => "dsa",
             ("offload", CBDMA) => "cbdma",
             (_, CBDMA) => "core",
@@ -352,10 +361,12 @@ fn fitted(mut sketch: Sketch, first: usize) -> Sketch {
             _ => {
                 keys.retain(|(name, _)| name == "cores" || name == "name");
                 set(keys, "application", "\"memory-kernel\"");
+                set(keys, "memory_kernel.working_set_bytes", 1_u64 << 22);
                 continue;
             }
         };
-        set(keys, &format!("{}.by", application.replace('-', "_")), quoted(by));
+        let who = if application == "nvme-tcp-target" { "digest" } else { "by" };
+        set(keys, &format!("{}.{who}", application.replace('-', "_")), quoted(by));
     }
     while let Err(refusal) = sketch.job(1) {
         let dropped = sketch.drop_refused(&refusal.to_string());
