@@ -32,7 +32,7 @@ class Run(NamedTuple):
 WRITES = "pcie_write_hit_rate"
 RATE, DROPPED, PACKETS = "throughput_gbps", "rx_dropped", "tx_mpps"
 LEAK, P50, P99 = "dram_write_gbytes_per_s", "latency_ns.p50", "latency_ns.p99"
-UP, IDLE = "pcie_utilisation.up", "time_in_regime.idle"
+DOWN, IDLE = "pcie_utilisation.down", "time_in_regime.idle"
 CORE = "offload_core_time"
 BLOCKED = "time_in_regime.sender_blocked"
 MESSAGES = "message_gbytes_per_s"
@@ -171,7 +171,7 @@ CLAIMS: dict[str, Callable[..., bool]] = {
         and small(RATE) < 42
         and small(DROPPED) > 0
         and two(RATE) > small(RATE) + 3
-        and two(UP) > 90
+        and two(DOWN) > 95
     ),
     "vhost-switch": lambda core, engines, small, small_engines: (
         core(COPYING) > 50

@@ -71,8 +71,10 @@ impl Finished<'_> {
                 rounded(self.number("ssd_write_gbytes_per_s")),
             ),
             Packets::None => {
+                let is_offload = self.metrics.contains_key("offload_mops");
+                let work = if is_offload { "operations" } else { "units of work" };
                 format!(
-                    "{} million units of work are done per second",
+                    "{} million {work} are done per second",
                     rounded(self.number("work_per_s") / 1e6)
                 )
             }

@@ -177,6 +177,7 @@ fn all_time_of_a_core_belongs_to_a_phase() {
     assert!(phase(&prepared, "prepare") < 0.1 && phase(&filled_in, "prepare") > 5.0);
     let rate = |result: &RunResult| value(result, "offload_mops");
     assert!(rate(&prepared) > 1.05 * rate(&filled_in));
+    assert!(prepared.answer.contains(" million operations are done per second"));
 }
 
 #[test]
