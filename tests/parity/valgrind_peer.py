@@ -28,7 +28,8 @@ COMPILER = [
 # Those of this folder; none of their references straddles two lines.
 OWN_PROGRAMS = ("quicksort", "hash_table", "matrix", "linked_list", "interpreter")
 # Those of the system, with their arguments in front of a file of numbers.
-SYSTEM_PROGRAMS = {"sort": ("-n",), "gzip": ("-c",)}
+# Left to itself, sort sizes its buffer by the memory that is free at the moment.
+SYSTEM_PROGRAMS = {"sort": ("-n", "--buffer-size=1M"), "gzip": ("-c",)}
 
 
 @dataclass(frozen=True)
