@@ -212,7 +212,7 @@ impl Offload {
             times.touch += self.core.now() - begun;
         }
         let at = &mut OnCore { core: &mut self.core, fabric, queues };
-        let turn = offloader.offload_again(at, (tag, begun), &members);
+        let turn = offloader.offload_since(at, (tag, begun), &members);
         self.members = members;
         turn.unwrap_or(Turn::Busy(self.core.now()))
     }
@@ -233,7 +233,7 @@ impl Offload {
             times.touch += self.core.now() - before;
         }
         let at = &mut OnCore { core: &mut self.core, fabric, queues };
-        let turn = offloader.offload_again(at, (tag, begun), &[rest]);
+        let turn = offloader.offload_rest(at, (tag, begun), rest);
         turn.unwrap_or(Turn::Busy(self.core.now()))
     }
 

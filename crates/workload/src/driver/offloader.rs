@@ -129,6 +129,8 @@ struct Slot {
     /// Lines of records that are allocated in its stead, one after the other.
     fresh: [LineAddr; FRESH_RECORDS],
     uses: usize,
+    /// Whether its descriptor and list are there from an offload before, as the next one submits them.
+    is_prepared: bool,
     tag: u64,
     begun: Picos,
 }
@@ -185,6 +187,7 @@ impl Offloader {
                 Origin::FilledIn | Origin::Prepared => [LineAddr(0); FRESH_RECORDS],
             },
             uses: 0,
+            is_prepared: false,
             tag: 0,
             begun: Picos::ZERO,
         };
@@ -294,18 +297,42 @@ impl Offloader {
         members: &[Descriptor],
     ) -> Option<Turn> {
         let begun = at.core.now();
-        self.offload_again(at, (tag, begun), members)
+        self.offload_since(at, (tag, begun), members)
     }
 
-    /// As [`Self::offload`], for what is left of an offload that began at an earlier time.
+    /// As [`Self::offload`], for an offload that began at an earlier time.
     ///
     /// # Panics
     /// As [`Self::offload`].
-    pub fn offload_again<T: Tracer>(
+    pub fn offload_since<T: Tracer>(
         &mut self,
         at: &mut OnCore<'_, T>,
         (tag, begun): (u64, Picos),
         members: &[Descriptor],
+    ) -> Option<Turn> {
+        self.begin(at, (tag, begun), members, false)
+    }
+
+    /// Offloads what is left of an operation that began at an earlier time. Its descriptor is filled in: no
+    /// prepared one has its addresses and its size.
+    ///
+    /// # Panics
+    /// As [`Self::offload`].
+    pub fn offload_rest<T: Tracer>(
+        &mut self,
+        at: &mut OnCore<'_, T>,
+        (tag, begun): (u64, Picos),
+        rest: Descriptor,
+    ) -> Option<Turn> {
+        self.begin(at, (tag, begun), &[rest], true)
+    }
+
+    fn begin<T: Tracer>(
+        &mut self,
+        at: &mut OnCore<'_, T>,
+        (tag, begun): (u64, Picos),
+        members: &[Descriptor],
+        is_rest: bool,
     ) -> Option<Turn> {
         let lanes = self.lanes.len();
         let turns = (0..lanes).map(|turn| (self.next + turn) % lanes);
@@ -316,10 +343,12 @@ impl Offloader {
         let number = own.free.pop().expect("the lane has been chosen for its free slot");
         let slot = &mut own.slots[number];
         (slot.tag, slot.begun) = (tag, begun);
-        slot.uses += 1;
         if let Origin::Allocated(_) = self.config.origin {
+            slot.uses += 1;
             slot.record = slot.fresh[slot.uses % FRESH_RECORDS];
         }
+        let is_prepared = slot.is_prepared && !is_rest;
+        slot.is_prepared = self.config.origin == Origin::Prepared && !is_rest;
         if let Some(own) = own.channel.lines(at.queues) {
             (slot.descriptor, slot.record) = own;
         }
@@ -329,7 +358,9 @@ impl Offloader {
             let lines = lines_of(slot.descriptor, slot.list, slot.record, members);
             at.fabric.tracer.descriptor_begins(key, at.core.now(), &lines);
         }
-        self.prepare(at, slot, members.len());
+        if !is_prepared {
+            self.prepare(at, slot, members.len());
+        }
         let work = work_of(members, number as u64, slot);
         let (before, mut lock) = (at.core.now(), Picos::ZERO);
         at.fabric.tracer.descriptor_phase(key, DescriptorPhase::Prepared, before);
@@ -346,13 +377,11 @@ impl Offloader {
         }
     }
 
-    /// Writes a descriptor, and the list of a batch, into memory, unless they are there already.
+    /// Writes a descriptor, and the list of a batch, into memory.
     fn prepare<T: Tracer>(&mut self, at: &mut OnCore<'_, T>, slot: Slot, members: usize) {
         let begun = at.core.now();
-        match self.config.origin {
-            Origin::Allocated(cost) => at.core.compute(cost),
-            Origin::Prepared if slot.uses > 1 => return,
-            Origin::FilledIn | Origin::Prepared => {}
+        if let Origin::Allocated(cost) = self.config.origin {
+            at.core.compute(cost);
         }
         let allocated = at.core.now();
         if members > 1 {
