@@ -16,7 +16,6 @@ pub mod storage;
 
 use super::packet_loop::{Drivers, PacketLoopConfig};
 use crate::driver::offloader::{Offloader, OnCore};
-use crate::driver::rx::Refill;
 use crate::driver::tx::TxDriver;
 use buffers::{ReadBuffer, ReadBuffers};
 use digests::{Digested, Digests};
@@ -124,13 +123,9 @@ impl NvmeTcpTarget {
     /// Takes a burst of requests from the card.
     fn receive<T: Tracer>(&mut self, fabric: &mut Fabric<T>, queues: &mut Queues) {
         let pair = queues.nic_pair(self.drivers.queue);
-        let Drivers { pool, rx, tx, .. } = &mut self.drivers;
-        let mut pool = pool.borrow_mut();
-        if rx.refill(&mut self.core, fabric, &mut pair.rx, &mut pool) == Refill::PoolDry {
-            // Only buffers of sent packets may be left.
-            tx.free_sent(&mut self.core, fabric, &mut pair.tx, &mut pool);
-            rx.refill(&mut self.core, fabric, &mut pair.rx, &mut pool);
-        }
+        self.drivers.refill(&mut self.core, fabric, pair);
+        let Drivers { pool, rx, .. } = &mut self.drivers;
+        let pool = pool.borrow();
         while self.arrived.len() < self.config.polling.burst
             && let Some(packet) = rx.receive(&mut self.core, fabric, &mut pair.rx, &pool)
         {
@@ -243,15 +238,7 @@ impl NvmeTcpTarget {
 
     /// Returns the packet buffers of requests to the pool.
     fn free_requests<T: Tracer>(&mut self, fabric: &mut Fabric<T>) {
-        if self.ended.is_empty() {
-            return;
-        }
-        let mut pool = self.drivers.pool.borrow_mut();
-        for &id in &self.ended {
-            // Freeing reads the reference count.
-            self.core.load_independent(fabric, pool.mbuf_line(id));
-        }
-        pool.put(&mut self.core, fabric, &self.ended);
+        self.drivers.free(&mut self.core, fabric, &self.ended);
         self.account.packets_consumed += self.ended.len() as u64;
         self.ended.clear();
     }

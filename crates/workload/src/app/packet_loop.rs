@@ -64,6 +64,37 @@ pub struct Drivers {
     pub queue: QueueId,
 }
 
+impl Drivers {
+    /// Posts buffers to the receive queue; if the pool has none, those of sent packets are freed first.
+    pub fn refill<T: Tracer>(
+        &mut self,
+        core: &mut Core,
+        fabric: &mut Fabric<T>,
+        pair: &mut QueuePair,
+    ) -> Refill {
+        let mut pool = self.pool.borrow_mut();
+        let refill = self.rx.refill(core, fabric, &mut pair.rx, &mut pool);
+        if refill == Refill::Done {
+            return refill;
+        }
+        self.tx.free_sent(core, fabric, &mut pair.tx, &mut pool);
+        self.rx.refill(core, fabric, &mut pair.rx, &mut pool)
+    }
+
+    /// Returns the buffers of packets that end here to the pool.
+    pub fn free<T: Tracer>(&self, core: &mut Core, fabric: &mut Fabric<T>, buffers: &[u32]) {
+        if buffers.is_empty() {
+            return;
+        }
+        let mut pool = self.pool.borrow_mut();
+        for &id in buffers {
+            // Freeing reads the reference count.
+            core.load_independent(fabric, pool.mbuf_line(id));
+        }
+        pool.put(core, fabric, buffers);
+    }
+}
+
 /// State of the core in its loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -122,14 +153,9 @@ impl<H: Handler> PacketLoop<H> {
     }
 
     fn receive<T: Tracer>(&mut self, fabric: &mut Fabric<T>, pair: &mut QueuePair) -> Turn {
+        let refill = self.drivers.refill(&mut self.core, fabric, pair);
         let Drivers { pool, rx, tx, .. } = &mut self.drivers;
-        let mut pool = pool.borrow_mut();
-        let mut refill = rx.refill(&mut self.core, fabric, &mut pair.rx, &mut pool);
-        if refill == Refill::PoolDry {
-            // Only buffers of sent packets may be left.
-            tx.free_sent(&mut self.core, fabric, &mut pair.tx, &mut pool);
-            refill = rx.refill(&mut self.core, fabric, &mut pair.rx, &mut pool);
-        }
+        let pool = pool.borrow();
         self.batch.clear();
         while self.batch.len() < self.config.burst
             && let Some(packet) = rx.receive(&mut self.core, fabric, &mut pair.rx, &pool)
@@ -190,15 +216,7 @@ impl<H: Handler> PacketLoop<H> {
 
     /// Frees the buffers of packets that ended here.
     fn free_ended<T: Tracer>(&mut self, fabric: &mut Fabric<T>) {
-        if self.ended.is_empty() {
-            return;
-        }
-        let mut pool = self.drivers.pool.borrow_mut();
-        for &id in &self.ended {
-            // Freeing reads the reference count.
-            self.core.load_independent(fabric, pool.mbuf_line(id));
-        }
-        pool.put(&mut self.core, fabric, &self.ended);
+        self.drivers.free(&mut self.core, fabric, &self.ended);
         self.consumed += self.ended.len() as u64;
         self.ended.clear();
     }

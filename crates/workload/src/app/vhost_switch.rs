@@ -12,7 +12,6 @@ pub mod pipeline;
 
 use super::packet_loop::{Drivers, PacketLoopConfig};
 use crate::driver::offloader::OnCore;
-use crate::driver::rx::Refill;
 use crate::driver::tx::TxDriver;
 use guest::{GuestQueues, header_line};
 use hdrhistogram::Histogram;
@@ -125,21 +124,14 @@ impl VhostSwitch {
     fn receive<T: Tracer>(&mut self, fabric: &mut Fabric<T>, queues: &mut Queues) -> Turn {
         let has_room = self.has_room();
         let pair = queues.nic_pair(self.drivers.queue);
-        let Drivers { pool, rx, tx, .. } = &mut self.drivers;
+        self.drivers.refill(&mut self.core, fabric, pair);
+        let Drivers { pool, rx, .. } = &mut self.drivers;
         let mut arrived = Vec::new();
+        while has_room
+            && arrived.len() < self.config.polling.burst
+            && let Some(packet) = rx.receive(&mut self.core, fabric, &mut pair.rx, &pool.borrow())
         {
-            let mut pool = pool.borrow_mut();
-            if rx.refill(&mut self.core, fabric, &mut pair.rx, &mut pool) == Refill::PoolDry {
-                // Only buffers of sent packets may be left.
-                tx.free_sent(&mut self.core, fabric, &mut pair.tx, &mut pool);
-                rx.refill(&mut self.core, fabric, &mut pair.rx, &mut pool);
-            }
-            while has_room
-                && arrived.len() < self.config.polling.burst
-                && let Some(packet) = rx.receive(&mut self.core, fabric, &mut pair.rx, &pool)
-            {
-                arrived.push(packet);
-            }
+            arrived.push(packet);
         }
         self.held += arrived.len();
         let count = arrived.len();
@@ -152,7 +144,7 @@ impl VhostSwitch {
         self.events.dropped += dropped.len() as u64;
         self.account.packets_consumed += dropped.len() as u64;
         self.held -= dropped.len();
-        self.free(fabric, &dropped);
+        self.drivers.free(&mut self.core, fabric, &dropped);
         let transfers = arrived.into_iter().zip(buffers);
         let transfers = transfers.map(|(packet, to)| Transfer { packet, to }).collect();
         self.begin(fabric, queues, Burst { direction: Direction::ToGuest, transfers })
@@ -272,7 +264,7 @@ impl VhostSwitch {
                 drop(guest);
                 let ended: Vec<u32> =
                     burst.transfers.iter().map(|it| it.packet.buffer.id).collect();
-                self.free(fabric, &ended);
+                self.drivers.free(&mut self.core, fabric, &ended);
             }
             Direction::FromGuest => {
                 self.held -= burst.transfers.len();
@@ -334,18 +326,6 @@ impl VhostSwitch {
         }
         self.idle_since = Some(now);
         Turn::Idle(until)
-    }
-
-    fn free<T: Tracer>(&mut self, fabric: &mut Fabric<T>, buffers: &[u32]) {
-        if buffers.is_empty() {
-            return;
-        }
-        let mut pool = self.drivers.pool.borrow_mut();
-        for &id in buffers {
-            // Freeing reads the reference count.
-            self.core.load_independent(fabric, pool.mbuf_line(id));
-        }
-        pool.put(&mut self.core, fabric, buffers);
     }
 }
 

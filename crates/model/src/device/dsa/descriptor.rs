@@ -182,6 +182,24 @@ impl Operands {
 }
 
 impl Descriptor {
+    /// An operation on `bytes` at these two addresses, without a record of its own.
+    #[must_use]
+    pub fn new(operation: Operation, bytes: u64, source: LineAddr, second: LineAddr) -> Self {
+        Self {
+            id: 0,
+            operation,
+            bytes,
+            source,
+            second,
+            third: second,
+            record: LineAddr(0),
+            destination: Destination::Cache,
+            fence: false,
+            block_on_fault: true,
+            wants_record: false,
+        }
+    }
+
     /// The operands of its operation.
     #[must_use]
     pub fn operands(&self) -> Operands {

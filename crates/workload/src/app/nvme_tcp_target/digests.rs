@@ -6,7 +6,7 @@
 
 use crate::driver::core_mover::CoreMover;
 use crate::driver::offloader::{Offloader, OnCore};
-use model::device::dsa::descriptor::{Descriptor, Destination, Operation};
+use model::device::dsa::descriptor::{Descriptor, Operation};
 use model::device::queues::{QueueId, Queues};
 use model::software::{OffloadTimes, Turn};
 use model::tracer::Tracer;
@@ -71,7 +71,7 @@ impl Digests {
         (tag, first, bytes): (u64, LineAddr, u64),
         call: Cycles,
     ) -> Digested {
-        let descriptor = crc(first, bytes);
+        let descriptor = Descriptor::new(Operation::Crc, bytes, first, first);
         match self {
             Self::None => Digested::Ended(tag),
             Self::Core(mover, own) => {
@@ -124,21 +124,5 @@ impl Digests {
             Self::None | Self::Core(..) => None,
             Self::Engines(engines) => Some(engines),
         }
-    }
-}
-
-fn crc(source: LineAddr, bytes: u64) -> Descriptor {
-    Descriptor {
-        id: 0,
-        operation: Operation::Crc,
-        bytes,
-        source,
-        second: source,
-        third: source,
-        record: source,
-        destination: Destination::Cache,
-        fence: false,
-        block_on_fault: true,
-        wants_record: true,
     }
 }

@@ -12,7 +12,6 @@ use model::device::nic::rings::{Buffer, Packet};
 use model::software::Turn;
 use model::tracer::Tracer;
 use std::collections::VecDeque;
-use units::LineAddr;
 
 /// Which way packets go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,26 +127,16 @@ impl Pipeline {
 
 /// The copy of a packet, as a member of a batch.
 fn member(transfer: &Transfer, destination: Destination) -> Descriptor {
-    Descriptor {
-        id: 0,
-        operation: Operation::Move,
-        bytes: transfer.packet.bytes.0,
-        source: transfer.packet.buffer.data,
-        second: transfer.to.data,
-        third: transfer.to.data,
-        record: LineAddr(0),
-        destination,
-        fence: false,
-        block_on_fault: true,
-        wants_record: false,
-    }
+    let (bytes, from) = (transfer.packet.bytes.0, transfer.packet.buffer.data);
+    let copy = Descriptor::new(Operation::Move, bytes, from, transfer.to.data);
+    Descriptor { destination, ..copy }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use units::{Bytes, Picos};
+    use units::{Bytes, LineAddr, Picos};
 
     fn flight(number: u64) -> Flight {
         let buffer = Buffer { id: 0, data: LineAddr(number) };
