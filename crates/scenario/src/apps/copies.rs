@@ -36,22 +36,29 @@ pub enum CopierName {
 
 /// The loop of a core that copies. The application needs it for what is too small for engines too.
 pub(super) fn core_copy(input: &TenantInput<'_>) -> Result<CoreMoverConfig, InputError> {
-    let facts = core_kernels(input)?;
+    let facts = core_kernels(input, "application", &input.tenant.keys.application.name())?;
     Ok(cached_loop(facts, facts.copy_cycles.value))
 }
 
-/// The loop of a core that computes CRCs.
-pub(super) fn core_crc(input: &TenantInput<'_>) -> Result<CoreMoverConfig, InputError> {
-    let facts = core_kernels(input)?;
+/// The loop of a core that computes CRCs, for which the tenant asks by `key` = `value`.
+pub(super) fn core_crc(
+    input: &TenantInput<'_>,
+    key: &str,
+    value: &str,
+) -> Result<CoreMoverConfig, InputError> {
+    let facts = core_kernels(input, key, value)?;
     Ok(cached_loop(facts, facts.crc_cycles.value))
 }
 
 /// What a core's loops cost on the platform.
-fn core_kernels<'a>(input: &TenantInput<'a>) -> Result<&'a CoreKernelFacts, InputError> {
+fn core_kernels<'a>(
+    input: &TenantInput<'a>,
+    key: &str,
+    value: &str,
+) -> Result<&'a CoreKernelFacts, InputError> {
     input.platform.core_kernels.as_ref().ok_or_else(|| {
         let allowed = "needs a platform with a [core_kernels] table, such as sapphire-rapids-56";
-        let application = input.tenant.keys.application.name();
-        input.check.refuse("application", &application, allowed.into())
+        input.check.refuse(key, &value, allowed.into())
     })
 }
 

@@ -35,6 +35,9 @@ use workload::driver::mempool::Spacing;
 use workload::driver::nvme::NvmeDriverConfig;
 use workload::traffic::InitiatorsConfig;
 
+/// The key that asks for digests.
+const DIGEST: &str = "nvme_tcp_target.digest";
+
 /// Who computes digests, fully resolved.
 #[derive(Clone, Debug)]
 enum DigestPlan {
@@ -179,10 +182,10 @@ fn digest(input: &TenantInput<'_>) -> Result<DigestPlan, InputError> {
     let keys = &input.tenant.tables.nvme_tcp_target;
     Ok(match keys.digest {
         DigestName::None => DigestPlan::None,
-        DigestName::Core => DigestPlan::Core(core_crc(input)?),
+        DigestName::Core => DigestPlan::Core(core_crc(input, DIGEST, "core")?),
         DigestName::Dsa => {
             let shape = (keys.digests, 1);
-            let wanted = polled_engines("nvme_tcp_target.digest", ("cores", 1), shape);
+            let wanted = polled_engines(DIGEST, ("cores", 1), shape);
             DigestPlan::Engines(Box::new(OffloadersPlan::of(input, &wanted)?))
         }
     })
