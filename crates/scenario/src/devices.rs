@@ -222,9 +222,10 @@ impl DeviceKeys {
         platform: &Platform,
         named: &NamedDevices,
         (socket, cores): (u32, u32),
+        states_load: bool,
     ) {
         root_port::fill_in(&mut self.port, socket, platform);
-        nic::fill_in(&mut self.nic, platform, named, cores);
+        nic::fill_in(&mut self.nic, platform, named, (cores, states_load));
     }
 }
 

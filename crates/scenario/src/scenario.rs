@@ -24,6 +24,9 @@ use crate::platform::{GHZ, Platform, ReplacedFacts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// The load that the default of a tenant's card replaces, unless it is stated.
+const OFFERED_GBPS: &str = "offered_gbps";
+
 /// A scenario file, with the overrides of the command line applied.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Scenario {
@@ -172,11 +175,14 @@ impl Scenario {
         for co_runner in &mut self.machine.co_runner {
             co_runner.way_mask.get_or_insert(all_ways);
         }
+        // Tenants inherit what the main one states.
+        let main_states_load = self.main.stated.contains(OFFERED_GBPS);
         let tenants = std::iter::once(&mut self.main).chain(&mut self.tenant);
         for (tenant, named) in tenants.zip(named) {
             tenant.keys.core_way_mask.get_or_insert(all_ways);
             let (socket, cores) = (tenant.keys.socket, tenant.keys.cores);
-            tenant.devices.fill_in(platform, named, (socket, cores));
+            let states_load = main_states_load || tenant.stated.contains(OFFERED_GBPS);
+            tenant.devices.fill_in(platform, named, (socket, cores), states_load);
             Application::fill_in(tenant);
         }
     }

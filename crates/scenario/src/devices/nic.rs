@@ -57,7 +57,7 @@ pub struct NicKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = check::BUFFER_BYTES.0, max = check::BUFFER_BYTES.1))]
     pub buffer_bytes: Option<u64>,
-    /// Offered load on the wire, including FCS, preamble and gap.
+    /// Offered load on the wire, including FCS, preamble and gap. By default no more than the card's line rate.
     #[schemars(range(min = LEAST_GBPS, max = MOST_LINE_RATE_GBPS))]
     pub offered_gbps: f64,
     /// The NIC sends PAUSE when its internal buffer fills up, and packets wait there for descriptors.
@@ -171,10 +171,17 @@ impl<'a> Card<'a> {
 }
 
 /// Records the card's defaults of keys that the tenant does not state.
-pub(super) fn fill_in(keys: &mut NicKeys, platform: &Platform, named: &NamedDevices, queues: u32) {
+pub(super) fn fill_in(
+    keys: &mut NicKeys,
+    platform: &Platform,
+    named: &NamedDevices,
+    (queues, states_load): (u32, bool),
+) {
     let own = named.nic.as_ref().map(|device| &device.nic);
-    if let Some(nic) = own.or(platform.nic.as_ref()) {
-        keys.tx_descriptors = Some(keys.tx_packets(nic, queues));
+    let Some(nic) = own.or(platform.nic.as_ref()) else { return };
+    keys.tx_descriptors = Some(keys.tx_packets(nic, queues));
+    if !states_load {
+        keys.offered_gbps = keys.offered_gbps.min(nic.line_rate_gbps.value);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The NICs that come with the program, and whole runs with them.
 
+use crate::jobs::job_of;
 use model::tracer::NoTrace;
 use scenario::builtin;
 use scenario::platform::{NicDevice, Platform};
@@ -214,4 +215,25 @@ fn packets_sent_one_at_a_time_do_not_queue() {
             as f64
             / 1e3;
     assert!(p99_us < 20.0, "{p99_us} us");
+}
+
+#[test]
+fn the_default_load_is_no_more_than_the_card_of_the_platform_takes() {
+    let of = |platform: &str, keys: &str| job_of(&format!("platform = \"{platform}\"\n{keys}"), 1);
+    let offered = |keys: &str| {
+        let job = of("cascade-lake-platinum-8260", keys).expect("it is not refused");
+        job.scenario().main.devices.nic.offered_gbps
+    };
+    assert_eq!(offered(""), 40.0);
+    assert_eq!(offered("nic = \"e810\""), 99.3);
+    assert_eq!(offered("offered_gbps = 12.0"), 12.0);
+    // What is stated is not changed in silence, not even for a tenant that inherits it.
+    let other = "[[tenant]]\nname = \"b\"\nnic = \"xl710\"\n";
+    for keys in
+        ["offered_gbps = 99.3".into(), format!("nic = \"e810\"\noffered_gbps = 99.3\n{other}")]
+    {
+        let told =
+            of("cascade-lake-platinum-8260", &keys).err().unwrap_or_else(|| panic!("{keys}"));
+        assert!(told.to_string().contains("`offered_gbps` = 99.3: allowed: 0.001 to 40"), "{told}");
+    }
 }
