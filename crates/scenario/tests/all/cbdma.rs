@@ -1,9 +1,9 @@
 //! The copy engine before the accelerator in scenarios: does it copy, is each key bounded, and is what it cannot
 //! do refused with the reason?
 
+use crate::jobs::job_of;
 use crate::overload::value;
 use scenario::result::RunResult;
-use scenario::scenario::Scenario;
 use scenario::{InputError, Job, Wanted, builtin};
 use std::ops::ControlFlow;
 
@@ -17,8 +17,7 @@ fn measured(keys: &str, name: &str) -> f64 {
 
 fn job(platform: &str, keys: &str) -> Result<Job, InputError> {
     let text = format!("platform = \"{platform}\"\n{BASE}{keys}");
-    let facts = builtin::platform("a.toml", platform)?;
-    Job::new("a.toml", Scenario::read("a.toml", &text, &[])?, facts, platform, 3)
+    job_of(&text, 3)
 }
 
 fn run(keys: &str) -> RunResult {

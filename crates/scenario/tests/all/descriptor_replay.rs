@@ -1,9 +1,9 @@
 //! Replays of logged descriptors: how long do they take, and what is refused?
 
+use crate::jobs::job_of;
 use crate::overload::value;
 use scenario::result::{RunResult, StoppedBy};
-use scenario::scenario::Scenario;
-use scenario::{Job, Wanted, builtin};
+use scenario::{Job, Wanted};
 use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -49,12 +49,7 @@ fn job(log: &Log, keys: &str) -> Result<Job, String> {
          descriptor_replay.log = \"{}\"\n{keys}",
         log.0.display()
     );
-    let job = || -> Result<Job, scenario::InputError> {
-        let read = Scenario::read("a.toml", &text, &[])?;
-        let platform = builtin::platform("a.toml", PLATFORM)?;
-        Job::new("a.toml", read, platform, PLATFORM, 11)
-    };
-    job().map_err(|error| error.to_string())
+    job_of(&text, 11).map_err(|error| error.to_string())
 }
 
 fn run(log: &Log, keys: &str) -> RunResult {

@@ -1,8 +1,8 @@
 //! The story of a descriptor: does it have every phase in order, every line once, and the agents that moved them?
 
+use crate::jobs::job_of;
 use scenario::result::DescriptorTrace;
-use scenario::scenario::Scenario;
-use scenario::{Job, Wanted, builtin};
+use scenario::{Job, Wanted};
 use std::ops::ControlFlow;
 
 const SHORT: &str = "application = \"offload\"\nrun.batch_packets = 256\nrun.min_batches = 10\n\
@@ -10,9 +10,7 @@ const SHORT: &str = "application = \"offload\"\nrun.batch_packets = 256\nrun.min
 
 fn job(platform: &str, keys: &str) -> Job {
     let text = format!("platform = \"{platform}\"\n{SHORT}{keys}");
-    let facts = builtin::platform("a.toml", platform).expect("it is built in");
-    let scenario = Scenario::read("a.toml", &text, &[]).unwrap_or_else(|error| panic!("{error}"));
-    Job::new("a.toml", scenario, facts, platform, 3).unwrap_or_else(|error| panic!("{error}"))
+    job_of(&text, 3).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn story(platform: &str, keys: &str, number: u64) -> Option<DescriptorTrace> {

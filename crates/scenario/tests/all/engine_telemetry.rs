@@ -1,6 +1,7 @@
 //! Telemetry of copy engines: are the counters of each instance what a trace of every line shows, and does a
 //! timeline show who holds the LLC?
 
+use crate::jobs::job_of;
 use model::tracer::{Event, Found, Operation, Tracer};
 use scenario::assemble::ScenarioMachine;
 use scenario::result::Numbers;
@@ -42,9 +43,7 @@ fn job(platform: &str, keys: &str) -> Job {
         "platform = \"{platform}\"\napplication = \"offload\"\nrun.batch_packets = 500\n\
          run.min_batches = 10\nrun.max_batches = 10\noffload.transfer_bytes = 4096\n{keys}"
     );
-    let facts = builtin::platform("a.toml", platform).expect("it is built in");
-    let scenario = Scenario::read("a.toml", &text, &[]).unwrap_or_else(|error| panic!("{error}"));
-    Job::new("a.toml", scenario, facts, platform, 3).unwrap_or_else(|error| panic!("{error}"))
+    job_of(&text, 3).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Bytes that all engines of a machine have read and written, descriptors and records apart, and bytes of

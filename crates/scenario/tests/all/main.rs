@@ -16,6 +16,7 @@ mod forwarder;
 mod hardware;
 mod host_kernels;
 mod interference_zones;
+mod jobs;
 mod key_value;
 mod keys;
 mod kinds;

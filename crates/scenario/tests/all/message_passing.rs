@@ -1,8 +1,8 @@
 //! Message passing: do messages arrive, at what cost, and what do engines change?
 
+use crate::jobs::job_of;
 use model::tracer::NoTrace;
-use scenario::scenario::Scenario;
-use scenario::{Job, builtin};
+use scenario::Job;
 use units::Picos;
 
 const PLATFORM: &str = "sapphire-rapids-56";
@@ -15,13 +15,8 @@ fn text(keys: &str) -> String {
 }
 
 fn job(keys: &str) -> Result<Job, String> {
-    let job = || -> Result<Job, scenario::InputError> {
-        let whole = format!("platform = \"{PLATFORM}\"\n{}", text(keys));
-        let read = Scenario::read("a.toml", &whole, &[])?;
-        let platform = builtin::platform("a.toml", PLATFORM)?;
-        Job::new("a.toml", read, platform, PLATFORM, 11)
-    };
-    job().map_err(|error| error.to_string())
+    let whole = format!("platform = \"{PLATFORM}\"\n{}", text(keys));
+    job_of(&whole, 11).map_err(|error| error.to_string())
 }
 
 /// Messages, and bytes copied, of all ranks when so many messages have arrived.

@@ -1,12 +1,12 @@
 //! The NVMe/TCP target: are requests conserved, what is sent, and what do digests cost?
 
+use crate::jobs::job_of;
 use crate::overload::{run_on, value};
 use model::software::TargetCounts;
 use model::tracer::NoTrace;
+use scenario::Job;
 use scenario::assemble::ScenarioMachine;
 use scenario::result::Numbers;
-use scenario::scenario::Scenario;
-use scenario::{Job, builtin};
 use soak::amount;
 use units::Picos;
 use workload::app::nvme_tcp_target::answer::Answer;
@@ -20,13 +20,8 @@ fn text(keys: &str) -> String {
 }
 
 fn job(keys: &str) -> Result<Job, String> {
-    let job = || -> Result<Job, scenario::InputError> {
-        let whole = format!("platform = \"{PLATFORM}\"\n{}", text(keys));
-        let read = Scenario::read("a.toml", &whole, &[])?;
-        let platform = builtin::platform("a.toml", PLATFORM)?;
-        Job::new("a.toml", read, platform, PLATFORM, 11)
-    };
-    job().map_err(|error| error.to_string())
+    let whole = format!("platform = \"{PLATFORM}\"\n{}", text(keys));
+    job_of(&whole, 11).map_err(|error| error.to_string())
 }
 
 fn ran(keys: &str, segments: u64) -> ScenarioMachine<NoTrace> {
@@ -202,8 +197,10 @@ fn impossible_targets_are_refused() {
     }
     let without = text("").replace("ssd = \"p4800x\"\n", "");
     let whole = format!("platform = \"{PLATFORM}\"\n{without}");
-    let read = Scenario::read("a.toml", &whole, &[]).expect("it can be read");
-    let platform = builtin::platform("a.toml", PLATFORM).expect("it is built in");
-    let refusal = Job::new("a.toml", read, platform, PLATFORM, 11).expect_err("it has no SSD");
+    let refusal = job_of(&whole, 11).expect_err("it has no SSD");
     assert!(refusal.to_string().contains("nvme-tcp-target needs a device"), "{refusal}");
+    let elsewhere = text(&digest("core"));
+    let refusal = job_of(&format!("platform = \"skylake-gold-6140\"\n{elsewhere}"), 11);
+    let refusal = refusal.expect_err("the platform has no loops of a core").to_string();
+    assert!(refusal.contains("`nvme_tcp_target.digest` = core: needs"), "{refusal}");
 }

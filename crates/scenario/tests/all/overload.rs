@@ -1,13 +1,12 @@
 //! Does a machine that is asked for more than it can do still do what it can, and come to an end?
 
+use crate::jobs::job_of;
 use model::root_complex::ddio::DmaKind;
 use model::tracer::NoTrace;
 use scenario::assemble::ScenarioMachine;
-use scenario::platform::Platform;
 use scenario::result::{Numbers, RunResult};
 use scenario::run::run_batch;
-use scenario::scenario::Scenario;
-use scenario::{Job, RunFailure, Wanted, builtin};
+use scenario::{Job, RunFailure, Wanted};
 use std::ops::ControlFlow;
 use units::{LineAddr, Picos, RootPortId};
 
@@ -19,11 +18,7 @@ fn job(text: &str, seed: u64) -> Job {
 
 fn job_on(name: &str, text: &str, seed: u64) -> Job {
     let text = format!("platform = \"{name}\"\n{text}");
-    let scenario = Scenario::read("the test", &text, &[]).unwrap_or_else(|error| panic!("{error}"));
-    let facts = scenario.platform_facts();
-    let platform: Platform =
-        builtin::platform_with("the test", name, &facts).unwrap_or_else(|error| panic!("{error}"));
-    Job::new("the test", scenario, platform, name, seed).unwrap_or_else(|error| panic!("{error}"))
+    job_of(&text, seed).unwrap_or_else(|error| panic!("{error}"))
 }
 
 pub fn run(text: &str, seed: u64) -> RunResult {

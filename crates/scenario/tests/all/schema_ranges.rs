@@ -3,7 +3,9 @@
 //! Each number is turned to its limits, which must be accepted in some scenario, and beyond them, which
 //! must be refused in the same scenario by the name of the key.
 
-use crate::keys::{CHANGES, base, with_captures};
+use crate::keys::base;
+use crate::keys::changes::CHANGES;
+use crate::keys::recordings::with_captures;
 use scenario::scenario::Scenario;
 use scenario::{Job, builtin, schema};
 use serde_json::Value;

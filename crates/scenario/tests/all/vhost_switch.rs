@@ -1,10 +1,10 @@
 //! The virtual switch: are packets conserved and in order, and who does the copies?
 
+use crate::jobs::job_of;
 use crate::overload::{run_on, value};
 use model::tracer::NoTrace;
+use scenario::Job;
 use scenario::assemble::ScenarioMachine;
-use scenario::scenario::Scenario;
-use scenario::{Job, builtin};
 use soak::amount;
 use units::Picos;
 
@@ -16,13 +16,8 @@ fn text(keys: &str) -> String {
 }
 
 fn job(keys: &str) -> Result<Job, String> {
-    let job = || -> Result<Job, scenario::InputError> {
-        let whole = format!("platform = \"{PLATFORM}\"\n{}", text(keys));
-        let read = Scenario::read("a.toml", &whole, &[])?;
-        let platform = builtin::platform("a.toml", PLATFORM)?;
-        Job::new("a.toml", read, platform, PLATFORM, 11)
-    };
-    job().map_err(|error| error.to_string())
+    let whole = format!("platform = \"{PLATFORM}\"\n{}", text(keys));
+    job_of(&whole, 11).map_err(|error| error.to_string())
 }
 
 fn ran(keys: &str, packets: u64) -> ScenarioMachine<NoTrace> {
