@@ -11,7 +11,6 @@
 
 mod bank;
 mod channel;
-mod divisor;
 mod interleave;
 mod rank;
 mod time_slots;

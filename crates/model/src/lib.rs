@@ -17,6 +17,7 @@ pub mod core;
 pub mod counters;
 pub mod cxl;
 pub mod device;
+mod divisor;
 pub mod dram;
 pub mod fabric;
 pub mod independent_levels;

@@ -194,7 +194,7 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
         let mut left = steps;
         while self.progress() < progress {
             let (agent, time) = self.schedule.earliest();
-            if time == Picos::NEVER || self.only_background_left() {
+            if time == Picos::NEVER || (self.is_background(agent) && self.only_background_left()) {
                 return Ran::OutOfWork;
             }
             if time > until {
@@ -210,6 +210,16 @@ impl<S: PacketSource, T: Tracer> Machine<S, T> {
             self.step(agent, time, until);
         }
         Ran::ToTheGoal
+    }
+
+    /// Whether an agent may be one of those that never end.
+    #[inline]
+    fn is_background(&self, agent: usize) -> bool {
+        match self.agents[agent] {
+            Agent::Device(..) => false,
+            Agent::Core(core) => self.software[core].is_background(),
+            Agent::Controller(_) => true,
+        }
     }
 
     /// Whether only software and controllers that never end will act again.

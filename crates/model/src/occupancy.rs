@@ -5,6 +5,7 @@
 //! Simplifies: order inside one window of a meter is not kept, so contention is exact in throughput and
 //! approximate below the window (DEVIATIONS.md, 1).
 
+use crate::divisor::Divisor;
 use units::Picos;
 use units::narrow::usize_from;
 
@@ -175,7 +176,7 @@ impl Slots {
 /// of entries whose entry-time is metered, so that throughput never exceeds entries / hold time.
 #[derive(Clone, Debug)]
 pub struct Entries {
-    count: u64,
+    count: Divisor,
     meter: Meter,
 }
 
@@ -185,7 +186,7 @@ impl Entries {
     #[must_use]
     pub fn new(count: u32) -> Self {
         assert!(count > 0);
-        Self { count: u64::from(count), meter: Meter::default() }
+        Self { count: Divisor::new(u64::from(count)), meter: Meter::default() }
     }
 
     /// When an operation of `now` would find a free entry.
@@ -199,7 +200,7 @@ impl Entries {
     /// waits for one.
     #[inline]
     pub fn admit(&mut self, now: Picos, entry_time: Picos) -> Picos {
-        let share = Picos(entry_time.0 / self.count);
+        let share = Picos(self.count.quotient(entry_time.0));
         self.meter.reserve(now, share).saturating_sub(now + share)
     }
 
@@ -212,7 +213,7 @@ impl Entries {
     /// Entry-time used since time zero; divided by a span it gives the mean occupancy.
     #[must_use]
     pub fn total_occupied(&self) -> Picos {
-        Picos(self.meter.total_busy().0 * self.count)
+        Picos(self.meter.total_busy().0 * self.count.value())
     }
 }
 

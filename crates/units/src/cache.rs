@@ -68,6 +68,13 @@ impl WayMask {
     pub fn count(self) -> u32 {
         self.0.count_ones()
     }
+
+    /// Whether it holds `way`, which is below 32.
+    #[inline]
+    #[must_use]
+    pub fn contains(self, way: u32) -> bool {
+        self.0 >> way & 1 == 1
+    }
 }
 
 impl fmt::Debug for WayMask {

@@ -7,7 +7,7 @@
 //! Simplifies: holes, mirroring and a processor's exact hashes are left out: the spread is balanced,
 //! but single addresses may differ.
 
-use super::divisor::Divisor;
+use crate::divisor::Divisor;
 use units::narrow::fit;
 use units::{LINE_BYTES, LineAddr};
 

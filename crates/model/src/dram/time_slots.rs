@@ -6,7 +6,7 @@
 //! Simplifies: a request that is ready inside a free slot starts at once, so two neighbours may overlap
 //! by less than a slot; slots older than those kept are forgotten.
 
-use super::divisor::Divisor;
+use crate::divisor::Divisor;
 use std::hint::select_unpredictable;
 use std::num::NonZero;
 use units::Picos;

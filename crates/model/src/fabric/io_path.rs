@@ -300,30 +300,16 @@ impl<T: Tracer> Fabric<T> {
         kind: DmaKind,
         reader: Option<CoreId>,
     ) -> RequestSpans {
-        let direction = DmaDirection::Write;
-        match self.ports[request.port].writer(kind) {
-            LineWriter::Plain(ways) => {
-                self.each_burst(request, direction, |fabric, request, burst| {
-                    fabric.write_plain_burst(request, ways, burst, full)
-                })
-            }
-            LineWriter::General(ddio) => {
-                self.each_burst(request, direction, |fabric, request, burst| {
-                    fabric.write_burst(request, ddio, burst, full)
-                })
-            }
+        let writer = self.ports[request.port].writer(kind);
+        self.each_burst(request, DmaDirection::Write, |fabric, request, burst| match writer {
+            LineWriter::Plain(ways) => fabric.write_plain_burst(request, ways, burst, full),
+            LineWriter::General(ddio) => fabric.write_burst(request, ddio, burst, full),
             LineWriter::Placed(placement, ddio) => {
                 let packet = PlacedPacket { placement, ddio, full_lines: full, reader };
-                self.each_burst(request, direction, |fabric, request, burst| {
-                    fabric.write_placed_burst(request, packet, burst)
-                })
+                fabric.write_placed_burst(request, packet, burst)
             }
-            LineWriter::Buffered => {
-                self.each_burst(request, direction, |fabric, request, burst| {
-                    fabric.write_burst_through_buffer(request, burst, full)
-                })
-            }
-        }
+            LineWriter::Buffered => fabric.write_burst_through_buffer(request, burst, full),
+        })
     }
 
     #[inline(always)]
@@ -354,25 +340,13 @@ impl<T: Tracer> Fabric<T> {
 
     #[inline(always)]
     fn read_extent(&mut self, request: Request) -> RequestSpans {
-        let direction = DmaDirection::Read;
-        match self.ports[request.port].reader {
-            LineReader::Plain => self.each_burst(request, direction, |fabric, request, burst| {
-                fabric.read_plain_burst(request, burst)
-            }),
-            LineReader::General => self.each_burst(request, direction, |fabric, request, burst| {
-                fabric.read_burst(request, burst)
-            }),
-            LineReader::Evicting => {
-                self.each_burst(request, direction, |fabric, request, burst| {
-                    fabric.read_and_evict_burst(request, burst)
-                })
-            }
-            LineReader::Buffered => {
-                self.each_burst(request, direction, |fabric, request, burst| {
-                    fabric.read_burst_through_buffer(request, burst)
-                })
-            }
-        }
+        let reader = self.ports[request.port].reader;
+        self.each_burst(request, DmaDirection::Read, |fabric, request, burst| match reader {
+            LineReader::Plain => fabric.read_plain_burst(request, burst),
+            LineReader::General => fabric.read_burst(request, burst),
+            LineReader::Evicting => fabric.read_and_evict_burst(request, burst),
+            LineReader::Buffered => fabric.read_burst_through_buffer(request, burst),
+        })
     }
 
     /// The IIO entries that a device's lines take: its own, or those shared in its socket.

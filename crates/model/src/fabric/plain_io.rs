@@ -14,7 +14,6 @@
 use super::Fabric;
 use super::io_path::{Burst, BurstSpans, LineSpans, Request};
 use crate::llc::LineInfo;
-use crate::llc::inclusion::HoldersIn;
 use crate::root_complex::ddio::Ddio;
 use crate::tracer::Tracer;
 use tag_array::RUN_LINES;
@@ -76,7 +75,7 @@ impl<T: Tracer> Fabric<T> {
         let mut newest = 0_u64;
         for i in bits(present) {
             let (set, way) = (burst.sets[i], u32::from(ways[i]));
-            if part.on_device_hit(way) == HoldersIn::None {
+            if part.holds_the_newest(way) {
                 part.llc.update(set, way, info);
                 newest |= 1 << i;
             }
@@ -141,7 +140,7 @@ impl<T: Tracer> Fabric<T> {
         let mut newest = 0_u64;
         for i in bits(present) {
             let way = u32::from(ways[i]);
-            if part.on_device_hit(way) == HoldersIn::None {
+            if part.holds_the_newest(way) {
                 part.llc.note_use(burst.sets[i], way);
                 newest |= 1 << i;
             }

@@ -36,6 +36,14 @@ pub struct DirectoryConfig {
     pub replacement: Replacement,
 }
 
+/// Ways whose lines are in no core when a device hits them.
+fn newest_ways(llc: &LlcConfig) -> WayMask {
+    let tracked = WayMask::bottom(llc.inclusion.tracked_ways(llc.ways));
+    let ways = (0..llc.ways)
+        .filter(|&way| llc.inclusion.device_hit(tracked.contains(way)) == HoldersIn::None);
+    WayMask(ways.fold(0, |mask, way| mask | 1 << way))
+}
+
 /// A processor.
 #[derive(Clone, Debug)]
 pub(super) struct Socket {
@@ -44,6 +52,8 @@ pub(super) struct Socket {
     pub directory: Option<Directory>,
     pub inclusion: Inclusion,
     pub iio: Iio,
+    /// Ways whose lines are in no core when a device hits them.
+    newest_ways: WayMask,
     /// Owners (bit i for owner i) whose unread lines cores' fills spare; usually none.
     pub spared_owners: u64,
     /// Number of its first core in the machine.
@@ -66,6 +76,7 @@ impl Socket {
         });
         Self {
             cores: (0..cores).map(private).collect(),
+            newest_ways: newest_ways(llc),
             llc: Llc::new(llc, cores + config.ports.len(), seed(1)),
             directory,
             inclusion: llc.inclusion,
@@ -111,6 +122,12 @@ impl Socket {
     #[inline]
     pub fn on_device_hit(&self, way: u32) -> HoldersIn {
         self.inclusion.device_hit(self.llc.is_tracked_way(way))
+    }
+
+    /// Whether no core can hold a newer copy of the line in `way`, when a device reads or writes it.
+    #[inline]
+    pub fn holds_the_newest(&self, way: u32) -> bool {
+        self.newest_ways.contains(way)
     }
 
     /// The owners (bit i for owner i) that are devices.

@@ -37,6 +37,9 @@ impl SharedReads {
             self.under_way.pop_front();
             self.bytes_under_way -= bytes;
         }
+        if self.line.is_empty() && self.bytes_under_way < most.0 {
+            return now;
+        }
         let place = self.line.iter().position(|&(waiting, _)| waiting == queue);
         let place = place.unwrap_or_else(|| {
             self.line.push_back((queue, bytes));

@@ -1,12 +1,12 @@
 //! Division by a number that is known only at run time, as a multiplication.
 //!
-//! Models: the divisions of the address interleave, which every line needs.
+//! Models: divisions that every line or request needs: address interleave, slots of time, entries.
 //! Source: Granlund and Montgomery, "Division by invariant integers using multiplication" (PLDI'94).
 //! Simplifies: nothing; exact while (dividend + 1) x divisor stays below 2^64.
 
 /// A fixed divisor.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Divisor {
+pub(crate) struct Divisor {
     value: u64,
     /// (2^64 - 1) / value, rounded down. It multiplies the dividend plus one, so that a value of one
     /// fits.
@@ -16,20 +16,20 @@ pub(super) struct Divisor {
 impl Divisor {
     /// # Panics
     /// If `value` is zero. Platforms are checked before they get here.
-    pub(super) fn new(value: u64) -> Self {
+    pub(crate) fn new(value: u64) -> Self {
         assert!(value > 0);
         Self { value, reciprocal: u64::MAX / value }
     }
 
     /// The divisor itself.
     #[inline]
-    pub(super) fn value(self) -> u64 {
+    pub(crate) fn value(self) -> u64 {
         self.value
     }
 
     /// `dividend` / divisor, rounded down.
     #[inline]
-    pub(super) fn quotient(self, dividend: u64) -> u64 {
+    pub(crate) fn quotient(self, dividend: u64) -> u64 {
         debug_assert!((dividend + 1).checked_mul(self.value).is_some());
         ((u128::from(dividend + 1) * u128::from(self.reciprocal)) >> 64) as u64
     }
