@@ -71,7 +71,7 @@ check: lint ## Format, lints with warnings as errors, types, fast tests
 lint: $(STAMPS)/module-to-test rust-tools
 	cargo fmt --all --check
 	{ ruff check --quiet && ruff format --check --quiet && mypy --no-error-summary &&
-	  stubtest skipline._core --concise; } & python_side=$$!
+	  stubtest skipline._core --concise --mypy-config-file python/stubtest.ini; } & python_side=$$!
 	found=0
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings || found=1
 	wait $$python_side || found=1
