@@ -87,7 +87,7 @@ bench-ab: setup ## Compare two revisions in turn: make bench-ab A=main B=. (. is
 bench-instructions: setup ## Count instructions per line operation, part by part (needs valgrind)
 	@python benches/instructions.py
 
-bench-plateau: setup ## Throughput of twelve scenarios from 1 to 99 Gbit/s offered, as a picture
+bench-plateau: setup ## Throughput of thirteen scenarios from 1 to 99 Gbit/s offered, as a picture
 	@python benches/plateau.py
 
 bench-scaling: setup ## Time per line operation from 1 to 56 cores, LLCs, NICs; memory; two cores

@@ -21,8 +21,14 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILDS = ROOT / "target" / "ab"
 L2FWD = "experiments/ddio-bench/l2fwd.toml"
 SHORT = {"run.max_batches": 10, "run.batch_packets": 16_384}
-TRACE = BUILDS / "64mib-random.raw64"
-LOADS = 2_000_000
+# Loads of each trace: a run of less than a tenth of a second is mostly the host's noise.
+SHORT_TRACE, LONG_TRACE = 2_000_000, 20_000_000
+
+
+def trace_file(loads: int) -> Path:
+    """Return where random lines of 64 MiB are, as in the standard trace, but fewer."""
+    return BUILDS / f"64mib-random-{loads}.raw64"
+
 
 # Loads by name: arguments of the worker below, which is the same for both revisions.
 WORK: dict[str, list[object]] = {
@@ -30,8 +36,8 @@ WORK: dict[str, list[object]] = {
     "l2fwd, 256 descriptors": ["run", L2FWD, {**SHORT, "rx_descriptors": 256}],
     "l2fwd, 60 B": ["run", L2FWD, {**SHORT, "packet_bytes": 60, "rx_descriptors": 1024}],
     "l2fwd, 8 cores": ["run", L2FWD, {**SHORT, "cores": 8, "rx_descriptors": 256}],
-    "trace, three-level-lru": ["trace", str(TRACE), "three-level-lru"],
-    "trace, skylake-gold-6140": ["trace", str(TRACE), "skylake-gold-6140"],
+    "trace, three-level-lru": ["trace", str(trace_file(LONG_TRACE)), "three-level-lru"],
+    "trace, skylake-gold-6140": ["trace", str(trace_file(SHORT_TRACE)), "skylake-gold-6140"],
 }
 WORKER = """
 import hashlib, json, sys
@@ -135,11 +141,13 @@ def _git(*arguments: str) -> str:
     return done.stdout
 
 
-def write_trace() -> None:
-    """Random lines of 64 MiB, as in the standard trace, but fewer."""
+def write_trace(loads: int) -> None:
+    """Write a trace unless it is there."""
+    if trace_file(loads).exists():
+        return
     state, mask = 42, 2**64 - 1
-    with TRACE.open("wb") as file:
-        for _ in range(LOADS):
+    with trace_file(loads).open("wb") as file:
+        for _ in range(loads):
             state = (state + 0x9E3779B97F4A7C15) & mask
             mixed = ((state ^ state >> 30) * 0xBF58476D1CE4E5B9) & mask
             mixed = ((mixed ^ mixed >> 27) * 0x94D049BB133111EB) & mask
@@ -156,8 +164,8 @@ def main() -> None:
     parser.add_argument("--only", help="loads whose name holds this text")
     arguments = parser.parse_args()
     a, b = build(arguments.a), build(arguments.b)
-    if not TRACE.exists():
-        write_trace()
+    for size in (SHORT_TRACE, LONG_TRACE):
+        write_trace(size)
     loads = {name: work for name, work in WORK.items() if (arguments.only or "") in name}
     rates = {name: Rates() for name in loads}
     for number in range(arguments.rounds):
