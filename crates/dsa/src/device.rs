@@ -1,0 +1,192 @@
+//! A device: groups of work queues and engines, each engine a thread [S 3.3, 4].
+//!
+//! A program submits descriptors to a queue. Engines of its group take them, queue by queue as the
+//! arbiter says, execute them on the memory of this process, and write their records. Descriptors of a
+//! queue are dispatched in order and may end in any order.
+
+mod arbiter;
+mod config;
+mod group;
+mod software_error;
+
+pub use config::{ConfigError, DeviceConfig, GroupConfig, Mode, QueueConfig};
+pub use software_error::SoftwareError;
+
+use crate::descriptor::Descriptor;
+use crate::engine::{Ended, Engine};
+use group::Group;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+/// The answer to a submission that can be refused (ENQCMD).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Submitted {
+    /// The queue has taken it.
+    Accepted,
+    /// Not now: the occupancy is at the threshold, or the queue takes none.
+    Retry,
+}
+
+/// A queue of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct QueueId {
+    group: usize,
+    queue: usize,
+}
+
+/// Called for each descriptor that has ended, members of batches included.
+pub type Watcher = Arc<dyn Fn(&Ended<'_>) + Send + Sync>;
+
+/// What all engines of a device share.
+struct Shared {
+    engine: Engine,
+    error: Mutex<SoftwareError>,
+    watcher: Option<Watcher>,
+}
+
+/// An enabled device. Dropped, it executes what its queues hold, and ends its threads.
+pub struct Device {
+    shared: Arc<Shared>,
+    groups: Vec<Arc<Group>>,
+    queues: Vec<QueueId>,
+    engines: Vec<JoinHandle<()>>,
+}
+
+impl std::fmt::Debug for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Device").field("queues", &self.queues).finish_non_exhaustive()
+    }
+}
+
+impl Device {
+    /// Starts the engines of a device.
+    ///
+    /// # Errors
+    /// What of the configuration the device does not have.
+    pub fn start(config: &DeviceConfig, watcher: Option<Watcher>) -> Result<Self, ConfigError> {
+        config.check()?;
+        let shared = Arc::new(Shared {
+            engine: Engine::new(config.capabilities),
+            error: Mutex::new(SoftwareError::default()),
+            watcher,
+        });
+        let groups: Vec<_> =
+            config.groups.iter().map(|group| Arc::new(Group::new(group))).collect();
+        let queues = config.groups.iter().enumerate().flat_map(|(group, config)| {
+            (0..config.queues.len()).map(move |queue| QueueId { group, queue })
+        });
+        let engines = config.groups.iter().zip(&groups).flat_map(|(config, group)| {
+            (0..config.engines).map(|_| {
+                let (shared, group) = (Arc::clone(&shared), Arc::clone(group));
+                std::thread::spawn(move || run_engine(&shared, &group))
+            })
+        });
+        let engines = engines.collect();
+        Ok(Self { queues: queues.collect(), shared, groups, engines })
+    }
+
+    /// Its queues, group by group as configured.
+    #[must_use]
+    pub fn queues(&self) -> &[QueueId] {
+        &self.queues
+    }
+
+    /// Submits to a dedicated queue, as MOVDIR64B does: a write that has no answer. If the queue is full
+    /// the descriptor is lost, and the software error register says so; one for a shared or disabled
+    /// queue is lost silently.
+    pub fn post(&self, queue: QueueId, descriptor: &Descriptor) {
+        if self.groups[queue.group].post(queue.queue, descriptor) == group::Posted::Overflow {
+            let number = self.number_of(queue);
+            self.error().note(SoftwareError::overflow(number, descriptor));
+        }
+    }
+
+    /// Submits to a shared queue, as ENQCMD does.
+    pub fn enqueue(&self, queue: QueueId, descriptor: &Descriptor) -> Submitted {
+        self.groups[queue.group].enqueue(queue.queue, descriptor)
+    }
+
+    /// Descriptors in a queue that no engine has taken yet.
+    #[must_use]
+    pub fn occupancy(&self, queue: QueueId) -> usize {
+        self.groups[queue.group].occupancy(queue.queue)
+    }
+
+    /// Waits until all that was submitted to a queue has ended.
+    pub fn drain(&self, queue: QueueId) {
+        self.groups[queue.group].drain(queue.queue);
+    }
+
+    /// Drains a queue and lets it take nothing more.
+    pub fn disable(&self, queue: QueueId) {
+        self.groups[queue.group].set_enabled(queue.queue, false);
+        self.drain(queue);
+    }
+
+    /// Lets a disabled queue take descriptors again.
+    pub fn enable(&self, queue: QueueId) {
+        self.groups[queue.group].set_enabled(queue.queue, true);
+    }
+
+    /// Drops what a queue holds, unexecuted and without records; returns how many descriptors. What
+    /// engines have taken goes on.
+    pub fn discard(&self, queue: QueueId) -> usize {
+        self.groups[queue.group].clear(queue.queue)
+    }
+
+    /// As [`Self::discard`], and waits for what engines have taken.
+    pub fn abort(&self, queue: QueueId) -> usize {
+        let dropped = self.discard(queue);
+        self.drain(queue);
+        dropped
+    }
+
+    /// The software error register.
+    #[must_use]
+    pub fn software_error(&self) -> SoftwareError {
+        *self.error()
+    }
+
+    /// Clears the software error register.
+    pub fn clear_software_error(&self) {
+        *self.error() = SoftwareError::default();
+    }
+
+    fn error(&self) -> std::sync::MutexGuard<'_, SoftwareError> {
+        self.shared.error.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn number_of(&self, queue: QueueId) -> usize {
+        self.queues.iter().position(|own| *own == queue).unwrap_or_default()
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        for group in &self.groups {
+            group.stop();
+        }
+        for engine in self.engines.drain(..) {
+            // An engine that panicked has said so on its own.
+            drop(engine.join());
+        }
+    }
+}
+
+/// Executes descriptors of a group until it stops and its queues are empty.
+fn run_engine(shared: &Shared, group: &Group) {
+    while let Some(work) = group.next() {
+        let mut watch = |ended: &Ended<'_>| {
+            if ended.is_logged() {
+                let mut error = shared.error.lock().unwrap_or_else(PoisonError::into_inner);
+                error.note(SoftwareError::of(work.queue, ended));
+            }
+            if let Some(watcher) = &shared.watcher {
+                watcher(ended);
+            }
+        };
+        shared.engine.execute_watched(&work.descriptor, group.limits(work.queue), &mut watch);
+        group.done(&work);
+    }
+}

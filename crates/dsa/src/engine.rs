@@ -1,0 +1,191 @@
+//! A descriptor from its checks to its record, and a batch from its list to its record [S 3.8, 5.8].
+
+use crate::checks::{Place, QueueLimits, Refusal, Rules};
+use crate::descriptor::Descriptor;
+use crate::hardware::capabilities::{Capabilities, gencap};
+use crate::hardware::status::{self, Operand};
+use crate::hardware::{DESCRIPTOR_BYTES, Opcode, PRIVILEGED, flags};
+use crate::memory::{self, Span};
+use crate::operations::{self, Manner};
+use crate::record::Record;
+
+/// What the submitter can see of the end of a descriptor, beside memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A completion record was written.
+    Recorded(Record),
+    /// It succeeded, and no record was requested.
+    Silent(Record),
+    /// It failed, and the record could not take the error: it goes to the software error register, or to
+    /// the event log.
+    Logged(Record),
+}
+
+impl Outcome {
+    /// What the record says, or would say.
+    #[must_use]
+    pub fn record(&self) -> Record {
+        match self {
+            Self::Recorded(record) | Self::Silent(record) | Self::Logged(record) => *record,
+        }
+    }
+}
+
+/// A descriptor that has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended<'a> {
+    /// The descriptor.
+    pub descriptor: &'a Descriptor,
+    /// Its number in its batch, if it is a member.
+    pub member: Option<u32>,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+impl Ended<'_> {
+    /// Whether its error is no completion record's.
+    #[must_use]
+    pub fn is_logged(&self) -> bool {
+        matches!(self.outcome, Outcome::Logged(_))
+    }
+}
+
+/// Executes descriptors, one after the other, on the memory of its process.
+///
+/// It has no state: threads may share one.
+#[derive(Clone, Copy, Debug)]
+pub struct Engine {
+    capabilities: Capabilities,
+}
+
+impl Engine {
+    /// An engine of a device that can do this.
+    #[must_use]
+    pub fn new(capabilities: Capabilities) -> Self {
+        Self { capabilities }
+    }
+
+    /// What it can do.
+    #[must_use]
+    pub fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    /// Executes a descriptor of a queue, or a whole batch, and writes its completion record.
+    ///
+    /// The descriptor's addresses are those of this process. An address of no page ends in the record;
+    /// what the descriptor says to write is written, whatever it is.
+    pub fn execute(&self, descriptor: &Descriptor, queue: &QueueLimits) -> Outcome {
+        self.execute_watched(descriptor, queue, &mut |_| {})
+    }
+
+    /// As [`Self::execute`]; `watch` is called for each descriptor that ends, members before their batch.
+    pub fn execute_watched(
+        &self,
+        descriptor: &Descriptor,
+        queue: &QueueLimits,
+        watch: &mut dyn FnMut(&Ended<'_>),
+    ) -> Outcome {
+        self.execute_at(descriptor, queue, (Place::Queue, None), watch)
+    }
+
+    fn execute_at(
+        &self,
+        descriptor: &Descriptor,
+        queue: &QueueLimits,
+        (place, member): (Place, Option<u32>),
+        watch: &mut dyn FnMut(&Ended<'_>),
+    ) -> Outcome {
+        let rules = Rules { capabilities: &self.capabilities, queue, place };
+        let outcome = match rules.check(descriptor) {
+            Ok(_) if !record_is_there(descriptor) => record_fault(descriptor),
+            Ok(Opcode::Batch) => end(descriptor, self.batch(descriptor, queue, watch)),
+            Ok(opcode) => end(descriptor, operations::execute(descriptor, opcode, self.manner())),
+            Err(refusal) => refused(descriptor, refusal),
+        };
+        watch(&Ended { descriptor, member, outcome });
+        outcome
+    }
+
+    fn manner(&self) -> Manner {
+        Manner { fault_info: self.capabilities.has(gencap::FAULT_INFO) }
+    }
+
+    /// Executes the members of a batch in the order of the list.
+    fn batch(
+        &self,
+        descriptor: &Descriptor,
+        queue: &QueueLimits,
+        watch: &mut dyn FnMut(&Ended<'_>),
+    ) -> Record {
+        let (list, count) = (descriptor.first(), descriptor.size());
+        let goes_on = self.capabilities.has(gencap::BATCH_CONTINUATION);
+        let failed_before = descriptor.has(flags::BATCH_ERROR);
+        let mut has_failed = failed_before;
+        let privileged = descriptor.pasid_word() & PRIVILEGED != 0;
+        let place = Place::Batch { privileged };
+        for number in 0..count {
+            let address = list + u64::from(number) * DESCRIPTOR_BYTES as u64;
+            let Some(member) = memory::read(address).map(Descriptor) else {
+                let fault = Span::read(Operand::First, address, 1).fault_at(address);
+                let record =
+                    Record::of_fault(status::BATCH_LIST_FAULT, fault, self.manner().fault_info);
+                return summary(record, number, goes_on && has_failed);
+            };
+            if member.has(flags::FENCE) && has_failed {
+                return summary(Record::of(status::BATCH_MEMBER_FAILED), number, goes_on);
+            }
+            let outcome = self.execute_at(&member, queue, (place, Some(number)), watch);
+            has_failed |= outcome.record().status() != status::SUCCESS;
+        }
+        let code = if has_failed { status::BATCH_MEMBER_FAILED } else { status::SUCCESS };
+        summary(Record::of(code), count, goes_on && has_failed)
+    }
+}
+
+/// A batch's record: how many members are done, and whether one has failed.
+fn summary(record: Record, done: u32, has_failed: bool) -> Record {
+    record.with_completed(done).with_result(u8::from(has_failed))
+}
+
+/// A descriptor that is not taken.
+fn refused(descriptor: &Descriptor, refusal: Refusal) -> Outcome {
+    let record = Record::of(refusal.code).with_u32(16, refusal.invalid_flags);
+    match refusal.code {
+        status::RECORD_ALIGNMENT | status::BAD_PRIVILEGE => Outcome::Logged(record),
+        _ => end(descriptor, record),
+    }
+}
+
+/// Writes the record, if one is due.
+fn end(descriptor: &Descriptor, record: Record) -> Outcome {
+    let is_error = !matches!(
+        record.status(),
+        status::SUCCESS | status::FALSE_PREDICATE | status::BATCH_MEMBER_FAILED
+    );
+    if !descriptor.has(flags::RECORD_ADDRESS_VALID) {
+        return if is_error { Outcome::Logged(record) } else { Outcome::Silent(record) };
+    }
+    if !is_error && !descriptor.has(flags::REQUEST_RECORD) {
+        return Outcome::Silent(record);
+    }
+    if record.write(descriptor.record()) {
+        return Outcome::Recorded(record);
+    }
+    record_fault(descriptor)
+}
+
+/// Whether a record that is certain to be written can be: nothing is done for one that cannot.
+fn record_is_there(descriptor: &Descriptor) -> bool {
+    if !descriptor.has(flags::RECORD_ADDRESS_VALID | flags::REQUEST_RECORD) {
+        return true;
+    }
+    // Aligned as it is, it lies in one page.
+    Span::written(Operand::Record, descriptor.record(), 1).reach(1).1.is_none()
+}
+
+fn record_fault(descriptor: &Descriptor) -> Outcome {
+    let address = descriptor.record();
+    let fault = Span::written(Operand::Record, address, 1).fault_at(address);
+    Outcome::Logged(Record::of_fault(status::RECORD_FAULT, fault, true))
+}

@@ -1,0 +1,166 @@
+//! What hardware defines: numbers, names and layouts, and no behaviour.
+//!
+//! Source: Intel DSA architecture specification 341204-006US rev 3.0, section named at each item; the
+//! Linux uapi header `linux/idxd.h` has the same numbers.
+
+pub mod capabilities;
+pub mod flags;
+pub mod status;
+
+/// Bytes of a descriptor, which is aligned as much [S 8.1].
+pub const DESCRIPTOR_BYTES: usize = 64;
+/// Bytes of a completion record, which is aligned as much [S 8.2].
+pub const RECORD_BYTES: usize = 32;
+/// Bytes of a portal page [S 3.3].
+pub const PORTAL_BYTES: usize = 4096;
+/// Largest delta operation [S 8.3.8].
+pub const MOST_DELTA_BYTES: u64 = 512 << 10;
+/// Least maximum size of a delta record that is created [S 5.8, code 0x15].
+pub const LEAST_DELTA_RECORD_BYTES: u32 = 80;
+/// Bytes of an entry of a delta record: an offset in units of 8 bytes, and 8 bytes of data [S 8.3.8].
+pub const DELTA_ENTRY_BYTES: u32 = 10;
+/// Bytes of protection information behind a block [S 8.3.14].
+pub const PROTECTION_BYTES: u64 = 8;
+
+/// Operation codes [S 8.1.2].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Opcode {
+    /// Nothing.
+    NoOp = 0,
+    /// A list of descriptors.
+    Batch = 1,
+    /// Waits for all earlier descriptors.
+    Drain = 2,
+    /// Copies.
+    Move = 3,
+    /// Fills with a pattern of 8 or 16 bytes.
+    Fill = 4,
+    /// Compares two ranges.
+    Compare = 5,
+    /// Compares a range with a pattern of 8 bytes.
+    ComparePattern = 6,
+    /// Records the differences of two ranges.
+    CreateDelta = 7,
+    /// Applies such a record.
+    ApplyDelta = 8,
+    /// Copies to two places.
+    Dualcast = 9,
+    /// Loads translations (version 2).
+    TranslationFetch = 0x0a,
+    /// Computes a CRC.
+    Crc = 0x10,
+    /// Copies and computes a CRC.
+    CopyCrc = 0x11,
+    /// Checks protection information.
+    DifCheck = 0x12,
+    /// Inserts protection information.
+    DifInsert = 0x13,
+    /// Checks and removes protection information.
+    DifStrip = 0x14,
+    /// Checks and replaces protection information.
+    DifUpdate = 0x15,
+    /// Writes protection information apart from data (version 2).
+    DixGenerate = 0x17,
+    /// Writes lines back to memory.
+    CacheFlush = 0x20,
+}
+
+impl Opcode {
+    /// Every operation, by number.
+    pub const ALL: [Self; 19] = [
+        Self::NoOp,
+        Self::Batch,
+        Self::Drain,
+        Self::Move,
+        Self::Fill,
+        Self::Compare,
+        Self::ComparePattern,
+        Self::CreateDelta,
+        Self::ApplyDelta,
+        Self::Dualcast,
+        Self::TranslationFetch,
+        Self::Crc,
+        Self::CopyCrc,
+        Self::DifCheck,
+        Self::DifInsert,
+        Self::DifStrip,
+        Self::DifUpdate,
+        Self::DixGenerate,
+        Self::CacheFlush,
+    ];
+
+    /// The operation of a code; `None` if there is none.
+    #[must_use]
+    pub fn of(code: u8) -> Option<Self> {
+        const BY_CODE: [Option<Opcode>; 0x21] = {
+            let mut table = [None; 0x21];
+            let mut number = 0;
+            while number < Opcode::ALL.len() {
+                table[Opcode::ALL[number] as usize] = Some(Opcode::ALL[number]);
+                number += 1;
+            }
+            table
+        };
+        BY_CODE.get(usize::from(code)).copied().flatten()
+    }
+
+    /// Its bit in word 0 of OPCAP and of a queue's OPCFG.
+    #[must_use]
+    pub fn bit(self) -> u64 {
+        1 << self as u8
+    }
+
+    /// Its name, as the specification has it, in lower case.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NoOp => "no-op",
+            Self::Batch => "batch",
+            Self::Drain => "drain",
+            Self::Move => "memory move",
+            Self::Fill => "fill",
+            Self::Compare => "compare",
+            Self::ComparePattern => "compare pattern",
+            Self::CreateDelta => "create delta record",
+            Self::ApplyDelta => "apply delta record",
+            Self::Dualcast => "memory copy with dualcast",
+            Self::TranslationFetch => "translation fetch",
+            Self::Crc => "CRC generation",
+            Self::CopyCrc => "copy with CRC generation",
+            Self::DifCheck => "DIF check",
+            Self::DifInsert => "DIF insert",
+            Self::DifStrip => "DIF strip",
+            Self::DifUpdate => "DIF update",
+            Self::DixGenerate => "DIX generate",
+            Self::CacheFlush => "cache flush",
+        }
+    }
+}
+
+/// Offsets of a descriptor's fields that several operations share [S 8.1].
+pub mod offset {
+    /// PASID and privilege.
+    pub const PASID: usize = 0;
+    /// Flags: three bytes.
+    pub const FLAGS: usize = 4;
+    /// Operation code.
+    pub const OPCODE: usize = 7;
+    /// Address of the completion record.
+    pub const RECORD: usize = 8;
+    /// First operand.
+    pub const FIRST: usize = 16;
+    /// Second operand.
+    pub const SECOND: usize = 24;
+    /// Bytes to transfer, or number of descriptors.
+    pub const SIZE: usize = 32;
+    /// Handle of the completion interrupt.
+    pub const INTERRUPT: usize = 36;
+    /// Where fields of an operation begin.
+    pub const OWN: usize = 40;
+}
+
+/// Bits between PASID and privilege, in the first word of a descriptor.
+pub const RESERVED_PASID_BITS: u32 = 0x7ff0_0000;
+/// Privilege, in the first word of a descriptor.
+pub const PRIVILEGED: u32 = 1 << 31;

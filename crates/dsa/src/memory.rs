@@ -1,0 +1,116 @@
+//! The process's own memory, whose faults are results and not crashes.
+//!
+//! A device names memory by virtual addresses, which may be of no page, or of a page that another
+//! thread takes away meanwhile. Operations therefore access memory inside [`guarded`] only. What of an
+//! operand can be accessed is found page by page ([`Span::reach`]), and only after an access has failed:
+//! the usual case pays for the guard alone, some ten instructions.
+
+mod guard;
+mod probe;
+
+pub(crate) use guard::guarded;
+
+use probe::Touch;
+
+use crate::hardware::status::Operand;
+use crate::record::Fault;
+use units::narrow::usize_from;
+
+/// Bytes of the smallest page: rights change between pages only.
+pub(crate) const PAGE_BYTES: u64 = 4096;
+
+/// Memory that an operation accesses in the order of its addresses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub operand: Operand,
+    pub address: u64,
+    /// Bytes for each unit of the operation.
+    pub unit_bytes: u64,
+    pub is_write: bool,
+}
+
+impl Span {
+    /// Memory that an operation reads.
+    pub fn read(operand: Operand, address: u64, unit_bytes: u64) -> Self {
+        Self { operand, address, unit_bytes, is_write: false }
+    }
+
+    /// Memory that an operation writes.
+    pub fn written(operand: Operand, address: u64, unit_bytes: u64) -> Self {
+        Self { operand, address, unit_bytes, is_write: true }
+    }
+
+    /// Bytes of a span with units of one byte are written up to where it can be accessed.
+    fn touch(&self) -> Touch {
+        match (self.is_write, self.unit_bytes) {
+            (false, _) => Touch::Read,
+            (true, 1) => Touch::Write,
+            (true, _) => Touch::WriteAtOnce,
+        }
+    }
+
+    /// Of `units` units how many from the first on can be accessed, and the fault behind them.
+    pub fn reach(&self, units: u64) -> (u64, Option<Fault>) {
+        let bytes = units * self.unit_bytes;
+        let reached = probe::from_the_start(self.address, bytes, self.touch());
+        if reached == bytes {
+            return (units, None);
+        }
+        (reached / self.unit_bytes, Some(self.fault_at(self.address.wrapping_add(reached))))
+    }
+
+    /// As [`Self::reach`], from the last unit backwards.
+    pub fn reach_backwards(&self, units: u64) -> (u64, Option<Fault>) {
+        let bytes = units * self.unit_bytes;
+        let reached = probe::from_the_end(self.address, bytes, self.touch());
+        if reached == bytes {
+            return (units, None);
+        }
+        let last = self.address.wrapping_add(bytes - reached - 1);
+        (reached / self.unit_bytes, Some(self.fault_at(last)))
+    }
+
+    /// The fault of an access to `address`.
+    pub fn fault_at(&self, address: u64) -> Fault {
+        let page = address & !(PAGE_BYTES - 1);
+        Fault { address: page, is_write: self.is_write, operand: self.operand }
+    }
+}
+
+/// Reads `N` bytes; `None` if a page of them cannot be read.
+pub(crate) fn read<const N: usize>(address: u64) -> Option<[u8; N]> {
+    #[allow(unsafe_code)]
+    // SAFETY: a fault is caught by the guard; any bytes form an array of them.
+    guarded(|| unsafe { bytes::<[u8; N]>(address).read_unaligned() })
+}
+
+/// An address as a pointer that may be read. Called inside [`guarded`].
+#[inline]
+pub(crate) fn bytes<T>(address: u64) -> *const T {
+    leave_first_page(address);
+    std::ptr::with_exposed_provenance(usize_from(address))
+}
+
+/// An address as a pointer that may be written. Called inside [`guarded`].
+#[inline]
+pub(crate) fn bytes_mut<T>(address: u64) -> *mut T {
+    leave_first_page(address);
+    std::ptr::with_exposed_provenance_mut(usize_from(address))
+}
+
+/// Meets the fault of an address in the first page here: a pointer that is null may not even be tried.
+#[inline]
+#[allow(unsafe_code)]
+fn leave_first_page(address: u64) {
+    if address < PAGE_BYTES {
+        // SAFETY: a load, whose fault the guard around it catches.
+        unsafe {
+            std::arch::asm!(
+                "mov {byte}, byte ptr [{address}]",
+                address = in(reg) address,
+                byte = out(reg_byte) _,
+                options(nostack, readonly),
+            );
+        }
+    }
+}

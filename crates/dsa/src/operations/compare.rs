@@ -1,0 +1,79 @@
+//! Compare, compare pattern [S 8.3.6, 8.3.7].
+
+use super::{Job, Manner, Work, judged, low};
+use crate::descriptor::Descriptor;
+use crate::hardware::status::Operand;
+use crate::memory::{Span, bytes};
+use crate::record::Record;
+use units::narrow::usize_from;
+
+/// Bytes that are compared at once before a difference is looked for.
+const CHUNK: usize = 4096;
+const EQUAL: u8 = 0;
+const DIFFERENT: u8 = 1;
+
+/// Bytes of memory that the submitter names. Called inside a guard.
+pub(super) fn slice(address: u64, length: u64) -> &'static [u8] {
+    if length == 0 {
+        return &[];
+    }
+    #[allow(unsafe_code)]
+    // SAFETY: a fault is caught by the guard around it. Other threads may write the bytes meanwhile, as
+    // they may while a device reads them: what is read then is either of both.
+    unsafe {
+        std::slice::from_raw_parts(bytes(address), usize_from(length))
+    }
+}
+
+pub(super) fn ranges(descriptor: &Descriptor, manner: Manner) -> Record {
+    let (first, second) = (descriptor.first(), descriptor.second());
+    let spans = [Span::read(Operand::First, first, 1), Span::read(Operand::Second, second, 1)];
+    Job::new(descriptor, u64::from(descriptor.size()), &spans, manner).run(
+        |units| {
+            let second = slice(second, units).chunks(CHUNK);
+            found(descriptor, first_difference(slice(first, units), second))
+        },
+        |()| judge(descriptor, EQUAL),
+        |record, (), units| record.with_completed(low(units)),
+    )
+}
+
+pub(super) fn pattern(descriptor: &Descriptor, manner: Manner) -> Record {
+    let first = descriptor.first();
+    let spans = [Span::read(Operand::First, first, 1)];
+    let mut expected = [0; CHUNK];
+    for eight in expected.chunks_exact_mut(8) {
+        eight.copy_from_slice(&descriptor.second().to_le_bytes());
+    }
+    Job::new(descriptor, u64::from(descriptor.size()), &spans, manner).run(
+        |units| {
+            let expected = std::iter::repeat(&expected[..]);
+            found(descriptor, first_difference(slice(first, units), expected))
+        },
+        |()| judge(descriptor, EQUAL),
+        |record, (), units| record.with_completed(low(units)),
+    )
+}
+
+/// The offset of the first byte that differs from what is expected, chunk by chunk.
+fn first_difference<'a>(bytes: &[u8], expected: impl Iterator<Item = &'a [u8]>) -> Option<usize> {
+    let chunks = bytes.chunks(CHUNK).zip(expected).enumerate();
+    let mut different = chunks.filter(|(_, (own, expected))| *own != &expected[..own.len()]);
+    different.next().and_then(|(number, (own, expected))| {
+        let within = own.iter().zip(expected).position(|(one, other)| one != other)?;
+        Some(number * CHUNK + within)
+    })
+}
+
+fn found(descriptor: &Descriptor, difference: Option<usize>) -> Work<()> {
+    match difference {
+        None => Work::Done(()),
+        Some(offset) => {
+            Work::Stopped(judge(descriptor, DIFFERENT).with_completed(low(offset as u64)))
+        }
+    }
+}
+
+fn judge(descriptor: &Descriptor, result: u8) -> Record {
+    judged(descriptor, result, descriptor.expected_result() & 1 == result)
+}

@@ -1,0 +1,122 @@
+//! Move, fill, dualcast [S 8.3.4, 8.3.5, 8.3.10].
+
+use super::{Job, Manner, Work, fault_record, low};
+use crate::descriptor::Descriptor;
+use crate::hardware::flags;
+use crate::hardware::status::{self, Operand};
+use crate::memory::{Span, bytes, bytes_mut, guarded};
+use crate::record::Record;
+use units::narrow::usize_from;
+
+/// Copies bytes; ranges may overlap. Called inside a guard.
+#[inline]
+pub(super) fn copy(from: u64, to: u64, length: u64) {
+    if length == 0 {
+        return;
+    }
+    #[allow(unsafe_code)]
+    // SAFETY: a fault is caught by the guard around it; the ranges are those that the submitter names.
+    unsafe {
+        bytes::<u8>(from).copy_to(bytes_mut::<u8>(to), usize_from(length));
+    }
+}
+
+pub(super) fn moved(descriptor: &Descriptor, manner: Manner) -> Record {
+    let (from, to) = (descriptor.first(), descriptor.second());
+    let length = u64::from(descriptor.size());
+    let spans = [Span::read(Operand::First, from, 1), Span::written(Operand::Destination, to, 1)];
+    if from < to && to - from < length {
+        return moved_backwards(descriptor, &spans, manner);
+    }
+    Job::new(descriptor, length, &spans, manner).run(
+        |units| {
+            copy(from, to, units);
+            Work::Done(())
+        },
+        |()| Record::of(status::SUCCESS),
+        |record, (), units| record.with_completed(low(units)),
+    )
+}
+
+/// The destination begins inside the source: the last byte goes first.
+fn moved_backwards(descriptor: &Descriptor, spans: &[Span; 2], manner: Manner) -> Record {
+    let (from, to) = (descriptor.first(), descriptor.second());
+    let length = u64::from(descriptor.size());
+    let (mut units, mut fault) = spans[0].reach_backwards(length);
+    let behind = Span::written(Operand::Destination, to + (length - units), 1);
+    let (written, write_fault) = behind.reach_backwards(units);
+    if written < units {
+        (units, fault) = (written, write_fault);
+    }
+    let first = length - units;
+    let done = guarded(|| copy(from + first, to + first, units));
+    match (done, fault) {
+        (Some(()), None) => Record::of(status::SUCCESS),
+        (done, fault) => {
+            // Of pages that go while the bytes are on their way nothing is known.
+            let units = done.map_or(0, |()| units);
+            let fault = fault.unwrap_or_else(|| spans[0].fault_at(from));
+            let record = fault_record(descriptor.has(flags::BLOCK_ON_FAULT), fault, manner);
+            record.with_result(1).with_completed(low(units))
+        }
+    }
+}
+
+pub(super) fn filled(descriptor: &Descriptor, manner: Manner) -> Record {
+    let to = descriptor.second();
+    let low_half = descriptor.first();
+    let is_wide = descriptor.has(flags::PATTERN_16);
+    let high_half = if is_wide { descriptor.pattern_high() } else { low_half };
+    let mut pattern = [0; 16];
+    pattern[..8].copy_from_slice(&low_half.to_le_bytes());
+    pattern[8..].copy_from_slice(&high_half.to_le_bytes());
+    let spans = [Span::written(Operand::Destination, to, 1)];
+    Job::new(descriptor, u64::from(descriptor.size()), &spans, manner).run(
+        |units| {
+            fill(to, units, pattern);
+            Work::Done(())
+        },
+        |()| Record::of(status::SUCCESS),
+        |record, (), units| record.with_completed(low(units)),
+    )
+}
+
+/// Writes a pattern again and again. Called inside a guard.
+fn fill(to: u64, length: u64, pattern: [u8; 16]) {
+    if length == 0 {
+        return;
+    }
+    let to: *mut u8 = bytes_mut(to);
+    let length = usize_from(length);
+    #[allow(unsafe_code)]
+    // SAFETY: as for a copy.
+    unsafe {
+        if pattern == [pattern[0]; 16] {
+            return to.write_bytes(pattern[0], length);
+        }
+        let whole = length / 16;
+        for number in 0..whole {
+            to.add(16 * number).cast::<[u8; 16]>().write_unaligned(pattern);
+        }
+        pattern.as_ptr().copy_to(to.add(16 * whole), length % 16);
+    }
+}
+
+pub(super) fn dualcast(descriptor: &Descriptor, manner: Manner) -> Record {
+    let from = descriptor.first();
+    let (to, also_to) = (descriptor.second(), descriptor.second_destination());
+    let spans = [
+        Span::read(Operand::First, from, 1),
+        Span::written(Operand::Destination, to, 1),
+        Span::written(Operand::SecondDestination, also_to, 1),
+    ];
+    Job::new(descriptor, u64::from(descriptor.size()), &spans, manner).run(
+        |units| {
+            copy(from, to, units);
+            copy(from, also_to, units);
+            Work::Done(())
+        },
+        |()| Record::of(status::SUCCESS),
+        |record, (), units| record.with_completed(low(units)),
+    )
+}

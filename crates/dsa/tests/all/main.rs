@@ -1,0 +1,11 @@
+//! The engine and the device: one program, one module per question.
+
+#![expect(unsafe_code, reason = "memory whose pages have rights of their own")]
+#![expect(clippy::cast_possible_truncation, reason = "random words are cut to what they are for")]
+
+mod against_reference;
+mod arena;
+mod golden;
+mod queues;
+mod reference;
+mod sizes;
