@@ -42,7 +42,7 @@ SOAK_LONG_MINUTES := 60
 # A soak repeats the same random numbers; `make soak-long` begins there and goes on to others.
 SOAK_SEED := 1
 
-.PHONY: help run test simulator-tests soak soak-long check lint dpdk-to-test bench bench-ab bench-instructions bench-peers bench-plateau bench-scaling host slices-install dpdk bench-dpdk setup wheel clean format browser peers docs docs-tools rust-tools
+.PHONY: help run test simulator-tests soak soak-long check lint dpdk-to-test bench bench-ab bench-dsa bench-instructions bench-peers bench-plateau bench-scaling host slices-install dpdk bench-dpdk setup wheel clean format browser peers docs docs-tools rust-tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ bench-instructions: setup ## Count instructions per line operation, part by part
 
 bench-plateau: setup ## Throughput of thirteen scenarios from 1 to 99 Gbit/s offered, as a picture
 	@python benches/plateau.py
+
+bench-dsa: rust-tools ## The software engine beside memcpy and, where libisal.so.2 is, ISA-L's CRCs
+	cargo run --release --locked --quiet -p dsa --example speed
 
 bench-scaling: setup ## Time per line operation from 1 to 56 cores, LLCs, NICs; memory; two cores
 	@python benches/scaling.py

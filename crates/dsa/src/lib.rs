@@ -9,8 +9,32 @@
 //! - [`engine`]: a descriptor or a batch from its checks to its record.
 //! - [`device`]: groups, work queues and engines as threads.
 //!
-//! Nothing here needs the real device, and nothing traps: a program calls [`engine::Engine::execute`],
+//! It is for Linux on x86-64, and empty elsewhere. Nothing here needs the real device, and nothing traps: a program calls [`engine::Engine::execute`],
 //! or submits to a queue of a [`device::Device`].
+//!
+//! ```
+//! use dsa::checks::QueueLimits;
+//! use dsa::descriptor::Descriptor;
+//! use dsa::engine::Engine;
+//! use dsa::hardware::capabilities::Capabilities;
+//! use dsa::hardware::{Opcode, status};
+//! use dsa::record::Record;
+//!
+//! let part = Capabilities::VERSION_1;
+//! let mut record = Record::default();
+//! let crc = Descriptor::of(Opcode::Crc)
+//!     .with_first(b"123456789".as_ptr() as u64)
+//!     .with_size(9)
+//!     .recording((&raw mut record) as u64);
+//! Engine::new(part).execute(&crc, &QueueLimits::of(&part));
+//! assert_eq!((record.status(), record.crc()), (status::SUCCESS, 0xe306_9283));
+//!
+//! // An address of no page ends in the record.
+//! Engine::new(part).execute(&crc.with_first(8), &QueueLimits::of(&part));
+//! assert_eq!((record.status(), record.fault_address()), (status::PAGE_FAULT, 0));
+//! ```
+
+#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 pub mod checks;
 pub mod descriptor;

@@ -1,5 +1,6 @@
 //! The engine and the device: one program, one module per question.
 
+#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #![expect(unsafe_code, reason = "memory whose pages have rights of their own")]
 #![expect(clippy::cast_possible_truncation, reason = "random words are cut to what they are for")]
 
