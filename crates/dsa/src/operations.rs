@@ -12,6 +12,7 @@ mod crc;
 mod delta;
 mod dif;
 mod flush;
+mod guard;
 
 pub(crate) use dif::block_bytes;
 

@@ -5,14 +5,13 @@
 
 use super::compare::slice;
 use super::copy::copy;
+use super::guard::Guard;
 use super::{Job, Manner, Work, low};
 use crate::descriptor::Descriptor;
 use crate::hardware::PROTECTION_BYTES;
 use crate::hardware::status::{self, Operand};
 use crate::memory::{Span, bytes, bytes_mut, guarded};
 use crate::record::Record;
-use crc_fast::{CrcAlgorithm, Digest};
-use units::narrow::low_u16;
 
 /// Bits of the DIF flags.
 const GUARD_SEED_ONES: u8 = 1 << 2;
@@ -155,25 +154,22 @@ struct Format<'a> {
     descriptor: &'a Descriptor,
     manner: Manner,
     block: u64,
-    /// The state of the guard's CRC before a block.
-    guard: Digest,
+    guard: Guard,
+    /// What the guard's CRC begins with.
+    seed: u16,
 }
 
 impl<'a> Format<'a> {
     fn of(descriptor: &'a Descriptor, manner: Manner) -> Self {
         let ones = descriptor.dif_flags() & GUARD_SEED_ONES != 0;
         let seed = if ones { 0xffff } else { 0 };
-        let guard = Digest::new_with_init_state(CrcAlgorithm::Crc16T10Dif, seed);
-        // What the library chooses by the processor's features is chosen outside of any guard.
-        { guard }.update(&[0; 512]);
-        Self { descriptor, manner, block: block_bytes(descriptor.dif_flags()), guard }
+        let block = block_bytes(descriptor.dif_flags());
+        Self { descriptor, manner, block, guard: Guard::new(seed), seed }
     }
 
     /// The guard of a block. Called inside a guard of memory.
     fn guard_of(&self, address: u64) -> u16 {
-        let mut digest = self.guard;
-        digest.update(slice(address, self.block));
-        let guard = low_u16(digest.get_state());
+        let guard = self.guard.of(slice(address, self.block), self.seed);
         if self.descriptor.dif_flags() & INVERT_GUARD == 0 { guard } else { !guard }
     }
 
@@ -373,7 +369,7 @@ pub(super) fn generated(descriptor: &Descriptor, manner: Manner) -> Record {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crc_fast::{CrcAlgorithm, Digest};
 
     #[test]
     fn the_guard_is_that_of_the_catalogue() {
