@@ -8,6 +8,7 @@
 //! - [`operations`]: one file for each kind.
 //! - [`engine`]: a descriptor or a batch from its checks to its record.
 //! - [`device`]: groups, work queues and engines as threads.
+//! - [`log`]: what was submitted, for a replay by the simulator.
 //!
 //! It is for Linux on x86-64, and empty elsewhere. Nothing here needs the real device, and nothing traps: a program calls [`engine::Engine::execute`],
 //! or submits to a queue of a [`device::Device`].
@@ -41,6 +42,7 @@ pub mod descriptor;
 pub mod device;
 pub mod engine;
 pub mod hardware;
+pub mod log;
 pub mod memory;
 pub mod operations;
 pub mod record;

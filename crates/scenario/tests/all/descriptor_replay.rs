@@ -106,3 +106,66 @@ fn bad_logs_and_keys_are_refused_with_file_and_line() {
     let refusal = job(&good, "packet_bytes = 64\n").map(drop).expect_err("is refused");
     assert!(refusal.contains("copy engines need no other device"), "{refusal}");
 }
+
+/// What a program submits to the software engine: each operation once, and a batch of two copies.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#[test]
+fn what_the_software_engine_executed_is_replayed() {
+    use dsa::checks::QueueLimits;
+    use dsa::descriptor::Descriptor;
+    use dsa::engine::Engine;
+    use dsa::hardware::capabilities::Capabilities;
+    use dsa::hardware::{Opcode, status};
+
+    #[repr(align(64))]
+    struct Buffer([u8; 4 * 4096]);
+    let mut buffer = Box::new(Buffer([0; 4 * 4096]));
+    let base = buffer.0.as_mut_ptr() as u64;
+    let (first, second, third) = (base, base + 4096, base + 2 * 4096);
+    let part = Capabilities::VERSION_1;
+    let (engine, limits) = (Engine::new(part), QueueLimits::of(&part));
+    let mut recorded = dsa::log::Log::new(Vec::new(), part);
+    let record = base + 3 * 4096;
+    let made = |opcode| Descriptor::of(opcode).with_size(1024).recording(record);
+    let both = |opcode| made(opcode).with_first(first).with_second(second);
+    let copy = both(Opcode::Move);
+    let mut all = vec![
+        made(Opcode::NoOp).with_size(0),
+        made(Opcode::Drain).with_size(0),
+        both(Opcode::Fill),
+        copy,
+        both(Opcode::Compare),
+        both(Opcode::ComparePattern),
+        both(Opcode::CreateDelta).with_delta_record(third).with_most_delta_bytes(800),
+        both(Opcode::ApplyDelta).with_delta_bytes(10),
+        both(Opcode::Dualcast).with_second_destination(third),
+        made(Opcode::Crc).with_first(first),
+        both(Opcode::CopyCrc),
+        both(Opcode::DifInsert),
+        made(Opcode::DifCheck).with_first(second).with_size(1040).with_source_mask(0xffff),
+        both(Opcode::DifStrip).with_first(second).with_second(third).with_size(1040),
+        both(Opcode::DifUpdate).with_first(second).with_second(third).with_size(1040),
+        made(Opcode::CacheFlush).with_second(second),
+    ];
+    let list = record + 64;
+    for member in 0..2 {
+        let at = (list - base) as usize + 64 * member;
+        buffer.0[at..at + 64].copy_from_slice(&copy.0);
+    }
+    all.push(Descriptor::of(Opcode::Batch).with_first(list).with_size(2).recording(record));
+    // No part does these: they have no line.
+    all.push(made(Opcode::TranslationFetch));
+    for (number, descriptor) in (0..).zip(&all) {
+        recorded.submitted(1_000 * number, 0, descriptor, &limits).expect("memory takes it");
+        let code = engine.execute(descriptor, &limits).record().status();
+        let is_there = descriptor.opcode() != Some(Opcode::TranslationFetch);
+        assert_eq!(code == status::SUCCESS, is_there, "{descriptor:02x?} ended with {code:#x}");
+    }
+    assert_eq!(recorded.skipped(), 1);
+    let text = String::from_utf8(recorded.finish().expect("memory")).expect("text");
+    assert_eq!(text.lines().count(), all.len());
+    let result = run(&log("software", &text), "");
+    assert_eq!(result.packets, all.len() as u64);
+    let time = value(&result, "replay_ns");
+    assert!((16_000.0..30_000.0).contains(&time), "{time} ns:\n{text}");
+}
