@@ -125,7 +125,7 @@ impl Engine {
         let privileged = descriptor.pasid_word() & PRIVILEGED != 0;
         let place = Place::Batch { privileged };
         for number in 0..count {
-            let address = list + u64::from(number) * DESCRIPTOR_BYTES as u64;
+            let address = list.wrapping_add(u64::from(number) * DESCRIPTOR_BYTES as u64);
             let Some(member) = memory::read(address).map(Descriptor) else {
                 let fault = Span::read(Operand::First, address, 1).fault_at(address);
                 let record =

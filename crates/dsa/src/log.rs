@@ -68,7 +68,7 @@ impl<W: Write> Log<W> {
     ) -> io::Result<()> {
         self.batches += 1;
         for number in 0..u64::from(batch.size()) {
-            let address = batch.first() + number * DESCRIPTOR_BYTES as u64;
+            let address = batch.first().wrapping_add(number * DESCRIPTOR_BYTES as u64);
             let Some(member) = memory::read(address).map(Descriptor) else { break };
             let place = Place::Batch { privileged: false };
             if let Some(opcode) = self.operation(&member, queue, place) {

@@ -40,6 +40,11 @@ impl Span {
         Self { operand, address, unit_bytes, is_write: true }
     }
 
+    /// Whether its addresses would go beyond 2^64.
+    pub fn passes_the_end(&self, units: u64) -> bool {
+        self.address.checked_add(units * self.unit_bytes).is_none()
+    }
+
     /// Bytes of a span with units of one byte are written up to where it can be accessed.
     fn touch(&self) -> Touch {
         match (self.is_write, self.unit_bytes) {

@@ -87,7 +87,7 @@ impl<'a> Job<'a> {
         complete: impl Fn(S) -> Record,
         partial: impl Fn(Record, S, u64) -> Record,
     ) -> Record {
-        if self.spans.iter().any(|span| span.is_write) {
+        if self.spans.iter().any(|span| span.is_write || span.passes_the_end(self.units)) {
             return self.run_where_accessible(work, complete, partial);
         }
         match guarded(|| work(self.units)) {

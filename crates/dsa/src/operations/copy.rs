@@ -43,13 +43,13 @@ fn moved_backwards(descriptor: &Descriptor, spans: &[Span; 2], manner: Manner) -
     let (from, to) = (descriptor.first(), descriptor.second());
     let length = u64::from(descriptor.size());
     let (mut units, mut fault) = spans[0].reach_backwards(length);
-    let behind = Span::written(Operand::Destination, to + (length - units), 1);
+    let behind = Span::written(Operand::Destination, to.wrapping_add(length - units), 1);
     let (written, write_fault) = behind.reach_backwards(units);
     if written < units {
         (units, fault) = (written, write_fault);
     }
     let first = length - units;
-    let done = guarded(|| copy(from + first, to + first, units));
+    let done = guarded(|| copy(from.wrapping_add(first), to.wrapping_add(first), units));
     match (done, fault) {
         (Some(()), None) => Record::of(status::SUCCESS),
         (done, fault) => {

@@ -69,7 +69,7 @@ fn reach_of_both(spans: &[Span; 2], units: u64) -> (u64, Option<crate::record::F
 fn compare(first: u64, second: u64, record: u64, (units, entries): (u64, u64)) -> Compared {
     let mut written = 0;
     for unit in 0..units {
-        let [own, other] = [first, second].map(|base| unit_at(base + unit * UNIT));
+        let [own, other] = [first, second].map(|base| unit_at(base.wrapping_add(unit * UNIT)));
         if own == other {
             continue;
         }
@@ -82,7 +82,7 @@ fn compare(first: u64, second: u64, record: u64, (units, entries): (u64, u64)) -
         #[allow(unsafe_code)]
         // SAFETY: inside a guard; the record is memory that the submitter names.
         unsafe {
-            bytes_mut::<Entry>(record + written * ENTRY).write_unaligned(entry);
+            bytes_mut::<Entry>(record.wrapping_add(written * ENTRY)).write_unaligned(entry);
         }
         written += 1;
     }
@@ -143,9 +143,8 @@ fn apply(descriptor: &Descriptor, from: Applied, end: u64) -> Applied {
     while applied.entries < end {
         #[allow(unsafe_code)]
         // SAFETY: inside a guard.
-        let entry = unsafe {
-            bytes::<Entry>(descriptor.first() + applied.entries * ENTRY).read_unaligned()
-        };
+        let entry =
+            unsafe { bytes::<Entry>(entry_address(descriptor, applied.entries)).read_unaligned() };
         let offset = u16::from_le_bytes([entry[0], entry[1]]);
         applied.error = match applied.last {
             Some(last) if offset <= last => Some(status::DELTA_NOT_INCREASING),
@@ -162,7 +161,7 @@ fn apply(descriptor: &Descriptor, from: Applied, end: u64) -> Applied {
         #[allow(unsafe_code)]
         // SAFETY: inside a guard; the destination is memory that the submitter names.
         unsafe {
-            let to = descriptor.second() + u64::from(offset) * UNIT;
+            let to = descriptor.second().wrapping_add(u64::from(offset) * UNIT);
             bytes_mut::<Unit>(to).write_unaligned(data);
         }
         applied = Applied { entries: applied.entries + 1, last: Some(offset), error: None };
@@ -170,13 +169,17 @@ fn apply(descriptor: &Descriptor, from: Applied, end: u64) -> Applied {
     applied
 }
 
+fn entry_address(descriptor: &Descriptor, number: u64) -> u64 {
+    descriptor.first().wrapping_add(number * ENTRY)
+}
+
 /// The fault of an entry: its own page if that cannot be read, and otherwise that of its destination.
 fn fault_of_entry(descriptor: &Descriptor, number: u64) -> crate::record::Fault {
-    let own = Span::read(Operand::First, descriptor.first() + number * ENTRY, 1);
+    let own = Span::read(Operand::First, entry_address(descriptor, number), 1);
     let (_, fault) = own.reach(ENTRY);
     fault.unwrap_or_else(|| {
         let offset = crate::memory::read::<2>(own.address).map_or(0, u16::from_le_bytes);
-        let to = descriptor.second() + u64::from(offset) * UNIT;
+        let to = descriptor.second().wrapping_add(u64::from(offset) * UNIT);
         let destination = Span::written(Operand::Destination, to, 1);
         destination.fault_at(to)
     })

@@ -16,11 +16,10 @@ pub(super) fn flushed(descriptor: &Descriptor, manner: Manner) -> Record {
     let spans = [Span::read(Operand::Destination, address, 1)];
     Job::new(descriptor, u64::from(descriptor.size()), &spans, manner).run(
         |units| {
-            let end = address + units;
-            let mut line = address & !(LINE - 1);
-            while line < end {
-                flush(line);
-                line += LINE;
+            let first = address & !(LINE - 1);
+            let lines = (address - first + units).div_ceil(LINE);
+            for number in 0..lines {
+                flush(first.wrapping_add(number * LINE));
             }
             Work::Done(())
         },

@@ -86,6 +86,7 @@ impl Maker<'_> {
         let align = self.dice.of(&[1, 1, 2, 4, 8, 8, 8, 16, 32, 64, 64, 4096]);
         let anywhere = self.base + self.dice.below(self.length) / align * align;
         match self.dice.below(100) {
+            0 if self.dice.chance(50) => 0_u64.wrapping_sub(1 + self.dice.below(2 * PAGE as u64)),
             0 => self.dice.0.next_u64(),
             1 => self.base - 1 - self.dice.below(64),
             2 => self.base + self.length - self.dice.below(64),
@@ -224,8 +225,11 @@ impl Maker<'_> {
                 both.with_first(self.dice.of(&[word, 0, u64::MAX])).with_pattern_high(wide)
             }
             Some(Opcode::Compare) => {
-                let second =
-                    if self.dice.chance(50) { first + 8 * self.dice.below(16) } else { second };
+                let second = if self.dice.chance(50) {
+                    first.wrapping_add(8 * self.dice.below(16))
+                } else {
+                    second
+                };
                 both.with_second(second).with_expected_result(word as u8 & 1)
             }
             Some(Opcode::ComparePattern) => both
