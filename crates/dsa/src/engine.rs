@@ -126,7 +126,10 @@ impl Engine {
         let place = Place::Batch { privileged };
         for number in 0..count {
             let address = list.wrapping_add(u64::from(number) * DESCRIPTOR_BYTES as u64);
-            let Some(member) = memory::read(address).map(Descriptor) else {
+            // Addresses end at 2^64.
+            let is_there = address >= list;
+            let member = is_there.then(|| memory::read(address)).flatten().map(Descriptor);
+            let Some(member) = member else {
                 let fault = Span::read(Operand::First, address, 1).fault_at(address);
                 let record =
                     Record::of_fault(status::BATCH_LIST_FAULT, fault, self.manner().fault_info);
@@ -181,11 +184,11 @@ fn record_is_there(descriptor: &Descriptor) -> bool {
         return true;
     }
     // Aligned as it is, it lies in one page.
-    Span::written(Operand::Record, descriptor.record(), 1).reach(1).1.is_none()
+    Span::written_in_part(Operand::Record, descriptor.record(), 1).reach(1).1.is_none()
 }
 
 fn record_fault(descriptor: &Descriptor) -> Outcome {
     let address = descriptor.record();
-    let fault = Span::written(Operand::Record, address, 1).fault_at(address);
+    let fault = Span::written_in_part(Operand::Record, address, 1).fault_at(address);
     Outcome::Logged(Record::of_fault(status::RECORD_FAULT, fault, true))
 }

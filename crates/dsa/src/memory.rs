@@ -2,8 +2,8 @@
 //!
 //! A device names memory by virtual addresses, which may be of no page, or of a page that another
 //! thread takes away meanwhile. Operations therefore access memory inside [`guarded`] only. What of an
-//! operand can be accessed is found page by page ([`Span::reach`]), and only after an access has failed:
-//! the usual case pays for the guard alone, some ten instructions.
+//! operand can be accessed is found page by page ([`Span::reach`]): before an operation that writes, and
+//! for one that reads only after an access has failed.
 
 mod guard;
 mod probe;
@@ -26,18 +26,30 @@ pub(crate) struct Span {
     pub address: u64,
     /// Bytes for each unit of the operation.
     pub unit_bytes: u64,
-    pub is_write: bool,
+    touch: Touch,
 }
 
 impl Span {
     /// Memory that an operation reads.
     pub fn read(operand: Operand, address: u64, unit_bytes: u64) -> Self {
-        Self { operand, address, unit_bytes, is_write: false }
+        Self { operand, address, unit_bytes, touch: Touch::Read }
     }
 
-    /// Memory that an operation writes.
+    /// Memory that an operation writes: of units of one byte all that can be accessed, up to where the
+    /// spans before it end.
     pub fn written(operand: Operand, address: u64, unit_bytes: u64) -> Self {
-        Self { operand, address, unit_bytes, is_write: true }
+        let touch = if unit_bytes == 1 { Touch::Write } else { Touch::WriteAtOnce };
+        Self { operand, address, unit_bytes, touch }
+    }
+
+    /// Memory of which an operation may write less than can be accessed.
+    pub fn written_in_part(operand: Operand, address: u64, unit_bytes: u64) -> Self {
+        Self { operand, address, unit_bytes, touch: Touch::WriteAtOnce }
+    }
+
+    /// Whether the operation writes it.
+    pub fn is_write(&self) -> bool {
+        self.touch != Touch::Read
     }
 
     /// Whether its addresses would go beyond 2^64.
@@ -45,19 +57,10 @@ impl Span {
         self.address.checked_add(units * self.unit_bytes).is_none()
     }
 
-    /// Bytes of a span with units of one byte are written up to where it can be accessed.
-    fn touch(&self) -> Touch {
-        match (self.is_write, self.unit_bytes) {
-            (false, _) => Touch::Read,
-            (true, 1) => Touch::Write,
-            (true, _) => Touch::WriteAtOnce,
-        }
-    }
-
     /// Of `units` units how many from the first on can be accessed, and the fault behind them.
     pub fn reach(&self, units: u64) -> (u64, Option<Fault>) {
         let bytes = units * self.unit_bytes;
-        let reached = probe::from_the_start(self.address, bytes, self.touch());
+        let reached = probe::from_the_start(self.address, bytes, self.touch);
         if reached == bytes {
             return (units, None);
         }
@@ -67,7 +70,7 @@ impl Span {
     /// As [`Self::reach`], from the last unit backwards.
     pub fn reach_backwards(&self, units: u64) -> (u64, Option<Fault>) {
         let bytes = units * self.unit_bytes;
-        let reached = probe::from_the_end(self.address, bytes, self.touch());
+        let reached = probe::from_the_end(self.address, bytes, self.touch);
         if reached == bytes {
             return (units, None);
         }
@@ -78,7 +81,7 @@ impl Span {
     /// The fault of an access to `address`.
     pub fn fault_at(&self, address: u64) -> Fault {
         let page = address & !(PAGE_BYTES - 1);
-        Fault { address: page, is_write: self.is_write, operand: self.operand }
+        Fault { address: page, is_write: self.is_write(), operand: self.operand }
     }
 }
 

@@ -71,12 +71,14 @@ struct Job<'a> {
     spans: &'a [Span],
     blocks_on_fault: bool,
     manner: Manner,
+    /// Whether what is done again gives the same bytes.
+    is_repeatable: bool,
 }
 
 impl<'a> Job<'a> {
     fn new(descriptor: &Descriptor, units: u64, spans: &'a [Span], manner: Manner) -> Self {
         let blocks_on_fault = descriptor.has(flags::BLOCK_ON_FAULT);
-        Self { units, spans, blocks_on_fault, manner }
+        Self { units, spans, blocks_on_fault, manner, is_repeatable: true }
     }
 
     /// Does `work` on as many units as can be accessed. `complete` writes the record of all of them,
@@ -87,7 +89,7 @@ impl<'a> Job<'a> {
         complete: impl Fn(S) -> Record,
         partial: impl Fn(Record, S, u64) -> Record,
     ) -> Record {
-        if self.spans.iter().any(|span| span.is_write || span.passes_the_end(self.units)) {
+        if self.spans.iter().any(|span| span.is_write() || span.passes_the_end(self.units)) {
             return self.run_where_accessible(work, complete, partial);
         }
         match guarded(|| work(self.units)) {
@@ -111,6 +113,7 @@ impl<'a> Job<'a> {
             let fault = fault
                 .or((units < self.units).then(|| self.spans[0].fault_at(self.spans[0].address)));
             match (guarded(|| work(units)), fault) {
+                (None, _) if !self.is_repeatable => break,
                 (None, _) => {}
                 (Some(Work::Stopped(record)), _) => return record,
                 (Some(Work::Done(state)), None) => return complete(state),

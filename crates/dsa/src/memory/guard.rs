@@ -6,6 +6,11 @@
 //!
 //! Frames between the call and the fault are dropped without running destructors, so the work of a
 //! guarded call owns nothing: it moves bytes.
+//!
+//! Limits, which come with signals: a fault in a handler that has interrupted a guarded call is taken
+//! for that call's. A handler that is installed later, and does not chain to this one, ends recovery. In
+//! a thread that blocks SIGSEGV the kernel ends the process. Memory that a handler of the program's own
+//! would bring in is not there.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -17,6 +22,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 #[repr(C)]
 struct Recovery {
     stack: u64,
+    /// Zero: not now.
     instruction: u64,
 }
 
@@ -49,10 +55,11 @@ pub(crate) fn guarded<R: Copy>(work: impl FnOnce() -> R) -> Option<R> {
     let runner = runner(&work);
     let mut call = Call { work: MaybeUninit::new(work), result: MaybeUninit::uninit() };
     let mut recovery = Recovery { stack: 0, instruction: 0 };
-    RECOVERY.set(&raw mut recovery);
+    // A handler may run a guarded call inside of one.
+    let outer = RECOVERY.replace(&raw mut recovery);
     // SAFETY: recovery and call live until the call has returned, in one way or the other.
     let faulted = unsafe { call_guarded(&raw mut recovery, runner, (&raw mut call).cast()) };
-    RECOVERY.set(std::ptr::null_mut());
+    RECOVERY.set(outer);
     // SAFETY: the work has returned, so its result is there.
     (faulted == 0).then(|| unsafe { call.result.assume_init() })
 }
@@ -73,7 +80,7 @@ unsafe extern "C" fn call_guarded(
         "push r13",
         "push r14",
         "push r15",
-        "sub rsp, 8",
+        "push rdi",
         "mov [rdi], rsp",
         "lea rax, [rip + 2f]",
         "mov [rdi + 8], rax",
@@ -85,7 +92,9 @@ unsafe extern "C" fn call_guarded(
         "cld",
         "mov eax, 1",
         "3:",
-        "add rsp, 8",
+        // From here on there is no frame to go back to.
+        "pop rdi",
+        "mov qword ptr [rdi + 8], 0",
         "pop r15",
         "pop r14",
         "pop r13",
@@ -134,7 +143,12 @@ fn install() {
 #[allow(unsafe_code, clippy::cast_possible_wrap)]
 unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     let recovery = RECOVERY.get();
-    if recovery.is_null() {
+    // SAFETY: the kernel passes what the signal's information is; a recovery that is set is there.
+    let is_ours = unsafe {
+        // Above zero: the kernel's own, and no signal that somebody has sent.
+        (*info).si_code > 0 && recovery.as_ref().is_some_and(|own| own.instruction != 0)
+    };
+    if !is_ours {
         // SAFETY: the arguments are those of the kernel.
         unsafe { as_before(signal, info, context) };
         return;
@@ -149,29 +163,61 @@ unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context
     }
 }
 
+/// Does what the kernel would have done with the action that was there before.
 #[allow(unsafe_code)]
 unsafe fn as_before(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    let number = SIGNALS.iter().position(|own| *own == signal);
-    let before =
-        number.map_or(std::ptr::null_mut(), |number| BEFORE[number].load(Ordering::Acquire));
-    // SAFETY: an action that was stored is never freed; its handler has the type that its flags say.
+    let Some(number) = SIGNALS.iter().position(|own| *own == signal) else { return };
+    // SAFETY: an action that was stored is never freed.
+    let before = unsafe { BEFORE[number].load(Ordering::Acquire).as_ref() };
+    // SAFETY: the information is the kernel's.
+    let is_sent = unsafe { (*info).si_code } <= 0;
+    match before {
+        // What the kernel itself reports cannot be ignored.
+        Some(before) if before.sa_sigaction == libc::SIG_IGN && is_sent => {}
+        Some(before) if ![libc::SIG_IGN, libc::SIG_DFL].contains(&before.sa_sigaction) => {
+            if before.sa_flags & libc::SA_RESETHAND != 0 {
+                // The next one meets the default action.
+                BEFORE[number].store(std::ptr::null_mut(), Ordering::Release);
+            }
+            // SAFETY: the action has been one of this process.
+            unsafe { call(before, signal, info, context) };
+        }
+        // SAFETY: only the action of this signal changes, to the default. A fault comes again, as its
+        // instruction does; a signal that was sent is sent again, and both end the process.
+        _ => unsafe {
+            libc::signal(signal, libc::SIG_DFL);
+            if is_sent {
+                libc::raise(signal);
+            }
+        },
+    }
+}
+
+/// Calls a handler with the signals blocked that its action says.
+#[allow(unsafe_code)]
+unsafe fn call(
+    before: &libc::sigaction,
+    signal: c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut c_void,
+) {
+    // SAFETY: masks are the action's and a set of one signal; the mask ends with our handler. The
+    // handler has the type that its flags say.
     unsafe {
-        match before.as_ref() {
-            Some(before) if before.sa_sigaction == libc::SIG_IGN => {}
-            Some(before) if before.sa_sigaction != libc::SIG_DFL => {
-                if before.sa_flags & libc::SA_SIGINFO == 0 {
-                    let handler: extern "C" fn(c_int) = std::mem::transmute(before.sa_sigaction);
-                    handler(signal);
-                } else {
-                    let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) =
-                        std::mem::transmute(before.sa_sigaction);
-                    handler(signal, info, context);
-                }
-            }
-            // The faulting instruction runs again, and the default action ends the process.
-            _ => {
-                libc::signal(signal, libc::SIG_DFL);
-            }
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const before.sa_mask, std::ptr::null_mut());
+        if before.sa_flags & libc::SA_NODEFER != 0 {
+            let mut own: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut own);
+            libc::sigaddset(&raw mut own, signal);
+            libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const own, std::ptr::null_mut());
+        }
+        if before.sa_flags & libc::SA_SIGINFO == 0 {
+            let handler: extern "C" fn(c_int) = std::mem::transmute(before.sa_sigaction);
+            handler(signal);
+        } else {
+            let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) =
+                std::mem::transmute(before.sa_sigaction);
+            handler(signal, info, context);
         }
     }
 }
@@ -202,6 +248,21 @@ mod tests {
         let beyond = std::ptr::without_provenance::<u8>(1 << 60);
         // SAFETY: as above.
         assert_eq!(guarded(|| unsafe { beyond.read_volatile() }), None);
+    }
+
+    #[test]
+    fn a_call_inside_of_one_leaves_that_its_own() {
+        let inner = || guarded(|| 1);
+        // SAFETY: as above.
+        #[allow(unsafe_code)]
+        let outer = guarded(|| (inner(), unsafe { bytes_of_null() }));
+        assert_eq!(outer, None);
+    }
+
+    #[allow(unsafe_code)]
+    unsafe fn bytes_of_null() -> u8 {
+        // SAFETY: the caller's guard catches the fault.
+        unsafe { std::ptr::null::<u8>().wrapping_add(64).read_volatile() }
     }
 
     #[test]

@@ -40,6 +40,9 @@ fn away(address: u64, in_page: u64) -> u64 {
 
 /// As [`from_the_start`], from the last byte backwards.
 pub(super) fn from_the_end(address: u64, length: u64, how: Touch) -> u64 {
+    if address.checked_add(length).is_none() {
+        return 0;
+    }
     let reached = Cell::new(0_u64);
     guarded(|| {
         while reached.get() < length {

@@ -57,9 +57,12 @@ pub(super) fn pattern(descriptor: &Descriptor, manner: Manner) -> Record {
 
 /// The offset of the first byte that differs from what is expected, chunk by chunk.
 fn first_difference<'a>(bytes: &[u8], expected: impl Iterator<Item = &'a [u8]>) -> Option<usize> {
-    let chunks = bytes.chunks(CHUNK).zip(expected).enumerate();
-    let mut different = chunks.filter(|(_, (own, expected))| *own != &expected[..own.len()]);
-    different.next().and_then(|(number, (own, expected))| {
+    let mut chunks = bytes.chunks(CHUNK).zip(expected).enumerate();
+    // A chunk that another thread has made equal meanwhile is equal.
+    chunks.find_map(|(number, (own, expected))| {
+        if *own == expected[..own.len()] {
+            return None;
+        }
         let within = own.iter().zip(expected).position(|(one, other)| one != other)?;
         Some(number * CHUNK + within)
     })

@@ -28,7 +28,10 @@ pub(super) fn moved(descriptor: &Descriptor, manner: Manner) -> Record {
     if from < to && to - from < length {
         return moved_backwards(descriptor, &spans, manner);
     }
-    Job::new(descriptor, length, &spans, manner).run(
+    // What has been moved within itself is no source any more.
+    let is_repeatable = from.wrapping_sub(to) >= length;
+    let job = Job { is_repeatable, ..Job::new(descriptor, length, &spans, manner) };
+    job.run(
         |units| {
             copy(from, to, units);
             Work::Done(())
@@ -107,7 +110,7 @@ pub(super) fn dualcast(descriptor: &Descriptor, manner: Manner) -> Record {
     let (to, also_to) = (descriptor.second(), descriptor.second_destination());
     let spans = [
         Span::read(Operand::First, from, 1),
-        Span::written(Operand::Destination, to, 1),
+        Span::written_in_part(Operand::Destination, to, 1),
         Span::written(Operand::SecondDestination, also_to, 1),
     ];
     Job::new(descriptor, u64::from(descriptor.size()), &spans, manner).run(

@@ -36,8 +36,12 @@ pub(super) fn created(descriptor: &Descriptor, manner: Manner) -> Record {
     let sources =
         [Span::read(Operand::First, first, UNIT), Span::read(Operand::Second, second, UNIT)];
     let record = Span::written(Operand::Destination, descriptor.delta_record(), ENTRY);
-    let compare =
-        |units, entries| guarded(|| compare(first, second, record.address, (units, entries)));
+    let compare = |units, entries| {
+        if sources.iter().any(|source| source.passes_the_end(units)) {
+            return None;
+        }
+        guarded(|| compare(first, second, record.address, (units, entries)))
+    };
     // Differences decide how much of the record is needed: only then is a page of it missing.
     let (writable, record_fault) = record.reach(most_entries);
     let (mut compared, mut source_fault) = (compare(units, writable), None);
@@ -143,8 +147,10 @@ fn apply(descriptor: &Descriptor, from: Applied, end: u64) -> Applied {
     while applied.entries < end {
         #[allow(unsafe_code)]
         // SAFETY: inside a guard.
-        let entry =
-            unsafe { bytes::<Entry>(entry_address(descriptor, applied.entries)).read_unaligned() };
+        let entry = unsafe {
+            bytes::<Entry>(within_memory(descriptor.first(), applied.entries * ENTRY))
+                .read_unaligned()
+        };
         let offset = u16::from_le_bytes([entry[0], entry[1]]);
         applied.error = match applied.last {
             Some(last) if offset <= last => Some(status::DELTA_NOT_INCREASING),
@@ -161,12 +167,17 @@ fn apply(descriptor: &Descriptor, from: Applied, end: u64) -> Applied {
         #[allow(unsafe_code)]
         // SAFETY: inside a guard; the destination is memory that the submitter names.
         unsafe {
-            let to = descriptor.second().wrapping_add(u64::from(offset) * UNIT);
+            let to = within_memory(descriptor.second(), u64::from(offset) * UNIT);
             bytes_mut::<Unit>(to).write_unaligned(data);
         }
         applied = Applied { entries: applied.entries + 1, last: Some(offset), error: None };
     }
     applied
+}
+
+/// An address behind another. One beyond 2^64 is none: that of null, whose access faults as well.
+fn within_memory(address: u64, offset: u64) -> u64 {
+    address.checked_add(offset).unwrap_or(0)
 }
 
 fn entry_address(descriptor: &Descriptor, number: u64) -> u64 {
