@@ -137,9 +137,10 @@ impl Rules<'_> {
     }
 
     /// Whether a descriptor acts with privilege: its own, or that of its batch.
-    fn is_privileged(&self, descriptor: &Descriptor) -> bool {
+    pub(crate) fn is_privileged(&self, descriptor: &Descriptor) -> bool {
         match self.place {
-            Place::Queue => descriptor.pasid_word() & PRIVILEGED != 0,
+            Place::Queue if self.queue.has_pasid => descriptor.pasid_word() & PRIVILEGED != 0,
+            Place::Queue => self.queue.privileged,
             Place::Batch { privileged } => privileged,
         }
     }

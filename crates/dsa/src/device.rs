@@ -35,7 +35,8 @@ pub struct QueueId {
     queue: usize,
 }
 
-/// Called for each descriptor that has ended, members of batches included.
+/// Called by an engine for each descriptor that has ended, members of batches included. It does not wait
+/// for the device: the engine goes on when it returns.
 pub type Watcher = Arc<dyn Fn(&Ended<'_>) + Send + Sync>;
 
 /// What all engines of a device share.
@@ -71,8 +72,16 @@ impl Device {
             error: Mutex::new(SoftwareError::default()),
             watcher,
         });
-        let groups: Vec<_> =
-            config.groups.iter().map(|group| Arc::new(Group::new(group))).collect();
+        let mut first_queue = 0;
+        let groups: Vec<_> = config
+            .groups
+            .iter()
+            .map(|group| {
+                let own = Arc::new(Group::new(group, first_queue));
+                first_queue += group.queues.len();
+                own
+            })
+            .collect();
         let queues = config.groups.iter().enumerate().flat_map(|(group, config)| {
             (0..config.queues.len()).map(move |queue| QueueId { group, queue })
         });
@@ -97,7 +106,7 @@ impl Device {
     /// queue is lost silently.
     pub fn post(&self, queue: QueueId, descriptor: &Descriptor) {
         if self.groups[queue.group].post(queue.queue, descriptor) == group::Posted::Overflow {
-            let number = self.number_of(queue);
+            let number = self.groups[queue.group].number_in_device(queue.queue);
             self.error().note(SoftwareError::overflow(number, descriptor));
         }
     }
@@ -156,10 +165,6 @@ impl Device {
     fn error(&self) -> std::sync::MutexGuard<'_, SoftwareError> {
         self.shared.error.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    fn number_of(&self, queue: QueueId) -> usize {
-        self.queues.iter().position(|own| *own == queue).unwrap_or_default()
-    }
 }
 
 impl Drop for Device {
@@ -180,13 +185,16 @@ fn run_engine(shared: &Shared, group: &Group) {
         let mut watch = |ended: &Ended<'_>| {
             if ended.is_logged() {
                 let mut error = shared.error.lock().unwrap_or_else(PoisonError::into_inner);
-                error.note(SoftwareError::of(work.queue, ended));
+                error.note(SoftwareError::of(group.number_in_device(work.queue), ended));
             }
             if let Some(watcher) = &shared.watcher {
                 watcher(ended);
             }
         };
-        shared.engine.execute_watched(&work.descriptor, group.limits(work.queue), &mut watch);
+        // A watcher that panics has said so; the engine goes on, and whoever drains does not wait for it.
+        let limits = group.limits(work.queue);
+        let execute = || shared.engine.execute_watched(&work.descriptor, limits, &mut watch);
+        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(execute));
         group.done(&work);
     }
 }

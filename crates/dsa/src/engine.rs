@@ -4,7 +4,7 @@ use crate::checks::{Place, QueueLimits, Refusal, Rules};
 use crate::descriptor::Descriptor;
 use crate::hardware::capabilities::{Capabilities, gencap};
 use crate::hardware::status::{self, Operand};
-use crate::hardware::{DESCRIPTOR_BYTES, Opcode, PRIVILEGED, flags};
+use crate::hardware::{DESCRIPTOR_BYTES, Opcode, flags};
 use crate::memory::{self, Span};
 use crate::operations::{self, Manner};
 use crate::record::Record;
@@ -98,10 +98,16 @@ impl Engine {
     ) -> Outcome {
         let rules = Rules { capabilities: &self.capabilities, queue, place };
         let outcome = match rules.check(descriptor) {
-            Ok(_) if !record_is_there(descriptor) => record_fault(descriptor),
-            Ok(Opcode::Batch) => end(descriptor, self.batch(descriptor, queue, watch)),
-            Ok(opcode) => end(descriptor, operations::execute(descriptor, opcode, self.manner())),
-            Err(refusal) => refused(descriptor, refusal),
+            Ok(_) if !record_is_there(descriptor) => record_fault(descriptor, self.manner()),
+            Ok(Opcode::Batch) => {
+                let place = Place::Batch { privileged: rules.is_privileged(descriptor) };
+                end(descriptor, self.batch(descriptor, queue, place, watch), self.manner())
+            }
+            Ok(opcode) => {
+                let record = operations::execute(descriptor, opcode, self.manner());
+                end(descriptor, record, self.manner())
+            }
+            Err(refusal) => refused(descriptor, refusal, self.manner()),
         };
         watch(&Ended { descriptor, member, outcome });
         outcome
@@ -116,14 +122,13 @@ impl Engine {
         &self,
         descriptor: &Descriptor,
         queue: &QueueLimits,
+        place: Place,
         watch: &mut dyn FnMut(&Ended<'_>),
     ) -> Record {
         let (list, count) = (descriptor.first(), descriptor.size());
         let goes_on = self.capabilities.has(gencap::BATCH_CONTINUATION);
         let failed_before = descriptor.has(flags::BATCH_ERROR);
         let mut has_failed = failed_before;
-        let privileged = descriptor.pasid_word() & PRIVILEGED != 0;
-        let place = Place::Batch { privileged };
         for number in 0..count {
             let address = list.wrapping_add(u64::from(number) * DESCRIPTOR_BYTES as u64);
             // Addresses end at 2^64.
@@ -152,16 +157,16 @@ fn summary(record: Record, done: u32, has_failed: bool) -> Record {
 }
 
 /// A descriptor that is not taken.
-fn refused(descriptor: &Descriptor, refusal: Refusal) -> Outcome {
+fn refused(descriptor: &Descriptor, refusal: Refusal, manner: Manner) -> Outcome {
     let record = Record::of(refusal.code).with_u32(16, refusal.invalid_flags);
     match refusal.code {
         status::RECORD_ALIGNMENT | status::BAD_PRIVILEGE => Outcome::Logged(record),
-        _ => end(descriptor, record),
+        _ => end(descriptor, record, manner),
     }
 }
 
 /// Writes the record, if one is due.
-fn end(descriptor: &Descriptor, record: Record) -> Outcome {
+fn end(descriptor: &Descriptor, record: Record, manner: Manner) -> Outcome {
     let is_error = !matches!(
         record.status(),
         status::SUCCESS | status::FALSE_PREDICATE | status::BATCH_MEMBER_FAILED
@@ -175,7 +180,7 @@ fn end(descriptor: &Descriptor, record: Record) -> Outcome {
     if record.write(descriptor.record()) {
         return Outcome::Recorded(record);
     }
-    record_fault(descriptor)
+    record_fault(descriptor, manner)
 }
 
 /// Whether a record that is certain to be written can be: nothing is done for one that cannot.
@@ -187,8 +192,8 @@ fn record_is_there(descriptor: &Descriptor) -> bool {
     Span::written_in_part(Operand::Record, descriptor.record(), 1).reach(1).1.is_none()
 }
 
-fn record_fault(descriptor: &Descriptor) -> Outcome {
+fn record_fault(descriptor: &Descriptor, manner: Manner) -> Outcome {
     let address = descriptor.record();
     let fault = Span::written_in_part(Operand::Record, address, 1).fault_at(address);
-    Outcome::Logged(Record::of_fault(status::RECORD_FAULT, fault, true))
+    Outcome::Logged(Record::of_fault(status::RECORD_FAULT, fault, manner.fault_info))
 }

@@ -3,7 +3,7 @@
 use crate::checks::{Place, QueueLimits, Rules};
 use crate::descriptor::Descriptor;
 use crate::hardware::capabilities::Capabilities;
-use crate::hardware::{DELTA_ENTRY_BYTES, DESCRIPTOR_BYTES, Opcode, PROTECTION_BYTES};
+use crate::hardware::{DELTA_ENTRY_BYTES, DESCRIPTOR_BYTES, Opcode, PRIVILEGED, PROTECTION_BYTES};
 use crate::memory;
 use crate::operations::block_bytes;
 use std::fmt::Write as _;
@@ -70,7 +70,8 @@ impl<W: Write> Log<W> {
         for number in 0..u64::from(batch.size()) {
             let address = batch.first().wrapping_add(number * DESCRIPTOR_BYTES as u64);
             let Some(member) = memory::read(address).map(Descriptor) else { break };
-            let place = Place::Batch { privileged: false };
+            let privileged = batch.pasid_word() & PRIVILEGED != 0;
+            let place = Place::Batch { privileged };
             if let Some(opcode) = self.operation(&member, queue, place) {
                 self.line(time_ns, portal, Some(self.batches), (&member, opcode))?;
             }

@@ -1,7 +1,7 @@
 //! How a device is configured: groups, queues, engines [S 9.2.18, the checks of its enable command].
 
 use crate::checks::QueueLimits;
-use crate::hardware::capabilities::Capabilities;
+use crate::hardware::capabilities::{Capabilities, gencap};
 use thiserror::Error;
 
 /// How a queue takes descriptors.
@@ -82,6 +82,16 @@ pub enum ConfigError {
         /// Number of the queue in the group.
         queue: usize,
     },
+    /// 0x25, 0x27 or 0x28.
+    #[error("queue {queue} of group {group} allows what the device does not have: {what:?}")]
+    BeyondTheDevice {
+        /// Number of the group.
+        group: usize,
+        /// Number of the queue in the group.
+        queue: usize,
+        /// What that is.
+        what: Beyond,
+    },
     /// 0x23.
     #[error("queue {queue} of group {group} has priority {priority}; allowed are 1 to 15")]
     BadPriority {
@@ -94,6 +104,39 @@ pub enum ConfigError {
     },
 }
 
+impl QueueConfig {
+    /// A shared queue's descriptors have PASID and privilege of their own, a dedicated one's those of the
+    /// queue.
+    pub(super) fn with_pasid_of_mode(&self) -> Self {
+        let has_pasid = self.mode != Mode::Dedicated;
+        Self { limits: QueueLimits { has_pasid, ..self.limits }, ..*self }
+    }
+
+    /// What the device does not have of what the queue allows.
+    fn beyond(&self, capabilities: &Capabilities) -> Option<Beyond> {
+        let limits = &self.limits;
+        if limits.block_on_fault && !capabilities.has(gencap::BLOCK_ON_FAULT) {
+            return Some(Beyond::BlockOnFault);
+        }
+        if limits.most_batch > capabilities.most_batch() {
+            return Some(Beyond::Batch);
+        }
+        let transfer = limits.most_transfer_bytes > capabilities.most_transfer_bytes();
+        transfer.then_some(Beyond::Transfer)
+    }
+}
+
+/// What a queue allows and its device does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beyond {
+    /// Blocking on faults.
+    BlockOnFault,
+    /// Batches of that size.
+    Batch,
+    /// Transfers of that size.
+    Transfer,
+}
+
 impl ConfigError {
     /// The code that a device's command status has for it.
     #[must_use]
@@ -104,6 +147,9 @@ impl ConfigError {
             Self::HalfAGroup { .. } => 0x15,
             Self::NoEntries { .. } => 0x22,
             Self::BadPriority { .. } => 0x23,
+            Self::BeyondTheDevice { what: Beyond::BlockOnFault, .. } => 0x25,
+            Self::BeyondTheDevice { what: Beyond::Batch, .. } => 0x27,
+            Self::BeyondTheDevice { what: Beyond::Transfer, .. } => 0x28,
         }
     }
 }
@@ -153,6 +199,9 @@ impl DeviceConfig {
                 }
                 if !(1..=15).contains(&priority) {
                     return Err(ConfigError::BadPriority { group: number, queue, priority });
+                }
+                if let Some(what) = config.beyond(&self.capabilities) {
+                    return Err(ConfigError::BeyondTheDevice { group: number, queue, what });
                 }
             }
         }

@@ -35,6 +35,8 @@ pub(super) struct Work {
 
 pub(super) struct Group {
     queues: Vec<QueueConfig>,
+    /// Number of its first queue in the device.
+    first_queue: usize,
     state: Mutex<State>,
     /// Descriptors in all queues: looked at without the lock.
     waiting: AtomicUsize,
@@ -62,7 +64,7 @@ struct Queue {
 }
 
 impl Group {
-    pub fn new(config: &GroupConfig) -> Self {
+    pub fn new(config: &GroupConfig, first_queue: usize) -> Self {
         let priorities = config.queues.iter().map(|queue| queue.priority).collect();
         let queue = |_: &QueueConfig| Queue { enabled: true, ..Queue::default() };
         let state = State {
@@ -72,7 +74,8 @@ impl Group {
             sleeping: 0,
         };
         Self {
-            queues: config.queues.clone(),
+            queues: config.queues.iter().map(QueueConfig::with_pasid_of_mode).collect(),
+            first_queue,
             state: Mutex::new(state),
             waiting: AtomicUsize::new(0),
             arrived: Condvar::new(),
@@ -131,18 +134,25 @@ impl Group {
     /// Drops the entries of a queue; returns how many.
     pub fn clear(&self, queue: usize) -> usize {
         let mut state = self.lock();
-        let dropped = std::mem::take(&mut state.queues[queue].entries).len();
+        let own = &mut state.queues[queue];
+        let dropped = std::mem::take(&mut own.entries).len();
+        own.next += dropped as u64;
         self.waiting.fetch_sub(dropped, Ordering::Release);
+        drop(state);
+        self.ended.notify_all();
         dropped
     }
 
-    /// Waits until the queue is empty and no engine has anything of it.
+    /// Waits until all that the queue has taken until now has ended.
     pub fn drain(&self, queue: usize) {
+        let state = self.lock();
+        let own = &state.queues[queue];
+        let end = own.next + own.entries.len() as u64;
         let busy = |state: &mut State| {
-            let queue = &state.queues[queue];
-            !queue.entries.is_empty() || !queue.in_flight.is_empty()
+            let own = &state.queues[queue];
+            own.next < end || own.in_flight.first().is_some_and(|&first| first < end)
         };
-        drop(self.ended.wait_while(self.lock(), busy).unwrap_or_else(PoisonError::into_inner));
+        drop(self.ended.wait_while(state, busy).unwrap_or_else(PoisonError::into_inner));
     }
 
     pub fn stop(&self) {
@@ -195,9 +205,15 @@ impl Group {
         work
     }
 
+    /// Ends a descriptor that an engine has taken.
     pub fn done(&self, work: &Work) {
         self.lock().queues[work.queue].in_flight.remove(&work.order);
         self.ended.notify_all();
+    }
+
+    /// The number of one of its queues in the device.
+    pub fn number_in_device(&self, queue: usize) -> usize {
+        self.first_queue + queue
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

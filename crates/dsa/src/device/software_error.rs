@@ -2,7 +2,7 @@
 
 use crate::descriptor::Descriptor;
 use crate::engine::Ended;
-use crate::hardware::status;
+use crate::hardware::{PRIVILEGED, status};
 
 /// The register: 32 bytes, as four words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,9 +14,15 @@ const DESCRIPTOR_VALID: u64 = 1 << 2;
 const QUEUE_VALID: u64 = 1 << 3;
 const BATCH_MEMBER: u64 = 1 << 4;
 const ON_WRITE: u64 = 1 << 5;
+const PRIVILEGE: u64 = 1 << 6;
+const INFO_VALID: u64 = 1 << 7;
 const CODE_SHIFT: u32 = 8;
 const QUEUE_SHIFT: u32 = 16;
 const OPCODE_SHIFT: u32 = 32;
+const PASID_SHIFT: u32 = 40;
+const PASID: u32 = 0xf_ffff;
+/// Where the second word has information, such as invalid flags.
+const INFO_SHIFT: u32 = 32;
 
 impl SoftwareError {
     /// A descriptor that a full dedicated queue lost.
@@ -36,7 +42,13 @@ impl SoftwareError {
             error.0[0] |= BATCH_MEMBER;
             error.0[1] |= u64::from(number) & 0xffff;
         }
-        error.0[2] = record.fault_address();
+        if code == status::BAD_FLAGS {
+            error.0[0] |= INFO_VALID;
+            error.0[1] |= u64::from(record.invalid_flags()) << INFO_SHIFT;
+        }
+        let names_record = code == status::RECORD_ALIGNMENT;
+        let address = if names_record { ended.descriptor.record() } else { record.fault_address() };
+        error.0[2] = address;
         error
     }
 
@@ -46,8 +58,10 @@ impl SoftwareError {
             | QUEUE_VALID
             | u64::from(code) << CODE_SHIFT
             | (queue as u64 & 0xff) << QUEUE_SHIFT
-            | u64::from(descriptor.code()) << OPCODE_SHIFT;
-        Self([head, 0, 0, 0])
+            | u64::from(descriptor.code()) << OPCODE_SHIFT
+            | u64::from(descriptor.pasid_word() & PASID) << PASID_SHIFT;
+        let privileged = descriptor.pasid_word() & PRIVILEGED != 0;
+        Self([if privileged { head | PRIVILEGE } else { head }, 0, 0, 0])
     }
 
     /// Keeps the first error; a further one sets the overflow bit.
