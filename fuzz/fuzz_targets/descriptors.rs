@@ -18,24 +18,24 @@ use reference::{Rights, Settings};
 use std::cell::RefCell;
 
 const PAGES: usize = 8;
-/// Operands of a descriptor that are addresses: their number modulo this is an offset into the arena.
+/// Places of a descriptor that may hold addresses.
 const ADDRESSES: [usize; 5] = [8, 16, 24, 40, 48];
 
 thread_local! {
     static ARENA: RefCell<Arena> = RefCell::new(Arena::new(PAGES));
 }
 
-/// Moves what looks like an address into the arena: its lowest bytes say where. Of others the bytes of
-/// the input are the address, but none that memory of the fuzzer has.
+/// Moves addresses into the arena, or a little beyond it: their highest byte says which are null or at
+/// the end of memory instead, and which fields of operations stay as they are.
 fn within(descriptor: &mut [u8; 64], base: u64, length: u64) {
     for at in ADDRESSES {
         let mut word = [0; 8];
         word.copy_from_slice(&descriptor[at..at + 8]);
         let value = u64::from_le_bytes(word);
-        // A first byte of 0xff leaves fields of operations, and null, as they are.
         let moved = match (at, word[7]) {
             (40 | 48, 0..=0x7f) => value & 0xff_ffff_ffff,
             (_, 0) => 0,
+            (_, 1) => u64::MAX - value % (2 * PAGE as u64),
             _ => base + value % (length + 64),
         };
         descriptor[at..at + 8].copy_from_slice(&moved.to_le_bytes());
@@ -76,7 +76,8 @@ fuzz_target!(|input: (u8, [u8; PAGES], u32, Vec<[u8; 64]>)| {
             });
         }
         let mut memory = arena.memory();
-        let engine = Engine::new(capabilities);
+        // SAFETY: addresses are those of the arena, of what is apart around it, or of no memory.
+        let engine = unsafe { Engine::new(capabilities) };
         for mut bytes in descriptors.into_iter().take(16) {
             within(&mut bytes, arena.base, arena.length() as u64);
             // Transfers of up to 1 MiB: no longer than what is apart on both sides of the arena.

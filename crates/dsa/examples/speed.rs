@@ -67,7 +67,8 @@ fn run(engine: &Engine, descriptor: &Descriptor, limits: &QueueLimits) {
 }
 
 fn main() {
-    let (engine, limits) = (Engine::new(PART), QueueLimits::of(&PART));
+    // SAFETY: all that is executed names the buffers below.
+    let (engine, limits) = (unsafe { Engine::new(PART) }, QueueLimits::of(&PART));
     let mut record = Record::default();
     let record_address = (&raw mut record) as u64;
     let source: Vec<u8> = (0..4 << 20).map(|at: usize| (at * 131 + 7) as u8).collect();

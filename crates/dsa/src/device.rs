@@ -63,12 +63,20 @@ impl std::fmt::Debug for Device {
 impl Device {
     /// Starts the engines of a device.
     ///
+    /// # Safety
+    /// As [`Engine::new`]: whoever submits a descriptor answers for what it names, until it has ended.
+    ///
     /// # Errors
     /// What of the configuration the device does not have.
-    pub fn start(config: &DeviceConfig, watcher: Option<Watcher>) -> Result<Self, ConfigError> {
+    #[allow(unsafe_code)]
+    pub unsafe fn start(
+        config: &DeviceConfig,
+        watcher: Option<Watcher>,
+    ) -> Result<Self, ConfigError> {
         config.check()?;
         let shared = Arc::new(Shared {
-            engine: Engine::new(config.capabilities),
+            // SAFETY: the caller's, as stated above.
+            engine: unsafe { Engine::new(config.capabilities) },
             error: Mutex::new(SoftwareError::default()),
             watcher,
         });

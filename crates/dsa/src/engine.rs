@@ -60,8 +60,13 @@ pub struct Engine {
 
 impl Engine {
     /// An engine of a device that can do this.
+    ///
+    /// # Safety
+    /// Whoever lets it execute a descriptor answers for what the descriptor names: it reads and writes
+    /// any memory of the process, as a device does, whatever Rust has there.
     #[must_use]
-    pub fn new(capabilities: Capabilities) -> Self {
+    #[allow(unsafe_code)]
+    pub unsafe fn new(capabilities: Capabilities) -> Self {
         Self { capabilities }
     }
 

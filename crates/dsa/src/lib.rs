@@ -27,11 +27,13 @@
 //!     .with_first(b"123456789".as_ptr() as u64)
 //!     .with_size(9)
 //!     .recording((&raw mut record) as u64);
-//! Engine::new(part).execute(&crc, &QueueLimits::of(&part));
+//! // SAFETY: the descriptors below read and write nothing but these two.
+//! let engine = unsafe { Engine::new(part) };
+//! engine.execute(&crc, &QueueLimits::of(&part));
 //! assert_eq!((record.status(), record.crc()), (status::SUCCESS, 0xe306_9283));
 //!
 //! // An address of no page ends in the record.
-//! Engine::new(part).execute(&crc.with_first(8), &QueueLimits::of(&part));
+//! engine.execute(&crc.with_first(8), &QueueLimits::of(&part));
 //! assert_eq!((record.status(), record.fault_address()), (status::PAGE_FAULT, 0));
 //! ```
 

@@ -355,7 +355,8 @@ fn compare(seed: u64, descriptors: u64) -> BTreeMap<(u8, u8), u64> {
     for round in 0..descriptors.div_ceil(ROUND) {
         renew(&mut arena, &mut dice);
         let part = Part::random(&mut dice);
-        let engine = Engine::new(part.capabilities);
+        // SAFETY: addresses are those of the arena, and of what is apart around it.
+        let engine = unsafe { Engine::new(part.capabilities) };
         let mut memory = arena.memory();
         for number in 0..ROUND {
             let (base, length) = (arena.base, arena.length() as u64);

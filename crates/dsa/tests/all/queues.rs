@@ -34,9 +34,14 @@ fn queue(size: u16, mode: Mode, priority: u8) -> QueueConfig {
     QueueConfig { size, mode, priority, limits: QueueLimits::of(&PART) }
 }
 
+fn start(config: &DeviceConfig, watcher: Option<dsa::device::Watcher>) -> Device {
+    // SAFETY: the tests submit what names buffers of their own, which live until it has ended.
+    unsafe { Device::start(config, watcher) }.expect("the part has all of it")
+}
+
 fn device(engines: u8, queues: Vec<QueueConfig>) -> Device {
     let config = DeviceConfig { capabilities: PART, groups: vec![GroupConfig { engines, queues }] };
-    Device::start(&config, None).expect("the part has all of it")
+    start(&config, None)
 }
 
 #[test]
@@ -58,7 +63,7 @@ fn every_accepted_descriptor_ends_exactly_once() {
     let watcher: dsa::device::Watcher = Arc::new(move |_| {
         counted.fetch_add(1, Ordering::Relaxed);
     });
-    let device = Device::start(&config, Some(watcher)).expect("the part has all of it");
+    let device = start(&config, Some(watcher));
     let shared = device.queues()[0];
     std::thread::scope(|scope| {
         for submitter in 0..SUBMITTERS {
@@ -129,7 +134,7 @@ fn a_full_dedicated_queue_loses_and_a_shared_one_says_retry() {
             queues: vec![queue(4, Mode::Dedicated, 1), queue(4, Mode::Shared { threshold: 3 }, 1)],
         }],
     };
-    let device = Device::start(&config, Some(watcher)).expect("the part has all of it");
+    let device = start(&config, Some(watcher));
     let (dedicated, shared) = (device.queues()[0], device.queues()[1]);
     let nothing = Descriptor::of(Opcode::NoOp);
     let locked = gate.lock().expect("nobody panicked");
@@ -171,11 +176,84 @@ fn errors_without_a_record_are_in_the_register() {
     device.post(number, &unaligned.with_record(0x1001));
     device.drain(number);
     assert_eq!(device.software_error().code(), status::RECORD_ALIGNMENT);
+    assert_eq!(device.software_error().0[2], 0x1001, "the record's address");
     device.clear_software_error();
-    device.post(number, &unaligned.with_record(64));
+    // Beyond what a process can have.
+    device.post(number, &unaligned.with_record(0x00f0_0000_5000_0040));
     device.drain(number);
     assert_eq!(device.software_error().code(), status::RECORD_FAULT);
-    assert_eq!(device.software_error().0[2], 0);
+    assert_eq!(device.software_error().0[2], 0x00f0_0000_5000_0000);
+    device.clear_software_error();
+    device.post(number, &Descriptor::of(Opcode::NoOp).with_flags(1 << 7));
+    device.drain(number);
+    let error = device.software_error();
+    assert_eq!((error.code(), error.0[1] >> 32), (status::BAD_FLAGS, 1 << 7));
+}
+
+#[test]
+fn an_error_names_the_queue_of_the_device() {
+    let group = || GroupConfig { engines: 1, queues: vec![queue(8, Mode::Dedicated, 1)] };
+    let config = DeviceConfig { capabilities: PART, groups: vec![group(), group()] };
+    let device = start(&config, None);
+    let second = device.queues()[1];
+    device.post(second, &Descriptor::of(Opcode::NoOp).recording(0x1001));
+    device.drain(second);
+    assert_eq!(device.software_error().0[0] >> 16 & 0xff, 1);
+}
+
+#[test]
+fn a_dedicated_queue_ignores_pasid_and_privilege() {
+    let shared = queue(8, Mode::Shared { threshold: 8 }, 1);
+    let device = device(1, vec![queue(8, Mode::Dedicated, 1), shared]);
+    let [dedicated, shared] = [device.queues()[0], device.queues()[1]];
+    let mut records = Records::new(2);
+    // Privilege, and a reserved bit between it and the PASID.
+    for (word, code) in [(1 << 31, None), (1 << 20, Some(status::RESERVED_FIELD))] {
+        records.0 = vec![Record::default(); 2];
+        let own = Descriptor::of(Opcode::NoOp).with_pasid_word(word);
+        device.post(dedicated, &own.recording(records.address(0)));
+        device.drain(dedicated);
+        assert_eq!(records.status(0), status::SUCCESS, "{word:#x}");
+        let _ = device.enqueue(shared, &own.recording(records.address(1)));
+        device.drain(shared);
+        assert_eq!(records.status(1), code.unwrap_or(0), "{word:#x}");
+    }
+    assert_eq!(device.software_error().code(), status::BAD_PRIVILEGE);
+}
+
+#[test]
+fn a_drain_beside_a_discard_ends() {
+    let device = device(1, vec![queue(8, Mode::Dedicated, 1)]);
+    let number = device.queues()[0];
+    let rounds = soak::amount(2_000, 100_000);
+    std::thread::scope(|scope| {
+        let drains = scope.spawn(|| (0..rounds).for_each(|_| device.drain(number)));
+        while !drains.is_finished() {
+            device.post(number, &Descriptor::of(Opcode::NoOp));
+            device.discard(number);
+        }
+    });
+    device.drain(number);
+    assert_eq!(device.occupancy(number), 0);
+}
+
+#[test]
+fn a_watcher_that_panics_ends_no_engine() {
+    let watcher: dsa::device::Watcher = Arc::new(|ended| {
+        assert!(ended.descriptor.code() != Opcode::Drain as u8, "this panic is expected");
+    });
+    let config = DeviceConfig {
+        capabilities: PART,
+        groups: vec![GroupConfig { engines: 1, queues: vec![queue(8, Mode::Dedicated, 1)] }],
+    };
+    let device = start(&config, Some(watcher));
+    let number = device.queues()[0];
+    let mut records = Records::new(2);
+    device.post(number, &Descriptor::of(Opcode::Drain).recording(records.address(0)));
+    device.drain(number);
+    device.post(number, &Descriptor::of(Opcode::NoOp).recording(records.address(1)));
+    device.drain(number);
+    assert_eq!(records.status(1), status::SUCCESS);
 }
 
 #[test]
@@ -184,12 +262,19 @@ fn what_the_part_does_not_have_is_refused_with_its_code() {
         capabilities: PART,
         groups: vec![GroupConfig { engines: 1, queues }],
     };
+    let beyond = |change: fn(&mut QueueLimits)| {
+        let mut config = queue(1, Mode::Dedicated, 1);
+        change(&mut config.limits);
+        config
+    };
     let codes = [
         (one(vec![queue(129, Mode::Dedicated, 1)]), 0x14),
         (one(vec![]), 0x15),
         (one(vec![queue(0, Mode::Dedicated, 1)]), 0x22),
         (one(vec![queue(1, Mode::Dedicated, 0)]), 0x23),
         (one(vec![queue(1, Mode::Dedicated, 1); 9]), 0x11),
+        (one(vec![beyond(|limits| limits.most_batch = 1 << 20)]), 0x27),
+        (one(vec![beyond(|limits| limits.most_transfer_bytes = 1 << 40)]), 0x28),
     ];
     for (config, code) in codes {
         let refused = config.check().map_err(|error| error.command_status());

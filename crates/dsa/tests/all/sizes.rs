@@ -5,14 +5,15 @@ use crate::reference::{self, Settings};
 use dsa::checks::QueueLimits;
 use dsa::descriptor::Descriptor;
 use dsa::engine::Engine;
-use dsa::hardware::Opcode;
 use dsa::hardware::capabilities::Capabilities;
+use dsa::hardware::{Opcode, status};
+use std::collections::BTreeSet;
 
 const PAGES: usize = 64;
 /// Below, at and above what vectors, lines, pages, blocks and the queue's maximum end at.
-const SIZES: [u32; 26] = [
-    0, 1, 2, 7, 8, 9, 10, 16, 31, 64, 100, 512, 520, 528, 1024, 4095, 4096, 4104, 4112, 8192,
-    12_312, 16_384, 20_000, 20_800, 65_536, 65_537,
+const SIZES: [u32; 30] = [
+    0, 1, 2, 7, 8, 9, 10, 16, 31, 64, 100, 512, 520, 528, 1024, 1040, 1056, 8208, 8224, 4095, 4096,
+    4104, 4112, 8192, 12_312, 16_384, 20_000, 20_800, 65_536, 65_537,
 ];
 
 /// A descriptor whose operands lie apart from each other.
@@ -31,20 +32,31 @@ fn of_size(opcode: Opcode, base: u64, size: u32, dif_flags: u8) -> Descriptor {
         Opcode::Dualcast => both.with_second_destination(third),
         Opcode::TranslationFetch | Opcode::Crc => made.with_first(first),
         Opcode::CacheFlush => made.with_second(second),
-        Opcode::DifCheck => {
-            made.with_first(first).with_dif_flags(dif_flags).with_source_mask(0xffff)
-        }
-        Opcode::DifInsert | Opcode::DifStrip | Opcode::DifUpdate | Opcode::DixGenerate => {
-            both.with_dif_flags(dif_flags)
-        }
+        Opcode::DifInsert | Opcode::DixGenerate => both.with_dif_flags(dif_flags),
+        // Bytes of any kind are right where nothing is checked.
+        Opcode::DifCheck => made.with_first(first).with_dif_flags(dif_flags).unchecked(),
+        Opcode::DifStrip | Opcode::DifUpdate => both.with_dif_flags(dif_flags).unchecked(),
         _ => both,
+    }
+}
+
+trait Unchecked {
+    /// Without a check of guard, reference tag and application tag.
+    fn unchecked(self) -> Self;
+}
+
+impl Unchecked for Descriptor {
+    fn unchecked(self) -> Self {
+        self.with_dif_source_flags(0x60).with_source_mask(0xffff)
     }
 }
 
 #[test]
 fn every_operation_at_every_size_is_done_or_refused() {
+    let mut succeeded = BTreeSet::new();
     for capabilities in [Capabilities::VERSION_1, Capabilities::VERSION_2] {
-        let engine = Engine::new(capabilities);
+        // SAFETY: addresses are those of the arena, and of what is apart around it.
+        let engine = unsafe { Engine::new(capabilities) };
         let limits = QueueLimits { most_transfer_bytes: 1 << 16, ..QueueLimits::of(&capabilities) };
         let settings = Settings {
             gen_cap: capabilities.gen_cap,
@@ -69,6 +81,9 @@ fn every_operation_at_every_size_is_done_or_refused() {
             let mut memory = arena.memory();
             reference::execute(&mut memory, &descriptor.0, &settings);
             let outcome = engine.execute(&descriptor, &limits);
+            if outcome.record().status() == status::SUCCESS {
+                succeeded.insert((opcode as u8, dif_flags));
+            }
             for page in 0..PAGES {
                 let expected = memory.page(arena.base + (page * PAGE) as u64);
                 assert!(
@@ -77,6 +92,13 @@ fn every_operation_at_every_size_is_done_or_refused() {
                     opcode.name()
                 );
             }
+        }
+    }
+    for opcode in Opcode::ALL.into_iter().filter(|opcode| *opcode != Opcode::Batch) {
+        let blocks = (Opcode::DifCheck..=Opcode::DixGenerate).contains(&opcode);
+        for dif_flags in 0..if blocks { 4 } else { 1 } {
+            let done = succeeded.contains(&(opcode as u8, dif_flags));
+            assert!(done, "{}, blocks {dif_flags}, never succeeded", opcode.name());
         }
     }
 }

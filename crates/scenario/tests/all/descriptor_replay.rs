@@ -110,12 +110,11 @@ fn bad_logs_and_keys_are_refused_with_file_and_line() {
 /// What a program submits to the software engine: each operation once, and a batch of two copies.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #[test]
-fn what_the_software_engine_executed_is_replayed() {
+fn what_is_submitted_to_the_software_engine_is_replayed() {
     use dsa::checks::QueueLimits;
     use dsa::descriptor::Descriptor;
-    use dsa::engine::Engine;
+    use dsa::hardware::Opcode;
     use dsa::hardware::capabilities::Capabilities;
-    use dsa::hardware::{Opcode, status};
 
     #[repr(align(64))]
     struct Buffer([u8; 4 * 4096]);
@@ -123,7 +122,7 @@ fn what_the_software_engine_executed_is_replayed() {
     let base = buffer.0.as_mut_ptr() as u64;
     let (first, second, third) = (base, base + 4096, base + 2 * 4096);
     let part = Capabilities::VERSION_1;
-    let (engine, limits) = (Engine::new(part), QueueLimits::of(&part));
+    let limits = QueueLimits::of(&part);
     let mut recorded = dsa::log::Log::new(Vec::new(), part);
     let record = base + 3 * 4096;
     let made = |opcode| Descriptor::of(opcode).with_size(1024).recording(record);
@@ -157,9 +156,6 @@ fn what_the_software_engine_executed_is_replayed() {
     all.push(made(Opcode::TranslationFetch));
     for (number, descriptor) in (0..).zip(&all) {
         recorded.submitted(1_000 * number, 0, descriptor, &limits).expect("memory takes it");
-        let code = engine.execute(descriptor, &limits).record().status();
-        let is_there = descriptor.opcode() != Some(Opcode::TranslationFetch);
-        assert_eq!(code == status::SUCCESS, is_there, "{descriptor:02x?} ended with {code:#x}");
     }
     assert_eq!(recorded.skipped(), 1);
     let text = String::from_utf8(recorded.finish().expect("memory")).expect("text");
