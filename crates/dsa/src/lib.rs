@@ -10,8 +10,8 @@
 //! - [`device`]: groups, work queues and engines as threads.
 //! - [`log`]: what was submitted, for a replay by the simulator.
 //!
-//! It is for Linux on x86-64, and empty elsewhere. Nothing here needs the real device, and nothing traps: a program calls [`engine::Engine::execute`],
-//! or submits to a queue of a [`device::Device`].
+//! It is for Linux on x86-64, and empty elsewhere. Nothing here needs the real device, and nothing
+//! traps: a program calls [`engine::Engine::execute`], or submits to a queue of a [`device::Device`].
 //!
 //! ```
 //! use dsa::checks::QueueLimits;
