@@ -18,7 +18,7 @@ mod ways;
 
 pub use allowed::NotAllowed;
 pub(crate) use allowed::is_of_this_machine;
-pub(crate) use port_switch::has_switch;
+pub(crate) use port_switch::{NoSwitch, check_switch, is_listed};
 pub use slice_boxes::{BoxRegisters, BoxUnit};
 pub(crate) use slice_boxes::{COUNTER_BITS, SELECT_ENABLED};
 pub use target::Target;

@@ -1,7 +1,8 @@
-//! PCI functions: addresses, headers, links, and the way up to the root port.
+//! PCI functions: addresses, headers, capabilities, links, and the way up to the root port.
 //!
 //! Source: PCI Express base specification (type 0 and 1 headers, capability 0x10).
 
+mod capabilities;
 mod function;
 mod link;
 mod tree;
@@ -11,6 +12,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+pub use capabilities::{Capability, capability_at};
 pub use function::{Function, Kind};
 pub use link::{Link, PortType, express};
 pub use tree::{Tree, TreeError};

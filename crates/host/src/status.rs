@@ -199,7 +199,8 @@ fn note_missing_controls(generation: &Generation, notes: &mut Notes) {
         notes.add(Unread::absent("ways of I/O", reason));
     }
     if generation.port_switch.is_none() {
-        let reason = format!("root ports of {name} have no publicly documented one");
+        let place = generation.no_port_switch_in_words();
+        let reason = format!("root ports of {name} have no publicly documented one{place}");
         notes.add(Unread::new(
             "DDIO switch of root ports",
             reason,

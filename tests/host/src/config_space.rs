@@ -1,12 +1,12 @@
 //! The configuration space of a PCI function, as bytes.
 
-use crate::description::{PciFunction, PortType};
+use crate::description::{ExtendedCapability, PciFunction, PortType};
 
 const BYTES: usize = 4096;
 /// Where the PCI Express capability is put.
 const EXPRESS: u8 = 0x40;
 
-pub(crate) fn bytes(function: &PciFunction) -> Vec<u8> {
+pub(crate) fn bytes(function: &PciFunction, chain: &[ExtendedCapability]) -> Vec<u8> {
     let mut space = vec![0u8; BYTES];
     let mut put = |at: usize, value: u32, width: usize| {
         space[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]);
@@ -36,8 +36,19 @@ pub(crate) fn bytes(function: &PciFunction) -> Vec<u8> {
         put(express + 0xc, link.most[0] | link.most[1] << 4, 4);
         put(express + 0x12, link.now[0] | link.now[1] << 4, 2);
     }
+    for (index, capability) in chain.iter().enumerate() {
+        let next = chain.get(index + 1).map_or(0, |next| next.at);
+        put(capability.at.into(), extended_header(capability, next), 4);
+        for (word, value) in capability.body.iter().enumerate() {
+            put(usize::from(capability.at) + 4 * (word + 1), *value, 4);
+        }
+    }
     for &(offset, value) in &function.registers {
         put(offset, value, 4);
     }
     space
+}
+
+fn extended_header(capability: &ExtendedCapability, next: u16) -> u32 {
+    u32::from(capability.id) | capability.version << 16 | u32::from(next) << 20
 }

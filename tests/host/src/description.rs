@@ -20,6 +20,8 @@ pub(crate) struct Machine {
     #[serde(default)]
     pci: Vec<PciFunction>,
     #[serde(default)]
+    extended_chain: Vec<ExtendedChain>,
+    #[serde(default)]
     resctrl: BTreeMap<String, String>,
     /// Least, most, current.
     uncore_mhz: Option<[u64; 3]>,
@@ -92,6 +94,26 @@ pub(crate) enum PortType {
     RootPort,
     SwitchUpstream,
     SwitchDownstream,
+}
+
+/// Extended capabilities of each function of a kind, in the order of the list that they form.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExtendedChain {
+    vendor: u16,
+    device: u16,
+    capabilities: Vec<ExtendedCapability>,
+}
+
+/// Where it begins, what it is, and the words that follow its header.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExtendedCapability {
+    pub(crate) at: u16,
+    pub(crate) id: u16,
+    pub(crate) version: u32,
+    #[serde(default)]
+    pub(crate) body: Vec<u32>,
 }
 
 /// Speed code (3 is 8 GT/s) and width; sizes in bytes.
@@ -175,7 +197,11 @@ impl Machine {
         }
         tree.file("sys/bus/event_source/devices/software/type", "1\n")?;
         for function in &self.pci {
-            function.write(tree)?;
+            let same = |chain: &&ExtendedChain| {
+                (chain.vendor, chain.device) == (function.vendor, function.device)
+            };
+            let chain = self.extended_chain.iter().find(same);
+            function.write(tree, chain.map_or(&[], |chain| &chain.capabilities))?;
         }
         for (path, text) in &self.resctrl {
             tree.file(&format!("sys/fs/resctrl/{path}"), text)?;
@@ -267,13 +293,13 @@ impl PciFunction {
         u8::from_str_radix(digits, 16).unwrap_or(0)
     }
 
-    fn write(&self, tree: &Tree) -> Result<(), ExpandError> {
+    fn write(&self, tree: &Tree, chain: &[ExtendedCapability]) -> Result<(), ExpandError> {
         let place = format!("sys/devices/pci{}/{}", &self.bdf[..7], self.bdf);
         tree.line(&format!("{place}/class"), format!("{:#08x}", self.class))?;
         tree.line(&format!("{place}/vendor"), format!("{:#06x}", self.vendor))?;
         tree.line(&format!("{place}/device"), format!("{:#06x}", self.device))?;
         tree.line(&format!("{place}/numa_node"), self.node)?;
-        tree.bytes(&format!("{place}/config"), &config_space::bytes(self))?;
+        tree.bytes(&format!("{place}/config"), &config_space::bytes(self, chain))?;
         if let Some(driver) = &self.driver {
             tree.link(&format!("{place}/driver"), &format!("../../../bus/pci/drivers/{driver}"))?;
         }

@@ -4,6 +4,7 @@ mod calibrate;
 mod mishaps;
 mod monitor;
 mod on_machine;
+mod ports;
 mod restore;
 mod slice_boxes;
 mod slice_distances;

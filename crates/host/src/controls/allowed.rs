@@ -1,7 +1,7 @@
 //! Which controls may be written: the list for every machine, and those that this machine has.
 
 use super::slice_boxes::{BoxUnit, is_box_control};
-use super::{Target, has_switch};
+use super::{Target, check_switch, is_listed};
 use crate::cpu::{CpuModel, Generations};
 use crate::machine::Host;
 use crate::pci::Tree;
@@ -53,7 +53,14 @@ pub(crate) fn is_of_this_machine(host: &Host, target: &Target) -> Result<(), Str
         Target::Port { function, .. } => {
             let tree = Tree::read(&host.root).map_err(|error| error.to_string())?;
             let switch = generation.and_then(|generation| generation.port_switch.as_ref());
-            tree.get(*function).zip(switch).is_some_and(|(port, switch)| has_switch(port, switch))
+            let found = tree.get(*function).zip(switch);
+            match found.filter(|(port, switch)| is_listed(port, switch)) {
+                Some((port, switch)) => {
+                    check_switch(host, port.bdf, switch).map_err(|error| error.to_string())?;
+                    true
+                }
+                None => false,
+            }
         }
         Target::Msr { address, .. } if is_box_control(*address) => {
             let events = generation.and_then(|generation| generation.events.as_deref());

@@ -1,11 +1,47 @@
 //! The root ports that have the switch of DDIO, perfctrlsts_0.
 
 use crate::cpu::PortSwitch;
-use crate::pci::Function;
+use crate::error::FileError;
+use crate::machine::Host;
+use crate::pci::{Bdf, Capability, Function, capability_at};
 
 const INTEL: u16 = 0x8086;
 
+/// A listed root port whose register cannot be believed to be the switch.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NoSwitch {
+    /// the offset belongs to a capability
+    #[error(
+        "root port {port} has no DDIO switch: its offset {offset:#x}, where perfctrlsts_0 would be, lies in \
+         its {capability}"
+    )]
+    InCapability {
+        /// The root port.
+        port: Bdf,
+        /// Where the switch would be.
+        offset: u16,
+        /// What is there.
+        capability: Capability,
+    },
+    /// configuration space cannot be read
+    #[error("{0}")]
+    File(#[from] FileError),
+}
+
 /// Whether a function is a root port of the kinds that are known to have the switch.
-pub(crate) fn has_switch(port: &Function, switch: &PortSwitch) -> bool {
+pub(crate) fn is_listed(port: &Function, switch: &PortSwitch) -> bool {
     port.vendor == INTEL && port.buses_below.is_some() && switch.devices.contains(&port.device)
+}
+
+/// Checks that the switch of a listed port can be where the list has it: numbers of devices tell what
+/// a port should be, its capabilities what it is.
+///
+/// # Errors
+/// If a capability lies there, or configuration space cannot be read.
+pub(crate) fn check_switch(host: &Host, port: Bdf, switch: &PortSwitch) -> Result<(), NoSwitch> {
+    let offset = switch.offset;
+    match capability_at(host.config.as_ref(), port, offset)? {
+        Some(capability) => Err(NoSwitch::InCapability { port, offset, capability }),
+        None => Ok(()),
+    }
 }

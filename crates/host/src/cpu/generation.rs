@@ -55,6 +55,8 @@ pub struct Generation {
     pub ways_register: Option<WaysRegister>,
     /// The switch of each root port.
     pub port_switch: Option<PortSwitch>,
+    /// What is where the switch was on earlier parts, with its source.
+    pub no_port_switch: Option<String>,
     /// What is known about I/O classes of service.
     pub io_rdt: Option<String>,
     /// What the firmware calls the switch of the whole machine, if boards have one.
@@ -87,6 +89,12 @@ impl Generation {
             Some(name) => format!("a firmware setting: {name}"),
             None => "no firmware setting is known".to_owned(),
         }
+    }
+
+    /// What is known about the place of a switch that root ports do not have, to follow a statement.
+    #[must_use]
+    pub fn no_port_switch_in_words(&self) -> String {
+        self.no_port_switch.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default()
     }
 
     /// Whether it is Intel's.
@@ -171,6 +179,18 @@ mod tests {
         assert_eq!(name(4), Some("Skylake"));
         assert_eq!(name(7), Some("Cascade Lake"));
         assert_eq!(name(11), Some("Cooper Lake"));
+    }
+
+    #[test]
+    fn a_switch_of_root_ports_is_listed_only_where_it_was_seen_to_work() {
+        let table = Generations::built_in();
+        let with_switch: Vec<_> =
+            table.all().iter().filter_map(|g| Some((&g.name, g.port_switch.as_ref()?))).collect();
+        for (name, switch) in &with_switch {
+            assert_eq!(switch.proof, Proof::Effective, "{name}");
+        }
+        let names: Vec<_> = with_switch.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["Haswell", "Broadwell", "Skylake", "Cascade Lake"]);
     }
 
     #[test]

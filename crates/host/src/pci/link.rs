@@ -4,15 +4,11 @@
 
 use serde::Serialize;
 
-use super::Bdf;
-use crate::error::{FileError, Problem};
+use super::{Bdf, capabilities};
+use crate::error::FileError;
 use crate::pci_config::PciConfig;
-use units::narrow::low_u8;
 
-const CAPABILITIES: u16 = 0x34;
 const EXPRESS: u8 = 0x10;
-/// More capabilities than fit between the header and 256 bytes are a loop.
-const MOST_CAPABILITIES: u32 = 48;
 
 /// What a port is in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -54,7 +50,7 @@ pub struct Link {
 /// # Errors
 /// If configuration space cannot be read, which beyond 64 bytes takes privilege.
 pub fn express(config: &dyn PciConfig, function: Bdf) -> Result<Option<Link>, FileError> {
-    let Some(at) = capability(config, function)? else { return Ok(None) };
+    let Some(at) = capabilities::find(config, function, EXPRESS)? else { return Ok(None) };
     let flags = config.read(function, at)? >> 16;
     let control = config.read(function, at + 8)?;
     let most = config.read(function, at + 0xc)?;
@@ -68,21 +64,6 @@ pub fn express(config: &dyn PciConfig, function: Bdf) -> Result<Option<Link>, Fi
         mps_bytes: 128 << (control >> 5 & 7),
         mrrs_bytes: 128 << (control >> 12 & 7),
     }))
-}
-
-fn capability(config: &dyn PciConfig, function: Bdf) -> Result<Option<u16>, FileError> {
-    let mut at = (config.read(function, CAPABILITIES)? & 0xfc) as u16;
-    for _ in 0..MOST_CAPABILITIES {
-        if at < 0x40 {
-            return Ok(None);
-        }
-        let header = config.read(function, at)?;
-        if low_u8(header.into()) == EXPRESS {
-            return Ok(Some(at));
-        }
-        at = (header >> 8 & 0xfc) as u16;
-    }
-    Err(FileError::new(crate::pci_config::file(function), Problem::Loop))
 }
 
 fn port_type(code: u32) -> PortType {

@@ -259,9 +259,6 @@ fn off(status: &Status) -> String {
         (Some(switch), None) if switch.proof == Proof::Effective => {
             "No device is below a root port that is known to have the switch. ".to_owned()
         }
-        (Some(switch), _) if switch.proof == Proof::NoEffect => {
-            "The switch of root ports is measured without effect here. ".to_owned()
-        }
         (Some(_), _) => "Whether the switch of root ports works here is not published. ".to_owned(),
         (None, _) => "There is no known switch at root ports. ".to_owned(),
     };

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Notes;
-use crate::controls::has_switch;
+use crate::controls::{NoSwitch, check_switch, is_listed};
 use crate::cpu::{Generation, Proof};
 use crate::machine::Host;
 use crate::pci::{Bdf, Function, Kind, Link, Tree, express};
@@ -110,9 +110,16 @@ fn ddio(
     generation: Option<&Generation>,
     notes: &mut Notes,
 ) -> Option<DdioState> {
-    let switch = generation?.port_switch.as_ref().filter(|switch| has_switch(port, switch))?;
+    let switch = generation?.port_switch.as_ref().filter(|switch| is_listed(port, switch))?;
     let what = format!("DDIO switch of port {}", port.bdf);
-    let value = notes.take(&what, host.config.read(port.bdf, switch.offset));
+    let value = match check_switch(host, port.bdf, switch) {
+        Ok(()) => notes.take(&what, host.config.read(port.bdf, switch.offset)),
+        Err(NoSwitch::File(error)) => notes.take(&what, Err(error)),
+        Err(other) => {
+            notes.add(Unread::absent(what, other.to_string()));
+            return None;
+        }
+    };
     Some(match value {
         None => DdioState::Unread,
         Some(0 | u32::MAX) => DdioState::NoResponse,

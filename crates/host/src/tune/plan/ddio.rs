@@ -1,7 +1,7 @@
 //! Plans for DDIO: the ways of a socket, the switch of a root port.
 
 use super::{Change, Plan, PlanError, Planner};
-use crate::controls::{Target, has_switch, ways_in_words};
+use crate::controls::{NoSwitch, Target, check_switch, is_listed, ways_in_words};
 use crate::cpu::{Generation, PackageId, PortSwitch, Proof, Socket, WaysRegister};
 use crate::pci::{Bdf, Function, Tree, TreeError};
 use units::WayMask;
@@ -87,7 +87,7 @@ impl Planner<'_> {
                 warnings.extend(neighbours(&tree, port, device));
                 vec![port]
             }
-            None => tree.functions().filter(|port| has_switch(port, switch)).collect(),
+            None => tree.functions().filter(|port| is_listed(port, switch)).collect(),
         };
         if ports.is_empty() {
             return Err(PlanError::NoControl(format!(
@@ -108,6 +108,10 @@ impl Planner<'_> {
         port: &Function,
         on: bool,
     ) -> Result<Change, PlanError> {
+        check_switch(self.host, port.bdf, switch).map_err(|error| match error {
+            NoSwitch::File(error) => error.into(),
+            other => PlanError::NoControl(other.to_string()),
+        })?;
         let target = Target::Port { function: port.bdf, offset: switch.offset };
         let old = target.read(self.host)?;
         let (allocating, no_snoop) = (1u64 << switch.allocating_bit, 1u64 << switch.no_snoop_bit);
@@ -115,10 +119,10 @@ impl Planner<'_> {
             if on { (old | allocating) & !no_snoop } else { (old & !allocating) | no_snoop };
         let means = |value: u64| {
             let bit = |mask: u64| u64::from(value & mask != 0);
-            let state = match (switch.proof, value & allocating != 0) {
-                (Proof::NoEffect, _) => "no known effect here, DDIO stays as it is",
-                (_, true) => "DDIO on: writes of devices allocate in the LLC",
-                (_, false) => "DDIO off: writes of devices go to memory",
+            let state = if value & allocating != 0 {
+                "DDIO on: writes of devices allocate in the LLC"
+            } else {
+                "DDIO off: writes of devices go to memory"
             };
             format!(
                 "{state} (Use_Allocating_Flow_Wr {}, NoSnoopOpWrEn {})",
@@ -155,8 +159,9 @@ fn ways_register(generation: &Generation) -> Result<&WaysRegister, PlanError> {
 fn port_switch(generation: &Generation) -> Result<&PortSwitch, PlanError> {
     generation.port_switch.as_ref().ok_or_else(|| {
         PlanError::NoControl(format!(
-            "{} has no publicly documented switch at its root ports; for the whole machine: {}",
+            "{} has no publicly documented switch at its root ports{}; for the whole machine: {}",
             generation.name,
+            generation.no_port_switch_in_words(),
             generation.firmware_switch_in_words()
         ))
     })
@@ -175,7 +180,7 @@ fn port_above<'t>(
             "--device {device}: there is no root port above it (it is part of the root complex)"
         ))
     })?;
-    if has_switch(port, switch) {
+    if is_listed(port, switch) {
         return Ok(port);
     }
     Err(PlanError::NoControl(format!(

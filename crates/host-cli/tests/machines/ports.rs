@@ -1,0 +1,86 @@
+//! Is the switch of a root port only seen and written where it is one?
+
+use std::fs;
+use std::os::unix::fs::FileExt;
+
+use crate::on_machine::{OnMachine, STATE};
+
+const PORT: &str = "0000:16:00.0";
+
+/// Gives a port's configuration space other words.
+pub fn put(machine: &OnMachine, port: &str, words: &[(u64, u32)]) {
+    let path = machine.path().join(format!("sys/bus/pci/devices/{port}/config"));
+    let config = fs::File::options().write(true).open(path).expect("configuration space");
+    for (offset, word) in words {
+        config.write_all_at(&word.to_le_bytes(), *offset).expect("a register");
+    }
+}
+
+/// A journal that names the switch of a port.
+pub fn journal_of(machine: &OnMachine, port: &str, old: u32) {
+    let boot = fs::read_to_string(machine.path().join("proc/sys/kernel/random/boot_id"));
+    let entry = serde_json::json!({
+        "time_unix_s": 1,
+        "boot_id": boot.expect("boot id").trim(),
+        "command": "tune ddio off",
+        "target": { "kind": "port", "function": port, "offset": 0x180 },
+        "old": old,
+        "asked": 0x8,
+        "read_back": null,
+    });
+    let journal = serde_json::json!({ "entries": [entry] });
+    let state = machine.path().join(STATE);
+    fs::create_dir_all(&state).expect("a directory");
+    fs::write(state.join("journal.json"), journal.to_string()).expect("a journal");
+}
+
+fn state_of(machine: &OnMachine, port: &str) -> serde_json::Value {
+    let run = machine.run(&["status", "--format", "json"]);
+    let status: serde_json::Value = serde_json::from_str(&run.out).expect("one JSON object");
+    let ports = status["sockets"].as_array().into_iter().flatten();
+    let mut ports = ports.flat_map(|socket| socket["ports"].as_array().into_iter().flatten());
+    ports.find(|found| found["port"] == port).expect("a port")["ddio"].clone()
+}
+
+#[test]
+fn an_ice_lake_port_has_no_switch() {
+    let machine = OnMachine::new("ice-lake", &[]);
+    let before = machine.content();
+    assert_eq!(state_of(&machine, PORT), serde_json::Value::Null);
+    for change in [["tune", "ddio", "off", "--apply"].as_slice(), &["tune", "ddio", "on"]] {
+        let run = machine.run(change);
+        assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "{change:?}");
+        let expected = "Ice Lake has no publicly documented switch at its root ports (offset 0x180";
+        assert!(run.err.contains(expected), "{}", run.err);
+    }
+    journal_of(&machine, PORT, 0x80);
+    let run = machine.run(&["restore", "--all"]);
+    assert_eq!(run.code, Some(1), "{}", run.out);
+    assert!(run.out.contains("is no control of this machine"), "{}", run.out);
+    assert!(machine.content() == before);
+}
+
+#[test]
+fn a_register_that_a_capability_has_taken_is_no_switch() {
+    let machine = OnMachine::new("skylake", &[]);
+    // The list goes from error reporting to a vendor-specific capability of 16 bytes at 0x180.
+    put(&machine, PORT, &[(0x148, 0x1801_0001), (0x180, 0x1d01_000b), (0x184, 0x0101_0003)]);
+    let before = machine.content();
+    assert_eq!(state_of(&machine, PORT), serde_json::Value::Null);
+    let expected = "lies in its vendor-specific capability 0x0b at 0x180 (16 bytes)";
+    for change in [
+        ["tune", "ddio", "off", "--device", "17:00.0", "--apply"].as_slice(),
+        &["tune", "ddio", "off", "--apply"],
+    ] {
+        let run = machine.run(change);
+        assert_eq!(run.code, Some(1), "{change:?}: {}", run.out);
+        assert!(run.err.contains(expected), "{}", run.err);
+    }
+    let status = machine.run(&["status"]).out;
+    let said = status.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains(expected), "{status}");
+    journal_of(&machine, PORT, 0x80);
+    let run = machine.run(&["restore", "--all"]);
+    assert!(run.code == Some(1) && run.out.contains(expected), "{}", run.out);
+    assert!(machine.content() == before);
+}

@@ -1,0 +1,171 @@
+//! The capabilities of a function, and the part of configuration space that each takes.
+//!
+//! Source: PCI Express base specification, "PCI-compatible Configuration Registers" and "PCI Express
+//! Extended Capabilities". A list tells where a capability begins. Its length is in its own header
+//! (vendor-specific ones) or follows from its kind; one of any other kind is taken to reach to the
+//! next one.
+
+use std::fmt;
+
+use super::Bdf;
+use crate::error::{FileError, Problem};
+use crate::pci_config::PciConfig;
+use units::narrow::{low_u8, low_u16};
+
+const POINTER: u16 = 0x34;
+/// The end of the header that every function has.
+const HEADER_BYTES: u16 = 0x40;
+/// Where extended capabilities begin, and configuration space ends.
+const EXTENDED: u16 = 0x100;
+const END: u16 = 0x1000;
+/// More capabilities than fit between the header and 256 bytes are a loop.
+const MOST_CAPABILITIES: u32 = 48;
+/// More extended capabilities than fit, of 8 bytes each, are a loop.
+const MOST_EXTENDED: u16 = (END - EXTENDED) / 8;
+
+const ADVANCED_ERROR_REPORTING: u16 = 0x01;
+const VENDOR_SPECIFIC: u16 = 0x0b;
+const ACCESS_CONTROL: u16 = 0x0d;
+const DESIGNATED_VENDOR_SPECIFIC: u16 = 0x23;
+
+/// A part of configuration space that has a meaning of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capability {
+    /// Where it begins.
+    pub offset: u16,
+    /// Bytes that it takes at most.
+    pub bytes: u16,
+    /// Its kind, as the specification numbers it.
+    pub id: u16,
+}
+
+impl Capability {
+    fn holds(&self, offset: u16) -> bool {
+        (self.offset..self.offset + self.bytes).contains(&offset)
+    }
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.id {
+            _ if self.offset < EXTENDED => "capability",
+            ADVANCED_ERROR_REPORTING => "advanced error reporting capability",
+            VENDOR_SPECIFIC => "vendor-specific capability",
+            _ => "extended capability",
+        };
+        write!(f, "{kind} {:#04x} at {:#x} ({} bytes)", self.id, self.offset, self.bytes)
+    }
+}
+
+/// The first capability of a kind below 256 bytes.
+///
+/// # Errors
+/// If configuration space cannot be read, or the list is a loop.
+pub(super) fn find(
+    config: &dyn PciConfig,
+    function: Bdf,
+    kind: u8,
+) -> Result<Option<u16>, FileError> {
+    let list = listed(config, function)?;
+    Ok(list.into_iter().find(|(_, id)| *id == kind).map(|(offset, _)| offset))
+}
+
+/// The capability that an offset lies in; nothing if the offset belongs to none.
+///
+/// # Errors
+/// If configuration space cannot be read, or a list is a loop.
+pub fn capability_at(
+    config: &dyn PciConfig,
+    function: Bdf,
+    offset: u16,
+) -> Result<Option<Capability>, FileError> {
+    if offset < HEADER_BYTES {
+        return Ok(Some(Capability { offset: 0, bytes: HEADER_BYTES, id: 0 }));
+    }
+    let mut all = if offset < EXTENDED {
+        to_the_next(listed(config, function)?.into_iter().map(|(at, id)| (at, id.into())), EXTENDED)
+    } else {
+        to_the_next(extended(config, function)?.into_iter(), END)
+    };
+    for capability in all.iter_mut().filter(|one| one.offset >= EXTENDED) {
+        let bytes = length(config, function, capability)?;
+        capability.bytes = bytes.map_or(capability.bytes, |bytes| bytes.max(4));
+    }
+    Ok(all.into_iter().find(|capability| capability.holds(offset)))
+}
+
+/// Capabilities that reach to the next one, the last of them to `end`.
+fn to_the_next(list: impl Iterator<Item = (u16, u16)>, end: u16) -> Vec<Capability> {
+    let mut list: Vec<(u16, u16)> = list.collect();
+    list.sort_unstable();
+    let ends = list.iter().skip(1).map(|(offset, _)| *offset).chain([end]);
+    let with_end = list.iter().zip(ends);
+    with_end
+        .map(|(&(offset, id), end)| Capability { offset, bytes: end.saturating_sub(offset), id })
+        .collect()
+}
+
+/// Offset and kind of each capability below 256 bytes.
+fn listed(config: &dyn PciConfig, function: Bdf) -> Result<Vec<(u16, u8)>, FileError> {
+    let mut list = Vec::new();
+    let mut at = (config.read(function, POINTER)? & 0xfc) as u16;
+    for _ in 0..MOST_CAPABILITIES {
+        if at < HEADER_BYTES {
+            return Ok(list);
+        }
+        let header = config.read(function, at)?;
+        list.push((at, low_u8(header.into())));
+        at = (header >> 8 & 0xfc) as u16;
+    }
+    Err(looped(function))
+}
+
+/// Offset and kind of each extended capability.
+fn extended(config: &dyn PciConfig, function: Bdf) -> Result<Vec<(u16, u16)>, FileError> {
+    let mut list = Vec::new();
+    let mut at = EXTENDED;
+    for _ in 0..MOST_EXTENDED {
+        let header = config.read(function, at)?;
+        // A function without extended capabilities begins with none.
+        if header != 0 {
+            list.push((at, (header & 0xffff) as u16));
+        }
+        at = (header >> 20 & 0xffc) as u16;
+        if at < EXTENDED {
+            return Ok(list);
+        }
+    }
+    Err(looped(function))
+}
+
+fn looped(function: Bdf) -> FileError {
+    FileError::new(crate::pci_config::file(function), Problem::Loop)
+}
+
+/// The length that header or kind tell; nothing where they do not.
+fn length(
+    config: &dyn PciConfig,
+    function: Bdf,
+    capability: &Capability,
+) -> Result<Option<u16>, FileError> {
+    let word = |offset: u16| config.read(function, capability.offset + offset);
+    Ok(match capability.id {
+        VENDOR_SPECIFIC | DESIGNATED_VENDOR_SPECIFIC => {
+            let told = (word(4)? >> 20) as u16;
+            // A length of nothing is a header that is not understood.
+            (told > 0).then_some(told)
+        }
+        ADVANCED_ERROR_REPORTING => {
+            // Later versions may log TLP prefixes behind the root port's registers.
+            Some(if word(0)? >> 16 & 0xf == 1 { 0x38 } else { 0x48 })
+        }
+        ACCESS_CONTROL => {
+            let [has_vector, bits] = [word(4)? >> 5 & 1, word(4)? >> 8 & 0xff];
+            // 256 bits are written as 0.
+            let bits = if bits == 0 { 256 } else { bits };
+            let words = if has_vector == 1 { bits.div_ceil(32) } else { 0 };
+            Some(8 + 4 * low_u16(words.into()))
+        }
+        _ => None,
+    })
+}
