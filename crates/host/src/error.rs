@@ -39,6 +39,9 @@ pub enum Problem {
     /// the hardware or driver refused (EIO)
     #[error("the hardware or its driver refused (input/output error)")]
     Refused,
+    /// a device that is off, removed or hung reads as all ones
+    #[error("reads as all ones: the device or register does not answer")]
+    NoAnswer,
     /// the kernel takes this value for invalid
     #[error("the kernel does not accept this value (invalid argument)")]
     Invalid,

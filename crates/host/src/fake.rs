@@ -112,7 +112,7 @@ impl FakeMachine {
 /// The error that a driver returns instead of a value.
 fn refused(root: &Root, path: &str, answer: Answer, wanted: usize) -> Result<(), FileError> {
     let problem = match answer {
-        Answer::Ok | Answer::Ignored => return Ok(()),
+        Answer::Ok | Answer::Ignored | Answer::Dead => return Ok(()),
         Answer::Eperm => Problem::NotPermitted,
         Answer::Eio => Problem::Refused,
         Answer::Short => Problem::ShortRead { got: wanted / 2, wanted },
@@ -125,7 +125,7 @@ fn refused(root: &Root, path: &str, answer: Answer, wanted: usize) -> Result<(),
 fn stored(behaviour: &Behaviour, old: u64, new: u64) -> Result<Option<u64>, Problem> {
     match behaviour.write {
         Answer::Ok => {}
-        Answer::Ignored => return Ok(None),
+        Answer::Ignored | Answer::Dead => return Ok(None),
         Answer::Eperm => return Err(Problem::NotPermitted),
         Answer::Absent => return Err(Problem::Missing),
         Answer::Eio => return Err(Problem::Refused),
@@ -150,6 +150,9 @@ impl Registers for FakeMachine {
         // Reading a register that is not there is a fault, which the driver reports as EIO.
         let register = register.ok_or_else(|| self.root.error(&path, Problem::Refused))?;
         refused(&self.root, &path, register.behaviour.read, 8)?;
+        if register.behaviour.read == Answer::Dead {
+            return Ok(u64::MAX);
+        }
         let key = self.state_key(cpu, address, register.scope);
         Ok(state::read(&self.root)?.get(&key).copied().unwrap_or(register.value))
     }
@@ -195,6 +198,9 @@ impl PciConfig for FakeMachine {
         }
         if let Some(behaviour) = self.pci_behaviour(function, offset) {
             refused(&self.root, &path, behaviour.read, 4)?;
+            if behaviour.read == Answer::Dead {
+                return Ok(u32::MAX);
+            }
         }
         SysfsConfig(Arc::clone(&self.root)).read(function, offset)
     }

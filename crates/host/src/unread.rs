@@ -75,6 +75,12 @@ pub fn remedy(error: &FileError) -> Option<&'static str> {
         Problem::Refused if about("/msr") => {
             Some("the CPU has no such register, or firmware or hypervisor refuse it")
         }
+        Problem::NoAnswer if about("MSR") => {
+            Some("the CPU, its firmware or a hypervisor hides the register; it is left alone")
+        }
+        Problem::NoAnswer => Some(
+            "the device is powered off, hung or removed: wake or reset it, then echo 1 > /sys/bus/pci/rescan",
+        ),
         Problem::ReadOnly => Some("mount it writable, or choose another directory"),
         _ => None,
     }

@@ -3,6 +3,8 @@
 use crate::description::{ExtendedCapability, PciFunction, PortType};
 
 const BYTES: usize = 4096;
+/// What every register of a function reads as that does not answer.
+pub(crate) const DEAD: [u8; BYTES] = [0xff; BYTES];
 /// Where the PCI Express capability is put.
 const EXPRESS: u8 = 0x40;
 

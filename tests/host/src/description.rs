@@ -135,6 +135,9 @@ pub(crate) struct Failure {
     remove: Vec<String>,
     #[serde(default)]
     files: BTreeMap<String, String>,
+    /// Functions whose whole configuration space reads as all ones.
+    #[serde(default)]
+    dead_functions: Vec<String>,
     /// Merged into `registers.toml`; tables key by key, all else replaced.
     #[serde(default)]
     registers: toml::Table,
@@ -157,6 +160,9 @@ impl Failure {
         }
         for (path, text) in &self.files {
             tree.file(path, text)?;
+        }
+        for bdf in &self.dead_functions {
+            tree.bytes(&format!("{}/config", folder(bdf)), &config_space::DEAD)?;
         }
         merge(registers, &self.registers);
         if let Some(list) = registers.get_mut("msr").and_then(|msr| msr.get_mut("register")) {
@@ -287,6 +293,11 @@ impl Unit {
     }
 }
 
+/// Where sysfs has a function of a root bus or below it.
+fn folder(bdf: &str) -> String {
+    format!("sys/devices/pci{}/{bdf}", &bdf[..7.min(bdf.len())])
+}
+
 impl PciFunction {
     pub(crate) fn bus(&self) -> u8 {
         let digits = self.bdf.split(':').nth(1).unwrap_or_default();
@@ -294,7 +305,7 @@ impl PciFunction {
     }
 
     fn write(&self, tree: &Tree, chain: &[ExtendedCapability]) -> Result<(), ExpandError> {
-        let place = format!("sys/devices/pci{}/{}", &self.bdf[..7], self.bdf);
+        let place = folder(&self.bdf);
         tree.line(&format!("{place}/class"), format!("{:#08x}", self.class))?;
         tree.line(&format!("{place}/vendor"), format!("{:#06x}", self.vendor))?;
         tree.line(&format!("{place}/device"), format!("{:#06x}", self.device))?;

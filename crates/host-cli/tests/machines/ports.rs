@@ -84,3 +84,53 @@ fn a_register_that_a_capability_has_taken_is_no_switch() {
     assert!(run.code == Some(1) && run.out.contains(expected), "{}", run.out);
     assert!(machine.content() == before);
 }
+
+#[test]
+fn a_port_that_does_not_answer_is_neither_read_as_a_switch_nor_written() {
+    for (failure, state) in [("registers-dead", "no-response"), ("port-dead", "")] {
+        let machine = OnMachine::new("skylake", &[failure]);
+        let before = machine.content();
+        if !state.is_empty() {
+            assert_eq!(state_of(&machine, PORT)["state"], state);
+        }
+        let status = machine.run(&["status"]).out;
+        let said = status.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("reads as all ones: the device or register does not"), "{status}");
+        assert!(!status.contains("Part of the root complex"), "{status}");
+        for device in ["17:00.0", "16:00.0"] {
+            let change = ["tune", "ddio", "off", "--device", device, "--apply"];
+            let run = machine.run(&change);
+            assert_ne!(run.code, Some(0), "{failure} {device}: {}", run.out);
+        }
+        assert!(machine.content() == before, "{failure}");
+        assert!(!machine.path().join(STATE).join("journal.json").exists(), "{failure}");
+        journal_of(&machine, PORT, 0x80);
+        let run = machine.run(&["restore", "--all"]);
+        assert_eq!(run.code, Some(1), "{failure}: {}", run.out);
+        assert!(machine.content() == before, "{failure}");
+    }
+}
+
+#[test]
+fn what_a_device_read_as_when_it_did_not_answer_is_never_written_to_it() {
+    let machine = OnMachine::new("skylake", &[]);
+    let before = machine.content();
+    journal_of(&machine, PORT, u32::MAX);
+    for arguments in [["restore", "--all"].as_slice(), &["restore", "--all", "--dry-run"]] {
+        let run = machine.run(arguments);
+        let expected = "0xffffffff is what a device reads as that does not answer";
+        assert!(run.out.contains(expected), "{}", run.out);
+    }
+    assert!(machine.content() == before);
+}
+
+#[test]
+fn a_register_of_ways_that_reads_as_all_ones_is_not_changed() {
+    let machine = OnMachine::new("skylake", &["registers-dead"]);
+    let before = machine.content();
+    let run = machine.run(&["tune", "ddio-ways", "4", "--apply"]);
+    assert_eq!(run.code, Some(1), "{}", run.out);
+    assert!(run.err.contains("MSR 0xc8b of socket 0: reads as all ones"), "{}", run.err);
+    assert!(machine.content() == before);
+    assert!(!machine.path().join(STATE).join("journal.json").exists());
+}

@@ -74,11 +74,28 @@ impl Target {
         }
     }
 
+    /// Whether a value is what a register reads as when nothing answers: all ones.
+    #[must_use]
+    pub fn is_no_answer(&self, value: u64) -> bool {
+        match self {
+            Self::Msr { .. } => value == u64::MAX,
+            Self::Port { .. } => value == u64::from(u32::MAX),
+            Self::Mask { .. } | Self::Switch { .. } => false,
+        }
+    }
+
     /// The value now. A switch is 0 or 1.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If it cannot be read, or nothing answers: such a value must not be changed and written back.
     pub fn read(&self, host: &Host) -> Result<u64, FileError> {
+        match self.held(host)? {
+            value if self.is_no_answer(value) => Err(FileError::new(self, Problem::NoAnswer)),
+            value => Ok(value),
+        }
+    }
+
+    fn held(&self, host: &Host) -> Result<u64, FileError> {
         match self {
             Self::Msr { socket, cpu, address } => {
                 host.registers.read(reachable(host, *socket, *cpu)?, *address)

@@ -39,7 +39,7 @@ impl UncoreCounters for FakeCounters {
         match self.machine.description.counters {
             Answer::Ok => {}
             Answer::Eperm => return Err(FileError::new(unit, Problem::NotPermitted)),
-            Answer::Eio | Answer::Short | Answer::Ignored => {
+            Answer::Eio | Answer::Short | Answer::Ignored | Answer::Dead => {
                 return Err(FileError::new(unit, Problem::Refused));
             }
             Answer::Absent => return Err(FileError::new(unit, Problem::Missing)),

@@ -92,6 +92,8 @@ pub(super) enum Answer {
     Eio,
     Short,
     Ignored,
+    /// Reads are all ones and writes vanish, as where a device is gone.
+    Dead,
 }
 
 /// A control file that is not just a file.

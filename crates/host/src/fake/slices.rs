@@ -251,7 +251,7 @@ impl FakeMachine {
         let refused = match self.description.counters {
             Answer::Ok => None,
             Answer::Eperm => Some(Problem::NotPermitted),
-            Answer::Eio | Answer::Short | Answer::Ignored => Some(Problem::Refused),
+            Answer::Eio | Answer::Short | Answer::Ignored | Answer::Dead => Some(Problem::Refused),
             Answer::Absent => Some(Problem::Missing),
         };
         if let Some((problem, first)) = refused.zip(requests.first()) {

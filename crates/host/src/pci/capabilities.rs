@@ -108,12 +108,12 @@ fn to_the_next(list: impl Iterator<Item = (u16, u16)>, end: u16) -> Vec<Capabili
 /// Offset and kind of each capability below 256 bytes.
 fn listed(config: &dyn PciConfig, function: Bdf) -> Result<Vec<(u16, u8)>, FileError> {
     let mut list = Vec::new();
-    let mut at = (config.read(function, POINTER)? & 0xfc) as u16;
+    let mut at = (answered(config, function, POINTER)? & 0xfc) as u16;
     for _ in 0..MOST_CAPABILITIES {
         if at < HEADER_BYTES {
             return Ok(list);
         }
-        let header = config.read(function, at)?;
+        let header = answered(config, function, at)?;
         list.push((at, low_u8(header.into())));
         at = (header >> 8 & 0xfc) as u16;
     }
@@ -125,7 +125,7 @@ fn extended(config: &dyn PciConfig, function: Bdf) -> Result<Vec<(u16, u16)>, Fi
     let mut list = Vec::new();
     let mut at = EXTENDED;
     for _ in 0..MOST_EXTENDED {
-        let header = config.read(function, at)?;
+        let header = answered(config, function, at)?;
         // A function without extended capabilities begins with none.
         if header != 0 {
             list.push((at, (header & 0xffff) as u16));
@@ -138,6 +138,14 @@ fn extended(config: &dyn PciConfig, function: Bdf) -> Result<Vec<(u16, u16)>, Fi
     Err(looped(function))
 }
 
+/// A register of a list; all ones are no part of one, but a function that does not answer.
+fn answered(config: &dyn PciConfig, function: Bdf, offset: u16) -> Result<u32, FileError> {
+    match config.read(function, offset)? {
+        u32::MAX => Err(FileError::new(crate::pci_config::file(function), Problem::NoAnswer)),
+        word => Ok(word),
+    }
+}
+
 fn looped(function: Bdf) -> FileError {
     FileError::new(crate::pci_config::file(function), Problem::Loop)
 }
@@ -148,7 +156,7 @@ fn length(
     function: Bdf,
     capability: &Capability,
 ) -> Result<Option<u16>, FileError> {
-    let word = |offset: u16| config.read(function, capability.offset + offset);
+    let word = |offset: u16| answered(config, function, capability.offset + offset);
     Ok(match capability.id {
         VENDOR_SPECIFIC | DESIGNATED_VENDOR_SPECIFIC => {
             let told = (word(4)? >> 20) as u16;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Bdf;
-use crate::error::FileError;
+use crate::error::{FileError, Problem};
 use crate::root::Root;
 
 /// Byte offsets of a header: its type, and a bridge's primary, secondary and subordinate bus.
@@ -55,6 +55,10 @@ impl Function {
         let class = number("class")?;
         let mut header = [0u8; HEADER_BYTES];
         root.read_at(&format!("{folder}/config"), 0, &mut header)?;
+        // The kernel's other files keep what they said before the function went away.
+        if header[..4] == [0xff; 4] {
+            return Err(root.error(&format!("{folder}/config"), Problem::NoAnswer));
+        }
         let bridge = header[HEADER_TYPE] & 0x7f == 1;
         let id = |name: &str| {
             let value = number(name)?;

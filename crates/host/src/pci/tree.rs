@@ -7,6 +7,8 @@ use crate::error::FileError;
 use crate::root::Root;
 
 const DEVICES: &str = "sys/bus/pci/devices";
+/// Class and subclass of a bridge between PCI buses.
+const PCI_BRIDGE: u64 = 0x0604;
 /// Deepest nesting of bridges that is believed; a deeper one is a loop.
 const MOST_BRIDGES: usize = 64;
 
@@ -16,6 +18,12 @@ pub enum TreeError {
     /// no such function
     #[error("there is no PCI function {0} here; `lspci -D` lists them")]
     Unknown(Bdf),
+    /// a function that is there and cannot be read
+    #[error("{0}: {1}")]
+    Unreadable(Bdf, FileError),
+    /// a bridge that may lead to it cannot be read
+    #[error("the way up is not known, as bridge {0} cannot be read: {1}")]
+    HiddenBridge(Bdf, FileError),
     /// bridges whose buses are nested in a circle
     #[error("the bridges above {0} name each other's buses in a circle")]
     Circle(Bdf),
@@ -26,6 +34,8 @@ pub enum TreeError {
 pub struct Tree {
     functions: BTreeMap<Bdf, Function>,
     unreadable: Vec<(Bdf, FileError)>,
+    /// Those of the unreadable ones that the kernel calls PCI bridges.
+    hidden_bridges: Vec<Bdf>,
 }
 
 impl Tree {
@@ -38,7 +48,13 @@ impl Tree {
         for bdf in root.list(DEVICES)?.iter().filter_map(|name| name.parse::<Bdf>().ok()) {
             match Function::read(root, bdf) {
                 Ok(function) => drop(tree.functions.insert(bdf, function)),
-                Err(error) => tree.unreadable.push((bdf, error)),
+                Err(error) => {
+                    let class = root.read_number(&format!("{DEVICES}/{bdf}/class"));
+                    if class.is_ok_and(|class| class >> 8 == PCI_BRIDGE) {
+                        tree.hidden_bridges.push(bdf);
+                    }
+                    tree.unreadable.push((bdf, error));
+                }
             }
         }
         Ok(tree)
@@ -67,9 +83,10 @@ impl Tree {
     /// A bridge leads to a function if its secondary bus is the function's, in the same domain.
     ///
     /// # Errors
-    /// If the function is unknown or the bridges form a circle.
+    /// If the function is unknown or unreadable, a bridge that may lead to it is, or the bridges form a
+    /// circle.
     pub fn path_up(&self, bdf: Bdf) -> Result<Vec<&Function>, TreeError> {
-        let mut at = self.functions.get(&bdf).ok_or(TreeError::Unknown(bdf))?;
+        let mut at = self.functions.get(&bdf).ok_or_else(|| self.not_found(bdf))?;
         let mut path = Vec::new();
         while let Some(bridge) = self.bridge_to(at.bdf) {
             if path.len() == MOST_BRIDGES || bridge.bdf == at.bdf {
@@ -77,6 +94,9 @@ impl Tree {
             }
             path.push(bridge);
             at = bridge;
+        }
+        if let Some((bridge, error)) = self.hidden_bridge_to(at) {
+            return Err(TreeError::HiddenBridge(*bridge, error.clone()));
         }
         Ok(path)
     }
@@ -87,6 +107,26 @@ impl Tree {
     /// As [`Tree::path_up`].
     pub fn root_port(&self, bdf: Bdf) -> Result<Option<&Function>, TreeError> {
         Ok(self.path_up(bdf)?.last().copied())
+    }
+
+    fn not_found(&self, bdf: Bdf) -> TreeError {
+        match self.unreadable.iter().find(|(unreadable, _)| *unreadable == bdf) {
+            Some((_, error)) => TreeError::Unreadable(bdf, error.clone()),
+            None => TreeError::Unknown(bdf),
+        }
+    }
+
+    /// An unreadable bridge that may lead to a function: buses below a bridge have higher numbers. A
+    /// root port is never below another bridge.
+    fn hidden_bridge_to(&self, function: &Function) -> Option<&(Bdf, FileError)> {
+        let bdf = function.bdf;
+        let may_lead = |(bridge, _): &&(Bdf, FileError)| {
+            bridge.domain == bdf.domain
+                && bridge.bus < bdf.bus
+                && self.hidden_bridges.contains(bridge)
+        };
+        let is_endpoint = function.buses_below.is_none();
+        self.unreadable.iter().find(may_lead).filter(|_| is_endpoint)
     }
 
     fn bridge_to(&self, bdf: Bdf) -> Option<&Function> {

@@ -88,7 +88,7 @@ impl BoxPlan {
         for number in 0..count {
             let change = |address: u32, what: &str, asked: &dyn Fn(u64) -> u64| {
                 let target = Target::Msr { socket: socket.id, cpu, address };
-                let old = host.registers.read(cpu, address)?;
+                let old = target.read(host)?;
                 Ok::<_, FileError>(Change {
                     place: target.to_string(),
                     target,

@@ -3,8 +3,9 @@
 use serde::Serialize;
 
 use super::Notes;
-use crate::controls::{NoSwitch, check_switch, is_listed};
+use crate::controls::{NoSwitch, Target, check_switch, is_listed};
 use crate::cpu::{Generation, Proof};
+use crate::error::Problem;
 use crate::machine::Host;
 use crate::pci::{Bdf, Function, Kind, Link, Tree, express};
 use crate::rings::Rings;
@@ -18,7 +19,7 @@ pub enum DdioState {
     On,
     /// Writes go to memory.
     Off,
-    /// The register reads as nothing: this port has no such switch.
+    /// The port does not answer: it is off, removed or hung.
     NoResponse,
     /// The register cannot be read: the reason is among what is unread.
     Unread,
@@ -112,17 +113,19 @@ fn ddio(
 ) -> Option<DdioState> {
     let switch = generation?.port_switch.as_ref().filter(|switch| is_listed(port, switch))?;
     let what = format!("DDIO switch of port {}", port.bdf);
+    let target = Target::Port { function: port.bdf, offset: switch.offset };
     let value = match check_switch(host, port.bdf, switch) {
-        Ok(()) => notes.take(&what, host.config.read(port.bdf, switch.offset)),
-        Err(NoSwitch::File(error)) => notes.take(&what, Err(error)),
+        Ok(()) => target.read(host),
+        Err(NoSwitch::File(error)) => Err(error),
         Err(other) => {
             notes.add(Unread::absent(what, other.to_string()));
             return None;
         }
     };
-    Some(match value {
+    let is_dead = value.as_ref().is_err_and(|error| error.problem == Problem::NoAnswer);
+    Some(match notes.take(&what, value) {
+        None if is_dead => DdioState::NoResponse,
         None => DdioState::Unread,
-        Some(0 | u32::MAX) => DdioState::NoResponse,
         Some(value) if value >> switch.allocating_bit & 1 == 1 => DdioState::On,
         Some(_) => DdioState::Off,
     })

@@ -5,7 +5,7 @@
 use serde::Serialize;
 
 use crate::cpu::{CpuId, PackageId};
-use crate::error::FileError;
+use crate::error::{FileError, Problem};
 use crate::registers::Registers;
 use crate::root::Root;
 
@@ -49,6 +49,9 @@ pub fn frequency(
         });
     }
     let limit = registers.read(cpu, RATIO_LIMIT)?;
+    if limit == u64::MAX {
+        return Err(FileError::new(format!("MSR {RATIO_LIMIT:#x}"), Problem::NoAnswer));
+    }
     let now = registers.read(cpu, RATIO_NOW).ok();
     Ok(FrequencyRange {
         least_mhz: (limit >> 8 & 0x7f) * STEP_MHZ,

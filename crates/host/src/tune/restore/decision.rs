@@ -33,6 +33,10 @@ impl Context<'_> {
         if let Err(reason) = is_of_this_machine(self.host, &entry.target) {
             return Some(Restoring::Failed { reason });
         }
+        if entry.target.is_no_answer(entry.old) {
+            let reason = format!("{:#x} is what a device reads as that does not answer", entry.old);
+            return Some(Restoring::Failed { reason });
+        }
         let holds = match holds(&entry.target) {
             Ok(holds) => holds,
             Err(_) if self.is_off_as_at_first(&entry.target, holds) => {
