@@ -59,6 +59,9 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     }
     match arguments.format {
         Format::Json => emit_json(&Report { dry_run: arguments.dry_run, restored: &restored })?,
+        Format::Text if restored.is_empty() && !journal.entries.is_empty() => {
+            emit("Nothing to put back: every control was given its first value again.\n")?;
+        }
         Format::Text => emit(&text(&restored, arguments, context))?,
     }
     ended.map_err(Failure::failed)?;

@@ -109,13 +109,25 @@ impl Root {
     /// # Errors
     /// If it cannot be read, is longer than 4 MiB or no UTF-8.
     pub fn read_text(&self, path: &str) -> Result<String, FileError> {
+        self.read_text_up_to(path, TEXT_LIMIT_BYTES)
+    }
+
+    /// A text file as it is, up to another length.
+    ///
+    /// # Errors
+    /// If it cannot be read, is longer or no UTF-8.
+    pub(crate) fn read_text_up_to(
+        &self,
+        path: &str,
+        limit_bytes: u64,
+    ) -> Result<String, FileError> {
         let file = self.regular(path, OFlags::RDONLY)?;
         let mut bytes = Vec::new();
-        file.take(TEXT_LIMIT_BYTES + 1)
+        file.take(limit_bytes + 1)
             .read_to_end(&mut bytes)
             .map_err(|error| self.io_error(path, &error))?;
-        if bytes.len() as u64 > TEXT_LIMIT_BYTES {
-            return Err(self.error(path, Problem::TooLong { limit_bytes: TEXT_LIMIT_BYTES }));
+        if bytes.len() as u64 > limit_bytes {
+            return Err(self.error(path, Problem::TooLong { limit_bytes }));
         }
         String::from_utf8(bytes).map_err(|_| self.error(path, Problem::NotText))
     }

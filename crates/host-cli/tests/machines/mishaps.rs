@@ -97,7 +97,8 @@ fn a_dry_run_of_restore_says_what_would_not_be_written() {
     let before = machine.content();
     let run = machine.run(&["restore", "--dry-run"]);
     assert_eq!(run.code, Some(0));
-    assert_eq!(run.out.matches("would be put back to 0x780").count(), 2, "{}", run.out);
+    // Both changes of a register are taken back in one.
+    assert_eq!(run.out.matches("would be put back to 0x780").count(), 0, "{}", run.out);
     assert_eq!(run.out.matches("would be put back to 0x600").count(), 2, "{}", run.out);
     assert!(run.out.contains("left alone: another program set it to 0xf"), "{}", run.out);
     assert!(machine.content() == before);
@@ -205,7 +206,7 @@ fn allocation_that_another_program_switched_off_settles_its_masks() {
     fs::write(switch, "disabled\n").expect("the switch");
     let run = machine.run(&["restore"]);
     assert_eq!(run.code, Some(0), "{}", run.out);
-    assert!(run.out.contains("I/O allocation is off again"), "{}", run.out);
+    assert!(run.out.contains("io_alloc: is 0x0 already"), "{}", run.out);
 }
 
 #[test]

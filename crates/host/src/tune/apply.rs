@@ -110,6 +110,7 @@ pub fn apply(
     done: &mut Vec<Applied>,
     watch: Watch<'_>,
 ) -> Result<(), ApplyError> {
+    state.compact(host)?;
     for change in &plan.changes {
         apply_one(host, state, &plan.command, change, done, watch)?;
         match done.last().map(|last| &last.outcome) {
@@ -165,7 +166,7 @@ fn apply_one(
         asked: change.asked,
         read_back: None,
     });
-    state.write(&journal)?;
+    state.write_before_change(&journal)?;
     at(watch, Step::Journalled)?;
     if change.only_kept {
         tell(Outcome::Kept);

@@ -1,7 +1,10 @@
 //! Journal of changes: an old value is on the disk before its control is written.
 //!
 //! One JSON file, replaced as a whole (written beside, synced, renamed, directory synced), so that a
-//! crash leaves the old or the new one. An exclusive lock keeps a second tool away.
+//! crash leaves the old or the new one. An exclusive lock keeps a second tool away. It is shortened
+//! before each change, so that it grows with the number of controls and not of changes.
+
+mod compact;
 
 use std::os::fd::OwnedFd;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -19,6 +22,10 @@ pub const DEFAULT_STATE: &str = "var/lib/skipline-host";
 const JOURNAL: &str = "journal.json";
 /// One lock per machine, wherever journals are kept: all of them cover the same registers.
 const LOCK: &str = "run/skipline-host.lock";
+/// Longest journal that a change may add to: that of some 10^4 controls.
+const MOST_BYTES: usize = 4 << 20;
+/// Longest journal that is read: earlier versions wrote more than they then could read.
+const READ_LIMIT_BYTES: u64 = 256 << 20;
 const BOOT_ID: &str = "proc/sys/kernel/random/boot_id";
 
 /// The state directory cannot be used.
@@ -33,6 +40,17 @@ pub enum StateError {
     /// another tool holds the lock
     #[error("another skipline-host is changing this machine (it holds the lock {0}); wait for it")]
     Locked(String),
+    /// a change would make the journal longer than it may be
+    #[error(
+        "{path} would be longer than {limit_bytes} bytes with this change, which was not made\n  remedy: \
+         skipline-host restore; what it cannot put back leaves the journal with --forget"
+    )]
+    Full {
+        /// The journal.
+        path: String,
+        /// Most that it may be.
+        limit_bytes: usize,
+    },
     /// the journal is damaged
     #[error(
         "{path} is damaged ({what}); nothing is written while it is: look at it, put the values back by hand, then remove it"
@@ -77,7 +95,10 @@ impl Entry {
     /// Whether nothing was to be written: another change loses this value.
     #[must_use]
     pub fn is_only_kept(&self) -> bool {
-        self.old == self.asked
+        // Only masks for I/O are kept; a chain of other changes may end with the value it began with.
+        let is_mask = matches!(self.target, Target::Mask { .. });
+        let of_io = is_mask && self.target.io_alloc_folder().is_some();
+        of_io && self.old == self.asked && self.read_back.is_none()
     }
 }
 
@@ -134,9 +155,43 @@ impl<'a> StateDirectory<'a> {
         if journal.entries.is_empty() {
             return Ok(self.root.remove(&path)?);
         }
-        let text = serde_json::to_string_pretty(journal)
-            .map_err(|error| self.root.error(&path, Problem::Other(error.to_string())))?;
-        Ok(self.root.replace(&path, &text)?)
+        Ok(self.root.replace(&path, &self.text(journal)?)?)
+    }
+
+    /// As [`StateDirectory::write`], before a change that was added last: a journal that may grow no
+    /// more refuses it.
+    ///
+    /// # Errors
+    /// If the journal would be too long, or the system refuses.
+    pub(super) fn write_before_change(&self, journal: &Journal) -> Result<(), StateError> {
+        let bytes = self.text(journal)?.len();
+        if bytes > MOST_BYTES {
+            let path = self.root.shown(&format!("{}/{JOURNAL}", self.path)).display().to_string();
+            return Err(StateError::Full { path, limit_bytes: MOST_BYTES });
+        }
+        self.write(journal)
+    }
+
+    /// Shortens the journal to what a restore needs.
+    ///
+    /// # Errors
+    /// As [`StateDirectory::read`] and [`StateDirectory::write`], and if this boot is not known.
+    pub(super) fn compact(&self, host: &Host) -> Result<(), StateError> {
+        let journal = self.read()?;
+        if journal.entries.len() < 2 {
+            return Ok(());
+        }
+        let compacted = journal.compacted(&boot_id(host)?, &|target| all_io_ways(host, target));
+        if compacted.entries.len() == journal.entries.len() {
+            return Ok(());
+        }
+        self.write(&compacted)
+    }
+
+    fn text(&self, journal: &Journal) -> Result<String, StateError> {
+        let path = format!("{}/{JOURNAL}", self.path);
+        serde_json::to_string_pretty(journal)
+            .map_err(|error| self.root.error(&path, Problem::Other(error.to_string())).into())
     }
 }
 
@@ -159,7 +214,7 @@ fn directory(path: &str) -> Result<&str, StateError> {
 fn read(root: &Root, directory: &str) -> Result<Journal, StateError> {
     let path = format!("{directory}/{JOURNAL}");
     let shown = || root.shown(&path).display().to_string();
-    let text = match root.read_text(&path) {
+    let text = match root.read_text_up_to(&path, READ_LIMIT_BYTES) {
         Ok(text) => text,
         Err(error) if error.problem == Problem::Missing => return Ok(Journal::default()),
         Err(error) => return Err(error.into()),
@@ -178,6 +233,13 @@ fn read(root: &Root, directory: &str) -> Result<Journal, StateError> {
 /// If the kernel does not say: values of this boot and of another could not be told apart.
 pub(super) fn boot_id(host: &Host) -> Result<String, FileError> {
     host.root.read_line(BOOT_ID)
+}
+
+/// The mask for I/O that the kernel gives when allocation is switched on.
+pub(super) fn all_io_ways(host: &Host, target: &Target) -> Option<u64> {
+    let folder = target.io_alloc_folder()?;
+    let text = host.root.read_line(&format!("{folder}/cbm_mask")).ok()?;
+    u64::from_str_radix(&text, 16).ok()
 }
 
 pub(super) fn now_unix_s() -> u64 {

@@ -6,7 +6,7 @@ mod preview;
 use serde::Serialize;
 
 use super::apply::{ApplyError, at};
-use super::journal::{Entry, Journal, StateDirectory, StateError, boot_id};
+use super::journal::{Entry, Journal, StateDirectory, StateError, all_io_ways, boot_id};
 use super::{Step, Watch};
 use crate::error::FileError;
 use crate::machine::Host;
@@ -81,11 +81,15 @@ pub fn restore(
     done: &mut Vec<Restored>,
     watch: Watch<'_>,
 ) -> Result<(), ApplyError> {
-    let journal = state.read()?;
-    let context =
-        Context { host, boot: boot_id(host)?, all: options.all, entries: &journal.entries };
-    let mut kept: Vec<&Entry> = Vec::new();
+    let boot = boot_id(host)?;
+    let whole = state.read()?;
+    let journal = whole.compacted(&boot, &|target| all_io_ways(host, target));
     let mut unrecorded: Option<StateError> = None;
+    if journal != whole {
+        unrecorded = state.write(&journal).err();
+    }
+    let context = Context { host, boot, all: options.all, entries: &journal.entries };
+    let mut kept: Vec<&Entry> = Vec::new();
     for (index, entry) in journal.entries.iter().enumerate().rev() {
         let result = match below_kept(entry, &kept) {
             Some(waits) => waits,
@@ -94,10 +98,14 @@ pub fn restore(
         if !result.is_settled() {
             kept.push(entry);
         }
+        // What was found without writing is found again; the journal may be long.
+        let is_new = result == Restoring::PutBack || index == 0;
         done.push(Restored { place: entry.target.to_string(), entry: entry.clone(), result });
-        let staying = kept.iter().rev().copied().filter(|_| !options.forget);
-        let remaining = journal.entries[..index].iter().chain(staying).cloned().collect();
-        unrecorded = state.write(&Journal { entries: remaining }).err();
+        if is_new {
+            let staying = kept.iter().rev().copied().filter(|_| !options.forget);
+            let remaining = journal.entries[..index].iter().chain(staying).cloned().collect();
+            unrecorded = state.write(&Journal { entries: remaining }).err();
+        }
         at(watch, Step::Recorded)?;
     }
     unrecorded.map_or(Ok(()), |error| Err(error.into()))

@@ -1,6 +1,6 @@
 //! What to do with a journalled value, by what its control holds now.
 
-use super::super::journal::Entry;
+use super::super::journal::{Entry, all_io_ways};
 use super::Restoring;
 use crate::controls::{Target, is_of_this_machine};
 use crate::error::FileError;
@@ -81,13 +81,6 @@ impl Context<'_> {
         let switch = Target::Switch { path: format!("{folder}/io_alloc") };
         holds(&switch) == Ok(0) && self.at_first(&switch) == 0
     }
-}
-
-/// The mask for I/O that the kernel gives when allocation is switched on.
-pub(super) fn all_io_ways(host: &Host, target: &Target) -> Option<u64> {
-    let folder = target.io_alloc_folder()?;
-    let text = host.root.read_line(&format!("{folder}/cbm_mask")).ok()?;
-    u64::from_str_radix(&text, 16).ok()
 }
 
 /// An entry older than one that was not put back waits: its value would overwrite the newer one.

@@ -1,7 +1,7 @@
 //! What restoring would do, told without writing.
 
-use super::super::journal::{Entry, Journal, boot_id};
-use super::decision::{Context, all_io_ways, below_kept};
+use super::super::journal::{Entry, Journal, all_io_ways, boot_id};
+use super::decision::{Context, below_kept};
 use super::{Restored, Restoring};
 use crate::controls::Target;
 use crate::error::{FileError, Problem};
@@ -12,7 +12,9 @@ use crate::machine::Host;
 /// # Errors
 /// If the journal or the boot's identifier cannot be read.
 pub fn preview(host: &Host, journal: &Journal, all: bool) -> Result<Vec<Restored>, FileError> {
-    let context = Context { host, boot: boot_id(host)?, all, entries: &journal.entries };
+    let boot = boot_id(host)?;
+    let journal = journal.compacted(&boot, &|target| all_io_ways(host, target));
+    let context = Context { host, boot, all, entries: &journal.entries };
     let mut kept: Vec<&Entry> = Vec::new();
     let mut previewed: Vec<Restored> = Vec::new();
     for entry in journal.entries.iter().rev() {

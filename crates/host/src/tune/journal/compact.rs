@@ -1,0 +1,236 @@
+//! What a restore needs of a journal: for each control the value before the first change, and what it
+//! was given last. A journal of any length becomes one entry for each control that is not back.
+//!
+//! Changes of one control form a chain: each began with the value that the one before left. Where it
+//! is broken another program wrote in between, and restoring stops there; so both parts stay.
+
+use std::collections::BTreeMap;
+
+use super::{Entry, Journal};
+use crate::controls::Target;
+
+/// The mask that the kernel gives I/O when allocation is switched on, by the folder of its files.
+type AllIoWays<'a> = &'a dyn Fn(&Target) -> Option<u64>;
+
+/// Where an entry stood in the journal, and the entry.
+type Numbered = (usize, Entry);
+
+impl Journal {
+    /// A journal that is restored to the same values with as few entries as possible.
+    ///
+    /// `boot` is this boot; `all_io_ways` gives the mask that I/O has after a switch of I/O allocation.
+    #[must_use]
+    pub(in crate::tune) fn compacted(&self, boot: &str, all_io_ways: AllIoWays<'_>) -> Self {
+        let mut groups: BTreeMap<String, Vec<Numbered>> = BTreeMap::new();
+        for (index, entry) in self.entries.iter().enumerate() {
+            let name = match entry.target.io_alloc_folder() {
+                Some(folder) => folder.to_owned(),
+                None => entry.target.to_string(),
+            };
+            groups.entry(name).or_default().push((index, entry.clone()));
+        }
+        let shortened = groups.into_values().flat_map(|group| match group.first() {
+            Some((_, first)) if first.target.io_alloc_folder().is_some() => {
+                let group = of_one_boot(group, boot);
+                io_alloc(&group, all_io_ways).unwrap_or(group)
+            }
+            _ => chained(group),
+        });
+        let mut entries: Vec<Numbered> = shortened.collect();
+        entries.sort_by_key(|(index, _)| *index);
+        Self { entries: entries.into_iter().map(|(_, entry)| entry).collect() }
+    }
+}
+
+/// Joins the changes of one control wherever their chain is whole.
+fn chained(group: Vec<Numbered>) -> Vec<Numbered> {
+    let mut kept: Vec<Numbered> = Vec::new();
+    for (index, entry) in group {
+        let mut entry = entry;
+        if let Some((_, before)) = kept.last().filter(|(_, before)| follows(before, &entry)) {
+            entry.old = before.old;
+            kept.pop();
+        }
+        // A boot in between has reset the control, or it began with what an earlier boot left.
+        kept.retain(|(_, before)| before.boot_id == entry.boot_id);
+        if !is_back(&entry) {
+            kept.push((index, entry));
+        }
+    }
+    kept
+}
+
+/// Whether a change began with the value that the one before left.
+fn follows(before: &Entry, entry: &Entry) -> bool {
+    match before.read_back {
+        Some(left) => left == entry.old,
+        // The tool died in between: within its boot any value is its own.
+        None => before.boot_id == entry.boot_id || before.asked == entry.old,
+    }
+}
+
+/// Whether the control has the value from before the change again.
+fn is_back(entry: &Entry) -> bool {
+    entry.read_back == Some(entry.old)
+}
+
+/// The files of the kernel that this boot has changed; where it has changed none, the last change of
+/// each, so that restoring can say what became of them.
+fn of_one_boot(group: Vec<Numbered>, boot: &str) -> Vec<Numbered> {
+    let of_this: Vec<Numbered> =
+        group.iter().filter(|(_, entry)| entry.boot_id == boot).cloned().collect();
+    if !of_this.is_empty() {
+        return of_this;
+    }
+    let last: BTreeMap<String, Numbered> =
+        group.into_iter().map(|numbered| (numbered.1.target.to_string(), numbered)).collect();
+    last.into_values().collect()
+}
+
+/// The switch of I/O allocation and its masks, which a switch makes the kernel forget. Nothing where
+/// they cannot be told without what is in between.
+fn io_alloc(group: &[Numbered], all_io_ways: AllIoWays<'_>) -> Option<Vec<Numbered>> {
+    let is_switch = |entry: &Entry| matches!(entry.target, Target::Switch { .. });
+    let of_switch = |(_, entry): &&Numbered| is_switch(entry);
+    let switches: Vec<Numbered> = group.iter().filter(of_switch).cloned().collect();
+    let switched: Vec<usize> = switches.iter().map(|(index, _)| *index).collect();
+    let began_on = switches.first().is_none_or(|(_, first)| first.old == 1);
+    let switch = chained(switches);
+    if switch.len() > 1 || switch.iter().any(|(_, entry)| entry.read_back.is_none()) {
+        return None;
+    }
+    if !began_on {
+        // It ends switched off, where masks mean nothing.
+        return Some(switch);
+    }
+    let mut kept = Vec::new();
+    let mut masks: BTreeMap<String, Vec<Numbered>> = BTreeMap::new();
+    for numbered in group.iter().filter(|(_, entry)| !is_switch(entry)) {
+        masks.entry(numbered.1.target.to_string()).or_default().push(numbered.clone());
+    }
+    for of_cache in masks.into_values() {
+        kept.extend(mask(of_cache, &switched, all_io_ways)?);
+    }
+    kept.sort_by_key(|(index, _)| *index);
+    // Masks are written after the switch, so they come before it in the journal.
+    kept.extend(switch);
+    let last = group.last().map(|(index, _)| *index)?;
+    Some(kept.into_iter().map(|(_, entry)| (last, entry)).collect())
+}
+
+/// One entry for the mask of a cache; none if it is as at first. `switched` says when the kernel
+/// forgot it.
+fn mask(
+    mut of_cache: Vec<Numbered>,
+    switched: &[usize],
+    all_io_ways: AllIoWays<'_>,
+) -> Option<Option<Numbered>> {
+    let forgotten = |from: usize, to: usize| {
+        let next = switched.partition_point(|at| *at < from);
+        switched.get(next).is_some_and(|at| *at < to)
+    };
+    // The tool died between keeping the mask and the switch: nothing was lost.
+    while of_cache.last().is_some_and(|(at, e)| e.is_only_kept() && !forgotten(*at, usize::MAX)) {
+        of_cache.pop();
+    }
+    let (Some((_, first)), Some((index, last))) = (of_cache.first(), of_cache.last()) else {
+        return Some(None);
+    };
+    let all = all_io_ways(&first.target)?;
+    let is_whole = of_cache.windows(2).all(|pair| {
+        let ((from, before), (to, entry)) = (&pair[0], &pair[1]);
+        let left = if before.is_only_kept() { Some(before.old) } else { before.read_back };
+        if forgotten(*from, *to) { entry.old == all } else { left == Some(entry.old) }
+    });
+    if !is_whole {
+        return None;
+    }
+    let mut entry = Entry { old: first.old, ..last.clone() };
+    if forgotten(*index, usize::MAX) {
+        // The kernel's default is not another program's choice.
+        (entry.asked, entry.read_back) = (entry.old, None);
+    } else if last.read_back.is_none() {
+        return None;
+    }
+    Some((!is_back(&entry)).then_some((*index, entry)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::{CpuId, PackageId};
+
+    const FOLDER: &str = "sys/fs/resctrl/info/L3";
+    const ALL: u64 = 0xffff;
+
+    fn entry(target: Target, old: u64, asked: u64, read_back: Option<u64>) -> Entry {
+        let (boot_id, command) = ("now".to_owned(), "tune".to_owned());
+        Entry { time_unix_s: 1, boot_id, command, target, old, asked, read_back }
+    }
+
+    fn ways(old: u64, asked: u64) -> Entry {
+        let target = Target::Msr { socket: PackageId(0), cpu: CpuId(0), address: 0xc8b };
+        entry(target, old, asked, Some(asked))
+    }
+
+    fn io_mask(old: u64, asked: u64, read_back: Option<u64>) -> Entry {
+        let path = format!("{FOLDER}/io_alloc_cbm");
+        entry(Target::Mask { path, resource: String::new(), domain: 0 }, old, asked, read_back)
+    }
+
+    fn switch(old: u64, asked: u64) -> Entry {
+        let path = format!("{FOLDER}/io_alloc");
+        entry(Target::Switch { path }, old, asked, Some(asked))
+    }
+
+    fn values(journal: &Journal) -> Vec<(u64, u64, Option<u64>)> {
+        journal.entries.iter().map(|one| (one.old, one.asked, one.read_back)).collect()
+    }
+
+    fn compacted(entries: Vec<Entry>) -> Vec<(u64, u64, Option<u64>)> {
+        values(&Journal { entries }.compacted("now", &|_| Some(ALL)))
+    }
+
+    #[test]
+    fn a_hundred_thousand_changes_become_one_for_each_control() {
+        let mut entries = Vec::new();
+        for round in 0..20_000u64 {
+            let ways_of = |round: u64| if round == 0 { 0x600 } else { 0x700 | (round % 2) };
+            entries.push(ways(ways_of(round), ways_of(round + 1)));
+            let mask = if round == 0 { 0xf } else { 0xff };
+            entries.push(io_mask(mask, mask, None));
+            entries.push(switch(1, 0));
+            entries.push(switch(0, 1));
+            entries.push(io_mask(ALL, 0xff, Some(0xff)));
+        }
+        let expected = [(0x600, 0x700, Some(0x700)), (0xf, 0xff, Some(0xff))];
+        assert_eq!(compacted(entries.clone()), expected);
+        // Switched off in the end: the first mask follows the switch when both are put back.
+        entries.extend([io_mask(0xff, 0xff, None), switch(1, 0)]);
+        let expected = [(0x600, 0x700, Some(0x700)), (0xf, 0xf, None), (1, 0, Some(0))];
+        assert_eq!(compacted(entries), expected);
+    }
+
+    #[test]
+    fn what_another_program_wrote_in_between_stays_visible() {
+        let entries = vec![ways(0x600, 0x780), ways(0x780, 0x7c0), ways(0x7f0, 0x700)];
+        assert_eq!(compacted(entries), [(0x600, 0x7c0, Some(0x7c0)), (0x7f0, 0x700, Some(0x700))]);
+        let entries = vec![io_mask(0xf, 0xff, Some(0xff)), io_mask(0x3, 0x7, Some(0x7))];
+        assert_eq!(compacted(entries.clone()), values(&Journal { entries }));
+    }
+
+    #[test]
+    fn a_change_that_was_taken_back_by_another_is_none() {
+        assert_eq!(compacted(vec![ways(0x600, 0x780), ways(0x780, 0x600)]), []);
+        assert_eq!(compacted(vec![switch(0, 1), io_mask(ALL, 3, Some(3)), switch(1, 0)]), []);
+    }
+
+    #[test]
+    fn a_boot_that_reset_the_register_drops_what_was_before_it() {
+        let earlier = |entry| Entry { boot_id: "earlier".to_owned(), ..entry };
+        let reset = vec![earlier(ways(0x600, 0x780)), ways(0x640, 0x7c0)];
+        assert_eq!(compacted(reset), [(0x640, 0x7c0, Some(0x7c0))]);
+        let kept = vec![earlier(ways(0x600, 0x780)), ways(0x780, 0x7c0)];
+        assert_eq!(compacted(kept), [(0x600, 0x7c0, Some(0x7c0))]);
+    }
+}
