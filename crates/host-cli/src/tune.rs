@@ -62,6 +62,9 @@ enum Control {
         /// Only this socket
         #[arg(long, value_name = "ID", value_parser = small)]
         socket: Option<u32>,
+        /// Change the ways although the register has other bits set, which keep their values
+        #[arg(long)]
+        keep_unknown_bits: bool,
     },
     /// Switch DDIO on or off at root ports (Intel Haswell to Cascade Lake)
     ///
@@ -144,7 +147,8 @@ struct Verification {
 }
 
 pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
-    let planner = Planner::new(&context.host).map_err(refused)?;
+    let keeps = matches!(arguments.control, Control::DdioWays { keep_unknown_bits: true, .. });
+    let planner = Planner::new(&context.host).map_err(refused)?.keeping_unknown_bits(keeps);
     let plan = plan(&arguments.control, &planner).map_err(refused)?;
     if !arguments.apply {
         return show(arguments, &plan, None, None);
@@ -209,7 +213,7 @@ fn refused(error: PlanError) -> Failure {
 
 fn plan(control: &Control, planner: &Planner<'_>) -> Result<Plan, PlanError> {
     match control {
-        Control::DdioWays { ways, socket } => planner.ddio_ways(*ways, socket.map(PackageId)),
+        Control::DdioWays { ways, socket, .. } => planner.ddio_ways(*ways, socket.map(PackageId)),
         Control::Ddio { state, device } => planner.ddio(*state == State::On, *device),
         Control::IoAlloc { request } => planner.io_alloc(*request),
         Control::Cat { group, mask, cache } => planner.cat(group, *mask, *cache),

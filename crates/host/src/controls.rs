@@ -17,7 +17,7 @@ mod target;
 mod ways;
 
 pub use allowed::NotAllowed;
-pub(crate) use allowed::is_of_this_machine;
+pub(crate) use allowed::owned_bits;
 pub(crate) use port_switch::{NoSwitch, check_switch, is_listed};
 pub use slice_boxes::{BoxRegisters, BoxUnit};
 pub(crate) use slice_boxes::{COUNTER_BITS, SELECT_ENABLED};

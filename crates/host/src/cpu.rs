@@ -138,6 +138,12 @@ impl Socket {
         self.core_cpus.len()
     }
 
+    /// Ways of its last-level cache, where the kernel tells a number that a mask can have.
+    #[must_use]
+    pub fn ways(&self) -> Option<u32> {
+        self.caches.first().map(|cache| cache.ways).filter(|ways| (1..=32).contains(ways))
+    }
+
     /// A logical CPU through which the socket's registers are reached.
     #[must_use]
     pub fn first_cpu(&self) -> CpuId {

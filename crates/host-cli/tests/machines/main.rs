@@ -5,6 +5,7 @@ mod long_journals;
 mod mishaps;
 mod monitor;
 mod on_machine;
+mod owned_bits;
 mod ports;
 mod restore;
 mod slice_boxes;

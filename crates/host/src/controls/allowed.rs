@@ -2,23 +2,31 @@
 
 use super::slice_boxes::{BoxUnit, is_box_control};
 use super::{Target, check_switch, is_listed};
-use crate::cpu::{CpuModel, Generations};
+use crate::cpu::{CpuModel, Generations, PackageId, sockets};
 use crate::machine::Host;
 use crate::pci::Tree;
+use units::WayMask;
 
 /// A control that is not on the list: no journal may name it, no plan may write it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0} is not on the list of controls that may be written")]
 pub struct NotAllowed(String);
 
+/// The register of the ways that I/O allocates in.
+const IIO_LLC_WAYS: u32 = 0xc8b;
+
 impl Target {
+    /// Whether it is the mask of ways that I/O allocates in.
+    pub(crate) fn is_way_mask(&self) -> bool {
+        matches!(self, Self::Msr { address: IIO_LLC_WAYS, .. })
+    }
+
     /// Checks a control that a journal names: a damaged or foreign journal must not reach a register
     /// or file that no plan would name.
     ///
     /// # Errors
     /// If not.
     pub fn check(&self) -> Result<(), NotAllowed> {
-        const IIO_LLC_WAYS: u32 = 0xc8b;
         const PERFCTRLSTS_0: u16 = 0x180;
         let in_resctrl = |path: &str, name: &str| {
             path.starts_with("sys/fs/resctrl/")
@@ -37,19 +45,21 @@ impl Target {
     }
 }
 
-/// Whether a control that a journal names is one of this machine that a plan would name: functions get
-/// other numbers when cards come and go, and a journal may be another machine's.
+/// The bits of a control that a change may touch; all others keep what they hold.
+///
+/// Only of controls of this machine that a plan would name: functions get other numbers when cards come
+/// and go, and a journal may be another machine's.
 ///
 /// # Errors
-/// The reason why not.
-pub(crate) fn is_of_this_machine(host: &Host, target: &Target) -> Result<(), String> {
+/// The reason why it is none of them.
+pub(crate) fn owned_bits(host: &Host, target: &Target) -> Result<u64, String> {
     if target.is_of_kernel() {
-        return Ok(());
+        return Ok(u64::MAX);
     }
     let model = CpuModel::read(&host.root).map_err(|error| error.to_string())?;
     let generations = Generations::built_in();
     let generation = generations.of(&model);
-    let listed = match target {
+    let owned = match target {
         Target::Port { function, .. } => {
             let tree = Tree::read(&host.root).map_err(|error| error.to_string())?;
             let switch = generation.and_then(|generation| generation.port_switch.as_ref());
@@ -57,17 +67,32 @@ pub(crate) fn is_of_this_machine(host: &Host, target: &Target) -> Result<(), Str
             match found.filter(|(port, switch)| is_listed(port, switch)) {
                 Some((port, switch)) => {
                     check_switch(host, port.bdf, switch).map_err(|error| error.to_string())?;
-                    true
+                    Some(switch.bits())
                 }
-                None => false,
+                None => None,
             }
         }
         Target::Msr { address, .. } if is_box_control(*address) => {
             let events = generation.and_then(|generation| generation.events.as_deref());
             let unit = events.and_then(BoxUnit::of_events);
-            unit.is_some_and(|unit| unit.registers.is_control(*address))
+            unit.and_then(|unit| unit.registers.owned_bits(*address))
         }
-        _ => generation.is_some_and(|generation| generation.ways_register.is_some()),
+        Target::Msr { socket, .. } => match generation.and_then(|g| g.ways_register.as_ref()) {
+            Some(_) => Some(way_field(host, *socket)?),
+            None => None,
+        },
+        Target::Mask { .. } | Target::Switch { .. } => None,
     };
-    if listed { Ok(()) } else { Err(format!("{target} is no control of this machine")) }
+    owned.ok_or_else(|| format!("{target} is no control of this machine"))
+}
+
+/// One bit for each way of a socket's last-level cache.
+fn way_field(host: &Host, socket: PackageId) -> Result<u64, String> {
+    let sockets = sockets(&host.root).map_err(|error| error.to_string())?;
+    let found = sockets.iter().find(|known| known.id == socket);
+    let found = found.ok_or_else(|| format!("socket {socket}: no CPU of it is online"))?;
+    let ways = found.ways().ok_or_else(|| {
+        format!("the kernel does not say how many ways the LLC of socket {socket} has")
+    })?;
+    Ok(WayMask::top(ways, ways).0.into())
 }

@@ -135,6 +135,16 @@ impl BoxRegisters {
         Some(self.control(number)? + self.counter)
     }
 
+    /// The bits of a control register that counting look-ups changes; nothing for other registers.
+    #[must_use]
+    pub fn owned_bits(&self, address: u32) -> Option<u64> {
+        let is_control = (0..self.boxes()).any(|number| self.control(number) == Some(address));
+        match is_control {
+            true => Some(self.frozen_bits),
+            false => self.is_control(address).then_some(u64::MAX),
+        }
+    }
+
     /// Whether an address is a control, event select or filter that counting look-ups needs.
     #[must_use]
     pub fn is_control(&self, address: u32) -> bool {

@@ -162,6 +162,14 @@ pub struct PortSwitch {
     pub source: String,
 }
 
+impl PortSwitch {
+    /// The bits that switching changes.
+    #[must_use]
+    pub fn bits(&self) -> u64 {
+        1 << self.allocating_bit | 1 << self.no_snoop_bit
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -94,6 +94,7 @@ impl BoxPlan {
                     target,
                     old: Some(old),
                     asked: asked(old),
+                    owned: registers.owned_bits(address).unwrap_or(u64::MAX),
                     only_kept: false,
                     old_means: format!("{what} of box {number}"),
                     new_means: "look-ups are counted".into(),

@@ -164,10 +164,16 @@ fn apply_one(
         target: target.clone(),
         old,
         asked: change.asked,
+        owned: change.owned,
         read_back: None,
     });
     state.write_before_change(&journal)?;
     at(watch, Step::Journalled)?;
+    if let Err(error) = still(host, change, old) {
+        drop(journal.entries.pop());
+        state.write(&journal)?;
+        return Err(error);
+    }
     if change.only_kept {
         tell(Outcome::Kept);
         return Ok(());
@@ -182,7 +188,7 @@ fn apply_one(
             return Ok(());
         }
     };
-    tell(outcome(old, change.asked, holds, written));
+    tell(outcome([old, change.asked, holds].map(|value| value & change.owned), holds, written));
     at(watch, Step::ReadBack)?;
     if holds == old {
         drop(journal.entries.pop());
@@ -191,6 +197,15 @@ fn apply_one(
     }
     state.write(&journal)?;
     at(watch, Step::Recorded)
+}
+
+/// Checks that a control still holds what the journal has as its old value: the rest of the register
+/// is written with the change, and restoring would give it the journalled one.
+fn still(host: &Host, change: &Change, old: u64) -> Result<(), ApplyError> {
+    match change.target.read(host)? {
+        now if now == old => Ok(()),
+        now => Err(ApplyError::Moved { control: change.target.to_string(), planned: old, now }),
+    }
 }
 
 pub(super) fn at(watch: Watch<'_>, step: Step) -> Result<(), ApplyError> {
@@ -204,12 +219,13 @@ fn with_remedy(error: &FileError) -> String {
     }
 }
 
-fn outcome(old: u64, asked: u64, holds: u64, written: Result<(), FileError>) -> Outcome {
+/// What became of a write, by the bits that it changes: old, asked and held ones.
+fn outcome([old, asked, held]: [u64; 3], holds: u64, written: Result<(), FileError>) -> Outcome {
     match written {
-        Err(error) if holds == old => Outcome::Refused { reason: with_remedy(&error) },
-        _ if holds == asked => Outcome::Set,
-        _ if holds == old => Outcome::Ignored,
-        _ if holds & asked == asked => Outcome::Widened { holds },
+        Err(error) if held == old => Outcome::Refused { reason: with_remedy(&error) },
+        _ if held == asked => Outcome::Set,
+        _ if held == old => Outcome::Ignored,
+        _ if held & asked == asked => Outcome::Widened { holds },
         _ => Outcome::Different { holds },
     }
 }

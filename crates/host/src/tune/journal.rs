@@ -87,8 +87,15 @@ pub struct Entry {
     pub old: u64,
     /// The value that was asked for.
     pub asked: u64,
+    /// The bits that the change may touch; journals of earlier versions do not say.
+    #[serde(default = "all_bits")]
+    pub owned: u64,
     /// The value that was read back; none if the tool died before, or nothing was to be written.
     pub read_back: Option<u64>,
+}
+
+fn all_bits() -> u64 {
+    u64::MAX
 }
 
 impl Entry {

@@ -24,6 +24,8 @@ pub struct Change {
     pub old: Option<u64>,
     /// The value asked for.
     pub asked: u64,
+    /// The bits that the change may touch.
+    pub owned: u64,
     /// What the old value means.
     pub old_means: String,
     /// What the new value means.
@@ -76,6 +78,7 @@ pub struct Planner<'a> {
     cpu: CpuModel,
     generation: Option<Generation>,
     sockets: Vec<Socket>,
+    keeps_unknown_bits: bool,
 }
 
 impl<'a> Planner<'a> {
@@ -86,7 +89,15 @@ impl<'a> Planner<'a> {
     pub fn new(host: &'a Host) -> Result<Self, PlanError> {
         let cpu = CpuModel::read(&host.root)?;
         let generation = Generations::built_in().of(&cpu).cloned();
-        Ok(Self { host, cpu, generation, sockets: sockets(&host.root)? })
+        let sockets = sockets(&host.root)?;
+        Ok(Self { host, cpu, generation, sockets, keeps_unknown_bits: false })
+    }
+
+    /// The same, but a register with bits set that nobody has described is changed all the same. These
+    /// bits keep their values.
+    #[must_use]
+    pub fn keeping_unknown_bits(self, keeps_unknown_bits: bool) -> Self {
+        Self { keeps_unknown_bits, ..self }
     }
 
     /// The generation, if it is known.

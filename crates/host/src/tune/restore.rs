@@ -117,11 +117,12 @@ fn put_back(
     watch: Watch<'_>,
 ) -> Result<Restoring, ApplyError> {
     let host = context.host;
-    if let Some(result) = context.decided(entry, &|target| target.read(host)) {
-        return Ok(result);
-    }
+    let value = match context.decided(entry, &|target| target.read(host)) {
+        Ok(value) => value,
+        Err(result) => return Ok(result),
+    };
     let failed = |error: FileError| Restoring::Failed { reason: error.to_string() };
-    let written = entry.target.write(host, entry.old);
+    let written = entry.target.write(host, value);
     at(watch, Step::Written)?;
     if let Err(error) = written {
         return Ok(failed(error));
@@ -131,9 +132,9 @@ fn put_back(
         Err(error) => return Ok(failed(error)),
     };
     at(watch, Step::ReadBack)?;
-    if holds == entry.old {
+    if holds == value {
         return Ok(Restoring::PutBack);
     }
-    let reason = format!("wrote {:#x}, reads back {holds:#x}", entry.old);
+    let reason = format!("wrote {value:#x}, reads back {holds:#x}");
     Ok(Restoring::Failed { reason })
 }

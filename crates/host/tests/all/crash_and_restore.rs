@@ -244,3 +244,27 @@ fn what_was_written_before_an_error_is_told() {
         assert_eq!(Some(holds), plan.changes[1].old, "nothing is written without a journal");
     }
 }
+
+#[test]
+fn a_control_that_changes_behind_the_journal_is_not_written() {
+    let directory = machine("skylake");
+    let host = Host::at(directory.path()).expect("the machine");
+    let planner = Planner::new(&host).expect("the CPU's model");
+    let plan = planner.ddio_ways(5, Some(PackageId(1))).expect("a plan");
+    let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
+    let registers = directory.path().join("registers.state");
+    let mut watch = |step| {
+        if step == Step::Journalled {
+            // Another program sets the register meanwhile.
+            fs::write(&registers, "{\"socket1.0xc8b\": 1792}").expect("registers");
+        }
+        never(step)
+    };
+    let ended = apply(&host, &state, &plan, &mut Vec::new(), &mut watch);
+    assert!(
+        matches!(ended, Err(ApplyError::Moved { planned: 0x600, now: 0x700, .. })),
+        "{ended:?}"
+    );
+    assert_eq!(plan.changes[0].target.read(&host), Ok(0x700));
+    assert!(state.read().expect("the journal").entries.is_empty());
+}

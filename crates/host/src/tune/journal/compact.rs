@@ -165,7 +165,7 @@ mod tests {
 
     fn entry(target: Target, old: u64, asked: u64, read_back: Option<u64>) -> Entry {
         let (boot_id, command) = ("now".to_owned(), "tune".to_owned());
-        Entry { time_unix_s: 1, boot_id, command, target, old, asked, read_back }
+        Entry { time_unix_s: 1, boot_id, command, target, old, asked, owned: u64::MAX, read_back }
     }
 
     fn ways(old: u64, asked: u64) -> Entry {

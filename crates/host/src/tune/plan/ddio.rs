@@ -32,8 +32,7 @@ impl Planner<'_> {
         socket: &Socket,
         ways: u32,
     ) -> Result<Change, PlanError> {
-        let cache = socket.caches.first().filter(|cache| (1..=32).contains(&cache.ways));
-        let all = cache.map(|cache| cache.ways).ok_or_else(|| {
+        let all = socket.ways().ok_or_else(|| {
             PlanError::NoControl(format!(
                 "the kernel does not say how many ways the LLC of socket {} has \
                  (/sys/devices/system/cpu/cpu{}/cache)",
@@ -52,13 +51,22 @@ impl Planner<'_> {
         let target =
             Target::Msr { socket: socket.id, cpu: socket.first_cpu(), address: register.msr };
         let old = target.read(self.host)?;
-        let asked = u64::from(WayMask::top(ways, all).0);
-        let means = |mask| match register.proof {
+        let owned = u64::from(WayMask::top(all, all).0);
+        let unknown = old & !owned;
+        if unknown != 0 && !self.keeps_unknown_bits {
+            return Err(PlanError::NoControl(format!(
+                "{target} holds {old:#x}: bits {unknown:#x} lie outside its {all} ways and no public \
+                 source says what they mean\n  remedy: --keep-unknown-bits changes the ways and keeps \
+                 these bits"
+            )));
+        }
+        let asked = unknown | u64::from(WayMask::top(ways, all).0);
+        let means = |value: u64| match register.proof {
             Proof::NoEffect | Proof::ExpectedNoEffect => {
-                format!("{}, without known effect here", ways_in_words(mask, all))
+                format!("{}, without known effect here", ways_in_words(value & owned, all))
             }
             Proof::Effective | Proof::Unknown => {
-                format!("I/O writes may allocate in {}", ways_in_words(mask, all))
+                format!("I/O writes may allocate in {}", ways_in_words(value & owned, all))
             }
         };
         Ok(Change {
@@ -66,6 +74,7 @@ impl Planner<'_> {
             target,
             old: Some(old),
             asked,
+            owned,
             old_means: means(old),
             new_means: means(asked),
             only_kept: false,
@@ -135,6 +144,7 @@ impl Planner<'_> {
             target,
             old: Some(old),
             asked,
+            owned: switch.bits(),
             old_means: means(old),
             new_means: means(asked),
             only_kept: false,

@@ -2,7 +2,7 @@
 
 use super::super::journal::{Entry, all_io_ways};
 use super::Restoring;
-use crate::controls::{Target, is_of_this_machine};
+use crate::controls::{Target, owned_bits};
 use crate::error::FileError;
 use crate::machine::Host;
 
@@ -18,41 +18,52 @@ pub(super) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// What is known without writing, from what controls hold; nothing if the old value has to be
-    /// written.
+    /// The value to write, by what controls hold: the old bits that the tool may touch, and the others as
+    /// they are.
+    ///
+    /// # Errors
+    /// What is known without writing.
     pub(super) fn decided(
         &self,
         entry: &Entry,
         holds: &dyn Fn(&Target) -> Result<u64, FileError>,
-    ) -> Option<Restoring> {
+    ) -> Result<u64, Restoring> {
         let rebooted = entry.boot_id != self.boot;
         // A boot resets the kernel's files; registers keep their values across kexec.
         if rebooted && entry.target.is_of_kernel() {
-            return Some(Restoring::Rebooted);
+            return Err(Restoring::Rebooted);
         }
-        if let Err(reason) = is_of_this_machine(self.host, &entry.target) {
-            return Some(Restoring::Failed { reason });
-        }
+        let owned = match owned_bits(self.host, &entry.target) {
+            Ok(owned) => owned,
+            Err(reason) => return Err(Restoring::Failed { reason }),
+        };
         if entry.target.is_no_answer(entry.old) {
             let reason = format!("{:#x} is what a device reads as that does not answer", entry.old);
-            return Some(Restoring::Failed { reason });
+            return Err(Restoring::Failed { reason });
         }
         let holds = match holds(&entry.target) {
             Ok(holds) => holds,
             Err(_) if self.is_off_as_at_first(&entry.target, holds) => {
-                return Some(Restoring::SwitchedOff);
+                return Err(Restoring::SwitchedOff);
             }
-            Err(error) => return Some(Restoring::Failed { reason: error.to_string() }),
+            Err(error) => return Err(Restoring::Failed { reason: error.to_string() }),
         };
-        if holds == entry.old || holds == self.at_first(&entry.target) {
-            return Some(Restoring::WasBack);
+        let same = |value: u64| (holds ^ value) & owned == 0;
+        if same(entry.old) || same(self.at_first(&entry.target)) {
+            return Err(Restoring::WasBack);
+        }
+        if let Some(reason) = objection(entry, holds, owned, self.all) {
+            return Err(Restoring::Failed { reason });
         }
         // The boot did not reset the control: it still has the tool's value, which is put back.
-        if rebooted && holds != entry.read_back.unwrap_or(entry.asked) {
-            return Some(Restoring::Rebooted);
+        if rebooted && !same(entry.read_back.unwrap_or(entry.asked)) {
+            return Err(Restoring::Rebooted);
         }
-        let is_others = !self.all && self.is_others(entry, holds);
-        is_others.then_some(Restoring::ChangedByOthers { holds })
+        let is_others = !self.all && self.is_others(entry, holds, owned);
+        if is_others {
+            return Err(Restoring::ChangedByOthers { holds });
+        }
+        Ok((holds & !owned) | (entry.old & owned))
     }
 
     /// What the control held before the first change.
@@ -62,13 +73,13 @@ impl Context<'_> {
     }
 
     /// Whether another program has set the value that it holds.
-    fn is_others(&self, entry: &Entry, holds: u64) -> bool {
+    fn is_others(&self, entry: &Entry, holds: u64, owned: u64) -> bool {
         if entry.is_only_kept() {
             // The kernel dropped the mask at the switch-off: all ways are its default, not a choice.
             return Some(holds) != all_io_ways(self.host, &entry.target);
         }
         // Without a value read back the tool died in between: any value is the tool's own.
-        entry.read_back.is_some_and(|ours| ours != holds)
+        entry.read_back.is_some_and(|ours| (ours ^ holds) & owned != 0)
     }
 
     /// Whether a mask for I/O has none because allocation is off now, and was before the first change.
@@ -81,6 +92,24 @@ impl Context<'_> {
         let switch = Target::Switch { path: format!("{folder}/io_alloc") };
         holds(&switch) == Ok(0) && self.at_first(&switch) == 0
     }
+}
+
+/// Why a journalled value is not written, by the rules of a plan for the mask of ways.
+fn objection(entry: &Entry, holds: u64, owned: u64, all: bool) -> Option<String> {
+    if !entry.target.is_way_mask() {
+        return None;
+    }
+    if entry.old & owned == 0 {
+        return Some(format!("the journalled value {:#x} leaves I/O no way of the LLC", entry.old));
+    }
+    // Those that the journal has were accepted with the change.
+    let unknown = holds & !owned & !entry.old;
+    (unknown != 0 && !all).then(|| {
+        format!(
+            "it holds {holds:#x}: bits {unknown:#x} lie outside its ways and were not set before; --all \
+             puts the ways back and keeps these bits"
+        )
+    })
 }
 
 /// An entry older than one that was not put back waits: its value would overwrite the newer one.

@@ -20,7 +20,7 @@ pub fn preview(host: &Host, journal: &Journal, all: bool) -> Result<Vec<Restored
     for entry in journal.entries.iter().rev() {
         let result = below_kept(entry, &kept).unwrap_or_else(|| {
             let holds = |target: &Target| would_hold(host, target, &previewed);
-            context.decided(entry, &holds).unwrap_or(Restoring::PutBack)
+            context.decided(entry, &holds).err().unwrap_or(Restoring::PutBack)
         });
         if !result.is_settled() {
             kept.push(entry);

@@ -1,0 +1,83 @@
+//! Are only the bits written that a change is about?
+
+use std::fs;
+
+use crate::on_machine::{OnMachine, STATE};
+use crate::ports::put;
+
+/// Skylake with another value in the register of ways, of which all bits can be written.
+fn with_ways(value: u64) -> OnMachine {
+    let machine = OnMachine::new("skylake", &[]);
+    let path = machine.path().join("registers.toml");
+    let mut registers = fs::read_to_string(&path).expect("registers");
+    for (described, changed) in [
+        ("value = 1536\n", format!("value = {value}\n")),
+        ("writable = 2047\n", format!("writable = {}\n", u64::from(u32::MAX))),
+        ("sticky = 1536\n", "sticky = 0\n".to_owned()),
+    ] {
+        assert_eq!(registers.matches(described).count(), 1, "{described}");
+        registers = registers.replace(described, &changed);
+    }
+    fs::write(path, registers).expect("registers");
+    machine
+}
+
+#[test]
+fn bits_outside_the_ways_are_refused_unless_they_are_to_be_kept() {
+    let machine = with_ways(0x8000_0600);
+    let before = machine.content();
+    let change = ["tune", "ddio-ways", "4", "--socket", "0", "--apply"];
+    let run = machine.run(&change);
+    assert_eq!(run.code, Some(1), "{}", run.out);
+    let expected = "holds 0x80000600: bits 0x80000000 lie outside its 11 ways";
+    assert!(run.err.contains(expected) && run.err.contains("--keep-unknown-bits"), "{}", run.err);
+    assert!(machine.content() == before);
+    let run = machine.run(&[&change[..], &["--keep-unknown-bits"]].concat());
+    assert_eq!(run.code, Some(0), "{}{}", run.out, run.err);
+    assert!(run.out.contains("set, reads back 0x80000780"), "{}", run.out);
+    assert_eq!(machine.run(&["restore"]).code, Some(0));
+    assert!(machine.content() == before);
+}
+
+#[test]
+fn restore_keeps_what_is_not_the_tool_s_and_does_not_write_what_a_plan_would_not() {
+    let machine = with_ways(0x600);
+    let before = machine.content();
+    let change = ["tune", "ddio-ways", "4", "--socket", "0", "--apply"];
+    assert_eq!(machine.run(&change).code, Some(0));
+    let registers = machine.path().join("registers.state");
+    let text = fs::read_to_string(&registers).expect("registers that were written");
+    // 0x780, and a bit that nobody has described.
+    fs::write(&registers, text.replace("1920", "2147485568")).expect("registers");
+    let run = machine.run(&["restore"]);
+    assert_eq!(run.code, Some(1), "{}", run.out);
+    assert!(run.out.contains("bits 0x80000000 lie outside its ways"), "{}", run.out);
+    assert_eq!(machine.run(&["restore", "--all"]).code, Some(0));
+    let text = fs::read_to_string(&registers).expect("registers that were written");
+    assert!(text.contains("2147485184"), "0x80000600: {text}");
+    fs::remove_file(&registers).expect("registers");
+    // A journal that would leave no way.
+    assert_eq!(machine.run(&change).code, Some(0));
+    let journal = machine.path().join(STATE).join("journal.json");
+    let text = fs::read_to_string(&journal).expect("the journal");
+    fs::write(&journal, text.replace("\"old\": 1536", "\"old\": 0")).expect("the journal");
+    let run = machine.run(&["restore", "--all"]);
+    assert!(run.out.contains("0x0 leaves I/O no way of the LLC"), "{}", run.out);
+    fs::write(&journal, text).expect("the journal");
+    assert_eq!(machine.run(&["restore"]).code, Some(0));
+    assert!(machine.content() == before);
+}
+
+#[test]
+fn other_bits_of_a_port_that_changed_since_stay_as_they_are() {
+    let machine = OnMachine::new("skylake", &[]);
+    let change = ["tune", "ddio", "off", "--device", "17:00.0", "--apply"];
+    assert_eq!(machine.run(&change).code, Some(0));
+    put(&machine, "0000:16:00.0", &[(0x180, 0x0f00_0008)]);
+    let run = machine.run(&["restore"]);
+    // The described port takes writes of the two bits of the switch only.
+    assert_eq!(run.code, Some(0), "{}{}", run.out, run.err);
+    let config = machine.path().join("sys/bus/pci/devices/0000:16:00.0/config");
+    let space = fs::read(config).expect("configuration space");
+    assert_eq!(space[0x180..0x184], 0x0f00_0080u32.to_le_bytes());
+}
