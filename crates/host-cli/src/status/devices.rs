@@ -13,6 +13,9 @@ pub(super) fn lines(port: &PortStatus, paint: Paint) -> Vec<String> {
         None => "  Part of the root complex".to_owned(),
     };
     let mut lines = vec![head.trim_end().to_owned()];
+    if port.devices.is_empty() {
+        lines.push(format!("    {}", paint.quiet("no NIC, SSD or disk below it")));
+    }
     for device in &port.devices {
         lines.push(format!("    {}", self::device(device, paint)));
         let rings = device.rings.iter().map(|(name, rings)| {

@@ -1,5 +1,6 @@
 //! Is the switch of a root port only seen and written where it is one?
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::FileExt;
 
@@ -133,4 +134,37 @@ fn a_register_of_ways_that_reads_as_all_ones_is_not_changed() {
     assert!(run.err.contains("MSR 0xc8b of socket 0: reads as all ones"), "{}", run.err);
     assert!(machine.content() == before);
     assert!(!machine.path().join(STATE).join("journal.json").exists());
+}
+
+#[test]
+fn status_shows_every_port_that_tune_would_change() {
+    for name in ["haswell", "skylake", "cascade-lake"] {
+        let machine = OnMachine::new(name, &[]);
+        // Cards whose class is neither network nor storage, like accelerators.
+        for card in ["0000:17:00.0", "0000:17:00.1", "0000:05:00.0", "10001:17:00.0"] {
+            let class = machine.path().join(format!("sys/bus/pci/devices/{card}/class"));
+            if class.exists() {
+                fs::write(class, "0x120000\n").expect("a class");
+            }
+        }
+        let json = |arguments: &[&str]| -> serde_json::Value {
+            let run = machine.run(&[arguments, &["--format", "json"]].concat());
+            assert_eq!(run.code, Some(0), "{}", run.err);
+            serde_json::from_str(&run.out).expect("one JSON object")
+        };
+        let plan = json(&["tune", "ddio", "off"]);
+        let changes = plan["plan"]["changes"].as_array().expect("changes");
+        let planned: BTreeSet<String> =
+            changes.iter().map(|change| change["target"]["function"].to_string()).collect();
+        let status = json(&["status"]);
+        let sockets = status["sockets"].as_array().expect("sockets").iter();
+        let ports = sockets.flat_map(|socket| socket["ports"].as_array().expect("ports"));
+        let ports = ports.chain(status["elsewhere"].as_array().expect("ports"));
+        let shown: BTreeSet<String> = ports
+            .filter(|port| port["ddio"]["state"] == "on")
+            .map(|port| port["port"].to_string())
+            .collect();
+        assert_eq!(shown, planned, "{name}");
+        assert!(shown.len() >= 3, "{name}: {shown:?}");
+    }
 }

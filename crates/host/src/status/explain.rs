@@ -250,7 +250,7 @@ fn slices(status: &Status) -> String {
 fn off(status: &Status) -> String {
     let Some(generation) = &status.generation else { return unknown() };
     let device =
-        status.ports().find(|port| port.ddio.is_some()).and_then(|port| port.devices.first());
+        status.ports().filter(|port| port.ddio.is_some()).find_map(|port| port.devices.first());
     let per_port = match (&generation.port_switch, device) {
         (Some(switch), Some(device)) if switch.proof == Proof::Effective => format!(
             "At one root port: `skipline-host tune ddio off --device {} --apply`. ",

@@ -101,6 +101,20 @@ pub(super) fn read(
             }),
         }
     }
+    let known = generation.and_then(|generation| generation.port_switch.as_ref());
+    let listed = |port: &&Function| known.is_some_and(|switch| is_listed(port, switch));
+    for root in tree.functions().filter(listed) {
+        // `tune ddio` changes it whatever is below.
+        if ports.iter().all(|known| known.port != Some(root.bdf)) {
+            ports.push(PortStatus {
+                port: Some(root.bdf),
+                node: root.node,
+                ddio: ddio(host, root, generation, notes),
+                ddio_proof: known.map(|switch| switch.proof),
+                devices: Vec::new(),
+            });
+        }
+    }
     ports.sort_by_key(|port| (port.port.is_none(), port.port));
     ports
 }
