@@ -5,6 +5,7 @@
 //! | `target` | one control: its location, and how it is read and written |
 //! | `allowed` | the allow-list, and which of its controls this machine has |
 //! | `port_switch` | the root ports that have the switch of DDIO |
+//! | `server_part` | whether this is the server that a generation describes |
 //! | `slice_boxes` | the boxes that count look-ups at each slice: event and registers, as data |
 //! | `ways` | a mask of ways in words |
 //!
@@ -12,6 +13,7 @@
 
 mod allowed;
 mod port_switch;
+mod server_part;
 mod slice_boxes;
 mod target;
 mod ways;
@@ -19,6 +21,7 @@ mod ways;
 pub use allowed::NotAllowed;
 pub(crate) use allowed::owned_bits;
 pub(crate) use port_switch::{NoSwitch, check_switch, is_listed};
+pub(crate) use server_part::check_server;
 pub use slice_boxes::{BoxRegisters, BoxUnit};
 pub(crate) use slice_boxes::{COUNTER_BITS, SELECT_ENABLED};
 pub use target::Target;

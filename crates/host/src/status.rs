@@ -8,6 +8,7 @@ mod sockets;
 
 use serde::Serialize;
 
+use crate::controls::check_server;
 use crate::cpu::{CpuModel, Generation, Generations, sockets as read_sockets};
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
@@ -53,19 +54,21 @@ impl Status {
         let mut notes = Notes::default();
         let cpu = notes.take("the CPU's model", CpuModel::read(&host.root));
         let generation = cpu.as_ref().and_then(|cpu| Generations::built_in().of(cpu).cloned());
-        note_unknown(cpu.as_ref(), generation.as_ref(), &mut notes);
+        let is_server = note_unknown(host, cpu.as_ref(), generation.as_ref(), &mut notes);
+        // Registers of another part may have the same numbers and mean something else.
+        let controls = generation.as_ref().filter(|_| is_server);
         let plain = notes.take("sockets", read_sockets(&host.root)).unwrap_or_default();
         let caches = caches::read(host, &mut notes);
         let mut sockets: Vec<SocketStatus> = plain
             .iter()
-            .map(|socket| sockets::read(host, socket, generation.as_ref(), &mut notes))
+            .map(|socket| sockets::read(host, socket, generation.as_ref(), controls, &mut notes))
             .collect();
         let tree = notes.take("PCI devices", Tree::read(&host.root)).unwrap_or_default();
         for (bdf, error) in tree.unreadable() {
             notes.add(Unread::of(format!("PCI function {bdf}"), error));
         }
         let mut elsewhere = Vec::new();
-        for port in ports::read(host, &tree, generation.as_ref(), &mut notes) {
+        for port in ports::read(host, &tree, controls, &mut notes) {
             let socket = sockets::of_port(&host.root, port.node, &sockets);
             match socket.and_then(|id| sockets.iter_mut().find(|socket| socket.id == id)) {
                 Some(socket) => socket.ports.push(port),
@@ -170,8 +173,14 @@ impl Notes {
     }
 }
 
-fn note_unknown(cpu: Option<&CpuModel>, generation: Option<&Generation>, notes: &mut Notes) {
-    let Some(cpu) = cpu else { return };
+/// Notes what is not known about this part; whether it is a server whose controls are.
+fn note_unknown(
+    host: &Host,
+    cpu: Option<&CpuModel>,
+    generation: Option<&Generation>,
+    notes: &mut Notes,
+) -> bool {
+    let Some(cpu) = cpu else { return false };
     let model = format!("{} family {:#x} model {:#x}", cpu.vendor, cpu.family, cpu.model);
     if generation.is_none() {
         notes.add(Unread::absent(
@@ -179,8 +188,12 @@ fn note_unknown(cpu: Option<&CpuModel>, generation: Option<&Generation>, notes: 
             format!("{model} is not in the table of generations"),
         ));
     }
-    if let Some(generation) = generation {
+    let is_server = generation.map(|generation| {
         note_missing_controls(generation, notes);
+        check_server(host, cpu, generation)
+    });
+    if let (Some(Err(reason)), false) = (&is_server, cpu.virtual_machine) {
+        notes.add(Unread::absent("ways of I/O and DDIO switches", reason.clone()));
     }
     if cpu.virtual_machine {
         notes.add(Unread::new(
@@ -189,6 +202,7 @@ fn note_unknown(cpu: Option<&CpuModel>, generation: Option<&Generation>, notes: 
             "run it on the host itself",
         ));
     }
+    is_server.is_some_and(|checked| checked.is_ok())
 }
 
 /// Controls that this generation does not have, as far as the public knows.

@@ -5,6 +5,7 @@ mod long_journals;
 mod mishaps;
 mod monitor;
 mod on_machine;
+mod other_parts;
 mod owned_bits;
 mod ports;
 mod restore;

@@ -1,7 +1,7 @@
 //! Which controls may be written: the list for every machine, and those that this machine has.
 
 use super::slice_boxes::{BoxUnit, is_box_control};
-use super::{Target, check_switch, is_listed};
+use super::{Target, check_server, check_switch, is_listed};
 use crate::cpu::{CpuModel, Generations, PackageId, sockets};
 use crate::machine::Host;
 use crate::pci::Tree;
@@ -16,6 +16,11 @@ pub struct NotAllowed(String);
 const IIO_LLC_WAYS: u32 = 0xc8b;
 
 impl Target {
+    /// Whether it is a control register of a slice's counter box.
+    fn is_of_box(&self) -> bool {
+        matches!(self, Self::Msr { address, .. } if is_box_control(*address))
+    }
+
     /// Whether it is the mask of ways that I/O allocates in.
     pub(crate) fn is_way_mask(&self) -> bool {
         matches!(self, Self::Msr { address: IIO_LLC_WAYS, .. })
@@ -59,6 +64,9 @@ pub(crate) fn owned_bits(host: &Host, target: &Target) -> Result<u64, String> {
     let model = CpuModel::read(&host.root).map_err(|error| error.to_string())?;
     let generations = Generations::built_in();
     let generation = generations.of(&model);
+    if let (Some(known), false) = (generation, target.is_of_box()) {
+        check_server(host, &model, known)?;
+    }
     let owned = match target {
         Target::Port { function, .. } => {
             let tree = Tree::read(&host.root).map_err(|error| error.to_string())?;

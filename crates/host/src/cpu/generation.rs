@@ -49,6 +49,12 @@ pub struct Generation {
     /// First and last stepping.
     #[serde(default = "any_stepping")]
     steppings: [u32; 2],
+    /// Parts of the names of its servers; other parts may have the same model number.
+    #[serde(default)]
+    pub brands: Vec<String>,
+    /// Device numbers (vendor 8086) of PCI functions of the uncore, of which every server has some.
+    #[serde(default)]
+    pub uncore_devices: Vec<u16>,
     /// The table of events (`data/events/NAME.toml`).
     pub events: Option<String>,
     /// The register of the ways that I/O allocates in.

@@ -62,6 +62,7 @@ pub(super) fn read(
     host: &Host,
     socket: &Socket,
     generation: Option<&Generation>,
+    controls: Option<&Generation>,
     notes: &mut Notes,
 ) -> SocketStatus {
     if socket.caches.is_empty() {
@@ -76,7 +77,7 @@ pub(super) fn read(
         cores: socket.cores(),
         caches: socket.caches.clone(),
         slices: slices(&host.root, generation, notes),
-        io_ways: io_ways(host, socket, generation, notes),
+        io_ways: io_ways(host, socket, controls, notes),
         uncore: uncore(host, socket, generation, notes),
         hugepages: hugepages(&host.root, socket),
         ports: Vec::new(),

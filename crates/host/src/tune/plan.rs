@@ -5,7 +5,7 @@ mod ddio;
 
 use serde::Serialize;
 
-use crate::controls::Target;
+use crate::controls::{Target, check_server};
 use crate::cpu::{CpuModel, Generation, Generations, PackageId, Socket, sockets};
 use crate::error::FileError;
 use crate::machine::Host;
@@ -115,13 +115,17 @@ impl<'a> Planner<'a> {
     /// The generation, or a refusal that names the model and what is missing.
     fn known(&self, control: &str) -> Result<&Generation, PlanError> {
         let machine = if self.cpu.virtual_machine { " (a virtual machine)" } else { "" };
-        self.generation.as_ref().ok_or_else(|| {
+        let known = self.generation.as_ref().ok_or_else(|| {
             PlanError::NoControl(format!(
                 "{control} is refused: \"{}\"{machine}, {} family {:#x} model {:#x} stepping {}, is not in \
                  the table of generations; what is missing is a public source for its registers",
                 self.cpu.name, self.cpu.vendor, self.cpu.family, self.cpu.model, self.cpu.stepping,
             ))
-        })
+        })?;
+        match check_server(self.host, &self.cpu, known) {
+            Ok(()) => Ok(known),
+            Err(reason) => Err(PlanError::NoControl(format!("{control} is refused: {reason}"))),
+        }
     }
 
     fn wanted_sockets(&self, socket: Option<PackageId>) -> Result<Vec<&Socket>, PlanError> {

@@ -1,0 +1,48 @@
+//! Whether this is the server whose controls a generation's table describes: desktop and workstation
+//! parts have the same model numbers, and hypervisors answer for registers as they please.
+
+use crate::cpu::{CpuModel, Generation};
+use crate::machine::Host;
+use crate::pci::Tree;
+
+const INTEL: u16 = 0x8086;
+
+/// Checks that model, brand and the uncore's own PCI functions are those of a server of a generation.
+///
+/// # Errors
+/// The reason why its controls are left alone here.
+pub(crate) fn check_server(
+    host: &Host,
+    cpu: &CpuModel,
+    generation: &Generation,
+) -> Result<(), String> {
+    let name = &generation.name;
+    if cpu.virtual_machine {
+        return Err(
+            "this is a virtual machine: its hypervisor decides which registers, PCI ports and \
+                    event counters exist, and what they do; run it on the host itself"
+                .into(),
+        );
+    }
+    let brands = &generation.brands;
+    if !brands.is_empty() && !brands.iter().any(|brand| cpu.name.contains(brand.as_str())) {
+        return Err(format!(
+            "\"{}\" has the model number of {name} servers, but not their brand ({}): no public source \
+             says that the registers of this part do the same",
+            cpu.name,
+            brands.join(", ")
+        ));
+    }
+    let expected = &generation.uncore_devices;
+    let tree = Tree::read(&host.root).map_err(|error| error.to_string())?;
+    let is_uncore = |vendor: u16, device: u16| vendor == INTEL && expected.contains(&device);
+    if expected.is_empty() || tree.functions().any(|found| is_uncore(found.vendor, found.device)) {
+        return Ok(());
+    }
+    let expected: Vec<String> = expected.iter().map(|id| format!("8086:{id:04x}")).collect();
+    Err(format!(
+        "none of the PCI functions is here that the uncore of every {name} server has ({}): a hypervisor \
+         or firmware hides the hardware, or it is another part",
+        expected.join(", ")
+    ))
+}
