@@ -174,7 +174,7 @@ impl Root {
         Ok(())
     }
 
-    fn directory(&self, path: &str) -> Result<OwnedFd, FileError> {
+    pub(crate) fn directory(&self, path: &str) -> Result<OwnedFd, FileError> {
         self.handle(path, OFlags::DIRECTORY | OFlags::RDONLY)
     }
 

@@ -141,6 +141,23 @@ fn a_counter_that_counts_for_another_program_is_left_alone() {
 }
 
 #[test]
+fn a_box_of_which_another_counter_counts_is_left_alone() {
+    for select in ["0xe02", "0xe03", "0xe04"] {
+        let machine = Mapped::new("skylake", &["no-uncore-driver"]);
+        let state = format!("{{\"socket0.{select}\": 4194356}}");
+        std::fs::write(machine.machine.path().join("registers.state"), state).expect("registers");
+        let before = machine.machine.content();
+        let run = machine.map(&["--apply"]);
+        assert_eq!(run.code, Some(1), "{select}: {}", run.out);
+        let expected = format!(
+            "a counter of box 0 counts for another program (event select {select} = 0x400034)"
+        );
+        assert!(run.err.contains(&expected), "{}", run.err);
+        assert!(machine.machine.content() == before, "{select}");
+    }
+}
+
+#[test]
 fn a_number_of_boxes_that_is_not_known_is_told_with_its_reason() {
     let size = "sys/devices/system/cpu/cpu0/cache/index3/size";
     for (kib, arguments, expected) in [

@@ -345,3 +345,34 @@ fn a_state_directory_that_cannot_be_made_stops_everything_before_a_write() {
     assert!(run.err.starts_with("error: nothing was written:"), "{}", run.err);
     assert!(machine.content() == before);
 }
+
+#[test]
+fn groups_are_not_changed_while_another_program_holds_their_lock() {
+    let machine = OnMachine::new("skylake", &[]);
+    let before = machine.content();
+    let mount = fs::File::open(machine.path().join("sys/fs/resctrl")).expect("resctrl");
+    let lock = || {
+        rustix::fs::flock(&mount, rustix::fs::FlockOperation::LockExclusive).expect("the lock");
+    };
+    let unlock = || {
+        rustix::fs::flock(&mount, rustix::fs::FlockOperation::Unlock).expect("no lock");
+    };
+    lock();
+    let change = ["tune", "cat", "web", "0x3", "--apply"];
+    let run = machine.run(&change);
+    assert_eq!(run.code, Some(1), "{}", run.out);
+    assert!(run.err.contains("holds the lock of ROOT/sys/fs/resctrl"), "{}", run.err);
+    assert!(machine.content() == before);
+    // Registers are no part of it.
+    assert_eq!(machine.run(&["tune", "ddio-ways", "4", "--apply"]).code, Some(0));
+    assert_eq!(machine.run(&["restore"]).code, Some(0));
+    unlock();
+    assert_eq!(machine.run(&change).code, Some(0));
+    lock();
+    let run = machine.run(&["restore"]);
+    assert_eq!(run.code, Some(1), "{}", run.out);
+    assert!(run.err.contains("holds the lock of ROOT/sys/fs/resctrl"), "{}", run.err);
+    unlock();
+    assert_eq!(machine.run(&["restore"]).code, Some(0));
+    assert!(machine.content() == before);
+}

@@ -9,6 +9,8 @@ const TABLE: &str = include_str!("../../data/slice_boxes.toml");
 
 /// Control of a counter: counting is enabled.
 pub(crate) const SELECT_ENABLED: u64 = 1 << 22;
+/// Counters of a box, whose event selects lie one after the other.
+const COUNTERS: u32 = 4;
 /// Bits of a counter.
 pub(crate) const COUNTER_BITS: u32 = 48;
 
@@ -121,6 +123,11 @@ impl BoxRegisters {
     #[must_use]
     pub fn select(&self, number: u32) -> Option<u32> {
         Some(self.control(number)? + self.select)
+    }
+
+    /// The event selects of all counters of a box.
+    pub(crate) fn selects(&self, number: u32) -> impl Iterator<Item = u32> {
+        self.select(number).into_iter().flat_map(|first| first..first + COUNTERS)
     }
 
     /// The filter of a box, where it needs one.

@@ -203,6 +203,13 @@ impl SliceBoxes {
                 let (address, behaviour) = (first.wrapping_add(offset), behaviour.clone());
                 registers.push(MsrRegister { address, scope: Scope::Socket, value, behaviour });
             }
+            // The other counters of a box are idle.
+            registers.extend((1..4).map(|counter| MsrRegister {
+                address: first.wrapping_add(boxes.select + counter),
+                scope: Scope::Socket,
+                value: 0,
+                behaviour: behaviour.clone(),
+            }));
         }
         registers
     }

@@ -1,7 +1,7 @@
 //! Registers of boxes, set for as long as look-ups are counted: the same journal, allow-list, lock and
 //! read-back as a change of `tune`, and put back at the end, after an error, or by `restore`.
 
-use crate::controls::{BoxUnit, SELECT_ENABLED, Target};
+use crate::controls::{BoxRegisters, BoxUnit, SELECT_ENABLED, Target};
 use crate::cpu::{CpuId, Socket};
 use crate::error::FileError;
 use crate::machine::Host;
@@ -34,7 +34,7 @@ pub enum ProgramError {
     },
     /// another program counts in the box
     #[error(
-        "the counter of box {number} counts for another program (event select {address:#x} = \
+        "a counter of box {number} counts for another program (event select {address:#x} = \
          {value:#x})\n  remedy: stop perf, pcm, likwid or what else counts; if an earlier run of this tool \
          was killed, skipline-host restore"
     )]
@@ -86,6 +86,7 @@ impl BoxPlan {
         let mut changes = Vec::new();
         let mut counters = Vec::new();
         for number in 0..count {
+            check_free(host, registers, socket, cpu, number)?;
             let change = |address: u32, what: &str, asked: &dyn Fn(u64) -> u64| {
                 let target = Target::Msr { socket: socket.id, cpu, address };
                 let old = target.read(host)?;
@@ -107,16 +108,29 @@ impl BoxPlan {
                 changes.push(change(address, "filter", &|_| filter.value)?);
             }
             let select = registers.select(number).expect(listed);
-            let selected = change(select, "event select", &|_| registers.select_value)?;
-            if let Some(value) = selected.old.filter(|old| old & SELECT_ENABLED != 0) {
-                return Err(ProgramError::InUse { number, address: select, value });
-            }
-            changes.push(selected);
+            changes.push(change(select, "event select", &|_| registers.select_value)?);
             counters.push(registers.counter(number).expect(listed));
         }
         let plan = Plan { command: COMMAND.into(), changes, warnings: Vec::new() };
         Ok(Self { plan, counters })
     }
+}
+
+/// Checks that no counter of a box is enabled: control and filter belong to all of them.
+fn check_free(
+    host: &Host,
+    registers: &BoxRegisters,
+    socket: &Socket,
+    cpu: CpuId,
+    number: u32,
+) -> Result<(), ProgramError> {
+    for address in registers.selects(number) {
+        let value = Target::Msr { socket: socket.id, cpu, address }.read(host)?;
+        if value & SELECT_ENABLED != 0 {
+            return Err(ProgramError::InUse { number, address, value });
+        }
+    }
+    Ok(())
 }
 
 /// Boxes that count look-ups. Dropping it puts them back as well, without saying whether that worked.

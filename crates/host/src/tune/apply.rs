@@ -110,6 +110,8 @@ pub fn apply(
     done: &mut Vec<Applied>,
     watch: Watch<'_>,
 ) -> Result<(), ApplyError> {
+    let is_of_kernel = plan.changes.iter().any(|change| change.target.is_of_kernel());
+    let _lock = if is_of_kernel { state.lock_resctrl()? } else { None };
     state.compact(host)?;
     for change in &plan.changes {
         apply_one(host, state, &plan.command, change, done, watch)?;

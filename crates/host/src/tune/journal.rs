@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::controls::{NotAllowed, Target};
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
+use crate::resctrl::MOUNT;
 use crate::root::Root;
 
 /// Where the journal is, below the root.
@@ -40,6 +41,11 @@ pub enum StateError {
     /// another tool holds the lock
     #[error("another skipline-host is changing this machine (it holds the lock {0}); wait for it")]
     Locked(String),
+    /// another program holds resctrl's lock
+    #[error(
+        "another program is changing the groups of cache allocation (it holds the lock of {0}); wait for it"
+    )]
+    ResctrlLocked(String),
     /// a change would make the journal longer than it may be
     #[error(
         "{path} would be longer than {limit_bytes} bytes with this change, which was not made\n  remedy: \
@@ -193,6 +199,28 @@ impl<'a> StateDirectory<'a> {
             return Ok(());
         }
         self.write(&compacted)
+    }
+
+    /// Takes the lock that the kernel's documentation asks programs to hold while they change several
+    /// files of resctrl; nothing where resctrl is not mounted.
+    ///
+    /// Source: Linux Documentation/filesystems/resctrl.rst, "Locking between applications".
+    ///
+    /// # Errors
+    /// If another program holds it, or the system refuses.
+    pub(super) fn lock_resctrl(&self) -> Result<Option<OwnedFd>, StateError> {
+        let directory = match self.root.directory(MOUNT) {
+            Ok(directory) => directory,
+            Err(error) if error.problem == Problem::Missing => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        match rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(directory)),
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                Err(StateError::ResctrlLocked(self.root.shown(MOUNT).display().to_string()))
+            }
+            Err(errno) => Err(self.root.error(MOUNT, Problem::of_errno(errno)).into()),
+        }
     }
 
     fn text(&self, journal: &Journal) -> Result<String, StateError> {

@@ -84,6 +84,8 @@ pub fn restore(
     let boot = boot_id(host)?;
     let whole = state.read()?;
     let journal = whole.compacted(&boot, &|target| all_io_ways(host, target));
+    let is_of_kernel = |entry: &Entry| entry.target.is_of_kernel() && entry.boot_id == boot;
+    let _lock = if journal.entries.iter().any(is_of_kernel) { state.lock_resctrl()? } else { None };
     let mut unrecorded: Option<StateError> = None;
     if journal != whole {
         unrecorded = state.write(&journal).err();
