@@ -90,7 +90,7 @@ pub fn restore(
     if journal != whole {
         unrecorded = state.write(&journal).err();
     }
-    let context = Context { host, boot, all: options.all, entries: &journal.entries };
+    let context = Context::new(host, boot, options.all, &journal.entries);
     let mut kept: Vec<&Entry> = Vec::new();
     for (index, entry) in journal.entries.iter().enumerate().rev() {
         let result = match below_kept(entry, &kept) {

@@ -1,5 +1,8 @@
 //! What to do with a journalled value, by what its control holds now.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use super::super::journal::{Entry, all_io_ways};
 use super::Restoring;
 use crate::controls::{Target, owned_bits};
@@ -15,9 +18,21 @@ pub(super) struct Context<'a> {
     pub(super) all: bool,
     /// The whole journal, oldest first.
     pub(super) entries: &'a [Entry],
+    /// Bits of each control that the tool may touch: a long journal names few controls many times.
+    owned: RefCell<BTreeMap<String, Result<u64, String>>>,
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    pub(super) fn new(host: &'a Host, boot: String, all: bool, entries: &'a [Entry]) -> Self {
+        Self { host, boot, all, entries, owned: RefCell::default() }
+    }
+
+    fn owned_bits(&self, target: &Target) -> Result<u64, String> {
+        let mut known = self.owned.borrow_mut();
+        let found = known.entry(target.to_string());
+        found.or_insert_with(|| owned_bits(self.host, target)).clone()
+    }
+
     /// The value to write, by what controls hold: the old bits that the tool may touch, and the others as
     /// they are.
     ///
@@ -33,7 +48,7 @@ impl Context<'_> {
         if rebooted && entry.target.is_of_kernel() {
             return Err(Restoring::Rebooted);
         }
-        let owned = match owned_bits(self.host, &entry.target) {
+        let owned = match self.owned_bits(&entry.target) {
             Ok(owned) => owned,
             Err(reason) => return Err(Restoring::Failed { reason }),
         };

@@ -14,7 +14,7 @@ use crate::machine::Host;
 pub fn preview(host: &Host, journal: &Journal, all: bool) -> Result<Vec<Restored>, FileError> {
     let boot = boot_id(host)?;
     let journal = journal.compacted(&boot, &|target| all_io_ways(host, target));
-    let context = Context { host, boot, all, entries: &journal.entries };
+    let context = Context::new(host, boot, all, &journal.entries);
     let mut kept: Vec<&Entry> = Vec::new();
     let mut previewed: Vec<Restored> = Vec::new();
     for entry in journal.entries.iter().rev() {
