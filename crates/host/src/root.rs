@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 use crate::error::{FileError, Problem};
@@ -211,6 +211,36 @@ impl Root {
             .map_err(|errno| self.error(path, Problem::of_errno(errno)))?;
         let target = target.to_string_lossy().into_owned();
         Ok(target.rsplit('/').next().unwrap_or_default().to_owned())
+    }
+
+    /// Why a file or directory of the tool's own cannot be trusted: another user may have put or changed
+    /// it. Nothing where it is not there.
+    ///
+    /// # Errors
+    /// If the directory above it cannot be read.
+    pub(crate) fn distrust(&self, path: &str) -> Result<Option<String>, FileError> {
+        let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let above = match self.directory(above) {
+            Ok(above) => above,
+            Err(error) if error.problem == Problem::Missing => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let found = match rustix::fs::statat(&above, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => found,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(errno) => return Err(self.error(path, Problem::of_errno(errno))),
+        };
+        let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+        let of_others = found.st_gid != 0 && found.st_gid != group.as_raw();
+        Ok(if FileType::from_raw_mode(found.st_mode) == FileType::Symlink {
+            Some("is a link".to_owned())
+        } else if found.st_uid != 0 && found.st_uid != user.as_raw() {
+            Some(format!("belongs to user {}", found.st_uid))
+        } else if found.st_mode & 0o002 != 0 || (found.st_mode & 0o020 != 0 && of_others) {
+            Some(format!("can be written by others (mode {:o})", found.st_mode & 0o7777))
+        } else {
+            None
+        })
     }
 
     /// Whether something can be opened at this path.

@@ -1,6 +1,8 @@
 //! Does everything come back, to the byte, also after a crash?
 
 use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::path::Path;
 
 use crate::on_machine::{OnMachine, STATE};
 use crate::tune::{CHANGES, with};
@@ -150,4 +152,55 @@ fn a_damaged_or_foreign_journal_writes_nothing() {
         }
         assert!(machine.content() == before);
     }
+}
+
+#[test]
+fn a_journal_that_another_user_may_have_written_is_not_believed() {
+    type Spoil = fn(&Path);
+    let spoil: [(Spoil, &str); 5] = [
+        (|state| mode(&state.join("journal.json"), 0o646), "journal.json can be written by others"),
+        (|state| mode(state, 0o757), "skipline-host can be written by others (mode 757)"),
+        (
+            |state| {
+                let journal = state.join("journal.json");
+                fs::rename(&journal, state.join("other.json")).expect("another name");
+                symlink("other.json", journal).expect("a link");
+            },
+            "journal.json is a link",
+        ),
+        (
+            |state| {
+                fs::rename(state, state.with_file_name("other")).expect("another name");
+                symlink("other", state).expect("a link");
+            },
+            "skipline-host is a link",
+        ),
+        (
+            |state| {
+                // Only root can give a file away; any user sees what an open mode does.
+                let journal = state.join("journal.json");
+                if chown(&journal, Some(4321), None).is_err() {
+                    mode(&journal, 0o666);
+                }
+            },
+            "journal.json ",
+        ),
+    ];
+    for (spoil, expected) in spoil {
+        let machine = OnMachine::new("skylake", &[]);
+        assert_eq!(machine.run(&["tune", "ddio-ways", "4", "--apply"]).code, Some(0));
+        spoil(&machine.path().join(STATE));
+        let before = machine.content();
+        for arguments in [["restore"].as_slice(), &["tune", "ddio-ways", "6", "--apply"]] {
+            let run = machine.run(arguments);
+            assert_eq!(run.code, Some(1), "{expected}: {}", run.out);
+            assert!(run.err.contains(expected), "{expected}: {}", run.err);
+            assert!(run.err.contains("another user could choose"), "{}", run.err);
+        }
+        assert!(machine.content() == before, "{expected}");
+    }
+}
+
+fn mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("its mode");
 }

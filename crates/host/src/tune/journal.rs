@@ -41,6 +41,17 @@ pub enum StateError {
     /// another tool holds the lock
     #[error("another skipline-host is changing this machine (it holds the lock {0}); wait for it")]
     Locked(String),
+    /// another user may have put or changed the journal
+    #[error(
+        "{path} {what}: another user could choose what is written to registers; nothing was written\n  \
+         remedy: look at it; only root may own and write it (chown root, chmod go-w)"
+    )]
+    Distrusted {
+        /// The journal or its directory.
+        path: String,
+        /// What is wrong.
+        what: String,
+    },
     /// another program holds resctrl's lock
     #[error(
         "another program is changing the groups of cache allocation (it holds the lock of {0}); wait for it"
@@ -148,6 +159,7 @@ impl<'a> StateDirectory<'a> {
             Err(errno) => return Err(root.error(LOCK, Problem::of_errno(errno)).into()),
         }
         root.make_directories(path)?;
+        check_trust(root, path)?;
         Ok(Self { root, path: path.to_owned(), _lock: lock })
     }
 
@@ -246,7 +258,19 @@ fn directory(path: &str) -> Result<&str, StateError> {
     is_own.then_some(path).ok_or_else(|| StateError::BadDirectory(path.to_owned()))
 }
 
+/// Checks owner, mode and kind of the directory and the journal in it, those that there are.
+fn check_trust(root: &Root, directory: &str) -> Result<(), StateError> {
+    for path in [directory.to_owned(), format!("{directory}/{JOURNAL}")] {
+        if let Some(what) = root.distrust(&path)? {
+            let path = root.shown(&path).display().to_string();
+            return Err(StateError::Distrusted { path, what });
+        }
+    }
+    Ok(())
+}
+
 fn read(root: &Root, directory: &str) -> Result<Journal, StateError> {
+    check_trust(root, directory)?;
     let path = format!("{directory}/{JOURNAL}");
     let shown = || root.shown(&path).display().to_string();
     let text = match root.read_text_up_to(&path, READ_LIMIT_BYTES) {
