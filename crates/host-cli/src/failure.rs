@@ -4,6 +4,8 @@ use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
+use crate::output::without_control;
+
 /// A message for people, and the exit code.
 #[derive(Debug)]
 pub struct Failure {
@@ -40,7 +42,7 @@ impl Failure {
     /// Prints the message.
     pub fn report(self) -> ExitCode {
         if let Some(message) = self.message {
-            eprintln!("error: {message}");
+            eprintln!("error: {}", without_control(&message));
         }
         ExitCode::from(self.code)
     }

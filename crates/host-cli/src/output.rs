@@ -28,7 +28,7 @@ pub fn emit(text: &str) -> io::Result<()> {
 
 /// Replaces control characters other than colour codes: names of devices and groups come from files,
 /// which may colour the terminal but not steer it.
-fn without_control(text: &str) -> String {
+pub fn without_control(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(|c: char| c.is_control() && c != '\n') {

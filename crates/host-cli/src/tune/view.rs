@@ -105,17 +105,38 @@ pub(super) fn verification(verification: &Verification, paint: Paint) -> String 
     }
     text + &match &verification.verdict {
         Verdict::Effective { change_points } => {
-            paint.good(format!("effective: the hit rate changed by {change_points:+.1} points"))
-                + "\n"
+            let points = points(*change_points);
+            paint.good(format!("effective: the hit rate changed by {points} points")) + "\n"
         }
         Verdict::NoEffectObserved { change_points } => {
+            let points = points(*change_points);
             let line = format!(
-                "accepted, no effect observed: the hit rate changed by {change_points:+.1} points, within noise"
+                "accepted, no effect observed: the hit rate changed by {points} points, within noise"
             );
             let how = "To check by other means: compare DRAM writes in `skipline-host monitor` under the same load.";
             format!("{}\n{}\n", paint.warning(line), paint.quiet(how))
         }
         Verdict::Refused => paint.warning("refused") + "\n",
         Verdict::NotJudged { reason } => paint.warning(format!("not judged: {reason}")) + "\n",
+    }
+}
+
+/// A change with its sign; one that rounds to nothing has none.
+fn points(change: f64) -> String {
+    let text = format!("{change:+.1}");
+    if ["-0.0", "+0.0"].contains(&text.as_str()) { "0.0".to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::points;
+
+    #[test]
+    fn a_change_of_nothing_has_no_sign() {
+        for (change, expected) in
+            [(-0.04, "0.0"), (0.0, "0.0"), (-0.0, "0.0"), (0.06, "+0.1"), (-3.0, "-3.0")]
+        {
+            assert_eq!(points(change), expected);
+        }
     }
 }

@@ -318,3 +318,21 @@ fn numbers_at_the_end_of_their_range_break_no_screen() {
     let run = machine.run(&["monitor", "--windows", "1"]);
     assert!(run.code == Some(0) && !run.err.contains("panicked"), "{}", run.err);
 }
+
+#[test]
+fn names_steer_no_terminal_on_either_stream() {
+    let machine = OnMachine::new("skylake", &[]);
+    let group = machine.path().join("sys/fs/resctrl/\u{1b}]0;title\u{7}");
+    fs::create_dir(&group).expect("a group");
+    for file in ["schemata", "cpus_list"] {
+        let web = machine.path().join("sys/fs/resctrl/web").join(file);
+        fs::copy(web, group.join(file)).expect("its file");
+    }
+    let status = machine.run(&["status"]);
+    let refused = machine.run(&["tune", "cat", "nobody", "0x1"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.out);
+    for text in [status.out, refused.err] {
+        assert!(text.contains("]0;title"), "{text}");
+        assert!(!text.contains('\u{1b}') && !text.contains('\u{7}'), "{text:?}");
+    }
+}
