@@ -159,16 +159,7 @@ fn apply_one(
         return Ok(());
     }
     let mut journal = state.read()?;
-    journal.entries.push(Entry {
-        time_unix_s: now_unix_s(),
-        boot_id: boot_id(host)?,
-        command: command.to_owned(),
-        target: target.clone(),
-        old,
-        asked: change.asked,
-        owned: change.owned,
-        read_back: None,
-    });
+    journal.entries.push(journalled(host, command, change, old)?);
     state.write_before_change(&journal)?;
     at(watch, Step::Journalled)?;
     if let Err(error) = still(host, change, old) {
@@ -199,6 +190,20 @@ fn apply_one(
     }
     state.write(&journal)?;
     at(watch, Step::Recorded)
+}
+
+/// The entry of a change that is about to be made.
+fn journalled(host: &Host, command: &str, change: &Change, old: u64) -> Result<Entry, FileError> {
+    Ok(Entry {
+        time_unix_s: now_unix_s(),
+        boot_id: boot_id(host)?,
+        command: command.to_owned(),
+        target: change.target.clone(),
+        old,
+        asked: change.asked,
+        owned: change.owned,
+        read_back: None,
+    })
 }
 
 /// Checks that a control still holds what the journal has as its old value: the rest of the register
