@@ -121,7 +121,7 @@ fn io_alloc(group: &[Numbered], all_io_ways: AllIoWays<'_>) -> Option<Vec<Number
 /// One entry for the mask of a cache; none if it is as at first. `switched` says when the kernel
 /// forgot it.
 fn mask(
-    mut of_cache: Vec<Numbered>,
+    of_cache: Vec<Numbered>,
     switched: &[usize],
     all_io_ways: AllIoWays<'_>,
 ) -> Option<Option<Numbered>> {
@@ -129,10 +129,6 @@ fn mask(
         let next = switched.partition_point(|at| *at < from);
         switched.get(next).is_some_and(|at| *at < to)
     };
-    // The tool died between keeping the mask and the switch: nothing was lost.
-    while of_cache.last().is_some_and(|(at, e)| e.is_only_kept() && !forgotten(*at, usize::MAX)) {
-        of_cache.pop();
-    }
     let (Some((_, first)), Some((index, last))) = (of_cache.first(), of_cache.last()) else {
         return Some(None);
     };
@@ -140,7 +136,10 @@ fn mask(
     let is_whole = of_cache.windows(2).all(|pair| {
         let ((from, before), (to, entry)) = (&pair[0], &pair[1]);
         let left = if before.is_only_kept() { Some(before.old) } else { before.read_back };
-        if forgotten(*from, *to) { entry.old == all } else { left == Some(entry.old) }
+        // A restore that died has switched it on, and left a mask that was only kept.
+        let begins_anew = forgotten(*from, *to) || before.is_only_kept();
+        let is_next = !forgotten(*from, *to) && left == Some(entry.old);
+        is_next || (begins_anew && entry.old == all)
     });
     if !is_whole {
         return None;
