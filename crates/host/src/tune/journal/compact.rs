@@ -109,7 +109,7 @@ fn io_alloc(group: &[Numbered], all_io_ways: AllIoWays<'_>) -> Option<Vec<Number
         masks.entry(numbered.1.target.to_string()).or_default().push(numbered.clone());
     }
     for of_cache in masks.into_values() {
-        kept.extend(mask(of_cache, &switched, all_io_ways)?);
+        kept.extend(mask(&of_cache, &switched, all_io_ways)?);
     }
     kept.sort_by_key(|(index, _)| *index);
     // Masks are written after the switch, so they come before it in the journal.
@@ -121,7 +121,7 @@ fn io_alloc(group: &[Numbered], all_io_ways: AllIoWays<'_>) -> Option<Vec<Number
 /// One entry for the mask of a cache; none if it is as at first. `switched` says when the kernel
 /// forgot it.
 fn mask(
-    of_cache: Vec<Numbered>,
+    of_cache: &[Numbered],
     switched: &[usize],
     all_io_ways: AllIoWays<'_>,
 ) -> Option<Option<Numbered>> {
