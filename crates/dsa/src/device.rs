@@ -64,7 +64,7 @@ impl Device {
     /// Starts the engines of a device.
     ///
     /// # Safety
-    /// As [`Engine::new`]: whoever submits a descriptor answers for what it names, until it has ended.
+    /// As [`Engine::new`]: the submitter answers for the memory that a descriptor names, until it has ended.
     ///
     /// # Errors
     /// What of the configuration the device does not have.
@@ -199,7 +199,7 @@ fn run_engine(shared: &Shared, group: &Group) {
                 watcher(ended);
             }
         };
-        // A watcher that panics has said so; the engine goes on, and whoever drains does not wait for it.
+        // A watcher that panics has said so; the engine goes on, so that no drain waits for it.
         let limits = group.limits(work.queue);
         let execute = || shared.engine.execute_watched(&work.descriptor, limits, &mut watch);
         let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(execute));

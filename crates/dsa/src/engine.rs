@@ -62,8 +62,8 @@ impl Engine {
     /// An engine of a device that can do this.
     ///
     /// # Safety
-    /// Whoever lets it execute a descriptor answers for what the descriptor names: it reads and writes
-    /// any memory of the process, as a device does, whatever Rust has there.
+    /// The caller answers for the memory that descriptors name: the engine reads and writes any of the
+    /// process, as a device does, also where Rust holds references.
     #[must_use]
     #[allow(unsafe_code)]
     pub unsafe fn new(capabilities: Capabilities) -> Self {

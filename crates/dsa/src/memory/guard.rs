@@ -145,7 +145,7 @@ unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context
     let recovery = RECOVERY.get();
     // SAFETY: the kernel passes what the signal's information is; a recovery that is set is there.
     let is_ours = unsafe {
-        // Above zero: the kernel's own, and no signal that somebody has sent.
+        // Above zero: the kernel reports a fault. Signals that programs send have zero or less.
         (*info).si_code > 0 && recovery.as_ref().is_some_and(|own| own.instruction != 0)
     };
     if !is_ours {

@@ -47,7 +47,7 @@ fn restore_keeps_what_is_not_the_tool_s_and_does_not_write_what_a_plan_would_not
     assert_eq!(machine.run(&change).code, Some(0));
     let registers = machine.path().join("registers.state");
     let text = fs::read_to_string(&registers).expect("registers that were written");
-    // 0x780, and a bit that nobody has described.
+    // 0x780, and bit 31 of MSR 0xc8b, which no source describes.
     fs::write(&registers, text.replace("1920", "2147485568")).expect("registers");
     let run = machine.run(&["restore"]);
     assert_eq!(run.code, Some(1), "{}", run.out);

@@ -93,8 +93,8 @@ impl<'a> Planner<'a> {
         Ok(Self { host, cpu, generation, sockets, keeps_unknown_bits: false })
     }
 
-    /// The same, but a register with bits set that nobody has described is changed all the same. These
-    /// bits keep their values.
+    /// The same, but MSR 0xc8b is changed also if bits beside its ways are set, which no source describes.
+    /// These bits keep their values.
     #[must_use]
     pub fn keeping_unknown_bits(self, keeps_unknown_bits: bool) -> Self {
         Self { keeps_unknown_bits, ..self }

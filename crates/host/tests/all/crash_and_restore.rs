@@ -71,7 +71,7 @@ fn plan(planner: &Planner<'_>, action: &Action) -> Option<Result<Plan, PlanError
     })
 }
 
-/// One event, by a process of its own: everything is read anew, and a crash ends it.
+/// One event, as a run of `skipline-host`: all files of the host are read anew, and a crash ends the run.
 fn happen(root: &Path, (action, crash): &Event) {
     let host = Host::at(root).expect("the machine");
     let planner = Planner::new(&host).expect("the CPU's model");
