@@ -34,10 +34,42 @@ pub mod gencap {
     pub const CONFIGURABLE: u64 = 1 << 31;
     /// Batches of one descriptor.
     pub const BATCH_OF_ONE: u64 = 1 << 52;
+    /// Lowest bit of the size of event log entries: 0 none, 1 to 3 for 64, 128 and 256 bytes.
+    pub const EVENT_LOG_SHIFT: u32 = 13;
     /// Lowest bit of the binary logarithm of the largest transfer.
     pub const MOST_TRANSFER_SHIFT: u32 = 16;
     /// Lowest bit of the binary logarithm of the largest batch.
     pub const MOST_BATCH_SHIFT: u32 = 21;
+}
+
+/// Bits of WQCAP that say what queues can do.
+pub mod wqcap {
+    /// Shared queues.
+    pub const SHARED: u64 = 1 << 48;
+    /// Dedicated queues.
+    pub const DEDICATED: u64 = 1 << 49;
+    /// Address translation services can be switched off for a queue.
+    pub const ATS: u64 = 1 << 50;
+    /// Priorities.
+    pub const PRIORITY: u64 = 1 << 51;
+    /// Occupancy can be read.
+    pub const OCCUPANCY: u64 = 1 << 52;
+    /// Interrupts on occupancy.
+    pub const OCCUPANCY_INTERRUPT: u64 = 1 << 53;
+    /// A queue can be restricted to some operations.
+    pub const OPERATIONS: u64 = 1 << 54;
+    /// Page requests can be switched off for a queue.
+    pub const PRS: u64 = 1 << 55;
+}
+
+/// Bits of GRPCAP that say what groups can do.
+pub mod grpcap {
+    /// Read buffers can be reserved and limited.
+    pub const BUFFER_CONTROL: u64 = 1 << 16;
+    /// One limit of read buffers for several groups.
+    pub const BUFFER_LIMIT: u64 = 1 << 17;
+    /// Descriptors and batches in progress can be limited.
+    pub const PROGRESS_LIMIT: u64 = 1 << 18;
 }
 
 /// What a device can do.
@@ -59,6 +91,12 @@ pub struct Capabilities {
     pub engines: u8,
     /// Read buffers.
     pub read_buffers: u16,
+    /// What queues can do: the bits of [`wqcap`], those of WQCAP's counts left out.
+    pub queue_features: u64,
+    /// What groups can do: the bits of [`grpcap`], those of GRPCAP's counts left out.
+    pub group_features: u64,
+    /// DSACAP0 to DSACAP2 (version 3).
+    pub dsa_caps: [u64; 3],
 }
 
 impl Capabilities {
@@ -72,6 +110,9 @@ impl Capabilities {
         groups: 4,
         engines: 4,
         read_buffers: 96,
+        queue_features: 0x3f << 48,
+        group_features: grpcap::BUFFER_CONTROL | grpcap::BUFFER_LIMIT,
+        dsa_caps: [0; 3],
     };
 
     /// A part of version 2: Sapphire Rapids' sizes, and what version 2 added [recalled: which of its
@@ -96,6 +137,24 @@ impl Capabilities {
     #[must_use]
     pub fn has(&self, bits: u64) -> bool {
         self.gen_cap & bits == bits
+    }
+
+    /// Whether queues have all `features` of [`wqcap`].
+    #[must_use]
+    pub fn queues_have(&self, features: u64) -> bool {
+        self.queue_features & features == features
+    }
+
+    /// Whether groups have all `features` of [`grpcap`].
+    #[must_use]
+    pub fn groups_have(&self, features: u64) -> bool {
+        self.group_features & features == features
+    }
+
+    /// Whether the device has an event log.
+    #[must_use]
+    pub fn has_event_log(&self) -> bool {
+        self.gen_cap >> gencap::EVENT_LOG_SHIFT & 3 != 0
     }
 
     /// Largest transfer, in bytes.

@@ -1,0 +1,258 @@
+//! All devices, and what binding and unbinding does.
+
+use crate::files::OpenFile;
+use crate::{CommandStatus, Device, DeviceState, Errno, Hardware, Node, Part, Queue, Type, enable};
+use std::fmt;
+use std::str::FromStr;
+
+/// A driver of the bus: a directory in `/sys/bus/dsa/drivers`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DriverName {
+    /// `idxd`, for devices.
+    Idxd,
+    /// `user`, for queues with a file.
+    User,
+    /// `dmaengine`, for queues of the kernel.
+    Dmaengine,
+    /// `dsa`, the compatibility form: it binds to the other three, by type.
+    Dsa,
+}
+
+impl DriverName {
+    /// Every driver.
+    pub const ALL: [Self; 4] = [Self::Idxd, Self::User, Self::Dmaengine, Self::Dsa];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Idxd => "idxd",
+            Self::User => "user",
+            Self::Dmaengine => "dmaengine",
+            Self::Dsa => "dsa",
+        }
+    }
+}
+
+impl fmt::Display for DriverName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for DriverName {
+    type Err = Errno;
+
+    fn from_str(text: &str) -> Result<Self, Errno> {
+        Self::ALL.into_iter().find(|driver| driver.name() == text).ok_or(Errno::ENODEV)
+    }
+}
+
+/// The driver of all devices of a machine.
+#[derive(Clone, Debug)]
+pub struct Driver {
+    pub(crate) devices: Vec<Device>,
+    pub(crate) files: Vec<OpenFile>,
+}
+
+impl Driver {
+    /// With devices that are disabled and have no configuration.
+    #[must_use]
+    pub fn new(parts: Vec<Part>) -> Self {
+        Self { devices: parts.into_iter().map(Device::new).collect(), files: Vec::new() }
+    }
+
+    /// All devices, by number.
+    #[must_use]
+    pub fn devices(&self) -> &[Device] {
+        &self.devices
+    }
+
+    /// Every node: each device, then its queues, groups and engines.
+    pub fn nodes(&self) -> impl Iterator<Item = Node> {
+        self.devices.iter().enumerate().flat_map(|(number, device)| {
+            let queues = (0..device.queues.len()).map(move |it| Node::Queue(number, it));
+            let groups = (0..device.groups.len()).map(move |it| Node::Group(number, it));
+            let engines = (0..device.engines.len()).map(move |it| Node::Engine(number, it));
+            std::iter::once(Node::Device(number)).chain(queues).chain(groups).chain(engines)
+        })
+    }
+
+    /// Whether there is such a node.
+    #[must_use]
+    pub fn has(&self, node: Node) -> bool {
+        self.devices.get(node.device()).is_some_and(|device| match node {
+            Node::Device(_) => true,
+            Node::Queue(_, number) => number < device.queues.len(),
+            Node::Group(_, number) => number < device.groups.len(),
+            Node::Engine(_, number) => number < device.engines.len(),
+        })
+    }
+
+    /// The driver that a device or queue is bound to.
+    #[must_use]
+    pub fn bound(&self, node: Node) -> Option<DriverName> {
+        match node {
+            Node::Device(device) => self.devices.get(device)?.bound.then_some(DriverName::Idxd),
+            Node::Queue(device, queue) => self.queue(device, queue)?.bound,
+            Node::Group(..) | Node::Engine(..) => None,
+        }
+    }
+
+    /// A name was written to `drivers/<driver>/bind`.
+    ///
+    /// # Errors
+    /// `ENODEV` if the driver is for none of that name, `EBUSY` if it is bound, or what the checks
+    /// before the enabling found; the device's `cmd_status` has the reason of those.
+    pub fn bind(
+        &mut self,
+        driver: DriverName,
+        name: &str,
+        hardware: &dyn Hardware,
+    ) -> Result<(), Errno> {
+        let node = self.named(name)?;
+        if self.bound(node).is_some() {
+            // The compatibility form tests this by itself, the bus otherwise.
+            return Err(if driver == DriverName::Dsa { Errno::ENODEV } else { Errno::EBUSY });
+        }
+        match (self.chosen(driver, node)?, node) {
+            (DriverName::Idxd, Node::Device(device)) => self.bind_device(device, hardware),
+            (driver @ (DriverName::User | DriverName::Dmaengine), Node::Queue(device, queue)) => {
+                self.bind_queue(device, queue, driver, hardware)
+            }
+            _ => Err(Errno::ENODEV),
+        }
+    }
+
+    /// A name was written to `drivers/<driver>/unbind`, or to `<device>/driver/unbind`.
+    ///
+    /// # Errors
+    /// `ENODEV` if it is not bound to that driver.
+    pub fn unbind(
+        &mut self,
+        driver: DriverName,
+        name: &str,
+        hardware: &dyn Hardware,
+    ) -> Result<(), Errno> {
+        let node = self.named(name)?;
+        let bound = self.bound(node).ok_or(Errno::ENODEV)?;
+        if driver != DriverName::Dsa && driver != bound {
+            return Err(Errno::ENODEV);
+        }
+        match node {
+            Node::Device(device) => self.unbind_device(device, hardware),
+            Node::Queue(device, queue) => self.unbind_queue(device, queue, hardware),
+            Node::Group(..) | Node::Engine(..) => return Err(Errno::ENODEV),
+        }
+        Ok(())
+    }
+
+    /// The device found an error of its own and stopped: its queues take nothing, its configuration is
+    /// lost. What is bound stays so until it is unbound.
+    pub fn halt(&mut self, device: usize, hardware: &dyn Hardware) {
+        let own = &mut self.devices[device];
+        if own.is_on() {
+            own.state = DeviceState::Halted;
+            own.reset();
+            self.changed(device, hardware);
+        }
+    }
+
+    fn named(&self, name: &str) -> Result<Node, Errno> {
+        let node = name.strip_suffix('\n').unwrap_or(name).parse().map_err(|_| Errno::ENODEV)?;
+        if self.has(node) { Ok(node) } else { Err(Errno::ENODEV) }
+    }
+
+    /// What the compatibility form binds to.
+    fn chosen(&self, driver: DriverName, node: Node) -> Result<DriverName, Errno> {
+        if driver != DriverName::Dsa {
+            return Ok(driver);
+        }
+        match node {
+            Node::Device(_) => Ok(DriverName::Idxd),
+            Node::Queue(device, queue) => match self.devices[device].queues[queue].kind {
+                Type::User => Ok(DriverName::User),
+                Type::Kernel => Ok(DriverName::Dmaengine),
+                Type::None => Err(Errno::ENODEV),
+            },
+            Node::Group(..) | Node::Engine(..) => Err(Errno::ENODEV),
+        }
+    }
+
+    fn bind_device(&mut self, device: usize, hardware: &dyn Hardware) -> Result<(), Errno> {
+        let own = &mut self.devices[device];
+        if let Err(refused) = enable::device(own) {
+            return Err(refused.note(own));
+        }
+        own.command_status = CommandStatus::SUCCESS;
+        own.state = DeviceState::Enabled;
+        own.bound = true;
+        self.changed(device, hardware);
+        Ok(())
+    }
+
+    fn bind_queue(
+        &mut self,
+        device: usize,
+        queue: usize,
+        driver: DriverName,
+        hardware: &dyn Hardware,
+    ) -> Result<(), Errno> {
+        let minor = self.free_minor();
+        let own = &mut self.devices[device];
+        if let Err(refused) = enable::queue(own, queue, driver) {
+            return Err(refused.note(own));
+        }
+        own.command_status = CommandStatus::SUCCESS;
+        let there = &mut own.queues[queue];
+        there.size = enable::size(there);
+        there.bound = Some(driver);
+        there.enabled = true;
+        if driver == DriverName::User {
+            there.kind = Type::User;
+            there.cdev_minor = Some(minor);
+        } else {
+            there.kind = Type::Kernel;
+        }
+        self.changed(device, hardware);
+        Ok(())
+    }
+
+    fn unbind_queue(&mut self, device: usize, queue: usize, hardware: &dyn Hardware) {
+        let own = &mut self.devices[device];
+        let can = own.part.capabilities;
+        if own.queues[queue].enabled {
+            hardware.drain(device, queue);
+        }
+        let there = &mut own.queues[queue];
+        there.reset(&can);
+        (there.bound, there.cdev_minor) = (None, None);
+        own.command_status = CommandStatus::SUCCESS;
+        self.changed(device, hardware);
+    }
+
+    fn unbind_device(&mut self, device: usize, hardware: &dyn Hardware) {
+        for queue in 0..self.devices[device].queues.len() {
+            if self.devices[device].queues[queue].bound.is_some() {
+                self.unbind_queue(device, queue, hardware);
+            }
+        }
+        let own = &mut self.devices[device];
+        own.bound = false;
+        own.state = DeviceState::Disabled;
+        own.command_status = CommandStatus::SUCCESS;
+        if own.is_configurable() {
+            own.reset();
+        }
+        self.changed(device, hardware);
+    }
+
+    pub(crate) fn queue(&self, device: usize, queue: usize) -> Option<&Queue> {
+        self.devices.get(device)?.queues.get(queue)
+    }
+
+    pub(crate) fn changed(&mut self, device: usize, hardware: &dyn Hardware) {
+        self.devices[device].generation += 1;
+        hardware.publish(device, &self.devices[device]);
+    }
+}

@@ -1,0 +1,121 @@
+//! What is checked before a device or a queue is enabled: by the driver first [K device.c], then by the
+//! device itself [S 9.2.18, errors of its commands].
+
+use crate::queue::DEFAULT_SIZE;
+use crate::{CommandStatus as Status, Device, DeviceState, DriverName, Errno, Mode, Queue, Type};
+use dsa::hardware::capabilities::{gencap, wqcap};
+
+/// Why it is not enabled.
+pub(crate) struct Refused {
+    errno: Errno,
+    /// `None` leaves `cmd_status` as it was.
+    status: Option<Status>,
+}
+
+impl Refused {
+    /// Says so in `cmd_status`.
+    pub fn note(self, device: &mut Device) -> Errno {
+        device.command_status = self.status.unwrap_or(device.command_status);
+        self.errno
+    }
+}
+
+fn check(holds: bool, errno: Errno, status: Status) -> Result<(), Refused> {
+    if holds { Ok(()) } else { Err(Refused { errno, status: Some(status) }) }
+}
+
+/// A refusal by the device itself.
+fn device_check(holds: bool, status: Status) -> Result<(), Refused> {
+    check(holds, Errno::ENXIO, status)
+}
+
+/// Checks a device that is to be bound.
+pub(crate) fn device(device: &Device) -> Result<(), Refused> {
+    let off = device.state == DeviceState::Disabled;
+    check(off, Errno::ENXIO, Status::DRIVER_DEVICE_ENABLED)?;
+    for queue in device.queues.iter().filter(|queue| queue.group.is_some()) {
+        let shares = device.shares() || queue.mode == Mode::Dedicated;
+        check(shares, Errno::ENXIO, Status::DRIVER_NO_SHARED)?;
+    }
+    let any = device.queues.iter().any(|queue| queue.group.is_some());
+    check(any, Errno::ENXIO, Status::DRIVER_NOTHING)?;
+    if !device.engines.iter().any(|engine| engine.group.is_some()) {
+        return Err(Refused { errno: Errno::ENXIO, status: None });
+    }
+    let there = u64::from(device.part.capabilities.queue_entries);
+    let asked: u64 = device.queues.iter().map(|queue| u64::from(queue.size)).sum();
+    device_check(asked <= there, Status::SIZES)?;
+    for group in 0..device.groups.len() {
+        let queues = device.queues_of(group).next().is_some();
+        let engines = device.engines_of(group).next().is_some();
+        device_check(queues == engines, Status::HALF_A_GROUP)?;
+    }
+    device_check(has_read_buffers(device), Status::READ_BUFFERS)
+}
+
+/// Whether each group with engines has the read buffers that these need, and promises are kept.
+fn has_read_buffers(device: &Device) -> bool {
+    let free = device.free_read_buffers();
+    let mut limited = 0;
+    for (number, group) in device.groups.iter().enumerate() {
+        let least = 4 * device.engines_of(number).count();
+        if least == 0 {
+            continue;
+        }
+        let allowed = group.read_buffers_allowed;
+        let most = group.read_buffers_reserved.saturating_add(free);
+        if usize::from(allowed) < least || !(group.read_buffers_reserved..=most).contains(&allowed)
+        {
+            return false;
+        }
+        if group.use_read_buffer_limit {
+            limited += least;
+        }
+    }
+    limited == 0 || usize::from(device.read_buffer_limit) >= limited
+}
+
+/// Checks a queue that is to be bound.
+pub(crate) fn queue(device: &Device, number: usize, driver: DriverName) -> Result<(), Refused> {
+    let queue = &device.queues[number];
+    if !device.is_on() {
+        return Err(Refused { errno: Errno::ENXIO, status: None });
+    }
+    let named = queue.driver_name == driver.name();
+    check(named, Errno::ENODEV, Status::DRIVER_NO_DRIVER_NAME)?;
+    let user = driver == DriverName::User;
+    let pasid = device.pasid_enabled() || !user;
+    check(pasid, Errno::EOPNOTSUPP, Status::DRIVER_NO_IOMMU)?;
+    check(!queue.enabled, Errno::EBUSY, Status::DRIVER_QUEUE_ENABLED)?;
+    check(queue.group.is_some(), Errno::ENXIO, Status::DRIVER_NO_GROUP)?;
+    check(!queue.name.is_empty(), Errno::ENXIO, Status::DRIVER_NO_NAME)?;
+    if queue.mode == Mode::Shared {
+        check(device.shares(), Errno::ENXIO, Status::DRIVER_NO_SVM)?;
+        check(queue.threshold > 0, Errno::ENXIO, Status::DRIVER_NO_THRESHOLD)?;
+    }
+    enable_command(device, number)
+}
+
+/// The size with which a queue is enabled.
+pub(crate) fn size(queue: &Queue) -> u16 {
+    let unset = queue.size == 0 && queue.kind != Type::None;
+    if unset { DEFAULT_SIZE } else { queue.size }
+}
+
+/// The device's own checks of a queue, in the order of their codes.
+fn enable_command(device: &Device, number: usize) -> Result<(), Refused> {
+    let (queue, can) = (&device.queues[number], &device.part.capabilities);
+    let size = u64::from(size(queue));
+    let fits = device.entries_beside(number) + size <= u64::from(can.queue_entries);
+    device_check(size > 0 && fits, Status::QUEUE_SIZE)?;
+    device_check(queue.priority > 0, Status::QUEUE_PRIORITY)?;
+    device_check(device.has_mode(queue.mode), Status::QUEUE_MODE)?;
+    let blocks = !queue.block_on_fault || can.has(gencap::BLOCK_ON_FAULT);
+    device_check(blocks, Status::QUEUE_BLOCK_ON_FAULT)?;
+    device_check(queue.most_batch <= can.most_batch(), Status::QUEUE_BATCH)?;
+    device_check(queue.most_transfer_bytes <= can.most_transfer_bytes(), Status::QUEUE_TRANSFER)?;
+    device_check(!queue.ats_disable || can.queues_have(wqcap::ATS), Status::QUEUE_ATS)?;
+    let operations = queue.operations & !can.op_cap == 0;
+    device_check(operations, Status::QUEUE_OPERATIONS)?;
+    device_check(!queue.prs_disable || can.queues_have(wqcap::PRS), Status::QUEUE_PRS)
+}

@@ -1,0 +1,179 @@
+//! Files of `/dev/dsa` that programs have open [K cdev.c].
+
+use crate::{Driver, Errno, Hardware, Mode};
+
+/// Major number of the files in `/dev/dsa`. The kernel gives the next dynamic one, from 254 down; this
+/// one is made up.
+pub const CDEV_MAJOR: u32 = 240;
+
+/// An open file of a queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client {
+    device: usize,
+    queue: usize,
+    pid: u32,
+    pasid: u32,
+    file: usize,
+}
+
+impl Client {
+    /// Number of the device.
+    #[must_use]
+    pub fn device(&self) -> usize {
+        self.device
+    }
+
+    /// Number of the queue in the device.
+    #[must_use]
+    pub fn queue(&self) -> usize {
+        self.queue
+    }
+
+    /// The process.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// The address space of the process: one for all of its files.
+    #[must_use]
+    pub fn pasid(&self) -> u32 {
+        self.pasid
+    }
+
+    /// Number of its directory `fileK`: one for each open file of all devices.
+    #[must_use]
+    pub fn file(&self) -> usize {
+        self.file
+    }
+}
+
+/// An open file, and what the device met on its behalf.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenFile {
+    client: Client,
+    record_faults: u64,
+    record_fault_failures: u64,
+}
+
+/// The least number, from `first` on, that is not `taken`.
+fn least_free<T: PartialEq + Copy>(first: T, next: fn(T) -> T, taken: impl Fn(T) -> bool) -> T {
+    let mut number = first;
+    while taken(number) {
+        number = next(number);
+    }
+    number
+}
+
+impl Driver {
+    /// Opens the file of a queue for a process.
+    ///
+    /// # Errors
+    /// `ENXIO` if the queue has no file, `EBUSY` if it is dedicated and open.
+    pub fn open(
+        &mut self,
+        device: usize,
+        queue: usize,
+        pid: u32,
+        hardware: &dyn Hardware,
+    ) -> Result<Client, Errno> {
+        let there = self.queue(device, queue).ok_or(Errno::ENXIO)?;
+        let mode = there.mode;
+        if there.cdev_minor.is_none() {
+            return Err(Errno::ENXIO);
+        }
+        if mode == Mode::Dedicated && self.clients(device, queue) > 0 {
+            return Err(Errno::EBUSY);
+        }
+        let file = least_free(0, |it| it + 1, |it| self.files.iter().any(|f| f.client.file == it));
+        let same = self.files.iter().find(|file| file.client.pid == pid);
+        let taken = |pasid| self.files.iter().any(|file| file.client.pasid == pasid);
+        let pasid = same.map_or_else(|| least_free(1, |it| it + 1, taken), |it| it.client.pasid);
+        let client = Client { device, queue, pid, pasid, file };
+        self.files.push(OpenFile {
+            client: client.clone(),
+            record_faults: 0,
+            record_fault_failures: 0,
+        });
+        if mode == Mode::Dedicated {
+            self.devices[device].queues[queue].pasid = Some(pasid);
+        }
+        self.changed(device, hardware);
+        Ok(client)
+    }
+
+    /// Closes a file. What the queue has taken of its address space ends first.
+    pub fn close(&mut self, client: &Client, hardware: &dyn Hardware) {
+        let Some(index) = self.files.iter().position(|file| file.client == *client) else {
+            return;
+        };
+        let &Client { device, queue, pasid, .. } = client;
+        self.files.remove(index);
+        let own = &mut self.devices[device].queues[queue];
+        if own.enabled {
+            match own.mode {
+                Mode::Dedicated => hardware.drain(device, queue),
+                Mode::Shared => hardware.drain_pasid(device, queue, pasid),
+            }
+        }
+        if own.mode == Mode::Dedicated {
+            own.pasid = None;
+        }
+        self.changed(device, hardware);
+    }
+
+    /// Open files of a queue, in the order in which they were opened.
+    pub fn files(&self, device: usize, queue: usize) -> impl Iterator<Item = &Client> {
+        let clients = self.files.iter().map(|file| &file.client);
+        clients.filter(move |client| client.device == device && client.queue == queue)
+    }
+
+    /// Attributes of an open file's directory: all are for reading only.
+    pub const FILE_ATTRIBUTES: [&str; 3] = ["cr_faults", "cr_fault_failures", "pid"];
+
+    /// One of them, with its newline.
+    ///
+    /// # Errors
+    /// `ENOENT` if there is no such file or attribute.
+    pub fn read_file_attribute(&self, client: &Client, attribute: &str) -> Result<String, Errno> {
+        let file = self.files.iter().find(|file| file.client == *client).ok_or(Errno::ENOENT)?;
+        match attribute {
+            "cr_faults" => Ok(format!("{}\n", file.record_faults)),
+            "cr_fault_failures" => Ok(format!("{}\n", file.record_fault_failures)),
+            "pid" => Ok(format!("{}\n", client.pid)),
+            _ => Err(Errno::ENOENT),
+        }
+    }
+
+    /// A completion record met a page that was not there; `written` says whether the driver could write
+    /// it after all. Counted for all files of that address space on that queue.
+    pub fn note_record_fault(&mut self, device: usize, queue: usize, pasid: u32, written: bool) {
+        for file in &mut self.files {
+            let client = &file.client;
+            if (client.device, client.queue, client.pasid) == (device, queue, pasid) {
+                file.record_faults += 1;
+                file.record_fault_failures += u64::from(!written);
+            }
+        }
+    }
+
+    /// Users of a queue: its open files. Channels of a kernel queue count when a client of the kernel
+    /// takes one, and here is none.
+    #[must_use]
+    pub fn clients(&self, device: usize, queue: usize) -> usize {
+        self.files(device, queue).count()
+    }
+
+    /// Minor number of a queue's file, while it has one.
+    #[must_use]
+    pub fn cdev_minor(&self, device: usize, queue: usize) -> Option<u32> {
+        self.queue(device, queue)?.cdev_minor
+    }
+
+    /// A number for a new file in `/dev/dsa`.
+    pub(crate) fn free_minor(&self) -> u32 {
+        let mut queues = self.devices.iter().flat_map(|device| &device.queues);
+        let taken: Vec<u32> = queues.by_ref().filter_map(|queue| queue.cdev_minor).collect();
+        least_free(0, |it| it + 1, |it| taken.contains(&it))
+    }
+}

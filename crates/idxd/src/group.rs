@@ -1,0 +1,82 @@
+//! Groups and engines, as the driver keeps them.
+
+use dsa::hardware::capabilities::Capabilities;
+
+/// Queues, and the engines that serve them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    pub(crate) read_buffers_reserved: u16,
+    pub(crate) read_buffers_allowed: u16,
+    pub(crate) use_read_buffer_limit: bool,
+    pub(crate) traffic_class_a: i8,
+    pub(crate) traffic_class_b: i8,
+    pub(crate) desc_progress_limit: u8,
+    pub(crate) batch_progress_limit: u8,
+}
+
+impl Group {
+    /// Traffic classes are 1 on versions 1 and 2, where they are not to be written, and unset later.
+    pub(crate) fn new(part: &Capabilities) -> Self {
+        let traffic_class = if part.version <= 0x200 { 1 } else { -1 };
+        Self {
+            read_buffers_reserved: 0,
+            read_buffers_allowed: part.read_buffers,
+            use_read_buffer_limit: false,
+            traffic_class_a: traffic_class,
+            traffic_class_b: traffic_class,
+            desc_progress_limit: 0,
+            batch_progress_limit: 0,
+        }
+    }
+
+    /// Read buffers that no other group takes.
+    #[must_use]
+    pub fn read_buffers_reserved(&self) -> u16 {
+        self.read_buffers_reserved
+    }
+
+    /// Read buffers that it takes at most.
+    #[must_use]
+    pub fn read_buffers_allowed(&self) -> u16 {
+        self.read_buffers_allowed
+    }
+
+    /// Whether it shares the device's limit of read buffers.
+    #[must_use]
+    pub fn use_read_buffer_limit(&self) -> bool {
+        self.use_read_buffer_limit
+    }
+
+    /// Traffic classes A and B; `None` if unset.
+    #[must_use]
+    pub fn traffic_classes(&self) -> [Option<u8>; 2] {
+        [self.traffic_class_a, self.traffic_class_b].map(|class| u8::try_from(class).ok())
+    }
+
+    /// Of the descriptors that its engines have in progress at most, a part: 0 all, 1 half, 2 a quarter,
+    /// 3 an eighth.
+    #[must_use]
+    pub fn desc_progress_limit(&self) -> u8 {
+        self.desc_progress_limit
+    }
+
+    /// The same of batches.
+    #[must_use]
+    pub fn batch_progress_limit(&self) -> u8 {
+        self.batch_progress_limit
+    }
+}
+
+/// An engine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Engine {
+    pub(crate) group: Option<usize>,
+}
+
+impl Engine {
+    /// Number of its group in the device.
+    #[must_use]
+    pub fn group(&self) -> Option<usize> {
+        self.group
+    }
+}

@@ -1,0 +1,63 @@
+//! What Linux's driver for data streaming accelerators (idxd) does, as a state machine: no input or
+//! output, no threads.
+//!
+//! A server shows it as `/sys/bus/dsa` and `/dev/dsa`: each read of an attribute is a
+//! [`Driver::read`], each write a [`Driver::write`] that the driver takes or refuses with the kernel's
+//! error number, and binding a name to a driver enables what has that name.
+//!
+//! Source: Linux `drivers/dma/idxd` (`sysfs.c`, `device.c`, `cdev.c`, `compat.c`) and its ABI document,
+//! read for the rules; codes of `linux/idxd.h`; the device's own checks [S 9.2].
+//!
+//! Reading order:
+//! - [`Node`]: devices, queues, groups and engines by name.
+//! - [`Device`], [`Queue`], [`Group`], [`Engine`]: the state.
+//! - [`Driver`]: all devices; what binding, opening and closing does.
+//! - `attributes`, `show`, `store`: which attributes there are, how they read, what a write does.
+//! - `enable`: what driver and device check before they enable.
+//! - [`CommandStatus`]: the codes of `cmd_status`, in words.
+//!
+//! ```
+//! use dsa::hardware::capabilities::Capabilities;
+//! use idxd::{Driver, DriverName, Errno, Idle, Node, Part};
+//!
+//! let mut driver = Driver::new(vec![Part::new(Capabilities::VERSION_1)]);
+//! let queue: Node = "wq0.0".parse().unwrap();
+//! for (attribute, text) in [("group_id", "0\n"), ("mode", "dedicated\n"), ("size", "16\n")] {
+//!     driver.write(queue, attribute, text, &Idle).unwrap();
+//! }
+//! // No engine is in the group yet.
+//! assert_eq!(driver.bind(DriverName::Idxd, "dsa0", &Idle), Err(Errno::ENXIO));
+//! driver.write("engine0.0".parse().unwrap(), "group_id", "0\n", &Idle).unwrap();
+//! driver.bind(DriverName::Idxd, "dsa0", &Idle).unwrap();
+//! assert_eq!(driver.read(Node::Device(0), "state", &Idle).unwrap(), "enabled\n");
+//! // The size of a queue is fixed while its device is on.
+//! assert_eq!(driver.write(queue, "size", "8\n", &Idle), Err(Errno::EPERM));
+//! ```
+
+#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
+
+mod attributes;
+mod command_status;
+mod device;
+mod driver;
+mod enable;
+mod errno;
+mod files;
+mod group;
+mod hardware;
+mod node;
+mod parse;
+mod queue;
+mod show;
+mod store;
+
+pub use attributes::Attribute;
+pub use command_status::CommandStatus;
+pub use device::{Device, DeviceState, Part};
+pub use driver::{Driver, DriverName};
+pub use errno::Errno;
+pub use files::{CDEV_MAJOR, Client};
+pub use group::{Engine, Group};
+pub use hardware::{Hardware, Idle};
+pub use node::{BadName, Node};
+pub use queue::{Mode, Queue, Type};

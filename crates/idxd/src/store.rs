@@ -1,0 +1,143 @@
+//! What a write to an attribute does, and when it is refused [K sysfs.c].
+//!
+//! Where several reasons refuse a write, the one that is tested first gives the number. The order is
+//! recalled from the kernel: numbers have their form tested before the state, words, limits and switches
+//! after it; the range comes last.
+
+mod queue;
+
+use crate::attributes::current_name;
+use crate::device::LEAST_EVENT_LOG;
+use crate::{CommandStatus, Device, Driver, Errno, Hardware, Node, parse};
+use dsa::hardware::capabilities::grpcap;
+
+impl Driver {
+    /// Text was written to an attribute.
+    ///
+    /// # Errors
+    /// `ENOENT` if the node or the attribute is not there, `EACCES` if it is for reading only, otherwise
+    /// what the kernel refuses the write with.
+    pub fn write(
+        &mut self,
+        node: Node,
+        attribute: &str,
+        text: &str,
+        hardware: &dyn Hardware,
+    ) -> Result<(), Errno> {
+        let found = self.attribute(node, attribute).ok_or(Errno::ENOENT)?;
+        if !found.writable {
+            return Err(Errno::EACCES);
+        }
+        let attribute = current_name(attribute);
+        let device = &mut self.devices[node.device()];
+        if attribute != "cmd_status" && !device.is_configurable() {
+            return Err(Errno::EPERM);
+        }
+        match node {
+            Node::Device(_) => store_device(device, attribute, text),
+            Node::Queue(_, queue) => queue::store(device, queue, attribute, text),
+            Node::Group(_, group) => store_group(device, group, attribute, text),
+            Node::Engine(_, engine) => {
+                let group = group_id(device, text)?;
+                device.engines[engine].group = group;
+                Ok(())
+            }
+        }?;
+        self.changed(node.device(), hardware);
+        Ok(())
+    }
+}
+
+fn is(holds: bool, errno: Errno) -> Result<(), Errno> {
+    if holds { Ok(()) } else { Err(errno) }
+}
+
+/// -1, or the number of a group.
+fn group_id(device: &Device, text: &str) -> Result<Option<usize>, Errno> {
+    match parse::signed(text)? {
+        -1 => Ok(None),
+        number => {
+            let number = usize::try_from(number).map_err(|_| Errno::EINVAL)?;
+            is(number < device.groups.len(), Errno::EINVAL)?;
+            Ok(Some(number))
+        }
+    }
+}
+
+/// A number up to `most`.
+fn up_to<T: TryFrom<u64>>(number: u64, most: impl Into<u64>) -> Result<T, Errno> {
+    is(number <= most.into(), Errno::EINVAL)?;
+    T::try_from(number).map_err(|_| Errno::EINVAL)
+}
+
+fn store_device(device: &mut Device, attribute: &str, text: &str) -> Result<(), Errno> {
+    let can = device.part.capabilities;
+    match attribute {
+        "cmd_status" => device.command_status = CommandStatus::SUCCESS,
+        "read_buffer_limit" => {
+            let number = parse::unsigned(text)?;
+            let settable = !device.is_on() && can.groups_have(grpcap::BUFFER_LIMIT);
+            is(settable, Errno::EPERM)?;
+            device.read_buffer_limit = up_to(number, can.read_buffers)?;
+        }
+        "event_log_size" => {
+            let number = parse::unsigned(text)?;
+            is(!device.is_on(), Errno::EPERM)?;
+            is(number >= LEAST_EVENT_LOG.into(), Errno::EINVAL)?;
+            device.event_log_size = up_to(number, u16::MAX)?;
+        }
+        _ => return Err(Errno::EACCES),
+    }
+    Ok(())
+}
+
+fn store_group(
+    device: &mut Device,
+    number: usize,
+    attribute: &str,
+    text: &str,
+) -> Result<(), Errno> {
+    if attribute.ends_with("progress_limit") {
+        // The state is not tested.
+        let limit = up_to(parse::unsigned(text)?, 3_u8)?;
+        let group = &mut device.groups[number];
+        match attribute {
+            "desc_progress_limit" => group.desc_progress_limit = limit,
+            _ => group.batch_progress_limit = limit,
+        }
+        return Ok(());
+    }
+    let value = parse::signed(text)?;
+    is(!device.is_on(), Errno::EPERM)?;
+    let free = device.free_read_buffers();
+    let least_allowed = 4 * device.engines_of(number).count();
+    let limited = device.read_buffer_limit > 0;
+    let version = device.part.capabilities.version;
+    let group = &mut device.groups[number];
+    let most_buffers = group.read_buffers_reserved + free;
+    let natural = || u64::try_from(value).map_err(|_| Errno::EINVAL);
+    match attribute {
+        "read_buffers_reserved" => group.read_buffers_reserved = up_to(natural()?, most_buffers)?,
+        "read_buffers_allowed" => {
+            let allowed: u16 = up_to(natural()?, most_buffers)?;
+            let least = least_allowed.max(group.read_buffers_reserved.into());
+            is(usize::from(allowed) >= least, Errno::EINVAL)?;
+            group.read_buffers_allowed = allowed;
+        }
+        "use_read_buffer_limit" => {
+            let value = natural()?;
+            is(limited, Errno::EPERM)?;
+            group.use_read_buffer_limit = value != 0;
+        }
+        "traffic_class_a" | "traffic_class_b" => {
+            is(version > 0x200, Errno::EPERM)?;
+            let class = up_to(natural()?, 7_u8)?;
+            match attribute {
+                "traffic_class_a" => group.traffic_class_a = class,
+                _ => group.traffic_class_b = class,
+            }
+        }
+        _ => return Err(Errno::EACCES),
+    }
+    Ok(())
+}
