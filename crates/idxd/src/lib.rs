@@ -15,6 +15,7 @@
 //! - `attributes`, `show`, `store`: which attributes there are, how they read, what a write does.
 //! - `enable`: what driver and device check before they enable.
 //! - [`CommandStatus`]: the codes of `cmd_status`, in words.
+//! - [`saved`]: the configuration files of accel-config.
 //!
 //! ```
 //! use dsa::hardware::capabilities::Capabilities;
@@ -48,6 +49,7 @@ mod hardware;
 mod node;
 mod parse;
 mod queue;
+pub mod saved;
 mod show;
 mod store;
 

@@ -1,0 +1,215 @@
+//! Onto a driver.
+
+use super::{Entry, Saved};
+use crate::{CommandStatus, Driver, DriverName, Errno, Hardware, Node};
+use std::fmt;
+
+/// Which step of a configuration the driver refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApplyError {
+    /// Of what.
+    pub node: Node,
+    /// The attribute, or `bind`.
+    pub attribute: String,
+    /// What was written.
+    pub value: String,
+    /// The error number.
+    pub errno: Errno,
+    /// The device's `cmd_status`, where that has the reason.
+    pub status: Option<CommandStatus>,
+}
+
+impl fmt::Display for ApplyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { node, attribute, value, errno, status } = self;
+        write!(f, "{node}: {attribute} = {value:?} was refused: {errno}")?;
+        status.map_or(Ok(()), |status| write!(f, "; {status}"))
+    }
+}
+
+impl std::error::Error for ApplyError {}
+
+/// The order of writes: engines before the read buffers that they need, the type before the name that a
+/// new type clears, the mode and the size before the threshold that they bound.
+const ORDER: &[&str] = &[
+    "group_id",
+    "read_buffer_limit",
+    "event_log_size",
+    "read_buffers_reserved",
+    "read_buffers_allowed",
+    "use_read_buffer_limit",
+    "traffic_class_a",
+    "traffic_class_b",
+    "desc_progress_limit",
+    "batch_progress_limit",
+    "mode",
+    "type",
+    "size",
+    "threshold",
+    "priority",
+    "name",
+    "driver_name",
+    "max_transfer_size",
+    "max_batch_size",
+    "op_config",
+    "ats_disable",
+    "prs_disable",
+    "block_on_fault",
+];
+
+/// What several nodes have a sum of: all that change are 0 in between, so that no sum is exceeded.
+const SUMS: [&str; 2] = ["size", "read_buffers_reserved"];
+
+impl Saved {
+    /// Configures devices, then enables those that the file says are enabled. Where it does not say, a
+    /// queue with a type, a name and a group is enabled, and a device with such a queue.
+    ///
+    /// What has the wanted value already is not written.
+    ///
+    /// # Errors
+    /// The first refusal; what was written before stays.
+    pub fn apply(&self, driver: &mut Driver, hardware: &dyn Hardware) -> Result<(), ApplyError> {
+        for Entry { node, .. } in &self.entries {
+            if !driver.has(*node) {
+                let (attribute, value) = ("dev".to_owned(), node.to_string());
+                let errno = Errno::ENODEV;
+                return Err(ApplyError { node: *node, attribute, value, errno, status: None });
+            }
+        }
+        for attribute in SUMS {
+            self.write_all(driver, hardware, attribute, Some("0"))?;
+        }
+        for attribute in ORDER {
+            self.write_all(driver, hardware, attribute, None)?;
+        }
+        self.complete_driver_names(driver, hardware)?;
+        for entry in self.entries.iter().filter(|entry| self.is_wanted(entry)) {
+            if let Node::Device(_) = entry.node {
+                bind(driver, hardware, DriverName::Idxd, entry.node)?;
+            }
+        }
+        for entry in self.entries.iter().filter(|entry| self.is_wanted(entry)) {
+            if let Node::Queue(..) = entry.node {
+                bind_queue(driver, hardware, entry.node)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes one attribute of all nodes, if it differs: the saved text, or `instead` of it.
+    fn write_all(
+        &self,
+        driver: &mut Driver,
+        hardware: &dyn Hardware,
+        attribute: &str,
+        instead: Option<&str>,
+    ) -> Result<(), ApplyError> {
+        for entry in &self.entries {
+            let Some(text) = entry.get(attribute) else { continue };
+            // An attribute that was never set reads so, and cannot be set back to it.
+            let unset = match attribute {
+                "threshold" => text == "0",
+                "name" | "driver_name" => text.is_empty(),
+                _ => false,
+            };
+            let now = driver.read(entry.node, attribute, hardware);
+            if unset || now.is_ok_and(|now| now.trim_end_matches('\n') == text) {
+                continue;
+            }
+            write(driver, hardware, entry.node, attribute, instead.unwrap_or(text))?;
+        }
+        Ok(())
+    }
+
+    /// Kernels before 6.7 had no `driver_name`, and files of theirs have none: the type says which.
+    fn complete_driver_names(
+        &self,
+        driver: &mut Driver,
+        hardware: &dyn Hardware,
+    ) -> Result<(), ApplyError> {
+        for entry in self.entries.iter().filter(|entry| entry.get("driver_name").is_none()) {
+            let name = match entry.get("type") {
+                Some("user") => DriverName::User,
+                Some("kernel") => DriverName::Dmaengine,
+                _ => continue,
+            };
+            let now = driver.read(entry.node, "driver_name", hardware);
+            if now.is_ok_and(|now| now.trim_end() != name.name()) {
+                write(driver, hardware, entry.node, "driver_name", name.name())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a device or a queue is to be enabled.
+    fn is_wanted(&self, entry: &Entry) -> bool {
+        let device = entry.node.device();
+        match entry.node {
+            Node::Device(_) => entry.enabled.unwrap_or_else(|| {
+                let mut queues = self.entries.iter().filter(|it| it.node.device() == device);
+                queues.any(|it| matches!(it.node, Node::Queue(..)) && wants_queue(it))
+            }),
+            Node::Queue(..) => {
+                let own = |it: &&Entry| it.node == Node::Device(device);
+                let off = self.entries.iter().find(own).is_some_and(|it| it.enabled == Some(false));
+                !off && wants_queue(entry)
+            }
+            Node::Group(..) | Node::Engine(..) => false,
+        }
+    }
+}
+
+fn wants_queue(entry: &Entry) -> bool {
+    let has_type = entry.get("type").is_some_and(|kind| kind != "none");
+    let has_name = entry.get("name").is_some_and(|name| !name.is_empty());
+    entry.enabled.unwrap_or(has_type && has_name && entry.group().is_some())
+}
+
+fn write(
+    driver: &mut Driver,
+    hardware: &dyn Hardware,
+    node: Node,
+    attribute: &str,
+    text: &str,
+) -> Result<(), ApplyError> {
+    driver.write(node, attribute, text, hardware).map_err(|errno| ApplyError {
+        node,
+        attribute: attribute.to_owned(),
+        value: text.to_owned(),
+        errno,
+        status: None,
+    })
+}
+
+fn bind_queue(driver: &mut Driver, hardware: &dyn Hardware, node: Node) -> Result<(), ApplyError> {
+    let name = driver.read(node, "driver_name", hardware).unwrap_or_default();
+    let name = name.trim_end();
+    let to = match name.parse() {
+        Ok(to @ (DriverName::User | DriverName::Dmaengine)) => to,
+        _ => {
+            let (attribute, value) = ("driver_name".to_owned(), name.to_owned());
+            let status = Some(CommandStatus::DRIVER_NO_DRIVER_NAME);
+            return Err(ApplyError { node, attribute, value, errno: Errno::ENODEV, status });
+        }
+    };
+    bind(driver, hardware, to, node)
+}
+
+fn bind(
+    driver: &mut Driver,
+    hardware: &dyn Hardware,
+    to: DriverName,
+    node: Node,
+) -> Result<(), ApplyError> {
+    if driver.bound(node).is_some() {
+        return Ok(());
+    }
+    // A refusal that has no code leaves what is there, so that goes first.
+    write(driver, hardware, Node::Device(node.device()), "cmd_status", "1")?;
+    driver.bind(to, &node.to_string(), hardware).map_err(|errno| {
+        let after = driver.devices[node.device()].command_status;
+        let says = after != CommandStatus::SUCCESS;
+        let (attribute, value) = ("bind".to_owned(), to.name().to_owned());
+        ApplyError { node, attribute, value, errno, status: says.then_some(after) }
+    })
+}

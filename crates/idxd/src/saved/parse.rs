@@ -1,0 +1,208 @@
+//! From the text of a file.
+
+use super::keys::{self, Form};
+use super::{Entry, Saved};
+use crate::Node;
+use crate::attributes::current_name;
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+/// Why a text is no configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ParseError {
+    /// It is not JSON.
+    #[error("not JSON: {0}")]
+    Json(String),
+    /// A key or its value is not one of those allowed.
+    #[error("{at}: {key} = {value}; allowed is {allowed}")]
+    Key {
+        /// The node of the object, or how one gets there.
+        at: String,
+        /// The key.
+        key: String,
+        /// Its value, as JSON.
+        value: String,
+        /// What may be there.
+        allowed: String,
+    },
+}
+
+fn refused(at: impl ToString, key: &str, value: &Value, allowed: impl Into<String>) -> ParseError {
+    let (at, key) = (at.to_string(), key.to_owned());
+    ParseError::Key { at, key, value: value.to_string(), allowed: allowed.into() }
+}
+
+impl Saved {
+    /// Reads a file's text. As accel-config does, it takes a comma behind the last member of a list.
+    ///
+    /// # Errors
+    /// The place in the text that is not JSON, or the key whose value is not allowed.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let value = serde_json::from_str(&without_last_commas(text))
+            .map_err(|error| ParseError::Json(error.to_string()))?;
+        let mut saved = Self::default();
+        for object in objects("the file", "devices", &value)? {
+            saved.read_device(object)?;
+        }
+        Ok(saved)
+    }
+
+    fn read_device(&mut self, object: &Map<String, Value>) -> Result<(), ParseError> {
+        let device = match self.read("the file", object)? {
+            Node::Device(device) => device,
+            other => return Err(wrong_kind("the file", other, "dsaN")),
+        };
+        let at = format!("dsa{device}");
+        for group in members(&at, object, "groups")? {
+            let number = match self.read(&at, group)? {
+                Node::Group(within, number) if within == device => number,
+                other => return Err(wrong_kind(&at, other, &format!("group{device}.M"))),
+            };
+            let at = format!("group{device}.{number}");
+            for key in ["grouped_workqueues", "grouped_engines"] {
+                for member in members(&at, group, key)? {
+                    self.read_member(&at, device, Some(number), key, member)?;
+                }
+            }
+        }
+        for key in ["ungrouped_workqueues", "ungrouped workqueues", "ungrouped_engines"] {
+            for member in members(&at, object, key)? {
+                self.read_member(&at, device, None, key, member)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A queue or an engine, which is in the group that it stands in.
+    fn read_member(
+        &mut self,
+        at: &str,
+        device: usize,
+        group: Option<usize>,
+        list: &str,
+        object: &Map<String, Value>,
+    ) -> Result<(), ParseError> {
+        let node = self.read(at, object)?;
+        let kind = if list.ends_with("engines") { "engine" } else { "wq" };
+        let fits = matches!(
+            (node, kind),
+            (Node::Queue(within, _), "wq") | (Node::Engine(within, _), "engine")
+                if within == device
+        );
+        if !fits {
+            return Err(wrong_kind(at, node, &format!("{kind}{device}.M")));
+        }
+        let group = group.map_or_else(|| "-1".to_owned(), |group| group.to_string());
+        if let Some(entry) = self.entries.last_mut() {
+            let stated = entry.get("group_id").unwrap_or(&group);
+            if *stated != group {
+                let value = Value::from(stated);
+                let allowed = format!("{group}, as it stands in {at}");
+                return Err(refused(node, "group_id", &value, allowed));
+            }
+            entry.settings.retain(|(name, _)| *name != "group_id");
+            entry.settings.push(("group_id", group));
+        }
+        Ok(())
+    }
+
+    /// Reads the keys of an object into a new entry.
+    fn read(&mut self, at: &str, object: &Map<String, Value>) -> Result<Node, ParseError> {
+        let name = object.get("dev").unwrap_or(&Value::Null);
+        let parsed = name.as_str().and_then(|name| name.parse::<Node>().ok());
+        let allowed = "dsaN, groupN.M, wqN.M or engineN.M";
+        let node = parsed.ok_or_else(|| refused(at, "dev", name, allowed))?;
+        if self.entries.iter().any(|entry| entry.node == node) {
+            return Err(refused(at, "dev", name, "each name once"));
+        }
+        let mut entry = Entry { node, settings: Vec::new(), enabled: None };
+        for (name, value) in object {
+            let Some(key) = keys::find(node, current_name(name)) else {
+                let names: Vec<_> = keys::of(node).iter().map(|key| key.name).collect();
+                return Err(refused(node, name, value, format!("one of {}", names.join(", "))));
+            };
+            if name == "state" {
+                entry.enabled = Some(state(node, value)?);
+            }
+            let known = keys::of(node).iter().find(|known| known.name == key.name);
+            if let (Some(known), Some(text)) = (known, text(node, name, key.form, value)?) {
+                entry.settings.push((known.name, text));
+            }
+        }
+        self.entries.push(entry);
+        Ok(node)
+    }
+}
+
+fn wrong_kind(at: &str, node: Node, allowed: &str) -> ParseError {
+    refused(at, "dev", &Value::from(node.to_string()), allowed)
+}
+
+/// Whether a node is enabled; what `list` names besides is not.
+fn state(node: Node, value: &Value) -> Result<bool, ParseError> {
+    const STATES: &[&str] = &["enabled", "disabled", "quiescing", "locked", "halted", "unknown"];
+    let word = value.as_str().filter(|word| STATES.contains(word));
+    let word = word.ok_or_else(|| refused(node, "state", value, STATES.join(", ")))?;
+    Ok(word == "enabled")
+}
+
+/// The text to write to the attribute; `None` if the key sets none.
+fn text(node: Node, name: &str, form: Form, value: &Value) -> Result<Option<String>, ParseError> {
+    let (text, allowed) = match form {
+        Form::Shown | Form::Structure => return Ok(None),
+        Form::Number { least } => {
+            let number = value.as_i64().filter(|&number| number >= least);
+            (number.map(|number| number.to_string()), format!("a whole number from {least} on"))
+        }
+        Form::Word(words) => {
+            let word = value.as_str().filter(|word| words.contains(word));
+            (word.map(str::to_owned), words.join(", "))
+        }
+        Form::Text => (value.as_str().map(str::to_owned), "a text in quotes".to_owned()),
+    };
+    text.map(Some).ok_or_else(|| refused(node, name, value, allowed))
+}
+
+fn members<'a>(
+    at: &str,
+    object: &'a Map<String, Value>,
+    key: &str,
+) -> Result<Vec<&'a Map<String, Value>>, ParseError> {
+    object.get(key).map_or(Ok(Vec::new()), |value| objects(at, key, value))
+}
+
+fn objects<'a>(
+    at: &str,
+    key: &str,
+    value: &'a Value,
+) -> Result<Vec<&'a Map<String, Value>>, ParseError> {
+    let list = value.as_array().ok_or_else(|| refused(at, key, value, "a list in brackets"))?;
+    let object = |member: &'a Value| {
+        member.as_object().ok_or_else(|| refused(at, key, member, "objects in braces"))
+    };
+    list.iter().map(object).collect()
+}
+
+/// Commas in front of a closing bracket become blanks: json-c, which accel-config reads with, takes them,
+/// and a file of its own package has some. Lines and columns of errors stay right.
+fn without_last_commas(text: &str) -> String {
+    let mut out: Vec<char> = Vec::with_capacity(text.len());
+    let (mut in_string, mut escaped, mut comma) = (false, false, None);
+    for letter in text.chars() {
+        if in_string {
+            in_string = escaped || letter != '"';
+            escaped = !escaped && letter == '\\';
+        } else if matches!(letter, ']' | '}') {
+            if let Some(comma) = comma.take() {
+                out[comma] = ' ';
+            }
+        } else if letter == ',' {
+            comma = Some(out.len());
+        } else if !letter.is_whitespace() {
+            comma = None;
+            in_string = letter == '"';
+        }
+        out.push(letter);
+    }
+    out.into_iter().collect()
+}
