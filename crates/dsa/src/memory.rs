@@ -6,9 +6,12 @@
 //! for one that reads only after an access has failed.
 
 mod guard;
+mod handlers;
 mod probe;
+mod recovery;
 
 pub(crate) use guard::guarded;
+pub use handlers::{leave_handlers_to_caller, recover};
 
 use probe::Touch;
 

@@ -7,6 +7,7 @@
 mod against_reference;
 mod arena;
 mod golden;
+mod own_handlers;
 mod queues;
 mod reference;
 mod sizes;
