@@ -3,13 +3,20 @@
 //! A program submits descriptors to a queue. Engines of its group take them, queue by queue as the
 //! arbiter says, execute them on the memory of this process, and write their records. Descriptors of a
 //! queue are dispatched in order and may end in any order.
+//!
+//! A submission ([`Device::post`], [`Device::enqueue`]) allocates nothing, so the handler of a signal
+//! that an instruction raises may submit. It takes a lock for some ten nanoseconds: a handler that may
+//! interrupt a submission of its own thread would wait for ever, so signals whose handlers submit are
+//! blocked in each other.
 
 mod arbiter;
 mod config;
 mod group;
+mod queue;
+mod slots;
 mod software_error;
 
-pub use config::{ConfigError, DeviceConfig, GroupConfig, Mode, QueueConfig};
+pub use config::{ConfigError, DeviceConfig, Entries, EntrySlots, GroupConfig, Mode, QueueConfig};
 pub use software_error::SoftwareError;
 
 use crate::descriptor::Descriptor;
@@ -124,13 +131,13 @@ impl Device {
         self.groups[queue.group].enqueue(queue.queue, descriptor)
     }
 
-    /// Descriptors in a queue that no engine has taken yet.
+    /// Descriptors in a queue that no engine has taken yet, those of other processes included.
     #[must_use]
     pub fn occupancy(&self, queue: QueueId) -> usize {
         self.groups[queue.group].occupancy(queue.queue)
     }
 
-    /// Waits until all that was submitted to a queue has ended.
+    /// Waits until all that this process has submitted to a queue has ended.
     pub fn drain(&self, queue: QueueId) {
         self.groups[queue.group].drain(queue.queue);
     }
@@ -146,7 +153,7 @@ impl Device {
         self.groups[queue.group].set_enabled(queue.queue, true);
     }
 
-    /// Drops what a queue holds, unexecuted and without records; returns how many descriptors. What
+    /// Drops what a queue holds of this process, unexecuted and without records; returns how many descriptors. What
     /// engines have taken goes on.
     pub fn discard(&self, queue: QueueId) -> usize {
         self.groups[queue.group].clear(queue.queue)

@@ -1,7 +1,10 @@
 //! How a device is configured: groups, queues, engines [S 9.2.18, the checks of its enable command].
 
+pub use super::slots::{Entries, EntrySlots};
+
 use crate::checks::QueueLimits;
 use crate::hardware::capabilities::{Capabilities, gencap};
+use std::sync::atomic::AtomicU32;
 use thiserror::Error;
 
 /// How a queue takes descriptors.
@@ -27,6 +30,16 @@ pub struct QueueConfig {
     pub priority: u8,
     /// What its descriptors may ask.
     pub limits: QueueLimits,
+    /// How its occupied entries are counted.
+    pub entries: Entries,
+    /// Its state for all processes that share it: it takes descriptors while this is not 0, and while
+    /// this device has it enabled. `None`: what this device says counts alone.
+    pub enabled: Option<&'static AtomicU32>,
+    /// Where this process counts its descriptors that the queue has taken and that have not ended. A
+    /// supervisor that sets [`Self::enabled`] to 0 and then reads 0 here (both sequentially consistent)
+    /// has drained the process; it sets the count of a process that was killed to 0 itself. Each
+    /// process has a count of its own.
+    pub in_flight: Option<&'static AtomicU32>,
 }
 
 /// Queues, and the engines that serve them.
@@ -82,6 +95,18 @@ pub enum ConfigError {
         /// Number of the queue in the group.
         queue: usize,
     },
+    /// 0x11: the slots are not the device's, and no code of it says that they are few.
+    #[error("queue {queue} of group {group} has {size} entries and {slots} slots for them")]
+    TooFewSlots {
+        /// Number of the group.
+        group: usize,
+        /// Number of the queue in the group.
+        queue: usize,
+        /// Its entries.
+        size: usize,
+        /// Its slots.
+        slots: usize,
+    },
     /// 0x25, 0x27 or 0x28.
     #[error("queue {queue} of group {group} allows what the device does not have: {what:?}")]
     BeyondTheDevice {
@@ -105,11 +130,42 @@ pub enum ConfigError {
 }
 
 impl QueueConfig {
+    /// A queue of this process alone.
+    #[must_use]
+    pub fn own(size: u16, mode: Mode, priority: u8, limits: QueueLimits) -> Self {
+        let entries = Entries::Own;
+        Self { size, mode, priority, limits, entries, enabled: None, in_flight: None }
+    }
+
     /// A shared queue's descriptors have PASID and privilege of their own, a dedicated one's those of the
     /// queue.
     pub(super) fn with_pasid_of_mode(&self) -> Self {
         let has_pasid = self.mode != Mode::Dedicated;
         Self { limits: QueueLimits { has_pasid, ..self.limits }, ..*self }
+    }
+
+    fn check(
+        &self,
+        group: usize,
+        queue: usize,
+        capabilities: &Capabilities,
+    ) -> Result<(), ConfigError> {
+        let (priority, size) = (self.priority, usize::from(self.size));
+        if size == 0 {
+            return Err(ConfigError::NoEntries { group, queue });
+        }
+        if !(1..=15).contains(&priority) {
+            return Err(ConfigError::BadPriority { group, queue, priority });
+        }
+        if let Entries::Shared(EntrySlots { slots, .. }) = self.entries
+            && slots.len() < size
+        {
+            return Err(ConfigError::TooFewSlots { group, queue, size, slots: slots.len() });
+        }
+        match self.beyond(capabilities) {
+            Some(what) => Err(ConfigError::BeyondTheDevice { group, queue, what }),
+            None => Ok(()),
+        }
     }
 
     /// What the device does not have of what the queue allows.
@@ -142,7 +198,7 @@ impl ConfigError {
     #[must_use]
     pub fn command_status(&self) -> u8 {
         match self {
-            Self::TooMany { .. } => 0x11,
+            Self::TooMany { .. } | Self::TooFewSlots { .. } => 0x11,
             Self::TooManyEntries { .. } => 0x14,
             Self::HalfAGroup { .. } => 0x15,
             Self::NoEntries { .. } => 0x22,
@@ -158,12 +214,8 @@ impl DeviceConfig {
     /// One group with all engines and one queue with all entries.
     #[must_use]
     pub fn one_queue(capabilities: Capabilities, mode: Mode) -> Self {
-        let queue = QueueConfig {
-            size: capabilities.queue_entries,
-            mode,
-            priority: 1,
-            limits: QueueLimits::of(&capabilities),
-        };
+        let limits = QueueLimits::of(&capabilities);
+        let queue = QueueConfig::own(capabilities.queue_entries, mode, 1, limits);
         let group = GroupConfig { engines: capabilities.engines, queues: vec![queue] };
         Self { capabilities, groups: vec![group] }
     }
@@ -188,21 +240,12 @@ impl DeviceConfig {
         if asked > there {
             return Err(ConfigError::TooManyEntries { asked, there });
         }
-        for (number, group) in self.groups.iter().enumerate() {
+        for (group_number, group) in self.groups.iter().enumerate() {
             if group.queues.is_empty() != (group.engines == 0) {
-                return Err(ConfigError::HalfAGroup { group: number });
+                return Err(ConfigError::HalfAGroup { group: group_number });
             }
             for (queue, config) in group.queues.iter().enumerate() {
-                let priority = config.priority;
-                if config.size == 0 {
-                    return Err(ConfigError::NoEntries { group: number, queue });
-                }
-                if !(1..=15).contains(&priority) {
-                    return Err(ConfigError::BadPriority { group: number, queue, priority });
-                }
-                if let Some(what) = config.beyond(&self.capabilities) {
-                    return Err(ConfigError::BeyondTheDevice { group: number, queue, what });
-                }
+                config.check(group_number, queue, &self.capabilities)?;
             }
         }
         Ok(())

@@ -5,11 +5,11 @@
 
 use super::Submitted;
 use super::arbiter::Arbiter;
-use super::config::{GroupConfig, Mode, QueueConfig};
+use super::config::{Entries, GroupConfig, Mode, QueueConfig};
+use super::queue::{Queue, Refused};
 use crate::checks::QueueLimits;
 use crate::descriptor::Descriptor;
 use crate::hardware::Opcode;
-use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -53,23 +53,12 @@ struct State {
     sleeping: usize,
 }
 
-#[derive(Default)]
-struct Queue {
-    entries: VecDeque<Descriptor>,
-    enabled: bool,
-    /// Number of the next descriptor that an engine takes.
-    next: u64,
-    /// Numbers of those that engines have and have not ended.
-    in_flight: BTreeSet<u64>,
-}
-
 impl Group {
     pub fn new(config: &GroupConfig, first_queue: usize) -> Self {
         let priorities = config.queues.iter().map(|queue| queue.priority).collect();
-        let queue = |_: &QueueConfig| Queue { enabled: true, ..Queue::default() };
         let state = State {
             arbiter: Arbiter::new(priorities),
-            queues: config.queues.iter().map(queue).collect(),
+            queues: config.queues.iter().map(Queue::new).collect(),
             stopped: false,
             sleeping: 0,
         };
@@ -89,54 +78,54 @@ impl Group {
 
     /// A posted write to a dedicated queue.
     pub fn post(&self, queue: usize, descriptor: &Descriptor) -> Posted {
-        let state = self.lock();
-        if !state.queues[queue].enabled || self.queues[queue].mode != Mode::Dedicated {
+        let QueueConfig { size, mode, .. } = self.queues[queue];
+        if mode != Mode::Dedicated {
             return Posted::Lost;
         }
-        if state.queues[queue].entries.len() >= usize::from(self.queues[queue].size) {
-            return Posted::Overflow;
+        match self.take(queue, descriptor, size) {
+            Ok(()) => Posted::Taken,
+            Err(Refused::Disabled) => Posted::Lost,
+            Err(Refused::Full) => Posted::Overflow,
         }
-        self.take(state, queue, descriptor);
-        Posted::Taken
     }
 
     /// A write with an answer to a shared queue.
     pub fn enqueue(&self, queue: usize, descriptor: &Descriptor) -> Submitted {
-        let state = self.lock();
         let QueueConfig { size, mode, .. } = self.queues[queue];
         let Mode::Shared { threshold } = mode else { return Submitted::Retry };
-        let most = usize::from(threshold.min(size));
-        if !state.queues[queue].enabled || state.queues[queue].entries.len() >= most {
-            return Submitted::Retry;
+        match self.take(queue, descriptor, threshold.min(size)) {
+            Ok(()) => Submitted::Accepted,
+            Err(_) => Submitted::Retry,
         }
-        self.take(state, queue, descriptor);
-        Submitted::Accepted
     }
 
-    fn take(&self, mut state: MutexGuard<'_, State>, queue: usize, descriptor: &Descriptor) {
-        state.queues[queue].entries.push_back(*descriptor);
+    fn take(&self, queue: usize, descriptor: &Descriptor, most: u16) -> Result<(), Refused> {
+        let mut state = self.lock();
+        state.queues[queue].take(descriptor, most.into())?;
         self.waiting.fetch_add(1, Ordering::Release);
         let sleeps = state.sleeping > 0;
         drop(state);
         if sleeps {
             self.arrived.notify_one();
         }
+        Ok(())
     }
 
     pub fn occupancy(&self, queue: usize) -> usize {
-        self.lock().queues[queue].entries.len()
+        match &self.queues[queue].entries {
+            Entries::Own => self.lock().queues[queue].own_entries(),
+            Entries::Shared(shared) => shared.occupied(),
+        }
     }
 
     pub fn set_enabled(&self, queue: usize, enabled: bool) {
-        self.lock().queues[queue].enabled = enabled;
+        self.lock().queues[queue].set_enabled(enabled);
     }
 
     /// Drops the entries of a queue; returns how many.
     pub fn clear(&self, queue: usize) -> usize {
         let mut state = self.lock();
-        let own = &mut state.queues[queue];
-        let dropped = std::mem::take(&mut own.entries).len();
-        own.next += dropped as u64;
+        let dropped = state.queues[queue].clear();
         self.waiting.fetch_sub(dropped, Ordering::Release);
         drop(state);
         self.ended.notify_all();
@@ -146,12 +135,8 @@ impl Group {
     /// Waits until all that the queue has taken until now has ended.
     pub fn drain(&self, queue: usize) {
         let state = self.lock();
-        let own = &state.queues[queue];
-        let end = own.next + own.entries.len() as u64;
-        let busy = |state: &mut State| {
-            let own = &state.queues[queue];
-            own.next < end || own.in_flight.first().is_some_and(|&first| first < end)
-        };
+        let end = state.queues[queue].end_of_entries();
+        let busy = |state: &mut State| state.queues[queue].has_before(end);
         drop(self.ended.wait_while(state, busy).unwrap_or_else(PoisonError::into_inner));
     }
 
@@ -184,22 +169,16 @@ impl Group {
 
     fn dispatch(&self, state: &mut State) -> Option<Work> {
         let State { arbiter, queues, .. } = state;
-        let queue = arbiter.choose(|queue| !queues[queue].entries.is_empty())?;
-        let own = &mut queues[queue];
-        let descriptor = own.entries.pop_front()?;
+        let queue = arbiter.choose(|queue| queues[queue].own_entries() > 0)?;
+        let (descriptor, order) = queues[queue].dispatch()?;
         self.waiting.fetch_sub(1, Ordering::Release);
-        let order = own.next;
-        own.next += 1;
-        own.in_flight.insert(order);
         Some(Work { queue, descriptor, order })
     }
 
     /// A drain goes on when all descriptors before it in its queue have ended: engines have them all.
     fn in_order(&self, state: MutexGuard<'_, State>, work: Work) -> Work {
         if work.descriptor.opcode() == Some(Opcode::Drain) {
-            let busy = |state: &mut State| {
-                state.queues[work.queue].in_flight.first().is_some_and(|&first| first < work.order)
-            };
+            let busy = |state: &mut State| state.queues[work.queue].engines_have_before(work.order);
             drop(self.ended.wait_while(state, busy).unwrap_or_else(PoisonError::into_inner));
         }
         work
@@ -207,7 +186,7 @@ impl Group {
 
     /// Ends a descriptor that an engine has taken.
     pub fn done(&self, work: &Work) {
-        self.lock().queues[work.queue].in_flight.remove(&work.order);
+        self.lock().queues[work.queue].end(work.order);
         self.ended.notify_all();
     }
 

@@ -5,9 +5,11 @@
 #![expect(clippy::cast_possible_truncation, reason = "random words are cut to what they are for")]
 
 mod against_reference;
+mod allocations;
 mod arena;
 mod golden;
 mod own_handlers;
 mod queues;
 mod reference;
+mod shared_queues;
 mod sizes;

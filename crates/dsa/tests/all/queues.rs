@@ -9,37 +9,37 @@ use dsa::record::Record;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-const PART: Capabilities = Capabilities::VERSION_1;
+pub const PART: Capabilities = Capabilities::VERSION_1;
 
 /// Records that engines write while a test looks at them.
-struct Records(Vec<Record>);
+pub struct Records(Vec<Record>);
 
 impl Records {
-    fn new(number: usize) -> Self {
+    pub fn new(number: usize) -> Self {
         Self(vec![Record::default(); number])
     }
 
-    fn address(&mut self, number: usize) -> u64 {
+    pub fn address(&mut self, number: usize) -> u64 {
         (&raw mut self.0[number]) as u64
     }
 
-    fn status(&mut self, number: usize) -> u8 {
+    pub fn status(&mut self, number: usize) -> u8 {
         let place = (&raw mut self.0[number]).cast::<u8>();
         // SAFETY: a record's first byte, which an engine stores atomically too.
         unsafe { AtomicU8::from_ptr(place) }.load(Ordering::Acquire)
     }
 }
 
-fn queue(size: u16, mode: Mode, priority: u8) -> QueueConfig {
-    QueueConfig { size, mode, priority, limits: QueueLimits::of(&PART) }
+pub fn queue(size: u16, mode: Mode, priority: u8) -> QueueConfig {
+    QueueConfig::own(size, mode, priority, QueueLimits::of(&PART))
 }
 
-fn start(config: &DeviceConfig, watcher: Option<dsa::device::Watcher>) -> Device {
+pub fn start(config: &DeviceConfig, watcher: Option<dsa::device::Watcher>) -> Device {
     // SAFETY: the tests submit what names buffers of their own, which live until it has ended.
     unsafe { Device::start(config, watcher) }.expect("the part has all of it")
 }
 
-fn device(engines: u8, queues: Vec<QueueConfig>) -> Device {
+pub fn device(engines: u8, queues: Vec<QueueConfig>) -> Device {
     let config = DeviceConfig { capabilities: PART, groups: vec![GroupConfig { engines, queues }] };
     start(&config, None)
 }

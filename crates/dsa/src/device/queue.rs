@@ -1,0 +1,143 @@
+//! A work queue: its entries, and who may add one.
+//!
+//! Its storage is there from the start: a submission allocates nothing. Taking an entry out may.
+
+use super::config::{Entries, QueueConfig};
+use crate::descriptor::Descriptor;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Why a queue takes no descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    Disabled,
+    Full,
+}
+
+pub(super) struct Queue {
+    entries: VecDeque<Descriptor>,
+    /// Where entries are counted in slots: the slot of each.
+    slots: VecDeque<usize>,
+    counted: Entries,
+    enabled: bool,
+    /// Says the same for all processes.
+    enabled_for_all: Option<&'static AtomicU32>,
+    /// Descriptors taken and not ended, where others can see it.
+    unfinished: Option<&'static AtomicU32>,
+    /// Number of the next descriptor that an engine takes.
+    next: u64,
+    /// Numbers of those that engines have and have not ended.
+    in_flight: BTreeSet<u64>,
+}
+
+impl Queue {
+    pub fn new(config: &QueueConfig) -> Self {
+        let size = usize::from(config.size);
+        let slots = match config.entries {
+            Entries::Own => VecDeque::new(),
+            Entries::Shared(_) => VecDeque::with_capacity(size),
+        };
+        Self {
+            entries: VecDeque::with_capacity(size),
+            slots,
+            counted: config.entries,
+            enabled: true,
+            enabled_for_all: config.enabled,
+            unfinished: config.in_flight,
+            next: 0,
+            in_flight: BTreeSet::new(),
+        }
+    }
+
+    /// Takes a descriptor, if fewer than `most` entries are occupied.
+    pub fn take(&mut self, descriptor: &Descriptor, most: usize) -> Result<(), Refused> {
+        // Counted before the look at the state: whoever disables the queue and then finds a count of
+        // zero has seen the last one.
+        if let Some(unfinished) = self.unfinished {
+            unfinished.fetch_add(1, Ordering::SeqCst);
+        }
+        let taken = self.admit(descriptor, most);
+        if taken.is_err() {
+            self.uncount(1);
+        }
+        taken
+    }
+
+    fn admit(&mut self, descriptor: &Descriptor, most: usize) -> Result<(), Refused> {
+        let is_disabled = |state: &AtomicU32| state.load(Ordering::SeqCst) == 0;
+        if !self.enabled || self.enabled_for_all.is_some_and(is_disabled) {
+            return Err(Refused::Disabled);
+        }
+        match &self.counted {
+            Entries::Own if self.entries.len() >= most => return Err(Refused::Full),
+            Entries::Own => {}
+            Entries::Shared(shared) => {
+                self.slots.push_back(shared.claim(most).ok_or(Refused::Full)?);
+            }
+        }
+        self.entries.push_back(*descriptor);
+        Ok(())
+    }
+
+    /// Takes the first entry out, for an engine; with its number.
+    pub fn dispatch(&mut self) -> Option<(Descriptor, u64)> {
+        let descriptor = self.entries.pop_front()?;
+        if let Entries::Shared(shared) = &self.counted
+            && let Some(slot) = self.slots.pop_front()
+        {
+            shared.free(slot);
+        }
+        let order = self.next;
+        self.next += 1;
+        self.in_flight.insert(order);
+        Some((descriptor, order))
+    }
+
+    /// Ends a descriptor that an engine has taken.
+    pub fn end(&mut self, order: u64) {
+        self.in_flight.remove(&order);
+        self.uncount(1);
+    }
+
+    /// Drops the entries; returns how many.
+    pub fn clear(&mut self) -> usize {
+        let dropped = self.entries.len();
+        self.entries.clear();
+        if let Entries::Shared(shared) = &self.counted {
+            self.slots.drain(..).for_each(|slot| shared.free(slot));
+        }
+        self.next += dropped as u64;
+        self.uncount(units::narrow::fit(dropped as u64));
+        dropped
+    }
+
+    /// Entries that this process has submitted and no engine has taken.
+    pub fn own_entries(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Number of the next descriptor that it takes.
+    pub fn end_of_entries(&self) -> u64 {
+        self.next + self.entries.len() as u64
+    }
+
+    /// Whether a descriptor with a number below `end` has not ended.
+    pub fn has_before(&self, end: u64) -> bool {
+        self.next < end || self.engines_have_before(end)
+    }
+
+    /// Whether engines have a descriptor with a number below `end`.
+    pub fn engines_have_before(&self, end: u64) -> bool {
+        self.in_flight.first().is_some_and(|&first| first < end)
+    }
+
+    pub fn set_enabled(&mut self, enabled: bool) {
+        self.enabled = enabled;
+    }
+
+    fn uncount(&self, number: u32) {
+        if let Some(unfinished) = self.unfinished {
+            unfinished.fetch_sub(number, Ordering::SeqCst);
+        }
+    }
+}
