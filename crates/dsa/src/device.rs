@@ -17,6 +17,7 @@ mod slots;
 mod software_error;
 
 pub use config::{ConfigError, DeviceConfig, Entries, EntrySlots, GroupConfig, Mode, QueueConfig};
+pub use group::Posted;
 pub use software_error::SoftwareError;
 
 use crate::descriptor::Descriptor;
@@ -42,9 +43,27 @@ pub struct QueueId {
     queue: usize,
 }
 
+/// What a submitter says of a submission, for the watcher.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tag {
+    /// When, in nanoseconds of a clock of the submitter's.
+    pub time_ns: u64,
+    /// Through what, such as a thread.
+    pub portal: u64,
+}
+
+/// Where a descriptor that has ended came from; a member of a batch, where its batch came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The queue.
+    pub queue: QueueId,
+    /// What its submitter has said.
+    pub tag: Tag,
+}
+
 /// Called by an engine for each descriptor that has ended, members of batches included. It does not wait
 /// for the device: the engine goes on when it returns.
-pub type Watcher = Arc<dyn Fn(&Ended<'_>) + Send + Sync>;
+pub type Watcher = Arc<dyn Fn(&Origin, &Ended<'_>) + Send + Sync>;
 
 /// What all engines of a device share.
 struct Shared {
@@ -100,12 +119,14 @@ impl Device {
         let queues = config.groups.iter().enumerate().flat_map(|(group, config)| {
             (0..config.queues.len()).map(move |queue| QueueId { group, queue })
         });
-        let engines = config.groups.iter().zip(&groups).flat_map(|(config, group)| {
-            (0..config.engines).map(|_| {
-                let (shared, group) = (Arc::clone(&shared), Arc::clone(group));
-                std::thread::spawn(move || run_engine(&shared, &group))
-            })
-        });
+        let engines =
+            config.groups.iter().zip(&groups).enumerate().flat_map(|(number, (config, group))| {
+                let shared = &shared;
+                (0..config.engines).map(move |_| {
+                    let (shared, group) = (Arc::clone(shared), Arc::clone(group));
+                    std::thread::spawn(move || run_engine(&shared, &group, number))
+                })
+            });
         let engines = engines.collect();
         Ok(Self { queues: queues.collect(), shared, groups, engines })
     }
@@ -120,15 +141,27 @@ impl Device {
     /// the descriptor is lost, and the software error register says so; one for a shared or disabled
     /// queue is lost silently.
     pub fn post(&self, queue: QueueId, descriptor: &Descriptor) {
-        if self.groups[queue.group].post(queue.queue, descriptor) == group::Posted::Overflow {
+        let _ = self.post_tagged(queue, descriptor, Tag::default());
+    }
+
+    /// As [`Self::post`], with a tag; what no device says is whether the queue has taken it.
+    pub fn post_tagged(&self, queue: QueueId, descriptor: &Descriptor, tag: Tag) -> Posted {
+        let posted = self.groups[queue.group].post(queue.queue, (*descriptor, tag));
+        if posted == Posted::Overflow {
             let number = self.groups[queue.group].number_in_device(queue.queue);
             self.error().note(SoftwareError::overflow(number, descriptor));
         }
+        posted
     }
 
     /// Submits to a shared queue, as ENQCMD does.
     pub fn enqueue(&self, queue: QueueId, descriptor: &Descriptor) -> Submitted {
-        self.groups[queue.group].enqueue(queue.queue, descriptor)
+        self.enqueue_tagged(queue, descriptor, Tag::default())
+    }
+
+    /// As [`Self::enqueue`], with a tag.
+    pub fn enqueue_tagged(&self, queue: QueueId, descriptor: &Descriptor, tag: Tag) -> Submitted {
+        self.groups[queue.group].enqueue(queue.queue, (*descriptor, tag))
     }
 
     /// Descriptors in a queue that no engine has taken yet, those of other processes included.
@@ -195,15 +228,17 @@ impl Drop for Device {
 }
 
 /// Executes descriptors of a group until it stops and its queues are empty.
-fn run_engine(shared: &Shared, group: &Group) {
+fn run_engine(shared: &Shared, group: &Group, number: usize) {
     while let Some(work) = group.next() {
+        let queue = QueueId { group: number, queue: work.queue };
+        let origin = Origin { queue, tag: work.tag };
         let mut watch = |ended: &Ended<'_>| {
             if ended.is_logged() {
                 let mut error = shared.error.lock().unwrap_or_else(PoisonError::into_inner);
                 error.note(SoftwareError::of(group.number_in_device(work.queue), ended));
             }
             if let Some(watcher) = &shared.watcher {
-                watcher(ended);
+                watcher(&origin, ended);
             }
         };
         // A watcher that panics has said so; the engine goes on, so that no drain waits for it.

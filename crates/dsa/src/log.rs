@@ -2,7 +2,9 @@
 
 use crate::checks::{Place, QueueLimits, Rules};
 use crate::descriptor::Descriptor;
+use crate::engine::Ended;
 use crate::hardware::capabilities::Capabilities;
+use crate::hardware::status;
 use crate::hardware::{DELTA_ENTRY_BYTES, DESCRIPTOR_BYTES, Opcode, PRIVILEGED, PROTECTION_BYTES};
 use crate::memory;
 use crate::operations::block_bytes;
@@ -87,9 +89,7 @@ impl<W: Write> Log<W> {
     ) -> Option<Opcode> {
         let rules = Rules { capabilities: &self.capabilities, queue, place };
         let checked = rules.check(descriptor).ok();
-        let lacks =
-            |opcode: &Opcode| matches!(opcode, Opcode::TranslationFetch | Opcode::DixGenerate);
-        let opcode = checked.filter(|opcode| !lacks(opcode));
+        let opcode = checked.filter(|opcode| is_known(*opcode));
         self.skipped += u64::from(opcode.is_none());
         opcode
     }
@@ -101,31 +101,80 @@ impl<W: Write> Log<W> {
         batch: Option<u64>,
         (descriptor, opcode): (&Descriptor, Opcode),
     ) -> io::Result<()> {
-        let mut line = format!("{{\"time_ns\": {time_ns}, \"portal\": {portal}");
-        let mut field = |name: &str, value: Option<u64>| {
-            if let Some(value) = value {
-                // Text grows without an error.
-                let _ = write!(line, ", \"{name}\": {value}");
-            }
-        };
-        let bytes = data_bytes(descriptor, opcode);
-        field("batch", batch);
-        field("opcode", Some(u64::from(descriptor.code())));
-        field("flags", Some(u64::from(descriptor.flags())));
-        field("bytes", bytes);
-        field("record_bytes", record_bytes(descriptor, opcode));
-        let has_blocks = (Opcode::DifCheck..=Opcode::DifUpdate).contains(&opcode);
-        field("block_bytes", has_blocks.then(|| block_bytes(descriptor.dif_flags())));
-        let [source, destination, third] = addresses(descriptor, opcode);
-        for (name, address) in [("source", source), ("destination", destination), ("third", third)]
-        {
-            if let Some(address) = address {
-                let _ = write!(line, ", \"{name}\": \"{address:#x}\"");
-            }
-        }
+        let mut line = fields(time_ns, portal, batch, (descriptor, opcode));
         line.push_str("}\n");
         self.to.write_all(line.as_bytes())
     }
+}
+
+/// What a descriptor's line says beside its operands: where it came from, if a device tells how it ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// When it was written to its portal.
+    pub time_ns: u64,
+    /// Its portal.
+    pub portal: u32,
+    /// Name of its queue.
+    pub queue: &'a str,
+    /// The process that submitted it.
+    pub process: u32,
+}
+
+impl Source<'_> {
+    /// The line of a descriptor that has ended. A batch has none, its members have; what no part does has
+    /// none either (see [`Log::skipped`]). The time of a batch is its number.
+    #[must_use]
+    pub fn line(&self, ended: &Ended<'_>) -> Option<String> {
+        let status = ended.outcome.record().status();
+        let is_refused = (status::BAD_OPCODE..=status::BAD_TRAFFIC_CLASS).contains(&status)
+            && status != status::RECORD_FAULT;
+        let opcode = ended.descriptor.opcode().filter(|opcode| !is_refused && is_known(*opcode));
+        let opcode = opcode.filter(|opcode| *opcode != Opcode::Batch)?;
+        let batch = ended.member.map(|_| self.time_ns);
+        let mut line = fields(self.time_ns, self.portal, batch, (ended.descriptor, opcode));
+        let Self { queue, process, .. } = self;
+        // Text grows without an error.
+        let _ =
+            write!(line, ", \"queue\": \"{queue}\", \"process\": {process}, \"status\": {status}");
+        line.push_str("}\n");
+        Some(line)
+    }
+}
+
+/// Whether the format has it.
+fn is_known(opcode: Opcode) -> bool {
+    !matches!(opcode, Opcode::TranslationFetch | Opcode::DixGenerate)
+}
+
+/// A line without its end.
+fn fields(
+    time_ns: u64,
+    portal: u32,
+    batch: Option<u64>,
+    (descriptor, opcode): (&Descriptor, Opcode),
+) -> String {
+    let mut line = format!("{{\"time_ns\": {time_ns}, \"portal\": {portal}");
+    let mut field = |name: &str, value: Option<u64>| {
+        if let Some(value) = value {
+            // Text grows without an error.
+            let _ = write!(line, ", \"{name}\": {value}");
+        }
+    };
+    let bytes = data_bytes(descriptor, opcode);
+    field("batch", batch);
+    field("opcode", Some(u64::from(descriptor.code())));
+    field("flags", Some(u64::from(descriptor.flags())));
+    field("bytes", bytes);
+    field("record_bytes", record_bytes(descriptor, opcode));
+    let has_blocks = (Opcode::DifCheck..=Opcode::DifUpdate).contains(&opcode);
+    field("block_bytes", has_blocks.then(|| block_bytes(descriptor.dif_flags())));
+    let [source, destination, third] = addresses(descriptor, opcode);
+    for (name, address) in [("source", source), ("destination", destination), ("third", third)] {
+        if let Some(address) = address {
+            let _ = write!(line, ", \"{name}\": \"{address:#x}\"");
+        }
+    }
+    line
 }
 
 /// The transfer size; where blocks have protection information, without that.

@@ -95,6 +95,22 @@ pub(crate) fn read<const N: usize>(address: u64) -> Option<[u8; N]> {
     guarded(|| unsafe { bytes::<[u8; N]>(address).read_unaligned() })
 }
 
+/// Reads bytes of this process at any address; `None` if a page of them cannot be read. A signal handler
+/// may call it.
+#[must_use]
+pub fn load<const N: usize>(address: u64) -> Option<[u8; N]> {
+    read(address)
+}
+
+/// Writes bytes of this process at any address; false if a page of them cannot be written: then some may
+/// have been.
+#[must_use]
+pub fn store<const N: usize>(address: u64, data: &[u8; N]) -> bool {
+    #[allow(unsafe_code)]
+    // SAFETY: a fault is caught by the guard; who calls names memory that is to be written.
+    guarded(|| unsafe { bytes_mut::<[u8; N]>(address).write_unaligned(*data) }).is_some()
+}
+
 /// An address as a pointer that may be read. Called inside [`guarded`].
 #[inline]
 pub(crate) fn bytes<T>(address: u64) -> *const T {

@@ -3,10 +3,10 @@
 //! One lock holds all queues of a group: what is done under it takes some ten nanoseconds. Engines that
 //! find nothing look again for a while before they sleep, as programs wait for records by polling.
 
-use super::Submitted;
 use super::arbiter::Arbiter;
 use super::config::{Entries, GroupConfig, Mode, QueueConfig};
 use super::queue::{Queue, Refused};
+use super::{Submitted, Tag};
 use crate::checks::QueueLimits;
 use crate::descriptor::Descriptor;
 use crate::hardware::Opcode;
@@ -18,10 +18,12 @@ const LOOKS: u32 = 2_000;
 
 /// What became of a posted write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Posted {
+pub enum Posted {
+    /// The queue has it.
     Taken,
     /// Nothing takes it, and nothing says so.
     Lost,
+    /// A full dedicated queue has lost it.
     Overflow,
 }
 
@@ -29,6 +31,7 @@ pub(super) enum Posted {
 pub(super) struct Work {
     pub queue: usize,
     pub descriptor: Descriptor,
+    pub tag: Tag,
     /// Its place in the order of its queue.
     order: u64,
 }
@@ -77,12 +80,12 @@ impl Group {
     }
 
     /// A posted write to a dedicated queue.
-    pub fn post(&self, queue: usize, descriptor: &Descriptor) -> Posted {
+    pub fn post(&self, queue: usize, entry: (Descriptor, Tag)) -> Posted {
         let QueueConfig { size, mode, .. } = self.queues[queue];
         if mode != Mode::Dedicated {
             return Posted::Lost;
         }
-        match self.take(queue, descriptor, size) {
+        match self.take(queue, entry, size) {
             Ok(()) => Posted::Taken,
             Err(Refused::Disabled) => Posted::Lost,
             Err(Refused::Full) => Posted::Overflow,
@@ -90,18 +93,18 @@ impl Group {
     }
 
     /// A write with an answer to a shared queue.
-    pub fn enqueue(&self, queue: usize, descriptor: &Descriptor) -> Submitted {
+    pub fn enqueue(&self, queue: usize, entry: (Descriptor, Tag)) -> Submitted {
         let QueueConfig { size, mode, .. } = self.queues[queue];
         let Mode::Shared { threshold } = mode else { return Submitted::Retry };
-        match self.take(queue, descriptor, threshold.min(size)) {
+        match self.take(queue, entry, threshold.min(size)) {
             Ok(()) => Submitted::Accepted,
             Err(_) => Submitted::Retry,
         }
     }
 
-    fn take(&self, queue: usize, descriptor: &Descriptor, most: u16) -> Result<(), Refused> {
+    fn take(&self, queue: usize, entry: (Descriptor, Tag), most: u16) -> Result<(), Refused> {
         let mut state = self.lock();
-        state.queues[queue].take(descriptor, most.into())?;
+        state.queues[queue].take(entry, most.into())?;
         self.waiting.fetch_add(1, Ordering::Release);
         let sleeps = state.sleeping > 0;
         drop(state);
@@ -170,9 +173,9 @@ impl Group {
     fn dispatch(&self, state: &mut State) -> Option<Work> {
         let State { arbiter, queues, .. } = state;
         let queue = arbiter.choose(|queue| queues[queue].own_entries() > 0)?;
-        let (descriptor, order) = queues[queue].dispatch()?;
+        let ((descriptor, tag), order) = queues[queue].dispatch()?;
         self.waiting.fetch_sub(1, Ordering::Release);
-        Some(Work { queue, descriptor, order })
+        Some(Work { queue, descriptor, tag, order })
     }
 
     /// A drain goes on when all descriptors before it in its queue have ended: engines have them all.

@@ -2,6 +2,7 @@
 //!
 //! Its storage is there from the start: a submission allocates nothing. Taking an entry out may.
 
+use super::Tag;
 use super::config::{Entries, QueueConfig};
 use crate::descriptor::Descriptor;
 use std::collections::{BTreeSet, VecDeque};
@@ -15,7 +16,7 @@ pub(super) enum Refused {
 }
 
 pub(super) struct Queue {
-    entries: VecDeque<Descriptor>,
+    entries: VecDeque<(Descriptor, Tag)>,
     /// Where entries are counted in slots: the slot of each.
     slots: VecDeque<usize>,
     counted: Entries,
@@ -50,20 +51,20 @@ impl Queue {
     }
 
     /// Takes a descriptor, if fewer than `most` entries are occupied.
-    pub fn take(&mut self, descriptor: &Descriptor, most: usize) -> Result<(), Refused> {
+    pub fn take(&mut self, entry: (Descriptor, Tag), most: usize) -> Result<(), Refused> {
         // Counted before the look at the state: whoever disables the queue and then finds a count of
         // zero has seen the last one.
         if let Some(unfinished) = self.unfinished {
             unfinished.fetch_add(1, Ordering::SeqCst);
         }
-        let taken = self.admit(descriptor, most);
+        let taken = self.admit(entry, most);
         if taken.is_err() {
             self.uncount(1);
         }
         taken
     }
 
-    fn admit(&mut self, descriptor: &Descriptor, most: usize) -> Result<(), Refused> {
+    fn admit(&mut self, entry: (Descriptor, Tag), most: usize) -> Result<(), Refused> {
         let is_disabled = |state: &AtomicU32| state.load(Ordering::SeqCst) == 0;
         if !self.enabled || self.enabled_for_all.is_some_and(is_disabled) {
             return Err(Refused::Disabled);
@@ -75,13 +76,13 @@ impl Queue {
                 self.slots.push_back(shared.claim(most).ok_or(Refused::Full)?);
             }
         }
-        self.entries.push_back(*descriptor);
+        self.entries.push_back(entry);
         Ok(())
     }
 
     /// Takes the first entry out, for an engine; with its number.
-    pub fn dispatch(&mut self) -> Option<(Descriptor, u64)> {
-        let descriptor = self.entries.pop_front()?;
+    pub fn dispatch(&mut self) -> Option<((Descriptor, Tag), u64)> {
+        let entry = self.entries.pop_front()?;
         if let Entries::Shared(shared) = &self.counted
             && let Some(slot) = self.slots.pop_front()
         {
@@ -90,7 +91,7 @@ impl Queue {
         let order = self.next;
         self.next += 1;
         self.in_flight.insert(order);
-        Some((descriptor, order))
+        Some((entry, order))
     }
 
     /// Ends a descriptor that an engine has taken.

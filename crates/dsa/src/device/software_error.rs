@@ -31,7 +31,8 @@ impl SoftwareError {
     }
 
     /// A descriptor that ended without a record that could say so.
-    pub(super) fn of(queue: usize, ended: &Ended<'_>) -> Self {
+    #[must_use]
+    pub fn of(queue: usize, ended: &Ended<'_>) -> Self {
         let record = ended.outcome.record();
         let code = record.status() & !status::FAULT_ON_WRITE;
         let mut error = Self::new(code, queue, ended.descriptor);

@@ -60,7 +60,7 @@ fn every_accepted_descriptor_ends_exactly_once() {
             ],
         }],
     };
-    let watcher: dsa::device::Watcher = Arc::new(move |_| {
+    let watcher: dsa::device::Watcher = Arc::new(move |_, _| {
         counted.fetch_add(1, Ordering::Relaxed);
     });
     let device = start(&config, Some(watcher));
@@ -126,7 +126,7 @@ fn a_full_dedicated_queue_loses_and_a_shared_one_says_retry() {
     // Nothing is taken out: the only engine waits in a watcher.
     let gate = Arc::new(Mutex::new(()));
     let held = Arc::clone(&gate);
-    let watcher: dsa::device::Watcher = Arc::new(move |_| drop(held.lock()));
+    let watcher: dsa::device::Watcher = Arc::new(move |_, _| drop(held.lock()));
     let config = DeviceConfig {
         capabilities: PART,
         groups: vec![GroupConfig {
@@ -239,7 +239,7 @@ fn a_drain_beside_a_discard_ends() {
 
 #[test]
 fn a_watcher_that_panics_ends_no_engine() {
-    let watcher: dsa::device::Watcher = Arc::new(|ended| {
+    let watcher: dsa::device::Watcher = Arc::new(|_, ended| {
         assert!(ended.descriptor.code() != Opcode::Drain as u8, "this panic is expected");
     });
     let config = DeviceConfig {

@@ -44,6 +44,13 @@ pub(super) struct Line {
     record_bytes: Option<u64>,
     #[serde(default)]
     block_bytes: Option<u64>,
+    /// What happened when it was recorded, which a replay does not look at.
+    #[serde(default, rename = "queue")]
+    _queue: Option<String>,
+    #[serde(default, rename = "process")]
+    _process: Option<u32>,
+    #[serde(default, rename = "status")]
+    _status: Option<u8>,
 }
 
 /// An address as hexadecimal text.

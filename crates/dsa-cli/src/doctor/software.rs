@@ -1,0 +1,96 @@
+//! What `skipline-dsa run` needs.
+
+use super::Finding;
+use crate::run::program;
+use std::arch::x86_64::__cpuid_count;
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// What has to be there.
+pub fn findings(name: Option<&OsStr>) -> Vec<Finding> {
+    let mut all = vec![fuse(), namespaces(), library()];
+    all.extend(name.map(program));
+    all
+}
+
+fn fuse() -> Finding {
+    let what = "file systems in user space";
+    match std::fs::File::options().read(true).write(true).open("/dev/fuse") {
+        Ok(_) => Finding::good(what, "/dev/fuse can be opened"),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Finding::bad(
+            what,
+            "there is no /dev/fuse",
+            "modprobe fuse; in a container: docker run --device /dev/fuse --cap-add SYS_ADMIN ...",
+        ),
+        Err(error) => Finding::bad(what, format!("/dev/fuse: {error}"), "chmod a+rw /dev/fuse"),
+    }
+}
+
+fn namespaces() -> Finding {
+    let what = "a mount namespace";
+    // A child tries, as a namespace cannot be left.
+    let tried = |arguments: &[&str]| {
+        let command = std::process::Command::new("unshare").args(arguments).arg("true").output();
+        command.is_ok_and(|output| output.status.success())
+    };
+    if tried(&["--mount"]) {
+        return Finding::good(what, "allowed");
+    }
+    if tried(&["--user", "--map-root-user", "--mount"]) {
+        return Finding::good(what, "allowed in a user namespace");
+    }
+    let limit = std::fs::read_to_string("/proc/sys/user/max_user_namespaces").unwrap_or_default();
+    let sealed = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
+    let repair = if limit.trim() == "0" {
+        "sudo sysctl user.max_user_namespaces=15000"
+    } else if std::fs::read_to_string(sealed).is_ok_and(|value| value.trim() == "1") {
+        "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0"
+    } else if Path::new("/proc/sys/kernel/unprivileged_userns_clone").exists() {
+        "sudo sysctl kernel.unprivileged_userns_clone=1"
+    } else {
+        "run as root; in a container: docker run --cap-add SYS_ADMIN --device /dev/fuse ..."
+    };
+    Finding::bad(what, "refused, with and without a user namespace", repair)
+}
+
+fn library() -> Finding {
+    let what = "the library for programs";
+    match program::library() {
+        Ok(path) => Finding::good(what, path.display().to_string()),
+        Err(error) => Finding::bad(what, error.to_string(), "install both files of one release"),
+    }
+}
+
+fn program(name: &OsStr) -> Finding {
+    let what = "the program";
+    let shown = name.to_string_lossy();
+    let Some(path) = program::on_path(name) else {
+        return Finding::bad(what, format!("there is no {shown}"), "give the path of its file");
+    };
+    match program::why_not(&path) {
+        None => Finding::good(what, format!("{} loads libraries", path.display())),
+        Some(why) => Finding::bad(
+            what,
+            format!("{}: {why}", path.display()),
+            "build it with the dynamic loader, for 64-bit x86; run it as the user that it changes to",
+        ),
+    }
+}
+
+/// What a user should know, and what hinders nothing.
+pub fn notes() -> Vec<String> {
+    /// Leaf 7, ECX [SDM vol. 2, CPUID].
+    const INSTRUCTIONS: [(u32, &str); 3] = [(5, "WAITPKG"), (28, "MOVDIR64B"), (29, "ENQCMD")];
+    let bits = __cpuid_count(7, 0).ecx;
+    let has = |bit: u32| if bits >> bit & 1 == 1 { "in the CPU" } else { "emulated" };
+    let instructions: Vec<String> =
+        INSTRUCTIONS.map(|(bit, name)| format!("{name} {}", has(bit))).to_vec();
+    let flags = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let faults = flags.split_whitespace().any(|flag| flag == "cpuid_fault");
+    let asked = if faults {
+        "a program that asks CPUID is told that the CPU has them"
+    } else {
+        "this CPU's CPUID cannot be trapped: a program that asks for ENQCMD first will not use it"
+    };
+    vec![instructions.join(", "), asked.to_owned()]
+}

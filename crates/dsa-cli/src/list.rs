@@ -1,0 +1,84 @@
+//! `skipline-dsa list`: devices that there are.
+
+use crate::failure::Failure;
+use crate::runs::{self, Run};
+use dsa_run::registers::state;
+use std::io::Write;
+use std::sync::atomic::Ordering;
+
+/// List the devices of runs that are under way, and those of the machine.
+#[derive(clap::Args)]
+pub struct Arguments {}
+
+/// Prints them.
+pub fn run(_: &Arguments) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    let runs = runs::all();
+    for run in &runs {
+        list_run(run, &mut out)?;
+    }
+    let real = of_the_machine();
+    for (name, state) in &real {
+        writeln!(out, "machine  {name:<6} {state}")?;
+    }
+    if runs.is_empty() && real.is_empty() {
+        writeln!(
+            out,
+            "no run is under way, and this machine has no device; see `skipline-dsa doctor`"
+        )?;
+    }
+    Ok(())
+}
+
+fn list_run(run: &Run, out: &mut impl Write) -> Result<(), Failure> {
+    writeln!(out, "run {}", run.process)?;
+    for (number, device) in run.devices().enumerate() {
+        let state = state_name(device.state.load(Ordering::Acquire));
+        let version = device.capabilities().version;
+        writeln!(out, "  dsa{number}  {state}, version {version:#x}")?;
+        for (queue, own) in device.queue.iter().enumerate() {
+            if own.state.load(Ordering::Acquire) == state::DISABLED {
+                continue;
+            }
+            let get = |register: &std::sync::atomic::AtomicU32| register.load(Ordering::Relaxed);
+            let mode = match get(&own.dedicated) {
+                0 => format!("shared, threshold {}", get(&own.threshold)),
+                _ => "dedicated".to_owned(),
+            };
+            let (group, size) = (get(&own.group), get(&own.size));
+            let engines = get(&device.engines[units::narrow::usize_from(group.into())]);
+            writeln!(
+                out,
+                "    wq{number}.{queue}  {mode}, {size} entries, {} held, group {group} with {engines} \
+                 engine(s)",
+                own.occupancy()
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// A state in words.
+pub fn state_name(value: u32) -> &'static str {
+    match value {
+        state::ENABLED => "enabled",
+        state::HALTED => "halted",
+        _ => "disabled",
+    }
+}
+
+/// Devices that the kernel's driver has.
+pub fn of_the_machine() -> Vec<(String, String)> {
+    let Ok(entries) = std::fs::read_dir("/sys/bus/dsa/devices") else { return Vec::new() };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut devices: Vec<(String, String)> = names
+        .filter(|name| name.starts_with("dsa"))
+        .map(|name| {
+            let path = format!("/sys/bus/dsa/devices/{name}/state");
+            let state = std::fs::read_to_string(path).unwrap_or_else(|error| error.to_string());
+            (name, state.trim_end().to_owned())
+        })
+        .collect();
+    devices.sort();
+    devices
+}

@@ -1,0 +1,124 @@
+//! A view of /sys and /dev, for this process and its children alone, that has the devices' files.
+//!
+//! A directory that needs one more entry is covered by an empty file system, to which all that was there
+//! is bound. Nothing of the machine changes, and all of it ends with the last process of the run.
+
+use super::devices::Devices;
+use super::tree;
+use crate::failure::Failure;
+use rustix::mount::{MountFlags, MountPropagationFlags};
+use rustix::thread::UnshareFlags;
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+/// How the view was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// As root, in a mount namespace.
+    Mount,
+    /// In a user namespace with a mount namespace of its own.
+    User,
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Mount => "in a mount namespace",
+            Self::User => "in a user namespace, without root",
+        })
+    }
+}
+
+/// Enters namespaces, in which the process keeps its user.
+pub fn enter() -> Result<Way, Failure> {
+    let (user, group) = (rustix::process::getuid(), rustix::process::getgid());
+    // SAFETY of both calls: this process has one thread.
+    let way = if unshare(UnshareFlags::NEWNS).is_ok() {
+        Way::Mount
+    } else {
+        unshare(UnshareFlags::NEWNS | UnshareFlags::NEWUSER).map_err(|error| {
+            Failure::failed(format!(
+                "this system gives no namespace ({error}), and devices need one; see `skipline-dsa doctor`"
+            ))
+        })?;
+        let write = |file: &str, text: String| {
+            std::fs::write(file, text).map_err(|error| Failure::failed(format!("{file}: {error}")))
+        };
+        write("/proc/self/setgroups", "deny".to_owned())?;
+        write("/proc/self/uid_map", format!("{0} {0} 1", user.as_raw()))?;
+        write("/proc/self/gid_map", format!("{0} {0} 1", group.as_raw()))?;
+        Way::User
+    };
+    let all = MountPropagationFlags::REC | MountPropagationFlags::PRIVATE;
+    rustix::mount::mount_change("/", all)
+        .map_err(|error| Failure::failed(format!("mounts cannot be made private: {error}")))?;
+    Ok(way)
+}
+
+#[allow(unsafe_code)]
+fn unshare(flags: UnshareFlags) -> io::Result<()> {
+    // SAFETY: neither the file descriptors nor the current directory are unshared, and there is one
+    // thread, which knows nothing yet of what it sees of the system.
+    unsafe { rustix::thread::unshare_unsafe(flags) }.map_err(Into::into)
+}
+
+/// Puts the devices' files where programs look for them.
+pub fn show(directory: &Path, devices: &Devices) -> Result<(), Failure> {
+    let files = directory.join("files");
+    let bridges: Vec<String> = {
+        let driver = devices.driver();
+        driver.devices().iter().map(|it| tree::host_bridge(&it.part().pci_address)).collect()
+    };
+    let in_devices: Vec<(String, String)> =
+        bridges.iter().map(|bridge| (bridge.clone(), format!("devices/{bridge}"))).collect();
+    let one = |name: &str, from: &str| vec![(name.to_owned(), from.to_owned())];
+    let added = [
+        ("/sys/bus", one("dsa", "bus")),
+        ("/sys/module", one("idxd", "module")),
+        ("/sys/devices", in_devices),
+        ("/dev", one("dsa", "dev")),
+    ];
+    for (place, entries) in added {
+        add(Path::new(place), &files, &entries, &directory.join("was"))
+            .map_err(|error| Failure::failed(format!("{place}: {error}")))?;
+    }
+    Ok(())
+}
+
+/// Adds entries to a directory.
+fn add(place: &Path, files: &Path, entries: &[(String, String)], was: &Path) -> io::Result<()> {
+    if entries.iter().any(|(name, _)| !place.join(name).is_dir()) {
+        cover(place, was, entries)?;
+    }
+    for (name, from) in entries {
+        rustix::mount::mount_bind_recursive(files.join(from), place.join(name))?;
+    }
+    Ok(())
+}
+
+/// Covers a directory with one that has the same entries, and empty directories for further ones.
+fn cover(place: &Path, was: &Path, entries: &[(String, String)]) -> io::Result<()> {
+    rustix::mount::mount_bind_recursive(place, was)?;
+    rustix::mount::mount("tmpfs", place, "tmpfs", MountFlags::NOSUID, c"mode=0755")?;
+    for entry in was.read_dir()? {
+        let entry = entry?;
+        let (from, to) = (entry.path(), place.join(entry.file_name()));
+        let kind = entry.file_type()?;
+        if kind.is_symlink() {
+            std::os::unix::fs::symlink(from.read_link()?, &to)?;
+            continue;
+        }
+        if kind.is_dir() {
+            std::fs::create_dir(&to)?;
+        } else {
+            std::fs::File::create(&to)?;
+        }
+        rustix::mount::mount_bind_recursive(&from, &to)?;
+    }
+    for (name, _) in entries {
+        std::fs::create_dir_all(place.join(name))?;
+    }
+    rustix::mount::unmount(was, rustix::mount::UnmountFlags::DETACH)?;
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! The program of a run: what it needs, its start, its signals and its end.
+
+use super::directory::Directory;
+use crate::failure::Failure;
+use dsa_run::RUN_DIRECTORY;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// File name of the library that each program loads.
+const LIBRARY: &str = "libskipline_dsa_trap.so";
+
+/// A program that can run.
+pub struct Program {
+    path: PathBuf,
+    words: Vec<OsString>,
+    library: PathBuf,
+}
+
+impl Program {
+    /// Finds it, and the library beside this command.
+    pub fn find(words: &[OsString]) -> Result<Self, Failure> {
+        let name = words.first().map_or(OsStr::new(""), OsString::as_os_str);
+        let shown = name.to_string_lossy();
+        let path = on_path(name)
+            .ok_or_else(|| Failure::bad_input(format!("there is no program {shown}")))?;
+        if let Some(why) = why_not(&path) {
+            return Err(Failure::bad_input(format!("{shown}: {why}")));
+        }
+        Ok(Self { path, words: words.to_vec(), library: library()? })
+    }
+
+    /// Runs it to its end.
+    pub fn run(&self, directory: &Directory) -> Result<ExitCode, Failure> {
+        // The terminal sends its signals to both; this one stays until the program has ended.
+        let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])
+            .map_err(|error| Failure::failed(format!("signals: {error}")))?;
+        let mut child = Command::new(&self.path)
+            .args(&self.words[1..])
+            .env("LD_PRELOAD", preloaded(&self.library))
+            .env(RUN_DIRECTORY, directory.path())
+            .spawn()
+            .map_err(|error| Failure::failed(format!("{}: {error}", self.path.display())))?;
+        let number = child.id().cast_signed();
+        let handle = signals.handle();
+        let passer = std::thread::spawn(move || {
+            for signal in &mut signals {
+                let Some(process) = rustix::process::Pid::from_raw(number) else { continue };
+                let signal = match signal {
+                    SIGTERM => rustix::process::Signal::TERM,
+                    SIGHUP => rustix::process::Signal::HUP,
+                    // The terminal has sent it to the program, too.
+                    _ => continue,
+                };
+                // A program that has ended needs none.
+                let _ = rustix::process::kill_process(process, signal);
+            }
+        });
+        let status = child.wait();
+        handle.close();
+        drop(passer.join());
+        let status = status.map_err(|error| Failure::failed(format!("wait: {error}")))?;
+        let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+        Ok(ExitCode::from(u8::try_from(code.unwrap_or(1)).unwrap_or(1)))
+    }
+}
+
+/// The value of LD_PRELOAD with the library in front of what is there.
+fn preloaded(library: &Path) -> OsString {
+    let mut value = library.as_os_str().to_owned();
+    if let Some(before) = std::env::var_os("LD_PRELOAD").filter(|before| !before.is_empty()) {
+        value.push(":");
+        value.push(before);
+    }
+    value
+}
+
+/// The library: beside this command, or in `lib/skipline` of where it is installed.
+pub fn library() -> Result<PathBuf, Failure> {
+    let own = std::env::current_exe()
+        .map_err(|error| Failure::failed(format!("path of this command: {error}")))?;
+    let beside = own.parent().unwrap_or(Path::new("/"));
+    let places = [beside.join(LIBRARY), beside.join("../lib/skipline").join(LIBRARY)];
+    places.iter().find(|path| path.is_file()).cloned().ok_or_else(|| {
+        let [first, second] = places.map(|path| path.display().to_string());
+        Failure::failed(format!("the library is missing: it is looked for as {first} and {second}"))
+    })
+}
+
+/// The file of a program, as a shell finds it.
+pub fn on_path(name: &OsStr) -> Option<PathBuf> {
+    let is_program = |path: &PathBuf| {
+        path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+    };
+    if name.as_encoded_bytes().contains(&b'/') {
+        return Some(PathBuf::from(name)).filter(is_program);
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|directory| directory.join(name)).find(is_program)
+}
+
+/// Why the library cannot be loaded into a program; `None`: it can, or it is a script.
+pub fn why_not(path: &Path) -> Option<&'static str> {
+    let bytes = std::fs::read(path).ok()?;
+    if !bytes.starts_with(b"\x7fELF") {
+        return None;
+    }
+    /// Class and machine of 64-bit x86 [ELF, e_ident and e_machine].
+    const IS_64_BIT: u8 = 2;
+    const X86_64: u16 = 62;
+    const PT_INTERP: u32 = 3;
+    let number = |at: usize, length: usize| -> Option<u64> {
+        let bytes = bytes.get(at..at + length)?;
+        Some(bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+    };
+    if bytes.get(4) != Some(&IS_64_BIT) || number(18, 2) != Some(X86_64.into()) {
+        return Some("it is no 64-bit x86 program, and the library is one");
+    }
+    let (table, size, count) = (number(32, 8)?, number(54, 2)?, number(56, 2)?);
+    let headers = (0..count).map(|header| units::narrow::usize_from(table + header * size));
+    let is_dynamic = headers.into_iter().any(|at| number(at, 4) == Some(PT_INTERP.into()));
+    if !is_dynamic {
+        return Some("it is statically linked, and the library needs the dynamic loader");
+    }
+    let mode = rustix::fs::stat(path).ok()?.st_mode;
+    let is_privileged = mode & 0o6000 != 0 && !rustix::process::getuid().is_root();
+    is_privileged.then_some("it changes its user when it starts, which keeps the library out")
+}

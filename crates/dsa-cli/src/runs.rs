@@ -1,0 +1,53 @@
+//! Runs that are under way, by their directories.
+
+use dsa_run::REGISTERS_FILE;
+use dsa_run::registers::{Registers, Shared};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+const PREFIX: &str = "skipline-dsa-";
+
+/// A run.
+pub struct Run {
+    /// Process of its supervisor.
+    pub process: u32,
+    /// Its devices.
+    pub registers: &'static Registers,
+}
+
+/// Where runs of this user have their directories.
+fn place() -> PathBuf {
+    let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_dir());
+    own.unwrap_or_else(std::env::temp_dir)
+}
+
+/// The directory of the run of a process.
+pub fn directory_of(process: u32) -> PathBuf {
+    place().join(format!("{PREFIX}{process}"))
+}
+
+/// All runs of this user whose supervisor is there.
+pub fn all() -> Vec<Run> {
+    let Ok(entries) = place().read_dir() else { return Vec::new() };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut processes: Vec<u32> =
+        names.filter_map(|name| name.strip_prefix(PREFIX)?.parse().ok()).collect();
+    processes.sort_unstable();
+    processes.into_iter().filter_map(open).collect()
+}
+
+fn open(process: u32) -> Option<Run> {
+    let shared = Shared::open(&directory_of(process).join(REGISTERS_FILE)).ok()?;
+    let registers = shared.forever();
+    let is_there = registers.supervisor.load(Ordering::Acquire) == process
+        && PathBuf::from(format!("/proc/{process}")).exists();
+    is_there.then_some(Run { process, registers })
+}
+
+impl Run {
+    /// Its devices.
+    pub fn devices(&self) -> impl Iterator<Item = &'static dsa_run::registers::Device> {
+        let count = self.registers.devices.load(Ordering::Acquire);
+        self.registers.device.iter().take(units::narrow::usize_from(count.into()))
+    }
+}

@@ -1,0 +1,91 @@
+//! `skipline-dsa stats`: what the queues of a run have done.
+
+use crate::failure::Failure;
+use crate::runs::{self, Run};
+use dsa::hardware::{Opcode, status};
+use dsa_run::registers::Queue;
+use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Show what the queues of the runs that are under way have done.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Only the run of this process.
+    #[arg(long, value_name = "PID")]
+    run: Option<u32>,
+    /// A JSON object for each queue.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints the counts.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let runs = runs::all();
+    let wanted = |run: &&Run| arguments.run.is_none_or(|process| process == run.process);
+    let chosen: Vec<&Run> = runs.iter().filter(wanted).collect();
+    if chosen.is_empty() {
+        let known: Vec<String> = runs.iter().map(|run| run.process.to_string()).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        return Err(Failure::bad_input(format!("no such run is under way; there are: {known}")));
+    }
+    let mut out = std::io::stdout().lock();
+    for run in chosen {
+        for (number, device) in run.devices().enumerate() {
+            for (queue, own) in device.queue.iter().enumerate() {
+                if own.generation.load(Ordering::Relaxed) == 0 {
+                    continue;
+                }
+                let name = format!("wq{number}.{queue}");
+                let text = if arguments.json { json(run, &name, own) } else { lines(&name, own) };
+                out.write_all(text.as_bytes())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn get(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}
+
+/// Counters that are not zero, by number.
+fn counted(counters: &[AtomicU64]) -> impl Iterator<Item = (u8, u64)> {
+    let all = counters.iter().enumerate();
+    all.map(|(number, counter)| (units::narrow::fit(number), get(counter)))
+        .filter(|(_, count)| *count > 0)
+}
+
+fn lines(name: &str, queue: &Queue) -> String {
+    let counts = &queue.counts;
+    let mut text = format!(
+        "{name}  accepted {}, retried {}, lost {}, held {}, with engines {}\n",
+        get(&counts.accepted),
+        get(&counts.retried),
+        get(&counts.lost),
+        queue.occupancy(),
+        queue.in_flight().saturating_sub(queue.occupancy()),
+    );
+    for (code, count) in counted(&counts.ended) {
+        text += &format!("  {count} ended with {code:#04x}, {}\n", status::describe(code));
+    }
+    for (code, count) in counted(&counts.done) {
+        let operation = Opcode::of(code).map_or("unknown operation", Opcode::name);
+        text += &format!("  {count} {operation}\n");
+    }
+    text + &format!("  {} bytes\n", get(&counts.bytes))
+}
+
+fn json(run: &Run, name: &str, queue: &Queue) -> String {
+    let counts = &queue.counts;
+    let map = |counters: &[AtomicU64]| -> serde_json::Map<String, serde_json::Value> {
+        counted(counters).map(|(code, count)| (format!("{code:#04x}"), count.into())).collect()
+    };
+    let object = serde_json::json!({
+        "run": run.process, "queue": name,
+        "accepted": get(&counts.accepted), "retried": get(&counts.retried),
+        "lost": get(&counts.lost), "occupancy": queue.occupancy(),
+        "ended_by_status": map(&counts.ended), "done_by_opcode": map(&counts.done),
+        "bytes": get(&counts.bytes),
+    });
+    format!("{object}\n")
+}

@@ -1,0 +1,260 @@
+//! The registers of a run's devices, in memory that its processes share.
+//!
+//! The supervisor writes the configuration, programs read it; both count. No lock is held across
+//! processes, as any of them may be killed at any time: what a process owns is marked with its client's
+//! number, and the supervisor takes it back when the kernel closes the file.
+
+#![allow(unsafe_code)]
+
+use dsa::hardware::capabilities::Capabilities;
+use memmap2::{MmapOptions, MmapRaw};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Devices of a run.
+pub const MOST_DEVICES: usize = 16;
+/// Queues of a device.
+pub const MOST_QUEUES: usize = 8;
+/// Groups of a device.
+pub const MOST_GROUPS: usize = 4;
+/// Entries of a queue.
+pub const MOST_ENTRIES: usize = 256;
+/// Processes that have a queue open at a time.
+pub const MOST_CLIENTS: usize = 64;
+/// Marks the file, with the version of this layout.
+const MAGIC: u64 = u64::from_le_bytes(*b"skdsa\0\0\x01");
+
+/// Values of [`Device::state`] and [`Queue::state`].
+pub mod state {
+    /// Takes nothing.
+    pub const DISABLED: u32 = 0;
+    /// Works.
+    pub const ENABLED: u32 = 1;
+    /// Stopped by an error or a reset.
+    pub const HALTED: u32 = 2;
+}
+
+/// All registers.
+#[repr(C)]
+pub struct Registers {
+    magic: AtomicU64,
+    /// Devices that there are.
+    pub devices: AtomicU32,
+    /// Process of the supervisor.
+    pub supervisor: AtomicU32,
+    /// Number of the file system that has the queues' files.
+    pub files: AtomicU64,
+    /// Monotonic time of the start, in nanoseconds: zero of the log of descriptors.
+    pub start_ns: AtomicU64,
+    /// The devices.
+    pub device: [Device; MOST_DEVICES],
+}
+
+/// Registers of a device.
+#[repr(C)]
+pub struct Device {
+    /// One of [`state`].
+    pub state: AtomicU32,
+    version: AtomicU32,
+    gen_cap: AtomicU64,
+    op_cap: AtomicU64,
+    sizes: [AtomicU32; 5],
+    unused: AtomicU32,
+    /// Engines of each group.
+    pub engines: [AtomicU32; MOST_GROUPS],
+    /// Software error register; the first word is written last, and by the first error only.
+    pub software_error: [AtomicU64; 4],
+    /// The queues.
+    pub queue: [Queue; MOST_QUEUES],
+}
+
+/// Registers of a queue.
+#[repr(C)]
+pub struct Queue {
+    /// One of [`state`]: enabled is 1, what submissions look at.
+    pub state: AtomicU32,
+    /// Counts configurations.
+    pub generation: AtomicU32,
+    /// 1 dedicated, 0 shared.
+    pub dedicated: AtomicU32,
+    /// Entries.
+    pub size: AtomicU32,
+    /// Threshold of a shared queue.
+    pub threshold: AtomicU32,
+    /// 1 to 15.
+    pub priority: AtomicU32,
+    /// Number of its group.
+    pub group: AtomicU32,
+    /// Whether descriptors may block on faults.
+    pub block_on_fault: AtomicU32,
+    /// Largest batch, in descriptors.
+    pub most_batch: AtomicU32,
+    unused: AtomicU32,
+    /// Largest transfer, in bytes.
+    pub most_transfer_bytes: AtomicU64,
+    /// For each entry the client that it holds a descriptor of; 0: free.
+    pub entries: [AtomicU32; MOST_ENTRIES],
+    /// For each process its descriptors that engines have taken and not ended.
+    pub in_flight: [AtomicU32; MOST_CLIENTS],
+    /// What happened.
+    pub counts: Counts,
+}
+
+/// What happened at a queue since the start of the run.
+#[repr(C)]
+pub struct Counts {
+    /// Descriptors that it took, a batch as one.
+    pub accepted: AtomicU64,
+    /// Answers "retry".
+    pub retried: AtomicU64,
+    /// Posted writes that were lost.
+    pub lost: AtomicU64,
+    /// Descriptors and members of batches by the status they ended with.
+    pub ended: [AtomicU64; 64],
+    /// Those that ended with success, by operation.
+    pub done: [AtomicU64; 64],
+    /// Bytes of theirs.
+    pub bytes: AtomicU64,
+}
+
+impl Queue {
+    /// Descriptors that wait for an engine.
+    #[must_use]
+    pub fn occupancy(&self) -> u32 {
+        let held = self.entries.iter().filter(|owner| owner.load(Ordering::Relaxed) != 0).count();
+        units::narrow::fit(held)
+    }
+
+    /// Descriptors that engines have.
+    #[must_use]
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight.iter().map(|count| count.load(Ordering::Acquire)).sum()
+    }
+
+    /// Frees what a client that is no more has left.
+    pub fn release(&self, client: u32, slot: usize) {
+        for owner in &self.entries {
+            // An entry of another client stays as it is.
+            let _ = owner.compare_exchange(client, 0, Ordering::AcqRel, Ordering::Relaxed);
+        }
+        self.in_flight[slot].store(0, Ordering::Release);
+    }
+}
+
+impl Device {
+    /// What the device can do.
+    #[must_use]
+    pub fn capabilities(&self) -> Capabilities {
+        let size = |number: usize| units::narrow::fit(self.sizes[number].load(Ordering::Relaxed));
+        let count = |number: usize| units::narrow::fit(size(number));
+        Capabilities {
+            version: self.version.load(Ordering::Relaxed),
+            gen_cap: self.gen_cap.load(Ordering::Relaxed),
+            op_cap: self.op_cap.load(Ordering::Relaxed),
+            work_queues: count(0),
+            queue_entries: size(1),
+            groups: count(2),
+            engines: count(3),
+            read_buffers: size(4),
+            ..Capabilities::VERSION_1
+        }
+    }
+
+    /// Sets what the device can do.
+    pub fn set_capabilities(&self, part: &Capabilities) {
+        self.version.store(part.version, Ordering::Relaxed);
+        self.gen_cap.store(part.gen_cap, Ordering::Relaxed);
+        self.op_cap.store(part.op_cap, Ordering::Relaxed);
+        let sizes = [
+            part.work_queues.into(),
+            part.queue_entries.into(),
+            part.groups.into(),
+            part.engines.into(),
+            part.read_buffers.into(),
+        ];
+        for (register, value) in self.sizes.iter().zip(sizes) {
+            register.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes an error that no completion record could take: the first one stays, a further one sets the
+    /// overflow bit.
+    pub fn note_error(&self, words: [u64; 4]) {
+        const OVERFLOW: u64 = 2;
+        // The words behind the first are those of the process that made the first one valid.
+        let head = &self.software_error[0];
+        if head.compare_exchange(0, words[0], Ordering::AcqRel, Ordering::Relaxed).is_err() {
+            head.fetch_or(OVERFLOW, Ordering::AcqRel);
+            return;
+        }
+        for (register, word) in self.software_error.iter().zip(words).skip(1) {
+            register.store(word, Ordering::Release);
+        }
+    }
+
+    /// The software error register.
+    #[must_use]
+    pub fn error_words(&self) -> [u64; 4] {
+        std::array::from_fn(|word| self.software_error[word].load(Ordering::Acquire))
+    }
+
+    /// Clears the software error register.
+    pub fn clear_error(&self) {
+        for word in self.software_error.iter().rev() {
+            word.store(0, Ordering::Release);
+        }
+    }
+}
+
+/// Registers in a file that processes share.
+#[derive(Debug)]
+pub struct Shared(MmapRaw);
+
+impl Shared {
+    /// Creates the file.
+    ///
+    /// # Errors
+    /// If the file cannot be created, sized or mapped.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let file = File::options().read(true).write(true).create_new(true).open(path)?;
+        file.set_len(size_of::<Registers>() as u64)?;
+        let shared = Self(MmapOptions::new().map_raw(&file)?);
+        shared.magic.store(MAGIC, Ordering::Release);
+        Ok(shared)
+    }
+
+    /// Maps the file of a run.
+    ///
+    /// # Errors
+    /// If it cannot be mapped, or is no such file.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = File::options().read(true).write(true).open(path)?;
+        let other = || io::Error::new(io::ErrorKind::InvalidData, "no registers of this version");
+        if file.metadata()?.len() != size_of::<Registers>() as u64 {
+            return Err(other());
+        }
+        let shared = Self(MmapOptions::new().map_raw(&file)?);
+        if shared.magic.load(Ordering::Acquire) == MAGIC { Ok(shared) } else { Err(other()) }
+    }
+
+    /// The registers, for as long as the process lives.
+    #[must_use]
+    pub fn forever(self) -> &'static Registers {
+        let registers: *const Registers = self.0.as_ptr().cast();
+        std::mem::forget(self);
+        // SAFETY: the mapping has the size of the registers, which are atomics that any bytes are valid
+        // for, and is never undone.
+        unsafe { &*registers }
+    }
+}
+
+impl std::ops::Deref for Shared {
+    type Target = Registers;
+
+    fn deref(&self) -> &Registers {
+        // SAFETY: as in `forever`; the mapping lives as long as this.
+        unsafe { &*self.0.as_ptr().cast() }
+    }
+}

@@ -1,0 +1,191 @@
+//! The registers of the instruction that trapped.
+
+use iced_x86::{Instruction, Register};
+use std::ffi::c_int;
+use units::narrow::usize_from;
+
+/// Flags that instructions set: CF, PF, AF, ZF, SF, OF [SDM vol. 1, 3.4.3].
+const STATUS_FLAGS: i64 = 0x8d5;
+const ZERO_FLAG: i64 = 1 << 6;
+const DIRECTION_FLAG: i64 = 1 << 10;
+/// Bit of a page fault's error code: the access was a write.
+const WRITE: i64 = 1 << 1;
+
+/// Where the parts of a 512-bit register are in the signal frame: the standard format of XSAVE
+/// [SDM vol. 1, 13.4.3, 13.5; the offsets of AVX-512 are those of CPUID leaf 0xD on all parts that have it].
+mod xsave {
+    pub const XMM: usize = 160;
+    pub const HEADER: usize = 512;
+    pub const YMM_HIGH: usize = 576;
+    pub const OPMASK: usize = 1088;
+    pub const ZMM_HIGH: usize = OPMASK + 64;
+    pub const ZMM_16_TO_31: usize = ZMM_HIGH + 512;
+    /// Components of the header: SSE, AVX, upper halves of 0 to 15, registers 16 to 31.
+    pub const SSE: u32 = 1;
+    pub const AVX: u32 = 2;
+    pub const UPPER_HALVES: u32 = 6;
+    pub const UPPER_REGISTERS: u32 = 7;
+}
+
+/// An interrupted thread.
+pub struct Context(*mut libc::ucontext_t);
+
+impl Context {
+    /// # Safety
+    /// The pointer is that of a signal handler, and outlives this.
+    pub unsafe fn of(context: *mut libc::ucontext_t) -> Self {
+        Self(context)
+    }
+
+    fn slot(&mut self, number: c_int) -> &mut i64 {
+        let number = usize::try_from(number).unwrap_or_default();
+        // SAFETY: the context is that of this handler.
+        unsafe { &mut (*self.0).uc_mcontext.gregs[number] }
+    }
+
+    /// Address of the instruction.
+    pub fn instruction_address(&mut self) -> u64 {
+        self.slot(libc::REG_RIP).cast_unsigned()
+    }
+
+    /// Goes on behind the instruction.
+    pub fn skip(&mut self, instruction: &Instruction) {
+        *self.slot(libc::REG_RIP) = instruction.next_ip().cast_signed();
+    }
+
+    /// Whether a page fault was one of a write.
+    pub fn faulted_on_write(&mut self) -> bool {
+        *self.slot(libc::REG_ERR) & WRITE != 0
+    }
+
+    /// Sets ZF, and clears the other status flags.
+    pub fn set_zero_flag_alone(&mut self, value: bool) {
+        let flags = self.slot(libc::REG_EFL);
+        *flags = *flags & !STATUS_FLAGS | if value { ZERO_FLAG } else { 0 };
+    }
+
+    /// Sets CF, and clears the other status flags.
+    pub fn set_carry_flag_alone(&mut self, value: bool) {
+        let flags = self.slot(libc::REG_EFL);
+        *flags = *flags & !STATUS_FLAGS | i64::from(value);
+    }
+
+    /// Whether string instructions count down.
+    pub fn counts_down(&mut self) -> bool {
+        *self.slot(libc::REG_EFL) & DIRECTION_FLAG != 0
+    }
+
+    /// A general register of 64, or of its lower 32, bits.
+    pub fn get(&mut self, register: Register) -> Option<u64> {
+        let value = self.slot(number_of(register.full_register())?).cast_unsigned();
+        match register.size() {
+            8 => Some(value),
+            4 => Some(value & 0xffff_ffff),
+            _ => None,
+        }
+    }
+
+    /// Sets a general register; narrower than 32 bits it keeps the rest.
+    pub fn set(&mut self, register: Register, value: u64) {
+        let Some(number) = number_of(register.full_register()) else { return };
+        let slot = self.slot(number);
+        let before = slot.cast_unsigned();
+        let new = match register.size() {
+            8 => value,
+            4 => value & 0xffff_ffff,
+            2 => before & !0xffff | value & 0xffff,
+            _ => before & !0xff | value & 0xff,
+        };
+        *slot = new.cast_signed();
+    }
+
+    /// Address of a memory operand.
+    pub fn address(&mut self, instruction: &Instruction, operand: u32) -> Option<u64> {
+        instruction.virtual_address(operand, 0, |register, _, _| match register {
+            Register::FS => Some(thread_pointer()),
+            // Flat in 64-bit mode; no program has a portal behind GS.
+            Register::ES | Register::CS | Register::SS | Register::DS => Some(0),
+            register => self.get(register),
+        })
+    }
+
+    /// The 64 bytes of a 512-bit register.
+    pub fn wide(&self, register: Register) -> Option<[u8; 64]> {
+        if !register.is_zmm() {
+            return None;
+        }
+        let number = register.number();
+        // SAFETY: the context is that of this handler; a thread that has such registers has a frame with
+        // all of its components, in the standard format.
+        let frame = unsafe { (*self.0).uc_mcontext.fpregs.cast::<u8>() };
+        if frame.is_null() {
+            return None;
+        }
+        // SAFETY: as above.
+        let present = unsafe { frame.add(xsave::HEADER).cast::<u64>().read_unaligned() };
+        let mut bytes = [0; 64];
+        let mut take = |component: u32, offset: usize, to: std::ops::Range<usize>| {
+            // A component that is not present has its initial state, which is zero.
+            if present >> component & 1 != 0 {
+                let length = to.len();
+                // SAFETY: as above.
+                let part = unsafe { std::slice::from_raw_parts(frame.add(offset), length) };
+                bytes[to].copy_from_slice(part);
+            }
+        };
+        if number >= 16 {
+            take(xsave::UPPER_REGISTERS, xsave::ZMM_16_TO_31 + (number - 16) * 64, 0..64);
+        } else {
+            take(xsave::SSE, xsave::XMM + number * 16, 0..16);
+            take(xsave::AVX, xsave::YMM_HIGH + number * 16, 16..32);
+            take(xsave::UPPER_HALVES, xsave::ZMM_HIGH + number * 32, 32..64);
+        }
+        Some(bytes)
+    }
+}
+
+/// The base of FS: what it points to begins with its own address.
+pub fn thread_pointer() -> u64 {
+    let pointer: usize;
+    // SAFETY: the C library's thread pointer is there in each thread.
+    unsafe {
+        std::arch::asm!("mov {0}, qword ptr fs:[0]", out(reg) pointer, options(nostack, pure, readonly))
+    };
+    pointer as u64
+}
+
+fn number_of(register: Register) -> Option<c_int> {
+    let numbers = [
+        (Register::RAX, libc::REG_RAX),
+        (Register::RCX, libc::REG_RCX),
+        (Register::RDX, libc::REG_RDX),
+        (Register::RBX, libc::REG_RBX),
+        (Register::RSP, libc::REG_RSP),
+        (Register::RBP, libc::REG_RBP),
+        (Register::RSI, libc::REG_RSI),
+        (Register::RDI, libc::REG_RDI),
+        (Register::R8, libc::REG_R8),
+        (Register::R9, libc::REG_R9),
+        (Register::R10, libc::REG_R10),
+        (Register::R11, libc::REG_R11),
+        (Register::R12, libc::REG_R12),
+        (Register::R13, libc::REG_R13),
+        (Register::R14, libc::REG_R14),
+        (Register::R15, libc::REG_R15),
+    ];
+    numbers.into_iter().find(|(own, _)| *own == register).map(|(_, number)| number)
+}
+
+/// The bytes at an address of code, as far as its page goes, and 15 at most.
+pub fn code_at(address: u64, crosses_page: bool) -> &'static [u8] {
+    const LONGEST: u64 = 15;
+    let in_page = 4096 - address % 4096;
+    let length = if crosses_page { LONGEST } else { LONGEST.min(in_page) };
+    // SAFETY: the CPU has just read the instruction there.
+    unsafe {
+        std::slice::from_raw_parts(
+            std::ptr::with_exposed_provenance(usize_from(address)),
+            usize_from(length),
+        )
+    }
+}

@@ -1,0 +1,63 @@
+//! A CPU that says that it has the instructions, for programs that ask before they use them.
+//!
+//! Where CPUs can have CPUID fault and the kernel lets a process ask for it (`arch_prctl`,
+//! ARCH_SET_CPUID), each CPUID of the program raises SIGSEGV, and the answer of leaf 7 has the bits set.
+//! Elsewhere such programs see the CPU as it is, which `skipline-dsa doctor` tells.
+
+use crate::context::Context;
+use crate::emulate::Emulated;
+use iced_x86::Register;
+use std::arch::x86_64::{__cpuid_count, CpuidResult};
+use std::ffi::c_long;
+
+/// The request of `arch_prctl` [kernel: arch/x86/include/uapi/asm/prctl.h].
+const ARCH_SET_CPUID: c_long = 0x1012;
+/// Leaf 7, subleaf 0, ECX: WAITPKG, MOVDIRI, MOVDIR64B, ENQCMD [SDM vol. 2, CPUID].
+const WAITPKG: u32 = 1 << 5;
+const MOVDIRI: u32 = 1 << 27;
+const MOVDIR64B: u32 = 1 << 28;
+const ENQCMD: u32 = 1 << 29;
+const ALL: u32 = WAITPKG | MOVDIR64B | ENQCMD;
+
+/// Has CPUID fault in this process from now on, if the CPU lacks one of the instructions.
+pub fn trap() {
+    let lacks = features(7, 0).ecx & ALL != ALL;
+    let is_wanted = std::env::var_os("SKIPLINE_DSA_CPUID").is_none_or(|value| value != "real");
+    if lacks && is_wanted {
+        enable(false);
+    }
+}
+
+/// Answers a CPUID that faulted.
+pub fn answer(context: &mut Context) -> Emulated {
+    let (Some(leaf), Some(subleaf)) = (context.get(Register::EAX), context.get(Register::ECX))
+    else {
+        return Emulated::NotOurs;
+    };
+    enable(true);
+    let mut result = features(units::narrow::fit(leaf), units::narrow::fit(subleaf));
+    enable(false);
+    if (leaf, subleaf) == (7, 0) {
+        result.ecx |= ALL | MOVDIRI & result.ecx;
+    }
+    let registers = [
+        (Register::EAX, result.eax),
+        (Register::EBX, result.ebx),
+        (Register::ECX, result.ecx),
+        (Register::EDX, result.edx),
+    ];
+    for (register, value) in registers {
+        context.set(register, value.into());
+    }
+    Emulated::Done
+}
+
+fn features(leaf: u32, subleaf: u32) -> CpuidResult {
+    __cpuid_count(leaf, subleaf)
+}
+
+/// Lets CPUID be executed, or has it fault, in this thread.
+fn enable(is_executed: bool) {
+    // SAFETY: the request takes a number, and fails where it is not known.
+    unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_SET_CPUID, c_long::from(is_executed)) };
+}

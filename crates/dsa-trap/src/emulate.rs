@@ -1,0 +1,162 @@
+//! What an instruction that trapped would have done [SDM vol. 2: ENQCMD, MOVDIR64B, UMONITOR, UMWAIT,
+//! TPAUSE].
+
+use crate::context::{Context, code_at};
+use crate::cpuid;
+use crate::local::local;
+use crate::portals;
+use dsa::descriptor::Descriptor;
+use dsa::device::Submitted;
+use dsa::hardware::DESCRIPTOR_BYTES;
+use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
+use std::arch::x86_64::_rdtsc;
+use std::ffi::c_int;
+
+/// What became of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emulated {
+    /// It is done.
+    Done,
+    /// It is the program's own fault, or none that a portal or these instructions raise.
+    NotOurs,
+    /// The CPU would raise a general protection fault.
+    Protection,
+}
+
+/// Cycles that UMWAIT and TPAUSE wait at most: the kernel's default of `umwait_control/max_time`.
+const LONGEST_WAIT_CYCLES: u64 = 100_000;
+/// What a command leaves to the CPU: PASID, reserved bits and privilege.
+const PRIVILEGE_AND_PASID: std::ops::Range<usize> = 0..4;
+
+/// Has the decoder build its tables, which allocates.
+pub fn prepare() {
+    let _ = decode(&[0x90], 0);
+}
+
+/// Does an instruction that raised `signal`.
+pub fn instruction(signal: c_int, context: &mut Context) -> Emulated {
+    let address = context.instruction_address();
+    let mut instruction = decode(code_at(address, false), address);
+    if instruction.is_invalid() {
+        instruction = decode(code_at(address, true), address);
+    }
+    let done = match instruction.mnemonic() {
+        Mnemonic::Movdir64b => move_directly(context, &instruction),
+        Mnemonic::Enqcmd => enqueue(context, &instruction),
+        Mnemonic::Umonitor if signal == libc::SIGILL => {
+            let address = context.get(instruction.op0_register());
+            local().monitored.set(address.unwrap_or_default());
+            Emulated::Done
+        }
+        Mnemonic::Umwait if signal == libc::SIGILL => wait(context, local().monitored.take()),
+        Mnemonic::Tpause if signal == libc::SIGILL => wait(context, 0),
+        Mnemonic::Cpuid if signal == libc::SIGSEGV => cpuid::answer(context),
+        _ if signal == libc::SIGBUS => access(context, &instruction),
+        _ => Emulated::NotOurs,
+    };
+    if done == Emulated::Done {
+        context.skip(&instruction);
+    }
+    done
+}
+
+fn decode(code: &[u8], address: u64) -> Instruction {
+    Decoder::with_ip(64, code, address, DecoderOptions::NONE).decode()
+}
+
+/// The destination of MOVDIR64B and ENQCMD is a register, their source is memory.
+fn operands(context: &mut Context, instruction: &Instruction) -> Option<(u64, u64)> {
+    Some((context.get(instruction.op0_register())?, context.address(instruction, 1)?))
+}
+
+fn move_directly(context: &mut Context, instruction: &Instruction) -> Emulated {
+    let Some((to, from)) = operands(context, instruction) else { return Emulated::NotOurs };
+    if to % DESCRIPTOR_BYTES as u64 != 0 {
+        return Emulated::Protection;
+    }
+    let Some(bytes) = dsa::memory::load(from) else { return Emulated::NotOurs };
+    if let Some(portal) = portals::at(to) {
+        portal.post(&Descriptor(bytes));
+        return Emulated::Done;
+    }
+    // A CPU that says that it has the instruction has it for other memory, too.
+    if dsa::memory::store(to, &bytes) { Emulated::Done } else { Emulated::NotOurs }
+}
+
+fn enqueue(context: &mut Context, instruction: &Instruction) -> Emulated {
+    let Some((to, from)) = operands(context, instruction) else { return Emulated::NotOurs };
+    let Some(mut bytes) = dsa::memory::load::<DESCRIPTOR_BYTES>(from) else {
+        return Emulated::NotOurs;
+    };
+    if to % DESCRIPTOR_BYTES as u64 != 0 || bytes[PRIVILEGE_AND_PASID] != [0; 4] {
+        return Emulated::Protection;
+    }
+    let answer = match portals::at(to) {
+        Some(portal) => {
+            bytes[PRIVILEGE_AND_PASID].copy_from_slice(&portal.pasid().to_le_bytes());
+            portal.enqueue(&Descriptor(bytes))
+        }
+        // What is no device does not take it.
+        None => Submitted::Retry,
+    };
+    context.set_zero_flag_alone(answer == Submitted::Retry);
+    Emulated::Done
+}
+
+/// Waits until the monitored line changes, the deadline, or the system's limit, whichever is first.
+fn wait(context: &mut Context, monitored: u64) -> Emulated {
+    let low = context.get(Register::EAX).unwrap_or_default();
+    let high = context.get(Register::EDX).unwrap_or_default();
+    // SAFETY: the time stamp counter can be read everywhere.
+    let now = || unsafe { _rdtsc() };
+    let limit = now().saturating_add(LONGEST_WAIT_CYCLES);
+    let deadline = (high << 32 | low).min(limit);
+    let line = |address: u64| dsa::memory::load::<64>(address & !63);
+    let before = (monitored != 0).then(|| line(monitored));
+    while now() < deadline && before.is_none_or(|before| line(monitored) == before) {
+        // Engines may need this core.
+        // SAFETY: a system call without arguments.
+        unsafe { libc::sched_yield() };
+    }
+    context.set_carry_flag_alone(now() >= limit);
+    Emulated::Done
+}
+
+/// An ordinary access to a portal's page: 64 bytes that are written at once are a posted write, all
+/// others are lost; a read gives ones.
+fn access(context: &mut Context, instruction: &Instruction) -> Emulated {
+    let operand = (0..instruction.op_count()).find(|&number| is_memory(instruction, number));
+    let Some(operand) = operand else { return Emulated::NotOurs };
+    let portal = context.address(instruction, operand).and_then(portals::at);
+    let Some(portal) = portal else { return Emulated::NotOurs };
+    if !context.faulted_on_write() {
+        if instruction.op0_kind() == OpKind::Register {
+            context.set(instruction.op0_register(), u64::MAX);
+        }
+        return Emulated::Done;
+    }
+    let address = context.address(instruction, operand).unwrap_or_default();
+    let is_whole = address % DESCRIPTOR_BYTES as u64 == 0 && !instruction.has_op_mask();
+    if is_whole && let Some(bytes) = context.wide(instruction.op1_register()) {
+        portal.post(&Descriptor(bytes));
+    }
+    if instruction.has_rep_prefix() && instruction.is_string_instruction() {
+        let bytes = context.get(Register::RCX).unwrap_or_default()
+            * instruction.memory_size().size() as u64;
+        let down = context.counts_down();
+        for register in [Register::RDI, Register::RSI] {
+            let before = context.get(register).unwrap_or_default();
+            let after = if down { before.wrapping_sub(bytes) } else { before.wrapping_add(bytes) };
+            context.set(register, after);
+        }
+        context.set(Register::RCX, 0);
+    }
+    Emulated::Done
+}
+
+fn is_memory(instruction: &Instruction, operand: u32) -> bool {
+    matches!(
+        instruction.op_kind(operand),
+        OpKind::Memory | OpKind::MemoryESRDI | OpKind::MemorySegRSI
+    )
+}

@@ -1,0 +1,227 @@
+//! Engines of the queues that this process has mapped, and what the registers say of their work.
+
+use crate::record::{self, Recorder};
+use crate::run::{self, Run};
+use dsa::checks::QueueLimits;
+use dsa::descriptor::Descriptor;
+use dsa::device::{
+    Device, DeviceConfig, Entries, EntrySlots, GroupConfig, Mode, Origin, Posted, QueueConfig,
+    QueueId, Submitted, Tag, Watcher,
+};
+use dsa::engine::{Ended, Outcome};
+use dsa::hardware::capabilities::Capabilities;
+use dsa::hardware::status;
+use dsa_run::Identity;
+use dsa_run::registers::{self, Counts};
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A queue with engines in this process.
+#[derive(Clone, Copy)]
+pub struct Served {
+    number: u32,
+    /// Configuration of the queue that the engines were started for.
+    generation: u32,
+    registers: &'static registers::Device,
+    queue: &'static registers::Queue,
+    engines: &'static Engines,
+    id: QueueId,
+}
+
+/// The engines of a group. They live as long as the process: a signal handler may be about to submit.
+struct Engines {
+    device: Device,
+    recorder: Option<Arc<Recorder>>,
+}
+
+/// All queues of this process that have engines.
+static SERVED: Mutex<Vec<((u32, u32), Served)>> = Mutex::new(Vec::new());
+
+impl Served {
+    /// A posted write.
+    pub fn post(&self, descriptor: &Descriptor) {
+        if !self.is_current() {
+            self.counts().lost.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        match self.engines.device.post_tagged(self.id, descriptor, self.tag()) {
+            Posted::Taken => self.counts().accepted.fetch_add(1, Ordering::Relaxed),
+            Posted::Lost => self.counts().lost.fetch_add(1, Ordering::Relaxed),
+            Posted::Overflow => {
+                publish_error(&self.engines.device, self.registers, self.number);
+                self.counts().lost.fetch_add(1, Ordering::Relaxed)
+            }
+        };
+    }
+
+    /// A write that is answered.
+    pub fn enqueue(&self, descriptor: &Descriptor) -> Submitted {
+        let answer = if self.is_current() {
+            self.engines.device.enqueue_tagged(self.id, descriptor, self.tag())
+        } else {
+            Submitted::Retry
+        };
+        let count = match answer {
+            Submitted::Accepted => &self.counts().accepted,
+            Submitted::Retry => &self.counts().retried,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+        answer
+    }
+
+    /// Whether it is dedicated.
+    pub fn is_dedicated(&self) -> bool {
+        self.queue.dedicated.load(Ordering::Relaxed) != 0
+    }
+
+    /// What its device can do.
+    pub fn capabilities(&self) -> Capabilities {
+        self.registers.capabilities()
+    }
+
+    /// A portal of a queue that was configured anew behind it leads to nothing.
+    fn is_current(&self) -> bool {
+        self.queue.generation.load(Ordering::Acquire) == self.generation
+    }
+
+    fn counts(&self) -> &'static Counts {
+        &self.queue.counts
+    }
+
+    fn tag(&self) -> Tag {
+        match &self.engines.recorder {
+            Some(_) => record::tag(),
+            None => Tag::default(),
+        }
+    }
+}
+
+/// The queue of an open file, with engines that are started if there are none.
+pub fn serve(identity: &Identity) -> Option<Served> {
+    let run = run::current()?;
+    let mut served = SERVED.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = (identity.device, identity.queue);
+    let known = served.iter().find(|(known, queue)| *known == key && queue.is_current());
+    if let Some((_, known)) = known {
+        return Some(*known);
+    }
+    let new = start(run, identity)?;
+    served.push((key, new));
+    Some(new)
+}
+
+/// A child has none of its parent's threads.
+pub fn forget() {
+    // The parent's other threads are not there: one of them may have held the lock for ever.
+    match SERVED.try_lock() {
+        Ok(mut served) => served.clear(),
+        Err(std::sync::TryLockError::Poisoned(served)) => served.into_inner().clear(),
+        Err(std::sync::TryLockError::WouldBlock) => {}
+    }
+}
+
+/// Starts the engines of a queue's group for this queue: another queue of the group that this process
+/// maps gets as many again.
+fn start(run: &'static Run, identity: &Identity) -> Option<Served> {
+    let registers = run.registers.device.get(units::narrow::usize_from(identity.device.into()))?;
+    let queue = registers.queue.get(units::narrow::usize_from(identity.queue.into()))?;
+    let generation = queue.generation.load(Ordering::Acquire);
+    let group = units::narrow::usize_from(queue.group.load(Ordering::Relaxed).into());
+    let engines = registers.engines.get(group)?.load(Ordering::Relaxed);
+    let part = registers.capabilities();
+    let config = DeviceConfig {
+        capabilities: part,
+        groups: vec![GroupConfig {
+            engines: units::narrow::fit(engines),
+            queues: vec![config_of(queue, identity, &part)?],
+        }],
+    };
+    let recorder = record::start(run);
+    let watcher = watch(registers, queue, identity, recorder.clone());
+    // SAFETY: a program answers for what its descriptors name, as it does on a real device.
+    let device = unsafe { Device::start(&config, Some(watcher)) };
+    let device = match device {
+        Ok(device) => device,
+        Err(error) => {
+            eprintln!("skipline-dsa: wq{}.{}: {error}", identity.device, identity.queue);
+            return None;
+        }
+    };
+    let id = *device.queues().first()?;
+    let engines: &'static Engines = Box::leak(Box::new(Engines { device, recorder }));
+    Some(Served { number: identity.queue, generation, registers, queue, engines, id })
+}
+
+fn config_of(
+    queue: &'static registers::Queue,
+    identity: &Identity,
+    part: &Capabilities,
+) -> Option<QueueConfig> {
+    let size: u16 = units::narrow::fit(queue.size.load(Ordering::Relaxed));
+    let mode = if queue.dedicated.load(Ordering::Relaxed) == 0 {
+        let threshold = units::narrow::fit(queue.threshold.load(Ordering::Relaxed));
+        Mode::Shared { threshold }
+    } else {
+        Mode::Dedicated
+    };
+    let limits = QueueLimits {
+        block_on_fault: queue.block_on_fault.load(Ordering::Relaxed) != 0,
+        most_batch: queue.most_batch.load(Ordering::Relaxed),
+        most_transfer_bytes: queue.most_transfer_bytes.load(Ordering::Relaxed),
+        ..QueueLimits::of(part)
+    };
+    let slots = EntrySlots {
+        slots: queue.entries.get(..size.into())?,
+        client: NonZeroU32::new(identity.client)?,
+    };
+    Some(QueueConfig {
+        size,
+        mode,
+        priority: units::narrow::fit(queue.priority.load(Ordering::Relaxed)),
+        limits,
+        entries: Entries::Shared(slots),
+        enabled: Some(&queue.state),
+        in_flight: queue.in_flight.get(units::narrow::usize_from(identity.slot.into())),
+    })
+}
+
+/// Counts what ends, shows errors, and records.
+fn watch(
+    registers: &'static registers::Device,
+    queue: &'static registers::Queue,
+    identity: &Identity,
+    recorder: Option<Arc<Recorder>>,
+) -> Watcher {
+    let (device, number) = (identity.device, identity.queue);
+    Arc::new(move |origin: &Origin, ended: &Ended<'_>| {
+        let record = ended.outcome.record();
+        let code = record.status() & !status::FAULT_ON_WRITE;
+        let add = |counters: &[AtomicU64], number: u8| {
+            if let Some(counter) = counters.get(usize::from(number)) {
+                counter.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        add(&queue.counts.ended, code);
+        if code == status::SUCCESS {
+            add(&queue.counts.done, ended.descriptor.code());
+            queue.counts.bytes.fetch_add(record::data_bytes(ended.descriptor), Ordering::Relaxed);
+        }
+        if matches!(ended.outcome, Outcome::Logged(_)) {
+            registers.note_error(
+                dsa::device::SoftwareError::of(units::narrow::usize_from(number.into()), ended).0,
+            );
+        }
+        if let Some(recorder) = &recorder {
+            recorder.ended((device, number), origin.tag, ended);
+        }
+    })
+}
+
+/// Shows the error of a lost descriptor in the registers, under the queue's own number.
+fn publish_error(device: &Device, registers: &registers::Device, number: u32) {
+    const QUEUE: u64 = 0xff << 16;
+    let mut words = device.software_error().0;
+    words[0] = words[0] & !QUEUE | u64::from(number) << 16;
+    registers.note_error(words);
+}

@@ -1,0 +1,170 @@
+//! Calls of the C library about the file of a queue.
+
+use crate::engines;
+use crate::next::next;
+use crate::portals;
+use crate::run;
+use dsa::descriptor::Descriptor;
+use dsa::device::Submitted;
+use dsa::hardware::{DESCRIPTOR_BYTES, Opcode, PORTAL_BYTES, RECORD_BYTES};
+use dsa_run::{IDENTIFY, Identity, WRITE_IN_PROCESS};
+use libc::{c_int, off_t, size_t, ssize_t};
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+use std::sync::atomic::Ordering;
+
+/// Which queue an open file is; `None` for all other files.
+fn identify(file: c_int) -> Option<Identity> {
+    let run = run::current()?;
+    let mut status = MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: the call fills the status in, if it succeeds. Only files of the supervisor are asked, as
+    // the number of an ioctl may mean another thing to another driver.
+    unsafe {
+        if libc::fstat(file, status.as_mut_ptr()) != 0
+            || status.assume_init_ref().st_dev != run.registers.files.load(Ordering::Acquire)
+        {
+            return None;
+        }
+        let mut identity = Identity::default();
+        let answer = libc::ioctl(file, IDENTIFY.into(), &raw mut identity);
+        (answer == 0).then_some(identity)
+    }
+}
+
+fn fail(error: c_int) {
+    // SAFETY: each thread has its own errno.
+    unsafe { *libc::__errno_location() = error };
+}
+
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mmap(
+    address: *mut c_void,
+    bytes: size_t,
+    protection: c_int,
+    flags: c_int,
+    file: c_int,
+    offset: off_t,
+) -> *mut c_void {
+    let is_shared = flags & (libc::MAP_SHARED | libc::MAP_PRIVATE) != libc::MAP_PRIVATE;
+    let is_portal = file >= 0 && is_shared && flags & libc::MAP_ANONYMOUS == 0;
+    let identity = if is_portal { identify(file) } else { None };
+    let refusal = identity.and_then(|identity| {
+        // SAFETY: a system call without arguments.
+        let process = unsafe { libc::getpid() }.cast_unsigned();
+        (bytes > PORTAL_BYTES)
+            .then_some(libc::EINVAL)
+            .or_else(|| (identity.process != process).then_some(libc::EPERM))
+    });
+    if let Some(error) = refusal {
+        fail(error);
+        return libc::MAP_FAILED;
+    }
+    let mapped = next!(c"mmap"
+        as fn(*mut c_void, size_t, c_int, c_int, c_int, off_t) -> *mut c_void;
+        address, bytes, protection, flags, file, offset);
+    if mapped == libc::MAP_FAILED {
+        return mapped;
+    }
+    if flags & libc::MAP_FIXED != 0 {
+        portals::remove(mapped as u64, bytes as u64);
+    }
+    let Some(identity) = identity else { return mapped };
+    // SAFETY: the page has just been mapped.
+    unsafe { libc::madvise(mapped, bytes, libc::MADV_DONTFORK) };
+    if let Err(error) = portals::add(mapped as u64, identity) {
+        // SAFETY: as above.
+        unsafe { munmap(mapped, bytes) };
+        fail(error);
+        return libc::MAP_FAILED;
+    }
+    mapped
+}
+
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mmap64(
+    address: *mut c_void,
+    bytes: size_t,
+    protection: c_int,
+    flags: c_int,
+    file: c_int,
+    offset: off_t,
+) -> *mut c_void {
+    // SAFETY: the caller's arguments; both are one function on this machine.
+    unsafe { mmap(address, bytes, protection, flags, file, offset) }
+}
+
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn munmap(address: *mut c_void, bytes: size_t) -> c_int {
+    if run::current().is_some() {
+        portals::remove(address as u64, bytes as u64);
+    }
+    next!(c"munmap" as fn(*mut c_void, size_t) -> c_int; address, bytes)
+}
+
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn write(file: c_int, from: *const c_void, bytes: size_t) -> ssize_t {
+    let written = next!(c"write" as fn(c_int, *const c_void, size_t) -> ssize_t; file, from, bytes);
+    // The supervisor answers so for a queue's file alone: its descriptors are for this process.
+    // SAFETY: each thread has its own errno.
+    if written >= 0 || unsafe { *libc::__errno_location() } != WRITE_IN_PROCESS {
+        return written;
+    }
+    match identify(file) {
+        Some(identity) => submit(&identity, from as u64, bytes / DESCRIPTOR_BYTES),
+        None => written,
+    }
+}
+
+/// Submits descriptors as the driver's `write` does: the number of bytes taken, or the first error.
+fn submit(identity: &Identity, from: u64, count: usize) -> ssize_t {
+    let mut taken = 0;
+    let error = loop {
+        if taken == count {
+            break 0;
+        }
+        match submit_one(identity, from + (taken * DESCRIPTOR_BYTES) as u64) {
+            Ok(()) => taken += 1,
+            Err(error) => break error,
+        }
+    };
+    if taken == 0 && error != 0 {
+        fail(error);
+        return -1;
+    }
+    (taken * DESCRIPTOR_BYTES).cast_signed()
+}
+
+fn submit_one(identity: &Identity, from: u64) -> Result<(), c_int> {
+    /// Version of the parts whose driver does not let batches through.
+    const VERSION_1: u32 = 0x100;
+    let mut bytes: [u8; DESCRIPTOR_BYTES] = dsa::memory::load(from).ok_or(libc::EFAULT)?;
+    bytes[..4].copy_from_slice(&identity.pasid.to_le_bytes());
+    let descriptor = Descriptor(bytes);
+    let served = engines::serve(identity).ok_or(libc::ENODEV)?;
+    let is_batch = descriptor.opcode() == Some(Opcode::Batch);
+    let is_refused = is_batch && served.capabilities().version == VERSION_1;
+    if is_refused || descriptor.record() % RECORD_BYTES as u64 != 0 {
+        return Err(libc::EINVAL);
+    }
+    if served.is_dedicated() {
+        served.post(&descriptor);
+        return Ok(());
+    }
+    /// Tries of the driver, `enqcmds_retries`.
+    const TRIES: u32 = 32;
+    for _ in 0..TRIES {
+        if served.enqueue(&descriptor) == Submitted::Accepted {
+            return Ok(());
+        }
+        std::thread::yield_now();
+    }
+    Err(libc::EAGAIN)
+}

@@ -1,0 +1,50 @@
+//! The library in each program of `skipline-dsa run`: portals that work without a device.
+//!
+//! A work queue's file is empty, so that each access to its mapped page raises SIGBUS; instructions that
+//! the CPU lacks raise SIGILL. A handler does what the instruction would have done: it gives the 64
+//! bytes to a queue of the device in this process ([`dsa::device`]), and goes on behind it.
+//!
+//! Reading order:
+//! - [`signals`]: the handlers, and those of the program, to which all other signals go.
+//! - [`emulate`]: an instruction that trapped; [`context`]: the registers that it sees.
+//! - [`portals`]: which page is which queue.
+//! - [`engines`]: the queues' engines, threads of this process.
+//! - [`files`]: calls of the C library about a queue's file.
+//! - [`cpuid`]: a CPU that says that it has the instructions.
+//! - [`record`]: the log of descriptors.
+//!
+//! Without `skipline-dsa run`, which names its directory in the environment, all of it does nothing but
+//! pass calls on.
+//!
+//! Limits: it needs a dynamically linked program that calls the C library to map a queue's file and to
+//! change signals; a program that makes such system calls itself is not seen. A signal of the three that
+//! is sent, and not raised by an instruction, reaches a thread that has blocked it.
+
+#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#![allow(unsafe_code)]
+
+mod context;
+mod cpuid;
+mod emulate;
+mod engines;
+mod files;
+mod local;
+mod next;
+mod portals;
+mod record;
+mod run;
+mod signals;
+
+/// Runs before the program's own code.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static START: extern "C" fn() = start;
+
+extern "C" fn start() {
+    if run::join() {
+        emulate::prepare();
+        signals::install();
+        portals::forget_in_children();
+        cpuid::trap();
+    }
+}

@@ -1,0 +1,43 @@
+//! The C library's own functions, behind those of this library that have their names.
+
+use std::ffi::{CStr, c_void};
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// A function that is looked up when it is first called.
+pub struct Next {
+    name: &'static CStr,
+    found: AtomicPtr<c_void>,
+}
+
+impl Next {
+    /// The function of a name.
+    pub const fn new(name: &'static CStr) -> Self {
+        Self { name, found: AtomicPtr::new(std::ptr::null_mut()) }
+    }
+
+    /// Its address.
+    pub fn address(&self) -> *mut c_void {
+        let known = self.found.load(Ordering::Acquire);
+        if !known.is_null() {
+            return known;
+        }
+        // SAFETY: the name ends with zero; the C library has all functions that are named here.
+        let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
+        assert!(!found.is_null(), "the C library has no {}", self.name.to_string_lossy());
+        self.found.store(found, Ordering::Release);
+        found
+    }
+}
+
+/// Calls the C library's function of a name, whose type is given.
+macro_rules! next {
+    ($name:literal as fn($($type:ty),*) -> $result:ty; $($argument:expr),*) => {{
+        static NEXT: $crate::next::Next = $crate::next::Next::new($name);
+        // SAFETY: the C library's function of that name has this type.
+        let function: unsafe extern "C" fn($($type),*) -> $result =
+            unsafe { std::mem::transmute(NEXT.address()) };
+        // SAFETY: the caller's arguments.
+        unsafe { function($($argument),*) }
+    }};
+}
+pub(crate) use next;

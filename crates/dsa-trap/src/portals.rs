@@ -1,0 +1,87 @@
+//! Which page of this process is which queue.
+//!
+//! A signal handler looks here, so there is no lock: a portal is never freed, its place in the table is
+//! taken and left by one atomic write.
+
+use crate::engines::{self, Served};
+use dsa::descriptor::Descriptor;
+use dsa::device::Submitted;
+use dsa::hardware::PORTAL_BYTES;
+use dsa_run::Identity;
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// Portals that a process maps at a time.
+const MOST: usize = 256;
+
+static TABLE: [AtomicPtr<Portal>; MOST] = [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST];
+
+/// A mapped page of a queue.
+pub struct Portal {
+    page: u64,
+    identity: Identity,
+    served: Served,
+}
+
+impl Portal {
+    /// A posted write of 64 bytes.
+    pub fn post(&self, descriptor: &Descriptor) {
+        self.served.post(descriptor);
+    }
+
+    /// A write that is answered.
+    pub fn enqueue(&self, descriptor: &Descriptor) -> Submitted {
+        self.served.enqueue(descriptor)
+    }
+
+    /// PASID of this process at the device.
+    pub fn pasid(&self) -> u32 {
+        self.identity.pasid
+    }
+}
+
+/// The portal that has an address.
+pub fn at(address: u64) -> Option<&'static Portal> {
+    let page = address & !(PORTAL_BYTES as u64 - 1);
+    TABLE.iter().find_map(|entry| {
+        // SAFETY: a portal in the table is never freed.
+        let portal = unsafe { entry.load(Ordering::Acquire).as_ref() }?;
+        (portal.page == page).then_some(portal)
+    })
+}
+
+/// Makes a page a portal of a queue, and starts the queue's engines.
+///
+/// # Errors
+/// ENOMEM if the process has too many.
+pub fn add(page: u64, identity: Identity) -> Result<(), c_int> {
+    let served = engines::serve(&identity).ok_or(libc::ENODEV)?;
+    let portal = Box::into_raw(Box::new(Portal { page, identity, served }));
+    let free = std::ptr::null_mut();
+    let is_placed = TABLE.iter().any(|entry| {
+        entry.compare_exchange(free, portal, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    });
+    if is_placed { Ok(()) } else { Err(libc::ENOMEM) }
+}
+
+/// Pages that are mapped no longer are no portals.
+pub fn remove(start: u64, bytes: u64) {
+    let end = start.saturating_add(bytes);
+    for entry in &TABLE {
+        // SAFETY: a portal in the table is never freed.
+        let portal = unsafe { entry.load(Ordering::Acquire).as_ref() };
+        if portal.is_some_and(|portal| (start..end).contains(&portal.page)) {
+            entry.store(std::ptr::null_mut(), Ordering::Release);
+        }
+    }
+}
+
+/// A forked child has no portals, as the kernel's driver does not pass them on, and no engines.
+pub fn forget_in_children() {
+    extern "C" fn forget() {
+        remove(0, u64::MAX);
+        engines::forget();
+    }
+    // SAFETY: the function touches atomics only.
+    unsafe { libc::pthread_atfork(None, None, Some(forget)) };
+}

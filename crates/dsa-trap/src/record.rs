@@ -1,0 +1,91 @@
+//! The log of descriptors of this process: a file in the directory of the run, which the supervisor
+//! merges with those of other processes at the end.
+
+use crate::run::Run;
+use dsa::descriptor::Descriptor;
+use dsa::device::Tag;
+use dsa::engine::Ended;
+use dsa::hardware::Opcode;
+use dsa::log::Source;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Write;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Writes a line for each descriptor that has ended, at once: a process may be killed.
+pub struct Recorder {
+    start_ns: u64,
+    state: Mutex<State>,
+}
+
+struct State {
+    file: File,
+    /// Numbers of the pairs of a thread and a queue.
+    portals: HashMap<(u64, (u32, u32)), u32>,
+    process: u32,
+}
+
+/// The recorder of this process; `None` if the run does not record.
+pub fn start(run: &Run) -> Option<Arc<Recorder>> {
+    static RECORDER: OnceLock<Option<Arc<Recorder>>> = OnceLock::new();
+    let open = || {
+        let directory = run.directory.join(dsa_run::RECORDS_DIRECTORY);
+        if !directory.is_dir() {
+            return None;
+        }
+        let process = std::process::id();
+        let path = directory.join(format!("{process}.jsonl"));
+        match File::options().create(true).append(true).open(&path) {
+            Ok(file) => {
+                let start_ns = run.registers.start_ns.load(std::sync::atomic::Ordering::Acquire);
+                let state = Mutex::new(State { file, portals: HashMap::new(), process });
+                Some(Arc::new(Recorder { start_ns, state }))
+            }
+            Err(error) => {
+                eprintln!("skipline-dsa: {}: {error}; nothing is recorded", path.display());
+                None
+            }
+        }
+    };
+    RECORDER.get_or_init(open).clone()
+}
+
+/// What a submission says of itself: time, and the thread by its pointer.
+pub fn tag() -> Tag {
+    Tag { time_ns: now_ns(), portal: crate::context::thread_pointer() }
+}
+
+/// The monotonic clock, which all processes of a machine share.
+fn now_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call fills the time in; a signal handler may make it.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
+}
+
+/// Bytes of data that a descriptor names; none for what moves nothing.
+pub fn data_bytes(descriptor: &Descriptor) -> u64 {
+    match descriptor.opcode() {
+        None | Some(Opcode::NoOp | Opcode::Batch | Opcode::Drain | Opcode::TranslationFetch) => 0,
+        Some(_) => descriptor.size().into(),
+    }
+}
+
+impl Recorder {
+    /// Notes a descriptor, or a member of a batch.
+    pub fn ended(&self, queue: (u32, u32), tag: Tag, ended: &Ended<'_>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = units::narrow::fit(state.portals.len());
+        let portal = *state.portals.entry((tag.portal, queue)).or_insert(next);
+        let source = Source {
+            time_ns: tag.time_ns.saturating_sub(self.start_ns),
+            portal,
+            queue: &format!("wq{}.{}", queue.0, queue.1),
+            process: state.process,
+        };
+        if let Some(text) = source.line(ended) {
+            // A log that cannot be written is short, which its reader sees; the program goes on.
+            let _ = state.file.write_all(text.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The program's actions for the three signals.
+
+use super::{OWN, masks, position, set_action};
+use std::cell::UnsafeCell;
+use std::ffi::{c_int, c_void};
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// An action, behind a lock that a signal handler can take: who holds it has all signals blocked.
+struct Kept {
+    locked: AtomicBool,
+    action: UnsafeCell<MaybeUninit<libc::sigaction>>,
+}
+
+// SAFETY: the action is accessed with the lock only.
+unsafe impl Sync for Kept {}
+
+static KEPT: [Kept; OWN.len()] = [const {
+    Kept { locked: AtomicBool::new(false), action: UnsafeCell::new(MaybeUninit::zeroed()) }
+}; OWN.len()];
+
+impl Kept {
+    fn with<R>(&self, access: impl FnOnce(&mut libc::sigaction) -> R) -> R {
+        masks::without_signals(|| {
+            while self.locked.swap(true, Ordering::Acquire) {
+                std::hint::spin_loop();
+            }
+            // SAFETY: the lock is held; an action is valid when it is all zero, too.
+            let result = access(unsafe { (*self.action.get()).assume_init_mut() });
+            self.locked.store(false, Ordering::Release);
+            result
+        })
+    }
+}
+
+/// Keeps the program's action for one of the three signals; returns what it was.
+pub fn keep(number: usize, action: &libc::sigaction) -> libc::sigaction {
+    KEPT[number].with(|kept| std::mem::replace(kept, *action))
+}
+
+/// Does what the program has said for a signal.
+///
+/// # Safety
+/// The arguments are those of the kernel's handler.
+pub unsafe fn as_the_program_says(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    let Some(number) = position(signal) else { return };
+    // SAFETY: the information is the kernel's.
+    let is_sent = unsafe { (*info).si_code } <= 0;
+    let action = KEPT[number].with(|kept| {
+        let action = *kept;
+        if action.sa_flags & libc::SA_RESETHAND != 0 {
+            kept.sa_sigaction = libc::SIG_DFL;
+        }
+        action
+    });
+    match action.sa_sigaction {
+        // What an instruction raises cannot be ignored, nor kept for later.
+        libc::SIG_IGN if is_sent => {}
+        libc::SIG_IGN | libc::SIG_DFL => default(signal, is_sent),
+        _ if !is_sent && masks::blocks(number) => default(signal, is_sent),
+        // SAFETY: the handler is the program's own, of the type that the flags say.
+        _ => unsafe { call(&action, signal, info, context) },
+    }
+}
+
+/// Lets the kernel do the default: the instruction raises the signal once more.
+fn default(signal: c_int, is_sent: bool) {
+    // SAFETY: a zeroed action is the default one.
+    unsafe {
+        let action: libc::sigaction = std::mem::zeroed();
+        set_action(signal, &raw const action, std::ptr::null_mut());
+        if is_sent {
+            libc::raise(signal);
+        }
+    }
+}
+
+/// Calls a handler of the program with the signals blocked that the kernel would have blocked.
+unsafe fn call(
+    action: &libc::sigaction,
+    signal: c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut c_void,
+) {
+    // SAFETY: the context has the mask of the interrupted thread; both sets are the action's and ours.
+    unsafe {
+        let mut mask = (*context.cast::<libc::ucontext_t>()).uc_sigmask;
+        for other in 1..=libc::SIGRTMAX() {
+            if libc::sigismember(&raw const action.sa_mask, other) == 1 {
+                libc::sigaddset(&raw mut mask, other);
+            }
+        }
+        let outer = masks::block_own(
+            &action.sa_mask,
+            (action.sa_flags & libc::SA_NODEFER == 0).then_some(signal),
+        );
+        masks::strip(&mut mask);
+        masks::set(&mask);
+        if action.sa_flags & libc::SA_SIGINFO == 0 {
+            let handler: extern "C" fn(c_int) = std::mem::transmute(action.sa_sigaction);
+            handler(signal);
+        } else {
+            let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) =
+                std::mem::transmute(action.sa_sigaction);
+            handler(signal, info, context);
+        }
+        masks::restore_own(outer);
+    }
+}
+
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sigaction(
+    signal: c_int,
+    new: *const libc::sigaction,
+    old: *mut libc::sigaction,
+) -> c_int {
+    let number = position(signal).filter(|_| crate::run::current().is_some());
+    // SAFETY: the caller's pointers are null or valid.
+    unsafe {
+        let Some(number) = number else {
+            let mut stripped = new.as_ref().copied();
+            if crate::run::current().is_some()
+                && let Some(action) = &mut stripped
+            {
+                masks::strip(&mut action.sa_mask);
+            }
+            let new = stripped.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+            return set_action(signal, new, old);
+        };
+        let before = match new.as_ref() {
+            Some(action) => keep(number, action),
+            None => KEPT[number].with(|kept| *kept),
+        };
+        if let Some(old) = old.as_mut() {
+            *old = before;
+        }
+    }
+    0
+}
+
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn signal(signal: c_int, handler: libc::sighandler_t) -> libc::sighandler_t {
+    // SAFETY: a zeroed action is valid; the C library's function sets these flags as well.
+    unsafe {
+        let mut new: libc::sigaction = std::mem::zeroed();
+        let mut old: libc::sigaction = std::mem::zeroed();
+        new.sa_sigaction = handler;
+        new.sa_flags = libc::SA_RESTART;
+        libc::sigaddset(&raw mut new.sa_mask, signal);
+        if sigaction(signal, &raw const new, &raw mut old) == 0 {
+            old.sa_sigaction
+        } else {
+            libc::SIG_ERR
+        }
+    }
+}

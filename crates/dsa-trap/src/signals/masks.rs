@@ -1,0 +1,125 @@
+//! Masks without the three signals, which a thread only seems to block.
+
+use super::OWN;
+use crate::local::local;
+use crate::next::next;
+use std::ffi::c_int;
+use std::mem::MaybeUninit;
+
+/// Whether the program has blocked one of the three in this thread.
+pub fn blocks(number: usize) -> bool {
+    local().blocked.get() >> number & 1 != 0
+}
+
+/// Takes the three out of a set.
+pub fn strip(set: &mut libc::sigset_t) {
+    for own in OWN {
+        // SAFETY: the set is one.
+        unsafe { libc::sigdelset(set, own) };
+    }
+}
+
+/// The three as a set has them.
+fn own_of(set: &libc::sigset_t) -> u64 {
+    // SAFETY: the set is one.
+    let has = |own: c_int| unsafe { libc::sigismember(set, own) } == 1;
+    OWN.iter().enumerate().map(|(number, own)| u64::from(has(*own)) << number).sum()
+}
+
+/// Notes that a handler blocks what its action says; returns what was before.
+pub fn block_own(set: &libc::sigset_t, signal: Option<c_int>) -> u64 {
+    let itself = signal.and_then(super::position).map_or(0, |number| 1 << number);
+    local().blocked.replace(local().blocked.get() | own_of(set) | itself)
+}
+
+/// Ends what [`block_own`] began.
+pub fn restore_own(before: u64) {
+    local().blocked.set(before);
+}
+
+/// Sets the mask of this thread, as the kernel has it.
+pub fn set(mask: &libc::sigset_t) {
+    // SAFETY: the set is one.
+    unsafe { change(libc::SIG_SETMASK, mask, std::ptr::null_mut()) };
+}
+
+/// Runs `work` with all signals blocked but the three.
+pub fn without_signals<R>(work: impl FnOnce() -> R) -> R {
+    let mut before = MaybeUninit::uninit();
+    // SAFETY: sets of this function; the call fills the second one in.
+    unsafe {
+        let mut all = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        strip(&mut all);
+        change(libc::SIG_SETMASK, &raw const all, before.as_mut_ptr());
+        let result = work();
+        change(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut());
+        result
+    }
+}
+
+unsafe fn change(how: c_int, new: *const libc::sigset_t, old: *mut libc::sigset_t) -> c_int {
+    next!(c"pthread_sigmask" as fn(c_int, *const libc::sigset_t, *mut libc::sigset_t) -> c_int;
+        how, new, old)
+}
+
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_sigmask(
+    how: c_int,
+    new: *const libc::sigset_t,
+    old: *mut libc::sigset_t,
+) -> c_int {
+    if crate::run::current().is_none() {
+        // SAFETY: the caller's arguments.
+        return unsafe { change(how, new, old) };
+    }
+    // SAFETY: the caller's pointers are null or valid.
+    unsafe {
+        let mut stripped = new.as_ref().copied();
+        let asked = new.as_ref().map_or(0, own_of);
+        if let Some(set) = &mut stripped {
+            strip(set);
+        }
+        let new_set = stripped.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        let result = change(how, new_set, old);
+        if result != 0 {
+            return result;
+        }
+        let before = local().blocked.get();
+        if let Some(old) = old.as_mut() {
+            for (number, own) in OWN.into_iter().enumerate() {
+                if before >> number & 1 != 0 {
+                    libc::sigaddset(old, own);
+                }
+            }
+        }
+        if !new.is_null() {
+            local().blocked.set(match how {
+                libc::SIG_BLOCK => before | asked,
+                libc::SIG_UNBLOCK => before & !asked,
+                _ => asked,
+            });
+        }
+    }
+    0
+}
+
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sigprocmask(
+    how: c_int,
+    new: *const libc::sigset_t,
+    old: *mut libc::sigset_t,
+) -> c_int {
+    // SAFETY: the caller's arguments.
+    let error = unsafe { pthread_sigmask(how, new, old) };
+    if error == 0 {
+        return 0;
+    }
+    // SAFETY: each thread has its own errno.
+    unsafe { *libc::__errno_location() = error };
+    -1
+}
