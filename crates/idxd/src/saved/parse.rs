@@ -5,6 +5,7 @@ use super::{Entry, Saved};
 use crate::Node;
 use crate::attributes::current_name;
 use serde_json::{Map, Value};
+use std::fmt::Display;
 use thiserror::Error;
 
 /// Why a text is no configuration.
@@ -27,16 +28,16 @@ pub enum ParseError {
     },
 }
 
-fn refused(at: impl ToString, key: &str, value: &Value, allowed: impl Into<String>) -> ParseError {
+fn refused(at: &dyn Display, key: &str, value: &Value, allowed: &str) -> ParseError {
     let (at, key) = (at.to_string(), key.to_owned());
-    ParseError::Key { at, key, value: value.to_string(), allowed: allowed.into() }
+    ParseError::Key { at, key, value: value.to_string(), allowed: allowed.to_owned() }
 }
 
 impl Saved {
     /// Reads a file's text. As accel-config does, it takes a comma behind the last member of a list.
     ///
     /// # Errors
-    /// The place in the text that is not JSON, or the key whose value is not allowed.
+    /// The line and column where the text is not JSON, or the key whose value is not allowed.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let value = serde_json::from_str(&without_last_commas(text))
             .map_err(|error| ParseError::Json(error.to_string()))?;
@@ -98,7 +99,7 @@ impl Saved {
             if *stated != group {
                 let value = Value::from(stated);
                 let allowed = format!("{group}, as it stands in {at}");
-                return Err(refused(node, "group_id", &value, allowed));
+                return Err(refused(&node, "group_id", &value, &allowed));
             }
             entry.settings.retain(|(name, _)| *name != "group_id");
             entry.settings.push(("group_id", group));
@@ -111,15 +112,15 @@ impl Saved {
         let name = object.get("dev").unwrap_or(&Value::Null);
         let parsed = name.as_str().and_then(|name| name.parse::<Node>().ok());
         let allowed = "dsaN, groupN.M, wqN.M or engineN.M";
-        let node = parsed.ok_or_else(|| refused(at, "dev", name, allowed))?;
+        let node = parsed.ok_or_else(|| refused(&at, "dev", name, allowed))?;
         if self.entries.iter().any(|entry| entry.node == node) {
-            return Err(refused(at, "dev", name, "each name once"));
+            return Err(refused(&at, "dev", name, "each name once"));
         }
         let mut entry = Entry { node, settings: Vec::new(), enabled: None };
         for (name, value) in object {
             let Some(key) = keys::find(node, current_name(name)) else {
                 let names: Vec<_> = keys::of(node).iter().map(|key| key.name).collect();
-                return Err(refused(node, name, value, format!("one of {}", names.join(", "))));
+                return Err(refused(&node, name, value, &format!("one of {}", names.join(", "))));
             };
             if name == "state" {
                 entry.enabled = Some(state(node, value)?);
@@ -135,14 +136,14 @@ impl Saved {
 }
 
 fn wrong_kind(at: &str, node: Node, allowed: &str) -> ParseError {
-    refused(at, "dev", &Value::from(node.to_string()), allowed)
+    refused(&at, "dev", &Value::from(node.to_string()), allowed)
 }
 
 /// Whether a node is enabled; what `list` names besides is not.
 fn state(node: Node, value: &Value) -> Result<bool, ParseError> {
     const STATES: &[&str] = &["enabled", "disabled", "quiescing", "locked", "halted", "unknown"];
     let word = value.as_str().filter(|word| STATES.contains(word));
-    let word = word.ok_or_else(|| refused(node, "state", value, STATES.join(", ")))?;
+    let word = word.ok_or_else(|| refused(&node, "state", value, &STATES.join(", ")))?;
     Ok(word == "enabled")
 }
 
@@ -160,7 +161,7 @@ fn text(node: Node, name: &str, form: Form, value: &Value) -> Result<Option<Stri
         }
         Form::Text => (value.as_str().map(str::to_owned), "a text in quotes".to_owned()),
     };
-    text.map(Some).ok_or_else(|| refused(node, name, value, allowed))
+    text.map(Some).ok_or_else(|| refused(&node, name, value, &allowed))
 }
 
 fn members<'a>(
@@ -176,9 +177,9 @@ fn objects<'a>(
     key: &str,
     value: &'a Value,
 ) -> Result<Vec<&'a Map<String, Value>>, ParseError> {
-    let list = value.as_array().ok_or_else(|| refused(at, key, value, "a list in brackets"))?;
+    let list = value.as_array().ok_or_else(|| refused(&at, key, value, "a list in brackets"))?;
     let object = |member: &'a Value| {
-        member.as_object().ok_or_else(|| refused(at, key, member, "objects in braces"))
+        member.as_object().ok_or_else(|| refused(&at, key, member, "objects in braces"))
     };
     list.iter().map(object).collect()
 }
