@@ -33,6 +33,22 @@ impl Part {
     }
 }
 
+/// Buses of the eight devices of a machine with two Sapphire Rapids [recalled].
+const BUSES: [u8; 8] = [0x6a, 0x6f, 0x74, 0x79, 0xe7, 0xec, 0xf1, 0xf6];
+
+impl Part {
+    /// The devices of a machine, each with a PCI address of its own: those of Sapphire Rapids, and after
+    /// them the same in further PCI domains, which are made up.
+    #[must_use]
+    pub fn of_machine(capabilities: &[Capabilities]) -> Vec<Self> {
+        let part = |(number, can): (usize, &Capabilities)| {
+            let (domain, bus) = (number / BUSES.len(), BUSES[number % BUSES.len()]);
+            Self { pci_address: format!("{domain:04x}:{bus:02x}:01.0"), ..Self::new(*can) }
+        };
+        capabilities.iter().enumerate().map(part).collect()
+    }
+}
+
 /// State of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceState {

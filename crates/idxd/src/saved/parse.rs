@@ -39,10 +39,12 @@ impl Saved {
     /// # Errors
     /// The line and column where the text is not JSON, or the key whose value is not allowed.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        let value = serde_json::from_str(&without_last_commas(text))
+        let value: Value = serde_json::from_str(&without_last_commas(text))
             .map_err(|error| ParseError::Json(error.to_string()))?;
         let mut saved = Self::default();
-        for object in objects("the file", "devices", &value)? {
+        // One device may be there without the brackets of a list.
+        let devices = if value.is_object() { Value::Array(vec![value]) } else { value };
+        for object in objects("the file", "devices", &devices)? {
             saved.read_device(object)?;
         }
         Ok(saved)

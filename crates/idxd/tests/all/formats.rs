@@ -175,3 +175,14 @@ fn codes_of_cmd_status_are_in_order_and_have_sentences() {
     let unknown = CommandStatus(0x99).to_string();
     assert_eq!(unknown, "cmd_status 0x99: a code that is not known");
 }
+
+#[test]
+fn devices_of_a_machine_have_addresses_of_their_own() {
+    let parts = Part::of_machine(&[PART; 20]);
+    let addresses: BTreeSet<_> = parts.iter().map(|part| part.pci_address.as_str()).collect();
+    assert_eq!(addresses.len(), 20);
+    assert_eq!(
+        (addresses.first(), addresses.last()),
+        (Some(&"0000:6a:01.0"), Some(&"0002:79:01.0"))
+    );
+}
