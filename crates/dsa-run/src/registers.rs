@@ -61,7 +61,8 @@ pub struct Device {
     gen_cap: AtomicU64,
     op_cap: AtomicU64,
     sizes: [AtomicU32; 5],
-    unused: AtomicU32,
+    /// Whether the interrupt of an error has come: who polls is woken.
+    pub notified: AtomicU32,
     /// Engines of each group.
     pub engines: [AtomicU32; MOST_GROUPS],
     /// Software error register; the first word is written last, and by the first error only.
@@ -202,6 +203,7 @@ impl Device {
 
     /// Clears the software error register.
     pub fn clear_error(&self) {
+        self.notified.store(0, Ordering::Release);
         for word in self.software_error.iter().rev() {
             word.store(0, Ordering::Release);
         }

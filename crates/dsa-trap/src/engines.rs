@@ -5,14 +5,15 @@ use crate::run::{self, Run};
 use dsa::checks::QueueLimits;
 use dsa::descriptor::Descriptor;
 use dsa::device::{
-    Device, DeviceConfig, Entries, EntrySlots, GroupConfig, Mode, Origin, Posted, QueueConfig,
-    QueueId, Submitted, Tag, Watcher,
+    Device, DeviceConfig, Entries, EntrySlots, GroupConfig, Hooks, Mode, Origin, Posted,
+    QueueConfig, QueueId, Submitted, Tag, Watcher,
 };
 use dsa::engine::{Ended, Outcome};
 use dsa::hardware::capabilities::Capabilities;
 use dsa::hardware::status;
+use dsa::inject::{Injector, Plan};
 use dsa_run::Identity;
-use dsa_run::registers::{self, Counts};
+use dsa_run::registers::{self, Counts, state};
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -47,7 +48,10 @@ impl Served {
         }
         match self.engines.device.post_tagged(self.id, descriptor, self.tag()) {
             Posted::Taken => self.counts().accepted.fetch_add(1, Ordering::Relaxed),
-            Posted::Lost => self.counts().lost.fetch_add(1, Ordering::Relaxed),
+            Posted::Lost => {
+                self.halt_if_reset();
+                self.counts().lost.fetch_add(1, Ordering::Relaxed)
+            }
             Posted::Overflow => {
                 publish_error(&self.engines.device, self.registers, self.number);
                 self.counts().lost.fetch_add(1, Ordering::Relaxed)
@@ -64,7 +68,10 @@ impl Served {
         };
         let count = match answer {
             Submitted::Accepted => &self.counts().accepted,
-            Submitted::Retry => &self.counts().retried,
+            Submitted::Retry => {
+                self.halt_if_reset();
+                &self.counts().retried
+            }
         };
         count.fetch_add(1, Ordering::Relaxed);
         answer
@@ -83,6 +90,13 @@ impl Served {
     /// A portal of a queue that was configured anew behind it leads to nothing.
     fn is_current(&self) -> bool {
         self.queue.generation.load(Ordering::Acquire) == self.generation
+    }
+
+    /// An injected reset stops the device for all processes.
+    fn halt_if_reset(&self) {
+        if self.engines.device.is_reset() {
+            self.registers.state.store(state::HALTED, Ordering::Release);
+        }
     }
 
     fn counts(&self) -> &'static Counts {
@@ -138,9 +152,13 @@ fn start(run: &'static Run, identity: &Identity) -> Option<Served> {
         }],
     };
     let recorder = record::start(run);
-    let watcher = watch(registers, queue, identity, recorder.clone());
+    let hooks = Hooks {
+        watcher: Some(watch(registers, queue, identity, recorder.clone())),
+        on_error: Some(Arc::new(|_| registers.notified.store(1, Ordering::Release))),
+        injector: injector(run, identity),
+    };
     // SAFETY: a program answers for what its descriptors name, as it does on a real device.
-    let device = unsafe { Device::start(&config, Some(watcher)) };
+    let device = unsafe { Device::start(&config, hooks) };
     let device = match device {
         Ok(device) => device,
         Err(error) => {
@@ -151,6 +169,16 @@ fn start(run: &'static Run, identity: &Identity) -> Option<Served> {
     let id = *device.queues().first()?;
     let engines: &'static Engines = Box::leak(Box::new(Engines { device, recorder }));
     Some(Served { number: identity.queue, generation, registers, queue, engines, id })
+}
+
+/// The trouble that the run asks for; each queue has its own.
+fn injector(run: &Run, identity: &Identity) -> Option<Injector> {
+    let text = std::fs::read_to_string(run.directory.join(dsa_run::PLAN_FILE)).ok()?;
+    // The supervisor has read it before.
+    let mut plan = Plan::parse(&text).ok()?;
+    let queue = u64::from(identity.device) << 8 | u64::from(identity.queue);
+    plan.seed = plan.seed.wrapping_add(queue);
+    Some(Injector::new(&plan))
 }
 
 fn config_of(

@@ -12,18 +12,23 @@
 mod arbiter;
 mod config;
 mod group;
+mod held;
+mod hooks;
 mod queue;
+mod run;
 mod slots;
 mod software_error;
 
 pub use config::{ConfigError, DeviceConfig, Entries, EntrySlots, GroupConfig, Mode, QueueConfig};
 pub use group::Posted;
+pub use hooks::{ErrorHook, Hooks, Watcher};
 pub use software_error::SoftwareError;
 
 use crate::descriptor::Descriptor;
-use crate::engine::{Ended, Engine};
+use crate::engine::Engine;
 use group::Group;
-use std::sync::{Arc, Mutex, PoisonError};
+use run::Shared;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 /// The answer to a submission that can be refused (ENQCMD).
@@ -61,21 +66,9 @@ pub struct Origin {
     pub tag: Tag,
 }
 
-/// Called by an engine for each descriptor that has ended, members of batches included. It does not wait
-/// for the device: the engine goes on when it returns.
-pub type Watcher = Arc<dyn Fn(&Origin, &Ended<'_>) + Send + Sync>;
-
-/// What all engines of a device share.
-struct Shared {
-    engine: Engine,
-    error: Mutex<SoftwareError>,
-    watcher: Option<Watcher>,
-}
-
 /// An enabled device. Dropped, it executes what its queues hold, and ends its threads.
 pub struct Device {
     shared: Arc<Shared>,
-    groups: Vec<Arc<Group>>,
     queues: Vec<QueueId>,
     engines: Vec<JoinHandle<()>>,
 }
@@ -87,7 +80,7 @@ impl std::fmt::Debug for Device {
 }
 
 impl Device {
-    /// Starts the engines of a device.
+    /// Starts the engines of a device. `hooks` may be a watcher, or none.
     ///
     /// # Safety
     /// As [`Engine::new`]: the submitter answers for the memory that a descriptor names, until it has ended.
@@ -97,38 +90,32 @@ impl Device {
     #[allow(unsafe_code)]
     pub unsafe fn start(
         config: &DeviceConfig,
-        watcher: Option<Watcher>,
+        hooks: impl Into<Hooks>,
     ) -> Result<Self, ConfigError> {
         config.check()?;
-        let shared = Arc::new(Shared {
-            // SAFETY: the caller's, as stated above.
-            engine: unsafe { Engine::new(config.capabilities) },
-            error: Mutex::new(SoftwareError::default()),
-            watcher,
-        });
+        let hooks = hooks.into();
         let mut first_queue = 0;
-        let groups: Vec<_> = config
-            .groups
-            .iter()
-            .map(|group| {
-                let own = Arc::new(Group::new(group, first_queue));
-                first_queue += group.queues.len();
-                own
-            })
-            .collect();
+        let groups = config.groups.iter().map(|group| {
+            let own = Group::new(group, first_queue, hooks.injector.clone());
+            first_queue += group.queues.len();
+            own
+        });
+        let groups = groups.collect();
+        // SAFETY: the caller's, as stated above.
+        let engine = unsafe { Engine::new(config.capabilities) };
+        let shared = Arc::new(Shared::new(engine, groups, hooks));
         let queues = config.groups.iter().enumerate().flat_map(|(group, config)| {
             (0..config.queues.len()).map(move |queue| QueueId { group, queue })
         });
-        let engines =
-            config.groups.iter().zip(&groups).enumerate().flat_map(|(number, (config, group))| {
-                let shared = &shared;
-                (0..config.engines).map(move |_| {
-                    let (shared, group) = (Arc::clone(shared), Arc::clone(group));
-                    std::thread::spawn(move || run_engine(&shared, &group, number))
-                })
-            });
+        let engines = config.groups.iter().enumerate().flat_map(|(group, config)| {
+            let shared = &shared;
+            (0..config.engines).map(move |_| {
+                let shared = Arc::clone(shared);
+                std::thread::spawn(move || shared.run_engine(group))
+            })
+        });
         let engines = engines.collect();
-        Ok(Self { queues: queues.collect(), shared, groups, engines })
+        Ok(Self { queues: queues.collect(), shared, engines })
     }
 
     /// Its queues, group by group as configured.
@@ -146,10 +133,11 @@ impl Device {
 
     /// As [`Self::post`], with a tag; what no device says is whether the queue has taken it.
     pub fn post_tagged(&self, queue: QueueId, descriptor: &Descriptor, tag: Tag) -> Posted {
-        let posted = self.groups[queue.group].post(queue.queue, (*descriptor, tag));
+        let group = &self.shared.groups[queue.group];
+        let posted = group.post(queue.queue, (*descriptor, tag));
         if posted == Posted::Overflow {
-            let number = self.groups[queue.group].number_in_device(queue.queue);
-            self.error().note(SoftwareError::overflow(number, descriptor));
+            let number = group.number_in_device(queue.queue);
+            self.shared.note(SoftwareError::overflow(number, descriptor));
         }
         posted
     }
@@ -161,35 +149,36 @@ impl Device {
 
     /// As [`Self::enqueue`], with a tag.
     pub fn enqueue_tagged(&self, queue: QueueId, descriptor: &Descriptor, tag: Tag) -> Submitted {
-        self.groups[queue.group].enqueue(queue.queue, (*descriptor, tag))
+        self.shared.groups[queue.group].enqueue(queue.queue, (*descriptor, tag))
     }
 
     /// Descriptors in a queue that no engine has taken yet, those of other processes included.
     #[must_use]
     pub fn occupancy(&self, queue: QueueId) -> usize {
-        self.groups[queue.group].occupancy(queue.queue)
+        self.shared.groups[queue.group].occupancy(queue.queue)
     }
 
     /// Waits until all that this process has submitted to a queue has ended.
     pub fn drain(&self, queue: QueueId) {
-        self.groups[queue.group].drain(queue.queue);
+        self.shared.groups[queue.group].drain(queue.queue);
     }
 
     /// Drains a queue and lets it take nothing more.
     pub fn disable(&self, queue: QueueId) {
-        self.groups[queue.group].set_enabled(queue.queue, false);
+        self.shared.groups[queue.group].set_enabled(queue.queue, false);
         self.drain(queue);
     }
 
     /// Lets a disabled queue take descriptors again.
     pub fn enable(&self, queue: QueueId) {
-        self.groups[queue.group].set_enabled(queue.queue, true);
+        self.shared.set_up();
+        self.shared.groups[queue.group].set_enabled(queue.queue, true);
     }
 
     /// Drops what a queue holds of this process, unexecuted and without records; returns how many descriptors. What
     /// engines have taken goes on.
     pub fn discard(&self, queue: QueueId) -> usize {
-        self.groups[queue.group].clear(queue.queue)
+        self.shared.groups[queue.group].clear(queue.queue)
     }
 
     /// As [`Self::discard`], and waits for what engines have taken.
@@ -199,52 +188,43 @@ impl Device {
         dropped
     }
 
+    /// Resets the device: disables all queues, drops what they hold without records, waits for what
+    /// engines have taken, and clears the software error register.
+    pub fn reset(&self) {
+        self.shared.reset();
+        for &queue in &self.queues {
+            self.drain(queue);
+        }
+        self.clear_software_error();
+    }
+
+    /// Whether the device was reset, by its program or by an injector, and no queue was enabled since:
+    /// none takes a descriptor.
+    #[must_use]
+    pub fn is_reset(&self) -> bool {
+        self.shared.is_reset()
+    }
+
     /// The software error register.
     #[must_use]
     pub fn software_error(&self) -> SoftwareError {
-        *self.error()
+        *self.shared.error()
     }
 
     /// Clears the software error register.
     pub fn clear_software_error(&self) {
-        *self.error() = SoftwareError::default();
-    }
-
-    fn error(&self) -> std::sync::MutexGuard<'_, SoftwareError> {
-        self.shared.error.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.shared.error() = SoftwareError::default();
     }
 }
 
 impl Drop for Device {
     fn drop(&mut self) {
-        for group in &self.groups {
+        for group in &self.shared.groups {
             group.stop();
         }
         for engine in self.engines.drain(..) {
             // An engine that panicked has said so on its own.
             drop(engine.join());
         }
-    }
-}
-
-/// Executes descriptors of a group until it stops and its queues are empty.
-fn run_engine(shared: &Shared, group: &Group, number: usize) {
-    while let Some(work) = group.next() {
-        let queue = QueueId { group: number, queue: work.queue };
-        let origin = Origin { queue, tag: work.tag };
-        let mut watch = |ended: &Ended<'_>| {
-            if ended.is_logged() {
-                let mut error = shared.error.lock().unwrap_or_else(PoisonError::into_inner);
-                error.note(SoftwareError::of(group.number_in_device(work.queue), ended));
-            }
-            if let Some(watcher) = &shared.watcher {
-                watcher(&origin, ended);
-            }
-        };
-        // A watcher that panics has said so; the engine goes on, so that no drain waits for it.
-        let limits = group.limits(work.queue);
-        let execute = || shared.engine.execute_watched(&work.descriptor, limits, &mut watch);
-        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(execute));
-        group.done(&work);
     }
 }

@@ -50,6 +50,16 @@ impl Ended<'_> {
     }
 }
 
+/// What a descriptor is, beside its bytes.
+#[derive(Clone, Copy)]
+struct At {
+    place: Place,
+    /// Its number in its batch.
+    member: Option<u32>,
+    /// With what it ends if it passes the checks.
+    error: Option<u8>,
+}
+
 /// Executes descriptors, one after the other, on the memory of its process.
 ///
 /// It has no state: threads may share one.
@@ -91,28 +101,41 @@ impl Engine {
         queue: &QueueLimits,
         watch: &mut dyn FnMut(&Ended<'_>),
     ) -> Outcome {
-        self.execute_at(descriptor, queue, (Place::Queue, None), watch)
+        self.execute_failing(descriptor, queue, None, watch)
+    }
+
+    /// As [`Self::execute_watched`]; with `error`, what passes the checks ends undone with that status.
+    pub(crate) fn execute_failing(
+        &self,
+        descriptor: &Descriptor,
+        queue: &QueueLimits,
+        error: Option<u8>,
+        watch: &mut dyn FnMut(&Ended<'_>),
+    ) -> Outcome {
+        let at = At { place: Place::Queue, member: None, error };
+        self.execute_at(descriptor, queue, at, watch)
     }
 
     fn execute_at(
         &self,
         descriptor: &Descriptor,
         queue: &QueueLimits,
-        (place, member): (Place, Option<u32>),
+        At { place, member, error }: At,
         watch: &mut dyn FnMut(&Ended<'_>),
     ) -> Outcome {
         let rules = Rules { capabilities: &self.capabilities, queue, place };
-        let outcome = match rules.check(descriptor) {
-            Ok(_) if !record_is_there(descriptor) => record_fault(descriptor, self.manner()),
-            Ok(Opcode::Batch) => {
+        let outcome = match (rules.check(descriptor), error) {
+            (Ok(_), _) if !record_is_there(descriptor) => record_fault(descriptor, self.manner()),
+            (Ok(_), Some(code)) => end(descriptor, Record::of(code), self.manner()),
+            (Ok(Opcode::Batch), None) => {
                 let place = Place::Batch { privileged: rules.is_privileged(descriptor) };
                 end(descriptor, self.batch(descriptor, queue, place, watch), self.manner())
             }
-            Ok(opcode) => {
+            (Ok(opcode), None) => {
                 let record = operations::execute(descriptor, opcode, self.manner());
                 end(descriptor, record, self.manner())
             }
-            Err(refusal) => refused(descriptor, refusal, self.manner()),
+            (Err(refusal), _) => refused(descriptor, refusal, self.manner()),
         };
         watch(&Ended { descriptor, member, outcome });
         outcome
@@ -148,7 +171,8 @@ impl Engine {
             if member.has(flags::FENCE) && has_failed {
                 return summary(Record::of(status::BATCH_MEMBER_FAILED), number, goes_on);
             }
-            let outcome = self.execute_at(&member, queue, (place, Some(number)), watch);
+            let at = At { place, member: Some(number), error: None };
+            let outcome = self.execute_at(&member, queue, at, watch);
             has_failed |= outcome.record().status() != status::SUCCESS;
         }
         let code = if has_failed { status::BATCH_MEMBER_FAILED } else { status::SUCCESS };

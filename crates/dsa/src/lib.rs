@@ -8,6 +8,7 @@
 //! - [`operations`]: one file for each kind.
 //! - [`engine`]: a descriptor or a batch from its checks to its record.
 //! - [`device`]: groups, work queues and engines as threads.
+//! - [`inject`]: faults, refusals, delays and resets on purpose.
 //! - [`log`]: what was submitted, for a replay by the simulator.
 //!
 //! It is for Linux on x86-64, and empty elsewhere. Nothing here needs the real device, and nothing
@@ -44,6 +45,7 @@ pub mod descriptor;
 pub mod device;
 pub mod engine;
 pub mod hardware;
+pub mod inject;
 pub mod log;
 pub mod memory;
 pub mod operations;

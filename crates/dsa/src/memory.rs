@@ -5,6 +5,7 @@
 //! operand can be accessed is found page by page ([`Span::reach`]): before an operation that writes, and
 //! for one that reads only after an access has failed.
 
+pub(crate) mod absent;
 mod guard;
 mod handlers;
 mod probe;
@@ -13,6 +14,7 @@ mod recovery;
 pub(crate) use guard::guarded;
 pub use handlers::{leave_handlers_to_caller, recover};
 
+use absent::Access;
 use probe::Touch;
 
 use crate::hardware::status::Operand;
@@ -63,7 +65,8 @@ impl Span {
     /// Of `units` units how many from the first on can be accessed, and the fault behind them.
     pub fn reach(&self, units: u64) -> (u64, Option<Fault>) {
         let bytes = units * self.unit_bytes;
-        let reached = probe::from_the_start(self.address, bytes, self.touch);
+        let there = absent::from_the_start(self.access(), self.address, bytes);
+        let reached = probe::from_the_start(self.address, there, self.touch);
         if reached == bytes {
             return (units, None);
         }
@@ -73,12 +76,18 @@ impl Span {
     /// As [`Self::reach`], from the last unit backwards.
     pub fn reach_backwards(&self, units: u64) -> (u64, Option<Fault>) {
         let bytes = units * self.unit_bytes;
-        let reached = probe::from_the_end(self.address, bytes, self.touch);
+        let there = absent::from_the_end(self.access(), self.address, bytes);
+        let behind = self.address.wrapping_add(bytes - there);
+        let reached = probe::from_the_end(behind, there, self.touch);
         if reached == bytes {
             return (units, None);
         }
         let last = self.address.wrapping_add(bytes - reached - 1);
         (reached / self.unit_bytes, Some(self.fault_at(last)))
+    }
+
+    fn access(&self) -> Access {
+        if self.operand == Operand::Record { Access::Record } else { Access::Data }
     }
 
     /// The fault of an access to `address`.
@@ -90,6 +99,9 @@ impl Span {
 
 /// Reads `N` bytes; `None` if a page of them cannot be read.
 pub(crate) fn read<const N: usize>(address: u64) -> Option<[u8; N]> {
+    if !absent::are_there(Access::Data, address, N as u64) {
+        return None;
+    }
     #[allow(unsafe_code)]
     // SAFETY: a fault is caught by the guard; any bytes form an array of them.
     guarded(|| unsafe { bytes::<[u8; N]>(address).read_unaligned() })

@@ -18,7 +18,7 @@ pub(crate) use dif::block_bytes;
 
 use crate::descriptor::Descriptor;
 use crate::hardware::{Opcode, flags, status};
-use crate::memory::{Span, guarded};
+use crate::memory::{Span, absent, guarded};
 use crate::record::{Fault, Record};
 use units::narrow::fit;
 
@@ -89,7 +89,8 @@ impl<'a> Job<'a> {
         complete: impl Fn(S) -> Record,
         partial: impl Fn(Record, S, u64) -> Record,
     ) -> Record {
-        if self.spans.iter().any(|span| span.is_write() || span.passes_the_end(self.units)) {
+        let looks_first = |span: &Span| span.is_write() || span.passes_the_end(self.units);
+        if absent::is_any() || self.spans.iter().any(looks_first) {
             return self.run_where_accessible(work, complete, partial);
         }
         match guarded(|| work(self.units)) {

@@ -2,6 +2,7 @@
 
 use crate::hardware::RECORD_BYTES;
 use crate::hardware::status::{self, Operand};
+use crate::memory::absent::{self, Access};
 use crate::memory::{bytes_mut, guarded};
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -124,6 +125,9 @@ impl Record {
     /// `false` if its page cannot be written.
     #[allow(unsafe_code)]
     pub(crate) fn write(&self, address: u64) -> bool {
+        if !absent::are_there(Access::Record, address, RECORD_BYTES as u64) {
+            return false;
+        }
         // SAFETY: a fault is caught by the guard; the record is memory that the submitter names, aligned
         // as a record is, and read by others only after the status.
         let written = guarded(|| unsafe {

@@ -103,9 +103,9 @@ impl Devices {
         self.board.leave(client.device(), client.queue(), client.pid());
     }
 
-    /// The error register of a device, for those who poll.
+    /// Whether the interrupt of an error has come, for those who poll.
     pub fn has_error(&self, device: usize) -> bool {
-        self.board.software_error(device)[0] != 0
+        self.board.registers.device[device].notified.load(Ordering::Acquire) != 0
     }
 
     /// Looks after processes and errors until the run ends.

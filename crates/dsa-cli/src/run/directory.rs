@@ -67,7 +67,10 @@ impl Drop for Directory {
 
 /// Reads an injection plan.
 pub fn read_plan(path: &Path) -> Result<String, Failure> {
-    let shown = path.display();
-    std::fs::read_to_string(path)
-        .map_err(|error| Failure::bad_input(format!("--inject {shown}: {error}")))
+    let bad = |error: &dyn std::fmt::Display| {
+        Failure::bad_input(format!("--inject {}: {error}", path.display()))
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| bad(&error))?;
+    dsa::inject::Plan::parse(&text).map_err(|error| bad(&error))?;
+    Ok(text)
 }

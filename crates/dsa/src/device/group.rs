@@ -5,11 +5,13 @@
 
 use super::arbiter::Arbiter;
 use super::config::{Entries, GroupConfig, Mode, QueueConfig};
+use super::held::Held;
 use super::queue::{Queue, Refused};
 use super::{Submitted, Tag};
 use crate::checks::QueueLimits;
 use crate::descriptor::Descriptor;
 use crate::hardware::Opcode;
+use crate::inject::Injector;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -33,13 +35,16 @@ pub(super) struct Work {
     pub descriptor: Descriptor,
     pub tag: Tag,
     /// Its place in the order of its queue.
-    order: u64,
+    pub order: u64,
 }
 
 pub(super) struct Group {
     queues: Vec<QueueConfig>,
     /// Number of its first queue in the device.
     first_queue: usize,
+    /// Whether writes of a queue keep their order: one engine does them [S 3.9].
+    keeps_order: bool,
+    injector: Option<Injector>,
     state: Mutex<State>,
     /// Descriptors in all queues: looked at without the lock.
     waiting: AtomicUsize,
@@ -52,22 +57,26 @@ pub(super) struct Group {
 struct State {
     arbiter: Arbiter,
     queues: Vec<Queue>,
+    held: Held,
     stopped: bool,
     sleeping: usize,
 }
 
 impl Group {
-    pub fn new(config: &GroupConfig, first_queue: usize) -> Self {
+    pub fn new(config: &GroupConfig, first_queue: usize, injector: Option<Injector>) -> Self {
         let priorities = config.queues.iter().map(|queue| queue.priority).collect();
         let state = State {
             arbiter: Arbiter::new(priorities),
             queues: config.queues.iter().map(Queue::new).collect(),
+            held: Held::new(),
             stopped: false,
             sleeping: 0,
         };
         Self {
             queues: config.queues.iter().map(QueueConfig::with_pasid_of_mode).collect(),
             first_queue,
+            keeps_order: config.engines == 1,
+            injector,
             state: Mutex::new(state),
             waiting: AtomicUsize::new(0),
             arrived: Condvar::new(),
@@ -104,7 +113,8 @@ impl Group {
 
     fn take(&self, queue: usize, entry: (Descriptor, Tag), most: u16) -> Result<(), Refused> {
         let mut state = self.lock();
-        state.queues[queue].take(entry, most.into())?;
+        let most = if self.is_full(&mut state, queue) { 0 } else { most.into() };
+        state.queues[queue].take(entry, most)?;
         self.waiting.fetch_add(1, Ordering::Release);
         let sleeps = state.sleeping > 0;
         drop(state);
@@ -112,6 +122,14 @@ impl Group {
             self.arrived.notify_one();
         }
         Ok(())
+    }
+
+    /// Whether an injector has the queue full for this submission.
+    fn is_full(&self, state: &mut State, queue: usize) -> bool {
+        self.injector.as_ref().is_some_and(|injector| {
+            let submission = state.queues[queue].count_submission();
+            injector.is_full(self.number_in_device(queue), submission)
+        })
     }
 
     pub fn occupancy(&self, queue: usize) -> usize {
@@ -133,6 +151,14 @@ impl Group {
         drop(state);
         self.ended.notify_all();
         dropped
+    }
+
+    /// Disables all queues and drops their entries.
+    pub fn reset(&self) {
+        for queue in 0..self.queues.len() {
+            self.set_enabled(queue, false);
+            self.clear(queue);
+        }
     }
 
     /// Waits until all that the queue has taken until now has ended.
@@ -171,8 +197,33 @@ impl Group {
     }
 
     fn dispatch(&self, state: &mut State) -> Option<Work> {
-        let State { arbiter, queues, .. } = state;
-        let queue = arbiter.choose(|queue| queues[queue].own_entries() > 0)?;
+        loop {
+            if let Some(work) = state.held.take_due() {
+                return Some(work);
+            }
+            let Some(work) = self.take_out(state) else { return state.held.take_first() };
+            state.held.pass();
+            if work.descriptor.opcode() == Some(Opcode::Drain) {
+                state.held.release(work.queue);
+                state.held.hold(work, 0);
+                continue;
+            }
+            let number = self.number_in_device(work.queue);
+            let others = |injector: &Injector| injector.others_before(number, work.order);
+            match self.injector.as_ref().and_then(others) {
+                Some(others) => state.held.hold(work, others),
+                None => return Some(work),
+            }
+        }
+    }
+
+    /// Takes an entry out of the queue whose turn it is.
+    fn take_out(&self, state: &mut State) -> Option<Work> {
+        let State { arbiter, queues, held, .. } = state;
+        let has_work = |queue: usize| {
+            queues[queue].own_entries() > 0 && !(self.keeps_order && held.has_of(queue))
+        };
+        let queue = arbiter.choose(has_work)?;
         let ((descriptor, tag), order) = queues[queue].dispatch()?;
         self.waiting.fetch_sub(1, Ordering::Release);
         Some(Work { queue, descriptor, tag, order })

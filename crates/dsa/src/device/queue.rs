@@ -1,12 +1,16 @@
 //! A work queue: its entries, and who may add one.
 //!
-//! Its storage is there from the start: a submission allocates nothing. Taking an entry out may.
+//! Its storage is there from the start: a submission allocates nothing, nor does an engine while it
+//! holds the lock that a submission waits for. (Where reordering is injected, the engine may.)
 
 use super::Tag;
 use super::config::{Entries, QueueConfig};
 use crate::descriptor::Descriptor;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Each engine has one descriptor at a time.
+const MOST_ENGINES: usize = u8::MAX as usize;
 
 /// Why a queue takes no descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +29,12 @@ pub(super) struct Queue {
     enabled_for_all: Option<&'static AtomicU32>,
     /// Descriptors taken and not ended, where others can see it.
     unfinished: Option<&'static AtomicU32>,
+    /// Submissions, refused ones included, where an injector counts them.
+    submissions: u64,
     /// Number of the next descriptor that an engine takes.
     next: u64,
     /// Numbers of those that engines have and have not ended.
-    in_flight: BTreeSet<u64>,
+    in_flight: Vec<u64>,
 }
 
 impl Queue {
@@ -45,9 +51,16 @@ impl Queue {
             enabled: true,
             enabled_for_all: config.enabled,
             unfinished: config.in_flight,
+            submissions: 0,
             next: 0,
-            in_flight: BTreeSet::new(),
+            in_flight: Vec::with_capacity(MOST_ENGINES),
         }
+    }
+
+    /// The number of the next submission.
+    pub fn count_submission(&mut self) -> u64 {
+        self.submissions += 1;
+        self.submissions - 1
     }
 
     /// Takes a descriptor, if fewer than `most` entries are occupied.
@@ -90,13 +103,13 @@ impl Queue {
         }
         let order = self.next;
         self.next += 1;
-        self.in_flight.insert(order);
+        self.in_flight.push(order);
         Some((entry, order))
     }
 
     /// Ends a descriptor that an engine has taken.
     pub fn end(&mut self, order: u64) {
-        self.in_flight.remove(&order);
+        self.in_flight.retain(|own| *own != order);
         self.uncount(1);
     }
 
@@ -129,7 +142,7 @@ impl Queue {
 
     /// Whether engines have a descriptor with a number below `end`.
     pub fn engines_have_before(&self, end: u64) -> bool {
-        self.in_flight.first().is_some_and(|&first| first < end)
+        self.in_flight.iter().any(|&number| number < end)
     }
 
     pub fn set_enabled(&mut self, enabled: bool) {

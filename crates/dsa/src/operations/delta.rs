@@ -4,6 +4,7 @@ use super::{Manner, fault_record, judged, low};
 use crate::descriptor::Descriptor;
 use crate::hardware::status::{self, Operand};
 use crate::hardware::{DELTA_ENTRY_BYTES, flags};
+use crate::memory::absent::{self, Access};
 use crate::memory::{Span, bytes, bytes_mut, guarded};
 use crate::record::Record;
 
@@ -37,7 +38,9 @@ pub(super) fn created(descriptor: &Descriptor, manner: Manner) -> Record {
         [Span::read(Operand::First, first, UNIT), Span::read(Operand::Second, second, UNIT)];
     let record = Span::written(Operand::Destination, descriptor.delta_record(), ENTRY);
     let compare = |units, entries| {
-        if sources.iter().any(|source| source.passes_the_end(units)) {
+        let is_there =
+            |source: &Span| absent::are_there(Access::Data, source.address, units * UNIT);
+        if sources.iter().any(|source| source.passes_the_end(units) || !is_there(source)) {
             return None;
         }
         guarded(|| compare(first, second, record.address, (units, entries)))
@@ -125,7 +128,10 @@ struct Applied {
 pub(super) fn applied(descriptor: &Descriptor, manner: Manner) -> Record {
     let entries = u64::from(descriptor.delta_bytes()) / ENTRY;
     let begun = Applied { entries: 0, last: None, error: None };
-    let apply = |from: Applied, entries| guarded(|| apply(descriptor, from, entries));
+    let apply = |from: Applied, end| {
+        let is_there = (from.entries..end).all(|number| entry_is_there(descriptor, from, number));
+        is_there.then(|| guarded(|| apply(descriptor, from, end))).flatten()
+    };
     if let Some(applied) = apply(begun, entries) {
         return summary(applied);
     }
@@ -182,6 +188,22 @@ fn within_memory(address: u64, offset: u64) -> u64 {
 
 fn entry_address(descriptor: &Descriptor, number: u64) -> u64 {
     descriptor.first().wrapping_add(number * ENTRY)
+}
+
+/// Whether no page of an entry, nor of where it belongs, is made absent.
+fn entry_is_there(descriptor: &Descriptor, from: Applied, number: u64) -> bool {
+    if !absent::is_any() {
+        return true;
+    }
+    let address = entry_address(descriptor, number);
+    let offset = crate::memory::read::<2>(address).map_or(0, u16::from_le_bytes);
+    let at = u64::from(offset) * UNIT;
+    // An entry that is wrong goes nowhere.
+    let does_not_increase = number == from.entries && from.last.is_some_and(|last| offset <= last);
+    let is_wrong = at >= u64::from(descriptor.size()) || does_not_increase;
+    let to = descriptor.second().wrapping_add(at);
+    absent::are_there(Access::Data, address, ENTRY)
+        && (is_wrong || absent::are_there(Access::Data, to, UNIT))
 }
 
 /// The fault of an entry: its own page if that cannot be read, and otherwise that of its destination.

@@ -8,6 +8,7 @@ use dsa::descriptor::Descriptor;
 use dsa::engine::{Engine, Outcome};
 use dsa::hardware::capabilities::Capabilities;
 use dsa::hardware::{self, Opcode, flags, status};
+use dsa::inject::{Injector, Plan};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::BTreeMap;
@@ -347,8 +348,26 @@ fn as_reference(outcome: Outcome) -> reference::Outcome {
     }
 }
 
+/// Whether a page without rights has none, or an injector has it absent.
+#[derive(Clone, Copy, PartialEq)]
+enum Faults {
+    Real,
+    Injected,
+}
+
+/// The memory for the reference, and an injector for the pages that the engine has and it has not.
+fn inject(arena: &mut Arena, absent: &[usize]) -> (reference::Memory, Injector) {
+    absent.iter().for_each(|page| arena.set(*page, Rights::None));
+    let memory = arena.memory();
+    absent.iter().for_each(|page| arena.set(*page, Rights::ReadWrite));
+    let address = |page: usize| arena.base + (page * PAGE) as u64;
+    let mut plan = Plan::default();
+    plan.page_faults.ranges = absent.iter().map(|&page| address(page)..address(page + 1)).collect();
+    (memory, Injector::new(&plan))
+}
+
 /// Runs random descriptors through both; returns how often each status ended one.
-fn compare(seed: u64, descriptors: u64) -> BTreeMap<(u8, u8), u64> {
+fn compare(seed: u64, descriptors: u64, faults: Faults) -> BTreeMap<(u8, u8), u64> {
     let mut dice = Dice(Xoshiro256PlusPlus::seed_from_u64(seed));
     let mut arena = Arena::new(PAGES);
     let mut found = BTreeMap::new();
@@ -357,18 +376,25 @@ fn compare(seed: u64, descriptors: u64) -> BTreeMap<(u8, u8), u64> {
         let part = Part::random(&mut dice);
         // SAFETY: addresses are those of the arena, and of what is apart around it.
         let engine = unsafe { Engine::new(part.capabilities) };
-        let mut memory = arena.memory();
+        let absent: Vec<usize> = (0..PAGES)
+            .filter(|page| faults == Faults::Injected && arena.rights[*page] == Rights::None)
+            .collect();
+        let (mut memory, injector) = inject(&mut arena, &absent);
         for number in 0..ROUND {
             let (base, length) = (arena.base, arena.length() as u64);
             let mut maker = Maker { dice: &mut dice, base, length };
             let descriptor = maker.descriptor(false);
             if descriptor.opcode() == Some(Opcode::Batch) {
                 write_list(&mut arena, &mut maker, &descriptor);
-                memory = arena.memory();
+                (memory, _) = inject(&mut arena, &absent);
             }
             let before = memory.clone();
             let expected = reference::execute(&mut memory, &descriptor.0, &part.settings);
-            let outcome = engine.execute(&descriptor, &part.limits);
+            let asked = (&descriptor, &part.limits);
+            let outcome = match faults {
+                Faults::Real => engine.execute(&descriptor, &part.limits),
+                Faults::Injected => injector.execute(&engine, (0, number), asked, &mut |_| {}),
+            };
             let status = outcome.record().status() & !status::FAULT_ON_WRITE;
             *found.entry((descriptor.code(), status)).or_insert(0) += 1;
             let told = format!(
@@ -400,11 +426,21 @@ fn compare(seed: u64, descriptors: u64) -> BTreeMap<(u8, u8), u64> {
 }
 
 #[test]
+fn injected_faults_end_as_real_ones_do() {
+    let found = compare(soak::seed(3), soak::amount(20_000, 500_000), Faults::Injected);
+    for opcode in Opcode::ALL.into_iter().filter(|opcode| *opcode != Opcode::NoOp) {
+        let is_fault = |code: &u8| [3, 4, 6, 0x1a, 0x1f].contains(code);
+        let faults = found.keys().filter(|(own, code)| *own == opcode as u8 && is_fault(code));
+        assert!(faults.count() > 0, "{} never faulted: {found:?}", opcode.name());
+    }
+}
+
+#[test]
 fn random_descriptors_end_as_the_contract_says() {
     let descriptors = soak::amount(20_000, 500_000);
     let seed = soak::seed(1);
-    let halves =
-        [seed, seed ^ 0x5eed].map(|seed| std::thread::spawn(move || compare(seed, descriptors)));
+    let halves = [seed, seed ^ 0x5eed]
+        .map(|seed| std::thread::spawn(move || compare(seed, descriptors, Faults::Real)));
     let mut found: BTreeMap<(u8, u8), u64> = BTreeMap::new();
     for half in halves {
         for (kind, number) in half.join().unwrap_or_else(|told| std::panic::resume_unwind(told)) {

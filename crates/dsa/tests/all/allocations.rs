@@ -46,7 +46,7 @@ fn a_submission_allocates_and_frees_nothing() {
     let queues = vec![queue(SIZE, Mode::Dedicated, 1), shared, in_slots];
     let gate = Arc::new(Mutex::new(()));
     let held = Arc::clone(&gate);
-    let watcher: Watcher = Arc::new(move |_| drop(held.lock()));
+    let watcher: Watcher = Arc::new(move |_, _| drop(held.lock()));
     let groups = vec![GroupConfig { engines: 1, queues }];
     let device = start(&DeviceConfig { capabilities: PART, groups }, Some(watcher));
     let [dedicated, shared, in_slots] = [0, 1, 2].map(|number| device.queues()[number]);

@@ -8,6 +8,8 @@ mod against_reference;
 mod allocations;
 mod arena;
 mod golden;
+mod injected_devices;
+mod injection;
 mod own_handlers;
 mod queues;
 mod reference;

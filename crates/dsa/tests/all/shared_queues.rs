@@ -81,7 +81,7 @@ impl Client {
 fn gate() -> (Arc<Mutex<()>>, Watcher) {
     let gate = Arc::new(Mutex::new(()));
     let held = Arc::clone(&gate);
-    (gate, Arc::new(move |_| drop(held.lock())))
+    (gate, Arc::new(move |_, _| drop(held.lock())))
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn processes_lose_nothing_of_a_small_queue() {
     std::thread::scope(|scope| {
         for number in 1..=CLIENTS {
             let counted = Arc::clone(&ended);
-            let watcher: Watcher = Arc::new(move |_| {
+            let watcher: Watcher = Arc::new(move |_, _| {
                 counted.fetch_add(1, Ordering::Relaxed);
             });
             let client = common.client(number, Mode::Shared { threshold: 3 }, Some(watcher));

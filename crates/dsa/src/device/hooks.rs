@@ -1,0 +1,31 @@
+//! What a program hangs on a device.
+
+use super::{Origin, SoftwareError};
+use crate::engine::Ended;
+use crate::inject::Injector;
+use std::sync::Arc;
+
+/// Called by an engine for each descriptor that has ended, members of batches included. It does not wait
+/// for the device: the engine goes on when it returns.
+pub type Watcher = Arc<dyn Fn(&Origin, &Ended<'_>) + Send + Sync>;
+
+/// The interrupt of the software error register: called when it becomes valid, by the engine or, where
+/// a full queue loses a descriptor, by its submitter. It does not wait for the device either.
+pub type ErrorHook = Arc<dyn Fn(&SoftwareError) + Send + Sync>;
+
+/// What is called, and what goes wrong on purpose. By default nothing.
+#[derive(Clone, Default)]
+pub struct Hooks {
+    /// Sees what ends.
+    pub watcher: Option<Watcher>,
+    /// Learns of errors that no record has.
+    pub on_error: Option<ErrorHook>,
+    /// Faults, refusals, delays and resets on purpose.
+    pub injector: Option<Injector>,
+}
+
+impl From<Option<Watcher>> for Hooks {
+    fn from(watcher: Option<Watcher>) -> Self {
+        Self { watcher, ..Self::default() }
+    }
+}

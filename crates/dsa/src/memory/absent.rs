@@ -1,0 +1,106 @@
+//! Pages that are absent for one descriptor, in the thread that executes it: faults that are injected.
+//!
+//! They are asked wherever the memory of a descriptor is looked at before it is accessed; operations
+//! that access it first do not, as long as there is an absent page. The process has the pages all the
+//! same, and other threads access them.
+
+use super::PAGE_BYTES;
+use std::cell::{Cell, RefCell};
+
+/// Neighbouring pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Absent {
+    first: u64,
+    /// The last byte.
+    last: u64,
+    /// Whether a completion record in them can be written.
+    spares_records: bool,
+}
+
+/// What accesses memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Data,
+    Record,
+}
+
+thread_local! {
+    static IS_ANY: Cell<bool> = const { Cell::new(false) };
+    static PAGES: RefCell<Vec<Absent>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Absent {
+    /// The pages of the bytes from `start` to before `end`.
+    pub fn pages_of(start: u64, end: u64) -> Self {
+        let first = start & !(PAGE_BYTES - 1);
+        let last = end.saturating_sub(1) | (PAGE_BYTES - 1);
+        Self { first, last, spares_records: false }
+    }
+
+    /// A page of an operand. A completion record in it is written: a lost one is trouble of another kind.
+    pub fn data_page(address: u64) -> Self {
+        Self { spares_records: true, ..Self::pages_of(address, address.saturating_add(1)) }
+    }
+
+    fn meets(&self, access: Access, address: u64, last: u64) -> bool {
+        let counts = access == Access::Data || !self.spares_records;
+        counts && self.first <= last && address <= self.last
+    }
+}
+
+/// Does `work` without these pages.
+pub(crate) fn without<R>(pages: &[Absent], work: impl FnOnce() -> R) -> R {
+    struct End;
+
+    impl Drop for End {
+        fn drop(&mut self) {
+            IS_ANY.set(false);
+            PAGES.with_borrow_mut(Vec::clear);
+        }
+    }
+
+    PAGES.with_borrow_mut(|own| own.extend_from_slice(pages));
+    IS_ANY.set(!pages.is_empty());
+    let _end = End;
+    work()
+}
+
+/// Whether any page is absent.
+#[inline]
+pub(crate) fn is_any() -> bool {
+    IS_ANY.get()
+}
+
+/// Of `length` bytes, how many from the first on are there.
+#[inline]
+pub(crate) fn from_the_start(access: Access, address: u64, length: u64) -> u64 {
+    if !is_any() || length == 0 {
+        return length;
+    }
+    let last = address.saturating_add(length - 1);
+    over(length, |pages| {
+        pages.meets(access, address, last).then(|| pages.first.saturating_sub(address))
+    })
+}
+
+/// As [`from_the_start`], from the last byte backwards.
+#[inline]
+pub(crate) fn from_the_end(access: Access, address: u64, length: u64) -> u64 {
+    if !is_any() || length == 0 {
+        return length;
+    }
+    let last = address.saturating_add(length - 1);
+    over(length, |pages| {
+        pages.meets(access, address, last).then(|| last.saturating_sub(pages.last))
+    })
+}
+
+/// Whether all of these bytes are there.
+#[inline]
+pub(crate) fn are_there(access: Access, address: u64, length: u64) -> bool {
+    from_the_start(access, address, length) == length
+}
+
+fn over(length: u64, reach: impl Fn(&Absent) -> Option<u64>) -> u64 {
+    PAGES.with_borrow(|own| own.iter().filter_map(reach).fold(length, u64::min))
+}
