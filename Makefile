@@ -42,7 +42,7 @@ SOAK_LONG_MINUTES := 60
 # A soak repeats the same random numbers; `make soak-long` begins there and goes on to others.
 SOAK_SEED := 1
 
-.PHONY: help run test simulator-tests soak soak-long check lint dpdk-to-test bench bench-ab bench-dsa bench-instructions bench-peers bench-plateau bench-scaling host slices-install dpdk bench-dpdk setup wheel clean format browser peers docs docs-tools rust-tools
+.PHONY: help run test simulator-tests soak soak-long check lint dpdk-to-test bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling host slices-install dsa dpdk bench-dpdk setup wheel clean format browser peers docs docs-tools rust-tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -93,6 +93,10 @@ bench-plateau: setup ## Throughput of thirteen scenarios from 1 to 99 Gbit/s off
 bench-dsa: rust-tools ## The software engine beside memcpy and, where libisal.so.2 is, ISA-L's CRCs
 	cargo run --release --locked --quiet -p dsa --example speed
 
+bench-dsa-trap: rust-tools ## What a trapped descriptor costs beside an empty signal handler
+	cargo build --release --locked --quiet -p dsa-cli -p dsa-trap --bins --examples --lib
+	"$${CARGO_TARGET_DIR:-target}/release/examples/trap_cost"
+
 bench-scaling: setup ## Time per line operation from 1 to 56 cores, LLCs, NICs; memory; two cores
 	@python benches/scaling.py
 
@@ -112,6 +116,10 @@ host: ## Build skipline-host, one static binary for the real machine
 	size=$$(stat -c %s $(HOST_BINARY))
 	echo "$(HOST_BINARY): $$((size / 1024)) KiB, static; copy it to any x86-64 Linux server"
 	[ "$$size" -lt 5000000 ] || { echo "error: it is larger than 5 MB"; exit 1; }
+
+dsa: ## Build skipline-dsa, which runs programs on a DSA in software
+	@cargo build --release --locked -p dsa-cli -p dsa-trap
+	echo "$${CARGO_TARGET_DIR:-target}/release/skipline-dsa; it needs libskipline_dsa_trap.so beside it"
 
 # Without DPDK the tests of its driver are skipped and say so.
 dpdk: ## Build the mempool driver for DPDK and its forwarder (installs DPDK if it may)

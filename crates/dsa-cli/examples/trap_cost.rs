@@ -47,14 +47,14 @@ fn compare() {
         let at = |part: usize| values[(values.len() - 1) * part / 4];
         format!("{:.2} ({:.2} to {:.2})", at(2), at(1), at(3))
     };
-    let show = |name: &str, value: &dyn Fn(&(f64, [f64; 2])) -> f64| {
+    let show = |name: &str, value: fn(&(f64, [f64; 2])) -> f64| {
         println!("{name:<34} {}", quartiles(rounds.iter().map(value).collect()));
     };
-    show("empty handler, ns", &|round| round.0);
-    show("ENQCMD, ns", &|round| round.1[0]);
-    show("MOVDIR64B, ns", &|round| round.1[1]);
-    show("ENQCMD / empty handler", &|round| round.1[0] / round.0);
-    show("MOVDIR64B / empty handler", &|round| round.1[1] / round.0);
+    show("empty handler, ns", |round| round.0);
+    show("ENQCMD, ns", |round| round.1[0]);
+    show("MOVDIR64B, ns", |round| round.1[1]);
+    show("ENQCMD / empty handler", |round| round.1[0] / round.0);
+    show("MOVDIR64B / empty handler", |round| round.1[1] / round.0);
 }
 
 /// Nanoseconds of an invalid instruction whose handler does nothing but go on behind it.

@@ -22,7 +22,8 @@ pub const RECORDS_DIRECTORY: &str = "descriptors";
 pub const PLAN_FILE: &str = "inject.toml";
 
 /// The ioctl of a work queue's file that answers with an [`Identity`]: read 32 bytes, type 'S', number 1.
-pub const IDENTIFY: u32 = 2 << 30 | (size_of::<Identity>() as u32) << 16 | (b'S' as u32) << 8 | 1;
+pub const IDENTIFY: u32 = 2 << 30 | 32 << 16 | 0x53 << 8 | 1;
+const _: () = assert!(size_of::<Identity>() == 32);
 
 /// The error of a write to a queue's file: the library takes it as "execute these in your process". It
 /// is EREMOTEIO, which no call of a program that is not of the run should see.

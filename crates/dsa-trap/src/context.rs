@@ -149,7 +149,7 @@ pub fn thread_pointer() -> u64 {
     let pointer: usize;
     // SAFETY: the C library's thread pointer is there in each thread.
     unsafe {
-        std::arch::asm!("mov {0}, qword ptr fs:[0]", out(reg) pointer, options(nostack, pure, readonly))
+        std::arch::asm!("mov {0}, qword ptr fs:[0]", out(reg) pointer, options(nostack, pure, readonly));
     };
     pointer as u64
 }

@@ -136,7 +136,7 @@ fn access(context: &mut Context, instruction: &Instruction) -> Emulated {
         return Emulated::Done;
     }
     let address = context.address(instruction, operand).unwrap_or_default();
-    let is_whole = address % DESCRIPTOR_BYTES as u64 == 0 && !instruction.has_op_mask();
+    let is_whole = address.is_multiple_of(DESCRIPTOR_BYTES as u64) && !instruction.has_op_mask();
     if is_whole && let Some(bytes) = context.wide(instruction.op1_register()) {
         portal.post(&Descriptor(bytes));
     }

@@ -151,7 +151,7 @@ fn submit_one(identity: &Identity, from: u64) -> Result<(), c_int> {
     let served = engines::serve(identity).ok_or(libc::ENODEV)?;
     let is_batch = descriptor.opcode() == Some(Opcode::Batch);
     let is_refused = is_batch && served.capabilities().version == VERSION_1;
-    if is_refused || descriptor.record() % RECORD_BYTES as u64 != 0 {
+    if is_refused || !descriptor.record().is_multiple_of(RECORD_BYTES as u64) {
         return Err(libc::EINVAL);
     }
     if served.is_dedicated() {

@@ -33,9 +33,9 @@ impl Next {
 macro_rules! next {
     ($name:literal as fn($($type:ty),*) -> $result:ty; $($argument:expr),*) => {{
         static NEXT: $crate::next::Next = $crate::next::Next::new($name);
+        type Function = unsafe extern "C" fn($($type),*) -> $result;
         // SAFETY: the C library's function of that name has this type.
-        let function: unsafe extern "C" fn($($type),*) -> $result =
-            unsafe { std::mem::transmute(NEXT.address()) };
+        let function = unsafe { std::mem::transmute::<*mut std::ffi::c_void, Function>(NEXT.address()) };
         // SAFETY: the caller's arguments.
         unsafe { function($($argument),*) }
     }};

@@ -1,141 +1,33 @@
 //! The file system that serves the driver's files.
 
+mod mount;
+mod names;
+mod waiting;
+
+pub use mount::{Mounted, mount};
+
 use super::devices::Devices;
 use super::tree::{self, Attribute, Entry};
-use crate::failure::Failure;
 use dsa_run::{IDENTIFY, Identity, WRITE_IN_PROCESS};
 use fuser::{
-    Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
-    IoctlFlags, LockOwner, Notifier, OpenFlags, PollEvents, PollFlags, PollHandle, PollNotifier,
-    ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyOpen, ReplyPoll,
-    ReplyWrite, Request, Session, SessionACL, TimeOrNow, WriteFlags,
+    Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, IoctlFlags,
+    LockOwner, OpenFlags, PollEvents, PollFlags, PollNotifier, ReplyAttr, ReplyData,
+    ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyOpen, ReplyPoll, ReplyWrite, Request,
+    TimeOrNow, WriteFlags,
 };
 use idxd::Client;
-use rustix::mount::MountFlags;
+use names::Names;
 use std::collections::HashMap;
-use std::ffi::{CString, OsStr};
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::ffi::OsStr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
+use waiting::Waiting;
 
 /// Nothing is kept by the kernel: files come and go as queues are configured.
 const NOT_KEPT: Duration = Duration::ZERO;
 /// Size of an attribute, as sysfs says it.
 const ATTRIBUTE_BYTES: u64 = 4096;
-/// Requests that are served at a time; one may wait for a queue to drain.
-const THREADS: usize = 4;
-
-/// The file system, mounted.
-pub struct Mounted {
-    /// Number of its device, by which programs know its files.
-    pub number: u64,
-    /// Those who poll for an error.
-    pub waiting: Arc<Waiting>,
-}
-
-/// Programs that poll the file of a queue.
-#[derive(Default)]
-pub struct Waiting {
-    polls: Mutex<Vec<(usize, PollHandle)>>,
-    notifier: OnceLock<Notifier>,
-}
-
-impl Waiting {
-    /// Wakes those whose device has an error.
-    pub fn tell(&self, has_error: impl Fn(usize) -> bool) {
-        let Some(notifier) = self.notifier.get() else { return };
-        let mut polls = self.polls.lock().unwrap_or_else(PoisonError::into_inner);
-        polls.retain(|(device, handle)| {
-            let is_told = has_error(*device);
-            if is_told {
-                // Who does not wait any more need not be told.
-                let _ = notifier.poll(*handle);
-            }
-            !is_told
-        });
-    }
-}
-
-/// Mounts it at `files` of a directory.
-pub fn mount(devices: &Arc<Devices>, directory: &Path) -> Result<Mounted, Failure> {
-    let at = directory.join("files");
-    let failed = |what: &str, error: std::io::Error| {
-        Failure::failed(format!("{what}: {error}; see `skipline-dsa doctor`"))
-    };
-    let fuse = std::fs::File::options()
-        .read(true)
-        .write(true)
-        .open("/dev/fuse")
-        .map_err(|error| failed("/dev/fuse", error))?;
-    let (user, group) = (rustix::process::getuid(), rustix::process::getgid());
-    let options = format!(
-        "fd={},rootmode=40000,user_id={},group_id={},allow_other",
-        fuse.as_raw_fd(),
-        user.as_raw(),
-        group.as_raw()
-    );
-    let options = CString::new(options).unwrap_or_default();
-    rustix::mount::mount(
-        "skipline-dsa",
-        &at,
-        "fuse.skipline-dsa",
-        MountFlags::NOSUID | MountFlags::NODEV,
-        options.as_c_str(),
-    )
-    .map_err(|error| failed("mount of the devices' files", error.into()))?;
-    let waiting = Arc::new(Waiting::default());
-    let files = Files {
-        devices: Arc::clone(devices),
-        waiting: Arc::clone(&waiting),
-        names: Mutex::new(Names::default()),
-        open: Mutex::new(HashMap::new()),
-        handles: AtomicU64::new(1),
-        owner: (user.as_raw(), group.as_raw()),
-    };
-    let mut config = Config::default();
-    config.n_threads = Some(THREADS);
-    let session = Session::from_fd(files, fuse.into(), SessionACL::All, config)
-        .map_err(|error| failed("the devices' file system", error))?;
-    // The first of the run sets it.
-    let _ = waiting.notifier.set(session.notifier());
-    let _server = std::thread::spawn(move || session.run());
-    let number = std::fs::metadata(&at).map_err(|error| failed("the devices' files", error))?.dev();
-    Ok(Mounted { number, waiting })
-}
-
-/// Paths and their numbers; a number is never given again.
-#[derive(Default)]
-struct Names {
-    paths: Vec<String>,
-    numbers: HashMap<String, u64>,
-}
-
-impl Names {
-    fn number(&mut self, path: &str) -> u64 {
-        if path.is_empty() {
-            return INodeNo::ROOT.0;
-        }
-        if let Some(number) = self.numbers.get(path) {
-            return *number;
-        }
-        self.paths.push(path.to_owned());
-        let number = self.paths.len() as u64 + INodeNo::ROOT.0;
-        self.numbers.insert(path.to_owned(), number);
-        number
-    }
-
-    fn path(&self, number: INodeNo) -> Option<String> {
-        if number == INodeNo::ROOT {
-            return Some(String::new());
-        }
-        let index = number.0.checked_sub(INodeNo::ROOT.0 + 1)?;
-        self.paths.get(units::narrow::usize_from(index)).cloned()
-    }
-}
-
 /// An open file.
 enum Open {
     /// The text of an attribute, as it was when the file was first read.
@@ -449,9 +341,7 @@ impl Filesystem for Files {
         if self.devices.has_error(device) {
             return reply.poll(PollEvents::POLLIN);
         }
-        let mut polls = self.waiting.polls.lock().unwrap_or_else(PoisonError::into_inner);
-        polls.push((device, notifier.handle()));
-        drop(polls);
+        self.waiting.add(device, notifier.handle());
         reply.poll(PollEvents::empty());
     }
 }

@@ -1,9 +1,9 @@
 //! The files of the driver: what is at a path.
 //!
-//! `bus` is /sys/bus/dsa, `devices` what is added to /sys/devices, `module` /sys/module/idxd, `dev`
-//! /dev/dsa and `char` what is added to /dev/char.
+//! `bus` is /sys/bus/dsa, `devices` what is added to /sys/devices, `module` /sys/module/idxd and `dev`
+//! /dev/dsa.
 
-use idxd::{CDEV_MAJOR, Driver, DriverName, Errno, Hardware, Node, Type};
+use idxd::{Driver, DriverName, Errno, Hardware, Node};
 use std::str::FromStr;
 
 /// What a path leads to.
@@ -60,18 +60,15 @@ fn node(driver: &Driver, name: &str) -> Option<Node> {
     Node::from_str(name).ok().filter(|node| driver.has(*node))
 }
 
-/// Queues that have a file.
-fn with_file(driver: &Driver) -> impl Iterator<Item = (usize, usize, u32)> {
-    driver.nodes().filter_map(|node| match node {
-        Node::Queue(device, queue) => Some((device, queue, driver.cdev_minor(device, queue)?)),
-        _ => None,
-    })
+/// Whether a node is a queue that has a file.
+fn has_file(driver: &Driver, node: Node) -> bool {
+    matches!(node, Node::Queue(device, queue) if driver.cdev_minor(device, queue).is_some())
 }
 
 /// What is at a path.
 pub fn at(driver: &Driver, path: &[&str]) -> Option<Entry> {
     match path {
-        [] => Some(directory(["bus", "devices", "module", "dev", "char"])),
+        [] => Some(directory(["bus", "devices", "module", "dev"])),
         ["bus", rest @ ..] => bus(driver, rest),
         ["devices", rest @ ..] => devices(driver, rest),
         ["module"] => Some(directory(["parameters"])),
@@ -81,22 +78,14 @@ pub fn at(driver: &Driver, path: &[&str]) -> Option<Entry> {
             Some(Entry::Attribute(Attribute::Fixed(text.to_owned())))
         }
         ["dev"] => Some(directory(
-            with_file(driver).map(|(device, queue, _)| Node::Queue(device, queue).to_string()),
+            driver.nodes().filter(|node| has_file(driver, *node)).map(|node| node.to_string()),
         )),
         ["dev", name] => match node(driver, name)? {
-            Node::Queue(device, queue) if driver.cdev_minor(device, queue).is_some() => {
+            own @ Node::Queue(device, queue) if has_file(driver, own) => {
                 Some(Entry::Queue(device, queue))
             }
             _ => None,
         },
-        ["char"] => {
-            Some(directory(with_file(driver).map(|(_, _, minor)| format!("{CDEV_MAJOR}:{minor}"))))
-        }
-        ["char", name] => {
-            let minor = name.strip_prefix(&format!("{CDEV_MAJOR}:"))?.parse::<u32>().ok()?;
-            let (device, queue, _) = with_file(driver).find(|(_, _, own)| *own == minor)?;
-            Some(Entry::Link(format!("../dsa/{}", Node::Queue(device, queue))))
-        }
         _ => None,
     }
 }
@@ -201,9 +190,7 @@ fn inside(driver: &Driver, own: Node, path: &[&str]) -> Option<Entry> {
 
 /// Name of the directory of a queue's open files.
 fn files_directory(driver: &Driver, own: Node) -> Option<String> {
-    let Node::Queue(device, queue) = own else { return None };
-    let is_user = driver.devices()[device].queues()[queue].kind() == Type::User;
-    (is_user && driver.cdev_minor(device, queue).is_some()).then(|| format!("dsa!{own}"))
+    has_file(driver, own).then(|| format!("dsa!{own}"))
 }
 
 fn open_files(driver: &Driver, (device, queue): (usize, usize), path: &[&str]) -> Option<Entry> {
