@@ -26,22 +26,38 @@ pub fn directory_of(process: u32) -> PathBuf {
     place().join(format!("{PREFIX}{process}"))
 }
 
-/// All runs of this user whose supervisor is there.
-pub fn all() -> Vec<Run> {
+/// The processes whose runs have a directory.
+fn processes() -> Vec<u32> {
     let Ok(entries) = place().read_dir() else { return Vec::new() };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let mut processes: Vec<u32> =
         names.filter_map(|name| name.strip_prefix(PREFIX)?.parse().ok()).collect();
     processes.sort_unstable();
-    processes.into_iter().filter_map(open).collect()
+    processes
+}
+
+/// All runs of this user whose supervisor is there.
+pub fn all() -> Vec<Run> {
+    processes().into_iter().filter_map(open).collect()
+}
+
+/// Removes what supervisors have left that were killed.
+pub fn remove_dead() {
+    for process in processes().into_iter().filter(|process| !is_there(*process)) {
+        // That of another user stays.
+        let _ = std::fs::remove_dir_all(directory_of(process));
+    }
+}
+
+fn is_there(process: u32) -> bool {
+    PathBuf::from(format!("/proc/{process}")).exists()
 }
 
 fn open(process: u32) -> Option<Run> {
     let shared = Shared::open(&directory_of(process).join(REGISTERS_FILE)).ok()?;
     let registers = shared.forever();
-    let is_there = registers.supervisor.load(Ordering::Acquire) == process
-        && PathBuf::from(format!("/proc/{process}")).exists();
-    is_there.then_some(Run { process, registers })
+    let is_own = registers.supervisor.load(Ordering::Acquire) == process;
+    (is_own && is_there(process)).then_some(Run { process, registers })
 }
 
 impl Run {

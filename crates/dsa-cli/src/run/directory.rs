@@ -19,7 +19,8 @@ impl Directory {
     pub fn create(records: bool, plan: Option<&str>) -> Result<Self, Failure> {
         let process = std::process::id();
         let path = runs::directory_of(process);
-        // What a run with this number has left is nobody's: the process is this one.
+        runs::remove_dead();
+        // A run with the number of this process has ended.
         let _ = std::fs::remove_dir_all(&path);
         let private = |path: &Path| std::fs::DirBuilder::new().mode(0o700).create(path);
         let failed = |error| Failure::failed(format!("{}: {error}", path.display()));
