@@ -83,7 +83,10 @@ impl Recorder {
             queue: &format!("wq{}.{}", queue.0, queue.1),
             process: state.process,
         };
-        if let Some(text) = source.line(ended) {
+        if let Some(line) = source.line(ended) {
+            // Members end in any order; the supervisor puts them back into that of their list.
+            let member = ended.member.unwrap_or_default();
+            let text = line.replacen('{', &format!("{{\"member\": {member}, "), 1);
             // A log that cannot be written is short, which its reader sees; the program goes on.
             let _ = state.file.write_all(text.as_bytes());
         }

@@ -141,11 +141,14 @@ fn main() {
             compare("DIF check / ISA-L's CRC-16", bytes, || run(&engine, &check, &limits), isal);
         }
     }
+    let members = [Descriptor::of(Opcode::NoOp); 32];
+    let batch = Descriptor::of(Opcode::Batch).with_first(members.as_ptr() as u64).with_size(32);
     println!("nanoseconds of a descriptor, median of {ROUNDS}");
     for (name, descriptor) in [
         ("no-op", Descriptor::of(Opcode::NoOp).recording(record_address)),
         ("copy of 64 B", made(Opcode::Move, 64).with_second(to)),
         ("CRC-32C of 64 B", made(Opcode::Crc, 64)),
+        ("batch of 32 no-ops", batch.recording(record_address)),
     ] {
         let once = || seconds(100_000, || run(&engine, &descriptor, &limits));
         let mut times: Vec<f64> = (0..ROUNDS).map(|_| once() * 1e4).collect();

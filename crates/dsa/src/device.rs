@@ -11,6 +11,7 @@
 
 mod arbiter;
 mod config;
+mod crew;
 mod group;
 mod held;
 mod hooks;

@@ -1,11 +1,15 @@
 //! A descriptor from its checks to its record, and a batch from its list to its record [S 3.8, 5.8].
 
+pub(crate) mod batch;
+
+use batch::{Batch, Crew};
+
 use crate::checks::{Place, QueueLimits, Refusal, Rules};
 use crate::descriptor::Descriptor;
 use crate::hardware::capabilities::{Capabilities, gencap};
 use crate::hardware::status::{self, Operand};
-use crate::hardware::{DESCRIPTOR_BYTES, Opcode, flags};
-use crate::memory::{self, Span};
+use crate::hardware::{Opcode, flags};
+use crate::memory::Span;
 use crate::operations::{self, Manner};
 use crate::record::Record;
 
@@ -49,6 +53,9 @@ impl Ended<'_> {
         matches!(self.outcome, Outcome::Logged(_))
     }
 }
+
+/// Who helps with a batch, and what sees the end of each descriptor.
+pub(crate) type With<'a> = (Option<&'a dyn Crew>, &'a mut dyn FnMut(&Ended<'_>));
 
 /// What a descriptor is, beside its bytes.
 #[derive(Clone, Copy)]
@@ -101,19 +108,20 @@ impl Engine {
         queue: &QueueLimits,
         watch: &mut dyn FnMut(&Ended<'_>),
     ) -> Outcome {
-        self.execute_failing(descriptor, queue, None, watch)
+        self.execute_with(descriptor, queue, None, (None, watch))
     }
 
     /// As [`Self::execute_watched`]; with `error`, what passes the checks ends undone with that status.
-    pub(crate) fn execute_failing(
+    /// A crew helps with a batch.
+    pub(crate) fn execute_with(
         &self,
         descriptor: &Descriptor,
         queue: &QueueLimits,
         error: Option<u8>,
-        watch: &mut dyn FnMut(&Ended<'_>),
+        (crew, watch): With<'_>,
     ) -> Outcome {
         let at = At { place: Place::Queue, member: None, error };
-        self.execute_at(descriptor, queue, at, watch)
+        self.execute_at(descriptor, queue, at, (crew, watch))
     }
 
     fn execute_at(
@@ -121,7 +129,7 @@ impl Engine {
         descriptor: &Descriptor,
         queue: &QueueLimits,
         At { place, member, error }: At,
-        watch: &mut dyn FnMut(&Ended<'_>),
+        (crew, watch): With<'_>,
     ) -> Outcome {
         let rules = Rules { capabilities: &self.capabilities, queue, place };
         let outcome = match (rules.check(descriptor), error) {
@@ -129,7 +137,8 @@ impl Engine {
             (Ok(_), Some(code)) => end(descriptor, Record::of(code), self.manner()),
             (Ok(Opcode::Batch), None) => {
                 let place = Place::Batch { privileged: rules.is_privileged(descriptor) };
-                end(descriptor, self.batch(descriptor, queue, place, watch), self.manner())
+                let batch = Batch::new(descriptor, queue, place);
+                end(descriptor, batch.run(self, (crew, watch)), self.manner())
             }
             (Ok(opcode), None) => {
                 let record = operations::execute(descriptor, opcode, self.manner());
@@ -144,45 +153,6 @@ impl Engine {
     fn manner(&self) -> Manner {
         Manner { fault_info: self.capabilities.has(gencap::FAULT_INFO) }
     }
-
-    /// Executes the members of a batch in the order of the list.
-    fn batch(
-        &self,
-        descriptor: &Descriptor,
-        queue: &QueueLimits,
-        place: Place,
-        watch: &mut dyn FnMut(&Ended<'_>),
-    ) -> Record {
-        let (list, count) = (descriptor.first(), descriptor.size());
-        let goes_on = self.capabilities.has(gencap::BATCH_CONTINUATION);
-        let failed_before = descriptor.has(flags::BATCH_ERROR);
-        let mut has_failed = failed_before;
-        for number in 0..count {
-            let address = list.wrapping_add(u64::from(number) * DESCRIPTOR_BYTES as u64);
-            // Addresses end at 2^64.
-            let is_there = address >= list;
-            let member = is_there.then(|| memory::read(address)).flatten().map(Descriptor);
-            let Some(member) = member else {
-                let fault = Span::read(Operand::First, address, 1).fault_at(address);
-                let record =
-                    Record::of_fault(status::BATCH_LIST_FAULT, fault, self.manner().fault_info);
-                return summary(record, number, goes_on && has_failed);
-            };
-            if member.has(flags::FENCE) && has_failed {
-                return summary(Record::of(status::BATCH_MEMBER_FAILED), number, goes_on);
-            }
-            let at = At { place, member: Some(number), error: None };
-            let outcome = self.execute_at(&member, queue, at, watch);
-            has_failed |= outcome.record().status() != status::SUCCESS;
-        }
-        let code = if has_failed { status::BATCH_MEMBER_FAILED } else { status::SUCCESS };
-        summary(Record::of(code), count, goes_on && has_failed)
-    }
-}
-
-/// A batch's record: how many members are done, and whether one has failed.
-fn summary(record: Record, done: u32, has_failed: bool) -> Record {
-    record.with_completed(done).with_result(u8::from(has_failed))
 }
 
 /// A descriptor that is not taken.

@@ -12,7 +12,7 @@ pub use plan::{Delays, HardwareErrors, PageFaults, Plan, PlanError, Reordering};
 
 use crate::checks::QueueLimits;
 use crate::descriptor::Descriptor;
-use crate::engine::{Ended, Engine, Outcome};
+use crate::engine::{Ended, Engine, Outcome, With};
 use crate::hardware::status;
 use crate::memory::PAGE_BYTES;
 use crate::memory::absent::{self, Absent};
@@ -79,10 +79,21 @@ impl Injector {
         (descriptor, limits): (&Descriptor, &QueueLimits),
         watch: &mut dyn FnMut(&Ended<'_>),
     ) -> Outcome {
+        self.execute_with(engine, (queue, number), (descriptor, limits), (None, watch))
+    }
+
+    /// As [`Self::execute`]. A crew helps with a batch.
+    pub(crate) fn execute_with(
+        &self,
+        engine: &Engine,
+        (queue, number): (usize, u64),
+        (descriptor, limits): (&Descriptor, &QueueLimits),
+        seen_by: With<'_>,
+    ) -> Outcome {
         let trouble = self.trouble(queue, number, descriptor);
         wait(Duration::from_nanos(trouble.delay_ns));
         absent::without(&trouble.absent, || {
-            engine.execute_failing(descriptor, limits, trouble.hardware_error, watch)
+            engine.execute_with(descriptor, limits, trouble.hardware_error, seen_by)
         })
     }
 

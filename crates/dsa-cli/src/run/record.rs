@@ -19,6 +19,8 @@ struct Line {
     time_ns: u64,
     process: u64,
     portal: u64,
+    /// Place in a batch.
+    member: u64,
     fields: Map<String, Value>,
 }
 
@@ -37,8 +39,7 @@ impl Out {
     pub fn merge(&self, directory: &Directory) -> Result<usize, Failure> {
         let failed = |error| Failure::failed(format!("--record {}: {error}", self.path.display()));
         let mut lines = read_all(&directory.path().join(RECORDS_DIRECTORY)).map_err(failed)?;
-        // Stable: members of a batch have one time, and stay in the order in which they ended.
-        lines.sort_by_key(|line| (line.time_ns, line.process, line.portal));
+        lines.sort_by_key(|line| (line.time_ns, line.process, line.portal, line.member));
         let mut portals = HashMap::new();
         let file = std::fs::File::create(&self.draft).map_err(failed)?;
         let mut out = std::io::BufWriter::new(file);
@@ -75,8 +76,10 @@ fn read_all(directory: &Path) -> std::io::Result<Vec<Line>> {
 }
 
 fn parse(text: &str) -> Option<Line> {
-    let Ok(Value::Object(fields)) = serde_json::from_str(text) else { return None };
+    let Ok(Value::Object(mut fields)) = serde_json::from_str(text) else { return None };
     let number = |name: &str| fields.get(name)?.as_u64();
     let (time_ns, process, portal) = (number("time_ns")?, number("process")?, number("portal")?);
-    Some(Line { time_ns, process, portal, fields })
+    let member = number("member")?;
+    fields.remove("member");
+    Some(Line { time_ns, process, portal, member, fields })
 }

@@ -5,15 +5,17 @@
 
 use super::arbiter::Arbiter;
 use super::config::{Entries, GroupConfig, Mode, QueueConfig};
+use super::crew::{GroupCrew, Task};
 use super::held::Held;
 use super::queue::{Queue, Refused};
 use super::{Submitted, Tag};
 use crate::checks::QueueLimits;
 use crate::descriptor::Descriptor;
+use crate::engine::batch::Batch;
 use crate::hardware::Opcode;
 use crate::inject::Injector;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Looks of an engine that finds nothing before it sleeps.
 const LOOKS: u32 = 2_000;
@@ -42,12 +44,14 @@ pub(super) struct Group {
     queues: Vec<QueueConfig>,
     /// Number of its first queue in the device.
     first_queue: usize,
-    /// Whether writes of a queue keep their order: one engine does them [S 3.9].
-    keeps_order: bool,
+    /// Then writes of a queue keep their order [S 3.9].
+    has_one_engine: bool,
     injector: Option<Injector>,
     state: Mutex<State>,
     /// Descriptors in all queues: looked at without the lock.
     waiting: AtomicUsize,
+    /// Batches that engines are executing: as well.
+    open: AtomicUsize,
     /// Signalled when a descriptor arrives, or the group stops.
     arrived: Condvar,
     /// Signalled when a descriptor has ended.
@@ -58,6 +62,7 @@ struct State {
     arbiter: Arbiter,
     queues: Vec<Queue>,
     held: Held,
+    batches: Vec<((usize, Tag), Arc<Batch>)>,
     stopped: bool,
     sleeping: usize,
 }
@@ -69,16 +74,18 @@ impl Group {
             arbiter: Arbiter::new(priorities),
             queues: config.queues.iter().map(Queue::new).collect(),
             held: Held::new(),
+            batches: Vec::with_capacity(config.engines.into()),
             stopped: false,
             sleeping: 0,
         };
         Self {
             queues: config.queues.iter().map(QueueConfig::with_pasid_of_mode).collect(),
             first_queue,
-            keeps_order: config.engines == 1,
+            has_one_engine: config.engines == 1,
             injector,
             state: Mutex::new(state),
             waiting: AtomicUsize::new(0),
+            open: AtomicUsize::new(0),
             arrived: Condvar::new(),
             ended: Condvar::new(),
         }
@@ -174,10 +181,10 @@ impl Group {
         self.arrived.notify_all();
     }
 
-    /// The next descriptor for an engine; `None` when the group has stopped and is empty.
-    pub fn next(&self) -> Option<Work> {
+    /// The next task of an engine; `None` when the group has stopped and is empty.
+    pub fn next(&self) -> Option<Task> {
         for _ in 0..LOOKS {
-            if self.waiting.load(Ordering::Acquire) > 0 {
+            if self.waiting.load(Ordering::Acquire) > 0 || self.open.load(Ordering::Acquire) > 0 {
                 break;
             }
             std::hint::spin_loop();
@@ -185,7 +192,13 @@ impl Group {
         let mut state = self.lock();
         loop {
             if let Some(work) = self.dispatch(&mut state) {
-                return Some(self.in_order(state, work));
+                return Some(Task::Execute(self.in_order(state, work)));
+            }
+            if let Some(((queue, tag), batch)) =
+                state.batches.iter().find(|(_, own)| own.has_work())
+            {
+                let (queue, tag, batch) = (*queue, *tag, Arc::clone(batch));
+                return Some(Task::Help { queue, tag, batch });
             }
             if state.stopped {
                 return None;
@@ -221,7 +234,7 @@ impl Group {
     fn take_out(&self, state: &mut State) -> Option<Work> {
         let State { arbiter, queues, held, .. } = state;
         let has_work = |queue: usize| {
-            queues[queue].own_entries() > 0 && !(self.keeps_order && held.has_of(queue))
+            queues[queue].own_entries() > 0 && !(self.has_one_engine && held.has_of(queue))
         };
         let queue = arbiter.choose(has_work)?;
         let ((descriptor, tag), order) = queues[queue].dispatch()?;
@@ -242,6 +255,34 @@ impl Group {
     pub fn done(&self, work: &Work) {
         self.lock().queues[work.queue].end(work.order);
         self.ended.notify_all();
+    }
+
+    /// The engines of the group, for a batch of a queue.
+    pub fn crew(&self, queue: usize, tag: Tag) -> GroupCrew<'_> {
+        GroupCrew { group: self, queue, tag }
+    }
+
+    pub fn has_one_engine(&self) -> bool {
+        self.has_one_engine
+    }
+
+    /// A batch begins: engines that have nothing else to do take members of it.
+    pub fn open(&self, from: (usize, Tag), batch: &Arc<Batch>) {
+        self.lock().batches.push((from, Arc::clone(batch)));
+        self.open.fetch_add(1, Ordering::Release);
+        self.arrived.notify_all();
+    }
+
+    /// A batch has members to take again.
+    pub fn call_helpers(&self) {
+        // An engine that has found nothing sleeps before the lock is free.
+        drop(self.lock());
+        self.arrived.notify_all();
+    }
+
+    pub fn close(&self, batch: &Arc<Batch>) {
+        self.lock().batches.retain(|(_, own)| !Arc::ptr_eq(own, batch));
+        self.open.fetch_sub(1, Ordering::Release);
     }
 
     /// The number of one of its queues in the device.

@@ -1,7 +1,9 @@
 //! What the threads of a device share, and what each does: take a descriptor, execute it, end it.
 
-use super::group::{Group, Work};
+use super::crew::Task;
+use super::group::Group;
 use super::{Hooks, Origin, QueueId, SoftwareError};
+use crate::engine::batch::Crew;
 use crate::engine::{Ended, Engine};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -53,10 +55,11 @@ impl Shared {
     /// Executes descriptors of a group until it stops and its queues are empty.
     pub fn run_engine(&self, number: usize) {
         let group = &self.groups[number];
-        while let Some(work) = group.next() {
+        while let Some(task) = group.next() {
             // A watcher that panics has said so; the engine goes on, so that no drain waits for it.
-            let execute = || self.execute(number, &work);
+            let execute = || self.execute(number, &task);
             let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(execute));
+            let Task::Execute(work) = task else { continue };
             group.done(&work);
             let last = self.hooks.injector.as_ref().and_then(|injector| injector.reset_after());
             if last.is_some_and(|last| self.ended.fetch_add(1, Ordering::Relaxed) + 1 == last) {
@@ -65,11 +68,11 @@ impl Shared {
         }
     }
 
-    fn execute(&self, number: usize, work: &Work) {
+    fn execute(&self, number: usize, task: &Task) {
         let group = &self.groups[number];
-        let id = QueueId { group: number, queue: work.queue };
-        let origin = Origin { queue: id, tag: work.tag };
-        let queue = group.number_in_device(work.queue);
+        let id = QueueId { group: number, queue: task.queue() };
+        let origin = Origin { queue: id, tag: task.tag() };
+        let queue = group.number_in_device(task.queue());
         let mut watch = |ended: &Ended<'_>| {
             if ended.is_logged() {
                 self.note(SoftwareError::of(queue, ended));
@@ -78,13 +81,21 @@ impl Shared {
                 watcher(&origin, ended);
             }
         };
-        let (descriptor, limits) = (&work.descriptor, group.limits(work.queue));
-        let Some(injector) = &self.hooks.injector else {
-            self.engine.execute_watched(descriptor, limits, &mut watch);
-            return;
+        let crew = group.crew(task.queue(), task.tag());
+        let work = match task {
+            Task::Execute(work) => work,
+            Task::Help { batch, .. } => return batch.help(&crew, &self.engine, &mut watch),
         };
-        let at = (queue, work.order);
-        injector.execute(&self.engine, at, (descriptor, limits), &mut watch);
+        let (descriptor, limits) = (&work.descriptor, group.limits(work.queue));
+        let crew = (!group.has_one_engine()).then_some(&crew as &dyn Crew);
+        let seen_by = (crew, &mut watch as &mut dyn FnMut(&Ended<'_>));
+        match &self.hooks.injector {
+            None => self.engine.execute_with(descriptor, limits, None, seen_by),
+            Some(injector) => {
+                let at = (queue, work.order);
+                injector.execute_with(&self.engine, at, (descriptor, limits), seen_by)
+            }
+        };
     }
 
     /// Disables all queues and drops what they hold. What engines have taken goes on.

@@ -65,6 +65,11 @@ pub(crate) fn without<R>(pages: &[Absent], work: impl FnOnce() -> R) -> R {
     work()
 }
 
+/// The pages that are absent in this thread.
+pub(crate) fn all() -> Vec<Absent> {
+    if is_any() { PAGES.with_borrow(Clone::clone) } else { Vec::new() }
+}
+
 /// Whether any page is absent.
 #[inline]
 pub(crate) fn is_any() -> bool {

@@ -7,6 +7,7 @@
 mod against_reference;
 mod allocations;
 mod arena;
+mod batches;
 mod golden;
 mod injected_devices;
 mod injection;
