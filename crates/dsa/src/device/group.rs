@@ -65,6 +65,8 @@ struct State {
     batches: Vec<((usize, Tag), Arc<Batch>)>,
     stopped: bool,
     sleeping: usize,
+    /// Threads that wait for descriptors to end. A signal costs a call of the system.
+    awaiting: usize,
 }
 
 impl Group {
@@ -77,6 +79,7 @@ impl Group {
             batches: Vec::with_capacity(config.engines.into()),
             stopped: false,
             sleeping: 0,
+            awaiting: 0,
         };
         Self {
             queues: config.queues.iter().map(QueueConfig::with_pasid_of_mode).collect(),
@@ -155,8 +158,7 @@ impl Group {
         let mut state = self.lock();
         let dropped = state.queues[queue].clear();
         self.waiting.fetch_sub(dropped, Ordering::Release);
-        drop(state);
-        self.ended.notify_all();
+        self.tell(state);
         dropped
     }
 
@@ -172,8 +174,23 @@ impl Group {
     pub fn drain(&self, queue: usize) {
         let state = self.lock();
         let end = state.queues[queue].end_of_entries();
-        let busy = |state: &mut State| state.queues[queue].has_before(end);
-        drop(self.ended.wait_while(state, busy).unwrap_or_else(PoisonError::into_inner));
+        self.wait_while(state, |state| state.queues[queue].has_before(end));
+    }
+
+    /// Waits for descriptors to end.
+    fn wait_while(&self, mut state: MutexGuard<'_, State>, busy: impl Fn(&State) -> bool) {
+        state.awaiting += 1;
+        let waited = self.ended.wait_while(state, |state| busy(state));
+        waited.unwrap_or_else(PoisonError::into_inner).awaiting -= 1;
+    }
+
+    /// Tells those who wait that descriptors have ended.
+    fn tell(&self, state: MutexGuard<'_, State>) {
+        let is_awaited = state.awaiting > 0;
+        drop(state);
+        if is_awaited {
+            self.ended.notify_all();
+        }
     }
 
     pub fn stop(&self) {
@@ -245,16 +262,18 @@ impl Group {
     /// A drain goes on when all descriptors before it in its queue have ended: engines have them all.
     fn in_order(&self, state: MutexGuard<'_, State>, work: Work) -> Work {
         if work.descriptor.opcode() == Some(Opcode::Drain) {
-            let busy = |state: &mut State| state.queues[work.queue].engines_have_before(work.order);
-            drop(self.ended.wait_while(state, busy).unwrap_or_else(PoisonError::into_inner));
+            let is_behind =
+                |state: &State| state.queues[work.queue].engines_have_before(work.order);
+            self.wait_while(state, is_behind);
         }
         work
     }
 
     /// Ends a descriptor that an engine has taken.
     pub fn done(&self, work: &Work) {
-        self.lock().queues[work.queue].end(work.order);
-        self.ended.notify_all();
+        let mut state = self.lock();
+        state.queues[work.queue].end(work.order);
+        self.tell(state);
     }
 
     /// The engines of the group, for a batch of a queue.
