@@ -204,3 +204,20 @@ fn a_journal_that_another_user_may_have_written_is_not_believed() {
 fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("its mode");
 }
+
+#[test]
+fn masks_of_a_restore_that_died_survive_the_next_change() {
+    let machine = OnMachine::new("turin", &[]);
+    let info = machine.path().join("sys/fs/resctrl/info/L3");
+    fs::write(info.join("io_alloc"), "enabled\n").expect("the switch");
+    fs::write(info.join("io_alloc_cbm"), "0=000f;1=000f;2=000f;3=000f\n").expect("the masks");
+    let before = machine.content();
+    assert_eq!(machine.run(&["tune", "io-alloc", "off", "--apply"]).code, Some(0));
+    // Allocation is on again, with all ways; the masks are still to be written.
+    assert_eq!(machine.run_and_crash("recorded", &["restore"]).code, None);
+    // Shortens the journal.
+    assert_eq!(machine.run(&["tune", "cat", "db", "0x3", "--apply"]).code, Some(0));
+    let run = machine.run(&["restore"]);
+    assert_eq!(run.code, Some(0), "{}{}", run.out, run.err);
+    assert!(machine.content() == before, "{}", run.out);
+}

@@ -211,6 +211,15 @@ mod tests {
     }
 
     #[test]
+    fn masks_that_a_restore_which_died_had_still_to_write_stay() {
+        // It has switched allocation on, which gives all ways, and dropped the switch's entry.
+        let died = || vec![io_mask(0xf, 0xf, None)];
+        assert_eq!(compacted(died()), [(0xf, 0xf, None)]);
+        let after = [died(), vec![io_mask(ALL, 0xff, Some(0xff))]].concat();
+        assert_eq!(compacted(after), [(0xf, 0xff, Some(0xff))]);
+    }
+
+    #[test]
     fn what_another_program_wrote_in_between_stays_visible() {
         let entries = vec![ways(0x600, 0x780), ways(0x780, 0x7c0), ways(0x7f0, 0x700)];
         assert_eq!(compacted(entries), [(0x600, 0x7c0, Some(0x7c0)), (0x7f0, 0x700, Some(0x700))]);
