@@ -67,9 +67,12 @@ struct Arguments {
     #[arg(long, global = true, value_name = "DIR")]
     root: Option<PathBuf>,
 
-    /// Where journal and lock are kept, below the root
-    #[arg(long, global = true, value_name = "DIR", default_value = host::tune::DEFAULT_STATE)]
-    state_dir: String,
+    /// Where the journal is kept, below the root [default: var/lib/skipline-host]
+    ///
+    /// Directories other than the default one are remembered there: `restore` without this option finds
+    /// their journals.
+    #[arg(long, global = true, value_name = "DIR")]
+    state_dir: Option<String>,
 
     #[command(subcommand)]
     command: Command,
@@ -90,7 +93,14 @@ enum Command {
 /// What all commands need.
 struct Context {
     host: Host,
-    state_dir: String,
+    /// As the user gave it.
+    asked_state_dir: Option<String>,
+}
+
+impl Context {
+    fn state_dir(&self) -> &str {
+        self.asked_state_dir.as_deref().unwrap_or(host::tune::DEFAULT_STATE)
+    }
 }
 
 /// Raises the limit of open files to the system's: each event of each box is one, and large
@@ -116,7 +126,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         None => Host::real(),
     };
     let host = opened.map_err(|error| Failure::bad_input(format!("--root: {error}")))?;
-    let context = Context { host, state_dir: arguments.state_dir };
+    let context = Context { host, asked_state_dir: arguments.state_dir };
     match arguments.command {
         Command::Status(arguments) => status::run(&arguments, &context),
         Command::Tune(arguments) => tune::run(&arguments, &context),

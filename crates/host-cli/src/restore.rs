@@ -2,7 +2,8 @@
 
 use clap::Args;
 use host::tune::{
-    Journal, RestoreOptions, Restored, Restoring, StateDirectory, StateError, preview, restore,
+    Journal, RestoreOptions, Restored, Restoring, StateDirectory, StateError, journals_elsewhere,
+    preview, restore,
 };
 use serde::Serialize;
 
@@ -14,7 +15,8 @@ use crate::output::{Format, Paint, emit, emit_json};
 ///
 /// Works from the journal, also after a crash in the middle of a change. A control that another program
 /// has changed since is left alone unless --all is given. Changes from before a reboot are dropped:
-/// the reboot has reset them. What cannot be put back stays in the journal until --forget.
+/// the reboot has reset them. What cannot be put back stays in the journal until --forget. Without
+/// --state-dir a journal in another directory is found too; where there are several, the others are named.
 #[derive(Args)]
 pub struct Arguments {
     /// Also what another program has changed since
@@ -38,18 +40,47 @@ pub struct Arguments {
 struct Report<'a> {
     /// Nothing was written: this is what would be done.
     dry_run: bool,
+    /// The directory of the journal.
+    state_dir: &'a str,
+    /// Directories with a journal that is not looked at.
+    elsewhere: &'a [String],
     restored: &'a [Restored],
 }
 
+/// The journal that is put back, and those that are not.
+struct Found {
+    state_dir: String,
+    journal: Journal,
+    elsewhere: Vec<String>,
+}
+
+/// The journal of the directory that was asked for; else the default one, or the only other one.
+fn find(context: &Context) -> Result<Found, Failure> {
+    let root = &context.host.root;
+    let state_dir = context.state_dir().to_owned();
+    let journal = Journal::peek(root, &state_dir).map_err(failed)?;
+    if context.asked_state_dir.is_some() {
+        return Ok(Found { state_dir, journal, elsewhere: Vec::new() });
+    }
+    let elsewhere = journals_elsewhere(root).map_err(failed)?;
+    match elsewhere.as_slice() {
+        [only] if journal.entries.is_empty() => {
+            let journal = Journal::peek(root, only).map_err(failed)?;
+            Ok(Found { state_dir: only.clone(), journal, elsewhere: Vec::new() })
+        }
+        _ => Ok(Found { state_dir, journal, elsewhere }),
+    }
+}
+
 pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
-    // Without a journal there is nothing to lock, and nothing is made.
-    let journal = Journal::peek(&context.host.root, &context.state_dir).map_err(failed)?;
+    let Found { state_dir, journal, elsewhere } = find(context)?;
     let mut restored = Vec::new();
     let mut ended = Ok(());
     if arguments.dry_run {
         restored = preview(&context.host, &journal, arguments.all).map_err(Failure::failed)?;
     } else if !journal.entries.is_empty() {
-        let state = StateDirectory::lock(&context.host.root, &context.state_dir).map_err(failed)?;
+        // Without a journal there is nothing to lock, and nothing is made.
+        let state = StateDirectory::lock(&context.host.root, &state_dir).map_err(failed)?;
         let mut watch = crate::tune::crash::as_told(context.host.root.is_real());
         let options = RestoreOptions { all: arguments.all, forget: arguments.forget };
         ended = restore(&context.host, &state, options, &mut restored, &mut watch);
@@ -58,15 +89,34 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
         return Err(Failure::failed(error));
     }
     match arguments.format {
-        Format::Json => emit_json(&Report { dry_run: arguments.dry_run, restored: &restored })?,
+        Format::Json => emit_json(&Report {
+            dry_run: arguments.dry_run,
+            state_dir: &state_dir,
+            elsewhere: &elsewhere,
+            restored: &restored,
+        })?,
         Format::Text if restored.is_empty() && !journal.entries.is_empty() => {
             emit("Nothing to put back: every control was given its first value again.\n")?;
         }
-        Format::Text => emit(&text(&restored, arguments, context))?,
+        Format::Text => emit(&text(&restored, arguments, context, &state_dir))?,
+    }
+    if arguments.format == Format::Text {
+        emit(&in_other_directories(&elsewhere, context))?;
     }
     ended.map_err(Failure::failed)?;
     let all_settled = restored.iter().all(|one| one.result.is_settled());
-    if all_settled || arguments.dry_run || arguments.forget { Ok(()) } else { Err(Failure::told()) }
+    let all_settled = (all_settled || arguments.forget) && elsewhere.is_empty();
+    if all_settled || arguments.dry_run { Ok(()) } else { Err(Failure::told()) }
+}
+
+/// Journals that are still to be put back, with the command for each.
+fn in_other_directories(elsewhere: &[String], context: &Context) -> String {
+    let line = |path: &String| {
+        let shown = context.host.root.shown(path);
+        let head = format!("There is another journal in {}:", shown.display());
+        format!("{head} skipline-host restore --state-dir {path}\n")
+    };
+    elsewhere.iter().map(line).collect()
 }
 
 fn failed(error: StateError) -> Failure {
@@ -76,13 +126,21 @@ fn failed(error: StateError) -> Failure {
     }
 }
 
-fn text(restored: &[Restored], arguments: &Arguments, context: &Context) -> String {
+fn text(
+    restored: &[Restored],
+    arguments: &Arguments,
+    context: &Context,
+    state_dir: &str,
+) -> String {
+    let directory = context.host.root.shown(state_dir.trim_matches('/'));
     if restored.is_empty() {
-        let directory = context.host.root.shown(context.state_dir.trim_matches('/'));
         return format!("Nothing to put back: there is no journal in {}.\n", directory.display());
     }
     let paint = Paint::of_stdout();
     let mut text = String::new();
+    if state_dir != context.state_dir() {
+        text += &format!("The journal is in {}.\n", directory.display());
+    }
     for one in restored {
         text += &format!("  {}: {}\n", one.place, result(one, arguments, paint));
     }

@@ -37,7 +37,7 @@ struct Printed<'a> {
 }
 
 pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
-    let status = Status::read(&context.host, &context.state_dir);
+    let status = Status::read(&context.host, context.state_dir());
     let explanations = arguments.explain.then(|| explain(&status));
     match arguments.format {
         Format::Json => emit_json(&Printed { status: &status, explanations })?,

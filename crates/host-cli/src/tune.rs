@@ -153,7 +153,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     if !arguments.apply {
         return show(arguments, &plan, None, None);
     }
-    let state = StateDirectory::lock(&context.host.root, &context.state_dir).map_err(unlocked)?;
+    let state = StateDirectory::lock(&context.host.root, context.state_dir()).map_err(unlocked)?;
     let window = Duration::from_millis(arguments.window);
     let monitor = arguments
         .verify

@@ -13,7 +13,7 @@ use crate::cpu::{CpuModel, Generation, Generations, sockets as read_sockets};
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
 use crate::pci::Tree;
-use crate::tune::{Journal, Restored, Restoring, preview};
+use crate::tune::{DEFAULT_STATE, Journal, Restored, Restoring, journals_elsewhere, preview};
 use crate::unread::Unread;
 
 pub use backends::Backend;
@@ -76,13 +76,7 @@ impl Status {
             }
         }
         let backends = backends::detect(host, &tree, &plain, generation.as_ref(), &mut notes);
-        let changes_pending = match Journal::peek(&host.root, state) {
-            Ok(journal) => in_force(host, &journal),
-            Err(error) => {
-                notes.add(Unread::absent("the journal of changes", error.to_string()));
-                0
-            }
-        };
+        let changes_pending = changes_pending(host, state, &mut notes);
         Self {
             cpu,
             generation,
@@ -101,6 +95,27 @@ impl Status {
     pub fn ports(&self) -> impl Iterator<Item = &PortStatus> {
         self.sockets.iter().flat_map(|socket| &socket.ports).chain(&self.elsewhere)
     }
+}
+
+/// Changes in force, of the journal in `state` and, where that is the default one, of all others.
+fn changes_pending(host: &Host, state: &str, notes: &mut Notes) -> usize {
+    let elsewhere = match state {
+        DEFAULT_STATE => journals_elsewhere(&host.root),
+        _ => Ok(Vec::new()),
+    };
+    let mut directories = vec![state.to_owned()];
+    match elsewhere {
+        Ok(others) => directories.extend(others),
+        Err(error) => notes.add(Unread::absent("the list of journals", error.to_string())),
+    }
+    let mut pending = 0;
+    for directory in directories {
+        match Journal::peek(&host.root, &directory) {
+            Ok(journal) => pending += in_force(host, &journal),
+            Err(error) => notes.add(Unread::absent("the journal of changes", error.to_string())),
+        }
+    }
+    pending
 }
 
 /// Changes that `restore` would put back; all of them if that is not known.

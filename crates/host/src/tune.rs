@@ -13,7 +13,7 @@ mod verify;
 use std::ops::ControlFlow;
 
 pub use apply::{Applied, ApplyError, Outcome, apply};
-pub use journal::{DEFAULT_STATE, Entry, Journal, StateDirectory, StateError};
+pub use journal::{DEFAULT_STATE, Entry, Journal, StateDirectory, StateError, journals_elsewhere};
 pub use plan::{Change, IoAllocRequest, Plan, PlanError, Planner};
 pub use restore::{RestoreOptions, Restored, Restoring, preview, restore};
 pub use verify::{HitRates, Verdict, measure_hit_rates, touched_sockets, verdict};

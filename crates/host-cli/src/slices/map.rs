@@ -143,7 +143,7 @@ impl Map<'_> {
         let host = &self.context.host;
         let memory = self.memory(&mut report)?;
         let stop = stop_flag()?;
-        let state = StateDirectory::lock(&host.root, &self.context.state_dir)
+        let state = StateDirectory::lock(&host.root, self.context.state_dir())
             .map_err(|error| Failure::failed(format!("nothing was written: {error}")))?;
         let mut watch = crate::tune::crash::as_told(host.root.is_real());
         let programmed =

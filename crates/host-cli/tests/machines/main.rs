@@ -12,5 +12,6 @@ mod restore;
 mod slice_boxes;
 mod slice_distances;
 mod slices;
+mod state_directories;
 mod status;
 mod tune;

@@ -5,6 +5,7 @@
 //! before each change, so that it grows with the number of controls and not of changes.
 
 mod compact;
+mod elsewhere;
 
 use std::os::fd::OwnedFd;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,6 +18,8 @@ use crate::error::{FileError, Problem};
 use crate::machine::Host;
 use crate::resctrl::MOUNT;
 use crate::root::Root;
+
+pub use elsewhere::journals_elsewhere;
 
 /// Where the journal is, below the root.
 pub const DEFAULT_STATE: &str = "var/lib/skipline-host";
@@ -194,6 +197,7 @@ impl<'a> StateDirectory<'a> {
             let path = self.root.shown(&format!("{}/{JOURNAL}", self.path)).display().to_string();
             return Err(StateError::Full { path, limit_bytes: MOST_BYTES });
         }
+        elsewhere::remember(self.root, &self.path)?;
         self.write(journal)
     }
 
@@ -260,13 +264,18 @@ fn directory(path: &str) -> Result<&str, StateError> {
 
 /// Checks owner, mode and kind of the directory and the journal in it, those that there are.
 fn check_trust(root: &Root, directory: &str) -> Result<(), StateError> {
-    for path in [directory.to_owned(), format!("{directory}/{JOURNAL}")] {
-        if let Some(what) = root.distrust(&path)? {
-            let path = root.shown(&path).display().to_string();
-            return Err(StateError::Distrusted { path, what });
+    check_trusted(root, directory)?;
+    check_trusted(root, &format!("{directory}/{JOURNAL}"))
+}
+
+fn check_trusted(root: &Root, path: &str) -> Result<(), StateError> {
+    match root.distrust(path)? {
+        Some(what) => {
+            let path = root.shown(path).display().to_string();
+            Err(StateError::Distrusted { path, what })
         }
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn read(root: &Root, directory: &str) -> Result<Journal, StateError> {
