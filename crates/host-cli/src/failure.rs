@@ -6,32 +6,56 @@ use std::process::ExitCode;
 
 use crate::output::without_control;
 
+/// How a command can end other than as asked, with its exit code. `docs/host.md` and the help list them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Something could not be read, written, measured or put back.
+    Failed = 1,
+    /// Wrong usage or bad input.
+    BadInput = 2,
+    /// The tool, the kernel or the hardware refused.
+    Refused = 3,
+    /// A write was taken, and the control holds something else: ignored, widened or different.
+    NotAsAsked = 4,
+    /// It holds what was asked, and hit rates did not change.
+    NoEffect = 5,
+    /// It holds what was asked, and nothing tells whether hit rates changed.
+    NotJudged = 6,
+    /// Ctrl-C.
+    Interrupted = 130,
+}
+
 /// A message for people, and the exit code.
 #[derive(Debug)]
 pub struct Failure {
     message: Option<String>,
-    code: u8,
+    ending: Option<Ending>,
 }
 
 impl Failure {
     /// Wrong usage or bad input: exit code 2.
     pub fn bad_input(message: impl Display) -> Self {
-        Self { message: Some(message.to_string()), code: 2 }
+        Self { message: Some(message.to_string()), ending: Some(Ending::BadInput) }
     }
 
     /// It did not work: exit code 1.
     pub fn failed(message: impl Display) -> Self {
-        Self { message: Some(message.to_string()), code: 1 }
+        Self { message: Some(message.to_string()), ending: Some(Ending::Failed) }
+    }
+
+    /// This machine has no such control, or it is not left to the tool: exit code 3.
+    pub fn refused(message: impl Display) -> Self {
+        Self { message: Some(message.to_string()), ending: Some(Ending::Refused) }
     }
 
     /// Ctrl-C: exit code 130.
     pub fn interrupted(message: impl Display) -> Self {
-        Self { message: Some(message.to_string()), code: 130 }
+        Self { message: Some(message.to_string()), ending: Some(Ending::Interrupted) }
     }
 
-    /// It did not work, and the output says why already.
-    pub fn told() -> Self {
-        Self { message: None, code: 1 }
+    /// It did not end as asked, and the output says why already.
+    pub fn told(ending: Ending) -> Self {
+        Self { message: None, ending: Some(ending) }
     }
 
     /// The same with a further line, if it is not empty.
@@ -44,7 +68,7 @@ impl Failure {
         if let Some(message) = self.message {
             eprintln!("error: {}", without_control(&message));
         }
-        ExitCode::from(self.code)
+        self.ending.map_or(ExitCode::SUCCESS, |ending| ExitCode::from(ending as u8))
     }
 }
 
@@ -52,7 +76,7 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         // The reader of a stream has seen enough, like `head`.
         if error.kind() == io::ErrorKind::BrokenPipe {
-            return Self { message: None, code: 0 };
+            return Self { message: None, ending: None };
         }
         Self::failed(format!("cannot write the output: {error}"))
     }

@@ -49,9 +49,14 @@ Examples:
   skipline-host slices map --out slices.toml     which slice of the cache each line is in
 
 Exit codes:
-  0  done
-  1  failed: refused, not as asked, or (with --verify) without observed effect
+  0  done, and as asked
+  1  failed: something could not be read, written, measured or put back
   2  wrong usage or bad input; the message names what is allowed
+  3  refused: this machine has no such control, or the kernel or the hardware refused the write
+  4  not as asked: written, and the control holds something else (ignored, widened, different)
+  5  no effect observed: set as asked, and hit rates stayed (--verify)
+  6  not judged: set as asked, and nothing tells whether hit rates changed (--verify)
+  130  interrupted
 
 Privileges:
   status works for every user and says what needs more. Registers, PCI configuration beyond 64 \

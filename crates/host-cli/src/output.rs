@@ -56,9 +56,26 @@ pub fn emit_while_read(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Writes one JSON object.
+/// The version of what JSON output means: it grows when a field is renamed, removed or read otherwise.
+const SCHEMA_VERSION: u32 = 1;
+
+/// What JSON output begins with.
+#[derive(Serialize)]
+pub struct Versioned<'a, T> {
+    schema_version: u32,
+    #[serde(flatten)]
+    value: &'a T,
+}
+
+impl<'a, T> Versioned<'a, T> {
+    pub fn new(value: &'a T) -> Self {
+        Self { schema_version: SCHEMA_VERSION, value }
+    }
+}
+
+/// Writes one JSON object, which says its schema's version.
 pub fn emit_json(value: &impl Serialize) -> io::Result<()> {
-    let text = serde_json::to_string_pretty(value)?;
+    let text = serde_json::to_string_pretty(&Versioned::new(value))?;
     emit(&format!("{text}\n"))
 }
 

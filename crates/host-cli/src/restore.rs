@@ -8,7 +8,7 @@ use host::tune::{
 use serde::Serialize;
 
 use crate::Context;
-use crate::failure::Failure;
+use crate::failure::{Ending, Failure};
 use crate::output::{Format, Paint, emit, emit_json};
 
 /// Put back every value that tune changed, newest first
@@ -106,7 +106,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     ended.map_err(Failure::failed)?;
     let all_settled = restored.iter().all(|one| one.result.is_settled());
     let all_settled = (all_settled || arguments.forget) && elsewhere.is_empty();
-    if all_settled || arguments.dry_run { Ok(()) } else { Err(Failure::told()) }
+    if all_settled || arguments.dry_run { Ok(()) } else { Err(Failure::told(Ending::Failed)) }
 }
 
 /// Journals that are still to be put back, with the command for each.

@@ -16,7 +16,7 @@ use host::tune::{
 use serde::Serialize;
 
 use crate::Context;
-use crate::failure::Failure;
+use crate::failure::{Ending, Failure};
 use crate::number::{small, within};
 use crate::output::{Format, Paint, emit, emit_json};
 
@@ -115,9 +115,7 @@ fn mask(text: &str) -> Result<u64, String> {
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let is_plain = |digits: &&str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     let value = digits.filter(is_plain).and_then(|digits| u64::from_str_radix(digits, 16).ok());
-    value
-        .filter(|mask| *mask > 0)
-        .ok_or_else(|| "not a mask of ways; write it hexadecimal with 0x, like 0xf".to_owned())
+    value.ok_or_else(|| "not a mask of ways; write it hexadecimal with 0x, like 0xf".to_owned())
 }
 
 fn request(text: &str) -> Result<IoAllocRequest, String> {
@@ -174,10 +172,30 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     show(arguments, &plan, Some(&applied), verification.as_ref()).map_err(|failure| {
         failure.adding("the change was made all the same: `skipline-host restore` puts it back")
     })?;
-    let as_asked = applied.iter().all(|one| one.outcome.is_as_asked());
-    let nothing_to_judge = applied.iter().all(|one| !one.outcome.was_written());
-    let judged = verification.is_none_or(|v| matches!(v.verdict, Verdict::Effective { .. }));
-    if as_asked && (judged || nothing_to_judge) { Ok(()) } else { Err(Failure::told()) }
+    ending(&applied, verification.as_ref()).map_or(Ok(()), |ending| Err(Failure::told(ending)))
+}
+
+/// How it ended, if not as asked: what became of the writes first, then what hit rates say.
+fn ending(applied: &[Applied], verification: Option<&Verification>) -> Option<Ending> {
+    let of_write = |one: &Applied| match one.outcome {
+        Outcome::Refused { .. } => Some(Ending::Refused),
+        Outcome::NotReadBack { .. } => Some(Ending::Failed),
+        _ if one.outcome.is_as_asked() => None,
+        _ => Some(Ending::NotAsAsked),
+    };
+    // What could not be made sure of comes last of all in `applied`.
+    if let Some(ending) = applied.iter().rev().find_map(of_write) {
+        return Some(ending);
+    }
+    if applied.iter().all(|one| !one.outcome.was_written()) {
+        return None;
+    }
+    match verification?.verdict {
+        Verdict::Effective { .. } => None,
+        Verdict::NoEffectObserved { .. } => Some(Ending::NoEffect),
+        Verdict::NotJudged { .. } => Some(Ending::NotJudged),
+        Verdict::Refused => Some(Ending::Refused),
+    }
 }
 
 fn unlocked(error: StateError) -> Failure {
@@ -207,6 +225,7 @@ fn cut_short(
 fn refused(error: PlanError) -> Failure {
     match error {
         PlanError::BadRequest(message) => Failure::bad_input(message),
+        PlanError::NoControl(message) => Failure::refused(message),
         other => Failure::failed(other),
     }
 }

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `machine` | the machine at hand: its files and backends |
 //! | `root`, `error`, `unread` | files below one directory; what can be wrong, and what helps |
+//! | `hex` | registers and masks in JSON |
 //! | `registers`, `pci_config`, `control_files`, `rings`, `uncore` | backends, each behind one trait |
 //! | `fake` | the backends of a described machine, a directory tree |
 //! | `cpu`, `pci`, `resctrl` | what kernel and hardware say, parsed |
@@ -22,6 +23,7 @@ pub mod controls;
 pub mod cpu;
 pub mod error;
 pub mod fake;
+mod hex;
 mod machine;
 pub mod monitor;
 pub mod pci;

@@ -27,10 +27,13 @@ pub struct Resource {
     /// Its name.
     pub name: String,
     /// All bits that a mask can have.
+    #[serde(serialize_with = "crate::hex::value")]
     pub all_ways: u64,
-    /// Least number of bits.
+    /// Least number of bits; 0 on AMD, whose masks may be empty (Linux, `rdt_init_res_defs_amd`;
+    /// recalled).
     pub least_bits: u32,
     /// Ways that other agents, I/O among them, may use as well.
+    #[serde(serialize_with = "crate::hex::value")]
     pub shareable: u64,
     /// Whether masks may have holes; unknown before Linux 6.6.
     pub sparse: Option<bool>,
@@ -51,6 +54,7 @@ pub enum IoAlloc {
     /// On, with a mask for each cache.
     On {
         /// Masks by domain.
+        #[serde(serialize_with = "crate::hex::by_domain")]
         masks: Vec<(u32, u64)>,
     },
 }
@@ -195,8 +199,8 @@ impl Resource {
                 self.all_ways
             ));
         }
-        if mask.count_ones() < self.least_bits.max(1) {
-            return Some(format!("{mask:#x} has fewer than {} ways", self.least_bits.max(1)));
+        if mask.count_ones() < self.least_bits {
+            return Some(format!("{mask:#x} has fewer than {} ways", self.least_bits));
         }
         if self.sparse != Some(true) && run & run.wrapping_add(1) != 0 {
             return Some(format!("{mask:#x} has holes; masks must be contiguous here"));

@@ -1,8 +1,16 @@
 """What the binary says, typed. Fields that are not listed here are kept out, not refused."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+
+def _of_hex(value: object) -> object:
+    return int(value, 16) if isinstance(value, str) else value
+
+
+Register = Annotated[int, BeforeValidator(_of_hex)]
+"""The value of a register or mask: hexadecimal text in JSON, an `int` here."""
 
 
 class _Said(BaseModel):
@@ -48,7 +56,7 @@ class LastLevelCache(_Said):
 class IoWays(_Said):
     """The ways that I/O allocates in, and whether the register is known to have an effect."""
 
-    mask: int
+    mask: Register
     of_ways: int
     msr: int
     proof: Literal["effective", "no-effect", "expected-no-effect", "unknown"]
@@ -132,8 +140,8 @@ class Change(_Said):
     """A register with its old and new value."""
 
     place: str
-    old: int | None
-    asked: int
+    old: Register | None
+    asked: Register
     old_means: str
     new_means: str
     only_kept: bool = False
@@ -154,12 +162,12 @@ class Applied(_Said):
     """
 
     place: str
-    old: int
-    asked: int
+    old: Register
+    asked: Register
     result: Literal[
         "already-so", "kept", "set", "ignored", "widened", "different", "not-read-back", "refused"
     ]
-    holds: int | None = None
+    holds: Register | None = None
     reason: str | None = None
 
 
@@ -198,7 +206,7 @@ class Restored(_Said):
     result: Literal[
         "put-back", "was-back", "rebooted", "switched-off", "changed-by-others", "failed"
     ]
-    holds: int | None = None
+    holds: Register | None = None
     reason: str | None = None
 
 

@@ -4,7 +4,7 @@ use host::monitor::{HitMiss, Sample, SocketSample};
 
 use super::{Format, Sampler, view};
 use crate::failure::Failure;
-use crate::output::emit_while_read;
+use crate::output::{Versioned, emit_while_read};
 
 const COLUMNS: &str = "window,time_unix_s,window_ms,socket,pcie_write_hits,pcie_write_misses,pcie_write_hit_percent,\
 pcie_partial_write_hits,pcie_partial_write_misses,pcie_read_hits,pcie_read_misses,pcie_read_hit_percent,\
@@ -19,7 +19,10 @@ pub(super) fn run(sampler: &Sampler<'_>, format: Format, most: Option<u64>) -> R
     while most.is_none_or(|most| number < most) {
         let sample = sampler.sample(most.is_none())?;
         let text = match format {
-            Format::Json => serde_json::to_string(&sample).map_err(std::io::Error::from)? + "\n",
+            Format::Json => {
+                serde_json::to_string(&Versioned::new(&sample)).map_err(std::io::Error::from)?
+                    + "\n"
+            }
             Format::Csv => csv(number, &sample),
             Format::Live | Format::Text => view::text(&sample, sampler.monitor.unavailable()),
         };

@@ -9,7 +9,7 @@ use host::cpu::{CpuId, PackageId};
 use host::tune::Plan;
 use serde::Serialize;
 
-use crate::failure::Failure;
+use crate::failure::{Ending, Failure};
 use crate::output::{Format, Paint, bytes, emit, emit_json, wrapped};
 
 const WIDTH: usize = 100;
@@ -100,7 +100,11 @@ pub fn show(format: Format, report: &Report, verdict: &Verdict<'_>) -> Result<()
         Format::Json => emit_json(&json(report, verdict))?,
         Format::Text => emit(&text(report, verdict, Paint::of_stdout()))?,
     }
-    if matches!(verdict, Verdict::NotEnough(_)) { Err(Failure::told()) } else { Ok(()) }
+    if matches!(verdict, Verdict::NotEnough(_)) {
+        Err(Failure::told(Ending::Failed))
+    } else {
+        Ok(())
+    }
 }
 
 fn json<'a>(report: &'a Report, verdict: &'a Verdict<'a>) -> Json<'a> {

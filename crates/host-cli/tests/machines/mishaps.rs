@@ -79,7 +79,7 @@ fn a_closed_pipe_does_not_turn_a_refusal_into_success() {
     let mut command = machine.command(&["tune", "ddio-ways", "4", "--apply"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it runs");
     drop(child.stdout.take());
-    assert_eq!(child.wait().expect("it ends").code(), Some(1));
+    assert_eq!(child.wait().expect("it ends").code(), Some(3));
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn masks_kept_for_a_switch_that_refuses_leave_the_journal() {
     let refusal = "\n[[control]]\npath = \"sys/fs/resctrl/info/L3/io_alloc\"\nwrite = \"eperm\"\n";
     fs::write(&registers, described + refusal).expect("registers");
     let run = machine.run(&["tune", "io-alloc", "off", "--apply"]);
-    assert_eq!(run.code, Some(1));
+    assert_eq!(run.code, Some(3));
     assert!(run.out.contains("refused"), "{}", run.out);
     assert!(!machine.path().join(STATE).join("journal.json").exists());
 }

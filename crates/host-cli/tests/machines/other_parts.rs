@@ -28,7 +28,7 @@ fn refuses(machine: &OnMachine, expected: &str) {
         [["tune", "ddio-ways", "4", "--apply"].as_slice(), &["tune", "ddio", "off", "--apply"]]
     {
         let run = machine.run(change);
-        assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "{change:?}");
+        assert_eq!((run.code, run.out.as_str()), (Some(3), ""), "{change:?}");
         assert!(run.err.contains(expected), "{change:?}: {}", run.err);
     }
     let status = machine.run(&["status"]);

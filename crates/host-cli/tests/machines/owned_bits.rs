@@ -28,7 +28,7 @@ fn bits_outside_the_ways_are_refused_unless_they_are_to_be_kept() {
     let before = machine.content();
     let change = ["tune", "ddio-ways", "4", "--socket", "0", "--apply"];
     let run = machine.run(&change);
-    assert_eq!(run.code, Some(1), "{}", run.out);
+    assert_eq!(run.code, Some(3), "{}", run.out);
     let expected = "holds 0x80000600: bits 0x80000000 lie outside its 11 ways";
     assert!(run.err.contains(expected) && run.err.contains("--keep-unknown-bits"), "{}", run.err);
     assert!(machine.content() == before);

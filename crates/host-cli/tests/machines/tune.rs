@@ -111,7 +111,7 @@ fn what_was_so_already_is_not_judged_and_no_failure() {
 fn ice_lake_takes_the_mask_and_is_reported_as_without_effect() {
     let machine = OnMachine::new("ice-lake", &[]);
     let run = machine.run(&["tune", "ddio-ways", "6", "--apply", "--verify"]);
-    assert_eq!(run.code, Some(1));
+    assert_eq!(run.code, Some(5));
     insta::assert_snapshot!(run.out);
     let run = machine.run(&["tune", "ddio-ways", "8", "--apply", "--verify", "--format", "json"]);
     let report: serde_json::Value = serde_json::from_str(&run.out).expect("one JSON object");
@@ -123,7 +123,7 @@ fn ice_lake_takes_the_mask_and_is_reported_as_without_effect() {
 fn a_write_that_is_ignored_is_neither_effective_nor_accepted() {
     let machine = OnMachine::new("skylake", &["writes-ignored"]);
     let run = machine.run(&["tune", "ddio-ways", "4", "--apply", "--verify"]);
-    assert_eq!(run.code, Some(1));
+    assert_eq!(run.code, Some(4));
     let expected = "not judged: MSR 0xc8b of socket 0: the value did not change";
     assert!(run.out.contains(expected) && !run.out.contains("accepted"), "{}", run.out);
 }
@@ -178,7 +178,7 @@ fn every_group_has_a_name_that_begins_at_the_mount() {
 fn a_switch_that_does_not_respond_is_told() {
     let run = OnMachine::new("skylake", &["writes-ignored"])
         .run(&["tune", "ddio", "off", "--device", "17:00.0", "--apply"]);
-    assert_eq!(run.code, Some(1));
+    assert_eq!(run.code, Some(4));
     let expected = "ignored: the write was taken, and it still reads 0x80";
     assert!(run.out.contains(expected), "{}", run.out);
 }
@@ -188,7 +188,7 @@ fn a_mask_that_is_silently_widened_is_reported_as_widened() {
     let machine = OnMachine::new("cascade-lake", &[]);
     let before = machine.content();
     let run = machine.run(&["tune", "cat", "batch", "0x400", "--apply"]);
-    assert_eq!(run.code, Some(1));
+    assert_eq!(run.code, Some(4));
     assert!(run.out.contains("widened: asked 0x400, reads back 0x600"), "{}", run.out);
     assert_eq!(machine.run(&["restore"]).code, Some(0));
     assert!(machine.content() == before);
@@ -216,21 +216,26 @@ fn io_alloc_is_switched_and_confined_where_the_kernel_has_it() {
     assert_eq!(text("io_alloc"), "enabled\n");
     assert_eq!(text("io_alloc_cbm"), "0=0003;1=0003;2=0003;3=0003\n");
     let run = OnMachine::new("skylake", &[]).run(&["tune", "io-alloc", "on"]);
-    assert_eq!(run.code, Some(1));
+    assert_eq!(run.code, Some(3));
     assert!(run.err.contains("Linux 6.19 or newer"), "{}", run.err);
 }
 
 #[test]
 fn every_failure_of_a_write_is_told_and_leaves_the_machine_as_it_was() {
-    for (failure, change, expected) in [
-        ("msr-module-absent", "ddio-ways", "modprobe msr"),
-        ("not-root", "ddio-ways", "run as root"),
-        ("msr-refused", "ddio-ways", "the hardware or its driver refused"),
-        ("msr-short-read", "ddio-ways", "gave 4 of 8 bytes"),
-        ("lockdown", "ddio-ways", "refused: ROOT/dev/cpu/0/msr: not permitted"),
-        ("writes-ignored", "ddio-ways", "ignored: the write was taken, and it still reads 0x600"),
-        ("writes-refused", "ddio-ways", "refused: ROOT/dev/cpu/0/msr: the hardware"),
-        ("resctrl-not-mounted", "cat", "mount -t resctrl"),
+    for (failure, change, code, expected) in [
+        ("msr-module-absent", "ddio-ways", 1, "modprobe msr"),
+        ("not-root", "ddio-ways", 1, "run as root"),
+        ("msr-refused", "ddio-ways", 1, "the hardware or its driver refused"),
+        ("msr-short-read", "ddio-ways", 1, "gave 4 of 8 bytes"),
+        ("lockdown", "ddio-ways", 3, "refused: ROOT/dev/cpu/0/msr: not permitted"),
+        (
+            "writes-ignored",
+            "ddio-ways",
+            4,
+            "ignored: the write was taken, and it still reads 0x600",
+        ),
+        ("writes-refused", "ddio-ways", 3, "refused: ROOT/dev/cpu/0/msr: the hardware"),
+        ("resctrl-not-mounted", "cat", 3, "mount -t resctrl"),
     ] {
         let machine = OnMachine::new("skylake", &[failure]);
         let before = machine.content();
@@ -239,7 +244,7 @@ fn every_failure_of_a_write_is_told_and_leaves_the_machine_as_it_was() {
             _ => &["tune", "ddio-ways", "4", "--apply"],
         };
         let run = machine.run(arguments);
-        assert_eq!(run.code, Some(1), "{failure}");
+        assert_eq!(run.code, Some(code), "{failure}");
         let said = run.out + &run.err;
         assert!(said.contains(expected), "{failure}: {said}");
         assert!(machine.content() == before, "{failure}");
@@ -297,7 +302,7 @@ fn a_machine_without_the_control_says_which_and_why() {
         ("skylake", &["tune", "ddio", "off", "--device", "01:00.0"], "is not on the list of ports"),
     ] {
         let run = OnMachine::new(machine, &[]).run(arguments);
-        assert_eq!(run.code, Some(1), "{arguments:?}: {}", run.err);
+        assert_eq!(run.code, Some(3), "{arguments:?}: {}", run.err);
         assert!(run.err.contains(expected), "{arguments:?}: {}", run.err);
     }
 }
@@ -309,7 +314,7 @@ fn an_unknown_cpu_model_is_refused_by_name() {
     let text = fs::read_to_string(&cpuinfo).expect("cpuinfo");
     fs::write(&cpuinfo, text.replace("model\t\t: 85", "model\t\t: 158")).expect("cpuinfo");
     let run = machine.run(&["tune", "ddio-ways", "4", "--apply"]);
-    assert_eq!(run.code, Some(1));
+    assert_eq!(run.code, Some(3));
     assert!(
         run.err.contains("GenuineIntel family 0x6 model 0x9e stepping 4, is not in the table"),
         "{}",

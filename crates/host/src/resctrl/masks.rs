@@ -10,6 +10,7 @@ pub struct MaskLine {
     /// The resource; empty where the file has only one.
     pub resource: String,
     /// Domain and mask.
+    #[serde(serialize_with = "crate::hex::by_domain")]
     pub masks: Vec<(u32, u64)>,
     /// Digits of a mask, as the kernel pads it.
     #[serde(skip)]

@@ -15,6 +15,7 @@ pub struct GroupStatus {
     #[serde(flatten)]
     pub group: Group,
     /// For each cache the ways that it shares with I/O.
+    #[serde(serialize_with = "crate::hex::by_domain")]
     pub shared_with_io: Vec<(u32, u64)>,
 }
 

@@ -15,6 +15,7 @@ use crate::unread::Unread;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct IoWays {
     /// The register's value.
+    #[serde(serialize_with = "crate::hex::value")]
     pub mask: u64,
     /// Ways of the cache.
     pub of_ways: u32,

@@ -25,11 +25,13 @@ pub enum Outcome {
     /// It reads back with more bits than asked.
     Widened {
         /// What it holds.
+        #[serde(serialize_with = "crate::hex::value")]
         holds: u64,
     },
     /// It reads back as something else.
     Different {
         /// What it holds.
+        #[serde(serialize_with = "crate::hex::value")]
         holds: u64,
     },
     /// It was written, and cannot be read back.
@@ -66,8 +68,10 @@ pub struct Applied {
     /// Its name in messages.
     pub place: String,
     /// The value before.
+    #[serde(serialize_with = "crate::hex::value")]
     pub old: u64,
     /// The value asked for.
+    #[serde(serialize_with = "crate::hex::value")]
     pub asked: u64,
     /// What became of it.
     #[serde(flatten)]

@@ -21,10 +21,13 @@ pub struct Change {
     /// Its name in messages.
     pub place: String,
     /// The value now; nothing if it cannot be read before an earlier change of the plan.
+    #[serde(serialize_with = "crate::hex::known")]
     pub old: Option<u64>,
     /// The value asked for.
+    #[serde(serialize_with = "crate::hex::value")]
     pub asked: u64,
     /// The bits that the change may touch.
+    #[serde(serialize_with = "crate::hex::value")]
     pub owned: u64,
     /// What the old value means.
     pub old_means: String,

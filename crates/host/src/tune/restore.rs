@@ -3,11 +3,12 @@
 mod decision;
 mod preview;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::apply::{ApplyError, at};
 use super::journal::{Entry, Journal, StateDirectory, StateError, all_io_ways, boot_id};
 use super::{Step, Watch};
+use crate::controls::Target;
 use crate::error::FileError;
 use crate::machine::Host;
 
@@ -29,6 +30,7 @@ pub enum Restoring {
     /// Another program changed it since; it was not written.
     ChangedByOthers {
         /// What it holds.
+        #[serde(serialize_with = "crate::hex::value")]
         holds: u64,
     },
     /// It could not be put back.
@@ -50,12 +52,38 @@ impl Restoring {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Restored {
     /// The entry.
+    #[serde(serialize_with = "shown")]
     pub entry: Entry,
     /// The control's name in messages.
     pub place: String,
     /// What became of it.
     #[serde(flatten)]
     pub result: Restoring,
+}
+
+/// An entry with its values as JSON has them elsewhere; the journal itself has numbers.
+#[derive(Serialize)]
+struct Shown<'a> {
+    time_unix_s: u64,
+    boot_id: &'a str,
+    command: &'a str,
+    target: &'a Target,
+    #[serde(serialize_with = "crate::hex::value")]
+    old: u64,
+    #[serde(serialize_with = "crate::hex::value")]
+    asked: u64,
+    #[serde(serialize_with = "crate::hex::value")]
+    owned: u64,
+    #[serde(serialize_with = "crate::hex::known")]
+    read_back: Option<u64>,
+}
+
+fn shown<S: Serializer>(entry: &Entry, serializer: S) -> Result<S::Ok, S::Error> {
+    let Entry { time_unix_s, boot_id, command, target, old, asked, owned, read_back } = entry;
+    let (time_unix_s, old, asked) = (*time_unix_s, *old, *asked);
+    let (owned, read_back) = (*owned, *read_back);
+    Shown { time_unix_s, boot_id, command, target, old, asked, owned, read_back }
+        .serialize(serializer)
 }
 
 /// What to do with entries that cannot be put back as they are.

@@ -44,7 +44,8 @@ impl Planner<'_> {
                 None => format!("cat {group}: this group has no masks of the last-level cache"),
             }));
         }
-        let warnings = overlap_with_io(&resctrl, &changes);
+        let mut warnings = overlap_with_io(&resctrl, &changes);
+        warnings.extend(empty(mask, "the tasks of this group"));
         Ok(Plan { command: format!("tune cat {group} {mask:#x}"), changes, warnings })
     }
 
@@ -87,6 +88,7 @@ impl Planner<'_> {
                 changes.push(mask_change(&path, resource, "", cache, old, mask));
             }
             warnings = overlap_with_groups(&resctrl, mask);
+            warnings.extend(empty(mask, "devices"));
         }
         let words = match request {
             IoAllocRequest::On => "on".to_owned(),
@@ -121,12 +123,22 @@ impl Planner<'_> {
 fn check(resource: &Resource, mask: u64, request: &str) -> Result<(), PlanError> {
     match resource.objection(mask) {
         Some(objection) => Err(PlanError::BadRequest(format!(
-            "{request}: {objection} (allowed: 1 to {:#x}{})",
+            "{request}: {objection} (allowed: {} to {:#x}{})",
+            resource.least_bits.min(1),
             resource.all_ways,
             if resource.sparse == Some(true) { "" } else { ", one run of bits" }
         ))),
         None => Ok(()),
     }
+}
+
+/// What a mask without ways does, where the kernel takes one.
+fn empty(mask: u64, whose: &str) -> Option<String> {
+    let words = format!(
+        "a mask without ways: lines of {whose} are not kept in the L3 (the kernel allows it here: \
+         min_cbm_bits is 0)"
+    );
+    (mask == 0).then_some(words)
 }
 
 fn mask_change(
