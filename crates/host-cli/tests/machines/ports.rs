@@ -168,3 +168,56 @@ fn status_shows_every_port_that_tune_would_change() {
         assert!(shown.len() >= 3, "{name}: {shown:?}");
     }
 }
+
+/// What a dry run says, in one line.
+fn said(machine: &OnMachine, change: &[&str]) -> String {
+    let run = machine.run(change);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    run.out.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn ddio_off_clears_one_bit_and_says_so_with_its_source() {
+    for (name, port, device) in
+        [("haswell", "0000:00:03.0", "05:00.0"), ("skylake", PORT, "17:00.0")]
+    {
+        let machine = OnMachine::new(name, &[]);
+        put(&machine, port, &[(0x180, 0x0f00_0080)]);
+        let change = ["tune", "ddio", "off", "--device", device];
+        let words = said(&machine, &change);
+        assert!(words.contains("new 0xf000000 "), "{words}");
+        assert!(words.contains("this clears Use_Allocating_Flow_Wr (bit 7) and nothing else"));
+        assert!(words.contains("ddio-bench's later code clears bit 7 only"), "{words}");
+        let run = machine.run(&[&change[..], &["--apply"]].concat());
+        assert_eq!(run.code, Some(0), "{}{}", run.out, run.err);
+        assert_eq!(machine.run(&["restore"]).code, Some(0));
+    }
+}
+
+#[test]
+fn a_dry_run_says_what_becomes_of_steered_writes_and_of_no_snoop() {
+    let machine = OnMachine::new("skylake", &[]);
+    let off = ["tune", "ddio", "off"];
+    let words = said(&machine, &off);
+    let clear = "steered writes (TPH with a steering tag) are not switched: they follow their tag, because TPHDIS (bit 0) is clear";
+    assert!(words.contains(clear), "{words}");
+    put(&machine, PORT, &[(0x180, 0x81)]);
+    let words = said(&machine, &off);
+    assert!(words.contains(&format!("they are switched only at {PORT}, where TPHDIS")), "{words}");
+    let words = said(&machine, &["tune", "ddio", "off", "--device", "17:00.0"]);
+    assert!(words.contains("steered writes (TPH) are switched too, because TPHDIS"), "{words}");
+    put(&machine, PORT, &[(0x180, 0x08)]);
+    let words = said(&machine, &["tune", "ddio", "on", "--device", "17:00.0"]);
+    assert!(words.contains("new 0x88 "), "{words}");
+    assert!(words.contains(&format!("writes with No Snoop stay off at {PORT}")), "{words}");
+}
+
+#[test]
+fn a_change_of_an_earlier_version_which_set_two_bits_is_put_back_whole() {
+    let machine = OnMachine::new("skylake", &[]);
+    let before = machine.content();
+    journal_of(&machine, PORT, 0x80);
+    put(&machine, PORT, &[(0x180, 0x08)]);
+    assert_eq!(machine.run(&["restore"]).code, Some(0));
+    assert!(machine.content() == before);
+}

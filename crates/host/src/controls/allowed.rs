@@ -50,7 +50,8 @@ impl Target {
     }
 }
 
-/// The bits of a control that a change may touch; all others keep what they hold.
+/// The bits of a control that a restore may touch, if its journal has them; all others keep what they
+/// hold.
 ///
 /// Only of controls of this machine that a plan would name: functions get other numbers when cards come
 /// and go, and a journal may be another machine's.
@@ -75,7 +76,7 @@ pub(crate) fn owned_bits(host: &Host, target: &Target) -> Result<u64, String> {
             match found.filter(|(port, switch)| is_listed(port, switch)) {
                 Some((port, switch)) => {
                     check_switch(host, port.bdf, switch).map_err(|error| error.to_string())?;
-                    Some(switch.bits())
+                    Some(switch.restorable_bits())
                 }
                 None => None,
             }

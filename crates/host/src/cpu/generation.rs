@@ -158,21 +158,32 @@ pub struct PortSwitch {
     pub offset: u16,
     /// `Use_Allocating_Flow_Wr`: set means DDIO.
     pub allocating_bit: u32,
-    /// `NoSnoopOpWrEn`: set together with clearing the other.
+    /// `NoSnoopOpWrEn`: set means that writes with the attribute No Snoop do not allocate. Tools that
+    /// set it for "DDIO off" need not: without the other bit these writes do not allocate either.
     pub no_snoop_bit: u32,
+    /// `TPHDIS`: set means that hints of devices (TPH) are ignored.
+    pub tph_disable_bit: u32,
     /// Device numbers of the root ports (vendor 8086) that are known to have it.
     pub devices: Vec<u16>,
     /// What measurements say.
     pub proof: Proof,
+    /// Which bits make "DDIO off", by which source.
+    pub off_source: String,
     /// Where this was read.
     pub source: String,
 }
 
 impl PortSwitch {
-    /// The bits that switching changes.
+    /// The bit that switching changes: the smallest documented change.
     #[must_use]
     pub fn bits(&self) -> u64 {
-        1 << self.allocating_bit | 1 << self.no_snoop_bit
+        1 << self.allocating_bit
+    }
+
+    /// The bits that a journal may put back: earlier versions of this tool set `NoSnoopOpWrEn` too.
+    #[must_use]
+    pub fn restorable_bits(&self) -> u64 {
+        self.bits() | 1 << self.no_snoop_bit
     }
 }
 

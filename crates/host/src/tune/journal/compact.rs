@@ -49,6 +49,7 @@ fn chained(group: Vec<Numbered>) -> Vec<Numbered> {
         let mut entry = entry;
         if let Some((_, before)) = kept.last().filter(|(_, before)| follows(before, &entry)) {
             entry.old = before.old;
+            entry.owned |= before.owned;
             kept.pop();
         }
         // A boot in between has reset the control, or it began with what an earlier boot left.

@@ -104,11 +104,13 @@ impl Planner<'_> {
                 generation.name
             )));
         }
-        let changes: Result<_, _> =
+        let changes: Result<Vec<Change>, _> =
             ports.into_iter().map(|port| self.switch_change(switch, port, on)).collect();
+        let changes = changes?;
+        warnings.extend(what_it_leaves(switch, &changes, on));
         let state = if on { "on" } else { "off" };
         let above = device.map(|device| format!(" --device {device}")).unwrap_or_default();
-        Ok(Plan { command: format!("tune ddio {state}{above}"), changes: changes?, warnings })
+        Ok(Plan { command: format!("tune ddio {state}{above}"), changes, warnings })
     }
 
     fn switch_change(
@@ -124,8 +126,7 @@ impl Planner<'_> {
         let target = Target::Port { function: port.bdf, offset: switch.offset };
         let old = target.read(self.host)?;
         let (allocating, no_snoop) = (1u64 << switch.allocating_bit, 1u64 << switch.no_snoop_bit);
-        let asked =
-            if on { (old | allocating) & !no_snoop } else { (old & !allocating) | no_snoop };
+        let asked = if on { old | allocating } else { old & !allocating };
         let means = |value: u64| {
             let bit = |mask: u64| u64::from(value & mask != 0);
             let state = if value & allocating != 0 {
@@ -198,6 +199,54 @@ fn port_above<'t>(
          perfctrlsts_0",
         port.bdf, port.vendor, port.device
     )))
+}
+
+/// What is written and why, and the writes that go their own way whatever the switch says.
+///
+/// Source: description of Use_Allocating_Flow_Wr in the datasheets of Xeon E5/E7 v3 and v4, vol. 2
+/// (recalled): it holds for writes of VC0 without a hint (TPH 0, or TPHDIS set) and without No Snoop (or
+/// NoSnoopOpWrEn clear).
+fn what_it_leaves(switch: &PortSwitch, changes: &[Change], on: bool) -> Vec<String> {
+    let with = |bit: u32| {
+        let set = changes.iter().filter(move |change| change.asked >> bit & 1 == 1);
+        set.filter_map(|change| match &change.target {
+            Target::Port { function, .. } => Some(function.to_string()),
+            _ => None,
+        })
+        .collect::<Vec<String>>()
+    };
+    let [switch_bit, no_snoop, hints] =
+        [switch.allocating_bit, switch.no_snoop_bit, switch.tph_disable_bit];
+    let verb = if on { "sets" } else { "clears" };
+    let mut notes = vec![format!(
+        "this {verb} Use_Allocating_Flow_Wr (bit {switch_bit}) and nothing else, the smallest documented \
+         change ({})",
+        switch.off_source
+    )];
+    let deaf = with(hints);
+    notes.push(match deaf.len() {
+        0 => format!(
+            "steered writes (TPH with a steering tag) are not switched: they follow their tag, because \
+             TPHDIS (bit {hints}) is clear"
+        ),
+        all if all == changes.len() => {
+            format!("steered writes (TPH) are switched too, because TPHDIS (bit {hints}) is set")
+        }
+        _ => format!(
+            "steered writes (TPH with a steering tag) follow their tag; they are switched only at {}, \
+             where TPHDIS (bit {hints}) is set",
+            deaf.join(", ")
+        ),
+    });
+    let uncached = with(no_snoop);
+    if on && !uncached.is_empty() {
+        notes.push(format!(
+            "writes with No Snoop stay off at {}: NoSnoopOpWrEn (bit {no_snoop}) is set there, and keeps \
+             its value",
+            uncached.join(", ")
+        ));
+    }
+    notes
 }
 
 /// Other devices below the same port change with it.

@@ -49,7 +49,7 @@ impl<'a> Context<'a> {
             return Err(Restoring::Rebooted);
         }
         let owned = match self.owned_bits(&entry.target) {
-            Ok(owned) => owned,
+            Ok(owned) => owned & entry.owned,
             Err(reason) => return Err(Restoring::Failed { reason }),
         };
         if entry.target.is_no_answer(entry.old) {
