@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `target` | one control: its location, and how it is read and written |
 //! | `allowed` | the allow-list, and which of its controls this machine has |
+//! | `dies` | packages whose dies have registers of their own |
 //! | `port_switch` | the root ports that have the switch of DDIO |
 //! | `server_part` | whether this is the server that a generation describes |
 //! | `slice_boxes` | the boxes that count look-ups at each slice: event and registers, as data |
@@ -12,6 +13,7 @@
 //! Nothing here decides to write: `tune` plans and journals changes, `slices` programs boxes.
 
 mod allowed;
+mod dies;
 mod port_switch;
 mod server_part;
 mod slice_boxes;
@@ -20,6 +22,7 @@ mod ways;
 
 pub use allowed::NotAllowed;
 pub(crate) use allowed::owned_bits;
+pub(crate) use dies::check_one_die;
 pub(crate) use port_switch::{NoSwitch, check_switch, is_listed};
 pub(crate) use server_part::check_server;
 pub use slice_boxes::{BoxRegisters, BoxUnit};

@@ -1,6 +1,7 @@
 //! The real binary on described machines, grouped by the question that a test answers.
 
 mod calibrate;
+mod dies;
 mod endings;
 mod long_journals;
 mod mishaps;

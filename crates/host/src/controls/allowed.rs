@@ -1,7 +1,7 @@
 //! Which controls may be written: the list for every machine, and those that this machine has.
 
 use super::slice_boxes::{BoxUnit, is_box_control};
-use super::{Target, check_server, check_switch, is_listed};
+use super::{Target, check_one_die, check_server, check_switch, is_listed};
 use crate::cpu::{CpuModel, Generations, PackageId, sockets};
 use crate::machine::Host;
 use crate::pci::Tree;
@@ -100,6 +100,7 @@ fn way_field(host: &Host, socket: PackageId) -> Result<u64, String> {
     let sockets = sockets(&host.root).map_err(|error| error.to_string())?;
     let found = sockets.iter().find(|known| known.id == socket);
     let found = found.ok_or_else(|| format!("socket {socket}: no CPU of it is online"))?;
+    check_one_die(found)?;
     let ways = found.ways().ok_or_else(|| {
         format!("the kernel does not say how many ways the LLC of socket {socket} has")
     })?;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{Notes, PortStatus};
-use crate::controls::Target;
+use crate::controls::{Target, check_one_die};
 use crate::cpu::{CpuId, Generation, LastLevelCache, PackageId, Proof, Socket, node_cpus};
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
@@ -108,6 +108,10 @@ fn io_ways(
     notes: &mut Notes,
 ) -> Option<IoWays> {
     let register = generation?.ways_register.as_ref()?;
+    if let Err(reason) = check_one_die(socket) {
+        notes.add(Unread::absent(format!("ways of I/O on socket {}", socket.id), reason));
+        return None;
+    }
     let target = Target::Msr { socket: socket.id, cpu: socket.first_cpu(), address: register.msr };
     let mask = notes.take(&format!("ways of I/O on socket {}", socket.id), target.read(host))?;
     let of_ways = socket.caches.first()?.ways;

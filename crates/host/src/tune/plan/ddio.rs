@@ -1,7 +1,7 @@
 //! Plans for DDIO: the ways of a socket, the switch of a root port.
 
 use super::{Change, Plan, PlanError, Planner};
-use crate::controls::{NoSwitch, Target, check_switch, is_listed, ways_in_words};
+use crate::controls::{NoSwitch, Target, check_one_die, check_switch, is_listed, ways_in_words};
 use crate::cpu::{Generation, PackageId, PortSwitch, Proof, Socket, WaysRegister};
 use crate::pci::{Bdf, Function, Tree, TreeError};
 use units::WayMask;
@@ -32,6 +32,8 @@ impl Planner<'_> {
         socket: &Socket,
         ways: u32,
     ) -> Result<Change, PlanError> {
+        check_one_die(socket)
+            .map_err(|why| PlanError::NoControl(format!("tune ddio-ways is refused: {why}")))?;
         let all = socket.ways().ok_or_else(|| {
             PlanError::NoControl(format!(
                 "the kernel does not say how many ways the LLC of socket {} has \

@@ -1,0 +1,22 @@
+//! Packages of several dies: each die has a last-level cache and a register of ways of its own.
+//!
+//! Source: Cascade Lake-AP (Xeon Platinum 9200) has two dies in a package, which Linux lists as one
+//! package with two last-level caches (Documentation/arch/x86/topology.rst). Sub-NUMA clustering leaves
+//! one cache to a package: its clusters are NUMA nodes, not dies.
+
+use crate::cpu::Socket;
+
+/// Checks that one register of a socket is that of its whole last-level cache.
+///
+/// # Errors
+/// The reason why it is not: a change of one die would be told as one of the socket.
+pub(crate) fn check_one_die(socket: &Socket) -> Result<(), String> {
+    match socket.caches.len() {
+        0 | 1 => Ok(()),
+        dies => Err(format!(
+            "socket {} has {dies} dies, each with a last-level cache and a register of ways of its own; \
+             registers are reached by socket here, so all dies but one would keep their ways",
+            socket.id
+        )),
+    }
+}
