@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `machine` | the machine at hand: its files and backends |
 //! | `root`, `error`, `unread` | files below one directory; what can be wrong, and what helps |
+//! | `kernel` | the kernel's rules for writes to registers: lockdown, filter, taint |
 //! | `hex` | registers and masks in JSON |
 //! | `registers`, `pci_config`, `control_files`, `rings`, `uncore` | backends, each behind one trait |
 //! | `fake` | the backends of a described machine, a directory tree |
@@ -24,6 +25,7 @@ pub mod cpu;
 pub mod error;
 pub mod fake;
 mod hex;
+mod kernel;
 mod machine;
 pub mod monitor;
 pub mod pci;

@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::controls::check_server;
 use crate::cpu::{CpuModel, Generation, Generations, sockets as read_sockets};
 use crate::error::{FileError, Problem};
+use crate::kernel::KernelRules;
 use crate::machine::Host;
 use crate::pci::Tree;
 use crate::tune::{DEFAULT_STATE, Journal, Restored, Restoring, journals_elsewhere, preview};
@@ -80,7 +81,7 @@ impl Status {
         Self {
             cpu,
             generation,
-            lockdown: lockdown(host),
+            lockdown: KernelRules::read(&host.root).lockdown,
             iommu: iommu(host),
             backends,
             sockets,
@@ -236,13 +237,6 @@ fn note_missing_controls(generation: &Generation, notes: &mut Notes) {
             format!("for the whole machine: {}", generation.firmware_switch_in_words()),
         ));
     }
-}
-
-/// The mode in brackets: `none [integrity] confidentiality`.
-fn lockdown(host: &Host) -> Option<String> {
-    let text = host.root.read_line("sys/kernel/security/lockdown").ok()?;
-    let (_, rest) = text.split_once('[')?;
-    rest.split_once(']').map(|(mode, _)| mode.to_owned())
 }
 
 /// Whether devices' addresses are translated, as groups and command line tell.

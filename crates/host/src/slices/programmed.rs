@@ -111,7 +111,7 @@ impl BoxPlan {
             changes.push(change(select, "event select", &|_| registers.select_value)?);
             counters.push(registers.counter(number).expect(listed));
         }
-        let plan = Plan { command: COMMAND.into(), changes, warnings: Vec::new() };
+        let plan = Plan::new(&host.root, COMMAND.into(), changes, Vec::new());
         Ok(Self { plan, counters })
     }
 }

@@ -8,7 +8,9 @@ use serde::Serialize;
 use crate::controls::{Target, check_server};
 use crate::cpu::{CpuModel, Generation, Generations, PackageId, Socket, sockets};
 use crate::error::FileError;
+use crate::kernel::KernelRules;
 use crate::machine::Host;
+use crate::root::Root;
 use crate::unread::remedy;
 
 pub use cache::IoAllocRequest;
@@ -47,6 +49,21 @@ pub struct Plan {
     pub changes: Vec<Change>,
     /// What the user should know first.
     pub warnings: Vec<String>,
+}
+
+impl Plan {
+    /// A plan, with what the kernel's rules mean for it said last.
+    pub(crate) fn new(
+        root: &Root,
+        command: String,
+        changes: Vec<Change>,
+        mut warnings: Vec<String>,
+    ) -> Self {
+        let writes = changes.iter().filter(|change| change.old != Some(change.asked));
+        let targets = writes.map(|change| &change.target);
+        warnings.extend(KernelRules::read(root).notes(targets));
+        Self { command, changes, warnings }
+    }
 }
 
 /// Why there is no plan.

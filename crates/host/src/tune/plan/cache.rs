@@ -46,7 +46,8 @@ impl Planner<'_> {
         }
         let mut warnings = overlap_with_io(&resctrl, &changes);
         warnings.extend(empty(mask, "the tasks of this group"));
-        Ok(Plan { command: format!("tune cat {group} {mask:#x}"), changes, warnings })
+        let command = format!("tune cat {group} {mask:#x}");
+        Ok(Plan::new(&self.host.root, command, changes, warnings))
     }
 
     /// Allocation for I/O (`io_alloc`).
@@ -95,7 +96,7 @@ impl Planner<'_> {
             IoAllocRequest::Off => "off".to_owned(),
             IoAllocRequest::Mask(mask) => format!("{mask:#x}"),
         };
-        Ok(Plan { command: format!("tune io-alloc {words}"), changes, warnings })
+        Ok(Plan::new(&self.host.root, format!("tune io-alloc {words}"), changes, warnings))
     }
 
     fn resctrl(&self) -> Result<Resctrl, PlanError> {

@@ -19,11 +19,9 @@ impl Planner<'_> {
             .into_iter()
             .map(|socket| self.ways_change(register, socket, ways))
             .collect();
-        Ok(Plan {
-            command: format!("tune ddio-ways {ways}"),
-            changes: changes?,
-            warnings: warning(register.proof, &generation.name, &register.source),
-        })
+        let warnings = warning(register.proof, &generation.name, &register.source);
+        let command = format!("tune ddio-ways {ways}");
+        Ok(Plan::new(&self.host.root, command, changes?, warnings))
     }
 
     fn ways_change(
@@ -112,7 +110,8 @@ impl Planner<'_> {
         warnings.extend(what_it_leaves(switch, &changes, on));
         let state = if on { "on" } else { "off" };
         let above = device.map(|device| format!(" --device {device}")).unwrap_or_default();
-        Ok(Plan { command: format!("tune ddio {state}{above}"), changes, warnings })
+        let command = format!("tune ddio {state}{above}");
+        Ok(Plan::new(&self.host.root, command, changes, warnings))
     }
 
     fn switch_change(
