@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::FileError;
 use crate::root::Root;
 
-pub use generation::{Generation, Generations, PortSwitch, Proof, WaysRegister, WritesGoTo};
+pub use generation::{
+    Generation, Generations, KnownBy, PortSwitch, Proof, WaysRegister, WritesGoTo,
+};
 
 const CPUINFO: &str = "proc/cpuinfo";
 const CPUS: &str = "sys/devices/system/cpu";

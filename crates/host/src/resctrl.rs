@@ -29,8 +29,8 @@ pub struct Resource {
     /// All bits that a mask can have.
     #[serde(serialize_with = "crate::hex::value")]
     pub all_ways: u64,
-    /// Least number of bits; 0 on AMD, whose masks may be empty (Linux, `rdt_init_res_defs_amd`;
-    /// recalled).
+    /// Least number of bits; 0 on AMD, whose masks may be empty (Linux 6.1,
+    /// `rdt_init_res_defs_amd` in arch/x86/kernel/cpu/resctrl/core.c).
     pub least_bits: u32,
     /// Ways that other agents, I/O among them, may use as well.
     #[serde(serialize_with = "crate::hex::value")]

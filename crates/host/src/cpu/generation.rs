@@ -42,13 +42,15 @@ impl Generations {
 pub struct Generation {
     /// The name that people use.
     pub name: String,
-    vendor: String,
-    family: u32,
+    /// As /proc/cpuinfo has it.
+    pub vendor: String,
+    /// CPUID's display family.
+    pub family: u32,
     /// First and last model.
-    models: [u32; 2],
+    pub models: [u32; 2],
     /// First and last stepping.
     #[serde(default = "any_stepping")]
-    steppings: [u32; 2],
+    pub steppings: [u32; 2],
     /// Parts of the names of its servers; other parts may have the same model number.
     #[serde(default)]
     pub brands: Vec<String>,
@@ -136,6 +138,20 @@ pub enum Proof {
     Unknown,
 }
 
+/// What a control is believed on.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KnownBy {
+    /// A public datasheet describes it.
+    Manual,
+    /// A publication has measured it.
+    Measurement,
+    /// Users of a tool have reported it.
+    Reports,
+    /// It is as on the generation before, as far as is known.
+    Inference,
+}
+
 /// The register of the ways that I/O allocates in.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -146,6 +162,8 @@ pub struct WaysRegister {
     pub default_ways: u32,
     /// What measurements say.
     pub proof: Proof,
+    /// What it is believed on.
+    pub known_by: KnownBy,
     /// Where this was read.
     pub source: String,
 }
@@ -167,6 +185,8 @@ pub struct PortSwitch {
     pub devices: Vec<u16>,
     /// What measurements say.
     pub proof: Proof,
+    /// What it is believed on.
+    pub known_by: KnownBy,
     /// Which bits make "DDIO off", by which source.
     pub off_source: String,
     /// Where this was read.

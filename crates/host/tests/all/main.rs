@@ -3,4 +3,5 @@
 mod calibrate;
 mod capabilities;
 mod crash_and_restore;
+mod documented_controls;
 mod hostile_trees;

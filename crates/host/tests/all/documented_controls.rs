@@ -1,0 +1,95 @@
+//! Does the table of docs/host.md say what the code does, part by part?
+
+use std::fs;
+
+use host::Host;
+use host::cpu::{Generation, Generations, KnownBy, Proof};
+use host::tune::{PlanError, Planner};
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/host.md");
+const HEAD: &str = "| part | family / models / steppings | `tune ddio-ways` | `tune ddio` |\n\
+                    | --- | --- | --- | --- |\n";
+/// What the tool refuses.
+const EMPTY: &str = "refused";
+
+fn cell(proof: Proof, known_by: KnownBy, source: &str) -> String {
+    let effect = match proof {
+        Proof::Effective => "effective",
+        Proof::NoEffect => "taken, without effect",
+        Proof::ExpectedNoEffect => "taken, no effect expected",
+        Proof::Unknown => "effect not known",
+    };
+    let known = match known_by {
+        KnownBy::Manual => "manual",
+        KnownBy::Measurement => "measured",
+        KnownBy::Reports => "reported",
+        KnownBy::Inference => "inferred",
+    };
+    format!("{effect}; {known}: {source}")
+}
+
+fn ways(part: &Generation) -> Option<String> {
+    let register = part.ways_register.as_ref()?;
+    Some(cell(register.proof, register.known_by, &register.source))
+}
+
+fn switch(part: &Generation) -> Option<String> {
+    let switch = part.port_switch.as_ref()?;
+    Some(cell(switch.proof, switch.known_by, &switch.source))
+}
+
+fn row(part: &Generation) -> String {
+    let range = |[first, last]: [u32; 2]| match (first, last) {
+        (0, u32::MAX) => "all".to_owned(),
+        (first, last) if first == last => format!("{first:#x}"),
+        (first, last) => format!("{first:#x} to {last:#x}"),
+    };
+    let numbers =
+        format!("{:#x} / {} / {}", part.family, range(part.models), range(part.steppings));
+    let [ways, switch] = [ways(part), switch(part)].map(|cell| cell.unwrap_or(EMPTY.into()));
+    format!("| {} | {numbers} | {ways} | {switch} |\n", part.name)
+}
+
+#[test]
+fn the_table_of_parts_and_controls_is_that_of_the_code() {
+    let expected: String = Generations::built_in().all().iter().map(row).collect();
+    let page = fs::read_to_string(PAGE).expect("the page");
+    let (_, table) = page.split_once(HEAD).unwrap_or_else(|| panic!("no table: {HEAD}{expected}"));
+    let rows: String = table
+        .lines()
+        .take_while(|line| line.starts_with('|'))
+        .map(|row| row.to_owned() + "\n")
+        .collect();
+    assert!(rows == expected, "docs/host.md should have:\n{HEAD}{expected}");
+}
+
+#[test]
+fn what_the_table_leaves_empty_is_refused_on_that_part() {
+    let mut refused = 0;
+    for part in Generations::built_in().all() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        fake_machines::expand("skylake", &[], folder.path()).expect("a machine");
+        let cpuinfo = folder.path().join("proc/cpuinfo");
+        let text = fs::read_to_string(&cpuinfo).expect("cpuinfo");
+        let brand = part.brands.first().map_or("a server", String::as_str);
+        let text = text
+            .replace("GenuineIntel", &part.vendor)
+            .replace("cpu family\t: 6", &format!("cpu family\t: {}", part.family))
+            .replace("model\t\t: 85", &format!("model\t\t: {}", part.models[0]))
+            .replace("stepping\t: 4", &format!("stepping\t: {}", part.steppings[0]))
+            .replace("Xeon(R) Gold", brand);
+        fs::write(&cpuinfo, text).expect("cpuinfo");
+        let host = Host::at(folder.path()).expect("the machine");
+        let planner = Planner::new(&host).expect("the CPU's model");
+        assert_eq!(planner.generation().map(|found| &found.name), Some(&part.name));
+        let plans =
+            [(ways(part), planner.ddio_ways(4, None)), (switch(part), planner.ddio(false, None))];
+        for (cell, plan) in plans {
+            if cell.is_none() {
+                assert!(matches!(plan, Err(PlanError::NoControl(_))), "{}: {plan:?}", part.name);
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused >= 10, "{refused}");
+}
