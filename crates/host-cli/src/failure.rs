@@ -29,33 +29,48 @@ pub enum Ending {
 #[derive(Debug)]
 pub struct Failure {
     message: Option<String>,
-    ending: Option<Ending>,
+    code: u8,
 }
 
 impl Failure {
     /// Wrong usage or bad input: exit code 2.
     pub fn bad_input(message: impl Display) -> Self {
-        Self { message: Some(message.to_string()), ending: Some(Ending::BadInput) }
+        Self { message: Some(message.to_string()), code: Ending::BadInput as u8 }
     }
 
     /// It did not work: exit code 1.
     pub fn failed(message: impl Display) -> Self {
-        Self { message: Some(message.to_string()), ending: Some(Ending::Failed) }
+        Self { message: Some(message.to_string()), code: Ending::Failed as u8 }
     }
 
     /// This machine has no such control, or it is not left to the tool: exit code 3.
     pub fn refused(message: impl Display) -> Self {
-        Self { message: Some(message.to_string()), ending: Some(Ending::Refused) }
+        Self { message: Some(message.to_string()), code: Ending::Refused as u8 }
     }
 
     /// Ctrl-C: exit code 130.
     pub fn interrupted(message: impl Display) -> Self {
-        Self { message: Some(message.to_string()), ending: Some(Ending::Interrupted) }
+        Self { message: Some(message.to_string()), code: Ending::Interrupted as u8 }
     }
 
     /// It did not end as asked, and the output says why already.
     pub fn told(ending: Ending) -> Self {
-        Self { message: None, ending: Some(ending) }
+        Self { message: None, code: ending as u8 }
+    }
+
+    /// It did not end as asked.
+    pub fn ended(ending: Ending, message: impl Display) -> Self {
+        Self { message: Some(message.to_string()), code: ending as u8 }
+    }
+
+    /// Ends with a code that is not this program's own.
+    pub fn passed(code: u8, message: impl Display) -> Self {
+        Self { message: Some(message.to_string()), code }
+    }
+
+    /// Ends with the code of a command, which has said what it had to say.
+    pub fn silent(code: u8) -> Self {
+        Self { message: None, code }
     }
 
     /// The same with a further line, if it is not empty.
@@ -68,7 +83,7 @@ impl Failure {
         if let Some(message) = self.message {
             eprintln!("error: {}", without_control(&message));
         }
-        self.ending.map_or(ExitCode::SUCCESS, |ending| ExitCode::from(ending as u8))
+        ExitCode::from(self.code)
     }
 }
 
@@ -76,7 +91,7 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         // The reader of a stream has seen enough, like `head`.
         if error.kind() == io::ErrorKind::BrokenPipe {
-            return Self { message: None, ending: None };
+            return Self { message: None, code: 0 };
         }
         Self::failed(format!("cannot write the output: {error}"))
     }

@@ -5,11 +5,13 @@
 
 mod calibrate;
 mod failure;
+mod hold;
 mod monitor;
 mod number;
 mod out_file;
 mod output;
 mod restore;
+mod run;
 mod slices;
 mod status;
 mod tune;
@@ -22,6 +24,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use failure::Failure;
 use host::Host;
+use host::tune::{StateDirectory, StateError};
+use output::emit_error;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 const ABOUT: &str = "See, set, measure and restore how I/O data reaches the cache of this server.";
@@ -44,6 +48,7 @@ Examples:
   skipline-host tune ddio-ways 4 --apply --verify
   skipline-host tune ddio off --device 17:00.0 --apply
   skipline-host restore                        put everything back
+  skipline-host run --ddio-ways 4 --apply -- ./benchmark   only while it runs
   skipline-host monitor --format csv --windows 10
   skipline-host calibrate --out this-host.toml   measure caches and memory, for `skipline run`
   skipline-host slices map --out slices.toml     which slice of the cache each line is in
@@ -79,6 +84,10 @@ struct Arguments {
     #[arg(long, global = true, value_name = "DIR")]
     state_dir: Option<String>,
 
+    /// Wait until another skipline-host has ended, where this one would be refused
+    #[arg(long, global = true)]
+    wait: bool,
+
     #[command(subcommand)]
     command: Command,
 }
@@ -88,6 +97,7 @@ enum Command {
     Status(status::Arguments),
     Tune(tune::Arguments),
     Restore(restore::Arguments),
+    Run(run::Arguments),
     Monitor(monitor::Arguments),
     Calibrate(calibrate::Arguments),
     Slices(slices::Arguments),
@@ -100,11 +110,26 @@ struct Context {
     host: Host,
     /// As the user gave it.
     asked_state_dir: Option<String>,
+    /// Whether to wait for locks.
+    waits: bool,
 }
 
 impl Context {
     fn state_dir(&self) -> &str {
         self.asked_state_dir.as_deref().unwrap_or(host::tune::DEFAULT_STATE)
+    }
+
+    /// Takes the machine's lock, after waiting for it if that was asked.
+    fn lock(&self, state_dir: &str) -> Result<StateDirectory<'_>, StateError> {
+        let root = &self.host.root;
+        let state = match StateDirectory::lock(root, state_dir) {
+            Err(StateError::Locked(path)) if self.waits => {
+                emit_error(&format!("waiting for the lock {path}\n"));
+                StateDirectory::lock_after_waiting(root, state_dir)
+            }
+            other => other,
+        };
+        Ok(state?.waiting_for_resctrl(self.waits))
     }
 }
 
@@ -131,11 +156,12 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         None => Host::real(),
     };
     let host = opened.map_err(|error| Failure::bad_input(format!("--root: {error}")))?;
-    let context = Context { host, asked_state_dir: arguments.state_dir };
+    let context = Context { host, asked_state_dir: arguments.state_dir, waits: arguments.wait };
     match arguments.command {
         Command::Status(arguments) => status::run(&arguments, &context),
         Command::Tune(arguments) => tune::run(&arguments, &context),
         Command::Restore(arguments) => restore::run(&arguments, &context),
+        Command::Run(arguments) => run::run(&arguments, &context),
         Command::Monitor(arguments) => monitor::run(&arguments, &context),
         Command::Calibrate(arguments) => calibrate::run(&arguments, &context),
         Command::Slices(arguments) => slices::run(&arguments, &context),

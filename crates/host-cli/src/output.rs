@@ -26,6 +26,12 @@ pub fn emit(text: &str) -> io::Result<()> {
     }
 }
 
+/// Writes text to standard error: where standard output is another command's.
+pub fn emit_error(text: &str) {
+    // Without standard error there is nowhere to say that.
+    let _ = io::stderr().write_all(without_control(text).as_bytes());
+}
+
 /// Replaces control characters other than colour codes: names of devices and groups come from files,
 /// which may colour the terminal but not steer it.
 pub fn without_control(text: &str) -> String {
@@ -90,6 +96,11 @@ impl Paint {
     pub fn of_stdout() -> Self {
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Self { coloured: io::stdout().is_terminal() && !refused }
+    }
+
+    /// No emphasis.
+    pub fn none() -> Self {
+        Self { coloured: false }
     }
 
     fn with(self, style: Style, text: impl Display) -> String {

@@ -2,8 +2,7 @@
 
 use clap::Args;
 use host::tune::{
-    Journal, RestoreOptions, Restored, Restoring, StateDirectory, StateError, journals_elsewhere,
-    preview, restore,
+    Journal, RestoreOptions, Restored, Restoring, StateError, journals_elsewhere, preview, restore,
 };
 use serde::Serialize;
 
@@ -80,7 +79,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
         restored = preview(&context.host, &journal, arguments.all).map_err(Failure::failed)?;
     } else if !journal.entries.is_empty() {
         // Without a journal there is nothing to lock, and nothing is made.
-        let state = StateDirectory::lock(&context.host.root, &state_dir).map_err(failed)?;
+        let state = context.lock(&state_dir).map_err(failed)?;
         let mut watch = crate::tune::crash::as_told(context.host.root.is_real());
         let options = RestoreOptions { all: arguments.all, forget: arguments.forget };
         ended = restore(&context.host, &state, options, &mut restored, &mut watch);

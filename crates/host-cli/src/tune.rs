@@ -1,7 +1,7 @@
 //! `tune`: change a control. A dry run unless `--apply` is given.
 
 pub mod crash;
-mod view;
+pub mod view;
 
 use std::time::Duration;
 
@@ -17,8 +17,9 @@ use serde::Serialize;
 
 use crate::Context;
 use crate::failure::{Ending, Failure};
+use crate::hold::{Signals, check_nothing_pending, duration, put_back};
 use crate::number::{small, within};
-use crate::output::{Format, Paint, emit, emit_json};
+use crate::output::{Format, Paint, emit, emit_error, emit_json};
 
 /// Change a control; without --apply only show what would be written
 ///
@@ -39,6 +40,12 @@ pub struct Arguments {
     /// Measure hit rates before and after, to see whether it has an effect
     #[arg(long, global = true, requires = "apply")]
     verify: bool,
+
+    /// Hold the setting for this time (like 10m; ms, s, m or h), then put the old values back
+    ///
+    /// Ctrl-C puts them back earlier. Refused while changes of earlier commands are in the journal.
+    #[arg(long, global = true, value_name = "TIME", requires = "apply", value_parser = duration)]
+    r#for: Option<Duration>,
 
     /// Milliseconds of each of the ten windows that --verify measures
     #[arg(long, global = true, value_name = "MS", default_value_t = 200, value_parser = within(1..=60_000))]
@@ -103,14 +110,14 @@ enum Control {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum State {
+pub enum State {
     /// Writes of devices allocate in the LLC
     On,
     /// Writes of devices go to memory
     Off,
 }
 
-fn mask(text: &str) -> Result<u64, String> {
+pub fn mask(text: &str) -> Result<u64, String> {
     // Without 0x it could be meant either way, and the kernel's own files leave 0x out.
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let is_plain = |digits: &&str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -118,7 +125,7 @@ fn mask(text: &str) -> Result<u64, String> {
     value.ok_or_else(|| "not a mask of ways; write it hexadecimal with 0x, like 0xf".to_owned())
 }
 
-fn request(text: &str) -> Result<IoAllocRequest, String> {
+pub fn request(text: &str) -> Result<IoAllocRequest, String> {
     match text {
         "on" => Ok(IoAllocRequest::On),
         "off" => Ok(IoAllocRequest::Off),
@@ -136,7 +143,7 @@ struct Report<'a> {
 
 /// Hit rates around the change.
 #[derive(Serialize)]
-struct Verification {
+pub struct Verification {
     windows_ms: u64,
     before: Vec<HitRates>,
     after: Vec<HitRates>,
@@ -151,7 +158,11 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     if !arguments.apply {
         return show(arguments, &plan, None, None);
     }
-    let state = StateDirectory::lock(&context.host.root, context.state_dir()).map_err(unlocked)?;
+    let state = lock(context)?;
+    if arguments.r#for.is_some() {
+        check_nothing_pending(&state)?;
+    }
+    let mut signals = arguments.r#for.map(|_| Signals::catch()).transpose()?;
     let window = Duration::from_millis(arguments.window);
     let monitor = arguments
         .verify
@@ -162,21 +173,55 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     let mut applied = Vec::new();
     let ended = apply(&context.host, &state, &plan, &mut applied, &mut watch);
     if let Err(error) = ended {
-        return Err(cut_short(arguments, &plan, &applied, &error));
+        let failure = cut_short(arguments, &plan, &applied, &error);
+        return Err(match arguments.r#for {
+            Some(_) => put_back(context, &state).err().unwrap_or(failure),
+            None => failure,
+        });
     }
     let verification = before.map(|before| {
         let after = monitor.as_ref().map_or(Ok(Vec::new()), measure);
         let touched = touched_sockets(&context.host, &applied);
         judged(before, after, &applied, touched.as_deref(), arguments.window)
     });
-    show(arguments, &plan, Some(&applied), verification.as_ref()).map_err(|failure| {
-        failure.adding("the change was made all the same: `skipline-host restore` puts it back")
-    })?;
+    let shown = show(arguments, &plan, Some(&applied), verification.as_ref());
+    if arguments.r#for.is_none() {
+        shown.map_err(|failure| {
+            failure.adding("the change was made all the same: `skipline-host restore` puts it back")
+        })?;
+    }
+    if let (Some(time), Some(signals)) = (arguments.r#for, &mut signals) {
+        let is_held = ending(&applied, None).is_none();
+        held_for(context, &state, signals, is_held.then_some(time))?;
+    }
     ending(&applied, verification.as_ref()).map_or(Ok(()), |ending| Err(Failure::told(ending)))
 }
 
+/// Holds what was written for a time, or until a signal, and puts it back. What is not as asked is not
+/// held.
+fn held_for(
+    context: &Context,
+    state: &StateDirectory<'_>,
+    signals: &mut Signals,
+    time: Option<Duration>,
+) -> Result<(), Failure> {
+    if let Some(time) = time {
+        emit_error(&format!("held for {} s; Ctrl-C puts it back now\n", time.as_secs_f64()));
+        signals.wait(time)?;
+    }
+    let restored = put_back(context, state)?;
+    let lines = restored.iter().map(|one| format!("  {}: put back\n", one.place));
+    emit_error(&lines.collect::<String>());
+    Ok(())
+}
+
+/// Takes the machine's lock before anything is written.
+pub fn lock(context: &Context) -> Result<StateDirectory<'_>, Failure> {
+    context.lock(context.state_dir()).map_err(unlocked)
+}
+
 /// How it ended, if not as asked: what became of the writes first, then what hit rates say.
-fn ending(applied: &[Applied], verification: Option<&Verification>) -> Option<Ending> {
+pub fn ending(applied: &[Applied], verification: Option<&Verification>) -> Option<Ending> {
     let of_write = |one: &Applied| match one.outcome {
         Outcome::Refused { .. } => Some(Ending::Refused),
         Outcome::NotReadBack { .. } => Some(Ending::Failed),
@@ -222,7 +267,7 @@ fn cut_short(
         .adding("what was written before is in the journal: `skipline-host restore` puts it back")
 }
 
-fn refused(error: PlanError) -> Failure {
+pub fn refused(error: PlanError) -> Failure {
     match error {
         PlanError::BadRequest(message) => Failure::bad_input(message),
         PlanError::NoControl(message) => Failure::refused(message),

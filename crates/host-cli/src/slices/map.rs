@@ -13,7 +13,6 @@ use host::slices::{
     BoxPlan, BoxReaders, ClassesError, Counting, LookupOracle, NoCounters, ProbeMemory,
     ProbePageSize, ProgrammedBoxes, SliceMachine, TimingOracle, TimingPlan,
 };
-use host::tune::StateDirectory;
 
 use super::asking::{AskError, Asking, stop_flag};
 use super::view::{Report, Verdict, show};
@@ -143,7 +142,9 @@ impl Map<'_> {
         let host = &self.context.host;
         let memory = self.memory(&mut report)?;
         let stop = stop_flag()?;
-        let state = StateDirectory::lock(&host.root, self.context.state_dir())
+        let state = self
+            .context
+            .lock(self.context.state_dir())
             .map_err(|error| Failure::failed(format!("nothing was written: {error}")))?;
         let mut watch = crate::tune::crash::as_told(host.root.is_real());
         let programmed =

@@ -7,7 +7,7 @@ use crate::output::{Paint, wrapped};
 
 const WIDTH: usize = 100;
 
-pub(super) fn plan(plan: &Plan, paint: Paint) -> String {
+pub fn plan(plan: &Plan, paint: Paint) -> String {
     let mut text = paint.heading(&plan.command) + "\n";
     for change in &plan.changes {
         text += &self::change(change);
@@ -41,7 +41,7 @@ fn change(change: &Change) -> String {
     )
 }
 
-pub(super) fn dry_run(plan: &Plan, paint: Paint) -> String {
+pub fn dry_run(plan: &Plan, paint: Paint) -> String {
     let writes = plan.changes.iter().filter(|change| change.old != Some(change.asked)).count();
     match writes {
         0 => "Nothing to write: every control has its value already.\n".to_owned(),
@@ -55,7 +55,8 @@ pub(super) fn dry_run(plan: &Plan, paint: Paint) -> String {
     }
 }
 
-pub(super) fn applied(applied: &[Applied], paint: Paint) -> String {
+/// What became of each change.
+pub fn outcomes(applied: &[Applied], paint: Paint) -> String {
     let mut text = String::new();
     for one in applied {
         let result = match &one.outcome {
@@ -79,6 +80,11 @@ pub(super) fn applied(applied: &[Applied], paint: Paint) -> String {
         };
         text += &format!("  {}: {result}\n", one.place);
     }
+    text
+}
+
+pub(super) fn applied(applied: &[Applied], paint: Paint) -> String {
+    let mut text = outcomes(applied, paint);
     let changed = applied.iter().any(|one| {
         one.outcome.was_written()
             && !matches!(one.outcome, Outcome::Ignored | Outcome::Refused { .. })

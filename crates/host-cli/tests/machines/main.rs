@@ -3,6 +3,7 @@
 mod calibrate;
 mod dies;
 mod endings;
+mod holding;
 mod kernel_rules;
 mod long_journals;
 mod mishaps;

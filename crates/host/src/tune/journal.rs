@@ -142,6 +142,8 @@ pub struct Journal {
 pub struct StateDirectory<'a> {
     root: &'a Root,
     path: String,
+    /// Whether resctrl's lock is waited for.
+    waits: bool,
     _lock: OwnedFd,
 }
 
@@ -151,10 +153,28 @@ impl<'a> StateDirectory<'a> {
     /// # Errors
     /// If the system refuses or another tool has the lock.
     pub fn lock(root: &'a Root, path: &str) -> Result<Self, StateError> {
+        Self::locked(root, path, FlockOperation::NonBlockingLockExclusive)
+    }
+
+    /// As [`StateDirectory::lock`], after waiting for a tool that has the lock.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn lock_after_waiting(root: &'a Root, path: &str) -> Result<Self, StateError> {
+        Self::locked(root, path, FlockOperation::LockExclusive)
+    }
+
+    /// The same, but another program's lock of resctrl is waited for.
+    #[must_use]
+    pub fn waiting_for_resctrl(self, waits: bool) -> Self {
+        Self { waits, ..self }
+    }
+
+    fn locked(root: &'a Root, path: &str, how: FlockOperation) -> Result<Self, StateError> {
         let path = directory(path)?;
         root.make_directories("run")?;
         let lock = root.lock_file(LOCK)?;
-        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+        match rustix::fs::flock(&lock, how) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => {
                 return Err(StateError::Locked(root.shown(LOCK).display().to_string()));
@@ -163,7 +183,7 @@ impl<'a> StateDirectory<'a> {
         }
         root.make_directories(path)?;
         check_trust(root, path)?;
-        Ok(Self { root, path: path.to_owned(), _lock: lock })
+        Ok(Self { root, path: path.to_owned(), waits: false, _lock: lock })
     }
 
     /// The journal; an empty one if there is none.
@@ -230,7 +250,11 @@ impl<'a> StateDirectory<'a> {
             Err(error) if error.problem == Problem::Missing => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        match rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive) {
+        let how = match self.waits {
+            true => FlockOperation::LockExclusive,
+            false => FlockOperation::NonBlockingLockExclusive,
+        };
+        match rustix::fs::flock(&directory, how) {
             Ok(()) => Ok(Some(directory)),
             Err(rustix::io::Errno::WOULDBLOCK) => {
                 Err(StateError::ResctrlLocked(self.root.shown(MOUNT).display().to_string()))

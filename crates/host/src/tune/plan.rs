@@ -64,6 +64,18 @@ impl Plan {
         warnings.extend(KernelRules::read(root).notes(targets));
         Self { command, changes, warnings }
     }
+
+    /// Several plans as one, in their order; nothing for none.
+    #[must_use]
+    pub fn joined(plans: Vec<Self>) -> Option<Self> {
+        plans.into_iter().reduce(|mut all, next| {
+            all.command += &format!(", {}", next.command);
+            all.changes.extend(next.changes);
+            all.warnings.extend(next.warnings);
+            all.warnings.dedup();
+            all
+        })
+    }
 }
 
 /// Why there is no plan.

@@ -1,0 +1,115 @@
+//! Settings that are held for a while and put back whatever happens: `run`, and `tune --for`.
+//!
+//! The machine's lock is held all the time, and the journal has had the old values since before the
+//! first write: after a kill of the tool itself `skipline-host restore` puts them back.
+
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use host::tune::{RestoreOptions, Restored, StateDirectory, restore};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::Context;
+use crate::failure::Failure;
+
+/// Longest time that settings are held.
+const MOST_S: u64 = 30 * 24 * 3600;
+
+/// Reads a duration like 10m: a whole number of ms, s, m or h.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let allowed = "allowed: a whole number with its unit (ms, s, m or h), like 10m, up to 720h";
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().map_err(|_| allowed.to_owned())?;
+    let milliseconds = match unit {
+        "ms" => Some(number),
+        "s" => number.checked_mul(1000),
+        "m" => number.checked_mul(60_000),
+        "h" => number.checked_mul(3_600_000),
+        _ => None,
+    };
+    milliseconds
+        .filter(|ms| (1..=MOST_S * 1000).contains(ms))
+        .map(Duration::from_millis)
+        .ok_or_else(|| allowed.to_owned())
+}
+
+/// Refuses to hold settings on top of earlier changes, which would be put back with them.
+pub fn check_nothing_pending(state: &StateDirectory<'_>) -> Result<(), Failure> {
+    let journal = state.read().map_err(Failure::failed)?;
+    if journal.entries.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::refused(
+        "nothing was written: earlier changes are in the journal, and would be put back together with \
+         what is held\n  remedy: skipline-host restore",
+    ))
+}
+
+/// Signals that end what is held, caught from now on.
+pub struct Signals(UnixStream);
+
+impl Signals {
+    pub fn catch() -> Result<Self, Failure> {
+        let (read, write) = UnixStream::pair().map_err(Failure::failed)?;
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            let write = write.try_clone().map_err(Failure::failed)?;
+            signal_hook::low_level::pipe::register(signal, write).map_err(Failure::failed)?;
+        }
+        Ok(Self(read))
+    }
+
+    /// Waits for a signal or the end of the time; whether it was a signal.
+    pub fn wait(&mut self, time: Duration) -> Result<bool, Failure> {
+        self.0.set_read_timeout(Some(time)).map_err(Failure::failed)?;
+        loop {
+            match self.0.read(&mut [0]) {
+                Ok(_) => return Ok(true),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                    ) =>
+                {
+                    return Ok(false);
+                }
+                Err(error) => return Err(Failure::failed(error)),
+            }
+        }
+    }
+}
+
+/// Puts back everything of the journal, which has what was held and nothing else.
+pub fn put_back(context: &Context, state: &StateDirectory<'_>) -> Result<Vec<Restored>, Failure> {
+    let mut restored = Vec::new();
+    let mut watch = crate::tune::crash::as_told(context.host.root.is_real());
+    let options = RestoreOptions::default();
+    restore(&context.host, state, options, &mut restored, &mut watch).map_err(Failure::failed)?;
+    let left = restored.iter().filter(|one| !one.result.is_settled());
+    let left: Vec<&str> = left.map(|one| one.place.as_str()).collect();
+    if left.is_empty() {
+        return Ok(restored);
+    }
+    Err(Failure::failed(format!(
+        "not put back: {}; `skipline-host restore` says why",
+        left.join(", ")
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_a_unit_and_an_end() {
+        assert_eq!(duration("10m"), Ok(Duration::from_secs(600)));
+        assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
+        assert_eq!(duration("720h"), Ok(Duration::from_secs(MOST_S)));
+        for text in ["", "10", "m", "0s", "-1s", "1.5h", "721h", "99999999999999999h", "5 m", "3d"]
+        {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! `run`: settings that are held while a command runs.
+
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use clap::Args;
+use host::cpu::PackageId;
+use host::pci::Bdf;
+use host::tune::{IoAllocRequest, Plan, PlanError, Planner, StateDirectory, apply};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use signal_hook::consts::{SIGINT, SIGQUIT};
+
+use crate::Context;
+use crate::failure::Failure;
+use crate::hold::{check_nothing_pending, put_back};
+use crate::number::small;
+use crate::output::{Paint, emit, emit_error};
+use crate::tune::{State, crash, ending, lock, mask, refused, request, view};
+
+/// Hold settings while a command runs, and put the old values back
+///
+/// Without --apply the plan is shown, and COMMAND is not run. With --apply the settings are written and
+/// read back as by tune; if one is not as asked all are put back and COMMAND is not run. They are put
+/// back when COMMAND ends, however it ends, and its exit code is passed on (128 + signal after a signal;
+/// 126 or 127 if it cannot be started). SIGTERM and SIGHUP are passed on to COMMAND; Ctrl-C reaches it from
+/// the terminal. If skipline-host itself is killed, `skipline-host restore` puts the values back. No other
+/// skipline-host can change this machine meanwhile. What skipline-host says goes to standard error.
+#[derive(Args)]
+pub struct Arguments {
+    /// Let I/O writes allocate in the N top ways of the LLC, as tune ddio-ways
+    #[arg(long, value_name = "N", value_parser = small)]
+    ddio_ways: Option<u32>,
+    /// Only on this socket
+    #[arg(long, value_name = "ID", value_parser = small, requires = "ddio_ways")]
+    socket: Option<u32>,
+    /// Change the ways although the register has other bits set, which keep their values
+    #[arg(long, requires = "ddio_ways")]
+    keep_unknown_bits: bool,
+    /// Switch DDIO at root ports, as tune ddio
+    #[arg(long, value_enum)]
+    ddio: Option<State>,
+    /// Only at the root port above this device
+    #[arg(long, value_name = "BDF", requires = "ddio")]
+    device: Option<Bdf>,
+    /// Let I/O allocate in the L3 under a mask of its own, as tune io-alloc
+    #[arg(long, value_name = "on|off|MASK", value_parser = request)]
+    io_alloc: Option<IoAllocRequest>,
+    /// Give a group a mask of ways, like web=0xf; may be repeated
+    #[arg(long, value_name = "GROUP=MASK", value_parser = group_mask)]
+    cat: Vec<(String, u64)>,
+    /// Write and run; without it the plan is shown
+    #[arg(long)]
+    apply: bool,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+fn group_mask(text: &str) -> Result<(String, u64), String> {
+    let (group, ways) = text.rsplit_once('=').ok_or("write it as GROUP=MASK, like web=0xf")?;
+    Ok((group.to_owned(), mask(ways)?))
+}
+
+pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
+    let planner = Planner::new(&context.host).map_err(refused)?;
+    let planner = planner.keeping_unknown_bits(arguments.keep_unknown_bits);
+    let plan = Plan::joined(plans(arguments, &planner).map_err(refused)?).ok_or_else(|| {
+        Failure::bad_input("nothing to hold: give --ddio-ways, --ddio, --io-alloc or --cat")
+    })?;
+    if !arguments.apply {
+        let paint = Paint::of_stdout();
+        let shown = view::plan(&plan, paint) + &view::dry_run(&plan, paint);
+        return Ok(emit(&(shown + "The command was not run.\n"))?);
+    }
+    let state = lock(context)?;
+    check_nothing_pending(&state)?;
+    let forwarding = Forwarding::catch()?;
+    let held = hold(context, &state, &plan);
+    let ended = held.and_then(|()| forwarding.run(&arguments.command));
+    // Whatever happened before.
+    let restored = put_back(context, &state)?;
+    let lines = restored.iter().map(|one| format!("  {}: put back\n", one.place));
+    emit_error(&lines.collect::<String>());
+    let status = ended?;
+    match status.code().or_else(|| status.signal().map(|signal| 128 + signal)) {
+        Some(0) => Ok(()),
+        code => Err(Failure::silent(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))),
+    }
+}
+
+fn plans(arguments: &Arguments, planner: &Planner<'_>) -> Result<Vec<Plan>, PlanError> {
+    let mut plans = Vec::new();
+    if let Some(ways) = arguments.ddio_ways {
+        plans.push(planner.ddio_ways(ways, arguments.socket.map(PackageId))?);
+    }
+    if let Some(state) = arguments.ddio {
+        plans.push(planner.ddio(state == State::On, arguments.device)?);
+    }
+    if let Some(request) = arguments.io_alloc {
+        plans.push(planner.io_alloc(request)?);
+    }
+    for (group, mask) in &arguments.cat {
+        plans.push(planner.cat(group, *mask, None)?);
+    }
+    Ok(plans)
+}
+
+/// Writes the plan; an error if a control does not hold what was asked.
+fn hold(context: &Context, state: &StateDirectory<'_>, plan: &Plan) -> Result<(), Failure> {
+    let mut applied = Vec::new();
+    let mut watch = crash::as_told(context.host.root.is_real());
+    let ended = apply(&context.host, state, plan, &mut applied, &mut watch);
+    emit_error(&(view::plan(plan, Paint::none()) + &view::outcomes(&applied, Paint::none())));
+    ended.map_err(|error| Failure::failed(format!("the command was not run: {error}")))?;
+    match ending(&applied, None) {
+        None => Ok(()),
+        Some(ending) => Err(Failure::ended(ending, "not as asked, so the command was not run")),
+    }
+}
+
+/// Signals that must not end this program, so that it puts back what it holds.
+struct Forwarding {
+    /// Signals that are passed on to the command, and where each is heard.
+    passed_on: Vec<(Signal, UnixStream)>,
+    /// Ctrl-C or Ctrl-\\, which the terminal sends to the command as well.
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Forwarding {
+    fn catch() -> Result<Self, Failure> {
+        let mut passed_on = Vec::new();
+        for signal in [Signal::TERM, Signal::HUP] {
+            let (read, write) = UnixStream::pair().map_err(Failure::failed)?;
+            signal_hook::low_level::pipe::register(signal.as_raw(), write)
+                .map_err(Failure::failed)?;
+            passed_on.push((signal, read));
+        }
+        let interrupted = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGQUIT] {
+            signal_hook::flag::register(signal, Arc::clone(&interrupted))
+                .map_err(Failure::failed)?;
+        }
+        Ok(Self { passed_on, interrupted })
+    }
+
+    /// Runs the command to its end. Signals that came before it was started are passed on too.
+    fn run(self, command: &[String]) -> Result<ExitStatus, Failure> {
+        if self.interrupted.load(Ordering::SeqCst) {
+            return Err(Failure::interrupted("interrupted; the command was not run"));
+        }
+        let [program, arguments @ ..] = command else {
+            return Err(Failure::bad_input("COMMAND is missing"));
+        };
+        let mut child = Command::new(program).args(arguments).spawn().map_err(|error| {
+            let code = if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 };
+            Failure::passed(code, format!("{program}: cannot be started: {error}"))
+        })?;
+        let told = self.pass_on_to(&child);
+        let ended = child.wait().map_err(Failure::failed);
+        told.and(ended)
+    }
+
+    /// A descriptor of the process, not its number: that may be another's once it has ended.
+    fn pass_on_to(self, child: &Child) -> Result<(), Failure> {
+        let process = pidfd_open(Pid::from_child(child), PidfdFlags::empty());
+        let process = Arc::new(process.map_err(Failure::failed)?);
+        for (signal, mut heard) in self.passed_on {
+            let process = Arc::clone(&process);
+            thread::spawn(move || {
+                // Ends with this program; a command that has ended already takes no signal.
+                while heard.read_exact(&mut [0]).is_ok() {
+                    let _ = pidfd_send_signal(&*process, signal);
+                }
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,180 @@
+//! Are settings held only as long as they should be, and put back however that ends?
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::on_machine::{OnMachine, Run, STATE};
+
+/// Two kinds of controls, both sockets.
+const SETTINGS: [&str; 6] = ["run", "--ddio-ways", "4", "--cat", "web=0x3", "--apply"];
+
+fn run_shell(machine: &OnMachine, script: &str) -> Run {
+    machine.run(&[&SETTINGS[..], &["--", "sh", "-c", script]].concat())
+}
+
+fn is_as_before(
+    machine: &OnMachine,
+    before: &std::collections::BTreeMap<std::path::PathBuf, Vec<u8>>,
+) {
+    assert!(machine.content() == *before);
+    assert!(!machine.path().join(STATE).join("journal.json").exists());
+}
+
+#[test]
+fn a_command_runs_under_the_settings_and_its_exit_code_is_passed_on() {
+    let machine = OnMachine::new("skylake", &[]);
+    let before = machine.content();
+    let root = machine.path().display();
+    let script = format!("cat {root}/registers.state {root}/sys/fs/resctrl/web/schemata; exit 7");
+    let run = run_shell(&machine, &script);
+    assert_eq!(run.code, Some(7), "{}", run.err);
+    // Standard output is the command's alone: 0x780 in the register of both sockets.
+    assert_eq!(run.out.matches("1920").count(), 2, "{}", run.out);
+    assert!(run.out.contains("L3:0=003;1=003"), "{}", run.out);
+    assert!(run.err.contains("MSR 0xc8b of socket 1: put back"), "{}", run.err);
+    is_as_before(&machine, &before);
+    assert_eq!(run_shell(&machine, "true").code, Some(0));
+    is_as_before(&machine, &before);
+}
+
+#[test]
+fn settings_are_put_back_however_the_command_ends() {
+    for (script, code) in [
+        ("kill -KILL $$", 137),
+        ("kill -SEGV $$", 139),
+        // Passed on; without that it would end by itself, and with 0.
+        ("kill -TERM $PPID; exec sleep 60", 143),
+        ("kill -HUP $PPID; exec sleep 60", 129),
+        // As Ctrl-C, to this program alone.
+        ("kill -INT $PPID; kill -QUIT $PPID; exit 3", 3),
+    ] {
+        let machine = OnMachine::new("skylake", &[]);
+        let before = machine.content();
+        let run = run_shell(&machine, script);
+        assert_eq!(run.code, Some(code), "{script}: {}", run.err);
+        is_as_before(&machine, &before);
+    }
+}
+
+#[test]
+fn a_command_that_cannot_be_started_leaves_nothing_behind() {
+    let machine = OnMachine::new("skylake", &[]);
+    let before = machine.content();
+    for (program, code) in [("/no/such/program", 127), ("/etc/passwd", 126)] {
+        let run = machine.run(&[&SETTINGS[..], &["--", program]].concat());
+        assert_eq!(run.code, Some(code), "{}", run.err);
+        assert!(run.err.contains("cannot be started"), "{}", run.err);
+        is_as_before(&machine, &before);
+    }
+}
+
+#[test]
+fn a_kill_of_the_tool_itself_leaves_the_journal_for_restore() {
+    let machine = OnMachine::new("skylake", &[]);
+    let before = machine.content();
+    assert_eq!(run_shell(&machine, "kill -KILL $PPID").code, None);
+    assert!(machine.content() != before);
+    assert_eq!(machine.run(&["restore"]).code, Some(0));
+    is_as_before(&machine, &before);
+    // Also while it puts back, and while it writes.
+    for step in ["journalled", "written", "recorded"] {
+        let arguments = [&SETTINGS[..], &["--", "true"]].concat();
+        assert_eq!(machine.run_and_crash(step, &arguments).code, None, "{step}");
+        assert_eq!(machine.run(&["restore"]).code, Some(0), "{step}");
+        is_as_before(&machine, &before);
+    }
+}
+
+#[test]
+fn without_apply_and_where_a_setting_is_not_taken_the_command_does_not_run() {
+    let command = |machine: &OnMachine, settings: &[&str]| {
+        let mark = machine.path().join("run-mark").display().to_string();
+        let run = machine.run(&[settings, &["--", "touch", &mark]].concat());
+        assert!(!machine.path().join("run-mark").exists(), "{settings:?}");
+        run
+    };
+    let machine = OnMachine::new("skylake", &[]);
+    let run = command(&machine, &SETTINGS[..5]);
+    assert_eq!(run.code, Some(0));
+    assert!(run.out.contains("nothing was written. --apply writes these 4 values."), "{}", run.out);
+    assert_eq!(command(&machine, &["run", "--apply"]).code, Some(2));
+    assert_eq!(command(&machine, &["run", "--io-alloc", "on", "--apply"]).code, Some(3));
+    let widened = OnMachine::new("cascade-lake", &[]);
+    let before = widened.content();
+    let run = command(&widened, &["run", "--ddio-ways", "4", "--cat", "batch=0x400", "--apply"]);
+    assert_eq!(run.code, Some(4), "{}", run.err);
+    is_as_before(&widened, &before);
+    let refused = OnMachine::new("skylake", &["writes-refused"]);
+    let run = command(&refused, &SETTINGS);
+    assert_eq!(run.code, Some(3), "{}", run.err);
+    // What was changed before is not to be undone by this.
+    assert_eq!(machine.run(&["tune", "ddio-ways", "3", "--apply"]).code, Some(0));
+    let before = machine.content();
+    let run = command(&machine, &SETTINGS);
+    assert_eq!(run.code, Some(3), "{}", run.out);
+    assert!(run.err.contains("remedy: skipline-host restore"), "{}", run.err);
+    assert!(machine.content() == before);
+}
+
+/// Started, with its standard error.
+fn start(machine: &OnMachine, arguments: &[&str]) -> (Child, BufReader<std::process::ChildStderr>) {
+    let mut command = machine.command(arguments);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it runs");
+    let said = BufReader::new(child.stderr.take().expect("standard error"));
+    (child, said)
+}
+
+fn read_until(said: &mut impl BufRead, words: &str) {
+    let mut line = String::new();
+    while !line.contains(words) {
+        line.clear();
+        assert_ne!(said.read_line(&mut line).expect("a line"), 0, "it ended before \"{words}\"");
+    }
+}
+
+#[test]
+fn a_change_for_a_time_ends_with_it_or_with_a_signal() {
+    let machine = OnMachine::new("skylake", &[]);
+    let before = machine.content();
+    let change = ["tune", "ddio-ways", "4", "--apply"];
+    let run = machine.run(&[&change[..], &["--for", "1ms"]].concat());
+    assert_eq!(run.code, Some(0), "{}{}", run.out, run.err);
+    assert!(run.out.contains("set, reads back 0x780"), "{}", run.out);
+    is_as_before(&machine, &before);
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let (mut child, mut said) = start(&machine, &[&change[..], &["--for", "1h"]].concat());
+        read_until(&mut said, "held for 3600 s");
+        assert!(machine.content() != before);
+        // Held: no other change comes in between.
+        assert!(machine.run(&change).err.contains("another skipline-host"));
+        kill_process(Pid::from_child(&child), signal).expect("a signal");
+        assert_eq!(child.wait().expect("its end").code(), Some(0));
+        is_as_before(&machine, &before);
+    }
+    for (time, words) in [("10", "with its unit"), ("0s", "with its unit"), ("31d", "allowed")] {
+        let run = machine.run(&[&change[..], &["--for", time]].concat());
+        assert_eq!(run.code, Some(2), "{}", run.out);
+        assert!(run.err.contains(words), "{}", run.err);
+    }
+}
+
+#[test]
+fn with_wait_a_change_comes_after_the_tool_that_has_the_lock() {
+    let machine = OnMachine::new("skylake", &[]);
+    fs::create_dir_all(machine.path().join("run")).expect("a directory");
+    let lock = fs::File::create(machine.path().join("run/skipline-host.lock")).expect("a lock");
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("the lock");
+    let change = ["tune", "ddio-ways", "4", "--apply", "--wait"];
+    let (mut child, mut said) = start(&machine, &change);
+    read_until(&mut said, "waiting for the lock");
+    assert_eq!(child.try_wait().expect("its state"), None);
+    drop(lock);
+    assert_eq!(child.wait().expect("its end").code(), Some(0));
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).expect("the rest");
+    assert_eq!(rest, "");
+    assert_eq!(machine.run(&["status"]).out.matches("MSR 0xc8b = 0x780").count(), 2);
+}
