@@ -4,6 +4,7 @@
 //! its answers into text. Nothing else in the workspace prints or exits.
 
 mod calibrate;
+mod doctor;
 mod failure;
 mod hold;
 mod monitor;
@@ -44,6 +45,7 @@ reboot.";
 const AFTER_HELP: &str = "\
 Examples:
   skipline-host status --explain               what this machine does, and answers to common questions
+  skipline-host doctor                         what can be seen and changed, and what would allow it
   skipline-host tune ddio-ways 4               what would be written
   skipline-host tune ddio-ways 4 --apply --verify
   skipline-host tune ddio off --device 17:00.0 --apply
@@ -95,6 +97,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Status(status::Arguments),
+    Doctor(doctor::Arguments),
     Tune(tune::Arguments),
     Restore(restore::Arguments),
     Run(run::Arguments),
@@ -159,6 +162,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
     let context = Context { host, asked_state_dir: arguments.state_dir, waits: arguments.wait };
     match arguments.command {
         Command::Status(arguments) => status::run(&arguments, &context),
+        Command::Doctor(arguments) => doctor::run(&arguments, &context),
         Command::Tune(arguments) => tune::run(&arguments, &context),
         Command::Restore(arguments) => restore::run(&arguments, &context),
         Command::Run(arguments) => run::run(&arguments, &context),

@@ -11,6 +11,7 @@
 //! | `cpu`, `pci`, `resctrl` | what kernel and hardware say, parsed |
 //! | `controls` | the controls that may be written |
 //! | `status` | everything about I/O and caches in one structure, with explanations |
+//! | `doctor` | what can be seen and changed, tried |
 //! | `tune` | plans, journal, writing with read-back, restoring, verification |
 //! | `monitor` | counters in windows |
 //! | `slices` | which slice a line is in, by counters or timing; latencies to slices |
@@ -22,6 +23,7 @@ pub mod calibrate;
 pub mod control_files;
 pub mod controls;
 pub mod cpu;
+pub mod doctor;
 pub mod error;
 pub mod fake;
 mod hex;

@@ -41,6 +41,11 @@ def host(context: click.Context, root: Path | None) -> None:
 class _PassedOn(Command):
     """A command of the binary, which knows what may be typed."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take all words as they are: `--` before a command to run is the binary's to read."""
+        ctx.args = list(args)
+        return ctx.args
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Offer the binary's commands, options and values, none if it is not here."""
         from click.shell_completion import CompletionItem
@@ -72,8 +77,10 @@ def _pass_on(name: str, summary: str) -> None:
 
 
 _pass_on("status", "Show how I/O data reaches the cache of this machine.")
+_pass_on("doctor", "Say what can be seen and changed here, and what would allow it.")
 _pass_on("tune", "Change a control; a dry run without --apply.")
 _pass_on("restore", "Put back every value that tune changed.")
+_pass_on("run", "Hold settings while a command runs, and put the old values back.")
 _pass_on("monitor", "Show hits and misses of devices, bandwidth, occupancy.")
 _pass_on("calibrate", "Measure caches and memory; write a platform file.")
 _pass_on("slices", "Learn which cache slice each line is in, and how far slices are.")

@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod dies;
+mod doctor;
 mod endings;
 mod holding;
 mod kernel_rules;
