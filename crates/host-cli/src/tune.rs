@@ -1,25 +1,28 @@
 //! `tune`: change a control. A dry run unless `--apply` is given.
 
+mod asked;
 pub mod crash;
 pub mod view;
 
 use std::time::Duration;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::Args;
 use host::cpu::PackageId;
 use host::monitor::Monitor;
-use host::pci::Bdf;
 use host::tune::{
-    Applied, ApplyError, HitRates, IoAllocRequest, Outcome, Plan, PlanError, Planner,
-    StateDirectory, StateError, Verdict, apply, measure_hit_rates, touched_sockets, verdict,
+    Applied, ApplyError, HitRates, Outcome, Plan, PlanError, Planner, StateDirectory, StateError,
+    Verdict, apply, measure_hit_rates, touched_sockets, verdict,
 };
 use serde::Serialize;
 
 use crate::Context;
 use crate::failure::{Ending, Failure};
 use crate::hold::{Signals, check_nothing_pending, duration, put_back};
-use crate::number::{small, within};
+use crate::number::within;
 use crate::output::{Format, Paint, emit, emit_error, emit_json};
+
+use asked::{Control, plan};
+pub use asked::{State, mask, request};
 
 /// Change a control; without --apply only show what would be written
 ///
@@ -54,83 +57,6 @@ pub struct Arguments {
     /// For people or for programs
     #[arg(long, global = true, value_enum, default_value_t)]
     format: Format,
-}
-
-#[derive(Subcommand)]
-enum Control {
-    /// Let I/O writes allocate in the N top ways of the LLC (Intel Skylake, Cascade Lake)
-    ///
-    /// Sets the IIO LLC WAYS register (MSR 0xc8b) of every socket. The two default ways stay, so the least
-    /// is 2. On Ice Lake and later the register takes writes and hit rates stay: use --verify.
-    DdioWays {
-        /// How many ways
-        #[arg(value_name = "N", value_parser = small, allow_negative_numbers = true)]
-        ways: u32,
-        /// Only this socket
-        #[arg(long, value_name = "ID", value_parser = small)]
-        socket: Option<u32>,
-        /// Change the ways although the register has other bits set, which keep their values
-        #[arg(long)]
-        keep_unknown_bits: bool,
-    },
-    /// Switch DDIO on or off at root ports (Intel Haswell to Cascade Lake)
-    ///
-    /// Sets Use_Allocating_Flow_Wr and NoSnoopOpWrEn of the root port above the device
-    /// (perfctrlsts_0). All devices below that port change with it.
-    Ddio {
-        /// on or off
-        #[arg(value_enum)]
-        state: State,
-        /// Only the root port above this device, like 17:00.0 or 0000:17:00.0
-        #[arg(long, value_name = "BDF")]
-        device: Option<Bdf>,
-    },
-    /// Let I/O allocate in the L3 under a mask of its own (AMD SDCIAE, Intel I/O RDT)
-    ///
-    /// Through resctrl, Linux 6.19 or newer.
-    IoAlloc {
-        /// on, off, or a mask of ways like 0xf
-        #[arg(value_name = "on|off|MASK", value_parser = request)]
-        request: IoAllocRequest,
-    },
-    /// Give a group of cache allocation a mask of ways
-    ///
-    /// Through resctrl. The kernel's own rules for masks are checked first; hardware that silently widens
-    /// a mask is told by the read-back.
-    Cat {
-        /// The group; `default` or / is the default one, and /NAME the one of that name whatever it is
-        group: String,
-        /// Ways, like 0xf
-        #[arg(value_parser = mask)]
-        mask: u64,
-        /// Only this cache (resctrl's domain)
-        #[arg(long, value_name = "ID", value_parser = small)]
-        cache: Option<u32>,
-    },
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum State {
-    /// Writes of devices allocate in the LLC
-    On,
-    /// Writes of devices go to memory
-    Off,
-}
-
-pub fn mask(text: &str) -> Result<u64, String> {
-    // Without 0x it could be meant either way, and the kernel's own files leave 0x out.
-    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
-    let is_plain = |digits: &&str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let value = digits.filter(is_plain).and_then(|digits| u64::from_str_radix(digits, 16).ok());
-    value.ok_or_else(|| "not a mask of ways; write it hexadecimal with 0x, like 0xf".to_owned())
-}
-
-pub fn request(text: &str) -> Result<IoAllocRequest, String> {
-    match text {
-        "on" => Ok(IoAllocRequest::On),
-        "off" => Ok(IoAllocRequest::Off),
-        other => mask(other).map(IoAllocRequest::Mask),
-    }
 }
 
 /// The JSON output.
@@ -185,14 +111,15 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
         judged(before, after, &applied, touched.as_deref(), arguments.window)
     });
     let shown = show(arguments, &plan, Some(&applied), verification.as_ref());
-    if arguments.r#for.is_none() {
-        shown.map_err(|failure| {
+    match (arguments.r#for, &mut signals) {
+        (Some(time), Some(signals)) => {
+            let is_held = ending(&applied, None).is_none();
+            held_for(context, &state, signals, is_held.then_some(time))?;
+            shown?;
+        }
+        _ => shown.map_err(|failure| {
             failure.adding("the change was made all the same: `skipline-host restore` puts it back")
-        })?;
-    }
-    if let (Some(time), Some(signals)) = (arguments.r#for, &mut signals) {
-        let is_held = ending(&applied, None).is_none();
-        held_for(context, &state, signals, is_held.then_some(time))?;
+        })?,
     }
     ending(&applied, verification.as_ref()).map_or(Ok(()), |ending| Err(Failure::told(ending)))
 }
@@ -272,15 +199,6 @@ pub fn refused(error: PlanError) -> Failure {
         PlanError::BadRequest(message) => Failure::bad_input(message),
         PlanError::NoControl(message) => Failure::refused(message),
         other => Failure::failed(other),
-    }
-}
-
-fn plan(control: &Control, planner: &Planner<'_>) -> Result<Plan, PlanError> {
-    match control {
-        Control::DdioWays { ways, socket, .. } => planner.ddio_ways(*ways, socket.map(PackageId)),
-        Control::Ddio { state, device } => planner.ddio(*state == State::On, *device),
-        Control::IoAlloc { request } => planner.io_alloc(*request),
-        Control::Cat { group, mask, cache } => planner.cat(group, *mask, *cache),
     }
 }
 

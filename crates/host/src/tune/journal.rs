@@ -6,6 +6,7 @@
 
 mod compact;
 mod elsewhere;
+mod errors;
 
 use std::os::fd::OwnedFd;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -13,13 +14,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
-use crate::controls::{NotAllowed, Target};
+use crate::controls::Target;
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
 use crate::resctrl::MOUNT;
 use crate::root::Root;
 
 pub use elsewhere::journals_elsewhere;
+pub use errors::StateError;
 
 /// Where the journal is, below the root.
 pub const DEFAULT_STATE: &str = "var/lib/skipline-host";
@@ -31,65 +33,6 @@ const MOST_BYTES: usize = 4 << 20;
 /// Longest journal that is read: earlier versions wrote more than they then could read.
 const READ_LIMIT_BYTES: u64 = 256 << 20;
 const BOOT_ID: &str = "proc/sys/kernel/random/boot_id";
-
-/// The state directory cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StateError {
-    /// the system refuses
-    #[error("{0}")]
-    File(#[from] FileError),
-    /// the path is no directory that a journal could be in
-    #[error("--state-dir \"{0}\": allowed is a directory for the journal, like {DEFAULT_STATE}")]
-    BadDirectory(String),
-    /// another tool holds the lock
-    #[error("another skipline-host is changing this machine (it holds the lock {0}); wait for it")]
-    Locked(String),
-    /// another user may have put or changed the journal
-    #[error(
-        "{path} {what}: another user could choose what is written to registers; nothing was written\n  \
-         remedy: look at it; only root may own and write it (chown root, chmod go-w)"
-    )]
-    Distrusted {
-        /// The journal or its directory.
-        path: String,
-        /// What is wrong.
-        what: String,
-    },
-    /// another program holds resctrl's lock
-    #[error(
-        "another program is changing the groups of cache allocation (it holds the lock of {0}); wait for it"
-    )]
-    ResctrlLocked(String),
-    /// a change would make the journal longer than it may be
-    #[error(
-        "{path} would be longer than {limit_bytes} bytes with this change, which was not made\n  remedy: \
-         skipline-host restore; what it cannot put back leaves the journal with --forget"
-    )]
-    Full {
-        /// The journal.
-        path: String,
-        /// Most that it may be.
-        limit_bytes: usize,
-    },
-    /// the journal is damaged
-    #[error(
-        "{path} is damaged ({what}); nothing is written while it is: look at it, put the values back by hand, then remove it"
-    )]
-    Damaged {
-        /// The journal.
-        path: String,
-        /// What is wrong.
-        what: String,
-    },
-    /// the journal names something that no plan would
-    #[error("{path}: {error}; nothing was written")]
-    NotAllowed {
-        /// The journal.
-        path: String,
-        /// What it names.
-        error: NotAllowed,
-    },
-}
 
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

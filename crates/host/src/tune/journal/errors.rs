@@ -1,0 +1,64 @@
+//! Why the state directory or the journal in it cannot be used.
+
+use super::DEFAULT_STATE;
+use crate::controls::NotAllowed;
+use crate::error::FileError;
+
+/// The state directory cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StateError {
+    /// the system refuses
+    #[error("{0}")]
+    File(#[from] FileError),
+    /// the path is no directory that a journal could be in
+    #[error("--state-dir \"{0}\": allowed is a directory for the journal, like {DEFAULT_STATE}")]
+    BadDirectory(String),
+    /// another tool holds the lock
+    #[error("another skipline-host is changing this machine (it holds the lock {0}); wait for it")]
+    Locked(String),
+    /// another user may have put or changed the journal
+    #[error(
+        "{path} {what}: another user could choose what is written to registers; nothing was written\n  \
+         remedy: look at it; only root may own and write it (chown root, chmod go-w)"
+    )]
+    Distrusted {
+        /// The journal or its directory.
+        path: String,
+        /// What is wrong.
+        what: String,
+    },
+    /// another program holds resctrl's lock
+    #[error(
+        "another program is changing the groups of cache allocation (it holds the lock of {0}); wait for it"
+    )]
+    ResctrlLocked(String),
+    /// a change would make the journal longer than it may be
+    #[error(
+        "{path} would be longer than {limit_bytes} bytes with this change, which was not made\n  remedy: \
+         skipline-host restore; what it cannot put back leaves the journal with --forget"
+    )]
+    Full {
+        /// The journal.
+        path: String,
+        /// Most that it may be.
+        limit_bytes: usize,
+    },
+    /// the journal is damaged
+    #[error(
+        "{path} is damaged ({what}); nothing is written while it is: look at it, put the values back by hand, then remove it"
+    )]
+    Damaged {
+        /// The journal.
+        path: String,
+        /// What is wrong.
+        what: String,
+    },
+    /// the journal names something that no plan would
+    #[error("{path}: {error}; nothing was written")]
+    NotAllowed {
+        /// The journal.
+        path: String,
+        /// What it names.
+        error: NotAllowed,
+    },
+}
