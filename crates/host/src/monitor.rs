@@ -3,6 +3,7 @@
 //! Events of one metric run in one group, so that hits and misses are of the same times. All metrics
 //! share one window, whose length every sample states.
 
+mod engines;
 mod plan;
 mod sample;
 
@@ -11,10 +12,11 @@ use std::time::Duration;
 use crate::cpu::{Generation, PackageId, Socket};
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
-use crate::resctrl::{Group, Resctrl, absence};
+use crate::resctrl::{Group, Resctrl, absence, monitoring_groups, occupancy};
 use crate::uncore::EventTable;
 use crate::unread::Unread;
 
+pub use engines::EngineSample;
 pub use sample::{HitMiss, Occupancy, PortSample, Sample, SocketSample};
 
 use plan::Plan;
@@ -27,6 +29,12 @@ pub struct Monitor {
     unavailable: Vec<Unread>,
 }
 
+/// What a group holds of each cache.
+fn held(host: &Host, folder: &str, group: &str) -> Vec<Occupancy> {
+    let bytes = occupancy(&host.root, folder).into_iter();
+    bytes.map(|(domain, bytes)| Occupancy { group: group.to_owned(), domain, bytes }).collect()
+}
+
 impl Monitor {
     /// Finds out what can be measured.
     #[must_use]
@@ -34,7 +42,7 @@ impl Monitor {
         let mut unavailable = Vec::new();
         let table =
             generation.and_then(|generation| EventTable::named(generation.events.as_deref()?));
-        let plan = match &table {
+        let mut plan = match &table {
             Some(table) => Plan::of(&host.root, table, sockets, &mut unavailable),
             None => Plan::default(),
         };
@@ -45,6 +53,7 @@ impl Monitor {
             };
             unavailable.push(Unread::absent("hits and misses of devices", reason));
         }
+        engines::add(host, sockets, &mut plan, &mut unavailable);
         let groups = match Resctrl::read(&host.root, host.control.as_ref()) {
             Ok(resctrl) => resctrl.groups,
             Err(error) => {
@@ -91,13 +100,15 @@ impl Monitor {
     pub fn sample(&self, host: &Host, window: Duration) -> Result<Sample, FileError> {
         let counted = host.counters.measure(&self.plan.requests, window)?;
         let mut sample = Sample::of(&self.plan, &self.sockets, &counted);
+        sample.engines = engines::samples(&host.root, &self.plan, &counted);
         for group in &self.groups {
-            let bytes = crate::resctrl::occupancy(&host.root, &Group::folder(&group.name));
-            sample.occupancy.extend(bytes.into_iter().map(|(domain, bytes)| Occupancy {
-                group: group.shown().to_owned(),
-                domain,
-                bytes,
-            }));
+            let folder = Group::folder(&group.name);
+            sample.occupancy.extend(held(host, &folder, group.shown()));
+            for name in monitoring_groups(&host.root, &folder) {
+                let (folder, name) =
+                    (format!("{folder}/mon_groups/{name}"), format!("{}/{name}", group.shown()));
+                sample.occupancy.extend(held(host, &folder, &name));
+            }
         }
         Ok(sample)
     }

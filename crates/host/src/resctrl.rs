@@ -278,6 +278,11 @@ pub fn absence(root: &Root) -> Unread {
     )
 }
 
+/// Groups that only watch some tasks of a control group (`mon_groups`); empty without monitoring.
+pub(crate) fn monitoring_groups(root: &Root, folder: &str) -> Vec<String> {
+    root.list(&format!("{folder}/mon_groups")).unwrap_or_default()
+}
+
 /// Bytes in the last-level caches by domain; empty without monitoring.
 pub(crate) fn occupancy(root: &Root, folder: &str) -> Vec<(u32, u64)> {
     let data = format!("{folder}/mon_data");

@@ -247,8 +247,19 @@ class PortSample(_Said):
     write_bytes_per_s: float
 
 
+class EngineSample(_Said):
+    """One copy engine (DSA) in one window."""
+
+    device: str
+    node: int | None
+    inbound_bytes_per_s: float
+    outbound_bytes_per_s: float
+    shared_requests_per_s: float
+    dedicated_requests_per_s: float
+
+
 class Occupancy(_Said):
-    """What a control group holds of a cache."""
+    """What a control group, or a monitoring group in it, holds of a cache."""
 
     group: str
     domain: int
@@ -262,4 +273,5 @@ class Sample(_Said):
     window_ms: float
     sockets: list[SocketSample]
     ports: list[PortSample]
+    engines: list[EngineSample]
     occupancy: list[Occupancy]

@@ -225,6 +225,7 @@ mod tests {
             window_ms: 1000.0,
             sockets: vec![socket],
             ports: vec![port],
+            engines: Vec::new(),
             occupancy: vec![held],
         }
     }

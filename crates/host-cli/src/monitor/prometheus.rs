@@ -164,6 +164,7 @@ fn rates(text: &mut String, sample: &Sample) {
             );
         }
     }
+    engines(text, sample);
     head(
         text,
         "skipline_llc_occupancy_bytes",
@@ -177,6 +178,36 @@ fn rates(text: &mut String, sample: &Sample) {
             "skipline_llc_occupancy_bytes{{group=\"{group}\",cache=\"{}\"}} {}",
             held.domain, held.bytes
         );
+    }
+}
+
+fn engines(text: &mut String, sample: &Sample) {
+    if sample.engines.is_empty() {
+        return;
+    }
+    let help = "Bandwidth of a copy engine (DSA) in the latest window.";
+    head(text, "skipline_dsa_bytes_per_second", "gauge", help);
+    for engine in &sample.engines {
+        for (direction, rate) in
+            [("inbound", engine.inbound_bytes_per_s), ("outbound", engine.outbound_bytes_per_s)]
+        {
+            let name = "skipline_dsa_bytes_per_second";
+            let device = &engine.device;
+            let _ =
+                writeln!(text, "{name}{{device=\"{device}\",direction=\"{direction}\"}} {rate}");
+        }
+    }
+    let help = "Requests to work queues of a copy engine (DSA) in the latest window.";
+    head(text, "skipline_dsa_requests_per_second", "gauge", help);
+    for engine in &sample.engines {
+        for (queues, rate) in [
+            ("shared", engine.shared_requests_per_s),
+            ("dedicated", engine.dedicated_requests_per_s),
+        ] {
+            let name = "skipline_dsa_requests_per_second";
+            let device = &engine.device;
+            let _ = writeln!(text, "{name}{{device=\"{device}\",queues=\"{queues}\"}} {rate}");
+        }
     }
 }
 
@@ -208,5 +239,27 @@ mod tests {
             "request=\"partial_write\",result=\"miss\"} 60",
         ];
         assert_eq!(counts, expected, "reads, which were not counted here, are left out");
+    }
+    #[test]
+    fn what_a_copy_engine_moves_is_a_rate_in_each_direction() {
+        let engine = host::monitor::EngineSample {
+            device: "dsa2".into(),
+            node: Some(1),
+            inbound_bytes_per_s: 64.0,
+            outbound_bytes_per_s: 32.0,
+            shared_requests_per_s: 2.0,
+            dedicated_requests_per_s: 1.0,
+        };
+        let mut totals = Totals::default();
+        totals.add(Sample { engines: vec![engine], ..Sample::default() });
+        let page = page(&totals);
+        let rates: Vec<&str> = page.lines().filter(|line| line.contains("dsa2")).collect();
+        let expected = [
+            "skipline_dsa_bytes_per_second{device=\"dsa2\",direction=\"inbound\"} 64",
+            "skipline_dsa_bytes_per_second{device=\"dsa2\",direction=\"outbound\"} 32",
+            "skipline_dsa_requests_per_second{device=\"dsa2\",queues=\"shared\"} 2",
+            "skipline_dsa_requests_per_second{device=\"dsa2\",queues=\"dedicated\"} 1",
+        ];
+        assert_eq!(rates, expected);
     }
 }

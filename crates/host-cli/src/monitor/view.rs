@@ -1,7 +1,7 @@
 //! One window for people: rows that table and live view share.
 
 use host::Unread;
-use host::monitor::{HitMiss, PortSample, Sample, SocketSample};
+use host::monitor::{EngineSample, HitMiss, PortSample, Sample, SocketSample};
 
 use crate::output::{bytes, wrapped};
 
@@ -70,6 +70,19 @@ pub(super) fn port_name(port: &PortSample) -> String {
     format!("socket {} stack {}{bus} part {}", port.socket, port.stack, port.part)
 }
 
+/// A copy engine in one line.
+pub(super) fn engine_line(engine: &EngineSample) -> String {
+    let node = engine.node.map(|node| format!(" (node {node})")).unwrap_or_default();
+    format!(
+        "{:<40} in {}, out {}, {:.0} requests/s to shared queues, {:.0} to dedicated ones",
+        format!("copy engine {}{node}", engine.device),
+        bandwidth(engine.inbound_bytes_per_s),
+        bandwidth(engine.outbound_bytes_per_s),
+        engine.shared_requests_per_s,
+        engine.dedicated_requests_per_s
+    )
+}
+
 /// A window as text.
 pub(super) fn text(sample: &Sample, unavailable: &[Unread]) -> String {
     let mut text = format!("window of {:.0} ms; — is not measurable here\n", sample.window_ms);
@@ -88,6 +101,9 @@ pub(super) fn text(sample: &Sample, unavailable: &[Unread]) -> String {
             bandwidth(port.read_bytes_per_s),
             bandwidth(port.write_bytes_per_s)
         );
+    }
+    for engine in &sample.engines {
+        text += &format!("  {}\n", engine_line(engine));
     }
     for held in &sample.occupancy {
         text += &format!(

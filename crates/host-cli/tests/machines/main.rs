@@ -4,6 +4,7 @@ mod calibrate;
 mod dies;
 mod doctor;
 mod endings;
+mod engines;
 mod holding;
 mod kernel_rules;
 mod long_journals;

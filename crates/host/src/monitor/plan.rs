@@ -114,6 +114,7 @@ fn words(metric: &str) -> &'static str {
         "pcie_write" | "pcie_read" | "pcie_partial_write" => "hits and misses of devices",
         "dram" => "DRAM bandwidth",
         "iio" => "bandwidth of PCIe ports",
+        "dsa_bytes" | "dsa_requests" => "copy engines (DSA)",
         _ => "an event",
     }
 }

@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
+use super::engines::{EngineSample, is_of_engine};
 use super::plan::{Meaning, Plan};
 use crate::cpu::PackageId;
 use crate::uncore::{Count, Role, Window};
@@ -66,7 +67,7 @@ pub struct PortSample {
 /// What a control group holds of an LLC.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Occupancy {
-    /// The group.
+    /// The control group; a monitoring group has it before its name, like `web/worker`.
     pub group: String,
     /// The cache, by resctrl's domain.
     pub domain: u32,
@@ -85,7 +86,9 @@ pub struct Sample {
     pub sockets: Vec<SocketSample>,
     /// Ports, where the I/O stacks can be counted.
     pub ports: Vec<PortSample>,
-    /// Control groups, where monitoring exists.
+    /// Copy engines, where they can be counted.
+    pub engines: Vec<EngineSample>,
+    /// Control groups and the monitoring groups in them, where monitoring exists.
     pub occupancy: Vec<Occupancy>,
 }
 
@@ -129,7 +132,9 @@ impl Sample {
                 pcie_read: of("pcie_read").map(|sums| sums.hit_miss()),
                 dram_read_bytes_per_s: rate(Role::Read),
                 dram_write_bytes_per_s: rate(Role::Write),
-                running_share: least_share(groups().filter(|(m, _)| m.socket == socket)),
+                running_share: least_share(
+                    groups().filter(|(m, _)| m.socket == socket && !is_of_engine(m)),
+                ),
             }
         };
         Self {
@@ -137,6 +142,7 @@ impl Sample {
             window_ms: counted.elapsed.as_secs_f64() * 1000.0,
             sockets: sockets.iter().map(socket).collect(),
             ports: groups().filter(|(m, _)| m.metric == "iio").map(|g| port(g, seconds)).collect(),
+            engines: Vec::new(),
             occupancy: Vec::new(),
         }
     }

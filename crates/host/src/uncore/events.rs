@@ -6,13 +6,14 @@ use serde::Deserialize;
 
 use super::format::EventWords;
 
-const TABLES: [&str; 6] = [
+const TABLES: [&str; 7] = [
     include_str!("../../data/events/haswell.toml"),
     include_str!("../../data/events/skylake.toml"),
     include_str!("../../data/events/ice-lake.toml"),
     include_str!("../../data/events/sapphire-rapids.toml"),
     include_str!("../../data/events/granite-rapids.toml"),
     include_str!("../../data/events/zen.toml"),
+    include_str!("../../data/events/dsa.toml"),
 ];
 
 /// The events of a generation.
@@ -32,7 +33,7 @@ pub struct EventTable {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
-    /// `pcie_write`, `pcie_read`, `dram` or `iio`.
+    /// `pcie_write`, `pcie_read`, `dram`, `iio`, `dsa_bytes` or `dsa_requests`.
     pub name: String,
     /// The unit, without the number of a box.
     pub unit: String,
@@ -84,6 +85,14 @@ pub enum Role {
     Read,
     /// Writes.
     Write,
+    /// What came in to a copy engine.
+    Inbound,
+    /// What went out of it.
+    Outbound,
+    /// Requests to its shared work queues.
+    Shared,
+    /// Requests to its dedicated work queues.
+    Dedicated,
 }
 
 impl EventTable {

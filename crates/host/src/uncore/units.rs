@@ -49,8 +49,10 @@ pub fn count_boxes(root: &Root, unit: &str) -> usize {
     names.iter().filter(|name| box_number(name, unit).is_some()).count()
 }
 
-/// `uncore_cha_3` is box 3; a unit with a single box has no number.
+/// `uncore_cha_3` is box 3; a unit with a single box has no number, and `dsa3` is one of several devices.
 fn box_number(name: &str, unit: &str) -> Option<u32> {
     let rest = name.strip_prefix(unit)?;
-    if rest.is_empty() { Some(0) } else { rest.strip_prefix('_')?.parse().ok() }
+    let digits = rest.strip_prefix('_').unwrap_or(rest);
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+    if rest.is_empty() { Some(0) } else { digits.parse().ok().filter(|_| is_number) }
 }

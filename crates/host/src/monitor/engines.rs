@@ -1,0 +1,109 @@
+//! Copy engines (DSA): what each device moves, and requests to its work queues.
+//!
+//! They have event sources of their own beside the uncore's. Where the kernel refuses them, all other
+//! metrics are measured without them.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::plan::{Meaning, Plan};
+use crate::cpu::Socket;
+use crate::machine::Host;
+use crate::root::Root;
+use crate::uncore::{Count, EventTable, Role, Window, count_boxes};
+use crate::unread::Unread;
+
+const UNIT: &str = "dsa";
+const DEVICES: &str = "sys/bus/dsa/devices";
+const WHAT: &str = "copy engines (DSA)";
+/// Long enough to open an event.
+const TRIAL: Duration = Duration::from_millis(1);
+
+/// One copy engine in one window.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EngineSample {
+    /// The device, like `dsa0`.
+    pub device: String,
+    /// Its NUMA node, where the driver says.
+    pub node: Option<u32>,
+    /// Bytes that came in each second.
+    pub inbound_bytes_per_s: f64,
+    /// Bytes that went out each second.
+    pub outbound_bytes_per_s: f64,
+    /// Requests to shared work queues each second.
+    pub shared_requests_per_s: f64,
+    /// Requests to dedicated work queues each second.
+    pub dedicated_requests_per_s: f64,
+}
+
+/// Adds what engines can count here; why not goes to `unavailable`.
+pub(super) fn add(host: &Host, sockets: &[Socket], plan: &mut Plan, unavailable: &mut Vec<Unread>) {
+    if count_boxes(&host.root, UNIT) == 0 {
+        unavailable.extend(without_source(&host.root));
+        return;
+    }
+    let table = EventTable::named(UNIT).expect("the table of the copy engine is built in");
+    let mut engines = Plan::of(&host.root, &table, sockets, unavailable);
+    match host.counters.measure(&engines.requests, TRIAL) {
+        Ok(_) => {
+            plan.requests.append(&mut engines.requests);
+            plan.meanings.append(&mut engines.meanings);
+        }
+        Err(error) => unavailable.push(Unread::of(WHAT, &error)),
+    }
+}
+
+/// Engines without an event source; nothing where there are none.
+fn without_source(root: &Root) -> Option<Unread> {
+    let devices = root.list(DEVICES).unwrap_or_default();
+    let is_engine = |name: &String| name.strip_prefix(UNIT).is_some_and(is_number);
+    devices.iter().any(is_engine).then(|| {
+        Unread::absent(
+            WHAT,
+            "this kernel offers no event source for them: it takes Linux 5.13 or newer with \
+             CONFIG_INTEL_IDXD_PERFMON",
+        )
+    })
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Each engine's counts as rates.
+pub(super) fn samples(root: &Root, plan: &Plan, counted: &Window) -> Vec<EngineSample> {
+    let seconds = counted.elapsed.as_secs_f64().max(1e-9);
+    let of_engines = plan.meanings.iter().zip(&counted.groups).filter(|(m, _)| is_of_engine(m));
+    let groups: Vec<(&Meaning, &Vec<Count>)> = of_engines.collect();
+    let mut numbers: Vec<u32> = groups.iter().map(|(meaning, _)| meaning.unit).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let sample = |number: u32| {
+        let rate = |wanted: Role| {
+            let of_engine = groups.iter().filter(|(meaning, _)| meaning.unit == number);
+            let counts = of_engine.flat_map(|(meaning, counts)| {
+                let of_role = meaning.roles.iter().zip(*counts);
+                let of_role = of_role.filter(move |(role, _)| **role == wanted);
+                of_role.map(|(_, count)| count.value as f64 * meaning.bytes as f64)
+            });
+            counts.sum::<f64>() / seconds
+        };
+        let device = format!("{UNIT}{number}");
+        let node = root.read_number(&format!("{DEVICES}/{device}/numa_node")).ok();
+        EngineSample {
+            node: node.and_then(|node| u32::try_from(node).ok()),
+            device,
+            inbound_bytes_per_s: rate(Role::Inbound),
+            outbound_bytes_per_s: rate(Role::Outbound),
+            shared_requests_per_s: rate(Role::Shared),
+            dedicated_requests_per_s: rate(Role::Dedicated),
+        }
+    };
+    numbers.into_iter().map(sample).collect()
+}
+
+/// Whether a group of events is an engine's: it says nothing about a socket.
+pub(super) fn is_of_engine(meaning: &Meaning) -> bool {
+    meaning.metric.starts_with(UNIT)
+}
