@@ -181,10 +181,16 @@ fn draw_ports_and_groups(frame: &mut Frame<'_>, area: Rect, sample: &Sample) {
         let rates = [port.read_bytes_per_s, port.write_bytes_per_s].map(bandwidth);
         Row::new([vec![port_name(port)], rates.to_vec()].concat())
     });
+    let engines = sample.engines.iter().map(|engine| {
+        let rates = [engine.inbound_bytes_per_s, engine.outbound_bytes_per_s].map(bandwidth);
+        Row::new([vec![format!("copy engine {}: in, out", engine.device)], rates.to_vec()].concat())
+    });
     let widths = [Constraint::Fill(3), Constraint::Fill(1), Constraint::Fill(1)];
-    let table = Table::new(rows, widths)
+    let title =
+        if sample.engines.is_empty() { " PCIe ports " } else { " PCIe ports, copy engines " };
+    let table = Table::new(rows.chain(engines), widths)
         .header(Row::new(["", "read", "write"]).bold())
-        .block(Block::bordered().title(" PCIe ports "));
+        .block(Block::bordered().title(title));
     frame.render_widget(table, left);
     let held = sample
         .occupancy
@@ -238,6 +244,26 @@ mod tests {
         let mut terminal = Terminal::new(TestBackend::new(100, 20)).expect("a terminal in memory");
         terminal.draw(|frame| screen.draw(frame)).expect("drawing in memory");
         insta::assert_snapshot!(terminal.backend());
+    }
+
+    #[test]
+    fn copy_engines_stand_below_the_ports() {
+        let engine = host::monitor::EngineSample {
+            device: "dsa2".into(),
+            node: None,
+            inbound_bytes_per_s: 3e9,
+            outbound_bytes_per_s: 2e9,
+            shared_requests_per_s: 0.0,
+            dedicated_requests_per_s: 0.0,
+        };
+        let mut screen = Screen::default();
+        screen.take(Sample { engines: vec![engine], ..window(1) });
+        let mut terminal = Terminal::new(TestBackend::new(100, 30)).expect("a terminal in memory");
+        terminal.draw(|frame| screen.draw(frame)).expect("drawing in memory");
+        let drawn = terminal.backend().to_string();
+        let row = drawn.lines().find(|line| line.contains("copy engine dsa2: in, out"));
+        let row = row.unwrap_or_else(|| panic!("no row: {drawn}"));
+        assert!(row.contains("3.00 GB/s") && row.contains("2.00 GB/s"), "{row}");
     }
 
     #[test]
