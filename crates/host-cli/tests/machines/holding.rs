@@ -178,3 +178,26 @@ fn with_wait_a_change_comes_after_the_tool_that_has_the_lock() {
     assert_eq!(rest, "");
     assert_eq!(machine.run(&["status"]).out.matches("MSR 0xc8b = 0x780").count(), 2);
 }
+
+#[test]
+fn with_wait_groups_are_changed_after_the_program_that_has_their_lock() {
+    let machine = OnMachine::new("skylake", &[]);
+    let mount = fs::File::open(machine.path().join("sys/fs/resctrl")).expect("resctrl");
+    rustix::fs::flock(&mount, rustix::fs::FlockOperation::LockExclusive).expect("the lock");
+    let change = ["tune", "cat", "web", "0x3", "--apply"];
+    assert_eq!(machine.run(&change).code, Some(1));
+    let (mut child, _said) = start(&machine, &[&change[..], &["--wait"]].concat());
+    // The lock of the machine is taken first: from then on only that of the groups is missing.
+    let lock = machine.path().join("run/skipline-host.lock");
+    let lock = fs::File::open(lock).expect("the lock of the first run");
+    let free = || {
+        let taken = rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockShared);
+        taken.and_then(|()| rustix::fs::flock(&lock, rustix::fs::FlockOperation::Unlock)).is_ok()
+    };
+    while free() && child.try_wait().expect("its state").is_none() {
+        std::thread::yield_now();
+    }
+    rustix::fs::flock(&mount, rustix::fs::FlockOperation::Unlock).expect("no lock");
+    assert_eq!(child.wait().expect("its end").code(), Some(0));
+    assert_eq!(machine.run(&["restore"]).code, Some(0));
+}
