@@ -67,8 +67,11 @@ pub fn state_name(value: u32) -> &'static str {
     }
 }
 
-/// Devices that the kernel's driver has.
+/// Devices that the kernel's driver has; inside a run nothing shows them.
 pub fn of_the_machine() -> Vec<(String, String)> {
+    if std::env::var_os(dsa_run::RUN_DIRECTORY).is_some() {
+        return Vec::new();
+    }
     let Ok(entries) = std::fs::read_dir("/sys/bus/dsa/devices") else { return Vec::new() };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let mut devices: Vec<(String, String)> = names
