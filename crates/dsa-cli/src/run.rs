@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use devices::Devices;
 use directory::Directory;
 use idxd::Driver;
-use idxd::saved::Saved;
+use idxd::saved::{ApplyError, Saved};
 use program::Program;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -68,7 +68,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let registers = directory.registers()?;
     let way = namespace::enter()?;
     let devices = Arc::new(Devices::new(Driver::new(parts), registers));
-    devices.configure(&configuration)?;
+    devices.configure(&configuration).map_err(|error| in_file(arguments, &error))?;
     let mounted = server::mount(&devices, directory.path())?;
     namespace::show(directory.path(), &devices)?;
     registers.files.store(mounted.number, std::sync::atomic::Ordering::Release);
@@ -86,6 +86,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
     }
     Ok(ended)
+}
+
+/// An error of a configuration, with the file that it is in.
+fn in_file(arguments: &Arguments, error: &ApplyError) -> Failure {
+    match &arguments.config {
+        Some(path) => Failure::bad_input(format!("--config {}: {error}", path.display())),
+        None => Failure::bad_input(error),
+    }
 }
 
 /// What the devices are configured as.

@@ -5,11 +5,10 @@
 mod board;
 
 use super::server::Mounted;
-use crate::failure::Failure;
 use board::{Board, is_ending};
 use dsa_run::Identity;
 use dsa_run::registers::{Registers, state};
-use idxd::saved::Saved;
+use idxd::saved::{ApplyError, Saved};
 use idxd::{Client, DeviceState, Driver, Errno, Hardware};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -46,8 +45,8 @@ impl Devices {
     }
 
     /// Configures them.
-    pub fn configure(&self, saved: &Saved) -> Result<(), Failure> {
-        saved.apply(&mut self.driver(), &self.board).map_err(Failure::bad_input)
+    pub fn configure(&self, saved: &Saved) -> Result<(), ApplyError> {
+        saved.apply(&mut self.driver(), &self.board)
     }
 
     /// Opens a queue's file for a process.

@@ -27,11 +27,17 @@ struct Line {
 impl Out {
     /// Finds out before the run whether the file can be written.
     pub fn create(path: &Path) -> Result<Self, Failure> {
+        let shown = path.display();
+        // A draft takes the place of the file at the end, which would replace a device like /dev/null.
+        if path.file_name().is_none() || path.exists() && !path.is_file() {
+            let message = format!("--record {shown}: it is no file; give one that may be replaced");
+            return Err(Failure::bad_input(message));
+        }
         let mut draft = path.as_os_str().to_owned();
         draft.push(".part");
         let draft = PathBuf::from(draft);
         std::fs::File::create(&draft)
-            .map_err(|error| Failure::bad_input(format!("--record {}: {error}", path.display())))?;
+            .map_err(|error| Failure::bad_input(format!("--record {shown}: {error}")))?;
         Ok(Self { path: path.to_owned(), draft })
     }
 
