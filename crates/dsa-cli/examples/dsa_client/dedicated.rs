@@ -63,8 +63,7 @@ pub fn file(arguments: &[String]) {
 }
 
 fn poll(portal: &Portal, timeout_ms: i32) -> i16 {
-    let mut polled =
-        libc::pollfd { fd: portal.file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let mut polled = libc::pollfd { fd: portal.file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     // SAFETY: one entry.
     let count = unsafe { libc::poll(&raw mut polled, 1, timeout_ms) };
     assert!(count >= 0);

@@ -68,11 +68,7 @@ unsafe fn repair(address: *mut c_void) {
 }
 
 fn seen() -> (c_int, c_int, u64) {
-    (
-        SEEN.0.load(Ordering::Relaxed),
-        SEEN.1.load(Ordering::Relaxed),
-        SEEN.2.load(Ordering::Relaxed),
-    )
+    (SEEN.0.load(Ordering::Relaxed), SEEN.1.load(Ordering::Relaxed), SEEN.2.load(Ordering::Relaxed))
 }
 
 /// An undefined instruction; its address.

@@ -42,7 +42,11 @@ pub fn masks(arguments: &[String]) {
                 if let Some(before) = before {
                     // SAFETY: the mask that was before.
                     unsafe {
-                        libc::sigprocmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut())
+                        libc::sigprocmask(
+                            libc::SIG_SETMASK,
+                            &raw const before,
+                            std::ptr::null_mut(),
+                        )
                     };
                     assert!(!OWN.iter().any(|signal| is_blocked(*signal)));
                     works(portal);

@@ -1,0 +1,86 @@
+//! DPDK's own tests of DMA devices, with its unmodified idxd driver: the package `dpdk` of Debian.
+
+use crate::runs::Place;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::Stdio;
+
+/// What its tests of a device are called.
+const TESTS: [&str; 4] = ["copy", "burst capacity", "error handling", "fill"];
+
+/// Operations that were submitted, that were completed, and that failed.
+type Counts = (u64, u64, u64);
+
+/// The last counts of each test of each device.
+fn counts_by_device(output: &str) -> BTreeMap<String, BTreeMap<String, Counts>> {
+    let mut devices = BTreeMap::<_, BTreeMap<_, _>>::new();
+    let (mut device, mut test) = (String::new(), String::new());
+    // Progress is written over itself.
+    for line in output.split(['\r', '\n']) {
+        if let Some((_, name)) = line.split_once("### Test dmadev instance ") {
+            device = name.to_owned();
+        } else if let Some((_, name)) = line.split_once(": Running ") {
+            test = name.split_once(" Tests").map_or(name, |(name, _)| name).to_owned();
+        } else if line.starts_with("Ops submitted: ") {
+            let numbers = line.split('\t').filter_map(|part| part.rsplit(' ').next()?.parse().ok());
+            let numbers: Vec<u64> = numbers.collect();
+            let [submitted, completed, errors] = numbers[..] else { panic!("{line}") };
+            let counts = (submitted, completed, errors);
+            devices.entry(device.clone()).or_default().insert(test.clone(), counts);
+        }
+    }
+    devices
+}
+
+fn passes_its_tests(devices: usize) {
+    let place = Place::new();
+    let (count, prefix) = (devices.to_string(), format!("skipline-dsa-{devices}"));
+    let mut command = place.command(&["run", "--devices", &count, "--", "dpdk-test"]);
+    command.args([
+        "--no-huge",
+        "-m",
+        "512",
+        "--no-pci",
+        "--no-shconf",
+        "--no-telemetry",
+        "-l",
+        "0",
+    ]);
+    command.args(["--file-prefix", &prefix]);
+    let started =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let mut program = started.expect("starts");
+    let mut commands = program.stdin.take().expect("is piped");
+    commands.write_all(b"dmadev_autotest\nquit\n").expect("is read");
+    let output = program.wait_with_output().expect("ends");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "dpdk-test (package dpdk): {}\n{text}", output.status);
+    assert!(text.split(['\r', '\n']).any(|line| line == "Test OK"), "{text}");
+    let failed = text.split(['\r', '\n']).filter(|line| line.starts_with("Failed"));
+    assert!(failed.clone().all(|line| line.ends_with(": 0")), "{:?}", failed.collect::<Vec<_>>());
+
+    let found = counts_by_device(&text);
+    let ours = found.keys().filter(|name| name.contains("[wq")).cloned();
+    let wanted = (0..devices).map(|number| format!("{number} [wq{number}.0]"));
+    assert_eq!(ours.collect::<Vec<_>>(), wanted.collect::<Vec<_>>());
+    for (device, tests) in found.iter().filter(|(name, _)| name.contains("[wq")) {
+        for test in TESTS {
+            let counts =
+                tests.get(test).unwrap_or_else(|| panic!("{device}: no {test}: {tests:?}"));
+            let (submitted, completed, errors) = *counts;
+            assert!(submitted > 0 && submitted == completed, "{device} {test}: {counts:?}");
+            // The test of errors makes some, and looks itself at what each of them is.
+            assert_eq!(errors > 0, test == "error handling", "{device} {test}: {counts:?}");
+        }
+    }
+}
+
+#[test]
+fn one_device_passes_the_tests_of_dpdk() {
+    passes_its_tests(1);
+}
+
+#[test]
+fn four_devices_pass_the_tests_of_dpdk() {
+    passes_its_tests(4);
+}

@@ -1,0 +1,19 @@
+//! Do real programs get what they would get of a device?
+//!
+//! Each test runs `skipline-dsa run` with a program: DPDK's tests, accel-config, or `dsa_client`, an
+//! example of this crate. A run has its own directory, so that tests see no runs but theirs.
+
+#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
+
+mod accel_config;
+mod dedicated_queue;
+mod dpdk;
+mod ends;
+mod four_programs;
+mod handlers;
+mod observing;
+mod recording;
+mod refusals;
+mod runs;
+mod shared_queue;
+mod unprivileged;

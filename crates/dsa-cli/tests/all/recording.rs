@@ -1,0 +1,72 @@
+//! The log of descriptors that a run writes.
+
+use crate::runs::Place;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use workload::descriptor_log::DescriptorLog;
+
+/// The log, line by line and as the simulator reads it.
+fn read(place: &Place) -> (Vec<Value>, DescriptorLog) {
+    let path = place.path().join("log.jsonl");
+    let text = std::fs::read_to_string(&path).expect("is written");
+    let lines: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("is JSON")).collect();
+    let times: Vec<u64> =
+        lines.iter().map(|line| line["time_ns"].as_u64().expect("is there")).collect();
+    assert!(times.is_sorted());
+    assert!(!place.path().join("log.jsonl.part").exists());
+    (lines, recordings::descriptor_log::read(&path).expect("is a log"))
+}
+
+#[test]
+fn a_log_has_a_line_for_each_descriptor() {
+    let place = Place::new();
+    let ended = place.client(&["--record", "log.jsonl"], &["load", "wq0.1", "1000", "3"]);
+    assert!(ended.errors.contains("1000 descriptors recorded"), "{}", ended.errors);
+    ended.with(0);
+    let (lines, log) = read(&place);
+    assert_eq!((lines.len(), log.offloads.len()), (1000, 1000));
+    let opcodes: BTreeSet<_> = lines.iter().filter_map(|line| line["opcode"].as_u64()).collect();
+    assert_eq!(opcodes, BTreeSet::from([3, 4]));
+    assert!(lines.iter().all(|line| line["queue"] == "wq0.1" && line["status"] == 1));
+    assert!(lines.iter().all(|line| line["portal"] == 0));
+}
+
+#[test]
+fn members_of_a_batch_are_together_while_other_programs_submit() {
+    let place = Place::new();
+    let script = "for n in 1 2 3; do $client load wq0.1 400 $n >/dev/null & done
+                  $client batches wq0.0 100; wait";
+    place.script(&["--record", "log.jsonl", "--quiet"], script).with(0);
+    let (lines, log) = read(&place);
+    assert_eq!(lines.len(), 3 * 400 + 100 * 4);
+    let batches: Vec<_> = log.offloads.iter().filter(|own| own.members.len() > 1).collect();
+    assert_eq!((log.offloads.len(), batches.len()), (3 * 400 + 100, 100));
+    assert!(batches.iter().all(|batch| batch.members.len() == 4));
+    // A fence may be a member's only, and members keep their order.
+    let copies = lines.iter().filter(|line| line["queue"] == "wq0.0" && line["opcode"] == 3);
+    assert!(copies.clone().all(|line| line["flags"].as_u64().is_some_and(|flags| flags & 1 == 1)));
+    assert_eq!(copies.count(), 100);
+    // Each program has a portal of its own.
+    let pair = |line: &Value| (line["process"].as_u64(), line["portal"].as_u64());
+    let pairs: BTreeSet<_> = lines.iter().map(pair).collect();
+    let portals: BTreeSet<_> = pairs.iter().map(|(_, portal)| portal).collect();
+    let processes: BTreeSet<_> = pairs.iter().map(|(process, _)| process).collect();
+    assert_eq!((pairs.len(), portals.len(), processes.len()), (4, 4, 4));
+}
+
+#[test]
+fn a_program_that_is_killed_leaves_its_descriptors() {
+    let place = Place::new();
+    let script = "$client load wq0.1 300 7 >/dev/null; kill -9 $$";
+    place.script(&["--record", "log.jsonl"], script).with(137);
+    assert_eq!(read(&place).0.len(), 300);
+}
+
+#[test]
+fn a_program_without_descriptors_leaves_an_empty_log() {
+    let place = Place::new();
+    place.run(&["--record", "log.jsonl"], &["true"]).with(0);
+    let text = std::fs::read_to_string(place.path().join("log.jsonl")).expect("is written");
+    assert_eq!(text, "");
+}

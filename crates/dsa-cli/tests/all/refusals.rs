@@ -1,0 +1,103 @@
+//! Bad input: code 2, before the program starts.
+
+use crate::runs::Place;
+
+/// What a refused run says; its program has not started.
+#[track_caller]
+fn refused(place: &Place, options: &[&str]) -> String {
+    let errors = place.run(options, &["touch", "started"]).refused();
+    assert!(!place.path().join("started").exists());
+    errors
+}
+
+#[test]
+fn a_program_that_is_not_there() {
+    for name in ["no-such-program", "./no-such-program", "/", ""] {
+        let errors = Place::new().run(&[], &[name]).refused();
+        assert!(errors.contains(&format!("there is no program {name}")), "{errors}");
+    }
+}
+
+#[test]
+fn a_program_that_is_not_executable() {
+    let place = Place::new();
+    std::fs::write(place.path().join("text"), "no program").expect("is written");
+    let errors = place.run(&[], &["./text"]).refused();
+    assert!(errors.contains("there is no program ./text"), "{errors}");
+}
+
+#[test]
+fn a_static_program() {
+    let place = Place::new();
+    std::fs::write(place.path().join("empty.c"), "int main(void) { return 0; }")
+        .expect("is written");
+    let status = std::process::Command::new("cc")
+        .args(["-static", "empty.c", "-o", "empty"])
+        .current_dir(place.path())
+        .status();
+    assert!(status.expect("a C compiler is needed for Rust, too").success());
+    let errors = place.run(&[], &["./empty"]).refused();
+    assert!(errors.contains("./empty: it is statically linked"), "{errors}");
+}
+
+#[test]
+fn a_number_of_devices_that_is_none() {
+    for value in ["0", "9", "-1", "many"] {
+        let place = Place::new();
+        let errors = refused(&place, &[&format!("--devices={value}")]);
+        assert!(errors.contains("--devices <N>") && errors.contains(value), "{errors}");
+    }
+    let errors = refused(&Place::new(), &["--devices=9"]);
+    assert!(errors.contains("1..=8"), "{errors}");
+}
+
+#[test]
+fn a_configuration_that_is_none() {
+    const QUEUE: &str = r#""dev":"wq0.0","size":16"#;
+    let of_queue = |queue: &str| {
+        format!(
+            r#"[{{"dev":"dsa0","groups":[{{"dev":"group0.0","grouped_workqueues":[{{{queue}}}]}}]}}]"#
+        )
+    };
+    let cases = [
+        ("[".to_owned(), vec!["line 1"]),
+        (r#"[{"dev":"dsa9"}]"#.to_owned(), vec!["dsa9"]),
+        (of_queue(&format!(r#"{QUEUE},"mode":"exclusive""#)), vec!["wq0.0", "mode", "dedicated"]),
+        (of_queue(&format!(r#"{QUEUE},"priority":16"#)), vec!["wq0.0", "priority", "16"]),
+        (of_queue(&format!(r#"{QUEUE},"colour":"red""#)), vec!["wq0.0", "colour"]),
+        (of_queue(r#""dev":"wq0.0","size":500"#), vec!["wq0.0", "size", "500"]),
+    ];
+    for (text, words) in cases {
+        let place = Place::new();
+        std::fs::write(place.path().join("devices.json"), &text).expect("is written");
+        let errors = refused(&place, &["--config", "devices.json"]);
+        for word in words.into_iter().chain(["devices.json"]) {
+            assert!(errors.contains(word), "{text}: {word} is not in: {errors}");
+        }
+    }
+    let errors = refused(&Place::new(), &["--config", "nothing.json"]);
+    assert!(errors.contains("--config nothing.json: No such file"), "{errors}");
+}
+
+#[test]
+fn files_that_cannot_be_written_or_read() {
+    let place = Place::new();
+    let errors = refused(&place, &["--record", "no/such/directory.jsonl"]);
+    assert!(errors.contains("--record no/such/directory.jsonl: No such file"), "{errors}");
+    assert!(!place.path().join("no").exists());
+    for path in [".", "..", "/", "/dev/null"] {
+        let errors = refused(&place, &["--record", path]);
+        assert!(errors.contains(&format!("--record {path}: it is no file")), "{errors}");
+    }
+    let errors = refused(&place, &["--inject", "nothing.toml"]);
+    assert!(errors.contains("--inject nothing.toml: No such file"), "{errors}");
+    assert_eq!(place.path().read_dir().expect("is a directory").count(), 0);
+}
+
+#[test]
+fn options_that_exclude_each_other() {
+    refused(&Place::new(), &["--unconfigured", "--config", "devices.json"]);
+    let errors = refused(&Place::new(), &["--part", "granite-rapids"]);
+    assert!(errors.contains("sapphire-rapids") && errors.contains("version-2"), "{errors}");
+    crate::runs::ended(&mut Place::new().command(&["run"])).refused();
+}
