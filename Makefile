@@ -42,7 +42,7 @@ SOAK_LONG_MINUTES := 60
 # A soak repeats the same random numbers; `make soak-long` begins there and goes on to others.
 SOAK_SEED := 1
 
-.PHONY: help run test simulator-tests soak soak-long check lint dpdk-to-test bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling host slices-install dsa dpdk bench-dpdk setup wheel clean format browser peers docs docs-tools rust-tools
+.PHONY: help run test simulator-tests soak soak-long check lint dpdk-to-test dsa-programs bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling host slices-install dsa dpdk bench-dpdk setup wheel clean format browser peers docs docs-tools rust-tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,12 +50,12 @@ help: ## List the targets
 run: setup ## Simulate the published experiments beside the measured server; write HTML reports
 	@skipline experiment run $(EXPERIMENTS)
 
-test: simulator-tests lint browser peers docs-tools dpdk-to-test ## Set everything up and run every test but the long ones
+test: simulator-tests lint browser peers docs-tools dpdk-to-test dsa-programs ## Set everything up and run every test but the long ones
 	PROPTEST_RNG_SEED=1 python tests/tally.py -- $(RUST_TESTS) -- \
 	  $(PYTEST) --ignore=tests/dpdk -- pytest tests/dpdk
 
 # A budget that does not suffice is a failure: something hangs, or a test has to become shorter.
-soak: $(STAMPS)/module-to-test browser peers docs-tools dpdk-to-test ## Run long tests, within SOAK_MINUTES
+soak: $(STAMPS)/module-to-test browser peers docs-tools dpdk-to-test dsa-programs ## Run long tests, within SOAK_MINUTES
 	export SKIPLINE_SOAK=1 PROPTEST_RNG_SEED=$(SOAK_SEED)
 	echo "soaking with seed $$PROPTEST_RNG_SEED"
 	python tests/tally.py --minutes $(SOAK_MINUTES) -- $(RUST_TESTS) -- $(PYTEST) -m soak
@@ -120,6 +120,19 @@ host: ## Build skipline-host, one static binary for the real machine
 dsa: ## Build skipline-dsa, which runs programs on a DSA in software
 	@cargo build --release --locked -p dsa-cli -p dsa-trap
 	echo "$${CARGO_TARGET_DIR:-target}/release/skipline-dsa; it needs libskipline_dsa_trap.so beside it"
+
+# Programs that the tests run on a DSA in software.
+dsa-programs:
+	@if ! { command -v dpdk-test && command -v accel-config; } >/dev/null; then
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+	    echo "installing dpdk-test and accel-config"
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+	      dpdk-dev accel-config >/dev/null
+	  else
+	    echo "error: the tests need dpdk-test and accel-config: install the packages dpdk-dev"
+	    echo "and accel-config"; exit 1
+	  fi
+	fi
 
 # Without DPDK the tests of its driver are skipped and say so.
 dpdk: ## Build the mempool driver for DPDK and its forwarder (installs DPDK if it may)

@@ -48,8 +48,12 @@ pub fn instruction(signal: c_int, context: &mut Context) -> Emulated {
             local().monitored.set(address.unwrap_or_default());
             Emulated::Done
         }
-        Mnemonic::Umwait if signal == libc::SIGILL => wait(context, local().monitored.take()),
-        Mnemonic::Tpause if signal == libc::SIGILL => wait(context, 0),
+        Mnemonic::Umwait if signal == libc::SIGILL => match local().monitored.take() {
+            // Without a monitored line it goes on at once.
+            0 => wait_until(context, 0, None),
+            line => wait(context, Some(line)),
+        },
+        Mnemonic::Tpause if signal == libc::SIGILL => wait(context, None),
         Mnemonic::Cpuid if signal == libc::SIGSEGV => cpuid::answer(context),
         _ if signal == libc::SIGBUS => access(context, &instruction),
         _ => Emulated::NotOurs,
@@ -103,24 +107,27 @@ fn enqueue(context: &mut Context, instruction: &Instruction) -> Emulated {
     Emulated::Done
 }
 
-/// Waits until the monitored line changes, the deadline, or the system's limit, whichever is first.
-fn wait(context: &mut Context, monitored: u64) -> Emulated {
+/// Waits until a line changes, the deadline in EDX:EAX, or the system's limit, whichever is first.
+fn wait(context: &mut Context, monitored: Option<u64>) -> Emulated {
     let low = context.get(Register::EAX).unwrap_or_default();
     let high = context.get(Register::EDX).unwrap_or_default();
+    wait_until(context, high << 32 | low, monitored)
+}
+
+fn wait_until(context: &mut Context, deadline: u64, monitored: Option<u64>) -> Emulated {
     // SAFETY: the time stamp counter can be read everywhere.
     let now = || unsafe { _rdtsc() };
     let limit = now().saturating_add(LONGEST_WAIT_CYCLES);
-    let asked = high << 32 | low;
-    let deadline = asked.min(limit);
+    let end = deadline.min(limit);
     let line = |address: u64| dsa::memory::load::<64>(address & !63);
-    let before = (monitored != 0).then(|| line(monitored));
-    while now() < deadline && before.is_none_or(|before| line(monitored) == before) {
+    let before = monitored.map(|address| (address, line(address)));
+    while now() < end && before.is_none_or(|(address, before)| line(address) == before) {
         // Engines may need this core.
         // SAFETY: a system call without arguments.
         unsafe { libc::sched_yield() };
     }
     // A thread that was not scheduled for long may be past the limit, which its deadline came before.
-    context.set_carry_flag_alone(asked > limit && now() >= limit);
+    context.set_carry_flag_alone(deadline > limit && now() >= limit);
     Emulated::Done
 }
 

@@ -2,6 +2,7 @@
 
 use crate::record::{self, Recorder};
 use crate::run::{self, Run};
+use crate::signals::masks;
 use dsa::checks::QueueLimits;
 use dsa::descriptor::Descriptor;
 use dsa::device::{
@@ -15,7 +16,7 @@ use dsa::inject::{Injector, Plan};
 use dsa_run::Identity;
 use dsa_run::registers::{self, Counts, state};
 use std::num::NonZeroU32;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A queue with engines in this process.
@@ -36,8 +37,35 @@ struct Engines {
     recorder: Option<Arc<Recorder>>,
 }
 
-/// All queues of this process that have engines.
-static SERVED: Mutex<Vec<((u32, u32), Served)>> = Mutex::new(Vec::new());
+type AllServed = Mutex<Vec<((u32, u32), Served)>>;
+
+/// All queues of this process that have engines. A child begins with others: a thread that is not there
+/// any more may have held the lock.
+static SERVED: AtomicPtr<AllServed> = AtomicPtr::new(std::ptr::null_mut());
+
+fn all_served() -> &'static AllServed {
+    let new = || Box::into_raw(Box::new(Mutex::new(Vec::new())));
+    once(&SERVED, new)
+}
+
+/// What a pointer leads to, made if it is null. It is never freed.
+pub fn once<T>(pointer: &AtomicPtr<T>, new: impl FnOnce() -> *mut T) -> &'static T {
+    let mut known = pointer.load(Ordering::Acquire);
+    if known.is_null() {
+        let made = new();
+        known = match pointer.compare_exchange(
+            std::ptr::null_mut(),
+            made,
+            Ordering::AcqRel,
+            Ordering::Acquire,
+        ) {
+            Ok(_) => made,
+            Err(other) => other,
+        };
+    }
+    // SAFETY: a box that was leaked.
+    unsafe { &*known }
+}
 
 impl Served {
     /// A posted write.
@@ -114,7 +142,7 @@ impl Served {
 /// The queue of an open file, with engines that are started if there are none.
 pub fn serve(identity: &Identity) -> Option<Served> {
     let run = run::current()?;
-    let mut served = SERVED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut served = all_served().lock().unwrap_or_else(PoisonError::into_inner);
     let key = (identity.device, identity.queue);
     let known = served.iter().find(|(known, queue)| *known == key && queue.is_current());
     if let Some((_, known)) = known {
@@ -127,12 +155,7 @@ pub fn serve(identity: &Identity) -> Option<Served> {
 
 /// A child has none of its parent's threads.
 pub fn forget() {
-    // The parent's other threads are not there: one of them may have held the lock for ever.
-    match SERVED.try_lock() {
-        Ok(mut served) => served.clear(),
-        Err(std::sync::TryLockError::Poisoned(served)) => served.into_inner().clear(),
-        Err(std::sync::TryLockError::WouldBlock) => {}
-    }
+    SERVED.store(std::ptr::null_mut(), Ordering::Release);
 }
 
 /// Starts the engines of a queue's group for this queue: another queue of the group that this process
@@ -157,8 +180,11 @@ fn start(run: &'static Run, identity: &Identity) -> Option<Served> {
         on_error: Some(Arc::new(|_| registers.notified.store(1, Ordering::Release))),
         injector: injector(run, identity),
     };
-    // SAFETY: a program answers for what its descriptors name, as it does on a real device.
-    let device = unsafe { Device::start(&config, hooks) };
+    // The program's signals are for its own threads.
+    let device = masks::without_signals(|| {
+        // SAFETY: a program answers for what its descriptors name, as it does on a real device.
+        unsafe { Device::start(&config, hooks) }
+    });
     let device = match device {
         Ok(device) => device,
         Err(error) => {

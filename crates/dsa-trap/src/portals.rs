@@ -4,6 +4,8 @@
 //! taken and left by one atomic write.
 
 use crate::engines::{self, Served};
+use crate::record;
+use crate::signals::actions;
 use dsa::descriptor::Descriptor;
 use dsa::device::Submitted;
 use dsa::hardware::PORTAL_BYTES;
@@ -81,6 +83,8 @@ pub fn forget_in_children() {
     extern "C" fn forget() {
         remove(0, u64::MAX);
         engines::forget();
+        record::forget();
+        actions::unlock_in_child();
     }
     // SAFETY: the function touches atomics only.
     unsafe { libc::pthread_atfork(None, None, Some(forget)) };

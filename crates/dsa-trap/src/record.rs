@@ -1,6 +1,7 @@
 //! The log of descriptors of this process: a file in the directory of the run, which the supervisor
 //! merges with those of other processes at the end.
 
+use crate::engines::once;
 use crate::run::Run;
 use dsa::descriptor::Descriptor;
 use dsa::device::Tag;
@@ -10,7 +11,8 @@ use dsa::log::Source;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Writes a line for each descriptor that has ended, at once: a process may be killed.
 pub struct Recorder {
@@ -25,29 +27,37 @@ struct State {
     process: u32,
 }
 
+/// That of this process, once there is one.
+static RECORDER: AtomicPtr<Option<Arc<Recorder>>> = AtomicPtr::new(std::ptr::null_mut());
+
 /// The recorder of this process; `None` if the run does not record.
 pub fn start(run: &Run) -> Option<Arc<Recorder>> {
-    static RECORDER: OnceLock<Option<Arc<Recorder>>> = OnceLock::new();
-    let open = || {
-        let directory = run.directory.join(dsa_run::RECORDS_DIRECTORY);
-        if !directory.is_dir() {
-            return None;
+    once(&RECORDER, || Box::into_raw(Box::new(open(run)))).clone()
+}
+
+/// A child records into a file of its own.
+pub fn forget() {
+    RECORDER.store(std::ptr::null_mut(), Ordering::Release);
+}
+
+fn open(run: &Run) -> Option<Arc<Recorder>> {
+    let directory = run.directory.join(dsa_run::RECORDS_DIRECTORY);
+    if !directory.is_dir() {
+        return None;
+    }
+    let process = std::process::id();
+    let path = directory.join(format!("{process}.jsonl"));
+    match File::options().create(true).append(true).open(&path) {
+        Ok(file) => {
+            let start_ns = run.registers.start_ns.load(Ordering::Acquire);
+            let state = Mutex::new(State { file, portals: HashMap::new(), process });
+            Some(Arc::new(Recorder { start_ns, state }))
         }
-        let process = std::process::id();
-        let path = directory.join(format!("{process}.jsonl"));
-        match File::options().create(true).append(true).open(&path) {
-            Ok(file) => {
-                let start_ns = run.registers.start_ns.load(std::sync::atomic::Ordering::Acquire);
-                let state = Mutex::new(State { file, portals: HashMap::new(), process });
-                Some(Arc::new(Recorder { start_ns, state }))
-            }
-            Err(error) => {
-                eprintln!("skipline-dsa: {}: {error}; nothing is recorded", path.display());
-                None
-            }
+        Err(error) => {
+            eprintln!("skipline-dsa: {}: {error}; nothing is recorded", path.display());
+            None
         }
-    };
-    RECORDER.get_or_init(open).clone()
+    }
 }
 
 /// What a submission says of itself: time, and the thread by its pointer.

@@ -4,8 +4,8 @@
 //! happens to a signal that is none of ours. A thread may not block them, since the kernel ends a process
 //! whose instruction raises a blocked one; what a program asks to block is kept for it, too.
 
-mod actions;
-mod masks;
+pub mod actions;
+pub mod masks;
 
 use crate::context::Context;
 use crate::emulate::{self, Emulated};

@@ -33,6 +33,13 @@ impl Kept {
     }
 }
 
+/// A child has none of its parent's other threads, one of which may have held a lock.
+pub fn unlock_in_child() {
+    for kept in &KEPT {
+        kept.locked.store(false, Ordering::Release);
+    }
+}
+
 /// Keeps the program's action for one of the three signals; returns what it was.
 pub fn keep(number: usize, action: &libc::sigaction) -> libc::sigaction {
     KEPT[number].with(|kept| std::mem::replace(kept, *action))
