@@ -193,3 +193,24 @@ fn emerald_rapids_is_counted_by_the_kernel_only() {
         assert!(machine.machine.content() == before && !machine.table().exists());
     }
 }
+
+#[test]
+fn registers_that_a_hypervisor_or_another_part_answers_for_are_not_written() {
+    for (words, others, expected) in [
+        ("flags\t\t: fpu", "flags\t\t: hypervisor fpu", "this is a virtual machine"),
+        ("Xeon(R) Gold 6140 CPU", "Xeon(R) W-2155 CPU", "but not their brand"),
+    ] {
+        let machine = Mapped::new("skylake", &["no-uncore-driver"]);
+        machine.edit("proc/cpuinfo", words, others);
+        let before = machine.machine.content();
+        let run = machine.map(&["--oracle", "counters", "--apply"]);
+        assert_eq!(run.code, Some(1), "{}", run.out);
+        assert!(run.err.contains(expected), "{}", run.err);
+        assert!(machine.machine.content() == before);
+        // The kernel's own boxes are not refused: it knows the part.
+        let machine = Mapped::new("skylake", &[]);
+        machine.edit("proc/cpuinfo", words, others);
+        let run = machine.map(&["--oracle", "counters"]);
+        assert_eq!(run.code, Some(0), "{}{}", run.out, run.err);
+    }
+}

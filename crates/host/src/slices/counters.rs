@@ -2,7 +2,7 @@
 //! offers the boxes as event sources, else through their registers.
 
 use super::programmed::{BoxPlan, ProgramError};
-use crate::controls::{BoxUnit, COUNTER_BITS};
+use crate::controls::{BoxUnit, COUNTER_BITS, check_server};
 use crate::cpu::{CpuId, CpuModel, Generation, Generations, Socket, sockets};
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
@@ -188,6 +188,7 @@ impl SliceMachine {
         let through_registers = self
             .known_registers(unit)
             .and_then(|()| Ok(host.registers.detect(self.cpu)?))
+            .and_then(|()| self.check_registers(host))
             .and_then(|()| self.through_registers(host, unit, slices));
         through_registers.map_err(|error| match (refused, error) {
             (Some(error), _) => NoCounters::Refused { error },
@@ -262,6 +263,12 @@ impl SliceMachine {
             }),
             _ => Ok(()),
         }
+    }
+
+    /// Refuses registers of a virtual machine, and of a part that only has a server's model number.
+    fn check_registers(&self, host: &Host) -> Result<(), NoCounters> {
+        let Some(known) = &self.generation else { return Ok(()) };
+        check_server(host, &self.model, known).map_err(NoCounters::NotHere)
     }
 
     /// How many boxes to count with, or why that number is not possible.
