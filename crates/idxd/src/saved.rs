@@ -7,6 +7,7 @@
 //! Source: files in Debian's accel-config 3.5.3 (`/etc/accel-config/contrib/configs`), the names in its
 //! program, its man pages.
 
+mod allowed;
 mod apply;
 mod default;
 mod keys;

@@ -11,6 +11,11 @@ use crate::device::LEAST_EVENT_LOG;
 use crate::{CommandStatus, Device, Driver, Errno, Hardware, Node, parse};
 use dsa::hardware::capabilities::grpcap;
 
+/// Largest traffic class.
+pub(crate) const MOST_TRAFFIC_CLASS: u8 = 7;
+/// Largest setting of a progress limit: an eighth.
+pub(crate) const MOST_PROGRESS_LIMIT: u8 = 3;
+
 impl Driver {
     /// Text was written to an attribute.
     ///
@@ -99,7 +104,7 @@ fn store_group(
 ) -> Result<(), Errno> {
     if attribute.ends_with("progress_limit") {
         // The state is not tested.
-        let limit = up_to(parse::unsigned(text)?, 3_u8)?;
+        let limit = up_to(parse::unsigned(text)?, MOST_PROGRESS_LIMIT)?;
         let group = &mut device.groups[number];
         match attribute {
             "desc_progress_limit" => group.desc_progress_limit = limit,
@@ -131,7 +136,7 @@ fn store_group(
         }
         "traffic_class_a" | "traffic_class_b" => {
             is(version > 0x200, Errno::EPERM)?;
-            let class = up_to(natural()?, 7_u8)?;
+            let class = up_to(natural()?, MOST_TRAFFIC_CLASS)?;
             match attribute {
                 "traffic_class_a" => group.traffic_class_a = class,
                 _ => group.traffic_class_b = class,

@@ -63,9 +63,12 @@ fn a_configuration_that_is_none() {
         ("[".to_owned(), vec!["line 1"]),
         (r#"[{"dev":"dsa9"}]"#.to_owned(), vec!["dsa9"]),
         (of_queue(&format!(r#"{QUEUE},"mode":"exclusive""#)), vec!["wq0.0", "mode", "dedicated"]),
-        (of_queue(&format!(r#"{QUEUE},"priority":16"#)), vec!["wq0.0", "priority", "16"]),
+        (
+            of_queue(&format!(r#"{QUEUE},"priority":16"#)),
+            vec!["wq0.0", "priority", "16", "1 to 15"],
+        ),
         (of_queue(&format!(r#"{QUEUE},"colour":"red""#)), vec!["wq0.0", "colour"]),
-        (of_queue(r#""dev":"wq0.0","size":500"#), vec!["wq0.0", "size", "500"]),
+        (of_queue(r#""dev":"wq0.0","size":500"#), vec!["wq0.0", "size", "500", "0 to 128"]),
     ];
     for (text, words) in cases {
         let place = Place::new();

@@ -1,6 +1,6 @@
 //! Onto a driver.
 
-use super::{Entry, Saved};
+use super::{Entry, Saved, allowed};
 use crate::{CommandStatus, Driver, DriverName, Errno, Hardware, Node};
 use std::fmt;
 
@@ -15,14 +15,19 @@ pub struct ApplyError {
     pub value: String,
     /// The error number.
     pub errno: Errno,
+    /// The range of the attribute, where the value is outside of it.
+    pub allowed: Option<String>,
     /// The device's `cmd_status`, where that has the reason.
     pub status: Option<CommandStatus>,
 }
 
 impl fmt::Display for ApplyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { node, attribute, value, errno, status } = self;
+        let Self { node, attribute, value, errno, allowed, status } = self;
         write!(f, "{node}: {attribute} = {value:?} was refused: {errno}")?;
+        if let Some(allowed) = allowed {
+            write!(f, "; allowed is {allowed}")?;
+        }
         status.map_or(Ok(()), |status| write!(f, "; {status}"))
     }
 }
@@ -73,7 +78,8 @@ impl Saved {
             if !driver.has(*node) {
                 let (attribute, value) = ("dev".to_owned(), node.to_string());
                 let errno = Errno::ENODEV;
-                return Err(ApplyError { node: *node, attribute, value, errno, status: None });
+                let (allowed, status) = (None, None);
+                return Err(ApplyError { node: *node, attribute, value, errno, allowed, status });
             }
         }
         for attribute in SUMS {
@@ -172,12 +178,12 @@ fn write(
     attribute: &str,
     text: &str,
 ) -> Result<(), ApplyError> {
-    driver.write(node, attribute, text, hardware).map_err(|errno| ApplyError {
-        node,
-        attribute: attribute.to_owned(),
-        value: text.to_owned(),
-        errno,
-        status: None,
+    driver.write(node, attribute, text, hardware).map_err(|errno| {
+        let device = &driver.devices()[node.device()];
+        let is_value = errno == Errno::EINVAL;
+        let allowed = is_value.then(|| allowed::range(device, node, attribute)).flatten();
+        let (attribute, value) = (attribute.to_owned(), text.to_owned());
+        ApplyError { node, attribute, value, errno, allowed, status: None }
     })
 }
 
@@ -189,7 +195,8 @@ fn bind_queue(driver: &mut Driver, hardware: &dyn Hardware, node: Node) -> Resul
         _ => {
             let (attribute, value) = ("driver_name".to_owned(), name.to_owned());
             let status = Some(CommandStatus::DRIVER_NO_DRIVER_NAME);
-            return Err(ApplyError { node, attribute, value, errno: Errno::ENODEV, status });
+            let (errno, allowed) = (Errno::ENODEV, None);
+            return Err(ApplyError { node, attribute, value, errno, allowed, status });
         }
     };
     bind(driver, hardware, to, node)
@@ -210,6 +217,7 @@ fn bind(
         let after = driver.devices[node.device()].command_status;
         let says = after != CommandStatus::SUCCESS;
         let (attribute, value) = ("bind".to_owned(), to.name().to_owned());
-        ApplyError { node, attribute, value, errno, status: says.then_some(after) }
+        let status = says.then_some(after);
+        ApplyError { node, attribute, value, errno, allowed: None, status }
     })
 }
