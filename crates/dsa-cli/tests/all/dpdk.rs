@@ -1,4 +1,4 @@
-//! DPDK's own tests of DMA devices, with its unmodified idxd driver: the package `dpdk` of Debian.
+//! DPDK's own tests of DMA devices, with its unmodified idxd driver: the package `dpdk-dev` of Debian.
 
 use crate::runs::Place;
 use std::collections::BTreeMap;
@@ -54,7 +54,7 @@ fn passes_its_tests(devices: usize) {
     commands.write_all(b"dmadev_autotest\nquit\n").expect("is read");
     let output = program.wait_with_output().expect("ends");
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "dpdk-test (package dpdk): {}\n{text}", output.status);
+    assert!(output.status.success(), "dpdk-test (package dpdk-dev): {}\n{text}", output.status);
     assert!(text.split(['\r', '\n']).any(|line| line == "Test OK"), "{text}");
     let failed = text.split(['\r', '\n']).filter(|line| line.starts_with("Failed"));
     assert!(failed.clone().all(|line| line.ends_with(": 0")), "{:?}", failed.collect::<Vec<_>>());
