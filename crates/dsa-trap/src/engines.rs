@@ -153,6 +153,18 @@ pub fn serve(identity: &Identity) -> Option<Served> {
     Some(new)
 }
 
+/// Waits for what this process has submitted, as the driver does when it closes a file: who has seen a
+/// record may end before the engine has counted and logged the descriptor.
+pub extern "C" fn finish() {
+    // SAFETY: what is there is never freed.
+    let Some(all) = (unsafe { SERVED.load(Ordering::Acquire).as_ref() }) else { return };
+    // A thread that starts engines while the process ends has submitted nothing to them.
+    let Ok(served) = all.try_lock() else { return };
+    for (_, own) in served.iter() {
+        own.engines.device.drain(own.id);
+    }
+}
+
 /// A child has none of its parent's threads.
 pub fn forget() {
     SERVED.store(std::ptr::null_mut(), Ordering::Release);

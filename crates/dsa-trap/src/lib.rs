@@ -40,6 +40,11 @@ mod signals;
 #[unsafe(link_section = ".init_array")]
 static START: extern "C" fn() = start;
 
+/// Runs behind the program's own code, if it ends by itself.
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static FINISH: extern "C" fn() = engines::finish;
+
 extern "C" fn start() {
     if run::join() {
         emulate::prepare();
