@@ -157,19 +157,6 @@ dpdk: ## Build the mempool driver for DPDK and its forwarder (installs DPDK if i
 dpdk-to-test:
 	@$(MAKE) --no-print-directory dpdk SLICES_BUILD="$(HOST_SIDE) --lib --bins --tests" SLICES_PROFILE=debug
 
-# Programs that the tests of skipline-dsa run; a test whose program is missing fails and names it.
-dsa-programs:
-	@if ! command -v accel-config >/dev/null || ! command -v dpdk-test >/dev/null; then
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-	    echo "installing accel-config and DPDK's tests for the tests of skipline-dsa"
-	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-	      apt-get install -y -qq accel-config dpdk-dev >/dev/null; } ||
-	      echo "note: they cannot be installed; the tests that need them will fail"
-	  else
-	    echo "note: the tests of skipline-dsa need the packages accel-config and dpdk-dev"
-	  fi
-	fi
-
 bench-dpdk: setup dpdk ## Compare forwarding through the slice-aware pool with the standard one, in pairs
 	@PYTHONPATH=tests python -m dpdk.emulated_parts $(DPDK_BUILD)/haswell-8.toml
 	python native/dpdk/forward_pairs.py --build $(DPDK_BUILD) \
