@@ -13,6 +13,12 @@ pub struct Local {
     pub blocked: Cell<u64>,
     /// Address that UMONITOR has named.
     pub monitored: Cell<u64>,
+    /// Address of the mark of the program's handler that runs; 0: none does.
+    pub handler: Cell<u64>,
+    /// 1: that handler is on the alternate stack.
+    pub on_alternate: Cell<u64>,
+    /// What was blocked before the first handler began.
+    pub before: Cell<u64>,
 }
 
 global_asm!(
@@ -21,9 +27,9 @@ global_asm!(
     ".hidden skipline_dsa_trap_local",
     ".globl skipline_dsa_trap_local",
     ".type skipline_dsa_trap_local, @object",
-    ".size skipline_dsa_trap_local, 16",
+    ".size skipline_dsa_trap_local, 40",
     "skipline_dsa_trap_local:",
-    ".zero 16",
+    ".zero 40",
     ".text",
 );
 

@@ -6,6 +6,7 @@
 
 pub mod actions;
 pub mod masks;
+mod running;
 
 use crate::context::Context;
 use crate::emulate::{self, Emulated};

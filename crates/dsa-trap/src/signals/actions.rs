@@ -1,5 +1,6 @@
 //! The program's actions for the three signals.
 
+use super::running::{self, Mark};
 use super::{OWN, masks, position, set_action};
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
@@ -51,8 +52,14 @@ pub fn keep(number: usize, action: &libc::sigaction) -> libc::sigaction {
 /// The arguments are those of the kernel's handler.
 pub unsafe fn as_the_program_says(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     let Some(number) = position(signal) else { return };
-    // SAFETY: the information is the kernel's.
-    let is_sent = unsafe { (*info).si_code } <= 0;
+    // SAFETY: information and context are the kernel's.
+    let is_sent = unsafe {
+        let interrupted = &*context.cast::<libc::ucontext_t>();
+        let number = usize::try_from(libc::REG_RSP).unwrap_or_default();
+        let stack_pointer = interrupted.uc_mcontext.gregs[number].cast_unsigned();
+        running::forget_left(stack_pointer, &interrupted.uc_stack);
+        (*info).si_code <= 0
+    };
     let action = KEPT[number].with(|kept| {
         let action = *kept;
         if action.sa_flags & libc::SA_RESETHAND != 0 {
@@ -91,16 +98,16 @@ unsafe fn call(
 ) {
     // SAFETY: the context has the mask of the interrupted thread; both sets are the action's and ours.
     unsafe {
-        let mut mask = (*context.cast::<libc::ucontext_t>()).uc_sigmask;
+        let interrupted = &*context.cast::<libc::ucontext_t>();
+        let mut mask = interrupted.uc_sigmask;
         for other in 1..=libc::SIGRTMAX() {
             if libc::sigismember(&raw const action.sa_mask, other) == 1 {
                 libc::sigaddset(&raw mut mask, other);
             }
         }
-        let outer = masks::block_own(
-            &action.sa_mask,
-            (action.sa_flags & libc::SA_NODEFER == 0).then_some(signal),
-        );
+        let itself = (action.sa_flags & libc::SA_NODEFER == 0).then_some(signal);
+        let mut mark = Mark::new();
+        let outer = mark.begin(masks::blocked_by(&action.sa_mask, itself), &interrupted.uc_stack);
         masks::strip(&mut mask);
         masks::set(&mask);
         if action.sa_flags & libc::SA_SIGINFO == 0 {
@@ -111,7 +118,7 @@ unsafe fn call(
                 std::mem::transmute(action.sa_sigaction);
             handler(signal, info, context);
         }
-        masks::restore_own(outer);
+        mark.end(&outer);
     }
 }
 

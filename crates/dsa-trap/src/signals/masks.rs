@@ -1,6 +1,6 @@
 //! Masks without the three signals, which a thread only seems to block.
 
-use super::OWN;
+use super::{OWN, running};
 use crate::local::local;
 use crate::next::next;
 use std::ffi::c_int;
@@ -26,15 +26,23 @@ fn own_of(set: &libc::sigset_t) -> u64 {
     OWN.iter().enumerate().map(|(number, own)| u64::from(has(*own)) << number).sum()
 }
 
-/// Notes that a handler blocks what its action says; returns what was before.
-pub fn block_own(set: &libc::sigset_t, signal: Option<c_int>) -> u64 {
-    let itself = signal.and_then(super::position).map_or(0, |number| 1 << number);
-    local().blocked.replace(local().blocked.get() | own_of(set) | itself)
+/// Which of the three a handler blocks: those of its action's set, and its own signal, if any.
+pub fn blocked_by(set: &libc::sigset_t, signal: Option<c_int>) -> u64 {
+    own_of(set) | signal.and_then(super::position).map_or(0, |number| 1 << number)
 }
 
-/// Ends what [`block_own`] began.
-pub fn restore_own(before: u64) {
-    local().blocked.set(before);
+/// Forgets handlers that the caller has jumped out of.
+fn forget_left_handlers() {
+    if local().handler.get() == 0 {
+        return;
+    }
+    let mut stack = MaybeUninit::uninit();
+    // SAFETY: the call fills the stack in.
+    let stack = unsafe {
+        libc::sigaltstack(std::ptr::null(), stack.as_mut_ptr());
+        stack.assume_init()
+    };
+    running::forget_left(&raw const stack as u64, &stack);
 }
 
 /// Sets the mask of this thread, as the kernel has it.
@@ -87,6 +95,7 @@ pub unsafe extern "C" fn pthread_sigmask(
         if result != 0 {
             return result;
         }
+        forget_left_handlers();
         let before = local().blocked.get();
         if let Some(old) = old.as_mut() {
             for (number, own) in OWN.into_iter().enumerate() {
