@@ -34,6 +34,16 @@ fn a_handler_has_its_alternate_stack() {
 }
 
 #[test]
+fn handlers_may_jump_out_of_faults_again_and_again() {
+    let place = Place::new();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/jumps.c");
+    place.compile(&["-O1", source, "-o", "jumps"]);
+    let outside = crate::runs::ended(&mut std::process::Command::new(place.path().join("jumps")));
+    assert_eq!(outside.with(0), "12\n12\n");
+    assert_eq!(place.run(&[], &["./jumps"]).with(0), "12\n12\n");
+}
+
+#[test]
 fn signals_that_are_sent_reach_the_handler() {
     client(&["sent", QUEUE], 0);
 }

@@ -31,11 +31,7 @@ fn a_static_program() {
     let place = Place::new();
     std::fs::write(place.path().join("empty.c"), "int main(void) { return 0; }")
         .expect("is written");
-    let status = std::process::Command::new("cc")
-        .args(["-static", "empty.c", "-o", "empty"])
-        .current_dir(place.path())
-        .status();
-    assert!(status.expect("a C compiler is needed for Rust, too").success());
+    place.compile(&["-static", "empty.c", "-o", "empty"]);
     let errors = place.run(&[], &["./empty"]).refused();
     assert!(errors.contains("./empty: it is statically linked"), "{errors}");
 }

@@ -100,6 +100,13 @@ impl Place {
             .stdin(Stdio::null())
     }
 
+    /// Compiles a C program here.
+    pub fn compile(&self, arguments: &[&str]) {
+        let mut compiler = Command::new("cc");
+        let status = compiler.args(arguments).current_dir(self.path()).status();
+        assert!(status.expect("a C compiler is needed for Rust, too").success());
+    }
+
     /// Runs `skipline-dsa run OPTIONS -- PROGRAM`, and finds that it leaves nothing.
     #[track_caller]
     pub fn run(&self, options: &[&str], program: &[&str]) -> Ended {
