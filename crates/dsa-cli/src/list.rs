@@ -46,7 +46,8 @@ fn list_run(run: &Run, out: &mut impl Write) -> Result<(), Failure> {
                 _ => "dedicated".to_owned(),
             };
             let (group, size) = (get(&own.group), get(&own.size));
-            let engines = get(&device.engines[units::narrow::usize_from(group.into())]);
+            let engines =
+                device.engines.get(units::narrow::usize_from(group.into())).map_or(0, get);
             writeln!(
                 out,
                 "    wq{number}.{queue}  {mode}, {size} entries, {} held, group {group} with {engines} \

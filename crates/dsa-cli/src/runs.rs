@@ -2,6 +2,7 @@
 
 use dsa_run::REGISTERS_FILE;
 use dsa_run::registers::{Registers, Shared};
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
@@ -54,7 +55,13 @@ fn is_there(process: u32) -> bool {
 }
 
 fn open(process: u32) -> Option<Run> {
-    let shared = Shared::open(&directory_of(process).join(REGISTERS_FILE)).ok()?;
+    let directory = directory_of(process);
+    // The place may be one where all users can make directories.
+    let found = directory.symlink_metadata().ok()?;
+    if !found.is_dir() || found.uid() != rustix::process::getuid().as_raw() {
+        return None;
+    }
+    let shared = Shared::open(&directory.join(REGISTERS_FILE)).ok()?;
     let registers = shared.forever();
     let is_own = registers.supervisor.load(Ordering::Acquire) == process;
     (is_own && is_there(process)).then_some(Run { process, registers })

@@ -9,7 +9,7 @@
 use dsa::hardware::capabilities::Capabilities;
 use memmap2::{MmapOptions, MmapRaw};
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -221,7 +221,8 @@ impl Shared {
     /// If the file cannot be created, sized or mapped.
     pub fn create(path: &Path) -> io::Result<Self> {
         let file = File::options().read(true).write(true).create_new(true).open(path)?;
-        file.set_len(size_of::<Registers>() as u64)?;
+        // Written and not only sized, so that a disk that is full says so now.
+        (&file).write_all(&vec![0; size_of::<Registers>()])?;
         let shared = Self(MmapOptions::new().map_raw(&file)?);
         shared.magic.store(MAGIC, Ordering::Release);
         Ok(shared)

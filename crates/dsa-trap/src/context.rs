@@ -2,7 +2,6 @@
 
 use iced_x86::{Instruction, Register};
 use std::ffi::c_int;
-use units::narrow::usize_from;
 
 /// Flags that instructions set: CF, PF, AF, ZF, SF, OF [SDM vol. 1, 3.4.3].
 const STATUS_FLAGS: i64 = 0x8d5;
@@ -176,16 +175,18 @@ fn number_of(register: Register) -> Option<c_int> {
     numbers.into_iter().find(|(own, _)| *own == register).map(|(_, number)| number)
 }
 
-/// The bytes at an address of code, as far as its page goes, and 15 at most.
-pub fn code_at(address: u64, crosses_page: bool) -> &'static [u8] {
-    const LONGEST: u64 = 15;
-    let in_page = 4096 - address % 4096;
-    let length = if crosses_page { LONGEST } else { LONGEST.min(in_page) };
-    // SAFETY: the CPU has just read the instruction there.
-    unsafe {
-        std::slice::from_raw_parts(
-            std::ptr::with_exposed_provenance(usize_from(address)),
-            usize_from(length),
-        )
+/// The bytes at an address of code, 15 at most, and how many of them can be read: a jump may have led to
+/// no page, or close to the end of one.
+pub fn code_at(address: u64) -> ([u8; 15], usize) {
+    if let Some(code) = dsa::memory::load(address) {
+        return (code, 15);
     }
+    let mut code = [0; 15];
+    for (place, at) in code.iter_mut().zip(address..) {
+        match dsa::memory::load::<1>(at) {
+            Some([byte]) => *place = byte,
+            None => return (code, units::narrow::usize_from(at - address)),
+        }
+    }
+    (code, 15)
 }

@@ -21,6 +21,8 @@ pub enum Emulated {
     NotOurs,
     /// The CPU would raise a general protection fault.
     Protection,
+    /// The CPU would raise a page fault at this address.
+    PageFault(u64),
 }
 
 /// Cycles that UMWAIT and TPAUSE wait at most: the kernel's default of `umwait_control/max_time`.
@@ -36,10 +38,8 @@ pub fn prepare() {
 /// Does an instruction that raised `signal`.
 pub fn instruction(signal: c_int, context: &mut Context) -> Emulated {
     let address = context.instruction_address();
-    let mut instruction = decode(code_at(address, false), address);
-    if instruction.is_invalid() {
-        instruction = decode(code_at(address, true), address);
-    }
+    let (code, length) = code_at(address);
+    let instruction = decode(&code[..length], address);
     let done = match instruction.mnemonic() {
         Mnemonic::Movdir64b => move_directly(context, &instruction),
         Mnemonic::Enqcmd => enqueue(context, &instruction),
@@ -78,19 +78,19 @@ fn move_directly(context: &mut Context, instruction: &Instruction) -> Emulated {
     if to % DESCRIPTOR_BYTES as u64 != 0 {
         return Emulated::Protection;
     }
-    let Some(bytes) = dsa::memory::load(from) else { return Emulated::NotOurs };
+    let Some(bytes) = dsa::memory::load(from) else { return Emulated::PageFault(from) };
     if let Some(portal) = portals::at(to) {
         portal.post(&Descriptor(bytes));
         return Emulated::Done;
     }
     // A CPU that says that it has the instruction has it for other memory, too.
-    if dsa::memory::store(to, &bytes) { Emulated::Done } else { Emulated::NotOurs }
+    if dsa::memory::store(to, &bytes) { Emulated::Done } else { Emulated::PageFault(to) }
 }
 
 fn enqueue(context: &mut Context, instruction: &Instruction) -> Emulated {
     let Some((to, from)) = operands(context, instruction) else { return Emulated::NotOurs };
     let Some(mut bytes) = dsa::memory::load::<DESCRIPTOR_BYTES>(from) else {
-        return Emulated::NotOurs;
+        return Emulated::PageFault(from);
     };
     if to % DESCRIPTOR_BYTES as u64 != 0 || bytes[PRIVILEGE_AND_PASID] != [0; 4] {
         return Emulated::Protection;
@@ -139,28 +139,52 @@ fn access(context: &mut Context, instruction: &Instruction) -> Emulated {
     let portal = context.address(instruction, operand).and_then(portals::at);
     let Some(portal) = portal else { return Emulated::NotOurs };
     if !context.faulted_on_write() {
-        if instruction.op0_kind() == OpKind::Register {
-            context.set(instruction.op0_register(), u64::MAX);
-        }
-        return Emulated::Done;
+        return read_ones(context, instruction);
     }
     let address = context.address(instruction, operand).unwrap_or_default();
-    let is_whole = address.is_multiple_of(DESCRIPTOR_BYTES as u64) && !instruction.has_op_mask();
+    let is_whole = address.is_multiple_of(DESCRIPTOR_BYTES as u64)
+        && instruction.memory_size().size() == DESCRIPTOR_BYTES
+        && !instruction.has_op_mask();
     if is_whole && let Some(bytes) = context.wide(instruction.op1_register()) {
         portal.post(&Descriptor(bytes));
     }
-    if instruction.has_rep_prefix() && instruction.is_string_instruction() {
-        let bytes = context.get(Register::RCX).unwrap_or_default()
-            * instruction.memory_size().size() as u64;
-        let down = context.counts_down();
-        for register in [Register::RDI, Register::RSI] {
-            let before = context.get(register).unwrap_or_default();
-            let after = if down { before.wrapping_sub(bytes) } else { before.wrapping_add(bytes) };
-            context.set(register, after);
-        }
-        context.set(Register::RCX, 0);
+    if instruction.is_string_instruction() {
+        skip_string(context, instruction);
     }
     Emulated::Done
+}
+
+/// A load into a general register; what else reads a portal is the program's own fault.
+fn read_ones(context: &mut Context, instruction: &Instruction) -> Emulated {
+    let to = instruction.op0_register();
+    let value = match instruction.mnemonic() {
+        Mnemonic::Mov | Mnemonic::Movsx | Mnemonic::Movsxd => u64::MAX,
+        Mnemonic::Movzx => (1 << (8 * instruction.memory_size().size())) - 1,
+        _ => return Emulated::NotOurs,
+    };
+    context.set(to, value);
+    Emulated::Done
+}
+
+/// Goes behind the bytes that a string instruction has stored, which are lost.
+fn skip_string(context: &mut Context, instruction: &Instruction) {
+    let is_repeated = instruction.has_rep_prefix();
+    let count = if is_repeated { context.get(Register::RCX).unwrap_or_default() } else { 1 };
+    let bytes = count.wrapping_mul(instruction.memory_size().size() as u64);
+    let moves = matches!(
+        instruction.mnemonic(),
+        Mnemonic::Movsb | Mnemonic::Movsw | Mnemonic::Movsd | Mnemonic::Movsq
+    );
+    let registers = [Some(Register::RDI), moves.then_some(Register::RSI)];
+    for register in registers.into_iter().flatten() {
+        let before = context.get(register).unwrap_or_default();
+        let down = context.counts_down();
+        let after = if down { before.wrapping_sub(bytes) } else { before.wrapping_add(bytes) };
+        context.set(register, after);
+    }
+    if is_repeated {
+        context.set(Register::RCX, 0);
+    }
 }
 
 fn is_memory(instruction: &Instruction, operand: u32) -> bool {

@@ -197,13 +197,7 @@ fn start(run: &'static Run, identity: &Identity) -> Option<Served> {
         // SAFETY: a program answers for what its descriptors name, as it does on a real device.
         unsafe { Device::start(&config, hooks) }
     });
-    let device = match device {
-        Ok(device) => device,
-        Err(error) => {
-            eprintln!("skipline-dsa: wq{}.{}: {error}", identity.device, identity.queue);
-            return None;
-        }
-    };
+    let device = device.ok()?;
     let id = *device.queues().first()?;
     let engines: &'static Engines = Box::leak(Box::new(Engines { device, recorder }));
     Some(Served { number: identity.queue, generation, registers, queue, engines, id })

@@ -4,6 +4,7 @@ use crate::engines;
 use crate::next::next;
 use crate::portals;
 use crate::run;
+use crate::signals::masks;
 use dsa::descriptor::Descriptor;
 use dsa::device::Submitted;
 use dsa::hardware::{DESCRIPTOR_BYTES, Opcode, PORTAL_BYTES, RECORD_BYTES};
@@ -125,12 +126,19 @@ pub unsafe extern "C" fn write(file: c_int, from: *const c_void, bytes: size_t) 
 
 /// Submits descriptors as the driver's `write` does: the number of bytes taken, or the first error.
 fn submit(identity: &Identity, from: u64, count: usize) -> ssize_t {
+    // SAFETY: a system call without arguments.
+    if unsafe { libc::getpid() }.cast_unsigned() != identity.process {
+        fail(libc::EPERM);
+        return -1;
+    }
     let mut taken = 0;
     let error = loop {
         if taken == count {
             break 0;
         }
-        match submit_one(identity, from + (taken * DESCRIPTOR_BYTES) as u64) {
+        let at = from + (taken * DESCRIPTOR_BYTES) as u64;
+        // A handler that submits may not meet a lock that its own thread holds.
+        match masks::without_signals(|| submit_one(identity, at)) {
             Ok(()) => taken += 1,
             Err(error) => break error,
         }

@@ -10,7 +10,10 @@ use dsa::hardware::Opcode;
 use dsa::log::Source;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,7 +24,7 @@ pub struct Recorder {
 }
 
 struct State {
-    file: File,
+    log: OwnFile,
     /// Numbers of the pairs of a thread and a queue.
     portals: HashMap<(u64, (u32, u32)), u32>,
     process: u32,
@@ -46,17 +49,44 @@ fn open(run: &Run) -> Option<Arc<Recorder>> {
         return None;
     }
     let process = std::process::id();
-    let path = directory.join(format!("{process}.jsonl"));
-    match File::options().create(true).append(true).open(&path) {
-        Ok(file) => {
-            let start_ns = run.registers.start_ns.load(Ordering::Acquire);
-            let state = Mutex::new(State { file, portals: HashMap::new(), process });
-            Some(Arc::new(Recorder { start_ns, state }))
+    let log = OwnFile::open(directory.join(format!("{process}.jsonl"))).ok()?;
+    let start_ns = run.registers.start_ns.load(Ordering::Acquire);
+    let state = Mutex::new(State { log, portals: HashMap::new(), process });
+    Some(Arc::new(Recorder { start_ns, state }))
+}
+
+/// A file in a process whose program may close any descriptor and give its number to another file.
+struct OwnFile {
+    path: PathBuf,
+    file: File,
+    /// Device and number of the file.
+    identity: (u64, u64),
+}
+
+impl OwnFile {
+    fn open(path: PathBuf) -> io::Result<Self> {
+        /// Programs begin with low numbers, and count on getting them.
+        const LEAST_NUMBER: libc::c_int = 900;
+        let low = File::options().create(true).append(true).open(&path)?;
+        // SAFETY: the descriptor is open; the new one, if there is one, belongs to nothing else.
+        let file = unsafe {
+            match libc::fcntl(low.as_raw_fd(), libc::F_DUPFD_CLOEXEC, LEAST_NUMBER) {
+                -1 => low,
+                high => File::from_raw_fd(high),
+            }
+        };
+        let found = file.metadata()?;
+        Ok(Self { path, file, identity: (found.dev(), found.ino()) })
+    }
+
+    fn write(&mut self, text: &str) -> io::Result<()> {
+        let is_own = |found: &std::fs::Metadata| (found.dev(), found.ino()) == self.identity;
+        if !self.file.metadata().is_ok_and(|found| is_own(&found)) {
+            let new = Self::open(self.path.clone())?;
+            // Its number is another file's now, or none's.
+            std::mem::forget(std::mem::replace(self, new).file);
         }
-        Err(error) => {
-            eprintln!("skipline-dsa: {}: {error}; nothing is recorded", path.display());
-            None
-        }
+        self.file.write_all(text.as_bytes())
     }
 }
 
@@ -98,7 +128,7 @@ impl Recorder {
             let member = ended.member.unwrap_or_default();
             let text = line.replacen('{', &format!("{{\"member\": {member}, "), 1);
             // A log that cannot be written is short, which its reader sees; the program goes on.
-            let _ = state.file.write_all(text.as_bytes());
+            let _ = state.log.write(&text);
         }
     }
 }

@@ -67,12 +67,19 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, contex
     match emulated {
         Emulated::Done => {}
         // SAFETY: as above.
-        Emulated::NotOurs => unsafe { actions::as_the_program_says(signal, info, context) },
-        // SAFETY: a general protection fault has this code and no address.
-        Emulated::Protection => unsafe {
-            (*info).si_signo = libc::SIGSEGV;
-            (*info).si_code = SI_KERNEL;
-            actions::as_the_program_says(libc::SIGSEGV, info, context);
+        Emulated::NotOurs => unsafe { actions::as_the_program_says(signal, true, info, context) },
+        // SAFETY: as above; the information is that of a fault without an address, or with one.
+        Emulated::Protection | Emulated::PageFault(_) => unsafe {
+            let mut fault: libc::siginfo_t = std::mem::zeroed();
+            fault.si_signo = libc::SIGSEGV;
+            fault.si_code = SI_KERNEL;
+            if let Emulated::PageFault(address) = emulated {
+                fault.si_code = SEGV_MAPERR;
+                // The address is the first field behind the three numbers.
+                (&raw mut fault).cast::<u64>().add(2).write(address);
+            }
+            let comes_again = signal == libc::SIGSEGV;
+            actions::as_the_program_says(libc::SIGSEGV, comes_again, &raw mut fault, context);
         },
     }
     *errno = kept;
@@ -80,3 +87,5 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, contex
 
 /// The code of a signal that the kernel raises without an address.
 const SI_KERNEL: c_int = 0x80;
+/// The code of a fault at an address that is not mapped.
+const SEGV_MAPERR: c_int = 1;

@@ -5,7 +5,7 @@
 mod board;
 
 use super::server::Mounted;
-use board::{Board, is_ending};
+use board::Board;
 use dsa_run::Identity;
 use dsa_run::registers::{Registers, state};
 use idxd::saved::{ApplyError, Saved};
@@ -75,9 +75,7 @@ impl Devices {
 
     /// Closes it.
     pub fn close(&self, client: &Client) {
-        if is_ending(client.pid()) {
-            self.board.end(client.pid());
-        }
+        self.board.end_the_dead();
         self.driver().close(client, &self.board);
         self.board.leave(client.device(), client.queue(), client.pid());
     }

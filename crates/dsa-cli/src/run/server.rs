@@ -11,7 +11,7 @@ use super::tree::{self, Attribute, Entry};
 use dsa_run::{IDENTIFY, Identity, WRITE_IN_PROCESS};
 use fuser::{
     Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, IoctlFlags,
-    LockOwner, OpenFlags, PollEvents, PollFlags, PollNotifier, ReplyAttr, ReplyData,
+    LockOwner, OpenAccMode, OpenFlags, PollEvents, PollFlags, PollNotifier, ReplyAttr, ReplyData,
     ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyOpen, ReplyPoll, ReplyWrite, Request,
     TimeOrNow, WriteFlags,
 };
@@ -26,6 +26,9 @@ use waiting::Waiting;
 
 /// Nothing is kept by the kernel: files come and go as queues are configured.
 const NOT_KEPT: Duration = Duration::ZERO;
+/// How often, and how long, an open of a queue in use looks whether a close is on its way.
+const CLOSING_LOOKS: u32 = 10;
+const CLOSING_LOOK: Duration = Duration::from_millis(2);
 /// Size of an attribute, as sysfs says it.
 const ATTRIBUTE_BYTES: u64 = 4096;
 /// An open file.
@@ -92,18 +95,40 @@ impl Files {
         }
     }
 
-    fn open_entry(&self, request: &Request, number: INodeNo) -> Result<(Open, FopenFlags), Errno> {
+    fn open_entry(
+        &self,
+        request: &Request,
+        number: INodeNo,
+        flags: OpenFlags,
+    ) -> Result<(Open, FopenFlags), Errno> {
         match self.entry(number)?.1 {
+            // Also of root, as an attribute has no function for it.
+            Entry::Attribute(own) if !is_possible(own.mode(), flags) => Err(Errno::EACCES),
             Entry::Attribute(_) => Ok((Open::Attribute(None), FopenFlags::FOPEN_DIRECT_IO)),
             Entry::Queue(device, queue) => {
                 let process = process_of(request.pid());
-                let (client, identity) =
-                    self.devices.open(device, queue, process).map_err(kernel_error)?;
+                let (client, identity) = self.open_queue(device, queue, process)?;
                 Ok((Open::Queue(client, identity), FopenFlags::FOPEN_NONSEEKABLE))
             }
             Entry::Directory(_) => Err(Errno::EISDIR),
             Entry::Link(_) => Err(Errno::ELOOP),
         }
+    }
+
+    /// A file that was closed just before may be on its way: the kernel does not wait for that.
+    fn open_queue(
+        &self,
+        device: usize,
+        queue: usize,
+        process: u32,
+    ) -> Result<(Client, Identity), Errno> {
+        for _ in 0..CLOSING_LOOKS {
+            match self.devices.open(device, queue, process) {
+                Err(error) if error == idxd::Errno::EBUSY => std::thread::sleep(CLOSING_LOOK),
+                opened => return opened.map_err(kernel_error),
+            }
+        }
+        Err(Errno::EBUSY)
     }
 
     fn read_attribute(&self, number: INodeNo, handle: u64) -> Result<Vec<u8>, Errno> {
@@ -121,6 +146,15 @@ impl Files {
         let text = std::str::from_utf8(data).map_err(|_| Errno::EINVAL)?;
         let mut driver = self.devices.driver();
         attribute.write(text, &mut driver, self.devices.hardware()).map_err(kernel_error)
+    }
+}
+
+/// Whether a file of these permissions can be opened so.
+fn is_possible(mode: u16, flags: OpenFlags) -> bool {
+    match flags.acc_mode() {
+        OpenAccMode::O_RDONLY => mode & 0o444 != 0,
+        OpenAccMode::O_WRONLY => mode & 0o222 != 0,
+        OpenAccMode::O_RDWR => mode & 0o444 != 0 && mode & 0o222 != 0,
     }
 }
 
@@ -222,8 +256,8 @@ impl Filesystem for Files {
         reply.ok();
     }
 
-    fn open(&self, request: &Request, number: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        match self.open_entry(request, number) {
+    fn open(&self, request: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+        match self.open_entry(request, number, flags) {
             Ok((open, flags)) => {
                 let handle = self.handles.fetch_add(1, Ordering::Relaxed);
                 self.open_files().insert(handle, open);

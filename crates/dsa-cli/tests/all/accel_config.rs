@@ -119,7 +119,7 @@ fn refused_changes_have_the_error_numbers_of_the_kernel() {
     // Root may write to any file of most file systems, but not to these.
     script += "cat /sys/bus/dsa/devices/wq0.[01]/{size,threshold,name}";
     let (out, _) = configured(&place, &script);
-    let lines: Vec<&str> = out.lines().filter(|line| line.contains(": echo: ")).collect();
+    let lines: Vec<&str> = out.lines().filter(|line| line.contains(": line ")).collect();
     assert_eq!(lines.len(), REFUSED.len(), "{out}");
     for ((attribute, value, error), line) in REFUSED.iter().zip(lines) {
         assert!(line.ends_with(error), "{value} to {attribute}: {line}");

@@ -46,11 +46,17 @@ pub fn keep(number: usize, action: &libc::sigaction) -> libc::sigaction {
     KEPT[number].with(|kept| std::mem::replace(kept, *action))
 }
 
-/// Does what the program has said for a signal.
+/// Does what the program has said for a signal. `comes_again`: the instruction raises it once more, if
+/// the handler returns to it.
 ///
 /// # Safety
 /// The arguments are those of the kernel's handler.
-pub unsafe fn as_the_program_says(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+pub unsafe fn as_the_program_says(
+    signal: c_int,
+    comes_again: bool,
+    info: *mut libc::siginfo_t,
+    context: *mut c_void,
+) {
     let Some(number) = position(signal) else { return };
     // SAFETY: information and context are the kernel's.
     let is_sent = unsafe {
@@ -70,14 +76,14 @@ pub unsafe fn as_the_program_says(signal: c_int, info: *mut libc::siginfo_t, con
     match action.sa_sigaction {
         // What an instruction raises cannot be ignored, nor kept for later.
         libc::SIG_IGN if is_sent => {}
-        libc::SIG_IGN | libc::SIG_DFL => default(signal, is_sent),
-        _ if !is_sent && masks::blocks(number) => default(signal, is_sent),
+        libc::SIG_IGN | libc::SIG_DFL => default(signal, is_sent || !comes_again),
+        _ if !is_sent && masks::blocks(number) => default(signal, !comes_again),
         // SAFETY: the handler is the program's own, of the type that the flags say.
         _ => unsafe { call(&action, signal, info, context) },
     }
 }
 
-/// Lets the kernel do the default: the instruction raises the signal once more.
+/// Lets the kernel do the default: the instruction raises the signal once more, or it is sent.
 fn default(signal: c_int, is_sent: bool) {
     // SAFETY: a zeroed action is the default one.
     unsafe {
@@ -165,6 +171,27 @@ pub unsafe extern "C" fn signal(signal: c_int, handler: libc::sighandler_t) -> l
         new.sa_sigaction = handler;
         new.sa_flags = libc::SA_RESTART;
         libc::sigaddset(&raw mut new.sa_mask, signal);
+        if sigaction(signal, &raw const new, &raw mut old) == 0 {
+            old.sa_sigaction
+        } else {
+            libc::SIG_ERR
+        }
+    }
+}
+
+/// # Safety
+/// As the C library's: what `signal` is in programs of strict POSIX or System V.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __sysv_signal(
+    signal: c_int,
+    handler: libc::sighandler_t,
+) -> libc::sighandler_t {
+    // SAFETY: a zeroed action is valid.
+    unsafe {
+        let mut new: libc::sigaction = std::mem::zeroed();
+        let mut old: libc::sigaction = std::mem::zeroed();
+        new.sa_sigaction = handler;
+        new.sa_flags = libc::SA_RESETHAND | libc::SA_NODEFER;
         if sigaction(signal, &raw const new, &raw mut old) == 0 {
             old.sa_sigaction
         } else {

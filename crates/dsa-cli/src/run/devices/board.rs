@@ -57,33 +57,25 @@ impl Board {
         Some(user)
     }
 
-    /// A process closes a queue once.
+    /// A process closes a queue once. It keeps its number, since its engines may have work: what it has
+    /// goes back when it ends.
     pub fn leave(&self, device: usize, queue: usize, process: u32) {
         let mut users = self.users();
-        let Some(own) = users.get_mut(&(device, queue)) else { return };
-        for user in own.iter_mut().filter(|user| user.process == process) {
-            user.files -= 1;
-            if user.files == 0 {
-                self.queue(device, queue).release(user.client, usize_from(user.slot.into()));
-            }
-        }
-        own.retain(|user| user.files > 0);
-    }
-
-    /// A process ends: what its threads had of any queue will never end.
-    pub fn end(&self, process: u32) {
-        for ((device, queue), users) in &*self.users() {
-            for user in users.iter().filter(|user| user.process == process) {
-                self.queue(*device, *queue).release(user.client, usize_from(user.slot.into()));
-            }
+        let own = users.get_mut(&(device, queue)).into_iter().flatten();
+        for user in own.filter(|user| user.process == process) {
+            user.files = user.files.saturating_sub(1);
         }
     }
 
-    /// A child may keep the file of a process that has ended open.
+    /// Takes back what processes have that have ended: their threads had it, and are no more. A child may
+    /// keep a file of theirs open.
     pub fn end_the_dead(&self) {
-        let processes: Vec<u32> =
-            self.users().values().flatten().map(|user| user.process).collect();
-        processes.into_iter().filter(|process| is_ending(*process)).for_each(|it| self.end(it));
+        for ((device, queue), users) in &mut *self.users() {
+            let own = self.queue(*device, *queue);
+            let ended = users.iter().filter(|user| is_ending(user.process));
+            ended.for_each(|user| own.release(user.client, usize_from(user.slot.into())));
+            users.retain(|user| user.files > 0 || !is_ending(user.process));
+        }
     }
 
     fn queue(&self, device: usize, queue: usize) -> &'static registers::Queue {
@@ -92,14 +84,16 @@ impl Board {
 }
 
 /// Whether a process has ended, or is about to: its threads run no more.
-pub fn is_ending(process: u32) -> bool {
+fn is_ending(process: u32) -> bool {
     /// Flag of a task that ends [include/linux/sched.h].
     const PF_EXITING: u64 = 4;
     let Ok(text) = std::fs::read_to_string(format!("/proc/{process}/stat")) else { return true };
-    // The name may have any character; the flags are the seventh field behind it.
+    // The name may have any character; flags and threads are the 7th and the 18th field behind it.
     let fields = text.rsplit_once(')').map_or("", |(_, fields)| fields);
-    let flags = fields.split_whitespace().nth(6).and_then(|field| field.parse::<u64>().ok());
-    flags.is_none_or(|flags| flags & PF_EXITING != 0)
+    let field = |number: usize| fields.split_whitespace().nth(number)?.parse::<u64>().ok();
+    let (flags, threads) = (field(6), field(17));
+    // The first thread may end long before the others.
+    flags.is_none_or(|flags| flags & PF_EXITING != 0) && threads.is_none_or(|threads| threads <= 1)
 }
 
 impl Hardware for Board {

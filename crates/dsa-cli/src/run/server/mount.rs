@@ -38,7 +38,7 @@ pub fn mount(devices: &Arc<Devices>, directory: &Path) -> Result<Mounted, Failur
         .map_err(|error| failed("/dev/fuse", error))?;
     let (user, group) = (rustix::process::getuid(), rustix::process::getgid());
     let options = format!(
-        "fd={},rootmode=40000,user_id={},group_id={},allow_other",
+        "fd={},rootmode=40000,user_id={},group_id={},allow_other,default_permissions",
         fuse.as_raw_fd(),
         user.as_raw(),
         group.as_raw()

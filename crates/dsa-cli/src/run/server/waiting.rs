@@ -18,7 +18,10 @@ impl Waiting {
 
     /// A program waits for an error of a device.
     pub fn add(&self, device: usize, handle: PollHandle) {
-        self.polls.lock().unwrap_or_else(PoisonError::into_inner).push((device, handle));
+        let mut polls = self.polls.lock().unwrap_or_else(PoisonError::into_inner);
+        // A file that is polled again has the same handle.
+        polls.retain(|(_, own)| own.0 != handle.0);
+        polls.push((device, handle));
     }
 
     /// Wakes those whose device has an error.
