@@ -165,7 +165,7 @@ pub fn alternate_stack(arguments: &[String]) {
     let memory = pages(BYTES / PAGE + 1, libc::PROT_NONE);
     // SAFETY: the pages are there.
     let stack = unsafe { memory.add(PAGE) };
-    // SAFETY: as above; nobody uses the stack yet.
+    // SAFETY: as above; no thread uses the stack yet.
     unsafe {
         assert_eq!(libc::mprotect(stack.cast(), BYTES, libc::PROT_READ | libc::PROT_WRITE), 0);
         let new = libc::stack_t { ss_sp: stack.cast(), ss_flags: 0, ss_size: BYTES };

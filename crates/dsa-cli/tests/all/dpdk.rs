@@ -3,7 +3,7 @@
 use crate::runs::Place;
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 
 /// What its tests of a device are called.
 const TESTS: [&str; 4] = ["copy", "burst capacity", "error handling", "fill"];
@@ -32,30 +32,31 @@ fn counts_by_device(output: &str) -> BTreeMap<String, BTreeMap<String, Counts>> 
     devices
 }
 
-fn passes_its_tests(devices: usize) {
+/// Runs them on a number of devices, with further options; returns how the program ended, and its output.
+fn run_its_tests(devices: usize, options: &[&str], name: &str) -> (ExitStatus, String) {
     let place = Place::new();
-    let (count, prefix) = (devices.to_string(), format!("skipline-dsa-{devices}"));
-    let mut command = place.command(&["run", "--devices", &count, "--", "dpdk-test"]);
-    command.args([
-        "--no-huge",
-        "-m",
-        "512",
-        "--no-pci",
-        "--no-shconf",
-        "--no-telemetry",
-        "-l",
-        "0",
-    ]);
-    command.args(["--file-prefix", &prefix]);
+    let (count, prefix) = (devices.to_string(), format!("skipline-dsa-{name}"));
+    let mut command = place.command(&["run", "--devices", &count]);
+    command.args(options).args(["--", "dpdk-test", "--no-huge", "-m", "512", "--no-pci"]);
+    command.args(["--no-shconf", "--no-telemetry", "-l", "0", "--file-prefix", &prefix]);
     let started =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
     let mut program = started.expect("starts");
     let mut commands = program.stdin.take().expect("is piped");
     commands.write_all(b"dmadev_autotest\nquit\n").expect("is read");
     let output = program.wait_with_output().expect("ends");
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "dpdk-test (package dpdk-dev): {}\n{text}", output.status);
-    assert!(text.split(['\r', '\n']).any(|line| line == "Test OK"), "{text}");
+    (output.status, String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Whether they say so of themselves.
+fn has_line(text: &str, wanted: &str) -> bool {
+    text.split(['\r', '\n']).any(|line| line == wanted)
+}
+
+fn passes_its_tests(devices: usize) {
+    let (status, text) = run_its_tests(devices, &[], &devices.to_string());
+    assert!(status.success(), "dpdk-test (package dpdk-dev): {status}\n{text}");
+    assert!(has_line(&text, "Test OK"), "{text}");
     let failed = text.split(['\r', '\n']).filter(|line| line.starts_with("Failed"));
     assert!(failed.clone().all(|line| line.ends_with(": 0")), "{:?}", failed.collect::<Vec<_>>());
 
@@ -83,4 +84,34 @@ fn one_device_passes_the_tests_of_dpdk() {
 #[test]
 fn four_devices_pass_the_tests_of_dpdk() {
     passes_its_tests(4);
+}
+
+/// Runs them under a plan; the program has to end by itself.
+fn under(plan: &str, name: &str) -> String {
+    let place = Place::new();
+    let path = place.path().join("plan.toml");
+    std::fs::write(&path, plan).expect("is written");
+    let path = path.to_str().expect("is text");
+    let (status, text) = run_its_tests(1, &["--inject", path], name);
+    assert!(status.success(), "{plan}: {status}\n{text}");
+    text
+}
+
+#[test]
+fn what_is_only_late_passes_them_too() {
+    let plan = "seed = 3\n[delays]\nrate = 0.02\nnanoseconds = 50_000\n";
+    assert!(has_line(&under(plan, "late"), "Test OK"));
+}
+
+#[test]
+fn what_fails_is_reported_and_ends() {
+    let plans = [
+        ("hardware", "seed = 3\n[hardware_errors]\nread_rate = 0.02\n"),
+        ("lost", "seed = 3\n[queue_full]\nrate = 0.02\n"),
+        ("reset", "seed = 3\n[reset]\nafter_descriptors = 100\n"),
+    ];
+    for (name, plan) in plans {
+        let text = under(plan, name);
+        assert!(has_line(&text, "Test Failed"), "{name}: {text}");
+    }
 }
