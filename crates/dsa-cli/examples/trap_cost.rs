@@ -1,4 +1,4 @@
-//! What a trapped descriptor costs beside an empty signal handler: `make bench-dsa-trap`.
+//! What a trapped descriptor costs beside empty signal handlers: `make bench-dsa-trap`.
 //!
 //! Rounds of both alternate, each in a process of its own: the handler in a plain one, ENQCMD and
 //! MOVDIR64B in one that `skipline-dsa run` has started. Only the submission is timed: records are waited
@@ -20,7 +20,8 @@ const IN_GROUP: usize = 8;
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.first().map(String::as_str) {
-        Some("handler") => println!("{}", handler()),
+        Some("illegal") => println!("{}", illegal()),
+        Some("absent") => println!("{}", absent()),
         Some("enqcmd") => println!("{}", portal("/dev/dsa/wq0.1", enqcmd)),
         Some("movdir64b") => println!("{}", portal("/dev/dsa/wq0.0", movdir64b)),
         _ => compare(),
@@ -37,7 +38,7 @@ fn compare() {
     };
     let mut rounds = Vec::new();
     for _ in 0..ROUNDS {
-        let empty = time("handler", &mut Command::new(&own));
+        let empty = ["illegal", "absent"].map(|way| time(way, &mut Command::new(&own)));
         let submitted = ["enqcmd", "movdir64b"]
             .map(|way| time(way, Command::new(&tool).args(["run", "--quiet", "--"]).arg(&own)));
         rounds.push((empty, submitted));
@@ -47,35 +48,61 @@ fn compare() {
         let at = |part: usize| values[(values.len() - 1) * part / 4];
         format!("{:.2} ({:.2} to {:.2})", at(2), at(1), at(3))
     };
-    let show = |name: &str, value: fn(&(f64, [f64; 2])) -> f64| {
+    let show = |name: &str, value: fn(&([f64; 2], [f64; 2])) -> f64| {
         println!("{name:<34} {}", quartiles(rounds.iter().map(value).collect()));
     };
-    show("empty handler, ns", |round| round.0);
+    show("empty handler of SIGILL, ns", |round| round.0[0]);
+    show("empty handler of SIGBUS, ns", |round| round.0[1]);
     show("ENQCMD, ns", |round| round.1[0]);
     show("MOVDIR64B, ns", |round| round.1[1]);
-    show("ENQCMD / empty handler", |round| round.1[0] / round.0);
-    show("MOVDIR64B / empty handler", |round| round.1[1] / round.0);
+    show("ENQCMD / empty handler of SIGILL", |round| round.1[0] / round.0[0]);
+    show("MOVDIR64B / empty handler of SIGBUS", |round| round.1[1] / round.0[1]);
 }
 
 /// Nanoseconds of an invalid instruction whose handler does nothing but go on behind it.
-fn handler() -> f64 {
+fn illegal() -> f64 {
+    skip_at(libc::SIGILL);
+    let start = Instant::now();
+    for _ in 0..GROUPS * IN_GROUP {
+        // SAFETY: three bytes, which the handler skips.
+        unsafe { asm!("ud2", "nop") };
+    }
+    per_one(start.elapsed())
+}
+
+/// Nanoseconds of a store to a page behind the end of its file, with such a handler: what a portal is.
+fn absent() -> f64 {
+    skip_at(libc::SIGBUS);
+    // SAFETY: calls of the C library with valid arguments; the page is not accessed but by the store,
+    // which the handler skips.
+    unsafe {
+        let file = libc::memfd_create(c"empty".as_ptr(), 0);
+        let null = std::ptr::null_mut();
+        let page = libc::mmap(null, 4096, libc::PROT_WRITE, libc::MAP_SHARED, file, 0);
+        assert_ne!(page, libc::MAP_FAILED, "{}", std::io::Error::last_os_error());
+        let start = Instant::now();
+        for _ in 0..GROUPS * IN_GROUP {
+            // Three bytes.
+            asm!(".byte 0xc6, 0x00, 0x00", in("rax") page);
+        }
+        per_one(start.elapsed())
+    }
+}
+
+/// Sets a handler that goes on behind an instruction of three bytes.
+fn skip_at(signal: c_int) {
     extern "C" fn skip(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
-        // SAFETY: the kernel passes the context of the instruction, which has two bytes.
+        // SAFETY: the kernel passes the context of the instruction.
         unsafe {
-            (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs[libc::REG_RIP as usize] += 2;
+            (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs[libc::REG_RIP as usize] += 3;
         }
     }
-    // SAFETY: a zeroed action is valid, and its fields are set; the handler goes on behind `ud2`.
+    // SAFETY: a zeroed action is valid, and its fields are set.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = skip as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO;
-        libc::sigaction(libc::SIGILL, &raw const action, std::ptr::null_mut());
-        let start = Instant::now();
-        for _ in 0..GROUPS * IN_GROUP {
-            asm!("ud2");
-        }
-        per_one(start.elapsed())
+        libc::sigaction(signal, &raw const action, std::ptr::null_mut());
     }
 }
 
