@@ -2,7 +2,7 @@
 //!
 //! The supervisor writes the configuration, programs read it; both count. No lock is held across
 //! processes, as any of them may be killed at any time: what a process owns is marked with its client's
-//! number, and the supervisor takes it back when the kernel closes the file.
+//! number, and the supervisor takes it back when the process has ended.
 
 #![allow(unsafe_code)]
 
@@ -65,7 +65,7 @@ pub struct Device {
     pub notified: AtomicU32,
     /// Engines of each group.
     pub engines: [AtomicU32; MOST_GROUPS],
-    /// Software error register; the first word is written last, and by the first error only.
+    /// Software error register: the first error writes all words, the first one before the others.
     pub software_error: [AtomicU64; 4],
     /// The queues.
     pub queue: [Queue; MOST_QUEUES],
@@ -97,7 +97,7 @@ pub struct Queue {
     pub most_transfer_bytes: AtomicU64,
     /// For each entry the client that it holds a descriptor of; 0: free.
     pub entries: [AtomicU32; MOST_ENTRIES],
-    /// For each process its descriptors that engines have taken and not ended.
+    /// For each process its descriptors that the queue has taken and that have not ended.
     pub in_flight: [AtomicU32; MOST_CLIENTS],
     /// What happened.
     pub counts: Counts,
@@ -128,7 +128,7 @@ impl Queue {
         units::narrow::fit(held)
     }
 
-    /// Descriptors that engines have.
+    /// Descriptors that the queue has taken and that have not ended, those that wait included.
     #[must_use]
     pub fn in_flight(&self) -> u32 {
         self.in_flight.iter().map(|count| count.load(Ordering::Acquire)).sum()

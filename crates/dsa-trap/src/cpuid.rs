@@ -12,9 +12,8 @@ use std::ffi::c_long;
 
 /// The request of `arch_prctl` [kernel: arch/x86/include/uapi/asm/prctl.h].
 const ARCH_SET_CPUID: c_long = 0x1012;
-/// Leaf 7, subleaf 0, ECX: WAITPKG, MOVDIRI, MOVDIR64B, ENQCMD [SDM vol. 2, CPUID].
+/// Leaf 7, subleaf 0, ECX: WAITPKG, MOVDIR64B, ENQCMD [SDM vol. 2, CPUID].
 const WAITPKG: u32 = 1 << 5;
-const MOVDIRI: u32 = 1 << 27;
 const MOVDIR64B: u32 = 1 << 28;
 const ENQCMD: u32 = 1 << 29;
 const ALL: u32 = WAITPKG | MOVDIR64B | ENQCMD;
@@ -38,7 +37,7 @@ pub fn answer(context: &mut Context) -> Emulated {
     let mut result = features(units::narrow::fit(leaf), units::narrow::fit(subleaf));
     enable(false);
     if (leaf, subleaf) == (7, 0) {
-        result.ecx |= ALL | MOVDIRI & result.ecx;
+        result.ecx |= ALL;
     }
     let registers = [
         (Register::EAX, result.eax),

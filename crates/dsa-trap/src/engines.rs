@@ -115,7 +115,7 @@ impl Served {
         self.registers.capabilities()
     }
 
-    /// A portal of a queue that was configured anew behind it leads to nothing.
+    /// A portal leads to nothing once its queue was disabled and enabled again.
     fn is_current(&self) -> bool {
         self.queue.generation.load(Ordering::Acquire) == self.generation
     }

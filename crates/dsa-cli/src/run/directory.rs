@@ -26,7 +26,7 @@ impl Directory {
         let failed = |error| Failure::failed(format!("{}: {error}", path.display()));
         private(&path).map_err(failed)?;
         let created = Self { path: path.clone(), process };
-        for part in ["files", "was", "dev"] {
+        for part in ["files", "was"] {
             private(&path.join(part)).map_err(failed)?;
         }
         if records {

@@ -4,7 +4,7 @@ use crate::runs::{self, Place};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::process::Command;
 
-/// User and group that own nothing: `nobody`.
+/// Number of a user and a group without privileges and files.
 const NOBODY: u32 = 65534;
 
 #[test]

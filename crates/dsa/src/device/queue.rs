@@ -65,8 +65,8 @@ impl Queue {
 
     /// Takes a descriptor, if fewer than `most` entries are occupied.
     pub fn take(&mut self, entry: (Descriptor, Tag), most: usize) -> Result<(), Refused> {
-        // Counted before the look at the state: whoever disables the queue and then finds a count of
-        // zero has seen the last one.
+        // Counted before the look at the state: a supervisor that disables the queue and then finds a
+        // count of zero has seen the last descriptor.
         if let Some(unfinished) = self.unfinished {
             unfinished.fetch_add(1, Ordering::SeqCst);
         }

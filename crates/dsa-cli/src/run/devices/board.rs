@@ -110,18 +110,16 @@ impl Hardware for Board {
         let start = Instant::now();
         // What is submitted from here on is lost, as it is while the device drains.
         let before = own.state.swap(state::DISABLED, Ordering::SeqCst);
-        while own.in_flight() + own.occupancy() > 0 && start.elapsed() < LONGEST_DRAIN {
+        while own.in_flight() > 0 && start.elapsed() < LONGEST_DRAIN {
             self.end_the_dead();
             std::thread::sleep(Duration::from_micros(200));
         }
         own.state.store(before, Ordering::SeqCst);
     }
 
-    fn drain_pasid(&self, device: usize, queue: usize, _: u32) {
-        // Other processes go on: what this one has submitted it waits for by itself, and what it leaves
-        // unfinished when it ends is dropped.
-        let _ = (device, queue);
-    }
+    // Other processes go on: what this one has submitted its engines end, and what it leaves unfinished
+    // when it ends is dropped.
+    fn drain_pasid(&self, _: usize, _: usize, _: u32) {}
 
     fn publish(&self, device: usize, driver: &idxd::Device) {
         let own = &self.registers.device[device];
