@@ -62,75 +62,100 @@ fn compare(name: &str, bytes: usize, mut own: impl FnMut(), mut other: impl FnMu
     println!("{name:28} {bytes:>8} B  {middle:.3}  ({low:.3} to {high:.3})");
 }
 
-fn run(engine: &Engine, descriptor: &Descriptor, limits: &QueueLimits) {
-    black_box(engine.execute(black_box(descriptor), limits));
+/// An engine, and the memory that its descriptors name.
+struct Bench {
+    engine: Engine,
+    limits: QueueLimits,
+    source: Vec<u8>,
+    target: Vec<u8>,
+    record: Box<Record>,
 }
 
 fn main() {
-    // SAFETY: all that is executed names the buffers below.
-    let (engine, limits) = (unsafe { Engine::new(PART) }, QueueLimits::of(&PART));
-    let mut record = Record::default();
-    let record_address = (&raw mut record) as u64;
-    let source: Vec<u8> = (0..4 << 20).map(|at: usize| (at * 131 + 7) as u8).collect();
-    let mut target = vec![0_u8; 5 << 20];
-    let (from, to) = (source.as_ptr() as u64, target.as_mut_ptr() as u64);
-    let made = |opcode, bytes: usize| {
-        Descriptor::of(opcode).with_first(from).with_size(bytes as u32).recording(record_address)
+    let mut bench = Bench {
+        // SAFETY: all that is executed names the buffers of the bench.
+        engine: unsafe { Engine::new(PART) },
+        limits: QueueLimits::of(&PART),
+        source: (0..4 << 20).map(|at: usize| (at * 131 + 7) as u8).collect(),
+        target: vec![0_u8; 5 << 20],
+        record: Box::default(),
     };
     println!("rate of the engine / rate of the machine itself, median (quartiles)");
-    for bytes in [64 << 10, 256 << 10, 1 << 20, 4 << 20] {
-        let descriptor = made(Opcode::Move, bytes).with_second(to);
-        compare(
-            "copy / memcpy",
-            bytes,
-            || run(&engine, &descriptor, &limits),
-            // SAFETY: both are ours and as long.
-            || unsafe {
-                libc::memcpy(
-                    to as *mut libc::c_void,
-                    from as *const libc::c_void,
-                    black_box(bytes),
-                );
-            },
-        );
+    bench.copies();
+    bench.crcs();
+    bench.protection();
+    println!("nanoseconds of a descriptor, median of {ROUNDS}");
+    bench.small_ones();
+}
+
+impl Bench {
+    fn made(&mut self, opcode: Opcode, bytes: usize) -> Descriptor {
+        let from = self.source.as_ptr() as u64;
+        Descriptor::of(opcode).with_first(from).with_size(bytes as u32).recording(self.record())
     }
-    if let Some(symbol) = of_isal(c"crc32_iscsi") {
+
+    fn record(&mut self) -> u64 {
+        (&raw mut *self.record) as u64
+    }
+
+    fn run(&self, descriptor: &Descriptor) -> Record {
+        black_box(self.engine.execute(black_box(descriptor), &self.limits)).record()
+    }
+
+    fn copies(&mut self) {
+        let (from, to) = (self.source.as_ptr(), self.target.as_mut_ptr());
+        for bytes in [64 << 10, 256 << 10, 1 << 20, 4 << 20] {
+            let descriptor = self.made(Opcode::Move, bytes).with_second(to as u64);
+            let own = || {
+                self.run(&descriptor);
+            };
+            // SAFETY: both are ours and as long.
+            let machine = || unsafe {
+                libc::memcpy(to.cast(), from.cast(), black_box(bytes));
+            };
+            compare("copy / memcpy", bytes, own, machine);
+        }
+    }
+
+    fn crcs(&mut self) {
+        let Some(symbol) = of_isal(c"crc32_iscsi") else { return };
         // SAFETY: the type that ISA-L's header states.
         let crc: Crc32 = unsafe { std::mem::transmute(symbol) };
+        let from = self.source.as_ptr();
         for bytes in [4 << 10, 64 << 10, 1 << 20] {
-            let descriptor = made(Opcode::Crc, bytes);
+            let descriptor = self.made(Opcode::Crc, bytes);
             let length = i32::try_from(bytes).expect("a few MiB");
-            let isal = || {
-                // SAFETY: the bytes are ours.
-                black_box(unsafe { crc(from as *const u8, length, !0) })
-            };
-            let own = engine.execute(&descriptor, &limits).record().crc() as u32;
+            // SAFETY: the bytes are ours.
+            let isal = || black_box(unsafe { crc(from, length, !0) });
+            let own = self.run(&descriptor).crc() as u32;
             assert_eq!(own, !isal(), "both compute the same");
+            let machine = || {
+                isal();
+            };
             compare(
                 "CRC-32C / ISA-L",
                 bytes,
-                || run(&engine, &descriptor, &limits),
                 || {
-                    isal();
+                    self.run(&descriptor);
                 },
+                machine,
             );
         }
     }
-    if let Some(symbol) = of_isal(c"crc16_t10dif") {
+
+    fn protection(&mut self) {
+        let Some(symbol) = of_isal(c"crc16_t10dif") else { return };
         // SAFETY: as above.
         let crc: Crc16 = unsafe { std::mem::transmute(symbol) };
+        let to = self.target.as_mut_ptr() as u64;
         for (flags, block) in [(0, 512), (2, 4096)] {
             let bytes = 64 * (block + 8);
-            target[..bytes].copy_from_slice(&source[..bytes]);
-            let insert = made(Opcode::DifInsert, 64 * block).with_second(to).with_dif_flags(flags);
-            engine.execute(&insert, &limits);
-            let check = made(Opcode::DifCheck, bytes).with_first(to).with_dif_flags(flags);
+            self.target[..bytes].copy_from_slice(&self.source[..bytes]);
+            let insert = self.made(Opcode::DifInsert, 64 * block).with_second(to);
+            self.run(&insert.with_dif_flags(flags));
+            let check = self.made(Opcode::DifCheck, bytes).with_first(to).with_dif_flags(flags);
             let check = check.with_source_mask(0xffff).with_source_reference(0);
-            assert_eq!(
-                engine.execute(&check, &limits).record().status(),
-                1,
-                "it inserts what it checks"
-            );
+            assert_eq!(self.run(&check).status(), 1, "it inserts what it checks");
             let isal = || {
                 for number in 0..64 {
                     let block_start = (to as usize + number * (block + 8)) as *const u8;
@@ -138,21 +163,35 @@ fn main() {
                     black_box(unsafe { crc(0, block_start, block as u64) });
                 }
             };
-            compare("DIF check / ISA-L's CRC-16", bytes, || run(&engine, &check, &limits), isal);
+            compare(
+                "DIF check / ISA-L's CRC-16",
+                bytes,
+                || {
+                    self.run(&check);
+                },
+                isal,
+            );
         }
     }
-    let members = [Descriptor::of(Opcode::NoOp); 32];
-    let batch = Descriptor::of(Opcode::Batch).with_first(members.as_ptr() as u64).with_size(32);
-    println!("nanoseconds of a descriptor, median of {ROUNDS}");
-    for (name, descriptor) in [
-        ("no-op", Descriptor::of(Opcode::NoOp).recording(record_address)),
-        ("copy of 64 B", made(Opcode::Move, 64).with_second(to)),
-        ("CRC-32C of 64 B", made(Opcode::Crc, 64)),
-        ("batch of 32 no-ops", batch.recording(record_address)),
-    ] {
-        let once = || seconds(100_000, || run(&engine, &descriptor, &limits));
-        let mut times: Vec<f64> = (0..ROUNDS).map(|_| once() * 1e4).collect();
-        times.sort_by(f64::total_cmp);
-        println!("{name:28} {:6.1}", times[ROUNDS / 2]);
+
+    fn small_ones(&mut self) {
+        let members = [Descriptor::of(Opcode::NoOp); 32];
+        let batch = Descriptor::of(Opcode::Batch).with_first(members.as_ptr() as u64).with_size(32);
+        let (record, to) = (self.record(), self.target.as_mut_ptr() as u64);
+        for (name, descriptor) in [
+            ("no-op", Descriptor::of(Opcode::NoOp).recording(record)),
+            ("copy of 64 B", self.made(Opcode::Move, 64).with_second(to)),
+            ("CRC-32C of 64 B", self.made(Opcode::Crc, 64)),
+            ("batch of 32 no-ops", batch.recording(record)),
+        ] {
+            let once = || {
+                seconds(100_000, || {
+                    self.run(&descriptor);
+                })
+            };
+            let mut times: Vec<f64> = (0..ROUNDS).map(|_| once() * 1e4).collect();
+            times.sort_by(f64::total_cmp);
+            println!("{name:28} {:6.1}", times[ROUNDS / 2]);
+        }
     }
 }
