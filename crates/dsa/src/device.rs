@@ -15,6 +15,7 @@ mod crew;
 mod group;
 mod held;
 mod hooks;
+mod idle;
 mod queue;
 mod run;
 mod slots;

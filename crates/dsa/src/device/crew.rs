@@ -47,7 +47,7 @@ impl Crew for GroupCrew<'_> {
     }
 
     fn go_on(&self) {
-        self.group.call_helpers();
+        self.group.call_helper();
     }
 
     fn close(&self, batch: &Arc<Batch>) {

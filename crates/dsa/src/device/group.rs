@@ -1,24 +1,22 @@
-//! The queues of a group, between submitters and engines.
+//! The queues of a group, between submitters and engines: what submitters do, and how both wait.
 //!
-//! One lock holds all queues of a group: what is done under it takes some ten nanoseconds. Engines that
-//! find nothing look again for a while before they sleep, as programs wait for records by polling.
+//! One lock holds all queues of a group: what is done under it takes some ten nanoseconds. An engine that
+//! finds nothing looks again for a while before it sleeps, as programs wait for records by polling.
+
+mod engines;
 
 use super::arbiter::Arbiter;
 use super::config::{Entries, GroupConfig, Mode, QueueConfig};
-use super::crew::{GroupCrew, Task};
 use super::held::Held;
+use super::idle::Idle;
 use super::queue::{Queue, Refused};
 use super::{Submitted, Tag};
 use crate::checks::QueueLimits;
 use crate::descriptor::Descriptor;
 use crate::engine::batch::Batch;
-use crate::hardware::Opcode;
 use crate::inject::Injector;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-
-/// Looks of an engine that finds nothing before it sleeps.
-const LOOKS: u32 = 2_000;
 
 /// What became of a posted write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +62,7 @@ struct State {
     held: Held,
     batches: Vec<((usize, Tag), Arc<Batch>)>,
     stopped: bool,
-    sleeping: usize,
+    idle: Idle,
     /// Threads that wait for descriptors to end. A signal costs a call of the system.
     awaiting: usize,
 }
@@ -78,7 +76,7 @@ impl Group {
             held: Held::new(),
             batches: Vec::with_capacity(config.engines.into()),
             stopped: false,
-            sleeping: 0,
+            idle: Idle::default(),
             awaiting: 0,
         };
         Self {
@@ -126,12 +124,17 @@ impl Group {
         let most = if self.is_full(&mut state, queue) { 0 } else { most.into() };
         state.queues[queue].take(entry, most)?;
         self.waiting.fetch_add(1, Ordering::Release);
-        let sleeps = state.sleeping > 0;
+        self.call_engine(state);
+        Ok(())
+    }
+
+    /// There is work: wakes an engine if none looks.
+    fn call_engine(&self, mut state: MutexGuard<'_, State>) {
+        let calls = state.idle.call();
         drop(state);
-        if sleeps {
+        if calls {
             self.arrived.notify_one();
         }
-        Ok(())
     }
 
     /// Whether an injector has the queue full for this submission.
@@ -194,114 +197,10 @@ impl Group {
     }
 
     pub fn stop(&self) {
-        self.lock().stopped = true;
-        self.arrived.notify_all();
-    }
-
-    /// The next task of an engine; `None` when the group has stopped and is empty.
-    pub fn next(&self) -> Option<Task> {
-        for _ in 0..LOOKS {
-            if self.waiting.load(Ordering::Acquire) > 0 || self.open.load(Ordering::Acquire) > 0 {
-                break;
-            }
-            std::hint::spin_loop();
-        }
         let mut state = self.lock();
-        loop {
-            if let Some(work) = self.dispatch(&mut state) {
-                return Some(Task::Execute(self.in_order(state, work)));
-            }
-            if let Some(((queue, tag), batch)) =
-                state.batches.iter().find(|(_, own)| own.has_work())
-            {
-                let (queue, tag, batch) = (*queue, *tag, Arc::clone(batch));
-                return Some(Task::Help { queue, tag, batch });
-            }
-            if state.stopped {
-                return None;
-            }
-            state.sleeping += 1;
-            state = self.arrived.wait(state).unwrap_or_else(PoisonError::into_inner);
-            state.sleeping -= 1;
-        }
-    }
-
-    fn dispatch(&self, state: &mut State) -> Option<Work> {
-        loop {
-            if let Some(work) = state.held.take_due() {
-                return Some(work);
-            }
-            let Some(work) = self.take_out(state) else { return state.held.take_first() };
-            state.held.pass();
-            if work.descriptor.opcode() == Some(Opcode::Drain) {
-                state.held.release(work.queue);
-                state.held.hold(work, 0);
-                continue;
-            }
-            let number = self.number_in_device(work.queue);
-            let others = |injector: &Injector| injector.others_before(number, work.order);
-            match self.injector.as_ref().and_then(others) {
-                Some(others) => state.held.hold(work, others),
-                None => return Some(work),
-            }
-        }
-    }
-
-    /// Takes an entry out of the queue whose turn it is.
-    fn take_out(&self, state: &mut State) -> Option<Work> {
-        let State { arbiter, queues, held, .. } = state;
-        let has_work = |queue: usize| {
-            queues[queue].own_entries() > 0 && !(self.has_one_engine && held.has_of(queue))
-        };
-        let queue = arbiter.choose(has_work)?;
-        let ((descriptor, tag), order) = queues[queue].dispatch()?;
-        self.waiting.fetch_sub(1, Ordering::Release);
-        Some(Work { queue, descriptor, tag, order })
-    }
-
-    /// A drain goes on when all descriptors before it in its queue have ended: engines have them all.
-    fn in_order(&self, state: MutexGuard<'_, State>, work: Work) -> Work {
-        if work.descriptor.opcode() == Some(Opcode::Drain) {
-            let is_behind =
-                |state: &State| state.queues[work.queue].engines_have_before(work.order);
-            self.wait_while(state, is_behind);
-        }
-        work
-    }
-
-    /// Ends a descriptor that an engine has taken.
-    pub fn done(&self, work: &Work) {
-        let mut state = self.lock();
-        state.queues[work.queue].end(work.order);
-        self.tell(state);
-    }
-
-    /// The engines of the group, for a batch of a queue.
-    pub fn crew(&self, queue: usize, tag: Tag) -> GroupCrew<'_> {
-        GroupCrew { group: self, queue, tag }
-    }
-
-    pub fn has_one_engine(&self) -> bool {
-        self.has_one_engine
-    }
-
-    /// A batch begins: engines that have nothing else to do take members of it.
-    pub fn open(&self, from: (usize, Tag), batch: &Arc<Batch>) {
-        self.lock().batches.push((from, Arc::clone(batch)));
-        self.open.fetch_add(1, Ordering::Release);
+        state.stopped = true;
+        state.idle.call_all();
         self.arrived.notify_all();
-    }
-
-    /// A batch has members to take again.
-    pub fn call_helpers(&self) {
-        // An engine that has found nothing sleeps before the lock is free.
-        drop(self.lock());
-        self.arrived.notify_all();
-    }
-
-    pub fn close(&self, batch: &Arc<Batch>) {
-        self.lock().batches.retain(|(_, own)| !Arc::ptr_eq(own, batch));
-        self.open.fetch_sub(1, Ordering::Release);
     }
 
     /// The number of one of its queues in the device.

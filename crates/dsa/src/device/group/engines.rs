@@ -1,0 +1,160 @@
+//! What engines do with a group: take a task, look for one, sleep, end it.
+
+use super::{Group, State, Work};
+use crate::device::Tag;
+use crate::device::crew::{GroupCrew, Task};
+use crate::engine::batch::Batch;
+use crate::hardware::Opcode;
+use crate::inject::Injector;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long an engine that finds nothing looks again before it sleeps: several times what it takes a
+/// submitter to wake it, and to come back after that.
+const LOOKS_FOR: Duration = Duration::from_micros(100);
+/// Pauses between two looks.
+const SPINS: u32 = 4;
+
+impl Group {
+    /// The next task of an engine; `None` when the group has stopped and is empty.
+    pub fn next(&self) -> Option<Task> {
+        let mut state = self.lock();
+        state.idle.look();
+        let mut has_looked = false;
+        loop {
+            if let Some(task) = self.task(&mut state) {
+                state.idle.find();
+                return Some(self.begin(state, task));
+            }
+            if state.stopped {
+                return None;
+            }
+            if !has_looked && state.idle.is_alone() {
+                drop(state);
+                self.look();
+                has_looked = true;
+                state = self.lock();
+            } else {
+                state.idle.sleep();
+                let sleeps_on = |state: &mut State| state.idle.sleeps_on();
+                let woken = self.arrived.wait_while(state, sleeps_on);
+                state = woken.unwrap_or_else(PoisonError::into_inner);
+                state.idle.wake();
+                has_looked = false;
+            }
+        }
+    }
+
+    /// Looks for work without the lock.
+    fn look(&self) {
+        let start = Instant::now();
+        let is_work =
+            || self.waiting.load(Ordering::Acquire) > 0 || self.open.load(Ordering::Acquire) > 0;
+        while !is_work() && start.elapsed() < LOOKS_FOR {
+            for _ in 0..SPINS {
+                std::hint::spin_loop();
+            }
+            // The submitter may need this CPU: it would go on only when the engine sleeps.
+            std::thread::yield_now();
+        }
+    }
+
+    fn task(&self, state: &mut State) -> Option<Task> {
+        if let Some(work) = self.dispatch(state) {
+            return Some(Task::Execute(work));
+        }
+        let ((queue, tag), batch) = state.batches.iter().find(|(_, own)| own.has_work())?;
+        Some(Task::Help { queue: *queue, tag: *tag, batch: Arc::clone(batch) })
+    }
+
+    /// Calls another engine if there is more to do, and lets a drain wait.
+    fn begin(&self, mut state: MutexGuard<'_, State>, task: Task) -> Task {
+        let has_more = self.waiting.load(Ordering::Relaxed) > 0
+            || state.batches.iter().any(|(_, own)| own.has_work());
+        if has_more && state.idle.call() {
+            self.arrived.notify_one();
+        }
+        match task {
+            Task::Execute(work) => Task::Execute(self.in_order(state, work)),
+            help @ Task::Help { .. } => help,
+        }
+    }
+
+    fn dispatch(&self, state: &mut State) -> Option<Work> {
+        loop {
+            if let Some(work) = state.held.take_due() {
+                return Some(work);
+            }
+            let Some(work) = self.take_out(state) else { return state.held.take_first() };
+            state.held.pass();
+            if work.descriptor.opcode() == Some(Opcode::Drain) {
+                state.held.release(work.queue);
+                state.held.hold(work, 0);
+                continue;
+            }
+            let number = self.number_in_device(work.queue);
+            let others = |injector: &Injector| injector.others_before(number, work.order);
+            match self.injector.as_ref().and_then(others) {
+                Some(others) => state.held.hold(work, others),
+                None => return Some(work),
+            }
+        }
+    }
+
+    /// Takes an entry out of the queue whose turn it is.
+    fn take_out(&self, state: &mut State) -> Option<Work> {
+        let State { arbiter, queues, held, .. } = state;
+        let has_work = |queue: usize| {
+            queues[queue].own_entries() > 0 && !(self.has_one_engine && held.has_of(queue))
+        };
+        let queue = arbiter.choose(has_work)?;
+        let ((descriptor, tag), order) = queues[queue].dispatch()?;
+        self.waiting.fetch_sub(1, Ordering::Release);
+        Some(Work { queue, descriptor, tag, order })
+    }
+
+    /// A drain goes on when all descriptors before it in its queue have ended: engines have them all.
+    fn in_order(&self, state: MutexGuard<'_, State>, work: Work) -> Work {
+        if work.descriptor.opcode() == Some(Opcode::Drain) {
+            let is_behind =
+                |state: &State| state.queues[work.queue].engines_have_before(work.order);
+            self.wait_while(state, is_behind);
+        }
+        work
+    }
+
+    /// Ends a descriptor that an engine has taken.
+    pub fn done(&self, work: &Work) {
+        let mut state = self.lock();
+        state.queues[work.queue].end(work.order);
+        self.tell(state);
+    }
+
+    /// The engines of the group, for a batch of a queue.
+    pub fn crew(&self, queue: usize, tag: Tag) -> GroupCrew<'_> {
+        GroupCrew { group: self, queue, tag }
+    }
+
+    pub fn has_one_engine(&self) -> bool {
+        self.has_one_engine
+    }
+
+    /// A batch begins: engines that have nothing else to do take members of it.
+    pub fn open(&self, from: (usize, Tag), batch: &Arc<Batch>) {
+        let mut state = self.lock();
+        state.batches.push((from, Arc::clone(batch)));
+        self.open.fetch_add(1, Ordering::Release);
+        self.call_engine(state);
+    }
+
+    /// A batch has members to take again.
+    pub fn call_helper(&self) {
+        self.call_engine(self.lock());
+    }
+
+    pub fn close(&self, batch: &Arc<Batch>) {
+        self.lock().batches.retain(|(_, own)| !Arc::ptr_eq(own, batch));
+        self.open.fetch_sub(1, Ordering::Release);
+    }
+}
