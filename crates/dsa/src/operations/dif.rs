@@ -3,40 +3,23 @@
 //! Eight bytes behind each block, big-endian: guard (CRC-16 of the block), application tag, reference
 //! tag.
 
+mod protection;
+
 use super::compare::slice;
 use super::copy::copy;
-use super::guard::Guard;
+use super::guard::{ABREAST, Guard};
 use super::{Job, Manner, Work, low};
 use crate::descriptor::Descriptor;
 use crate::hardware::PROTECTION_BYTES;
 use crate::hardware::status::{self, Operand};
-use crate::memory::{Span, bytes, bytes_mut, guarded};
+use crate::memory::{Span, guarded};
 use crate::record::Record;
+use protection::{DESTINATION_TAGS, Protection, SOURCE_TAGS, Tags, Walk, destination, source};
+use units::narrow::usize_from;
 
 /// Bits of the DIF flags.
 const GUARD_SEED_ONES: u8 = 1 << 2;
 const INVERT_GUARD: u8 = 1 << 3;
-
-/// Bits of the source flags.
-mod source {
-    pub const REFERENCE_FIXED: u8 = 1 << 7;
-    pub const NO_REFERENCE_CHECK: u8 = 1 << 6;
-    pub const NO_GUARD_CHECK: u8 = 1 << 5;
-    pub const APPLICATION_INCREMENTS: u8 = 1 << 4;
-    pub const ESCAPE_BOTH_TAGS: u8 = 1 << 3;
-    pub const ESCAPE_APPLICATION: u8 = 1 << 2;
-    pub const ESCAPE_ALL: u8 = 1 << 1;
-    pub const ALL_ONES_IS_ERROR: u8 = 1 << 0;
-}
-
-/// Bits of the destination flags.
-mod destination {
-    pub const REFERENCE_FIXED: u8 = 1 << 7;
-    pub const REFERENCE_PASSES: u8 = 1 << 6;
-    pub const GUARD_PASSES: u8 = 1 << 5;
-    pub const APPLICATION_INCREMENTS: u8 = 1 << 4;
-    pub const APPLICATION_PASSES: u8 = 1 << 3;
-}
 
 /// Bits of the DIF status.
 const GUARD_DIFFERS: u8 = 1;
@@ -48,106 +31,6 @@ const ALL_ONES: u8 = 8;
 pub(crate) fn block_bytes(dif_flags: u8) -> u64 {
     [512, 520, 4096, 4104][usize::from(dif_flags & 3)]
 }
-
-/// The protection information of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Protection {
-    guard: u16,
-    application: u16,
-    reference: u32,
-}
-
-impl Protection {
-    const ALL_ONES: Self = Self { guard: !0, application: !0, reference: !0 };
-
-    fn of_bytes(bytes: [u8; 8]) -> Self {
-        let [g0, g1, a0, a1, r0, r1, r2, r3] = bytes;
-        Self {
-            guard: u16::from_be_bytes([g0, g1]),
-            application: u16::from_be_bytes([a0, a1]),
-            reference: u32::from_be_bytes([r0, r1, r2, r3]),
-        }
-    }
-
-    fn bytes(self) -> [u8; 8] {
-        let [g0, g1] = self.guard.to_be_bytes();
-        let [a0, a1] = self.application.to_be_bytes();
-        let [r0, r1, r2, r3] = self.reference.to_be_bytes();
-        [g0, g1, a0, a1, r0, r1, r2, r3]
-    }
-
-    /// Reads it from memory. Called inside a guard.
-    fn read(address: u64) -> Self {
-        #[allow(unsafe_code)]
-        // SAFETY: a fault is caught by the guard around it.
-        Self::of_bytes(unsafe { bytes::<[u8; 8]>(address).read_unaligned() })
-    }
-
-    /// Writes it to memory. Called inside a guard.
-    fn write(self, address: u64) {
-        #[allow(unsafe_code)]
-        // SAFETY: a fault is caught by the guard around it; the place is the submitter's.
-        unsafe {
-            bytes_mut::<[u8; 8]>(address).write_unaligned(self.bytes());
-        }
-    }
-}
-
-/// The tags of a block: what is expected of a source, or written to a destination.
-#[derive(Clone, Copy)]
-struct Tags {
-    reference: u32,
-    application: u16,
-    /// Bits of the application tag that are no part of it.
-    mask: u16,
-    reference_increments: bool,
-    application_increments: bool,
-}
-
-impl Tags {
-    fn of_source(descriptor: &Descriptor) -> Self {
-        let flags = descriptor.dif_source_flags();
-        Self {
-            reference: descriptor.source_reference(),
-            application: descriptor.source_application(),
-            mask: descriptor.source_mask(),
-            reference_increments: flags & source::REFERENCE_FIXED == 0,
-            application_increments: flags & source::APPLICATION_INCREMENTS != 0,
-        }
-    }
-
-    fn of_destination(descriptor: &Descriptor) -> Self {
-        let flags = descriptor.dif_destination_flags();
-        Self {
-            reference: descriptor.destination_reference(),
-            application: descriptor.destination_application(),
-            mask: descriptor.destination_mask(),
-            reference_increments: flags & destination::REFERENCE_FIXED == 0,
-            application_increments: flags & destination::APPLICATION_INCREMENTS != 0,
-        }
-    }
-
-    /// The tags of the block behind.
-    fn next(self) -> Self {
-        Self {
-            reference: self.reference.wrapping_add(u32::from(self.reference_increments)),
-            application: self.application.wrapping_add(u16::from(self.application_increments)),
-            ..self
-        }
-    }
-
-    /// Puts the tags that a next block would have into a record, from byte `at` on.
-    fn into_record(self, record: Record, at: usize) -> Record {
-        record
-            .with_u32(at, self.reference)
-            .with_u16(at + 4, self.mask)
-            .with_u16(at + 6, self.application)
-    }
-}
-
-/// Where a record has the source's tags, and the destination's.
-const SOURCE_TAGS: usize = 16;
-const DESTINATION_TAGS: usize = 24;
 
 /// What all operations on a descriptor's blocks need.
 struct Format<'a> {
@@ -169,12 +52,28 @@ impl<'a> Format<'a> {
 
     /// The guard of a block. Called inside a guard of memory.
     fn guard_of(&self, address: u64) -> u16 {
-        let guard = self.guard.of(slice(address, self.block), self.seed);
+        self.as_stored(self.guard.of(slice(address, self.block), self.seed))
+    }
+
+    /// The guards of the next of `left` blocks, which are `distance` bytes apart. Called inside a guard of
+    /// memory.
+    fn guards_of(&self, address: u64, distance: u64, left: u64) -> [u16; ABREAST] {
+        let at = |number: usize| address + number as u64 * distance;
+        if left < ABREAST as u64 {
+            let of = |number| if number < usize_from(left) { self.guard_of(at(number)) } else { 0 };
+            return std::array::from_fn(of);
+        }
+        let blocks = std::array::from_fn(|number| slice(at(number), self.block));
+        self.guard.of_each(blocks, self.seed).map(|guard| self.as_stored(guard))
+    }
+
+    fn as_stored(&self, guard: u16) -> u16 {
         if self.descriptor.dif_flags() & INVERT_GUARD == 0 { guard } else { !guard }
     }
 
-    /// Checks the block at `address`; returns its DIF status, 0 if it is right.
-    fn check(&self, address: u64, expected: Tags) -> u8 {
+    /// Checks the block at `address`, whose guard is known; returns its DIF status, 0 if it is right.
+    #[inline]
+    fn check(&self, address: u64, guard: u16, expected: Tags) -> u8 {
         let flags = self.descriptor.dif_source_flags();
         let found = Protection::read(address + self.block);
         let escapes_all = flags & source::ESCAPE_ALL != 0 && found == Protection::ALL_ONES;
@@ -189,7 +88,7 @@ impl<'a> Format<'a> {
             return 0;
         }
         let mut wrong = 0;
-        if flags & source::NO_GUARD_CHECK == 0 && found.guard != self.guard_of(address) {
+        if flags & source::NO_GUARD_CHECK == 0 && found.guard != guard {
             wrong |= GUARD_DIFFERS;
         }
         if (found.application ^ expected.application) & !expected.mask != 0 {
@@ -201,13 +100,9 @@ impl<'a> Format<'a> {
         wrong
     }
 
-    /// The protection information of a block with these tags.
-    fn protect(&self, address: u64, tags: Tags) -> Protection {
-        Protection {
-            guard: self.guard_of(address),
-            application: tags.application & !tags.mask,
-            reference: tags.reference,
-        }
+    /// The protection information of a block with this guard and these tags.
+    fn protect(guard: u16, tags: Tags) -> Protection {
+        Protection { guard, application: tags.application & !tags.mask, reference: tags.reference }
     }
 
     /// Bytes of a block with its protection information.
@@ -216,22 +111,24 @@ impl<'a> Format<'a> {
     }
 
     /// Runs an operation over blocks. `source_bytes` are those of a block in the source; `check` returns
-    /// the DIF status of block number n, `on_block` does it if that is 0; `tags` adds those behind the
-    /// last block to a record.
+    /// the DIF status of block number n, `on_block` does it if that is 0; both are told its guard. `tags`
+    /// adds those behind the last block to a record.
     fn run(
         &self,
         (source_bytes, written): (u64, Option<(u64, u64)>),
-        check: impl Fn(u64, Walk) -> u8,
-        on_block: impl Fn(u64, Walk),
+        check: impl Fn(u64, u16, Walk) -> u8,
+        on_block: impl Fn(u64, u16, Walk),
         tags: impl Fn(Record, Walk) -> Record,
     ) -> Record {
         let error = |wrong, number| {
             let record = Record::of(status::DIF_ERROR).with_result(wrong);
             record.with_completed(low(number * source_bytes))
         };
-        let read = Span::read(Operand::First, self.descriptor.first(), source_bytes);
+        let from = self.descriptor.first();
+        let read = Span::read(Operand::First, from, source_bytes);
+        let at = |number: u64| from + number * source_bytes;
         let wrong_behind = |units, walk| match read.reach(units + 1) {
-            (_, None) => guarded(|| check(units, walk)).unwrap_or(0),
+            (_, None) => guarded(|| check(units, self.guard_of(at(units)), walk)).unwrap_or(0),
             _ => 0,
         };
         let to = written.map(|(to, bytes)| Span::written(Operand::Destination, to, bytes));
@@ -243,12 +140,17 @@ impl<'a> Format<'a> {
         job.run_where_accessible(
             |units| {
                 let mut walk = Walk::new(self.descriptor);
+                let mut guards = [0; ABREAST];
                 for number in 0..units {
-                    let wrong = check(number, walk);
+                    let place = usize_from(number) % ABREAST;
+                    if place == 0 {
+                        guards = self.guards_of(at(number), source_bytes, units - number);
+                    }
+                    let wrong = check(number, guards[place], walk);
                     if wrong != 0 {
                         return Work::Stopped(error(wrong, number));
                     }
-                    on_block(number, walk);
+                    on_block(number, guards[place], walk);
                     walk = walk.next();
                 }
                 Work::Done(walk)
@@ -264,31 +166,13 @@ impl<'a> Format<'a> {
     }
 }
 
-/// The tags of source and destination, block by block.
-#[derive(Clone, Copy)]
-struct Walk {
-    source: Tags,
-    destination: Tags,
-}
-
-impl Walk {
-    fn new(descriptor: &Descriptor) -> Self {
-        let (source, destination) = (Tags::of_source(descriptor), Tags::of_destination(descriptor));
-        Self { source, destination }
-    }
-
-    fn next(self) -> Self {
-        Self { source: self.source.next(), destination: self.destination.next() }
-    }
-}
-
 pub(super) fn checked(descriptor: &Descriptor, manner: Manner) -> Record {
     let format = Format::of(descriptor, manner);
     let (from, bytes) = (descriptor.first(), format.protected());
     format.run(
         (bytes, None),
-        |number, walk| format.check(from + number * bytes, walk.source),
-        |_, _| {},
+        |number, guard, walk| format.check(from + number * bytes, guard, walk.source),
+        |_, _, _| {},
         |record, walk| walk.source.into_record(record, SOURCE_TAGS),
     )
 }
@@ -299,10 +183,10 @@ pub(super) fn inserted(descriptor: &Descriptor, manner: Manner) -> Record {
     let (block, protected) = (format.block, format.protected());
     format.run(
         (block, Some((to, protected))),
-        |_, _| 0,
-        |number, walk| {
+        |_, _, _| 0,
+        |number, guard, walk| {
             let (source, place) = (from + number * block, to + number * protected);
-            let protection = format.protect(source, walk.destination);
+            let protection = Format::protect(guard, walk.destination);
             copy(source, place, block);
             protection.write(place + block);
         },
@@ -316,8 +200,8 @@ pub(super) fn stripped(descriptor: &Descriptor, manner: Manner) -> Record {
     let (block, protected) = (format.block, format.protected());
     format.run(
         (protected, Some((to, block))),
-        |number, walk| format.check(from + number * protected, walk.source),
-        |number, _| copy(from + number * protected, to + number * block, block),
+        |number, guard, walk| format.check(from + number * protected, guard, walk.source),
+        |number, _, _| copy(from + number * protected, to + number * block, block),
         |record, walk| walk.source.into_record(record, SOURCE_TAGS),
     )
 }
@@ -329,11 +213,11 @@ pub(super) fn updated(descriptor: &Descriptor, manner: Manner) -> Record {
     let flags = descriptor.dif_destination_flags();
     format.run(
         (protected, Some((to, protected))),
-        |number, walk| format.check(from + number * protected, walk.source),
-        |number, walk| {
+        |number, guard, walk| format.check(from + number * protected, guard, walk.source),
+        |number, guard, walk| {
             let (source, place) = (from + number * protected, to + number * protected);
             let found = Protection::read(source + block);
-            let mut protection = format.protect(source, walk.destination);
+            let mut protection = Format::protect(guard, walk.destination);
             if flags & destination::GUARD_PASSES != 0 {
                 protection.guard = found.guard;
             }
@@ -355,12 +239,12 @@ pub(super) fn updated(descriptor: &Descriptor, manner: Manner) -> Record {
 
 pub(super) fn generated(descriptor: &Descriptor, manner: Manner) -> Record {
     let format = Format::of(descriptor, manner);
-    let (from, to, block) = (descriptor.first(), descriptor.second(), format.block);
+    let (to, block) = (descriptor.second(), format.block);
     format.run(
         (block, Some((to, PROTECTION_BYTES))),
-        |_, _| 0,
-        |number, walk| {
-            let protection = format.protect(from + number * block, walk.destination);
+        |_, _, _| 0,
+        |number, guard, walk| {
+            let protection = Format::protect(guard, walk.destination);
             protection.write(to + number * PROTECTION_BYTES);
         },
         |record, walk| walk.destination.into_record(record, DESTINATION_TAGS),
