@@ -20,11 +20,14 @@ pub(super) fn from_the_start(address: u64, length: u64, how: Touch) -> u64 {
     let length_below_end = length.min(address.wrapping_neg().wrapping_sub(1));
     let reached = Cell::new(0_u64);
     guarded(|| {
-        while reached.get() < length_below_end {
-            let next = address + reached.get();
-            let in_page = (PAGE_BYTES - next % PAGE_BYTES).min(length_below_end - reached.get());
+        // What is noted is not read back here: each page would wait for the store of the one before.
+        let mut done = 0;
+        while done < length_below_end {
+            let next = address + done;
+            let in_page = (PAGE_BYTES - next % PAGE_BYTES).min(length_below_end - done);
             touch(next + away(next, in_page), how);
-            note(&reached, reached.get() + in_page);
+            done += in_page;
+            note(&reached, done);
         }
     });
     reached.get()

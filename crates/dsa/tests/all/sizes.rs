@@ -1,7 +1,7 @@
 //! Is an operation of any size class done right, or refused with the status that the contract names?
 
 use crate::arena::{Arena, PAGE};
-use crate::reference::{self, Settings};
+use crate::reference::{self, Rights, Settings};
 use dsa::checks::QueueLimits;
 use dsa::descriptor::Descriptor;
 use dsa::engine::Engine;
@@ -51,6 +51,60 @@ impl Unchecked for Descriptor {
     }
 }
 
+fn settings_of(capabilities: &Capabilities, limits: &QueueLimits) -> Settings {
+    Settings {
+        gen_cap: capabilities.gen_cap,
+        op_cap: capabilities.op_cap,
+        block_on_fault: true,
+        max_transfer_bytes: limits.most_transfer_bytes,
+        max_batch: limits.most_batch,
+        user_interrupts: false,
+        interrupt_handles: 0,
+        privileged: false,
+    }
+}
+
+/// Asserts that the arena's pages are those of the reference.
+fn assert_same(arena: &mut Arena, memory: &reference::Memory, what: impl std::fmt::Display) {
+    for page in 0..arena.rights.len() {
+        let expected = memory.page(arena.base + (page * PAGE) as u64);
+        assert!(arena.page(page) == *expected, "{what}, page {page}");
+    }
+}
+
+/// A long copy is done by an instruction of its own, which looks at no page before it.
+#[test]
+fn a_long_copy_ends_at_the_page_that_is_not_there() {
+    const LENGTH: u32 = 200_000;
+    let capabilities = Capabilities::VERSION_1;
+    // SAFETY: as below.
+    let engine = unsafe { Engine::new(capabilities) };
+    let limits = QueueLimits::of(&capabilities);
+    let settings = settings_of(&capabilities, &limits);
+    let half = 64;
+    for (page, rights) in [
+        (half - 1, Rights::ReadWrite),
+        (20, Rights::None),
+        (half + 20, Rights::None),
+        (half + 20, Rights::ReadOnly),
+        (0, Rights::None),
+        (half, Rights::ReadOnly),
+    ] {
+        let mut arena = Arena::new(2 * half);
+        let bytes: Vec<u8> = (0..arena.length()).map(|at| (at / 3 % 251) as u8).collect();
+        arena.write(0, &bytes);
+        arena.set(page, rights);
+        let (from, to) = (arena.base + 100, arena.base + (half * PAGE) as u64 + 7);
+        let record = arena.base + (arena.length() - 64) as u64;
+        let descriptor = Descriptor::of(Opcode::Move).with_first(from).with_second(to);
+        let descriptor = descriptor.with_size(LENGTH).recording(record);
+        let mut memory = arena.memory();
+        reference::execute(&mut memory, &descriptor.0, &settings);
+        let outcome = engine.execute(&descriptor, &limits);
+        assert_same(&mut arena, &memory, format!("{rights:?} at {page}: {outcome:02x?}"));
+    }
+}
+
 #[test]
 fn every_operation_at_every_size_is_done_or_refused() {
     let mut succeeded = BTreeSet::new();
@@ -58,16 +112,7 @@ fn every_operation_at_every_size_is_done_or_refused() {
         // SAFETY: addresses are those of the arena, and of what is apart around it.
         let engine = unsafe { Engine::new(capabilities) };
         let limits = QueueLimits { most_transfer_bytes: 1 << 16, ..QueueLimits::of(&capabilities) };
-        let settings = Settings {
-            gen_cap: capabilities.gen_cap,
-            op_cap: capabilities.op_cap,
-            block_on_fault: true,
-            max_transfer_bytes: 1 << 16,
-            max_batch: limits.most_batch,
-            user_interrupts: false,
-            interrupt_handles: 0,
-            privileged: false,
-        };
+        let settings = settings_of(&capabilities, &limits);
         for (opcode, size, dif_flags) in Opcode::ALL.into_iter().flat_map(|opcode| {
             SIZES.into_iter().flat_map(move |size| (0..4).map(move |flags| (opcode, size, flags)))
         }) {
@@ -84,14 +129,9 @@ fn every_operation_at_every_size_is_done_or_refused() {
             if outcome.record().status() == status::SUCCESS {
                 succeeded.insert((opcode as u8, dif_flags));
             }
-            for page in 0..PAGES {
-                let expected = memory.page(arena.base + (page * PAGE) as u64);
-                assert!(
-                    arena.page(page) == *expected,
-                    "{} of {size} bytes, blocks {dif_flags}, page {page}: {outcome:02x?}",
-                    opcode.name()
-                );
-            }
+            let name = opcode.name();
+            let what = format!("{name} of {size} bytes, blocks {dif_flags}: {outcome:02x?}");
+            assert_same(&mut arena, &memory, what);
         }
     }
     for opcode in Opcode::ALL.into_iter().filter(|opcode| *opcode != Opcode::Batch) {
