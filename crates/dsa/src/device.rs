@@ -23,7 +23,7 @@ mod software_error;
 
 pub use config::{ConfigError, DeviceConfig, Entries, EntrySlots, GroupConfig, Mode, QueueConfig};
 pub use group::Posted;
-pub use hooks::{ErrorHook, Hooks, Watcher};
+pub use hooks::{ErrorHook, Hooks, InterruptHook, Watcher};
 pub use software_error::SoftwareError;
 
 use crate::descriptor::Descriptor;

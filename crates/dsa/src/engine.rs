@@ -9,6 +9,7 @@ use crate::descriptor::Descriptor;
 use crate::hardware::capabilities::{Capabilities, gencap};
 use crate::hardware::status::{self, Operand};
 use crate::hardware::{Opcode, flags};
+use crate::inject::Draws;
 use crate::memory::Span;
 use crate::operations::{self, Manner};
 use crate::record::Record;
@@ -59,12 +60,14 @@ pub(crate) type With<'a> = (Option<&'a dyn Crew>, &'a mut dyn FnMut(&Ended<'_>))
 
 /// What a descriptor is, beside its bytes.
 #[derive(Clone, Copy)]
-struct At {
+struct At<'a> {
     place: Place,
     /// Its number in its batch.
     member: Option<u32>,
     /// With what it ends if it passes the checks.
     error: Option<u8>,
+    /// What its members meet, if it is a batch.
+    members: Option<Draws<'a>>,
 }
 
 /// Executes descriptors, one after the other, on the memory of its process.
@@ -108,27 +111,39 @@ impl Engine {
         queue: &QueueLimits,
         watch: &mut dyn FnMut(&Ended<'_>),
     ) -> Outcome {
-        self.execute_with(descriptor, queue, None, (None, watch))
+        self.execute_with(descriptor, queue, (None, watch))
     }
 
-    /// As [`Self::execute_watched`]; with `error`, what passes the checks ends undone with that status.
-    /// A crew helps with a batch.
+    /// As [`Self::execute_watched`]; a crew helps with a batch.
     pub(crate) fn execute_with(
         &self,
         descriptor: &Descriptor,
         queue: &QueueLimits,
-        error: Option<u8>,
         (crew, watch): With<'_>,
     ) -> Outcome {
-        let at = At { place: Place::Queue, member: None, error };
+        let at = At { place: Place::Queue, member: None, error: None, members: None };
         self.execute_at(descriptor, queue, at, (crew, watch))
+    }
+
+    /// As [`Self::execute_with`], with the trouble that an injector draws.
+    pub(crate) fn execute_in_trouble(
+        &self,
+        descriptor: &Descriptor,
+        queue: &QueueLimits,
+        draws: Draws<'_>,
+        (crew, watch): With<'_>,
+    ) -> Outcome {
+        draws.meet(descriptor, |error| {
+            let at = At { place: Place::Queue, member: None, error, members: Some(draws) };
+            self.execute_at(descriptor, queue, at, (crew, watch))
+        })
     }
 
     fn execute_at(
         &self,
         descriptor: &Descriptor,
         queue: &QueueLimits,
-        At { place, member, error }: At,
+        At { place, member, error, members }: At<'_>,
         (crew, watch): With<'_>,
     ) -> Outcome {
         let rules = Rules { capabilities: &self.capabilities, queue, place };
@@ -137,7 +152,7 @@ impl Engine {
             (Ok(_), Some(code)) => end(descriptor, Record::of(code), self.manner()),
             (Ok(Opcode::Batch), None) => {
                 let place = Place::Batch { privileged: rules.is_privileged(descriptor) };
-                let batch = Batch::new(descriptor, queue, place);
+                let batch = Batch::new(descriptor, queue, place, members);
                 end(descriptor, batch.run(self, (crew, watch)), self.manner())
             }
             (Ok(opcode), None) => {

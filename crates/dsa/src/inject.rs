@@ -2,8 +2,8 @@
 //!
 //! A [`Plan`] says how often; an [`Injector`] says for which descriptors. It decides from the seed, the
 //! number of the queue in its device, and the number of the descriptor in that queue, so a run that
-//! submits the same in the same order meets the same trouble. A member of a batch has no number: a
-//! range of absent pages meets it, a rate does not.
+//! submits the same in the same order meets the same trouble. A member of a batch is one more descriptor,
+//! with its number in the batch; only its turn is nothing that is drawn.
 
 mod operands;
 mod plan;
@@ -12,7 +12,7 @@ pub use plan::{Delays, HardwareErrors, PageFaults, Plan, PlanError, Reordering};
 
 use crate::checks::QueueLimits;
 use crate::descriptor::Descriptor;
-use crate::engine::{Ended, Engine, Outcome, With};
+use crate::engine::{Ended, Engine, Outcome};
 use crate::hardware::status;
 use crate::memory::PAGE_BYTES;
 use crate::memory::absent::{self, Absent};
@@ -40,93 +40,68 @@ enum Kind {
     LostInterrupt,
 }
 
-/// What happens while a descriptor is executed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Trouble {
-    /// How long the engine waits first.
-    delay_ns: u64,
-    /// The status with which it ends undone, if it passes the checks.
-    hardware_error: Option<u8>,
-    /// Pages that are absent for it.
-    absent: Vec<Absent>,
+/// What an injector draws for a descriptor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Draws<'a> {
+    injector: &'a Injector,
+    which: Which,
 }
 
-impl Injector {
-    /// An injector of a plan.
-    #[must_use]
-    pub fn new(plan: &Plan) -> Self {
-        let ranges = plan.page_faults.ranges.iter();
-        let absent = ranges.map(|range| Absent::pages_of(range.start, range.end)).collect();
-        Self { plan: plan.clone(), absent }
+/// What the members of a batch meet.
+#[derive(Clone, Debug)]
+pub(crate) struct Trouble {
+    injector: Injector,
+    batch: Which,
+}
+
+/// A descriptor, by numbers.
+#[derive(Clone, Copy, Debug)]
+struct Which {
+    /// Of the queue in its device.
+    queue: usize,
+    /// Of the descriptor, or of its batch, in that queue.
+    number: u64,
+    /// Of a member in its batch.
+    member: Option<u32>,
+}
+
+impl Trouble {
+    /// Draws for a member.
+    pub fn of_member(&self, number: u32) -> Draws<'_> {
+        let which = Which { member: Some(number), ..self.batch };
+        Draws { injector: &self.injector, which }
+    }
+}
+
+impl Draws<'_> {
+    /// For the members of this batch.
+    pub fn keep(&self) -> Trouble {
+        Trouble { injector: self.injector.clone(), batch: self.which }
     }
 
-    /// Whether submission number `submission` to a queue finds it full.
-    pub(crate) fn is_full(&self, queue: usize, submission: u64) -> bool {
-        self.happens(self.plan.queue_full_rate, Kind::QueueFull, queue, submission)
-    }
-
-    /// How many other descriptors go before this one; `None` if it goes in its turn.
-    pub(crate) fn others_before(&self, queue: usize, number: u64) -> Option<u32> {
-        let Reordering { rate, behind } = self.plan.reordering;
-        self.happens(rate, Kind::Reordering, queue, number).then_some(behind)
-    }
-
-    /// Executes descriptor number `number` of a queue with the trouble that it meets.
-    pub fn execute(
+    /// Executes the descriptor in its trouble: late, without pages, or to end with a status.
+    pub fn meet(
         &self,
-        engine: &Engine,
-        (queue, number): (usize, u64),
-        (descriptor, limits): (&Descriptor, &QueueLimits),
-        watch: &mut dyn FnMut(&Ended<'_>),
+        descriptor: &Descriptor,
+        execute: impl FnOnce(Option<u8>) -> Outcome,
     ) -> Outcome {
-        self.execute_with(engine, (queue, number), (descriptor, limits), (None, watch))
-    }
-
-    /// As [`Self::execute`]. A crew helps with a batch.
-    pub(crate) fn execute_with(
-        &self,
-        engine: &Engine,
-        (queue, number): (usize, u64),
-        (descriptor, limits): (&Descriptor, &QueueLimits),
-        seen_by: With<'_>,
-    ) -> Outcome {
-        let trouble = self.trouble(queue, number, descriptor);
-        wait(Duration::from_nanos(trouble.delay_ns));
-        absent::without(&trouble.absent, || {
-            engine.execute_with(descriptor, limits, trouble.hardware_error, seen_by)
-        })
-    }
-
-    fn trouble(&self, queue: usize, number: u64, descriptor: &Descriptor) -> Trouble {
-        let Delays { rate, nanoseconds } = self.plan.delays;
-        let is_delayed = self.happens(rate, Kind::Delay, queue, number);
-        let mut absent = self.absent.clone();
-        absent.extend(self.absent_page(queue, number, descriptor));
-        Trouble {
-            delay_ns: if is_delayed { nanoseconds } else { 0 },
-            hardware_error: self.hardware_error(queue, number, descriptor),
-            absent,
+        let plan = &self.injector.plan;
+        if self.happens(plan.delays.rate, Kind::Delay) {
+            wait(Duration::from_nanos(plan.delays.nanoseconds));
         }
-    }
-
-    /// Whether notice number `number` of the software error register is lost.
-    pub(crate) fn loses_interrupt(&self, number: u64) -> bool {
-        self.happens(self.plan.lost_interrupts_rate, Kind::LostInterrupt, 0, number)
-    }
-
-    /// Descriptors that end before the device is reset.
-    pub(crate) fn reset_after(&self) -> Option<u64> {
-        self.plan.reset_after_descriptors
+        let page = self.absent_page(descriptor);
+        let error = self.hardware_error(descriptor);
+        absent::without(page.as_slice(), || execute(error))
     }
 
     /// A page of one of its operands, if this descriptor meets a fault.
-    fn absent_page(&self, queue: usize, number: u64, descriptor: &Descriptor) -> Option<Absent> {
-        if !self.happens(self.plan.page_faults.rate, Kind::PageFault, queue, number) {
+    fn absent_page(&self, descriptor: &Descriptor) -> Option<Absent> {
+        if !self.happens(self.injector.plan.page_faults.rate, Kind::PageFault) {
             return None;
         }
         let operands = operands(descriptor);
         let there: Vec<_> = operands.iter().flatten().filter(|own| own.bytes > 0).collect();
-        let draw = self.draw(Kind::Page, queue, number);
+        let draw = self.draw(Kind::Page);
         let operand = there.get(units::narrow::usize_from(draw % there.len().max(1) as u64))?;
         let first = operand.address / PAGE_BYTES;
         let last = operand.address.saturating_add(operand.bytes - 1) / PAGE_BYTES;
@@ -135,8 +110,9 @@ impl Injector {
     }
 
     /// Reading, writing or translating fails only where a descriptor does that.
-    fn hardware_error(&self, queue: usize, number: u64, descriptor: &Descriptor) -> Option<u8> {
-        let HardwareErrors { read_rate, write_rate, translation_rate } = self.plan.hardware_errors;
+    fn hardware_error(&self, descriptor: &Descriptor) -> Option<u8> {
+        let HardwareErrors { read_rate, write_rate, translation_rate } =
+            self.injector.plan.hardware_errors;
         let operands = operands(descriptor);
         let has = |is_write| operands.iter().flatten().any(|own| own.is_write == is_write);
         let kinds = [
@@ -149,20 +125,75 @@ impl Injector {
                 has(false) || has(true),
             ),
         ];
-        let fails = |(rate, kind, _, can): &(f64, Kind, u8, bool)| {
-            *can && self.happens(*rate, *kind, queue, number)
-        };
+        let fails =
+            |(rate, kind, _, can): &(f64, Kind, u8, bool)| *can && self.happens(*rate, *kind);
         kinds.into_iter().find(fails).map(|(_, _, code, _)| code)
     }
 
     /// Whether a draw is below a rate: never for 0, always for 1.
-    fn happens(&self, rate: f64, kind: Kind, queue: usize, number: u64) -> bool {
+    fn happens(&self, rate: f64, kind: Kind) -> bool {
         const STEPS: f64 = (1_u64 << 53) as f64;
-        rate > 0.0 && ((self.draw(kind, queue, number) >> 11) as f64) < rate * STEPS
+        rate > 0.0 && ((self.draw(kind) >> 11) as f64) < rate * STEPS
     }
 
-    fn draw(&self, kind: Kind, queue: usize, number: u64) -> u64 {
-        [kind as u64, queue as u64, number].into_iter().fold(self.plan.seed, next)
+    fn draw(&self, kind: Kind) -> u64 {
+        let Which { queue, number, member } = self.which;
+        let numbers = [kind as u64, queue as u64, number];
+        numbers.into_iter().chain(member.map(u64::from)).fold(self.injector.plan.seed, next)
+    }
+}
+
+impl Injector {
+    /// An injector of a plan.
+    #[must_use]
+    pub fn new(plan: &Plan) -> Self {
+        let ranges = plan.page_faults.ranges.iter();
+        let absent = ranges.map(|range| Absent::pages_of(range.start, range.end)).collect();
+        Self { plan: plan.clone(), absent }
+    }
+
+    /// What it draws for descriptor number `number` of a queue.
+    pub(crate) fn of(&self, queue: usize, number: u64) -> Draws<'_> {
+        Draws { injector: self, which: Which { queue, number, member: None } }
+    }
+
+    /// Whether submission number `submission` to a queue finds it full.
+    pub(crate) fn is_full(&self, queue: usize, submission: u64) -> bool {
+        self.of(queue, submission).happens(self.plan.queue_full_rate, Kind::QueueFull)
+    }
+
+    /// How many other descriptors go before this one; `None` if it goes in its turn.
+    pub(crate) fn others_before(&self, queue: usize, number: u64) -> Option<u32> {
+        let Reordering { rate, behind } = self.plan.reordering;
+        self.of(queue, number).happens(rate, Kind::Reordering).then_some(behind)
+    }
+
+    /// Executes descriptor number `number` of a queue with the trouble that it meets.
+    pub fn execute(
+        &self,
+        engine: &Engine,
+        (queue, number): (usize, u64),
+        (descriptor, limits): (&Descriptor, &QueueLimits),
+        watch: &mut dyn FnMut(&Ended<'_>),
+    ) -> Outcome {
+        self.without_ranges(|| {
+            engine.execute_in_trouble(descriptor, limits, self.of(queue, number), (None, watch))
+        })
+    }
+
+    /// Does `work` without the pages that are absent for every descriptor.
+    pub(crate) fn without_ranges<R>(&self, work: impl FnOnce() -> R) -> R {
+        absent::without(&self.absent, work)
+    }
+
+    /// Whether notice number `number` of the software error register is lost.
+    pub(crate) fn loses_interrupt(&self, number: u64) -> bool {
+        self.of(0, number).happens(self.plan.lost_interrupts_rate, Kind::LostInterrupt)
+    }
+
+    /// Descriptors that end before the device is reset.
+    pub(crate) fn reset_after(&self) -> Option<u64> {
+        self.plan.reset_after_descriptors
     }
 }
 

@@ -13,6 +13,10 @@ pub type Watcher = Arc<dyn Fn(&Origin, &Ended<'_>) + Send + Sync>;
 /// a full queue loses a descriptor, by its submitter. It does not wait for the device either.
 pub type ErrorHook = Arc<dyn Fn(&SoftwareError) + Send + Sync>;
 
+/// The interrupt that a descriptor requests, by its handle: called by the engine when the descriptor has
+/// ended and its record is written, members of batches included. It does not wait for the device either.
+pub type InterruptHook = Arc<dyn Fn(&Origin, u16) + Send + Sync>;
+
 /// What is called, and what goes wrong on purpose. By default nothing.
 #[derive(Clone, Default)]
 pub struct Hooks {
@@ -20,6 +24,8 @@ pub struct Hooks {
     pub watcher: Option<Watcher>,
     /// Learns of errors that no record has.
     pub on_error: Option<ErrorHook>,
+    /// Is interrupted by descriptors that request it.
+    pub on_interrupt: Option<InterruptHook>,
     /// Faults, refusals, delays and resets on purpose.
     pub injector: Option<Injector>,
 }

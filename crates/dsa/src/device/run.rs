@@ -5,6 +5,7 @@ use super::group::Group;
 use super::{Hooks, Origin, QueueId, SoftwareError};
 use crate::engine::batch::Crew;
 use crate::engine::{Ended, Engine};
+use crate::hardware::{flags, status};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -14,8 +15,8 @@ pub(super) struct Shared {
     pub groups: Vec<Group>,
     error: Mutex<SoftwareError>,
     hooks: Hooks,
-    /// Errors that made the register valid.
-    notices: AtomicU64,
+    /// Interrupts, those that are lost included.
+    interrupts: AtomicU64,
     /// Descriptors that have ended, where a reset counts them.
     ended: AtomicU64,
     is_reset: AtomicBool,
@@ -28,7 +29,7 @@ impl Shared {
             groups,
             error: Mutex::new(SoftwareError::default()),
             hooks,
-            notices: AtomicU64::new(0),
+            interrupts: AtomicU64::new(0),
             ended: AtomicU64::new(0),
             is_reset: AtomicBool::new(false),
         }
@@ -46,10 +47,28 @@ impl Shared {
         let now = *register;
         drop(register);
         let Some(hook) = self.hooks.on_error.as_ref().filter(|_| !was_valid) else { return };
-        let number = self.notices.fetch_add(1, Ordering::Relaxed);
-        if !self.hooks.injector.as_ref().is_some_and(|own| own.loses_interrupt(number)) {
+        if !self.loses_interrupt() {
             hook(&now);
         }
+    }
+
+    /// Raises the interrupt that a descriptor requests, if it was taken as it is.
+    fn interrupt(&self, origin: &Origin, ended: &Ended<'_>) {
+        let Some(hook) = &self.hooks.on_interrupt else { return };
+        let is_refused = matches!(
+            ended.outcome.record().status(),
+            status::BAD_FLAGS | status::BAD_INTERRUPT | status::BAD_PRIVILEGE
+        );
+        let is_requested = ended.descriptor.has(flags::REQUEST_INTERRUPT) && !is_refused;
+        if is_requested && !self.loses_interrupt() {
+            hook(origin, ended.descriptor.interrupt());
+        }
+    }
+
+    /// Whether an injector loses the next interrupt.
+    fn loses_interrupt(&self) -> bool {
+        let number = self.interrupts.fetch_add(1, Ordering::Relaxed);
+        self.hooks.injector.as_ref().is_some_and(|own| own.loses_interrupt(number))
     }
 
     /// Executes descriptors of a group until it stops and its queues are empty.
@@ -77,6 +96,7 @@ impl Shared {
             if ended.is_logged() {
                 self.note(SoftwareError::of(queue, ended));
             }
+            self.interrupt(&origin, ended);
             if let Some(watcher) = &self.hooks.watcher {
                 watcher(&origin, ended);
             }
@@ -90,10 +110,12 @@ impl Shared {
         let crew = (!group.has_one_engine()).then_some(&crew as &dyn Crew);
         let seen_by = (crew, &mut watch as &mut dyn FnMut(&Ended<'_>));
         match &self.hooks.injector {
-            None => self.engine.execute_with(descriptor, limits, None, seen_by),
+            None => self.engine.execute_with(descriptor, limits, seen_by),
             Some(injector) => {
-                let at = (queue, work.order);
-                injector.execute_with(&self.engine, at, (descriptor, limits), seen_by)
+                let draws = injector.of(queue, work.order);
+                injector.without_ranges(|| {
+                    self.engine.execute_in_trouble(descriptor, limits, draws, seen_by)
+                })
             }
         };
     }

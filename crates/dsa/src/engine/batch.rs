@@ -9,6 +9,7 @@ use crate::descriptor::Descriptor;
 use crate::hardware::capabilities::gencap;
 use crate::hardware::status::{self, Operand};
 use crate::hardware::{DESCRIPTOR_BYTES, flags};
+use crate::inject::{Draws, Trouble};
 use crate::memory::absent::{self, Absent};
 use crate::memory::{self, Span};
 use crate::record::{Fault, Record};
@@ -33,6 +34,8 @@ pub(crate) struct Batch {
     limits: QueueLimits,
     place: Place,
     absent: Vec<Absent>,
+    /// What its members meet.
+    trouble: Option<Trouble>,
     progress: Mutex<Progress>,
     /// Signalled when no member is being executed, and when a fence is passed.
     changed: Condvar,
@@ -88,7 +91,12 @@ impl Drop for Running<'_> {
 
 impl Batch {
     /// A batch that has passed the checks; pages that are absent for it are so for its members.
-    pub fn new(descriptor: &Descriptor, limits: &QueueLimits, place: Place) -> Self {
+    pub fn new(
+        descriptor: &Descriptor,
+        limits: &QueueLimits,
+        place: Place,
+        draws: Option<Draws<'_>>,
+    ) -> Self {
         let has_failed = descriptor.has(flags::BATCH_ERROR);
         Self {
             list: descriptor.first(),
@@ -96,6 +104,7 @@ impl Batch {
             limits: *limits,
             place,
             absent: absent::all(),
+            trouble: draws.map(|draws| draws.keep()),
             progress: Mutex::new(Progress { has_failed, ..Progress::default() }),
             changed: Condvar::new(),
             has_work: AtomicBool::new(true),
@@ -177,8 +186,14 @@ impl Batch {
         (member, number): (&Descriptor, u32),
         watch: &mut dyn FnMut(&Ended<'_>),
     ) -> bool {
-        let at = At { place: self.place, member: Some(number), error: None };
-        let outcome = engine.execute_at(member, &self.limits, at, (None, watch));
+        let mut execute = |error| {
+            let at = At { place: self.place, member: Some(number), error, members: None };
+            engine.execute_at(member, &self.limits, at, (None, watch))
+        };
+        let outcome = match &self.trouble {
+            None => execute(None),
+            Some(trouble) => trouble.of_member(number).meet(member, execute),
+        };
         outcome.record().status() != status::SUCCESS
     }
 

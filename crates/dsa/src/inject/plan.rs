@@ -28,7 +28,7 @@ use toml::{Table, Value};
 ///     [reset]
 ///     after_descriptors = 100_000  # of the whole device
 ///     [lost_interrupts]
-///     rate = 0.5                   # of notices of an error
+///     rate = 0.5                   # of interrupts, of descriptors and of errors
 /// ");
 /// assert_eq!(plan.unwrap().reordering.behind, 4);
 /// ```
@@ -49,7 +49,8 @@ pub struct Plan {
     pub reordering: Reordering,
     /// `[reset] after_descriptors`: how many end before the device is reset, once.
     pub reset_after_descriptors: Option<u64>,
-    /// `[lost_interrupts] rate`: errors of the software error register whose notice does not come.
+    /// `[lost_interrupts] rate`: interrupts that do not come, those of the software error register and
+    /// those that descriptors request.
     pub lost_interrupts_rate: f64,
 }
 

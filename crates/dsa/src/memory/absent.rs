@@ -48,20 +48,28 @@ impl Absent {
     }
 }
 
-/// Does `work` without these pages.
+/// Does `work` without these pages, and without those that are absent already.
 pub(crate) fn without<R>(pages: &[Absent], work: impl FnOnce() -> R) -> R {
-    struct End;
+    /// Leaves as many as there were before.
+    struct End(usize);
 
     impl Drop for End {
         fn drop(&mut self) {
-            IS_ANY.set(false);
-            PAGES.with_borrow_mut(Vec::clear);
+            IS_ANY.set(self.0 > 0);
+            PAGES.with_borrow_mut(|own| own.truncate(self.0));
         }
     }
 
-    PAGES.with_borrow_mut(|own| own.extend_from_slice(pages));
-    IS_ANY.set(!pages.is_empty());
-    let _end = End;
+    if pages.is_empty() {
+        return work();
+    }
+    let before = PAGES.with_borrow_mut(|own| {
+        let before = own.len();
+        own.extend_from_slice(pages);
+        before
+    });
+    IS_ANY.set(true);
+    let _end = End(before);
     work()
 }
 

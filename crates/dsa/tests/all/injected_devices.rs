@@ -6,7 +6,7 @@ use dsa::descriptor::Descriptor;
 use dsa::device::{
     Device, DeviceConfig, GroupConfig, Hooks, Mode, QueueConfig, Submitted, Watcher,
 };
-use dsa::hardware::{Opcode, status};
+use dsa::hardware::{Opcode, flags, status};
 use dsa::inject::Injector;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -165,6 +165,49 @@ fn a_reset_disables_the_device_and_says_so() {
     own.reset();
     assert!(own.is_reset());
     assert_eq!(own.enqueue(shared, &Descriptor::of(Opcode::NoOp)), Submitted::Retry);
+}
+
+/// How many interrupts come of 64 copies by handle 1, half of them in batches.
+fn interrupts_of_copies(text: &str) -> usize {
+    let (sender, heard) = std::sync::mpsc::channel();
+    let on_interrupt: dsa::device::InterruptHook = Arc::new(move |_, handle| {
+        sender.send(handle).expect("the test listens");
+    });
+    let hooks = Hooks { on_interrupt: Some(on_interrupt), ..with_plan(text) };
+    let mut queue = queue(64, Mode::Dedicated, 1);
+    queue.limits.user_interrupts = true;
+    queue.limits.interrupt_handles = 2;
+    let device = device(1, vec![queue], hooks);
+    let id = device.queues()[0];
+    let (source, mut target) = (5_u64, 0_u64);
+    let mut copy = |handle: u16| {
+        let copy = Descriptor::of(Opcode::Move).with_first((&raw const source) as u64);
+        let copy = copy.with_second((&raw mut target) as u64).with_size(8);
+        copy.with_flags(flags::REQUEST_INTERRUPT).with_interrupt(handle)
+    };
+    let (own, refused) = (copy(1), copy(2));
+    let members = [own; 8];
+    let batch = Descriptor::of(Opcode::Batch).with_first(members.as_ptr() as u64).with_size(8);
+    for _ in 0..4 {
+        device.post(id, &batch);
+        for _ in 0..8 {
+            device.post(id, &own);
+        }
+        device.post(id, &refused);
+        device.drain(id);
+    }
+    drop(device);
+    let handles: Vec<u16> = heard.iter().collect();
+    assert!(handles.iter().all(|handle| *handle == 1), "{handles:?}");
+    handles.len()
+}
+
+#[test]
+fn descriptors_interrupt_if_they_request_it() {
+    assert_eq!(interrupts_of_copies("seed = 1"), 64);
+    assert_eq!(interrupts_of_copies("seed = 1\nlost_interrupts.rate = 1"), 0);
+    let some = interrupts_of_copies("seed = 1\nlost_interrupts.rate = 0.5");
+    assert!((8..56).contains(&some), "{some} of 64");
 }
 
 #[test]

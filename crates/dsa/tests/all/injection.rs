@@ -130,6 +130,53 @@ fn hardware_errors_leave_memory_as_it_is() {
     }
 }
 
+/// Statuses of the members of some batches, and of the batches.
+fn statuses_of_batches(text: &str) -> (Vec<u8>, Vec<u8>) {
+    const MEMBERS: usize = 16;
+    let injector = Injector::new(&plan(text));
+    // SAFETY: what is copied, and the records, are of this function.
+    let (engine, limits) = (unsafe { Engine::new(PART) }, QueueLimits::of(&PART));
+    let (source, mut target) = ([7_u8; 8], [0_u8; 8]);
+    let (mut of_members, mut of_batches) = (Vec::new(), Vec::new());
+    for number in 0..50 {
+        let mut records = [Record::default(); MEMBERS];
+        let list: Vec<Descriptor> = records
+            .iter_mut()
+            .map(|record| {
+                let copy = Descriptor::of(Opcode::Move).with_first((&raw const source) as u64);
+                let copy = copy.with_second((&raw mut target) as u64).with_size(8);
+                copy.recording((&raw mut *record) as u64)
+            })
+            .collect();
+        let mut record = Record::default();
+        let batch = Descriptor::of(Opcode::Batch).with_first(list.as_ptr() as u64);
+        let batch = batch.with_size(MEMBERS as u32).recording((&raw mut record) as u64);
+        injector.execute(&engine, (0, number), (&batch, &limits), &mut |_| {});
+        of_members.extend(records.iter().map(Record::status));
+        of_batches.push(record.status());
+    }
+    (of_members, of_batches)
+}
+
+#[test]
+fn members_of_a_batch_meet_trouble_as_others_do() {
+    let text = "seed = 3\nhardware_errors.write_rate = 0.05";
+    let (of_members, of_batches) = statuses_of_batches(text);
+    assert_eq!((of_members.clone(), of_batches.clone()), statuses_of_batches(text), "as before");
+    let failed = |statuses: &[u8], code| statuses.iter().filter(|own| **own == code).count();
+    // 40 of 800 are expected; six standard deviations are 37.
+    let members = failed(&of_members, status::HARDWARE_WRITE);
+    assert!((4..77).contains(&members), "{members}");
+    assert_eq!(members + failed(&of_members, status::SUCCESS), of_members.len());
+    for (batch, members) in of_batches.iter().zip(of_members.chunks(16)) {
+        let expected = match members.iter().all(|own| *own == status::SUCCESS) {
+            true => status::SUCCESS,
+            false => status::BATCH_MEMBER_FAILED,
+        };
+        assert_eq!(*batch, expected);
+    }
+}
+
 #[test]
 fn a_descriptor_that_is_refused_has_no_other_trouble() {
     let injector = Injector::new(&plan("seed = 1\nhardware_errors.read_rate = 1"));
