@@ -190,6 +190,8 @@ fn start(run: &'static Run, identity: &Identity) -> Option<Served> {
     let hooks = Hooks {
         watcher: Some(watch(registers, queue, identity, recorder.clone())),
         on_error: Some(Arc::new(|_| registers.notified.store(1, Ordering::Release))),
+        // No program of a user has handles of interrupts.
+        on_interrupt: None,
         injector: injector(run, identity),
     };
     // The program's signals are for its own threads.
