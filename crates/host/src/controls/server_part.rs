@@ -25,7 +25,10 @@ pub(crate) fn check_server(
         );
     }
     let brands = &generation.brands;
-    if !brands.is_empty() && !brands.iter().any(|brand| cpu.name.contains(brand.as_str())) {
+    // Emerald Rapids writes its name in capitals.
+    let spelled = cpu.name.to_lowercase();
+    let is_named = |brand: &String| spelled.contains(&brand.to_lowercase());
+    if !brands.is_empty() && !brands.iter().any(is_named) {
         return Err(format!(
             "\"{}\" has the model number of {name} servers, but not their brand ({}): no public source \
              says that the registers of this part do the same",
