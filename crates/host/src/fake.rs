@@ -154,7 +154,13 @@ impl Registers for FakeMachine {
             return Ok(u64::MAX);
         }
         let key = self.state_key(cpu, address, register.scope);
-        Ok(state::read(&self.root)?.get(&key).copied().unwrap_or(register.value))
+        let mut state = state::read(&self.root)?;
+        let value = state.get(&key).copied().unwrap_or(register.value);
+        if register.behaviour.clear_on_read && value != 0 {
+            state.insert(key, 0);
+            state::write(&self.root, &state)?;
+        }
+        Ok(value)
     }
 
     fn write(&self, cpu: CpuId, address: u32, value: u64) -> Result<(), FileError> {
@@ -202,7 +208,13 @@ impl PciConfig for FakeMachine {
                 return Ok(u32::MAX);
             }
         }
-        SysfsConfig(Arc::clone(&self.root)).read(function, offset)
+        let config = SysfsConfig(Arc::clone(&self.root));
+        let value = config.read(function, offset)?;
+        let clears = self.pci_behaviour(function, offset).is_some_and(|found| found.clear_on_read);
+        if clears && value != 0 {
+            config.write(function, offset, 0)?;
+        }
+        Ok(value)
     }
 
     fn write(&self, function: Bdf, offset: u16, value: u32) -> Result<(), FileError> {

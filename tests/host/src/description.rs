@@ -42,7 +42,14 @@ struct Cpu {
     name: String,
     sockets: u32,
     cores_per_socket: u32,
+    /// Sub-NUMA clusters.
+    #[serde(default = "one")]
+    nodes_per_socket: u32,
     flags: String,
+}
+
+fn one() -> u32 {
+    1
 }
 
 #[derive(Deserialize)]
@@ -84,6 +91,8 @@ pub(crate) struct PciFunction {
     /// Offset and value.
     #[serde(default)]
     pub(crate) registers: Vec<(usize, u32)>,
+    /// Extended capabilities of its own, where it has not those of its kind.
+    capabilities: Option<Vec<ExtendedCapability>>,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
@@ -126,75 +135,6 @@ pub(crate) struct Link {
     pub(crate) mrrs: u32,
 }
 
-/// What is laid over a machine.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Failure {
-    /// Files and directories that are not there.
-    #[serde(default)]
-    remove: Vec<String>,
-    #[serde(default)]
-    files: BTreeMap<String, String>,
-    /// Functions whose whole configuration space reads as all ones.
-    #[serde(default)]
-    dead_functions: Vec<String>,
-    /// Merged into `registers.toml`; tables key by key, all else replaced.
-    #[serde(default)]
-    registers: toml::Table,
-    /// Added to every MSR register.
-    #[serde(default)]
-    every_msr: toml::Table,
-    /// Added to every PCI register.
-    #[serde(default)]
-    every_pci: toml::Table,
-}
-
-impl Failure {
-    pub(crate) fn apply(
-        &self,
-        tree: &Tree,
-        registers: &mut toml::Table,
-    ) -> Result<(), ExpandError> {
-        for path in &self.remove {
-            tree.remove(path)?;
-        }
-        for (path, text) in &self.files {
-            tree.file(path, text)?;
-        }
-        for bdf in &self.dead_functions {
-            tree.bytes(&format!("{}/config", folder(bdf)), &config_space::DEAD)?;
-        }
-        merge(registers, &self.registers);
-        if let Some(list) = registers.get_mut("msr").and_then(|msr| msr.get_mut("register")) {
-            merge_each(list, &self.every_msr);
-        }
-        let slices = registers.get_mut("slices").and_then(toml::Value::as_table_mut);
-        let boxes = slices.and_then(|slices| slices.get_mut("registers")?.as_table_mut());
-        if let Some(boxes) = boxes {
-            merge(boxes, &self.every_msr);
-        }
-        if let Some(list) = registers.get_mut("pci") {
-            merge_each(list, &self.every_pci);
-        }
-        Ok(())
-    }
-}
-
-fn merge_each(list: &mut toml::Value, over: &toml::Table) {
-    for table in list.as_array_mut().into_iter().flatten().filter_map(toml::Value::as_table_mut) {
-        merge(table, over);
-    }
-}
-
-fn merge(below: &mut toml::Table, over: &toml::Table) {
-    for (key, value) in over {
-        match (below.get_mut(key), value) {
-            (Some(toml::Value::Table(old)), toml::Value::Table(new)) => merge(old, new),
-            _ => drop(below.insert(key.clone(), value.clone())),
-        }
-    }
-}
-
 impl Machine {
     pub(crate) fn write(&self, tree: &Tree) -> Result<(), ExpandError> {
         self.write_cpus(tree)?;
@@ -206,8 +146,9 @@ impl Machine {
             let same = |chain: &&ExtendedChain| {
                 (chain.vendor, chain.device) == (function.vendor, function.device)
             };
-            let chain = self.extended_chain.iter().find(same);
-            function.write(tree, chain.map_or(&[], |chain| &chain.capabilities))?;
+            let chain = self.extended_chain.iter().find(same).map(|chain| &chain.capabilities);
+            let chain = function.capabilities.as_ref().or(chain);
+            function.write(tree, chain.map_or(&[], |chain| chain))?;
         }
         for (path, text) in &self.resctrl {
             tree.file(&format!("sys/fs/resctrl/{path}"), text)?;
@@ -249,10 +190,14 @@ impl Machine {
     }
 
     fn write_rest(&self, tree: &Tree) -> Result<(), ExpandError> {
+        let nodes = self.cpu.sockets * self.cpu.nodes_per_socket;
+        let cores_per_node = self.cpu.cores_per_socket / self.cpu.nodes_per_socket;
+        for node in 0..nodes {
+            let first = node * cores_per_node;
+            let cpus = format!("{first}-{}", first + cores_per_node - 1);
+            tree.line(&format!("sys/devices/system/node/node{node}/cpulist"), cpus)?;
+        }
         for socket in 0..self.cpu.sockets {
-            let first = socket * self.cpu.cores_per_socket;
-            let cpus = format!("{first}-{}", first + self.cpu.cores_per_socket - 1);
-            tree.line(&format!("sys/devices/system/node/node{socket}/cpulist"), cpus)?;
             if let Some([least, most, now]) = self.uncore_mhz {
                 let folder = format!("{CPUS}/intel_uncore_frequency/package_{socket:02}_die_00");
                 tree.line(&format!("{folder}/min_freq_khz"), least * 1000)?;
@@ -294,7 +239,7 @@ impl Unit {
 }
 
 /// Where sysfs has a function of a root bus or below it.
-fn folder(bdf: &str) -> String {
+pub(crate) fn folder(bdf: &str) -> String {
     format!("sys/devices/pci{}/{bdf}", &bdf[..7.min(bdf.len())])
 }
 

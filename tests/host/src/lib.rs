@@ -3,18 +3,23 @@
 //! `machines/NAME/machine.toml` says what the kernel would show, compactly; it is expanded into a
 //! directory. `machines/NAME/registers.toml` is copied beside it and says how registers answer, and
 //! `slices.toml`, if there is one, which slice of the cache a line is in.
+//! `variants/NAME.toml` makes another machine of one of them: another part, board or firmware.
 //! `failures/NAME.toml` lays a failure over any machine. `skipline-host --root DIR` then runs there:
 //! `cargo run -p fake-machines -- skylake DIR [FAILURE]...`
 
 mod config_space;
 mod description;
+mod overlay;
 mod tree;
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use description::{Failure, Machine};
+use serde::Deserialize;
+
+use description::Machine;
+use overlay::{Failure, Variant};
 
 /// A machine that could not be expanded.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +42,14 @@ fn folder() -> &'static Path {
 /// If their folder cannot be read.
 pub fn machines() -> Result<Vec<String>, ExpandError> {
     names(&folder().join("machines"))
+}
+
+/// Further machines: what another part, board or firmware makes of one of [`machines`].
+///
+/// # Errors
+/// If their folder cannot be read.
+pub fn variants() -> Result<Vec<String>, ExpandError> {
+    names(&folder().join("variants"))
 }
 
 /// The failures that can be laid over a machine.
@@ -63,22 +76,44 @@ fn names(path: &Path) -> Result<Vec<String>, ExpandError> {
 /// # Errors
 /// If there is no such machine or failure, or the directory cannot be written.
 pub fn expand(machine: &str, failures: &[&str], into: &Path) -> Result<(), ExpandError> {
-    let source = folder().join("machines").join(machine);
-    let described: Machine = read(&source.join("machine.toml"))?;
+    let variant = folder().join("variants").join(format!("{machine}.toml"));
+    let variant: Option<Variant> = variant.exists().then(|| read(&variant)).transpose()?;
+    let base = variant.as_ref().map_or(machine, |variant| &variant.base);
+    let source = folder().join("machines").join(base);
+    let mut described: toml::Table = read(&source.join("machine.toml"))?;
+    let mut registers: toml::Table = read(&source.join("registers.toml"))?;
     let tree = tree::Tree::new(into);
-    described.write(&tree)?;
     let slices = source.join("slices.toml");
     if slices.exists() {
         let text = fs::read_to_string(&slices).map_err(|e| ExpandError::File(slices.clone(), e))?;
         tree.file("slices.toml", &text)?;
     }
-    let mut registers: toml::Table = read(&source.join("registers.toml"))?;
+    if let Some(variant) = &variant {
+        variant.change(&mut described);
+    }
+    let malformed = |error: toml::de::Error| ExpandError::Malformed(source, error.to_string());
+    Machine::deserialize(described).map_err(malformed)?.write(&tree)?;
+    if let Some(variant) = &variant {
+        variant.overlay.apply(&tree, &mut registers)?;
+    }
     for failure in failures {
         let path = folder().join("failures").join(format!("{failure}.toml"));
         let failure: Failure = read(&path)?;
         failure.apply(&tree, &mut registers)?;
     }
     tree.file("registers.toml", &registers.to_string())
+}
+
+/// Expands a machine whose description is given as text, that of its registers beside it.
+///
+/// # Errors
+/// If the description is malformed, or the directory cannot be written.
+pub fn expand_described(machine: &str, registers: &str, into: &Path) -> Result<(), ExpandError> {
+    let described: Machine = toml::from_str(machine)
+        .map_err(|e| ExpandError::Malformed("machine.toml".into(), e.to_string()))?;
+    let tree = tree::Tree::new(into);
+    described.write(&tree)?;
+    tree.file("registers.toml", registers)
 }
 
 fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, ExpandError> {

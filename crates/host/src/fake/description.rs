@@ -79,6 +79,8 @@ pub(super) struct Behaviour {
     pub(super) sticky: u64,
     /// A write that touches other bits is a fault.
     pub(super) strict: bool,
+    /// A read leaves it zero.
+    pub(super) clear_on_read: bool,
 }
 
 /// How a driver or register answers.

@@ -3,5 +3,7 @@
 mod calibrate;
 mod capabilities;
 mod crash_and_restore;
+mod described_machines;
 mod documented_controls;
 mod hostile_trees;
+mod watched;

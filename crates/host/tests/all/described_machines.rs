@@ -1,0 +1,139 @@
+//! Every described machine under every failure: is what it says and does within the rules?
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use host::Host;
+use host::doctor::examine;
+use host::status::{Status, explain};
+use host::tune::{
+    DEFAULT_STATE, IoAllocRequest, Plan, PlanError, Planner, RestoreOptions, StateDirectory, apply,
+    never, restore,
+};
+
+use crate::watched::{Rules, watched};
+
+/// Ways of the last-level cache (nothing where registers must not be touched), and whether a plan is
+/// possible without failures: ways, switch of ports, mask of the default group, allocation for I/O.
+const MACHINES: [(&str, Option<u32>, [bool; 4]); 17] = [
+    ("broadwell", Some(20), [false, true, false, false]),
+    ("cascade-lake", Some(11), [true, true, true, false]),
+    ("cascade-lake-ap", Some(11), [false, true, true, false]),
+    ("clear-on-read", Some(11), [true, true, true, false]),
+    ("cooper-lake", None, [false, false, true, false]),
+    ("emerald-rapids", Some(15), [true, false, true, false]),
+    ("granite-rapids", None, [false, false, true, false]),
+    ("haswell", Some(20), [false, true, false, false]),
+    ("ice-lake", Some(12), [true, false, true, false]),
+    ("milan", None, [false, false, true, false]),
+    ("sapphire-rapids", Some(15), [true, false, true, false]),
+    ("skylake", Some(11), [true, true, true, false]),
+    ("storage", Some(11), [true, true, true, false]),
+    ("sub-numa", Some(11), [true, true, true, false]),
+    ("turin", Some(16), [false, false, true, true]),
+    ("virtual", None, [false, false, true, false]),
+    ("workstation", None, [false, false, true, false]),
+];
+
+fn expanded(machine: &str, failures: &[&str]) -> tempfile::TempDir {
+    let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+    let directory = directory.expect("a temporary directory");
+    fake_machines::expand(machine, failures, directory.path()).expect("a machine");
+    directory
+}
+
+fn plans(planner: &Planner<'_>, most_ways: u32) -> [Result<Plan, PlanError>; 4] {
+    [
+        planner.ddio_ways(most_ways, None),
+        planner.ddio(false, None),
+        planner.cat("default", 0x3, None),
+        planner.io_alloc(IoAllocRequest::Mask(0x3)),
+    ]
+}
+
+/// Every file of registers, configuration space and control.
+fn changeable(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![root.join("sys/bus/pci/devices"), root.join("sys/fs/resctrl")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten() {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if path.is_dir() && !["driver", "net", "nvme", "mon_data"].contains(&name.as_str()) {
+                folders.push(path);
+            } else if ["config", "schemata", "io_alloc", "io_alloc_cbm"].contains(&name.as_str()) {
+                found.insert(path.clone(), fs::read(path).expect("a file"));
+            }
+        }
+    }
+    let state = root.join("registers.state");
+    found.insert(state.clone(), fs::read(state).unwrap_or_default());
+    found
+}
+
+/// Plans, writes and restores; whether each plan was possible.
+fn tried(machine: &str, root: &Path, ways: Option<u32>) -> [bool; 4] {
+    let (host, log) = watched(Host::at(root).expect("the machine"));
+    let status = Status::read(&host, DEFAULT_STATE);
+    assert!(!explain(&status).is_empty(), "{machine}");
+    serde_json::to_string(&status).expect("any status is JSON");
+    let _ = examine(&host, DEFAULT_STATE);
+    let clears = machine == "clear-on-read";
+    if clears {
+        // What the screen has read is gone.
+        fs::remove_file(root.join("registers.state")).ok();
+    }
+    let before = changeable(root);
+    let planner = Planner::new(&host).expect("the CPU's model");
+    let mut possible = [false; 4];
+    for (index, plan) in plans(&planner, ways.unwrap_or(11)).into_iter().enumerate() {
+        let Ok(plan) = plan else { continue };
+        possible[index] = true;
+        let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
+        let (mut applied, mut restored) = (Vec::new(), Vec::new());
+        let ended = apply(&host, &state, &plan, &mut applied, &mut never);
+        assert!(ended.is_ok() || clears, "{machine}: {}: {ended:?}", plan.command);
+        restore(&host, &state, RestoreOptions::default(), &mut restored, &mut never)
+            .expect("a restore");
+        let left = restored.iter().filter(|one| !one.result.is_settled()).count();
+        let is_as_before = changeable(root) == before;
+        assert!(is_as_before || left > 0 || clears, "{machine}: {}: lost", plan.command);
+        assert_eq!(state.read().expect("the journal").entries.len(), left, "{machine}");
+    }
+    for write in log.writes() {
+        assert_eq!(Rules { ways, is_old_journal: false }.objection(&write), None, "{machine}");
+    }
+    possible
+}
+
+#[test]
+fn every_machine_plans_what_its_part_has_and_nothing_else() {
+    let mut listed = fake_machines::machines().expect("the library");
+    listed.extend(fake_machines::variants().expect("the library"));
+    listed.sort();
+    assert_eq!(listed, MACHINES.map(|(name, ..)| name));
+    for (machine, ways, expected) in MACHINES {
+        let directory = expanded(machine, &[]);
+        assert_eq!(tried(machine, directory.path(), ways), expected, "{machine}");
+    }
+}
+
+#[test]
+fn no_failure_makes_a_machine_lose_a_value_or_write_what_is_not_owned() {
+    let failures = fake_machines::failures().expect("the library");
+    assert!(MACHINES.len() >= 12 && failures.len() >= 15, "{failures:?}");
+    for (number, (machine, ways, without)) in MACHINES.into_iter().enumerate() {
+        for (index, failure) in failures.iter().enumerate() {
+            // All of them in a soak; else each machine and each failure several times.
+            if soak::amount((number + index) % 4 != 0, false) {
+                continue;
+            }
+            let directory = expanded(machine, &[failure]);
+            let possible = tried(machine, directory.path(), ways);
+            for (possible, without) in possible.into_iter().zip(without) {
+                assert!(without || !possible, "{machine}: {failure} adds a control");
+            }
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! A machine whose writes are watched: what a register was last read as, what was written to it, and
+//! whether the journal on the disk named it before.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use host::control_files::ControlFiles;
+use host::controls::Target;
+use host::cpu::{CpuId, PackageId};
+use host::error::FileError;
+use host::pci::Bdf;
+use host::pci_config::PciConfig;
+use host::registers::Registers;
+use host::tune::{DEFAULT_STATE, Journal};
+use host::{Host, Root};
+
+/// The mask of the ways that I/O allocates in, and the switch of a root port.
+const WAYS: u32 = 0xc8b;
+const SWITCH: u16 = 0x180;
+/// `Use_Allocating_Flow_Wr`, and `NoSnoopOpWrEn`, which journals of earlier versions may name.
+const SWITCH_BIT: u32 = 1 << 7;
+const NO_SNOOP_BIT: u32 = 1 << 3;
+
+/// A write that a machine was asked for.
+#[derive(Clone, Debug)]
+pub struct Write {
+    pub to: Place,
+    /// What the tool read there last.
+    pub read: Option<u64>,
+    pub value: u64,
+    /// Whether the journal on the disk had an entry for it.
+    pub journalled: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    Msr { socket: u64, address: u32 },
+    Port { function: Bdf, offset: u16 },
+    Control { path: String, command: String },
+}
+
+/// What may be written to a machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// Ways of its last-level cache; nothing where its registers are not to be touched at all.
+    pub ways: Option<u32>,
+    /// Whether the journal may be one of an earlier version.
+    pub is_old_journal: bool,
+}
+
+impl Rules {
+    /// Why a write is against them.
+    pub fn objection(&self, write: &Write) -> Option<String> {
+        let changed = write.read.map(|read| read ^ write.value);
+        let within = |bits: u64| changed.is_some_and(|changed| changed & !bits == 0);
+        let is_good = match &write.to {
+            Place::Msr { address, .. } => self.ways.is_some_and(|ways| {
+                let field = (1u64 << ways) - 1;
+                *address == WAYS && within(field) && write.value & field != 0
+            }),
+            Place::Port { offset, .. } => {
+                let old = if self.is_old_journal { NO_SNOOP_BIT } else { 0 };
+                let is_answer = write.read != Some(u64::from(u32::MAX));
+                self.ways.is_some()
+                    && *offset == SWITCH
+                    && within(u64::from(SWITCH_BIT | old))
+                    && is_answer
+            }
+            Place::Control { path, .. } => {
+                let name = path.strip_prefix("sys/fs/resctrl/").and_then(|p| p.rsplit('/').next());
+                matches!(name, Some("schemata" | "io_alloc" | "io_alloc_cbm"))
+            }
+        };
+        if !is_good {
+            return Some(format!("outside of what is owned: {write:x?}"));
+        }
+        (!write.journalled).then(|| format!("not journalled: {write:x?}"))
+    }
+}
+
+/// What was written so far.
+#[derive(Default)]
+pub struct Log {
+    read: Mutex<BTreeMap<Place, u64>>,
+    writes: Mutex<Vec<Write>>,
+}
+
+impl Log {
+    pub fn writes(&self) -> Vec<Write> {
+        self.writes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn was_read(&self, place: Place, value: u64) {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner).insert(place, value);
+    }
+
+    fn add(&self, root: &Root, to: Place, value: u64) {
+        let read = self.read.lock().unwrap_or_else(PoisonError::into_inner).get(&to).copied();
+        let journal = Journal::peek(root, DEFAULT_STATE).unwrap_or_default();
+        let journalled = journal.entries.iter().any(|entry| names(&entry.target, &to));
+        let write = Write { to, read, value, journalled };
+        self.writes.lock().unwrap_or_else(PoisonError::into_inner).push(write);
+    }
+}
+
+fn names(target: &Target, place: &Place) -> bool {
+    match (target, place) {
+        (
+            Target::Msr { socket: PackageId(of), address: named, .. },
+            Place::Msr { socket, address },
+        ) => u64::from(*of) == *socket && named == address,
+        (Target::Port { function: of, offset: named }, Place::Port { function, offset }) => {
+            of == function && named == offset
+        }
+        (
+            Target::Mask { path: named, .. } | Target::Switch { path: named },
+            Place::Control { path, .. },
+        ) => named == path,
+        _ => false,
+    }
+}
+
+struct Watched<T: ?Sized> {
+    inner: Box<T>,
+    root: Arc<Root>,
+    log: Arc<Log>,
+}
+
+/// The machine with its writes watched.
+pub fn watched(host: Host) -> (Host, Arc<Log>) {
+    let log = Arc::<Log>::default();
+    let Host { root, registers, config, control, counters, rings, memory } = host;
+    let (r, l) = (|| Arc::clone(&root), || Arc::clone(&log));
+    let host = Host {
+        registers: Box::new(Watched { inner: registers, root: r(), log: l() }),
+        config: Box::new(Watched { inner: config, root: r(), log: l() }),
+        control: Box::new(Watched { inner: control, root: r(), log: l() }),
+        root: r(),
+        counters,
+        rings,
+        memory,
+    };
+    (host, log)
+}
+
+impl Watched<dyn Registers + Send + Sync> {
+    fn place(&self, cpu: CpuId, address: u32) -> Place {
+        let path = format!("sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id");
+        Place::Msr { socket: self.root.read_number(&path).unwrap_or(u64::MAX), address }
+    }
+}
+
+impl Registers for Watched<dyn Registers + Send + Sync> {
+    fn read(&self, cpu: CpuId, address: u32) -> Result<u64, FileError> {
+        let value = self.inner.read(cpu, address)?;
+        self.log.was_read(self.place(cpu, address), value);
+        Ok(value)
+    }
+
+    fn write(&self, cpu: CpuId, address: u32, value: u64) -> Result<(), FileError> {
+        self.log.add(&self.root, self.place(cpu, address), value);
+        self.inner.write(cpu, address, value)
+    }
+
+    fn detect(&self, cpu: CpuId) -> Result<(), FileError> {
+        self.inner.detect(cpu)
+    }
+}
+
+impl PciConfig for Watched<dyn PciConfig + Send + Sync> {
+    fn read(&self, function: Bdf, offset: u16) -> Result<u32, FileError> {
+        let value = self.inner.read(function, offset)?;
+        self.log.was_read(Place::Port { function, offset }, value.into());
+        Ok(value)
+    }
+
+    fn write(&self, function: Bdf, offset: u16, value: u32) -> Result<(), FileError> {
+        self.log.add(&self.root, Place::Port { function, offset }, value.into());
+        self.inner.write(function, offset, value)
+    }
+}
+
+impl ControlFiles for Watched<dyn ControlFiles + Send + Sync> {
+    fn read(&self, path: &str) -> Result<String, FileError> {
+        self.inner.read(path)
+    }
+
+    fn write(&self, path: &str, command: &str) -> Result<(), FileError> {
+        let to = Place::Control { path: path.to_owned(), command: command.to_owned() };
+        self.log.add(&self.root, to, 0);
+        self.inner.write(path, command)
+    }
+}
