@@ -7,7 +7,7 @@ use crate::controls::{NoSwitch, Target, check_switch, is_listed};
 use crate::cpu::{Generation, Proof};
 use crate::error::Problem;
 use crate::machine::Host;
-use crate::pci::{Bdf, Function, Kind, Link, Tree, express};
+use crate::pci::{Bdf, Function, Kind, Link, PortType, Tree, express};
 use crate::rings::Rings;
 use crate::unread::Unread;
 
@@ -85,6 +85,14 @@ pub(super) fn read(
             }
         };
         let root = path.last().copied();
+        if let Some(top) = root.filter(|top| is_of_switch(host, top)) {
+            let reason = format!(
+                "the way up ends at {}, which is a port of a switch: the bridge above it does not answer",
+                top.bdf
+            );
+            notes.add(Unread::absent(format!("root port of {}", function.bdf), reason));
+            continue;
+        }
         let device = device(host, function, &path, notes);
         let port = root.map(|root| root.bdf);
         let node = root.and_then(|root| root.node).or(function.node);
@@ -117,6 +125,14 @@ pub(super) fn read(
     }
     ports.sort_by_key(|port| (port.port.is_none(), port.port));
     ports
+}
+
+/// Whether a bridge says that it is no root port. Without privilege it does not say.
+fn is_of_switch(host: &Host, bridge: &Function) -> bool {
+    let link = express(host.config.as_ref(), bridge.bdf).ok().flatten();
+    link.is_some_and(|link| {
+        matches!(link.port_type, PortType::SwitchUpstream | PortType::SwitchDownstream)
+    })
 }
 
 fn ddio(
