@@ -5,5 +5,8 @@ mod capabilities;
 mod crash_and_restore;
 mod described_machines;
 mod documented_controls;
+mod generated;
+mod generated_histories;
+mod generated_machines;
 mod hostile_trees;
 mod watched;
