@@ -2,16 +2,16 @@
 
 mod asked;
 pub mod crash;
+mod judged;
 pub mod view;
 
 use std::time::Duration;
 
 use clap::Args;
-use host::cpu::PackageId;
 use host::monitor::Monitor;
 use host::tune::{
-    Applied, ApplyError, HitRates, Outcome, Plan, PlanError, Planner, StateDirectory, StateError,
-    Verdict, apply, measure_hit_rates, touched_sockets, verdict,
+    Applied, ApplyError, Outcome, Plan, PlanError, Planner, StateDirectory, StateError, Verdict,
+    apply, apply_measured, touched_sockets,
 };
 use serde::Serialize;
 
@@ -23,14 +23,16 @@ use crate::output::{Format, Paint, emit, emit_error, emit_json};
 
 use asked::{Control, plan};
 pub use asked::{State, mask, request};
+use judged::{Verification, judged};
 
 /// Change a control; without --apply only show what would be written
 ///
 /// Shows every register with its old and new value in words. With --apply each old value is put on the
 /// disk first (journal), the register is written and read back, and the result is one of: set,
 /// widened (more bits than asked), different, ignored, refused. With --verify the hit rate of device
-/// writes is measured before and after, which takes I/O load: the result is "effective", "accepted, no
-/// effect observed" or "not judged".
+/// writes is measured with the old value, with the new one, and with the old one again, which takes a
+/// steady I/O load; then the new value is written for good. The result is "effective" (it changed both
+/// times), "accepted, no effect observed" or "not judged".
 #[derive(Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -40,7 +42,7 @@ pub struct Arguments {
     #[arg(long, global = true)]
     apply: bool,
 
-    /// Measure hit rates before and after, to see whether it has an effect
+    /// Measure hit rates before, with it and with the old value again, to see whether it has an effect
     #[arg(long, global = true, requires = "apply")]
     verify: bool,
 
@@ -50,7 +52,7 @@ pub struct Arguments {
     #[arg(long, global = true, value_name = "TIME", requires = "apply", value_parser = duration)]
     r#for: Option<Duration>,
 
-    /// Milliseconds of each of the ten windows that --verify measures
+    /// Milliseconds of each of the fifteen windows that --verify measures
     #[arg(long, global = true, value_name = "MS", default_value_t = 200, value_parser = within(1..=60_000))]
     window: u64,
 
@@ -65,16 +67,6 @@ struct Report<'a> {
     plan: &'a Plan,
     applied: Option<&'a [Applied]>,
     verification: Option<&'a Verification>,
-}
-
-/// Hit rates around the change.
-#[derive(Serialize)]
-pub struct Verification {
-    windows_ms: u64,
-    before: Vec<HitRates>,
-    after: Vec<HitRates>,
-    #[serde(flatten)]
-    verdict: Verdict,
 }
 
 pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
@@ -93,22 +85,25 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     let monitor = arguments
         .verify
         .then(|| Monitor::prepare(&context.host, planner.generation(), planner.sockets()));
-    let measure = |monitor: &Monitor| measure_hit_rates(&context.host, monitor, window);
-    let before = monitor.as_ref().map(measure);
     let mut watch = crash::as_told(context.host.root.is_real());
     let mut applied = Vec::new();
-    let ended = apply(&context.host, &state, &plan, &mut applied, &mut watch);
-    if let Err(error) = ended {
+    let (host, done) = (&context.host, &mut applied);
+    let ended = match &monitor {
+        Some(monitor) => {
+            apply_measured(host, &state, &plan, (monitor, window), done, &mut watch).map(Some)
+        }
+        None => apply(host, &state, &plan, done, &mut watch).map(|()| None),
+    };
+    let around = ended.map_err(|error| {
         let failure = cut_short(arguments, &plan, &applied, &error);
-        return Err(match arguments.r#for {
+        match arguments.r#for {
             Some(_) => put_back(context, &state).err().unwrap_or(failure),
             None => failure,
-        });
-    }
-    let verification = before.map(|before| {
-        let after = monitor.as_ref().map_or(Ok(Vec::new()), measure);
-        let touched = touched_sockets(&context.host, &applied);
-        judged(before, after, &applied, touched.as_deref(), arguments.window)
+        }
+    })?;
+    let verification = around.map(|around| {
+        let touched = touched_sockets(host, &applied);
+        judged(around, &applied, touched.as_deref(), arguments.window)
     });
     let shown = show(arguments, &plan, Some(&applied), verification.as_ref());
     match (arguments.r#for, &mut signals) {
@@ -202,53 +197,6 @@ pub fn refused(error: PlanError) -> Failure {
     }
 }
 
-type Measured = Result<Vec<HitRates>, host::error::FileError>;
-
-/// Judged are the sockets whose controls were written; all where that cannot be told.
-fn judged(
-    before: Measured,
-    after: Measured,
-    applied: &[Applied],
-    touched: Option<&[PackageId]>,
-    windows_ms: u64,
-) -> Verification {
-    let is_refused = |one: &Applied| matches!(one.outcome, Outcome::Refused { .. });
-    let unchanged = applied.iter().all(|one| !one.outcome.was_written());
-    let of_touched = |measured: Measured| {
-        measured.map(|mut rates| {
-            rates.retain(|rate| touched.is_none_or(|touched| touched.contains(&rate.socket)));
-            rates
-        })
-    };
-    let (before, after, error) = match (of_touched(before), of_touched(after)) {
-        (Ok(before), Ok(after)) => (before, after, None),
-        (Err(error), _) | (_, Err(error)) => (Vec::new(), Vec::new(), Some(error.to_string())),
-    };
-    let verdict = match untaken(applied).or(error) {
-        _ if applied.iter().any(is_refused) => Verdict::Refused,
-        _ if unchanged => Verdict::NotJudged {
-            reason: "nothing was changed: every control had its value already".into(),
-        },
-        Some(reason) => Verdict::NotJudged { reason },
-        None if before.is_empty() => Verdict::NotJudged {
-            reason: "this machine has no events for hits of device writes".into(),
-        },
-        None => verdict(&before, &after),
-    };
-    Verification { windows_ms, before, after, verdict }
-}
-
-/// Why hit rates say nothing about the value that was asked for: the control does not hold it.
-fn untaken(applied: &[Applied]) -> Option<String> {
-    applied.iter().find_map(|one| match &one.outcome {
-        Outcome::Ignored => Some(format!("{}: the value did not change", one.place)),
-        Outcome::NotReadBack { reason } => {
-            Some(format!("{}: what it holds now is not known: {reason}", one.place))
-        }
-        _ => None,
-    })
-}
-
 fn show(
     arguments: &Arguments,
     plan: &Plan,
@@ -271,39 +219,4 @@ fn show(
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use host::controls::Target;
-    use host::cpu::CpuId;
-
-    fn verdict_after(outcome: Outcome) -> Verdict {
-        let rates = |mean_percent| {
-            Ok(vec![HitRates {
-                socket: PackageId(0),
-                writes: 1 << 20,
-                mean_percent,
-                sd_points: 0.1,
-            }])
-        };
-        let target = Target::Msr { socket: PackageId(0), cpu: CpuId(0), address: 0xc8b };
-        let place = target.to_string();
-        let applied = [Applied { target, place, old: 0x600, asked: 0x780, outcome }];
-        judged(rates(10.0), rates(90.0), &applied, None, 200).verdict
-    }
-
-    #[test]
-    fn a_control_that_does_not_hold_the_value_is_not_judged_whatever_hit_rates_do() {
-        assert_eq!(verdict_after(Outcome::Set), Verdict::Effective { change_points: 80.0 });
-        let unread = Outcome::NotReadBack { reason: "input/output error".into() };
-        for (outcome, expected) in [
-            (Outcome::Ignored, "MSR 0xc8b of socket 0: the value did not change"),
-            (unread, "MSR 0xc8b of socket 0: what it holds now is not known: input/output error"),
-        ] {
-            let reason = expected.to_owned();
-            assert_eq!(verdict_after(outcome), Verdict::NotJudged { reason });
-        }
-    }
 }

@@ -5,6 +5,7 @@
 //! the journal, also after a crash. Whether a control *does* something is a matter of `verify`.
 
 mod apply;
+mod around;
 mod journal;
 mod plan;
 mod restore;
@@ -13,6 +14,7 @@ mod verify;
 use std::ops::ControlFlow;
 
 pub use apply::{Applied, ApplyError, Outcome, apply};
+pub use around::{Around, Measured, apply_measured};
 pub use journal::{DEFAULT_STATE, Entry, Journal, StateDirectory, StateError, journals_elsewhere};
 pub use plan::{Change, IoAllocRequest, Plan, PlanError, Planner};
 pub use restore::{RestoreOptions, Restored, Restoring, preview, restore};

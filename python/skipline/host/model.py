@@ -181,11 +181,12 @@ class HitRates(_Said):
 
 
 class Verification(_Said):
-    """Hit rates before and after, and what they say."""
+    """Hit rates before, with the new values and with the old ones again, and what they say."""
 
     windows_ms: int
     before: list[HitRates]
     after: list[HitRates]
+    back: list[HitRates]
     verdict: Literal["effective", "no-effect-observed", "refused", "not-judged"]
     change_points: float | None = None
     reason: str | None = None

@@ -98,15 +98,20 @@ pub(super) fn applied(applied: &[Applied], paint: Paint) -> String {
 pub(super) fn verification(verification: &Verification, paint: Paint) -> String {
     let mut text = String::new();
     for before in &verification.before {
-        let after = verification.after.iter().find(|after| after.socket == before.socket);
         let rate =
             |rates: &HitRates| format!("{:.1} ± {:.1} %", rates.mean_percent, rates.sd_points);
-        let after = after.map_or("not measured".to_owned(), rate);
+        let of = |all: &[HitRates]| {
+            let same = all.iter().find(|rates| rates.socket == before.socket);
+            same.map_or("not measured".to_owned(), rate)
+        };
         text += &format!(
-            "  hit rate of device writes on socket {}: {} before, {after} after (5 windows of {} ms each)\n",
+            "  hit rate of device writes on socket {} (5 windows of {} ms each)\n    {} before, {} with it, \
+             {} with the old value again\n",
             before.socket,
+            verification.windows_ms,
             rate(before),
-            verification.windows_ms
+            of(&verification.after),
+            of(&verification.back),
         );
     }
     text + &match &verification.verdict {

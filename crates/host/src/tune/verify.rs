@@ -1,4 +1,5 @@
-//! Whether a control does something: hit rates of device writes before and after.
+//! Whether a control does something: hit rates of device writes before it, with it, and with the old
+//! value again.
 
 use std::time::Duration;
 
@@ -119,21 +120,47 @@ fn socket_of(host: &Host, known: &[Socket], target: &Target) -> Option<PackageId
     found.map(|socket| socket.id)
 }
 
-/// Judges by the sockets that had traffic before and after.
+/// What a socket's three measurements say.
+#[derive(Clone, Copy, PartialEq)]
+enum Side {
+    /// Both differences are beyond noise and of one direction.
+    Both,
+    /// One is, or they contradict each other: the load has changed.
+    One,
+    Neither,
+}
+
+/// Judges by the sockets that had traffic all the time. A change counts only if it is there from both
+/// sides: when the value was set, and when the old one was.
 #[must_use]
-pub fn verdict(before: &[HitRates], after: &[HitRates]) -> Verdict {
-    let pairs = before.iter().filter_map(|before| {
-        let after = after.iter().find(|after| after.socket == before.socket)?;
-        (before.writes.min(after.writes) >= LEAST_WRITES).then_some((before, after))
+pub fn verdict(before: &[HitRates], after: &[HitRates], back: &[HitRates]) -> Verdict {
+    let sockets = before.iter().filter_map(|before| {
+        let same = |rates: &&HitRates| rates.socket == before.socket;
+        let (after, back) = (after.iter().find(same)?, back.iter().find(same)?);
+        let writes = before.writes.min(after.writes).min(back.writes);
+        (writes >= LEAST_WRITES).then_some([before, after, back])
     });
-    let changes: Vec<(f64, bool)> = pairs.map(|(before, after)| change(before, after)).collect();
-    let larger = |a: f64, b: f64| if b.abs() > a.abs() { b } else { a };
-    let all = changes.iter().map(|(points, _)| *points).reduce(larger);
+    let sockets: Vec<[&HitRates; 3]> = sockets.collect();
+    let changes: Vec<(f64, Side)> = sockets.iter().map(|rates| change(*rates)).collect();
+    let largest = |wanted: Option<Side>| {
+        let of_kind = changes.iter().filter(|(_, side)| wanted.is_none_or(|side_| *side == side_));
+        of_kind.map(|(points, _)| *points).reduce(|a, b| if b.abs() > a.abs() { b } else { a })
+    };
     // Noise of one socket may be more than the effect at another.
-    let beyond_noise = changes.iter().filter(|(_, beyond_noise)| *beyond_noise);
-    let beyond_noise = beyond_noise.map(|(points, _)| *points).reduce(larger);
-    match (beyond_noise, all) {
-        (Some(change_points), _) => Verdict::Effective { change_points },
+    if let Some(change_points) = largest(Some(Side::Both)) {
+        return Verdict::Effective { change_points };
+    }
+    let drifted = changes.iter().position(|(_, side)| *side == Side::One);
+    match (drifted, largest(None)) {
+        (Some(index), _) => {
+            let [before, after, back] = sockets[index].map(|rates| rates.mean_percent);
+            let reason = format!(
+                "the load changed meanwhile: {before:.1} % before, {after:.1} % with the new value, \
+                 {back:.1} % with the old one again (socket {}); repeat it under a steady load",
+                sockets[index][0].socket
+            );
+            Verdict::NotJudged { reason }
+        }
         (None, Some(change_points)) => Verdict::NoEffectObserved { change_points },
         (None, None) => Verdict::NotJudged {
             reason: format!(
@@ -143,12 +170,19 @@ pub fn verdict(before: &[HitRates], after: &[HitRates]) -> Verdict {
     }
 }
 
-/// The change in points, and whether it is beyond the noise of the windows.
-fn change(before: &HitRates, after: &HitRates) -> (f64, bool) {
-    let change = after.mean_percent - before.mean_percent;
-    let variance = (before.sd_points.powi(2) + after.sd_points.powi(2)) / f64::from(WINDOWS);
-    let noise = LEAST_CHANGE_POINTS.max(STANDARD_ERRORS * variance.sqrt());
-    (change, change.abs() > noise)
+/// The mean of both differences in points, and whether they are beyond the noise of the windows.
+fn change([before, after, back]: [&HitRates; 3]) -> (f64, Side) {
+    let [rise, fall] = [before, back].map(|old| after.mean_percent - old.mean_percent);
+    let is_beyond = |old: &HitRates, change: f64| {
+        let variance = (old.sd_points.powi(2) + after.sd_points.powi(2)) / f64::from(WINDOWS);
+        change.abs() > LEAST_CHANGE_POINTS.max(STANDARD_ERRORS * variance.sqrt())
+    };
+    let side = match (is_beyond(before, rise), is_beyond(back, fall)) {
+        (true, true) if rise * fall > 0.0 => Side::Both,
+        (false, false) => Side::Neither,
+        _ => Side::One,
+    };
+    (f64::midpoint(rise, fall), side)
 }
 
 #[cfg(test)]
@@ -159,15 +193,20 @@ mod tests {
         vec![HitRates { socket: PackageId(0), writes, mean_percent, sd_points }]
     }
 
+    /// Judged with the rate of the beginning in the end.
+    fn returned(before: &[HitRates], after: &[HitRates]) -> Verdict {
+        verdict(before, after, before)
+    }
+
     #[test]
     fn a_change_within_the_noise_of_the_windows_is_no_effect() {
-        let verdict = verdict(&rates(50.0, 5.0, 1 << 20), &rates(58.0, 5.0, 1 << 20));
+        let verdict = returned(&rates(50.0, 5.0, 1 << 20), &rates(58.0, 5.0, 1 << 20));
         assert_eq!(verdict, Verdict::NoEffectObserved { change_points: 8.0 });
     }
 
     #[test]
     fn the_same_change_in_quiet_windows_is_an_effect() {
-        let verdict = verdict(&rates(50.0, 0.5, 1 << 20), &rates(58.0, 0.5, 1 << 20));
+        let verdict = returned(&rates(50.0, 0.5, 1 << 20), &rates(58.0, 0.5, 1 << 20));
         assert_eq!(verdict, Verdict::Effective { change_points: 8.0 });
     }
 
@@ -179,15 +218,29 @@ mod tests {
             both.push(second);
             both
         };
-        let judged = verdict(&both(50.0, 50.0), &both(58.0, 47.0));
+        let judged = returned(&both(50.0, 50.0), &both(58.0, 47.0));
         assert_eq!(judged, Verdict::Effective { change_points: -3.0 });
-        let judged = verdict(&both(50.0, 50.0), &both(58.0, 50.5));
+        let judged = returned(&both(50.0, 50.0), &both(58.0, 50.5));
         assert_eq!(judged, Verdict::NoEffectObserved { change_points: 8.0 });
     }
 
     #[test]
+    fn a_load_that_drifts_is_no_effect_of_the_control() {
+        // As high in the end as with the new value: it has risen by itself.
+        let quiet = |mean| rates(mean, 0.1, 1 << 20);
+        for back in [58.0, 66.0] {
+            let judged = verdict(&quiet(50.0), &quiet(58.0), &quiet(back));
+            let Verdict::NotJudged { reason } = judged else { panic!("{judged:?}") };
+            assert!(reason.starts_with("the load changed meanwhile: 50.0 % before"), "{reason}");
+        }
+        // It drifts, and the control does something all the same.
+        let judged = verdict(&quiet(50.0), &quiet(58.0), &quiet(54.0));
+        assert_eq!(judged, Verdict::Effective { change_points: 6.0 });
+    }
+
+    #[test]
     fn without_traffic_nothing_is_judged() {
-        let verdict = verdict(&rates(0.0, 0.0, 9_999), &rates(100.0, 0.0, 9_999));
+        let verdict = returned(&rates(0.0, 0.0, 9_999), &rates(100.0, 0.0, 9_999));
         assert!(matches!(verdict, Verdict::NotJudged { .. }));
     }
 }

@@ -9,4 +9,5 @@ mod generated;
 mod generated_histories;
 mod generated_machines;
 mod hostile_trees;
+mod measured_changes;
 mod watched;

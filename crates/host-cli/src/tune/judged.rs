@@ -1,0 +1,107 @@
+//! What hit rates say about a change, once it is known what became of the writes.
+
+use host::cpu::PackageId;
+use host::tune::{Applied, Around, HitRates, Measured, Outcome, Verdict, verdict};
+use serde::Serialize;
+
+/// Hit rates around the change.
+#[derive(Serialize)]
+pub struct Verification {
+    pub windows_ms: u64,
+    pub before: Vec<HitRates>,
+    pub after: Vec<HitRates>,
+    /// With the old values again.
+    pub back: Vec<HitRates>,
+    #[serde(flatten)]
+    pub verdict: Verdict,
+}
+
+/// Judged are the sockets whose controls were written; all where that cannot be told.
+pub fn judged(
+    around: Around,
+    applied: &[Applied],
+    touched: Option<&[PackageId]>,
+    windows_ms: u64,
+) -> Verification {
+    let is_refused = |one: &Applied| matches!(one.outcome, Outcome::Refused { .. });
+    let unchanged = applied.iter().all(|one| !one.outcome.was_written());
+    let of_touched = |measured: Measured| {
+        measured.map(|mut rates| {
+            rates.retain(|rate| touched.is_none_or(|touched| touched.contains(&rate.socket)));
+            rates
+        })
+    };
+    let (back, not_back) = match around.back {
+        Ok(measured) => (of_touched(measured), None),
+        Err(reason) => (Ok(Vec::new()), Some(reason)),
+    };
+    let (before, after, back, error) =
+        match (of_touched(around.before), of_touched(around.after), back) {
+            (Ok(before), Ok(after), Ok(back)) => (before, after, back, not_back),
+            (Err(error), ..) | (_, Err(error), _) | (.., Err(error)) => {
+                (Vec::new(), Vec::new(), Vec::new(), Some(error.to_string()))
+            }
+        };
+    let verdict = match untaken(applied) {
+        _ if applied.iter().any(is_refused) => Verdict::Refused,
+        _ if unchanged => Verdict::NotJudged {
+            reason: "nothing was changed: every control had its value already".into(),
+        },
+        Some(reason) => Verdict::NotJudged { reason },
+        None if before.is_empty() && error.is_none() => Verdict::NotJudged {
+            reason: "this machine has no events for hits of device writes".into(),
+        },
+        None => match error {
+            Some(reason) => Verdict::NotJudged { reason },
+            None => verdict(&before, &after, &back),
+        },
+    };
+    Verification { windows_ms, before, after, back, verdict }
+}
+
+/// Why hit rates say nothing about the value that was asked for: the control does not hold it.
+fn untaken(applied: &[Applied]) -> Option<String> {
+    applied.iter().find_map(|one| match &one.outcome {
+        Outcome::Ignored => Some(format!("{}: the value did not change", one.place)),
+        Outcome::NotReadBack { reason } => {
+            Some(format!("{}: what it holds now is not known: {reason}", one.place))
+        }
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use host::controls::Target;
+    use host::cpu::CpuId;
+
+    fn verdict_after(outcome: Outcome) -> Verdict {
+        let rates = |mean_percent| {
+            Ok(vec![HitRates {
+                socket: PackageId(0),
+                writes: 1 << 20,
+                mean_percent,
+                sd_points: 0.1,
+            }])
+        };
+        let target = Target::Msr { socket: PackageId(0), cpu: CpuId(0), address: 0xc8b };
+        let place = target.to_string();
+        let applied = [Applied { target, place, old: 0x600, asked: 0x780, outcome }];
+        let around = Around { before: rates(10.0), after: rates(90.0), back: Ok(rates(10.0)) };
+        judged(around, &applied, None, 200).verdict
+    }
+
+    #[test]
+    fn a_control_that_does_not_hold_the_value_is_not_judged_whatever_hit_rates_do() {
+        assert_eq!(verdict_after(Outcome::Set), Verdict::Effective { change_points: 80.0 });
+        let unread = Outcome::NotReadBack { reason: "input/output error".into() };
+        for (outcome, expected) in [
+            (Outcome::Ignored, "MSR 0xc8b of socket 0: the value did not change"),
+            (unread, "MSR 0xc8b of socket 0: what it holds now is not known: input/output error"),
+        ] {
+            let reason = expected.to_owned();
+            assert_eq!(verdict_after(outcome), Verdict::NotJudged { reason });
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! A change that is measured from both sides: with the old value, with the new one, with the old one
+//! again. A load that drifts meanwhile differs from one of them only.
+
+use std::time::Duration;
+
+use super::Watch;
+use super::apply::{Applied, ApplyError, Outcome, apply};
+use super::journal::StateDirectory;
+use super::plan::{Change, Plan};
+use super::verify::{HitRates, measure_hit_rates};
+use crate::error::FileError;
+use crate::machine::Host;
+use crate::monitor::Monitor;
+
+/// Hit rates on every socket, or why they cannot be measured.
+pub type Measured = Result<Vec<HitRates>, FileError>;
+
+/// Hit rates around a change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Around {
+    /// With the old values.
+    pub before: Measured,
+    /// With the new ones.
+    pub after: Measured,
+    /// With the old values again; else why they could not be had.
+    pub back: Result<Measured, String>,
+}
+
+/// Applies a plan as [`apply`] does, measures before and after it, puts the old values back, measures
+/// again, and applies the plan once more. A plan that was not taken is not repeated.
+///
+/// # Errors
+/// As [`apply`]; what was written is in the journal, wherever it stopped.
+pub fn apply_measured(
+    host: &Host,
+    state: &StateDirectory<'_>,
+    plan: &Plan,
+    (monitor, window): (&Monitor, Duration),
+    applied: &mut Vec<Applied>,
+    watch: Watch<'_>,
+) -> Result<Around, ApplyError> {
+    let measure = || measure_hit_rates(host, monitor, window);
+    let before = measure();
+    apply(host, state, plan, applied, watch)?;
+    let after = measure();
+    let is_taken = |one: &Applied| {
+        !matches!(
+            one.outcome,
+            Outcome::Refused { .. } | Outcome::Ignored | Outcome::NotReadBack { .. }
+        )
+    };
+    let has_changed = applied.iter().any(|one| one.outcome.was_written());
+    if !has_changed || !applied.iter().all(is_taken) || before.is_err() || after.is_err() {
+        let back = Err("the change was not made, or not measured".to_owned());
+        return Ok(Around { before, after, back });
+    }
+    let mut reverted = Vec::new();
+    apply(host, state, &reverse(plan, applied), &mut reverted, watch)?;
+    let back = match reverted.iter().find(|one| !one.outcome.is_as_asked()) {
+        Some(kept) => {
+            Err(format!("{}: the old value {:#x} did not come back", kept.place, kept.asked))
+        }
+        None => Ok(measure()),
+    };
+    let mut again = Vec::new();
+    let ended = apply(host, state, &anew(plan), &mut again, watch);
+    for (first, last) in applied.iter_mut().zip(&again) {
+        // What was so before the first time was not written, and was not put back.
+        if last.outcome.was_written() {
+            first.outcome = last.outcome.clone();
+        }
+    }
+    ended.map(|()| Around { before, after, back })
+}
+
+/// The changes that put back what was applied, the last one first.
+fn reverse(plan: &Plan, applied: &[Applied]) -> Plan {
+    let written = applied.iter().zip(&plan.changes).rev();
+    let written = written.filter(|(one, _)| one.outcome != Outcome::AlreadySo);
+    let changes = written.map(|(one, change)| Change {
+        old: None,
+        asked: one.old,
+        old_means: change.new_means.clone(),
+        new_means: change.old_means.clone(),
+        only_kept: false,
+        ..change.clone()
+    });
+    let command = format!("{} (measured from both sides)", plan.command);
+    Plan { command, changes: changes.collect(), warnings: Vec::new() }
+}
+
+/// The same plan, whatever its controls hold by now.
+fn anew(plan: &Plan) -> Plan {
+    let changes = plan.changes.iter().map(|change| Change { old: None, ..change.clone() });
+    Plan { changes: changes.collect(), ..plan.clone() }
+}

@@ -1,0 +1,133 @@
+//! A change that is measured from both sides: what is written in which order, and what a kill leaves.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Duration;
+
+use host::Host;
+use host::monitor::Monitor;
+use host::tune::{
+    Applied, ApplyError, Around, DEFAULT_STATE, IoAllocRequest, Outcome, Plan, Planner,
+    RestoreOptions, StateDirectory, Step, Verdict, apply_measured, never, restore, verdict,
+};
+use tempfile::TempDir;
+
+use crate::watched::{Rules, watched};
+
+/// With masks for I/O, which the kernel forgets when allocation is switched off.
+const CONFINED: &str = "turin, confined";
+const WINDOW: Duration = Duration::from_millis(100);
+
+fn machine(name: &str) -> TempDir {
+    let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+    let directory = directory.expect("a temporary directory");
+    let described = name.strip_suffix(", confined").unwrap_or(name);
+    fake_machines::expand(described, &[], directory.path()).expect("a machine");
+    if name == CONFINED {
+        let info = directory.path().join("sys/fs/resctrl/info/L3");
+        fs::write(info.join("io_alloc"), "enabled\n").expect("the switch");
+        fs::write(info.join("io_alloc_cbm"), "0=000f;1=00f0;2=0003;3=0003\n").expect("masks");
+    }
+    directory
+}
+
+fn plan(planner: &Planner<'_>, machine: &str) -> Plan {
+    let plan = match machine {
+        CONFINED => planner.io_alloc(IoAllocRequest::Off),
+        "turin" => planner.io_alloc(IoAllocRequest::Mask(0x3)),
+        "haswell" => planner.ddio(false, None),
+        _ => planner.ddio_ways(6, None),
+    };
+    plan.expect("a plan")
+}
+
+/// Applies and measures; `kill` is the step at which the tool dies.
+fn measured(
+    host: &Host,
+    machine: &str,
+    kill: Option<usize>,
+    applied: &mut Vec<Applied>,
+) -> Result<Around, ApplyError> {
+    let planner = Planner::new(host).expect("the CPU's model");
+    let monitor = Monitor::prepare(host, planner.generation(), planner.sockets());
+    let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
+    let mut steps = 0;
+    let mut watch = |_: Step| {
+        steps += 1;
+        if Some(steps - 1) == kill { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let plan = plan(&planner, machine);
+    apply_measured(host, &state, &plan, (&monitor, WINDOW), applied, &mut watch)
+}
+
+fn put_back(host: &Host) {
+    let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
+    restore(host, &state, RestoreOptions::default(), &mut Vec::new(), &mut never)
+        .expect("a restore");
+    assert!(state.read().expect("the journal").entries.is_empty());
+}
+
+/// Registers, switches of ports, and files of resctrl.
+fn held(root: &Path) -> BTreeMap<String, Vec<u8>> {
+    let ports = ["0000:00:02.0", "0000:00:03.0", "0000:80:02.0"];
+    let mut paths: Vec<String> =
+        ports.iter().map(|port| format!("sys/bus/pci/devices/{port}/config")).collect();
+    paths.push("registers.state".into());
+    paths.extend(["io_alloc", "io_alloc_cbm"].map(|name| format!("sys/fs/resctrl/info/L3/{name}")));
+    paths
+        .into_iter()
+        .map(|path| (path.clone(), fs::read(root.join(path)).unwrap_or_default()))
+        .collect()
+}
+
+#[test]
+fn the_old_value_is_measured_twice_and_the_new_one_stays() {
+    let directory = machine("skylake");
+    let (host, log) = watched(Host::at(directory.path()).expect("the machine"));
+    let mut applied = Vec::new();
+    let around = measured(&host, "skylake", None, &mut applied).expect("measured");
+    let values: Vec<u64> = log.writes().iter().map(|write| write.value).collect();
+    assert_eq!(values, [0x7e0, 0x7e0, 0x600, 0x600, 0x7e0, 0x7e0]);
+    for write in log.writes() {
+        assert_eq!(Rules { ways: Some(11), is_old_journal: false }.objection(&write), None);
+    }
+    assert!(applied.iter().all(|one| one.outcome == Outcome::Set && one.old == 0x600));
+    let [before, after] = [around.before, around.after].map(|rates| rates.expect("rates"));
+    let back = around.back.expect("the old value").expect("rates");
+    assert_eq!(before, back);
+    assert!(matches!(verdict(&before, &after, &back), Verdict::Effective { .. }));
+    put_back(&host);
+    assert!(!directory.path().join("registers.state").exists());
+}
+
+#[test]
+fn a_kill_at_any_step_loses_nothing() {
+    for name in ["haswell", "turin", CONFINED] {
+        let directory = machine(name);
+        let before = held(directory.path());
+        let mut ended = false;
+        // Each step in a soak; else as many as show where it dies.
+        for kill in (0..120).step_by(soak::amount(5, 1)) {
+            let host = Host::at(directory.path()).expect("the machine");
+            ended = measured(&host, name, Some(kill), &mut Vec::new()).is_ok();
+            put_back(&host);
+            let after = held(directory.path());
+            let is_off = name == "turin";
+            for (path, content) in &before {
+                // The kernel gives I/O all ways when allocation is switched off, as it is at first.
+                let is_forgotten = is_off && path.ends_with("io_alloc_cbm");
+                assert!(
+                    is_forgotten || after[path] == *content,
+                    "{name}: {path} after step {kill}"
+                );
+            }
+            if ended {
+                assert!(kill >= 12, "{name}: {kill} steps are no change from both sides");
+                break;
+            }
+        }
+        assert!(ended, "{name}: it never ends");
+    }
+}
