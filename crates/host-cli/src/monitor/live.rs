@@ -159,15 +159,8 @@ fn draw_sockets(frame: &mut Frame<'_>, area: Rect, sample: &Sample) {
     });
     let mut heads = vec![""];
     heads.extend(SOCKET_HEADS);
-    let widths = [
-        Constraint::Length(10),
-        Constraint::Fill(1),
-        Constraint::Fill(1),
-        Constraint::Fill(1),
-        Constraint::Fill(1),
-        Constraint::Fill(1),
-        Constraint::Fill(1),
-    ];
+    let mut widths = vec![Constraint::Length(10)];
+    widths.extend(SOCKET_HEADS.map(|_| Constraint::Fill(1)));
     let table = Table::new(rows, widths)
         .header(Row::new(heads).bold())
         .block(Block::bordered().title(" lines of devices, and DRAM "));

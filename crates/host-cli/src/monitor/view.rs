@@ -9,12 +9,12 @@ use crate::output::{bytes, wrapped};
 pub(super) struct SocketRow {
     pub(super) name: String,
     pub(super) write_hit_percent: Option<f64>,
-    pub(super) cells: [String; 6],
+    pub(super) cells: [String; 7],
 }
 
-/// Heads of a socket's cells.
-pub(super) const SOCKET_HEADS: [&str; 6] =
-    ["writes hit", "writes/s", "reads hit", "reads/s", "DRAM read", "DRAM write"];
+/// Heads of a socket's cells: writes are those of whole lines, partial ones have their own column.
+pub(super) const SOCKET_HEADS: [&str; 7] =
+    ["writes hit", "writes/s", "partial/s", "reads hit", "reads/s", "DRAM read", "DRAM write"];
 
 pub(super) fn socket_row(socket: &SocketSample, window_ms: f64) -> SocketRow {
     let rate = |counted: Option<HitMiss>| match counted {
@@ -36,6 +36,7 @@ pub(super) fn socket_row(socket: &SocketSample, window_ms: f64) -> SocketRow {
         cells: [
             percent(socket.pcie_write),
             rate(socket.pcie_write),
+            rate(socket.pcie_partial_write),
             percent(socket.pcie_read),
             rate(socket.pcie_read),
             socket.dram_read_bytes_per_s.map_or("—".into(), bandwidth),

@@ -39,6 +39,8 @@ pub struct BoxUnit {
     pub registers: BoxRegisters,
     /// Where this was read.
     pub source: String,
+    /// What of the registers the kernel's source says too, and what it does not.
+    pub checked: String,
     /// `seen` in the source, or recalled from `memory`.
     pub confidence: String,
 }

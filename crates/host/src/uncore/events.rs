@@ -33,7 +33,7 @@ pub struct EventTable {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
-    /// `pcie_write`, `pcie_read`, `dram`, `iio`, `dsa_bytes` or `dsa_requests`.
+    /// `pcie_write`, `pcie_partial_write`, `pcie_read`, `dram`, `iio`, `dsa_bytes` or `dsa_requests`.
     pub name: String,
     /// The unit, without the number of a box.
     pub unit: String,
@@ -43,6 +43,8 @@ pub struct Metric {
     pub events: Vec<TableEvent>,
     /// Where the encoding was read.
     pub source: String,
+    /// The kernel's files that say the same, or `not` and why there are none.
+    pub checked: String,
     /// `seen` in the source, or recalled from `memory`.
     pub confidence: String,
 }
@@ -61,6 +63,10 @@ pub struct TableEvent {
     /// Added to the second word as it is.
     #[serde(default)]
     pub config1: u64,
+    /// The kernel's name of it. Where it has no name for the whole, the first has the code and the last
+    /// the filter.
+    #[serde(default)]
+    pub kernel: Vec<String>,
 }
 
 impl TableEvent {

@@ -9,5 +9,6 @@ mod generated;
 mod generated_histories;
 mod generated_machines;
 mod hostile_trees;
+mod kernel_sources;
 mod measured_changes;
 mod watched;
