@@ -35,11 +35,17 @@ pub struct Arguments {
     /// Let I/O writes allocate in the N top ways of the LLC, as tune ddio-ways
     #[arg(long, value_name = "N", value_parser = small)]
     ddio_ways: Option<u32>,
-    /// Only on this socket
-    #[arg(long, value_name = "ID", value_parser = small, requires = "ddio_ways")]
+    /// Let I/O writes allocate in the ways of a mask, as tune ddio-mask
+    #[arg(long, value_name = "MASK", value_parser = mask, conflicts_with = "ddio_ways")]
+    ddio_mask: Option<u64>,
+    /// Write a mask of a shape that no public source has tried
+    #[arg(long, requires = "ddio_mask")]
+    untried_mask: bool,
+    /// Only on this socket, with --ddio-ways or --ddio-mask
+    #[arg(long, value_name = "ID", value_parser = small)]
     socket: Option<u32>,
     /// Change the ways although the register has other bits set, which keep their values
-    #[arg(long, requires = "ddio_ways")]
+    #[arg(long)]
     keep_unknown_bits: bool,
     /// Switch DDIO at root ports, as tune ddio
     #[arg(long, value_enum)]
@@ -69,8 +75,18 @@ fn group_mask(text: &str) -> Result<(String, u64), String> {
 pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     let planner = Planner::new(&context.host).map_err(refused)?;
     let planner = planner.keeping_unknown_bits(arguments.keep_unknown_bits);
+    let planner = planner.taking_any_mask(arguments.untried_mask);
+    let has_ways = arguments.ddio_ways.is_some() || arguments.ddio_mask.is_some();
+    if !has_ways && (arguments.socket.is_some() || arguments.keep_unknown_bits) {
+        let which = if arguments.socket.is_some() { "--socket" } else { "--keep-unknown-bits" };
+        return Err(Failure::bad_input(format!(
+            "{which} belongs to --ddio-ways or --ddio-mask; give one of them"
+        )));
+    }
     let plan = Plan::joined(plans(arguments, &planner).map_err(refused)?).ok_or_else(|| {
-        Failure::bad_input("nothing to hold: give --ddio-ways, --ddio, --io-alloc or --cat")
+        Failure::bad_input(
+            "nothing to hold: give --ddio-ways, --ddio-mask, --ddio, --io-alloc or --cat",
+        )
     })?;
     if !arguments.apply {
         let paint = Paint::of_stdout();
@@ -97,6 +113,9 @@ fn plans(arguments: &Arguments, planner: &Planner<'_>) -> Result<Vec<Plan>, Plan
     let mut plans = Vec::new();
     if let Some(ways) = arguments.ddio_ways {
         plans.push(planner.ddio_ways(ways, arguments.socket.map(PackageId))?);
+    }
+    if let Some(mask) = arguments.ddio_mask {
+        plans.push(planner.ddio_mask(mask, arguments.socket.map(PackageId))?);
     }
     if let Some(state) = arguments.ddio {
         plans.push(planner.ddio(state == State::On, arguments.device)?);

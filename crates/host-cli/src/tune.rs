@@ -70,8 +70,7 @@ struct Report<'a> {
 }
 
 pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
-    let keeps = matches!(arguments.control, Control::DdioWays { keep_unknown_bits: true, .. });
-    let planner = Planner::new(&context.host).map_err(refused)?.keeping_unknown_bits(keeps);
+    let planner = arguments.control.allowing(Planner::new(&context.host).map_err(refused)?);
     let plan = plan(&arguments.control, &planner).map_err(refused)?;
     if !arguments.apply {
         return show(arguments, &plan, None, None);

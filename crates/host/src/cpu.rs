@@ -13,7 +13,7 @@ use crate::error::FileError;
 use crate::root::Root;
 
 pub use generation::{
-    Generation, Generations, KnownBy, PortSwitch, Proof, WaysRegister, WritesGoTo,
+    Generation, Generations, KnownBy, MaskShape, PortSwitch, Proof, WaysRegister, WritesGoTo,
 };
 
 const CPUINFO: &str = "proc/cpuinfo";

@@ -24,10 +24,29 @@ pub enum Control {
         #[arg(long)]
         keep_unknown_bits: bool,
     },
+    /// Let I/O writes allocate in the ways of a mask (Intel Skylake, Cascade Lake)
+    ///
+    /// Sets the same register as ddio-ways. No manual says which masks it takes; tried in public is one run
+    /// of ways that ends at the top way, and other masks take --untried-mask. Ways that the hardware keeps
+    /// set are told by the read-back.
+    DdioMask {
+        /// Ways, like 0x700
+        #[arg(value_parser = mask)]
+        mask: u64,
+        /// Only this socket
+        #[arg(long, value_name = "ID", value_parser = small)]
+        socket: Option<u32>,
+        /// Write a mask of a shape that no public source has tried
+        #[arg(long)]
+        untried_mask: bool,
+        /// Change the ways although the register has other bits set, which keep their values
+        #[arg(long)]
+        keep_unknown_bits: bool,
+    },
     /// Switch DDIO on or off at root ports (Intel Haswell to Cascade Lake)
     ///
-    /// Sets Use_Allocating_Flow_Wr and NoSnoopOpWrEn of the root port above the device
-    /// (perfctrlsts_0). All devices below that port change with it.
+    /// Sets Use_Allocating_Flow_Wr of the root port above the device (perfctrlsts_0). All devices below
+    /// that port change with it.
     Ddio {
         /// on or off
         #[arg(value_enum)]
@@ -84,10 +103,26 @@ pub fn request(text: &str) -> Result<IoAllocRequest, String> {
     }
 }
 
+impl Control {
+    /// The planner, with what this control allows.
+    pub fn allowing<'h>(&self, planner: Planner<'h>) -> Planner<'h> {
+        match self {
+            Self::DdioWays { keep_unknown_bits, .. } => {
+                planner.keeping_unknown_bits(*keep_unknown_bits)
+            }
+            Self::DdioMask { keep_unknown_bits, untried_mask, .. } => {
+                planner.keeping_unknown_bits(*keep_unknown_bits).taking_any_mask(*untried_mask)
+            }
+            _ => planner,
+        }
+    }
+}
+
 /// The registers and files that it takes.
 pub fn plan(control: &Control, planner: &Planner<'_>) -> Result<Plan, PlanError> {
     match control {
         Control::DdioWays { ways, socket, .. } => planner.ddio_ways(*ways, socket.map(PackageId)),
+        Control::DdioMask { mask, socket, .. } => planner.ddio_mask(*mask, socket.map(PackageId)),
         Control::Ddio { state, device } => planner.ddio(*state == State::On, *device),
         Control::IoAlloc { request } => planner.io_alloc(*request),
         Control::Cat { group, mask, cache } => planner.cat(group, *mask, *cache),

@@ -8,6 +8,7 @@ mod engines;
 mod holding;
 mod kernel_rules;
 mod long_journals;
+mod masks;
 mod mishaps;
 mod monitor;
 mod on_machine;

@@ -1,6 +1,7 @@
 //! What is known about CPU generations, as data.
 
 use serde::{Deserialize, Serialize};
+use units::WayMask;
 
 use super::CpuModel;
 
@@ -152,6 +153,32 @@ pub enum KnownBy {
     Inference,
 }
 
+/// Which masks of ways were written where the register was tried: no manual says what it takes.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MaskShape {
+    /// One run of ways that ends at the top way.
+    RunFromTop,
+}
+
+impl MaskShape {
+    /// Whether a mask of a cache with these ways has the shape.
+    #[must_use]
+    pub fn includes(self, mask: u64, ways: u32) -> bool {
+        match self {
+            Self::RunFromTop => mask == u64::from(WayMask::top(mask.count_ones(), ways).0),
+        }
+    }
+
+    /// The shape in words.
+    #[must_use]
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::RunFromTop => "one run of ways that ends at the top way",
+        }
+    }
+}
+
 /// The register of the ways that I/O allocates in.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -160,6 +187,10 @@ pub struct WaysRegister {
     pub msr: u32,
     /// How many of the top ways it holds after power-on; they stay in every mask.
     pub default_ways: u32,
+    /// Masks that were written where it was tried.
+    pub masks: MaskShape,
+    /// By whom.
+    pub masks_source: String,
     /// What measurements say.
     pub proof: Proof,
     /// What it is believed on.
@@ -227,12 +258,15 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_of_root_ports_is_listed_only_where_it_was_seen_to_work() {
+    fn a_switch_of_root_ports_is_listed_where_it_was_measured_or_a_manual_describes_it() {
         let table = Generations::built_in();
         let with_switch: Vec<_> =
             table.all().iter().filter_map(|g| Some((&g.name, g.port_switch.as_ref()?))).collect();
         for (name, switch) in &with_switch {
-            assert_eq!(switch.proof, Proof::Effective, "{name}");
+            let is_measured = switch.known_by == KnownBy::Measurement;
+            assert!(is_measured || switch.known_by == KnownBy::Manual, "{name}");
+            // A manual says what a bit is for; that hit rates follow is what a measurement says.
+            assert_eq!(switch.proof == Proof::Effective, is_measured, "{name}");
         }
         let names: Vec<_> = with_switch.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["Haswell", "Broadwell", "Skylake", "Cascade Lake"]);

@@ -259,7 +259,12 @@ fn off(status: &Status) -> String {
         (Some(switch), None) if switch.proof == Proof::Effective => {
             "No device is below a root port that is known to have the switch. ".to_owned()
         }
-        (Some(_), _) => "Whether the switch of root ports works here is not published. ".to_owned(),
+        (Some(_), Some(device)) => format!(
+            "At one root port: `skipline-host tune ddio off --device {} --apply --verify`; a manual \
+             describes the switch, and no measurement of it on {} is published. ",
+            device.bdf, generation.name
+        ),
+        (Some(_), None) => "No device is below a root port that has the switch. ".to_owned(),
         (None, _) => "There is no known switch at root ports. ".to_owned(),
     };
     let whole = format!("For the whole machine: {}.", generation.firmware_switch_in_words());

@@ -2,6 +2,7 @@
 
 mod cache;
 mod ddio;
+mod ways;
 
 use serde::Serialize;
 
@@ -111,6 +112,7 @@ pub struct Planner<'a> {
     generation: Option<Generation>,
     sockets: Vec<Socket>,
     keeps_unknown_bits: bool,
+    takes_any_mask: bool,
 }
 
 impl<'a> Planner<'a> {
@@ -122,7 +124,14 @@ impl<'a> Planner<'a> {
         let cpu = CpuModel::read(&host.root)?;
         let generation = Generations::built_in().of(&cpu).cloned();
         let sockets = sockets(&host.root)?;
-        Ok(Self { host, cpu, generation, sockets, keeps_unknown_bits: false })
+        Ok(Self {
+            host,
+            cpu,
+            generation,
+            sockets,
+            keeps_unknown_bits: false,
+            takes_any_mask: false,
+        })
     }
 
     /// The same, but MSR 0xc8b is changed also if bits beside its ways are set, which no source describes.
@@ -130,6 +139,12 @@ impl<'a> Planner<'a> {
     #[must_use]
     pub fn keeping_unknown_bits(self, keeps_unknown_bits: bool) -> Self {
         Self { keeps_unknown_bits, ..self }
+    }
+
+    /// The same, but MSR 0xc8b takes masks of ways that no public source has tried.
+    #[must_use]
+    pub fn taking_any_mask(self, takes_any_mask: bool) -> Self {
+        Self { takes_any_mask, ..self }
     }
 
     /// The generation, if it is known.

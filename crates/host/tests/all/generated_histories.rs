@@ -23,6 +23,7 @@ use crate::watched::{Log, Place, Rules, watched};
 #[derive(Clone, Debug)]
 enum Setting {
     Ways { ways: u32, socket: Option<u32>, keeps: bool },
+    Mask { mask: u64, socket: Option<u32>, keeps: bool },
     Switch { on: bool, port: Option<usize> },
     Cat { group: usize, mask: u64, cache: Option<u32> },
     IoAlloc(IoAllocRequest),
@@ -56,6 +57,8 @@ fn setting() -> impl Strategy<Value = Setting> {
     prop_oneof![
         ways.prop_map(|(ways, socket, keeps)| Setting::Ways { ways, socket, keeps }),
         switch.prop_map(|(on, port)| Setting::Switch { on, port }),
+        (0u64..1 << 21, prop::option::of(0u32..4), any::<bool>())
+            .prop_map(|(mask, socket, keeps)| Setting::Mask { mask, socket, keeps }),
         (0usize..4, mask, prop::option::of(0u32..6))
             .prop_map(|(group, mask, cache)| Setting::Cat { group, mask, cache }),
         request.prop_map(Setting::IoAlloc),
@@ -75,6 +78,7 @@ fn event() -> impl Strategy<Value = Event> {
 fn plan(planner: &Planner<'_>, spec: &Spec, setting: &Setting) -> Result<Plan, PlanError> {
     match setting {
         Setting::Ways { ways, socket, .. } => planner.ddio_ways(*ways, socket.map(PackageId)),
+        Setting::Mask { mask, socket, .. } => planner.ddio_mask(*mask, socket.map(PackageId)),
         Setting::Switch { on, port } => {
             let device = port.and_then(|index| Some(spec.ports.get(index)?.bdf(index)));
             planner.ddio(*on, device.map(|text| text.parse().expect("a PCI address")))
@@ -106,8 +110,12 @@ fn happen(root: &Path, spec: &Spec, (action, kill): &Event) -> std::sync::Arc<Lo
         Action::Tune(setting) | Action::Held(setting) => {
             let is_held = matches!(action, Action::Held(_));
             let pending = !state.read().expect("the journal").entries.is_empty();
-            let keeps = matches!(setting, Setting::Ways { keeps: true, .. });
+            let keeps = matches!(
+                setting,
+                Setting::Ways { keeps: true, .. } | Setting::Mask { keeps: true, .. }
+            );
             let planner = Planner::new(&host).expect("the model").keeping_unknown_bits(keeps);
+            let planner = planner.taking_any_mask(keeps);
             match plan(&planner, spec, setting) {
                 Ok(plan) if !(is_held && pending) => {
                     let ended = apply(&host, &state, &plan, &mut Vec::new(), &mut watch);

@@ -1,86 +1,11 @@
-//! Plans for DDIO: the ways of a socket, the switch of a root port.
+//! Plans for the switch of DDIO at root ports.
 
 use super::{Change, Plan, PlanError, Planner};
-use crate::controls::{NoSwitch, Target, check_one_die, check_switch, is_listed, ways_in_words};
-use crate::cpu::{Generation, PackageId, PortSwitch, Proof, Socket, WaysRegister};
+use crate::controls::{NoSwitch, Target, check_switch, is_listed};
+use crate::cpu::{Generation, PortSwitch, Proof};
 use crate::pci::{Bdf, Function, Tree, TreeError};
-use units::WayMask;
 
 impl Planner<'_> {
-    /// The `ways` top ways for I/O, on one socket or all.
-    ///
-    /// # Errors
-    /// If the number is out of range, this machine has no such register or it cannot be read.
-    pub fn ddio_ways(&self, ways: u32, socket: Option<PackageId>) -> Result<Plan, PlanError> {
-        let generation = self.known("tune ddio-ways")?;
-        let register = ways_register(generation)?;
-        let changes: Result<_, _> = self
-            .wanted_sockets(socket)?
-            .into_iter()
-            .map(|socket| self.ways_change(register, socket, ways))
-            .collect();
-        let warnings = warning(register.proof, &generation.name, &register.source);
-        let command = format!("tune ddio-ways {ways}");
-        Ok(Plan::new(&self.host.root, command, changes?, warnings))
-    }
-
-    fn ways_change(
-        &self,
-        register: &WaysRegister,
-        socket: &Socket,
-        ways: u32,
-    ) -> Result<Change, PlanError> {
-        check_one_die(socket)
-            .map_err(|why| PlanError::NoControl(format!("tune ddio-ways is refused: {why}")))?;
-        let all = socket.ways().ok_or_else(|| {
-            PlanError::NoControl(format!(
-                "the kernel does not say how many ways the LLC of socket {} has \
-                 (/sys/devices/system/cpu/cpu{}/cache)",
-                socket.id,
-                socket.first_cpu()
-            ))
-        })?;
-        let least = register.default_ways.min(all);
-        if !(least..=all).contains(&ways) {
-            return Err(PlanError::BadRequest(format!(
-                "ddio-ways {ways}: allowed are {least} to {all} on socket {} (its LLC has {all} ways, \
-                 and the {least} default ones stay)",
-                socket.id
-            )));
-        }
-        let target =
-            Target::Msr { socket: socket.id, cpu: socket.first_cpu(), address: register.msr };
-        let old = target.read(self.host)?;
-        let owned = u64::from(WayMask::top(all, all).0);
-        let unknown = old & !owned;
-        if unknown != 0 && !self.keeps_unknown_bits {
-            return Err(PlanError::NoControl(format!(
-                "{target} holds {old:#x}: bits {unknown:#x} lie outside its {all} ways and no public \
-                 source says what they mean\n  remedy: --keep-unknown-bits changes the ways and keeps \
-                 these bits"
-            )));
-        }
-        let asked = unknown | u64::from(WayMask::top(ways, all).0);
-        let means = |value: u64| match register.proof {
-            Proof::NoEffect | Proof::ExpectedNoEffect => {
-                format!("{}, without known effect here", ways_in_words(value & owned, all))
-            }
-            Proof::Effective | Proof::Unknown => {
-                format!("I/O writes may allocate in {}", ways_in_words(value & owned, all))
-            }
-        };
-        Ok(Change {
-            place: target.to_string(),
-            target,
-            old: Some(old),
-            asked,
-            owned,
-            old_means: means(old),
-            new_means: means(asked),
-            only_kept: false,
-        })
-    }
-
     /// DDIO on or off at the root port above a device, or at all root ports.
     ///
     /// # Errors
@@ -152,20 +77,6 @@ impl Planner<'_> {
             only_kept: false,
         })
     }
-}
-
-fn ways_register(generation: &Generation) -> Result<&WaysRegister, PlanError> {
-    generation.ways_register.as_ref().ok_or_else(|| {
-        let instead = match (&generation.io_rdt, generation.is_intel()) {
-            (Some(control), _) => format!("here the control is: {control}"),
-            (None, true) => "tune ddio switches root ports where they are known to obey".to_owned(),
-            (None, false) => generation.io_path.clone(),
-        };
-        PlanError::NoControl(format!(
-            "{} has no publicly documented register for the ways of I/O; {instead}",
-            generation.name
-        ))
-    })
 }
 
 fn port_switch(generation: &Generation) -> Result<&PortSwitch, PlanError> {
@@ -268,7 +179,7 @@ fn neighbours(tree: &Tree, port: &Function, device: Bdf) -> Option<String> {
     })
 }
 
-fn warning(proof: Proof, generation: &str, source: &str) -> Vec<String> {
+pub(super) fn warning(proof: Proof, generation: &str, source: &str) -> Vec<String> {
     match proof {
         Proof::Effective => Vec::new(),
         Proof::NoEffect => vec![format!(
