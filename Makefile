@@ -42,7 +42,7 @@ SOAK_LONG_MINUTES := 60
 # A soak repeats the same random numbers; `make soak-long` begins there and goes on to others.
 SOAK_SEED := 1
 
-.PHONY: help run test simulator-tests soak soak-long check lint dpdk-to-test dsa-programs bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling host slices-install dsa dpdk bench-dpdk setup wheel clean format browser peers docs docs-tools rust-tools
+.PHONY: help run test simulator-tests soak soak-long check lint dpdk-to-test dsa-programs bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling host packages slices-install dsa dpdk bench-dpdk setup wheel clean format browser peers docs docs-tools rust-tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -116,6 +116,15 @@ host: ## Build skipline-host, one static binary for the real machine
 	size=$$(stat -c %s $(HOST_BINARY))
 	echo "$(HOST_BINARY): $$((size / 1024)) KiB, static; copy it to any x86-64 Linux server"
 	[ "$$size" -lt 5000000 ] || { echo "error: it is larger than 5 MB"; exit 1; }
+
+packages: host ## Build .deb and .rpm of skipline-host, manual pages and completions, into dist/
+	@manuals="$${CARGO_TARGET_DIR:-target}/manuals"
+	rm -rf "$$manuals"
+	cargo run --locked --quiet -p host-cli --example host_manuals -- "$$manuals/skipline-host"
+	cargo run --locked --quiet -p dsa-cli --example dsa_manuals -- "$$manuals/skipline-dsa"
+	version=$$(sed -n 's/^version = "\(.*\)"$$/\1/p' Cargo.toml)
+	packaging/build.sh $(HOST_BINARY) "$$manuals/skipline-host" "$$version" dist
+	echo "manual pages and completions of both commands: $$manuals"
 
 dsa: ## Build skipline-dsa, which runs programs on a DSA in software
 	@cargo build --release --locked -p dsa-cli -p dsa-trap

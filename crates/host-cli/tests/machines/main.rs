@@ -14,6 +14,7 @@ mod monitor;
 mod on_machine;
 mod other_parts;
 mod owned_bits;
+mod packages;
 mod ports;
 mod restore;
 mod slice_boxes;

@@ -1,0 +1,184 @@
+//! `skipline-host`: the real machine's I/O cache controls, seen, set, measured and restored.
+//!
+//! The command line only: each command's module turns arguments into calls of the crate `host` and
+//! its answers into text. Nothing else in the workspace prints or exits.
+//!
+//! A library, so that manual pages and completions are made of the same definition as the binary.
+
+mod calibrate;
+mod doctor;
+mod failure;
+mod hold;
+mod monitor;
+mod number;
+mod out_file;
+mod output;
+mod restore;
+mod run;
+mod slices;
+mod status;
+mod tune;
+mod words;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use failure::Failure;
+use host::Host;
+use host::tune::{StateDirectory, StateError};
+use output::emit_error;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+const ABOUT: &str = "See, set, measure and restore how I/O data reaches the cache of this server.";
+
+const LONG_ABOUT: &str = "\
+See, set, measure and restore how I/O data reaches the cache of this server.
+
+Devices write packets and blocks over PCIe. On most servers these lines go to the last-level cache \
+(Intel DDIO, AMD SDCI), to a part of its ways. skipline-host shows in one screen how that is \
+configured, changes it, measures whether a change did anything, and puts everything back.
+
+Nothing is written unless --apply is given. Every write is journalled on the disk before it happens \
+and read back after it; `restore` puts the old values back, also after a crash. Values last until \
+reboot.";
+
+const AFTER_HELP: &str = "\
+Examples:
+  skipline-host status --explain               what this machine does, and answers to common questions
+  skipline-host doctor                         what can be seen and changed, and what would allow it
+  skipline-host tune ddio-ways 4               what would be written
+  skipline-host tune ddio-ways 4 --apply --verify
+  skipline-host tune ddio off --device 17:00.0 --apply
+  skipline-host restore                        put everything back
+  skipline-host run --ddio-ways 4 --apply -- ./benchmark   only while it runs
+  skipline-host monitor --format csv --windows 10
+  skipline-host calibrate --out this-host.toml   measure caches and memory, for `skipline run`
+  skipline-host slices map --out slices.toml     which slice of the cache each line is in
+
+Exit codes:
+  0  done, and as asked
+  1  failed: something could not be read, written, measured or put back
+  2  wrong usage or bad input; the message names what is allowed
+  3  refused: this machine has no such control, or the kernel or the hardware refused the write
+  4  not as asked: written, and the control holds something else (ignored, widened, different)
+  5  no effect observed: set as asked, and hit rates stayed (--verify)
+  6  not judged: set as asked, and nothing tells whether hit rates changed (--verify)
+  130  interrupted
+
+Privileges:
+  status works for every user and says what needs more. Registers, PCI configuration beyond 64 \
+bytes and resctrl need root; events need root, CAP_PERFMON or perf_event_paranoid 0.";
+
+#[derive(Parser)]
+#[command(name = "skipline-host", version, about = ABOUT, long_about = LONG_ABOUT, after_long_help = AFTER_HELP)]
+struct Arguments {
+    /// Directory tree that stands in for the machine
+    ///
+    /// Everything is read and written below DIR: DIR/proc, DIR/sys, and registers as
+    /// DIR/registers.toml describes them. Registers of the running machine are not reached.
+    #[arg(long, global = true, value_name = "DIR")]
+    root: Option<PathBuf>,
+
+    /// Where the journal is kept, below the root [default: var/lib/skipline-host]
+    ///
+    /// Directories other than the default one are remembered there: `restore` without this option finds
+    /// their journals.
+    #[arg(long, global = true, value_name = "DIR")]
+    state_dir: Option<String>,
+
+    /// Wait until another skipline-host has ended, where this one would be refused
+    #[arg(long, global = true)]
+    wait: bool,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Status(status::Arguments),
+    Doctor(doctor::Arguments),
+    Tune(tune::Arguments),
+    Restore(restore::Arguments),
+    Run(run::Arguments),
+    Monitor(monitor::Arguments),
+    Calibrate(calibrate::Arguments),
+    Slices(slices::Arguments),
+    #[command(hide = true, about = "Commands and options as JSON, for completion")]
+    Words,
+}
+
+/// What all commands need.
+struct Context {
+    host: Host,
+    /// As the user gave it.
+    asked_state_dir: Option<String>,
+    /// Whether to wait for locks.
+    waits: bool,
+}
+
+impl Context {
+    fn state_dir(&self) -> &str {
+        self.asked_state_dir.as_deref().unwrap_or(host::tune::DEFAULT_STATE)
+    }
+
+    /// Takes the machine's lock, after waiting for it if that was asked.
+    fn lock(&self, state_dir: &str) -> Result<StateDirectory<'_>, StateError> {
+        let root = &self.host.root;
+        let state = match StateDirectory::lock(root, state_dir) {
+            Err(StateError::Locked(path)) if self.waits => {
+                emit_error(&format!("waiting for the lock {path}\n"));
+                StateDirectory::lock_after_waiting(root, state_dir)
+            }
+            other => other,
+        };
+        Ok(state?.waiting_for_resctrl(self.waits))
+    }
+}
+
+/// Raises the limit of open files to the system's: each event of each box is one, and large
+/// processors have more than the usual 1024.
+fn allow_many_files() {
+    let limit = getrlimit(Resource::Nofile);
+    // If it fails, the events that cannot be opened are reported.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
+/// The command line, with all of its commands.
+#[must_use]
+pub fn command() -> clap::Command {
+    Arguments::command()
+}
+
+/// Runs the command line of this process.
+#[must_use]
+pub fn main() -> ExitCode {
+    allow_many_files();
+    let arguments = Arguments::parse();
+    match run(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run(arguments: Arguments) -> Result<(), Failure> {
+    let opened = match &arguments.root {
+        Some(path) => Host::at(path),
+        None => Host::real(),
+    };
+    let host = opened.map_err(|error| Failure::bad_input(format!("--root: {error}")))?;
+    let context = Context { host, asked_state_dir: arguments.state_dir, waits: arguments.wait };
+    match arguments.command {
+        Command::Status(arguments) => status::run(&arguments, &context),
+        Command::Doctor(arguments) => doctor::run(&arguments, &context),
+        Command::Tune(arguments) => tune::run(&arguments, &context),
+        Command::Restore(arguments) => restore::run(&arguments, &context),
+        Command::Run(arguments) => run::run(&arguments, &context),
+        Command::Monitor(arguments) => monitor::run(&arguments, &context),
+        Command::Calibrate(arguments) => calibrate::run(&arguments, &context),
+        Command::Slices(arguments) => slices::run(&arguments, &context),
+        Command::Words => words::run(Arguments::command()),
+    }
+}
