@@ -2,6 +2,9 @@
 //!
 //! Source: Linux Documentation/filesystems/resctrl.rst. Its own files are believed
 //! (`sparse_masks`, `min_cbm_bits`, `shareable_bits`), not the CPU's generation.
+//!
+//! Not checked: `io_alloc` came with Linux 6.19 for AMD's SDCIAE (recalled); Linux 6.12, the newest source
+//! that was at hand, has it for no vendor.
 
 mod masks;
 

@@ -55,9 +55,9 @@ pub enum Control {
         #[arg(long, value_name = "BDF")]
         device: Option<Bdf>,
     },
-    /// Let I/O allocate in the L3 under a mask of its own (AMD SDCIAE, Intel I/O RDT)
+    /// Let I/O allocate in the L3 under a mask of its own (AMD SDCIAE)
     ///
-    /// Through resctrl, Linux 6.19 or newer.
+    /// Through resctrl, Linux 6.19 or newer, on every CPU where the kernel offers it.
     IoAlloc {
         /// on, off, or a mask of ways like 0xf
         #[arg(value_name = "on|off|MASK", value_parser = request)]

@@ -68,7 +68,7 @@ impl Planner<'_> {
                 let path = self.host.root.shown(&format!("{MOUNT}/info/L3/io_alloc"));
                 return Err(PlanError::NoControl(format!(
                     "{} does not exist: it takes Linux 6.19 or newer and a CPU with I/O allocation \
-                     (AMD SDCIAE, Intel I/O RDT)",
+                     (AMD SDCIAE)",
                     path.display()
                 )));
             }
