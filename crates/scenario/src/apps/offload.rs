@@ -3,10 +3,11 @@
 
 mod by_cbdma;
 mod check;
+pub(super) mod core_loops;
 mod keys;
 
 pub(super) use by_cbdma::check_together;
-pub use keys::OffloadKeys;
+pub use keys::{KernelName, OffloadKeys};
 
 use super::ApplicationPlan;
 use crate::assemble::builder::Builder;
@@ -19,16 +20,15 @@ use crate::plan::TenantInput;
 use crate::plan::inert::Inert;
 use crate::platform::CoreKernelFacts;
 use crate::scenario::{InitialContent, MemoryNode, Tenant};
-use keys::{
-    DataName, DescriptorsName, FaultsName, KernelName, MoverName, OperationName, destination,
-};
+use core_loops::{NO_LOOP, core_loops};
+use keys::{DataName, DescriptorsName, FaultsName, MoverName, destination};
 use model::device::DeviceId;
 use model::device::dsa::descriptor::{Descriptor, Destination};
 use model::tracer::Tracer;
 use units::{Cycles, LINE_BYTES, LineAddr, Picos};
 use workload::app::offload::absent_pages::AbsentPages;
 use workload::app::offload::{DataState, Offload, OffloadConfig, OnFault};
-use workload::driver::core_mover::{CoreMover, CoreMoverConfig, Stores};
+use workload::driver::core_mover::{CoreMover, CoreMoverConfig};
 use workload::driver::offloader::{Offloader, Origin};
 use workload::host_memory::{Arena, touch};
 
@@ -134,6 +134,7 @@ impl ApplicationPlan for OffloadPlan {
         let destinations =
             events.filter_map(|event| Some((event.at(), destination(event.cache_control?))));
         let page_bytes = input.tenant.keys.page_size.bytes();
+        let descriptor = keys.descriptor();
         let translated = input.tenant.devices.port.iommu.bytes();
         Ok(Self {
             config: OffloadConfig {
@@ -151,7 +152,7 @@ impl ApplicationPlan for OffloadPlan {
                 batch: keys.batch,
                 members_share_buffers: keys.members_share_buffers,
             },
-            descriptor: keys.descriptor(),
+            descriptor,
             operand_bytes: keys.operand_bytes(),
             offset_bytes: keys.offset_bytes,
             buffers: keys.buffers,
@@ -159,7 +160,7 @@ impl ApplicationPlan for OffloadPlan {
             socket: input.tenant.keys.socket,
             is_warm: input.tenant.keys.initial_content != InitialContent::Empty,
             page_bytes,
-            mover: core_mover(keys, costs),
+            mover: core_loops(keys.kernel, costs).of(descriptor.operation).unwrap_or(NO_LOOP),
             absent: (keys.absent_percent > 0).then(|| AbsentPlan {
                 percent: keys.absent_percent,
                 page_lines: translated.unwrap_or(BASE_PAGE_BYTES) / LINE_BYTES,
@@ -265,38 +266,4 @@ fn wanted(keys: &OffloadKeys, costs: &CoreKernelFacts) -> OffloadersWanted {
         lock: ("offload.lock", keys.lock),
         origin,
     }
-}
-
-/// The loop of a core for the operation.
-fn core_mover(keys: &OffloadKeys, facts: &CoreKernelFacts) -> CoreMoverConfig {
-    let (copy, fill) = (facts.copy_cycles.value, facts.fill_cycles.value);
-    let line = match keys.operation {
-        OperationName::Copy => copy,
-        OperationName::Dualcast => copy + fill,
-        OperationName::Fill => fill,
-        OperationName::CacheFlush => facts.flush_cycles.value,
-        OperationName::Compare => facts.compare_cycles.value,
-        OperationName::ComparePattern => facts.compare_pattern_cycles.value,
-        OperationName::CreateDelta | OperationName::ApplyDelta => facts.delta_cycles.value,
-        OperationName::Crc => facts.crc_cycles.value,
-        OperationName::CopyCrc => facts.crc_cycles.value + copy,
-        OperationName::DifCheck => facts.dif_cycles.value,
-        OperationName::DifInsert | OperationName::DifStrip | OperationName::DifUpdate => {
-            facts.dif_cycles.value + copy
-        }
-        OperationName::NoOp => 0.0,
-    };
-    let call = facts.call_cycles.value;
-    let (call, line, stores) = match keys.kernel {
-        KernelName::Cached => (call, line, Stores::Cached),
-        KernelName::NonTemporal => {
-            let longer = Picos::from_ns(facts.around_ns.value);
-            (call, line, Stores::NonTemporal { longer })
-        }
-        KernelName::RepMovsb => {
-            let start = facts.rep_movsb_start_cycles.value;
-            (call + start, facts.rep_movsb_cycles.value, Stores::Cached)
-        }
-    };
-    CoreMoverConfig { call: Cycles(call), line: Cycles(line), stores }
 }

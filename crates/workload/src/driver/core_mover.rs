@@ -7,7 +7,7 @@
 //! counted.
 
 use model::core::Core;
-use model::device::dsa::descriptor::{Descriptor, Operands};
+use model::device::dsa::descriptor::{Descriptor, Operands, Operation};
 use model::fabric::Fabric;
 use model::tracer::Tracer;
 use units::{Cycles, LINE_BYTES, Picos};
@@ -36,6 +36,63 @@ pub struct CoreMoverConfig {
     pub line: Cycles,
     /// How it stores.
     pub stores: Stores,
+}
+
+/// What the loops of a core cost, for all operations of an engine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CoreLoops {
+    /// A call, whatever its size.
+    pub call: Cycles,
+    /// A line that is copied.
+    pub copy: Cycles,
+    /// A line that is filled with a pattern.
+    pub fill: Cycles,
+    /// A line of two sources that are compared.
+    pub compare: Cycles,
+    /// A line that is compared with a pattern.
+    pub compare_pattern: Cycles,
+    /// A line whose differences are found, or put in.
+    pub delta: Cycles,
+    /// A line of a CRC-32C.
+    pub crc: Cycles,
+    /// A line of protection information.
+    pub dif: Cycles,
+    /// A line that is flushed.
+    pub flush: Cycles,
+    /// How it stores.
+    pub stores: Stores,
+    /// The string instruction, if it copies and fills: its start, and a line.
+    pub string: Option<(Cycles, Cycles)>,
+}
+
+impl CoreLoops {
+    /// The loop of an operation; `None` of those that move no data: a core has nothing to do for them.
+    #[must_use]
+    pub fn of(&self, operation: Operation) -> Option<CoreMoverConfig> {
+        let both = |one: Cycles, other: Cycles| Cycles(one.0 + other.0);
+        let line = match operation {
+            Operation::NoOp | Operation::Drain => return None,
+            Operation::Move => self.copy,
+            Operation::Dualcast => both(self.copy, self.fill),
+            Operation::Fill => self.fill,
+            Operation::CacheFlush => self.flush,
+            Operation::Compare => self.compare,
+            Operation::ComparePattern => self.compare_pattern,
+            Operation::CreateDelta { .. } | Operation::ApplyDelta { .. } => self.delta,
+            Operation::Crc => self.crc,
+            Operation::CopyCrc => both(self.crc, self.copy),
+            Operation::DifCheck { .. } => self.dif,
+            Operation::DifInsert { .. }
+            | Operation::DifStrip { .. }
+            | Operation::DifUpdate { .. } => both(self.dif, self.copy),
+        };
+        let is_plain = matches!(operation, Operation::Move | Operation::Fill);
+        let (call, line) = match self.string.filter(|_| is_plain) {
+            Some((start, line)) => (both(self.call, start), line),
+            None => (self.call, line),
+        };
+        Some(CoreMoverConfig { call, line, stores: self.stores })
+    }
 }
 
 /// The loop of a core.
