@@ -133,6 +133,21 @@ pub struct TargetCounts {
 
 reading!(TargetCounts { requests, answered_bytes, requesting, completing, digesting, sending });
 
+/// What a core did of a phase of a log that it replays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReplayedPhase {
+    /// Descriptors done, batches as their members.
+    pub descriptors: u64,
+    /// Their transfer sizes.
+    pub bytes: u64,
+    /// Time in which at least one of them is under way, at an engine or on the core.
+    pub under_way: Picos,
+    /// The core's time of preparing and submitting them.
+    pub offloading: Picos,
+}
+
+reading!(ReplayedPhase { descriptors, bytes, under_way, offloading });
+
 /// Counters and levels of a core's software.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
@@ -221,5 +236,10 @@ pub trait Software<T: Tracer>: Debug {
     /// translations are there, until its data is visible, until its record is, until the core has read it.
     fn take_descriptor_phases(&mut self) -> Option<[Histogram<u64>; DESCRIPTOR_PHASES]> {
         None
+    }
+
+    /// The phases of the log that it replays, so far; none if it replays no log.
+    fn replayed(&self) -> &[ReplayedPhase] {
+        &[]
     }
 }

@@ -39,6 +39,7 @@ use block_io::{BlockIoKeys, BlockIoPlan};
 use cachelib::{CachelibKeys, CachelibPlan};
 use chain::{ChainKeys, ChainPlan};
 use descriptor_replay::{DescriptorReplayKeys, DescriptorReplayPlan};
+pub(crate) use descriptor_replay::{PhaseOfLog, without_engines};
 use key_value::{KeyValueKeys, KeyValuePlan};
 use key_value_memory::KeyValueMemoryPlan;
 use l2_forward::L2ForwardPlan;
@@ -157,6 +158,13 @@ macro_rules! applications {
             pub fn work_to_replay(&self) -> Option<u64> {
                 match self {
                     $(Self::$name(plan) => plan.work_to_replay(),)*
+                }
+            }
+
+            /// The phases of its log, if it replays one of descriptors.
+            pub fn phases_of_log(&self) -> &[PhaseOfLog] {
+                match self {
+                    $(Self::$name(plan) => plan.phases_of_log(),)*
                 }
             }
 
@@ -331,6 +339,11 @@ pub(crate) trait ApplicationPlan: Sized + Clone + Debug {
     /// Work after which a run ends: that of a replay, whose end is known.
     fn work_to_replay(&self) -> Option<u64> {
         None
+    }
+
+    /// The phases of the log of descriptors that it replays.
+    fn phases_of_log(&self) -> &[PhaseOfLog] {
+        &[]
     }
 
     /// Puts software on the tenant's cores, and its memory into the machine's memory.

@@ -1,5 +1,9 @@
 //! The result of a run, as the interface for scripts.
 
+mod replay;
+
+pub use replay::{ReplayResult, ReplayedPhaseResult};
+
 use crate::metrics::Description;
 use crate::platform::FittedParameter;
 use crate::scenario::Scenario;
@@ -58,6 +62,9 @@ pub struct RunResult {
     pub limits: Vec<LimitResult>,
     /// Metrics by name.
     pub metrics: BTreeMap<String, MetricResult>,
+    /// Logs of descriptors that tenants replay, phase by phase, engines beside cores.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub replays: Vec<ReplayResult>,
     /// Some metrics batch by batch, where settings change during the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub timeline: Vec<TimelinePoint>,

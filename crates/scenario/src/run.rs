@@ -4,10 +4,12 @@ mod answer;
 mod batches;
 mod latency;
 mod limits;
+mod replays;
 pub mod sample;
 pub mod statistics;
 pub mod story;
 
+use crate::apps::without_engines;
 use crate::assemble::{self, ScenarioMachine};
 use crate::devices::sample as device_sample;
 use crate::input::error::InputError;
@@ -52,6 +54,8 @@ pub struct Job {
     platform_name: String,
     plan: Plan,
     seed: u64,
+    /// The same without engines, if a replay of descriptors compares the two.
+    by_cores: Option<Box<Job>>,
 }
 
 /// Largest number of batches of a whole replay: each keeps a histogram.
@@ -132,8 +136,13 @@ impl Job {
         platform_name: &str,
         seed: u64,
     ) -> Result<Self, InputError> {
+        let by_cores = without_engines(&scenario);
         let plan = Plan::resolve(file, &mut scenario, &platform, seed)?;
-        Ok(Self { scenario, platform, platform_name: platform_name.into(), plan, seed })
+        let by_cores = by_cores
+            .map(|by_cores| Self::new(file, by_cores, platform.clone(), platform_name, seed))
+            .transpose()?
+            .map(Box::new);
+        Ok(Self { scenario, platform, platform_name: platform_name.into(), plan, seed, by_cores })
     }
 
     /// The scenario with every default filled in.
@@ -163,8 +172,15 @@ impl Job {
         wanted: Wanted,
         mut watch: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<RunResult, RunFailure> {
-        // One simulator is compiled, not one for each watcher.
-        self.run_watched(wanted, &mut watch)
+        let Some(by_cores) = &self.by_cores else {
+            // One simulator is compiled, not one for each watcher.
+            return self.run_watched(wanted, &mut watch);
+        };
+        let half = |now: Progress, done| Progress { fraction: done + now.fraction / 2.0, ..now };
+        let mut result = self.run_watched(wanted, &mut |now| watch(half(now, 0.0)))?;
+        let other = by_cores.run_watched(Wanted::default(), &mut |now| watch(half(now, 0.5)))?;
+        result.compare_replays(&other);
+        Ok(result)
     }
 
     fn run_watched(&self, wanted: Wanted, watch: Watcher<'_>) -> Result<RunResult, RunFailure> {
@@ -248,6 +264,7 @@ impl Job {
             answer: finished.answer(),
             limits,
             metrics,
+            replays: replays::of(&self.plan, machine),
             timeline: self.timeline(&ended.batches),
             trace: None,
             trace_address: None,

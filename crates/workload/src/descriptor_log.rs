@@ -8,7 +8,9 @@
 
 use crate::host_memory::HostMemory;
 use model::device::dsa::descriptor::Descriptor;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use units::{LINE_BYTES, LineAddr, Picos};
 
 /// What a program submitted at a time: one descriptor, or the members of a batch.
@@ -62,6 +64,21 @@ impl DescriptorLog {
         let mut known = BTreeSet::new();
         let portals = self.offloads.iter().map(|offload| offload.portal);
         portals.filter(|portal| known.insert(*portal)).collect()
+    }
+
+    /// Its phases: offloads between pauses of at least `pause`. If these are more than `most`, which is at
+    /// least 1, the longest pauses count, the earlier of equal ones.
+    #[must_use]
+    pub fn phases(&self, pause: Picos, most: usize) -> Vec<Range<usize>> {
+        let after = self.offloads.windows(2).zip(1..);
+        let gaps = after.map(|(pair, number)| (pair[1].time - pair[0].time, number));
+        let mut pauses: Vec<(Picos, usize)> = gaps.filter(|(gap, _)| *gap >= pause).collect();
+        pauses.sort_by_key(|&(gap, number)| (Reverse(gap), number));
+        pauses.truncate(most - 1);
+        let mut begins: BTreeSet<usize> = pauses.into_iter().map(|(_, number)| number).collect();
+        begins.extend([0, self.offloads.len()]);
+        let begins: Vec<usize> = begins.into_iter().collect();
+        begins.windows(2).map(|pair| pair[0]..pair[1]).collect()
     }
 
     /// The pages of `page_bytes` that its operands lie in.
@@ -173,5 +190,17 @@ mod tests {
         assert_eq!(other.second.0 - first.second.0, 1);
         assert_eq!(first.source.0 % 64, 70 % 64, "the offset within the page stays");
         assert_eq!(placed.lines().count(), 3 * 64);
+    }
+
+    #[test]
+    fn a_log_is_divided_at_its_longest_pauses() {
+        let times = [0, 10, 1_000, 1_010, 5_000, 5_010, 6_000];
+        let at = |ns: u32| LoggedOffload { time: Picos::from_ns(ns.into()), ..copy(0, 1, 64) };
+        let log = DescriptorLog { offloads: times.map(at).to_vec() };
+        let phases = |pause: u32, most| log.phases(Picos::from_ns(pause.into()), most);
+        assert_eq!(phases(990, 16), [0..2, 2..4, 4..6, 6..7]);
+        assert_eq!(phases(991, 16), [0..4, 4..7], "a pause of 990 ns no longer counts");
+        assert_eq!(phases(100, 3), [0..2, 2..4, 4..7], "the earlier of two equal pauses counts");
+        assert_eq!(phases(100, 1), [0..7]);
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn core_crc(
 }
 
 /// What a core's loops cost on the platform.
-fn core_kernels<'a>(
+pub(super) fn core_kernels<'a>(
     input: &TenantInput<'a>,
     key: &str,
     value: &str,

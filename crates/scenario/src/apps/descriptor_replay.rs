@@ -1,15 +1,23 @@
-//! Replay of a log of descriptors on copy engines.
+//! Replay of a log of descriptors on copy engines, and by cores alone.
+
+mod phases;
+mod without_engines;
+
+pub(crate) use phases::PhaseOfLog;
+pub(crate) use without_engines::without_engines;
 
 use super::ApplicationPlan;
-use super::copies::polled_engines;
+use super::copies::{core_kernels, polled_engines};
+use super::offload::KernelName;
+use super::offload::core_loops::core_loops;
 use crate::assemble::builder::Builder;
-use crate::devices::PortPlan;
 use crate::devices::cbdma::CbdmaKeys;
 use crate::devices::dsa;
 use crate::devices::dsa::offloaders::OffloadersPlan;
 use crate::devices::nic::NicKeys;
 use crate::devices::root_port::IommuPages;
 use crate::devices::ssd::SsdKeys;
+use crate::devices::{DeviceKeys, PortPlan};
 use crate::input::builtin;
 use crate::input::error::InputError;
 use crate::input::key_groups::names;
@@ -18,6 +26,7 @@ use crate::metrics::declaration::Metric;
 use crate::plan::TenantInput;
 use crate::plan::inert::Inert;
 use crate::scenario::{InitialContent, Tenant};
+use model::software::Software;
 use model::tracer::Tracer;
 use recordings::descriptor_log::{self, DescriptorLogError};
 use schemars::JsonSchema;
@@ -26,13 +35,19 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 use units::Picos;
-use units::narrow::fit;
+use units::narrow::{fit, usize_from};
+use workload::app::descriptor_replay::by_core::CoreReplay;
 use workload::app::descriptor_replay::{DescriptorReplay, ReplayedOffload};
-use workload::descriptor_log::DescriptorLog;
+use workload::descriptor_log::{DescriptorLog, PlacedPages};
+use workload::driver::core_mover::CoreLoops;
 use workload::host_memory::touch;
 
 /// Descriptors in flight of each core.
 const DEPTH: (u32, u32) = (1, 128);
+/// Pauses that divide a log, in microseconds: up to twenty minutes.
+const PAUSE_US: (u32, u32) = (1, 1_200_000_000);
+/// Phases: rows of a table.
+const PHASES: (u32, u32) = (1, 4096);
 /// The rest of the simulated memory stays free.
 const MOST_MEMORY_BYTES: u64 = 16 << 30;
 
@@ -41,6 +56,9 @@ const MOST_MEMORY_BYTES: u64 = 16 << 30;
 pub struct DescriptorReplayKeys {
     /// The log: a path, relative to the scenario's folder or to the current one.
     pub log: String,
+    /// Who does its operations.
+    #[serde(default)]
+    pub by: ReplayerName,
     /// When its descriptors are submitted.
     #[serde(default)]
     pub pace: PaceName,
@@ -48,10 +66,42 @@ pub struct DescriptorReplayKeys {
     #[serde(default = "depth")]
     #[schemars(range(min = DEPTH.0, max = DEPTH.1))]
     pub depth: u32,
+    /// How a core stores, where it does the operations itself; string instructions copy and fill only.
+    #[serde(default)]
+    pub kernel: KernelName,
+    /// Pauses between submissions that divide the log into phases.
+    #[serde(default = "pause_us")]
+    #[schemars(range(min = PAUSE_US.0, max = PAUSE_US.1))]
+    pub pause_us: u32,
+    /// Phases at most: if pauses divide the log into more, only the longest do.
+    #[serde(default = "most_phases")]
+    #[schemars(range(min = PHASES.0, max = PHASES.1))]
+    pub most_phases: u32,
 }
 
 fn depth() -> u32 {
     32
+}
+
+fn pause_us() -> u32 {
+    100
+}
+
+fn most_phases() -> u32 {
+    16
+}
+
+/// Who does the operations of a log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReplayerName {
+    /// Engines, whose run the metrics are of, and in a second run cores alone: the result compares both.
+    #[default]
+    Both,
+    /// Engines.
+    Dsa,
+    /// Cores alone.
+    Core,
 }
 
 /// When descriptors are submitted.
@@ -79,10 +129,18 @@ fn read_log(file: &str, named: &str) -> Result<DescriptorLog, DescriptorLogError
 #[derive(Clone, Debug)]
 pub(crate) struct DescriptorReplayPlan {
     log: Rc<DescriptorLog>,
+    phases: Vec<PhaseOfLog>,
     pace: PaceName,
-    engines: OffloadersPlan,
+    mover: MoverPlan,
     page_bytes: u64,
     is_warm: bool,
+}
+
+/// Who does the operations.
+#[derive(Clone, Debug)]
+enum MoverPlan {
+    Engines(Box<OffloadersPlan>),
+    Cores(CoreLoops),
 }
 
 impl ApplicationPlan for DescriptorReplayPlan {
@@ -91,9 +149,20 @@ impl ApplicationPlan for DescriptorReplayPlan {
     const METRICS: &'static [Metric<ApplicationCores>] = REPLAY;
 
     fn inert(tenant: &Tenant) -> Vec<Inert> {
+        let by = tenant.tables.descriptor_replay.as_ref().map(|keys| keys.by);
+        let of_replay = |key: &str| format!("descriptor_replay.{key}");
+        if by == Some(ReplayerName::Core) {
+            let because = "cores do the operations themselves";
+            return Inert::all(names::<DeviceKeys>(), because)
+                .chain(Inert::all([of_replay("depth")], because))
+                .collect();
+        }
         let others = [names::<NicKeys>(), names::<SsdKeys>(), names::<CbdmaKeys>()].concat();
         let mut inert: Vec<Inert> =
             Inert::all(others, "copy engines need no other device").collect();
+        if by == Some(ReplayerName::Dsa) {
+            inert.extend(Inert::all([of_replay("kernel")], "no core does the operations itself"));
+        }
         inert.extend(Inert::all(["placement"], "it is about the lines of packets"));
         inert.extend(dsa::inert(tenant));
         inert
@@ -101,7 +170,8 @@ impl ApplicationPlan for DescriptorReplayPlan {
 
     /// Engines translate addresses of programs: in 4 KiB pages unless stated otherwise.
     fn fill_in(tenant: &mut Tenant) {
-        if !tenant.stated.contains("iommu") {
+        let by = tenant.tables.descriptor_replay.as_ref().map(|keys| keys.by);
+        if by != Some(ReplayerName::Core) && !tenant.stated.contains("iommu") {
             tenant.devices.port.iommu = IommuPages::Base4K;
         }
     }
@@ -113,6 +183,8 @@ impl ApplicationPlan for DescriptorReplayPlan {
         };
         let check = &input.check;
         check.whole("descriptor_replay.depth", keys.depth, DEPTH, "descriptors in flight")?;
+        check.whole("descriptor_replay.pause_us", keys.pause_us, PAUSE_US, "microseconds")?;
+        check.whole("descriptor_replay.most_phases", keys.most_phases, PHASES, "phases")?;
         let refused = |fault| InputError::DescriptorLog { file: input.file.into(), fault };
         let log = read_log(input.file, &keys.log).map_err(refused)?;
         let most = input.platform.dsa.as_ref().map_or(u32::MAX, |dsa| dsa.max_batch.value);
@@ -122,18 +194,36 @@ impl ApplicationPlan for DescriptorReplayPlan {
         let bytes = log.pages(page_bytes).count().saturating_mul(page_bytes);
         let what = "bytes of all pages with operands; see page_size";
         check.whole("descriptor_replay.log", bytes, (0, MOST_MEMORY_BYTES), what)?;
-        let wanted = polled_engines("application", ("cores", 1), (keys.depth, members));
+        let mover = match keys.by {
+            ReplayerName::Core => {
+                let facts = core_kernels(input, "descriptor_replay.by", "core")?;
+                MoverPlan::Cores(core_loops(keys.kernel, facts))
+            }
+            ReplayerName::Both | ReplayerName::Dsa => {
+                let wanted = polled_engines("application", ("cores", 1), (keys.depth, members));
+                MoverPlan::Engines(Box::new(OffloadersPlan::of(input, &wanted)?))
+            }
+        };
+        let pause = Picos::from_ns(1e3 * f64::from(keys.pause_us));
         Ok(Self {
+            phases: phases::of(&log, pause, usize_from(keys.most_phases.into())),
             log: Rc::new(log),
             pace: keys.pace,
-            engines: OffloadersPlan::of(input, &wanted)?,
+            mover,
             page_bytes,
             is_warm: input.tenant.keys.initial_content != InitialContent::Empty,
         })
     }
 
     fn ports(&self) -> &[PortPlan] {
-        &self.engines.ports
+        match &self.mover {
+            MoverPlan::Engines(engines) => &engines.ports,
+            MoverPlan::Cores(_) => &[],
+        }
+    }
+
+    fn phases_of_log(&self) -> &[PhaseOfLog] {
+        &self.phases
     }
 
     fn work_to_replay(&self) -> Option<u64> {
@@ -141,29 +231,56 @@ impl ApplicationPlan for DescriptorReplayPlan {
     }
 
     fn build<T: Tracer>(&self, builder: &mut Builder<'_, T>) {
-        let devices = builder.tenant.devices.clone();
-        let offloaders = self.engines.build(builder, &devices);
+        let offloaders = match &self.mover {
+            MoverPlan::Engines(engines) => {
+                let devices = builder.tenant.devices.clone();
+                engines.build(builder, &devices)
+            }
+            MoverPlan::Cores(_) => Vec::new(),
+        };
         let placed = self.log.pages(self.page_bytes).place(builder.memory);
         if self.is_warm {
             touch(builder.fabric, builder.tenant.cores[0], placed.lines());
         }
         let cores = &builder.tenant.cores;
+        let mut offloaders = offloaders.into_iter();
+        for (&core, offloads) in cores.iter().zip(self.of_cores(&placed, cores.len())) {
+            let core_itself = builder.machine.core(core);
+            let phases = self.phases.len();
+            let software: Box<dyn Software<T>> = match (&self.mover, offloaders.next()) {
+                (MoverPlan::Cores(loops), _) => {
+                    Box::new(CoreReplay::new(core_itself, *loops, offloads, phases))
+                }
+                (_, Some(offloader)) => {
+                    Box::new(DescriptorReplay::new(core_itself, offloader, offloads, phases))
+                }
+                (_, None) => continue,
+            };
+            builder.software.insert(core, software);
+        }
+    }
+}
+
+impl DescriptorReplayPlan {
+    /// What each core does: portals in the order of their first use belong to cores in turn.
+    fn of_cores(&self, placed: &PlacedPages, cores: usize) -> Vec<Vec<ReplayedOffload>> {
         let portals = self.log.portals();
         let numbers: BTreeMap<u32, usize> = portals.into_iter().zip(0..).collect();
-        let mut of_cores = vec![Vec::new(); cores.len()];
-        for offload in &self.log.offloads {
-            let members = offload.members.iter().map(|it| placed.translate(it)).collect();
-            let time = match self.pace {
-                PaceName::Recorded => offload.time,
-                PaceName::BackToBack => Picos::ZERO,
-            };
-            of_cores[numbers[&offload.portal] % cores.len()]
-                .push(ReplayedOffload { time, members });
+        let mut of_cores = vec![Vec::new(); cores];
+        for (phase, offloads) in self.phases.iter().enumerate() {
+            for offload in &self.log.offloads[offloads.range.clone()] {
+                let members = offload.members.iter().map(|it| placed.translate(it)).collect();
+                let time = match self.pace {
+                    PaceName::Recorded => offload.time,
+                    PaceName::BackToBack => Picos::ZERO,
+                };
+                of_cores[numbers[&offload.portal] % cores].push(ReplayedOffload {
+                    time,
+                    phase,
+                    members,
+                });
+            }
         }
-        for ((&core, offloader), offloads) in cores.iter().zip(offloaders).zip(of_cores) {
-            let core_itself = builder.machine.core(core);
-            let software = DescriptorReplay::new(core_itself, offloader, offloads);
-            builder.software.insert(core, Box::new(software));
-        }
+        of_cores
     }
 }

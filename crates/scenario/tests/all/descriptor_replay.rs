@@ -11,7 +11,7 @@ use std::path::PathBuf;
 const PLATFORM: &str = "sapphire-rapids-56";
 
 /// A file that is removed with its test.
-struct Log(PathBuf);
+pub struct Log(PathBuf);
 
 impl Drop for Log {
     fn drop(&mut self) {
@@ -19,7 +19,7 @@ impl Drop for Log {
     }
 }
 
-fn log(name: &str, text: &str) -> Log {
+pub fn log(name: &str, text: &str) -> Log {
     let file = format!("skipline-descriptors-{}-{name}.jsonl", std::process::id());
     let path = std::env::temp_dir().join(file);
     std::fs::write(&path, text).expect("the temporary folder can be written");
@@ -43,7 +43,7 @@ fn copies(count: u64, interval_ns: u64) -> String {
     text
 }
 
-fn job(log: &Log, keys: &str) -> Result<Job, String> {
+pub fn job(log: &Log, keys: &str) -> Result<Job, String> {
     let text = format!(
         "application = \"descriptor-replay\"\nplatform = \"{PLATFORM}\"\n\
          descriptor_replay.log = \"{}\"\n{keys}",
@@ -52,7 +52,7 @@ fn job(log: &Log, keys: &str) -> Result<Job, String> {
     job_of(&text, 11).map_err(|error| error.to_string())
 }
 
-fn run(log: &Log, keys: &str) -> RunResult {
+pub fn run(log: &Log, keys: &str) -> RunResult {
     let job = job(log, keys).expect("it is not refused");
     job.run(Wanted::default(), |_| ControlFlow::Continue(())).expect("it ends")
 }
@@ -164,4 +164,7 @@ fn what_is_submitted_to_the_software_engine_is_replayed() {
     assert_eq!(result.packets, all.len() as u64);
     let time = value(&result, "replay_ns");
     assert!((16_000.0..30_000.0).contains(&time), "{time} ns:\n{text}");
+    let total = &result.replays[0].total;
+    assert_eq!((total.descriptors, total.without_core_cost), (all.len() as u64, 2));
+    assert!(total.core_ns > Some(1_000.0), "a core does what it can: {total:?}");
 }

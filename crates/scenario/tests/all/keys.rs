@@ -82,7 +82,7 @@ fn base_of(application: &str, own: &str) -> String {
     )
 }
 
-/// The metrics of a run, or why it is refused.
+/// The metrics of a run and what it compares, or why it is refused.
 fn metrics(application: &str, text: &str, set: &[(&str, &str)]) -> Result<String, String> {
     let set: Vec<(String, String)> =
         set.iter().map(|(key, value)| ((*key).into(), with_captures(value))).collect();
@@ -96,7 +96,7 @@ fn metrics(application: &str, text: &str, set: &[(&str, &str)]) -> Result<String
     let job = job().map_err(|error| error.to_string())?;
     let result = job.run(Wanted::default(), |_| ControlFlow::Continue(()));
     let result = result.unwrap_or_else(|failure| panic!("{text}{set:?}: {failure}"));
-    Ok(serde_json::to_string(&result.metrics).expect("metrics are JSON"))
+    Ok(serde_json::to_string(&(&result.metrics, &result.replays)).expect("metrics are JSON"))
 }
 
 #[derive(Debug, PartialEq, Eq)]

@@ -8,6 +8,7 @@ mod cachelib;
 mod cbdma;
 mod counters;
 mod descriptor_replay;
+mod descriptor_replay_by_cores;
 mod descriptor_stories;
 mod dsa_calibrated;
 mod dsa_rows;

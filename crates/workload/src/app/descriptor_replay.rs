@@ -1,10 +1,13 @@
 //! Replay of a log of descriptors: what a program offloaded once, offloaded again.
 //!
 //! Models: cores that submit logged descriptors and batches at the times of the log or as soon as there is
-//! room, each core those of its portals in their order, and read their completion records.
+//! room, each core those of its portals in their order, and read their completion records; or that do the
+//! same operations themselves ([`by_core`]).
 //! Source: docs/descriptor-log.md.
 //! Simplifies: the program's own work lies in the times between submissions; a core that is behind the log
 //! does not catch up by doing less of it.
+
+pub mod by_core;
 
 use crate::driver::offloader::{Offloader, OnCore};
 use hdrhistogram::Histogram;
@@ -13,7 +16,7 @@ use model::device::dsa::descriptor::Descriptor;
 use model::device::queues::{QueueId, Queues};
 use model::fabric::Fabric;
 use model::latency_histogram::{self, latency_histogram};
-use model::software::{Account, DESCRIPTOR_PHASES, Software, Turn};
+use model::software::{Account, DESCRIPTOR_PHASES, OffloadTimes, ReplayedPhase, Software, Turn};
 use model::tracer::Tracer;
 use std::collections::{BTreeMap, VecDeque};
 use units::Picos;
@@ -23,6 +26,8 @@ use units::Picos;
 pub struct ReplayedOffload {
     /// Not before this time.
     pub time: Picos,
+    /// The phase of the log that it belongs to, from 0.
+    pub phase: usize,
     /// One descriptor, or the members of a batch.
     pub members: Vec<Descriptor>,
 }
@@ -34,18 +39,38 @@ pub struct DescriptorReplay {
     offloader: Offloader,
     next: VecDeque<ReplayedOffload>,
     next_tag: u64,
-    /// Descriptors and bytes of each offload in flight.
-    in_flight: BTreeMap<u64, (u64, u64)>,
+    in_flight: BTreeMap<u64, InFlight>,
+    phases: Vec<ReplayedPhase>,
+    /// Until when the time of phases is counted.
+    counted: Picos,
+    /// What the core had spent on offloading until then.
+    offloading: Picos,
     idle_since: Option<Picos>,
     account: Account,
     latency_ns: Histogram<u64>,
 }
 
+/// An offload in flight.
+#[derive(Clone, Copy, Debug)]
+struct InFlight {
+    phase: usize,
+    descriptors: u64,
+    bytes: u64,
+}
+
 impl DescriptorReplay {
-    /// A core at time zero with its offloads in the order of their times.
+    /// A core at time zero with its offloads in the order of their times, in so many phases.
     #[must_use]
-    pub fn new(core: Core, offloader: Offloader, offloads: Vec<ReplayedOffload>) -> Self {
+    pub fn new(
+        core: Core,
+        offloader: Offloader,
+        offloads: Vec<ReplayedOffload>,
+        phases: usize,
+    ) -> Self {
         Self {
+            phases: vec![ReplayedPhase::default(); phases],
+            counted: Picos::ZERO,
+            offloading: Picos::ZERO,
             core,
             offloader,
             next: offloads.into(),
@@ -63,9 +88,12 @@ impl DescriptorReplay {
         else {
             return false;
         };
-        if let Some((descriptors, bytes)) = self.in_flight.remove(&done.tag) {
+        self.count_time();
+        if let Some(InFlight { phase, descriptors, bytes }) = self.in_flight.remove(&done.tag) {
             self.account.work += descriptors;
             self.offloader.times_mut().bytes += bytes;
+            self.phases[phase].descriptors += descriptors;
+            self.phases[phase].bytes += bytes;
         }
         let now = self.core.now();
         self.account.last_completion = now;
@@ -76,12 +104,31 @@ impl DescriptorReplay {
     /// Submits the next offload.
     fn submit<T: Tracer>(&mut self, fabric: &mut Fabric<T>, queues: &mut Queues) -> Turn {
         let Some(offload) = self.next.pop_front() else { return Turn::Idle(Picos::NEVER) };
-        let bytes = offload.members.iter().map(|member| member.bytes).sum();
-        self.in_flight.insert(self.next_tag, (offload.members.len() as u64, bytes));
+        self.count_time();
+        let ReplayedOffload { phase, members, .. } = &offload;
+        let bytes = members.iter().map(|member| member.bytes).sum();
+        let in_flight = InFlight { phase: *phase, descriptors: members.len() as u64, bytes };
+        self.in_flight.insert(self.next_tag, in_flight);
         let at = &mut OnCore { core: &mut self.core, fabric, queues };
         let waits = self.offloader.offload(at, self.next_tag, &offload.members);
+        self.count_time();
         self.next_tag += 1;
         waits.unwrap_or(Turn::Busy(self.core.now()))
+    }
+
+    /// Counts the time since the last call: as under way for the phase of the oldest offload in flight, as
+    /// far as the core spent it on offloading for that of the newest.
+    fn count_time(&mut self) {
+        let now = self.core.now();
+        let OffloadTimes { allocate, touch, prepare, lock, submit, .. } = self.offloader.times(now);
+        let offloading = allocate + touch + prepare + lock + submit;
+        if let Some((_, oldest)) = self.in_flight.first_key_value() {
+            self.phases[oldest.phase].under_way += now - self.counted;
+        }
+        if let Some((_, newest)) = self.in_flight.last_key_value() {
+            self.phases[newest.phase].offloading += offloading - self.offloading;
+        }
+        (self.counted, self.offloading) = (now, offloading);
     }
 }
 
@@ -92,7 +139,9 @@ impl<T: Tracer> Software<T> for DescriptorReplay {
             self.account.idle += self.core.now() - since;
         }
         let at = &mut OnCore { core: &mut self.core, fabric, queues };
-        if let Some(turn) = self.offloader.resume(at) {
+        let waits = self.offloader.resume(at);
+        self.count_time();
+        if let Some(turn) = waits {
             return turn;
         }
         if self.reap(fabric, queues) {
@@ -126,5 +175,9 @@ impl<T: Tracer> Software<T> for DescriptorReplay {
     }
     fn take_descriptor_phases(&mut self) -> Option<[Histogram<u64>; DESCRIPTOR_PHASES]> {
         Some(self.offloader.take_phases())
+    }
+
+    fn replayed(&self) -> &[ReplayedPhase] {
+        &self.phases
     }
 }

@@ -1,0 +1,114 @@
+//! What the cores of a run did of the logs of descriptors that they replay, phase by phase.
+
+use crate::apps::PhaseOfLog;
+use crate::assemble::ScenarioMachine;
+use crate::layout::TenantLayout;
+use crate::plan::{Plan, TenantPlan};
+use crate::result::{ReplayResult, ReplayedPhaseResult, RunResult};
+use model::reading::Reading;
+use model::software::ReplayedPhase;
+use model::tracer::Tracer;
+use std::collections::BTreeMap;
+use units::Id;
+
+/// The logs of all tenants that replay one, as engines did them, or cores if there are none.
+pub(super) fn of<T: Tracer>(plan: &Plan, machine: &ScenarioMachine<T>) -> Vec<ReplayResult> {
+    let all = plan.tenants.iter().zip(&plan.layout.tenants);
+    let replaying = all.filter(|(tenant, _)| !tenant.application.phases_of_log().is_empty());
+    let of_tenant = |(tenant, layout): (&TenantPlan, &TenantLayout)| {
+        let logged = tenant.application.phases_of_log();
+        let mut done = vec![ReplayedPhase::default(); logged.len()];
+        for core in &tenant.cores {
+            let own = machine.software[core.index()].replayed();
+            done.iter_mut().zip(own).for_each(|(sum, own)| *sum = sum.plus(own));
+        }
+        let by_engines = !tenant.ports.is_empty();
+        let phases: Vec<_> =
+            logged.iter().zip(&done).map(|(phase, done)| result(phase, done, by_engines)).collect();
+        let total = total(&phases);
+        ReplayResult {
+            tenant: layout.name.clone(),
+            core_ghz: plan.machine.core_clock.0,
+            notes: notes(&total),
+            phases,
+            total,
+        }
+    };
+    replaying.map(of_tenant).collect()
+}
+
+fn result(logged: &PhaseOfLog, done: &ReplayedPhase, by_engines: bool) -> ReplayedPhaseResult {
+    let under_way = done.under_way.as_ns();
+    let operations = logged.operations.iter();
+    ReplayedPhaseResult {
+        from_ns: logged.from.as_ns(),
+        until_ns: logged.until.as_ns(),
+        descriptors: done.descriptors,
+        bytes: done.bytes,
+        operations: operations.map(|(&name, &count)| (name.into(), count)).collect(),
+        engines_ns: by_engines.then_some(under_way),
+        offloading_ns: by_engines.then(|| done.offloading.as_ns()),
+        core_ns: (!by_engines).then_some(under_way),
+        without_core_cost: logged.without_core_cost,
+        ..ReplayedPhaseResult::default()
+    }
+}
+
+fn total(phases: &[ReplayedPhaseResult]) -> ReplayedPhaseResult {
+    let sum = |of: fn(&ReplayedPhaseResult) -> Option<f64>| phases.iter().map(of).sum();
+    let mut operations: BTreeMap<String, u64> = BTreeMap::new();
+    for (name, count) in phases.iter().flat_map(|phase| &phase.operations) {
+        *operations.entry(name.clone()).or_default() += count;
+    }
+    ReplayedPhaseResult {
+        from_ns: phases.first().map_or(0.0, |phase| phase.from_ns),
+        until_ns: phases.last().map_or(0.0, |phase| phase.until_ns),
+        descriptors: phases.iter().map(|phase| phase.descriptors).sum(),
+        bytes: phases.iter().map(|phase| phase.bytes).sum(),
+        operations,
+        engines_ns: sum(|phase| phase.engines_ns),
+        offloading_ns: sum(|phase| phase.offloading_ns),
+        core_ns: sum(|phase| phase.core_ns),
+        without_core_cost: phases.iter().map(|phase| phase.without_core_cost).sum(),
+        ..ReplayedPhaseResult::default()
+    }
+}
+
+fn notes(total: &ReplayedPhaseResult) -> Vec<String> {
+    if total.without_core_cost == 0 {
+        return Vec::new();
+    }
+    let operations = total.operations.iter();
+    let without = operations.filter(|(name, _)| matches!(name.as_str(), "no-op" | "drain"));
+    let named: Vec<String> = without.map(|(name, count)| format!("{count} {name}")).collect();
+    vec![format!(
+        "The model has no time of a core for {}: what a core does itself needs no descriptor without \
+         data. The column of the core leaves them out, that of engines does not",
+        named.join(" and ")
+    )]
+}
+
+impl RunResult {
+    /// Adds what a run of the same scenario without engines took.
+    pub(super) fn compare_replays(&mut self, by_cores: &Self) {
+        for (replay, other) in self.replays.iter_mut().zip(&by_cores.replays) {
+            replay.compare(other);
+        }
+        if let Some(compared) = self.replays.iter().find_map(sentence) {
+            self.answer = format!("{compared}. {}", self.answer);
+        }
+    }
+}
+
+/// The total in words.
+fn sentence(replay: &ReplayResult) -> Option<String> {
+    let total = &replay.total;
+    let (engines, core) = (total.engines_ns?, total.core_ns?);
+    let ratio = total.core_by_engines?;
+    Some(format!(
+        "Engines have the offloads of the log under way for {:.3} ms; cores that do the same \
+         themselves take {:.3} ms, {ratio:.2} times as long",
+        engines / 1e6,
+        core / 1e6
+    ))
+}
