@@ -139,6 +139,32 @@ class DescriptorTrace(BaseModel):
     left_out: int = 0
 
 
+class ReplayedPhase(BaseModel):
+    """A phase of a replayed log of descriptors, or all of it; None is what was not run."""
+
+    from_ns: float
+    until_ns: float
+    descriptors: int
+    bytes: int
+    operations: dict[str, int]
+    engines_ns: float | None = None
+    offloading_ns: float | None = None
+    core_ns: float | None = None
+    core_by_engines: float | None = None
+    freed_cycles: float | None = None
+    without_core_cost: int = 0
+
+
+class Replay(BaseModel):
+    """A log of descriptors that a tenant replayed: engines beside cores."""
+
+    tenant: str
+    core_ghz: float
+    phases: list[ReplayedPhase]
+    total: ReplayedPhase
+    notes: list[str] = []
+
+
 class TimelinePoint(BaseModel):
     """Measurements between the end of the point before and this one."""
 
@@ -197,6 +223,7 @@ class Result(BaseModel):
     answer: str = ""
     limits: list[Limit] = []
     metrics: dict[str, Metric]
+    replays: list[Replay] = []
     timeline: list[TimelinePoint] = []
     trace: list[TraceEvent] | None = None
     trace_address: int | None = None

@@ -92,14 +92,14 @@ def _print(request: Request, text: str, output: str) -> None:
     if output == "json":
         terminal.emit(text)
         return
-    from skipline import result, result_view, story_view
+    from skipline import descriptor_replay_view, result, result_view, story_view
 
     parsed = result.parse(text, request.scenario)
     if output == "csv":
         terminal.emit(result_view.as_csv(parsed))
         return
     shown = result_view.whole if request.show_all else result_view.overview
-    parts = [shown(parsed)]
+    parts = [shown(parsed), *descriptor_replay_view.tables(parsed)]
     if request.explain:
         parts += ["", result_view.evictions_table(parsed)]
         title = "Why requests missed the LLC, over the measured time"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from skipline import quantity, result_view
+from skipline import descriptor_replay_view, quantity, result_view
 from skipline.report import answers, run_figures, settings
 from skipline.report.document import Document, Markup, card, cards, escape
 from skipline.report.fitted import fitted_table
@@ -24,6 +24,7 @@ def page(result: Result) -> str:
         document.add(f'<p class="warning">{escape(_UNSETTLED)}</p>')
     document.figures(run_figures.leading(result))
     document.add(cards(_headlines(result)))
+    _replays(document, result)
     if further := run_figures.further(result):
         document.heading("What explains it")
         document.figures(further)
@@ -40,6 +41,18 @@ def page(result: Result) -> str:
             document.add(f"<p>{escape(line)}</p>")
     document.add(fitted_table(document, result.fitted_parameters))
     return document.render()
+
+
+def _replays(document: Document, result: Result) -> None:
+    """Show the logs of descriptors that were replayed, engines beside cores."""
+    view = descriptor_replay_view
+    for replay in result.replays:
+        document.heading(view.title(result, replay), view.ABOUT)
+        numbers = list(range(1, len(view.HEADER)))
+        rows = [list[object](row) for row in view.rows(replay)]
+        document.add(document.table(list(view.HEADER), rows, "Engines beside cores.", numbers))
+        for note in replay.notes:
+            document.add(f"<p>{escape(note)}.</p>")
 
 
 def _facts(result: Result) -> str:
