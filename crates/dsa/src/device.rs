@@ -12,6 +12,7 @@
 mod arbiter;
 mod config;
 mod crew;
+mod event_log;
 mod group;
 mod held;
 mod hooks;
@@ -22,8 +23,11 @@ mod slots;
 mod software_error;
 
 pub use config::{ConfigError, DeviceConfig, Entries, EntrySlots, GroupConfig, Mode, QueueConfig};
+pub use event_log::{
+    BadEventLog, EVENT_WORDS, Event, EventLog, EventLogPlace, EventSlot, LEAST_EVENTS, MOST_EVENTS,
+};
 pub use group::Posted;
-pub use hooks::{ErrorHook, Hooks, InterruptHook, Watcher};
+pub use hooks::{ErrorHook, EventHook, Hooks, InterruptHook, Watcher};
 pub use software_error::SoftwareError;
 
 use crate::descriptor::Descriptor;
@@ -104,7 +108,13 @@ impl Device {
         });
         let groups = groups.collect();
         // SAFETY: the caller's, as stated above.
-        let engine = unsafe { Engine::new(config.capabilities) };
+        let mut engine = unsafe { Engine::new(config.capabilities) };
+        if hooks.event_log.is_some() {
+            if !config.capabilities.has_event_log() {
+                return Err(ConfigError::NoEventLog);
+            }
+            engine = engine.with_event_log();
+        }
         let shared = Arc::new(Shared::new(engine, groups, hooks));
         let queues = config.groups.iter().enumerate().flat_map(|(group, config)| {
             (0..config.queues.len()).map(move |queue| QueueId { group, queue })
@@ -191,13 +201,16 @@ impl Device {
     }
 
     /// Resets the device: disables all queues, drops what they hold without records, waits for what
-    /// engines have taken, and clears the software error register.
+    /// engines have taken, and clears the software error register and the event log.
     pub fn reset(&self) {
         self.shared.reset();
         for &queue in &self.queues {
             self.drain(queue);
         }
         self.clear_software_error();
+        if let Some(log) = self.event_log() {
+            log.clear();
+        }
     }
 
     /// Whether the device was reset, by its program or by an injector, and no queue was enabled since:
@@ -213,6 +226,12 @@ impl Device {
         *self.shared.error()
     }
 
+    /// The event log, if it is enabled.
+    #[must_use]
+    pub fn event_log(&self) -> Option<&EventLog> {
+        self.shared.event_log()
+    }
+
     /// Clears the software error register.
     pub fn clear_software_error(&self) {
         *self.shared.error() = SoftwareError::default();
@@ -221,6 +240,7 @@ impl Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
+        self.shared.close_event_log();
         for group in &self.shared.groups {
             group.stop();
         }

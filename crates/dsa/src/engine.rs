@@ -24,6 +24,13 @@ pub enum Outcome {
     /// It failed, and the record could not take the error: it goes to the software error register, or to
     /// the event log.
     Logged(Record),
+    /// The record could not be written, and waits in the event log until the driver writes it.
+    Held {
+        /// Why: the fault of the record, or that one of a member waits there.
+        error: Record,
+        /// The record.
+        record: Record,
+    },
 }
 
 impl Outcome {
@@ -31,7 +38,20 @@ impl Outcome {
     #[must_use]
     pub fn record(&self) -> Record {
         match self {
-            Self::Recorded(record) | Self::Silent(record) | Self::Logged(record) => *record,
+            Self::Recorded(record)
+            | Self::Silent(record)
+            | Self::Logged(record)
+            | Self::Held { record, .. } => *record,
+        }
+    }
+
+    /// What the software error register or the event log has of it: as [`Self::record`], but for a record
+    /// that could not be written.
+    #[must_use]
+    pub fn error(&self) -> Record {
+        match self {
+            Self::Held { error, .. } => *error,
+            other => other.record(),
         }
     }
 }
@@ -43,6 +63,8 @@ pub struct Ended<'a> {
     pub descriptor: &'a Descriptor,
     /// Its number in its batch, if it is a member.
     pub member: Option<u32>,
+    /// The number of its batch among those under way, if it is one or a member.
+    pub batch: Option<u8>,
     /// How it ended.
     pub outcome: Outcome,
 }
@@ -51,7 +73,7 @@ impl Ended<'_> {
     /// Whether its error is no completion record's.
     #[must_use]
     pub fn is_logged(&self) -> bool {
-        matches!(self.outcome, Outcome::Logged(_))
+        matches!(self.outcome, Outcome::Logged(_) | Outcome::Held { .. })
     }
 }
 
@@ -64,6 +86,8 @@ struct At<'a> {
     place: Place,
     /// Its number in its batch.
     member: Option<u32>,
+    /// The number of that batch.
+    batch: Option<u8>,
     /// With what it ends if it passes the checks.
     error: Option<u8>,
     /// What its members meet, if it is a batch.
@@ -76,6 +100,8 @@ struct At<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Engine {
     capabilities: Capabilities,
+    /// Whether an event log takes records that cannot be written.
+    has_event_log: bool,
 }
 
 impl Engine {
@@ -87,7 +113,14 @@ impl Engine {
     #[must_use]
     #[allow(unsafe_code)]
     pub unsafe fn new(capabilities: Capabilities) -> Self {
-        Self { capabilities }
+        Self { capabilities, has_event_log: false }
+    }
+
+    /// The same engine of a device whose event log is enabled: an operation whose record cannot be written
+    /// is done all the same, as its record can be written later.
+    #[must_use]
+    pub fn with_event_log(self) -> Self {
+        Self { has_event_log: true, ..self }
     }
 
     /// What it can do.
@@ -121,7 +154,7 @@ impl Engine {
         queue: &QueueLimits,
         (crew, watch): With<'_>,
     ) -> Outcome {
-        let at = At { place: Place::Queue, member: None, error: None, members: None };
+        let at = At { place: Place::Queue, member: None, batch: None, error: None, members: None };
         self.execute_at(descriptor, queue, at, (crew, watch))
     }
 
@@ -134,7 +167,8 @@ impl Engine {
         (crew, watch): With<'_>,
     ) -> Outcome {
         draws.meet(descriptor, |error| {
-            let at = At { place: Place::Queue, member: None, error, members: Some(draws) };
+            let members = Some(draws);
+            let at = At { place: Place::Queue, member: None, batch: None, error, members };
             self.execute_at(descriptor, queue, at, (crew, watch))
         })
     }
@@ -143,26 +177,59 @@ impl Engine {
         &self,
         descriptor: &Descriptor,
         queue: &QueueLimits,
-        At { place, member, error, members }: At<'_>,
+        At { place, member, mut batch, error, members: draws }: At<'_>,
         (crew, watch): With<'_>,
     ) -> Outcome {
         let rules = Rules { capabilities: &self.capabilities, queue, place };
         let outcome = match (rules.check(descriptor), error) {
-            (Ok(_), _) if !record_is_there(descriptor) => record_fault(descriptor, self.manner()),
-            (Ok(_), Some(code)) => end(descriptor, Record::of(code), self.manner()),
+            (Ok(_), _) if !self.has_event_log && !record_is_there(descriptor) => {
+                Outcome::Logged(record_fault(descriptor, self.manner()))
+            }
+            (Ok(_), Some(code)) => self.end(descriptor, Record::of(code)),
             (Ok(Opcode::Batch), None) => {
                 let place = Place::Batch { privileged: rules.is_privileged(descriptor) };
-                let batch = Batch::new(descriptor, queue, place, members);
-                end(descriptor, batch.run(self, (crew, watch)), self.manner())
+                let members = Batch::new(descriptor, queue, place, draws);
+                batch = Some(members.number());
+                let (record, is_held) = members.run(self, (crew, watch));
+                if is_held { self.hold(descriptor, record) } else { self.end(descriptor, record) }
             }
             (Ok(opcode), None) => {
                 let record = operations::execute(descriptor, opcode, self.manner());
-                end(descriptor, record, self.manner())
+                self.end(descriptor, record)
             }
-            (Err(refusal), _) => refused(descriptor, refusal, self.manner()),
+            (Err(refusal), _) => self.refused(descriptor, refusal),
         };
-        watch(&Ended { descriptor, member, outcome });
+        watch(&Ended { descriptor, member, batch, outcome });
         outcome
+    }
+
+    /// A descriptor that is not taken.
+    fn refused(&self, descriptor: &Descriptor, refusal: Refusal) -> Outcome {
+        let record = Record::of(refusal.code).with_u32(16, refusal.invalid_flags);
+        match refusal.code {
+            status::RECORD_ALIGNMENT | status::BAD_PRIVILEGE => Outcome::Logged(record),
+            _ => self.end(descriptor, record),
+        }
+    }
+
+    /// Writes the record, if one is due.
+    fn end(&self, descriptor: &Descriptor, record: Record) -> Outcome {
+        if let Some(without) = without_record(descriptor, record) {
+            return without;
+        }
+        if record.write(descriptor.record()) {
+            return Outcome::Recorded(record);
+        }
+        let error = record_fault(descriptor, self.manner());
+        if self.has_event_log { Outcome::Held { error, record } } else { Outcome::Logged(error) }
+    }
+
+    /// Ends a batch of which a member's record waits in the event log: its own, if one is due, follows there.
+    fn hold(&self, descriptor: &Descriptor, record: Record) -> Outcome {
+        without_record(descriptor, record).unwrap_or_else(|| {
+            let error = Record::of(status::BATCH_HELD).with_u64(8, descriptor.record());
+            Outcome::Held { error, record }
+        })
     }
 
     fn manner(&self) -> Manner {
@@ -170,31 +237,17 @@ impl Engine {
     }
 }
 
-/// A descriptor that is not taken.
-fn refused(descriptor: &Descriptor, refusal: Refusal, manner: Manner) -> Outcome {
-    let record = Record::of(refusal.code).with_u32(16, refusal.invalid_flags);
-    match refusal.code {
-        status::RECORD_ALIGNMENT | status::BAD_PRIVILEGE => Outcome::Logged(record),
-        _ => end(descriptor, record, manner),
-    }
-}
-
-/// Writes the record, if one is due.
-fn end(descriptor: &Descriptor, record: Record, manner: Manner) -> Outcome {
+/// How a descriptor ends that no record is written for; `None` if one is due.
+fn without_record(descriptor: &Descriptor, record: Record) -> Option<Outcome> {
     let is_error = !matches!(
         record.status(),
         status::SUCCESS | status::FALSE_PREDICATE | status::BATCH_MEMBER_FAILED
     );
-    if !descriptor.has(flags::RECORD_ADDRESS_VALID) {
-        return if is_error { Outcome::Logged(record) } else { Outcome::Silent(record) };
+    match descriptor.has(flags::RECORD_ADDRESS_VALID) {
+        false if is_error => Some(Outcome::Logged(record)),
+        true if is_error || descriptor.has(flags::REQUEST_RECORD) => None,
+        _ => Some(Outcome::Silent(record)),
     }
-    if !is_error && !descriptor.has(flags::REQUEST_RECORD) {
-        return Outcome::Silent(record);
-    }
-    if record.write(descriptor.record()) {
-        return Outcome::Recorded(record);
-    }
-    record_fault(descriptor, manner)
 }
 
 /// Whether a record that is certain to be written can be: nothing is done for one that cannot.
@@ -206,8 +259,8 @@ fn record_is_there(descriptor: &Descriptor) -> bool {
     Span::written_in_part(Operand::Record, descriptor.record(), 1).reach(1).1.is_none()
 }
 
-fn record_fault(descriptor: &Descriptor, manner: Manner) -> Outcome {
+fn record_fault(descriptor: &Descriptor, manner: Manner) -> Record {
     let address = descriptor.record();
     let fault = Span::written_in_part(Operand::Record, address, 1).fault_at(address);
-    Outcome::Logged(Record::of_fault(status::RECORD_FAULT, fault, manner.fault_info))
+    Record::of_fault(status::RECORD_FAULT, fault, manner.fault_info)
 }

@@ -117,5 +117,7 @@ fn enable_command(device: &Device, number: usize) -> Result<(), Refused> {
     device_check(!queue.ats_disable || can.queues_have(wqcap::ATS), Status::QUEUE_ATS)?;
     let operations = queue.operations & !can.op_cap == 0;
     device_check(operations, Status::QUEUE_OPERATIONS)?;
-    device_check(!queue.prs_disable || can.queues_have(wqcap::PRS), Status::QUEUE_PRS)
+    // Its faults go to the event log.
+    let without_prs = can.queues_have(wqcap::PRS) && can.has_event_log();
+    device_check(!queue.prs_disable || without_prs, Status::QUEUE_PRS)
 }

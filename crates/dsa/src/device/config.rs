@@ -87,6 +87,9 @@ pub enum ConfigError {
         /// Its number.
         group: usize,
     },
+    /// 0x19.
+    #[error("an event log is asked for, and the device has none")]
+    NoEventLog,
     /// 0x22.
     #[error("queue {queue} of group {group} has no entry")]
     NoEntries {
@@ -201,6 +204,7 @@ impl ConfigError {
             Self::TooMany { .. } | Self::TooFewSlots { .. } => 0x11,
             Self::TooManyEntries { .. } => 0x14,
             Self::HalfAGroup { .. } => 0x15,
+            Self::NoEventLog => 0x19,
             Self::NoEntries { .. } => 0x22,
             Self::BadPriority { .. } => 0x23,
             Self::BeyondTheDevice { what: Beyond::BlockOnFault, .. } => 0x25,

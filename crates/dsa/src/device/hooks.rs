@@ -1,6 +1,6 @@
 //! What a program hangs on a device.
 
-use super::{Origin, SoftwareError};
+use super::{Event, EventLog, Origin, SoftwareError};
 use crate::engine::Ended;
 use crate::inject::Injector;
 use std::sync::Arc;
@@ -17,6 +17,10 @@ pub type ErrorHook = Arc<dyn Fn(&SoftwareError) + Send + Sync>;
 /// ended and its record is written, members of batches included. It does not wait for the device either.
 pub type InterruptHook = Arc<dyn Fn(&Origin, u16) + Send + Sync>;
 
+/// The interrupt of the event log: called, by an engine, when an entry is written and no interrupt is
+/// pending. It does not wait for the device.
+pub type EventHook = Arc<dyn Fn(&Event) + Send + Sync>;
+
 /// What is called, and what goes wrong on purpose. By default nothing.
 #[derive(Clone, Default)]
 pub struct Hooks {
@@ -26,6 +30,10 @@ pub struct Hooks {
     pub on_error: Option<ErrorHook>,
     /// Is interrupted by descriptors that request it.
     pub on_interrupt: Option<InterruptHook>,
+    /// The event log, which takes errors in place of the software error register.
+    pub event_log: Option<Arc<EventLog>>,
+    /// Learns of its entries.
+    pub on_event: Option<EventHook>,
     /// Faults, refusals, delays and resets on purpose.
     pub injector: Option<Injector>,
 }

@@ -1,10 +1,12 @@
 //! What the threads of a device share, and what each does: take a descriptor, execute it, end it.
 
 use super::crew::Task;
+use super::event_log::Appended;
 use super::group::Group;
-use super::{Hooks, Origin, QueueId, SoftwareError};
+use super::{EventLog, Hooks, Origin, QueueId, SoftwareError};
 use crate::engine::batch::Crew;
 use crate::engine::{Ended, Engine};
+use crate::hardware::capabilities::gencap;
 use crate::hardware::{flags, status};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -71,6 +73,35 @@ impl Shared {
         self.hooks.injector.as_ref().is_some_and(|own| own.loses_interrupt(number))
     }
 
+    /// Puts what no completion record says into the event log or, where there is none, the register.
+    fn report(&self, queue: usize, ended: &Ended<'_>) {
+        let Some(log) = &self.hooks.event_log else {
+            return self.note(SoftwareError::of(queue, ended));
+        };
+        let event = log.event(queue, ended);
+        let drops = self.engine.capabilities().has(gencap::EVENT_LOG_OVERFLOW);
+        match log.append(&event, drops) {
+            Appended::Quietly => {}
+            Appended::WithInterrupt => {
+                if let Some(hook) = &self.hooks.on_event {
+                    hook(&event);
+                }
+            }
+            Appended::Dropped => self.note(SoftwareError::log_full(queue, ended.descriptor)),
+        }
+    }
+
+    pub fn event_log(&self) -> Option<&EventLog> {
+        self.hooks.event_log.as_deref()
+    }
+
+    /// Lets no engine wait for the driver any more.
+    pub fn close_event_log(&self) {
+        if let Some(log) = &self.hooks.event_log {
+            log.set_closed(true);
+        }
+    }
+
     /// Executes descriptors of a group until it stops and its queues are empty.
     pub fn run_engine(&self, number: usize) {
         let group = &self.groups[number];
@@ -94,7 +125,7 @@ impl Shared {
         let queue = group.number_in_device(task.queue());
         let mut watch = |ended: &Ended<'_>| {
             if ended.is_logged() {
-                self.note(SoftwareError::of(queue, ended));
+                self.report(queue, ended);
             }
             self.interrupt(&origin, ended);
             if let Some(watcher) = &self.hooks.watcher {
@@ -122,6 +153,7 @@ impl Shared {
 
     /// Disables all queues and drops what they hold. What engines have taken goes on.
     pub fn reset(&self) {
+        self.close_event_log();
         self.is_reset.store(true, Ordering::Release);
         for group in &self.groups {
             group.reset();
@@ -133,6 +165,9 @@ impl Shared {
     }
 
     pub fn set_up(&self) {
+        if let Some(log) = &self.hooks.event_log {
+            log.set_closed(false);
+        }
         self.is_reset.store(false, Ordering::Release);
     }
 }

@@ -30,10 +30,15 @@ impl SoftwareError {
         Self::new(status::QUEUE_OVERFLOW, queue, descriptor)
     }
 
+    /// An entry that a full event log lost.
+    pub(super) fn log_full(queue: usize, descriptor: &Descriptor) -> Self {
+        Self::new(status::LOG_FULL, queue, descriptor)
+    }
+
     /// A descriptor that ended without a record that could say so.
     #[must_use]
     pub fn of(queue: usize, ended: &Ended<'_>) -> Self {
-        let record = ended.outcome.record();
+        let record = ended.outcome.error();
         let code = record.status() & !status::FAULT_ON_WRITE;
         let mut error = Self::new(code, queue, ended.descriptor);
         if record.status() & status::FAULT_ON_WRITE != 0 {
@@ -47,7 +52,7 @@ impl SoftwareError {
             error.0[0] |= INFO_VALID;
             error.0[1] |= u64::from(record.invalid_flags()) << INFO_SHIFT;
         }
-        let names_record = code == status::RECORD_ALIGNMENT;
+        let names_record = matches!(code, status::RECORD_ALIGNMENT | status::BATCH_HELD);
         let address = if names_record { ended.descriptor.record() } else { record.fault_address() };
         error.0[2] = address;
         error

@@ -3,7 +3,7 @@
 //! Engines take members in the order of the list, and end them in any. A member with a fence is taken
 //! when all before it have ended; if one of them has failed, it and all behind it are abandoned.
 
-use super::{At, Ended, Engine, With};
+use super::{At, Ended, Engine, Outcome, With};
 use crate::checks::{Place, QueueLimits};
 use crate::descriptor::Descriptor;
 use crate::hardware::capabilities::gencap;
@@ -13,8 +13,11 @@ use crate::inject::{Draws, Trouble};
 use crate::memory::absent::{self, Absent};
 use crate::memory::{self, Span};
 use crate::record::{Fault, Record};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Batches that have begun: the last one's number tells it from others in the event log.
+static BATCHES: AtomicU8 = AtomicU8::new(0);
 
 /// Engines that may help with a batch.
 pub(crate) trait Crew {
@@ -41,6 +44,9 @@ pub(crate) struct Batch {
     changed: Condvar,
     /// Whether an engine may find a member to take: looked at without the lock.
     has_work: AtomicBool,
+    /// Whether the record of a member waits in the event log.
+    holds: AtomicBool,
+    number: u8,
 }
 
 #[derive(Debug, Default)]
@@ -108,15 +114,22 @@ impl Batch {
             progress: Mutex::new(Progress { has_failed, ..Progress::default() }),
             changed: Condvar::new(),
             has_work: AtomicBool::new(true),
+            holds: AtomicBool::new(false),
+            number: BATCHES.fetch_add(1, Ordering::Relaxed),
         }
+    }
+
+    /// Its number among those under way, of which there are fewer than 256.
+    pub fn number(&self) -> u8 {
+        self.number
     }
 
     pub fn has_work(&self) -> bool {
         self.has_work.load(Ordering::Acquire)
     }
 
-    /// Executes the members; returns the record.
-    pub fn run(self, engine: &Engine, (crew, watch): With<'_>) -> Record {
+    /// Executes the members; returns the record, and whether one of a member waits in the event log.
+    pub fn run(self, engine: &Engine, (crew, watch): With<'_>) -> (Record, bool) {
         match crew {
             None => self.run_alone(engine, watch),
             Some(crew) => self.run_with(crew, engine, watch),
@@ -124,7 +137,7 @@ impl Batch {
     }
 
     /// No other engine looks at the batch: its lock is not needed.
-    fn run_alone(self, engine: &Engine, watch: &mut dyn FnMut(&Ended<'_>)) -> Record {
+    fn run_alone(self, engine: &Engine, watch: &mut dyn FnMut(&Ended<'_>)) -> (Record, bool) {
         let mut progress = std::mem::take(&mut *self.progress());
         while let Next::Member(member, number) = self.take(&mut progress) {
             let has_failed = self.execute(engine, (&member, number), watch);
@@ -139,7 +152,7 @@ impl Batch {
         crew: &dyn Crew,
         engine: &Engine,
         watch: &mut dyn FnMut(&Ended<'_>),
-    ) -> Record {
+    ) -> (Record, bool) {
         struct Open<'a>(Arc<Batch>, &'a dyn Crew);
 
         impl Drop for Open<'_> {
@@ -187,13 +200,18 @@ impl Batch {
         watch: &mut dyn FnMut(&Ended<'_>),
     ) -> bool {
         let mut execute = |error| {
-            let at = At { place: self.place, member: Some(number), error, members: None };
+            let batch = Some(self.number);
+            let at = At { place: self.place, member: Some(number), batch, error, members: None };
             engine.execute_at(member, &self.limits, at, (None, watch))
         };
         let outcome = match &self.trouble {
             None => execute(None),
             Some(trouble) => trouble.of_member(number).meet(member, execute),
         };
+        if matches!(outcome, Outcome::Held { .. }) {
+            // Who ends the batch reads it behind the lock under which this member ends.
+            self.holds.store(true, Ordering::Relaxed);
+        }
         outcome.record().status() != status::SUCCESS
     }
 
@@ -242,8 +260,8 @@ impl Batch {
         }
     }
 
-    /// How many members are done, and whether one has failed.
-    fn record(&self, progress: &Progress, engine: &Engine) -> Record {
+    /// How many members are done, and whether one has failed; whether the record of one waits.
+    fn record(&self, progress: &Progress, engine: &Engine) -> (Record, bool) {
         let record = match progress.stopped {
             None if !progress.has_failed => Record::of(status::SUCCESS),
             None | Some(Stop::Abandoned) => Record::of(status::BATCH_MEMBER_FAILED),
@@ -252,7 +270,8 @@ impl Batch {
             }
         };
         let says = engine.capabilities.has(gencap::BATCH_CONTINUATION) && progress.has_failed;
-        record.with_completed(progress.next).with_result(u8::from(says))
+        let record = record.with_completed(progress.next).with_result(u8::from(says));
+        (record, self.holds.load(Ordering::Relaxed))
     }
 
     /// Waits for other engines.

@@ -36,6 +36,8 @@ pub mod gencap {
     pub const BATCH_OF_ONE: u64 = 1 << 52;
     /// Lowest bit of the size of event log entries: 0 none, 1 to 3 for 64, 128 and 256 bytes.
     pub const EVENT_LOG_SHIFT: u32 = 13;
+    /// A full event log drops entries instead of blocking.
+    pub const EVENT_LOG_OVERFLOW: u64 = 1 << 32;
     /// Lowest bit of the binary logarithm of the largest transfer.
     pub const MOST_TRANSFER_SHIFT: u32 = 16;
     /// Lowest bit of the binary logarithm of the largest batch.
@@ -126,7 +128,9 @@ impl Capabilities {
             | gencap::CRC_64
             | gencap::FAULT_INFO
             | gencap::BATCH_CONTINUATION
-            | gencap::BATCH_OF_ONE,
+            | gencap::BATCH_OF_ONE
+            | 1 << gencap::EVENT_LOG_SHIFT
+            | gencap::EVENT_LOG_OVERFLOW,
         op_cap: Self::VERSION_1.op_cap
             | 1 << Opcode::TranslationFetch as u8
             | 1 << Opcode::DixGenerate as u8,

@@ -56,6 +56,8 @@ pub const HARDWARE_READ: u8 = 0x20;
 pub const HARDWARE_WRITE: u8 = 0x21;
 /// Hardware error on a translation.
 pub const HARDWARE_TRANSLATION: u8 = 0x22;
+/// The record of a batch waits behind one of a member (only in the event log).
+pub const BATCH_HELD: u8 = 0x27;
 /// A dedicated queue was full (only in the software error register).
 pub const QUEUE_OVERFLOW: u8 = 0x53;
 /// An event could not be logged (only in the software error register).
@@ -112,6 +114,7 @@ pub fn describe(status: u8) -> &'static str {
         HARDWARE_READ => "hardware error on a read",
         HARDWARE_WRITE => "hardware error on a write",
         HARDWARE_TRANSLATION => "hardware error on a translation",
+        BATCH_HELD => "the record of the batch waits behind that of a member",
         QUEUE_OVERFLOW => "the dedicated queue was full",
         LOG_FULL => "the event log was full",
         _ => "a status that the specification does not name",

@@ -342,6 +342,7 @@ fn as_reference(outcome: Outcome) -> reference::Outcome {
     match outcome {
         Outcome::Recorded(_) => reference::Outcome::Record,
         Outcome::Silent(_) => reference::Outcome::Silent,
+        Outcome::Held { .. } => panic!("there is no event log: {outcome:?}"),
         Outcome::Logged(record) => {
             reference::Outcome::Logged(record.status() & !status::FAULT_ON_WRITE)
         }

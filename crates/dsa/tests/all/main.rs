@@ -8,6 +8,7 @@ mod against_reference;
 mod allocations;
 mod arena;
 mod batches;
+mod event_log;
 mod golden;
 mod injected_devices;
 mod injection;

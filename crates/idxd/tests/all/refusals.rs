@@ -152,6 +152,39 @@ fn parts_refuse_what_they_do_not_have() {
 }
 
 #[test]
+fn a_queue_without_page_requests_needs_an_event_log() {
+    for (log, expected) in [(0, Err(Errno::ENXIO)), (1 << gencap::EVENT_LOG_SHIFT, Ok(()))] {
+        let part = Capabilities {
+            gen_cap: PART.gen_cap | log,
+            queue_features: PART.queue_features | wqcap::PRS,
+            ..PART
+        };
+        let mut machine = Machine::with_queue(Part::new(part), "dedicated");
+        machine.set("wq0.0", "prs_disable", "1");
+        machine.bind("idxd", "dsa0").expect("all checks hold");
+        assert_eq!(machine.bind("user", "wq0.0"), expected);
+        let status = if expected.is_ok() { "0" } else { "0x2e" };
+        assert_eq!(machine.get("dsa0", "cmd_status"), status);
+    }
+}
+
+#[test]
+fn an_event_log_has_the_size_that_it_was_given_until_its_device_is_off() {
+    let gen_cap = PART.gen_cap | 1 << gencap::EVENT_LOG_SHIFT;
+    let part = Capabilities { gen_cap, ..PART };
+    let mut machine = Machine::with_queue(Part::new(part), "dedicated");
+    for size in ["65535", "64", "100"] {
+        machine.set("dsa0", "event_log_size", size);
+        assert_eq!(machine.get("dsa0", "event_log_size"), size);
+    }
+    machine.bind("idxd", "dsa0").expect("all checks hold");
+    assert_eq!(machine.write("dsa0", "event_log_size", "100"), Err(Errno::EPERM));
+    assert_eq!(machine.get("dsa0", "event_log_size"), "100");
+    machine.unbind("idxd", "dsa0").expect("it is bound");
+    assert_eq!(machine.get("dsa0", "event_log_size"), "64", "as after a boot");
+}
+
+#[test]
 fn options_of_later_parts_have_their_limits() {
     let later = Capabilities {
         version: 0x300,
