@@ -6,8 +6,8 @@ use crate::signals::masks;
 use dsa::checks::QueueLimits;
 use dsa::descriptor::Descriptor;
 use dsa::device::{
-    Device, DeviceConfig, Entries, EntrySlots, GroupConfig, Hooks, Mode, Origin, Posted,
-    QueueConfig, QueueId, Submitted, Tag, Watcher,
+    Device, DeviceConfig, Entries, EntrySlots, EventLog, GroupConfig, Hooks, Mode, Origin, Posted,
+    QueueConfig, QueueId, SoftwareError, Submitted, Tag, Watcher,
 };
 use dsa::engine::{Ended, Outcome};
 use dsa::hardware::capabilities::Capabilities;
@@ -187,12 +187,20 @@ fn start(run: &'static Run, identity: &Identity) -> Option<Served> {
         }],
     };
     let recorder = record::start(run);
+    let event_log = event_log(registers, identity);
+    let number = identity.queue;
     let hooks = Hooks {
-        watcher: Some(watch(registers, queue, identity, recorder.clone())),
-        on_error: Some(Arc::new(|_| registers.notified.store(1, Ordering::Release))),
-        // No program of a user has handles of interrupts.
-        on_interrupt: None,
+        watcher: Some(watch((registers, event_log.is_some()), queue, identity, recorder.clone())),
+        on_error: Some(Arc::new(move |error| {
+            // Others have been shown already: by who watches, or by who submitted.
+            if error.code() == status::LOG_FULL {
+                show(error, registers, number);
+            }
+            registers.notified.store(1, Ordering::Release);
+        })),
         injector: injector(run, identity),
+        event_log,
+        ..Hooks::default()
     };
     // The program's signals are for its own threads.
     let device = masks::without_signals(|| {
@@ -203,6 +211,14 @@ fn start(run: &'static Run, identity: &Identity) -> Option<Served> {
     let id = *device.queues().first()?;
     let engines: &'static Engines = Box::leak(Box::new(Engines { device, recorder }));
     Some(Served { number: identity.queue, generation, registers, queue, engines, id })
+}
+
+/// The event log of the device, if it is on.
+fn event_log(registers: &'static registers::Device, identity: &Identity) -> Option<Arc<EventLog>> {
+    let client = NonZeroU32::new(identity.client)?;
+    let queue = units::narrow::usize_from(identity.queue.into());
+    let place = registers.events.of(client, queue, Some(identity.pasid))?;
+    EventLog::new(place).ok().map(Arc::new)
 }
 
 /// The trouble that the run asks for; each queue has its own.
@@ -250,7 +266,7 @@ fn config_of(
 
 /// Counts what ends, shows errors, and records.
 fn watch(
-    registers: &'static registers::Device,
+    (registers, has_event_log): (&'static registers::Device, bool),
     queue: &'static registers::Queue,
     identity: &Identity,
     recorder: Option<Arc<Recorder>>,
@@ -269,10 +285,9 @@ fn watch(
             add(&queue.counts.done, ended.descriptor.code());
             queue.counts.bytes.fetch_add(record::data_bytes(ended.descriptor), Ordering::Relaxed);
         }
-        if matches!(ended.outcome, Outcome::Logged(_)) {
-            registers.note_error(
-                dsa::device::SoftwareError::of(units::narrow::usize_from(number.into()), ended).0,
-            );
+        if matches!(ended.outcome, Outcome::Logged(_)) && !has_event_log {
+            registers
+                .note_error(SoftwareError::of(units::narrow::usize_from(number.into()), ended).0);
         }
         if let Some(recorder) = &recorder {
             recorder.ended((device, number), origin.tag, ended);
@@ -282,8 +297,12 @@ fn watch(
 
 /// Shows the error of a lost descriptor in the registers, under the queue's own number.
 fn publish_error(device: &Device, registers: &registers::Device, number: u32) {
+    show(&device.software_error(), registers, number);
+}
+
+fn show(error: &SoftwareError, registers: &registers::Device, number: u32) {
     const QUEUE: u64 = 0xff << 16;
-    let mut words = device.software_error().0;
+    let mut words = error.0;
     words[0] = words[0] & !QUEUE | u64::from(number) << 16;
     registers.note_error(words);
 }

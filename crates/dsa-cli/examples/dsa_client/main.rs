@@ -8,6 +8,7 @@
 #![allow(unsafe_code)]
 
 mod dedicated;
+mod event_log;
 mod families;
 mod handlers;
 mod instructions;
@@ -32,6 +33,8 @@ const SCENARIOS: &[(&str, Scenario)] = &[
     ("dedicated-overflow", dedicated::overflow),
     ("plain-accesses", dedicated::plain_accesses),
     ("holds", dedicated::holds),
+    ("held-records", event_log::held),
+    ("lost-records", event_log::lost),
     ("batches", load::batches),
     ("load", load::load),
     ("four", load::four),

@@ -3,11 +3,13 @@
 //! The driver decides; each change that it accepts is written to the registers, where programs see it.
 
 mod board;
+mod events;
 
 use super::server::Mounted;
 use board::Board;
 use dsa_run::Identity;
 use dsa_run::registers::{Registers, state};
+use events::Handler;
 use idxd::saved::{ApplyError, Saved};
 use idxd::{Client, DeviceState, Driver, Errno, Hardware};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -91,10 +93,15 @@ impl Devices {
         let (devices, stopped, waiting) =
             (Arc::clone(self), Arc::clone(&stop), Arc::clone(&mounted.waiting));
         let thread = std::thread::spawn(move || {
+            let mut handlers: Vec<Handler> =
+                devices.board.registers.device.iter().map(|_| Handler::default()).collect();
             while !stopped.load(Ordering::Acquire) {
                 std::thread::park_timeout(LOOK);
                 devices.board.end_the_dead();
                 devices.halt_those_that_stopped();
+                for (device, handler) in handlers.iter_mut().enumerate() {
+                    handler.handle(device, &devices);
+                }
                 waiting.tell(|device| devices.has_error(device));
             }
         });

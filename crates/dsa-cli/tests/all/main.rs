@@ -9,6 +9,7 @@ mod accel_config;
 mod dedicated_queue;
 mod dpdk;
 mod ends;
+mod event_log;
 mod four_programs;
 mod handlers;
 mod observing;

@@ -73,7 +73,10 @@ impl Board {
         for ((device, queue), users) in &mut *self.users() {
             let own = self.queue(*device, *queue);
             let ended = users.iter().filter(|user| is_ending(user.process));
-            ended.for_each(|user| own.release(user.client, usize_from(user.slot.into())));
+            for user in ended {
+                own.release(user.client, usize_from(user.slot.into()));
+                self.registers.device[*device].events.release(user.client);
+            }
             users.retain(|user| user.files > 0 || !is_ending(user.process));
         }
     }
@@ -136,8 +139,13 @@ impl Hardware for Board {
             DeviceState::Enabled => state::ENABLED,
             DeviceState::Halted => state::HALTED,
         };
+        let before = own.state.load(Ordering::Relaxed);
         if value == state::DISABLED {
             own.clear_error();
+            own.events.begin(0);
+        }
+        if value == state::ENABLED && before != value && driver.capabilities().has_event_log() {
+            own.events.begin(driver.event_log_size().into());
         }
         own.state.store(value, Ordering::Release);
     }

@@ -1,0 +1,78 @@
+//! The driver's handler of the event log: it writes the records that the device could not [K irq.c,
+//! recalled].
+
+use super::Devices;
+use dsa::device::{Event, EventLog};
+use dsa::hardware::status;
+use std::collections::HashSet;
+use std::num::NonZeroU32;
+
+/// The reader of a log has no client's number, as it writes no entry.
+const READER: NonZeroU32 = NonZeroU32::MAX;
+
+/// The handler of a device.
+#[derive(Default)]
+pub struct Handler {
+    /// Batches, by queue and number, that have a member whose record could not be written.
+    failed: HashSet<(u8, u8)>,
+}
+
+impl Handler {
+    /// Takes all entries that there are.
+    pub fn handle(&mut self, device: usize, devices: &Devices) {
+        let events = &devices.board.registers.device[device].events;
+        let Some(log) = events.of(READER, 0, None).and_then(|place| EventLog::new(place).ok())
+        else {
+            self.failed.clear();
+            return;
+        };
+        while let Some(event) = log.take() {
+            self.write_record(device, devices, &event);
+        }
+    }
+
+    /// Writes the record of an entry that has one; others say what went wrong, and ask for nothing.
+    fn write_record(&mut self, device: usize, devices: &Devices, event: &Event) {
+        let mut record = event.record();
+        let batch = (event.queue(), event.batch());
+        match event.code() {
+            status::RECORD_FAULT => {}
+            // A batch does not succeed if the record of a member is lost.
+            status::BATCH_HELD => {
+                if self.failed.remove(&batch) {
+                    record[0] = status::BATCH_MEMBER_FAILED;
+                    record[1] = 1;
+                }
+            }
+            _ => return,
+        }
+        let queue = usize::from(event.queue());
+        let mut driver = devices.driver();
+        let owner = driver.files(device, queue).find(|file| file.pasid() == event.pasid());
+        let written =
+            owner.is_some_and(|owner| write_to(owner.pid(), event.address(), &record).is_some());
+        if !written && event.is_member() {
+            self.failed.insert(batch);
+        }
+        driver.note_record_fault(device, queue, event.pasid(), written);
+    }
+}
+
+/// Writes a record into a process, its status last: software polls that.
+fn write_to(process: u32, address: u64, record: &[u8; 32]) -> Option<()> {
+    write_part(process, address.checked_add(1)?, &record[1..])?;
+    write_part(process, address, &record[..1])
+}
+
+#[allow(unsafe_code)]
+fn write_part(process: u32, address: u64, bytes: &[u8]) -> Option<()> {
+    let own = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    let place = usize::try_from(address).ok()? as *mut libc::c_void;
+    let other = libc::iovec { iov_base: place, iov_len: bytes.len() };
+    // SAFETY: this process's bytes are only read, and live as long as the call; the address is checked by
+    // the system, in a process that has asked for the record there.
+    let written = unsafe {
+        libc::process_vm_writev(process.cast_signed(), &raw const own, 1, &raw const other, 1, 0)
+    };
+    (usize::try_from(written).ok()? == bytes.len()).then_some(())
+}
