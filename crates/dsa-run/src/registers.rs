@@ -6,12 +6,14 @@
 
 #![allow(unsafe_code)]
 
-use dsa::device::{EventLogPlace, EventSlot};
+mod events;
+
+pub use events::{Events, MOST_EVENTS};
+
 use dsa::hardware::capabilities::Capabilities;
 use memmap2::{MmapOptions, MmapRaw};
 use std::fs::File;
 use std::io::{self, Write};
-use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -25,8 +27,6 @@ pub const MOST_GROUPS: usize = 4;
 pub const MOST_ENTRIES: usize = 256;
 /// Processes that have a queue open at a time.
 pub const MOST_CLIENTS: usize = 64;
-/// Entries of an event log: larger ones are not larger here.
-pub const MOST_EVENTS: usize = 1024;
 /// Marks the file, with the version of this layout.
 const MAGIC: u64 = u64::from_le_bytes(*b"skdsa\0\0\x02");
 
@@ -75,47 +75,6 @@ pub struct Device {
     pub events: Events,
     /// The queues.
     pub queue: [Queue; MOST_QUEUES],
-}
-
-/// Registers of an event log, and its memory.
-#[repr(C)]
-pub struct Events {
-    /// Head, tail and pending interrupt: EVLSTATUS.
-    status: AtomicU64,
-    /// Entries; 0 while it is off.
-    entries: AtomicU32,
-    /// The client that is writing an entry.
-    writer: AtomicU32,
-    ring: [EventSlot; MOST_EVENTS],
-}
-
-impl Events {
-    /// Lets an empty log of so many entries begin, as far as there is memory; 0 switches it off.
-    pub fn begin(&self, entries: usize) {
-        self.status.store(0, Ordering::Relaxed);
-        let entries = entries.min(MOST_EVENTS);
-        self.entries.store(units::narrow::fit(entries), Ordering::Release);
-    }
-
-    /// The log for a client that has this queue, whose descriptors have this PASID; `None` while it is off.
-    #[must_use]
-    pub fn of(
-        &'static self,
-        client: NonZeroU32,
-        first_queue: usize,
-        pasid: Option<u32>,
-    ) -> Option<EventLogPlace> {
-        let entries = units::narrow::usize_from(self.entries.load(Ordering::Acquire).into());
-        let ring = self.ring.get(..entries).filter(|ring| !ring.is_empty())?;
-        let (status, writer) = (&self.status, &self.writer);
-        Some(EventLogPlace { ring, status, writer, client, first_queue, pasid })
-    }
-
-    /// Lets others write if a client that is no more was writing.
-    pub fn release(&self, client: u32) {
-        // Another client's turn stays as it is.
-        let _ = self.writer.compare_exchange(client, 0, Ordering::AcqRel, Ordering::Relaxed);
-    }
 }
 
 /// Registers of a queue.
