@@ -142,7 +142,7 @@ pub struct ReplayedPhase {
     pub bytes: u64,
     /// Time in which at least one of them is under way, at an engine or on the core.
     pub under_way: Picos,
-    /// The core's time of preparing and submitting them.
+    /// The core's time of preparing and submitting them, and of reading their records.
     pub offloading: Picos,
 }
 

@@ -201,6 +201,6 @@ mod tests {
         assert_eq!(phases(990, 16), [0..2, 2..4, 4..6, 6..7]);
         assert_eq!(phases(991, 16), [0..4, 4..7], "a pause of 990 ns no longer counts");
         assert_eq!(phases(100, 3), [0..2, 2..4, 4..7], "the earlier of two equal pauses counts");
-        assert_eq!(phases(100, 1), [0..7]);
+        assert_eq!(phases(100, 1), std::slice::from_ref(&(0..7)));
     }
 }

@@ -200,6 +200,9 @@ impl ApplicationPlan for DescriptorReplayPlan {
                 MoverPlan::Cores(core_loops(keys.kernel, facts))
             }
             ReplayerName::Both | ReplayerName::Dsa => {
+                if keys.by == ReplayerName::Both {
+                    core_kernels(input, "descriptor_replay.by", "both")?;
+                }
                 let wanted = polled_engines("application", ("cores", 1), (keys.depth, members));
                 MoverPlan::Engines(Box::new(OffloadersPlan::of(input, &wanted)?))
             }

@@ -98,7 +98,7 @@ pub const STORE: &[Metric<ApplicationCores>] = &[
 /// Metrics of a replay of descriptors.
 pub const REPLAY: &[Metric<ApplicationCores>] =
     &[named(CopyEngines, "replay_ns", "ns", "Time of the replay")
-        .about("From time zero until a core has read the last completion record so far.")
+        .about("Until a core has read the last completion record so far, or done that itself.")
         .headline()
         .count(|v| v.last_completion.as_ns())];
 

@@ -36,7 +36,7 @@ pub struct ReplayedPhaseResult {
     /// the core has read the record; summed over cores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engines_ns: Option<f64>,
-    /// Time of cores preparing and submitting them, a part of that of engines.
+    /// Time of cores preparing and submitting them and reading their records, a part of that of engines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offloading_ns: Option<f64>,
     /// Time of cores that do the same operations themselves.
@@ -46,7 +46,7 @@ pub struct ReplayedPhaseResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub core_by_engines: Option<f64>,
     /// Cycles of cores that engines free, if the program has other work until its offloads end: those of the
-    /// operations, less those of preparing and submitting.
+    /// operations, less those of preparing, submitting and reading records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub freed_cycles: Option<f64>,
     /// Descriptors that the model has no time of a core for.

@@ -84,6 +84,7 @@ impl DescriptorReplay {
 
     /// Reads a completion record, if one is visible.
     fn reap<T: Tracer>(&mut self, fabric: &mut Fabric<T>, queues: &mut Queues) -> bool {
+        let before = self.core.now();
         let Some(done) = self.offloader.reap(&mut OnCore { core: &mut self.core, fabric, queues })
         else {
             return false;
@@ -92,8 +93,10 @@ impl DescriptorReplay {
         if let Some(InFlight { phase, descriptors, bytes }) = self.in_flight.remove(&done.tag) {
             self.account.work += descriptors;
             self.offloader.times_mut().bytes += bytes;
-            self.phases[phase].descriptors += descriptors;
-            self.phases[phase].bytes += bytes;
+            let own = &mut self.phases[phase];
+            own.descriptors += descriptors;
+            own.bytes += bytes;
+            own.offloading += self.core.now() - before;
         }
         let now = self.core.now();
         self.account.last_completion = now;
