@@ -1,7 +1,8 @@
 //! The file system at its place in the run's directory.
 
+use super::files::Files;
+use super::names::Names;
 use super::waiting::Waiting;
-use super::{Files, Names};
 use crate::failure::Failure;
 use crate::run::devices::Devices;
 use fuser::{Config, Session, SessionACL};
