@@ -14,6 +14,7 @@ use dsa::hardware::capabilities::Capabilities;
 use memmap2::{MmapOptions, MmapRaw};
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -40,6 +41,12 @@ pub mod state {
     pub const HALTED: u32 = 2;
 }
 
+/// The number of this process's namespace of processes; 0 if it cannot be found.
+#[must_use]
+pub fn process_namespace() -> u64 {
+    std::fs::metadata("/proc/self/ns/pid").map_or(0, |found| found.ino())
+}
+
 /// All registers.
 #[repr(C)]
 pub struct Registers {
@@ -52,6 +59,10 @@ pub struct Registers {
     pub files: AtomicU64,
     /// Monotonic time of the start, in nanoseconds: zero of the log of descriptors.
     pub start_ns: AtomicU64,
+    /// Lines of that log that could not be written.
+    pub lost_lines: AtomicU64,
+    /// Number of the supervisor's namespace of processes: elsewhere their numbers are others.
+    pub process_namespace: AtomicU64,
     /// The devices.
     pub device: [Device; MOST_DEVICES],
 }
@@ -69,8 +80,11 @@ pub struct Device {
     pub notified: AtomicU32,
     /// Engines of each group.
     pub engines: [AtomicU32; MOST_GROUPS],
-    /// Software error register: the first error writes all words, the first one before the others.
-    pub software_error: [AtomicU64; 4],
+    /// Software error register: the first error writes all words, the first one behind the others.
+    software_error: [AtomicU64; 4],
+    /// 1: an error has the register, whether its words are there yet or not.
+    has_error: AtomicU32,
+    unused: AtomicU32,
     /// Event log.
     pub events: Events,
     /// The queues.
@@ -105,6 +119,10 @@ pub struct Queue {
     pub entries: [AtomicU32; MOST_ENTRIES],
     /// For each process its descriptors that the queue has taken and that have not ended.
     pub in_flight: [AtomicU32; MOST_CLIENTS],
+    /// For each place of `in_flight` the process that has it; 0: none.
+    pub processes: [AtomicU32; MOST_CLIENTS],
+    /// For each place of `in_flight` the client that has it.
+    pub clients: [AtomicU32; MOST_CLIENTS],
     /// What happened.
     pub counts: Counts,
 }
@@ -138,6 +156,16 @@ impl Queue {
     #[must_use]
     pub fn in_flight(&self) -> u32 {
         self.in_flight.iter().map(|count| count.load(Ordering::Acquire)).sum()
+    }
+
+    /// Frees what the program has left that this process was before it became another one (`exec`): its
+    /// engines are no more.
+    pub fn release_of(&self, process: u32) {
+        for (slot, (own, client)) in self.processes.iter().zip(&self.clients).enumerate() {
+            if own.load(Ordering::Acquire) == process {
+                self.release(client.load(Ordering::Acquire), slot);
+            }
+        }
     }
 
     /// Frees what a client that is no more has left.
@@ -190,29 +218,33 @@ impl Device {
     /// overflow bit.
     pub fn note_error(&self, words: [u64; 4]) {
         const OVERFLOW: u64 = 2;
-        // The words behind the first are those of the process that made the first one valid.
-        let head = &self.software_error[0];
-        if head.compare_exchange(0, words[0], Ordering::AcqRel, Ordering::Relaxed).is_err() {
+        let [head, rest @ ..] = &self.software_error;
+        let (first, others) = (words[0], &words[1..]);
+        if self.has_error.swap(1, Ordering::AcqRel) != 0 {
             head.fetch_or(OVERFLOW, Ordering::AcqRel);
             return;
         }
-        for (register, word) in self.software_error.iter().zip(words).skip(1) {
-            register.store(word, Ordering::Release);
+        for (register, word) in rest.iter().zip(others) {
+            register.store(*word, Ordering::Relaxed);
         }
+        // Who sees the valid bit sees the address, too. Another error may have set a bit already.
+        head.fetch_or(first, Ordering::AcqRel);
     }
 
     /// The software error register.
     #[must_use]
     pub fn error_words(&self) -> [u64; 4] {
+        // The first word first: the others are there when it says that it is valid.
         std::array::from_fn(|word| self.software_error[word].load(Ordering::Acquire))
     }
 
     /// Clears the software error register.
     pub fn clear_error(&self) {
         self.notified.store(0, Ordering::Release);
-        for word in self.software_error.iter().rev() {
+        for word in &self.software_error {
             word.store(0, Ordering::Release);
         }
+        self.has_error.store(0, Ordering::Release);
     }
 }
 
