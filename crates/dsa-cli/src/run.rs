@@ -72,7 +72,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mounted = server::mount(&devices, directory.path())?;
     namespace::show(directory.path(), &devices)?;
     registers.files.store(mounted.number, std::sync::atomic::Ordering::Release);
-    let watch = devices.watch(&mounted);
+    let waiting = Arc::clone(&mounted.waiting);
+    let watch = devices.watch(move |devices| waiting.tell(|device| devices.has_error(device)));
     if !arguments.quiet {
         eprintln!("skipline-dsa: {} device(s), {way}", arguments.devices);
     }

@@ -134,17 +134,33 @@ impl Driver {
         name: &str,
         hardware: &dyn Hardware,
     ) -> Result<(), Errno> {
-        let node = self.named(name)?;
-        let bound = self.bound(node).ok_or(Errno::ENODEV)?;
-        if driver != DriverName::Dsa && driver != bound {
-            return Err(Errno::ENODEV);
-        }
-        match node {
+        match self.unbindable(driver, name)? {
             Node::Device(device) => self.unbind_device(device, hardware),
             Node::Queue(device, queue) => self.unbind_queue(device, queue, hardware),
             Node::Group(..) | Node::Engine(..) => return Err(Errno::ENODEV),
         }
         Ok(())
+    }
+
+    /// The queues that [`Self::unbind`] would drain: a server that waits for them before it calls it can
+    /// answer other requests meanwhile.
+    #[must_use]
+    pub fn drained_by_unbind(&self, driver: DriverName, name: &str) -> Vec<(usize, usize)> {
+        let Ok(node) = self.unbindable(driver, name) else { return Vec::new() };
+        let own = &self.devices[node.device()];
+        let queues = own.queues.iter().enumerate().filter(|(number, queue)| {
+            let is_meant =
+                node == Node::Device(node.device()) || node == Node::Queue(node.device(), *number);
+            is_meant && queue.bound.is_some() && queue.enabled
+        });
+        queues.map(|(number, _)| (node.device(), number)).collect()
+    }
+
+    /// What has a name that can be unbound from a driver.
+    fn unbindable(&self, driver: DriverName, name: &str) -> Result<Node, Errno> {
+        let node = self.named(name)?;
+        let bound = self.bound(node).ok_or(Errno::ENODEV)?;
+        if driver == DriverName::Dsa || driver == bound { Ok(node) } else { Err(Errno::ENODEV) }
     }
 
     /// The device found an error of its own and stopped: its queues take nothing, its configuration is

@@ -8,7 +8,8 @@ pub trait Hardware {
     fn occupancy(&self, device: usize, queue: usize) -> u32;
     /// SWERROR, lowest word first.
     fn software_error(&self, device: usize) -> [u64; 4];
-    /// Waits until all that a queue has taken has ended.
+    /// Waits until all that a queue has taken has ended. A server that has waited already, for what
+    /// [`crate::Driver::drained_by_unbind`] names, need not wait again.
     fn drain(&self, device: usize, queue: usize);
     /// Waits until all that a queue has taken of one address space has ended. A device that does not tell
     /// address spaces apart waits for all of the queue.

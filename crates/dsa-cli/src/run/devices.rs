@@ -3,15 +3,16 @@
 //! The driver decides; each change that it accepts is written to the registers, where programs see it.
 
 mod board;
+mod drains;
 mod events;
 
-use super::server::Mounted;
+use super::tree::Attribute;
 use board::Board;
 use dsa_run::Identity;
 use dsa_run::registers::{Registers, state};
 use events::Handler;
 use idxd::saved::{ApplyError, Saved};
-use idxd::{Client, DeviceState, Driver, Errno, Hardware};
+use idxd::{Client, DeviceState, Driver, Errno, Hardware, Mode};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -75,11 +76,33 @@ impl Devices {
         Ok((client, identity))
     }
 
-    /// Closes it.
+    /// Closes it. A dedicated queue ends what it has taken first.
     pub fn close(&self, client: &Client) {
         self.board.end_the_dead();
+        let drained = self.drained_by_close(client).into_iter().collect();
+        let _draining = self.board.drain(drained);
         self.driver().close(client, &self.board);
         self.board.leave(client.device(), client.queue(), client.pid());
+    }
+
+    /// Whether a close would have to wait.
+    pub fn is_busy(&self, client: &Client) -> bool {
+        let drained = self.drained_by_close(client);
+        drained.is_some_and(|(device, queue)| self.board.queue(device, queue).in_flight() > 0)
+    }
+
+    fn drained_by_close(&self, client: &Client) -> Option<(usize, usize)> {
+        let (device, queue) = (client.device(), client.queue());
+        let driver = self.driver();
+        let own = &driver.devices()[device].queues()[queue];
+        (own.is_enabled() && own.mode() == Mode::Dedicated).then_some((device, queue))
+    }
+
+    /// Writes an attribute. What has to drain drains before, while other requests are served.
+    pub fn write(&self, attribute: &Attribute, text: &str) -> Result<(), Errno> {
+        let drained = attribute.drains(text, &self.driver());
+        let _draining = self.board.drain(drained);
+        attribute.write(text, &mut self.driver(), &self.board)
     }
 
     /// Whether the interrupt of an error has come, for those who poll.
@@ -87,11 +110,10 @@ impl Devices {
         self.board.registers.device[device].notified.load(Ordering::Acquire) != 0
     }
 
-    /// Looks after processes and errors until the run ends.
-    pub fn watch(self: &Arc<Self>, mounted: &Mounted) -> Watch {
+    /// Looks after processes and errors until the run ends, and calls `look` each time.
+    pub fn watch(self: &Arc<Self>, look: impl Fn(&Self) + Send + 'static) -> Watch {
         let stop = Arc::new(AtomicBool::new(false));
-        let (devices, stopped, waiting) =
-            (Arc::clone(self), Arc::clone(&stop), Arc::clone(&mounted.waiting));
+        let (devices, stopped) = (Arc::clone(self), Arc::clone(&stop));
         let thread = std::thread::spawn(move || {
             let mut handlers: Vec<Handler> =
                 devices.board.registers.device.iter().map(|_| Handler::default()).collect();
@@ -102,7 +124,7 @@ impl Devices {
                 for (device, handler) in handlers.iter_mut().enumerate() {
                     handler.handle(device, &devices);
                 }
-                waiting.tell(|device| devices.has_error(device));
+                look(&devices);
             }
         });
         Watch { stop, thread }
@@ -123,6 +145,7 @@ impl Devices {
 
     /// Ends the devices: what still runs finds them disabled.
     pub fn stop(&self) {
+        self.board.drains().end();
         for own in &self.board.registers.device {
             own.state.store(state::DISABLED, Ordering::Release);
             for queue in &own.queue {

@@ -10,7 +10,7 @@ mod mount;
 mod names;
 mod waiting;
 
-pub use mount::{Mounted, mount};
+pub use mount::mount;
 
 use dsa_run::Identity;
 use idxd::Client;

@@ -234,6 +234,14 @@ impl Attribute {
         }
     }
 
+    /// Queues that have to drain before a write to it.
+    pub fn drains(&self, text: &str, driver: &Driver) -> Vec<(usize, usize)> {
+        match self {
+            Self::Bind(name, false) => driver.drained_by_unbind(*name, text),
+            _ => Vec::new(),
+        }
+    }
+
     /// What a write to it does.
     pub fn write(
         &self,

@@ -1,15 +1,12 @@
 //! The registers of the devices, and which process has which part of them.
 
+use super::drains::{Draining, Drains};
 use dsa_run::registers::{self, MOST_CLIENTS, Registers, state};
 use idxd::{DeviceState, Hardware, Mode};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 use units::narrow::usize_from;
-
-/// A device that does not drain in this time is taken as hung.
-const LONGEST_DRAIN: Duration = Duration::from_secs(10);
 
 /// The registers, and who has which of them.
 pub struct Board {
@@ -18,6 +15,7 @@ pub struct Board {
     /// The processes at each queue.
     users: Mutex<HashMap<(usize, usize), Vec<User>>>,
     clients: AtomicU32,
+    drains: Drains,
 }
 
 /// A process that has a queue's file open.
@@ -34,7 +32,12 @@ pub struct User {
 impl Board {
     /// Registers that no process has a part of.
     pub fn new(registers: &'static Registers) -> Self {
-        Self { registers, users: Mutex::new(HashMap::new()), clients: AtomicU32::new(1) }
+        Self {
+            registers,
+            users: Mutex::new(HashMap::new()),
+            clients: AtomicU32::new(1),
+            drains: Drains::default(),
+        }
     }
 
     fn users(&self) -> MutexGuard<'_, HashMap<(usize, usize), Vec<User>>> {
@@ -54,6 +57,9 @@ impl Board {
         let client = self.clients.fetch_add(1, Ordering::Relaxed);
         let user = User { process, client, slot, files: 1 };
         own.push(user);
+        let (register, slot) = (self.queue(device, queue), usize_from(slot.into()));
+        register.clients[slot].store(client, Ordering::Release);
+        register.processes[slot].store(process, Ordering::Release);
         Some(user)
     }
 
@@ -77,12 +83,28 @@ impl Board {
                 own.release(user.client, usize_from(user.slot.into()));
                 self.registers.device[*device].events.release(user.client);
             }
-            users.retain(|user| user.files > 0 || !is_ending(user.process));
+            users.retain(|user| {
+                let stays = user.files > 0 || !is_ending(user.process);
+                if !stays {
+                    own.processes[usize_from(user.slot.into())].store(0, Ordering::Release);
+                }
+                stays
+            });
         }
     }
 
-    fn queue(&self, device: usize, queue: usize) -> &'static registers::Queue {
+    pub(super) fn queue(&self, device: usize, queue: usize) -> &'static registers::Queue {
         &self.registers.device[device].queue[queue]
+    }
+
+    /// Waits until queues have ended what they have taken. They take nothing more until the answer is
+    /// dropped.
+    pub fn drain(&self, queues: Vec<(usize, usize)>) -> Draining<'_> {
+        Draining::of(self, queues)
+    }
+
+    pub(super) fn drains(&self) -> &Drains {
+        &self.drains
     }
 }
 
@@ -108,17 +130,8 @@ impl Hardware for Board {
         self.registers.device[device].error_words()
     }
 
-    fn drain(&self, device: usize, queue: usize) {
-        let own = self.queue(device, queue);
-        let start = Instant::now();
-        // What is submitted from here on is lost, as it is while the device drains.
-        let before = own.state.swap(state::DISABLED, Ordering::SeqCst);
-        while own.in_flight() > 0 && start.elapsed() < LONGEST_DRAIN {
-            self.end_the_dead();
-            std::thread::sleep(Duration::from_micros(200));
-        }
-        own.state.store(before, Ordering::SeqCst);
-    }
+    // `Devices` has waited before it called the driver, which was free for others meanwhile.
+    fn drain(&self, _: usize, _: usize) {}
 
     // Other processes go on: what this one has submitted its engines end, and what it leaves unfinished
     // when it ends is dropped.
@@ -131,8 +144,11 @@ impl Hardware for Board {
             let members = driver.engines().iter().filter(|engine| engine.group() == Some(group));
             engines.store(units::narrow::fit(members.count()), Ordering::Relaxed);
         }
-        for (queue, register) in driver.queues().iter().zip(&own.queue) {
-            publish_queue(queue, register, is_on);
+        for (number, (queue, register)) in driver.queues().iter().zip(&own.queue).enumerate() {
+            let is_enabled = is_on && queue.is_enabled();
+            self.drains.set_enabled((device, number), register, is_enabled, |is_new| {
+                configure(queue, register, is_new);
+            });
         }
         let value = match driver.state() {
             DeviceState::Disabled => state::DISABLED,
@@ -151,28 +167,21 @@ impl Hardware for Board {
     }
 }
 
-fn publish_queue(queue: &idxd::Queue, register: &registers::Queue, is_on: bool) {
-    let is_enabled = is_on && queue.is_enabled();
-    let was_enabled = register.state.load(Ordering::Relaxed) == state::ENABLED;
-    if !is_enabled {
-        register.state.store(state::DISABLED, Ordering::SeqCst);
-        return;
-    }
-    if was_enabled {
-        // Nothing but the threshold can be changed of an enabled queue.
-        register.threshold.store(queue.threshold().into(), Ordering::Relaxed);
+/// Writes the configuration of an enabled queue; of one that was enabled before nothing but the threshold
+/// can have changed.
+fn configure(queue: &idxd::Queue, register: &registers::Queue, is_new: bool) {
+    register.threshold.store(queue.threshold().into(), Ordering::Relaxed);
+    if !is_new {
         return;
     }
     let dedicated = u32::from(queue.mode() == Mode::Dedicated);
     let group = queue.group().map_or(0, units::narrow::fit);
     register.dedicated.store(dedicated, Ordering::Relaxed);
     register.size.store(queue.size().into(), Ordering::Relaxed);
-    register.threshold.store(queue.threshold().into(), Ordering::Relaxed);
     register.priority.store(queue.priority().into(), Ordering::Relaxed);
     register.group.store(group, Ordering::Relaxed);
     register.block_on_fault.store(queue.block_on_fault().into(), Ordering::Relaxed);
     register.most_batch.store(queue.most_batch(), Ordering::Relaxed);
     register.most_transfer_bytes.store(queue.most_transfer_bytes(), Ordering::Relaxed);
     register.generation.fetch_add(1, Ordering::AcqRel);
-    register.state.store(state::ENABLED, Ordering::SeqCst);
 }

@@ -4,7 +4,7 @@ use super::Open;
 use super::names::Names;
 use super::waiting::Waiting;
 use crate::run::devices::Devices;
-use crate::run::tree::{self, Attribute, Entry};
+use crate::run::tree::{self, Entry};
 use dsa_run::Identity;
 use fuser::{Errno, FileAttr, FileType, FopenFlags, INodeNo, OpenAccMode, OpenFlags, Request};
 use idxd::Client;
@@ -123,12 +123,6 @@ impl Files {
         let text = attribute.read(&self.devices.driver(), self.devices.hardware());
         Ok(text.map_err(kernel_error)?.into_bytes())
     }
-
-    pub fn write_attribute(&self, attribute: &Attribute, data: &[u8]) -> Result<(), Errno> {
-        let text = std::str::from_utf8(data).map_err(|_| Errno::EINVAL)?;
-        let mut driver = self.devices.driver();
-        attribute.write(text, &mut driver, self.devices.hardware()).map_err(kernel_error)
-    }
 }
 
 /// Whether a file of these permissions can be opened so.
@@ -140,7 +134,7 @@ fn is_possible(mode: u16, flags: OpenFlags) -> bool {
     }
 }
 
-fn kernel_error(error: idxd::Errno) -> Errno {
+pub fn kernel_error(error: idxd::Errno) -> Errno {
     Errno::from_i32(error.0)
 }
 

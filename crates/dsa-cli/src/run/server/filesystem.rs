@@ -1,8 +1,8 @@
 //! Requests of the kernel, answered.
 
 use super::Open;
-use super::files::Files;
-use crate::run::tree::Entry;
+use super::files::{Files, kernel_error};
+use crate::run::tree::{Attribute, Entry};
 use dsa_run::{IDENTIFY, WRITE_IN_PROCESS};
 use fuser::{
     Errno, FileHandle, FileType, Filesystem, Generation, INodeNo, IoctlFlags, LockOwner, OpenFlags,
@@ -10,18 +10,34 @@ use fuser::{
     ReplyEntry, ReplyIoctl, ReplyOpen, ReplyPoll, ReplyWrite, Request, TimeOrNow, WriteFlags,
 };
 use std::ffi::OsStr;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 /// Nothing is kept by the kernel: files come and go as queues are configured.
 const NOT_KEPT: Duration = Duration::ZERO;
 
+/// Does what may wait for a queue in a thread of its own: the few threads that serve requests are for all
+/// devices.
+fn aside(may_wait: bool, work: impl FnOnce() + Send + 'static) {
+    if may_wait {
+        // Where no thread can be had, the request is answered with an error: its reply is dropped.
+        drop(std::thread::Builder::new().spawn(work));
+    } else {
+        work();
+    }
+}
+
 impl Filesystem for Files {
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let found = self.entry(parent).and_then(|(path, _)| {
             let path = format!("{path}/{}", name.to_str().ok_or(Errno::ENOENT)?);
             let entry = self.entry_at(&path)?;
-            let number = self.names().number(&path);
+            let number = if let Entry::Attribute(Attribute::Bind(..)) = entry {
+                self.names().further_number(&path)
+            } else {
+                self.names().number(&path)
+            };
             Ok(self.attributes(number, &entry))
         });
         match found {
@@ -152,16 +168,19 @@ impl Filesystem for Files {
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        let written = match self.entry(number) {
-            Ok((_, Entry::Attribute(attribute))) => self.write_attribute(&attribute, data),
-            Ok((_, Entry::Queue(..))) => Err(Errno::from_i32(WRITE_IN_PROCESS)),
-            Ok(_) => Err(Errno::EISDIR),
-            Err(error) => Err(error),
+        let attribute = match self.entry(number) {
+            Ok((_, Entry::Attribute(attribute))) => attribute,
+            Ok((_, Entry::Queue(..))) => return reply.error(Errno::from_i32(WRITE_IN_PROCESS)),
+            Ok(_) => return reply.error(Errno::EISDIR),
+            Err(error) => return reply.error(error),
         };
-        match written {
-            Ok(()) => reply.written(units::narrow::fit(data.len())),
-            Err(error) => reply.error(error),
-        }
+        let Ok(text) = String::from_utf8(data.to_vec()) else { return reply.error(Errno::EINVAL) };
+        let may_wait = !attribute.drains(&text, &self.devices.driver()).is_empty();
+        let devices = Arc::clone(&self.devices);
+        aside(may_wait, move || match devices.write(&attribute, &text) {
+            Ok(()) => reply.written(units::narrow::fit(text.len())),
+            Err(error) => reply.error(kernel_error(error)),
+        });
     }
 
     fn release(
@@ -176,7 +195,11 @@ impl Filesystem for Files {
     ) {
         let closed = self.open_files().remove(&handle.0);
         if let Some(Open::Queue(client, _)) = closed {
-            self.devices.close(&client);
+            let devices = Arc::clone(&self.devices);
+            return aside(devices.is_busy(&client), move || {
+                devices.close(&client);
+                reply.ok();
+            });
         }
         reply.ok();
     }

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
-/// Requests that are served at a time; one may wait for a queue to drain.
+/// Requests that are served at a time.
 const THREADS: usize = 4;
 
 /// The file system, mounted.
