@@ -1,22 +1,22 @@
 //! Engines of the queues that this process has mapped, and what the registers say of their work.
 
+mod hooks;
+
 use crate::record::{self, Recorder};
 use crate::run::{self, Run};
 use crate::signals::masks;
 use dsa::checks::QueueLimits;
 use dsa::descriptor::Descriptor;
 use dsa::device::{
-    Device, DeviceConfig, Entries, EntrySlots, EventLog, GroupConfig, Hooks, Mode, Origin, Posted,
-    QueueConfig, QueueId, SoftwareError, Submitted, Tag, Watcher,
+    ConfigError, Device, DeviceConfig, Entries, EntrySlots, GroupConfig, Mode, Posted, QueueConfig,
+    QueueId, Submitted, Tag,
 };
-use dsa::engine::{Ended, Outcome};
 use dsa::hardware::capabilities::Capabilities;
-use dsa::hardware::status;
-use dsa::inject::{Injector, Plan};
 use dsa_run::Identity;
 use dsa_run::registers::{self, Counts, state};
+use std::ffi::c_int;
 use std::num::NonZeroU32;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A queue with engines in this process.
@@ -81,7 +81,7 @@ impl Served {
                 self.counts().lost.fetch_add(1, Ordering::Relaxed)
             }
             Posted::Overflow => {
-                publish_error(&self.engines.device, self.registers, self.number);
+                hooks::publish_error(&self.engines.device, self.registers, self.number);
                 self.counts().lost.fetch_add(1, Ordering::Relaxed)
             }
         };
@@ -140,17 +140,20 @@ impl Served {
 }
 
 /// The queue of an open file, with engines that are started if there are none.
-pub fn serve(identity: &Identity) -> Option<Served> {
-    let run = run::current()?;
+///
+/// # Errors
+/// ENODEV if there is no such queue, EAGAIN if the system gives no threads for its engines.
+pub fn serve(identity: &Identity) -> Result<Served, c_int> {
+    let run = run::current().ok_or(libc::ENODEV)?;
     let mut served = all_served().lock().unwrap_or_else(PoisonError::into_inner);
     let key = (identity.device, identity.queue);
     let known = served.iter().find(|(known, queue)| *known == key && queue.is_current());
     if let Some((_, known)) = known {
-        return Some(*known);
+        return Ok(*known);
     }
     let new = start(run, identity)?;
     served.push((key, new));
-    Some(new)
+    Ok(new)
 }
 
 /// Waits for what this process has submitted, as the driver does when it closes a file: who has seen a
@@ -172,63 +175,54 @@ pub fn forget() {
 
 /// Starts the engines of a queue's group for this queue: another queue of the group that this process
 /// maps gets as many again.
-fn start(run: &'static Run, identity: &Identity) -> Option<Served> {
-    let registers = run.registers.device.get(units::narrow::usize_from(identity.device.into()))?;
-    let queue = registers.queue.get(units::narrow::usize_from(identity.queue.into()))?;
+fn start(run: &'static Run, identity: &Identity) -> Result<Served, c_int> {
+    let (registers, queue) = registers_of(run, identity).ok_or(libc::ENODEV)?;
     let generation = queue.generation.load(Ordering::Acquire);
-    let group = units::narrow::usize_from(queue.group.load(Ordering::Relaxed).into());
-    let engines = registers.engines.get(group)?.load(Ordering::Relaxed);
-    let part = registers.capabilities();
-    let config = DeviceConfig {
-        capabilities: part,
-        groups: vec![GroupConfig {
-            engines: units::narrow::fit(engines),
-            queues: vec![config_of(queue, identity, &part)?],
-        }],
-    };
+    let config = device_config(registers, queue, identity).ok_or(libc::ENODEV)?;
     let recorder = record::start(run);
-    let event_log = event_log(registers, identity);
-    let number = identity.queue;
-    let hooks = Hooks {
-        watcher: Some(watch((registers, event_log.is_some()), queue, identity, recorder.clone())),
-        on_error: Some(Arc::new(move |error| {
-            // Others have been shown already: by who watches, or by who submitted.
-            if error.code() == status::LOG_FULL {
-                show(error, registers, number);
-            }
-            registers.notified.store(1, Ordering::Release);
-        })),
-        injector: injector(run, identity),
-        event_log,
-        ..Hooks::default()
-    };
+    let hooks = hooks::of(run, identity, (registers, queue), recorder.clone());
     // The program's signals are for its own threads.
     let device = masks::without_signals(|| {
         // SAFETY: a program answers for what its descriptors name, as it does on a real device.
         unsafe { Device::start(&config, hooks) }
     });
-    let device = device.ok()?;
-    let id = *device.queues().first()?;
+    let device = device.map_err(|error| {
+        if !matches!(error, ConfigError::NoThread(_)) {
+            return libc::ENODEV;
+        }
+        say(&format!("wq{}.{}: {error}\n", identity.device, identity.queue));
+        libc::EAGAIN
+    })?;
+    let id = *device.queues().first().ok_or(libc::ENODEV)?;
     let engines: &'static Engines = Box::leak(Box::new(Engines { device, recorder }));
-    Some(Served { number: identity.queue, generation, registers, queue, engines, id })
+    Ok(Served { number: identity.queue, generation, registers, queue, engines, id })
 }
 
-/// The event log of the device, if it is on.
-fn event_log(registers: &'static registers::Device, identity: &Identity) -> Option<Arc<EventLog>> {
-    let client = NonZeroU32::new(identity.client)?;
-    let queue = units::narrow::usize_from(identity.queue.into());
-    let place = registers.events.of(client, queue, Some(identity.pasid))?;
-    EventLog::new(place).ok().map(Arc::new)
+fn registers_of(
+    run: &'static Run,
+    identity: &Identity,
+) -> Option<(&'static registers::Device, &'static registers::Queue)> {
+    let device = run.registers.device.get(units::narrow::usize_from(identity.device.into()))?;
+    Some((device, device.queue.get(units::narrow::usize_from(identity.queue.into()))?))
 }
 
-/// The trouble that the run asks for; each queue has its own.
-fn injector(run: &Run, identity: &Identity) -> Option<Injector> {
-    let text = std::fs::read_to_string(run.directory.join(dsa_run::PLAN_FILE)).ok()?;
-    // The supervisor has read it before.
-    let mut plan = Plan::parse(&text).ok()?;
-    let queue = u64::from(identity.device) << 8 | u64::from(identity.queue);
-    plan.seed = plan.seed.wrapping_add(queue);
-    Some(Injector::new(&plan))
+fn device_config(
+    registers: &'static registers::Device,
+    queue: &'static registers::Queue,
+    identity: &Identity,
+) -> Option<DeviceConfig> {
+    let group = units::narrow::usize_from(queue.group.load(Ordering::Relaxed).into());
+    let engines = units::narrow::fit(registers.engines.get(group)?.load(Ordering::Relaxed));
+    let capabilities = registers.capabilities();
+    let queues = vec![config_of(queue, identity, &capabilities)?];
+    Some(DeviceConfig { capabilities, groups: vec![GroupConfig { engines, queues }] })
+}
+
+/// A line on the program's standard error: what its error number alone does not tell.
+fn say(text: &str) {
+    let text = format!("skipline-dsa: {text}");
+    // SAFETY: the bytes of a text; a program that has closed the file is told nothing.
+    unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
 }
 
 fn config_of(
@@ -262,47 +256,4 @@ fn config_of(
         enabled: Some(&queue.state),
         in_flight: queue.in_flight.get(units::narrow::usize_from(identity.slot.into())),
     })
-}
-
-/// Counts what ends, shows errors, and records.
-fn watch(
-    (registers, has_event_log): (&'static registers::Device, bool),
-    queue: &'static registers::Queue,
-    identity: &Identity,
-    recorder: Option<Arc<Recorder>>,
-) -> Watcher {
-    let (device, number) = (identity.device, identity.queue);
-    Arc::new(move |origin: &Origin, ended: &Ended<'_>| {
-        let record = ended.outcome.record();
-        let code = record.status() & !status::FAULT_ON_WRITE;
-        let add = |counters: &[AtomicU64], number: u8| {
-            if let Some(counter) = counters.get(usize::from(number)) {
-                counter.fetch_add(1, Ordering::Relaxed);
-            }
-        };
-        add(&queue.counts.ended, code);
-        if code == status::SUCCESS {
-            add(&queue.counts.done, ended.descriptor.code());
-            queue.counts.bytes.fetch_add(record::data_bytes(ended.descriptor), Ordering::Relaxed);
-        }
-        if matches!(ended.outcome, Outcome::Logged(_)) && !has_event_log {
-            registers
-                .note_error(SoftwareError::of(units::narrow::usize_from(number.into()), ended).0);
-        }
-        if let Some(recorder) = &recorder {
-            recorder.ended((device, number), origin.tag, ended);
-        }
-    })
-}
-
-/// Shows the error of a lost descriptor in the registers, under the queue's own number.
-fn publish_error(device: &Device, registers: &registers::Device, number: u32) {
-    show(&device.software_error(), registers, number);
-}
-
-fn show(error: &SoftwareError, registers: &registers::Device, number: u32) {
-    const QUEUE: u64 = 0xff << 16;
-    let mut words = error.0;
-    words[0] = words[0] & !QUEUE | u64::from(number) << 16;
-    registers.note_error(words);
 }

@@ -156,7 +156,7 @@ fn submit_one(identity: &Identity, from: u64) -> Result<(), c_int> {
     let mut bytes: [u8; DESCRIPTOR_BYTES] = dsa::memory::load(from).ok_or(libc::EFAULT)?;
     bytes[..4].copy_from_slice(&identity.pasid.to_le_bytes());
     let descriptor = Descriptor(bytes);
-    let served = engines::serve(identity).ok_or(libc::ENODEV)?;
+    let served = engines::serve(identity)?;
     let is_batch = descriptor.opcode() == Some(Opcode::Batch);
     let is_refused = is_batch && served.capabilities().version == VERSION_1;
     if is_refused || !descriptor.record().is_multiple_of(RECORD_BYTES as u64) {

@@ -55,9 +55,9 @@ pub fn at(address: u64) -> Option<&'static Portal> {
 /// Makes a page a portal of a queue, and starts the queue's engines.
 ///
 /// # Errors
-/// ENOMEM if the process has too many.
+/// ENOMEM if the process has too many, and those of [`engines::serve`].
 pub fn add(page: u64, identity: Identity) -> Result<(), c_int> {
-    let served = engines::serve(&identity).ok_or(libc::ENODEV)?;
+    let served = engines::serve(&identity)?;
     let portal = Box::into_raw(Box::new(Portal { page, identity, served }));
     let free = std::ptr::null_mut();
     let is_placed = TABLE.iter().any(|entry| {

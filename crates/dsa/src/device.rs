@@ -92,7 +92,7 @@ impl Device {
     /// As [`Engine::new`]: the submitter answers for the memory that a descriptor names, until it has ended.
     ///
     /// # Errors
-    /// What of the configuration the device does not have.
+    /// What of the configuration the device does not have, or that the system gives no thread.
     #[allow(unsafe_code)]
     pub unsafe fn start(
         config: &DeviceConfig,
@@ -119,15 +119,17 @@ impl Device {
         let queues = config.groups.iter().enumerate().flat_map(|(group, config)| {
             (0..config.queues.len()).map(move |queue| QueueId { group, queue })
         });
-        let engines = config.groups.iter().enumerate().flat_map(|(group, config)| {
-            let shared = &shared;
-            (0..config.engines).map(move |_| {
-                let shared = Arc::clone(shared);
-                std::thread::spawn(move || shared.run_engine(group))
-            })
-        });
-        let engines = engines.collect();
-        Ok(Self { queues: queues.collect(), shared, engines })
+        // Dropped, it ends the engines that have a thread, if one has none.
+        let mut device = Self { queues: queues.collect(), shared, engines: Vec::new() };
+        for (group, config) in config.groups.iter().enumerate() {
+            for _ in 0..config.engines {
+                let shared = Arc::clone(&device.shared);
+                let engine = std::thread::Builder::new().spawn(move || shared.run_engine(group));
+                let no_thread = |error: std::io::Error| ConfigError::NoThread(error.kind());
+                device.engines.push(engine.map_err(no_thread)?);
+            }
+        }
+        Ok(device)
     }
 
     /// Its queues, group by group as configured.

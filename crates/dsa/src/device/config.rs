@@ -130,6 +130,9 @@ pub enum ConfigError {
         /// Its priority.
         priority: u8,
     },
+    /// 0x11: a device needs no threads, and has no code for it.
+    #[error("the system gives no thread for an engine: {0}")]
+    NoThread(std::io::ErrorKind),
 }
 
 impl QueueConfig {
@@ -201,7 +204,7 @@ impl ConfigError {
     #[must_use]
     pub fn command_status(&self) -> u8 {
         match self {
-            Self::TooMany { .. } | Self::TooFewSlots { .. } => 0x11,
+            Self::TooMany { .. } | Self::TooFewSlots { .. } | Self::NoThread(_) => 0x11,
             Self::TooManyEntries { .. } => 0x14,
             Self::HalfAGroup { .. } => 0x15,
             Self::NoEventLog => 0x19,

@@ -1,0 +1,100 @@
+//! What the engines of a queue tell while they work, and what trouble they meet.
+
+use crate::record::{self, Recorder};
+use crate::run::Run;
+use dsa::device::{Device, EventLog, Hooks, Origin, SoftwareError, Watcher};
+use dsa::engine::{Ended, Outcome};
+use dsa::hardware::status;
+use dsa::inject::{Injector, Plan};
+use dsa_run::Identity;
+use dsa_run::registers;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Those of a queue.
+pub fn of(
+    run: &Run,
+    identity: &Identity,
+    (device, queue): (&'static registers::Device, &'static registers::Queue),
+    recorder: Option<Arc<Recorder>>,
+) -> Hooks {
+    let event_log = event_log(device, identity);
+    let number = identity.queue;
+    Hooks {
+        watcher: Some(watch((device, event_log.is_some()), queue, identity, recorder)),
+        on_error: Some(Arc::new(move |error| {
+            // Others have been shown already: by who watches, or by who submitted.
+            if error.code() == status::LOG_FULL {
+                show(error, device, number);
+            }
+            device.notified.store(1, Ordering::Release);
+        })),
+        // No program of a user has handles of interrupts.
+        on_interrupt: None,
+        injector: injector(run, identity),
+        event_log,
+        on_event: None,
+    }
+}
+
+/// The event log of the device, if it is on.
+fn event_log(registers: &'static registers::Device, identity: &Identity) -> Option<Arc<EventLog>> {
+    let client = NonZeroU32::new(identity.client)?;
+    let queue = units::narrow::usize_from(identity.queue.into());
+    let place = registers.events.of(client, queue, Some(identity.pasid))?;
+    EventLog::new(place).ok().map(Arc::new)
+}
+
+/// The trouble that the run asks for; each queue has its own.
+fn injector(run: &Run, identity: &Identity) -> Option<Injector> {
+    let text = std::fs::read_to_string(run.directory.join(dsa_run::PLAN_FILE)).ok()?;
+    // The supervisor has read it before.
+    let mut plan = Plan::parse(&text).ok()?;
+    let queue = u64::from(identity.device) << 8 | u64::from(identity.queue);
+    plan.seed = plan.seed.wrapping_add(queue);
+    Some(Injector::new(&plan))
+}
+
+/// Counts what ends, shows errors, and records.
+fn watch(
+    (registers, has_event_log): (&'static registers::Device, bool),
+    queue: &'static registers::Queue,
+    identity: &Identity,
+    recorder: Option<Arc<Recorder>>,
+) -> Watcher {
+    let (device, number) = (identity.device, identity.queue);
+    Arc::new(move |origin: &Origin, ended: &Ended<'_>| {
+        let record = ended.outcome.record();
+        let code = record.status() & !status::FAULT_ON_WRITE;
+        let add = |counters: &[AtomicU64], number: u8| {
+            if let Some(counter) = counters.get(usize::from(number)) {
+                counter.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        add(&queue.counts.ended, code);
+        if code == status::SUCCESS {
+            add(&queue.counts.done, ended.descriptor.code());
+            queue.counts.bytes.fetch_add(record::data_bytes(ended.descriptor), Ordering::Relaxed);
+        }
+        if matches!(ended.outcome, Outcome::Logged(_)) && !has_event_log {
+            registers
+                .note_error(SoftwareError::of(units::narrow::usize_from(number.into()), ended).0);
+        }
+        if let Some(recorder) = &recorder {
+            recorder.ended((device, number), origin.tag, ended);
+        }
+    })
+}
+
+/// Shows the error of a lost descriptor in the registers, under the queue's own number.
+pub fn publish_error(device: &Device, registers: &registers::Device, number: u32) {
+    show(&device.software_error(), registers, number);
+}
+
+fn show(error: &SoftwareError, registers: &registers::Device, number: u32) {
+    const QUEUE: u64 = 0xff << 16;
+    let mut words = error.0;
+    words[0] = words[0] & !QUEUE | u64::from(number) << 16;
+    registers.note_error(words);
+}
