@@ -99,19 +99,17 @@ impl Span {
 
 /// Reads `N` bytes; `None` if a page of them cannot be read.
 pub(crate) fn read<const N: usize>(address: u64) -> Option<[u8; N]> {
-    if !absent::are_there(Access::Data, address, N as u64) {
-        return None;
-    }
-    #[allow(unsafe_code)]
-    // SAFETY: a fault is caught by the guard; any bytes form an array of them.
-    guarded(|| unsafe { bytes::<[u8; N]>(address).read_unaligned() })
+    if absent::are_there(Access::Data, address, N as u64) { load(address) } else { None }
 }
 
 /// Reads bytes of this process at any address; `None` if a page of them cannot be read. A signal handler
-/// may call it.
+/// may call it: it asks for no page that is absent for a descriptor, which is in a `thread_local!`, whose
+/// first use in a thread may allocate.
 #[must_use]
 pub fn load<const N: usize>(address: u64) -> Option<[u8; N]> {
-    read(address)
+    #[allow(unsafe_code)]
+    // SAFETY: a fault is caught by the guard; any bytes form an array of them.
+    guarded(|| unsafe { bytes::<[u8; N]>(address).read_unaligned() })
 }
 
 /// Writes bytes of this process at any address; false if a page of them cannot be written: then some may

@@ -117,3 +117,19 @@ pub(crate) fn are_there(access: Access, address: u64, length: u64) -> bool {
 fn over(length: u64, reach: impl Fn(&Absent) -> Option<u64>) -> u64 {
     PAGES.with_borrow(|own| own.iter().filter_map(reach).fold(length, u64::min))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{load, read};
+
+    #[test]
+    fn what_is_absent_for_a_descriptor_is_there_for_a_signal_handler() {
+        let text = [7_u8; 8];
+        let address = text.as_ptr() as u64;
+        without(&[Absent::data_page(address)], || {
+            assert_eq!((read::<8>(address), load(address)), (None, Some(text)));
+        });
+        assert_eq!(read(address), Some(text));
+    }
+}
