@@ -19,7 +19,14 @@ pub struct Local {
     pub on_alternate: Cell<u64>,
     /// What was blocked before the first handler began.
     pub before: Cell<u64>,
+    /// The alternate stack that the thread seems to have, if it has one of this library's.
+    pub stack: Cell<u64>,
+    /// Its bytes; 0: the thread has the one that it seems to have.
+    pub stack_bytes: Cell<u64>,
+    /// The one of this library's.
+    pub own_stack: Cell<u64>,
 }
+const _: () = assert!(size_of::<Local>() == 64);
 
 global_asm!(
     ".section .tbss,\"awT\",@nobits",
@@ -27,9 +34,9 @@ global_asm!(
     ".hidden skipline_dsa_trap_local",
     ".globl skipline_dsa_trap_local",
     ".type skipline_dsa_trap_local, @object",
-    ".size skipline_dsa_trap_local, 40",
+    ".size skipline_dsa_trap_local, 64",
     "skipline_dsa_trap_local:",
-    ".zero 40",
+    ".zero 64",
     ".text",
 );
 

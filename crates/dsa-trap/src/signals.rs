@@ -7,6 +7,8 @@
 pub mod actions;
 pub mod masks;
 mod running;
+mod stacks;
+mod threads;
 
 use crate::context::Context;
 use crate::emulate::{self, Emulated};

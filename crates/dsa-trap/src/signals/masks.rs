@@ -1,6 +1,6 @@
 //! Masks without the three signals, which a thread only seems to block.
 
-use super::{OWN, running};
+use super::{OWN, running, stacks};
 use crate::local::local;
 use crate::next::next;
 use std::ffi::c_int;
@@ -36,12 +36,7 @@ fn forget_left_handlers() {
     if local().handler.get() == 0 {
         return;
     }
-    let mut stack = MaybeUninit::uninit();
-    // SAFETY: the call fills the stack in.
-    let stack = unsafe {
-        libc::sigaltstack(std::ptr::null(), stack.as_mut_ptr());
-        stack.assume_init()
-    };
+    let stack = stacks::current();
     running::forget_left(&raw const stack as u64, &stack);
 }
 

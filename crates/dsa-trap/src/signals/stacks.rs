@@ -1,0 +1,150 @@
+//! Alternate stacks that are too small for what a trapped instruction needs.
+//!
+//! The kernel takes stacks of 2 KiB, on which a handler of a few lines runs; the one of this library, and
+//! the registers that the kernel saves, need more, and would write below the stack. Such a stack is kept
+//! for the program to see, and the kernel is given a larger one, on which the program's handlers run too.
+
+use super::masks;
+use crate::local::local;
+use crate::next::next;
+use crate::run;
+use std::ffi::c_int;
+use std::mem::MaybeUninit;
+
+/// What the handler needs, with the registers that the kernel saves on a CPU with AVX-512.
+const LEAST_BYTES: usize = 8 << 10;
+/// What it is given in place of less: a program's handler has room as well.
+const OWN_BYTES: usize = 64 << 10;
+
+/// What a stack has to have. Tile registers, which only some programs have asked the kernel for, are far
+/// larger than all others.
+fn least_bytes() -> usize {
+    /// The request of `arch_prctl`, and the bit of tile data [kernel: Documentation/arch/x86/xstate.rst].
+    const ARCH_GET_XCOMP_PERM: libc::c_long = 0x1022;
+    const TILE_DATA: u64 = 1 << 18;
+    let mut permitted = 0_u64;
+    // SAFETY: the request fills a number in, and fails on kernels that do not know it.
+    unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_GET_XCOMP_PERM, &raw mut permitted) };
+    let tiles = if permitted & TILE_DATA == 0 { 0 } else { frame_bytes() };
+    LEAST_BYTES + tiles
+}
+
+/// The largest frame that the kernel writes for a signal on this CPU; 0 if it does not say so.
+fn frame_bytes() -> usize {
+    // SAFETY: a look at what the kernel has given to this process.
+    units::narrow::usize_from(unsafe { libc::getauxval(libc::AT_MINSIGSTKSZ) })
+}
+
+fn own_bytes() -> usize {
+    OWN_BYTES + frame_bytes()
+}
+
+/// The C library's `sigaltstack`.
+unsafe fn set(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int {
+    next!(c"sigaltstack" as fn(*const libc::stack_t, *mut libc::stack_t) -> c_int; new, old)
+}
+
+/// The stack that the kernel has for this thread.
+pub fn current() -> libc::stack_t {
+    let mut stack = MaybeUninit::uninit();
+    // SAFETY: the call fills the stack in.
+    unsafe {
+        set(std::ptr::null(), stack.as_mut_ptr());
+        stack.assume_init()
+    }
+}
+
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int {
+    if run::current().is_none() {
+        // SAFETY: the caller's arguments.
+        return unsafe { set(new, old) };
+    }
+    // SAFETY: the caller's pointers are null or valid; the two may be one.
+    unsafe {
+        let before = as_it_seems(current());
+        if let Some(new) = new.as_ref() {
+            // A handler may not interrupt this half-way: it may set a stack itself.
+            let result = masks::without_signals(|| replace(new));
+            if result != 0 {
+                return result;
+            }
+        }
+        if let Some(old) = old.as_mut() {
+            *old = before;
+        }
+    }
+    0
+}
+
+/// The stack that the program has set, for the one that the kernel has.
+fn as_it_seems(mut stack: libc::stack_t) -> libc::stack_t {
+    let local = local();
+    if local.stack_bytes.get() != 0 {
+        let address = units::narrow::usize_from(local.stack.get());
+        stack.ss_sp = std::ptr::with_exposed_provenance_mut(address);
+        stack.ss_size = units::narrow::usize_from(local.stack_bytes.get());
+    }
+    stack
+}
+
+/// Sets a stack, or a larger one in its place.
+fn replace(new: &libc::stack_t) -> c_int {
+    let is_small = new.ss_flags & libc::SS_DISABLE == 0
+        && (libc::MINSIGSTKSZ..least_bytes()).contains(&new.ss_size);
+    if !is_small {
+        // SAFETY: the caller's stack.
+        let result = unsafe { set(new, std::ptr::null_mut()) };
+        if result == 0 {
+            local().stack_bytes.set(0);
+            give_back();
+        }
+        return result;
+    }
+    let Some(own) = own_stack() else { return -1 };
+    let larger = libc::stack_t { ss_sp: own, ss_flags: new.ss_flags, ss_size: own_bytes() };
+    // SAFETY: the stack is this thread's until it sets another one.
+    let result = unsafe { set(&raw const larger, std::ptr::null_mut()) };
+    if result == 0 {
+        local().stack.set(new.ss_sp as u64);
+        local().stack_bytes.set(new.ss_size as u64);
+    }
+    result
+}
+
+/// The thread's stack of this library's; made if there is none. A thread that ends without disabling its
+/// alternate stack leaves it.
+fn own_stack() -> Option<*mut libc::c_void> {
+    let known = local().own_stack.get();
+    if known != 0 {
+        return Some(std::ptr::with_exposed_provenance_mut(units::narrow::usize_from(known)));
+    }
+    // SAFETY: a new mapping, where the kernel likes.
+    let mapped = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            own_bytes(),
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    if mapped == libc::MAP_FAILED {
+        return None;
+    }
+    local().own_stack.set(mapped as u64);
+    Some(mapped)
+}
+
+/// Unmaps the thread's stack of this library's, if it has one, which the kernel does not use any more.
+fn give_back() {
+    let own = local().own_stack.replace(0);
+    if own != 0 {
+        let address = std::ptr::with_exposed_provenance_mut(units::narrow::usize_from(own));
+        // SAFETY: the mapping of `own_stack`.
+        unsafe { libc::munmap(address, own_bytes()) };
+    }
+}

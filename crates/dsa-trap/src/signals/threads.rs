@@ -1,0 +1,58 @@
+//! New threads, which begin with the mask of the thread that creates them: with what it only seems to
+//! block as well.
+
+use crate::local::local;
+use crate::next::next;
+use std::ffi::{c_int, c_void};
+
+type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
+
+/// What a thread that blocks some of the three signals begins with.
+struct Beginning {
+    blocked: u64,
+    start: Start,
+    argument: *mut c_void,
+}
+
+/// Blocks what the creator has blocked, and goes on with the program's own function. That one may unwind
+/// through this frame (`pthread_exit`), which owns nothing by then.
+extern "C-unwind" fn begin(beginning: *mut c_void) -> *mut c_void {
+    // SAFETY: the box of `pthread_create`, for this thread alone.
+    let Beginning { blocked, start, argument } =
+        *unsafe { Box::from_raw(beginning.cast::<Beginning>()) };
+    local().blocked.set(blocked);
+    start(argument)
+}
+
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_create(
+    thread: *mut libc::pthread_t,
+    attributes: *const libc::pthread_attr_t,
+    start: Start,
+    argument: *mut c_void,
+) -> c_int {
+    let blocked = local().blocked.get();
+    if blocked == 0 {
+        return create(thread, attributes, start, argument);
+    }
+    let beginning = Box::into_raw(Box::new(Beginning { blocked, start, argument }));
+    let result = create(thread, attributes, begin, beginning.cast());
+    if result != 0 {
+        // SAFETY: no thread has it.
+        drop(unsafe { Box::from_raw(beginning) });
+    }
+    result
+}
+
+fn create(
+    thread: *mut libc::pthread_t,
+    attributes: *const libc::pthread_attr_t,
+    start: Start,
+    argument: *mut c_void,
+) -> c_int {
+    next!(c"pthread_create"
+        as fn(*mut libc::pthread_t, *const libc::pthread_attr_t, Start, *mut c_void) -> c_int;
+        thread, attributes, start, argument)
+}
