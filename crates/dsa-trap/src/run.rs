@@ -1,9 +1,10 @@
 //! The run that this process belongs to.
 
-use dsa_run::registers::{Registers, Shared};
+use dsa_run::registers::{Registers, Shared, process_namespace};
 use dsa_run::{REGISTERS_FILE, RUN_DIRECTORY};
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
 
 /// A run.
 pub struct Run {
@@ -24,8 +25,24 @@ pub fn current() -> Option<&'static Run> {
 pub fn join() -> bool {
     let Some(directory) = std::env::var_os(RUN_DIRECTORY).map(PathBuf::from) else { return false };
     match Shared::open(&directory.join(REGISTERS_FILE)) {
-        Ok(registers) => RUN.set(Run { registers: registers.forever(), directory }).is_ok(),
+        Ok(registers) => {
+            let registers = registers.forever();
+            forget_program_before(registers);
+            RUN.set(Run { registers, directory }).is_ok()
+        }
         // A library of another release, or a run that has ended: this program has no device.
         Err(_) => false,
+    }
+}
+
+/// This process may have been another program until now, whose engines ended with it (`exec`). What they
+/// had of queues would stay taken until the process ends, and a queue with it would not drain.
+fn forget_program_before(registers: &Registers) {
+    if registers.process_namespace.load(Ordering::Acquire) != process_namespace() {
+        return;
+    }
+    let devices = units::narrow::usize_from(registers.devices.load(Ordering::Acquire).into());
+    for queue in registers.device.iter().take(devices).flat_map(|device| &device.queue) {
+        queue.release_of(std::process::id());
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::runs;
-use dsa_run::registers::{Registers, Shared};
+use dsa_run::registers::{Registers, Shared, process_namespace};
 use dsa_run::{PLAN_FILE, RECORDS_DIRECTORY, REGISTERS_FILE};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -50,6 +50,7 @@ impl Directory {
             .map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
         let registers = shared.forever();
         registers.supervisor.store(self.process, Ordering::Release);
+        registers.process_namespace.store(process_namespace(), Ordering::Release);
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         let ns = now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned();
         registers.start_ns.store(ns, Ordering::Release);
