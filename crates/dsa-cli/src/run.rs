@@ -25,6 +25,7 @@ use program::Program;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Run a program with devices.
 #[derive(clap::Args)]
@@ -71,7 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     devices.configure(&configuration).map_err(|error| in_file(arguments, &error))?;
     let mounted = server::mount(&devices, directory.path())?;
     namespace::show(directory.path(), &devices)?;
-    registers.files.store(mounted.number, std::sync::atomic::Ordering::Release);
+    registers.files.store(mounted.number, Ordering::Release);
     let waiting = Arc::clone(&mounted.waiting);
     let watch = devices.watch(move |devices| waiting.tell(|device| devices.has_error(device)));
     if !arguments.quiet {
@@ -82,6 +83,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     devices.stop();
     if let Some(out) = out {
         let lines = out.merge(&directory)?;
+        let lost = registers.lost_lines.load(Ordering::Acquire);
+        if lost > 0 {
+            eprintln!("skipline-dsa: {lost} descriptors are missing in the record: the disk was full");
+        }
         if !arguments.quiet {
             eprintln!("skipline-dsa: {lines} descriptors recorded");
         }

@@ -8,6 +8,7 @@ use dsa::device::Tag;
 use dsa::engine::Ended;
 use dsa::hardware::Opcode;
 use dsa::log::Source;
+use dsa_run::registers::Registers;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Write};
@@ -19,12 +20,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Writes a line for each descriptor that has ended, at once: a process may be killed.
 pub struct Recorder {
-    start_ns: u64,
+    registers: &'static Registers,
     state: Mutex<State>,
 }
 
 struct State {
-    log: OwnFile,
+    /// `None`: it could not be opened, and all lines are lost.
+    log: Option<OwnFile>,
     /// Numbers of the pairs of a thread and a queue.
     portals: HashMap<(u64, (u32, u32)), u32>,
     process: u32,
@@ -49,10 +51,9 @@ fn open(run: &Run) -> Option<Arc<Recorder>> {
         return None;
     }
     let process = std::process::id();
-    let log = OwnFile::open(directory.join(format!("{process}.jsonl"))).ok()?;
-    let start_ns = run.registers.start_ns.load(Ordering::Acquire);
+    let log = OwnFile::open(directory.join(format!("{process}.jsonl"))).ok();
     let state = Mutex::new(State { log, portals: HashMap::new(), process });
-    Some(Arc::new(Recorder { start_ns, state }))
+    Some(Arc::new(Recorder { registers: run.registers, state }))
 }
 
 /// A file in a process whose program may close any descriptor and give its number to another file.
@@ -61,6 +62,8 @@ struct OwnFile {
     file: File,
     /// Device and number of the file.
     identity: (u64, u64),
+    /// Whether its end may be a part of a line that did not fit.
+    ends_in_part: bool,
 }
 
 impl OwnFile {
@@ -76,7 +79,7 @@ impl OwnFile {
             }
         };
         let found = file.metadata()?;
-        Ok(Self { path, file, identity: (found.dev(), found.ino()) })
+        Ok(Self { path, file, identity: (found.dev(), found.ino()), ends_in_part: false })
     }
 
     fn write(&mut self, text: &str) -> io::Result<()> {
@@ -86,7 +89,12 @@ impl OwnFile {
             // Its number is another file's now, or none's.
             std::mem::forget(std::mem::replace(self, new).file);
         }
-        self.file.write_all(text.as_bytes())
+        if self.ends_in_part {
+            self.file.write_all(b"\n")?;
+        }
+        let written = self.file.write_all(text.as_bytes());
+        self.ends_in_part = written.is_err();
+        written
     }
 }
 
@@ -114,11 +122,12 @@ pub fn data_bytes(descriptor: &Descriptor) -> u64 {
 impl Recorder {
     /// Notes a descriptor, or a member of a batch.
     pub fn ended(&self, queue: (u32, u32), tag: Tag, ended: &Ended<'_>) {
+        let start_ns = self.registers.start_ns.load(Ordering::Relaxed);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let next = units::narrow::fit(state.portals.len());
         let portal = *state.portals.entry((tag.portal, queue)).or_insert(next);
         let source = Source {
-            time_ns: tag.time_ns.saturating_sub(self.start_ns),
+            time_ns: tag.time_ns.saturating_sub(start_ns),
             portal,
             queue: &format!("wq{}.{}", queue.0, queue.1),
             process: state.process,
@@ -127,8 +136,11 @@ impl Recorder {
             // Members end in any order; the supervisor puts them back into that of their list.
             let member = ended.member.unwrap_or_default();
             let text = line.replacen('{', &format!("{{\"member\": {member}, "), 1);
-            // A log that cannot be written is short, which its reader sees; the program goes on.
-            let _ = state.log.write(&text);
+            // The program goes on; the run says at its end how many lines its log is short of.
+            let written = state.log.as_mut().map(|log| log.write(&text));
+            if !matches!(written, Some(Ok(()))) {
+                self.registers.lost_lines.fetch_add(1, Ordering::Relaxed);
+            }
         }
     }
 }

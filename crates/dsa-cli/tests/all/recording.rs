@@ -70,3 +70,20 @@ fn a_program_without_descriptors_leaves_an_empty_log() {
     let text = std::fs::read_to_string(place.path().join("log.jsonl")).expect("is written");
     assert_eq!(text, "");
 }
+
+#[test]
+fn lines_for_which_there_is_no_room_are_counted() {
+    let place = Place::new();
+    // A limit of the size of files is met as a full disk is.
+    let script = "ulimit -f 16; $client load wq0.1 1000 3 >/dev/null";
+    let ended = place.script(&["--record", "log.jsonl"], script);
+    let count = |what: &str| -> usize {
+        let mut words = ended.errors.lines().filter_map(|line| line.split_once(what));
+        let (before, _) = words.next().unwrap_or_else(|| panic!("{}", ended.errors));
+        before.rsplit(' ').next().expect("is there").parse().expect("is a number")
+    };
+    let (written, lost) =
+        (count(" descriptors recorded"), count(" descriptors are missing in the record"));
+    assert!(written > 0 && lost > 0 && written + lost == 1000, "{written} {lost}");
+    assert_eq!(read(&place).0.len(), written);
+}
