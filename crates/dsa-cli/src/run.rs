@@ -4,13 +4,14 @@
 //! - [`devices`]: the driver's state and the devices' registers, kept equal.
 //! - [`tree`]: the files of the driver; [`server`]: the file system that serves them.
 //! - [`namespace`]: a view of /sys and /dev with these files in it.
-//! - [`program`]: the program itself.
+//! - [`program`]: the program itself; [`passing`]: signals for it.
 //! - [`record`]: the log of descriptors of all processes.
 
 mod devices;
 mod directory;
 mod namespace;
 mod parts;
+mod passing;
 pub mod program;
 mod record;
 mod server;

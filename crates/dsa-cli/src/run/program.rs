@@ -1,10 +1,9 @@
 //! The program of a run: what it needs, its start, its signals and its end.
 
 use super::directory::Directory;
+use super::passing::Passer;
 use crate::failure::Failure;
 use dsa_run::RUN_DIRECTORY;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-use signal_hook::iterator::Signals;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -35,33 +34,16 @@ impl Program {
 
     /// Runs it to its end.
     pub fn run(&self, directory: &Directory) -> Result<ExitCode, Failure> {
-        // The terminal sends its signals to both; this one stays until the program has ended.
-        let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])
-            .map_err(|error| Failure::failed(format!("signals: {error}")))?;
+        let signals = Passer::new()?;
         let mut child = Command::new(&self.path)
             .args(&self.words[1..])
             .env("LD_PRELOAD", preloaded(&self.library))
             .env(RUN_DIRECTORY, directory.path())
             .spawn()
             .map_err(|error| Failure::failed(format!("{}: {error}", self.path.display())))?;
-        let number = child.id().cast_signed();
-        let handle = signals.handle();
-        let passer = std::thread::spawn(move || {
-            for signal in &mut signals {
-                let Some(process) = rustix::process::Pid::from_raw(number) else { continue };
-                let signal = match signal {
-                    SIGTERM => rustix::process::Signal::TERM,
-                    SIGHUP => rustix::process::Signal::HUP,
-                    // The terminal has sent it to the program, too.
-                    _ => continue,
-                };
-                // A program that has ended needs none.
-                let _ = rustix::process::kill_process(process, signal);
-            }
-        });
+        let passing = signals.pass_to(&child);
         let status = child.wait();
-        handle.close();
-        drop(passer.join());
+        passing.end();
         let status = status.map_err(|error| Failure::failed(format!("wait: {error}")))?;
         let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
         Ok(ExitCode::from(u8::try_from(code.unwrap_or(1)).unwrap_or(1)))

@@ -22,19 +22,32 @@ fn the_code_of_a_signal_is_128_and_its_number() {
 
 #[test]
 fn a_signal_to_the_command_reaches_the_program() {
+    for signal in ["TERM", "INT", "HUP", "QUIT"] {
+        let place = Place::new();
+        let script =
+            format!("trap 'echo caught; exit 5' {signal}; echo ready; while :; do :; done");
+        let mut command = std::process::Command::new(crate::runs::command());
+        place.for_tests(&mut command).args(["run", "--", "bash", "-c", &script]);
+        let mut run = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("starts");
+        let mut lines = BufReader::new(run.stdout.take().expect("is piped")).lines();
+        assert_eq!(lines.next().expect("is said").expect("is text"), "ready");
+        let (name, number) = (format!("-{signal}"), run.id().to_string());
+        let killed = std::process::Command::new("kill").args([&name, &number]).status();
+        assert!(killed.expect("runs").success());
+        assert_eq!(lines.next().expect("is said").expect("is text"), "caught");
+        assert_eq!(run.wait().expect("ends").code(), Some(5));
+        assert_eq!(place.left(), [""; 0]);
+    }
+}
+
+#[test]
+fn a_signal_that_is_ignored_stays_so_for_the_program() {
     let place = Place::new();
-    let script = "trap 'echo caught; exit 5' TERM; echo ready; while :; do :; done";
-    let mut command = std::process::Command::new(crate::runs::command());
-    place.for_tests(&mut command).args(["run", "--", "bash", "-c", script]);
-    let mut run = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("starts");
-    let mut lines = BufReader::new(run.stdout.take().expect("is piped")).lines();
-    assert_eq!(lines.next().expect("is said").expect("is text"), "ready");
-    let number = run.id().to_string();
-    let killed = std::process::Command::new("kill").args(["-TERM", &number]).status();
-    assert!(killed.expect("runs").success());
-    assert_eq!(lines.next().expect("is said").expect("is text"), "caught");
-    assert_eq!(run.wait().expect("ends").code(), Some(5));
-    assert_eq!(place.left(), [""; 0]);
+    let mut command = std::process::Command::new("bash");
+    // As `nohup` does.
+    let script = "trap '' HUP; exec \"$0\" run -q -- bash -c 'kill -HUP $$; echo alive'";
+    place.for_tests(&mut command).args(["-c", script]).arg(crate::runs::command());
+    assert_eq!(crate::runs::ended(&mut command).with(0), "alive\n");
 }
 
 #[test]
