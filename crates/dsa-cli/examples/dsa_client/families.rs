@@ -1,8 +1,10 @@
 //! Children of a program, and programs that become others.
 
 use crate::portal::{PAGE, Portal, map, works};
+use crate::rough::fill_queue;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Runs `work` in a forked child; its end, as `wait` has it.
 fn forked(work: impl FnOnce()) -> i32 {
@@ -58,4 +60,31 @@ pub fn executes(arguments: &[String]) {
     works(&portal);
     let own = std::env::current_exe().expect("is known");
     panic!("{}", Command::new(own).args(&arguments[1..]).exec());
+}
+
+/// QUEUE PROGRAM...: a program that has filled a queue becomes another one.
+pub fn executes_busy(arguments: &[String]) {
+    let portal = Portal::of(&arguments[0]);
+    assert!(!fill_queue(&portal).is_empty());
+    panic!("{}", Command::new(&arguments[1]).args(&arguments[2..]).exec());
+}
+
+/// QUEUE: children that are forked while another thread submits have a queue that works.
+pub fn forks_while_submitting(arguments: &[String]) {
+    let (portal, stops) = (Portal::of(&arguments[0]), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stops.load(Ordering::Relaxed) {
+                works(&portal);
+            }
+        });
+        for _ in 0..40 {
+            let status = forked(|| {
+                let own = Portal::of(&arguments[0]);
+                (0..6).for_each(|_| works(&own));
+            });
+            assert_eq!(status, 0);
+        }
+        stops.store(true, Ordering::Relaxed);
+    });
 }

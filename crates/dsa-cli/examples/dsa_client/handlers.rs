@@ -180,6 +180,45 @@ pub fn alternate_stack(arguments: &[String]) {
     works(&portal);
 }
 
+/// QUEUE BYTES: an alternate stack of a size that the kernel takes, with memory behind it that nothing may
+/// write to; the program sees the stack that it has set.
+pub fn small_stack(arguments: &[String]) {
+    let portal = Portal::of(&arguments[0]);
+    let bytes: usize = arguments[1].parse().expect("a number");
+    let memory = pages(17, libc::PROT_READ | libc::PROT_WRITE);
+    // SAFETY: the pages are there.
+    let stack = unsafe {
+        memory.write_bytes(0xab, 16 * PAGE);
+        memory.add(16 * PAGE)
+    };
+    let new = libc::stack_t { ss_sp: stack.cast(), ss_flags: 0, ss_size: bytes };
+    // SAFETY: a stack that no thread uses yet; the calls fill another one in.
+    let seen = unsafe {
+        let mut seen: libc::stack_t = std::mem::zeroed();
+        assert_eq!(libc::sigaltstack(&raw const new, std::ptr::null_mut()), 0);
+        assert_eq!(libc::sigaltstack(std::ptr::null(), &raw mut seen), 0);
+        seen
+    };
+    assert_eq!((seen.ss_sp, seen.ss_size, seen.ss_flags), (new.ss_sp, bytes, 0));
+    install(libc::SIGSEGV, libc::SA_ONSTACK);
+    works(&portal);
+    // SAFETY: the handler repairs it.
+    unsafe { pages(1, libc::PROT_NONE).write_volatile(1) };
+    assert_eq!(seen_count(), 1);
+    works(&portal);
+    // SAFETY: as above.
+    let below = unsafe { std::slice::from_raw_parts(memory, 16 * PAGE) };
+    assert!(below.iter().all(|byte| *byte == 0xab), "what is below the stack is written to");
+    let none = libc::stack_t { ss_flags: libc::SS_DISABLE, ..new };
+    // SAFETY: no handler runs.
+    assert_eq!(unsafe { libc::sigaltstack(&raw const none, std::ptr::null_mut()) }, 0);
+    works(&portal);
+}
+
+fn seen_count() -> u32 {
+    COUNT.load(Ordering::Relaxed)
+}
+
 /// A signal that a process sends is no fault.
 pub fn sent(arguments: &[String]) {
     let portal = Portal::of(&arguments[0]);

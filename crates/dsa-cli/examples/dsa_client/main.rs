@@ -15,7 +15,9 @@ mod instructions;
 mod load;
 mod masks;
 mod portal;
+mod rough;
 mod shared;
+mod signals;
 mod waiting;
 
 type Scenario = fn(&[String]);
@@ -52,6 +54,19 @@ const SCENARIOS: &[(&str, Scenario)] = &[
     ("forks", families::forks),
     ("forked-portal", families::forked_portal),
     ("executes", families::executes),
+    ("executes-busy", families::executes_busy),
+    ("forks-while-submitting", families::forks_while_submitting),
+    ("small-stack", handlers::small_stack),
+    ("inherited-mask", masks::inherited),
+    ("interrupted-submissions", signals::interrupted_submissions),
+    ("own-signals", signals::own_signals),
+    ("wild-jump", signals::wild_jump),
+    ("closes-descriptors", rough::closes_descriptors),
+    ("closes-busy", rough::closes_busy),
+    ("reopens", rough::reopens),
+    ("dies-busy", rough::dies_busy),
+    ("stops-busy", rough::stops_busy),
+    ("no-threads", rough::no_threads),
 ];
 
 fn main() {

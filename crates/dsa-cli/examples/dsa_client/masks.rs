@@ -65,3 +65,23 @@ pub fn masked_fault(arguments: &[String]) {
     // SAFETY: it ends this program.
     unsafe { pages(1, libc::PROT_NONE).write_volatile(1) };
 }
+
+/// A thread begins with the mask of its creator, with signals that only seem to be blocked as well.
+pub fn inherited(arguments: &[String]) {
+    let portal = Portal::of(&arguments[0]);
+    block_all();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            works(&portal);
+            assert!(OWN.iter().all(|signal| is_blocked(*signal)));
+        });
+    });
+    // SAFETY: no signal any more.
+    unsafe {
+        let mut none = MaybeUninit::uninit();
+        libc::sigemptyset(none.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
+    }
+    let own = std::thread::spawn(|| OWN.iter().any(|signal| is_blocked(*signal)));
+    assert!(!own.join().expect("ends"));
+}

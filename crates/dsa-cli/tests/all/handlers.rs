@@ -34,6 +34,39 @@ fn a_handler_has_its_alternate_stack() {
 }
 
 #[test]
+fn an_alternate_stack_that_is_too_small_is_as_good_as_a_larger_one() {
+    for bytes in ["2048", "4096", "8191"] {
+        client(&["small-stack", QUEUE, bytes], 0);
+    }
+}
+
+#[test]
+fn handlers_that_submit_may_interrupt_submissions() {
+    client(&["interrupted-submissions", QUEUE], 0);
+}
+
+#[test]
+fn signals_to_the_process_are_not_for_engines() {
+    client(&["own-signals", QUEUE], 0);
+}
+
+#[test]
+fn the_handler_of_a_jump_to_no_code_sees_where_it_went() {
+    client(&["wild-jump", QUEUE], 7);
+}
+
+#[test]
+fn a_handler_that_strict_posix_has_installed_is_called_once() {
+    let place = Place::new();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/strict.c");
+    // A program that asks for one standard only gets another function for `signal`.
+    place.compile(&["-O1", "-std=c99", "-D_POSIX_C_SOURCE=200809L", source, "-o", "strict"]);
+    let outside = crate::runs::ended(&mut std::process::Command::new(place.path().join("strict")));
+    assert_eq!(outside.with(0), "caught\n");
+    assert_eq!(place.run(&[], &["./strict", "/dev/dsa/wq0.1"]).with(0), "caught\nsubmitted\n");
+}
+
+#[test]
 fn handlers_may_jump_out_of_faults_again_and_again() {
     let place = Place::new();
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/jumps.c");
@@ -51,6 +84,11 @@ fn signals_that_are_sent_reach_the_handler() {
 #[test]
 fn threads_that_block_the_signals_submit() {
     client(&["masks", QUEUE], 0);
+}
+
+#[test]
+fn threads_begin_with_the_mask_of_their_creator() {
+    client(&["inherited-mask", QUEUE], 0);
 }
 
 #[test]

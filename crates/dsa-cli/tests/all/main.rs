@@ -15,6 +15,7 @@ mod handlers;
 mod observing;
 mod recording;
 mod refusals;
+mod rough;
 mod runs;
 mod shared_queue;
 mod unprivileged;
