@@ -38,10 +38,13 @@ impl Finding {
 /// Prints what is there and what is missing; the code is 1 if `skipline-dsa run` cannot work.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mut out = std::io::stdout().lock();
-    let software = software::findings(arguments.program.as_deref());
-    let is_able = software.iter().all(|finding| finding.repair.is_none());
-    print(&mut out, "A device in software (skipline-dsa run)", &software)?;
-    for note in software::notes() {
+    let (wanted, needed) = (software::wanted(), software::needed(arguments.program.as_deref()));
+    let is_good = |findings: &[Finding]| findings.iter().all(|finding| finding.repair.is_none());
+    let (is_whole, is_able) = (is_good(&wanted), is_good(&needed));
+    let all: Vec<Finding> = wanted.into_iter().chain(needed).collect();
+    print(&mut out, "A device in software (skipline-dsa run)", &all)?;
+    let without = (!is_whole).then(|| software::WITHOUT.to_owned());
+    for note in without.into_iter().chain(software::notes()) {
         writeln!(out, "  note  {note}")?;
     }
     print(&mut out, "A device of this machine", &machine::findings())?;

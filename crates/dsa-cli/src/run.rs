@@ -3,7 +3,8 @@
 //! - [`directory`]: what the processes of a run share.
 //! - [`devices`]: the driver's state and the devices' registers, kept equal.
 //! - [`tree`]: the files of the driver; [`server`]: the file system that serves them.
-//! - [`namespace`]: a view of /sys and /dev with these files in it.
+//! - [`namespace`]: a view of /sys and /dev with these files in it; [`plain`]: what there is without one.
+//! - [`way`]: which of the two it is.
 //! - [`program`]: the program itself; [`passing`]: signals for it.
 //! - [`record`]: the log of descriptors of all processes.
 
@@ -12,10 +13,12 @@ mod directory;
 mod namespace;
 mod parts;
 mod passing;
+mod plain;
 pub mod program;
 mod record;
 mod server;
 mod tree;
+mod way;
 
 use crate::failure::Failure;
 use devices::Devices;
@@ -27,6 +30,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use way::Way;
 
 /// Run a program with devices.
 #[derive(clap::Args)]
@@ -51,6 +55,10 @@ pub struct Arguments {
     /// Faults to inject (see docs/dsa-run.md).
     #[arg(long, value_name = "PLAN.toml")]
     inject: Option<PathBuf>,
+    /// Use no namespaces, also where the system gives them: programs find the devices by environment
+    /// variables, and by a library in place of libaccel-config.
+    #[arg(long)]
+    without_namespaces: bool,
     /// Say nothing but errors.
     #[arg(long, short)]
     quiet: bool,
@@ -68,25 +76,24 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let out = arguments.record.as_deref().map(record::Out::create).transpose()?;
     let directory = Directory::create(out.is_some(), plan.as_deref())?;
     let registers = directory.registers()?;
-    let way = namespace::enter()?;
     let devices = Arc::new(Devices::new(Driver::new(parts), registers));
     devices.configure(&configuration).map_err(|error| in_file(arguments, &error))?;
-    let mounted = server::mount(&devices, directory.path())?;
-    namespace::show(directory.path(), &devices)?;
-    registers.files.store(mounted.number, Ordering::Release);
-    let waiting = Arc::clone(&mounted.waiting);
-    let watch = devices.watch(move |devices| waiting.tell(|device| devices.has_error(device)));
+    let way = Way::find(!arguments.without_namespaces, &devices, &directory)?;
+    registers.files.store(way.file_system(), Ordering::Release);
+    let watch = devices.watch(way.look());
     if !arguments.quiet {
         eprintln!("skipline-dsa: {} device(s), {way}", arguments.devices);
     }
-    let ended = program.run(&directory)?;
+    let ended = program.run(&directory, way.environment(&directory))?;
     watch.stop();
     devices.stop();
     if let Some(out) = out {
         let lines = out.merge(&directory)?;
         let lost = registers.lost_lines.load(Ordering::Acquire);
         if lost > 0 {
-            eprintln!("skipline-dsa: {lost} descriptors are missing in the record: the disk was full");
+            eprintln!(
+                "skipline-dsa: {lost} descriptors are missing in the record: the disk was full"
+            );
         }
         if !arguments.quiet {
             eprintln!("skipline-dsa: {lines} descriptors recorded");

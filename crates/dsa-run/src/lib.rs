@@ -3,11 +3,13 @@
 //! The supervisor has the devices' registers, in memory that all processes of the run share
 //! ([`registers`]). A program opens a work queue's file, which the supervisor serves, and asks by an
 //! ioctl which queue that is ([`Identity`]). All else, the execution of descriptors above all, happens in
-//! the program's own process.
+//! the program's own process. Where no file system of the supervisor can be had, programs ask it for the
+//! file by a socket ([`requests`]).
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 pub mod registers;
+pub mod requests;
 
 /// Environment variable that names the directory of the run. Without it the library does nothing.
 pub const RUN_DIRECTORY: &str = "SKIPLINE_DSA_RUN";
@@ -56,5 +58,22 @@ impl Identity {
         let Self { device, queue, client, slot, pasid, process, reserved: [first, second] } = *self;
         let words = [device, queue, client, slot, pasid, process, first, second];
         words.into_iter().flat_map(u32::to_le_bytes).collect()
+    }
+
+    /// That of its bytes; `None` if they are too few.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        let (words, _) = bytes.as_chunks::<4>();
+        let mut words = words.iter().map(|word| u32::from_le_bytes(*word));
+        let mut next = || words.next();
+        Some(Self {
+            device: next()?,
+            queue: next()?,
+            client: next()?,
+            slot: next()?,
+            pasid: next()?,
+            process: next()?,
+            reserved: [next()?, next()?],
+        })
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::engines;
 use crate::next::next;
+use crate::plain;
 use crate::portals;
 use crate::run;
 use crate::signals::masks;
@@ -25,6 +26,9 @@ fn identify(file: c_int) -> Option<Identity> {
             || status.assume_init_ref().st_dev != run.registers.files.load(Ordering::Acquire)
         {
             return None;
+        }
+        if run.requests.is_some() {
+            return plain::identify(run, status.assume_init_ref().st_ino);
         }
         let mut identity = Identity::default();
         let answer = libc::ioctl(file, IDENTIFY.into(), &raw mut identity);
@@ -113,14 +117,23 @@ pub unsafe extern "C" fn munmap(address: *mut c_void, bytes: size_t) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn write(file: c_int, from: *const c_void, bytes: size_t) -> ssize_t {
     let written = next!(c"write" as fn(c_int, *const c_void, size_t) -> ssize_t; file, from, bytes);
-    // The supervisor answers so for a queue's file alone: its descriptors are for this process.
+    if written >= 0 {
+        return written;
+    }
     // SAFETY: each thread has its own errno.
-    if written >= 0 || unsafe { *libc::__errno_location() } != WRITE_IN_PROCESS {
+    let error = unsafe { *libc::__errno_location() };
+    // The supervisor answers so for a queue's file alone: its descriptors are for this process. A file in
+    // memory that may not grow answers otherwise.
+    let is_plain = run::current().is_some_and(|run| run.requests.is_some());
+    if error != if is_plain { libc::EPERM } else { WRITE_IN_PROCESS } {
         return written;
     }
     match identify(file) {
         Some(identity) => submit(&identity, from as u64, bytes / DESCRIPTOR_BYTES),
-        None => written,
+        None => {
+            fail(error);
+            written
+        }
     }
 }
 

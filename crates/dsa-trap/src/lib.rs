@@ -10,6 +10,7 @@
 //! - [`portals`]: which page is which queue.
 //! - [`engines`]: the queues' engines, threads of this process.
 //! - [`files`]: calls of the C library about a queue's file.
+//! - [`plain`]: files of a run without namespaces.
 //! - [`cpuid`]: a CPU that says that it has the instructions.
 //! - [`record`]: the log of descriptors.
 //!
@@ -30,6 +31,7 @@ mod engines;
 mod files;
 mod local;
 mod next;
+mod plain;
 mod portals;
 mod record;
 mod run;

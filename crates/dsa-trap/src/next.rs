@@ -31,7 +31,7 @@ impl Next {
 
 /// Calls the C library's function of a name, whose type is given.
 macro_rules! next {
-    ($name:literal as fn($($type:ty),*) -> $result:ty; $($argument:expr),*) => {{
+    ($name:literal as fn($($type:ty),* $(,)?) -> $result:ty; $($argument:expr),* $(,)?) => {{
         static NEXT: $crate::next::Next = $crate::next::Next::new($name);
         type Function = unsafe extern "C" fn($($type),*) -> $result;
         // SAFETY: the C library's function of that name has this type.

@@ -1,6 +1,7 @@
 //! The run that this process belongs to.
 
 use dsa_run::registers::{Registers, Shared, process_namespace};
+use dsa_run::requests::SOCKET;
 use dsa_run::{REGISTERS_FILE, RUN_DIRECTORY};
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -12,6 +13,8 @@ pub struct Run {
     pub registers: &'static Registers,
     /// Its directory.
     pub directory: PathBuf,
+    /// Where the supervisor is asked, if the run has no namespaces.
+    pub requests: Option<PathBuf>,
 }
 
 static RUN: OnceLock<Run> = OnceLock::new();
@@ -28,7 +31,8 @@ pub fn join() -> bool {
         Ok(registers) => {
             let registers = registers.forever();
             forget_program_before(registers);
-            RUN.set(Run { registers, directory }).is_ok()
+            let requests = Some(directory.join(SOCKET)).filter(|path| path.exists());
+            RUN.set(Run { registers, directory, requests }).is_ok()
         }
         // A library of another release, or a run that has ended: this program has no device.
         Err(_) => false,

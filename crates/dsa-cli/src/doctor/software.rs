@@ -7,11 +7,20 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 /// What has to be there.
-pub fn findings(name: Option<&OsStr>) -> Vec<Finding> {
-    let mut all = vec![fuse(), namespaces(), library()];
+pub fn needed(name: Option<&OsStr>) -> Vec<Finding> {
+    let mut all = vec![library()];
     all.extend(name.map(program));
     all
 }
+
+/// What programs find the devices by as on a machine that has them; without it they do in another way.
+pub fn wanted() -> Vec<Finding> {
+    vec![fuse(), namespaces()]
+}
+
+/// The other way.
+pub const WITHOUT: &str = "until then programs run without namespaces: DPDK is told by variables, \
+                           others by a library in place of libaccel-config (docs/dsa-run.md)";
 
 fn fuse() -> Finding {
     let what = "file systems in user space";

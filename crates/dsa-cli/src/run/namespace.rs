@@ -14,14 +14,14 @@ use std::path::Path;
 
 /// How the view was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Namespace {
     /// As root, in a mount namespace.
     Mount,
     /// In a user namespace with a mount namespace of its own.
     User,
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for Namespace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Mount => "in a mount namespace",
@@ -31,24 +31,21 @@ impl fmt::Display for Way {
 }
 
 /// Enters namespaces, in which the process keeps its user.
-pub fn enter() -> Result<Way, Failure> {
+pub fn enter() -> Result<Namespace, Failure> {
     let (user, group) = (rustix::process::getuid(), rustix::process::getgid());
     // SAFETY of both calls: this process has one thread.
     let way = if unshare(UnshareFlags::NEWNS).is_ok() {
-        Way::Mount
+        Namespace::Mount
     } else {
-        unshare(UnshareFlags::NEWNS | UnshareFlags::NEWUSER).map_err(|error| {
-            Failure::failed(format!(
-                "this system gives no namespace ({error}), and devices need one; see `skipline-dsa doctor`"
-            ))
-        })?;
+        unshare(UnshareFlags::NEWNS | UnshareFlags::NEWUSER)
+            .map_err(|error| Failure::failed(format!("this system gives none: {error}")))?;
         let write = |file: &str, text: String| {
             std::fs::write(file, text).map_err(|error| Failure::failed(format!("{file}: {error}")))
         };
         write("/proc/self/setgroups", "deny".to_owned())?;
         write("/proc/self/uid_map", format!("{0} {0} 1", user.as_raw()))?;
         write("/proc/self/gid_map", format!("{0} {0} 1", group.as_raw()))?;
-        Way::User
+        Namespace::User
     };
     let all = MountPropagationFlags::REC | MountPropagationFlags::PRIVATE;
     rustix::mount::mount_change("/", all)

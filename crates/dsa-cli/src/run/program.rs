@@ -2,6 +2,7 @@
 
 use super::directory::Directory;
 use super::passing::Passer;
+use super::plain::Environment;
 use crate::failure::Failure;
 use dsa_run::RUN_DIRECTORY;
 use std::ffi::{OsStr, OsString};
@@ -32,13 +33,14 @@ impl Program {
         Ok(Self { path, words: words.to_vec(), library: library()? })
     }
 
-    /// Runs it to its end.
-    pub fn run(&self, directory: &Directory) -> Result<ExitCode, Failure> {
+    /// Runs it to its end, with further variables in its environment.
+    pub fn run(&self, directory: &Directory, further: Environment) -> Result<ExitCode, Failure> {
         let signals = Passer::new()?;
         let mut child = Command::new(&self.path)
             .args(&self.words[1..])
             .env("LD_PRELOAD", preloaded(&self.library))
             .env(RUN_DIRECTORY, directory.path())
+            .envs(further)
             .spawn()
             .map_err(|error| Failure::failed(format!("{}: {error}", self.path.display())))?;
         let passing = signals.pass_to(&child);

@@ -10,7 +10,7 @@ mod mount;
 mod names;
 mod waiting;
 
-pub use mount::mount;
+pub use mount::{Mounted, is_possible, mount};
 
 use dsa_run::Identity;
 use idxd::Client;

@@ -19,3 +19,4 @@ mod rough;
 mod runs;
 mod shared_queue;
 mod unprivileged;
+mod without_namespaces;

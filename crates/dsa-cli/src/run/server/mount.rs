@@ -9,6 +9,7 @@ use fuser::{Config, Session, SessionACL};
 use rustix::mount::MountFlags;
 use std::collections::HashMap;
 use std::ffi::CString;
+use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -26,17 +27,24 @@ pub struct Mounted {
     pub waiting: Arc<Waiting>,
 }
 
+/// Whether there is a kernel's side of it: asked before the process enters namespaces.
+pub fn is_possible() -> Result<(), Failure> {
+    fuse().map(drop)
+}
+
+fn fuse() -> Result<File, Failure> {
+    let opened = File::options().read(true).write(true).open("/dev/fuse");
+    opened.map_err(|error| failed("/dev/fuse", &error))
+}
+
+fn failed(what: &str, error: &std::io::Error) -> Failure {
+    Failure::failed(format!("{what}: {error}"))
+}
+
 /// Mounts it at `files` of a directory.
 pub fn mount(devices: &Arc<Devices>, directory: &Path) -> Result<Mounted, Failure> {
     let at = directory.join("files");
-    let failed = |what: &str, error: std::io::Error| {
-        Failure::failed(format!("{what}: {error}; see `skipline-dsa doctor`"))
-    };
-    let fuse = std::fs::File::options()
-        .read(true)
-        .write(true)
-        .open("/dev/fuse")
-        .map_err(|error| failed("/dev/fuse", error))?;
+    let fuse = fuse()?;
     let (user, group) = (rustix::process::getuid(), rustix::process::getgid());
     let options = format!(
         "fd={},rootmode=40000,user_id={},group_id={},allow_other,default_permissions",
@@ -52,7 +60,7 @@ pub fn mount(devices: &Arc<Devices>, directory: &Path) -> Result<Mounted, Failur
         MountFlags::NOSUID | MountFlags::NODEV,
         options.as_c_str(),
     )
-    .map_err(|error| failed("mount of the devices' files", error.into()))?;
+    .map_err(|error| failed("mount of the devices' files", &error.into()))?;
     let waiting = Arc::new(Waiting::default());
     let files = Files {
         devices: Arc::clone(devices),
@@ -65,9 +73,10 @@ pub fn mount(devices: &Arc<Devices>, directory: &Path) -> Result<Mounted, Failur
     let mut config = Config::default();
     config.n_threads = Some(THREADS);
     let session = Session::from_fd(files, fuse.into(), SessionACL::All, config)
-        .map_err(|error| failed("the devices' file system", error))?;
+        .map_err(|error| failed("the devices' file system", &error))?;
     waiting.set_notifier(session.notifier());
     let _server = std::thread::spawn(move || session.run());
-    let number = std::fs::metadata(&at).map_err(|error| failed("the devices' files", error))?.dev();
+    let number =
+        std::fs::metadata(&at).map_err(|error| failed("the devices' files", &error))?.dev();
     Ok(Mounted { number, waiting })
 }

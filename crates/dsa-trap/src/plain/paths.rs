@@ -1,0 +1,79 @@
+//! Paths of /sys and /dev that are the run's.
+
+use crate::run::{self, Run};
+use dsa_run::requests::FILES;
+use libc::c_char;
+use std::ffi::CStr;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+
+/// Directories that the run has in the kernel's place.
+const OWN: [&str; 3] = ["/sys/bus/dsa", "/sys/module/idxd", "/dev/dsa"];
+
+/// Where directories of devices lead to.
+const BRIDGES: &str = "/sys/devices/pci";
+
+/// A path of the run.
+pub struct Own<'a> {
+    pub run: &'static Run,
+    /// As the kernel would have it.
+    path: &'a str,
+}
+
+/// What can be opened by a request.
+pub enum Wanted<'a> {
+    Queue(&'a str),
+    /// The text of an attribute of a node.
+    Attribute(&'a str, &'a str),
+}
+
+/// The path of a call, if it is the run's.
+pub fn own<'a>(path: *const c_char) -> Option<Own<'a>> {
+    let run = run::current().filter(|run| run.requests.is_some())?;
+    // SAFETY: the path of a call of the C library; a null one is refused by the kernel.
+    let path = (!path.is_null()).then(|| unsafe { CStr::from_ptr(path) })?.to_str().ok()?;
+    let is_in = |path: &str, directory: &str| {
+        let rest = path.strip_prefix(directory);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let in_run = path.strip_prefix(run.directory.to_str()?);
+    let below = in_run.and_then(|path| path.strip_prefix('/')?.strip_prefix(FILES));
+    if let Some(path) = below.filter(|path| path.starts_with('/')) {
+        return Some(Own { run, path });
+    }
+    let own = Own { run, path };
+    let is_own = OWN.iter().any(|own| is_in(path, own))
+        // The host bridges of the run are others than those of the machine.
+        || path.starts_with(BRIDGES) && own.with_file(exists);
+    is_own.then_some(own)
+}
+
+fn exists(path: *const c_char) -> bool {
+    // SAFETY: the path ends with zero.
+    unsafe { libc::syscall(libc::SYS_access, path, libc::F_OK) == 0 }
+}
+
+impl<'a> Own<'a> {
+    /// What can be opened by a request; `None` for directories and links.
+    pub fn wanted(&self) -> Option<Wanted<'a>> {
+        if let Some(queue) = self.path.strip_prefix("/dev/dsa/").filter(|name| !name.is_empty()) {
+            return Some(Wanted::Queue(queue));
+        }
+        let (nodes, attribute) = self.path.rsplit_once('/')?;
+        Some(Wanted::Attribute(nodes.rsplit_once('/')?.1, attribute))
+    }
+
+    /// Calls `work` with the path of the ordinary file. It allocates nothing, as its callers may be in a
+    /// signal handler.
+    pub fn with_file<R>(&self, work: impl FnOnce(*const c_char) -> R) -> R {
+        let mut bytes = [0_u8; libc::PATH_MAX as usize];
+        let mut rest = &mut bytes[..];
+        let directory = self.run.directory.as_os_str().as_bytes();
+        // A path that is too long ends early, where nothing is.
+        for part in [directory, b"/", FILES.as_bytes(), self.path.as_bytes(), b"\0"] {
+            let _ = rest.write_all(part);
+        }
+        bytes[bytes.len() - 1] = 0;
+        work(bytes.as_ptr().cast())
+    }
+}
