@@ -44,8 +44,8 @@ pub enum Place {
 pub struct Rules {
     /// Ways of its last-level cache; nothing where its registers are not to be touched at all.
     pub ways: Option<u32>,
-    /// Whether the journal may be one of an earlier version.
-    pub is_old_journal: bool,
+    /// Whether the journal may be one of an earlier version, or of `slices map`.
+    pub is_any_journal: bool,
 }
 
 impl Rules {
@@ -56,10 +56,11 @@ impl Rules {
         let is_good = match &write.to {
             Place::Msr { address, .. } => self.ways.is_some_and(|ways| {
                 let field = (1u64 << ways) - 1;
-                *address == WAYS && within(field) && write.value & field != 0
+                let is_mask = *address == WAYS && within(field) && write.value & field != 0;
+                is_mask || (self.is_any_journal && is_of_box(*address, &within))
             }),
             Place::Port { offset, .. } => {
-                let old = if self.is_old_journal { NO_SNOOP_BIT } else { 0 };
+                let old = if self.is_any_journal { NO_SNOOP_BIT } else { 0 };
                 let is_answer = write.read != Some(u64::from(u32::MAX));
                 self.ways.is_some()
                     && *offset == SWITCH
@@ -76,6 +77,18 @@ impl Rules {
         }
         (!write.journalled).then(|| format!("not journalled: {write:x?}"))
     }
+}
+
+/// Whether it is a counter box of a slice of Haswell to Cascade Lake: of its control the freeze bit, its
+/// first event select, its filter.
+fn is_of_box(address: u32, within: &dyn Fn(u64) -> bool) -> bool {
+    let is_box = (0xe00..0xe00 + 28 * 0x10).contains(&address);
+    is_box
+        && match address % 0x10 {
+            0 => within(1 << 8),
+            1 | 5 => true,
+            _ => false,
+        }
 }
 
 /// What was written so far.
