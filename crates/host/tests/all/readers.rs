@@ -24,8 +24,11 @@ pub mod texts;
 #[path = "readers/tree.rs"]
 pub mod tree;
 
+/// What reads any bytes.
+type Body = fn(&[u8]);
+
 /// The targets by name.
-pub const TARGETS: [(&str, fn(&[u8])); 5] = [
+pub const TARGETS: [(&str, Body); 5] = [
     ("texts", texts::read),
     ("config_space", config_space::read),
     ("tree", tree::read),
