@@ -109,10 +109,22 @@ pub(super) fn read(
             }),
         }
     }
+    add_listed(host, tree, generation, &mut ports, notes);
+    ports.sort_by_key(|port| (port.port.is_none(), port.port));
+    ports
+}
+
+/// Adds the root ports that have a switch and nothing below: `tune ddio` changes them as well.
+fn add_listed(
+    host: &Host,
+    tree: &Tree,
+    generation: Option<&Generation>,
+    ports: &mut Vec<PortStatus>,
+    notes: &mut Notes,
+) {
     let known = generation.and_then(|generation| generation.port_switch.as_ref());
     let listed = |port: &&Function| known.is_some_and(|switch| is_listed(port, switch));
     for root in tree.functions().filter(listed) {
-        // `tune ddio` changes it whatever is below.
         if ports.iter().all(|known| known.port != Some(root.bdf)) {
             ports.push(PortStatus {
                 port: Some(root.bdf),
@@ -123,8 +135,6 @@ pub(super) fn read(
             });
         }
     }
-    ports.sort_by_key(|port| (port.port.is_none(), port.port));
-    ports
 }
 
 /// Whether a bridge says that it is no root port. Without privilege it does not say.

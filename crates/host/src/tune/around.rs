@@ -63,7 +63,7 @@ pub fn apply_measured(
         None => Ok(measure()),
     };
     let mut again = Vec::new();
-    let ended = apply(host, state, &anew(plan), &mut again, watch);
+    let ended = apply(host, state, &repeated(plan), &mut again, watch);
     for (first, last) in applied.iter_mut().zip(&again) {
         // What was so before the first time was not written, and was not put back.
         if last.outcome.was_written() {
@@ -90,7 +90,7 @@ fn reverse(plan: &Plan, applied: &[Applied]) -> Plan {
 }
 
 /// The same plan, whatever its controls hold by now.
-fn anew(plan: &Plan) -> Plan {
+fn repeated(plan: &Plan) -> Plan {
     let changes = plan.changes.iter().map(|change| Change { old: None, ..change.clone() });
     Plan { changes: changes.collect(), ..plan.clone() }
 }
