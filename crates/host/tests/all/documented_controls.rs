@@ -7,8 +7,8 @@ use host::cpu::{Generation, Generations, KnownBy, Proof};
 use host::tune::{PlanError, Planner};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/host.md");
-const HEAD: &str = "| part | family / models / steppings | `tune ddio-ways` | `tune ddio` |\n\
-                    | --- | --- | --- | --- |\n";
+const HEAD: &str = "| part | family / models / steppings | `tune ddio-ways`, `ddio-mask` | masks | `tune ddio` |\n\
+     | --- | --- | --- | --- | --- |\n";
 /// What the tool refuses.
 const EMPTY: &str = "refused";
 
@@ -33,6 +33,11 @@ fn ways(part: &Generation) -> Option<String> {
     Some(cell(register.proof, register.known_by, &register.source))
 }
 
+fn masks(part: &Generation) -> Option<String> {
+    let register = part.ways_register.as_ref()?;
+    Some(format!("{}: {}", register.masks.in_words(), register.masks_source))
+}
+
 fn switch(part: &Generation) -> Option<String> {
     let switch = part.port_switch.as_ref()?;
     Some(cell(switch.proof, switch.known_by, &switch.source))
@@ -46,8 +51,9 @@ fn row(part: &Generation) -> String {
     };
     let numbers =
         format!("{:#x} / {} / {}", part.family, range(part.models), range(part.steppings));
-    let [ways, switch] = [ways(part), switch(part)].map(|cell| cell.unwrap_or(EMPTY.into()));
-    format!("| {} | {numbers} | {ways} | {switch} |\n", part.name)
+    let cells = [ways(part), masks(part), switch(part)];
+    let [ways, masks, switch] = cells.map(|cell| cell.unwrap_or(EMPTY.into()));
+    format!("| {} | {numbers} | {ways} | {masks} | {switch} |\n", part.name)
 }
 
 #[test]
