@@ -101,6 +101,8 @@ pub struct Spec {
     pub ports: Vec<Port>,
     pub groups: Option<Groups>,
     pub uncore_mhz: Option<[u64; 3]>,
+    /// MSR 0x620, which tells the clock's range where the kernel's files do not; none where it is a fault.
+    pub ratio_limit: Option<u64>,
     /// Pages and free ones by node.
     pub huge_pages: Vec<[u64; 2]>,
 }
@@ -256,10 +258,14 @@ pub fn spec() -> impl Strategy<Value = Spec> {
             (mostly(), prop::bool::weighted(0.05), mostly(), masks, driver, answer(), on_write()),
             (extended, prop::collection::vec(port(nodes), 0..6)),
             prop::option::weighted(0.8, groups(ways, sockets * dies)),
-            prop::option::of([100u64..4000, 100u64..4000, 100u64..4000]),
+            (
+                prop::option::of([100u64..4000, 100u64..4000, 100u64..4000]),
+                prop::option::of(any::<u64>()),
+            ),
             prop::collection::vec([0u64..5000, 0u64..5000], nodes as usize),
         )
-            .prop_map(move |(first, (extended, ports), groups, uncore_mhz, huge_pages)| {
+            .prop_map(move |(first, (extended, ports), groups, uncore, huge_pages)| {
+                let (uncore_mhz, ratio_limit) = uncore;
                 let (is_named, is_virtual, shows_uncore, masks, msr_driver, msr_read, msr_write) =
                     first;
                 Spec {
@@ -279,6 +285,7 @@ pub fn spec() -> impl Strategy<Value = Spec> {
                     ports,
                     groups,
                     uncore_mhz,
+                    ratio_limit,
                     huge_pages,
                 }
             })

@@ -109,6 +109,19 @@ impl Spec {
         }
     }
 
+    /// Least, most and current clock of the uncore in MHz; 0 where the current one is not told.
+    pub fn uncore_clock(&self) -> Option<[u64; 3]> {
+        let part = self.part();
+        if part.vendor != "GenuineIntel" || !part.is_known {
+            return None;
+        }
+        let of_register = || {
+            let value = self.ratio_limit.filter(|_| self.msr_driver == Answer::Ok)? >> 1;
+            Some([(value >> 8 & 0x7f) * 100, (value & 0x7f) * 100, 0])
+        };
+        self.uncore_mhz.or_else(of_register)
+    }
+
     /// Logical CPUs of a socket.
     pub fn cpus(&self, socket: u32) -> Vec<u32> {
         (socket * CORES..(socket + 1) * CORES).collect()

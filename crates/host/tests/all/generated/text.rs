@@ -177,6 +177,11 @@ pub fn registers(spec: &Spec) -> String {
         word(spec.msr_read),
         write_of(spec.msr_write, spec.field() | 0xff << 24, spec.field() & 1)
     );
+    if let Some(value) = spec.ratio_limit {
+        // TOML's numbers have 63 bits.
+        let value = value >> 1;
+        put(&mut text, format_args!("[[msr.register]]\naddress = 0x620\nvalue = {value}"));
+    }
     for (index, port) in spec.ports.iter().enumerate() {
         put(
             &mut text,
