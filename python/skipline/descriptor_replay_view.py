@@ -18,17 +18,17 @@ HEADER = (
     "begins, ms",
     "descriptors",
     "MB",
-    "engines, ms",
-    "core, ms",
+    "engines, us",
+    "core, us",
     "core / engines",
-    "freed, Mcycles",
+    "freed, kcycles",
 )
 ABOUT = (
     "Engines: time in which they have offloads of the log under way, until a core has read the "
     "last record. Core: time of cores that do the same operations themselves, without the "
-    "program's own work. Freed: cycles of those, less those of preparing and submitting "
-    "descriptors; a program that only waits for its offloads gains the difference of the two "
-    "times instead."
+    "program's own work. Freed: cycles of those, less those of preparing descriptors, submitting "
+    "them and reading records; a program that only waits for its offloads gains the difference of "
+    "the two times instead."
 )
 
 
@@ -74,7 +74,7 @@ def _numbers(phase: ReplayedPhase) -> Iterator[str]:
     yield quantity.count(phase.descriptors)
     yield f"{phase.bytes / 1e6:,.3f}"
     for ns in (phase.engines_ns, phase.core_ns):
-        yield _ABSENT if ns is None else f"{ns / 1e6:,.3f}"
+        yield _ABSENT if ns is None else f"{ns / 1e3:,.1f}"
     ratio, freed = phase.core_by_engines, phase.freed_cycles
     yield _ABSENT if ratio is None else f"{ratio:.2f}"
-    yield _ABSENT if freed is None else f"{freed / 1e6:,.3f}"
+    yield _ABSENT if freed is None else f"{freed / 1e3:,.1f}"

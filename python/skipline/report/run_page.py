@@ -22,9 +22,9 @@ def page(result: Result) -> str:
     document.head(question, answers.of_run(result), _facts(result))
     if not result.settled:
         document.add(f'<p class="warning">{escape(_UNSETTLED)}</p>')
+    _replays(document, result)
     document.figures(run_figures.leading(result))
     document.add(cards(_headlines(result)))
-    _replays(document, result)
     if further := run_figures.further(result):
         document.heading("What explains it")
         document.figures(further)
