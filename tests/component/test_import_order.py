@@ -27,7 +27,7 @@ ORDER = (
     ),
     ("budget", "examples", "result"),
     ("budget_view", "replay", "simulation"),
-    ("demo", "result_view", "story_view"),
+    ("demo", "descriptor_replay_view", "result_view", "story_view"),
     ("replay_view",),
     ("experiment",),
     ("calibrate", "evidence", "known_names"),
