@@ -90,8 +90,8 @@ fn four_devices_pass_the_tests_of_dpdk() {
 }
 
 #[test]
-fn devices_without_namespaces_pass_the_tests_of_dpdk() {
-    passes_its_tests(2, &["--without-namespaces"], "plain");
+fn a_device_without_namespaces_passes_the_tests_of_dpdk() {
+    passes_its_tests(1, &["--without-namespaces"], "plain");
 }
 
 /// Runs them under a plan; the program has to end by itself.
