@@ -87,7 +87,7 @@ fuzz_target!(|input: (u8, [u8; PAGES], u32, Vec<[u8; 64]>)| {
             let outcome = match engine.execute(&Descriptor(bytes), &limits) {
                 Outcome::Recorded(_) => reference::Outcome::Record,
                 Outcome::Silent(_) => reference::Outcome::Silent,
-                Outcome::Held { .. } => panic!("there is no event log: {outcome:?}"),
+                held @ Outcome::Held { .. } => panic!("there is no event log: {held:?}"),
                 Outcome::Logged(record) => {
                     reference::Outcome::Logged(record.status() & !status::FAULT_ON_WRITE)
                 }
