@@ -158,16 +158,6 @@ impl Queue {
         self.in_flight.iter().map(|count| count.load(Ordering::Acquire)).sum()
     }
 
-    /// Frees what the program has left that this process was before it became another one (`exec`): its
-    /// engines are no more.
-    pub fn release_of(&self, process: u32) {
-        for (slot, (own, client)) in self.processes.iter().zip(&self.clients).enumerate() {
-            if own.load(Ordering::Acquire) == process {
-                self.release(client.load(Ordering::Acquire), slot);
-            }
-        }
-    }
-
     /// Frees what a client that is no more has left.
     pub fn release(&self, client: u32, slot: usize) {
         for owner in &self.entries {
@@ -179,6 +169,20 @@ impl Queue {
 }
 
 impl Device {
+    /// Frees what the program has left that this process was before it became another one (`exec`), of
+    /// queues and of the event log: its engines are no more.
+    pub fn release_of(&self, process: u32) {
+        for queue in &self.queue {
+            for (slot, (own, client)) in queue.processes.iter().zip(&queue.clients).enumerate() {
+                if own.load(Ordering::Acquire) == process {
+                    let client = client.load(Ordering::Acquire);
+                    queue.release(client, slot);
+                    self.events.release(client);
+                }
+            }
+        }
+    }
+
     /// What the device can do.
     #[must_use]
     pub fn capabilities(&self) -> Capabilities {

@@ -3,6 +3,7 @@
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 use dsa_run::registers::{Registers, Shared};
+use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const VALID: u64 = 1;
@@ -70,16 +71,22 @@ fn the_first_error_stays_and_a_further_one_is_an_overflow() {
 
 #[test]
 fn what_a_process_has_of_a_queue_is_released_and_nothing_else() {
-    let queue = &registers().device[0].queue[3];
+    let device = &registers().device[0];
+    let queue = &device.queue[3];
+    device.events.begin(64);
+    let log = device.events.of(NonZeroU32::new(5).expect("is not 0"), 3, None).expect("it is on");
+    log.writer.store(5, Ordering::Relaxed);
     for (slot, (client, process)) in [(5, 100), (6, 200)].into_iter().enumerate() {
         queue.clients[slot].store(client, Ordering::Relaxed);
         queue.processes[slot].store(process, Ordering::Relaxed);
         queue.in_flight[slot].store(3, Ordering::Relaxed);
         queue.entries[slot].store(client, Ordering::Relaxed);
     }
-    queue.release_of(300);
+    device.release_of(300);
     assert_eq!((queue.in_flight(), queue.occupancy()), (6, 2));
-    queue.release_of(100);
+    assert_eq!(log.writer.load(Ordering::Relaxed), 5);
+    device.release_of(100);
+    assert_eq!(log.writer.load(Ordering::Relaxed), 0, "others write again");
     assert_eq!((queue.in_flight(), queue.occupancy()), (3, 1));
     assert_eq!(queue.entries[1].load(Ordering::Relaxed), 6);
 }

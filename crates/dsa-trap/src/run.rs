@@ -46,7 +46,7 @@ fn forget_program_before(registers: &Registers) {
         return;
     }
     let devices = units::narrow::usize_from(registers.devices.load(Ordering::Acquire).into());
-    for queue in registers.device.iter().take(devices).flat_map(|device| &device.queue) {
-        queue.release_of(std::process::id());
+    for device in registers.device.iter().take(devices) {
+        device.release_of(std::process::id());
     }
 }
