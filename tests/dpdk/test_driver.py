@@ -13,7 +13,10 @@ SKIPPED = 77
 @pytest.mark.usefixtures("pages")
 @pytest.mark.parametrize(
     "program",
-    ["placement", "refusals", "sharing", "without_huge_pages", "without_permission"],
+    [
+        *("exhaustion", "placement", "refusals", "sharing", "stash"),
+        *("without_huge_pages", "without_permission"),
+    ],
 )
 def test_driver(program: str) -> None:
     path = BUILD / f"test-{program}"

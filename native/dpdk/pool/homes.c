@@ -9,8 +9,8 @@
 #include <rte_lcore.h>
 #include <rte_malloc.h>
 
-/* Objects that a stash takes from its ring, or gives back to it, at once. */
-#define STASH_EXCHANGE (STASH_OBJECTS / 2)
+/* As DPDK's caches, which are flushed when they have half as many again as they fetch. */
+#define STASH_MOST(size) ((size) * 3 / 2)
 
 static int
 make_ring(struct home_list *list, const struct rte_mempool *pool, uint32_t objects,
@@ -36,7 +36,7 @@ homes_init(struct homes *homes, const struct rte_mempool *pool, unsigned int cou
 
 	memset(homes, 0, sizeof(*homes));
 	memset(homes->of_lcore, HOME_NONE, sizeof(homes->of_lcore));
-	homes->list = rte_zmalloc_socket("skipline_homes", count * sizeof(*homes->list),
+	homes->list = rte_zmalloc_socket("skipline_homes", (count + 1) * sizeof(*homes->list),
 		RTE_CACHE_LINE_SIZE, pool->socket_id);
 	if (homes->list == NULL)
 		return -ENOMEM;
@@ -52,8 +52,37 @@ homes_init(struct homes *homes, const struct rte_mempool *pool, unsigned int cou
 			return ret;
 		}
 		homes->list[home].lcore = lcores[home];
+		homes->list[home].stashing_lcore = RTE_MAX_LCORE;
 		if (lcores[home] < RTE_MAX_LCORE)
 			homes->of_lcore[lcores[home]] = home;
+	}
+	homes->list[count].lcore = homes->list[count].stashing_lcore = RTE_MAX_LCORE;
+	homes->only = count == 1 ? homes->list[0].ring : NULL;
+	return 0;
+}
+
+int
+homes_take_caches(struct homes *homes, struct rte_mempool *pool)
+{
+	uint32_t size = pool->cache_size;
+	struct home_list *list;
+	unsigned int lcore;
+
+	if (homes->count == 1 || size == 0)
+		return 0;
+	for (lcore = 0; lcore < RTE_MAX_LCORE; lcore++) {
+		pool->local_cache[lcore].size = 0;
+		pool->local_cache[lcore].flushthresh = 0;
+	}
+	for (list = homes->list; list < homes->list + homes->count; list++) {
+		list->reserve = rte_zmalloc_socket("skipline_reserve", 2 * size * sizeof(void *),
+			RTE_CACHE_LINE_SIZE, pool->socket_id);
+		if (list->reserve == NULL)
+			return -ENOMEM;
+		list->stash = &pool->local_cache[list->lcore];
+		list->stashing_lcore = list->lcore;
+		list->stash_size = size;
+		list->stash_most = STASH_MOST(size);
 	}
 	return 0;
 }
@@ -63,8 +92,10 @@ homes_free(struct homes *homes)
 {
 	unsigned int home;
 
-	for (home = 0; homes->list != NULL && home < homes->count; home++)
+	for (home = 0; homes->list != NULL && home < homes->count; home++) {
 		rte_free(homes->list[home].ring);
+		rte_free(homes->list[home].reserve);
+	}
 	rte_free(homes->list);
 	rte_free(homes->table.home);
 	homes->list = NULL;
@@ -94,7 +125,7 @@ homes_cover(struct homes *homes, const struct rte_mempool *pool, const void *chu
 	home = rte_malloc_socket("skipline_home_table", windows, 0, pool->socket_id);
 	if (home == NULL)
 		return -ENOMEM;
-	memset(home, HOME_NONE, windows);
+	memset(home, homes->count, windows);
 	if (table->windows != 0)
 		memcpy(home + ((table->base - first) >> table->shift), table->home, table->windows);
 	rte_free(table->home);
@@ -111,162 +142,4 @@ homes_add(struct homes *homes, void *object, uint8_t home)
 		table->home[((uintptr_t)object - table->base) >> table->shift] = home;
 	/* The ring has the capacity for all objects of the home. */
 	rte_ring_enqueue(homes->list[home].ring, object);
-}
-
-/* Moves the objects that were stashed first, and so are the coldest, to the ring. */
-static int
-spill(struct home_list *list, unsigned int n)
-{
-	if (rte_ring_enqueue_bulk(list->ring, list->stash, n, NULL) == 0)
-		return -ENOBUFS;
-	list->stashed -= n;
-	memmove(list->stash, list->stash + n, list->stashed * sizeof(list->stash[0]));
-	return 0;
-}
-
-static int
-get_own(struct home_list *list, void **objects, unsigned int n)
-{
-	unsigned int wanted;
-
-	if (n > STASH_OBJECTS) {
-		if (list->stashed > 0 && spill(list, list->stashed) < 0)
-			return -ENOBUFS;
-		return rte_ring_dequeue_bulk(list->ring, objects, n, NULL) == 0 ? -ENOBUFS : 0;
-	}
-	if (n > list->stashed) {
-		wanted = RTE_MIN(n + STASH_EXCHANGE, (unsigned int)STASH_OBJECTS) - list->stashed;
-		list->stashed += rte_ring_dequeue_burst(list->ring, &list->stash[list->stashed], wanted,
-			NULL);
-		if (n > list->stashed)
-			return -ENOBUFS;
-	}
-	list->stashed -= n;
-	memcpy(objects, &list->stash[list->stashed], n * sizeof(*objects));
-	return 0;
-}
-
-static int
-put_own(struct home_list *list, void * const *objects, unsigned int n)
-{
-	if (n > STASH_EXCHANGE)
-		return rte_ring_enqueue_bulk(list->ring, objects, n, NULL) == 0 ? -ENOBUFS : 0;
-	if (list->stashed + n > STASH_OBJECTS && spill(list, STASH_EXCHANGE) < 0)
-		return -ENOBUFS;
-	memcpy(&list->stash[list->stashed], objects, n * sizeof(*objects));
-	list->stashed += n;
-	return 0;
-}
-
-static struct home_list *
-fullest(const struct homes *homes)
-{
-	struct home_list *best = &homes->list[0];
-	unsigned int home;
-
-	for (home = 1; home < homes->count; home++)
-		if (rte_ring_count(homes->list[home].ring) > rte_ring_count(best->ring))
-			best = &homes->list[home];
-	return best;
-}
-
-/* Takes objects out of all rings in turn, so that no poller is left with fewer than the others. */
-static int
-get_any(struct homes *homes, void **objects, unsigned int n)
-{
-	unsigned int got, part, taken = 0;
-
-	while (taken < n) {
-		part = RTE_MIN(n - taken, RTE_MAX(n / homes->count, 1U));
-		got = rte_ring_dequeue_burst(fullest(homes)->ring, objects + taken, part, NULL);
-		if (got == 0) {
-			homes_put_any(homes, objects, taken);
-			return -ENOBUFS;
-		}
-		taken += got;
-	}
-	return 0;
-}
-
-/* Takes what the home has left, stash first, then from other homes: returns how many of those. */
-static int
-get_borrowing(struct homes *homes, struct home_list *own, void **objects, unsigned int n)
-{
-	unsigned int taken = RTE_MIN(n, own->stashed);
-
-	own->stashed -= taken;
-	memcpy(objects, &own->stash[own->stashed], taken * sizeof(*objects));
-	taken += rte_ring_dequeue_burst(own->ring, objects + taken, n - taken, NULL);
-	if (get_any(homes, objects + taken, n - taken) < 0) {
-		homes_put_any(homes, objects, taken);
-		return -ENOBUFS;
-	}
-	return n - taken;
-}
-
-int
-homes_get(struct homes *homes, void **objects, unsigned int n)
-{
-	struct home_counts *counts;
-	unsigned int lcore;
-	int borrowed;
-	uint8_t own;
-
-	if (homes->count == 1)
-		return rte_ring_dequeue_bulk(homes->list[0].ring, objects, n, NULL) == 0 ? -ENOBUFS : 0;
-	lcore = RTE_MIN(rte_lcore_id(), (unsigned int)RTE_MAX_LCORE);
-	counts = &homes->counts[lcore];
-	own = homes->of_lcore[lcore];
-	if (own == HOME_NONE) {
-		if (get_any(homes, objects, n) < 0)
-			return -ENOBUFS;
-		counts->gets_by_others += n;
-	} else if (get_own(&homes->list[own], objects, n) < 0) {
-		if (!homes->borrow)
-			return -ENOBUFS;
-		borrowed = get_borrowing(homes, &homes->list[own], objects, n);
-		if (borrowed < 0)
-			return borrowed;
-		counts->gets_borrowed += borrowed;
-	}
-	counts->gets += n;
-	return 0;
-}
-
-int
-homes_put_any(struct homes *homes, void * const *objects, unsigned int n)
-{
-	unsigned int lcore = RTE_MIN(rte_lcore_id(), (unsigned int)RTE_MAX_LCORE);
-	uint8_t own = homes->of_lcore[lcore], home;
-	unsigned int first, end;
-	int ret;
-
-	if (homes->count == 1)
-		return rte_ring_enqueue_bulk(homes->list[0].ring, objects, n, NULL) == 0 ? -ENOBUFS : 0;
-	/* A run of objects with the same home goes there in one call. */
-	for (first = 0; first < n; first = end) {
-		home = homes_of_several(homes, objects[first]);
-		for (end = first + 1; end < n && homes_of_several(homes, objects[end]) == home; end++)
-			;
-		if (home == own) {
-			ret = put_own(&homes->list[home], objects + first, end - first);
-		} else {
-			homes->counts[lcore].puts_from_afar += end - first;
-			ret = rte_ring_enqueue_bulk(homes->list[home].ring, objects + first,
-				end - first, NULL) == 0 ? -ENOBUFS : 0;
-		}
-		if (ret < 0)
-			return ret;
-	}
-	return 0;
-}
-
-unsigned int
-homes_free_objects(const struct homes *homes)
-{
-	unsigned int home, objects = 0;
-
-	for (home = 0; home < homes->count; home++)
-		objects += rte_ring_count(homes->list[home].ring) + homes->list[home].stashed;
-	return objects;
 }

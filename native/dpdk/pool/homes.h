@@ -4,13 +4,24 @@
  *
  * A pool that one core polls has one home, a plain ring below the usual per-core cache. A pool that
  * several cores poll has one home for each; an object returns to its home, whichever core frees
- * it. The usual cache would give a core what it freed, whatever its home; each home has a stash
- * instead, which only its own core touches.
+ * it. The usual cache would give a core what it freed, whatever its home; so this driver fills it.
+ *
+ * The per-core cache of a home's core is its *stash*. Its size and threshold are 0, with which
+ * the library takes objects out of it, counts and flushes it as ever, but hands all that is freed
+ * to the driver; the driver puts what belongs to the home there. What holds for the stash:
+ * - It has objects of its home alone, unless a driver of a device wrote to it (some do when they
+ *   free); that same call empties it through homes_put(), with the stash itself as the list.
+ * - homes_get() into the stash itself is the library (or a device's driver) filling it. Whatever
+ *   lies there then may be taken back if the call fails: nothing there is touched, and `len` is the
+ *   caller's.
+ * - The library sets `len` to 0 after either. What a core takes in advance, to spare looks into
+ *   the ring, lies in its *reserve* therefore, until the next free moves it to the stash.
  */
 #ifndef SKL_HOMES_H
 #define SKL_HOMES_H
 
 #include <assert.h>
+#include <errno.h>
 #include <stdbool.h>
 
 #include <rte_lcore.h>
@@ -18,23 +29,26 @@
 #include <rte_ring.h>
 
 #define HOME_NONE UINT8_MAX
-#define STASH_OBJECTS 512
 
 static_assert(RTE_MAX_LCORE < HOME_NONE, "homes are numbered in a byte");
 
 struct home_list {
-	struct rte_ring *ring;
-	unsigned int lcore;         /* LCORE_ID_ANY: all */
-	uint32_t stashed;
-	void *stash[STASH_OBJECTS]; /* touched by the home's core alone */
+	struct rte_ring *ring;           /* NULL: the list of objects of other pools */
+	struct rte_mempool_cache *stash; /* this and the rest are touched by the home's core alone */
+	void **reserve;
+	unsigned int lcore;              /* LCORE_ID_ANY: all */
+	unsigned int stashing_lcore;     /* the same; without a stash a number that no thread has */
+	uint32_t stash_size;             /* objects taken in advance; 0 without a stash */
+	uint32_t stash_most;             /* with more it is emptied into the ring */
+	uint32_t reserved;
 } __rte_cache_aligned;
 
 /* Of one core; read by others without locks. */
 struct home_counts {
-	uint64_t gets;
 	uint64_t gets_by_others;
 	uint64_t gets_borrowed;
 	uint64_t puts_from_afar;
+	uint64_t puts_refused;
 } __rte_cache_aligned;
 
 /*
@@ -45,14 +59,15 @@ struct home_table {
 	uintptr_t base;
 	unsigned int shift;
 	uint32_t windows;
-	uint8_t *home;
+	uint8_t *home; /* the number of homes: no object begins there */
 };
 
 struct homes {
+	struct rte_ring *only; /* of a single home; else NULL */
+	struct home_list *list; /* one more than homes: the last is for objects of other pools */
+	struct home_table table; /* of several homes */
 	unsigned int count;
 	bool borrow;
-	struct home_table table; /* of several homes */
-	struct home_list *list;
 	uint8_t of_lcore[RTE_MAX_LCORE + 1]; /* the last: threads that are no lcores */
 	struct home_counts counts[RTE_MAX_LCORE + 1];
 };
@@ -64,48 +79,84 @@ struct homes {
 int homes_init(struct homes *homes, const struct rte_mempool *pool, unsigned int count,
 	const unsigned int *lcores, uint32_t share);
 
+/* Makes the pool's caches stashes of their cores, if there are several homes. -ENOMEM. */
+int homes_take_caches(struct homes *homes, struct rte_mempool *pool);
+
 void homes_free(struct homes *homes);
 
 /* Prepares homes_add() for objects at the addresses from `chunk` on. -ENOMEM. */
 int homes_cover(struct homes *homes, const struct rte_mempool *pool, const void *chunk,
 	size_t bytes);
 
-static inline uint8_t
+/* Of several homes; their number for an address at which no object of the pool begins. */
+static inline unsigned int
 homes_of_several(const struct homes *homes, const void *object)
 {
-	return homes->table.home[((uintptr_t)object - homes->table.base) >> homes->table.shift];
+	uintptr_t window = ((uintptr_t)object - homes->table.base) >> homes->table.shift;
+
+	return likely(window < homes->table.windows) ? homes->table.home[window] : homes->count;
 }
 
-static inline uint8_t
+static inline unsigned int
 homes_of(const struct homes *homes, const void *object)
 {
 	return homes->count == 1 ? 0 : homes_of_several(homes, object);
 }
 
+static inline unsigned int
+homes_this_lcore(void)
+{
+	return RTE_MIN(rte_lcore_id(), (unsigned int)RTE_MAX_LCORE);
+}
+
 /* Gives a new object its home. */
 void homes_add(struct homes *homes, void *object, uint8_t home);
 
+int homes_get_of_several(struct homes *homes, void **objects, unsigned int n);
+int homes_put_to_several(struct homes *homes, void * const *objects, unsigned int n);
+
 /* All or none; -ENOBUFS. */
-int homes_get(struct homes *homes, void **objects, unsigned int n);
-int homes_put_any(struct homes *homes, void * const *objects, unsigned int n);
+static inline int
+homes_get(struct homes *homes, void **objects, unsigned int n)
+{
+	if (homes->only == NULL)
+		return homes_get_of_several(homes, objects, n);
+	return rte_ring_dequeue_bulk(homes->only, objects, n, NULL) == 0 ? -ENOBUFS : 0;
+}
 
 /* On the fast path: most drivers free packet by packet. */
 static inline int
-homes_put(struct homes *homes, void * const *objects, unsigned int n)
+homes_put_one(struct homes *homes, void * const *object)
 {
-	struct home_list *list;
+	struct home_list *list = &homes->list[homes_of_several(homes, *object)];
+	struct rte_mempool_cache *stash = list->stash;
+	unsigned int lcore = rte_lcore_id();
 
-	if (n != 1 || homes->count == 1)
-		return homes_put_any(homes, objects, n);
-	list = &homes->list[homes_of_several(homes, objects[0])];
-	/* With several homes each is an lcore's; a thread that is no lcore equals none of them. */
-	if (unlikely(list->lcore != rte_lcore_id() || list->stashed == STASH_OBJECTS))
-		return homes_put_any(homes, objects, n);
-	list->stash[list->stashed++] = objects[0];
-	return 0;
+	if (likely(list->stashing_lcore == lcore)) {
+		if (unlikely(stash->len >= list->stash_most || list->reserved > 0 ||
+				object == stash->objs))
+			return homes_put_to_several(homes, object, 1);
+		stash->objs[stash->len++] = *object;
+		return 0;
+	}
+	if (list->lcore != lcore)
+		return homes_put_to_several(homes, object, 1);
+	return rte_ring_mp_enqueue(list->ring, *object);
 }
 
-/* Free objects in all lists. */
+/*
+ * -EINVAL: some are no objects of this pool, and were left alone; a pool of one home does not see
+ * that. -ENOBUFS: more than the pool has.
+ */
+static inline int
+homes_put(struct homes *homes, void * const *objects, unsigned int n)
+{
+	if (homes->only != NULL)
+		return rte_ring_enqueue_bulk(homes->only, objects, n, NULL) == 0 ? -ENOBUFS : 0;
+	return n == 1 ? homes_put_one(homes, objects) : homes_put_to_several(homes, objects, n);
+}
+
+/* Free objects in all lists but those in stashes, which the library counts. */
 unsigned int homes_free_objects(const struct homes *homes);
 
 #endif

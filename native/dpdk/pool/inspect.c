@@ -32,10 +32,10 @@ skl_mempool_stats(const struct rte_mempool *mempool, struct skl_mempool_stats *s
 	};
 	for (lcore = 0; lcore <= RTE_MAX_LCORE; lcore++) {
 		counts = &pool->homes.counts[lcore];
-		stats->gets += counts->gets;
 		stats->gets_by_others += counts->gets_by_others;
 		stats->gets_borrowed += counts->gets_borrowed;
 		stats->puts_from_afar += counts->puts_from_afar;
+		stats->puts_refused += counts->puts_refused;
 	}
 	return 0;
 }
@@ -44,11 +44,14 @@ int
 skl_mempool_poller_of(const struct rte_mempool *mempool, const void *object)
 {
 	const struct slice_pool *pool = slice_pool_of(mempool);
-	unsigned int lcore;
+	unsigned int home, lcore;
 
 	if (pool == NULL)
 		return -EINVAL;
-	lcore = pool->plan.home[homes_of(&pool->homes, object)].lcore;
+	home = homes_of(&pool->homes, object);
+	if (home == pool->plan.homes)
+		return -EINVAL;
+	lcore = pool->plan.home[home].lcore;
 	return lcore == LCORE_ID_ANY ? -ENOENT : (int)lcore;
 }
 
@@ -154,10 +157,10 @@ answer_pool(const char *command __rte_unused, const char *name, struct rte_tel_d
 	rte_tel_data_add_dict_u64(answer, "memory_bytes", stats.memory_bytes);
 	rte_tel_data_add_dict_u64(answer, "object_bytes", stats.object_bytes);
 	rte_tel_data_add_dict_u64(answer, "gaps_bytes", stats.gaps_bytes);
-	rte_tel_data_add_dict_u64(answer, "gets", stats.gets);
 	rte_tel_data_add_dict_u64(answer, "gets_by_others", stats.gets_by_others);
 	rte_tel_data_add_dict_u64(answer, "gets_borrowed", stats.gets_borrowed);
 	rte_tel_data_add_dict_u64(answer, "puts_from_afar", stats.puts_from_afar);
+	rte_tel_data_add_dict_u64(answer, "puts_refused", stats.puts_refused);
 	return 0;
 }
 

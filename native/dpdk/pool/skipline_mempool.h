@@ -68,10 +68,10 @@ struct skl_mempool_stats {
 	uint64_t memory_bytes;      /* reserved, all chunks */
 	uint64_t object_bytes;      /* of these inside objects, headers included */
 	uint64_t gaps_bytes;        /* of these skipped to reach a wanted line */
-	uint64_t gets;              /* objects given out, if several cores poll */
-	uint64_t gets_by_others;    /* of these to cores that do not poll the pool */
-	uint64_t gets_borrowed;     /* of these to pollers out of another one's */
+	uint64_t gets_by_others;    /* objects given to cores that do not poll, if several cores do */
+	uint64_t gets_borrowed;     /* objects given to pollers out of another one's */
 	uint64_t puts_from_afar;    /* objects freed by a core that they were not made for */
+	uint64_t puts_refused;      /* freed into this pool, but none of its objects */
 };
 
 /*

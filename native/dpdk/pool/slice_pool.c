@@ -64,22 +64,6 @@ make_plan(const struct rte_mempool *mempool, struct slice_pool *pool, struct set
 	return ret;
 }
 
-/*
- * The usual caches are above the driver and would mix the homes; each has a stash instead. A cache
- * of capacity 0 passes everything on, in both directions. The pool's cache_size has to stay: the
- * address of its private data follows from it.
- */
-static void
-disable_caches(struct rte_mempool *mempool)
-{
-	unsigned int lcore;
-
-	for (lcore = 0; mempool->cache_size > 0 && lcore < RTE_MAX_LCORE; lcore++) {
-		mempool->local_cache[lcore].size = 0;
-		mempool->local_cache[lcore].flushthresh = 0;
-	}
-}
-
 static int
 slice_pool_alloc(struct rte_mempool *mempool)
 {
@@ -101,14 +85,18 @@ slice_pool_alloc(struct rte_mempool *mempool)
 		mempool->size / pool->plan.homes + 1);
 	if (ret < 0)
 		goto fail_plan;
+	if (settings.cache == SKL_MEMPOOL_CACHE_SORTED)
+		ret = homes_take_caches(&pool->homes, mempool);
+	if (ret < 0)
+		goto fail_homes;
 	pool->homes.borrow = settings.exhausted == SKL_MEMPOOL_BORROW;
 	pool->unplaced = settings.unplaced;
 	placement_start(&pool->placement, &pool->plan, mempool->size);
-	if (pool->plan.homes > 1 && settings.cache == SKL_MEMPOOL_CACHE_SORTED)
-		disable_caches(mempool);
 	mempool->pool_data = pool;
 	return 0;
 
+fail_homes:
+	homes_free(&pool->homes);
 fail_plan:
 	plan_close(&pool->plan);
 fail_pool:
@@ -129,10 +117,25 @@ slice_pool_free(struct rte_mempool *mempool)
 	rte_free(pool);
 }
 
+/* Once for a pool: the library tells its caller nothing, and it may happen for each packet. */
+static void
+log_foreign(struct rte_mempool *mempool)
+{
+	struct slice_pool *pool = mempool->pool_data;
+
+	if (!__atomic_exchange_n(&pool->foreign_said, true, __ATOMIC_RELAXED))
+		SKL_LOG(ERR, "pool %s: objects were freed into it that are none of its own; they are "
+			"left alone and counted as puts_refused\n", mempool->name);
+}
+
 static int
 slice_pool_put(struct rte_mempool *mempool, void * const *objects, unsigned int n)
 {
-	return homes_put(&((struct slice_pool *)mempool->pool_data)->homes, objects, n);
+	int ret = homes_put(&((struct slice_pool *)mempool->pool_data)->homes, objects, n);
+
+	if (unlikely(ret == -EINVAL))
+		log_foreign(mempool);
+	return ret;
 }
 
 static int

@@ -11,6 +11,7 @@ struct slice_pool {
 	struct homes homes;
 	struct placement placement;
 	enum skl_mempool_unplaced unplaced;
+	bool foreign_said;
 	struct plan plan; /* its map is the primary process's */
 };
 
