@@ -37,6 +37,8 @@ def forward(args: argparse.Namespace, capture: Path) -> list[tuple[float, float]
         *("-d", "librte_mempool_skipline.so"),
         *("--vdev", f"net_pcap0,{device}", "--vdev", f"net_pcap1,{device}", "--"),
         *("--pool-ops", STANDARD, "--other-ops", SLICE, "--pairs", str(args.pairs)),
+        *("--cache", str(args.cache)),
+        *(["--free-in-bulk"] if args.free_in_bulk else []),
         *(["--new-order"] if args.new_order else []),
     ]
     environment = {
@@ -50,7 +52,8 @@ def forward(args: argparse.Namespace, capture: Path) -> list[tuple[float, float]
     if done.returncode != 0:
         sys.exit(f"error: the forwarder does not run:\n{done.stderr}")
     lines = [line.split() for line in done.stdout.splitlines() if not line.startswith("{")]
-    return [(float(standard), float(aware)) for _, standard, aware in lines]
+    # A turn in which the system ran other threads alone says nothing.
+    return [(float(standard), float(aware)) for _, standard, aware in lines if float(standard)]
 
 
 def parse() -> argparse.Namespace:
@@ -63,6 +66,10 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--lcores", default="0,1", help="EAL's --lcores, main first")
     parser.add_argument("--runs", type=int, default=12, help="processes, each with other memory")
     parser.add_argument("--pairs", type=int, default=40, help="of turns of 10 ms in each run")
+    parser.add_argument("--cache", type=int, default=256, help="objects of the per-core cache")
+    parser.add_argument(
+        "--free-in-bulk", action="store_true", help="instead of singly by the port's driver"
+    )
     parser.add_argument(
         "--new-order", action="store_true", help="pools in order of address, as they begin"
     )

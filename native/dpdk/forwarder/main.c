@@ -56,8 +56,13 @@ swap_addresses(struct rte_mbuf *packet)
 static void
 transmit(struct core *core, uint16_t port, struct rte_mbuf **packets, uint16_t n)
 {
-	uint16_t sent = rte_eth_tx_burst(port, core->queue, packets, n);
+	uint16_t sent;
 
+	if (options.free_in_bulk) {
+		rte_pktmbuf_free_bulk(packets, n);
+		return;
+	}
+	sent = rte_eth_tx_burst(port, core->queue, packets, n);
 	while (options.wait_for_room && sent < n && !stopped)
 		sent += rte_eth_tx_burst(port, core->queue, packets + sent, n - sent);
 	if (sent < n)

@@ -15,6 +15,7 @@ static const char usage[] =
 	"  --cache N           objects of the per-core cache (256)\n"
 	"  --burst N           packets polled at once (32)\n"
 	"  --wait-for-room     of a full transmit queue, instead of dropping packets\n"
+	"  --free-in-bulk      free packets in bulk instead of sending them\n"
 	"  --packets N         stop after N packets\n"
 	"  --pairs N           poll ports 0 and 1 alone in turns of 10 ms, N each, and print both rates\n"
 	"  --new-order         with --pairs: leave new pools as they are, in order of address\n"
@@ -49,6 +50,7 @@ options_read(int argc, char **argv, struct options *options)
 		{ "cache", required_argument, NULL, 'c' },
 		{ "burst", required_argument, NULL, 'b' },
 		{ "wait-for-room", no_argument, NULL, 'w' },
+		{ "free-in-bulk", no_argument, NULL, 'F' },
 		{ "packets", required_argument, NULL, 'p' },
 		{ "seconds", required_argument, NULL, 's' },
 		{ "idle-seconds", required_argument, NULL, 'i' },
@@ -72,6 +74,7 @@ options_read(int argc, char **argv, struct options *options)
 		case 'c': options->cache = number(name, optarg, 0, 512); break;
 		case 'b': options->burst = number(name, optarg, 1, 512); break;
 		case 'w': options->wait_for_room = true; break;
+		case 'F': options->free_in_bulk = true; break;
 		case 'p': options->packets = number(name, optarg, 1, UINT64_MAX); break;
 		case 's': options->seconds = number(name, optarg, 1, 86400); break;
 		case 'i': options->idle_seconds = number(name, optarg, 1, 86400); break;

@@ -13,7 +13,8 @@ struct options {
 	unsigned int objects;      /* of each pool */
 	unsigned int cache;
 	unsigned int burst;
-	bool wait_for_room;        /* of a full transmit queue; else packets are dropped */
+	bool wait_for_room;
+	bool free_in_bulk;         /* instead of sending: most drivers free packet by packet */
 	unsigned int line;         /* header line whose placement is recorded */
 	const char *placements;    /* file for the placements of header lines; NULL: none */
 	unsigned int pairs;        /* of turns, polling even and odd ports alone; 0: all at once */

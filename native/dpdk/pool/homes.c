@@ -12,52 +12,82 @@
 /* As DPDK's caches, which are flushed when they have half as many again as they fetch. */
 #define STASH_MOST(size) ((size) * 3 / 2)
 
-static int
-make_ring(struct home_list *list, const struct rte_mempool *pool, uint32_t objects,
-	unsigned int flags)
+/* Slots of a ring for so many objects. */
+static uint32_t
+ring_slots(uint32_t objects)
 {
-	uint32_t slots = rte_align32pow2(objects + 1);
-	ssize_t bytes = rte_ring_get_memsize(slots);
+	return rte_align32pow2(objects + 1);
+}
+
+ssize_t
+homes_ring_bytes(uint32_t objects)
+{
+	return rte_ring_get_memsize(ring_slots(objects));
+}
+
+static int
+make_ring(struct home_list *list, const struct rte_mempool *pool, uint32_t objects)
+{
+	ssize_t bytes = homes_ring_bytes(objects);
 
 	if (bytes < 0)
 		return bytes;
 	list->ring = rte_zmalloc_socket("skipline_home", bytes, RTE_CACHE_LINE_SIZE, pool->socket_id);
 	if (list->ring == NULL)
 		return -ENOMEM;
-	return rte_ring_init(list->ring, pool->name, slots, flags);
+	/* Any core may free an object, whatever flags the pool has. */
+	return rte_ring_init(list->ring, pool->name, ring_slots(objects), 0);
+}
+
+static void
+add_list(struct homes *homes, unsigned int lcore)
+{
+	struct home_list *list = &homes->list[homes->count];
+
+	list->lcore = lcore;
+	list->stashing_lcore = RTE_MAX_LCORE;
+	if (lcore < RTE_MAX_LCORE)
+		homes->of_lcore[lcore] = homes->count;
+	homes->count++;
+}
+
+static void
+clear(struct homes *homes)
+{
+	memset(homes, 0, sizeof(*homes));
+	memset(homes->of_lcore, HOME_NONE, sizeof(homes->of_lcore));
 }
 
 int
-homes_init(struct homes *homes, const struct rte_mempool *pool, unsigned int count,
-	const unsigned int *lcores, uint32_t share)
+homes_init_one(struct homes *homes, const struct rte_mempool *pool, unsigned int lcore,
+	struct rte_ring *ring)
 {
-	unsigned int flags = 0, home;
+	unsigned int flags = (pool->flags & RTE_MEMPOOL_F_SP_PUT ? RING_F_SP_ENQ : 0) |
+		(pool->flags & RTE_MEMPOOL_F_SC_GET ? RING_F_SC_DEQ : 0);
+
+	clear(homes);
+	add_list(homes, lcore);
+	homes->list[0].ring = ring;
+	return rte_ring_init(ring, pool->name, ring_slots(pool->size), flags);
+}
+
+int
+homes_init_several(struct homes *homes, const struct rte_mempool *pool, unsigned int count,
+	const unsigned int *lcores)
+{
+	unsigned int home;
 	int ret;
 
-	memset(homes, 0, sizeof(*homes));
-	memset(homes->of_lcore, HOME_NONE, sizeof(homes->of_lcore));
-	homes->list = rte_zmalloc_socket("skipline_homes", (count + 1) * sizeof(*homes->list),
-		RTE_CACHE_LINE_SIZE, pool->socket_id);
-	if (homes->list == NULL)
-		return -ENOMEM;
-	/* With several homes any core may free an object, whatever flags the pool has. */
-	if (count == 1)
-		flags = (pool->flags & RTE_MEMPOOL_F_SP_PUT ? RING_F_SP_ENQ : 0) |
-			(pool->flags & RTE_MEMPOOL_F_SC_GET ? RING_F_SC_DEQ : 0);
-	homes->count = count;
+	clear(homes);
 	for (home = 0; home < count; home++) {
-		ret = make_ring(&homes->list[home], pool, share, flags);
+		add_list(homes, lcores[home]);
+		ret = make_ring(&homes->list[home], pool, pool->size / count + 1);
 		if (ret < 0) {
 			homes_free(homes);
 			return ret;
 		}
-		homes->list[home].lcore = lcores[home];
-		homes->list[home].stashing_lcore = RTE_MAX_LCORE;
-		if (lcores[home] < RTE_MAX_LCORE)
-			homes->of_lcore[lcores[home]] = home;
 	}
 	homes->list[count].lcore = homes->list[count].stashing_lcore = RTE_MAX_LCORE;
-	homes->only = count == 1 ? homes->list[0].ring : NULL;
 	return 0;
 }
 
@@ -83,6 +113,7 @@ homes_take_caches(struct homes *homes, struct rte_mempool *pool)
 		list->stashing_lcore = list->lcore;
 		list->stash_size = size;
 		list->stash_most = STASH_MOST(size);
+		homes_set_reserved(list, 0);
 	}
 	return 0;
 }
@@ -92,13 +123,12 @@ homes_free(struct homes *homes)
 {
 	unsigned int home;
 
-	for (home = 0; homes->list != NULL && home < homes->count; home++) {
-		rte_free(homes->list[home].ring);
+	for (home = 0; home < homes->count; home++) {
+		if (homes->count > 1)
+			rte_free(homes->list[home].ring);
 		rte_free(homes->list[home].reserve);
 	}
-	rte_free(homes->list);
 	rte_free(homes->table.home);
-	homes->list = NULL;
 	homes->table.home = NULL;
 }
 

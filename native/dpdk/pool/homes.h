@@ -40,6 +40,7 @@ struct home_list {
 	unsigned int stashing_lcore;     /* the same; without a stash a number that no thread has */
 	uint32_t stash_size;             /* objects taken in advance; 0 without a stash */
 	uint32_t stash_most;             /* with more it is emptied into the ring */
+	uint32_t stash_fast;             /* homes_stash() for up to so many and 2; 0 with a reserve */
 	uint32_t reserved;
 } __rte_cache_aligned;
 
@@ -63,21 +64,24 @@ struct home_table {
 };
 
 struct homes {
-	struct rte_ring *only; /* of a single home; else NULL */
-	struct home_list *list; /* one more than homes: the last is for objects of other pools */
 	struct home_table table; /* of several homes */
 	unsigned int count;
 	bool borrow;
+	struct home_list list[RTE_MAX_LCORE + 1]; /* that after the last home: of objects of other pools */
 	uint8_t of_lcore[RTE_MAX_LCORE + 1]; /* the last: threads that are no lcores */
 	struct home_counts counts[RTE_MAX_LCORE + 1];
 };
 
-/*
- * Makes `count` lists for `share` objects each, of the cores lcores[]; one list is for all cores.
- * -ENOMEM.
- */
-int homes_init(struct homes *homes, const struct rte_mempool *pool, unsigned int count,
-	const unsigned int *lcores, uint32_t share);
+/* Bytes of a ring for so many objects. */
+ssize_t homes_ring_bytes(uint32_t objects);
+
+/* One home, whose ring all cores use, in the memory given for it: the lcore may be LCORE_ID_ANY. */
+int homes_init_one(struct homes *homes, const struct rte_mempool *pool, unsigned int lcore,
+	struct rte_ring *ring);
+
+/* Several homes, for equal parts of the objects, of the cores lcores[]. -ENOMEM. */
+int homes_init_several(struct homes *homes, const struct rte_mempool *pool, unsigned int count,
+	const unsigned int *lcores);
 
 /* Makes the pool's caches stashes of their cores, if there are several homes. -ENOMEM. */
 int homes_take_caches(struct homes *homes, struct rte_mempool *pool);
@@ -109,51 +113,40 @@ homes_this_lcore(void)
 	return RTE_MIN(rte_lcore_id(), (unsigned int)RTE_MAX_LCORE);
 }
 
+static inline void
+homes_set_reserved(struct home_list *list, uint32_t reserved)
+{
+	list->reserved = reserved;
+	list->stash_fast = reserved > 0 || list->stash_most < 2 ? 0 : list->stash_most - 2;
+}
+
 /* Gives a new object its home. */
 void homes_add(struct homes *homes, void *object, uint8_t home);
 
+/* All or none; -ENOBUFS. For pools of several homes, as those below. */
 int homes_get_of_several(struct homes *homes, void **objects, unsigned int n);
+
+/* -EINVAL: some are no objects of this pool, and were left alone. */
 int homes_put_to_several(struct homes *homes, void * const *objects, unsigned int n);
 
-/* All or none; -ENOBUFS. */
-static inline int
-homes_get(struct homes *homes, void **objects, unsigned int n)
-{
-	if (homes->only == NULL)
-		return homes_get_of_several(homes, objects, n);
-	return rte_ring_dequeue_bulk(homes->only, objects, n, NULL) == 0 ? -ENOBUFS : 0;
-}
-
-/* On the fast path: most drivers free packet by packet. */
-static inline int
-homes_put_one(struct homes *homes, void * const *object)
+/*
+ * An object that a core frees for itself goes to its stash here, on the fast path: most drivers
+ * free packet by packet. False: it is for homes_put_to_several().
+ */
+static inline bool
+homes_stash(struct homes *homes, void * const *object)
 {
 	struct home_list *list = &homes->list[homes_of_several(homes, *object)];
-	struct rte_mempool_cache *stash = list->stash;
-	unsigned int lcore = rte_lcore_id();
+	struct rte_mempool_cache *stash;
 
-	if (likely(list->stashing_lcore == lcore)) {
-		if (unlikely(stash->len >= list->stash_most || list->reserved > 0 ||
-				object == stash->objs))
-			return homes_put_to_several(homes, object, 1);
-		stash->objs[stash->len++] = *object;
-		return 0;
-	}
-	if (list->lcore != lcore)
-		return homes_put_to_several(homes, object, 1);
-	return rte_ring_mp_enqueue(list->ring, *object);
-}
-
-/*
- * -EINVAL: some are no objects of this pool, and were left alone; a pool of one home does not see
- * that. -ENOBUFS: more than the pool has.
- */
-static inline int
-homes_put(struct homes *homes, void * const *objects, unsigned int n)
-{
-	if (homes->only != NULL)
-		return rte_ring_enqueue_bulk(homes->only, objects, n, NULL) == 0 ? -ENOBUFS : 0;
-	return n == 1 ? homes_put_one(homes, objects) : homes_put_to_several(homes, objects, n);
+	if (unlikely(list->stashing_lcore != rte_lcore_id()))
+		return false;
+	stash = list->stash;
+	/* With one object in the stash this may be the library that flushes it. */
+	if (unlikely(stash->len - 2 >= list->stash_fast))
+		return false;
+	stash->objs[stash->len++] = *object;
+	return true;
 }
 
 /* Free objects in all lists but those in stashes, which the library counts. */

@@ -31,10 +31,10 @@ get_reserved(struct home_list *list, void **objects, unsigned int n)
 	if (n > list->reserved && n <= list->stash_size) {
 		ahead = n + list->stash_size - list->reserved;
 		if (rte_ring_mc_dequeue_bulk(list->ring, &list->reserve[list->reserved], ahead, NULL) > 0)
-			list->reserved += ahead;
+			homes_set_reserved(list, list->reserved + ahead);
 	}
 	if (n <= list->reserved) {
-		list->reserved -= n;
+		homes_set_reserved(list, list->reserved - n);
 		memcpy(objects, &list->reserve[list->reserved], n * sizeof(*objects));
 		return 0;
 	}
@@ -43,7 +43,7 @@ get_reserved(struct home_list *list, void **objects, unsigned int n)
 		return -ENOBUFS;
 	if (list->reserved > 0)
 		memcpy(objects, list->reserve, list->reserved * sizeof(*objects));
-	list->reserved = 0;
+	homes_set_reserved(list, 0);
 	return 0;
 }
 
@@ -67,10 +67,10 @@ get_own(struct home_list *list, void **objects, unsigned int n)
 	return 0;
 }
 
-static struct home_list *
+static const struct home_list *
 fullest(const struct homes *homes)
 {
-	struct home_list *best = &homes->list[0];
+	const struct home_list *best = &homes->list[0];
 	unsigned int home;
 
 	for (home = 1; home < homes->count; home++)
@@ -113,7 +113,7 @@ empty_own(struct home_list *own, bool keep_stash)
 {
 	if (enqueue(own, own->reserve, own->reserved) < 0)
 		return -ENOBUFS;
-	own->reserved = 0;
+	homes_set_reserved(own, 0);
 	if (keep_stash || own->stash_size == 0)
 		return 0;
 	if (enqueue(own, own->stash->objs, own->stash->len) < 0)
@@ -181,7 +181,7 @@ put_own(struct home_list *own, void * const *objects, unsigned int n)
 		return -ENOBUFS;
 	memcpy(&stash->objs[stash->len], own->reserve, own->reserved * sizeof(*objects));
 	stash->len += own->reserved;
-	own->reserved = 0;
+	homes_set_reserved(own, 0);
 	memcpy(&stash->objs[stash->len], objects, n * sizeof(*objects));
 	stash->len += n;
 	return 0;
@@ -189,23 +189,21 @@ put_own(struct home_list *own, void * const *objects, unsigned int n)
 
 /* Objects of one home, by a core that has no stash for them. */
 static int
-put_afar(struct homes *homes, unsigned int home, unsigned int own, void * const *objects,
+put_afar(struct homes *homes, unsigned int home, unsigned int lcore, void * const *objects,
 	unsigned int n)
 {
-	struct home_counts *counts = &homes->counts[homes_this_lcore()];
-
-	if (home == homes->count) {
-		counts->puts_refused += n;
+	if (unlikely(home == homes->count)) {
+		homes->counts[lcore].puts_refused += n;
 		return -EINVAL;
 	}
-	if (home != own)
-		counts->puts_from_afar += n;
+	if (home != homes->of_lcore[lcore])
+		homes->counts[lcore].puts_from_afar += n;
 	return enqueue(&homes->list[home], objects, n);
 }
 
 /* Sorts objects by home, so that each ring is gone to once. */
 static int
-put_sorted(struct homes *homes, unsigned int own, void * const *objects, unsigned int n)
+put_sorted(struct homes *homes, unsigned int lcore, void * const *objects, unsigned int n)
 {
 	void *left[SORTED_AT_ONCE], *of_one[SORTED_AT_ONCE];
 	unsigned int home, i, same, others;
@@ -221,34 +219,49 @@ put_sorted(struct homes *homes, unsigned int own, void * const *objects, unsigne
 			else
 				left[others++] = left[i];
 		}
-		failed = put_afar(homes, home, own, of_one, same);
+		failed = put_afar(homes, home, lcore, of_one, same);
 		if (failed < 0)
 			ret = failed;
 	}
 	return ret;
 }
 
+/* To the stash goes what is the core's own up to the first that is not: most often all. */
+static int
+put_leading(struct homes *homes, unsigned int own, void * const *objects, unsigned int n,
+	unsigned int *first)
+{
+	struct home_list *list = &homes->list[own];
+	unsigned int leading = 0;
+	int ret;
+
+	if (is_in_stash(list, objects)) {
+		ret = enqueue(list, list->reserve, list->reserved);
+		homes_set_reserved(list, 0);
+		return ret;
+	}
+	while (leading < n && homes_of_several(homes, objects[leading]) == own)
+		leading++;
+	*first = leading;
+	return leading == 0 ? 0 : put_own(list, objects, leading);
+}
+
 int
 homes_put_to_several(struct homes *homes, void * const *objects, unsigned int n)
 {
-	unsigned int own = homes->of_lcore[homes_this_lcore()], first = 0, part;
+	unsigned int lcore = homes_this_lcore(), own = homes->of_lcore[lcore], first = 0, home, part;
 	int ret = 0, failed;
 
-	if (own != HOME_NONE && homes->list[own].stash_size > 0) {
-		struct home_list *list = &homes->list[own];
-
-		if (is_in_stash(list, objects)) {
-			ret = enqueue(list, list->reserve, list->reserved);
-			list->reserved = 0;
-		} else {
-			while (first < n && homes_of_several(homes, objects[first]) == own)
-				first++;
-			ret = put_own(list, objects, first);
-		}
+	if (n == 1) {
+		home = homes_of_several(homes, *objects);
+		if (home != own || homes->list[own].stash_size == 0)
+			return put_afar(homes, home, lcore, objects, 1);
 	}
+	if (own != HOME_NONE)
+		ret = put_leading(homes, own, objects, n, &first);
 	for (; first < n; first += part) {
 		part = RTE_MIN(n - first, (unsigned int)SORTED_AT_ONCE);
-		failed = put_sorted(homes, own, objects + first, part);
+		failed = put_sorted(homes, lcore, objects + first, part);
 		if (failed < 0)
 			ret = failed;
 	}
@@ -260,8 +273,6 @@ homes_free_objects(const struct homes *homes)
 {
 	unsigned int home, objects = 0;
 
-	if (homes->only != NULL)
-		return rte_ring_count(homes->only);
 	for (home = 0; home < homes->count; home++)
 		objects += rte_ring_count(homes->list[home].ring) + homes->list[home].reserved;
 	return objects;

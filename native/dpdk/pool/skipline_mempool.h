@@ -22,6 +22,9 @@ extern "C" {
 
 #define SKL_MEMPOOL_OPS "skipline_slice"
 
+/* All else that the driver consists of is hidden: an application may have functions of any name. */
+#define SKL_MEMPOOL_API __attribute__((visibility("default")))
+
 /* Slice numbers are below this. */
 #define SKL_MEMPOOL_MOST_SLICES 256
 
@@ -78,24 +81,29 @@ struct skl_mempool_stats {
  * rte_pktmbuf_pool_create() with this driver and a configuration; NULL: the environment's.
  * NULL with rte_errno set if the pool cannot be laid out as asked.
  */
-struct rte_mempool *skl_pktmbuf_pool_create(const char *name, unsigned int objects,
-	unsigned int cache_size, uint16_t priv_size, uint16_t data_room_size, int socket_id,
+SKL_MEMPOOL_API struct rte_mempool *skl_pktmbuf_pool_create(const char *name,
+	unsigned int objects, unsigned int cache_size, uint16_t priv_size, uint16_t data_room_size, int socket_id,
 	const struct skl_mempool_config *config);
 
 /* -EINVAL if the pool is not of this driver. */
-int skl_mempool_stats(const struct rte_mempool *pool, struct skl_mempool_stats *stats);
+SKL_MEMPOOL_API int skl_mempool_stats(const struct rte_mempool *pool,
+	struct skl_mempool_stats *stats);
 
-/* The lcore that an object was made for; -ENOENT if it was for none in particular. */
-int skl_mempool_poller_of(const struct rte_mempool *pool, const void *object);
+/*
+ * The lcore that an object was made for; -ENOENT if it was for none in particular, -EINVAL for an
+ * address at which no object of a pool of several pollers begins.
+ */
+SKL_MEMPOOL_API int skl_mempool_poller_of(const struct rte_mempool *pool, const void *object);
 
 /* Whether the driver was told to place lines of this slice for the lcore. -EINVAL as above. */
-int skl_mempool_wants(const struct rte_mempool *pool, unsigned int lcore, uint16_t slice);
+SKL_MEMPOOL_API int skl_mempool_wants(const struct rte_mempool *pool, unsigned int lcore,
+	uint16_t slice);
 
 /*
  * Slice of the line at an address inside huge pages, in the pool's own table. -ERANGE if the table
  * does not cover it, -ENOTSUP if the physical address is not known. Primary process only.
  */
-int skl_mempool_slice_at(const struct rte_mempool *pool, const void *address);
+SKL_MEMPOOL_API int skl_mempool_slice_at(const struct rte_mempool *pool, const void *address);
 
 #ifdef __cplusplus
 }

@@ -4,12 +4,16 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_eal.h>
 #include <rte_malloc.h>
 
 #include "log.h"
+
+/* Which operations the library calls for a pool. */
+static int index_of_several, index_of_one;
 
 RTE_LOG_REGISTER(skl_mempool_logtype, pmd.mempool.skipline, NOTICE);
 
@@ -35,7 +39,7 @@ log_unplaced(const struct rte_mempool *pool, int level, int reason, uint64_t phy
 
 /* The plan, or a plain one where that is asked for or there is nothing to place. */
 static int
-make_plan(const struct rte_mempool *mempool, struct slice_pool *pool, struct settings *settings)
+make_plan(const struct rte_mempool *mempool, struct plan *plan, struct settings *settings)
 {
 	char why[512] = "";
 	int ret;
@@ -43,7 +47,7 @@ make_plan(const struct rte_mempool *mempool, struct slice_pool *pool, struct set
 	if (!plan_has_headers(mempool)) {
 		SKL_LOG(NOTICE, "pool %s: its objects have no packet data, nothing is placed\n",
 			mempool->name);
-		plan_make_plain(&pool->plan);
+		plan_make_plain(plan);
 		return 0;
 	}
 	if (!plan_knows_layout(mempool)) {
@@ -53,10 +57,10 @@ make_plan(const struct rte_mempool *mempool, struct slice_pool *pool, struct set
 	}
 	ret = settings_read(mempool->pool_config, mempool->name, settings, why, sizeof(why));
 	if (ret == 0)
-		ret = plan_make(settings, mempool, &pool->plan, why, sizeof(why));
+		ret = plan_make(settings, mempool, plan, why, sizeof(why));
 	if (ret < 0 && ret != -EINVAL && settings->unplaced == SKL_MEMPOOL_PLAIN) {
 		SKL_LOG(WARNING, "pool %s: plain placement: %s\n", mempool->name, why);
-		plan_make_plain(&pool->plan);
+		plan_make_plain(plan);
 		return 0;
 	}
 	if (ret < 0)
@@ -65,52 +69,78 @@ make_plan(const struct rte_mempool *mempool, struct slice_pool *pool, struct set
 }
 
 static int
-slice_pool_alloc(struct rte_mempool *mempool)
+make_homes(struct rte_mempool *mempool, struct slice_pool *pool, const struct settings *settings)
 {
 	unsigned int lcores[RTE_MAX_LCORE], home;
-	struct settings settings = { 0 };
+	int ret;
+
+	if (pool->plan.homes == 1)
+		return homes_init_one(&pool->homes, mempool, pool->plan.home[0].lcore,
+			mempool->pool_data);
+	for (home = 0; home < pool->plan.homes; home++)
+		lcores[home] = pool->plan.home[home].lcore;
+	ret = homes_init_several(&pool->homes, mempool, pool->plan.homes, lcores);
+	if (ret == 0 && settings->cache == SKL_MEMPOOL_CACHE_SORTED)
+		ret = homes_take_caches(&pool->homes, mempool);
+	if (ret < 0)
+		homes_free(&pool->homes);
+	return ret;
+}
+
+static int
+make_pool(struct rte_mempool *mempool, const struct plan *plan, const struct settings *settings)
+{
+	ssize_t ring_bytes = plan->homes == 1 ? homes_ring_bytes(mempool->size) : 0;
 	struct slice_pool *pool;
 	int ret;
 
-	pool = rte_zmalloc_socket("skipline_pool", sizeof(*pool), RTE_CACHE_LINE_SIZE,
+	if (ring_bytes < 0)
+		return ring_bytes;
+	pool = rte_zmalloc_socket("skipline_pool", sizeof(*pool) + ring_bytes, RTE_CACHE_LINE_SIZE,
 		mempool->socket_id);
 	if (pool == NULL)
 		return -ENOMEM;
-	ret = make_plan(mempool, pool, &settings);
-	if (ret < 0)
-		goto fail_pool;
-	for (home = 0; home < pool->plan.homes; home++)
-		lcores[home] = pool->plan.home[home].lcore;
-	ret = homes_init(&pool->homes, mempool, pool->plan.homes, lcores,
-		mempool->size / pool->plan.homes + 1);
-	if (ret < 0)
-		goto fail_plan;
-	if (settings.cache == SKL_MEMPOOL_CACHE_SORTED)
-		ret = homes_take_caches(&pool->homes, mempool);
-	if (ret < 0)
-		goto fail_homes;
-	pool->homes.borrow = settings.exhausted == SKL_MEMPOOL_BORROW;
-	pool->unplaced = settings.unplaced;
+	pool->plan = *plan;
+	pool->unplaced = settings->unplaced;
+	mempool->pool_data = pool + 1;
+	ret = make_homes(mempool, pool, settings);
+	if (ret < 0) {
+		rte_free(pool);
+		mempool->pool_data = NULL;
+		return ret;
+	}
+	pool->homes.borrow = settings->exhausted == SKL_MEMPOOL_BORROW;
 	placement_start(&pool->placement, &pool->plan, mempool->size);
-	mempool->pool_data = pool;
+	mempool->ops_index = plan->homes == 1 ? index_of_one : index_of_several;
 	return 0;
+}
 
-fail_homes:
-	homes_free(&pool->homes);
-fail_plan:
-	plan_close(&pool->plan);
-fail_pool:
-	rte_free(pool);
+static int
+slice_pool_alloc(struct rte_mempool *mempool)
+{
+	struct plan *plan = calloc(1, sizeof(*plan));
+	struct settings settings = { 0 };
+	int ret;
+
+	if (plan == NULL)
+		return -ENOMEM;
+	ret = make_plan(mempool, plan, &settings);
+	if (ret == 0) {
+		ret = make_pool(mempool, plan, &settings);
+		if (ret < 0)
+			plan_close(plan);
+	}
+	free(plan);
 	return ret;
 }
 
 static void
 slice_pool_free(struct rte_mempool *mempool)
 {
-	struct slice_pool *pool = mempool->pool_data;
+	struct slice_pool *pool = slice_pool_at(mempool);
 
 	/* Called for pools whose alloc failed, too. */
-	if (pool == NULL)
+	if (mempool->pool_data == NULL)
 		return;
 	homes_free(&pool->homes);
 	plan_close(&pool->plan);
@@ -121,17 +151,18 @@ slice_pool_free(struct rte_mempool *mempool)
 static void
 log_foreign(struct rte_mempool *mempool)
 {
-	struct slice_pool *pool = mempool->pool_data;
+	struct slice_pool *pool = slice_pool_at(mempool);
 
 	if (!__atomic_exchange_n(&pool->foreign_said, true, __ATOMIC_RELAXED))
 		SKL_LOG(ERR, "pool %s: objects were freed into it that are none of its own; they are "
 			"left alone and counted as puts_refused\n", mempool->name);
 }
 
-static int
-slice_pool_put(struct rte_mempool *mempool, void * const *objects, unsigned int n)
+static __rte_noinline int
+put_to_several(struct rte_mempool *mempool, void * const *objects, unsigned int n)
 {
-	int ret = homes_put(&((struct slice_pool *)mempool->pool_data)->homes, objects, n);
+	struct slice_pool *pool = slice_pool_at(mempool);
+	int ret = homes_put_to_several(&pool->homes, objects, n);
 
 	if (unlikely(ret == -EINVAL))
 		log_foreign(mempool);
@@ -139,22 +170,68 @@ slice_pool_put(struct rte_mempool *mempool, void * const *objects, unsigned int 
 }
 
 static int
+slice_pool_put(struct rte_mempool *mempool, void * const *objects, unsigned int n)
+{
+	struct slice_pool *pool = slice_pool_at(mempool);
+
+	if (n == 1 && likely(homes_stash(&pool->homes, objects)))
+		return 0;
+	return put_to_several(mempool, objects, n);
+}
+
+static int
 slice_pool_get(struct rte_mempool *mempool, void **objects, unsigned int n)
 {
-	return homes_get(&((struct slice_pool *)mempool->pool_data)->homes, objects, n);
+	struct slice_pool *pool = slice_pool_at(mempool);
+
+	return homes_get_of_several(&pool->homes, objects, n);
+}
+
+/* Pools of one home that the application says only one core puts into, or gets from. */
+static __rte_noinline int
+put_alone(struct rte_ring *ring, void * const *objects, unsigned int n)
+{
+	return rte_ring_sp_enqueue_bulk(ring, objects, n, NULL) == 0 ? -ENOBUFS : 0;
+}
+
+static __rte_noinline int
+get_alone(struct rte_ring *ring, void **objects, unsigned int n)
+{
+	return rte_ring_sc_dequeue_bulk(ring, objects, n, NULL) == 0 ? -ENOBUFS : 0;
+}
+
+/* Else as in the standard driver. */
+static int
+one_put(struct rte_mempool *mempool, void * const *objects, unsigned int n)
+{
+	struct rte_ring *ring = mempool->pool_data;
+
+	if (unlikely(ring->prod.sync_type != RTE_RING_SYNC_MT))
+		return put_alone(ring, objects, n);
+	return rte_ring_mp_enqueue_bulk(ring, objects, n, NULL) == 0 ? -ENOBUFS : 0;
+}
+
+static int
+one_get(struct rte_mempool *mempool, void **objects, unsigned int n)
+{
+	struct rte_ring *ring = mempool->pool_data;
+
+	if (unlikely(ring->cons.sync_type != RTE_RING_SYNC_MT))
+		return get_alone(ring, objects, n);
+	return rte_ring_mc_dequeue_bulk(ring, objects, n, NULL) == 0 ? -ENOBUFS : 0;
 }
 
 static unsigned int
 slice_pool_count(const struct rte_mempool *mempool)
 {
-	return homes_free_objects(&((struct slice_pool *)mempool->pool_data)->homes);
+	return homes_free_objects(&slice_pool_at(mempool)->homes);
 }
 
 static ssize_t
 slice_pool_calc_mem_size(const struct rte_mempool *mempool, uint32_t objects, uint32_t page_shift,
 	size_t *least_bytes, size_t *align)
 {
-	const struct slice_pool *pool = mempool->pool_data;
+	const struct slice_pool *pool = slice_pool_at(mempool);
 
 	if (pool->plan.map == NULL)
 		return rte_mempool_op_calc_mem_size_default(mempool, objects, page_shift, least_bytes,
@@ -169,7 +246,7 @@ slice_pool_populate(struct rte_mempool *mempool, unsigned int most_objects, void
 	rte_iova_t iova, size_t bytes, rte_mempool_populate_obj_cb_t *add, void *add_argument)
 {
 	const struct chunk chunk = { most_objects, start, bytes, iova, add, add_argument };
-	struct slice_pool *pool = mempool->pool_data;
+	struct slice_pool *pool = slice_pool_at(mempool);
 	struct placement *placement = &pool->placement;
 	uint64_t uncovered = 0;
 	int ret;
@@ -191,7 +268,7 @@ slice_pool_populate(struct rte_mempool *mempool, unsigned int most_objects, void
 	return ret;
 }
 
-static const struct rte_mempool_ops slice_pool_ops = {
+static const struct rte_mempool_ops ops_of_several = {
 	.name = SKL_MEMPOOL_OPS,
 	.alloc = slice_pool_alloc,
 	.free = slice_pool_free,
@@ -202,12 +279,31 @@ static const struct rte_mempool_ops slice_pool_ops = {
 	.populate = slice_pool_populate,
 };
 
-RTE_MEMPOOL_REGISTER_OPS(slice_pool_ops);
+/* What pools of the former become that have one home: no question on the data path. */
+static const struct rte_mempool_ops ops_of_one = {
+	.name = SKL_MEMPOOL_OPS "_one",
+	.alloc = slice_pool_alloc,
+	.free = slice_pool_free,
+	.enqueue = one_put,
+	.dequeue = one_get,
+	.get_count = slice_pool_count,
+	.calc_mem_size = slice_pool_calc_mem_size,
+	.populate = slice_pool_populate,
+};
+
+RTE_INIT(skl_mempool_register)
+{
+	index_of_several = rte_mempool_register_ops(&ops_of_several);
+	index_of_one = rte_mempool_register_ops(&ops_of_one);
+}
 
 struct slice_pool *
 slice_pool_of(const struct rte_mempool *pool)
 {
 	const struct rte_mempool_ops *ops = rte_mempool_get_ops(pool->ops_index);
 
-	return strcmp(ops->name, SKL_MEMPOOL_OPS) == 0 ? pool->pool_data : NULL;
+	if (pool->pool_data == NULL ||
+			(strcmp(ops->name, ops_of_several.name) != 0 && strcmp(ops->name, ops_of_one.name) != 0))
+		return NULL;
+	return slice_pool_at(pool);
 }

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pool of this driver: what rte_mempool.pool_data points to, in memory that processes share. */
+/*
+ * A pool of this driver, in memory that processes share. rte_mempool.pool_data points to its end,
+ * where the ring of a pool of one home is, as in pools of the standard driver: all that such a
+ * pool's data path needs.
+ */
 #ifndef SKL_SLICE_POOL_H
 #define SKL_SLICE_POOL_H
 
@@ -13,7 +17,13 @@ struct slice_pool {
 	enum skl_mempool_unplaced unplaced;
 	bool foreign_said;
 	struct plan plan; /* its map is the primary process's */
-};
+} __rte_cache_aligned;
+
+static inline struct slice_pool *
+slice_pool_at(const struct rte_mempool *pool)
+{
+	return (struct slice_pool *)pool->pool_data - 1;
+}
 
 /* NULL if the pool is of another driver, or not populated. */
 struct slice_pool *slice_pool_of(const struct rte_mempool *pool);
