@@ -17,7 +17,7 @@ SKIPPED = 77
 @pytest.mark.parametrize(
     "program",
     [
-        *("exhaustion", "placement", "plain_names", "refusals", "sharing", "stash"),
+        *("exhaustion", "placement", "plain_names", "refusals", "secondary", "sharing", "stash"),
         *("without_huge_pages", "without_permission"),
     ],
 )

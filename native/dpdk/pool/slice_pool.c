@@ -137,11 +137,12 @@ slice_pool_alloc(struct rte_mempool *mempool)
 static void
 slice_pool_free(struct rte_mempool *mempool)
 {
-	struct slice_pool *pool = slice_pool_at(mempool);
+	struct slice_pool *pool;
 
 	/* Called for pools whose alloc failed, too. */
 	if (mempool->pool_data == NULL)
 		return;
+	pool = slice_pool_at(mempool);
 	homes_free(&pool->homes);
 	plan_close(&pool->plan);
 	rte_free(pool);
@@ -291,10 +292,35 @@ static const struct rte_mempool_ops ops_of_one = {
 	.populate = slice_pool_populate,
 };
 
+/*
+ * Pools know their driver by its place in a table, which is the order in which a process loaded its
+ * drivers. This one takes the first place, so that processes that share pools may load it when they
+ * like; the others keep their order. Pools that exist already know theirs by the places as they
+ * are: then it stays where it is.
+ */
+static int
+register_first(const struct rte_mempool_ops *ops)
+{
+	struct rte_mempool_ops registered;
+	int index = rte_mempool_register_ops(ops);
+
+	if (index <= 0 || rte_eal_iova_mode() != RTE_IOVA_DC)
+		return index;
+	rte_spinlock_lock(&rte_mempool_ops_table.sl);
+	registered = rte_mempool_ops_table.ops[index];
+	memmove(&rte_mempool_ops_table.ops[1], &rte_mempool_ops_table.ops[0],
+		index * sizeof(registered));
+	rte_mempool_ops_table.ops[0] = registered;
+	rte_spinlock_unlock(&rte_mempool_ops_table.sl);
+	return 0;
+}
+
 RTE_INIT(skl_mempool_register)
 {
-	index_of_several = rte_mempool_register_ops(&ops_of_several);
-	index_of_one = rte_mempool_register_ops(&ops_of_one);
+	index_of_one = register_first(&ops_of_one);
+	index_of_several = register_first(&ops_of_several);
+	if (index_of_several == 0)
+		index_of_one++;
 }
 
 struct slice_pool *

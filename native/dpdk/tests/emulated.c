@@ -78,12 +78,14 @@ const char *
 emulated_table(unsigned int covered_bits)
 {
 	uint64_t moves[LOW_BITS - 6] = { 0 };
+	static bool named;
 	unsigned int bit, mask, position;
 	FILE *file;
 
-	if (path[sizeof(path) - 2] == 'X') {
+	if (!named) {
 		close(mkstemp(path));
 		atexit(remove_table);
+		named = true;
 	}
 	for (bit = LOW_BITS; bit < covered_bits; bit++)
 		for (mask = 0; mask < RTE_DIM(moves); mask++)

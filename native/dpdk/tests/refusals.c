@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_log.h>
 #include <rte_malloc.h>
@@ -152,7 +153,13 @@ static const char *
 write_latencies(unsigned int slices)
 {
 	static char path[] = "/tmp/skipline-latencies-XXXXXX";
-	FILE *file = path[sizeof(path) - 2] == 'X' ? fdopen(mkstemp(path), "w") : fopen(path, "w");
+	static bool named;
+	FILE *file;
+
+	if (!named)
+		close(mkstemp(path));
+	named = true;
+	file = fopen(path, "w");
 
 	fprintf(file, "part = \"p\"\nsource = \"s\"\nkind = \"modelled\"\ncycles = [[40.0");
 	while (--slices > 0)
