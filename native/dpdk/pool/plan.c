@@ -25,12 +25,18 @@ as_packet_pool(const struct rte_mempool *pool)
 	return packets;
 }
 
-bool
-plan_has_headers(const struct rte_mempool *pool)
+const char *
+plan_nothing_because(const struct rte_mempool *pool)
 {
 	const struct rte_pktmbuf_pool_private *packets = as_packet_pool(pool);
 
-	return packets == NULL || packets->mbuf_data_room_size > 0 || !plan_knows_layout(pool);
+	if (packets == NULL)
+		return NULL;
+	if (packets->flags & RTE_PKTMBUF_POOL_F_PINNED_EXT_BUF)
+		return "its packets lie in memory of the application";
+	if (packets->mbuf_data_room_size == 0 && plan_knows_layout(pool))
+		return "its objects have no packet data";
+	return NULL;
 }
 
 /* A private area that was not filled in: it states no room for data, but the objects have it. */
@@ -51,11 +57,6 @@ find_placed_byte(const struct rte_mempool *pool, unsigned int line, size_t *byte
 	const struct rte_pktmbuf_pool_private *packets = as_packet_pool(pool);
 	size_t first = 0;
 
-	if (packets != NULL && (packets->flags & RTE_PKTMBUF_POOL_F_PINNED_EXT_BUF)) {
-		snprintf(why, why_bytes, "its packets lie in external memory, which this driver does "
-			"not lay out; create it with ring_mp_mc");
-		return -ENOTSUP;
-	}
 	if (packets != NULL)
 		first = sizeof(struct rte_mbuf) + packets->mbuf_priv_size + RTE_PKTMBUF_HEADROOM;
 	*byte = first + (size_t)line * RTE_CACHE_LINE_SIZE;

@@ -32,8 +32,8 @@ void plan_make_plain(struct plan *plan);
 
 void plan_close(struct plan *plan);
 
-/* Whether there is a packet header in the pool's objects at all; indirect mbufs have none. */
-bool plan_has_headers(const struct rte_mempool *pool);
+/* Why there is no packet header in the pool's objects, as a text; NULL if there is. */
+const char *plan_nothing_because(const struct rte_mempool *pool);
 
 /* Whether the pool's private data says where packet data begins. */
 bool plan_knows_layout(const struct rte_mempool *pool);

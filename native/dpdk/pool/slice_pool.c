@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mempool driver: how the library's calls reach plan, placement and homes. */
+/* How a pool comes to be: its plan, the homes of its objects, and where they are placed. */
 #include "slice_pool.h"
 
 #include <errno.h>
@@ -12,9 +12,6 @@
 
 #include "log.h"
 
-/* Which operations the library calls for a pool. */
-static int index_of_several, index_of_one;
-
 RTE_LOG_REGISTER(skl_mempool_logtype, pmd.mempool.skipline, NOTICE);
 
 /* Text for a failure to place an object. */
@@ -26,10 +23,12 @@ log_unplaced(const struct rte_mempool *pool, int level, int reason, uint64_t phy
 	if (reason == -ERANGE)
 		why = "the slice table does not cover the address; recover it with pages that include it";
 	else if (reason == -EACCES)
-		why = "the kernel hides physical addresses from this process; needed: CAP_SYS_ADMIN "
-			"(with any IOVA mode)";
+		why = "the kernel hides physical addresses from this process; needed with any IOVA "
+			"mode: CAP_SYS_ADMIN of the initial user namespace, which root of a container may "
+			"lack";
 	else if (reason == -ENOTSUP)
-		why = "the memory is not made of huge pages, and the kernel may move it";
+		why = "plain placement in memory that the application brought: it is not made of huge "
+			"pages, and the kernel may move it";
 	if (reason == -ERANGE)
 		rte_log(level, skl_mempool_logtype, "SKIPLINE: pool %s: %s (%#" PRIx64 ")\n",
 			pool->name, why, physical);
@@ -41,12 +40,12 @@ log_unplaced(const struct rte_mempool *pool, int level, int reason, uint64_t phy
 static int
 make_plan(const struct rte_mempool *mempool, struct plan *plan, struct settings *settings)
 {
+	const char *nothing = plan_nothing_because(mempool);
 	char why[512] = "";
 	int ret;
 
-	if (!plan_has_headers(mempool)) {
-		SKL_LOG(NOTICE, "pool %s: its objects have no packet data, nothing is placed\n",
-			mempool->name);
+	if (nothing != NULL) {
+		SKL_LOG(NOTICE, "pool %s: nothing is placed: %s\n", mempool->name, nothing);
 		plan_make_plain(plan);
 		return 0;
 	}
@@ -111,11 +110,11 @@ make_pool(struct rte_mempool *mempool, const struct plan *plan, const struct set
 	}
 	pool->homes.borrow = settings->exhausted == SKL_MEMPOOL_BORROW;
 	placement_start(&pool->placement, &pool->plan, mempool->size);
-	mempool->ops_index = plan->homes == 1 ? index_of_one : index_of_several;
+	mempool->ops_index = operations_index(plan->homes);
 	return 0;
 }
 
-static int
+int
 slice_pool_alloc(struct rte_mempool *mempool)
 {
 	struct plan *plan = calloc(1, sizeof(*plan));
@@ -127,14 +126,17 @@ slice_pool_alloc(struct rte_mempool *mempool)
 	ret = make_plan(mempool, plan, &settings);
 	if (ret == 0) {
 		ret = make_pool(mempool, plan, &settings);
-		if (ret < 0)
+		if (ret < 0) {
+			SKL_LOG(ERR, "pool %s: no memory for lists of its %u free objects: %s\n",
+				mempool->name, mempool->size, strerror(-ret));
 			plan_close(plan);
+		}
 	}
 	free(plan);
 	return ret;
 }
 
-static void
+void
 slice_pool_free(struct rte_mempool *mempool)
 {
 	struct slice_pool *pool;
@@ -148,87 +150,7 @@ slice_pool_free(struct rte_mempool *mempool)
 	rte_free(pool);
 }
 
-/* Once for a pool: the library tells its caller nothing, and it may happen for each packet. */
-static void
-log_foreign(struct rte_mempool *mempool)
-{
-	struct slice_pool *pool = slice_pool_at(mempool);
-
-	if (!__atomic_exchange_n(&pool->foreign_said, true, __ATOMIC_RELAXED))
-		SKL_LOG(ERR, "pool %s: objects were freed into it that are none of its own; they are "
-			"left alone and counted as puts_refused\n", mempool->name);
-}
-
-static __rte_noinline int
-put_to_several(struct rte_mempool *mempool, void * const *objects, unsigned int n)
-{
-	struct slice_pool *pool = slice_pool_at(mempool);
-	int ret = homes_put_to_several(&pool->homes, objects, n);
-
-	if (unlikely(ret == -EINVAL))
-		log_foreign(mempool);
-	return ret;
-}
-
-static int
-slice_pool_put(struct rte_mempool *mempool, void * const *objects, unsigned int n)
-{
-	struct slice_pool *pool = slice_pool_at(mempool);
-
-	if (n == 1 && likely(homes_stash(&pool->homes, objects)))
-		return 0;
-	return put_to_several(mempool, objects, n);
-}
-
-static int
-slice_pool_get(struct rte_mempool *mempool, void **objects, unsigned int n)
-{
-	struct slice_pool *pool = slice_pool_at(mempool);
-
-	return homes_get_of_several(&pool->homes, objects, n);
-}
-
-/* Pools of one home that the application says only one core puts into, or gets from. */
-static __rte_noinline int
-put_alone(struct rte_ring *ring, void * const *objects, unsigned int n)
-{
-	return rte_ring_sp_enqueue_bulk(ring, objects, n, NULL) == 0 ? -ENOBUFS : 0;
-}
-
-static __rte_noinline int
-get_alone(struct rte_ring *ring, void **objects, unsigned int n)
-{
-	return rte_ring_sc_dequeue_bulk(ring, objects, n, NULL) == 0 ? -ENOBUFS : 0;
-}
-
-/* Else as in the standard driver. */
-static int
-one_put(struct rte_mempool *mempool, void * const *objects, unsigned int n)
-{
-	struct rte_ring *ring = mempool->pool_data;
-
-	if (unlikely(ring->prod.sync_type != RTE_RING_SYNC_MT))
-		return put_alone(ring, objects, n);
-	return rte_ring_mp_enqueue_bulk(ring, objects, n, NULL) == 0 ? -ENOBUFS : 0;
-}
-
-static int
-one_get(struct rte_mempool *mempool, void **objects, unsigned int n)
-{
-	struct rte_ring *ring = mempool->pool_data;
-
-	if (unlikely(ring->cons.sync_type != RTE_RING_SYNC_MT))
-		return get_alone(ring, objects, n);
-	return rte_ring_mc_dequeue_bulk(ring, objects, n, NULL) == 0 ? -ENOBUFS : 0;
-}
-
-static unsigned int
-slice_pool_count(const struct rte_mempool *mempool)
-{
-	return homes_free_objects(&slice_pool_at(mempool)->homes);
-}
-
-static ssize_t
+ssize_t
 slice_pool_calc_mem_size(const struct rte_mempool *mempool, uint32_t objects, uint32_t page_shift,
 	size_t *least_bytes, size_t *align)
 {
@@ -242,7 +164,7 @@ slice_pool_calc_mem_size(const struct rte_mempool *mempool, uint32_t objects, ui
 		page_shift == 0 ? 0 : (size_t)1 << page_shift, least_bytes);
 }
 
-static int
+int
 slice_pool_populate(struct rte_mempool *mempool, unsigned int most_objects, void *start,
 	rte_iova_t iova, size_t bytes, rte_mempool_populate_obj_cb_t *add, void *add_argument)
 {
@@ -255,8 +177,12 @@ slice_pool_populate(struct rte_mempool *mempool, unsigned int most_objects, void
 	if (pool->plan.map == NULL)
 		return placement_fill_plain(placement, &pool->plan, mempool, &pool->homes, &chunk);
 	ret = placement_fill(placement, &pool->plan, mempool, &pool->homes, &chunk, &uncovered);
-	if (ret < 0 && ret != -ENOMEM && pool->unplaced == SKL_MEMPOOL_PLAIN) {
-		log_unplaced(mempool, RTE_LOG_WARNING, ret, uncovered);
+	/* Small pages are the application's own: EAL's are huge, or there would be no plan. */
+	if (ret == -ENOTSUP || (ret < 0 && ret != -ENOMEM && pool->unplaced == SKL_MEMPOOL_PLAIN)) {
+		/* Once: such memory may come page by page. */
+		if (placement->unplaced == 0)
+			log_unplaced(mempool, ret == -ENOTSUP ? RTE_LOG_NOTICE : RTE_LOG_WARNING, ret,
+				uncovered);
 		ret = placement_fill_plain(placement, &pool->plan, mempool, &pool->homes, &chunk);
 	} else if (ret < 0) {
 		log_unplaced(mempool, RTE_LOG_ERR, ret, uncovered);
@@ -267,69 +193,4 @@ slice_pool_populate(struct rte_mempool *mempool, unsigned int most_objects, void
 			pool->plan.homes, placement->memory_bytes >> 10, placement->gaps_bytes >> 10,
 			placement->unplaced);
 	return ret;
-}
-
-static const struct rte_mempool_ops ops_of_several = {
-	.name = SKL_MEMPOOL_OPS,
-	.alloc = slice_pool_alloc,
-	.free = slice_pool_free,
-	.enqueue = slice_pool_put,
-	.dequeue = slice_pool_get,
-	.get_count = slice_pool_count,
-	.calc_mem_size = slice_pool_calc_mem_size,
-	.populate = slice_pool_populate,
-};
-
-/* What pools of the former become that have one home: no question on the data path. */
-static const struct rte_mempool_ops ops_of_one = {
-	.name = SKL_MEMPOOL_OPS "_one",
-	.alloc = slice_pool_alloc,
-	.free = slice_pool_free,
-	.enqueue = one_put,
-	.dequeue = one_get,
-	.get_count = slice_pool_count,
-	.calc_mem_size = slice_pool_calc_mem_size,
-	.populate = slice_pool_populate,
-};
-
-/*
- * Pools know their driver by its place in a table, which is the order in which a process loaded its
- * drivers. This one takes the first place, so that processes that share pools may load it when they
- * like; the others keep their order. Pools that exist already know theirs by the places as they
- * are: then it stays where it is.
- */
-static int
-register_first(const struct rte_mempool_ops *ops)
-{
-	struct rte_mempool_ops registered;
-	int index = rte_mempool_register_ops(ops);
-
-	if (index <= 0 || rte_eal_iova_mode() != RTE_IOVA_DC)
-		return index;
-	rte_spinlock_lock(&rte_mempool_ops_table.sl);
-	registered = rte_mempool_ops_table.ops[index];
-	memmove(&rte_mempool_ops_table.ops[1], &rte_mempool_ops_table.ops[0],
-		index * sizeof(registered));
-	rte_mempool_ops_table.ops[0] = registered;
-	rte_spinlock_unlock(&rte_mempool_ops_table.sl);
-	return 0;
-}
-
-RTE_INIT(skl_mempool_register)
-{
-	index_of_one = register_first(&ops_of_one);
-	index_of_several = register_first(&ops_of_several);
-	if (index_of_several == 0)
-		index_of_one++;
-}
-
-struct slice_pool *
-slice_pool_of(const struct rte_mempool *pool)
-{
-	const struct rte_mempool_ops *ops = rte_mempool_get_ops(pool->ops_index);
-
-	if (pool->pool_data == NULL ||
-			(strcmp(ops->name, ops_of_several.name) != 0 && strcmp(ops->name, ops_of_one.name) != 0))
-		return NULL;
-	return slice_pool_at(pool);
 }

@@ -25,6 +25,17 @@ slice_pool_at(const struct rte_mempool *pool)
 	return (struct slice_pool *)pool->pool_data - 1;
 }
 
+/* For struct rte_mempool_ops. */
+int slice_pool_alloc(struct rte_mempool *mempool);
+void slice_pool_free(struct rte_mempool *mempool);
+ssize_t slice_pool_calc_mem_size(const struct rte_mempool *mempool, uint32_t objects,
+	uint32_t page_shift, size_t *least_bytes, size_t *align);
+int slice_pool_populate(struct rte_mempool *mempool, unsigned int most_objects, void *start,
+	rte_iova_t iova, size_t bytes, rte_mempool_populate_obj_cb_t *add, void *add_argument);
+
+/* The library's number for the operations of pools of so many homes. */
+int operations_index(unsigned int homes);
+
 /* NULL if the pool is of another driver, or not populated. */
 struct slice_pool *slice_pool_of(const struct rte_mempool *pool);
 

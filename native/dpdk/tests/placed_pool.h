@@ -34,6 +34,10 @@ int start_config(void **state);
 struct rte_mempool *configured_pool(const char *name, unsigned int objects, unsigned int cache,
 	uint16_t priv_size);
 
+/* What was logged, from notices on, while `listen_to` ran `make`. */
+extern char said[4096];
+struct rte_mempool *listen_to(struct rte_mempool *(*make)(void));
+
 #define PLACED_TEST(function) cmocka_unit_test_setup(function, start_config)
 
 #endif
