@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Can processes that load their drivers in other orders use the same pools? */
 #include <libgen.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
@@ -23,6 +24,15 @@ remove_pages(void)
 	rmdir(pages);
 }
 
+/* For this process and its children alone, so that it goes with them. */
+static int
+mount_pages(void)
+{
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return -1;
+	return mkdtemp(pages) == NULL ? -1 : mount("none", pages, "hugetlbfs", 0, NULL);
+}
+
 /* Shared memory needs files; other tests do without. */
 static void
 start(void)
@@ -31,7 +41,7 @@ start(void)
 		"-m", "64", "--lcores", "0@0,1@0,2@0", "--log-level=*:error", "--no-telemetry" };
 
 	snprintf(prefix, sizeof(prefix), "skipline-test-%d", getpid());
-	if (mkdtemp(pages) == NULL || mount("none", pages, "hugetlbfs", 0, NULL) < 0) {
+	if (mount_pages() < 0) {
 		perror("skipped: no hugetlbfs");
 		rmdir(pages);
 		exit(SKIPPED);

@@ -1,0 +1,81 @@
+"""Do DPDK's own fast suites say of the slice-aware pool what they say of the standard one?"""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dpdk.emulated_parts import Part
+from dpdk.machine import lcores
+from dpdk.programs import BUILD, SLICE_POOL, STANDARD_POOL
+
+LIST = Path(__file__).parent / "suites.txt"
+WORKERS = 2
+# Most suites take seconds; those whose threads wait for each other need a CPU for each.
+TIMEOUT_SECONDS = 60
+VERDICT = re.compile(r"^(?:RTE>>)?Test (OK|Failed|Skipped)", re.MULTILINE)
+
+pytestmark = [
+    pytest.mark.soak,
+    pytest.mark.usefixtures("pages"),
+    pytest.mark.skipif(
+        shutil.which("dpdk-test") is None, reason="dpdk-test is missing: package dpdk-dev"
+    ),
+    pytest.mark.skipif(shutil.which("unshare") is None, reason="unshare is missing: util-linux"),
+]
+
+
+def listed() -> dict[str, bool]:
+    """Suites, and whether they fail with the standard pool."""
+    lines = [line.split() for line in LIST.read_text().splitlines() if not line.startswith("#")]
+    return {line[0]: line[1:2] == ["fails"] for line in lines}
+
+
+def run_suite(suite: str, pool: str, settings: dict[str, str], pages: Path) -> str:
+    """What dpdk-test says of a suite with this pool as the default."""
+    prefix = f"skipline{os.getpid()}"
+    command = [
+        *("dpdk-test", "--no-pci", "--file-prefix", prefix, "-m", "384"),
+        *("--huge-dir", str(pages), "--lcores", lcores(WORKERS)),
+        *("-d", "librte_mempool_skipline.so", "--mbuf-pool-ops-name", pool),
+    ]
+    # Suites that start other processes need memory in files; the mount goes with the process.
+    mounted = f'mount -t hugetlbfs none "{pages}" && exec "$@"'
+    mine = {"LD_LIBRARY_PATH": f"{BUILD}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+    try:
+        done = subprocess.run(
+            ["unshare", "--mount", "sh", "-c", mounted, "sh", *command],
+            env=os.environ | mine | settings | {"DPDK_TEST": suite},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=TIMEOUT_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return "does not end"
+    finally:
+        shutil.rmtree(f"/var/run/dpdk/{prefix}", ignore_errors=True)
+    said = VERDICT.findall(done.stdout)
+    return said[-1] if said else f"ends with {done.returncode}: {done.stderr[-500:]}"
+
+
+@pytest.mark.parametrize(("suite", "fails"), listed().items())
+def test_a_suite_gives_the_same_with_both_pools(
+    suite: str, fails: bool, tmp_path: Path, haswell: Part
+) -> None:
+    settings = {
+        "SKIPLINE_SLICE_TABLE": str(haswell.write_table(tmp_path / "table.toml")),
+        "SKIPLINE_SLICE_SLICES": ";".join(f"{lcore}={lcore}" for lcore in range(WORKERS + 1)),
+    }
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    standard = run_suite(suite, STANDARD_POOL, settings, pages)
+    if standard == "does not end":
+        pytest.skip(f"with the standard pool it does not end in {TIMEOUT_SECONDS} s here")
+    assert standard in (("Failed", "OK") if fails else ("OK", "Skipped"))
+    assert run_suite(suite, SLICE_POOL, settings, pages) == standard
