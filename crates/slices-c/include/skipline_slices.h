@@ -23,7 +23,8 @@
 typedef struct skl_latencies skl_latencies;
 
 // Memory whose lines are handed out by slice. One thread at a time may call its functions; other
-// threads may use what was handed out at the same time.
+// threads may use what was handed out at the same time. Children of the process do not inherit
+// huge pages: they are refused new memory, and may close the handle.
 typedef struct skl_memory skl_memory;
 
 // The slice function of a part, and for which physical addresses it is established. It is never
@@ -144,7 +145,8 @@ int skl_memory_get_statistics(const struct skl_memory *memory,
 // 8, 16, 32 or 64 bytes, and lies in one line, which objects of the same size share.
 //
 // -ENOMEM if the owner's slices are full, -EMSGSIZE if it is larger than a line (take a scattered or
-// a linked buffer), -ENOENT if there is no such owner.
+// a linked buffer), -ENOENT if there is no such owner, -ENXIO in a child of the process that opened
+// the memory.
 int skl_memory_allocate(struct skl_memory *memory,
                         int owner,
                         size_t bytes,
@@ -157,11 +159,12 @@ int skl_memory_free(struct skl_memory *memory, void *object);
 
 // A buffer of `bytes` as lines in the owner's slices, wherever they are: one `parts` entry for each
 // line, as readv(2) and writev(2) take them, the last one shorter if need be. Returns how many. Each
-// is given back by skl_memory_free().
+// is given back by skl_memory_free(). Those calls take IOV_MAX parts at once, 1024 on Linux or 64
+// KiB: hand over more in pieces.
 //
 // -ENOSPC if `count` is too small for `bytes`, -EOVERFLOW if `bytes` takes more lines than an int
 // counts, -ENOMEM if the owner's slices are full or memory is short, -ENOENT if there is no such
-// owner; nothing is handed out then.
+// owner, -ENXIO in a child of the process that opened the memory; nothing is handed out then.
 int skl_memory_allocate_scattered(struct skl_memory *memory,
                                   int owner,
                                   size_t bytes,
@@ -170,7 +173,8 @@ int skl_memory_allocate_scattered(struct skl_memory *memory,
 
 // A buffer for `bytes` as a chain of lines in the owner's slices.
 //
-// -ENOMEM if the owner's slices are full or memory is short, -ENOENT if there is no such owner.
+// -ENOMEM if the owner's slices are full or memory is short, -ENOENT if there is no such owner,
+// -ENXIO in a child of the process that opened the memory.
 int skl_memory_allocate_linked(struct skl_memory *memory,
                                int owner,
                                size_t bytes,
@@ -178,14 +182,16 @@ int skl_memory_allocate_linked(struct skl_memory *memory,
 
 // Takes a linked buffer back, by its first line. NULL does nothing.
 //
-// -EINVAL if a link was overwritten, -ENOMEM if memory is short; nothing is taken back then.
+// -EINVAL if a link was overwritten, -ENOMEM if memory is short, -ENXIO in a child of the process
+// that opened the memory; nothing is taken back then.
 int skl_memory_free_linked(struct skl_memory *memory, struct skl_linked_line *first);
 
 // The physical address of a byte of this process, from /proc/self/pagemap. It stays the same as
 // long as the memory is of hugetlbfs or locked. The file is opened in each call: ask once per page.
 //
-// -EPERM if the kernel hides physical addresses (CAP_SYS_ADMIN is needed), -EFAULT if the byte is
-// not in memory (touch it before), else what the system says about the file.
+// -EPERM if the kernel hides physical addresses (CAP_SYS_ADMIN of the initial user namespace is
+// needed), -EFAULT if the byte is not in memory (touch it before), else what the system says about
+// the file.
 int skl_physical_address(const void *address,
                          uint64_t *physical_address,
                          char *error,

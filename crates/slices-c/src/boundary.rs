@@ -39,9 +39,13 @@ impl Failure {
     }
 }
 
-/// The errno of a system call that failed.
+/// The errno of a system call that failed, or of a file that is no text (UTF-8).
 pub fn errno_of(error: &io::Error) -> c_int {
-    let of_kind = if error.kind() == io::ErrorKind::OutOfMemory { libc::ENOMEM } else { libc::EIO };
+    let of_kind = match error.kind() {
+        io::ErrorKind::OutOfMemory => libc::ENOMEM,
+        io::ErrorKind::InvalidData => libc::EINVAL,
+        _ => libc::EIO,
+    };
     error.raw_os_error().unwrap_or(of_kind)
 }
 

@@ -10,14 +10,44 @@ use libc::{c_char, c_int, c_void};
 use slices::memory::{ClaimError, MemoryError, Owner, PlacementError, SliceMemory};
 use slices::recovery::PageSize;
 use std::ffi::CString;
+use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering};
 use units::SliceId;
 
 /// Memory whose lines are handed out by slice. One thread at a time may call its functions; other
-/// threads may use what was handed out at the same time.
+/// threads may use what was handed out at the same time. Children of the process do not inherit
+/// huge pages: they are refused new memory, and may close the handle.
 pub struct MemoryHandle {
     pub(crate) memory: SliceMemory,
     /// Why slices are not known, as C reads it.
     reason: Option<CString>,
+    /// Value of [`FORKS`] in the process that mapped the memory.
+    forks: u32,
+}
+
+/// How often this process came from another one since the library was first asked for memory. Huge
+/// pages are not inherited: copying on write would move the parent's.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+extern "C" fn count_fork() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+}
+
+fn watch_forks() {
+    static WATCHED: Once = Once::new();
+    // SAFETY: the handler does what a handler of signals may do, and is unregistered with the library.
+    WATCHED.call_once(|| _ = unsafe { libc::pthread_atfork(None, None, Some(count_fork)) });
+}
+
+impl MemoryHandle {
+    /// The memory, if this process has its pages: to touch those of a parent would end it.
+    pub(crate) fn present(&mut self) -> Result<&mut SliceMemory, Failure> {
+        if self.reason.is_none() && self.forks != FORKS.load(Ordering::Relaxed) {
+            let text = "a parent's memory; children open their own after fork()";
+            return Err(Failure::new(libc::ENXIO, text));
+        }
+        Ok(&mut self.memory)
+    }
 }
 
 /// How a memory is used.
@@ -107,6 +137,8 @@ pub unsafe extern "C" fn skl_memory_open(
         let map = &unsafe { required(map, "map") }?.0;
         let size = page_size(page_bytes)?;
         let open = if plain_allowed == 0 { SliceMemory::new } else { SliceMemory::or_plain };
+        watch_forks();
+        let forks = FORKS.load(Ordering::Relaxed);
         let memory = open(map, bytes, size).map_err(|error| open_failure(&error))?;
         let reason = memory.plain_because().map(|reason| {
             text.write(reason);
@@ -114,7 +146,7 @@ pub unsafe extern "C" fn skl_memory_open(
         });
         let plain = c_int::from(reason.is_some());
         // SAFETY: not NULL, and the caller's to write to.
-        unsafe { out.write(Box::into_raw(Box::new(MemoryHandle { memory, reason }))) };
+        unsafe { out.write(Box::into_raw(Box::new(MemoryHandle { memory, reason, forks }))) };
         Ok(plain)
     })
 }

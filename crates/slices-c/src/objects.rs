@@ -37,7 +37,8 @@ fn failure(error: &AllocationError) -> Failure {
 /// 8, 16, 32 or 64 bytes, and lies in one line, which objects of the same size share.
 ///
 /// -ENOMEM if the owner's slices are full, -EMSGSIZE if it is larger than a line (take a scattered or
-/// a linked buffer), -ENOENT if there is no such owner.
+/// a linked buffer), -ENOENT if there is no such owner, -ENXIO in a child of the process that opened
+/// the memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_memory_allocate(
     memory: *mut MemoryHandle,
@@ -47,7 +48,7 @@ pub unsafe extern "C" fn skl_memory_allocate(
 ) -> c_int {
     guarded(ErrorText::none(), || {
         // SAFETY: the caller's handle, used by this thread alone.
-        let memory = &mut unsafe { exclusive(memory, "memory") }?.memory;
+        let memory = unsafe { exclusive(memory, "memory") }?.present()?;
         let out = required_out(object, "object")?;
         let address =
             memory.allocate(self::owner(owner)?, bytes as u64).map_err(|e| failure(&e))?;
@@ -74,11 +75,12 @@ pub unsafe extern "C" fn skl_memory_free(memory: *mut MemoryHandle, object: *mut
 
 /// A buffer of `bytes` as lines in the owner's slices, wherever they are: one `parts` entry for each
 /// line, as readv(2) and writev(2) take them, the last one shorter if need be. Returns how many. Each
-/// is given back by skl_memory_free().
+/// is given back by skl_memory_free(). Those calls take IOV_MAX parts at once, 1024 on Linux or 64
+/// KiB: hand over more in pieces.
 ///
 /// -ENOSPC if `count` is too small for `bytes`, -EOVERFLOW if `bytes` takes more lines than an int
 /// counts, -ENOMEM if the owner's slices are full or memory is short, -ENOENT if there is no such
-/// owner; nothing is handed out then.
+/// owner, -ENXIO in a child of the process that opened the memory; nothing is handed out then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_memory_allocate_scattered(
     memory: *mut MemoryHandle,
@@ -89,7 +91,7 @@ pub unsafe extern "C" fn skl_memory_allocate_scattered(
 ) -> c_int {
     guarded(ErrorText::none(), || {
         // SAFETY: the caller's handle, used by this thread alone.
-        let memory = &mut unsafe { exclusive(memory, "memory") }?.memory;
+        let memory = unsafe { exclusive(memory, "memory") }?.present()?;
         let parts = required_out(parts, "parts")?;
         let wanted = bytes.div_ceil(SKL_LINE_BYTES).max(1);
         if count < wanted {
@@ -109,7 +111,8 @@ pub unsafe extern "C" fn skl_memory_allocate_scattered(
 
 /// A buffer for `bytes` as a chain of lines in the owner's slices.
 ///
-/// -ENOMEM if the owner's slices are full or memory is short, -ENOENT if there is no such owner.
+/// -ENOMEM if the owner's slices are full or memory is short, -ENOENT if there is no such owner,
+/// -ENXIO in a child of the process that opened the memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_memory_allocate_linked(
     memory: *mut MemoryHandle,
@@ -119,7 +122,7 @@ pub unsafe extern "C" fn skl_memory_allocate_linked(
 ) -> c_int {
     guarded(ErrorText::none(), || {
         // SAFETY: the caller's handle, used by this thread alone.
-        let memory = &mut unsafe { exclusive(memory, "memory") }?.memory;
+        let memory = unsafe { exclusive(memory, "memory") }?.present()?;
         let out = required_out(first, "first")?;
         let owner = self::owner(owner)?;
         let line = memory.allocate_linked(owner, bytes as u64).map_err(|e| failure(&e))?;
@@ -131,7 +134,8 @@ pub unsafe extern "C" fn skl_memory_allocate_linked(
 
 /// Takes a linked buffer back, by its first line. NULL does nothing.
 ///
-/// -EINVAL if a link was overwritten, -ENOMEM if memory is short; nothing is taken back then.
+/// -EINVAL if a link was overwritten, -ENOMEM if memory is short, -ENXIO in a child of the process
+/// that opened the memory; nothing is taken back then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_memory_free_linked(
     memory: *mut MemoryHandle,
@@ -139,7 +143,7 @@ pub unsafe extern "C" fn skl_memory_free_linked(
 ) -> c_int {
     guarded(ErrorText::none(), || {
         // SAFETY: the caller's handle, used by this thread alone.
-        let memory = &mut unsafe { exclusive(memory, "memory") }?.memory;
+        let memory = unsafe { exclusive(memory, "memory") }?.present()?;
         memory.free_linked(first as u64).map_err(|error| failure(&error))?;
         Ok(0)
     })

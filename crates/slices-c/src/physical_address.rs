@@ -18,8 +18,9 @@ pub fn errno(error: &PhysicalAddressError) -> c_int {
 /// The physical address of a byte of this process, from /proc/self/pagemap. It stays the same as
 /// long as the memory is of hugetlbfs or locked. The file is opened in each call: ask once per page.
 ///
-/// -EPERM if the kernel hides physical addresses (CAP_SYS_ADMIN is needed), -EFAULT if the byte is
-/// not in memory (touch it before), else what the system says about the file.
+/// -EPERM if the kernel hides physical addresses (CAP_SYS_ADMIN of the initial user namespace is
+/// needed), -EFAULT if the byte is not in memory (touch it before), else what the system says about
+/// the file.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_physical_address(
     address: *const c_void,

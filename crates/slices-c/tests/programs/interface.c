@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static const size_t huge_page_bytes = 2u << 20;
 
@@ -33,6 +35,19 @@ static void look_ups(const char *table, skl_slice_map **map) {
     CHECK(skl_slices_of(*map, NULL, NULL, 0) == 0);
     CHECK(skl_slices_of(*map, addresses, NULL, 1) == -EINVAL);
     CHECK(strlen(skl_version()) > 0);
+}
+
+// A file that is no text is no slice table and no latency file: it can be read well enough.
+static void tables_that_are_no_text(void) {
+    char path[] = "/tmp/no-text-XXXXXX", error[200];
+    int file = mkstemp(path);
+    skl_slice_map *map = NULL;
+    skl_latencies *latencies = NULL;
+    CHECK(file >= 0 && write(file, "part = '\xff'\n", 11) == 11 && close(file) == 0);
+    CHECK(skl_slice_map_open(path, &map, error, sizeof error) == -EINVAL);
+    CHECK(strstr(error, path) != NULL && strstr(error, "UTF-8") != NULL);
+    CHECK(skl_latencies_open(path, &latencies, error, sizeof error) == -EINVAL);
+    CHECK(unlink(path) == 0);
 }
 
 static void distances(const char *path) {
@@ -119,6 +134,51 @@ static void buffers(const skl_slice_map *map, skl_memory *memory, int owner, int
     CHECK(skl_memory_free_linked(memory, NULL) == 0);
 }
 
+// More parts than one writev() takes: they are handed over in pieces.
+static void parts_beyond_iov_max(skl_memory *memory, int owner) {
+    enum { COUNT = 1030 };
+    static struct iovec parts[COUNT];
+    long most = sysconf(_SC_IOV_MAX), wanted = COUNT;
+    int ends[2];
+    CHECK(pipe(ends) == 0);
+    CHECK(skl_memory_allocate_scattered(memory, owner, COUNT * 64, parts, COUNT) == COUNT);
+    for (long first = 0; first < wanted; first += most) {
+        long count = wanted - first < most ? wanted - first : most;
+        static char read_back[COUNT * 64];
+        CHECK(writev(ends[1], &parts[first], (int)count) == count * 64);
+        CHECK(read(ends[0], read_back, sizeof read_back) > 0);
+    }
+    for (int i = 0; i < COUNT; i++)
+        CHECK(skl_memory_free(memory, parts[i].iov_base) == 0);
+    CHECK(close(ends[0]) == 0 && close(ends[1]) == 0);
+}
+
+// Pages of a parent are not the child's; plain memory is copied.
+static int use_in_child(skl_memory *memory, int owner, skl_linked_line *of_parent, int expected) {
+    skl_linked_line *first = NULL;
+    struct iovec part;
+    void *object = NULL;
+    int scattered = skl_memory_allocate_scattered(memory, owner, 8, &part, 1);
+    CHECK(skl_memory_allocate_linked(memory, owner, 100, &first) == expected);
+    CHECK(skl_memory_allocate(memory, owner, 64, &object) == expected);
+    CHECK(scattered == (expected == 0 ? 1 : expected));
+    CHECK(skl_memory_free_linked(memory, of_parent) == expected);
+    skl_memory_close(memory);
+    return 0;
+}
+
+static void children(skl_memory *memory, int owner) {
+    int expected = skl_memory_plain_because(memory) == NULL ? -ENXIO : 0, status = 0;
+    skl_linked_line *first = NULL;
+    CHECK(skl_memory_allocate_linked(memory, owner, 100, &first) == 0);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0)
+        _exit(use_in_child(memory, owner, first, expected));
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CHECK(skl_memory_free_linked(memory, first) == 0);
+}
+
 static void memory_in_slices(const skl_slice_map *map) {
     char error[400];
     skl_memory *memory = NULL;
@@ -141,6 +201,8 @@ static void memory_in_slices(const skl_slice_map *map) {
     CHECK(skl_memory_claim(memory, two, 2, NULL, 0) == -ERANGE);
     objects(map, memory, owner, 5);
     buffers(map, memory, owner, 5);
+    parts_beyond_iov_max(memory, owner);
+    children(memory, owner);
     CHECK(skl_memory_verify(memory, error, sizeof error) == 0);
     CHECK(skl_memory_release(memory, owner) == 0 && skl_memory_release(memory, owner) == -ENOENT);
     printf("%s\n", reason == NULL ? "slice-aware" : reason);
@@ -152,6 +214,7 @@ int main(int count, char **arguments) {
     CHECK(count == 3);
     skl_slice_map *map = NULL;
     look_ups(arguments[1], &map);
+    tables_that_are_no_text();
     distances(arguments[2]);
     memory_in_slices(map);
     skl_slice_map_close(map);

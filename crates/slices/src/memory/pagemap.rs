@@ -30,7 +30,10 @@ pub enum PhysicalAddressError {
     #[error("virtual address {0:#x} is not in memory; touch it before asking")]
     NotPresent(u64),
     /// The kernel shows page numbers to privileged processes only.
-    #[error("the kernel hides physical addresses from this process; needed: CAP_SYS_ADMIN")]
+    #[error(
+        "the kernel hides physical addresses from this process; needed: CAP_SYS_ADMIN of the initial \
+         user namespace, which root of a container may lack"
+    )]
     Hidden,
 }
 
