@@ -9,7 +9,7 @@
 //! 3. *Base sequence* ([`sequence`], [`offset`]): the lines of one block by votes, then for each
 //!    address bit and page by what its block is rearranged; the length doubles until all fits.
 //! 4. *Hold-out* ([`hold_out`]): fresh addresses, compared with what the table says, and one block
-//!    of the longest sequence line by line.
+//!    of the longest sequence line by line; and the first answers of all, those of step 1.
 //!
 //! # What is promised, under which assumptions
 //! Each decision is a race between answers that ends when one leads by k. If an answer is wrong with
@@ -127,8 +127,8 @@ pub fn recover<O: SliceOracle>(
     settings.check()?;
     let pages = Pages::new(pages)?;
     let mut questions = Questions::new(oracle, settings);
-    let noise = noise::measure(&mut questions, &pages)?;
-    let mut learner = Learner { questions, pages, noise, slices, settings };
+    let (noise, pilot) = noise::measure(&mut questions, &pages)?;
+    let mut learner = Learner { questions, pages, noise, pilot, slices, settings };
     if slices.is_power_of_two()
         && let Some(found) = learner.xor()?
     {
@@ -145,6 +145,7 @@ struct Learner<'a, O> {
     questions: Questions<'a, O>,
     pages: Pages,
     noise: NoiseBound,
+    pilot: noise::Pilot,
     slices: u32,
     settings: &'a Settings,
 }

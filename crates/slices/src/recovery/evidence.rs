@@ -70,6 +70,19 @@ pub enum NotEnoughEvidence {
         /// Share of wrong answers that was allowed for.
         allowed_noise_share: f64,
     },
+    /// An address was in another slice before than the finished table says.
+    #[error(
+        "address {physical_address:#x} was in slice {before} at first, and is in {now} by the table \
+         that later answers gave; slices were named otherwise meanwhile, or another function chosen"
+    )]
+    Changed {
+        /// The address.
+        physical_address: u64,
+        /// What most answers said at first.
+        before: u16,
+        /// What the table says.
+        now: u16,
+    },
     /// A slice was never the answer.
     #[error("no line is in slice {0}; is it disabled, or the number of slices wrong?")]
     SliceNeverSeen(u16),

@@ -1,6 +1,6 @@
 //! Fresh addresses, compared with what a table says.
 
-use super::evidence::RecoveryError;
+use super::evidence::{NotEnoughEvidence, RecoveryError};
 use super::oracle::SliceOracle;
 use super::questions::Race;
 use super::{LINE_BIT, LONGEST_SEQUENCE_BITS, Learner};
@@ -48,7 +48,22 @@ impl<O: SliceOracle> Learner<'_, O> {
             return Ok(None);
         }
         self.questions.check_noise(&self.noise)?;
+        self.check_pilot(expected)?;
         Ok(Some(HoldOut { addresses, random_addresses, asked_again }))
+    }
+
+    /// Compares the table with what the first questions found. All later answers may agree with each
+    /// other and with a table of slices that had other names before.
+    fn check_pilot(&self, expected: impl Fn(u64) -> u16) -> Result<(), NotEnoughEvidence> {
+        let decided = self.noise.lead(self.pilot.len() as f64);
+        for (address, tally) in &self.pilot {
+            let (before, now) = (tally.leader(), expected(*address));
+            if before != now && tally.lead() >= decided {
+                let physical_address = *address;
+                return Err(NotEnoughEvidence::Changed { physical_address, before, now });
+            }
+        }
+        Ok(())
     }
 
     /// Whether all lines of a block of the longest sequence, in a random page, are where expected.

@@ -93,11 +93,15 @@ impl NoiseBound {
     }
 }
 
+/// What the first addresses answered, by their addresses: no table is made of these answers, so that
+/// they tell whether the oracle still is what it was.
+pub(super) type Pilot = Vec<(u64, Tally)>;
+
 /// Asks about a few addresses over and over.
 pub(super) fn measure<O: SliceOracle>(
     questions: &mut Questions<'_, O>,
     pages: &Pages,
-) -> Result<NoiseBound, RecoveryError<O::Error>> {
+) -> Result<(NoiseBound, Pilot), RecoveryError<O::Error>> {
     questions.stage = "while the noise was measured";
     let addresses: Vec<u64> =
         (0..PILOT_ADDRESSES).map(|_| pages.random_line(&mut questions.random)).collect();
@@ -109,7 +113,8 @@ pub(super) fn measure<O: SliceOracle>(
     }
     let wrong: u32 = tallies.iter().map(Tally::against).sum();
     let answers = (PILOT_ADDRESSES * PILOT_ROUNDS) as u64;
-    Ok(NoiseBound::new(u64::from(wrong), answers, questions.error_probability)?)
+    let bound = NoiseBound::new(u64::from(wrong), answers, questions.error_probability)?;
+    Ok((bound, addresses.into_iter().zip(tallies).collect()))
 }
 
 #[cfg(test)]

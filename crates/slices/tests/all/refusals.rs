@@ -240,3 +240,42 @@ fn an_address_that_the_table_does_not_cover_is_refused() {
     let mut slices = [SliceId(0); 2];
     assert_eq!(map.slices_of(&[5 << 30, 4 << 30], &mut slices), Err(error));
 }
+
+/// Names all slices otherwise after so many questions, and keeps to that.
+struct Renaming {
+    counters: Counters,
+    asked: u64,
+    after: u64,
+}
+
+impl SliceOracle for Renaming {
+    type Error = <Counters as SliceOracle>::Error;
+
+    fn slices(&self) -> u32 {
+        self.counters.slices()
+    }
+
+    fn ask(&mut self, address: u64) -> Result<Answer, Self::Error> {
+        self.asked += 1;
+        Ok(match self.counters.ask(address)? {
+            Answer::Slice(slice) if self.asked > self.after => {
+                let renamed = (u32::from(slice.0) + 1) % self.slices();
+                Answer::Slice(SliceId(u16::try_from(renamed).expect("was one before")))
+            }
+            answer => answer,
+        })
+    }
+}
+
+#[test]
+fn slices_that_are_renamed_once_the_noise_is_known_are_refused() {
+    let table = table(18, 12, 37, 18);
+    let sequence = SliceFunction::base_sequence(&table).expect("is valid");
+    let pages = pages(64, PageSize::TwoMiB, 37, 5);
+    for (slices, function) in [(8, SliceFunction::xor(&XOR_MASKS[..3])), (18, sequence)] {
+        let counters = Counters::new(&function, slices, &pages, Noise::Spread(0.05));
+        let mut renaming = Renaming { counters, asked: 0, after: 64 * 64 };
+        let reason = reason(&mut renaming, &pages);
+        assert!(matches!(reason, NotEnoughEvidence::Changed { .. }), "{reason}");
+    }
+}
