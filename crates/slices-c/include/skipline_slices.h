@@ -41,7 +41,8 @@ typedef struct skl_memory_statistics {
     uint64_t used_lines;
     // Objects that are handed out; each line of a buffer counts as one.
     uint64_t objects;
-    // Bytes of used lines that no object has.
+    // Bytes of used lines that were not asked for: free places, sizes rounded up, links. The 18 bytes
+    // that are kept beside each of all lines come on top.
     uint64_t unused_bytes_of_used_lines;
 } skl_memory_statistics;
 
@@ -99,7 +100,7 @@ int skl_shared_slice(const struct skl_latencies *latencies,
 // Without huge pages, or where the kernel hides physical addresses, it fails (-ENOMEM, -EPERM); with
 // `plain_allowed` it returns 1 instead: a memory that regards no slices, and the reason as text in
 // `error`. In either case -ERANGE if the table does not cover the pages, and -ENOMEM if there is too
-// little memory of any kind; 14 bytes for each line are needed beside the pages.
+// little memory of any kind; 18 bytes for each line are needed beside the pages.
 int skl_memory_open(const struct skl_slice_map *map,
                     size_t bytes,
                     size_t page_bytes,

@@ -61,7 +61,8 @@ pub struct MemoryStatistics {
     used_lines: u64,
     /// Objects that are handed out; each line of a buffer counts as one.
     objects: u64,
-    /// Bytes of used lines that no object has.
+    /// Bytes of used lines that were not asked for: free places, sizes rounded up, links. The 18 bytes
+    /// that are kept beside each of all lines come on top.
     unused_bytes_of_used_lines: u64,
 }
 
@@ -118,7 +119,7 @@ fn page_size(bytes: usize) -> Result<PageSize, Failure> {
 /// Without huge pages, or where the kernel hides physical addresses, it fails (-ENOMEM, -EPERM); with
 /// `plain_allowed` it returns 1 instead: a memory that regards no slices, and the reason as text in
 /// `error`. In either case -ERANGE if the table does not cover the pages, and -ENOMEM if there is too
-/// little memory of any kind; 14 bytes for each line are needed beside the pages.
+/// little memory of any kind; 18 bytes for each line are needed beside the pages.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_memory_open(
     map: *const SliceMapHandle,

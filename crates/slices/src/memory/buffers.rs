@@ -2,10 +2,11 @@
 //! in chosen slices is made of lines that are not neighbours.
 
 use super::lines::AllocationError;
+use super::objects::ObjectSize;
 use super::owners::{Holding, Owner};
 use super::slice_memory::SliceMemory;
 use units::LINE_BYTES;
-use units::narrow::usize_from;
+use units::narrow::{fit, usize_from};
 
 /// Bytes of a linked buffer in each of its lines.
 pub const LINKED_BYTES: u64 = LINE_BYTES - 8;
@@ -21,19 +22,29 @@ impl SliceMemory {
         owner: Owner,
         bytes: u64,
     ) -> Result<Vec<u64>, AllocationError> {
-        let wanted = usize_from(bytes.div_ceil(LINE_BYTES).max(1));
-        self.allocate_lines(owner, wanted)
+        self.allocate_lines(owner, bytes, LINE_BYTES)
     }
 
-    fn allocate_lines(&mut self, owner: Owner, wanted: usize) -> Result<Vec<u64>, AllocationError> {
+    /// Lines for `bytes`, of which each holds `of_line`.
+    fn allocate_lines(
+        &mut self,
+        owner: Owner,
+        bytes: u64,
+        of_line: u64,
+    ) -> Result<Vec<u64>, AllocationError> {
+        let wanted = usize_from(bytes.div_ceil(of_line).max(1));
         let free = self.free_lines(owner)?;
         if wanted > free {
             return Err(AllocationError::Exhausted { wanted, free });
         }
         let mut lines = Vec::new();
         lines.try_reserve_exact(wanted)?;
-        for _ in 0..wanted {
-            lines.push(self.allocate(owner, LINE_BYTES)?);
+        for line in 0..wanted as u64 {
+            let spare = LINE_BYTES - of_line.min(bytes - line * of_line);
+            lines.push(match spare {
+                0 => self.allocate(owner, LINE_BYTES)?,
+                _ => self.allocate_noted(owner, ObjectSize::LINE, fit(usize_from(spare)))?,
+            });
         }
         Ok(lines)
     }
@@ -52,8 +63,7 @@ impl SliceMemory {
     /// # Errors
     /// If the owner's slices are full, or there is no memory for a list of the lines.
     pub fn allocate_linked(&mut self, owner: Owner, bytes: u64) -> Result<u64, AllocationError> {
-        let wanted = usize_from(bytes.div_ceil(LINKED_BYTES).max(1));
-        let lines = self.allocate_lines(owner, wanted)?;
+        let lines = self.allocate_lines(owner, bytes, LINKED_BYTES)?;
         let mut next = 0u64;
         for &line in lines.iter().rev() {
             self.bytes_mut(line, 8).expect("was handed out").copy_from_slice(&next.to_ne_bytes());

@@ -38,6 +38,11 @@ impl FreeLists {
         Ok(full)
     }
 
+    /// Bytes of all lists.
+    pub fn bytes(&self) -> u64 {
+        (size_of_val(&self.stacks[..]) + size_of_val(&self.ids[..])) as u64
+    }
+
     /// Number of lists.
     pub fn lists(&self) -> usize {
         self.stacks.len()

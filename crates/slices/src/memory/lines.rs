@@ -283,6 +283,11 @@ impl LineAllocator {
         Ok(lines)
     }
 
+    /// Bytes of the lists beside the lines.
+    pub(super) fn list_bytes(&self) -> u64 {
+        self.free.bytes() + (size_of_val(&self.lists[..]) + size_of_val(&self.flags[..])) as u64
+    }
+
     /// Free lines of those slices; of all if slices are not known.
     pub(super) fn free_lines(&self, slices: &[SliceId]) -> usize {
         if self.plain.is_some() {

@@ -23,12 +23,6 @@ impl ObjectSize {
         (bytes <= LINE_BYTES).then_some(Self { bits: SMALLEST_BITS.max(bits) })
     }
 
-    /// Whether that is a whole line.
-    #[inline]
-    pub fn is_line(bytes: u64) -> bool {
-        (LINE_BYTES / 2 + 1..=LINE_BYTES).contains(&bytes)
-    }
-
     pub fn bytes(self) -> u32 {
         1 << self.bits
     }
@@ -50,30 +44,37 @@ pub(super) struct LineUse {
     pub size: ObjectSize,
     /// Bit i: object i of the line is handed out.
     used: u8,
+    /// Bytes of each object that were not asked for, in as many bits as half of its bytes.
+    spare: u32,
     /// Its index in the list of its owner's lines with a free slot.
     pub index: u32,
 }
 
 impl LineUse {
     pub fn new(owner: u16, size: ObjectSize) -> Self {
-        Self { owner, size, used: 0, index: 0 }
+        Self { owner, size, used: 0, spare: 0, index: 0 }
     }
 
-    /// Hands out the first free object: its offset in the line in bytes.
-    pub fn take(&mut self) -> u32 {
+    /// Hands out the first free object, of which `spare` bytes were not asked for: its offset in the
+    /// line in bytes.
+    pub fn take(&mut self, spare: u32) -> u32 {
         let slot = self.used.trailing_ones();
         debug_assert!(slot < self.size.slots(), "the line has room");
+        debug_assert!(spare <= self.size.bytes(), "an object has no more");
         self.used |= 1 << slot;
-        slot * self.size.bytes()
+        let offset = slot * self.size.bytes();
+        self.spare |= spare << (offset / 2);
+        offset
     }
 
-    /// Takes back the object at this offset; `false` if none is handed out there.
-    pub fn give_back(&mut self, offset: u32) -> bool {
-        let handed_out = self.object_at(offset).is_some();
-        if handed_out {
-            self.used &= !(1 << (offset / self.size.bytes()));
-        }
-        handed_out
+    /// Takes back the object at this offset: its spare bytes; `None` if none is handed out there.
+    pub fn give_back(&mut self, offset: u32) -> Option<u32> {
+        self.object_at(offset)?;
+        self.used &= !(1 << (offset / self.size.bytes()));
+        let mask = u32::MAX >> (u32::BITS - self.size.bytes() / 2);
+        let spare = self.spare >> (offset / 2) & mask;
+        self.spare &= !(mask << (offset / 2));
+        Some(spare)
     }
 
     /// The size of the object that is handed out and begins there.
@@ -106,9 +107,20 @@ mod tests {
         let sizes = sizes.map(|size| size.expect("fits").bytes());
         assert_eq!(sizes, [8, 8, 8, 16, 16, 32, 32, 64, 64]);
         assert_eq!(ObjectSize::holding(65), None);
-        for bytes in 0..200 {
-            let is_line = ObjectSize::holding(bytes) == Some(ObjectSize::LINE);
-            assert_eq!(ObjectSize::is_line(bytes), is_line);
+    }
+
+    #[test]
+    fn each_object_has_its_own_spare_bytes() {
+        for bytes in [0, 9, 17, 33] {
+            let size = ObjectSize::holding(bytes).expect("fits");
+            let mut line = LineUse::new(0, size);
+            let spares: Vec<u32> = (0..size.slots()).map(|slot| size.bytes() - slot).collect();
+            let offsets: Vec<u32> = spares.iter().map(|&spare| line.take(spare)).collect();
+            for (&offset, &spare) in offsets.iter().zip(&spares) {
+                assert_eq!(line.give_back(offset), Some(spare));
+                assert_eq!(line.give_back(offset), None);
+            }
+            assert!(line.is_empty());
         }
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct Holding {
     pub noted_lines: u64,
     /// Objects in them.
     pub objects: u64,
+    /// Bytes of these objects that were not asked for.
+    pub spare_bytes: u64,
     /// Lines with a free slot, by the size of their objects.
     pub with_room: [Vec<u32>; CUT_SIZES],
 }
@@ -88,8 +90,10 @@ pub struct MemoryStatistics {
     pub used_lines: u64,
     /// Objects that are handed out; a line of a buffer counts as one.
     pub objects: u64,
-    /// Bytes of used lines that no object has.
+    /// Bytes of used lines that were not asked for: free places, sizes rounded up, links.
     pub unused_bytes_of_used_lines: u64,
+    /// Bytes of the lists beside the lines.
+    pub list_bytes: u64,
 }
 
 impl MemoryStatistics {
@@ -123,7 +127,13 @@ impl SliceMemory {
         // Numbers are not used again: what is left of a former owner cannot become another's.
         let number = u16::try_from(self.owners.len()).map_err(|_| ClaimError::TooMany)?;
         let with_room = Default::default();
-        self.owners.push(Some(Holding { slices, noted_lines: 0, objects: 0, with_room }));
+        self.owners.push(Some(Holding {
+            slices,
+            noted_lines: 0,
+            objects: 0,
+            spare_bytes: 0,
+            with_room,
+        }));
         Ok(Owner(number))
     }
 
@@ -164,12 +174,14 @@ impl SliceMemory {
     #[must_use]
     pub fn statistics(&self) -> MemoryStatistics {
         let lines = self.lines.lines_of_slices().iter().sum();
-        let mut all = MemoryStatistics { lines, ..MemoryStatistics::default() };
+        let list_bytes = self.lines.list_bytes() + size_of_val(&self.uses[..]) as u64;
+        let mut all = MemoryStatistics { lines, list_bytes, ..MemoryStatistics::default() };
         for holding in self.owners.iter().flatten() {
             let used_lines = self.used_lines(holding);
             all.used_lines += used_lines;
             // A line that is not noted is one object.
             all.objects += used_lines - holding.noted_lines + holding.objects;
+            all.unused_bytes_of_used_lines += holding.spare_bytes;
             all.claimed_lines = lines.min(all.claimed_lines + self.claimed_lines(holding));
             for ids in &holding.with_room {
                 let unused = |&id: &u32| {

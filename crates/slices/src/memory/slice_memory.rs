@@ -13,7 +13,7 @@ use std::collections::TryReserveError;
 use std::io;
 use std::iter::repeat_n;
 use std::path::Path;
-use units::narrow::usize_from;
+use units::narrow::{fit, usize_from};
 use units::{LINE_BYTES, SliceId};
 
 /// Huge pages whose lines belong to owners: each owner claims slices, no two the same one, and gets
@@ -158,11 +158,12 @@ impl SliceMemory {
     /// If it is larger than a line, or the owner's slices are full.
     #[inline]
     pub fn allocate(&mut self, owner: Owner, bytes: u64) -> Result<u64, AllocationError> {
-        let whole = ObjectSize::is_line(bytes) && !self.notes_all;
+        let whole = bytes == LINE_BYTES && !self.notes_all;
         if whole && let Some(line) = self.take_line(owner) {
             return Ok(line);
         }
-        self.allocate_noted(owner, bytes)
+        let size = ObjectSize::holding(bytes).ok_or(AllocationError::TooLarge(bytes))?;
+        self.allocate_noted(owner, size, size.bytes() - fit::<u32, _>(usize_from(bytes)))
     }
 
     #[inline]
@@ -172,9 +173,13 @@ impl SliceMemory {
         Some(self.pages.start() + u64::from(id) * LINE_BYTES)
     }
 
-    /// An object whose line is noted, or why there is none.
-    fn allocate_noted(&mut self, owner: Owner, bytes: u64) -> Result<u64, AllocationError> {
-        let size = ObjectSize::holding(bytes).ok_or(AllocationError::TooLarge(bytes))?;
+    /// An object whose line is noted, with its bytes that were not asked for, or why there is none.
+    pub(super) fn allocate_noted(
+        &mut self,
+        owner: Owner,
+        size: ObjectSize,
+        spare: u32,
+    ) -> Result<u64, AllocationError> {
         let holding = self.owners.get_mut(usize::from(owner.0)).and_then(Option::as_mut);
         let holding = holding.ok_or(AllocationError::NoOwner)?;
         let id = match size.cut().and_then(|cut| holding.with_room[cut].last()) {
@@ -189,11 +194,12 @@ impl SliceMemory {
             }
         };
         let line = &mut self.uses[id as usize];
-        let offset = line.take();
+        let offset = line.take(spare);
         if line.is_full() {
             holding.close(&mut self.uses, id);
         }
         holding.objects += 1;
+        holding.spare_bytes += u64::from(spare);
         Ok(self.pages.start() + u64::from(id) * LINE_BYTES + u64::from(offset))
     }
 
@@ -220,12 +226,11 @@ impl SliceMemory {
         let Some((id, offset)) = found else { return Err(not_allocated) };
         let line = &mut self.uses[id as usize];
         let was_full = line.is_full();
-        if !line.give_back(offset) {
-            return Err(not_allocated);
-        }
+        let Some(spare) = line.give_back(offset) else { return Err(not_allocated) };
         let (owner, is_empty) = (usize::from(line.owner), line.is_empty());
         let holding = self.owners[owner].as_mut().expect("an owner with lines is not released");
         holding.objects -= 1;
+        holding.spare_bytes -= u64::from(spare);
         match (was_full, is_empty) {
             (true, false) => holding.open(&mut self.uses, id),
             (false, true) => holding.close(&mut self.uses, id),

@@ -142,6 +142,33 @@ proptest! {
 }
 
 #[test]
+fn sizes_that_are_rounded_up_and_links_are_counted_as_waste() {
+    let (mut memory, _) = memory(1);
+    let owner = memory.claim(&[SliceId(4)]).expect("is free");
+    let mut asked_for = 0;
+    let mut objects = Vec::new();
+    for bytes in 0..=LINE_BYTES {
+        objects.push(memory.allocate(owner, bytes).expect("room"));
+        asked_for += bytes;
+    }
+    for bytes in [0, 1, 64, 1500] {
+        objects.extend(memory.allocate_scattered(owner, bytes).expect("room"));
+        asked_for += bytes;
+    }
+    let linked = [0, 1, 56, 1500].map(|bytes| {
+        asked_for += bytes;
+        memory.allocate_linked(owner, bytes).expect("room")
+    });
+    let statistics = memory.statistics();
+    let wasted = statistics.used_lines * LINE_BYTES - asked_for;
+    assert_eq!(statistics.unused_bytes_of_used_lines, wasted);
+    linked.iter().for_each(|&first| memory.free_linked(first).expect("is handed out"));
+    objects.iter().for_each(|&object| memory.free(object).expect("is handed out"));
+    let empty = memory.statistics();
+    assert_eq!((empty.used_lines, empty.objects, empty.unused_bytes_of_used_lines), (0, 0, 0));
+}
+
+#[test]
 fn small_objects_share_lines_and_the_rest_of_a_line_is_counted_as_waste() {
     let (mut memory, _) = memory(1);
     let owner = memory.claim(&[SliceId(4)]).expect("is free");
@@ -150,9 +177,10 @@ fn small_objects_share_lines_and_the_rest_of_a_line_is_counted_as_waste() {
     assert!(lines[..8].iter().all(|&line| line == lines[0]) && lines[8] != lines[0]);
     let statistics = memory.statistics();
     assert_eq!((statistics.used_lines, statistics.objects), (2, 9));
-    assert_eq!(statistics.unused_bytes_of_used_lines, 56);
+    assert_eq!(statistics.unused_bytes_of_used_lines, 2 * LINE_BYTES - 9 * 7);
     let share = 1.0 - statistics.unclaimed_share();
     assert!((share * 18.0 - 1.0).abs() < 0.2, "{share}");
+    assert_eq!(statistics.list_bytes.div_ceil(statistics.lines), 18);
     // The first line has room again, and is used before a new one.
     memory.free(objects[3]).expect("is handed out");
     assert_eq!(memory.allocate(owner, 8), Ok(objects[3]));
