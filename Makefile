@@ -50,7 +50,7 @@ help: ## List the targets
 run: setup ## Simulate the published experiments beside the measured server; write HTML reports
 	@skipline experiment run $(EXPERIMENTS)
 
-test: simulator-tests lint browser peers docs-tools dpdk-to-test dsa-programs ## Set everything up and run every test but the long ones
+test: simulator-tests $(STAMPS)/module-to-test browser peers docs-tools dpdk-to-test dsa-programs ## Set everything up and run every test but the long ones
 	PROPTEST_RNG_SEED=1 python tests/tally.py -- $(RUST_TESTS) -- \
 	  $(PYTEST) --ignore=tests/dpdk -- pytest tests/dpdk
 
@@ -68,7 +68,7 @@ soak-long: ## Repeat the random tests of Rust with other seeds for SOAK_LONG_MIN
 check: lint ## Format, lints with warnings as errors, types, fast tests
 	$(PYTEST) -q tests/smoke tests/component
 
-lint: $(STAMPS)/module-to-test rust-tools
+lint: $(STAMPS)/module-to-test rust-tools ## Formats, lints with warnings as errors, types
 	cargo fmt --all --check
 	{ ruff check --quiet && ruff format --check --quiet && mypy --no-error-summary &&
 	  stubtest skipline._core --concise --mypy-config-file python/stubtest.ini; } & python_side=$$!
