@@ -65,6 +65,24 @@ def test_without_it_testpmd_has_header_lines_in_all_slices(
     assert said is None
 
 
+@pytest.mark.parametrize("memory", ["xbuf", "xmem", "xmemhuge"])
+def test_testpmd_runs_in_memory_that_it_brings(
+    tmp_path: Path, short_capture: Path, haswell: Part, memory: str
+) -> None:
+    out = tmp_path / "out.pcap"
+    eal = Eal([pcap([short_capture], [out])], aware(tmp_path, haswell, slices="1=3"))
+    allocation = f"--mp-alloc={memory}"
+    with run_testpmd(eal, SLICE_POOL, "--forward-mode=macswap", allocation) as application:
+        application.wait_for_ports(1)
+        application.tell("start")
+        application.wait_for_packets(0, FEW_PACKETS)
+        said = application.ask("/skipline/pool,mb_pool_0")["/skipline/pool"]
+    assert pcap_packets.judge([out], FEW_PACKETS) == WHOLE
+    assert isinstance(said, dict)
+    # Only xmemhuge brings huge pages, in which lines can be placed.
+    assert said["unplaced"] == (0 if memory == "xmemhuge" else said["objects"])
+
+
 def test_virtio_user_and_vhost_both_receive_into_the_wanted_slices(
     tmp_path: Path, haswell: Part
 ) -> None:

@@ -42,7 +42,7 @@ enum skl_mempool_exhausted {
 
 /* The per-core cache of a pool that several cores poll. */
 enum skl_mempool_cache {
-	SKL_MEMPOOL_CACHE_SORTED, /* replaced: what a core frees goes back to the core it is for */
+	SKL_MEMPOOL_CACHE_SORTED, /* filled by the driver: what a core frees goes to the core it is for */
 	SKL_MEMPOOL_CACHE_MIXED,  /* kept: a core gets again what it freed, whatever core it is for */
 };
 
@@ -82,8 +82,8 @@ struct skl_mempool_stats {
  * NULL with rte_errno set if the pool cannot be laid out as asked.
  */
 SKL_MEMPOOL_API struct rte_mempool *skl_pktmbuf_pool_create(const char *name,
-	unsigned int objects, unsigned int cache_size, uint16_t priv_size, uint16_t data_room_size, int socket_id,
-	const struct skl_mempool_config *config);
+	unsigned int objects, unsigned int cache_size, uint16_t priv_size, uint16_t data_room_size,
+	int socket_id, const struct skl_mempool_config *config);
 
 /* -EINVAL if the pool is not of this driver. */
 SKL_MEMPOOL_API int skl_mempool_stats(const struct rte_mempool *pool,
