@@ -60,7 +60,8 @@ soak: $(STAMPS)/module-to-test browser peers docs-tools dpdk-to-test dsa-program
 	echo "soaking with seed $$PROPTEST_RNG_SEED"
 	python tests/tally.py --minutes $(SOAK_MINUTES) -- $(RUST_TESTS) -- $(PYTEST) -m soak
 
-soak-long: ## Repeat the random tests of Rust with other seeds for SOAK_LONG_MINUTES
+soak-long: $(STAMPS)/module-to-test dpdk-to-test ## Run DPDK's own suites; repeat random tests of Rust with other seeds for SOAK_LONG_MINUTES
+	pytest -m soak_long tests/dpdk
 	export SKIPLINE_SOAK=1 PROPTEST_RNG_SEED=$(SOAK_SEED)
 	echo "soaking with seed $$PROPTEST_RNG_SEED and those after it"
 	python3 tests/tally.py --for-minutes $(SOAK_LONG_MINUTES) -- $(RUST_TESTS)

@@ -22,7 +22,7 @@ DOES_NOT_END = "does not end"
 VERDICT = re.compile(r"^(?:RTE>>)?Test (OK|Failed|Skipped)", re.MULTILINE)
 
 pytestmark = [
-    pytest.mark.soak,
+    pytest.mark.soak_long,
     pytest.mark.usefixtures("pages"),
     pytest.mark.skipif(
         shutil.which("dpdk-test") is None, reason="dpdk-test is missing: package dpdk-dev"
