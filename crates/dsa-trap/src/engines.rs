@@ -2,6 +2,7 @@
 
 mod hooks;
 
+use crate::cpus;
 use crate::record::{self, Recorder};
 use crate::run::{self, Run};
 use crate::signals::masks;
@@ -184,7 +185,7 @@ fn start(run: &'static Run, identity: &Identity) -> Result<Served, c_int> {
     // The program's signals are for its own threads.
     let device = masks::without_signals(|| {
         // SAFETY: a program answers for what its descriptors name, as it does on a real device.
-        unsafe { Device::start(&config, hooks) }
+        cpus::with_all(|| unsafe { Device::start(&config, hooks) })
     });
     let device = device.map_err(|error| {
         if !matches!(error, ConfigError::NoThread(_)) {

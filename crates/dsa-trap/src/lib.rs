@@ -8,7 +8,7 @@
 //! - [`signals`]: the handlers, and those of the program, to which all other signals go.
 //! - [`emulate`]: an instruction that trapped; [`context`]: the registers that it sees.
 //! - [`portals`]: which page is which queue.
-//! - [`engines`]: the queues' engines, threads of this process.
+//! - [`engines`]: the queues' engines, threads of this process; [`cpus`]: where they may run.
 //! - [`files`]: calls of the C library about a queue's file.
 //! - [`plain`]: files of a run without namespaces.
 //! - [`cpuid`]: a CPU that says that it has the instructions.
@@ -26,6 +26,7 @@
 
 mod context;
 mod cpuid;
+mod cpus;
 mod emulate;
 mod engines;
 mod files;
@@ -49,6 +50,7 @@ static FINISH: extern "C" fn() = engines::finish;
 
 extern "C" fn start() {
     if run::join() {
+        cpus::note();
         emulate::prepare();
         signals::install();
         portals::forget_in_children();

@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 /// How long an engine that finds nothing looks again before it sleeps: several times what it takes a
 /// submitter to wake it, and to come back after that.
 const LOOKS_FOR: Duration = Duration::from_micros(100);
-/// Pauses between two looks.
-const SPINS: u32 = 4;
+/// How long it looks before it lets another thread have its CPU: each time it may be gone for some
+/// milliseconds, if others want the CPU.
+const BEFORE_YIELD: Duration = Duration::from_micros(10);
 
 impl Group {
     /// The next task of an engine; `None` when the group has stopped and is empty.
@@ -51,12 +52,18 @@ impl Group {
         let start = Instant::now();
         let is_work =
             || self.waiting.load(Ordering::Acquire) > 0 || self.open.load(Ordering::Acquire) > 0;
-        while !is_work() && start.elapsed() < LOOKS_FOR {
-            for _ in 0..SPINS {
-                std::hint::spin_loop();
+        let mut yields = BEFORE_YIELD;
+        while !is_work() {
+            let since = start.elapsed();
+            if since >= LOOKS_FOR {
+                break;
             }
-            // The submitter may need this CPU: it would go on only when the engine sleeps.
-            std::thread::yield_now();
+            if since >= yields {
+                // The submitter may need this CPU: it would go on only when the engine sleeps.
+                std::thread::yield_now();
+                yields = start.elapsed() + BEFORE_YIELD;
+            }
+            std::hint::spin_loop();
         }
     }
 
