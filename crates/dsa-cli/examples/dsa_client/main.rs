@@ -7,6 +7,7 @@
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #![allow(unsafe_code)]
 
+mod cpus;
 mod dedicated;
 mod event_log;
 mod families;
@@ -58,6 +59,7 @@ const SCENARIOS: &[(&str, Scenario)] = &[
     ("forks-while-submitting", families::forks_while_submitting),
     ("small-stack", handlers::small_stack),
     ("inherited-mask", masks::inherited),
+    ("pinned", cpus::pinned),
     ("interrupted-submissions", signals::interrupted_submissions),
     ("own-signals", signals::own_signals),
     ("wild-jump", signals::wild_jump),

@@ -92,6 +92,11 @@ fn threads_begin_with_the_mask_of_their_creator() {
 }
 
 #[test]
+fn engines_do_not_share_the_cpu_of_a_pinned_thread() {
+    client(&["pinned", QUEUE], 0);
+}
+
+#[test]
 fn a_fault_of_a_thread_that_blocks_it_ends_the_program() {
     client(&["masked-fault", QUEUE], SEGMENTATION_FAULT);
 }

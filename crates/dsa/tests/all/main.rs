@@ -9,6 +9,7 @@ mod allocations;
 mod arena;
 mod batches;
 mod event_log;
+mod fuzzed;
 mod golden;
 mod injected_devices;
 mod injection;
