@@ -206,7 +206,7 @@ fn foreign_bits(root: &Path, spec: &Spec) -> Vec<u32> {
 /// Nothing that this machine's part has no control for, and no bits but the tool's.
 fn objection(spec: &Spec, log: &Log) -> Option<String> {
     let ways = spec.is_server().then_some(spec.ways);
-    let rules = Rules { ways, is_any_journal: false };
+    let rules = Rules { ways, any_journal: None };
     log.writes().iter().find_map(|write| {
         let part = spec.part();
         let is_there = match &write.to {

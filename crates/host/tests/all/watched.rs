@@ -14,6 +14,9 @@ use host::registers::Registers;
 use host::tune::{DEFAULT_STATE, Journal};
 use host::{Host, Root};
 
+#[path = "watched/boxes.rs"]
+mod boxes;
+
 /// The mask of the ways that I/O allocates in, and the switch of a root port.
 const WAYS: u32 = 0xc8b;
 const SWITCH: u16 = 0x180;
@@ -28,8 +31,8 @@ pub struct Write {
     /// What the tool read there last.
     pub read: Option<u64>,
     pub value: u64,
-    /// Whether the journal on the disk had an entry for it.
-    pub journalled: bool,
+    /// The values before of the journal's entries for it, as the journal on the disk was.
+    pub journalled: Vec<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,8 +47,9 @@ pub enum Place {
 pub struct Rules {
     /// Ways of its last-level cache; nothing where its registers are not to be touched at all.
     pub ways: Option<u32>,
-    /// Whether the journal may be one of an earlier version, or of `slices map`.
-    pub is_any_journal: bool,
+    /// The generation, where the writes are restores of a journal that may be one of an earlier version
+    /// or of `slices map`.
+    pub any_journal: Option<&'static str>,
 }
 
 impl Rules {
@@ -53,14 +57,17 @@ impl Rules {
     pub fn objection(&self, write: &Write) -> Option<String> {
         let changed = write.read.map(|read| read ^ write.value);
         let within = |bits: u64| changed.is_some_and(|changed| changed & !bits == 0);
+        let is_back = |old: &u64| changed.is_some_and(|changed| (old ^ write.value) & changed == 0);
         let is_good = match &write.to {
             Place::Msr { address, .. } => self.ways.is_some_and(|ways| {
                 let field = (1u64 << ways) - 1;
                 let is_mask = *address == WAYS && within(field) && write.value & field != 0;
-                is_mask || (self.is_any_journal && is_of_box(*address, &within))
+                let generation = self.any_journal;
+                let of_box = generation.and_then(|name| boxes::owned_bits(name, *address));
+                is_mask || of_box.is_some_and(within)
             }),
             Place::Port { offset, .. } => {
-                let old = if self.is_any_journal { NO_SNOOP_BIT } else { 0 };
+                let old = if self.any_journal.is_some() { NO_SNOOP_BIT } else { 0 };
                 let is_answer = write.read != Some(u64::from(u32::MAX));
                 self.ways.is_some()
                     && *offset == SWITCH
@@ -75,20 +82,13 @@ impl Rules {
         if !is_good {
             return Some(format!("outside of what is owned: {write:x?}"));
         }
-        (!write.journalled).then(|| format!("not journalled: {write:x?}"))
-    }
-}
-
-/// Whether it is a counter box of a slice of Haswell to Cascade Lake: of its control the freeze bit, its
-/// first event select, its filter.
-fn is_of_box(address: u32, within: &dyn Fn(u64) -> bool) -> bool {
-    let is_box = (0xe00..0xe00 + 28 * 0x10).contains(&address);
-    is_box
-        && match address % 0x10 {
-            0 => within(1 << 8),
-            1 | 5 => true,
-            _ => false,
+        if write.journalled.is_empty() {
+            return Some(format!("not journalled: {write:x?}"));
         }
+        let is_register = !matches!(write.to, Place::Control { .. });
+        (self.any_journal.is_some() && is_register && !write.journalled.iter().any(is_back))
+            .then(|| format!("no value of the journal: {write:x?}"))
+    }
 }
 
 /// What was written so far.
@@ -110,7 +110,8 @@ impl Log {
     fn add(&self, root: &Root, to: Place, value: u64) {
         let read = self.read.lock().unwrap_or_else(PoisonError::into_inner).get(&to).copied();
         let journal = Journal::peek(root, DEFAULT_STATE).unwrap_or_default();
-        let journalled = journal.entries.iter().any(|entry| names(&entry.target, &to));
+        let entries = journal.entries.iter().filter(|entry| names(&entry.target, &to));
+        let journalled = entries.map(|entry| entry.old).collect();
         let write = Write { to, read, value, journalled };
         self.writes.lock().unwrap_or_else(PoisonError::into_inner).push(write);
     }
