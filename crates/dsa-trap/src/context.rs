@@ -10,20 +10,45 @@ const DIRECTION_FLAG: i64 = 1 << 10;
 /// Bit of a page fault's error code: the access was a write.
 const WRITE: i64 = 1 << 1;
 
-/// Where the parts of a 512-bit register are in the signal frame: the standard format of XSAVE
-/// [SDM vol. 1, 13.4.3, 13.5; the offsets of AVX-512 are those of CPUID leaf 0xD on all parts that have it].
+/// Where the parts of a 512-bit register are in the signal frame: the standard format of XSAVE. Legacy
+/// registers and header have one place on all CPUs [SDM vol. 1, 13.4]; all others are where CPUID leaf
+/// 0xD says, which differs between vendors.
 mod xsave {
+    use std::arch::x86_64::__cpuid_count;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     pub const XMM: usize = 160;
     pub const HEADER: usize = 512;
-    pub const YMM_HIGH: usize = 576;
-    pub const OPMASK: usize = 1088;
-    pub const ZMM_HIGH: usize = OPMASK + 64;
-    pub const ZMM_16_TO_31: usize = ZMM_HIGH + 512;
     /// Components of the header: SSE, AVX, upper halves of 0 to 15, registers 16 to 31.
     pub const SSE: u32 = 1;
     pub const AVX: u32 = 2;
     pub const UPPER_HALVES: u32 = 6;
     pub const UPPER_REGISTERS: u32 = 7;
+
+    static OFFSETS: [AtomicU32; 8] = [const { AtomicU32::new(0) }; 8];
+
+    /// Asks the CPU where its components are. To be called once before any signal: CPUID is slow in
+    /// virtual machines, and may be trapped.
+    pub fn learn() {
+        if __cpuid_count(0, 0).eax < 0xd {
+            return;
+        }
+        for component in [AVX, UPPER_HALVES, UPPER_REGISTERS] {
+            let offset = __cpuid_count(0xd, component).ebx;
+            OFFSETS[component as usize].store(offset, Ordering::Relaxed);
+        }
+    }
+
+    /// Bytes from the begin of the frame; nothing where the CPU has no such component.
+    pub fn offset(component: u32) -> Option<usize> {
+        let offset = OFFSETS[component as usize].load(Ordering::Relaxed);
+        (offset != 0).then_some(offset as usize)
+    }
+}
+
+/// Learns where registers are in signal frames. To be called before any signal is handled.
+pub fn learn_layout() {
+    xsave::learn();
 }
 
 /// An interrupted thread.
@@ -133,11 +158,13 @@ impl Context {
             }
         };
         if number >= 16 {
-            take(xsave::UPPER_REGISTERS, xsave::ZMM_16_TO_31 + (number - 16) * 64, 0..64);
+            let registers = xsave::offset(xsave::UPPER_REGISTERS)?;
+            take(xsave::UPPER_REGISTERS, registers + (number - 16) * 64, 0..64);
         } else {
+            let (second, upper) = (xsave::offset(xsave::AVX)?, xsave::offset(xsave::UPPER_HALVES)?);
             take(xsave::SSE, xsave::XMM + number * 16, 0..16);
-            take(xsave::AVX, xsave::YMM_HIGH + number * 16, 16..32);
-            take(xsave::UPPER_HALVES, xsave::ZMM_HIGH + number * 32, 32..64);
+            take(xsave::AVX, second + number * 16, 16..32);
+            take(xsave::UPPER_HALVES, upper + number * 32, 32..64);
         }
         Some(bytes)
     }

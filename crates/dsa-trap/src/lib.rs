@@ -52,6 +52,7 @@ extern "C" fn start() {
     if run::join() {
         cpus::note();
         emulate::prepare();
+        context::learn_layout();
         signals::install();
         portals::forget_in_children();
         cpuid::trap();
