@@ -11,13 +11,16 @@ use crate::run;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
-/// What the handler needs, with the registers that the kernel saves on a CPU with AVX-512.
-const LEAST_BYTES: usize = 8 << 10;
+/// What the handler needs besides the frames of the kernel.
+const HANDLER_BYTES: usize = 4 << 10;
 /// What it is given in place of less: a program's handler has room as well.
 const OWN_BYTES: usize = 64 << 10;
+/// The largest frame without tile registers: those of AVX-512, the legacy ones, what the kernel says of
+/// the signal, and red zone.
+const FRAME_BYTES_WITHOUT_TILES: usize = 3584;
 
-/// What a stack has to have. Tile registers, which only some programs have asked the kernel for, are far
-/// larger than all others.
+/// What a stack has to have: the trapped instruction's frame, and one more, as its operand may fault.
+/// Tile registers, which only some programs have asked the kernel for, are far larger than all others.
 fn least_bytes() -> usize {
     /// The request of `arch_prctl`, and the bit of tile data [kernel: Documentation/arch/x86/xstate.rst].
     const ARCH_GET_XCOMP_PERM: libc::c_long = 0x1022;
@@ -25,18 +28,20 @@ fn least_bytes() -> usize {
     let mut permitted = 0_u64;
     // SAFETY: the request fills a number in, and fails on kernels that do not know it.
     unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_GET_XCOMP_PERM, &raw mut permitted) };
-    let tiles = if permitted & TILE_DATA == 0 { 0 } else { frame_bytes() };
-    LEAST_BYTES + tiles
+    let has_tiles = permitted & TILE_DATA != 0;
+    let most = if has_tiles { usize::MAX } else { FRAME_BYTES_WITHOUT_TILES };
+    HANDLER_BYTES + 2 * frame_bytes().unwrap_or(FRAME_BYTES_WITHOUT_TILES).min(most)
 }
 
-/// The largest frame that the kernel writes for a signal on this CPU; 0 if it does not say so.
-fn frame_bytes() -> usize {
+/// The largest frame that the kernel writes for a signal on this CPU; nothing if it does not say so.
+fn frame_bytes() -> Option<usize> {
     // SAFETY: a look at what the kernel has given to this process.
-    units::narrow::usize_from(unsafe { libc::getauxval(libc::AT_MINSIGSTKSZ) })
+    let bytes = units::narrow::usize_from(unsafe { libc::getauxval(libc::AT_MINSIGSTKSZ) });
+    (bytes != 0).then_some(bytes)
 }
 
 fn own_bytes() -> usize {
-    OWN_BYTES + frame_bytes()
+    OWN_BYTES + 2 * frame_bytes().unwrap_or(0)
 }
 
 /// The C library's `sigaltstack`.

@@ -61,6 +61,17 @@ fn install() {
     }
 }
 
+/// Sets an alternate stack on which a handler may execute a descriptor whose operand faults: two frames
+/// of the kernel are on it then, and the stack of a thread of the standard library has room for one.
+fn give_room() {
+    const BYTES: usize = 64 << 10;
+    let memory = vec![0_u8; BYTES].leak();
+    let stack = libc::stack_t { ss_sp: memory.as_mut_ptr().cast(), ss_flags: 0, ss_size: BYTES };
+    // SAFETY: the memory stays.
+    let result = unsafe { libc::sigaltstack(&raw const stack, std::ptr::null_mut()) };
+    assert_eq!(result, 0);
+}
+
 fn installed(signal: c_int) -> usize {
     // SAFETY: only the action is read.
     unsafe {
@@ -88,6 +99,7 @@ fn child() {
     let each = RECOVERED.load(Ordering::Relaxed) / (THREADS * FAULTS);
     assert!(each >= 1, "each fault came to the handler");
     assert_eq!(OTHERS.load(Ordering::Relaxed), 0);
+    give_room();
     // Signals that are sent, and one of another kind, are not those of a guarded call.
     for signal in [libc::SIGSEGV, libc::SIGILL] {
         // SAFETY: the handler returns.
