@@ -1,0 +1,183 @@
+//! Advances a machine batch after batch, and reads what each batch gave.
+
+use super::batches::{Batch, tight_enough};
+use super::sample::Sample;
+use super::statistics::LEAST_BATCHES;
+use super::{Job, Progress, RunFailure, Stopped, Watcher};
+use crate::assemble::ScenarioMachine;
+use crate::devices::sample as device_sample;
+use crate::layout::TenantLayout;
+use crate::result::StoppedBy;
+use hdrhistogram::Histogram;
+use model::fabric::ResourceState;
+use model::latency_histogram::latency_histogram;
+use model::machine::Ran;
+use model::reading::Reading;
+use model::software::DESCRIPTOR_PHASES;
+use model::tracer::Tracer;
+use std::ops::ControlFlow;
+use units::{CoreId, Id, Picos};
+
+/// A batch ends after this much simulated time even if it has not sent its packets.
+const LONGEST_BATCH: Picos = Picos(200_000_000_000);
+
+/// A run checks for an interrupt after this number of steps or this much simulated time, whichever
+/// comes first: after some milliseconds.
+const SLICE_STEPS: u64 = 1 << 12;
+const SLICE: Picos = Picos(1_000_000_000);
+
+/// No queue of a machine is as long as this. Reservations further ahead can never be served.
+const LONGEST_BACKLOG: Picos = Picos(20_000_000_000);
+
+/// Largest number of batches of a whole replay: each keeps a histogram.
+const MOST_REPLAY_BATCHES: u64 = 512;
+
+impl Job {
+    /// Runs batch after batch until the intervals are narrow, the cap is reached or no packets arrive.
+    pub(super) fn run_batches<T: Tracer>(
+        &self,
+        machine: &mut ScenarioMachine<T>,
+        watch: Watcher<'_>,
+    ) -> Result<(Vec<Batch>, StoppedBy), RunFailure> {
+        let keys = &self.scenario.machine.run;
+        // A replay with a number of loops runs completely, in a bounded number of batches.
+        let whole = self.plan.packets_to_replay();
+        let batch_packets = keys.batch_packets.max(whole.unwrap_or(0) / MOST_REPLAY_BATCHES);
+        let longest_batch = if whole.is_some() { Picos::NEVER } else { LONGEST_BATCH };
+        let mut batches: Vec<Batch> = Vec::new();
+        let mut before = Sample::read(machine);
+        loop {
+            let goal = machine.progress() + batch_packets;
+            let until = machine.now().saturating_add(longest_batch);
+            let fraction = |machine: &ScenarioMachine<T>| match whole {
+                Some(all) => replayed(machine) as f64 / all as f64,
+                None => batches.len() as f64 / f64::from(keys.max_batches),
+            };
+            let goes_on = run_batch(machine, goal, until, |machine| {
+                let progress = Progress {
+                    packets: machine.progress(),
+                    fraction: fraction(machine),
+                    simulated_ns: machine.now().as_ns(),
+                };
+                watch(progress)
+            })?;
+            let reading = Sample::read(machine);
+            let sample = reading.since(&before);
+            let latency_ns = self.take_latencies(machine);
+            let phases_ns = self.take_phases(machine);
+            let one_way_ns = self.take_one_way_latencies(machine);
+            batches.push(Batch {
+                before: std::mem::replace(&mut before, reading),
+                sample,
+                latency_ns,
+                phases_ns,
+                one_way_ns,
+            });
+            if !goes_on {
+                return Ok((batches, StoppedBy::SourceEnded));
+            }
+            if whole.is_some() || batches.len() < keys.min_batches as usize {
+                continue;
+            }
+            if batches.iter().rev().take(LEAST_BATCHES).all(Batch::is_stalled) {
+                return Ok((batches, StoppedBy::Stalled));
+            }
+            if tight_enough(&batches, keys, &self.plan.layout.tenants) {
+                return Ok((batches, StoppedBy::Interval));
+            }
+            if batches.len() >= keys.max_batches as usize {
+                return Ok((batches, StoppedBy::Cap));
+            }
+        }
+    }
+
+    /// Latencies of each tenant since the last call: of its packets, or of its requests.
+    fn take_latencies<T: Tracer>(&self, machine: &mut ScenarioMachine<T>) -> Vec<Histogram<u64>> {
+        let of = |(number, tenant): (usize, &TenantLayout)| {
+            let mut devices = self.plan.layout.devices_of(number);
+            let all = devices
+                .find_map(|id| device_sample::take_latencies(&mut machine.devices[id.index()]));
+            let mut all = all.unwrap_or_else(latency_histogram);
+            for &core in &tenant.cores {
+                if let Some(latencies) = machine.software[core.index()].take_latencies() {
+                    // Histograms of equal bounds: adding cannot fail.
+                    let added = all.add(&latencies);
+                    debug_assert!(added.is_ok());
+                }
+            }
+            all
+        };
+        self.plan.layout.tenants.iter().enumerate().map(of).collect()
+    }
+
+    /// Phases of the descriptors of each tenant since the last call, if it offloads operations.
+    fn take_phases<T: Tracer>(
+        &self,
+        machine: &mut ScenarioMachine<T>,
+    ) -> Vec<Option<[Histogram<u64>; DESCRIPTOR_PHASES]>> {
+        let of = |tenant: &TenantLayout| {
+            let of_core = |core: &CoreId| machine.software[core.index()].take_descriptor_phases();
+            tenant.cores.iter().filter_map(of_core).reduce(|mut all, own| {
+                for (phase, own) in all.iter_mut().zip(own) {
+                    // Histograms of equal bounds: adding cannot fail.
+                    let added = phase.add(&own);
+                    debug_assert!(added.is_ok());
+                }
+                all
+            })
+        };
+        self.plan.layout.tenants.iter().map(of).collect()
+    }
+
+    /// Latencies since the last call, of each tenant, as the client at the other end measured them.
+    fn take_one_way_latencies<T: Tracer>(
+        &self,
+        machine: &mut ScenarioMachine<T>,
+    ) -> Vec<Option<Histogram<u64>>> {
+        let layout = &self.plan.layout;
+        let of = |tenant| {
+            let mut devices = layout.devices_of(tenant);
+            devices.find_map(|id| {
+                device_sample::take_one_way_latencies(&mut machine.devices[id.index()])
+            })
+        };
+        (0..layout.tenants.len()).map(of).collect()
+    }
+}
+
+/// Runs slice after slice until the goal is reached or `until` has come. Returns whether any agent will
+/// act again.
+///
+/// # Errors
+/// If `watch` stopped the run, or a resource is reserved further ahead than any queue of hardware.
+pub fn run_batch<T: Tracer>(
+    machine: &mut ScenarioMachine<T>,
+    goal: u64,
+    until: Picos,
+    mut watch: impl FnMut(&ScenarioMachine<T>) -> ControlFlow<()>,
+) -> Result<bool, RunFailure> {
+    loop {
+        let slice = machine.now().saturating_add(SLICE).min(until);
+        let ran = machine.run_slice(goal, slice, SLICE_STEPS);
+        let at = machine.now();
+        let reserved = machine.fabric.resources(at).find(|it| it.ahead > LONGEST_BACKLOG);
+        if let Some(ResourceState { resource, ahead, .. }) = reserved {
+            return Err(RunFailure::Stuck { resource, ahead, at });
+        }
+        if watch(machine).is_break() {
+            return Err(Stopped.into());
+        }
+        match ran {
+            Ran::ToTheGoal => return Ok(true),
+            Ran::OutOfWork => return Ok(false),
+            Ran::OutOfTime if at >= until => return Ok(true),
+            Ran::OutOfTime | Ran::OutOfSteps => {}
+        }
+    }
+}
+
+/// Packets that have arrived at the first device with a wire; without one, the work done.
+fn replayed<T: Tracer>(machine: &ScenarioMachine<T>) -> u64 {
+    let offered = machine.devices.iter().find_map(device_sample::packets_offered);
+    offered.unwrap_or_else(|| machine.progress())
+}

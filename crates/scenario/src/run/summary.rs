@@ -1,0 +1,156 @@
+//! Makes the result of a run that has ended.
+
+use super::answer::Finished;
+use super::batches::{Batch, combine, has_settled, warm_up_of, works_evenly};
+use super::sample::Sample;
+use super::{Ended, Job, latency, limits, replays};
+use crate::assemble::{self, ScenarioMachine};
+use crate::metrics::latency::{LATENCY, ONE_WAY};
+use crate::metrics::{self, Declaration};
+use crate::result::{MetricResult, MissKindCounts, RunResult, StoppedBy, TimelinePoint};
+use model::fabric::Resource;
+use model::reading::Reading;
+use model::tracer::Tracer;
+use std::collections::BTreeMap;
+
+impl Job {
+    /// The result of a run that has ended.
+    pub(super) fn summarize<T: Tracer>(
+        &self,
+        machine: &ScenarioMachine<T>,
+        ended: &Ended,
+    ) -> RunResult {
+        let Ended { stopped_by, wall_s, .. } = *ended;
+        let keys = &self.scenario.machine.run;
+        let simulated = machine.now();
+        let line_ops = machine.fabric.counters().line_ops;
+        let (warm_up, measured_batches) = self.split_warm_up(ended);
+        let end = Sample::read(machine);
+        let measured = end.since(&measured_batches[0].before);
+        let metrics = self.combine(measured_batches, &end);
+        let resources: Vec<Resource> =
+            machine.fabric.resources(simulated).map(|state| state.resource).collect();
+        let limits = limits::limits(&self.plan, &resources, &measured);
+        let (scenario, platform) = (&self.scenario, &self.platform);
+        let finished = Finished { scenario, platform, metrics: &metrics, limits: &limits };
+        let source_ended = stopped_by == StoppedBy::SourceEnded;
+        let unsettled = if source_ended { Vec::new() } else { self.unsettled(measured_batches) };
+        RunResult {
+            scenario: self.scenario.clone(),
+            seed: self.seed,
+            version: env!("CARGO_PKG_VERSION").into(),
+            platform: self.platform_name.clone(),
+            slice_function: assemble::hardware::slice_function(&self.platform).describe().into(),
+            simulated_ns: simulated.as_ns(),
+            warmup_ns: warm_up.iter().map(|batch| batch.sample.span.as_ns()).sum(),
+            packets: machine.progress(),
+            batches: measured_batches.len(),
+            stopped_by,
+            settled: source_ended || has_settled(&ended.batches, keys),
+            wall_s,
+            line_ops,
+            line_ops_per_s: line_ops as f64 / wall_s,
+            real_time_factor: simulated.as_seconds() / wall_s,
+            fitted_parameters: self.platform.fitted(),
+            notes: self.notes(&unsettled),
+            unsettled,
+            answer: finished.answer(),
+            limits,
+            metrics,
+            replays: replays::of(&self.plan, machine),
+            timeline: self.timeline(&ended.batches),
+            trace: None,
+            trace_address: None,
+            line_trace: None,
+            descriptor_trace: None,
+            miss_kinds: self.miss_kinds(&measured),
+        }
+    }
+
+    /// Batches of the warm-up, and those that count. A run that ended by itself counts whole.
+    fn split_warm_up<'a>(&self, ended: &'a Ended) -> (&'a [Batch], &'a [Batch]) {
+        let skipped = match ended.stopped_by {
+            StoppedBy::SourceEnded | StoppedBy::Stalled => 0,
+            StoppedBy::Interval | StoppedBy::Cap => {
+                let keys = &self.scenario.machine.run;
+                warm_up_of(&ended.batches, keys, &self.plan.layout.tenants)
+            }
+        };
+        ended.batches.split_at(skipped)
+    }
+
+    /// What a reader should know: of the scenario, of the plan, of tenants that have not settled.
+    fn notes(&self, unsettled: &[String]) -> Vec<String> {
+        let of_tenants = unsettled.iter().map(|tenant| {
+            format!(
+                "Tenant {tenant} has not settled: its work still varies by more than \
+                 run.throughput_interval_percent; raise run.max_batches or run.batch_packets"
+            )
+        });
+        self.scenario.notes().chain(self.plan.notes()).chain(of_tenants).collect()
+    }
+
+    /// Tenants whose work varies by more than the run was to end at, if there are several: each has a
+    /// pace of its own, and the main one's batches may be short for another.
+    fn unsettled(&self, measured: &[Batch]) -> Vec<String> {
+        let tenants = &self.plan.layout.tenants;
+        if tenants.len() < 2 {
+            return Vec::new();
+        }
+        let keys = &self.scenario.machine.run;
+        let varying = tenants.iter().filter(|tenant| !works_evenly(measured, keys, tenant));
+        varying.map(|tenant| tenant.name.clone()).collect()
+    }
+
+    fn core_ghz(&self) -> f64 {
+        self.plan.machine.core_clock.0
+    }
+
+    /// Metrics batch by batch, including the warm-up, if the scenario has a timeline.
+    fn timeline(&self, batches: &[Batch]) -> Vec<TimelinePoint> {
+        if !self.scenario.has_timeline() {
+            return Vec::new();
+        }
+        let point = |batch: &Batch| TimelinePoint {
+            until_ns: (batch.before.span + batch.sample.span).as_ns(),
+            metrics: metrics::timeline(&self.plan.layout, self.core_ghz(), &batch.sample),
+        };
+        batches.iter().map(point).collect()
+    }
+
+    /// Kinds of LLC misses by the name of their agent, of the measured time.
+    fn miss_kinds(&self, measured: &Sample) -> Option<BTreeMap<String, MissKindCounts>> {
+        let names = self.plan.layout.agent_names().into_iter();
+        let by_name = names.zip(measured.misses.iter().map(MissKindCounts::of));
+        (!measured.misses.is_empty()).then(|| by_name.collect())
+    }
+
+    /// All metrics of the measured batches; `end` is the reading after the last.
+    fn combine(&self, batches: &[Batch], end: &Sample) -> BTreeMap<String, MetricResult> {
+        let mut results = combine(batches, end, &self.plan.layout, self.core_ghz());
+        for (number, tenant) in self.plan.layout.tenants.iter().enumerate() {
+            let own: Vec<_> = batches.iter().map(|batch| &batch.latency_ns[number]).collect();
+            let name = |of: &Declaration| format!("{}{}", metrics::prefix(&tenant.name), of.name);
+            let metric = match tenant.application.has_far_tail() {
+                true => latency::metric_with_far_tail,
+                false => latency::metric,
+            };
+            results.insert(name(&LATENCY), metric(&LATENCY, &own));
+            for (phase, declared) in metrics::latency::PHASES.iter().enumerate() {
+                let own: Option<Vec<_>> = batches
+                    .iter()
+                    .map(|batch| batch.phases_ns[number].as_ref().map(|phases| &phases[phase]))
+                    .collect();
+                if let Some(own) = own {
+                    results.insert(name(declared), latency::metric(declared, &own));
+                }
+            }
+            let client: Option<Vec<_>> =
+                batches.iter().map(|batch| batch.one_way_ns[number].as_ref()).collect();
+            if let Some(client) = client {
+                results.insert(name(&ONE_WAY), latency::metric_of_client(&ONE_WAY, &client));
+            }
+        }
+        results
+    }
+}
