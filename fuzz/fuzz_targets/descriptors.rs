@@ -8,5 +8,7 @@ mod arena;
 mod fuzzed;
 #[path = "../../crates/dsa/tests/all/reference.rs"]
 mod reference;
+#[path = "../../crates/dsa/tests/all/settings.rs"]
+mod settings;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzzed::check(bytes));

@@ -63,14 +63,9 @@ pub fn held(arguments: &[String]) {
     assert_eq!(unsafe { std::ptr::read_volatile(to.as_ptr()) }, 1, "it is done before");
     wait_for(queue, "cr_faults", 1);
 
-    let no_op = Descriptor::of(Opcode::NoOp);
-    let list = List([no_op.recording(of_member.address()).0, no_op.0]);
     let record = Record::new();
-    let batch = Descriptor::of(Opcode::Batch)
-        .with_first(std::ptr::from_ref(&list.0) as u64)
-        .with_size(2)
-        .recording(record.address());
-    portal.post(&batch);
+    let list = two_no_ops(of_member.address());
+    portal.post(&batch_of(&list, &record));
     assert_eq!(record.ended(), status::SUCCESS);
     assert_eq!(of_member.status(), status::SUCCESS, "that of the batch comes after it");
     wait_for(queue, "cr_faults", 3);
@@ -80,19 +75,27 @@ pub fn held(arguments: &[String]) {
 #[repr(align(64))]
 struct List([[u8; 64]; 2]);
 
+/// Two members of a batch, the first with a record at this address.
+fn two_no_ops(record: u64) -> List {
+    let no_op = Descriptor::of(Opcode::NoOp);
+    List([no_op.recording(record).0, no_op.0])
+}
+
+fn batch_of(list: &List, record: &Record) -> Descriptor {
+    Descriptor::of(Opcode::Batch)
+        .with_first(std::ptr::from_ref(&list.0) as u64)
+        .with_size(2)
+        .recording(record.address())
+}
+
 /// Neither device nor driver reaches the page of a record: it is lost, and that of its batch says so.
 pub fn lost(arguments: &[String]) {
     let queue = &arguments[0];
     let nowhere = portal::pages(1, libc::PROT_NONE) as u64;
     let portal = Portal::of(queue);
-    let no_op = Descriptor::of(Opcode::NoOp);
-    let list = List([no_op.recording(nowhere).0, no_op.0]);
     let record = Record::new();
-    let batch = Descriptor::of(Opcode::Batch)
-        .with_first(std::ptr::from_ref(&list.0) as u64)
-        .with_size(2)
-        .recording(record.address());
-    portal.post(&batch);
+    let list = two_no_ops(nowhere);
+    portal.post(&batch_of(&list, &record));
     let ended = record.ended();
     if arguments.get(1).is_some_and(|has_log| has_log == "log") {
         wait_for(queue, "cr_fault_failures", 1);

@@ -4,7 +4,7 @@ use dsa::device::{EventLogPlace, EventSlot};
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Entries of an event log: larger ones are not larger here.
+/// Entries of an event log at most: a program that asks for more gets a log of this size.
 pub const MOST_EVENTS: usize = 1024;
 
 /// Registers of an event log, and its memory.

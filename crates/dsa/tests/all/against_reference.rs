@@ -3,6 +3,7 @@
 
 use crate::arena::{Arena, PAGE};
 use crate::reference::{self, Rights, Settings};
+use crate::settings::settings_of;
 use dsa::checks::QueueLimits;
 use dsa::descriptor::Descriptor;
 use dsa::engine::{Engine, Outcome};
@@ -61,16 +62,7 @@ impl Part {
         limits.user_interrupts = dice.chance(20);
         limits.interrupt_handles = dice.below(3) as u16;
         limits.privileged = dice.chance(20);
-        let settings = Settings {
-            gen_cap: capabilities.gen_cap,
-            op_cap: capabilities.op_cap,
-            block_on_fault: limits.block_on_fault,
-            max_transfer_bytes: limits.most_transfer_bytes,
-            max_batch: limits.most_batch,
-            user_interrupts: limits.user_interrupts,
-            interrupt_handles: limits.interrupt_handles,
-            privileged: limits.privileged,
-        };
+        let settings = settings_of(&capabilities, &limits);
         Self { capabilities, limits, settings }
     }
 }
@@ -236,14 +228,7 @@ impl Maker<'_> {
             Some(Opcode::ComparePattern) => both
                 .with_second(self.dice.of(&[word, 0, u64::MAX]))
                 .with_expected_result(word as u8 & 1),
-            Some(Opcode::CreateDelta) => {
-                let record = self.address() & !7;
-                both.with_first(first & !7)
-                    .with_second(second & !7)
-                    .with_delta_record(record)
-                    .with_most_delta_bytes(80 + small * 10 - small % 7)
-                    .with_expected_results(word as u8 & 7)
-            }
+            Some(Opcode::CreateDelta) => self.delta(both, small, word),
             Some(Opcode::ApplyDelta) => {
                 both.with_second(second & !7).with_delta_bytes(10 + small % 120)
             }
@@ -255,20 +240,30 @@ impl Maker<'_> {
                 let stride = if made.has(flags::USE_STRIDE) { 1 << (11 + word % 4) } else { 0 };
                 made.with_first(first).with_stride(stride)
             }
-            Some(Opcode::Crc | Opcode::CopyCrc) => {
-                let copies = opcode == Some(Opcode::CopyCrc);
-                let both = if copies { both } else { made.with_first(first) };
-                if made.has(flags::CRC_SEED_IN_MEMORY) {
-                    both.with_crc_seed_address(self.address())
-                } else if made.has(flags::CRC_64) {
-                    both.with_crc_seed_64(word)
-                } else {
-                    both.with_crc_seed(word as u32)
-                }
-            }
+            Some(Opcode::Crc) => self.crc(made.with_first(first), word),
+            Some(Opcode::CopyCrc) => self.crc(both, word),
             Some(Opcode::CacheFlush) => made.with_second(second),
             Some(code) if code >= Opcode::DifCheck => self.dif(both, code, dif_flags, word),
             _ => both,
+        }
+    }
+
+    fn delta(&mut self, both: Descriptor, small: u32, word: u64) -> Descriptor {
+        let record = self.address() & !7;
+        both.with_first(both.first() & !7)
+            .with_second(both.second() & !7)
+            .with_delta_record(record)
+            .with_most_delta_bytes(80 + small * 10 - small % 7)
+            .with_expected_results(word as u8 & 7)
+    }
+
+    fn crc(&mut self, made: Descriptor, word: u64) -> Descriptor {
+        if made.has(flags::CRC_SEED_IN_MEMORY) {
+            made.with_crc_seed_address(self.address())
+        } else if made.has(flags::CRC_64) {
+            made.with_crc_seed_64(word)
+        } else {
+            made.with_crc_seed(word as u32)
         }
     }
 

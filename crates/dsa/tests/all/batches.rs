@@ -4,7 +4,8 @@
 
 use crate::arena::{Arena, PAGE};
 use crate::queues::{PART, device, queue, start};
-use crate::reference::{self, Rights, Settings};
+use crate::reference::{self, Rights};
+use crate::settings::settings_of;
 use dsa::checks::QueueLimits;
 use dsa::descriptor::Descriptor;
 use dsa::device::{DeviceConfig, GroupConfig, Mode, Watcher};
@@ -21,19 +22,6 @@ const LIST: usize = PAGE - 64 * MEMBERS;
 const FIRST_OF_MEMBERS: usize = 2;
 const PAGES: usize = FIRST_OF_MEMBERS + 2 * MEMBERS;
 const RECORD_OF_BATCH: usize = 0;
-
-fn settings(limits: &QueueLimits) -> Settings {
-    Settings {
-        gen_cap: PART.gen_cap,
-        op_cap: PART.op_cap,
-        block_on_fault: limits.block_on_fault,
-        max_transfer_bytes: limits.most_transfer_bytes,
-        max_batch: limits.most_batch,
-        user_interrupts: limits.user_interrupts,
-        interrupt_handles: limits.interrupt_handles,
-        privileged: limits.privileged,
-    }
-}
 
 /// A member that works, is refused, or meets a page that is not there.
 fn member(arena: &mut Arena, number: usize, dice: &mut Xoshiro256PlusPlus) -> Descriptor {
@@ -85,7 +73,7 @@ fn compare(engines: u8, batches: u64) -> BTreeSet<(u8, u32)> {
             .with_size(MEMBERS as u32 + beyond)
             .recording(arena.base + RECORD_OF_BATCH as u64);
         let mut memory = arena.memory();
-        reference::execute(&mut memory, &batch.0, &settings(&limits));
+        reference::execute(&mut memory, &batch.0, &settings_of(&PART, &limits));
         device.post(device.queues()[0], &batch);
         device.drain(device.queues()[0]);
         for page in 0..PAGES {

@@ -4,6 +4,7 @@
 
 use crate::arena::{Arena, PAGE};
 use crate::reference::{self, Rights, Settings};
+use crate::settings::settings_of;
 use arbitrary::{Arbitrary, Unstructured};
 use dsa::checks::QueueLimits;
 use dsa::descriptor::Descriptor;
@@ -49,16 +50,7 @@ fn part_of(part: u8) -> (Capabilities, QueueLimits, Settings) {
     limits.user_interrupts = part & 16 != 0;
     limits.interrupt_handles = 2;
     limits.most_batch = 64;
-    let settings = Settings {
-        gen_cap: capabilities.gen_cap,
-        op_cap: capabilities.op_cap,
-        block_on_fault: limits.block_on_fault,
-        max_transfer_bytes: limits.most_transfer_bytes,
-        max_batch: limits.most_batch,
-        user_interrupts: limits.user_interrupts,
-        interrupt_handles: limits.interrupt_handles,
-        privileged: limits.privileged,
-    };
+    let settings = settings_of(&capabilities, &limits);
     (capabilities, limits, settings)
 }
 

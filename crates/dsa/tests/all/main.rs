@@ -16,5 +16,6 @@ mod injection;
 mod own_handlers;
 mod queues;
 mod reference;
+mod settings;
 mod shared_queues;
 mod sizes;

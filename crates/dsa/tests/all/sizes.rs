@@ -1,7 +1,8 @@
 //! Is an operation of any size class done right, or refused with the status that the contract names?
 
 use crate::arena::{Arena, PAGE};
-use crate::reference::{self, Rights, Settings};
+use crate::reference::{self, Rights};
+use crate::settings::settings_of;
 use dsa::checks::QueueLimits;
 use dsa::descriptor::Descriptor;
 use dsa::engine::Engine;
@@ -48,19 +49,6 @@ trait Unchecked {
 impl Unchecked for Descriptor {
     fn unchecked(self) -> Self {
         self.with_dif_source_flags(0x60).with_source_mask(0xffff)
-    }
-}
-
-fn settings_of(capabilities: &Capabilities, limits: &QueueLimits) -> Settings {
-    Settings {
-        gen_cap: capabilities.gen_cap,
-        op_cap: capabilities.op_cap,
-        block_on_fault: true,
-        max_transfer_bytes: limits.most_transfer_bytes,
-        max_batch: limits.most_batch,
-        user_interrupts: false,
-        interrupt_handles: 0,
-        privileged: false,
     }
 }
 

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use crate::machines::expanded;
+
 use host::Host;
 use host::pci::{Bdf, capability_at};
 use proptest::prelude::*;
@@ -37,9 +39,7 @@ fn chain() -> impl Strategy<Value = Vec<Described>> {
 }
 
 fn machine() -> (TempDir, std::path::PathBuf) {
-    let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
-    let directory = directory.expect("a temporary directory");
-    fake_machines::expand("skylake", &[], directory.path()).expect("a machine");
+    let directory = expanded("skylake", &[]);
     let config = directory.path().join("sys/bus/pci/devices").join(PORT).join("config");
     (directory, config)
 }

@@ -16,6 +16,8 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use tempfile::TempDir;
 
+use crate::machines::{CONFINED, machine};
+
 /// What people and crashes do.
 #[derive(Clone, Debug)]
 enum Action {
@@ -29,8 +31,6 @@ enum Action {
 /// An action, and the step at which the machine crashes, counted over all of its changes.
 type Event = (Action, Option<usize>);
 
-/// With masks for I/O that differ from the kernel's default.
-const CONFINED: &str = "turin, confined";
 const MACHINES: [&str; 7] =
     ["haswell", "skylake", "cascade-lake", "ice-lake", "sapphire-rapids", "turin", CONFINED];
 const DEVICES: [&str; 6] = ["17:00.0", "10001:17:00.0", "b2:00.0", "05:00.0", "82:00.0", "01:00.0"];
@@ -124,19 +124,6 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
             files.push(path);
         }
     }
-}
-
-fn machine(name: &str) -> TempDir {
-    let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
-    let directory = directory.expect("a temporary directory");
-    let described = name.strip_suffix(", confined").unwrap_or(name);
-    fake_machines::expand(described, &[], directory.path()).expect("a machine");
-    if name == CONFINED {
-        let info = directory.path().join("sys/fs/resctrl/info/L3");
-        fs::write(info.join("io_alloc"), "enabled\n").expect("the switch");
-        fs::write(info.join("io_alloc_cbm"), "0=000f;1=00f0;2=0003;3=0003\n").expect("the masks");
-    }
-    directory
 }
 
 #[test]

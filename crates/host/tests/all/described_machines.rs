@@ -12,6 +12,7 @@ use host::tune::{
     never, restore,
 };
 
+use crate::machines::expanded;
 use crate::watched::{Rules, watched};
 
 /// Ways of the last-level cache (nothing where registers must not be touched), and whether a plan is
@@ -35,13 +36,6 @@ const MACHINES: [(&str, Option<u32>, [bool; 4]); 17] = [
     ("virtual", None, [false, false, true, false]),
     ("workstation", None, [false, false, true, false]),
 ];
-
-fn expanded(machine: &str, failures: &[&str]) -> tempfile::TempDir {
-    let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
-    let directory = directory.expect("a temporary directory");
-    fake_machines::expand(machine, failures, directory.path()).expect("a machine");
-    directory
-}
 
 fn plans(planner: &Planner<'_>, most_ways: u32) -> [Result<Plan, PlanError>; 4] {
     [

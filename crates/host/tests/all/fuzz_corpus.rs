@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use crate::machines::machine;
 use crate::readers::{TARGETS, tree};
 
 fn corpus() -> &'static Path {
@@ -62,9 +63,7 @@ const LISTED: [&str; 4] =
 fn every_kind_of_file_of_a_machine_is_among_those_that_are_fuzzed() {
     let fuzzed: BTreeSet<String> = tree::VICTIMS.iter().map(|path| kind(path)).collect();
     for name in fake_machines::machines().expect("the library") {
-        let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
-        let directory = directory.expect("a directory");
-        fake_machines::expand(&name, &[], directory.path()).expect("a machine");
+        let directory = machine(&name);
         let mut found = BTreeSet::new();
         files(directory.path(), "", &mut found);
         for path in found {

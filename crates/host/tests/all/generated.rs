@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use crate::machines::empty_directory;
+
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -122,8 +124,7 @@ impl Spec {
 
     /// The machine as a tree.
     pub fn expand(&self) -> TempDir {
-        let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
-        let directory = directory.expect("a temporary directory");
+        let directory = empty_directory();
         let (machine, registers) = (text::machine(self), text::registers(self));
         fake_machines::expand_described(&machine, &registers, directory.path())
             .unwrap_or_else(|error| panic!("{error}\n{machine}\n{registers}"));

@@ -14,14 +14,8 @@ use host::tune::{DEFAULT_STATE, IoAllocRequest, Journal, Planner};
 use host::{Host, Root};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use tempfile::TempDir;
 
-fn machine(name: &str) -> TempDir {
-    let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
-    let directory = directory.expect("a temporary directory");
-    fake_machines::expand(name, &[], directory.path()).expect("a machine");
-    directory
-}
+use crate::machines::machine;
 
 /// Everything that reads.
 fn read_all(root: &Path) {

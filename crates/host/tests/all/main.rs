@@ -11,6 +11,7 @@ mod generated_histories;
 mod generated_machines;
 mod hostile_trees;
 mod kernel_sources;
+mod machines;
 mod measured_changes;
 mod readers;
 mod watched;

@@ -12,26 +12,11 @@ use host::tune::{
     Applied, ApplyError, Around, DEFAULT_STATE, IoAllocRequest, Outcome, Plan, Planner,
     RestoreOptions, StateDirectory, Step, Verdict, apply_measured, never, restore, verdict,
 };
-use tempfile::TempDir;
 
+use crate::machines::{CONFINED, machine};
 use crate::watched::{Rules, watched};
 
-/// With masks for I/O, which the kernel forgets when allocation is switched off.
-const CONFINED: &str = "turin, confined";
 const WINDOW: Duration = Duration::from_millis(100);
-
-fn machine(name: &str) -> TempDir {
-    let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
-    let directory = directory.expect("a temporary directory");
-    let described = name.strip_suffix(", confined").unwrap_or(name);
-    fake_machines::expand(described, &[], directory.path()).expect("a machine");
-    if name == CONFINED {
-        let info = directory.path().join("sys/fs/resctrl/info/L3");
-        fs::write(info.join("io_alloc"), "enabled\n").expect("the switch");
-        fs::write(info.join("io_alloc_cbm"), "0=000f;1=00f0;2=0003;3=0003\n").expect("masks");
-    }
-    directory
-}
 
 fn plan(planner: &Planner<'_>, machine: &str) -> Plan {
     let plan = match machine {
