@@ -11,7 +11,7 @@ const BOXES: &str = include_str!("../../../data/slice_boxes.toml");
 /// register, and where the addresses of the boxes are not known.
 pub fn owned_bits(generation: &str, address: u32) -> Option<u64> {
     let registers = registers(generation)?;
-    let number = |key: &str| registers.get(key).map(|value| number(value));
+    let number = |key: &str| registers.get(key).map(self::number);
     let stride = number("stride")?;
     let blocks = registers["blocks"].as_array()?;
     let offset = blocks.iter().find_map(|block| {
