@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "homes.h"
+#include "home_pool.h"
 
 #include <errno.h>
 #include <string.h>
@@ -9,8 +10,14 @@
 #include <rte_lcore.h>
 #include <rte_malloc.h>
 
+/*
+ * Objects of a front at most: enough that few gets of single objects are calls, and so few that
+ * bursts still get what was freed last.
+ */
+#define FRONT_MOST 4
+
 /* As DPDK's caches, which are flushed when they have half as many again as they fetch. */
-#define STASH_MOST(size) ((size) * 3 / 2)
+#define CACHE_MOST(size) ((size) * 3 / 2)
 
 /* Slots of a ring for so many objects. */
 static uint32_t
@@ -45,7 +52,8 @@ add_list(struct homes *homes, unsigned int lcore)
 	struct home_list *list = &homes->list[homes->count];
 
 	list->lcore = lcore;
-	list->stashing_lcore = RTE_MAX_LCORE;
+	list->keeping_lcore = RTE_MAX_LCORE;
+	list->number = homes->count;
 	if (lcore < RTE_MAX_LCORE)
 		homes->of_lcore[lcore] = homes->count;
 	homes->count++;
@@ -87,8 +95,20 @@ homes_init_several(struct homes *homes, const struct rte_mempool *pool, unsigned
 			return ret;
 		}
 	}
-	homes->list[count].lcore = homes->list[count].stashing_lcore = RTE_MAX_LCORE;
+	homes->list[count].lcore = homes->list[count].keeping_lcore = RTE_MAX_LCORE;
 	return 0;
+}
+
+/* The pool's cache of the home's core, and its own pool's cache of that core, share `size`. */
+static void
+split_cache(struct home_list *list, struct rte_mempool *pool, uint32_t size)
+{
+	list->front = &pool->local_cache[list->lcore];
+	list->front->size = RTE_MIN(RTE_MAX(size / 2, 1U), (uint32_t)FRONT_MOST);
+	list->kept = &list->pool->local_cache[list->lcore];
+	list->kept->size = size - list->front->size;
+	list->kept->flushthresh = CACHE_MOST(size) - list->front->size;
+	list->keeping_lcore = list->lcore;
 }
 
 int
@@ -105,15 +125,10 @@ homes_take_caches(struct homes *homes, struct rte_mempool *pool)
 		pool->local_cache[lcore].flushthresh = 0;
 	}
 	for (list = homes->list; list < homes->list + homes->count; list++) {
-		list->reserve = rte_zmalloc_socket("skipline_reserve", 2 * size * sizeof(void *),
-			RTE_CACHE_LINE_SIZE, pool->socket_id);
-		if (list->reserve == NULL)
+		list->pool = home_pool_make(list, pool);
+		if (list->pool == NULL)
 			return -ENOMEM;
-		list->stash = &pool->local_cache[list->lcore];
-		list->stashing_lcore = list->lcore;
-		list->stash_size = size;
-		list->stash_most = STASH_MOST(size);
-		homes_set_reserved(list, 0);
+		split_cache(list, pool, size);
 	}
 	return 0;
 }
@@ -126,7 +141,7 @@ homes_free(struct homes *homes)
 	for (home = 0; home < homes->count; home++) {
 		if (homes->count > 1)
 			rte_free(homes->list[home].ring);
-		rte_free(homes->list[home].reserve);
+		rte_free(homes->list[home].pool);
 	}
 	rte_free(homes->table.home);
 	homes->table.home = NULL;

@@ -6,16 +6,18 @@
  * several cores poll has one home for each; an object returns to its home, whichever core frees
  * it. The usual cache would give a core what it freed, whatever its home; so this driver fills it.
  *
- * The per-core cache of a home's core is its *stash*. Its size and threshold are 0, with which
- * the library takes objects out of it, counts and flushes it as ever, but hands all that is freed
- * to the driver; the driver puts what belongs to the home there. What holds for the stash:
- * - It has objects of its home alone, unless a driver of a device wrote to it (some do when they
- *   free); that same call empties it through homes_put(), with the stash itself as the list.
- * - homes_get() into the stash itself is the library (or a device's driver) filling it. Whatever
- *   lies there then may be taken back if the call fails: nothing there is touched, and `len` is the
- *   caller's.
- * - The library sets `len` to 0 after either. What a core takes in advance, to spare looks into
- *   the ring, lies in its *reserve* therefore, until the next free moves it to the stash.
+ * What a home's core frees, or takes in advance, is *kept* for it in a cache of the home's own pool
+ * (home_pool.h), into which the library puts packets without a call. The pool's own cache of that
+ * core is its *front*: it holds what the library took out of the driver at the last get, objects of
+ * the home alone, so that gets of single objects need no call and a flush has something to begin
+ * with. Its threshold is 0, with which the library hands all that is freed into the pool itself to
+ * the driver. What holds for both:
+ * - homes_put() with objects that lie in the front is a flush, or a driver of a device that wrote
+ *   there (some do when they free): what is kept is returned to the rings as well.
+ * - homes_get() into the front is the library (or a device's driver) filling it. What lies there may
+ *   be taken back if the call fails: nothing there is touched, and its `len` is the caller's.
+ * - Drivers of devices may write objects of all homes into what is kept, since they take all
+ *   packets of a burst to be of one pool: gets look at the homes of what they take.
  */
 #ifndef SKL_HOMES_H
 #define SKL_HOMES_H
@@ -34,14 +36,13 @@ static_assert(RTE_MAX_LCORE < HOME_NONE, "homes are numbered in a byte");
 
 struct home_list {
 	struct rte_ring *ring;           /* NULL: the list of objects of other pools */
-	struct rte_mempool_cache *stash; /* this and the rest are touched by the home's core alone */
-	void **reserve;
+	struct rte_mempool_cache *kept;  /* NULL without a cache; touched by the home's core alone */
+	struct rte_mempool_cache *front; /* the same */
+	struct rte_mempool *pool;        /* the home's own; NULL without a cache */
 	unsigned int lcore;              /* LCORE_ID_ANY: all */
-	unsigned int stashing_lcore;     /* the same; without a stash a number that no thread has */
-	uint32_t stash_size;             /* objects taken in advance; 0 without a stash */
-	uint32_t stash_most;             /* with more it is emptied into the ring */
-	uint32_t stash_fast;             /* homes_stash() for up to so many and 2; 0 with a reserve */
-	uint32_t reserved;
+	unsigned int keeping_lcore;      /* the same; without a cache a number that no thread has */
+	unsigned int number;             /* place in homes.list */
+	bool is_mixed;                   /* objects of other homes were found among what is kept */
 } __rte_cache_aligned;
 
 /* Of one core; read by others without locks. */
@@ -67,6 +68,8 @@ struct homes {
 	struct home_table table; /* of several homes */
 	unsigned int count;
 	bool borrow;
+	bool keep_pool_of_packets;  /* packets name the pool itself, whatever their home */
+	unsigned int packets_state; /* of home_pools_name() */
 	struct home_list list[RTE_MAX_LCORE + 1]; /* that after the last home: of objects of other pools */
 	uint8_t of_lcore[RTE_MAX_LCORE + 1]; /* the last: threads that are no lcores */
 	struct home_counts counts[RTE_MAX_LCORE + 1];
@@ -83,7 +86,7 @@ int homes_init_one(struct homes *homes, const struct rte_mempool *pool, unsigned
 int homes_init_several(struct homes *homes, const struct rte_mempool *pool, unsigned int count,
 	const unsigned int *lcores);
 
-/* Makes the pool's caches stashes of their cores, if there are several homes. -ENOMEM. */
+/* Makes caches for each home, and the pool's caches their fronts, if there are several. -ENOMEM. */
 int homes_take_caches(struct homes *homes, struct rte_mempool *pool);
 
 void homes_free(struct homes *homes);
@@ -113,13 +116,6 @@ homes_this_lcore(void)
 	return RTE_MIN(rte_lcore_id(), (unsigned int)RTE_MAX_LCORE);
 }
 
-static inline void
-homes_set_reserved(struct home_list *list, uint32_t reserved)
-{
-	list->reserved = reserved;
-	list->stash_fast = reserved > 0 || list->stash_most < 2 ? 0 : list->stash_most - 2;
-}
-
 /* Gives a new object its home. */
 void homes_add(struct homes *homes, void *object, uint8_t home);
 
@@ -129,27 +125,33 @@ int homes_get_of_several(struct homes *homes, void **objects, unsigned int n);
 /* -EINVAL: some are no objects of this pool, and were left alone. */
 int homes_put_to_several(struct homes *homes, void * const *objects, unsigned int n);
 
+/* Into rings alone, past what is kept. As homes_put_to_several(). */
+int homes_put_into_rings(struct homes *homes, void * const *objects, unsigned int n);
+
+/* All or none of any home, each in turn; -ENOBUFS. */
+int homes_get_of_any(struct homes *homes, void **objects, unsigned int n);
+
 /*
- * An object that a core frees for itself goes to its stash here, on the fast path: most drivers
- * free packet by packet. False: it is for homes_put_to_several().
+ * An object that a core frees for itself into the pool is kept here, on the fast path. False: it is
+ * for homes_put_to_several().
  */
 static inline bool
-homes_stash(struct homes *homes, void * const *object)
+homes_keep(struct homes *homes, void * const *object)
 {
 	struct home_list *list = &homes->list[homes_of_several(homes, *object)];
-	struct rte_mempool_cache *stash;
+	struct rte_mempool_cache *kept;
 
-	if (unlikely(list->stashing_lcore != rte_lcore_id()))
+	if (unlikely(list->keeping_lcore != rte_lcore_id()))
 		return false;
-	stash = list->stash;
-	/* With one object in the stash this may be the library that flushes it. */
-	if (unlikely(stash->len - 2 >= list->stash_fast))
+	kept = list->kept;
+	/* A flush of a front with one object. */
+	if (unlikely(kept->len >= kept->flushthresh || object == list->front->objs))
 		return false;
-	stash->objs[stash->len++] = *object;
+	kept->objs[kept->len++] = *object;
 	return true;
 }
 
-/* Free objects in all lists but those in stashes, which the library counts. */
+/* Free objects in all lists but those in fronts, which the library counts. */
 unsigned int homes_free_objects(const struct homes *homes);
 
 #endif

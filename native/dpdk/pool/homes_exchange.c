@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <rte_common.h>
+#include <rte_memcpy.h>
 
 /* Objects that are sorted by home at once. */
 #define SORTED_AT_ONCE 64
@@ -16,54 +17,72 @@ enqueue(const struct home_list *list, void * const *objects, unsigned int n)
 }
 
 static bool
-is_in_stash(const struct home_list *list, void * const *objects)
+is_in_front(const struct home_list *list, void * const *objects)
 {
-	return list->stash_size > 0 &&
-		(uintptr_t)objects - (uintptr_t)list->stash->objs < sizeof(list->stash->objs);
+	return list->kept != NULL &&
+		(uintptr_t)objects - (uintptr_t)list->front->objs < sizeof(list->front->objs);
 }
 
-/* All or none out of the reserve and the ring, with as many in advance as the library would take. */
-static int
-get_reserved(struct home_list *list, void **objects, unsigned int n)
+/*
+ * Whether the last objects that are kept are of this home. A look at each costs as much as a cache
+ * saves: the newest one is looked at until one of another home has been found, then all are.
+ */
+static bool
+are_own(const struct homes *homes, const struct home_list *own, unsigned int n)
 {
-	unsigned int ahead;
+	const struct rte_mempool_cache *kept = own->kept;
+	unsigned int i, least = own->is_mixed ? kept->len - n : RTE_MAX(kept->len, 1U) - 1, others = 0;
 
-	if (n > list->reserved && n <= list->stash_size) {
-		ahead = n + list->stash_size - list->reserved;
-		if (rte_ring_mc_dequeue_bulk(list->ring, &list->reserve[list->reserved], ahead, NULL) > 0)
-			homes_set_reserved(list, list->reserved + ahead);
+	for (i = least; i < kept->len; i++)
+		others |= homes_of_several(homes, kept->objs[i]) ^ own->number;
+	return others == 0;
+}
+
+/* What is kept goes to the rings. */
+static int
+return_kept(struct homes *homes, struct home_list *own)
+{
+	int ret = homes_put_into_rings(homes, own->kept->objs, own->kept->len);
+
+	own->kept->len = 0;
+	return ret;
+}
+
+/* Keeps so many that `n` can be taken and as many are left as the library would take in advance. */
+static void
+keep_ahead(struct home_list *own, unsigned int n)
+{
+	struct rte_mempool_cache *kept = own->kept;
+	unsigned int ahead = n + kept->size - kept->len;
+
+	if (n + kept->size <= RTE_DIM(kept->objs) &&
+			rte_ring_mc_dequeue_bulk(own->ring, &kept->objs[kept->len], ahead, NULL) > 0)
+		kept->len += ahead;
+}
+
+/* All or none of the core's own objects: out of what is kept, which is the warmest, and the ring. */
+static int
+get_own(struct homes *homes, struct home_list *own, void **objects, unsigned int n)
+{
+	struct rte_mempool_cache *kept = own->kept;
+	unsigned int of_kept;
+
+	if (kept == NULL)
+		return rte_ring_mc_dequeue_bulk(own->ring, objects, n, NULL) == 0 ? -ENOBUFS : 0;
+	if (kept->len < n)
+		keep_ahead(own, n);
+	of_kept = RTE_MIN(n, kept->len);
+	if (unlikely(!are_own(homes, own, of_kept))) {
+		own->is_mixed = true;
+		if (return_kept(homes, own) < 0)
+			return -ENOBUFS;
+		of_kept = 0;
 	}
-	if (n <= list->reserved) {
-		homes_set_reserved(list, list->reserved - n);
-		memcpy(objects, &list->reserve[list->reserved], n * sizeof(*objects));
-		return 0;
-	}
-	if (rte_ring_mc_dequeue_bulk(list->ring, objects + list->reserved, n - list->reserved,
+	if (of_kept < n && rte_ring_mc_dequeue_bulk(own->ring, objects + of_kept, n - of_kept,
 			NULL) == 0)
 		return -ENOBUFS;
-	if (list->reserved > 0)
-		memcpy(objects, list->reserve, list->reserved * sizeof(*objects));
-	homes_set_reserved(list, 0);
-	return 0;
-}
-
-/* The library has emptied the stash before it asks; callers that pass it by have not. */
-static int
-get_own(struct home_list *list, void **objects, unsigned int n)
-{
-	unsigned int stashed = 0;
-
-	if (list->stash_size == 0)
-		return rte_ring_mc_dequeue_bulk(list->ring, objects, n, NULL) == 0 ? -ENOBUFS : 0;
-	if (!is_in_stash(list, objects))
-		stashed = RTE_MIN(n, list->stash->len);
-	if (n > stashed && get_reserved(list, objects + stashed, n - stashed) < 0)
-		return -ENOBUFS;
-	if (stashed > 0)
-		memcpy(objects, &list->stash->objs[list->stash->len - stashed],
-			stashed * sizeof(*objects));
-	if (stashed > 0)
-		list->stash->len -= stashed;
+	kept->len -= of_kept;
+	rte_memcpy(objects, &kept->objs[kept->len], of_kept * sizeof(*objects));
 	return 0;
 }
 
@@ -90,8 +109,8 @@ give_back(struct homes *homes, void * const *objects, unsigned int n)
 }
 
 /* Takes objects out of all rings in turn, so that no poller is left with fewer than the others. */
-static int
-get_any(struct homes *homes, void **objects, unsigned int n)
+int
+homes_get_of_any(struct homes *homes, void **objects, unsigned int n)
 {
 	unsigned int got, part, taken = 0;
 
@@ -107,41 +126,19 @@ get_any(struct homes *homes, void **objects, unsigned int n)
 	return 0;
 }
 
-/* What the core has taken in advance or kept goes to its ring, but for what the caller holds. */
-static int
-empty_own(struct home_list *own, bool keep_stash)
-{
-	if (enqueue(own, own->reserve, own->reserved) < 0)
-		return -ENOBUFS;
-	homes_set_reserved(own, 0);
-	if (keep_stash || own->stash_size == 0)
-		return 0;
-	if (enqueue(own, own->stash->objs, own->stash->len) < 0)
-		return -ENOBUFS;
-	own->stash->len = 0;
-	return 0;
-}
-
 /* Takes what the home has left, then from other homes: returns how many of those. */
 static int
 get_borrowing(struct homes *homes, struct home_list *own, void **objects, unsigned int n)
 {
-	void *taken[RTE_MEMPOOL_CACHE_MAX_SIZE];
-	bool in_stash = is_in_stash(own, objects);
-	void **to = in_stash ? taken : objects;
 	unsigned int of_own;
 
-	if (in_stash && n > RTE_DIM(taken))
+	if (own->kept != NULL && return_kept(homes, own) < 0)
 		return -ENOBUFS;
-	if (empty_own(own, in_stash) < 0)
-		return -ENOBUFS;
-	of_own = rte_ring_mc_dequeue_burst(own->ring, to, n, NULL);
-	if (get_any(homes, to + of_own, n - of_own) < 0) {
-		give_back(homes, to, of_own);
+	of_own = rte_ring_mc_dequeue_burst(own->ring, objects, n, NULL);
+	if (homes_get_of_any(homes, objects + of_own, n - of_own) < 0) {
+		give_back(homes, objects, of_own);
 		return -ENOBUFS;
 	}
-	if (in_stash)
-		memcpy(objects, taken, n * sizeof(*objects));
 	return n - of_own;
 }
 
@@ -153,14 +150,15 @@ homes_get_of_several(struct homes *homes, void **objects, unsigned int n)
 	int borrowed;
 
 	if (own == HOME_NONE) {
-		if (get_any(homes, objects, n) < 0)
+		if (homes_get_of_any(homes, objects, n) < 0)
 			return -ENOBUFS;
 		homes->counts[lcore].gets_by_others += n;
 		return 0;
 	}
-	if (get_own(&homes->list[own], objects, n) == 0)
+	if (get_own(homes, &homes->list[own], objects, n) == 0)
 		return 0;
-	if (!homes->borrow)
+	/* For a front that cannot be filled the library asks again, for what its caller needs alone. */
+	if (!homes->borrow || is_in_front(&homes->list[own], objects))
 		return -ENOBUFS;
 	borrowed = get_borrowing(homes, &homes->list[own], objects, n);
 	if (borrowed < 0)
@@ -169,25 +167,22 @@ homes_get_of_several(struct homes *homes, void **objects, unsigned int n)
 	return 0;
 }
 
-/* Objects of the core's own home: into its stash, as the library puts them into a cache. */
+/* Objects of the core's own home are kept, as the library puts them into a cache. */
 static int
-put_own(struct home_list *own, void * const *objects, unsigned int n)
+put_own(struct homes *homes, struct home_list *own, void * const *objects, unsigned int n)
 {
-	struct rte_mempool_cache *stash = own->stash;
+	struct rte_mempool_cache *kept = own->kept;
 
-	if (n > own->stash_most)
+	if (kept == NULL || n > kept->flushthresh)
 		return enqueue(own, objects, n);
-	if (stash->len + own->reserved + n > own->stash_most && empty_own(own, false) < 0)
+	if (kept->len + n > kept->flushthresh && return_kept(homes, own) < 0)
 		return -ENOBUFS;
-	memcpy(&stash->objs[stash->len], own->reserve, own->reserved * sizeof(*objects));
-	stash->len += own->reserved;
-	homes_set_reserved(own, 0);
-	memcpy(&stash->objs[stash->len], objects, n * sizeof(*objects));
-	stash->len += n;
+	memcpy(&kept->objs[kept->len], objects, n * sizeof(*objects));
+	kept->len += n;
 	return 0;
 }
 
-/* Objects of one home, by a core that has no stash for them. */
+/* Objects of one home, into its ring. */
 static int
 put_afar(struct homes *homes, unsigned int home, unsigned int lcore, void * const *objects,
 	unsigned int n)
@@ -226,40 +221,15 @@ put_sorted(struct homes *homes, unsigned int lcore, void * const *objects, unsig
 	return ret;
 }
 
-/* To the stash goes what is the core's own up to the first that is not: most often all. */
-static int
-put_leading(struct homes *homes, unsigned int own, void * const *objects, unsigned int n,
-	unsigned int *first)
-{
-	struct home_list *list = &homes->list[own];
-	unsigned int leading = 0;
-	int ret;
-
-	if (is_in_stash(list, objects)) {
-		ret = enqueue(list, list->reserve, list->reserved);
-		homes_set_reserved(list, 0);
-		return ret;
-	}
-	while (leading < n && homes_of_several(homes, objects[leading]) == own)
-		leading++;
-	*first = leading;
-	return leading == 0 ? 0 : put_own(list, objects, leading);
-}
-
 int
-homes_put_to_several(struct homes *homes, void * const *objects, unsigned int n)
+homes_put_into_rings(struct homes *homes, void * const *objects, unsigned int n)
 {
-	unsigned int lcore = homes_this_lcore(), own = homes->of_lcore[lcore], first = 0, home, part;
+	unsigned int lcore = homes_this_lcore(), first, part;
 	int ret = 0, failed;
 
-	if (n == 1) {
-		home = homes_of_several(homes, *objects);
-		if (home != own || homes->list[own].stash_size == 0)
-			return put_afar(homes, home, lcore, objects, 1);
-	}
-	if (own != HOME_NONE)
-		ret = put_leading(homes, own, objects, n, &first);
-	for (; first < n; first += part) {
+	if (n == 1)
+		return put_afar(homes, homes_of_several(homes, *objects), lcore, objects, 1);
+	for (first = 0; first < n; first += part) {
 		part = RTE_MIN(n - first, (unsigned int)SORTED_AT_ONCE);
 		failed = put_sorted(homes, lcore, objects + first, part);
 		if (failed < 0)
@@ -268,12 +238,37 @@ homes_put_to_several(struct homes *homes, void * const *objects, unsigned int n)
 	return ret;
 }
 
+int
+homes_put_to_several(struct homes *homes, void * const *objects, unsigned int n)
+{
+	uint8_t own = homes->of_lcore[homes_this_lcore()];
+	unsigned int leading = 0;
+	int ret = 0, failed;
+
+	if (own != HOME_NONE && is_in_front(&homes->list[own], objects)) {
+		ret = return_kept(homes, &homes->list[own]);
+	} else if (own != HOME_NONE) {
+		/* What is the core's own up to the first that is not: most often all. */
+		while (leading < n && homes_of_several(homes, objects[leading]) == own)
+			leading++;
+		if (leading > 0)
+			ret = put_own(homes, &homes->list[own], objects, leading);
+	}
+	if (leading == n)
+		return ret;
+	failed = homes_put_into_rings(homes, objects + leading, n - leading);
+	return failed < 0 ? failed : ret;
+}
+
 unsigned int
 homes_free_objects(const struct homes *homes)
 {
 	unsigned int home, objects = 0;
 
-	for (home = 0; home < homes->count; home++)
-		objects += rte_ring_count(homes->list[home].ring) + homes->list[home].reserved;
+	for (home = 0; home < homes->count; home++) {
+		objects += rte_ring_count(homes->list[home].ring);
+		if (homes->list[home].kept != NULL)
+			objects += homes->list[home].kept->len;
+	}
 	return objects;
 }

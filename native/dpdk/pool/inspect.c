@@ -12,6 +12,14 @@
 #include "physical.h"
 #include "slice_pool.h"
 
+const struct rte_mempool *
+skl_mempool_whole(const struct rte_mempool *mempool)
+{
+	const struct slice_pool *pool = slice_pool_of(mempool);
+
+	return pool == NULL ? mempool : pool->whole;
+}
+
 int
 skl_mempool_stats(const struct rte_mempool *mempool, struct skl_mempool_stats *stats)
 {

@@ -5,6 +5,7 @@
 
 #include <rte_eal.h>
 
+#include "home_pool.h"
 #include "log.h"
 #include "slice_pool.h"
 
@@ -13,10 +14,8 @@ static int index_of_several, index_of_one;
 
 /* Once for a pool: the library tells its caller nothing, and it may happen for each packet. */
 static void
-log_foreign(struct rte_mempool *mempool)
+log_foreign(const struct rte_mempool *mempool, struct slice_pool *pool)
 {
-	struct slice_pool *pool = slice_pool_at(mempool);
-
 	if (!__atomic_exchange_n(&pool->foreign_said, true, __ATOMIC_RELAXED))
 		SKL_LOG(ERR, "pool %s: objects were freed into it that are none of its own; they are "
 			"left alone and counted as puts_refused\n", mempool->name);
@@ -29,7 +28,18 @@ put_to_several(struct rte_mempool *mempool, void * const *objects, unsigned int 
 	int ret = homes_put_to_several(&pool->homes, objects, n);
 
 	if (unlikely(ret == -EINVAL))
-		log_foreign(mempool);
+		log_foreign(mempool, pool);
+	return ret;
+}
+
+/* Into the own pool of a home. */
+static __rte_noinline int
+put_to_home(struct rte_mempool *mempool, void * const *objects, unsigned int n)
+{
+	int ret = home_pool_put(mempool, objects, n);
+
+	if (unlikely(ret == -EINVAL))
+		log_foreign(mempool, container_of(home_pool_homes(mempool), struct slice_pool, homes));
 	return ret;
 }
 
@@ -38,7 +48,9 @@ slice_pool_put(struct rte_mempool *mempool, void * const *objects, unsigned int 
 {
 	struct slice_pool *pool = slice_pool_at(mempool);
 
-	if (n == 1 && likely(homes_stash(&pool->homes, objects)))
+	if (is_home_pool(mempool))
+		return put_to_home(mempool, objects, n);
+	if (n == 1 && likely(homes_keep(&pool->homes, objects)))
 		return 0;
 	return put_to_several(mempool, objects, n);
 }
@@ -48,6 +60,10 @@ slice_pool_get(struct rte_mempool *mempool, void **objects, unsigned int n)
 {
 	struct slice_pool *pool = slice_pool_at(mempool);
 
+	if (unlikely(is_home_pool(mempool)))
+		return home_pool_get(mempool, objects, n);
+	if (unlikely(!home_pools_are_named(&pool->homes)))
+		home_pools_name(&pool->homes, mempool);
 	return homes_get_of_several(&pool->homes, objects, n);
 }
 
@@ -88,9 +104,12 @@ one_get(struct rte_mempool *mempool, void **objects, unsigned int n)
 static unsigned int
 slice_pool_count(const struct rte_mempool *mempool)
 {
+	if (is_home_pool(mempool))
+		return home_pool_count(mempool);
 	return homes_free_objects(&slice_pool_at(mempool)->homes);
 }
 
+/* Own pools of homes as well: the table of drivers has no place for a third. */
 static const struct rte_mempool_ops ops_of_several = {
 	.name = SKL_MEMPOOL_OPS,
 	.alloc = slice_pool_alloc,
@@ -156,8 +175,10 @@ slice_pool_of(const struct rte_mempool *pool)
 {
 	const struct rte_mempool_ops *ops = rte_mempool_get_ops(pool->ops_index);
 
-	if (pool->pool_data == NULL ||
-			(strcmp(ops->name, ops_of_several.name) != 0 && strcmp(ops->name, ops_of_one.name) != 0))
+	if (pool->pool_data == NULL)
 		return NULL;
-	return slice_pool_at(pool);
+	if (strcmp(ops->name, ops_of_several.name) != 0 && strcmp(ops->name, ops_of_one.name) != 0)
+		return NULL;
+	return is_home_pool(pool) ? container_of(home_pool_homes(pool), struct slice_pool, homes) :
+		slice_pool_at(pool);
 }

@@ -141,20 +141,23 @@ number_variable(const char *name, unsigned int *value, char *why, size_t why_byt
 	return 0;
 }
 
-/* A variable that may have one value beside its default. */
+/* A variable that may have one of two values beside its default: 1 or 2. The second may be none. */
 static int
-choice_variable(const char *name, const char *allowed, int *value, char *why, size_t why_bytes)
+choice_variable(const char *name, const char *first, const char *second, int *value, char *why,
+	size_t why_bytes)
 {
 	const char *text = variable(name);
 
 	if (text == NULL)
 		return 0;
-	if (strcmp(text, allowed) != 0) {
-		snprintf(why, why_bytes, "%s=%s; allowed: %s, or unset", name, text, allowed);
-		return -EINVAL;
-	}
-	*value = 1;
-	return 0;
+	if (strcmp(text, first) == 0)
+		*value = 1;
+	else if (second != NULL && strcmp(text, second) == 0)
+		*value = 2;
+	else
+		snprintf(why, why_bytes, "%s=%s; allowed: %s%s%s, or unset", name, text, first,
+			second == NULL ? "" : ", ", second == NULL ? "" : second);
+	return *value == 0 ? -EINVAL : 0;
 }
 
 static int
@@ -172,9 +175,9 @@ read_environment(struct skl_mempool_config *config, char *why, size_t why_bytes)
 	};
 	if (number_variable(VARIABLE("NEAREST"), &config->nearest, why, why_bytes) < 0 ||
 	    number_variable(VARIABLE("LINE"), &config->line, why, why_bytes) < 0 ||
-	    choice_variable(VARIABLE("UNPLACED"), "plain", &unplaced, why, why_bytes) < 0 ||
-	    choice_variable(VARIABLE("EXHAUSTED"), "borrow", &exhausted, why, why_bytes) < 0 ||
-	    choice_variable(VARIABLE("CACHE"), "mixed", &cache, why, why_bytes) < 0)
+	    choice_variable(VARIABLE("UNPLACED"), "plain", NULL, &unplaced, why, why_bytes) < 0 ||
+	    choice_variable(VARIABLE("EXHAUSTED"), "borrow", NULL, &exhausted, why, why_bytes) < 0 ||
+	    choice_variable(VARIABLE("CACHE"), "mixed", "one-pool", &cache, why, why_bytes) < 0)
 		return -EINVAL;
 	config->unplaced = unplaced;
 	config->exhausted = exhausted;

@@ -42,8 +42,12 @@ enum skl_mempool_exhausted {
 
 /* The per-core cache of a pool that several cores poll. */
 enum skl_mempool_cache {
-	SKL_MEMPOOL_CACHE_SORTED, /* filled by the driver: what a core frees goes to the core it is for */
-	SKL_MEMPOOL_CACHE_MIXED,  /* kept: a core gets again what it freed, whatever core it is for */
+	/* What a core frees goes to the core it is for; packets name a pool of that core as theirs. */
+	SKL_MEMPOOL_CACHE_SORTED,
+	/* DPDK's own: a core gets again what it freed, whatever core it is for. */
+	SKL_MEMPOOL_CACHE_MIXED,
+	/* As the first; packets name the pool itself, and each free is a call to the driver. */
+	SKL_MEMPOOL_CACHE_ONE_POOL,
 };
 
 /*
@@ -84,6 +88,12 @@ struct skl_mempool_stats {
 SKL_MEMPOOL_API struct rte_mempool *skl_pktmbuf_pool_create(const char *name,
 	unsigned int objects, unsigned int cache_size, uint16_t priv_size, uint16_t data_room_size,
 	int socket_id, const struct skl_mempool_config *config);
+
+/*
+ * The pool that was made and that a packet is of: packets of a pool of several pollers name one of
+ * its parts (mbuf->pool). Any other pool as it is.
+ */
+SKL_MEMPOOL_API const struct rte_mempool *skl_mempool_whole(const struct rte_mempool *pool);
 
 /* -EINVAL if the pool is not of this driver. */
 SKL_MEMPOOL_API int skl_mempool_stats(const struct rte_mempool *pool,

@@ -79,7 +79,8 @@ make_homes(struct rte_mempool *mempool, struct slice_pool *pool, const struct se
 	for (home = 0; home < pool->plan.homes; home++)
 		lcores[home] = pool->plan.home[home].lcore;
 	ret = homes_init_several(&pool->homes, mempool, pool->plan.homes, lcores);
-	if (ret == 0 && settings->cache == SKL_MEMPOOL_CACHE_SORTED)
+	pool->homes.keep_pool_of_packets = settings->cache == SKL_MEMPOOL_CACHE_ONE_POOL;
+	if (ret == 0 && settings->cache != SKL_MEMPOOL_CACHE_MIXED)
 		ret = homes_take_caches(&pool->homes, mempool);
 	if (ret < 0)
 		homes_free(&pool->homes);
@@ -100,6 +101,7 @@ make_pool(struct rte_mempool *mempool, const struct plan *plan, const struct set
 	if (pool == NULL)
 		return -ENOMEM;
 	pool->plan = *plan;
+	pool->whole = mempool;
 	pool->unplaced = settings->unplaced;
 	mempool->pool_data = pool + 1;
 	ret = make_homes(mempool, pool, settings);

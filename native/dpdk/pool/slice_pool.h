@@ -16,6 +16,7 @@ struct slice_pool {
 	struct placement placement;
 	enum skl_mempool_unplaced unplaced;
 	bool foreign_said;
+	const struct rte_mempool *whole; /* the pool that the library knows */
 	struct plan plan; /* its map is the primary process's */
 } __rte_cache_aligned;
 
