@@ -44,6 +44,7 @@ def forward(args: argparse.Namespace, capture: Path) -> list[tuple[float, float]
     environment = {
         "SKIPLINE_SLICE_TABLE": str(args.table),
         "SKIPLINE_SLICE_SLICES": args.slices,
+        "SKIPLINE_SLICE_PLACING": "packets" if args.move_packets else "",
         "LD_LIBRARY_PATH": f"{args.build}:{os.environ.get('LD_LIBRARY_PATH', '')}",
     }
     done = subprocess.run(
@@ -69,6 +70,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--cache", type=int, default=256, help="objects of the per-core cache")
     parser.add_argument(
         "--free-in-bulk", action="store_true", help="instead of singly by the port's driver"
+    )
+    parser.add_argument(
+        "--move-packets", action="store_true", help="one pool for all, whose packets move"
     )
     parser.add_argument(
         "--new-order", action="store_true", help="pools in order of address, as they begin"

@@ -79,15 +79,21 @@ def test_any_header_line_lies_in_the_nearest_slice_by_measured_latencies(
     assert read_placements(placements, skylake.slice_of) == {1: {nearest: FEW_PACKETS}}
 
 
-@pytest.mark.parametrize("pools", [(), ("--pool-per-queue",)])
+@pytest.mark.parametrize(
+    ("pools", "chosen"),
+    [
+        ((), {}),
+        ((), {"placing": "packets"}),
+        (("--pool-per-queue",), {"pollers": "pool_0_0=1;pool_0_1=2"}),
+    ],
+)
 def test_cores_with_a_queue_each_have_header_lines_in_their_own_slices(
-    tmp_path: Path, haswell: Part, pools: tuple[str, ...]
+    tmp_path: Path, haswell: Part, pools: tuple[str, ...], chosen: dict[str, str]
 ) -> None:
     each = 100_000
     ins = [pcap_packets.write(tmp_path / f"in{q}.pcap", each, q * each) for q in range(2)]
     outs = [tmp_path / f"out{q}.pcap" for q in range(2)]
-    pollers = {"pollers": "pool_0_0=1;pool_0_1=2"} if pools else {}
-    settings = aware(tmp_path, haswell, slices="1=5;2=0,2", **pollers)
+    settings = aware(tmp_path, haswell, slices="1=5;2=0,2", **chosen)
     placements = tmp_path / "placements.csv"
     forwarder = start_forwarder(
         Eal([pcap(ins, outs)], settings, workers=2), SLICE_POOL, placements, *UNTIL_IDLE, *pools

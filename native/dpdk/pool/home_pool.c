@@ -111,7 +111,9 @@ home_pool_get(struct rte_mempool *pool, void **objects, unsigned int n)
 {
 	const struct home_list *list = home_of(pool);
 	struct homes *homes = home_pool_homes(pool);
-	bool in_kept = (uintptr_t)objects - (uintptr_t)list->kept->objs < sizeof(list->kept->objs);
+	unsigned int lcore = rte_lcore_id();
+	bool in_kept = lcore < RTE_MAX_LCORE && (uintptr_t)objects -
+		(uintptr_t)pool->local_cache[lcore].objs < sizeof(pool->local_cache[lcore].objs);
 
 	if (rte_ring_mc_dequeue_bulk(list->ring, objects, n, NULL) > 0)
 		return 0;

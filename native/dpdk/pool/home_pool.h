@@ -4,7 +4,7 @@
  * cache of the home without a call. It is no pool that anyone makes, finds or frees: a copy of the
  * shared pool's description, in memory that processes share, with caches of its own. That of the
  * home's core holds what is kept; those of all others have no size, so that what they free comes to
- * the driver, and to the home's ring, at once.
+ * the driver, and to the home's ring, at once. Of a home for all cores each has a cache.
  */
 #ifndef SKL_HOME_POOL_H
 #define SKL_HOME_POOL_H
@@ -14,7 +14,7 @@
 /* NULL if there is no memory. */
 struct rte_mempool *home_pool_make(struct home_list *list, const struct rte_mempool *pool);
 
-/* Has the packets of a pool name the pools of their homes. The first get does, as pools are complete then. */
+/* Has packets name the pools of their homes. The first get does, as pools are complete then. */
 void home_pools_name(struct homes *homes, struct rte_mempool *pool);
 
 static inline bool

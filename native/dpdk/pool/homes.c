@@ -80,13 +80,14 @@ homes_init_one(struct homes *homes, const struct rte_mempool *pool, unsigned int
 }
 
 int
-homes_init_several(struct homes *homes, const struct rte_mempool *pool, unsigned int count,
+homes_init_shared(struct homes *homes, const struct rte_mempool *pool, unsigned int count,
 	const unsigned int *lcores)
 {
 	unsigned int home;
 	int ret;
 
 	clear(homes);
+	homes->is_shared = true;
 	for (home = 0; home < count; home++) {
 		add_list(homes, lcores[home]);
 		ret = make_ring(&homes->list[home], pool, pool->size / count + 1);
@@ -99,16 +100,14 @@ homes_init_several(struct homes *homes, const struct rte_mempool *pool, unsigned
 	return 0;
 }
 
-/* The pool's cache of the home's core, and its own pool's cache of that core, share `size`. */
+/* What a core keeps and its front share the size of a cache of DPDK's. */
 static void
-split_cache(struct home_list *list, struct rte_mempool *pool, uint32_t size)
+split_cache(uint32_t size, struct rte_mempool_cache *kept, struct rte_mempool_cache *front)
 {
-	list->front = &pool->local_cache[list->lcore];
-	list->front->size = RTE_MIN(RTE_MAX(size / 2, 1U), (uint32_t)FRONT_MOST);
-	list->kept = &list->pool->local_cache[list->lcore];
-	list->kept->size = size - list->front->size;
-	list->kept->flushthresh = CACHE_MOST(size) - list->front->size;
-	list->keeping_lcore = list->lcore;
+	front->size = RTE_MIN(RTE_MAX(size / 2, 1U), (uint32_t)FRONT_MOST);
+	front->flushthresh = 0;
+	kept->size = size - front->size;
+	kept->flushthresh = CACHE_MOST(size) - front->size;
 }
 
 int
@@ -118,7 +117,7 @@ homes_take_caches(struct homes *homes, struct rte_mempool *pool)
 	struct home_list *list;
 	unsigned int lcore;
 
-	if (homes->count == 1 || size == 0)
+	if (!homes->is_shared || size == 0)
 		return 0;
 	for (lcore = 0; lcore < RTE_MAX_LCORE; lcore++) {
 		pool->local_cache[lcore].size = 0;
@@ -128,8 +127,16 @@ homes_take_caches(struct homes *homes, struct rte_mempool *pool)
 		list->pool = home_pool_make(list, pool);
 		if (list->pool == NULL)
 			return -ENOMEM;
-		split_cache(list, pool, size);
+		if (list->lcore == LCORE_ID_ANY)
+			continue;
+		list->front = &pool->local_cache[list->lcore];
+		list->kept = &list->pool->local_cache[list->lcore];
+		list->keeping_lcore = list->lcore;
+		split_cache(size, list->kept, list->front);
 	}
+	/* Of one home for all, each core keeps what it frees. */
+	for (lcore = 0; homes->list[0].lcore == LCORE_ID_ANY && lcore < RTE_MAX_LCORE; lcore++)
+		split_cache(size, &homes->list[0].pool->local_cache[lcore], &pool->local_cache[lcore]);
 	return 0;
 }
 
@@ -139,7 +146,7 @@ homes_free(struct homes *homes)
 	unsigned int home;
 
 	for (home = 0; home < homes->count; home++) {
-		if (homes->count > 1)
+		if (homes->is_shared)
 			rte_free(homes->list[home].ring);
 		rte_free(homes->list[home].pool);
 	}
@@ -155,7 +162,7 @@ homes_cover(struct homes *homes, const struct rte_mempool *pool, const void *chu
 	size_t windows;
 	uint8_t *home;
 
-	if (homes->count == 1)
+	if (!homes->is_shared)
 		return 0;
 	if (table->windows == 0)
 		table->shift = rte_fls_u32(pool->header_size + pool->elt_size + pool->trailer_size) - 1;
@@ -183,7 +190,7 @@ homes_add(struct homes *homes, void *object, uint8_t home)
 {
 	struct home_table *table = &homes->table;
 
-	if (homes->count > 1)
+	if (homes->is_shared)
 		table->home[((uintptr_t)object - table->base) >> table->shift] = home;
 	/* The ring has the capacity for all objects of the home. */
 	rte_ring_enqueue(homes->list[home].ring, object);

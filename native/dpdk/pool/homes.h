@@ -65,8 +65,9 @@ struct home_table {
 };
 
 struct homes {
-	struct home_table table; /* of several homes */
+	struct home_table table; /* of shared pools */
 	unsigned int count;
+	bool is_shared;             /* between cores, or by objects that are for all of them */
 	bool borrow;
 	bool keep_pool_of_packets;  /* packets name the pool itself, whatever their home */
 	unsigned int packets_state; /* of home_pools_name() */
@@ -82,8 +83,8 @@ ssize_t homes_ring_bytes(uint32_t objects);
 int homes_init_one(struct homes *homes, const struct rte_mempool *pool, unsigned int lcore,
 	struct rte_ring *ring);
 
-/* Several homes, for equal parts of the objects, of the cores lcores[]. -ENOMEM. */
-int homes_init_several(struct homes *homes, const struct rte_mempool *pool, unsigned int count,
+/* Homes for equal parts of the objects, of the cores lcores[], or one of all. -ENOMEM. */
+int homes_init_shared(struct homes *homes, const struct rte_mempool *pool, unsigned int count,
 	const unsigned int *lcores);
 
 /* Makes caches for each home, and the pool's caches their fronts, if there are several. -ENOMEM. */
@@ -107,7 +108,7 @@ homes_of_several(const struct homes *homes, const void *object)
 static inline unsigned int
 homes_of(const struct homes *homes, const void *object)
 {
-	return homes->count == 1 ? 0 : homes_of_several(homes, object);
+	return homes->is_shared ? homes_of_several(homes, object) : 0;
 }
 
 static inline unsigned int
@@ -124,6 +125,13 @@ int homes_get_of_several(struct homes *homes, void **objects, unsigned int n);
 
 /* -EINVAL: some are no objects of this pool, and were left alone. */
 int homes_put_to_several(struct homes *homes, void * const *objects, unsigned int n);
+
+/*
+ * All or none out of what a core keeps and a ring; fetches as many in advance as the library would.
+ * `kept` may be NULL.
+ */
+int homes_take(struct rte_ring *ring, struct rte_mempool_cache *kept, void **objects,
+	unsigned int n);
 
 /* Into rings alone, past what is kept. As homes_put_to_several(). */
 int homes_put_into_rings(struct homes *homes, void * const *objects, unsigned int n);

@@ -50,40 +50,53 @@ return_kept(struct homes *homes, struct home_list *own)
 
 /* Keeps so many that `n` can be taken and as many are left as the library would take in advance. */
 static void
-keep_ahead(struct home_list *own, unsigned int n)
+keep_ahead(struct rte_ring *ring, struct rte_mempool_cache *kept, unsigned int n)
 {
-	struct rte_mempool_cache *kept = own->kept;
 	unsigned int ahead = n + kept->size - kept->len;
 
 	if (n + kept->size <= RTE_DIM(kept->objs) &&
-			rte_ring_mc_dequeue_bulk(own->ring, &kept->objs[kept->len], ahead, NULL) > 0)
+			rte_ring_mc_dequeue_bulk(ring, &kept->objs[kept->len], ahead, NULL) > 0)
 		kept->len += ahead;
 }
 
-/* All or none of the core's own objects: out of what is kept, which is the warmest, and the ring. */
+/* So many of what is kept, which is the warmest, and all others out of the ring. */
 static int
-get_own(struct homes *homes, struct home_list *own, void **objects, unsigned int n)
+take(struct rte_ring *ring, struct rte_mempool_cache *kept, unsigned int of_kept, void **objects,
+	unsigned int n)
 {
-	struct rte_mempool_cache *kept = own->kept;
-	unsigned int of_kept;
-
-	if (kept == NULL)
-		return rte_ring_mc_dequeue_bulk(own->ring, objects, n, NULL) == 0 ? -ENOBUFS : 0;
-	if (kept->len < n)
-		keep_ahead(own, n);
-	of_kept = RTE_MIN(n, kept->len);
-	if (unlikely(!are_own(homes, own, of_kept))) {
-		own->is_mixed = true;
-		if (return_kept(homes, own) < 0)
-			return -ENOBUFS;
-		of_kept = 0;
-	}
-	if (of_kept < n && rte_ring_mc_dequeue_bulk(own->ring, objects + of_kept, n - of_kept,
-			NULL) == 0)
+	if (of_kept < n && rte_ring_mc_dequeue_bulk(ring, objects + of_kept, n - of_kept, NULL) == 0)
 		return -ENOBUFS;
 	kept->len -= of_kept;
 	rte_memcpy(objects, &kept->objs[kept->len], of_kept * sizeof(*objects));
 	return 0;
+}
+
+int
+homes_take(struct rte_ring *ring, struct rte_mempool_cache *kept, void **objects, unsigned int n)
+{
+	if (kept == NULL)
+		return rte_ring_mc_dequeue_bulk(ring, objects, n, NULL) == 0 ? -ENOBUFS : 0;
+	if (kept->len < n)
+		keep_ahead(ring, kept, n);
+	return take(ring, kept, RTE_MIN(n, kept->len), objects, n);
+}
+
+/* All or none of the core's own objects. */
+static int
+get_own(struct homes *homes, struct home_list *own, void **objects, unsigned int n)
+{
+	struct rte_mempool_cache *kept = own->kept;
+
+	if (kept == NULL)
+		return homes_take(own->ring, NULL, objects, n);
+	if (kept->len < n)
+		keep_ahead(own->ring, kept, n);
+	if (unlikely(!are_own(homes, own, RTE_MIN(n, kept->len)))) {
+		own->is_mixed = true;
+		if (return_kept(homes, own) < 0)
+			return -ENOBUFS;
+	}
+	return take(own->ring, kept, RTE_MIN(n, kept->len), objects, n);
 }
 
 static const struct home_list *

@@ -57,9 +57,9 @@ skl_mempool_poller_of(const struct rte_mempool *mempool, const void *object)
 	if (pool == NULL)
 		return -EINVAL;
 	home = homes_of(&pool->homes, object);
-	if (home == pool->plan.homes)
+	if (home == pool->homes.count)
 		return -EINVAL;
-	lcore = pool->plan.home[home].lcore;
+	lcore = pool->homes.list[home].lcore;
 	return lcore == LCORE_ID_ANY ? -ENOENT : (int)lcore;
 }
 

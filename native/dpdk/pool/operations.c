@@ -25,7 +25,8 @@ static __rte_noinline int
 put_to_several(struct rte_mempool *mempool, void * const *objects, unsigned int n)
 {
 	struct slice_pool *pool = slice_pool_at(mempool);
-	int ret = homes_put_to_several(&pool->homes, objects, n);
+	int ret = pool->movable.pollers > 0 ? movable_put(mempool, &pool->homes, objects, n) :
+		homes_put_to_several(&pool->homes, objects, n);
 
 	if (unlikely(ret == -EINVAL))
 		log_foreign(mempool, pool);
@@ -64,6 +65,8 @@ slice_pool_get(struct rte_mempool *mempool, void **objects, unsigned int n)
 		return home_pool_get(mempool, objects, n);
 	if (unlikely(!home_pools_are_named(&pool->homes)))
 		home_pools_name(&pool->homes, mempool);
+	if (pool->movable.pollers > 0)
+		return movable_get(&pool->movable, &pool->homes, objects, n);
 	return homes_get_of_several(&pool->homes, objects, n);
 }
 
@@ -104,9 +107,13 @@ one_get(struct rte_mempool *mempool, void **objects, unsigned int n)
 static unsigned int
 slice_pool_count(const struct rte_mempool *mempool)
 {
+	const struct slice_pool *pool;
+
 	if (is_home_pool(mempool))
 		return home_pool_count(mempool);
-	return homes_free_objects(&slice_pool_at(mempool)->homes);
+	pool = slice_pool_at(mempool);
+	return pool->movable.pollers > 0 ? movable_count(&pool->homes) :
+		homes_free_objects(&pool->homes);
 }
 
 /* Own pools of homes as well: the table of drivers has no place for a third. */
@@ -165,9 +172,9 @@ RTE_INIT(skl_mempool_register)
 }
 
 int
-operations_index(unsigned int homes)
+operations_index(bool is_shared)
 {
-	return homes == 1 ? index_of_one : index_of_several;
+	return is_shared ? index_of_several : index_of_one;
 }
 
 struct slice_pool *

@@ -5,12 +5,13 @@
  *
  * The objects are placed, not the buffers inside them: rte_pktmbuf_init(), which runs after this,
  * and rte_pktmbuf_detach() compute a buffer's address from its mbuf's, so that a
- * shift inside the object would be lost there.
+ * shift inside the object would be lost there. Where buffers move (movable.h) each get repeats it.
  */
 #ifndef SKL_PLACEMENT_H
 #define SKL_PLACEMENT_H
 
 #include "homes.h"
+#include "movable.h"
 #include "plan.h"
 
 /* Grows from chunk to chunk. */
@@ -40,11 +41,12 @@ void placement_start(struct placement *placement, const struct plan *plan, uint3
  * physical_address(); -ENOMEM. Nothing was placed then.
  */
 int placement_fill(struct placement *placement, const struct plan *plan, struct rte_mempool *pool,
-	struct homes *homes, const struct chunk *chunk, uint64_t *uncovered);
+	struct homes *homes, struct movable *movable, const struct chunk *chunk, uint64_t *uncovered);
 
 /* The same with objects one after the other, wherever their lines lie. */
 int placement_fill_plain(struct placement *placement, const struct plan *plan,
-	struct rte_mempool *pool, struct homes *homes, const struct chunk *chunk);
+	struct rte_mempool *pool, struct homes *homes, struct movable *movable,
+	const struct chunk *chunk);
 
 /* Bytes for `objects` more, about; a pool that needs more asks again. For ops.calc_mem_size. */
 ssize_t placement_bytes(const struct plan *plan, const struct rte_mempool *pool, uint32_t objects,

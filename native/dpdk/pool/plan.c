@@ -195,6 +195,12 @@ plan_make(const struct settings *settings, const struct rte_mempool *pool, struc
 	ret = find_placed_byte(pool, settings->line, &plan->placed_byte, why, why_bytes);
 	if (ret < 0)
 		return ret;
+	plan->moves = settings->placing == SKL_MEMPOOL_PLACE_PACKETS;
+	if (plan->moves && as_packet_pool(pool) == NULL) {
+		snprintf(why, why_bytes, "SKIPLINE_SLICE_PLACING=packets, but the pool's objects are no "
+			"packets, which have a buffer that can move");
+		return -EINVAL;
+	}
 	if (!rte_eal_has_hugepages()) {
 		snprintf(why, why_bytes, "EAL runs without huge pages; the kernel may move small ones "
 			"at any time, and with them every line");

@@ -16,6 +16,7 @@ struct home {
 struct plan {
 	skl_slice_map *map;    /* NULL: objects lie anywhere */
 	size_t placed_byte;    /* of an object: its line is the one to place */
+	bool moves;            /* buffers move inside objects, which are for all cores */
 	unsigned int homes;
 	struct home home[RTE_MAX_LCORE];
 };

@@ -164,7 +164,7 @@ static int
 read_environment(struct skl_mempool_config *config, char *why, size_t why_bytes)
 {
 	int unplaced = SKL_MEMPOOL_REFUSE, exhausted = SKL_MEMPOOL_FAIL;
-	int cache = SKL_MEMPOOL_CACHE_SORTED;
+	int cache = SKL_MEMPOOL_CACHE_SORTED, placing = SKL_MEMPOOL_PLACE_OBJECTS;
 
 	*config = (struct skl_mempool_config){
 		.size = sizeof(*config),
@@ -177,11 +177,13 @@ read_environment(struct skl_mempool_config *config, char *why, size_t why_bytes)
 	    number_variable(VARIABLE("LINE"), &config->line, why, why_bytes) < 0 ||
 	    choice_variable(VARIABLE("UNPLACED"), "plain", NULL, &unplaced, why, why_bytes) < 0 ||
 	    choice_variable(VARIABLE("EXHAUSTED"), "borrow", NULL, &exhausted, why, why_bytes) < 0 ||
-	    choice_variable(VARIABLE("CACHE"), "mixed", "one-pool", &cache, why, why_bytes) < 0)
+	    choice_variable(VARIABLE("CACHE"), "mixed", "one-pool", &cache, why, why_bytes) < 0 ||
+	    choice_variable(VARIABLE("PLACING"), "packets", NULL, &placing, why, why_bytes) < 0)
 		return -EINVAL;
 	config->unplaced = unplaced;
 	config->exhausted = exhausted;
 	config->cache = cache;
+	config->placing = placing;
 	return 0;
 }
 
@@ -230,6 +232,11 @@ settings_read(const struct skl_mempool_config *config, const char *pool_name,
 			"slices are taken) and " VARIABLE("SLICES") " (such as 1=0,2;2=4)");
 		return -EINVAL;
 	}
+	if (config->placing == SKL_MEMPOOL_PLACE_PACKETS && config->cache == SKL_MEMPOOL_CACHE_MIXED) {
+		snprintf(why, why_bytes, VARIABLE("PLACING") "=packets needs to see what cores get; "
+			VARIABLE("CACHE") "=mixed hides it");
+		return -EINVAL;
+	}
 	*settings = (struct settings){
 		.table = config->table,
 		.latencies = config->latencies,
@@ -239,6 +246,7 @@ settings_read(const struct skl_mempool_config *config, const char *pool_name,
 		.unplaced = config->unplaced,
 		.exhausted = config->exhausted,
 		.cache = config->cache,
+		.placing = config->placing,
 	};
 	return read_cores(config, pool_name, settings, why, why_bytes);
 }

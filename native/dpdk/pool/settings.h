@@ -27,6 +27,7 @@ struct settings {
 	enum skl_mempool_unplaced unplaced;
 	enum skl_mempool_exhausted exhausted;
 	enum skl_mempool_cache cache;
+	enum skl_mempool_placing placing;
 };
 
 /*

@@ -50,6 +50,12 @@ enum skl_mempool_cache {
 	SKL_MEMPOOL_CACHE_ONE_POOL,
 };
 
+/* How the header lines of a pool that several cores poll come to lie in their slices. */
+enum skl_mempool_placing {
+	SKL_MEMPOOL_PLACE_OBJECTS, /* each object is for one core, and lies where that one wants it */
+	SKL_MEMPOOL_PLACE_PACKETS, /* any object is for any core: buffers move inside it at each get */
+};
+
 /*
  * How a pool is laid out. Zeroed members have the meaning stated; text has the form of the
  * environment variable of the same name. Read while the pool is populated, not kept.
@@ -65,6 +71,7 @@ struct skl_mempool_config {
 	enum skl_mempool_unplaced unplaced;
 	enum skl_mempool_exhausted exhausted;
 	enum skl_mempool_cache cache;
+	enum skl_mempool_placing placing;
 };
 
 /* What became of a pool. Counts of the data path are sums over cores, read without locks. */
@@ -100,8 +107,8 @@ SKL_MEMPOOL_API int skl_mempool_stats(const struct rte_mempool *pool,
 	struct skl_mempool_stats *stats);
 
 /*
- * The lcore that an object was made for; -ENOENT if it was for none in particular, -EINVAL for an
- * address at which no object of a pool of several pollers begins.
+ * The lcore that an object was made for; -ENOENT if it was for none in particular or for all,
+ * -EINVAL for an address at which no object of a pool of several pollers begins.
  */
 SKL_MEMPOOL_API int skl_mempool_poller_of(const struct rte_mempool *pool, const void *object);
 

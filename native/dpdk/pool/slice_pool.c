@@ -73,12 +73,15 @@ make_homes(struct rte_mempool *mempool, struct slice_pool *pool, const struct se
 	unsigned int lcores[RTE_MAX_LCORE], home;
 	int ret;
 
-	if (pool->plan.homes == 1)
+	if (pool->plan.moves)
+		movable_init(&pool->movable, &pool->plan, mempool);
+	else if (pool->plan.homes == 1)
 		return homes_init_one(&pool->homes, mempool, pool->plan.home[0].lcore,
 			mempool->pool_data);
 	for (home = 0; home < pool->plan.homes; home++)
-		lcores[home] = pool->plan.home[home].lcore;
-	ret = homes_init_several(&pool->homes, mempool, pool->plan.homes, lcores);
+		lcores[home] = pool->plan.moves ? LCORE_ID_ANY : pool->plan.home[home].lcore;
+	ret = homes_init_shared(&pool->homes, mempool, pool->plan.moves ? 1 : pool->plan.homes,
+		lcores);
 	pool->homes.keep_pool_of_packets = settings->cache == SKL_MEMPOOL_CACHE_ONE_POOL;
 	if (ret == 0 && settings->cache != SKL_MEMPOOL_CACHE_MIXED)
 		ret = homes_take_caches(&pool->homes, mempool);
@@ -90,7 +93,7 @@ make_homes(struct rte_mempool *mempool, struct slice_pool *pool, const struct se
 static int
 make_pool(struct rte_mempool *mempool, const struct plan *plan, const struct settings *settings)
 {
-	ssize_t ring_bytes = plan->homes == 1 ? homes_ring_bytes(mempool->size) : 0;
+	ssize_t ring_bytes = plan->homes == 1 && !plan->moves ? homes_ring_bytes(mempool->size) : 0;
 	struct slice_pool *pool;
 	int ret;
 
@@ -112,7 +115,7 @@ make_pool(struct rte_mempool *mempool, const struct plan *plan, const struct set
 	}
 	pool->homes.borrow = settings->exhausted == SKL_MEMPOOL_BORROW;
 	placement_start(&pool->placement, &pool->plan, mempool->size);
-	mempool->ops_index = operations_index(plan->homes);
+	mempool->ops_index = operations_index(pool->homes.is_shared);
 	return 0;
 }
 
@@ -148,6 +151,7 @@ slice_pool_free(struct rte_mempool *mempool)
 		return;
 	pool = slice_pool_at(mempool);
 	homes_free(&pool->homes);
+	movable_free(&pool->movable);
 	plan_close(&pool->plan);
 	rte_free(pool);
 }
@@ -166,6 +170,13 @@ slice_pool_calc_mem_size(const struct rte_mempool *mempool, uint32_t objects, ui
 		page_shift == 0 ? 0 : (size_t)1 << page_shift, least_bytes);
 }
 
+static int
+fill_plain(struct rte_mempool *mempool, struct slice_pool *pool, const struct chunk *chunk)
+{
+	return placement_fill_plain(&pool->placement, &pool->plan, mempool, &pool->homes,
+		&pool->movable, chunk);
+}
+
 int
 slice_pool_populate(struct rte_mempool *mempool, unsigned int most_objects, void *start,
 	rte_iova_t iova, size_t bytes, rte_mempool_populate_obj_cb_t *add, void *add_argument)
@@ -177,15 +188,16 @@ slice_pool_populate(struct rte_mempool *mempool, unsigned int most_objects, void
 	int ret;
 
 	if (pool->plan.map == NULL)
-		return placement_fill_plain(placement, &pool->plan, mempool, &pool->homes, &chunk);
-	ret = placement_fill(placement, &pool->plan, mempool, &pool->homes, &chunk, &uncovered);
+		return fill_plain(mempool, pool, &chunk);
+	ret = placement_fill(placement, &pool->plan, mempool, &pool->homes, &pool->movable, &chunk,
+		&uncovered);
 	/* Small pages are the application's own: EAL's are huge, or there would be no plan. */
 	if (ret == -ENOTSUP || (ret < 0 && ret != -ENOMEM && pool->unplaced == SKL_MEMPOOL_PLAIN)) {
 		/* Once: such memory may come page by page. */
 		if (placement->unplaced == 0)
 			log_unplaced(mempool, ret == -ENOTSUP ? RTE_LOG_NOTICE : RTE_LOG_WARNING, ret,
 				uncovered);
-		ret = placement_fill_plain(placement, &pool->plan, mempool, &pool->homes, &chunk);
+		ret = fill_plain(mempool, pool, &chunk);
 	} else if (ret < 0) {
 		log_unplaced(mempool, RTE_LOG_ERR, ret, uncovered);
 	}

@@ -8,11 +8,13 @@
 #define SKL_SLICE_POOL_H
 
 #include "homes.h"
+#include "movable.h"
 #include "placement.h"
 #include "plan.h"
 
 struct slice_pool {
 	struct homes homes;
+	struct movable movable;
 	struct placement placement;
 	enum skl_mempool_unplaced unplaced;
 	bool foreign_said;
@@ -34,8 +36,8 @@ ssize_t slice_pool_calc_mem_size(const struct rte_mempool *mempool, uint32_t obj
 int slice_pool_populate(struct rte_mempool *mempool, unsigned int most_objects, void *start,
 	rte_iova_t iova, size_t bytes, rte_mempool_populate_obj_cb_t *add, void *add_argument);
 
-/* The library's number for the operations of pools of so many homes. */
-int operations_index(unsigned int homes);
+/* The library's number for the operations of pools that are shared between cores, or of one. */
+int operations_index(bool is_shared);
 
 /* NULL if the pool is of another driver, or not populated. */
 struct slice_pool *slice_pool_of(const struct rte_mempool *pool);
