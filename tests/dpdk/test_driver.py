@@ -17,8 +17,8 @@ SKIPPED = 77
 @pytest.mark.parametrize(
     "program",
     [
-        *("exhaustion", "placement", "plain_names", "refusals", "secondary", "sharing", "stash"),
-        *("without_huge_pages", "without_permission"),
+        *("exhaustion", "home_pools", "movable", "nodes", "placement", "plain", "plain_names"),
+        *("refusals", "secondary", "sharing", "stash", "without_huge_pages", "without_permission"),
     ],
 )
 def test_driver(program: str) -> None:

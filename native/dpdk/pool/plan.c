@@ -135,9 +135,23 @@ find_nearest(const struct settings *settings, const skl_latencies *latencies, st
 	return 0;
 }
 
+/* Numbers of slices are those of one socket: cores of others are far from all of them. */
 static int
-find_homes(const struct settings *settings, const skl_latencies *latencies, struct plan *plan,
-	char *why, size_t why_bytes)
+check_node(const struct rte_mempool *pool, unsigned int lcore, char *why, size_t why_bytes)
+{
+	unsigned int node = rte_lcore_to_socket_id(lcore);
+
+	if (pool->socket_id == SOCKET_ID_ANY || node == (unsigned int)pool->socket_id)
+		return 0;
+	snprintf(why, why_bytes, "lcore %u, which polls this pool, is on NUMA node %u, and the pool's "
+		"memory on node %d: slices are near to cores of their own socket; make a pool for each "
+		"node, or name its pollers in SKIPLINE_SLICE_POLLERS", lcore, node, pool->socket_id);
+	return -EINVAL;
+}
+
+static int
+find_homes(const struct settings *settings, const skl_latencies *latencies,
+	const struct rte_mempool *pool, struct plan *plan, char *why, size_t why_bytes)
 {
 	unsigned int slices = skl_slice_map_slices(plan->map), lcore;
 	struct home *home;
@@ -151,6 +165,8 @@ find_homes(const struct settings *settings, const skl_latencies *latencies, stru
 				lcore);
 			return -EINVAL;
 		}
+		if (check_node(pool, lcore, why, why_bytes) < 0)
+			return -EINVAL;
 		home = &plan->home[plan->homes++];
 		*home = (struct home){ .lcore = lcore };
 		ret = settings->slices != NULL ?
@@ -210,7 +226,7 @@ plan_make(const struct settings *settings, const struct rte_mempool *pool, struc
 	if (ret == 0)
 		ret = open_latencies(settings, plan, &latencies, why, why_bytes);
 	if (ret == 0)
-		ret = find_homes(settings, latencies, plan, why, why_bytes);
+		ret = find_homes(settings, latencies, pool, plan, why, why_bytes);
 	if (latencies != NULL)
 		skl_latencies_close(latencies);
 	if (ret < 0)
