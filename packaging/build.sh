@@ -20,7 +20,10 @@ for page in "$manuals"/man/"$name"*.1; do
 done
 install -D -m 644 "$manuals/completions/$name.bash" "$root/usr/share/bash-completion/completions/$name"
 install -D -m 644 "$manuals/completions/$name.fish" "$root/usr/share/fish/vendor_completions.d/$name.fish"
-install -D -m 644 "$here/../LICENSE" "$root/usr/share/doc/$name/copyright"
+# Published slice tables are in the binary, and their licence wants to be beside it.
+install -d "$root/usr/share/doc/$name"
+cat "$here/../LICENSE" "$here/../crates/slices/data/published/LICENSE" > "$root/usr/share/doc/$name/copyright"
+chmod 644 "$root/usr/share/doc/$name/copyright"
 mkdir -p "$out"
 
 # zsh of Debian and of Fedora look in different folders.

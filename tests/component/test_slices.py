@@ -33,6 +33,15 @@ def test_the_table_of_the_documentation_is_the_published_function() -> None:
     assert [table.slice_of(address) for address in asked[:100]] == expected[:100]
 
 
+def test_published_functions_are_found_by_name() -> None:
+    table = SliceMap.published("skx-18")
+    assert (table.slices, table.part) == (18, "Skylake-SP and Cascade Lake, 18 slices")
+    assert [table.slice_of(64 * line) for line in range(8)] == [0, 11, 2, 9, 7, 12, 5, 14]
+    assert "BSD-3-Clause" in table.source
+    with pytest.raises(InputError, match=r'no slice function "skx-17" .* skx-16, skx-18'):
+        SliceMap.published("skx-17")
+
+
 def test_numpy_arrays_of_any_stride_are_taken_and_the_answer_is_one() -> None:
     table = SliceMap.read(TABLE)
     asked = np.frombuffer(addresses(1000), dtype=np.uint64)

@@ -3,6 +3,7 @@
 use crate::arguments::{self, Text};
 use crate::{InputError, bad_input};
 use ::slices::nearest::{Latencies as Distances, SharedGoal};
+use ::slices::published::named;
 use ::slices::{LatencyFile, LatencyKind, SliceMap as Map, TableFile};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -39,6 +40,15 @@ impl SliceMap {
         let file = TableFile::read(&read(&path)?).map_err(|error| refused(&path, &error))?;
         let map = Map::new(&file).map_err(|error| refused(&path, &error))?;
         Ok(Self { map, part: file.table.part, source: file.table.source })
+    }
+
+    /// The published function of a name like "skx-18"; an error lists those that there are.
+    #[staticmethod]
+    fn published(name: &str) -> PyResult<Self> {
+        let known = named(name).map_err(|error| InputError::new_err(error.to_string()))?;
+        let TableFile { table, .. } = known.file();
+        let map = known.map();
+        Ok(Self { map, part: table.part, source: table.source })
     }
 
     /// Slices of the part.

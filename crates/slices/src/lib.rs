@@ -3,6 +3,7 @@
 //! - [`recovery`]: learns a machine's slice function from a slice oracle (uncore counters, timing).
 //! - [`TableFile`]: the function as a file, with the addresses for which it holds and the evidence;
 //!   the simulator reads the same file.
+//! - [`published`]: functions that others have published, by CPU model and number of slices.
 //! - [`memory`]: hands out lines of huge pages by slice.
 //! - [`nearest`]: slices by their latency from a core, and the best slice for several;
 //!   [`LatencyFile`]: the latencies as a file.
@@ -15,6 +16,7 @@ mod gf2;
 mod latency_file;
 pub mod memory;
 pub mod nearest;
+pub mod published;
 pub mod recovery;
 mod slice_map;
 pub mod table_file;

@@ -8,6 +8,7 @@
 
 mod allocator;
 mod emulated;
+mod published;
 mod recovery;
 mod refusals;
 mod slice_memory;
