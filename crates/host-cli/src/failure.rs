@@ -73,6 +73,11 @@ impl Failure {
         Self { message: None, code }
     }
 
+    /// Whether it ends so.
+    pub fn is(&self, ending: Ending) -> bool {
+        self.code == ending as u8
+    }
+
     /// The same with a further line, if it is not empty.
     pub fn adding(self, line: &str) -> Self {
         Self { message: self.message.map(|message| format!("{message}\n{line}")), ..self }

@@ -56,15 +56,18 @@ Examples:
   skipline-host monitor --format csv --windows 10
   skipline-host calibrate --out this-host.toml   measure caches and memory, for `skipline run`
   skipline-host slices map --out slices.toml     which slice of the cache each line is in
+  skipline-host slices check                     whether the published function is this machine's
 
 Exit codes:
   0  done, and as asked
   1  failed: something could not be read, written, measured or put back
   2  wrong usage or bad input; the message names what is allowed
   3  refused: this machine has no such control, or the kernel or the hardware refused the write
-  4  not as asked: written, and the control holds something else (ignored, widened, different)
+  4  not as asked: written, and the control holds something else (ignored, widened, different);
+     slices check: the machine answers otherwise than the table
   5  no effect observed: set as asked, and hit rates stayed (--verify)
-  6  not judged: set as asked, and nothing tells whether hit rates changed (--verify)
+  6  not judged: set as asked, and nothing tells whether hit rates changed (--verify);
+     slices check: too few clear answers
   130  interrupted
 
 Privileges:

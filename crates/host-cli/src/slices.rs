@@ -1,10 +1,17 @@
 //! `slices`: which slice of the last-level cache each line is in, and how far slices are.
 
 mod asking;
+mod check;
+mod compared;
 mod latency;
 mod map;
+mod oracle;
+mod published;
 mod view;
 
+use std::path::Path;
+
+use ::slices::TableFile;
 use clap::{Args, Subcommand, ValueEnum};
 use host::cpu::CpuId;
 use host::slices::{MemoryError, NoCounters, ProbeMemory, ProbePageSize};
@@ -24,6 +31,7 @@ pub struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Map(map::Arguments),
+    Check(check::Arguments),
     #[command(visible_alias = "nearest")]
     Latency(latency::Arguments),
 }
@@ -31,6 +39,7 @@ enum Command {
 pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     match &arguments.command {
         Command::Map(arguments) => map::run(arguments, context),
+        Command::Check(arguments) => check::run(arguments, context),
         Command::Latency(arguments) => latency::run(arguments, context),
     }
 }
@@ -80,6 +89,23 @@ impl MemoryArguments {
         }
         Ok(memory)
     }
+}
+
+fn read(path: &Path) -> Result<TableFile, Failure> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::bad_input(format!(
+            "--table {shown}: {error}; make it with skipline-host slices map"
+        ))
+    })?;
+    TableFile::read(&text).map_err(|error| Failure::bad_input(format!("--table {shown}: {error}")))
+}
+
+fn of_another_part(table: &Path, has: u32, slices: u32) -> Failure {
+    Failure::bad_input(format!(
+        "--table {}: has {has} slices, a socket of this machine has {slices}: it is another part's",
+        table.display()
+    ))
 }
 
 fn no_memory(error: MemoryError) -> Failure {

@@ -5,6 +5,7 @@
 //! | `memory`, `huge_pages`, `touch` | huge pages whose physical address is known; loads, flushes, timed loads |
 //! | `counters` | how boxes are read: through perf, else through their registers |
 //! | `programmed` | box registers while look-ups are counted: journalled, read back, put back |
+//! | `home` | whose memory an address is; whether a published function can be this socket's |
 //! | `lookups` | one question: the box that saw a line's accesses |
 //! | `timing`, `classes` | one question without counters: latencies from several cores, sorted into classes |
 //! | `latency` | latencies from cores to slices |
@@ -13,6 +14,7 @@
 
 mod classes;
 mod counters;
+mod home;
 mod huge_pages;
 mod latency;
 mod lookups;
@@ -22,6 +24,7 @@ mod timing;
 mod touch;
 
 pub use counters::{BoxReaders, Counting, NoCounters, SliceMachine};
+pub use home::{node_of_address, nodes_of_socket};
 pub use huge_pages::HugePages;
 pub use latency::{LatencyPlan, SliceLatency, measure_latencies, typical};
 pub use lookups::LookupOracle;

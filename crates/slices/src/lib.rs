@@ -3,6 +3,7 @@
 //! - [`recovery`]: learns a machine's slice function from a slice oracle (uncore counters, timing).
 //! - [`TableFile`]: the function as a file, with the addresses for which it holds and the evidence;
 //!   the simulator reads the same file.
+//! - [`comparison`]: whether a known function is that of a machine, by a few thousand questions.
 //! - [`published`]: functions that others have published, by CPU model and number of slices.
 //! - [`memory`]: hands out lines of huge pages by slice.
 //! - [`nearest`]: slices by their latency from a core, and the best slice for several;
@@ -11,6 +12,7 @@
 //!
 //! The functions themselves are `address_map`'s: one implementation for simulator and machine.
 
+pub mod comparison;
 mod coverage;
 mod gf2;
 mod latency_file;

@@ -1,7 +1,7 @@
 //! Slice functions that are published, by the CPUs that have them.
 //!
 //! Source: J. D. McCalpin, TACC TR-2021-03, and its data sets (BSD-3-Clause: `data/published/LICENSE`).
-//! They were measured with uncore counters, sub-NUMA clustering off. Which slices of a die are in use
+//! They were measured with uncore counters, and not for sub-NUMA clustering. Which slices of a die are in use
 //! does not matter, how many are does: a function belongs to a CPU model and a number of slices.
 
 use crate::slice_map::SliceMap;

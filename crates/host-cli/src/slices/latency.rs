@@ -5,19 +5,19 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use ::slices::{SliceMap, TableFile};
+use ::slices::SliceMap;
 use clap::Args;
-use host::cpu::{CpuId, sockets};
+use host::cpu::{CpuId, PackageId, sockets};
 use host::slices::{LatencyPlan, ProbeMemory, SliceLatency, SliceMachine, measure_latencies};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
 
 use super::asking::{ProgressLine, stop_flag};
-use super::{MemoryArguments, no_counters, no_memory};
+use super::{MemoryArguments, no_counters, no_memory, of_another_part, read};
 use crate::Context;
 use crate::failure::Failure;
-use crate::number::within;
+use crate::number::{small, within};
 use crate::out_file::OutFile;
 use crate::output::{Format, Paint, emit, emit_json};
 use units::narrow::usize_from;
@@ -39,6 +39,10 @@ pub struct Arguments {
 
     #[command(flatten)]
     memory: MemoryArguments,
+
+    /// The socket whose memory is loaded, as the kernel numbers it [default: the first]
+    #[arg(long, value_name = "N", value_parser = small)]
+    socket: Option<u32>,
 
     /// Loads of each line from each processor
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = within(1..=10_000))]
@@ -82,7 +86,8 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     let shown = arguments.table.display();
     let map = SliceMap::new(&file)
         .map_err(|error| Failure::bad_input(format!("--table {shown}: {error}")))?;
-    let machine = SliceMachine::read(&context.host, None).map_err(no_counters)?;
+    let machine = SliceMachine::read(&context.host, None, arguments.socket.map(PackageId))
+        .map_err(no_counters)?;
     if let Some(slices) = machine.slices(&context.host).filter(|slices| *slices != map.slices()) {
         return Err(of_another_part(&arguments.table, map.slices(), slices));
     }
@@ -131,28 +136,11 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     }
 }
 
-fn of_another_part(table: &Path, has: u32, slices: u32) -> Failure {
-    Failure::bad_input(format!(
-        "--table {}: has {has} slices, a socket of this machine has {slices}: it is another part's",
-        table.display()
-    ))
-}
-
 fn within_noise(out: &Path) -> Failure {
     Failure::failed(format!(
         "{}: not written, since differences between slices are within the noise",
         out.display()
     ))
-}
-
-fn read(path: &Path) -> Result<TableFile, Failure> {
-    let shown = path.display();
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::bad_input(format!(
-            "--table {shown}: {error}; make it with skipline-host slices map"
-        ))
-    })?;
-    TableFile::read(&text).map_err(|error| Failure::bad_input(format!("--table {shown}: {error}")))
 }
 
 /// All processors, from 0 without gaps: the file has a row for each.

@@ -1,8 +1,9 @@
-//! What `slices map` found, for people and programs.
+//! What `slices map` and `slices check` found, for people and programs.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
+use super::compared::Compared;
 use ::slices::recovery::{Evidence, HugePage, Recovered};
 use ::slices::{Coverage, TableFile};
 use host::cpu::{CpuId, PackageId};
@@ -30,7 +31,11 @@ pub struct Report {
 /// How it ended.
 pub enum Verdict<'a> {
     Established(&'a Recovered, &'a Path),
-    NotEnough(String),
+    /// The name of a published function, its table and where that was written.
+    Published(&'static str, &'a TableFile, &'a Path),
+    /// Why, and what was not done therefore.
+    NotEnough(String, &'static str),
+    Compared(&'a Compared),
     DryRun(&'a Plan),
 }
 
@@ -49,6 +54,10 @@ struct Json<'a> {
     questions: u64,
     notes: &'a [String],
     table: Option<Table<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    published: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comparison: Option<&'a Compared>,
     plan: Option<&'a Plan>,
 }
 
@@ -61,6 +70,20 @@ struct Table<'a> {
     lines: usize,
     xor_masks: Option<&'a [u64]>,
     evidence: Option<&'a Evidence>,
+}
+
+impl<'a> Table<'a> {
+    fn of(file: &'a TableFile, path: &'a Path, xor_masks: Option<&'a [u64]>) -> Self {
+        let TableFile { table, coverage, evidence } = file;
+        Self {
+            file: path,
+            valid_bits: table.valid_bits,
+            covers_all: matches!(coverage, Coverage::Below(_)),
+            lines: table.base.len(),
+            xor_masks,
+            evidence: evidence.as_ref(),
+        }
+    }
 }
 
 impl Report {
@@ -100,7 +123,7 @@ pub fn show(format: Format, report: &Report, verdict: &Verdict<'_>) -> Result<()
         Format::Json => emit_json(&json(report, verdict))?,
         Format::Text => emit(&text(report, verdict, Paint::of_stdout()))?,
     }
-    if matches!(verdict, Verdict::NotEnough(_)) {
+    if matches!(verdict, Verdict::NotEnough(..)) {
         Err(Failure::told(Ending::Failed))
     } else {
         Ok(())
@@ -108,25 +131,22 @@ pub fn show(format: Format, report: &Report, verdict: &Verdict<'_>) -> Result<()
 }
 
 fn json<'a>(report: &'a Report, verdict: &'a Verdict<'a>) -> Json<'a> {
-    let (word, reason, table, plan) = match verdict {
-        Verdict::Established(recovered, file) => {
-            let TableFile { table, coverage, evidence } = &recovered.file;
-            let table = Table {
-                file,
-                valid_bits: table.valid_bits,
-                covers_all: matches!(coverage, Coverage::Below(_)),
-                lines: table.base.len(),
-                xor_masks: recovered.xor_masks.as_deref(),
-                evidence: evidence.as_ref(),
-            };
-            ("established", None, Some(table), None)
+    let (word, reason, table) = match verdict {
+        Verdict::Established(recovered, path) => {
+            let table = Table::of(&recovered.file, path, recovered.xor_masks.as_deref());
+            ("established", None, Some(table))
         }
-        Verdict::NotEnough(reason) => ("not-enough-evidence", Some(reason.as_str()), None, None),
-        Verdict::DryRun(plan) => ("dry-run", None, None, Some(*plan)),
+        Verdict::Published(_, file, path) => ("published", None, Some(Table::of(file, path, None))),
+        Verdict::NotEnough(reason, _) => ("not-enough-evidence", Some(reason.as_str()), None),
+        Verdict::Compared(compared) => (compared.word(), None, None),
+        Verdict::DryRun(_) => ("dry-run", None, None),
     };
     Json {
         verdict: word,
         reason,
+        published: if let Verdict::Published(name, ..) = verdict { Some(*name) } else { None },
+        comparison: if let Verdict::Compared(compared) = verdict { Some(*compared) } else { None },
+        plan: if let Verdict::DryRun(plan) = verdict { Some(*plan) } else { None },
         oracle: report.oracle,
         through: report.through,
         part: &report.part,
@@ -137,14 +157,13 @@ fn json<'a>(report: &'a Report, verdict: &'a Verdict<'a>) -> Json<'a> {
         questions: report.questions,
         notes: &report.notes,
         table,
-        plan,
     }
 }
 
 fn text(report: &Report, verdict: &Verdict<'_>, paint: Paint) -> String {
     let Report { part, socket, slices, .. } = report;
     let mut text = paint.heading(format!("Slices of {part}, socket {socket}")) + "\n";
-    if *slices > 0 {
+    if *slices > 0 && !matches!(verdict, Verdict::Published(..)) {
         text += &line("asked", &format!("{slices} slices, {}", report.by()));
     }
     match verdict {
@@ -158,12 +177,22 @@ fn text(report: &Report, verdict: &Verdict<'_>, paint: Paint) -> String {
             text += &line("table", &file.display().to_string());
             text += &format!("{}\n", paint.good("Established."));
         }
-        Verdict::NotEnough(reason) => {
+        Verdict::Published(name, file, path) => {
+            text += &published(name, file);
+            text += &line("table", &path.display().to_string());
+            text += &format!("{}\n", paint.good("Published: no recovery needed."));
+            text +=
+                "skipline-host slices check compares it with this machine; --recover learns it.\n";
+        }
+        Verdict::Compared(compared) => {
+            text += &compared.text(report, paint);
+        }
+        Verdict::NotEnough(reason, therefore) => {
             text += &notes(report, paint);
             for part in wrapped(&format!("Not enough evidence: {reason}."), WIDTH) {
                 text += &format!("{}\n", paint.warning(part));
             }
-            text += "No table was written.\n";
+            text += &format!("{therefore}\n");
         }
         Verdict::DryRun(plan) => {
             text += &notes(report, paint);
@@ -182,7 +211,7 @@ fn text(report: &Report, verdict: &Verdict<'_>, paint: Paint) -> String {
     text
 }
 
-fn line(what: &str, text: &str) -> String {
+pub fn line(what: &str, text: &str) -> String {
     let mut lines = String::new();
     for (index, part) in wrapped(text, WIDTH - 14).into_iter().enumerate() {
         let label = if index == 0 { what } else { "" };
@@ -191,8 +220,19 @@ fn line(what: &str, text: &str) -> String {
     lines
 }
 
-fn notes(report: &Report, paint: Paint) -> String {
+pub fn notes(report: &Report, paint: Paint) -> String {
     report.notes.iter().map(|note| paint.quiet(line("note", note))).collect()
+}
+
+fn published(name: &str, file: &TableFile) -> String {
+    let table = &file.table;
+    let (slices, lines, masks) = (table.slices, table.base.len(), table.perm_masks.len());
+    let function = format!(
+        "{name}: {slices} slices, base sequence of {lines} lines, rearranged by {masks} masks"
+    );
+    line("function", &function)
+        + &line("holds for", &coverage(file))
+        + &line("source", "J. D. McCalpin, TACC TR-2021-03 (BSD-3-Clause)")
 }
 
 fn function(recovered: &Recovered) -> String {

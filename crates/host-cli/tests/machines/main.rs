@@ -16,6 +16,7 @@ mod other_parts;
 mod owned_bits;
 mod packages;
 mod ports;
+mod published_slices;
 mod restore;
 mod slice_boxes;
 mod slice_distances;

@@ -12,8 +12,16 @@ use crate::slices::{INTEL, Mapped, addresses, map};
 /// Starts asking, through registers; with this noise it goes on for hours.
 fn start(machine: &Mapped) -> Child {
     let table = machine.table().display().to_string();
-    let arguments =
-        ["slices", "map", "--apply", "--budget", "10000000000", "--out", table.as_str()];
+    let arguments = [
+        "slices",
+        "map",
+        "--recover",
+        "--apply",
+        "--budget",
+        "10000000000",
+        "--out",
+        table.as_str(),
+    ];
     let mut command = machine.machine.command(&arguments);
     let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
     let child = child.expect("the binary runs");
@@ -96,7 +104,8 @@ fn a_kill_at_any_step_of_setting_the_boxes_is_restored_to_the_byte() {
     for step in ["journalled", "written", "read-back", "recorded"] {
         let machine = Mapped::new("ice-lake", &["no-uncore-driver"]);
         let before = machine.machine.content();
-        let killed = machine.machine.run_and_crash(step, &["slices", "map", "--apply"]);
+        let killed =
+            machine.machine.run_and_crash(step, &["slices", "map", "--recover", "--apply"]);
         assert_eq!(killed.code, None, "killed by a signal: {step}");
         let again = machine.map(&["--apply"]);
         assert_eq!(again.code, Some(1), "{step}");

@@ -28,9 +28,17 @@ impl Mapped {
         self.out.path().join("slices.toml")
     }
 
+    /// Learns the function, also where one is published.
     pub fn map(&self, arguments: &[&str]) -> Run {
+        self.slices(&[&["map", "--recover"], arguments].concat())
+    }
+
+    /// Runs `slices ACTION`, with this directory's table.
+    pub fn slices(&self, arguments: &[&str]) -> Run {
         let table = self.table().display().to_string();
-        let run = self.machine.run(&[&["slices", "map", "--out", &table], arguments].concat());
+        let option = if arguments[0] == "map" { "--out" } else { "--table" };
+        let (action, rest) = arguments.split_first().expect("an action");
+        let run = self.machine.run(&[&["slices", action, option, &table], rest].concat());
         let folder = self.out.path().display().to_string();
         Run { out: run.out.replace(&folder, "OUT"), err: run.err.replace(&folder, "OUT"), ..run }
     }
@@ -38,6 +46,11 @@ impl Mapped {
     pub fn json(&self, arguments: &[&str]) -> Value {
         let run = self.map(&[arguments, &["--format", "json"]].concat());
         serde_json::from_str(&run.out).unwrap_or_else(|_| panic!("no JSON: {}{}", run.out, run.err))
+    }
+
+    /// What was published for the machine, or something else, stands in for its own function.
+    pub fn follows(&self, file: &TableFile) {
+        fs::write(self.machine.path().join("slices.toml"), file.write()).expect("a file");
     }
 
     pub fn found(&self) -> TableFile {
@@ -194,7 +207,7 @@ fn what_is_missing_is_told_with_what_helps() {
     let virtual_machine = ("proc/cpuinfo", "flags\t\t: fpu", "flags\t\t: hypervisor fpu");
     let hidden = ("registers.toml", "pagemap = \"ok\"", "pagemap = \"eperm\"");
     type Edit<'a> = Option<(&'a str, &'a str, &'a str)>;
-    let cases: [(&str, &[&str], Edit<'_>, &str); 8] = [
+    let cases: [(&str, &[&str], Edit<'_>, &str); 9] = [
         ("skylake", &["not-root"], None, "remedy: run as root, or grant CAP_PERFMON"),
         ("skylake", &["no-uncore-driver", "msr-module-absent"], None, "modprobe msr"),
         ("skylake", &["no-uncore-driver", "not-root"], None, "run as root"),
@@ -205,7 +218,13 @@ fn what_is_missing_is_told_with_what_helps() {
             Some(virtual_machine),
             "run it on the host",
         ),
-        ("skylake", &[], Some((hugepages, "1000", "0")), "echo 64 > /proc/sys/vm/nr_hugepages"),
+        (
+            "skylake",
+            &[],
+            Some((hugepages, "1000", "0")),
+            "memory of node 1, and slice numbers belong",
+        ),
+        ("haswell", &[], Some((hugepages, "512", "0")), "echo 64 > /proc/sys/vm/nr_hugepages"),
         ("skylake", &[], Some(hidden), "grant CAP_SYS_ADMIN"),
         ("turin", &[], None, "AMD publishes no counter that tells the slices of Turin apart"),
     ];

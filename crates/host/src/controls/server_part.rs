@@ -24,16 +24,12 @@ pub(crate) fn check_server(
                 .into(),
         );
     }
-    let brands = &generation.brands;
-    // Emerald Rapids writes its name in capitals.
-    let spelled = cpu.name.to_lowercase();
-    let is_named = |brand: &String| spelled.contains(&brand.to_lowercase());
-    if !brands.is_empty() && !brands.iter().any(is_named) {
+    if !generation.names_server(cpu) {
         return Err(format!(
             "\"{}\" has the model number of {name} servers, but not their brand ({}): no public source \
              says that the registers of this part do the same",
             cpu.name,
-            brands.join(", ")
+            generation.brands.join(", ")
         ));
     }
     let expected = &generation.uncore_devices;

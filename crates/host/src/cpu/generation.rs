@@ -91,6 +91,15 @@ impl Generation {
             && within(self.steppings, cpu.stepping)
     }
 
+    /// Whether a CPU of its model number has the name of one of its servers.
+    #[must_use]
+    pub fn names_server(&self, cpu: &CpuModel) -> bool {
+        // Emerald Rapids writes its name in capitals.
+        let spelled = cpu.name.to_lowercase();
+        self.brands.is_empty()
+            || self.brands.iter().any(|brand| spelled.contains(&brand.to_lowercase()))
+    }
+
     /// The firmware's switch in words.
     #[must_use]
     pub fn firmware_switch_in_words(&self) -> String {

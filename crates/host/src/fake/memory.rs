@@ -27,14 +27,14 @@ impl MemorySource for FakeMachine {
             let problem = Problem::Other("describes no [slices]".into());
             MemoryError::from(self.root.error(super::DESCRIPTION, problem))
         })?;
-        let node = self.socket_of(cpu);
-        let path = format!(
-            "sys/devices/system/node/node{node}/hugepages/hugepages-{}kB/free_hugepages",
-            size.kib()
-        );
-        let free = self.root.read_number(&path).unwrap_or(0);
+        let wanted = u32::try_from(self.socket_of(cpu)).unwrap_or(0);
+        let free = self.free_pages(wanted, size);
         let count = most.min(usize::try_from(free).unwrap_or(most));
         if count == 0 {
+            let others = (0..MOST_NODES).filter(|node| *node != wanted);
+            if let Some(node) = others.into_iter().find(|node| self.free_pages(*node, size) > 0) {
+                return Err(MemoryError::OtherSocket { size, node, wanted });
+            }
             return Err(MemoryError::NoPages { size, free });
         }
         if slices.described.pagemap != Answer::Ok {
@@ -45,6 +45,17 @@ impl MemorySource for FakeMachine {
         let mut memory = FakeMemory { machine: self.clone(), slices, pages };
         memory.go_to(cpu)?;
         Ok(Box::new(memory))
+    }
+}
+
+/// Nodes of described machines: two sockets.
+const MOST_NODES: u32 = 4;
+
+impl FakeMachine {
+    fn free_pages(&self, node: u32, size: ProbePageSize) -> u64 {
+        let folder = format!("sys/devices/system/node/node{node}/hugepages");
+        let path = format!("{folder}/hugepages-{}kB/free_hugepages", size.kib());
+        self.root.read_number(&path).unwrap_or(0)
     }
 }
 

@@ -1,9 +1,10 @@
 //! Which counters of slices this machine has, and how they are read: through perf where the kernel
 //! offers the boxes as event sources, else through their registers.
 
+use super::home::asked_socket;
 use super::programmed::{BoxPlan, ProgramError};
 use crate::controls::{BoxUnit, COUNTER_BITS, check_server};
-use crate::cpu::{CpuId, CpuModel, Generation, Generations, Socket, sockets};
+use crate::cpu::{CpuId, CpuModel, Generation, Generations, PackageId, Socket, sockets};
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
 use crate::registers::Registers;
@@ -127,22 +128,18 @@ impl BoxReaders<'_> {
 }
 
 impl SliceMachine {
-    /// The socket of processor `cpu`; without one, of the first.
+    /// The socket of processor `cpu`, or this one; without either, the first.
     ///
     /// # Errors
-    /// If CPU model or sockets cannot be read, or there is no such processor.
-    pub fn read(host: &Host, cpu: Option<CpuId>) -> Result<Self, NoCounters> {
+    /// If CPU model or sockets cannot be read, there is no such processor or socket, or the processor
+    /// is in another socket.
+    pub fn read(
+        host: &Host,
+        cpu: Option<CpuId>,
+        socket: Option<PackageId>,
+    ) -> Result<Self, NoCounters> {
         let model = CpuModel::read(&host.root)?;
-        let all = sockets(&host.root)?;
-        let wanted = |socket: &&Socket| cpu.is_none_or(|cpu| socket.cpus.contains(&cpu));
-        let Some(socket) = all.iter().find(wanted).cloned() else {
-            let online: Vec<CpuId> = all.iter().flat_map(|socket| socket.cpus.clone()).collect();
-            let asked = cpu.unwrap_or_default();
-            let online = crate::cpu::as_list(&online);
-            return Err(NoCounters::BadRequest(format!(
-                "--cpu {asked}: there is no such processor online; there are {online}"
-            )));
-        };
+        let socket = asked_socket(sockets(&host.root)?, cpu, socket)?;
         let generation = Generations::built_in().of(&model).cloned();
         let unit =
             generation.as_ref().and_then(|known| BoxUnit::of_events(known.events.as_deref()?));

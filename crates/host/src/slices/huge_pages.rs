@@ -7,6 +7,7 @@ use std::sync::Arc;
 use memmap2::{MmapMut, MmapOptions};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
+use super::home::{node_of_address, nodes_beside};
 use super::memory::{MemoryError, MemorySource, ProbeMemory, ProbePage, ProbePageSize};
 use super::touch;
 use crate::cpu::CpuId;
@@ -31,6 +32,8 @@ impl MemorySource for HugePages {
         // Pages come from the memory of the processor that touches them first.
         pin(cpu)?;
         let mut mapped = MappedPages { pages: Vec::new(), maps: Vec::new(), overhead: 0, before };
+        let own_nodes = nodes_beside(&self.0, cpu);
+        let mut other_node = None;
         let mut found = Vec::new();
         while found.len() < most {
             let options =
@@ -38,7 +41,16 @@ impl MemorySource for HugePages {
             let Ok(mut map) = options else { break };
             map[0] = 1;
             let start = physical_start(&self.0, map.as_ptr().addr() as u64, size)?;
+            // Once the processor's own node has no page left, the kernel takes those of others.
+            other_node = node_of_address(&self.0, start).filter(|node| !own_nodes.contains(node));
+            if other_node.is_some() && !own_nodes.is_empty() {
+                break;
+            }
             found.push((ProbePage { start, size }, map));
+        }
+        if let (true, Some(node), Some(&wanted)) = (found.is_empty(), other_node, own_nodes.first())
+        {
+            return Err(MemoryError::OtherSocket { size, node, wanted });
         }
         if found.is_empty() {
             return Err(MemoryError::NoPages { size, free: free_pages(&self.0, size) });

@@ -83,6 +83,21 @@ pub enum MemoryError {
         /// Free ones, as the kernel says.
         free: u64,
     },
+    /// all huge pages are memory of another socket
+    #[error(
+        "all huge pages of {} that are free are memory of node {node}, and slice numbers belong to the \
+         socket of node {wanted}\n  remedy: as root: echo 64 > \
+         /sys/devices/system/node/node{wanted}/hugepages/hugepages-{}kB/nr_hugepages",
+        size.words(), size.kib()
+    )]
+    OtherSocket {
+        /// Their size.
+        size: ProbePageSize,
+        /// The node that has them.
+        node: u32,
+        /// The node of the socket.
+        wanted: u32,
+    },
     /// the kernel hides physical addresses
     #[error(
         "the kernel hides physical addresses from this process (/proc/self/pagemap)\n  remedy: run as \

@@ -8,6 +8,7 @@ use crate::cpu::{CpuId, Generation, LastLevelCache, PackageId, Proof, Socket, no
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
 use crate::root::Root;
+use crate::slices::nodes_of_socket;
 use crate::uncore::{EventTable, FrequencyRange, count_boxes, frequency};
 use crate::unread::Unread;
 
@@ -152,7 +153,7 @@ fn uncore_unread(socket: PackageId, error: &FileError) -> Unread {
 
 fn hugepages(root: &Root, socket: &Socket) -> Vec<HugePages> {
     let mut sums: std::collections::BTreeMap<u64, HugePages> = std::collections::BTreeMap::new();
-    for node in nodes_of(root, socket) {
+    for node in nodes_of_socket(root, socket) {
         let folder = format!("sys/devices/system/node/node{node}/hugepages");
         for name in root.list(&folder).unwrap_or_default() {
             let size = name.strip_prefix("hugepages-").and_then(|rest| rest.strip_suffix("kB"));
@@ -167,13 +168,6 @@ fn hugepages(root: &Root, socket: &Socket) -> Vec<HugePages> {
         }
     }
     sums.into_values().collect()
-}
-
-fn nodes_of(root: &Root, socket: &Socket) -> Vec<u32> {
-    let names = root.list("sys/devices/system/node").unwrap_or_default();
-    let numbers = names.iter().filter_map(|name| name.strip_prefix("node")?.parse().ok());
-    let belongs = |node: &u32| node_cpus(root, *node).iter().any(|cpu| socket.cpus.contains(cpu));
-    numbers.filter(belongs).collect()
 }
 
 /// The socket that a port's NUMA node belongs to; the only one where there is only one.

@@ -7,6 +7,7 @@
 )]
 
 mod allocator;
+mod comparison;
 mod emulated;
 mod published;
 mod recovery;

@@ -102,7 +102,7 @@ fn read_all(host: &Host) {
     let _ = serde_json::to_string(&status).expect("any status is JSON");
     let _ = examine(host, DEFAULT_STATE);
     let _ = Processor::read(&host.root);
-    if let Ok(machine) = SliceMachine::read(host, None) {
+    if let Ok(machine) = SliceMachine::read(host, None, None) {
         let _ = machine.slices(host);
         let _ = machine.counting(host, None);
     }
