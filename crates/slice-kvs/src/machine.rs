@@ -40,6 +40,11 @@ pub fn stay_on(core: usize) -> io::Result<()> {
     Ok(rustix::thread::sched_setaffinity(None, &only)?)
 }
 
+/// Why nothing runs on a core.
+pub fn cannot_run_on(core: usize, error: &io::Error) -> String {
+    format!("core {core}: this process cannot run on it ({error})")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,19 +3,24 @@
 //!
 //! - [`store`]: hash index and lines of one core; [`load`]: popularity of keys, requests.
 //! - [`placement`]: which line each value gets; [`run`]: answers and times; [`report`]: what it prints.
-//! - [`machine`]: whether the table can be meant for this machine.
+//! - [`machine`], [`numa`]: whether the table can be meant for this machine, its cores and its memory.
+//! - [`serve`]: the store for clients of Redis.
 
 mod load;
 mod machine;
+mod numa;
 mod placement;
 mod report;
 mod run;
+mod serve;
 mod store;
 
-use clap::{Parser, ValueEnum};
+use crate::numa::Topology;
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use load::{Load, Popularity, Request};
 use placement::Placement;
 use report::{Report, Setting};
+use slices::nearest::Latencies;
 use slices::{LatencyFile, SliceMap, TableFile};
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -35,17 +40,38 @@ enum Format {
 
 /// A key-value store with hot values in the slice of their core, beside one without regard to slices
 #[derive(Debug, Parser)]
-#[command(version)]
+#[command(version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 struct Options {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    comparison: Comparison,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Serve(serve::Arguments),
+}
+
+/// What all ways to run need.
+#[derive(Args, Debug)]
+struct Files {
     /// Slice table of the part, as `skipline-host slices map` writes it
-    #[arg(long)]
-    table: PathBuf,
+    // Optional for the parser: `serve` has its own.
+    #[arg(long, required = true)]
+    table: Option<PathBuf>,
     /// Latencies from cores to slices: TOML with part, source, kind and cycles
-    #[arg(long)]
-    latencies: PathBuf,
+    #[arg(long, required = true)]
+    latencies: Option<PathBuf>,
     /// Cores that serve, each its own keys
     #[arg(long, value_delimiter = ',', default_value = "0")]
     cores: Vec<usize>,
+}
+
+#[derive(Args, Debug)]
+struct Comparison {
+    #[command(flatten)]
+    files: Files,
     /// Placements to compare, round by round in turn
     #[arg(long, value_enum, value_delimiter = ',', default_value = "normal,slice-aware")]
     placements: Vec<Placement>,
@@ -83,20 +109,38 @@ fn read<T, E: Error>(path: &Path, parse: impl Fn(&str) -> Result<T, E>) -> Resul
     parse(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-impl Options {
+impl Files {
+    /// The table, as read and for look-ups, and the latencies, which belong together.
+    fn read(&self) -> Result<(TableFile, SliceMap, Latencies), String> {
+        let mut cores = self.cores.clone();
+        cores.sort_unstable();
+        if let Some(twice) = cores.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(format!("--cores: {} is there twice", twice[0]));
+        }
+        let [table_path, latencies_path] = [&self.table, &self.latencies].map(Option::as_deref);
+        let (Some(table_path), Some(latencies_path)) = (table_path, latencies_path) else {
+            return Err("--table and --latencies are needed".into());
+        };
+        let table = read(table_path, TableFile::read)?;
+        let map = SliceMap::new(&table).map_err(|e| format!("{}: {e}", table_path.display()))?;
+        let LatencyFile { latencies, .. } = read(latencies_path, LatencyFile::read)?;
+        if latencies.slices() != map.slices() as usize {
+            let (given, needed) = (latencies.slices(), map.slices());
+            let file = latencies_path.display();
+            return Err(format!("{file}: {given} slices; the table has {needed}"));
+        }
+        Ok((table, map, latencies))
+    }
+}
+
+impl Comparison {
     fn check(&self) -> Result<(), String> {
         let share = |name: &str, value: f64, most: f64| match (0.0..=most).contains(&value) {
             true => Ok(()),
             false => Err(format!("--{name} {value}; allowed: 0 to {most}")),
         };
         share("writes", self.writes, 1.0)?;
-        share("skew", self.skew, 10.0)?;
-        let mut cores = self.cores.clone();
-        cores.sort_unstable();
-        match cores.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(twice) => Err(format!("--cores: {} is there twice", twice[0])),
-            None => Ok(()),
-        }
+        share("skew", self.skew, 10.0)
     }
 
     /// Requests of each core: those that warm up, and those of the rounds.
@@ -105,7 +149,7 @@ impl Options {
             Distribution::Uniform => Popularity::Uniform,
             Distribution::Zipf => Popularity::Zipf(self.skew),
         };
-        let mut loads: Vec<Load> = (0..self.cores.len() as u64)
+        let mut loads: Vec<Load> = (0..self.files.cores.len() as u64)
             .map(|core| {
                 Load::new(self.keys as usize, popularity, self.writes, self.seed.wrapping_add(core))
             })
@@ -117,54 +161,58 @@ impl Options {
     }
 }
 
-fn serve(options: &Options) -> Result<Report, Box<dyn Error>> {
+fn compare(options: &Comparison) -> Result<Report, Box<dyn Error>> {
     options.check()?;
-    let table = read(&options.table, TableFile::read)?;
-    let map = SliceMap::new(&table).map_err(|e| format!("{}: {e}", options.table.display()))?;
-    let latencies = read(&options.latencies, LatencyFile::read)?;
-    if latencies.latencies.slices() != map.slices() as usize {
-        let (given, needed) = (latencies.latencies.slices(), map.slices());
-        let file = options.latencies.display();
-        return Err(format!("{file}: {given} slices; the table has {needed}").into());
-    }
-    let of_cores = placement::slices_of_cores(&latencies.latencies, &options.cores)?;
+    let (table, map, latencies) = options.files.read()?;
+    let cores = &options.files.cores;
+    let of_cores = placement::slices_of_cores(&latencies, cores)?;
+    let topology = Topology::of_this_machine();
+    topology.check_cores(cores)?;
+    // Pages come from the memory of the core that maps them.
+    machine::stay_on(cores[0]).map_err(|error| machine::cannot_run_on(cores[0], &error))?;
     let [warm_up, requests] = options.requests();
     let keys = options.keys as usize;
     let hot = run::hot_keys(&warm_up, keys, options.hot_keys as usize);
     let mut placed = Vec::new();
     let mut settings = Vec::new();
     for &placement in &options.placements {
-        let values = placement::place(&map, placement, &of_cores, &hot, keys)?;
+        let mut values = placement::place(&map, placement, &of_cores, &hot, keys)?;
+        topology.check_memory(&mut values.memory, cores[0])?;
         settings.push(Setting::new(placement, &map, &values, &of_cores, &hot)?);
         placed.push(values);
     }
     let mut stores: Vec<_> = placed.iter_mut().map(run::fill).collect();
     for stores in &mut stores {
-        run::round(&options.cores, stores, &warm_up)?;
+        run::round(cores, stores, &warm_up)?;
     }
     for _ in 0..options.rounds {
         for (setting, stores) in settings.iter_mut().zip(&mut stores) {
-            setting.add(&run::round(&options.cores, stores, &requests)?);
+            setting.add(&run::round(cores, stores, &requests)?);
         }
     }
     let caveats = machine::caveats(&table.table.part, &machine::cpu_info());
-    Ok(Report::new(caveats, &options.cores, &of_cores, settings))
+    Ok(Report::new(caveats, cores, &of_cores, settings))
 }
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    match serve(&options) {
-        Ok(report) if options.format == Format::Json => {
-            println!("{}", serde_json::to_string_pretty(&report).expect("numbers and text"));
+    let ended = match &options.command {
+        Some(Command::Serve(arguments)) => serve::run(arguments).map(|()| ExitCode::SUCCESS),
+        None => compare(&options.comparison).map(|report| {
+            match options.comparison.format {
+                Format::Json => {
+                    println!(
+                        "{}",
+                        serde_json::to_string_pretty(&report).expect("numbers and text")
+                    );
+                }
+                Format::Text => print!("{report}"),
+            }
             report.exit_code()
-        }
-        Ok(report) => {
-            print!("{report}");
-            report.exit_code()
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+        }),
+    };
+    ended.unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::from(2)
+    })
 }

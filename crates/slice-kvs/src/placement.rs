@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use serde::Serialize;
 use slices::SliceMap;
-use slices::memory::{OWN_PAGEMAP, PhysicalAddresses, ProcPagemap, SliceMemory};
+use slices::memory::{ClaimError, OWN_PAGEMAP, Owner, PhysicalAddresses, ProcPagemap, SliceMemory};
 use slices::nearest::Latencies;
 use slices::recovery::PageSize;
 use std::error::Error;
@@ -19,6 +19,16 @@ pub enum Placement {
     Normal,
     /// Hot values in the slice of the core that reads them, the others in slices of no core.
     SliceAware,
+}
+
+impl Placement {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Normal => "normal",
+            Self::SliceAware => "slice-aware",
+        }
+    }
 }
 
 /// The slice of each core: its nearest one that no earlier core has.
@@ -63,19 +73,11 @@ pub fn place(
     hot: &[Vec<u64>],
     keys: usize,
 ) -> Result<Placed, Box<dyn Error>> {
-    let mut memory =
-        SliceMemory::or_plain(map, bytes_needed(map, of_cores.len(), hot, keys), PageSize::TwoMiB)?;
-    let all = (0..fit(map.slices())).map(SliceId);
+    let hottest = hot.iter().map(Vec::len).max().unwrap_or(0);
+    let bytes = bytes_needed(map, of_cores.len(), hottest, keys);
+    let mut memory = SliceMemory::or_plain(map, bytes, PageSize::TwoMiB)?;
+    let (rest, owners) = claim(&mut memory, map, placement, of_cores)?;
     let mut lines = vec![vec![0; keys]; of_cores.len()];
-    let (rest, owners) = match placement {
-        Placement::Normal => (memory.claim(&all.collect::<Vec<_>>())?, Vec::new()),
-        Placement::SliceAware => {
-            let of_nobody: Vec<SliceId> = all.filter(|slice| !of_cores.contains(slice)).collect();
-            let claimed = of_cores.iter().map(|&slice| memory.claim(&[slice]));
-            let owners = claimed.collect::<Result<Vec<_>, _>>()?;
-            (memory.claim(&of_nobody)?, owners)
-        }
-    };
     for (lines, (core, hot)) in lines.iter_mut().zip(hot.iter().enumerate()) {
         for &key in hot {
             let owner = owners.get(core).copied().unwrap_or(rest);
@@ -88,11 +90,60 @@ pub fn place(
     Ok(Placed { memory, lines })
 }
 
+/// Memory with hot and cold lines for each core.
+pub struct Pools {
+    pub memory: SliceMemory,
+    /// For each core, the addresses of its hot and its cold lines.
+    pub lines: Vec<[Vec<u64>; 2]>,
+}
+
+/// Gives every core as many hot and cold lines.
+///
+/// # Errors
+/// If there is no memory, or it cannot be placed.
+pub fn pools(
+    map: &SliceMap,
+    placement: Placement,
+    of_cores: &[SliceId],
+    [hot, cold]: [usize; 2],
+) -> Result<Pools, Box<dyn Error>> {
+    let bytes = bytes_needed(map, of_cores.len(), hot, hot + cold);
+    let mut memory = SliceMemory::or_plain(map, bytes, PageSize::TwoMiB)?;
+    let (rest, owners) = claim(&mut memory, map, placement, of_cores)?;
+    let mut lines = Vec::new();
+    for core in 0..of_cores.len() {
+        let near = owners.get(core).copied().unwrap_or(rest);
+        let mut take = |owner, lines| {
+            (0..lines).map(|_| memory.allocate(owner, LINE_BYTES)).collect::<Result<Vec<_>, _>>()
+        };
+        lines.push([take(near, hot)?, take(rest, cold)?]);
+    }
+    Ok(Pools { memory, lines })
+}
+
+/// The owner of all that is not hot, and one for the slice of each core; `Normal` has none of these.
+fn claim(
+    memory: &mut SliceMemory,
+    map: &SliceMap,
+    placement: Placement,
+    of_cores: &[SliceId],
+) -> Result<(Owner, Vec<Owner>), ClaimError> {
+    let all = (0..fit(map.slices())).map(SliceId);
+    match placement {
+        Placement::Normal => Ok((memory.claim(&all.collect::<Vec<_>>())?, Vec::new())),
+        Placement::SliceAware => {
+            let of_no_core: Vec<SliceId> = all.filter(|slice| !of_cores.contains(slice)).collect();
+            let claimed = of_cores.iter().map(|&slice| memory.claim(&[slice]));
+            let owners = claimed.collect::<Result<Vec<_>, _>>()?;
+            Ok((memory.claim(&of_no_core)?, owners))
+        }
+    }
+}
+
 /// Enough for the hot values of a core in one slice, and the cold ones in those of no core. A slice
 /// may have less than a fair share of lines: a quarter is added.
-fn bytes_needed(map: &SliceMap, cores: usize, hot: &[Vec<u64>], keys: usize) -> usize {
+fn bytes_needed(map: &SliceMap, cores: usize, hottest: usize, keys: usize) -> usize {
     let slices = map.slices() as usize;
-    let hottest = hot.iter().map(Vec::len).max().unwrap_or(0);
     let cold = (cores * keys).div_ceil(slices - cores);
     hottest.max(cold) * slices * usize_from(LINE_BYTES) * 5 / 4
 }

@@ -124,10 +124,7 @@ impl fmt::Display for Report {
             writeln!(f, "core {core}: slice {slice}")?;
         }
         for setting in &self.placements {
-            let name = match setting.placement {
-                Placement::Normal => "normal",
-                Placement::SliceAware => "slice-aware",
-            };
+            let name = setting.placement.name();
             if let Some(reason) = &setting.plain_because {
                 writeln!(f, "note: {name}: memory without regard to slices: {reason}")?;
             }

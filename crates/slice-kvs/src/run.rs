@@ -1,7 +1,7 @@
 //! Serves the requests of each core on that core, and times it.
 
 use crate::load::{Request, hottest};
-use crate::machine::stay_on;
+use crate::machine::{cannot_run_on, stay_on};
 use crate::placement::Placed;
 use crate::store::{Item, Store, VALUE_BYTES, Value};
 use hdrhistogram::Histogram;
@@ -77,10 +77,8 @@ pub fn round(
                 let together = &together;
                 scope.spawn(move || {
                     // Every thread reaches the barrier: the others would wait for ever.
-                    let tied = stay_on(core).map_err(|error| {
-                        let text = format!("core {core}: this process cannot run on it ({error})");
-                        io::Error::new(error.kind(), text)
-                    });
+                    let tied = stay_on(core)
+                        .map_err(|error| io::Error::new(error.kind(), cannot_run_on(core, &error)));
                     together.wait();
                     tied?;
                     let start = Instant::now();
