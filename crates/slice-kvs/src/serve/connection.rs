@@ -68,7 +68,7 @@ impl<S: Read + Write> Connection<S> {
     /// Reads, answers and sends as much as there is, within a turn.
     pub fn turn(&mut self, core: &mut Core<'_>, scratch: &mut [u8]) -> Waits {
         for _ in 0..MOST_READS {
-            self.answer(core);
+            let answered_all = self.answer(core);
             match self.send() {
                 Moved::Ended => return Waits::Closed,
                 Moved::Blocked if self.closes || self.waiting() > MOST_WAITING => {
@@ -77,7 +77,8 @@ impl<S: Read + Write> Connection<S> {
                 Moved::Some if self.closes => return Waits::Closed,
                 Moved::Some | Moved::Blocked => {}
             }
-            if self.has_request() {
+            // What was received and not read causes no news of the kernel.
+            if !answered_all {
                 continue;
             }
             match self.receive(scratch) {
@@ -92,12 +93,16 @@ impl<S: Read + Write> Connection<S> {
         Waits::ForTurn
     }
 
-    /// Answers complete requests, until too many answers wait.
-    fn answer(&mut self, core: &mut Core<'_>) {
+    /// Answers complete requests, until too many answers wait; whether it came to the last one.
+    fn answer(&mut self, core: &mut Core<'_>) -> bool {
+        let mut came_to_last = false;
         while !self.closes && self.waiting() <= MOST_WAITING {
             let bytes = &self.input[self.start..];
             let next = match self.parser.read(bytes) {
-                Ok(None) => break,
+                Ok(None) => {
+                    came_to_last = true;
+                    break;
+                }
                 Ok(Some(length)) => {
                     let next = core.answer(self.parser.arguments(bytes), &mut self.output);
                     self.parser.restart();
@@ -116,11 +121,7 @@ impl<S: Read + Write> Connection<S> {
             self.input.clear();
             self.start = 0;
         }
-    }
-
-    /// Whether reading stopped before the last complete request.
-    fn has_request(&self) -> bool {
-        self.waiting() > MOST_WAITING
+        came_to_last
     }
 
     fn waiting(&self) -> usize {

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
-const TABLE: &str = "part = 'Xeon E5-2667 v3'\nsource = 's'\nslices = 8\nvalid_bits = [6, 37]\n\
+pub const TABLE: &str = "part = 'Xeon E5-2667 v3'\nsource = 's'\nslices = 8\nvalid_bits = [6, 37]\n\
                      perm_masks = [0x1B5F575400, 0x2EB5FAA800, 0x3CCCC93000]\n\
                      base = [0, 1, 2, 3, 4, 5, 6, 7]\n";
 
-const LATENCIES: &str = "part = 'p'\nsource = 's'\nkind = 'measured'\n\
+pub const LATENCIES: &str = "part = 'p'\nsource = 's'\nkind = 'measured'\n\
                          cycles = [[47, 44, 32, 41, 44, 41, 35, 38]]\n";
 
 fn run(folder: &Path, table: &str, latencies: &str, options: &[&str]) -> Output {
