@@ -42,7 +42,7 @@ SOAK_LONG_MINUTES := 60
 # A soak repeats the same random numbers; `make soak-long` begins there and goes on to others.
 SOAK_SEED := 1
 
-.PHONY: help run test simulator-tests soak soak-long check lint dpdk-to-test dsa-programs bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling host packages slices-install dsa dpdk bench-dpdk setup wheel clean format browser peers docs docs-tools rust-tools
+.PHONY: help run test simulator-tests soak soak-long check lint dpdk-to-test dsa-programs bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling host packages slices-install dsa dpdk bench-dpdk setup wheel clean format browser peers docs docs-tools redis-tools rust-tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,17 +50,17 @@ help: ## List the targets
 run: setup ## Simulate the published experiments beside the measured server; write HTML reports
 	@skipline experiment run $(EXPERIMENTS)
 
-test: simulator-tests $(STAMPS)/module-to-test browser peers docs-tools dpdk-to-test dsa-programs ## Set everything up and run every test but the long ones
+test: simulator-tests $(STAMPS)/module-to-test browser peers docs-tools dpdk-to-test dsa-programs redis-tools ## Set everything up and run every test but the long ones
 	PROPTEST_RNG_SEED=1 python tests/tally.py -- $(RUST_TESTS) -- \
 	  $(PYTEST) --ignore=tests/dpdk -- pytest tests/dpdk
 
 # A budget that does not suffice is a failure: something hangs, or a test has to become shorter.
-soak: $(STAMPS)/module-to-test browser peers docs-tools dpdk-to-test dsa-programs ## Run long tests, within SOAK_MINUTES
+soak: $(STAMPS)/module-to-test browser peers docs-tools dpdk-to-test dsa-programs redis-tools ## Run long tests, within SOAK_MINUTES
 	export SKIPLINE_SOAK=1 PROPTEST_RNG_SEED=$(SOAK_SEED)
 	echo "soaking with seed $$PROPTEST_RNG_SEED"
 	python tests/tally.py --minutes $(SOAK_MINUTES) -- $(RUST_TESTS) -- $(PYTEST) -m soak
 
-soak-long: $(STAMPS)/module-to-test dpdk-to-test ## Run DPDK's own suites; repeat random tests of Rust with other seeds for SOAK_LONG_MINUTES
+soak-long: $(STAMPS)/module-to-test dpdk-to-test redis-tools ## Run DPDK's own suites; repeat random tests of Rust with other seeds for SOAK_LONG_MINUTES
 	pytest -m soak_long tests/dpdk
 	export SKIPLINE_SOAK=1 PROPTEST_RNG_SEED=$(SOAK_SEED)
 	echo "soaking with seed $$PROPTEST_RNG_SEED and those after it"
@@ -130,6 +130,18 @@ packages: host ## Build .deb and .rpm of skipline-host, manual pages and complet
 dsa: ## Build skipline-dsa, which runs programs on a DSA in software
 	@cargo build --release --locked -p dsa-cli -p dsa-trap
 	echo "$${CARGO_TARGET_DIR:-target}/release/skipline-dsa; it needs libskipline_dsa_trap.so beside it"
+
+# Clients that the tests run against slice-kvs serve; without them the tests say so, and a soak fails.
+redis-tools:
+	@if ! command -v redis-benchmark >/dev/null; then
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+	    echo "installing redis-tools"
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+	      redis-tools >/dev/null || echo "note: redis-tools cannot be installed"
+	  else
+	    echo "note: for tests of slice-kvs serve install the package redis-tools"
+	  fi
+	fi
 
 # Programs that the tests run on a DSA in software.
 dsa-programs:

@@ -88,6 +88,12 @@ impl Core<'_> {
         }
         self.counts.commands += 1;
         let name = arguments.get(0);
+        // A page in a browser of this machine can send HTTP here, with commands in its body. Redis ends
+        // at these words, too.
+        if name.eq_ignore_ascii_case(b"post") || name.eq_ignore_ascii_case(b"host:") {
+            self.counts.errors += 1;
+            return Next::Close;
+        }
         let known = |command: &&Command| command.name.as_bytes().eq_ignore_ascii_case(name);
         let Some(command) = COMMANDS.iter().find(known) else {
             return self.refuse(out, &unknown(arguments));

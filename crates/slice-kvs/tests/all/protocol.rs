@@ -112,6 +112,8 @@ fn what_is_no_request_is_answered_and_ends_that_connection_alone() {
         (b"*1\r\n$-3\r\n", "-ERR Protocol error: invalid bulk length\r\n"),
         (b"GET \"\r\n", "-ERR Protocol error: unbalanced quotes in request\r\n"),
         (b"QUIT\r\nPING\r\n", "+OK\r\n"),
+        (b"POST / HTTP/1.1\r\nHost: localhost\r\n\r\nFLUSHALL\r\n", ""),
+        (b"Host: localhost:6379\r\nFLUSHALL\r\n", ""),
     ] {
         let mut client = server.client();
         client.write(bytes);
