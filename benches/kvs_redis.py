@@ -21,13 +21,15 @@ PLACEMENTS = ("normal", "slice-aware")
 
 
 class Server(NamedTuple):
+    """A server that runs."""
+
     placement: str
     process: "subprocess.Popen[str]"
     port: str
 
 
 def start(options: argparse.Namespace, placement: str) -> Server:
-    """A server that says where it listens."""
+    """Start a server and read where it listens."""
     command = [options.server, "serve", "--table", options.table]
     command += ["--latencies", options.latencies, "--placement", placement]
     command += ["--cores", str(options.core), "--port", "0", "--lines", str(options.keys)]
@@ -43,7 +45,7 @@ def start(options: argparse.Namespace, placement: str) -> Server:
 
 
 def benchmark(options: argparse.Namespace, server: Server, test: str, requests: int) -> float:
-    """Requests per second."""
+    """Measure requests per second."""
     command = ["taskset", "-c", str(options.client_core), "redis-benchmark", "-p", server.port]
     command += ["-t", test, "-n", str(requests), "-r", str(options.keys), "-d", "24", "--csv"]
     command += ["-c", "32", "-P", str(options.pipeline)]
@@ -53,17 +55,19 @@ def benchmark(options: argparse.Namespace, server: Server, test: str, requests: 
 
 
 def stop(server: Server) -> str:
-    """What it says of its work."""
+    """End a server; what it says of its work."""
     os.kill(server.process.pid, signal.SIGINT)
     return server.process.communicate()[0].strip()
 
 
 def quartiles(values: list[float]) -> str:
+    """Write median and quartiles."""
     low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
     return f"{middle:.3f} ({low:.3f} to {high:.3f})"
 
 
 def main() -> None:
+    """Run the rounds and print their medians."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--table", required=True)
     parser.add_argument("--latencies", required=True)
@@ -81,14 +85,13 @@ def main() -> None:
         # Every key, and enough look-ups for two rankings.
         benchmark(options, server, "set", 10 * options.keys)
         benchmark(options, server, "get", 600_000)
-    rates: dict[str, list[list[float]]] = {}
+    measured: dict[str, list[list[float]]] = {}
     for test in ("get", "set"):
-        rounds = range(options.rounds)
-        rates[test] = [
+        measured[test] = [
             [benchmark(options, server, test, options.requests) for server in servers]
-            for _ in rounds
+            for _ in range(options.rounds)
         ]
-    for test, rounds in rates.items():
+    for test, rounds in measured.items():
         for place, placement in enumerate(PLACEMENTS):
             own = [rates[place] / 1e6 for rates in rounds]
             print(f"{test} {placement}: {quartiles(own)} M requests/s")

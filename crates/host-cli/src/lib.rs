@@ -63,7 +63,7 @@ Exit codes:
   1  failed: something could not be read, written, measured or put back
   2  wrong usage or bad input; the message names what is allowed
   3  refused: this machine has no such control, or the kernel or the hardware refused the write
-  4  not as asked: a control holds something else than was written, or a slice table is not the machine's
+  4  not as asked: a control holds something else, or a slice table is not this machine's
   5  no effect observed: set as asked, and hit rates stayed (--verify)
   6  not judged: nothing tells whether hit rates changed (--verify) or slices are the table's
   130  interrupted

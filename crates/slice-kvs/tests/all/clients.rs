@@ -24,7 +24,7 @@ fn run(program: &str, arguments: &[&str]) -> Option<String> {
 
 #[test]
 fn redis_benchmark_runs_through_with_and_without_pipelines() {
-    let requests = soak::amount("5000", "500000");
+    let requests = soak::amount("5000", "100000");
     let server = Server::start(&["--rank-every", "4096"]);
     let port = server.addresses[0].port().to_string();
     for pipeline in ["1", "16"] {

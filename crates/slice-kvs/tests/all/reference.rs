@@ -71,7 +71,7 @@ fn random_commands(server: &Server, client: u64, commands: u32) -> u32 {
 }
 
 fn by_clients_at_the_same_time(server: &Server) -> u32 {
-    let commands = soak::amount(3000, 300_000);
+    let commands = soak::amount(3000, 50_000);
     std::thread::scope(|scope| {
         let clients: Vec<_> = (0..6)
             .map(|client| scope.spawn(move || random_commands(server, client, commands)))
