@@ -93,12 +93,17 @@ impl MemoryArguments {
 
 fn read(path: &Path) -> Result<TableFile, Failure> {
     let shown = path.display();
+    let bad =
+        |error: &dyn std::fmt::Display| Failure::bad_input(format!("--table {shown}: {error}"));
+    if let Some(published) = ::slices::published::of_path(path) {
+        return Ok(published.map_err(|error| bad(&error))?.file());
+    }
     let text = std::fs::read_to_string(path).map_err(|error| {
         Failure::bad_input(format!(
             "--table {shown}: {error}; make it with skipline-host slices map"
         ))
     })?;
-    TableFile::read(&text).map_err(|error| Failure::bad_input(format!("--table {shown}: {error}")))
+    TableFile::read(&text).map_err(|error| bad(&error))
 }
 
 fn of_another_part(table: &Path, has: u32, slices: u32) -> Failure {

@@ -21,7 +21,7 @@ use load::{Load, Popularity, Request};
 use placement::Placement;
 use report::{Report, Setting};
 use slices::nearest::Latencies;
-use slices::{LatencyFile, SliceMap, TableFile};
+use slices::{LatencyFile, SliceMap, TableFile, published};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -56,7 +56,7 @@ enum Command {
 /// What all ways to run need.
 #[derive(Args, Debug)]
 struct Files {
-    /// Slice table of the part, as `skipline-host slices map` writes it
+    /// Slice table of the part, as `skipline-host slices map` writes it; published:NAME for a published one
     // Optional for the parser: `serve` has its own.
     #[arg(long, required = true)]
     table: Option<PathBuf>,
@@ -121,7 +121,10 @@ impl Files {
         let (Some(table_path), Some(latencies_path)) = (table_path, latencies_path) else {
             return Err("--table and --latencies are needed".into());
         };
-        let table = read(table_path, TableFile::read)?;
+        let table = match published::of_path(table_path) {
+            Some(published) => published.map_err(|error| format!("--table: {error}"))?.file(),
+            None => read(table_path, TableFile::read)?,
+        };
         let map = SliceMap::new(&table).map_err(|e| format!("{}: {e}", table_path.display()))?;
         let LatencyFile { latencies, .. } = read(latencies_path, LatencyFile::read)?;
         if latencies.slices() != map.slices() as usize {

@@ -204,6 +204,9 @@ const char *skl_version(void);
 // Reads a slice table, as `skipline-host slices map` writes it. On success `*map` is to be closed
 // with skl_slice_map_close().
 //
+// In the place of a path, `published:NAME` is the published function of that name, like
+// `published:skx-18`; -ENOENT if there is none, with a list of names as text.
+//
 // -EINVAL if the file is no slice table, else what the system says about the file.
 int skl_slice_map_open(const char *table_path,
                        struct skl_slice_map **map,

@@ -11,6 +11,10 @@ use std::path::Path;
 pub struct SliceMapHandle(pub(crate) SliceMap);
 
 fn open(table: &Path) -> Result<SliceMap, Failure> {
+    if let Some(published) = slices::published::of_path(table) {
+        let known = published.map_err(|error| Failure::of(libc::ENOENT, &error))?;
+        return Ok(known.map());
+    }
     let text = std::fs::read_to_string(table).map_err(|error| Failure::of_file(table, &error))?;
     let wrong =
         |reason: String| Failure::new(libc::EINVAL, format!("{}: {reason}", table.display()));
@@ -20,6 +24,9 @@ fn open(table: &Path) -> Result<SliceMap, Failure> {
 
 /// Reads a slice table, as `skipline-host slices map` writes it. On success `*map` is to be closed
 /// with skl_slice_map_close().
+///
+/// In the place of a path, `published:NAME` is the published function of that name, like
+/// `published:skx-18`; -ENOENT if there is none, with a list of names as text.
 ///
 /// -EINVAL if the file is no slice table, else what the system says about the file.
 #[unsafe(no_mangle)]

@@ -7,6 +7,7 @@
 use crate::slice_map::SliceMap;
 use crate::table_file::TableFile;
 use std::ops::RangeInclusive;
+use std::path::Path;
 
 /// A published slice function.
 #[derive(Debug)]
@@ -82,6 +83,16 @@ pub fn all() -> &'static [Published] {
 /// If there is none; the message lists those that there are.
 pub fn named(name: &str) -> Result<&'static Published, UnknownName> {
     ALL.iter().find(|known| known.name == name).ok_or_else(|| UnknownName(name.into()))
+}
+
+/// The published function that stands in the place of a table's path: `published:skx-18`. `None` for
+/// paths of files.
+///
+/// # Errors
+/// If no function of that name is published.
+#[must_use]
+pub fn of_path(path: &Path) -> Option<Result<&'static Published, UnknownName>> {
+    path.to_str()?.strip_prefix("published:").map(named)
 }
 
 /// The published function of a CPU whose socket has so many slices, if there is one.

@@ -28,7 +28,7 @@ use units::narrow::fit;
 /// event source (as `slices map` says). Needs root and free huge pages.
 #[derive(Args)]
 pub struct Arguments {
-    /// The table [default: the one that is published for this CPU]
+    /// The table, or published:NAME, like published:skx-18 [default: the one that is published for this CPU]
     #[arg(long, value_name = "FILE")]
     table: Option<PathBuf>,
 

@@ -29,7 +29,7 @@ use units::narrow::usize_from;
 /// counter. Nothing of the machine is changed. Needs root (physical addresses) and free huge pages.
 #[derive(Args)]
 pub struct Arguments {
-    /// The table that says which slice a line is in
+    /// The table that says which slice a line is in; published:NAME for a published one
     #[arg(long, value_name = "FILE", default_value = "slices.toml")]
     table: PathBuf,
 

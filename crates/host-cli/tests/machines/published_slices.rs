@@ -126,6 +126,17 @@ fn a_machine_that_answers_nothing_clear_is_not_judged() {
 }
 
 #[test]
+fn a_published_function_is_checked_by_name() {
+    let machine = Mapped::new("cascade-lake", &[]);
+    let run = check(&machine, &["--table", "published:skx-20", "--lines", "256"]);
+    assert_eq!(run.code, Some(0), "{}{}", run.out, run.err);
+    assert!(run.out.contains("published:skx-20"), "{}", run.out);
+    let run = check(&machine, &["--table", "published:skx-21"]);
+    assert_eq!(run.code, Some(2));
+    assert!(run.err.contains("there are: skx-14, skx-16"), "{}", run.err);
+}
+
+#[test]
 fn tables_of_others_and_missing_ones_are_bad_input() {
     let machine = Mapped::new("haswell", &[]);
     let run = check(&machine, &[]);

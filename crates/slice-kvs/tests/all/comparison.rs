@@ -87,6 +87,21 @@ fn bad_input_is_refused_with_what_is_allowed() {
     );
     assert!(error("part = 'p'\n", LATENCIES, &[]).contains("table.toml: "));
     assert!(error("", LATENCIES, &[]).contains("table.toml: `"));
+    for (name, expected) in [
+        ("published:skx-18", "8 slices; the table has 18"),
+        ("published:skx-17", "no slice function \"skx-17\" is published; there are: skx-14"),
+    ] {
+        let folder = TempDir::new().expect("can be made");
+        std::fs::write(folder.path().join("latencies.toml"), LATENCIES).expect("can be written");
+        let output = Command::new(env!("CARGO_BIN_EXE_slice-kvs"))
+            .current_dir(folder.path())
+            .args(["--table", name, "--latencies", "latencies.toml"])
+            .output()
+            .expect("was built");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{name}: {errors}");
+        assert!(errors.contains(expected), "{name}: {errors}");
+    }
     let missing = Command::new(env!("CARGO_BIN_EXE_slice-kvs"))
         .args(["--table", "/nowhere.toml", "--latencies", "/nowhere.toml"])
         .output()

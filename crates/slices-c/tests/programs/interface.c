@@ -22,6 +22,11 @@ static void look_ups(const char *table, skl_slice_map **map) {
     CHECK(skl_slice_map_open(table, NULL, NULL, 0) == -EINVAL);
     CHECK(skl_slice_map_open("/proc/self/cmdline", map, error, 10) == -EINVAL);
     CHECK(strlen(error) == 9);
+    CHECK(skl_slice_map_open("published:skx-17", map, error, sizeof error) == -ENOENT);
+    CHECK(strstr(error, "skx-16, skx-18"));
+    CHECK(skl_slice_map_open("published:skx-18", map, error, sizeof error) == 0);
+    CHECK(skl_slice_map_slices(*map) == 18 && skl_slice_of(*map, 64) == 11);
+    skl_slice_map_close(*map);
     CHECK(skl_slice_map_open(table, map, error, sizeof error) == 0);
     CHECK(skl_slice_map_slices(*map) == 8 && skl_slice_map_slices(NULL) == -EINVAL);
     CHECK(skl_slice_of(*map, 0x40) == 1 && skl_slice_of(*map, 0x100) == 4);

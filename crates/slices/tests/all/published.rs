@@ -64,6 +64,15 @@ fn tables_name_their_source_and_its_licence() {
     }
 }
 
+#[test]
+fn a_name_stands_in_the_place_of_a_path() {
+    let of_path = |path: &str| published::of_path(path.as_ref());
+    let known = of_path("published:icx-40").expect("is no file").expect("is known");
+    assert_eq!(known.name, "icx-40");
+    assert!(of_path("published:icx-41").expect("is no file").is_err());
+    assert!(of_path("./published:icx-40").is_none() && of_path("icx-40").is_none());
+}
+
 fn cpu(model: u32, stepping: u32) -> CpuIdentity<'static> {
     CpuIdentity { vendor: "GenuineIntel", family: 6, model, stepping }
 }
