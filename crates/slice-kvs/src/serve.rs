@@ -186,6 +186,7 @@ fn serve(
                 cluster: Arc::clone(cluster),
                 node,
                 placement: arguments.placement,
+                here: None,
                 counts: Counts::default(),
             };
             let most_clients = arguments.max_clients as usize;

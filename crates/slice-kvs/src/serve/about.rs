@@ -212,10 +212,10 @@ pub fn cluster(core: &mut Core<'_>, arguments: Arguments<'_>, out: &mut Vec<u8>)
     }
     match (part(arguments).as_slice(), arguments.len()) {
         (b"nodes", 2) => {
-            let nodes = nodes(cluster, core.node);
+            let nodes = nodes(core);
             text(out, &nodes)
         }
-        (b"slots", 2) => slots(cluster, out),
+        (b"slots", 2) => slots(core, out),
         (b"myid", 2) => text(out, &Cluster::name(core.node)),
         (b"keyslot", 3) => {
             reply::integer(out, slot_of(arguments.get(2)).into());
@@ -234,29 +234,31 @@ pub fn cluster(core: &mut Core<'_>, arguments: Arguments<'_>, out: &mut Vec<u8>)
 }
 
 /// A line for each core. There is no cluster bus; the field of its port has the usual distance.
-fn nodes(cluster: &Cluster, own: usize) -> String {
+fn nodes(core: &Core<'_>) -> String {
     const BUS: u32 = 10_000;
     let mut lines = String::new();
-    for (at, node) in cluster.nodes.iter().enumerate() {
-        let (first, last) = cluster.slots_of(at);
-        let flags = if at == own { "myself,master" } else { "master" };
-        let (name, address) = (Cluster::name(at), node.address);
-        let bus = u32::from(address.port()) + BUS;
-        let _ = writeln!(lines, "{name} {address}@{bus} {flags} - 0 0 1 connected {first}-{last}");
+    for at in 0..core.cluster.nodes.len() {
+        let (first, last) = core.cluster.slots_of(at);
+        let flags = if at == core.node { "myself,master" } else { "master" };
+        let (name, (host, port)) = (Cluster::name(at), core.reached_at(at));
+        let bus = u32::from(port) + BUS;
+        let _ =
+            writeln!(lines, "{name} {host}:{port}@{bus} {flags} - 0 0 1 connected {first}-{last}");
     }
     lines
 }
 
-fn slots(cluster: &Cluster, out: &mut Vec<u8>) -> Next {
-    reply::array(out, cluster.nodes.len());
-    for (at, node) in cluster.nodes.iter().enumerate() {
-        let (first, last) = cluster.slots_of(at);
+fn slots(core: &Core<'_>, out: &mut Vec<u8>) -> Next {
+    reply::array(out, core.cluster.nodes.len());
+    for at in 0..core.cluster.nodes.len() {
+        let (first, last) = core.cluster.slots_of(at);
+        let (host, port) = core.reached_at(at);
         reply::array(out, 3);
         reply::integer(out, first.into());
         reply::integer(out, last.into());
         reply::array(out, 3);
-        reply::bulk(out, node.address.ip().to_string().as_bytes());
-        reply::integer(out, node.address.port().into());
+        reply::bulk(out, host.to_string().as_bytes());
+        reply::integer(out, port.into());
         reply::bulk(out, Cluster::name(at).as_bytes());
     }
     Next::GoOn

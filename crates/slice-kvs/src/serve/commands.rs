@@ -7,6 +7,7 @@ use super::request::Arguments;
 use super::slots::{Cluster, slot_of};
 use super::storing;
 use crate::placement::Placement;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Longest reply: a client that asks for more than it could take is cut off.
@@ -19,6 +20,8 @@ pub struct Core<'m> {
     /// Which node of the cluster it is.
     pub node: usize,
     pub placement: Placement,
+    /// The address at which the client that asks has reached this core.
+    pub here: Option<IpAddr>,
     pub counts: Counts,
 }
 
@@ -129,7 +132,18 @@ impl Core<'_> {
             return Some("CROSSSLOT Keys in request don't hash to the same slot".into());
         }
         let node = self.cluster.node_of(slot);
-        (node != self.node).then(|| format!("MOVED {slot} {}", self.cluster.nodes[node].address))
+        (node != self.node).then(|| {
+            let (host, port) = self.reached_at(node);
+            format!("MOVED {slot} {host}:{port}")
+        })
+    }
+
+    /// Host and port of a core for the client that asks: at the address that it used itself, where the
+    /// server listens on all.
+    pub fn reached_at(&self, node: usize) -> (IpAddr, u16) {
+        let address = self.cluster.nodes[node].address;
+        let host = if address.ip().is_unspecified() { self.here } else { None };
+        (host.unwrap_or(address.ip()), address.port())
     }
 }
 

@@ -4,6 +4,7 @@ use super::commands::{Core, MOST_REPLY_BYTES, Next};
 use super::reply;
 use super::request::Parser;
 use std::io::{ErrorKind, Read, Write};
+use std::net::IpAddr;
 
 /// Answers that wait for a client, beyond which nothing more is read from it.
 const MOST_WAITING: usize = 1 << 20;
@@ -41,6 +42,8 @@ pub struct Connection<S> {
     closes: bool,
     /// Whether its turn comes without news of the kernel.
     pub queued: bool,
+    /// The server's address that the client has reached.
+    local: Option<IpAddr>,
 }
 
 /// What a read or a write came to.
@@ -52,7 +55,7 @@ enum Moved {
 }
 
 impl<S: Read + Write> Connection<S> {
-    pub fn new(stream: S) -> Self {
+    pub fn new(stream: S, local: Option<IpAddr>) -> Self {
         Self {
             stream,
             parser: Parser::default(),
@@ -62,11 +65,13 @@ impl<S: Read + Write> Connection<S> {
             sent: 0,
             closes: false,
             queued: false,
+            local,
         }
     }
 
     /// Reads, answers and sends as much as there is, within a turn.
     pub fn turn(&mut self, core: &mut Core<'_>, scratch: &mut [u8]) -> Waits {
+        core.here = self.local;
         for _ in 0..MOST_READS {
             let answered_all = self.answer(core);
             match self.send() {

@@ -139,7 +139,8 @@ impl<'m> Worker<'_, 'm> {
         let place = clients.all.vacant_entry();
         let interest = Interest::READABLE | Interest::WRITABLE;
         if self.poll.registry().register(&mut stream, Token(place.key()), interest).is_ok() {
-            place.insert(Connection::new(stream));
+            let local = stream.local_addr().ok().map(|address| address.ip().to_canonical());
+            place.insert(Connection::new(stream, local));
             self.core.counts.clients += 1;
         }
     }

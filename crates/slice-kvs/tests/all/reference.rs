@@ -112,6 +112,11 @@ fn two_cores_answer_as_a_map_each_its_own_keys() {
     assert_eq!(client.ask(&[b"MGET", b"{foo}a", b"{foo}b"]), moved.as_bytes());
     let crossing = client.ask(&[b"MSET", b"a", b"1", b"b", b"2"]);
     assert_eq!(crossing, b"-CROSSSLOT Keys in request don't hash to the same slot\r\n");
+    // Where it listens on all addresses, clients are sent to the one that they know.
+    let everywhere = Server::start(&["--cores", "0,1", "--bind", "0.0.0.0"]);
+    let ports: Vec<u16> = everywhere.addresses.iter().map(SocketAddr::port).collect();
+    let reply = Client::to(([127, 0, 0, 1], ports[0]).into()).ask(&[b"GET", b"foo"]);
+    assert_eq!(reply, format!("-MOVED 12182 127.0.0.1:{}\r\n", ports[1]).as_bytes());
     let nodes = String::from_utf8(client.ask(&[b"CLUSTER", b"NODES"])).expect("is text");
     assert!(nodes.contains(&format!("{first}@")) && nodes.contains("8192-16383"), "{nodes}");
 }
