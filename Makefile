@@ -133,13 +133,13 @@ dsa: ## Build skipline-dsa, which runs programs on a DSA in software
 
 # Clients that the tests run against slice-kvs serve; without them the tests say so, and a soak fails.
 redis-tools:
-	@if ! command -v redis-benchmark >/dev/null; then
+	@if ! { command -v redis-benchmark && command -v redis-server; } >/dev/null; then
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-	    echo "installing redis-tools"
+	    echo "installing redis-tools and redis-server"
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
-	      redis-tools >/dev/null || echo "note: redis-tools cannot be installed"
+	      redis-tools redis-server >/dev/null || echo "note: redis-tools and redis-server cannot be installed"
 	  else
-	    echo "note: for tests of slice-kvs serve install the package redis-tools"
+	    echo "note: for tests of slice-kvs serve install the packages redis-tools and redis-server"
 	  fi
 	fi
 

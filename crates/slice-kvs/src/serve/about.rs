@@ -2,7 +2,7 @@
 
 use super::commands::{COMMANDS, Command, Core, Next};
 use super::reply;
-use super::request::{Arguments, MOST_BULK_BYTES};
+use super::request::{Arguments, MOST_BULK_BYTES, number};
 use super::slots::{Cluster, SLOTS, slot_of};
 use std::fmt::Write as _;
 use units::LINE_BYTES;
@@ -187,8 +187,14 @@ pub fn client(core: &mut Core<'_>, arguments: Arguments<'_>, out: &mut Vec<u8>) 
 
 /// The server's side of RESP2's HELLO; RESP3 is not spoken.
 pub fn hello(core: &mut Core<'_>, arguments: Arguments<'_>, out: &mut Vec<u8>) -> Next {
-    if arguments.len() > 1 && arguments.get(1) != b"2" {
-        return core.refuse(out, "NOPROTO unsupported protocol version");
+    let version = (arguments.len() > 1).then(|| number(arguments.get(1)));
+    match version {
+        None | Some(Some(2)) => {}
+        Some(Some(_)) => return core.refuse(out, "NOPROTO unsupported protocol version"),
+        Some(None) => {
+            let text = "ERR Protocol version is not an integer or out of range";
+            return core.refuse(out, text);
+        }
     }
     if arguments.len() > 2 {
         return core.refuse(out, "ERR syntax error in HELLO");

@@ -3,7 +3,7 @@
 use super::about;
 use super::keyspace::Keyspace;
 use super::reply;
-use super::request::Arguments;
+use super::request::{Arguments, number};
 use super::slots::{Cluster, slot_of};
 use super::storing;
 use crate::placement::Placement;
@@ -217,9 +217,8 @@ fn ping(core: &mut Core<'_>, arguments: Arguments<'_>, out: &mut Vec<u8>) -> Nex
 }
 
 fn select(core: &mut Core<'_>, arguments: Arguments<'_>, out: &mut Vec<u8>) -> Next {
-    let number = std::str::from_utf8(arguments.get(1)).ok().and_then(|text| text.parse().ok());
-    match number {
-        Some(0_i64) => done(out),
+    match number(arguments.get(1)) {
+        Some(0) => done(out),
         Some(_) if core.cluster.is_shared() => {
             core.refuse(out, "ERR SELECT is not allowed in cluster mode")
         }

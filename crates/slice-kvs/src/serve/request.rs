@@ -128,13 +128,13 @@ impl Parser {
     /// One bulk string; false if it is not complete.
     fn bulk(&mut self, bytes: &[u8]) -> Result<bool, ProtocolError> {
         let start = self.at;
-        match bytes.get(start) {
-            None => return Ok(false),
-            Some(b'$') => {}
-            Some(&other) => return Err(ProtocolError::NoBulk(other)),
+        let Some(line) = self.line(bytes, ProtocolError::LongLength)? else { return Ok(false) };
+        // An empty line begins with its end.
+        let kind = bytes[line.start];
+        if kind != b'$' {
+            return Err(ProtocolError::NoBulk(kind));
         }
-        let Some(length) = self.line(bytes, ProtocolError::LongLength)? else { return Ok(false) };
-        let length = number(&bytes[length.start + 1..length.end]);
+        let length = number(&bytes[line.start + 1..line.end]);
         let length = length.and_then(|length| usize::try_from(length).ok());
         let length = length.filter(|length| *length <= MOST_BULK_BYTES);
         let length = length.ok_or(ProtocolError::Length)?;
@@ -196,7 +196,7 @@ impl Parser {
 const LINE_END: usize = 2;
 
 /// A whole number without blanks or plus sign.
-fn number(text: &[u8]) -> Option<i64> {
+pub fn number(text: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(text).ok()?;
     if text.starts_with('+') { None } else { text.parse().ok() }
 }
