@@ -52,7 +52,7 @@ use worker::{WAKER, Worker};
 ///
 /// Each core listens on a port of its own, from --port on, and serves the keys of its hash slots: several
 /// cores are a Redis Cluster (redis-benchmark --cluster, memtier_benchmark --cluster-mode, redis-cli -c).
-/// There is no password: whoever reaches the address reads and writes all keys.
+/// There is no password: every program that reaches the address reads and writes all keys.
 #[derive(Args, Debug)]
 pub struct Arguments {
     #[command(flatten)]

@@ -30,7 +30,7 @@ pub struct LookUps {
 pub struct Keyspace<'m> {
     pub(super) index: HashTable<Entry>,
     pub(super) lines: Lines<'m>,
-    /// Keyed anew in each process: clients choose the keys.
+    /// With a secret of its own in each process: clients choose the keys.
     hasher: RandomState,
     pub look_ups: LookUps,
 }
