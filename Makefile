@@ -16,6 +16,7 @@ EXPERIMENTS := pktsize-desc ddio-tune
 DPDK_BUILD := native/dpdk/build
 SLICES_BUILD := --release -p slices-c --locked
 SLICES_PROFILE := release
+SLICES_C_BENCHES := look_ups
 PREFIX ?= /usr/local
 DESTDIR ?=
 export A B
@@ -42,7 +43,7 @@ SOAK_LONG_MINUTES := 60
 # A soak repeats the same random numbers; `make soak-long` begins there and goes on to others.
 SOAK_SEED := 1
 
-.PHONY: help run test simulator-tests soak soak-long check lint dpdk-to-test dsa-programs bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling host packages slices-install dsa dpdk bench-dpdk setup wheel clean format browser peers docs docs-tools redis-tools rust-tools
+.PHONY: help run test simulator-tests soak soak-long check lint dpdk-to-test dsa-programs bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling bench-slices host packages slices-install dsa dpdk bench-dpdk setup wheel clean format browser peers docs docs-tools redis-tools rust-tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,6 +85,17 @@ bench: ## Measure look-ups, DMA bursts, core accesses and whole scenarios
 bench-ab: setup ## Compare two revisions in turn: make bench-ab A=main B=. (. is the working tree)
 	@: "$${A:?say which revisions: make bench-ab A=main B=.}" "$${B:?say which revisions}"
 	python benches/ab.py "$$A" "$$B"
+
+# As other people's programs are built: against an installed library, with the flags of pkg-config.
+bench-slices: ## Measure look-ups and lines in slices from C programs, beside plain ones
+	@prefix="$$(mktemp -d)" && trap 'rm -rf "$$prefix"' EXIT
+	$(MAKE) --no-print-directory slices-install DESTDIR= PREFIX="$$prefix"
+	export PKG_CONFIG_PATH="$$prefix/lib/pkgconfig" LD_LIBRARY_PATH="$$prefix/lib"
+	for program in $(SLICES_C_BENCHES); do
+	  cc -O2 -std=gnu11 -Wall -Wextra crates/slices-c/benches/$$program.c -o "$$prefix/$$program" \
+	    $$(pkg-config --cflags --libs skipline_slices)
+	  echo "$$program:" && "$$prefix/$$program"
+	done
 
 bench-instructions: setup ## Count instructions per line operation, part by part (needs valgrind)
 	@python benches/instructions.py

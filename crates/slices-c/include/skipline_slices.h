@@ -16,6 +16,17 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+// What skl_slice_of() reads, part of the binary interface. Programs have no other use for it.
+typedef struct skl_short_form {
+    // Addresses below `limit` are covered, and those whose bits `compared` are `fixed`. For any
+    // others the library is asked.
+    uint64_t limit, compared, fixed;
+    // What bits 6 to 17, 18 to 29 and 30 to 40 add to the position in the sequence.
+    uint16_t low[4096], middle[4096], high[2048];
+    // Slice of each position.
+    uint8_t base[65536];
+} skl_short_form;
+
 // Bytes of a line, and the most that an object has.
 #define SKL_LINE_BYTES 64
 
@@ -219,7 +230,8 @@ void skl_slice_map_close(struct skl_slice_map *map);
 // Slices of the part.
 int skl_slice_map_slices(const struct skl_slice_map *map);
 
-// The slice of the line at a physical address; -ERANGE if the table does not cover it.
+// The slice of the line at a physical address; -ERANGE if the table does not cover it. Calls are
+// compiled into programs, unless SKL_NO_INLINE is defined.
 int skl_slice_of(const struct skl_slice_map *map, uint64_t physical_address);
 
 // The slices of the lines at `count` physical addresses, into as many `slices`.
@@ -235,3 +247,18 @@ int skl_slices_of(const struct skl_slice_map *map,
 #endif  // __cplusplus
 
 #endif  /* SKIPLINE_SLICES_H */
+
+#if !defined(SKL_NO_INLINE) && !defined(skl_slice_of)
+static inline int skl_slice_of_inline(const struct skl_slice_map *map, uint64_t physical_address) {
+    const struct skl_short_form *form;
+    if (map == NULL)
+        return (skl_slice_of)(map, physical_address);
+    form = *(const struct skl_short_form *const *)(const void *)map;
+    if (physical_address >= form->limit && (physical_address & form->compared) != form->fixed)
+        return (skl_slice_of)(map, physical_address);
+    return form->base[form->low[physical_address >> 6 & 4095] ^
+                      form->middle[physical_address >> 18 & 4095] ^
+                      form->high[physical_address >> 30 & 2047]];
+}
+#define skl_slice_of(map, physical_address) skl_slice_of_inline(map, physical_address)
+#endif

@@ -135,7 +135,7 @@ pub unsafe extern "C" fn skl_memory_open(
     guarded(text, || {
         let out = required_out(memory, "memory")?;
         // SAFETY: the caller's handle.
-        let map = &unsafe { required(map, "map") }?.0;
+        let map = &unsafe { required(map, "map") }?.map;
         let size = page_size(page_bytes)?;
         let open = if plain_allowed == 0 { SliceMemory::new } else { SliceMemory::or_plain };
         watch_forks();

@@ -3,12 +3,29 @@
 
 use crate::boundary::{ErrorText, Failure, array, count_of, guarded, path, required, required_out};
 use libc::{c_char, c_int};
-use slices::{SliceMap, TableFile};
+use slices::{ShortForm, SliceMap, TableFile};
+use std::mem::offset_of;
 use std::path::Path;
+use units::SliceId;
 
 /// The slice function of a part, and for which physical addresses it is established. It is never
 /// changed: threads may share it.
-pub struct SliceMapHandle(pub(crate) SliceMap);
+// The generator of the header does not read conditional attributes: the type stays opaque there.
+#[cfg_attr(target_pointer_width = "64", repr(C))]
+pub struct SliceMapHandle {
+    /// What the header's `skl_slice_of` reads: at the start, as asserted below.
+    short_form: *const ShortForm,
+    pub(crate) map: SliceMap,
+}
+
+// The header has the layout: a change raises the version in the shared library's name.
+const _: () = {
+    assert!(offset_of!(SliceMapHandle, short_form) == 0);
+    assert!(offset_of!(ShortForm, limit) == 0 && offset_of!(ShortForm, fixed) == 16);
+    assert!(offset_of!(ShortForm, low) == 24 && offset_of!(ShortForm, middle) == 24 + 8192);
+    assert!(offset_of!(ShortForm, high) == 24 + 16384 && offset_of!(ShortForm, base) == 24 + 20480);
+    assert!(size_of::<ShortForm>() == 24 + 20480 + 65536);
+};
 
 fn open(table: &Path) -> Result<SliceMap, Failure> {
     if let Some(published) = slices::published::of_path(table) {
@@ -42,7 +59,8 @@ pub unsafe extern "C" fn skl_slice_map_open(
         let out = required_out(map, "map")?;
         // SAFETY: the caller's string.
         let table = unsafe { path(table_path, "table_path") }?;
-        let opened = Box::new(SliceMapHandle(open(table)?));
+        let map = open(table)?;
+        let opened = Box::new(SliceMapHandle { short_form: map.short_form(), map });
         // SAFETY: not NULL, and the caller's to write to.
         unsafe { out.write(Box::into_raw(opened)) };
         Ok(0)
@@ -62,15 +80,16 @@ pub unsafe extern "C" fn skl_slice_map_close(map: *mut SliceMapHandle) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_slice_map_slices(map: *const SliceMapHandle) -> c_int {
     // SAFETY: the caller's handle.
-    guarded(ErrorText::none(), || count_of(unsafe { required(map, "map") }?.0.slices() as usize))
+    guarded(ErrorText::none(), || count_of(unsafe { required(map, "map") }?.map.slices() as usize))
 }
 
-/// The slice of the line at a physical address; -ERANGE if the table does not cover it.
+/// The slice of the line at a physical address; -ERANGE if the table does not cover it. Calls are
+/// compiled into programs, unless SKL_NO_INLINE is defined.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_slice_of(map: *const SliceMapHandle, physical_address: u64) -> c_int {
     // Not `guarded`: this is short and cannot panic.
     // SAFETY: the caller's handle.
-    match unsafe { map.as_ref() }.map(|map| map.0.slice_of(physical_address)) {
+    match unsafe { map.as_ref() }.map(|map| map.map.slice_of(physical_address)) {
         Some(Ok(slice)) => c_int::from(slice.0),
         Some(Err(_)) => -libc::ERANGE,
         None => -libc::EINVAL,
@@ -87,19 +106,15 @@ pub unsafe extern "C" fn skl_slices_of(
     slices: *mut u16,
     count: usize,
 ) -> c_int {
-    guarded(ErrorText::none(), || {
-        // SAFETY: the caller's handle and array.
-        let (map, addresses) = unsafe {
-            (required(map, "map")?, array(physical_addresses, count, "physical_addresses")?)
-        };
-        if count > 0 {
-            required_out(slices, "slices")?;
+    // Not `guarded`: this cannot panic.
+    // SAFETY: the caller's handle and array.
+    let (map, addresses) = unsafe {
+        match (map.as_ref(), array(physical_addresses, count, "physical_addresses")) {
+            (Some(map), Ok(addresses)) if !slices.is_null() || count == 0 => (map, addresses),
+            _ => return -libc::EINVAL,
         }
-        for (index, &address) in addresses.iter().enumerate() {
-            let slice = map.0.slice_of(address).map_err(|e| Failure::of(libc::ERANGE, &e))?;
-            // SAFETY: the caller's array has `count` elements.
-            unsafe { slices.add(index).write(slice.0) };
-        }
-        Ok(0)
-    })
+    };
+    // SAFETY: the caller's array has `count` elements.
+    let put = |index: usize, slice: SliceId| unsafe { slices.add(index).write(slice.0) };
+    map.map.each_slice(addresses, put).map_or(-libc::ERANGE, |()| 0)
 }

@@ -38,6 +38,20 @@ impl Coverage {
         }
     }
 
+    /// Bits of an address, and the values that they have in covered addresses and in no others, if
+    /// coverage can be said in this way: below a limit, or within one huge page.
+    pub(crate) fn fixed_bits(&self) -> Option<(u64, u64)> {
+        match self {
+            Self::Below(limit) => Some((!(limit - 1), 0)),
+            Self::Only(covered) => {
+                let checks = checks(&covered.span);
+                let bits = checks.iter().fold(!((1 << ADDRESS_BITS) - 1), |all, bit| all | bit);
+                let single = checks.iter().all(|mask| mask.is_power_of_two());
+                single.then_some((bits, covered.origin & bits))
+            }
+        }
+    }
+
     /// Prepares look-ups.
     #[must_use]
     pub fn lookup(&self) -> CoverageLookup {

@@ -20,10 +20,12 @@ pub mod memory;
 pub mod nearest;
 pub mod published;
 pub mod recovery;
+mod short_form;
 mod slice_map;
 pub mod table_file;
 
 pub use coverage::{Coverage, CoverageLookup, CoveredAddresses};
 pub use latency_file::{LatencyFile, LatencyFileError, LatencyKind};
+pub use short_form::ShortForm;
 pub use slice_map::{NotCovered, SliceMap};
 pub use table_file::TableFile;

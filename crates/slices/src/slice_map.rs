@@ -1,5 +1,6 @@
 //! Look-ups in a slice table, for addresses that it covers.
 
+use crate::short_form::ShortForm;
 use crate::table_file::TableFile;
 use address_map::{ADDRESS_BITS, BaseSequence, SliceTableError};
 use units::narrow::{fit, usize_from};
@@ -10,9 +11,11 @@ use units::{LINE_BYTES, LineAddr, SliceId};
 /// Everything that depends on an address is linear over its bits: the position in the sequence, and
 /// the parities that covered addresses have. So one look-up for each eight bits finds both, and the
 /// lowest bits, which choose the position alone, need none. The entries are the answers of
-/// [`BaseSequence`] and of the coverage.
+/// [`BaseSequence`] and of the coverage. Most functions are established for addresses that one
+/// comparison recognises; those have a shorter form beside this one.
 #[derive(Clone, Debug)]
 pub struct SliceMap {
+    short: Box<ShortForm>,
     /// Addresses from here on are not covered; at most 2^[`ADDRESS_BITS`].
     limit: u64,
     /// Lowest bit of a line address that the tables look at.
@@ -61,10 +64,8 @@ impl SliceMap {
         let function = BaseSequence::new(&file.table)?;
         let coverage = file.coverage.lookup();
         let length = function.length();
-        let word = |line| {
-            let position = u64::from(function.position(line)) ^ line.0 & (length - 1);
-            position | coverage.parities(line) << POSITION_BITS
-        };
+        let position = |line| u64::from(function.position(line)) ^ line.0 & (length - 1);
+        let word = |line| position(line) | coverage.parities(line) << POSITION_BITS;
         let bits = changing_bits(&word);
         let groups = bits.len().div_ceil(GROUP_BITS as usize);
         let table = |group: usize| -> Table {
@@ -72,6 +73,7 @@ impl SliceMap {
             std::array::from_fn(|value| word(LineAddr((value as u64) << first)))
         };
         Ok(Self {
+            short: ShortForm::new(&function, file.coverage.fixed_bits()),
             limit: coverage.limit(),
             first_bit: bits.start,
             tables: Box::new(std::array::from_fn(table)),
@@ -80,6 +82,12 @@ impl SliceMap {
             base: (0..length).map(|line| fit(function.slice(LineAddr(line)))).collect(),
             slices: function.slices(),
         })
+    }
+
+    /// The form for most addresses. It does not move while the map lives.
+    #[must_use]
+    pub fn short_form(&self) -> &ShortForm {
+        &self.short
     }
 
     /// Slices of the part.
@@ -94,6 +102,14 @@ impl SliceMap {
     /// If the table is not established for the address.
     #[inline]
     pub fn slice_of(&self, physical_address: u64) -> Result<SliceId, NotCovered> {
+        if self.short.covers(physical_address) {
+            return Ok(SliceId(self.short.slice(physical_address).into()));
+        }
+        self.slice_by_parities(physical_address)
+    }
+
+    /// Addresses that the short form does not recognise: few, or all of a table without one.
+    fn slice_by_parities(&self, physical_address: u64) -> Result<SliceId, NotCovered> {
         let (slice, covered) = self.look_up(physical_address);
         if covered { Ok(slice) } else { Err(NotCovered { physical_address }) }
     }
@@ -108,11 +124,30 @@ impl SliceMap {
     /// If the lengths differ.
     pub fn slices_of(&self, addresses: &[u64], slices: &mut [SliceId]) -> Result<(), NotCovered> {
         assert_eq!(addresses.len(), slices.len());
-        // Without exits in the loop the look-ups of several addresses overlap.
+        self.each_slice(addresses, |index, slice| slices[index] = slice)
+    }
+
+    /// As [`Self::slices_of`], with each slice handed to `put` under the index of its address.
+    ///
+    /// # Errors
+    /// As [`Self::slices_of`].
+    #[inline]
+    pub fn each_slice(
+        &self,
+        addresses: &[u64],
+        mut put: impl FnMut(usize, SliceId),
+    ) -> Result<(), NotCovered> {
+        // Without exits in the loops the look-ups of several addresses overlap.
+        if self.short.covers_all(addresses) {
+            for (index, &address) in addresses.iter().enumerate() {
+                put(index, SliceId(self.short.slice(address).into()));
+            }
+            return Ok(());
+        }
         let mut all_covered = true;
-        for (found, &address) in slices.iter_mut().zip(addresses) {
+        for (index, &address) in addresses.iter().enumerate() {
             let (slice, covered) = self.look_up(address);
-            *found = slice;
+            put(index, slice);
             all_covered &= covered;
         }
         if all_covered {

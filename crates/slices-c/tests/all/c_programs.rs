@@ -116,8 +116,9 @@ fn the_library_has_the_name_that_programs_ask_for_and_exports_what_the_header_de
     let mut exported: Vec<&str> =
         symbols.lines().filter_map(|line| line.split(" T ").nth(1)).collect();
     let header = include_str!("../../include/skipline_slices.h");
-    let functions =
-        header.lines().filter(|line| !line.starts_with("//") && !line.starts_with(" *"));
+    let functions = header.lines().filter(|line| {
+        !["//", " *", " ", "static", "#"].iter().any(|other| line.starts_with(other))
+    });
     let mut declared: Vec<&str> = functions
         .filter_map(|line| line.split_once('(').map(|(before, _)| before))
         .filter_map(|before| before.rsplit([' ', '*']).next())

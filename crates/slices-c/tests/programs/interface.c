@@ -31,7 +31,13 @@ static void look_ups(const char *table, skl_slice_map **map) {
     CHECK(skl_slice_map_slices(*map) == 8 && skl_slice_map_slices(NULL) == -EINVAL);
     CHECK(skl_slice_of(*map, 0x40) == 1 && skl_slice_of(*map, 0x100) == 4);
     CHECK(skl_slice_of(*map, UINT64_C(1) << 38) == -ERANGE);
-    CHECK(skl_slice_of(NULL, 0) == -EINVAL);
+    CHECK(skl_slice_of(NULL, 0) == -EINVAL && (skl_slice_of)(NULL, 0) == -EINVAL);
+    // What is compiled into the program says what the library says.
+    for (uint64_t i = 0, address = 0; i < 100000; i++, address += UINT64_C(0x9e3779b97f4a7c15)) {
+        uint64_t below = address >> 20;
+        CHECK(skl_slice_of(*map, address) == (skl_slice_of)(*map, address));
+        CHECK(skl_slice_of(*map, below) == (skl_slice_of)(*map, below));
+    }
     uint64_t addresses[] = {0, 0x40, 0x80, UINT64_MAX};
     uint16_t slices[4];
     CHECK(skl_slices_of(*map, addresses, slices, 3) == 0);
