@@ -1,6 +1,7 @@
 //! A slice function in few instructions, for addresses that one comparison recognises.
 
 use address_map::BaseSequence;
+use std::sync::Arc;
 use units::LineAddr;
 use units::narrow::{fit, usize_from};
 
@@ -41,7 +42,7 @@ fn bits<const BITS: u32>(physical_address: u64, first: u32) -> usize {
 impl ShortForm {
     /// The form of a function that is established where [`crate::Coverage::fixed_bits`] says; of no
     /// address at all, if it does not.
-    pub(crate) fn new(function: &BaseSequence, fixed_bits: Option<(u64, u64)>) -> Box<Self> {
+    pub(crate) fn new(function: &BaseSequence, fixed_bits: Option<(u64, u64)>) -> Arc<Self> {
         let position = |value: usize, first: u32| {
             let line = LineAddr::of_byte((value as u64) << first);
             fit::<u16, _>(function.position(line))
@@ -53,7 +54,7 @@ impl ShortForm {
         for (line, slice) in (0..function.length()).zip(&mut base) {
             *slice = fit(function.slice(LineAddr(line)));
         }
-        Box::new(Self {
+        Arc::new(Self {
             limit: if below { !compared + 1 } else { 0 },
             compared,
             fixed,

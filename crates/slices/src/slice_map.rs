@@ -3,10 +3,11 @@
 use crate::short_form::ShortForm;
 use crate::table_file::TableFile;
 use address_map::{ADDRESS_BITS, BaseSequence, SliceTableError};
+use std::sync::Arc;
 use units::narrow::{fit, usize_from};
 use units::{LINE_BYTES, LineAddr, SliceId};
 
-/// A slice function and the addresses that it is established for.
+/// A slice function and the addresses that it is established for. Clones share the tables.
 ///
 /// Everything that depends on an address is linear over its bits: the position in the sequence, and
 /// the parities that covered addresses have. So one look-up for each eight bits finds both, and the
@@ -15,19 +16,19 @@ use units::{LINE_BYTES, LineAddr, SliceId};
 /// comparison recognises; those have a shorter form beside this one.
 #[derive(Clone, Debug)]
 pub struct SliceMap {
-    short: Box<ShortForm>,
+    short: Arc<ShortForm>,
     /// Addresses from here on are not covered; at most 2^[`ADDRESS_BITS`].
     limit: u64,
     /// Lowest bit of a line address that the tables look at.
     first_bit: u32,
     /// What each value of eight bits adds to the word, which is position and parities.
-    tables: Box<[Table; TABLES]>,
+    tables: Arc<[Table; TABLES]>,
     /// The same for further bits: few functions depend on as many.
-    more_tables: Box<[Table]>,
+    more_tables: Arc<[Table]>,
     /// Coverage parities of covered addresses.
     wanted: u64,
     /// The sequence: slice of each position, a power of two of them.
-    base: Box<[u8]>,
+    base: Arc<[u8]>,
     slices: u32,
 }
 
@@ -76,7 +77,7 @@ impl SliceMap {
             short: ShortForm::new(&function, file.coverage.fixed_bits()),
             limit: coverage.limit(),
             first_bit: bits.start,
-            tables: Box::new(std::array::from_fn(table)),
+            tables: Arc::new(std::array::from_fn(table)),
             more_tables: (TABLES..groups).map(table).collect(),
             wanted: coverage.wanted(),
             base: (0..length).map(|line| fit(function.slice(LineAddr(line)))).collect(),
@@ -167,7 +168,7 @@ impl SliceMap {
             word ^= table[usize_from(bits) % table.len()];
             bits >>= GROUP_BITS;
         }
-        for table in &self.more_tables {
+        for table in self.more_tables.iter() {
             word ^= table[usize_from(bits) % table.len()];
             bits >>= GROUP_BITS;
         }

@@ -1,7 +1,7 @@
 //! Buffers that are larger than a line: neighbouring lines are in different slices, so that a buffer
 //! in chosen slices is made of lines that are not neighbours.
 
-use super::lines::AllocationError;
+use super::allocation_error::AllocationError;
 use super::objects::ObjectSize;
 use super::owners::{Holding, Owner};
 use super::slice_memory::SliceMemory;
@@ -34,7 +34,7 @@ impl SliceMemory {
     ) -> Result<Vec<u64>, AllocationError> {
         let wanted = usize_from(bytes.div_ceil(of_line).max(1));
         let free = self.free_lines(owner)?;
-        if wanted > free {
+        if wanted > free && !self.make_room(owner, wanted) {
             return Err(AllocationError::Exhausted { wanted, free });
         }
         let mut lines = Vec::new();
@@ -50,7 +50,7 @@ impl SliceMemory {
     }
 
     /// Lines that the owner can still get.
-    fn free_lines(&self, owner: Owner) -> Result<usize, AllocationError> {
+    pub(super) fn free_lines(&self, owner: Owner) -> Result<usize, AllocationError> {
         let holding = self.owners.get(usize::from(owner.0)).and_then(Option::as_ref);
         let holding = holding.ok_or(AllocationError::NoOwner)?;
         Ok(self.lines.free_lines(&holding.slices))

@@ -2,7 +2,7 @@
 
 use super::reserved::collected;
 use std::collections::TryReserveError;
-use units::narrow::fit;
+use units::narrow::{fit, usize_from};
 
 /// Stacks of line numbers, one for each slice, side by side: each has the capacity for all lines of
 /// its slice, so that giving back never allocates.
@@ -36,6 +36,28 @@ impl FreeLists {
             full.push(usize::from(list), fit(id));
         }
         Ok(full)
+    }
+
+    /// The same lists with room for as many lines as `lengths` says, their free lines in the same
+    /// order, but for those that are `gone`.
+    pub fn relaid(
+        &self,
+        lengths: &[u64],
+        gone: impl Fn(u32) -> bool,
+    ) -> Result<Self, TryReserveError> {
+        let mut stacks = vec![Stack::default(); lengths.len()].into_boxed_slice();
+        let mut total = 0;
+        for (stack, &length) in stacks.iter_mut().zip(lengths) {
+            stack.bottom = fit(total);
+            total += length;
+        }
+        let ids = collected(std::iter::repeat_n(0, usize_from(total)))?;
+        let mut relaid = Self { stacks, ids: ids.into() };
+        for (list, stack) in self.stacks.iter().enumerate() {
+            let free = &self.ids[stack.bottom as usize..(stack.bottom + stack.length) as usize];
+            free.iter().filter(|&&id| !gone(id)).for_each(|&id| relaid.push(list, id));
+        }
+        Ok(relaid)
     }
 
     /// Bytes of all lists.

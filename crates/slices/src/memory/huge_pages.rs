@@ -1,26 +1,44 @@
-//! Huge pages of this process, and plain pages where there are none.
+//! Huge pages of this process, plain pages where there are none, and pages of the caller's.
+#![allow(unsafe_code)]
 
+use super::address_space::{self, Mapping};
 use super::mapped::VirtualPage;
 use super::reserved::collected;
 use crate::recovery::PageSize;
-use memmap2::{Advice, MmapMut, MmapOptions};
 use std::collections::TryReserveError;
 use std::io;
-use units::narrow::fit;
+use std::iter::repeat_n;
+use std::ops::Range;
 
-/// Memory in huge pages that follow each other. Children of the process do not inherit it: copying
-/// on write would move the parent's pages.
+/// Address space for pages that follow each other, of which some are mapped.
 #[derive(Debug)]
 pub struct HugePages {
-    map: MmapMut,
+    start: usize,
     size: PageSize,
+    states: Vec<PageState>,
+    origin: Origin,
+}
+
+/// Whose pages they are.
+#[derive(Debug)]
+enum Origin {
+    Mapped(Mapping, Option<u32>),
+    OfCaller,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PageState {
+    Reserved,
+    Mapped,
+    /// The address space went to another mapping of the process.
+    Lost,
 }
 
 /// The kernel gave no huge pages.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{pages} huge pages of {kib} KiB wanted, {free} free: {answer}; set up more: \
-     echo N > /sys/kernel/mm/hugepages/hugepages-{kib}kB/nr_hugepages"
+    "{pages} huge pages of {kib} KiB wanted, {free} free{of_node}: {answer}; set up more: \
+     echo N > {folder}/hugepages-{kib}kB/nr_hugepages"
 )]
 pub struct PagesUnavailable {
     /// Pages that were asked for.
@@ -29,8 +47,11 @@ pub struct PagesUnavailable {
     pub kib: usize,
     /// Free ones, as the kernel says, or that it does not.
     pub free: String,
+    /// On which node, if one was asked for.
+    pub of_node: String,
     /// What the kernel answered.
     pub answer: Answer,
+    folder: String,
 }
 
 /// What the kernel answered.
@@ -52,17 +73,23 @@ impl HugePages {
     /// # Errors
     /// If the kernel has too few.
     pub fn map(bytes: usize, size: PageSize) -> Result<Self, PagesUnavailable> {
-        let page_bytes = 1usize << size.bits();
-        let pages = bytes.div_ceil(page_bytes).max(1);
-        let mapped = pages.checked_mul(page_bytes).ok_or(io::ErrorKind::OutOfMemory.into());
-        mapped
-            .and_then(|bytes| {
-                let mut options = MmapOptions::new();
-                let map = options.len(bytes).huge(Some(fit(size.bits()))).populate().map_anon()?;
-                map.advise(Advice::DontFork)?;
-                Ok(Self { map, size })
-            })
-            .map_err(|error| unavailable(pages, page_bytes >> 10, error))
+        Self::map_on(bytes, bytes, size, None)
+    }
+
+    /// The same on a node, if one is given, with address space for as many as `most_bytes` in all.
+    ///
+    /// # Errors
+    /// As [`Self::map`].
+    pub fn map_on(
+        bytes: usize,
+        most_bytes: usize,
+        size: PageSize,
+        node: Option<u32>,
+    ) -> Result<Self, PagesUnavailable> {
+        let pages = pages_of(bytes, size);
+        let reserved = Self::reserve(most_bytes.max(bytes), size, Mapping::Huge(size.bits()), node);
+        let mapped = reserved.and_then(|mut all| all.map_more(pages).map(|_| all));
+        mapped.map_err(|error| PagesUnavailable::new(pages, size, node, error))
     }
 
     /// As much memory in plain pages, whose lines may be anywhere.
@@ -70,47 +97,212 @@ impl HugePages {
     /// # Errors
     /// If there is too little memory.
     pub fn plain(bytes: usize, size: PageSize) -> io::Result<Self> {
-        let bytes = bytes.max(1).checked_next_multiple_of(1 << size.bits());
-        let bytes = bytes.ok_or(io::ErrorKind::OutOfMemory)?;
-        let map = MmapOptions::new().len(bytes).map_anon()?;
-        // Transparent huge pages are welcome and not needed.
-        let _ = map.advise(Advice::HugePage);
-        Ok(Self { map, size })
+        Self::plain_on(bytes, bytes, size, None)
     }
 
-    /// The pages by their virtual addresses.
+    /// The same on a node, if one is given, with address space for as much as `most_bytes` in all.
+    ///
+    /// # Errors
+    /// As [`Self::plain`].
+    pub fn plain_on(
+        bytes: usize,
+        most_bytes: usize,
+        size: PageSize,
+        node: Option<u32>,
+    ) -> io::Result<Self> {
+        let mut all = Self::reserve(most_bytes.max(bytes), size, Mapping::Plain, node)?;
+        all.map_more(pages_of(bytes, size))?;
+        Ok(all)
+    }
+
+    /// Memory that the caller has mapped and unmaps later: whole pages.
+    ///
+    /// # Safety
+    /// The memory is there, readable and writable, as long as the pages, and nothing else refers to
+    /// it but what they hand out.
+    pub unsafe fn of_caller(start: u64, bytes: u64, size: PageSize) -> Option<Self> {
+        let page_bytes = 1 << size.bits();
+        let whole = start.is_multiple_of(page_bytes) && bytes.is_multiple_of(page_bytes);
+        let pages =
+            usize::try_from(bytes >> size.bits()).ok().filter(|&pages| pages > 0 && whole)?;
+        let states = collected(repeat_n(PageState::Mapped, pages)).ok()?;
+        Some(Self { start: usize::try_from(start).ok()?, size, states, origin: Origin::OfCaller })
+    }
+
+    fn reserve(
+        bytes: usize,
+        size: PageSize,
+        mapping: Mapping,
+        node: Option<u32>,
+    ) -> io::Result<Self> {
+        let pages = pages_of(bytes, size);
+        let states = collected(repeat_n(PageState::Reserved, pages));
+        let states = states.map_err(|_| io::ErrorKind::OutOfMemory)?;
+        let bytes = pages.checked_mul(1 << size.bits()).ok_or(io::ErrorKind::OutOfMemory)?;
+        let start = address_space::reserve(bytes, 1 << size.bits())?;
+        Ok(Self { start, size, states, origin: Origin::Mapped(mapping, node) })
+    }
+
+    /// Maps so many pages more, all or none: their numbers.
+    ///
+    /// # Errors
+    /// What the kernel answers; also if no address space is left for them.
+    pub(super) fn map_more(&mut self, pages: usize) -> io::Result<Vec<usize>> {
+        let Origin::Mapped(mapping, node) = self.origin else {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        };
+        let reserved = self.states.iter().enumerate();
+        let reserved = reserved.filter(|&(_, &state)| state == PageState::Reserved);
+        let chosen: Vec<usize> = reserved.map(|(page, _)| page).take(pages).collect();
+        if chosen.len() < pages {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        for (done, run) in chosen.chunk_by(|one, next| one + 1 == *next).enumerate() {
+            let range = self.range(run);
+            // SAFETY: the pages are reserved and not mapped, so that nothing refers to them.
+            if let Err(error) = unsafe { address_space::map(&range, mapping, node) } {
+                if error.is_none() {
+                    run.iter().for_each(|&page| self.states[page] = PageState::Lost);
+                }
+                let before = chosen.chunk_by(|one, next| one + 1 == *next).take(done);
+                before.flatten().for_each(|&page| self.unmap(page));
+                return Err(error.unwrap_or_else(|| io::ErrorKind::OutOfMemory.into()));
+            }
+            run.iter().for_each(|&page| self.states[page] = PageState::Mapped);
+        }
+        Ok(chosen)
+    }
+
+    fn range(&self, run: &[usize]) -> Range<usize> {
+        let first = self.start + (run[0] << self.size.bits());
+        first..first + (run.len() << self.size.bits())
+    }
+
+    /// Gives a page back to the kernel and keeps its address space.
+    pub(super) fn unmap(&mut self, page: usize) {
+        let range = self.range(&[page]);
+        // SAFETY: the page is mapped by this object, whose callers have no reference to it.
+        let unmapped = unsafe { address_space::unmap(&range) };
+        self.states[page] = if unmapped.is_ok() { PageState::Reserved } else { PageState::Lost };
+    }
+
+    /// Whether more pages may be mapped, or some given back: not those of a caller.
+    pub(super) fn are_of_caller(&self) -> bool {
+        matches!(self.origin, Origin::OfCaller)
+    }
+
+    /// Pages that there is address space for beside those that are mapped.
+    pub(super) fn left(&self) -> usize {
+        self.states.iter().filter(|&&state| state == PageState::Reserved).count()
+    }
+
+    /// Pages that are mapped.
+    pub(super) fn count(&self) -> usize {
+        self.states.iter().filter(|&&state| state == PageState::Mapped).count()
+    }
+
+    pub(super) fn is_mapped(&self, page: usize) -> bool {
+        self.states.get(page) == Some(&PageState::Mapped)
+    }
+
+    /// Size of each page.
+    pub(super) fn size(&self) -> PageSize {
+        self.size
+    }
+
+    /// A page by its number.
+    pub(super) fn page(&self, page: usize) -> VirtualPage {
+        VirtualPage { start: self.start() + ((page as u64) << self.size.bits()), size: self.size }
+    }
+
+    /// The mapped pages by their virtual addresses.
     ///
     /// # Errors
     /// If there is no memory for the list.
     pub fn pages(&self) -> Result<Vec<VirtualPage>, TryReserveError> {
-        let (start, size) = (self.start(), self.size);
-        let pages = 0..self.map.len() >> size.bits();
-        collected(
-            pages.map(|page| VirtualPage { start: start + ((page as u64) << size.bits()), size }),
-        )
+        let mut pages = Vec::new();
+        pages.try_reserve_exact(self.count())?;
+        let mapped = (0..self.states.len()).filter(|&page| self.is_mapped(page));
+        pages.extend(mapped.map(|page| self.page(page)));
+        Ok(pages)
     }
 
     /// Virtual address of the first byte.
+    #[inline]
     #[must_use]
     pub fn start(&self) -> u64 {
-        self.map.as_ptr() as u64
+        self.start as u64
     }
 
-    /// The memory.
+    /// The memory up to the first page that is not mapped.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        &self.map
+        self.part(0..self.mapped_prefix()).unwrap_or_default()
     }
 
-    /// The memory.
+    /// The memory up to the first page that is not mapped.
     #[must_use]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.map
+        self.part_mut(0..self.mapped_prefix()).unwrap_or_default()
+    }
+
+    fn mapped_prefix(&self) -> usize {
+        let pages = self.states.iter().take_while(|&&state| state == PageState::Mapped);
+        pages.count() << self.size.bits()
+    }
+
+    /// Some bytes by their offsets, if all are mapped.
+    pub(super) fn part(&self, range: Range<usize>) -> Option<&[u8]> {
+        let first = self.mapped(&range)?;
+        // SAFETY: the bytes are mapped as long as `self` has the pages, and initialised by the kernel
+        // or the caller; while the result lives `self` cannot change them.
+        Some(unsafe { std::slice::from_raw_parts(first as *const u8, range.len()) })
+    }
+
+    /// The same to write to.
+    pub(super) fn part_mut(&mut self, range: Range<usize>) -> Option<&mut [u8]> {
+        let first = self.mapped(&range)?;
+        // SAFETY: as above; `self` is borrowed for as long as the result lives.
+        Some(unsafe { std::slice::from_raw_parts_mut(first as *mut u8, range.len()) })
+    }
+
+    /// Address of the first of these bytes, if all are mapped.
+    fn mapped(&self, range: &Range<usize>) -> Option<usize> {
+        let pages = range.start >> self.size.bits()..range.end.div_ceil(1 << self.size.bits());
+        let states = self.states.get(pages)?;
+        states.iter().all(|&state| state == PageState::Mapped).then(|| self.start + range.start)
     }
 }
 
-fn unavailable(pages: usize, kib: usize, error: io::Error) -> PagesUnavailable {
-    let free = format!("/sys/kernel/mm/hugepages/hugepages-{kib}kB/free_hugepages");
-    let free = std::fs::read_to_string(free).map_or("none".into(), |text| text.trim().into());
-    PagesUnavailable { pages, kib, free, answer: Answer(error) }
+impl Drop for HugePages {
+    fn drop(&mut self) {
+        if self.are_of_caller() {
+            return;
+        }
+        let ours: Vec<usize> =
+            (0..self.states.len()).filter(|&page| self.states[page] != PageState::Lost).collect();
+        for run in ours.chunk_by(|one, next| one + 1 == *next) {
+            // SAFETY: the address space is this object's, and nothing refers to it any more.
+            unsafe { address_space::release(self.range(run)) };
+        }
+    }
+}
+
+fn pages_of(bytes: usize, size: PageSize) -> usize {
+    bytes.div_ceil(1 << size.bits()).max(1)
+}
+
+impl PagesUnavailable {
+    /// What the kernel answered about so many pages, and what it says about free ones.
+    pub(super) fn new(pages: usize, size: PageSize, node: Option<u32>, error: io::Error) -> Self {
+        let kib = 1usize << (size.bits() - 10);
+        let folder = match node {
+            None => "/sys/kernel/mm/hugepages".into(),
+            Some(node) => format!("/sys/devices/system/node/node{node}/hugepages"),
+        };
+        let free = format!("{folder}/hugepages-{kib}kB/free_hugepages");
+        let free = std::fs::read_to_string(free).map_or("none".into(), |text| text.trim().into());
+        let of_node = node.map_or(String::new(), |node| format!(" on node {node}"));
+        Self { pages, kib, free, of_node, answer: Answer(error), folder }
+    }
 }

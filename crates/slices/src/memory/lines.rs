@@ -1,5 +1,8 @@
 //! Lines of huge pages, handed out by the slice that they are in.
 
+mod pages;
+
+use super::allocation_error::AllocationError;
 use super::free_lists::FreeLists;
 use super::mapped::{MappedPage, PlacementError, VirtualPage, locate};
 use super::pagemap::{PhysicalAddressError, PhysicalAddresses};
@@ -39,39 +42,6 @@ impl LineStatistics {
         let wanted: u64 = slices.iter().map(|slice| lines_of_slices[usize::from(slice.0)]).sum();
         1.0 - wanted as f64 / self.total as f64
     }
-}
-
-/// Why lines cannot be handed out or taken back.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum AllocationError {
-    /// The slices that were asked for have fewer free lines.
-    #[error("{wanted} lines wanted, {free} free in the slices asked for; add huge pages")]
-    Exhausted {
-        /// Lines asked for.
-        wanted: usize,
-        /// Free lines of those slices.
-        free: usize,
-    },
-    /// The part has no such slice.
-    #[error("no slice {slice}; allowed: 0 to {}", slices - 1)]
-    NoSlice {
-        /// The slice asked for.
-        slice: u16,
-        /// Slices of the part.
-        slices: u32,
-    },
-    /// The line is not handed out, or not by this allocator.
-    #[error("nothing is handed out at virtual address {0:#x}")]
-    NotAllocated(u64),
-    /// An object is in one slice as a whole only if it is in one line.
-    #[error("{0} bytes; allowed: up to {LINE_BYTES}, a line; take a scattered or linked buffer")]
-    TooLarge(u64),
-    /// The owner has no slices in this memory.
-    #[error("no such owner; it has released its slices, or is another memory's")]
-    NoOwner,
-    /// There is no memory for a list of the lines.
-    #[error("no memory")]
-    NoMemory(#[from] TryReserveError),
 }
 
 /// Flags of a line: it is handed out; it is noted, that is, [`super::SliceMemory`] keeps its use.
@@ -203,7 +173,7 @@ impl LineAllocator {
     #[must_use]
     pub fn statistics(&self) -> LineStatistics {
         let free_of_slices = self.free_of_slices();
-        let total = self.lists.len() as u64;
+        let total = self.lines_of_slices.iter().sum::<u64>();
         let allocated = total - free_of_slices.iter().sum::<u64>();
         LineStatistics { total, allocated, free_of_slices }
     }

@@ -1,5 +1,6 @@
 //! Huge pages by their virtual and their physical address.
 
+use super::nodes::NodeError;
 use super::pagemap::{PhysicalAddressError, PhysicalAddresses};
 use crate::recovery::{HugePage, PageSize};
 use crate::slice_map::NotCovered;
@@ -55,6 +56,9 @@ pub enum PlacementError {
     /// The table is not established for the memory.
     #[error(transparent)]
     NotCovered(#[from] NotCovered),
+    /// The memory is on another node than wanted, or on several.
+    #[error(transparent)]
+    Node(#[from] NodeError),
     /// There is no memory for lists of the lines.
     #[error("no memory")]
     NoMemory(#[from] TryReserveError),

@@ -23,7 +23,7 @@ impl ObjectSize {
         (bytes <= LINE_BYTES).then_some(Self { bits: SMALLEST_BITS.max(bits) })
     }
 
-    pub fn bytes(self) -> u32 {
+    pub const fn bytes(self) -> u32 {
         1 << self.bits
     }
 
@@ -71,10 +71,15 @@ impl LineUse {
     pub fn give_back(&mut self, offset: u32) -> Option<u32> {
         self.object_at(offset)?;
         self.used &= !(1 << (offset / self.size.bytes()));
+        Some(self.resize(offset, 0))
+    }
+
+    /// Sets the spare bytes of the object at this offset; those that it had.
+    pub fn resize(&mut self, offset: u32, spare: u32) -> u32 {
         let mask = u32::MAX >> (u32::BITS - self.size.bytes() / 2);
-        let spare = self.spare >> (offset / 2) & mask;
-        self.spare &= !(mask << (offset / 2));
-        Some(spare)
+        let before = self.spare >> (offset / 2) & mask;
+        self.spare = self.spare & !(mask << (offset / 2)) | spare << (offset / 2);
+        before
     }
 
     /// The size of the object that is handed out and begins there.

@@ -114,8 +114,9 @@ impl SliceMemory {
         slices.sort_unstable_by_key(|slice| slice.0);
         slices.dedup();
         let last = slices.last().ok_or(ClaimError::Nothing)?.0;
-        if u32::from(last) >= self.slices {
-            return Err(ClaimError::NoSlice { slice: last, slices: self.slices });
+        let of_part = self.map.slices();
+        if u32::from(last) >= of_part {
+            return Err(ClaimError::NoSlice { slice: last, slices: of_part });
         }
         for (owner, holding) in self.owners.iter().enumerate() {
             let theirs =
@@ -173,24 +174,45 @@ impl SliceMemory {
     /// How the memory is used.
     #[must_use]
     pub fn statistics(&self) -> MemoryStatistics {
-        let lines = self.lines.lines_of_slices().iter().sum();
-        let list_bytes = self.lines.list_bytes() + size_of_val(&self.uses[..]) as u64;
-        let mut all = MemoryStatistics { lines, list_bytes, ..MemoryStatistics::default() };
-        for holding in self.owners.iter().flatten() {
-            let used_lines = self.used_lines(holding);
-            all.used_lines += used_lines;
-            // A line that is not noted is one object.
-            all.objects += used_lines - holding.noted_lines + holding.objects;
-            all.unused_bytes_of_used_lines += holding.spare_bytes;
-            all.claimed_lines = lines.min(all.claimed_lines + self.claimed_lines(holding));
-            for ids in &holding.with_room {
-                let unused = |&id: &u32| {
-                    let line = &self.uses[id as usize];
-                    LINE_BYTES - u64::from(line.objects() * line.size.bytes())
-                };
-                all.unused_bytes_of_used_lines += ids.iter().map(unused).sum::<u64>();
-            }
+        let mut all = self.without_owners();
+        for of_one in self.owners.iter().flatten().map(|holding| self.use_of(holding)) {
+            all.claimed_lines = all.lines.min(all.claimed_lines + of_one.claimed_lines);
+            all.used_lines += of_one.used_lines;
+            all.objects += of_one.objects;
+            all.unused_bytes_of_used_lines += of_one.unused_bytes_of_used_lines;
         }
         all
+    }
+
+    /// How an owner uses the memory: lines of its slices, and what it got.
+    ///
+    /// # Errors
+    /// If there is no such owner.
+    pub fn owner_statistics(&self, owner: Owner) -> Result<MemoryStatistics, ClaimError> {
+        let holding = self.owners.get(usize::from(owner.0)).and_then(Option::as_ref);
+        Ok(self.use_of(holding.ok_or(ClaimError::NoOwner)?))
+    }
+
+    fn without_owners(&self) -> MemoryStatistics {
+        let lines = self.lines.lines_of_slices().iter().sum();
+        let list_bytes = self.lines.list_bytes() + size_of_val(&self.uses[..]) as u64;
+        MemoryStatistics { lines, list_bytes, ..MemoryStatistics::default() }
+    }
+
+    fn use_of(&self, holding: &Holding) -> MemoryStatistics {
+        let used_lines = self.used_lines(holding);
+        let unused = |&id: &u32| {
+            let line = &self.uses[id as usize];
+            LINE_BYTES - u64::from(line.objects() * line.size.bytes())
+        };
+        let with_room = holding.with_room.iter().flatten().map(unused);
+        MemoryStatistics {
+            claimed_lines: self.claimed_lines(holding),
+            used_lines,
+            // A line that is not noted is one object.
+            objects: used_lines - holding.noted_lines + holding.objects,
+            unused_bytes_of_used_lines: holding.spare_bytes + with_room.sum::<u64>(),
+            ..self.without_owners()
+        }
     }
 }

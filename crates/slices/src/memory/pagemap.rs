@@ -1,5 +1,6 @@
 //! Physical addresses of the process's memory: /proc/self/pagemap.
 
+use super::address_space::node_of;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -12,6 +13,14 @@ pub trait PhysicalAddresses {
     /// # Errors
     /// If the byte is not mapped, or the kernel does not say.
     fn physical_address(&self, virtual_address: u64) -> Result<u64, PhysicalAddressError>;
+
+    /// The node that the byte is on; `None` if there are no nodes, or that is not asked for.
+    ///
+    /// # Errors
+    /// What the kernel answers.
+    fn node(&self, _virtual_address: u64) -> io::Result<Option<u32>> {
+        Ok(None)
+    }
 }
 
 /// Why a physical address is not known.
@@ -63,6 +72,10 @@ impl ProcPagemap {
 }
 
 impl PhysicalAddresses for ProcPagemap {
+    fn node(&self, virtual_address: u64) -> io::Result<Option<u32>> {
+        node_of(virtual_address)
+    }
+
     fn physical_address(&self, virtual_address: u64) -> Result<u64, PhysicalAddressError> {
         let mut entry = [0; 8];
         let offset = virtual_address / GRANULE_BYTES * entry.len() as u64;

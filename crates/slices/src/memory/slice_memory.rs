@@ -1,17 +1,14 @@
 //! Memory whose owners have slices of their own.
 
-use super::huge_pages::{HugePages, PagesUnavailable};
-use super::lines::{AllocationError, LineAllocator};
+use super::allocation_error::AllocationError;
+use super::huge_pages::HugePages;
+use super::lines::LineAllocator;
 use super::mapped::{MappedPage, PlacementError, locate};
 use super::objects::{LineUse, ObjectSize};
 use super::owners::{Holding, Owner};
-use super::pagemap::{OWN, PhysicalAddressError, PhysicalAddresses, ProcPagemap};
+use super::pagemap::{OWN, ProcPagemap};
 use super::reserved::collected;
-use crate::recovery::PageSize;
 use crate::slice_map::SliceMap;
-use std::collections::TryReserveError;
-use std::io;
-use std::iter::repeat_n;
 use std::path::Path;
 use units::narrow::{fit, usize_from};
 use units::{LINE_BYTES, SliceId};
@@ -20,120 +17,21 @@ use units::{LINE_BYTES, SliceId};
 /// objects, scattered and linked buffers in them.
 #[derive(Debug)]
 pub struct SliceMemory {
-    pages: HugePages,
-    /// Physical addresses of the pages; empty if slices are not known.
-    located: Vec<MappedPage>,
-    pub(super) slices: u32,
+    pub(super) pages: HugePages,
+    pub(super) map: SliceMap,
+    /// Physical addresses of the mapped pages; empty if slices are not known.
+    pub(super) located: Vec<MappedPage>,
+    /// The node that all pages are on, if the kernel has nodes.
+    pub(super) node: Option<u32>,
     pub(super) lines: LineAllocator,
     /// By number of the line, for those that are noted: lines in parts.
     pub(super) uses: Vec<LineUse>,
     /// Whether whole lines are noted, too: where slices do not say whose they are.
-    notes_all: bool,
+    pub(super) notes_all: bool,
     pub(super) owners: Vec<Option<Holding>>,
 }
 
-/// Why there is no memory.
-#[derive(Debug, thiserror::Error)]
-pub enum MemoryError {
-    /// There are too few huge pages.
-    #[error(transparent)]
-    Huge(#[from] PagesUnavailable),
-    /// There is too little memory of any kind, for the lines or for lists of them.
-    #[error("no memory")]
-    Plain(#[source] io::Error),
-    /// The lines' slices are not known.
-    #[error(transparent)]
-    Placement(PlacementError),
-}
-
-impl From<PlacementError> for MemoryError {
-    fn from(error: PlacementError) -> Self {
-        match error {
-            PlacementError::NoMemory(error) => Self::Plain(error.into()),
-            error => Self::Placement(error),
-        }
-    }
-}
-
 impl SliceMemory {
-    /// At least `bytes` of huge pages, sorted by slice.
-    ///
-    /// # Errors
-    /// If there are too few huge pages, the kernel hides physical addresses, or the table does not
-    /// cover the pages.
-    pub fn new(map: &SliceMap, bytes: usize, size: PageSize) -> Result<Self, MemoryError> {
-        let pages = HugePages::map(bytes, size)?;
-        let pagemap = ProcPagemap::open(Path::new(OWN)).map_err(PlacementError::from)?;
-        Ok(Self::placed(map, pages, &pagemap)?)
-    }
-
-    /// The lines of `pages` by slice, with physical addresses as told.
-    ///
-    /// # Errors
-    /// If an address is not known, the memory is no huge page, the table does not cover it, or there
-    /// is none for lists of the lines.
-    pub fn placed(
-        map: &SliceMap,
-        pages: HugePages,
-        addresses: &impl PhysicalAddresses,
-    ) -> Result<Self, PlacementError> {
-        let located = locate(&pages.pages()?, addresses)?;
-        let lines = LineAllocator::new(map, &located)?;
-        Ok(Self::of_lines(map, pages, located, lines)?)
-    }
-
-    /// The same, or memory regardless of slices if the kernel gives no huge pages or hides their
-    /// addresses: [`Self::plain_because`] says so.
-    ///
-    /// # Errors
-    /// If there is no memory at all, or the table does not cover the pages: placement would be
-    /// wrong.
-    pub fn or_plain(map: &SliceMap, bytes: usize, size: PageSize) -> Result<Self, MemoryError> {
-        match Self::new(map, bytes, size) {
-            Err(error) if error.is_lack_of_rights_or_pages() => {
-                Self::plain(map, bytes, size, &error.in_full())
-            }
-            other => other,
-        }
-    }
-
-    /// Memory regardless of slices, for the `reason` given. Claims are checked all the same.
-    ///
-    /// # Errors
-    /// If there is no memory.
-    pub fn plain(
-        map: &SliceMap,
-        bytes: usize,
-        size: PageSize,
-        reason: &str,
-    ) -> Result<Self, MemoryError> {
-        let pages = HugePages::plain(bytes, size).map_err(MemoryError::Plain)?;
-        Self::plain_lines(map, pages, reason).map_err(|error| MemoryError::Plain(error.into()))
-    }
-
-    fn plain_lines(
-        map: &SliceMap,
-        pages: HugePages,
-        reason: &str,
-    ) -> Result<Self, TryReserveError> {
-        let lines = LineAllocator::plain(&pages.pages()?, reason)?;
-        Self::of_lines(map, pages, Vec::new(), lines)
-    }
-
-    fn of_lines(
-        map: &SliceMap,
-        pages: HugePages,
-        located: Vec<MappedPage>,
-        lines: LineAllocator,
-    ) -> Result<Self, TryReserveError> {
-        let unused = LineUse::new(0, ObjectSize::LINE);
-        let count: u64 = lines.lines_of_slices().iter().sum();
-        let uses = collected(repeat_n(unused, usize_from(count)))?;
-        let notes_all = lines.plain_because().is_some();
-        let (slices, owners) = (map.slices(), Vec::new());
-        Ok(Self { pages, located, slices, lines, uses, notes_all, owners })
-    }
-
     /// Why memory is handed out regardless of slices; `None` if it is not.
     #[must_use]
     pub fn plain_because(&self) -> Option<&str> {
@@ -158,16 +56,28 @@ impl SliceMemory {
     /// If it is larger than a line, or the owner's slices are full.
     #[inline]
     pub fn allocate(&mut self, owner: Owner, bytes: u64) -> Result<u64, AllocationError> {
-        let whole = bytes == LINE_BYTES && !self.notes_all;
-        if whole && let Some(line) = self.take_line(owner) {
+        if bytes == LINE_BYTES
+            && let Some(line) = self.take_line(owner)
+        {
             return Ok(line);
         }
         let size = ObjectSize::holding(bytes).ok_or(AllocationError::TooLarge(bytes))?;
-        self.allocate_noted(owner, size, size.bytes() - fit::<u32, _>(usize_from(bytes)))
+        let spare = size.bytes() - fit::<u32, _>(usize_from(bytes));
+        match self.allocate_noted(owner, size, spare) {
+            Err(AllocationError::Exhausted { .. }) if self.make_room(owner, 1) => {
+                self.allocate_noted(owner, size, spare)
+            }
+            answer => answer,
+        }
     }
 
+    /// A whole line that is not noted, if there is one: the fast path of [`Self::allocate`].
     #[inline]
-    fn take_line(&mut self, owner: Owner) -> Option<u64> {
+    #[must_use]
+    pub fn take_line(&mut self, owner: Owner) -> Option<u64> {
+        if self.notes_all {
+            return None;
+        }
         let holding = self.owners.get(usize::from(owner.0))?.as_ref()?;
         let id = self.lines.take(&holding.slices)?;
         Some(self.pages.start() + u64::from(id) * LINE_BYTES)
@@ -209,12 +119,19 @@ impl SliceMemory {
     /// If none that is handed out begins at the address.
     #[inline]
     pub fn free(&mut self, virtual_address: u64) -> Result<(), AllocationError> {
+        if self.free_line(virtual_address) { Ok(()) } else { self.free_noted(virtual_address) }
+    }
+
+    /// Takes a line back that is not noted, if there is one: the fast path of [`Self::free`].
+    #[inline]
+    #[must_use]
+    pub fn free_line(&mut self, virtual_address: u64) -> bool {
         match self.split(virtual_address) {
             Some((id, 0)) if self.lines.state(id) == Some(false) => {
                 self.lines.give_back(id);
-                Ok(())
+                true
             }
-            _ => self.free_noted(virtual_address),
+            _ => false,
         }
     }
 
@@ -262,14 +179,14 @@ impl SliceMemory {
     #[must_use]
     pub fn bytes(&self, object: u64, bytes: usize) -> Option<&[u8]> {
         let range = self.byte_range(object, bytes)?;
-        Some(&self.pages.bytes()[range])
+        self.pages.part(range)
     }
 
     /// The same to write to.
     #[must_use]
     pub fn bytes_mut(&mut self, object: u64, bytes: usize) -> Option<&mut [u8]> {
         let range = self.byte_range(object, bytes)?;
-        Some(&mut self.pages.bytes_mut()[range])
+        self.pages.part_mut(range)
     }
 
     /// Virtual address of the first line of [`Self::as_lines_mut`].
@@ -278,7 +195,7 @@ impl SliceMemory {
         self.pages.start()
     }
 
-    /// All lines at once, regardless of owners: for programs that distribute the lines that they were
+    /// All lines up to the first page that is not mapped, regardless of owners: for programs that distribute the lines that they were
     /// given, each line to one thread.
     #[must_use]
     pub fn as_lines_mut(&mut self) -> &mut [[u8; usize_from(LINE_BYTES)]] {
@@ -286,29 +203,33 @@ impl SliceMemory {
     }
 
     fn byte_range(&self, object: u64, bytes: usize) -> Option<std::ops::Range<usize>> {
+        let start = usize_from(object.checked_sub(self.pages.start())?);
+        let size = self.place(object)?;
+        (bytes <= size.bytes() as usize).then_some(start..start + bytes)
+    }
+
+    /// The size of the place of the object that begins at an address, if one is handed out there.
+    pub(super) fn place(&self, object: u64) -> Option<ObjectSize> {
         let (id, offset) = self.split(object)?;
-        let begins = match self.lines.state(id)? {
-            true => self.uses[id as usize].object_at(offset)?,
-            false if offset == 0 => ObjectSize::LINE,
-            false => return None,
-        };
-        let start = usize_from(object - self.pages.start());
-        (bytes <= begins.bytes() as usize).then_some(start..start + bytes)
-    }
-}
-
-impl MemoryError {
-    /// Whether plain memory may be used instead: not if the table does not cover the pages.
-    fn is_lack_of_rights_or_pages(&self) -> bool {
-        use PhysicalAddressError::{Hidden, Unreadable};
-        matches!(
-            self,
-            Self::Huge(_) | Self::Placement(PlacementError::Unknown(Hidden | Unreadable { .. }))
-        )
+        match self.lines.state(id)? {
+            true => self.uses[id as usize].object_at(offset),
+            false => (offset == 0).then_some(ObjectSize::LINE),
+        }
     }
 
-    fn in_full(&self) -> String {
-        let cause = std::error::Error::source(self);
-        cause.map_or(self.to_string(), |cause| format!("{self}: {cause}"))
+    /// Whether an object that is handed out can have so many bytes where it is, in a place of that
+    /// size; if so, it has.
+    pub(super) fn resize_in_place(&mut self, object: u64, bytes: u64) -> bool {
+        let Some((id, offset)) = self.split(object) else { return false };
+        if self.lines.state(id) != Some(true) {
+            return bytes == LINE_BYTES;
+        }
+        let line = &mut self.uses[id as usize];
+        let spare = line.size.bytes() - fit::<u32, _>(usize_from(bytes));
+        let before = line.resize(offset, spare);
+        if let Some(holding) = &mut self.owners[usize::from(line.owner)] {
+            holding.spare_bytes = holding.spare_bytes + u64::from(spare) - u64::from(before);
+        }
+        true
     }
 }

@@ -10,6 +10,7 @@ mod allocator;
 mod comparison;
 mod emulated;
 mod published;
+mod growth;
 mod recovery;
 mod refusals;
 mod slice_memory;

@@ -13,28 +13,28 @@ use std::collections::BTreeMap;
 use units::{LINE_BYTES, LineAddr, SliceId};
 
 const SLICES: u32 = 18;
-const PAGE_BYTES: u64 = 2 << 20;
+pub const PAGE_BYTES: u64 = 2 << 20;
 
-fn function() -> SliceFunction {
+pub fn function() -> SliceFunction {
     SliceFunction::base_sequence(&table(SLICES, 9, 34, 1)).expect("is valid")
 }
 
-fn map(limit: u64) -> SliceMap {
+pub fn map(limit: u64) -> SliceMap {
     let coverage = Coverage::Below(limit);
     let file = TableFile { table: table(SLICES, 9, 34, 1), coverage, evidence: None };
     SliceMap::new(&file).expect("is valid")
 }
 
 /// Physical addresses of pages as no kernel would choose them: the later, the lower.
-struct Emulated {
-    start: u64,
+pub struct Emulated {
+    pub start: u64,
 }
 
 /// Where the first page is.
 const FIRST_PAGE: u64 = 0x2_4000_0000;
 
 impl Emulated {
-    fn of(&self, virtual_address: u64) -> u64 {
+    pub fn of(&self, virtual_address: u64) -> u64 {
         let offset = virtual_address - self.start;
         FIRST_PAGE - offset / PAGE_BYTES * (3 * PAGE_BYTES) + offset % PAGE_BYTES
     }
