@@ -16,7 +16,7 @@ EXPERIMENTS := pktsize-desc ddio-tune
 DPDK_BUILD := native/dpdk/build
 SLICES_BUILD := --release -p slices-c --locked
 SLICES_PROFILE := release
-SLICES_C_BENCHES := look_ups
+SLICES_C_BENCHES := look_ups lines
 PREFIX ?= /usr/local
 DESTDIR ?=
 export A B
@@ -92,7 +92,7 @@ bench-slices: ## Measure look-ups and lines in slices from C programs, beside pl
 	$(MAKE) --no-print-directory slices-install DESTDIR= PREFIX="$$prefix"
 	export PKG_CONFIG_PATH="$$prefix/lib/pkgconfig" LD_LIBRARY_PATH="$$prefix/lib"
 	for program in $(SLICES_C_BENCHES); do
-	  cc -O2 -std=gnu11 -Wall -Wextra crates/slices-c/benches/$$program.c -o "$$prefix/$$program" \
+	  cc -O2 -std=gnu11 -Wall -Wextra -pthread crates/slices-c/benches/$$program.c -o "$$prefix/$$program" \
 	    $$(pkg-config --cflags --libs skipline_slices)
 	  echo "$$program:" && "$$prefix/$$program"
 	done

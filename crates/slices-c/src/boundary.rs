@@ -130,15 +130,6 @@ pub unsafe fn required<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, Fa
     unsafe { pointer.as_ref() }.ok_or_else(|| missing(name))
 }
 
-/// The same for what the function changes.
-///
-/// # Safety
-/// `pointer` is NULL, or valid and without other users as long as the result lives.
-pub unsafe fn exclusive<'a, T>(pointer: *mut T, name: &str) -> Result<&'a mut T, Failure> {
-    // SAFETY: the caller vouches for the pointer.
-    unsafe { pointer.as_mut() }.ok_or_else(|| missing(name))
-}
-
 /// The same for a parameter that the function writes. It may be uninitialised: only `write` is allowed.
 pub fn required_out<T>(pointer: *mut T, name: &str) -> Result<*mut T, Failure> {
     if pointer.is_null() { Err(missing(name)) } else { Ok(pointer) }

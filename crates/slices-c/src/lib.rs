@@ -6,8 +6,13 @@
 //! texts for people. No panic leaves the library, and nothing is printed.
 
 mod boundary;
+mod forks;
 mod latencies;
+mod lines;
+mod lock;
 mod memory;
+mod memory_open;
 mod objects;
+mod owners;
 mod physical_address;
 mod slice_map;

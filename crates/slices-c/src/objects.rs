@@ -1,10 +1,11 @@
 //! `skl_memory_allocate` and the other functions that hand memory out and take it back.
 #![allow(unsafe_code)]
 
-use crate::boundary::{ErrorText, Failure, count_of, exclusive, guarded, required_out};
-use crate::memory::{MemoryHandle, owner};
+use crate::boundary::{ErrorText, Failure, count_of, guarded, required, required_out};
+use crate::memory::MemoryHandle;
+use crate::owners::owner;
 use libc::{c_int, c_void, iovec};
-use slices::memory::AllocationError;
+use slices::memory::{AllocationError, Owner, SliceMemory};
 use units::LINE_BYTES;
 
 /// Bytes of a line, and the most that an object has.
@@ -22,7 +23,7 @@ pub struct LinkedLine {
 const _: () = assert!(SKL_LINE_BYTES as u64 == LINE_BYTES);
 const _: () = assert!(size_of::<LinkedLine>() == SKL_LINE_BYTES);
 
-fn failure(error: &AllocationError) -> Failure {
+pub fn failure(error: &AllocationError) -> Failure {
     let errno = match error {
         AllocationError::Exhausted { .. } | AllocationError::NoMemory(_) => libc::ENOMEM,
         AllocationError::NoSlice { .. } => libc::ERANGE,
@@ -46,16 +47,94 @@ pub unsafe extern "C" fn skl_memory_allocate(
     bytes: usize,
     object: *mut *mut c_void,
 ) -> c_int {
+    // The fast path is not `guarded`: nothing in it panics.
+    // SAFETY: the caller's handle.
+    let handle = unsafe { memory.as_ref() };
+    if let (Some(handle), Ok(owner), false) = (handle, u16::try_from(owner), object.is_null())
+        && bytes == SKL_LINE_BYTES
+        && handle.is_present()
+        && let Some(line) = handle.quickly(|memory| memory.take_line(Owner(owner)))
+    {
+        // SAFETY: not NULL, and the caller's to write to.
+        unsafe { object.write(line as *mut c_void) };
+        return 0;
+    }
+    // SAFETY: the caller vouches for all pointers.
+    unsafe { allocate_slowly(memory, owner, bytes, object) }
+}
+
+/// # Safety
+/// As [`skl_memory_allocate`].
+#[inline(never)]
+unsafe fn allocate_slowly(
+    memory: *mut MemoryHandle,
+    owner: c_int,
+    bytes: usize,
+    object: *mut *mut c_void,
+) -> c_int {
+    // SAFETY: the caller vouches for all pointers.
+    unsafe { hand_out(memory, owner, object, |memory, owner| memory.allocate(owner, bytes as u64)) }
+}
+
+/// Writes an address that a body gets of a memory for an owner.
+///
+/// # Safety
+/// The pointers are a caller's of the interface.
+unsafe fn hand_out(
+    memory: *mut MemoryHandle,
+    owner: c_int,
+    object: *mut *mut c_void,
+    body: impl FnOnce(&mut SliceMemory, Owner) -> Result<u64, AllocationError>,
+) -> c_int {
     guarded(ErrorText::none(), || {
-        // SAFETY: the caller's handle, used by this thread alone.
-        let memory = unsafe { exclusive(memory, "memory") }?.present()?;
+        // SAFETY: the caller's handle.
+        let memory = unsafe { required(memory, "memory") }?;
         let out = required_out(object, "object")?;
-        let address =
-            memory.allocate(self::owner(owner)?, bytes as u64).map_err(|e| failure(&e))?;
+        let owner = self::owner(owner)?;
+        let address = memory.present(|memory| body(memory, owner).map_err(|e| failure(&e)))?;
         // SAFETY: not NULL, and the caller's to write to.
         unsafe { out.write(address as *mut c_void) };
         Ok(0)
     })
+}
+
+/// An object for `count` elements of `bytes` each, with zeros in it, as calloc(3).
+///
+/// As skl_memory_allocate(); also -EMSGSIZE if there are more than a line has bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn skl_memory_allocate_zeroed(
+    memory: *mut MemoryHandle,
+    owner: c_int,
+    count: usize,
+    bytes: usize,
+    object: *mut *mut c_void,
+) -> c_int {
+    let all = count.saturating_mul(bytes) as u64;
+    // SAFETY: the caller vouches for all pointers.
+    unsafe { hand_out(memory, owner, object, |memory, owner| memory.allocate_zeroed(owner, all)) }
+}
+
+/// Gives the object at `*object` another size, as realloc(3): it keeps its content as far as that
+/// goes, and moves to another place of the owner if need be, whose address `*object` is then. NULL
+/// there is no object yet.
+///
+/// As skl_memory_allocate(); also -EINVAL if nothing that is handed out begins there. The object stays
+/// as it is then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn skl_memory_reallocate(
+    memory: *mut MemoryHandle,
+    owner: c_int,
+    bytes: usize,
+    object: *mut *mut c_void,
+) -> c_int {
+    // SAFETY: not NULL then, and the caller's.
+    let before = if object.is_null() { 0 } else { (unsafe { object.read() }) as u64 };
+    let resize = |memory: &mut SliceMemory, owner| match before {
+        0 => memory.allocate(owner, bytes as u64),
+        before => memory.reallocate(owner, before, bytes as u64),
+    };
+    // SAFETY: the caller vouches for all pointers.
+    unsafe { hand_out(memory, owner, object, resize) }
 }
 
 /// Takes an object, or a line of a scattered buffer, back. NULL does nothing.
@@ -63,11 +142,27 @@ pub unsafe extern "C" fn skl_memory_allocate(
 /// -EINVAL if nothing that is handed out begins there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_memory_free(memory: *mut MemoryHandle, object: *mut c_void) -> c_int {
+    // The fast path is not `guarded`: nothing in it panics.
+    // SAFETY: the caller's handle.
+    if let Some(handle) = unsafe { memory.as_ref() }
+        && let Some(()) = handle.quickly(|memory| memory.free_line(object as u64).then_some(()))
+    {
+        return 0;
+    }
+    // SAFETY: the caller vouches for all pointers.
+    unsafe { free_slowly(memory, object) }
+}
+
+/// # Safety
+/// As [`skl_memory_free`].
+#[inline(never)]
+unsafe fn free_slowly(memory: *mut MemoryHandle, object: *mut c_void) -> c_int {
     guarded(ErrorText::none(), || {
-        // SAFETY: the caller's handle, used by this thread alone.
-        let memory = &mut unsafe { exclusive(memory, "memory") }?.memory;
+        // SAFETY: the caller's handle.
+        let memory = unsafe { required(memory, "memory") }?;
         if !object.is_null() {
-            memory.free(object as u64).map_err(|error| failure(&error))?;
+            let freed = memory.lists(|memory| memory.free(object as u64));
+            freed.map_err(|error| failure(&error))?;
         }
         Ok(0)
     })
@@ -90,8 +185,8 @@ pub unsafe extern "C" fn skl_memory_allocate_scattered(
     count: usize,
 ) -> c_int {
     guarded(ErrorText::none(), || {
-        // SAFETY: the caller's handle, used by this thread alone.
-        let memory = unsafe { exclusive(memory, "memory") }?.present()?;
+        // SAFETY: the caller's handle.
+        let memory = unsafe { required(memory, "memory") }?;
         let parts = required_out(parts, "parts")?;
         let wanted = bytes.div_ceil(SKL_LINE_BYTES).max(1);
         if count < wanted {
@@ -99,7 +194,9 @@ pub unsafe extern "C" fn skl_memory_allocate_scattered(
         }
         let handed_out = count_of(wanted)?;
         let owner = self::owner(owner)?;
-        let lines = memory.allocate_scattered(owner, bytes as u64).map_err(|e| failure(&e))?;
+        let lines = memory.present(|memory| {
+            memory.allocate_scattered(owner, bytes as u64).map_err(|e| failure(&e))
+        })?;
         for (index, &line) in lines.iter().enumerate() {
             let iov_len = (bytes - index * SKL_LINE_BYTES).min(SKL_LINE_BYTES);
             // SAFETY: there are as many lines as were compared with `count`.
@@ -121,11 +218,13 @@ pub unsafe extern "C" fn skl_memory_allocate_linked(
     first: *mut *mut LinkedLine,
 ) -> c_int {
     guarded(ErrorText::none(), || {
-        // SAFETY: the caller's handle, used by this thread alone.
-        let memory = unsafe { exclusive(memory, "memory") }?.present()?;
+        // SAFETY: the caller's handle.
+        let memory = unsafe { required(memory, "memory") }?;
         let out = required_out(first, "first")?;
         let owner = self::owner(owner)?;
-        let line = memory.allocate_linked(owner, bytes as u64).map_err(|e| failure(&e))?;
+        let line = memory.present(|memory| {
+            memory.allocate_linked(owner, bytes as u64).map_err(|e| failure(&e))
+        })?;
         // SAFETY: not NULL, and the caller's to write to.
         unsafe { out.write(line as *mut LinkedLine) };
         Ok(0)
@@ -142,9 +241,9 @@ pub unsafe extern "C" fn skl_memory_free_linked(
     first: *mut LinkedLine,
 ) -> c_int {
     guarded(ErrorText::none(), || {
-        // SAFETY: the caller's handle, used by this thread alone.
-        let memory = unsafe { exclusive(memory, "memory") }?.present()?;
-        memory.free_linked(first as u64).map_err(|error| failure(&error))?;
+        // SAFETY: the caller's handle.
+        let memory = unsafe { required(memory, "memory") }?;
+        memory.present(|memory| memory.free_linked(first as u64).map_err(|e| failure(&e)))?;
         Ok(0)
     })
 }

@@ -10,6 +10,7 @@
 
 mod address_space;
 mod allocation_error;
+mod batches;
 mod buffers;
 mod free_lists;
 mod growth;

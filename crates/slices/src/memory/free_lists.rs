@@ -77,15 +77,34 @@ impl FreeLists {
     }
 
     /// Takes the line of a list that was given back last.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, list: usize) -> Option<u32> {
-        let stack = &mut self.stacks[list];
+        let stack = self.stacks.get_mut(list)?;
         stack.length = stack.length.checked_sub(1)?;
-        Some(self.ids[(stack.bottom + stack.length) as usize])
+        self.ids.get((stack.bottom + stack.length) as usize).copied()
+    }
+
+    /// Takes so many lines of a list, those given back last, if it has them.
+    pub fn pop_many(&mut self, list: usize, lines: usize) -> Option<&[u32]> {
+        let stack = self.stacks.get_mut(list)?;
+        stack.length = stack.length.checked_sub(u32::try_from(lines).ok()?)?;
+        let first = (stack.bottom + stack.length) as usize;
+        self.ids.get(first..first + lines)
+    }
+
+    /// Places above the free lines of a list, to be filled from the first one on.
+    pub fn room(&mut self, list: usize) -> &mut [u32] {
+        let stack = self.stacks[list];
+        &mut self.ids[(stack.bottom + stack.length) as usize..]
+    }
+
+    /// Notes that so many lines were put into [`Self::room`].
+    pub fn pushed(&mut self, list: usize, lines: usize) {
+        self.stacks[list].length += fit::<u32, _>(lines);
     }
 
     /// Gives a line back to its own list.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, list: usize, id: u32) {
         let stack = &mut self.stacks[list];
         self.ids[(stack.bottom + stack.length) as usize] = id;

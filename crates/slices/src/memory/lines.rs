@@ -1,5 +1,6 @@
 //! Lines of huge pages, handed out by the slice that they are in.
 
+mod batches;
 mod pages;
 
 use super::allocation_error::AllocationError;
@@ -201,9 +202,30 @@ impl LineAllocator {
             &[only] => usize::from(only.0),
             _ => self.fullest(slices)?,
         };
+        self.take_from(list)
+    }
+
+    /// The same from one list.
+    #[inline(always)]
+    pub(super) fn take_from(&mut self, list: usize) -> Option<u32> {
         let id = self.free.pop(list)?;
         self.set_flags(id, ALLOCATED);
         Some(id)
+    }
+
+    /// Takes a line back, if it is handed out and not noted.
+    #[inline(always)]
+    pub(super) fn give_back_whole(&mut self, id: u32) -> bool {
+        let (word, flags) = ((id / LINES_OF_WORD) as usize, ALLOCATED << shift(id));
+        let both = flags | NOTED << shift(id);
+        match (self.flags.get_mut(word), self.lists.get(id as usize)) {
+            (Some(word), Some(&list)) if *word & both == flags => {
+                *word ^= flags;
+                self.free.push(list.into(), id);
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Takes a line that is handed out back.
@@ -225,7 +247,7 @@ impl LineAllocator {
         self.set_flags(id, NOTED);
     }
 
-    #[inline]
+    #[inline(always)]
     fn set_flags(&mut self, id: u32, flags: u64) {
         self.flags[(id / LINES_OF_WORD) as usize] |= flags << shift(id);
     }
@@ -323,7 +345,7 @@ impl LineAllocator {
 }
 
 /// Shift of a line's flags in their word.
-#[inline]
+#[inline(always)]
 fn shift(id: u32) -> u32 {
     id % LINES_OF_WORD * 2
 }

@@ -197,7 +197,16 @@ impl SliceMemory {
         let count: u64 = lines.lines_of_slices().iter().sum();
         let uses = collected(repeat_n(unused, usize_from(count)))?;
         let notes_all = lines.plain_because().is_some();
-        let (map, located, owners) = (map.clone(), Vec::new(), Vec::new());
-        Ok(Self { pages, map, located, node: None, lines, uses, notes_all, owners })
+        Ok(Self {
+            pages,
+            map: map.clone(),
+            located: Vec::new(),
+            node: None,
+            lines,
+            uses,
+            notes_all,
+            owners: Vec::new(),
+            only_list: Vec::new(),
+        })
     }
 }

@@ -1,7 +1,7 @@
 //! Who has which slices of a memory, and how it is used.
 
 use super::objects::{CUT_SIZES, LineUse};
-use super::slice_memory::SliceMemory;
+use super::slice_memory::{NO_LIST, SliceMemory};
 use units::narrow::fit;
 use units::{LINE_BYTES, SliceId};
 
@@ -128,6 +128,10 @@ impl SliceMemory {
         // Numbers are not used again: what is left of a former owner cannot become another's.
         let number = u16::try_from(self.owners.len()).map_err(|_| ClaimError::TooMany)?;
         let with_room = Default::default();
+        self.only_list.push(match slices[..] {
+            [SliceId(only)] if !self.notes_all => only,
+            _ => NO_LIST,
+        });
         self.owners.push(Some(Holding {
             slices,
             noted_lines: 0,
@@ -148,6 +152,7 @@ impl SliceMemory {
         match self.used_lines(holding) {
             0 => {
                 self.owners[index] = None;
+                self.only_list[index] = NO_LIST;
                 Ok(())
             }
             lines => Err(ClaimError::InUse(lines)),

@@ -29,13 +29,25 @@ pub struct SliceMemory {
     /// Whether whole lines are noted, too: where slices do not say whose they are.
     pub(super) notes_all: bool,
     pub(super) owners: Vec<Option<Holding>>,
+    /// For each owner of a single slice that slice, [`NO_LIST`] for the others and where slices are
+    /// not known: what the fast path reads of an owner.
+    pub(super) only_list: Vec<u16>,
 }
+
+/// No number of a list: there are 256 at most.
+pub(super) const NO_LIST: u16 = u16::MAX;
 
 impl SliceMemory {
     /// Why memory is handed out regardless of slices; `None` if it is not.
     #[must_use]
     pub fn plain_because(&self) -> Option<&str> {
         self.lines.plain_because()
+    }
+
+    /// Whether the caller has brought the pages.
+    #[must_use]
+    pub fn is_of_caller(&self) -> bool {
+        self.pages.are_of_caller()
     }
 
     /// Asks the kernel once more where the pages are.
@@ -72,15 +84,22 @@ impl SliceMemory {
     }
 
     /// A whole line that is not noted, if there is one: the fast path of [`Self::allocate`].
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn take_line(&mut self, owner: Owner) -> Option<u64> {
-        if self.notes_all {
-            return None;
-        }
-        let holding = self.owners.get(usize::from(owner.0))?.as_ref()?;
-        let id = self.lines.take(&holding.slices)?;
+        let list = *self.only_list.get(usize::from(owner.0))?;
+        let id = match self.lines.take_from(list.into()) {
+            Some(id) => id,
+            None => self.take_line_of_several(owner)?,
+        };
         Some(self.pages.start() + u64::from(id) * LINE_BYTES)
+    }
+
+    /// The same for an owner of several slices, or of one that is empty.
+    #[inline(never)]
+    fn take_line_of_several(&mut self, owner: Owner) -> Option<u32> {
+        let holding = self.owners.get(usize::from(owner.0))?.as_ref()?;
+        if self.notes_all { None } else { self.lines.take(&holding.slices) }
     }
 
     /// An object whose line is noted, with its bytes that were not asked for, or why there is none.
@@ -123,14 +142,11 @@ impl SliceMemory {
     }
 
     /// Takes a line back that is not noted, if there is one: the fast path of [`Self::free`].
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn free_line(&mut self, virtual_address: u64) -> bool {
         match self.split(virtual_address) {
-            Some((id, 0)) if self.lines.state(id) == Some(false) => {
-                self.lines.give_back(id);
-                true
-            }
+            Some((id, 0)) => self.lines.give_back_whole(id),
             _ => false,
         }
     }
@@ -161,7 +177,7 @@ impl SliceMemory {
     }
 
     /// Number of the line that would hold a byte, and the offset of the byte in it.
-    #[inline]
+    #[inline(always)]
     fn split(&self, virtual_address: u64) -> Option<(u32, u32)> {
         let offset = virtual_address.checked_sub(self.pages.start())?;
         let line = u32::try_from(offset / LINE_BYTES).ok()?;

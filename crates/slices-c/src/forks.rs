@@ -1,0 +1,83 @@
+//! What becomes of memories when the process forks.
+//!
+//! Huge pages are not inherited: copying on write would move the parent's. And no lock may be held by
+//! a thread that the child does not have: all are taken before fork(), and left after it on both
+//! sides.
+#![allow(unsafe_code)]
+
+use crate::lock::Lock;
+use slices::memory::SliceMemory;
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Once, OnceLock};
+
+/// How often this process came from another one since the library was first asked for memory.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// The locks of all memories, and whether the forking thread has each as its owner.
+static LOCKS: OnceLock<Lock<Vec<(Registered, bool)>>> = OnceLock::new();
+
+/// Whether the forking thread has the list itself as its owner.
+static LIST_BY_OWNER: ForkingThread = ForkingThread(UnsafeCell::new(false));
+
+struct ForkingThread(UnsafeCell<bool>);
+// SAFETY: only the thread that has the list's lock uses it.
+unsafe impl Sync for ForkingThread {}
+
+#[derive(Clone, Copy, PartialEq)]
+struct Registered(*const Lock<SliceMemory>);
+// SAFETY: a lock is for all threads.
+unsafe impl Send for Registered {}
+
+/// Value that differs between the process that opened a memory and its children.
+#[inline(always)]
+pub fn generation() -> u32 {
+    FORKS.load(Ordering::Relaxed)
+}
+
+fn locks() -> &'static Lock<Vec<(Registered, bool)>> {
+    static WATCHED: Once = Once::new();
+    let locks = LOCKS.get_or_init(|| Lock::new(Vec::new()));
+    WATCHED.call_once(|| {
+        // SAFETY: the handlers stay as long as the library, with which they are unregistered.
+        unsafe { libc::pthread_atfork(Some(before), Some(after), Some(child)) };
+    });
+    locks
+}
+
+/// Has forks wait for this lock, which does not move, until [`unregister`].
+pub fn register(lock: *const Lock<SliceMemory>) {
+    locks().with(|all| all.push((Registered(lock), false)));
+}
+
+pub fn unregister(lock: *const Lock<SliceMemory>) {
+    locks().with(|all| all.retain(|(known, _)| *known != Registered(lock)));
+}
+
+extern "C" fn before() {
+    let list = locks();
+    let by_owner = list.take();
+    // SAFETY: this thread has the list's lock until `after`; locks are unregistered before they go.
+    unsafe {
+        *LIST_BY_OWNER.0.get() = by_owner;
+        for (lock, owned) in &mut *list.value() {
+            *owned = (*lock.0).take();
+        }
+    }
+}
+
+extern "C" fn after() {
+    let list = locks();
+    // SAFETY: `before` took all of them in this thread.
+    unsafe {
+        for (lock, owned) in &*list.value() {
+            (*lock.0).leave(*owned);
+        }
+        list.leave(*LIST_BY_OWNER.0.get());
+    }
+}
+
+extern "C" fn child() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+    after();
+}

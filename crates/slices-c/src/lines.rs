@@ -1,0 +1,52 @@
+//! Whole lines, many at once: what the header's `skl_cache` is filled from.
+#![allow(unsafe_code)]
+
+use crate::boundary::{ErrorText, array, guarded, required, required_out};
+use crate::memory::MemoryHandle;
+use crate::objects::failure;
+use crate::owners::owner;
+use libc::{c_int, c_void};
+
+/// `count` lines of SKL_LINE_BYTES in the owner's slices, all or none. Each is given back by
+/// skl_memory_free() or skl_memory_free_lines().
+///
+/// As skl_memory_allocate().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn skl_memory_allocate_lines(
+    memory: *mut MemoryHandle,
+    owner: c_int,
+    lines: *mut *mut c_void,
+    count: usize,
+) -> c_int {
+    guarded(ErrorText::none(), || {
+        // SAFETY: the caller's handle.
+        let memory = unsafe { required(memory, "memory") }?;
+        let lines = required_out(lines, "lines")?;
+        let owner = self::owner(owner)?;
+        // SAFETY: the caller's array has `count` elements.
+        let put = |index: usize, line: u64| unsafe { lines.add(index).write(line as *mut c_void) };
+        memory.present(|memory| {
+            memory.allocate_many(owner, count, put).map_err(|error| failure(&error))
+        })?;
+        Ok(0)
+    })
+}
+
+/// Takes `count` objects or lines back.
+///
+/// -EINVAL if nothing that is handed out begins at one of the addresses; those before it are taken
+/// back then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn skl_memory_free_lines(
+    memory: *mut MemoryHandle,
+    lines: *const *mut c_void,
+    count: usize,
+) -> c_int {
+    guarded(ErrorText::none(), || {
+        // SAFETY: the caller's handle and array; pointers are addresses.
+        let (memory, lines) =
+            unsafe { (required(memory, "memory")?, array(lines.cast::<u64>(), count, "lines")?) };
+        memory.lists(|memory| memory.free_many(lines)).map_err(|error| failure(&error))?;
+        Ok(0)
+    })
+}

@@ -1,0 +1,229 @@
+//! A lock that costs its first user next to nothing: threads share memories, most memories have one
+//! thread.
+//!
+//! The lock belongs to the first thread that takes it. That thread only writes that it is inside;
+//! no other one may enter yet, so that no atomic exchange is needed. The first call of another
+//! thread revokes that: it says so, has all processors of the process pass a barrier
+//! (membarrier(2)), after which the owner sees the revocation or is seen inside, and waits until it
+//! has left. From then on all take a mutex of pthreads, which sanitizers know.
+#![allow(unsafe_code)]
+
+use std::arch::asm;
+use std::cell::UnsafeCell;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
+
+/// The lock of a value.
+pub struct Lock<T> {
+    /// Thread pointer of the owner; [`UNOWNED`], or [`REVOKED`].
+    owner: AtomicUsize,
+    inside: AtomicBool,
+    mutex: UnsafeCell<libc::pthread_mutex_t>,
+    value: UnsafeCell<T>,
+}
+
+const UNOWNED: usize = 0;
+/// No thread pointer: they are aligned.
+const REVOKED: usize = 1;
+
+// SAFETY: one thread at a time has the value, which may be handed from thread to thread.
+unsafe impl<T: Send> Sync for Lock<T> {}
+// SAFETY: as above; the mutex is not locked where a value is moved.
+unsafe impl<T: Send> Send for Lock<T> {}
+
+/// What every thread has at an address of its own, as long as it lives.
+#[inline(always)]
+fn thread_pointer() -> usize {
+    let pointer;
+    // SAFETY: the first word of a thread's control block is its address (System V ABI, TLS).
+    unsafe {
+        asm!("mov {}, fs:0", out(reg) pointer, options(nostack, preserves_flags, readonly, pure));
+    }
+    pointer
+}
+
+impl<T> Lock<T> {
+    pub fn new(value: T) -> Self {
+        // A sanitizer sees a mutex and does not see ownership: with one the lock is never owned.
+        let owned = barriers_are_there() && !thread_sanitizer_runs();
+        Self {
+            owner: AtomicUsize::new(if owned { UNOWNED } else { REVOKED }),
+            inside: AtomicBool::new(false),
+            mutex: UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    /// Runs `body` with the value.
+    #[inline(always)]
+    pub fn with<R>(&self, body: impl FnOnce(&mut T) -> R) -> R {
+        let _held = Held { lock: self, by_owner: self.take() };
+        // SAFETY: the lock is held until `body` is done.
+        body(unsafe { &mut *self.value.get() })
+    }
+
+    /// The same if this thread is the owner: without a call of a function.
+    #[inline(always)]
+    pub fn with_owned<R>(&self, body: impl FnOnce(&mut T) -> Option<R>) -> Option<R> {
+        if !self.enter_as_owner(thread_pointer()) {
+            return None;
+        }
+        // SAFETY: this thread is inside.
+        let result = body(unsafe { &mut *self.value.get() });
+        self.inside.store(false, Ordering::Release);
+        result
+    }
+
+    #[inline(always)]
+    fn enter_as_owner(&self, mine: usize) -> bool {
+        if self.owner.load(Ordering::Relaxed) != mine {
+            return false;
+        }
+        self.inside.store(true, Ordering::Relaxed);
+        // The processor may still swap the two: the revoking thread's barrier is for both.
+        compiler_fence(Ordering::SeqCst);
+        if self.owner.load(Ordering::Relaxed) == mine {
+            return true;
+        }
+        self.inside.store(false, Ordering::Release);
+        false
+    }
+
+    /// Takes the lock: whether this thread has it as its owner.
+    #[inline(always)]
+    pub fn take(&self) -> bool {
+        let mine = thread_pointer();
+        self.enter_as_owner(mine) || self.take_shared(mine)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_shared(&self, mine: usize) -> bool {
+        let (order, failed) = (Ordering::AcqRel, Ordering::Acquire);
+        if self.owner.compare_exchange(UNOWNED, mine, order, failed).is_ok() {
+            return self.take();
+        }
+        self.lock_mutex();
+        // With the mutex held no other thread revokes.
+        if self.owner.load(Ordering::Acquire) != REVOKED {
+            self.owner.store(REVOKED, Ordering::SeqCst);
+            barrier();
+            while self.inside.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+        }
+        false
+    }
+
+    /// Leaves the lock, as [`Self::take`] said.
+    ///
+    /// # Safety
+    /// This thread has it, or is in a child of fork() whose parent thread had it.
+    #[inline(always)]
+    pub unsafe fn leave(&self, by_owner: bool) {
+        if by_owner {
+            self.inside.store(false, Ordering::Release);
+        } else {
+            // SAFETY: this thread locked it.
+            unsafe { libc::pthread_mutex_unlock(self.mutex.get()) };
+        }
+    }
+
+    /// The value, for a thread between [`Self::take`] and [`Self::leave`].
+    pub fn value(&self) -> *mut T {
+        self.value.get()
+    }
+
+    fn lock_mutex(&self) {
+        // SAFETY: the mutex is initialised, does not move while it is shared, and is not held by this
+        // thread: no function of the interface calls another one.
+        let answer = unsafe { libc::pthread_mutex_lock(self.mutex.get()) };
+        debug_assert_eq!(answer, 0);
+    }
+}
+
+impl<T> Drop for Lock<T> {
+    fn drop(&mut self) {
+        // SAFETY: no thread uses the lock any more.
+        unsafe { libc::pthread_mutex_destroy(self.mutex.get()) };
+    }
+}
+
+/// Leaves the lock at the end, also of a body that panics.
+struct Held<'a, T> {
+    lock: &'a Lock<T>,
+    by_owner: bool,
+}
+
+impl<T> Drop for Held<'_, T> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: it was taken with that answer.
+        unsafe { self.lock.leave(self.by_owner) };
+    }
+}
+
+/// Commands of membarrier(2).
+const EXPEDITED: i32 = 1 << 3;
+const REGISTER_EXPEDITED: i32 = 1 << 4;
+
+fn membarrier(command: i32) -> bool {
+    // SAFETY: the call changes nothing but the order of memory accesses.
+    unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
+}
+
+/// Whether the kernel has the barrier (Linux 4.14) and this process may use it.
+fn barriers_are_there() -> bool {
+    membarrier(REGISTER_EXPEDITED) && membarrier(EXPEDITED)
+}
+
+/// Every other thread of the process passes a full barrier.
+fn barrier() {
+    // Registered when the lock was made; in a child of fork() once more, which does no harm.
+    let passed = membarrier(EXPEDITED) || barriers_are_there();
+    debug_assert!(passed, "was there before");
+}
+
+/// Whether the program was built with ThreadSanitizer, whose run-time library then has this symbol.
+fn thread_sanitizer_runs() -> bool {
+    // SAFETY: the name is terminated; the symbol is only looked for.
+    let found = unsafe { libc::dlsym(null_mut(), c"__tsan_init".as_ptr()) };
+    !found.is_null()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread::scope;
+
+    /// A second thread comes while the first one is inside, or about to be, as often as not.
+    #[test]
+    fn the_owner_and_threads_that_revoke_never_meet() {
+        let mut owned = 0;
+        for round in 0..300usize {
+            let lock = Lock::new([0usize; 2]);
+            // Two numbers that are changed apart: equal, unless threads meet.
+            let add = |numbers: &mut [usize; 2]| {
+                let [one, other] = *numbers;
+                assert_eq!(one, other);
+                numbers[0] = std::hint::black_box(one + 1);
+                compiler_fence(Ordering::SeqCst);
+                numbers[1] = other + 1;
+            };
+            lock.with(add);
+            owned += usize::from(lock.owner.load(Ordering::Relaxed) == thread_pointer());
+            scope(|threads| {
+                for _ in 0..2 {
+                    threads.spawn(|| {
+                        (0..round * 10).for_each(|_| std::hint::spin_loop());
+                        (0..1000).for_each(|_| lock.with(add));
+                    });
+                }
+                (0..3000).for_each(|_| lock.with(add));
+            });
+            assert_eq!(lock.with(|numbers| *numbers), [5001; 2]);
+            assert_eq!(lock.owner.load(Ordering::Relaxed), REVOKED);
+        }
+        assert!(owned == 300 || !barriers_are_there());
+    }
+}
