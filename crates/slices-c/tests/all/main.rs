@@ -2,3 +2,5 @@
 
 mod c_programs;
 mod header;
+mod programs;
+mod sanitizers;

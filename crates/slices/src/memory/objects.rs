@@ -19,8 +19,11 @@ impl ObjectSize {
 
     /// The size for so many bytes, if they fit a line.
     pub fn holding(bytes: u64) -> Option<Self> {
+        if bytes > LINE_BYTES {
+            return None;
+        }
         let bits = fit(bytes.max(1).next_power_of_two().trailing_zeros());
-        (bytes <= LINE_BYTES).then_some(Self { bits: SMALLEST_BITS.max(bits) })
+        Some(Self { bits: SMALLEST_BITS.max(bits) })
     }
 
     pub const fn bytes(self) -> u32 {
@@ -111,7 +114,7 @@ mod tests {
         let sizes = [0, 1, 8, 9, 16, 17, 32, 33, 64].map(ObjectSize::holding);
         let sizes = sizes.map(|size| size.expect("fits").bytes());
         assert_eq!(sizes, [8, 8, 8, 16, 16, 32, 32, 64, 64]);
-        assert_eq!(ObjectSize::holding(65), None);
+        assert_eq!([65, u64::MAX].map(ObjectSize::holding), [None; 2]);
     }
 
     #[test]
