@@ -11,6 +11,7 @@ mod comparison;
 mod emulated;
 mod published;
 mod growth;
+mod oracles;
 mod recovery;
 mod refusals;
 mod slice_memory;
