@@ -15,14 +15,14 @@ use std::hint::black_box;
 use units::SliceId;
 use units::narrow::{fit, low_u8, usize_from};
 
-/// Lines in use.
-const LIVE: usize = 4096;
+/// Lines in use: of the second number the lists do not stay in the first cache.
+const LIVE: [usize; 2] = [4096, 65_536];
 
 /// Pairs of giving back and taking in a round.
 const PAIRS: usize = 2000;
 
 /// Memory of each subject.
-const BYTES: usize = 16 << 20;
+const BYTES: usize = 64 << 20;
 
 /// Physical addresses of an emulated machine: memory is where its virtual address says, from 0 on.
 struct FromZero(u64);
@@ -79,12 +79,12 @@ const BATCH: usize = 32;
 
 /// A round: each of `choices` in the lines in use is replaced, batch by batch.
 fn replace<'a, S: 'a, T: 'a>(
-    choices: &'a [usize],
+    (choices, live): (&'a [usize], usize),
     mut state: S,
     take: impl Fn(&mut S) -> T + 'a,
     give_back: impl Fn(&mut S, T) + 'a,
 ) -> Box<dyn FnMut() + 'a> {
-    let mut live: Vec<Option<T>> = (0..LIVE).map(|_| Some(take(&mut state))).collect();
+    let mut live: Vec<Option<T>> = (0..live).map(|_| Some(take(&mut state))).collect();
     Box::new(move || {
         for batch in choices.chunks(BATCH) {
             for &choice in batch {
@@ -116,8 +116,16 @@ fn memory(slices: &[u16]) -> (SliceMemory, Owner) {
 }
 
 fn main() {
+    for live in LIVE {
+        println!("{live} lines in use");
+        compare(live);
+    }
+}
+
+fn compare(live: usize) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
-    let choices: Vec<usize> = (0..PAIRS).map(|_| usize_from(random.next_u64()) % LIVE).collect();
+    let choices: Vec<usize> = (0..PAIRS).map(|_| usize_from(random.next_u64()) % live).collect();
+    let lines_in_use = (&choices[..], live);
     let of = |slices: &[u16], bytes, written: bool| {
         let take = move |(memory, owner): &mut (SliceMemory, Owner)| {
             let line = memory.allocate(*owner, bytes).expect("there is room");
@@ -131,21 +139,21 @@ fn main() {
         let give_back = |(memory, _): &mut (SliceMemory, Owner), line| {
             memory.free(line).expect("is handed out");
         };
-        replace(&choices, memory(slices), take, give_back)
+        replace(lines_in_use, memory(slices), take, give_back)
     };
     let plain = |written: bool| {
         let take = move |arena: &mut PlainArena| {
             let (line, start) = (arena.allocate(), arena.pages.start());
             if written { write(arena.pages.bytes_mut(), start, line) } else { line }
         };
-        replace(&choices, PlainArena::new(), take, PlainArena::free)
+        replace(lines_in_use, PlainArena::new(), take, PlainArena::free)
     };
     let (page_memory, addresses) = pages();
     let located =
         locate(&page_memory.pages().expect("there is memory"), &addresses).expect("is told");
     let lines = LineAllocator::new(&map(), &located).expect("is covered");
     let allocator = replace(
-        &choices,
+        lines_in_use,
         lines,
         |lines| lines.allocate(&[SliceId(3)]).expect("there is room"),
         |lines, line| lines.free(line).expect("is handed out"),
@@ -155,7 +163,7 @@ fn main() {
         line.0[0] = 1;
         line
     };
-    let malloc = replace(&choices, (), own_line, |(), line| drop(line));
+    let malloc = replace(lines_in_use, (), own_line, |(), line| drop(line));
     let subjects: Vec<Subject<'_>> = vec![
         ("plain arena", plain(true)),
         ("malloc, aligned", malloc),

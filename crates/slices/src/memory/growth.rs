@@ -1,12 +1,12 @@
 //! Pages that a memory takes when its slices are full, and gives back when no line of them is in use.
 
-use super::huge_pages::PagesUnavailable;
 use super::mapped::{PlacementError, VirtualPage, locate};
 use super::nodes::common_node;
 use super::objects::{LineUse, ObjectSize};
 use super::open::MemoryError;
 use super::owners::Owner;
 use super::pagemap::{OWN, PhysicalAddresses, ProcPagemap};
+use super::pages_unavailable::PagesUnavailable;
 use super::slice_memory::SliceMemory;
 use std::collections::TryReserveError;
 use std::path::Path;

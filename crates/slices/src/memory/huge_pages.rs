@@ -3,6 +3,7 @@
 
 use super::address_space::{self, Mapping};
 use super::mapped::VirtualPage;
+use super::pages_unavailable::PagesUnavailable;
 use super::reserved::collected;
 use crate::recovery::PageSize;
 use std::collections::TryReserveError;
@@ -16,6 +17,8 @@ pub struct HugePages {
     start: usize,
     size: PageSize,
     states: Vec<PageState>,
+    /// Bytes up to the first page that is not mapped.
+    prefix: usize,
     origin: Origin,
 }
 
@@ -32,39 +35,6 @@ enum PageState {
     Mapped,
     /// The address space went to another mapping of the process.
     Lost,
-}
-
-/// The kernel gave no huge pages.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "{pages} huge pages of {kib} KiB wanted, {free} free{of_node}: {answer}; set up more: \
-     echo N > {folder}/hugepages-{kib}kB/nr_hugepages"
-)]
-pub struct PagesUnavailable {
-    /// Pages that were asked for.
-    pub pages: usize,
-    /// Size of one.
-    pub kib: usize,
-    /// Free ones, as the kernel says, or that it does not.
-    pub free: String,
-    /// On which node, if one was asked for.
-    pub of_node: String,
-    /// What the kernel answered.
-    pub answer: Answer,
-    folder: String,
-}
-
-/// What the kernel answered.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct Answer(io::Error);
-
-impl Answer {
-    /// The errno.
-    #[must_use]
-    pub fn errno(&self) -> Option<i32> {
-        self.0.raw_os_error()
-    }
 }
 
 impl HugePages {
@@ -126,7 +96,15 @@ impl HugePages {
         let pages =
             usize::try_from(bytes >> size.bits()).ok().filter(|&pages| pages > 0 && whole)?;
         let states = collected(repeat_n(PageState::Mapped, pages)).ok()?;
-        Some(Self { start: usize::try_from(start).ok()?, size, states, origin: Origin::OfCaller })
+        let mut all = Self {
+            start: usize::try_from(start).ok()?,
+            size,
+            states,
+            prefix: 0,
+            origin: Origin::OfCaller,
+        };
+        all.note_prefix();
+        Some(all)
     }
 
     fn reserve(
@@ -140,7 +118,7 @@ impl HugePages {
         let states = states.map_err(|_| io::ErrorKind::OutOfMemory)?;
         let bytes = pages.checked_mul(1 << size.bits()).ok_or(io::ErrorKind::OutOfMemory)?;
         let start = address_space::reserve(bytes, 1 << size.bits())?;
-        Ok(Self { start, size, states, origin: Origin::Mapped(mapping, node) })
+        Ok(Self { start, size, states, prefix: 0, origin: Origin::Mapped(mapping, node) })
     }
 
     /// Maps so many pages more, all or none: their numbers.
@@ -170,6 +148,7 @@ impl HugePages {
             }
             run.iter().for_each(|&page| self.states[page] = PageState::Mapped);
         }
+        self.note_prefix();
         Ok(chosen)
     }
 
@@ -184,6 +163,7 @@ impl HugePages {
         // SAFETY: the page is mapped by this object, whose callers have no reference to it.
         let unmapped = unsafe { address_space::unmap(&range) };
         self.states[page] = if unmapped.is_ok() { PageState::Reserved } else { PageState::Lost };
+        self.note_prefix();
     }
 
     /// Whether more pages may be mapped, or some given back: not those of a caller.
@@ -235,20 +215,24 @@ impl HugePages {
     }
 
     /// The memory up to the first page that is not mapped.
+    #[inline]
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        self.part(0..self.mapped_prefix()).unwrap_or_default()
+        // SAFETY: as in `part`; the pages of the prefix are mapped.
+        unsafe { std::slice::from_raw_parts(self.start as *const u8, self.prefix) }
     }
 
     /// The memory up to the first page that is not mapped.
+    #[inline]
     #[must_use]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        self.part_mut(0..self.mapped_prefix()).unwrap_or_default()
+        // SAFETY: as in `part_mut`; the pages of the prefix are mapped.
+        unsafe { std::slice::from_raw_parts_mut(self.start as *mut u8, self.prefix) }
     }
 
-    fn mapped_prefix(&self) -> usize {
+    fn note_prefix(&mut self) {
         let pages = self.states.iter().take_while(|&&state| state == PageState::Mapped);
-        pages.count() << self.size.bits()
+        self.prefix = pages.count() << self.size.bits();
     }
 
     /// Some bytes by their offsets, if all are mapped.
@@ -290,19 +274,4 @@ impl Drop for HugePages {
 
 fn pages_of(bytes: usize, size: PageSize) -> usize {
     bytes.div_ceil(1 << size.bits()).max(1)
-}
-
-impl PagesUnavailable {
-    /// What the kernel answered about so many pages, and what it says about free ones.
-    pub(super) fn new(pages: usize, size: PageSize, node: Option<u32>, error: io::Error) -> Self {
-        let kib = 1usize << (size.bits() - 10);
-        let folder = match node {
-            None => "/sys/kernel/mm/hugepages".into(),
-            Some(node) => format!("/sys/devices/system/node/node{node}/hugepages"),
-        };
-        let free = format!("{folder}/hugepages-{kib}kB/free_hugepages");
-        let free = std::fs::read_to_string(free).map_or("none".into(), |text| text.trim().into());
-        let of_node = node.map_or(String::new(), |node| format!(" on node {node}"));
-        Self { pages, kib, free, of_node, answer: Answer(error), folder }
-    }
 }

@@ -1,11 +1,12 @@
 //! How a memory comes about.
 
-use super::huge_pages::{HugePages, PagesUnavailable};
+use super::huge_pages::HugePages;
 use super::lines::LineAllocator;
 use super::mapped::{PlacementError, locate};
 use super::nodes::{check_online, common_node};
 use super::objects::{LineUse, ObjectSize};
 use super::pagemap::{OWN, PhysicalAddressError, PhysicalAddresses, ProcPagemap};
+use super::pages_unavailable::PagesUnavailable;
 use super::reserved::collected;
 use super::slice_memory::SliceMemory;
 use crate::recovery::PageSize;
