@@ -203,7 +203,7 @@ slices-install: ## Install libskipline_slices with header, pkg-config file, man 
 	soname=$$(sed -n 's/^const ABI: u32 = \([0-9]*\);$$/libskipline_slices.so.\1/p' $$from/build.rs)
 	version=$$(sed -n 's/^version = "\(.*\)"$$/\1/p' Cargo.toml)
 	install -d "$$to/include" "$$to/lib/pkgconfig" "$$to/share/man/man3"
-	install -m 644 $$from/include/skipline_slices.h "$$to/include/"
+	install -m 644 $$from/include/skipline_slices.h{,pp} "$$to/include/"
 	install -m 755 "$$built/libskipline_slices.so" "$$to/lib/$$soname"
 	ln -sf "$$soname" "$$to/lib/libskipline_slices.so"
 	install -m 644 "$$built/libskipline_slices.a" "$$to/lib/"

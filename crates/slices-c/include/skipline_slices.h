@@ -7,6 +7,7 @@
  * - Where a function takes `error`, it writes a text for people there if it fails: at most
  *   `error_bytes` bytes, always terminated. NULL and 0 mean that no text is wanted.
  * - The library never prints, never ends the process, and starts no threads.
+ * - Containers of C++ get memory in slices by skipline_slices.hpp.
  */
 
 #ifndef SKIPLINE_SLICES_H

@@ -7,22 +7,14 @@
 
 use crate::lock::Lock;
 use slices::memory::SliceMemory;
-use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Once, OnceLock};
 
 /// How often this process came from another one since the library was first asked for memory.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// The locks of all memories, and whether the forking thread has each as its owner.
-static LOCKS: OnceLock<Lock<Vec<(Registered, bool)>>> = OnceLock::new();
-
-/// Whether the forking thread has the list itself as its owner.
-static LIST_BY_OWNER: ForkingThread = ForkingThread(UnsafeCell::new(false));
-
-struct ForkingThread(UnsafeCell<bool>);
-// SAFETY: only the thread that has the list's lock uses it.
-unsafe impl Sync for ForkingThread {}
+/// The locks of all memories.
+static LOCKS: OnceLock<Lock<Vec<Registered>>> = OnceLock::new();
 
 #[derive(Clone, Copy, PartialEq)]
 struct Registered(*const Lock<SliceMemory>);
@@ -35,7 +27,7 @@ pub fn generation() -> u32 {
     FORKS.load(Ordering::Relaxed)
 }
 
-fn locks() -> &'static Lock<Vec<(Registered, bool)>> {
+fn locks() -> &'static Lock<Vec<Registered>> {
     static WATCHED: Once = Once::new();
     let locks = LOCKS.get_or_init(|| Lock::new(Vec::new()));
     WATCHED.call_once(|| {
@@ -47,33 +39,26 @@ fn locks() -> &'static Lock<Vec<(Registered, bool)>> {
 
 /// Has forks wait for this lock, which does not move, until [`unregister`].
 pub fn register(lock: *const Lock<SliceMemory>) {
-    locks().with(|all| all.push((Registered(lock), false)));
+    locks().with(|all| all.push(Registered(lock)));
 }
 
 pub fn unregister(lock: *const Lock<SliceMemory>) {
-    locks().with(|all| all.retain(|(known, _)| *known != Registered(lock)));
+    locks().with(|all| all.retain(|&known| known != Registered(lock)));
 }
 
 extern "C" fn before() {
     let list = locks();
-    let by_owner = list.take();
+    list.take_for_fork();
     // SAFETY: this thread has the list's lock until `after`; locks are unregistered before they go.
-    unsafe {
-        *LIST_BY_OWNER.0.get() = by_owner;
-        for (lock, owned) in &mut *list.value() {
-            *owned = (*lock.0).take();
-        }
-    }
+    unsafe { (*list.value()).iter().for_each(|lock| (*lock.0).take_for_fork()) };
 }
 
 extern "C" fn after() {
     let list = locks();
     // SAFETY: `before` took all of them in this thread.
     unsafe {
-        for (lock, owned) in &*list.value() {
-            (*lock.0).leave(*owned);
-        }
-        list.leave(*LIST_BY_OWNER.0.get());
+        (*list.value()).iter().for_each(|lock| (*lock.0).leave_after_fork());
+        list.leave_after_fork();
     }
 }
 

@@ -91,7 +91,7 @@ impl<T> Lock<T> {
 
     /// Takes the lock: whether this thread has it as its owner.
     #[inline(always)]
-    pub fn take(&self) -> bool {
+    fn take(&self) -> bool {
         let mine = thread_pointer();
         self.enter_as_owner(mine) || self.take_shared(mine)
     }
@@ -104,23 +104,48 @@ impl<T> Lock<T> {
             return self.take();
         }
         self.lock_mutex();
-        // With the mutex held no other thread revokes.
         if self.owner.load(Ordering::Acquire) != REVOKED {
-            self.owner.store(REVOKED, Ordering::SeqCst);
-            barrier();
-            while self.inside.load(Ordering::Acquire) {
-                std::thread::yield_now();
-            }
+            self.revoke();
         }
         false
+    }
+
+    /// Ends ownership, with the mutex held, so that no other thread revokes.
+    fn revoke(&self) {
+        self.owner.store(REVOKED, Ordering::SeqCst);
+        barrier();
+        while self.inside.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+    }
+
+    /// Takes the mutex, also as the owner: a thread that revokes holds it, and a child of fork() does
+    /// not have that thread. Ownership ends, unless it is this thread's.
+    pub fn take_for_fork(&self) {
+        self.lock_mutex();
+        let mine = thread_pointer();
+        let (order, failed) = (Ordering::AcqRel, Ordering::Acquire);
+        match self.owner.compare_exchange(UNOWNED, mine, order, failed) {
+            Err(other) if other != REVOKED && other != mine => self.revoke(),
+            _ => {}
+        }
+    }
+
+    /// Leaves it in the parent and in the child.
+    ///
+    /// # Safety
+    /// This thread has called [`Self::take_for_fork`], in the parent.
+    pub unsafe fn leave_after_fork(&self) {
+        // SAFETY: that locked it.
+        unsafe { self.leave(false) };
     }
 
     /// Leaves the lock, as [`Self::take`] said.
     ///
     /// # Safety
-    /// This thread has it, or is in a child of fork() whose parent thread had it.
+    /// This thread has it.
     #[inline(always)]
-    pub unsafe fn leave(&self, by_owner: bool) {
+    unsafe fn leave(&self, by_owner: bool) {
         if by_owner {
             self.inside.store(false, Ordering::Release);
         } else {
@@ -129,7 +154,7 @@ impl<T> Lock<T> {
         }
     }
 
-    /// The value, for a thread between [`Self::take`] and [`Self::leave`].
+    /// The value, for a thread between [`Self::take_for_fork`] and [`Self::leave_after_fork`].
     pub fn value(&self) -> *mut T {
         self.value.get()
     }
@@ -225,5 +250,40 @@ mod tests {
             assert_eq!(lock.owner.load(Ordering::Relaxed), REVOKED);
         }
         assert!(owned == 300 || !barriers_are_there());
+    }
+
+    impl<T> Lock<T> {
+        fn mutex(&self) -> *mut libc::pthread_mutex_t {
+            self.mutex.get()
+        }
+    }
+
+    /// A thread that revokes holds the mutex until the owner has left. If the owner forked meanwhile,
+    /// its child would wait for that thread, which it does not have.
+    #[test]
+    fn nothing_can_be_revoked_while_the_owner_forks() {
+        let lock = Lock::new(());
+        lock.with(|()| ());
+        let shared = &lock;
+        let is_free = || {
+            let mutex = shared.mutex();
+            // SAFETY: the mutex is initialised; it is left again if it was free.
+            unsafe {
+                let free = libc::pthread_mutex_trylock(mutex) == 0;
+                if free {
+                    libc::pthread_mutex_unlock(mutex);
+                }
+                free
+            }
+        };
+        let seen_by_another = || scope(|threads| threads.spawn(is_free).join().expect("looks"));
+        assert!(seen_by_another());
+        lock.take_for_fork();
+        assert!(!seen_by_another());
+        // SAFETY: it was taken just now.
+        unsafe { lock.leave_after_fork() };
+        assert!(seen_by_another());
+        let owner = lock.owner.load(Ordering::Relaxed);
+        assert!(owner == thread_pointer() || !barriers_are_there());
     }
 }
