@@ -22,8 +22,8 @@ typedef struct skl_short_form {
     // Addresses below `limit` are covered, and those whose bits `compared` are `fixed`. For any
     // others the library is asked.
     uint64_t limit, compared, fixed;
-    // What bits 6 to 17, 18 to 29 and 30 to 40 add to the position in the sequence.
-    uint16_t low[4096], middle[4096], high[2048];
+    // What bits 6 to 14, 15 to 23, 24 to 32 and 33 to 41 add to the position in the sequence.
+    uint16_t parts[4][512];
     // Slice of each position.
     uint8_t base[65536];
 } skl_short_form;
@@ -366,9 +366,10 @@ static inline int skl_slice_of_inline(const struct skl_slice_map *map, uint64_t 
     form = *(const struct skl_short_form *const *)(const void *)map;
     if (physical_address >= form->limit && (physical_address & form->compared) != form->fixed)
         return skl_slice_of(map, physical_address);
-    return form->base[form->low[physical_address >> 6 & 4095] ^
-                      form->middle[physical_address >> 18 & 4095] ^
-                      form->high[physical_address >> 30 & 2047]];
+    return form->base[form->parts[0][physical_address >> 6 & 511] ^
+                      form->parts[1][physical_address >> 15 & 511] ^
+                      form->parts[2][physical_address >> 24 & 511] ^
+                      form->parts[3][physical_address >> 33 & 511]];
 }
 #ifndef SKL_NO_INLINE
 #define skl_slice_of(map, physical_address) skl_slice_of_inline(map, physical_address)

@@ -22,9 +22,8 @@ pub struct SliceMapHandle {
 const _: () = {
     assert!(offset_of!(SliceMapHandle, short_form) == 0);
     assert!(offset_of!(ShortForm, limit) == 0 && offset_of!(ShortForm, fixed) == 16);
-    assert!(offset_of!(ShortForm, low) == 24 && offset_of!(ShortForm, middle) == 24 + 8192);
-    assert!(offset_of!(ShortForm, high) == 24 + 16384 && offset_of!(ShortForm, base) == 24 + 20480);
-    assert!(size_of::<ShortForm>() == 24 + 20480 + 65536);
+    assert!(offset_of!(ShortForm, parts) == 24 && offset_of!(ShortForm, base) == 24 + 4096);
+    assert!(size_of::<ShortForm>() == 24 + 4096 + 65536);
 };
 
 fn open(table: &Path) -> Result<SliceMap, Failure> {
@@ -115,6 +114,6 @@ pub unsafe extern "C" fn skl_slices_of(
         }
     };
     // SAFETY: the caller's array has `count` elements.
-    let put = |index: usize, slice: SliceId| unsafe { slices.add(index).write(slice.0) };
+    let put = move |index: usize, slice: SliceId| unsafe { slices.add(index).write(slice.0) };
     map.map.each_slice(addresses, put).map_or(-libc::ERANGE, |()| 0)
 }

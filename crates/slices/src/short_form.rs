@@ -1,14 +1,17 @@
 //! A slice function in few instructions, for addresses that one comparison recognises.
 
+#![allow(unsafe_code)]
+
 use address_map::BaseSequence;
 use std::sync::Arc;
-use units::LineAddr;
-use units::narrow::{fit, usize_from};
+use units::narrow::{fit, low_u32, usize_from};
+use units::{LineAddr, SliceId};
 
-/// Position by three look-ups, whose bits of an address are the same ones for every function, and the
+/// Position by four look-ups, whose bits of an address are the same ones for every function, and the
 /// slice by one more; coverage by comparing the address or some of its bits. All is in one piece,
-/// so that a look-up follows a single pointer. Where random lines of 128 GiB are looked up, 17 KiB
-/// of it are read, and the sequence. The layout is C's: there look-ups are compiled into callers.
+/// so that a look-up follows a single pointer. Random lines read 4 KiB of it, and the sequence: fewer
+/// look-ups in larger tables take longer, since callers need the first cache for themselves. The
+/// layout is C's: there look-ups are compiled into callers.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct ShortForm {
@@ -18,25 +21,22 @@ pub struct ShortForm {
     pub compared: u64,
     /// Values of those bits.
     pub fixed: u64,
-    /// What each value of bits 6 to 17 of an address adds to the position.
-    pub low: [u16; 1 << LOW_BITS],
-    /// The same of bits 18 to 29.
-    pub middle: [u16; 1 << LOW_BITS],
-    /// The same of bits 30 to 40.
-    pub high: [u16; 1 << HIGH_BITS],
+    /// What each value of bits 6 to 14, 15 to 23, 24 to 32 and 33 to 41 of an address adds to the
+    /// position.
+    pub parts: [[u16; 1 << PART_BITS]; PARTS],
     /// Slice of each position; as long as the longest sequence, so that any position is in it.
     pub base: [u8; 1 << 16],
 }
 
-/// Bits of an address that the tables look at: all that choose a line below 2 TiB.
+/// The tables look at all bits that choose a line below 2 TiB, from the lowest one on.
 const LINE_BIT: u32 = units::LINE_BYTES.trailing_zeros();
-const LOW_BITS: u32 = 12;
-const HIGH_BITS: u32 = address_map::ADDRESS_BITS - LINE_BIT - 2 * LOW_BITS;
+const PART_BITS: u32 = 9;
+const PARTS: usize = 4;
+const _: () = assert!(LINE_BIT + PART_BITS * low_u32(PARTS as u64) >= address_map::ADDRESS_BITS);
 
-/// The value of `BITS` bits of an address from `first` on.
-#[inline(always)]
-fn bits<const BITS: u32>(physical_address: u64, first: u32) -> usize {
-    usize_from(physical_address >> first & ((1 << BITS) - 1))
+/// Lowest bit of an address that a table looks at.
+const fn first_bit(part: usize) -> u32 {
+    LINE_BIT + PART_BITS * low_u32(part as u64)
 }
 
 impl ShortForm {
@@ -44,8 +44,9 @@ impl ShortForm {
     /// address at all, if it does not.
     pub(crate) fn new(function: &BaseSequence, fixed_bits: Option<(u64, u64)>) -> Arc<Self> {
         let position = |value: usize, first: u32| {
-            let line = LineAddr::of_byte((value as u64) << first);
-            fit::<u16, _>(function.position(line))
+            // Covered addresses have no bits above those that functions know.
+            let address = (value as u64) << first & ((1 << address_map::ADDRESS_BITS) - 1);
+            fit::<u16, _>(function.position(LineAddr::of_byte(address)))
         };
         // No address has a bit that is not compared.
         let (compared, fixed) = fixed_bits.unwrap_or((0, 1));
@@ -58,9 +59,9 @@ impl ShortForm {
             limit: if below { !compared + 1 } else { 0 },
             compared,
             fixed,
-            low: std::array::from_fn(|value| position(value, LINE_BIT)),
-            middle: std::array::from_fn(|value| position(value, LINE_BIT + LOW_BITS)),
-            high: std::array::from_fn(|value| position(value, LINE_BIT + 2 * LOW_BITS)),
+            parts: std::array::from_fn(|part| {
+                std::array::from_fn(|value| position(value, first_bit(part)))
+            }),
             base,
         })
     }
@@ -78,12 +79,46 @@ impl ShortForm {
         addresses.iter().map(differing).fold(0, |all, bits| all | bits) == 0
     }
 
+    /// The slices of covered addresses, each handed to `put` under its index.
+    #[inline(always)]
+    pub(crate) fn each_slice(&self, addresses: &[u64], mut put: impl FnMut(usize, SliceId)) {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("bmi1") {
+            // SAFETY: the processor has the instructions.
+            return unsafe { self.each_slice_by_fields(addresses, put) };
+        }
+        for (index, &address) in addresses.iter().enumerate() {
+            put(index, SliceId(self.slice(address).into()));
+        }
+    }
+
+    /// The same where one instruction takes some bits of an address, which makes up for a third of
+    /// the others.
+    ///
+    /// # Safety
+    /// The processor has BMI1.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "bmi1")]
+    unsafe fn each_slice_by_fields(&self, addresses: &[u64], mut put: impl FnMut(usize, SliceId)) {
+        use std::arch::x86_64::_bextr_u64;
+        for (index, &address) in addresses.iter().enumerate() {
+            let part = |part| {
+                let value = usize_from(_bextr_u64(address, first_bit(part), PART_BITS));
+                self.parts[part][value % (1 << PART_BITS)]
+            };
+            let position = part(0) ^ part(1) ^ part(2) ^ part(3);
+            put(index, SliceId(self.base[usize::from(position)].into()));
+        }
+    }
+
     /// The slice of a covered address.
     #[inline(always)]
     pub(crate) fn slice(&self, address: u64) -> u8 {
-        let position = self.low[bits::<LOW_BITS>(address, LINE_BIT)]
-            ^ self.middle[bits::<LOW_BITS>(address, LINE_BIT + LOW_BITS)]
-            ^ self.high[bits::<HIGH_BITS>(address, LINE_BIT + 2 * LOW_BITS)];
+        let part = |part| {
+            let value = usize_from(address >> first_bit(part));
+            self.parts[part][value % (1 << PART_BITS)]
+        };
+        let position = part(0) ^ part(1) ^ part(2) ^ part(3);
         self.base[usize::from(position)]
     }
 }

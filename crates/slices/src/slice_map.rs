@@ -140,9 +140,7 @@ impl SliceMap {
     ) -> Result<(), NotCovered> {
         // Without exits in the loops the look-ups of several addresses overlap.
         if self.short.covers_all(addresses) {
-            for (index, &address) in addresses.iter().enumerate() {
-                put(index, SliceId(self.short.slice(address).into()));
-            }
+            self.short.each_slice(addresses, put);
             return Ok(());
         }
         let mut all_covered = true;
