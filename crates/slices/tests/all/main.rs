@@ -9,9 +9,9 @@
 mod allocator;
 mod comparison;
 mod emulated;
-mod published;
 mod growth;
 mod oracles;
+mod published;
 mod recovery;
 mod refusals;
 mod slice_memory;
