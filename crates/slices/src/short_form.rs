@@ -2,6 +2,9 @@
 
 #![allow(unsafe_code)]
 
+#[cfg(target_arch = "x86_64")]
+mod vectors;
+
 use address_map::BaseSequence;
 use std::sync::Arc;
 use units::narrow::{fit, low_u32, usize_from};
@@ -26,6 +29,9 @@ pub struct ShortForm {
     pub parts: [[u16; 1 << PART_BITS]; PARTS],
     /// Slice of each position; as long as the longest sequence, so that any position is in it.
     pub base: [u8; 1 << 16],
+    /// The same as [`Self::parts`], for many addresses at once. C does not know of it.
+    #[cfg(target_arch = "x86_64")]
+    halves: vectors::Halves,
 }
 
 /// The tables look at all bits that choose a line below 2 TiB, from the lowest one on.
@@ -43,9 +49,9 @@ impl ShortForm {
     /// The form of a function that is established where [`crate::Coverage::fixed_bits`] says; of no
     /// address at all, if it does not.
     pub(crate) fn new(function: &BaseSequence, fixed_bits: Option<(u64, u64)>) -> Arc<Self> {
-        let position = |value: usize, first: u32| {
+        let position = |address: u64| {
             // Covered addresses have no bits above those that functions know.
-            let address = (value as u64) << first & ((1 << address_map::ADDRESS_BITS) - 1);
+            let address = address & ((1 << address_map::ADDRESS_BITS) - 1);
             fit::<u16, _>(function.position(LineAddr::of_byte(address)))
         };
         // No address has a bit that is not compared.
@@ -60,9 +66,11 @@ impl ShortForm {
             compared,
             fixed,
             parts: std::array::from_fn(|part| {
-                std::array::from_fn(|value| position(value, first_bit(part)))
+                std::array::from_fn(|value| position((value as u64) << first_bit(part)))
             }),
             base,
+            #[cfg(target_arch = "x86_64")]
+            halves: vectors::Halves::new(position),
         })
     }
 
@@ -83,31 +91,12 @@ impl ShortForm {
     #[inline(always)]
     pub(crate) fn each_slice(&self, addresses: &[u64], mut put: impl FnMut(usize, SliceId)) {
         #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("bmi1") {
+        if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has the instructions.
-            return unsafe { self.each_slice_by_fields(addresses, put) };
+            return unsafe { self.each_slice_of_vectors(addresses, put) };
         }
         for (index, &address) in addresses.iter().enumerate() {
             put(index, SliceId(self.slice(address).into()));
-        }
-    }
-
-    /// The same where one instruction takes some bits of an address, which makes up for a third of
-    /// the others.
-    ///
-    /// # Safety
-    /// The processor has BMI1.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "bmi1")]
-    unsafe fn each_slice_by_fields(&self, addresses: &[u64], mut put: impl FnMut(usize, SliceId)) {
-        use std::arch::x86_64::_bextr_u64;
-        for (index, &address) in addresses.iter().enumerate() {
-            let part = |part| {
-                let value = usize_from(_bextr_u64(address, first_bit(part), PART_BITS));
-                self.parts[part][value % (1 << PART_BITS)]
-            };
-            let position = part(0) ^ part(1) ^ part(2) ^ part(3);
-            put(index, SliceId(self.base[usize::from(position)].into()));
         }
     }
 

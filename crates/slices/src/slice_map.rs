@@ -228,21 +228,27 @@ mod tests {
         fn one_pass_says_what_function_and_coverage_say(
             file in files(),
             addresses in vec(0..4u64 << ADDRESS_BITS, 64),
-            choice in any::<u32>(),
+            choices in vec(any::<u32>(), 1..100),
         ) {
             let map = SliceMap::new(&file).expect("is valid");
             let function = BaseSequence::new(&file.table).expect("is valid");
             let coverage = file.coverage.lookup();
-            let inside = match &file.coverage {
-                Coverage::Below(limit) => limit - 1,
+            let inside = |choice: u32| match &file.coverage {
+                Coverage::Below(limit) => (limit - 1).rotate_right(choice % 64) % limit,
                 Coverage::Only(covered) => {
                     let chosen = covered.span.iter().enumerate();
                     let chosen = chosen.filter(|(index, _)| choice >> index & 1 == 1);
                     chosen.fold(covered.origin, |sum, (_, vector)| sum ^ vector)
                 }
             };
-            prop_assert!(map.slice_of(inside).is_ok());
-            for address in addresses.into_iter().chain([inside]) {
+            let covered: Vec<u64> = choices.into_iter().map(inside).collect();
+            let mut many = vec![SliceId(0); covered.len()];
+            prop_assert_eq!(map.slices_of(&covered, &mut many), Ok(()));
+            for (&address, &slice) in covered.iter().zip(&many) {
+                prop_assert_eq!(map.slice_of(address), Ok(slice));
+            }
+            let inside = covered[0];
+            for address in addresses.into_iter().chain(covered) {
                 let slice = SliceId(fit(function.slice(LineAddr::of_byte(address))));
                 let said = match coverage.covers(address) {
                     true => Ok(slice),

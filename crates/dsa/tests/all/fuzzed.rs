@@ -12,7 +12,6 @@ use dsa::engine::{Engine, Outcome};
 use dsa::hardware::capabilities::Capabilities;
 use dsa::hardware::status;
 use std::cell::RefCell;
-use std::path::Path;
 
 const PAGES: usize = 8;
 /// Places of a descriptor that may hold addresses.
@@ -110,7 +109,8 @@ fn execute((part, rights, size_mask, descriptors): Input) {
 
 #[test]
 fn what_the_fuzzer_has_kept_is_done_as_the_reference_does_it() {
-    let kept = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/kept/descriptors"));
+    let kept =
+        std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/kept/descriptors"));
     let entries = kept.read_dir().expect("inputs are kept");
     let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
     files.sort();
