@@ -36,7 +36,7 @@ def forward(args: argparse.Namespace, capture: Path) -> list[tuple[float, float]
         *("-m", "256", "--lcores", args.lcores, "--log-level=*:error"),
         *("-d", "librte_mempool_skipline.so"),
         *("--vdev", f"net_pcap0,{device}", "--vdev", f"net_pcap1,{device}", "--"),
-        *("--pool-ops", STANDARD, "--other-ops", SLICE, "--pairs", str(args.pairs)),
+        *("--pool-ops", STANDARD, "--other-ops", STANDARD if args.null else SLICE, "--pairs", str(args.pairs)),
         *("--cache", str(args.cache)),
         *(["--free-in-bulk"] if args.free_in_bulk else []),
         *(["--new-order"] if args.new_order else []),
@@ -76,6 +76,9 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument(
         "--new-order", action="store_true", help="pools in order of address, as they begin"
+    )
+    parser.add_argument(
+        "--null", action="store_true", help="the standard pool against another of its kind"
     )
     parser.add_argument("--all", action="store_true", help="print every pair")
     parser.add_argument("--frame-bytes", type=int, default=60)

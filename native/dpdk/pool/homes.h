@@ -25,6 +25,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include <rte_lcore.h>
 #include <rte_mempool.h>
@@ -156,6 +157,28 @@ homes_keep(struct homes *homes, void * const *object)
 	if (unlikely(kept->len >= kept->flushthresh || object == list->front->objs))
 		return false;
 	kept->objs[kept->len++] = *object;
+	return true;
+}
+
+/*
+ * What a core gets of its own, on the fast path: the warmest of what is kept. False: it is for
+ * homes_get_of_several().
+ */
+static inline bool
+homes_get_kept(struct homes *homes, void **objects, unsigned int n)
+{
+	unsigned int own = homes->of_lcore[homes_this_lcore()];
+	struct rte_mempool_cache *kept;
+
+	if (unlikely(own == HOME_NONE))
+		return false;
+	kept = homes->list[own].kept;
+	if (unlikely(kept == NULL || kept->len < n || n == 0 || homes->list[own].is_mixed))
+		return false;
+	if (unlikely(homes_of_several(homes, kept->objs[kept->len - 1]) != own))
+		return false;
+	kept->len -= n;
+	memcpy(objects, &kept->objs[kept->len], n * sizeof(*objects));
 	return true;
 }
 

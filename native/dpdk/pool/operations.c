@@ -56,18 +56,29 @@ slice_pool_put(struct rte_mempool *mempool, void * const *objects, unsigned int 
 	return put_to_several(mempool, objects, n);
 }
 
+static __rte_noinline int
+get_of_several(struct rte_mempool *mempool, void **objects, unsigned int n)
+{
+	struct slice_pool *pool = slice_pool_at(mempool);
+
+	if (is_home_pool(mempool))
+		return home_pool_get(mempool, objects, n);
+	if (!home_pools_are_named(&pool->homes))
+		home_pools_name(&pool->homes, mempool);
+	if (pool->movable.pollers > 0)
+		return movable_get(&pool->movable, &pool->homes, objects, n);
+	return homes_get_of_several(&pool->homes, objects, n);
+}
+
 static int
 slice_pool_get(struct rte_mempool *mempool, void **objects, unsigned int n)
 {
 	struct slice_pool *pool = slice_pool_at(mempool);
 
-	if (unlikely(is_home_pool(mempool)))
-		return home_pool_get(mempool, objects, n);
-	if (unlikely(!home_pools_are_named(&pool->homes)))
-		home_pools_name(&pool->homes, mempool);
-	if (pool->movable.pollers > 0)
-		return movable_get(&pool->movable, &pool->homes, objects, n);
-	return homes_get_of_several(&pool->homes, objects, n);
+	if (likely(!is_home_pool(mempool) && home_pools_are_named(&pool->homes) &&
+			pool->movable.pollers == 0 && homes_get_kept(&pool->homes, objects, n)))
+		return 0;
+	return get_of_several(mempool, objects, n);
 }
 
 /* Pools of one home that the application says only one core puts into, or gets from. */
