@@ -7,6 +7,7 @@
 
 #include <rte_eal.h>
 #include <rte_lcore.h>
+#include <rte_malloc.h>
 #include <rte_mbuf.h>
 
 #include "log.h"
@@ -141,7 +142,9 @@ check_node(const struct rte_mempool *pool, unsigned int lcore, char *why, size_t
 {
 	unsigned int node = rte_lcore_to_socket_id(lcore);
 
-	if (pool->socket_id == SOCKET_ID_ANY || node == (unsigned int)pool->socket_id)
+	/* Heaps that the application brings have numbers beyond those of nodes. */
+	if (pool->socket_id == SOCKET_ID_ANY || node == (unsigned int)pool->socket_id ||
+			rte_malloc_heap_socket_is_external(pool->socket_id) == 1)
 		return 0;
 	snprintf(why, why_bytes, "lcore %u, which polls this pool, is on NUMA node %u, and the pool's "
 		"memory on node %d: slices are near to cores of their own socket; make a pool for each "
