@@ -20,7 +20,7 @@ def _pages(name: str) -> int:
 
 
 @contextmanager
-def huge_pages() -> Iterator[None]:
+def huge_pages(needed: int = PAGES) -> Iterator[None]:
     """Have enough free huge pages, and give back what was added.
 
     The number is not reset afterwards if another program changed it since.
@@ -28,7 +28,7 @@ def huge_pages() -> Iterator[None]:
     if not _POOL.exists():
         raise LacksError("the kernel has no huge pages of 2 MiB")
     before = _pages("nr_hugepages")
-    missing = PAGES - _pages("free_hugepages")
+    missing = needed - _pages("free_hugepages")
     try:
         if missing > 0:
             (_POOL / "nr_hugepages").write_text(str(before + missing))
@@ -36,8 +36,8 @@ def huge_pages() -> Iterator[None]:
         raise LacksError(f"huge pages cannot be reserved: {error.strerror}") from error
     reserved = _pages("nr_hugepages")
     try:
-        if _pages("free_hugepages") < PAGES:
-            raise LacksError(f"{PAGES} huge pages of 2 MiB are not available: memory is too full")
+        if _pages("free_hugepages") < needed:
+            raise LacksError(f"{needed} huge pages of 2 MiB are not available: memory is too full")
         yield
     finally:
         if reserved > before and _pages("nr_hugepages") == reserved:

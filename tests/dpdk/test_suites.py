@@ -4,12 +4,13 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from dpdk.emulated_parts import Part
-from dpdk.machine import lcores
+from dpdk.machine import LacksError, huge_pages, lcores
 from dpdk.programs import BUILD, SLICE_POOL, STANDARD_POOL
 
 LIST = Path(__file__).parent / "suites.txt"
@@ -19,11 +20,13 @@ WORKERS = 2
 STANDARD_SECONDS = 90
 SLICE_SECONDS = 4 * STANDARD_SECONDS
 DOES_NOT_END = "does not end"
+# Those of tables and of the RIB ask for so many beyond what they begin with.
+PAGES = 1024
 VERDICT = re.compile(r"^(?:RTE>>)?Test (OK|Failed|Skipped)", re.MULTILINE)
 
 pytestmark = [
     pytest.mark.soak_long,
-    pytest.mark.usefixtures("pages"),
+    pytest.mark.usefixtures("pages", "pages_of_suites"),
     pytest.mark.skipif(
         shutil.which("dpdk-test") is None, reason="dpdk-test is missing: package dpdk-dev"
     ),
@@ -35,6 +38,16 @@ def listed() -> dict[str, bool]:
     """Suites, and whether they fail with the standard pool."""
     lines = [line.split() for line in LIST.read_text().splitlines() if not line.startswith("#")]
     return {line[0]: line[1:2] == ["fails"] for line in lines}
+
+
+@pytest.fixture(scope="module")
+def pages_of_suites() -> Iterator[None]:
+    """Huge pages for all of them."""
+    try:
+        with huge_pages(PAGES):
+            yield
+    except LacksError as lacks:
+        pytest.skip(str(lacks))
 
 
 def run_suite(
