@@ -117,9 +117,12 @@ def test_slices_are_asked_through_the_command(skylake: Path, skipline: Skipline)
     assert wrong.code == 2 and "allowed: a whole number from 1 to 4096" in wrong.err
     without_table = slices("nearest")
     assert without_table.code == 2 and "skipline-host slices map" in without_table.err
-    mapped = slices("map")
-    assert mapped.code == 0 and "Established." in mapped.out
+    published = slices("map")
+    assert published.code == 0 and "Published: no recovery needed." in published.out
     assert (skipline.directory / "slices.toml").is_file()
+    learnt = slices("map", "--recover", "--out", "learnt.toml")
+    assert learnt.code == 0 and "Established." in learnt.out
+    assert (skipline.directory / "learnt.toml").is_file()
 
 
 def test_a_missing_binary_names_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
