@@ -8,7 +8,6 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
-from selenium.webdriver.support.expected_conditions import presence_of_element_located
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from browser_window import DESK, PHONE, show
@@ -167,11 +166,16 @@ def test_figures_that_a_filter_hid_are_drawn_when_it_goes(
     )
     hidden = browser.find_elements(By.CSS_SELECTOR, "[data-judges] [data-chart]")
     assert hidden and not any(chart.is_displayed() for chart in hidden)
-    browser.find_element(By.CSS_SELECTOR, ".filters button").click()
+    # Not by its place on the page: figures that grow move it.
+    button = browser.find_element(By.CSS_SELECTOR, ".filters button")
+    browser.execute_script("arguments[0].click()", button)
+    WebDriverWait(browser, DRAW_LIMIT_S).until(
+        lambda _: all(chart.is_displayed() for chart in hidden), "figures stay hidden"
+    )
     for chart in hidden:
         browser.execute_script("arguments[0].scrollIntoView()", chart)
-        drawn = presence_of_element_located((By.CSS_SELECTOR, "[data-judges] [data-chart] svg"))
-        WebDriverWait(browser, DRAW_LIMIT_S).until(drawn)
+        drawing = WebDriverWait(chart, DRAW_LIMIT_S)
+        drawing.until(lambda c: c.find_elements(By.TAG_NAME, "svg"), f"not drawn: {chart.text!r}")
         assert chart.find_element(By.TAG_NAME, "svg").size["width"] > 200
 
 
