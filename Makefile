@@ -59,10 +59,10 @@ test: simulator-tests $(STAMPS)/module-to-test browser peers docs-tools dpdk-to-
 soak: $(STAMPS)/module-to-test browser peers docs-tools dpdk-to-test dsa-programs redis-tools ## Run long tests, within SOAK_MINUTES
 	export SKIPLINE_SOAK=1 PROPTEST_RNG_SEED=$(SOAK_SEED)
 	echo "soaking with seed $$PROPTEST_RNG_SEED"
-	python tests/tally.py --minutes $(SOAK_MINUTES) -- $(RUST_TESTS) -- $(PYTEST) -m soak
+	python tests/tally.py --minutes $(SOAK_MINUTES) -- $(RUST_TESTS) -- \
+	  $(PYTEST) -m soak --ignore=tests/dpdk -- pytest -m soak tests/dpdk
 
-soak-long: $(STAMPS)/module-to-test dpdk-to-test redis-tools ## Run DPDK's own suites; repeat random tests of Rust with other seeds for SOAK_LONG_MINUTES
-	pytest -m soak_long tests/dpdk
+soak-long: $(STAMPS)/module-to-test redis-tools ## Repeat random tests of Rust with other seeds for SOAK_LONG_MINUTES
 	export SKIPLINE_SOAK=1 PROPTEST_RNG_SEED=$(SOAK_SEED)
 	echo "soaking with seed $$PROPTEST_RNG_SEED and those after it"
 	python3 tests/tally.py --for-minutes $(SOAK_LONG_MINUTES) -- $(RUST_TESTS)
