@@ -26,7 +26,9 @@ fn a_signal_to_the_command_reaches_the_program() {
         let place = Place::new();
         let script =
             format!("trap 'echo caught; exit 5' {signal}; echo ready; while :; do :; done");
-        let mut command = std::process::Command::new(crate::runs::command());
+        let mut command = std::process::Command::new("env");
+        // A shell does not trap what was ignored before it began, as it is below `nohup`.
+        command.arg(format!("--default-signal={signal}")).arg(crate::runs::command());
         place.for_tests(&mut command).args(["run", "--", "bash", "-c", &script]);
         let mut run = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("starts");
         let mut lines = BufReader::new(run.stdout.take().expect("is piped")).lines();
