@@ -21,7 +21,9 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert done.returncode == 0, done.stderr
     (archive,) = folder.glob("skipline-*.tar.gz")
     with tarfile.open(archive) as tar:
-        tar.extractall(folder, filter="data")
+        # Python has filters since 3.11.4.
+        tar.extraction_filter = getattr(tarfile, "data_filter", None)
+        tar.extractall(folder)
     (root,) = (path for path in folder.iterdir() if path.is_dir())
     return root
 
