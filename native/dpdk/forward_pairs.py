@@ -36,8 +36,8 @@ def forward(args: argparse.Namespace, capture: Path) -> list[tuple[float, float]
         *("-m", "256", "--lcores", args.lcores, "--log-level=*:error"),
         *("-d", "librte_mempool_skipline.so"),
         *("--vdev", f"net_pcap0,{device}", "--vdev", f"net_pcap1,{device}", "--"),
-        *("--pool-ops", STANDARD, "--other-ops", STANDARD if args.null else SLICE, "--pairs", str(args.pairs)),
-        *("--cache", str(args.cache)),
+        *("--pool-ops", STANDARD, "--other-ops", STANDARD if args.null else SLICE),
+        *("--pairs", str(args.pairs), "--cache", str(args.cache)),
         *(["--free-in-bulk"] if args.free_in_bulk else []),
         *(["--new-order"] if args.new_order else []),
     ]
