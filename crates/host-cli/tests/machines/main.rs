@@ -6,6 +6,7 @@ mod doctor;
 mod endings;
 mod engines;
 mod holding;
+mod journals_of_boxes;
 mod kernel_rules;
 mod long_journals;
 mod masks;

@@ -1,8 +1,8 @@
 //! Which controls may be written: the list for every machine, and those that this machine has.
 
-use super::slice_boxes::{BoxUnit, is_box_control};
+use super::slice_boxes::{BoxRegisters, BoxUnit, is_box_control};
 use super::{Target, check_one_die, check_server, check_switch, is_listed};
-use crate::cpu::{CpuModel, Generations, PackageId, sockets};
+use crate::cpu::{CpuModel, Generation, Generations, PackageId, Socket, sockets};
 use crate::machine::Host;
 use crate::pci::Tree;
 use units::WayMask;
@@ -16,11 +16,6 @@ pub struct NotAllowed(String);
 const IIO_LLC_WAYS: u32 = 0xc8b;
 
 impl Target {
-    /// Whether it is a control register of a slice's counter box.
-    fn is_of_box(&self) -> bool {
-        matches!(self, Self::Msr { address, .. } if is_box_control(*address))
-    }
-
     /// Whether it is the mask of ways that I/O allocates in.
     pub(crate) fn is_way_mask(&self) -> bool {
         matches!(self, Self::Msr { address: IIO_LLC_WAYS, .. })
@@ -65,7 +60,7 @@ pub(crate) fn owned_bits(host: &Host, target: &Target) -> Result<u64, String> {
     let model = CpuModel::read(&host.root).map_err(|error| error.to_string())?;
     let generations = Generations::built_in();
     let generation = generations.of(&model);
-    if let (Some(known), false) = (generation, target.is_of_box()) {
+    if let Some(known) = generation {
         check_server(host, &model, known)?;
     }
     let owned = match target {
@@ -81,10 +76,9 @@ pub(crate) fn owned_bits(host: &Host, target: &Target) -> Result<u64, String> {
                 None => None,
             }
         }
-        Target::Msr { address, .. } if is_box_control(*address) => {
-            let events = generation.and_then(|generation| generation.events.as_deref());
-            let unit = events.and_then(BoxUnit::of_events);
-            unit.and_then(|unit| unit.registers.owned_bits(*address))
+        Target::Msr { socket, address, .. } if is_box_control(*address) => {
+            check_one_die_of(host, *socket)?;
+            box_registers(generation).and_then(|registers| registers.owned_bits(*address))
         }
         Target::Msr { socket, .. } => match generation.and_then(|g| g.ways_register.as_ref()) {
             Some(_) => Some(way_field(host, *socket)?),
@@ -95,12 +89,33 @@ pub(crate) fn owned_bits(host: &Host, target: &Target) -> Result<u64, String> {
     owned.ok_or_else(|| format!("{target} is no control of this machine"))
 }
 
+/// The registers of the boxes of a generation's slices.
+fn box_registers(generation: Option<&Generation>) -> Option<BoxRegisters> {
+    let generation = generation?;
+    let unit = BoxUnit::of_events(generation.events.as_deref()?)?;
+    unit.has_registers_of(&generation.name).then_some(unit.registers)
+}
+
+/// Why a journalled value was never in a control of a box before this tool changed it.
+pub(crate) fn box_objection(host: &Host, target: &Target, value: u64) -> Option<String> {
+    let Target::Msr { address, .. } = target else { return None };
+    let model = CpuModel::read(&host.root).ok()?;
+    let generations = Generations::built_in();
+    box_registers(generations.of(&model))?.objection(*address, value)
+}
+
+/// A socket, if it has one die: registers of others would be left out.
+fn check_one_die_of(host: &Host, socket: PackageId) -> Result<Socket, String> {
+    let sockets = sockets(&host.root).map_err(|error| error.to_string())?;
+    let found = sockets.into_iter().find(|known| known.id == socket);
+    let found = found.ok_or_else(|| format!("socket {socket}: no CPU of it is online"))?;
+    check_one_die(&found)?;
+    Ok(found)
+}
+
 /// One bit for each way of a socket's last-level cache.
 fn way_field(host: &Host, socket: PackageId) -> Result<u64, String> {
-    let sockets = sockets(&host.root).map_err(|error| error.to_string())?;
-    let found = sockets.iter().find(|known| known.id == socket);
-    let found = found.ok_or_else(|| format!("socket {socket}: no CPU of it is online"))?;
-    check_one_die(found)?;
+    let found = check_one_die_of(host, socket)?;
     let ways = found.ways().ok_or_else(|| {
         format!("the kernel does not say how many ways the LLC of socket {socket} has")
     })?;

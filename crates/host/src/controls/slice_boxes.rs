@@ -9,6 +9,10 @@ const TABLE: &str = include_str!("../../data/slice_boxes.toml");
 
 /// Control of a counter: counting is enabled.
 pub(crate) const SELECT_ENABLED: u64 = 1 << 22;
+/// Bits that event selects and filters have at most.
+const SELECT_BITS: u64 = 0xffff_ffff;
+/// Bits of the mask of sub-events beyond its eighth, where event selects have them.
+const EXTENDED_UMASK: u64 = 0x3ff_ffff << 32;
 /// Counters of a box, whose event selects lie one after the other.
 const COUNTERS: u32 = 4;
 /// Bits of a counter.
@@ -152,6 +156,28 @@ impl BoxRegisters {
             true => Some(self.frozen_bits),
             false => self.is_control(address).then_some(u64::MAX),
         }
+    }
+
+    /// Why a value was in no register of a box before look-ups were counted: a box of which a counter
+    /// counts is refused, and event selects and filters have no higher bits.
+    pub(crate) fn objection(&self, address: u32, value: u64) -> Option<String> {
+        let boxes = 0..self.boxes();
+        let is_select = boxes.clone().any(|number| self.select(number) == Some(address));
+        let is_filter = boxes.clone().any(|number| self.filter(number) == Some(address));
+        let bits = match (is_select, is_filter) {
+            (true, _) if self.select_value >> 32 != 0 => SELECT_BITS | EXTENDED_UMASK,
+            (true, _) | (_, true) => SELECT_BITS,
+            _ => return None,
+        };
+        if value & !bits != 0 {
+            let unknown = value & !bits;
+            return Some(format!(
+                "the journalled value {value:#x} has bits {unknown:#x}, which the register lacks"
+            ));
+        }
+        (is_select && value & SELECT_ENABLED != 0).then(|| {
+            format!("the journalled event select {value:#x} counts: such a box is never taken")
+        })
     }
 
     /// Whether an address is a control, event select or filter that counting look-ups needs.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::super::journal::{Entry, all_io_ways};
 use super::Restoring;
-use crate::controls::{Target, owned_bits};
+use crate::controls::{Target, box_objection, owned_bits};
 use crate::error::FileError;
 use crate::machine::Host;
 
@@ -67,7 +67,8 @@ impl<'a> Context<'a> {
         if same(entry.old) || same(self.at_first(&entry.target)) {
             return Err(Restoring::WasBack);
         }
-        if let Some(reason) = objection(entry, holds, owned, self.all) {
+        let unlikely = || box_objection(self.host, &entry.target, entry.old);
+        if let Some(reason) = objection(entry, holds, owned, self.all).or_else(unlikely) {
             return Err(Restoring::Failed { reason });
         }
         // The boot did not reset the control: it still has the tool's value, which is put back.
