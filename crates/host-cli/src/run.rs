@@ -83,17 +83,22 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
             "{which} belongs to --ddio-ways or --ddio-mask; give one of them"
         )));
     }
-    let plan = Plan::joined(plans(arguments, &planner).map_err(refused)?).ok_or_else(|| {
-        Failure::bad_input(
-            "nothing to hold: give --ddio-ways, --ddio-mask, --ddio, --io-alloc or --cat",
-        )
-    })?;
+    let planned = || {
+        Plan::joined(plans(arguments, &planner).map_err(refused)?).ok_or_else(|| {
+            Failure::bad_input(
+                "nothing to hold: give --ddio-ways, --ddio-mask, --ddio, --io-alloc or --cat",
+            )
+        })
+    };
+    let plan = planned()?;
     if !arguments.apply {
         let paint = Paint::of_stdout();
         let shown = view::plan(&plan, paint) + &view::dry_run(&plan, paint);
         return Ok(emit(&(shown + "The command was not run.\n"))?);
     }
     let state = lock(context)?;
+    // The one that had the lock may have changed the values that a plan begins at.
+    let plan = planned()?;
     check_nothing_pending(&state)?;
     let forwarding = Forwarding::catch()?;
     let held = hold(context, &state, &plan);

@@ -71,11 +71,13 @@ struct Report<'a> {
 
 pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     let planner = arguments.control.allowing(Planner::new(&context.host).map_err(refused)?);
-    let plan = plan(&arguments.control, &planner).map_err(refused)?;
+    let first = plan(&arguments.control, &planner).map_err(refused)?;
     if !arguments.apply {
-        return show(arguments, &plan, None, None);
+        return show(arguments, &first, None, None);
     }
     let state = lock(context)?;
+    // The one that had the lock may have changed the values that a plan begins at.
+    let plan = plan(&arguments.control, &planner).map_err(refused)?;
     if arguments.r#for.is_some() {
         check_nothing_pending(&state)?;
     }

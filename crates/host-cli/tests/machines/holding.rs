@@ -180,6 +180,29 @@ fn with_wait_a_change_comes_after_the_tool_that_has_the_lock() {
 }
 
 #[test]
+fn with_wait_a_change_begins_at_what_the_tool_that_had_the_lock_left() {
+    for later in [
+        ["tune", "ddio-ways", "5", "--apply", "--wait"].as_slice(),
+        &["run", "--ddio-ways", "5", "--apply", "--wait", "--", "true"],
+    ] {
+        let machine = OnMachine::new("skylake", &[]);
+        let before = machine.content();
+        let hold = ["run", "--ddio-ways", "4", "--apply", "--", "sh", "-c", "echo held; read line"];
+        let mut holding = machine.command(&hold);
+        holding.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut holding = holding.spawn().expect("starts");
+        read_until(&mut BufReader::new(holding.stdout.take().expect("is piped")), "held");
+        let (mut waiting, mut said) = start(&machine, later);
+        read_until(&mut said, "waiting for the lock");
+        drop(holding.stdin.take());
+        holding.wait().expect("its end");
+        assert_eq!(waiting.wait().expect("its end").code(), Some(0), "{later:?}");
+        assert_eq!(machine.run(&["restore"]).code, Some(0));
+        is_as_before(&machine, &before);
+    }
+}
+
+#[test]
 fn with_wait_groups_are_changed_after_the_program_that_has_their_lock() {
     let machine = OnMachine::new("skylake", &[]);
     let mount = fs::File::open(machine.path().join("sys/fs/resctrl")).expect("resctrl");
