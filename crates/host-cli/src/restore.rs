@@ -158,11 +158,11 @@ fn result(one: &Restored, arguments: &Arguments, paint: Paint) -> String {
         "; it stays in the journal until --forget"
     };
     match &one.result {
-        Restoring::PutBack if arguments.dry_run => {
-            paint.good(format!("would be put back to {old:#x} (changed by `{command}`)"))
+        Restoring::PutBack { value } if arguments.dry_run => {
+            paint.good(format!("would be put back to {value:#x} (changed by `{command}`)"))
         }
-        Restoring::PutBack => paint.good(format!("put back to {old:#x}")),
-        Restoring::WasBack => paint.good(format!("is {old:#x} already")),
+        Restoring::PutBack { value } => paint.good(format!("put back to {value:#x}")),
+        Restoring::WasBack { holds } => paint.good(format!("is {holds:#x} already")),
         Restoring::Rebooted => {
             paint.quiet("not written: the machine was rebooted since, which reset it")
         }

@@ -122,7 +122,10 @@ fn changes_pending(host: &Host, state: &str, notes: &mut Notes) -> usize {
 /// Changes that `restore` would put back; all of them if that is not known.
 fn in_force(host: &Host, journal: &Journal) -> usize {
     let reset = |one: &Restored| {
-        matches!(one.result, Restoring::Rebooted | Restoring::WasBack | Restoring::SwitchedOff)
+        matches!(
+            one.result,
+            Restoring::Rebooted | Restoring::WasBack { .. } | Restoring::SwitchedOff
+        )
     };
     match preview(host, journal, false) {
         Ok(previewed) => previewed.iter().filter(|one| !reset(one)).count(),

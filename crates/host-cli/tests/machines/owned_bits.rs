@@ -52,7 +52,11 @@ fn restore_keeps_what_is_not_the_tool_s_and_does_not_write_what_a_plan_would_not
     let run = machine.run(&["restore"]);
     assert_eq!(run.code, Some(1), "{}", run.out);
     assert!(run.out.contains("bits 0x80000000 lie outside its ways"), "{}", run.out);
-    assert_eq!(machine.run(&["restore", "--all"]).code, Some(0));
+    let run = machine.run(&["restore", "--all", "--dry-run"]);
+    assert!(run.out.contains("would be put back to 0x80000600"), "{}", run.out);
+    let run = machine.run(&["restore", "--all"]);
+    assert_eq!(run.code, Some(0), "{}{}", run.out, run.err);
+    assert!(run.out.contains("put back to 0x80000600"), "{}", run.out);
     let text = fs::read_to_string(&registers).expect("registers that were written");
     assert!(text.contains("2147485184"), "0x80000600: {text}");
     fs::remove_file(&registers).expect("registers");
@@ -77,6 +81,7 @@ fn other_bits_of_a_port_that_changed_since_stay_as_they_are() {
     let run = machine.run(&["restore"]);
     // Another program has set bit 3, NoSnoopOpWrEn; the described port takes writes of bits 3 and 7 only.
     assert_eq!(run.code, Some(0), "{}{}", run.out, run.err);
+    assert!(run.out.contains("put back to 0xf000088"), "{}", run.out);
     let config = machine.path().join("sys/bus/pci/devices/0000:16:00.0/config");
     let space = fs::read(config).expect("configuration space");
     assert_eq!(space[0x180..0x184], 0x0f00_0088u32.to_le_bytes());

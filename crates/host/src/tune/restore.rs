@@ -20,9 +20,17 @@ pub use preview::preview;
 #[serde(rename_all = "kebab-case", tag = "result")]
 pub enum Restoring {
     /// The old value was written and reads back.
-    PutBack,
+    PutBack {
+        /// What was written: the old bits of the tool, and all others as they are.
+        #[serde(serialize_with = "crate::hex::value")]
+        value: u64,
+    },
     /// It has the old value already.
-    WasBack,
+    WasBack {
+        /// What it holds: the old value in the tool's bits.
+        #[serde(serialize_with = "crate::hex::value")]
+        holds: u64,
+    },
     /// The machine was rebooted since, which resets the control; nothing was written.
     Rebooted,
     /// I/O allocation is off again, as it was before: masks for I/O mean nothing then.
@@ -44,7 +52,10 @@ impl Restoring {
     /// Whether the entry is settled, and leaves the journal.
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        matches!(self, Self::PutBack | Self::WasBack | Self::Rebooted | Self::SwitchedOff)
+        matches!(
+            self,
+            Self::PutBack { .. } | Self::WasBack { .. } | Self::Rebooted | Self::SwitchedOff
+        )
     }
 }
 
@@ -129,7 +140,7 @@ pub fn restore(
             kept.push(entry);
         }
         // What was found without writing is found again; the journal may be long.
-        let is_new = result == Restoring::PutBack || index == 0;
+        let is_new = matches!(result, Restoring::PutBack { .. }) || index == 0;
         done.push(Restored { place: entry.target.to_string(), entry: entry.clone(), result });
         if is_new {
             let staying = kept.iter().rev().copied().filter(|_| !options.forget);
@@ -163,7 +174,7 @@ fn put_back(
     };
     at(watch, Step::ReadBack)?;
     if holds == value {
-        return Ok(Restoring::PutBack);
+        return Ok(Restoring::PutBack { value });
     }
     let reason = format!("wrote {value:#x}, reads back {holds:#x}");
     Ok(Restoring::Failed { reason })

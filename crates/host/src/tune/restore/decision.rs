@@ -65,7 +65,7 @@ impl<'a> Context<'a> {
         };
         let same = |value: u64| (holds ^ value) & owned == 0;
         if same(entry.old) || same(self.at_first(&entry.target)) {
-            return Err(Restoring::WasBack);
+            return Err(Restoring::WasBack { holds });
         }
         let unlikely = || box_objection(self.host, &entry.target, entry.old);
         if let Some(reason) = objection(entry, holds, owned, self.all).or_else(unlikely) {

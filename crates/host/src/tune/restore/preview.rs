@@ -20,7 +20,8 @@ pub fn preview(host: &Host, journal: &Journal, all: bool) -> Result<Vec<Restored
     for entry in journal.entries.iter().rev() {
         let result = below_kept(entry, &kept).unwrap_or_else(|| {
             let holds = |target: &Target| would_hold(host, target, &previewed);
-            context.decided(entry, &holds).err().unwrap_or(Restoring::PutBack)
+            let decided = context.decided(entry, &holds);
+            decided.map_or_else(|result| result, |value| Restoring::PutBack { value })
         });
         if !result.is_settled() {
             kept.push(entry);
@@ -32,14 +33,15 @@ pub fn preview(host: &Host, journal: &Journal, all: bool) -> Result<Vec<Restored
 
 /// What a control would hold after what was previewed so far.
 fn would_hold(host: &Host, target: &Target, previewed: &[Restored]) -> Result<u64, FileError> {
-    for done in previewed.iter().rev().filter(|done| done.result == Restoring::PutBack) {
+    for done in previewed.iter().rev() {
+        let Restoring::PutBack { value } = done.result else { continue };
         if done.entry.target.is_same(target) {
-            return Ok(done.entry.old);
+            return Ok(value);
         }
         let switched = matches!(done.entry.target, Target::Switch { .. })
             && done.entry.target.io_alloc_folder() == target.io_alloc_folder();
         if switched {
-            let all_ways = all_io_ways(host, target).filter(|_| done.entry.old == 1);
+            let all_ways = all_io_ways(host, target).filter(|_| value == 1);
             return all_ways.ok_or_else(|| FileError::new(target, Problem::Invalid));
         }
     }
