@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::failure::{Ending, Failure};
 use crate::output::{Format, Paint, bytes, emit, emit_json, wrapped};
+use crate::tune::view::warnings;
 
 const WIDTH: usize = 100;
 
@@ -197,6 +198,7 @@ fn text(report: &Report, verdict: &Verdict<'_>, paint: Paint) -> String {
         Verdict::DryRun(plan) => {
             text += &notes(report, paint);
             text += &registers(plan);
+            text += &warnings(plan, paint);
             let writes =
                 plan.changes.iter().filter(|change| change.old != Some(change.asked)).count();
             text += &format!(

@@ -12,6 +12,12 @@ pub fn plan(plan: &Plan, paint: Paint) -> String {
     for change in &plan.changes {
         text += &self::change(change);
     }
+    text + &warnings(plan, paint)
+}
+
+/// What is to be known before a plan is carried out.
+pub fn warnings(plan: &Plan, paint: Paint) -> String {
+    let mut text = String::new();
     for warning in &plan.warnings {
         for (index, line) in wrapped(warning, WIDTH - 8).into_iter().enumerate() {
             let label = if index == 0 { "note: " } else { "      " };

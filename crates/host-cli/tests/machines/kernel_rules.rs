@@ -34,6 +34,17 @@ fn lockdown_is_said_before_registers_are_written_and_not_for_groups() {
 }
 
 #[test]
+fn what_the_kernel_makes_of_the_registers_of_boxes_is_said_too() {
+    let map = ["slices", "map", "--recover", "--oracle", "counters"];
+    let locked = OnMachine::new("skylake", &["no-uncore-driver", "lockdown"]);
+    assert!(said(&locked, &map).contains("the kernel is locked down (integrity)"));
+    let machine = OnMachine::new("skylake", &["no-uncore-driver"]);
+    assert!(!said(&machine, &map).contains("locked down"));
+    put(&machine, ALLOW_WRITES, "off\n");
+    assert!(said(&machine, &map).contains("the msr driver refuses writes"));
+}
+
+#[test]
 fn the_filter_of_the_msr_driver_and_taint_are_said() {
     let machine = OnMachine::new("skylake", &[]);
     let taint = "taints the kernel until the next boot (flag S, CPU out of specification";
