@@ -377,7 +377,8 @@ static inline int skl_slice_of_inline(const struct skl_slice_map *map, uint64_t 
 
 // Free lines of one owner for one thread, of which most calls take or give one without a call of the
 // library and without its lock. Set to {memory, owner, 0, {NULL}}; lines in it count as handed out.
-// What is given is not checked before it goes back to the memory.
+// What is given is not checked before it goes back to the memory. The child of a fork sets `count`
+// to 0 before it calls either: what is in the cache is the parent's.
 typedef struct skl_cache {
     struct skl_memory *memory;
     int owner;
