@@ -401,10 +401,12 @@ static inline int skl_cache_allocate(skl_cache *cache, void **line) {
 // Takes a line of the same owner back, whichever thread got it.
 static inline int skl_cache_free(skl_cache *cache, void *line) {
     if (cache->count == 64) {
-        int failed = skl_memory_free_lines(cache->memory, cache->lines + 32, 32);
+        int failed;
+        // Also if it fails: what was taken back before the fault must not be handed out here.
+        cache->count = 32;
+        failed = skl_memory_free_lines(cache->memory, cache->lines + 32, 32);
         if (failed < 0)
             return failed;
-        cache->count = 32;
     }
     cache->lines[cache->count++] = line;
     return 0;

@@ -204,7 +204,8 @@ put_afar(struct homes *homes, unsigned int home, unsigned int lcore, void * cons
 		homes->counts[lcore].puts_refused += n;
 		return -EINVAL;
 	}
-	if (home != homes->of_lcore[lcore])
+	/* What is for all cores is never from afar. */
+	if (home != homes->of_lcore[lcore] && homes->list[home].lcore != LCORE_ID_ANY)
 		homes->counts[lcore].puts_from_afar += n;
 	return enqueue(&homes->list[home], objects, n);
 }

@@ -2,6 +2,7 @@
 /* Statistics of a pool: for programs that link the driver, and by telemetry. */
 #include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -85,7 +86,7 @@ skl_mempool_slice_at(const struct rte_mempool *mempool, const void *address)
 	uint64_t physical;
 	int ret;
 
-	if (pool == NULL || pool->plan.map == NULL || rte_eal_process_type() != RTE_PROC_PRIMARY)
+	if (pool == NULL || pool->plan.map == NULL || pool->maker != getpid())
 		return -EINVAL;
 	ret = physical_address(&page, address, &physical);
 	return ret < 0 ? -ENOTSUP : skl_slice_of(pool->plan.map, physical);

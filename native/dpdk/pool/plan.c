@@ -11,6 +11,7 @@
 #include <rte_mbuf.h>
 
 #include "log.h"
+#include "movable.h"
 
 /* Pools of rte_pktmbuf_pool_create() and its like know their mbufs' sizes before objects are placed. */
 static const struct rte_pktmbuf_pool_private *
@@ -138,10 +139,19 @@ find_nearest(const struct settings *settings, const skl_latencies *latencies, st
 
 /* Numbers of slices are those of one socket: cores of others are far from all of them. */
 static int
-check_node(const struct rte_mempool *pool, unsigned int lcore, char *why, size_t why_bytes)
+check_node(const struct rte_mempool *pool, const struct plan *plan, unsigned int lcore, char *why,
+	size_t why_bytes)
 {
-	unsigned int node = rte_lcore_to_socket_id(lcore);
+	unsigned int node = rte_lcore_to_socket_id(lcore), first = plan->home[0].lcore;
 
+	if (pool->socket_id == SOCKET_ID_ANY && plan->homes > 0 &&
+			node != rte_lcore_to_socket_id(first)) {
+		snprintf(why, why_bytes, "lcores %u and %u, which poll this pool, are on NUMA nodes %u and "
+			"%u: slices are near to cores of their own socket; make a pool for each node, or name "
+			"its pollers in SKIPLINE_SLICE_POLLERS", first, lcore,
+			rte_lcore_to_socket_id(first), node);
+		return -EINVAL;
+	}
 	/* Heaps that the application brings have numbers beyond those of nodes. */
 	if (pool->socket_id == SOCKET_ID_ANY || node == (unsigned int)pool->socket_id ||
 			rte_malloc_heap_socket_is_external(pool->socket_id) == 1)
@@ -168,7 +178,7 @@ find_homes(const struct settings *settings, const skl_latencies *latencies,
 				lcore);
 			return -EINVAL;
 		}
-		if (check_node(pool, lcore, why, why_bytes) < 0)
+		if (check_node(pool, plan, lcore, why, why_bytes) < 0)
 			return -EINVAL;
 		home = &plan->home[plan->homes++];
 		*home = (struct home){ .lcore = lcore };
@@ -218,6 +228,14 @@ plan_make(const struct settings *settings, const struct rte_mempool *pool, struc
 	if (plan->moves && as_packet_pool(pool) == NULL) {
 		snprintf(why, why_bytes, "SKIPLINE_SLICE_PLACING=packets, but the pool's objects are no "
 			"packets, which have a buffer that can move");
+		return -EINVAL;
+	}
+	if (plan->moves && as_packet_pool(pool)->mbuf_priv_size +
+			MOVABLE_MOST_LINES * RTE_CACHE_LINE_SIZE > UINT16_MAX) {
+		snprintf(why, why_bytes, "SKIPLINE_SLICE_PLACING=packets, but private data of %u bytes "
+			"leave no room in 16 bits for the lines that a buffer moves: %u at most",
+			as_packet_pool(pool)->mbuf_priv_size,
+			UINT16_MAX - MOVABLE_MOST_LINES * RTE_CACHE_LINE_SIZE);
 		return -EINVAL;
 	}
 	if (!rte_eal_has_hugepages()) {

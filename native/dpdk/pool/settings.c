@@ -108,12 +108,15 @@ read_pollers(const char *text, const char *pool_name, struct lcore_set *pollers)
 static void
 workers(struct lcore_set *pollers)
 {
-	unsigned int lcore;
+	unsigned int lcore, found = 0;
 
 	memset(pollers, 0, sizeof(*pollers));
-	RTE_LCORE_FOREACH_WORKER(lcore)
+	RTE_LCORE_FOREACH_WORKER(lcore) {
 		pollers->has[lcore] = true;
-	if (rte_lcore_count() == 1)
+		found++;
+	}
+	/* Service cores are counted among lcores, and are no workers. */
+	if (found == 0)
 		pollers->has[rte_get_main_lcore()] = true;
 }
 

@@ -118,7 +118,8 @@ SKL_MEMPOOL_API int skl_mempool_wants(const struct rte_mempool *pool, unsigned i
 
 /*
  * Slice of the line at an address inside huge pages, in the pool's own table. -ERANGE if the table
- * does not cover it, -ENOTSUP if the physical address is not known. Primary process only.
+ * does not cover it, -ENOTSUP if the physical address is not known. Only in the process that made
+ * the pool.
  */
 SKL_MEMPOOL_API int skl_mempool_slice_at(const struct rte_mempool *pool, const void *address);
 

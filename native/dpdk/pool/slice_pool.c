@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_eal.h>
 #include <rte_malloc.h>
@@ -104,6 +105,7 @@ make_pool(struct rte_mempool *mempool, const struct plan *plan, const struct set
 	if (pool == NULL)
 		return -ENOMEM;
 	pool->plan = *plan;
+	pool->maker = getpid();
 	pool->whole = mempool;
 	pool->unplaced = settings->unplaced;
 	mempool->pool_data = pool + 1;
@@ -152,7 +154,8 @@ slice_pool_free(struct rte_mempool *mempool)
 	pool = slice_pool_at(mempool);
 	homes_free(&pool->homes);
 	movable_free(&pool->movable);
-	plan_close(&pool->plan);
+	if (pool->maker == getpid())
+		plan_close(&pool->plan);
 	rte_free(pool);
 }
 
@@ -187,6 +190,12 @@ slice_pool_populate(struct rte_mempool *mempool, unsigned int most_objects, void
 	uint64_t uncovered = 0;
 	int ret;
 
+	/* The library took all objects back and freed their memory: lists have addresses of it. */
+	if (mempool->populated_size == 0 && placement->objects > 0) {
+		SKL_LOG(ERR, "pool %s: its first population failed; free it and make another one\n",
+			mempool->name);
+		return -EINVAL;
+	}
 	if (pool->plan.map == NULL)
 		return fill_plain(mempool, pool, &chunk);
 	ret = placement_fill(placement, &pool->plan, mempool, &pool->homes, &pool->movable, &chunk,

@@ -7,6 +7,8 @@
 #ifndef SKL_SLICE_POOL_H
 #define SKL_SLICE_POOL_H
 
+#include <sys/types.h>
+
 #include "homes.h"
 #include "movable.h"
 #include "placement.h"
@@ -19,7 +21,8 @@ struct slice_pool {
 	enum skl_mempool_unplaced unplaced;
 	bool foreign_said;
 	const struct rte_mempool *whole; /* the pool that the library knows */
-	struct plan plan; /* its map is the primary process's */
+	struct plan plan; /* its map is in memory of the process that made the pool */
+	pid_t maker;
 } __rte_cache_aligned;
 
 static inline struct slice_pool *

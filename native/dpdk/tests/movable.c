@@ -256,6 +256,27 @@ it_needs_packets_and_a_cache_of_its_own(void **state)
 	pool = make_movable("last");
 }
 
+static struct rte_mempool *
+make_with_much_private_data(void)
+{
+	config.placing = SKL_MEMPOOL_PLACE_PACKETS;
+	return configured_pool("private", 16, 0, 65400);
+}
+
+static void
+private_data_that_leave_no_room_to_move_are_refused(void **state)
+{
+	struct rte_mempool *pool;
+
+	(void)state;
+	assert_null(listen_to(make_with_much_private_data));
+	assert_int_equal(rte_errno, EINVAL);
+	assert_non_null(strstr(said, "private data of 65400 bytes"));
+	pool = configured_pool("most", 16, 0, 49272);
+	assert_non_null(pool);
+	rte_mempool_free(pool);
+}
+
 int
 main(void)
 {
@@ -267,6 +288,7 @@ main(void)
 		WORKERS_TEST(nothing_is_lost_or_doubled_when_cores_get_and_free_at_once),
 		WORKERS_TEST(objects_of_other_pools_are_refused),
 		WORKERS_TEST(it_needs_packets_and_a_cache_of_its_own),
+		PLACED_TEST(private_data_that_leave_no_room_to_move_are_refused),
 	};
 
 	emulated_start();

@@ -27,7 +27,8 @@ impl SliceMemory {
         }
         let lines = match lines {
             0 => Vec::new(),
-            lines => self.allocate_scattered(owner, lines as u64 * LINE_BYTES)?,
+            // More than there can be stays more than there can be.
+            lines => self.allocate_scattered(owner, (lines as u64).saturating_mul(LINE_BYTES))?,
         };
         lines.into_iter().enumerate().for_each(|(index, line)| put(index, line));
         Ok(())

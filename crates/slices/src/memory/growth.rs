@@ -109,6 +109,11 @@ impl SliceMemory {
     /// Whether the owner has `wanted` free lines, if need be after growth.
     #[cold]
     pub(super) fn make_room(&mut self, owner: Owner, wanted: usize) -> bool {
+        // What all pages would not suffice for takes none.
+        let most = self.pages.left().saturating_mul(self.lines_of_page() as usize);
+        if self.free_lines(owner).is_ok_and(|free| free.saturating_add(most) < wanted) {
+            return false;
+        }
         while self.free_lines(owner).is_ok_and(|free| free < wanted) {
             // By half of what there is, so that lists of all lines are copied seldom.
             let most = (self.pages.count() / 2).max(1).min(self.pages.left());
