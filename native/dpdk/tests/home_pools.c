@@ -148,26 +148,40 @@ packets_name_the_pool_itself_if_asked_for(void **state)
 	put_all_back();
 }
 
+static const unsigned char written = 0x5a;
+
+/* Like a packet of the pool in one field alone. */
+static void
+write_object(struct rte_mempool *of, void *argument, void *object, unsigned int number)
+{
+	(void)argument, (void)number;
+	memset(object, written, 256);
+	((struct rte_mbuf *)object)->pool = of;
+}
+
 /* Objects that are no packets are left as they are, whatever they look like. */
 static void
 objects_that_are_no_packets_stay_as_they_are(void **state)
 {
-	static const unsigned char written = 0x5a;
+	const size_t at_pool = offsetof(struct rte_mbuf, pool);
 	void *objects[OBJECTS];
-	unsigned int i, byte;
+	unsigned int i;
+	size_t byte;
 
 	(void)state;
-	pool = rte_mempool_create_empty("objects", 100, 256, 32, 0, rte_socket_id(), 0);
+	pool = rte_mempool_create_empty("objects", 100, 512, 32,
+		sizeof(struct rte_pktmbuf_pool_private), rte_socket_id(), 0);
+	rte_pktmbuf_pool_init(pool, NULL);
 	assert_int_equal(rte_mempool_set_ops_byname(pool, SKL_MEMPOOL_OPS, &config), 0);
 	assert_int_equal(rte_mempool_populate_default(pool), 100);
+	rte_mempool_obj_iter(pool, write_object, NULL);
 	assert_int_equal(rte_mempool_get_bulk(pool, objects, 100), 0);
-	for (i = 0; i < 100; i++)
-		memset(objects[i], written, 256);
-	rte_mempool_put_bulk(pool, objects, 100);
-	assert_int_equal(rte_mempool_get_bulk(pool, objects, 100), 0);
-	for (i = 0; i < 100; i++)
+	for (i = 0; i < 100; i++) {
+		assert_ptr_equal(((struct rte_mbuf *)objects[i])->pool, pool);
 		for (byte = 0; byte < 256; byte++)
-			assert_int_equal(((unsigned char *)objects[i])[byte], written);
+			if (byte < at_pool || byte >= at_pool + sizeof(pool))
+				assert_int_equal(((unsigned char *)objects[i])[byte], written);
+	}
 	rte_mempool_put_bulk(pool, objects, 100);
 }
 
