@@ -244,8 +244,6 @@ class PortSample(_Said):
     stack: int
     part: int
     bus: str | None
-    devices: list[str]
-    devices_are_of_stack: bool
     read_bytes_per_s: float
     write_bytes_per_s: float
 
