@@ -20,7 +20,7 @@ pub enum Format {
 /// Writes text, all of it at once. A reader that closed the pipe, like `head`, is no error: the
 /// command's result still decides its exit code.
 pub fn emit(text: &str) -> io::Result<()> {
-    match emit_while_read(text) {
+    match emit_while_read(&without_control(text)) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,
     }
@@ -44,8 +44,7 @@ pub fn without_control(text: &str) -> String {
             .strip_prefix("\u{1b}[")
             .map_or(0, |codes| codes.find(|c: char| !c.is_ascii_digit() && c != ';').unwrap_or(0));
         let end = "\u{1b}[".len() + colour;
-        let is_style = rest.starts_with("\u{1b}[") && rest[end..].starts_with('m');
-        if is_style && rest["\u{1b}[".len()..end].split(';').all(is_seen) {
+        if rest.starts_with("\u{1b}[") && rest[end..].starts_with('m') {
             safe += &rest[..=end];
             rest = &rest[end + 1..];
         } else {
@@ -56,15 +55,10 @@ pub fn without_control(text: &str) -> String {
     safe + rest
 }
 
-/// Whether text of a style can be seen: bold, dim, underlined or coloured, not concealed or blinking.
-fn is_seen(code: &str) -> bool {
-    matches!(code.parse(), Err(_) | Ok(0..=4 | 22 | 24 | 30..=37 | 39 | 90..=97))
-}
-
 /// As [`emit`], for streams: a closed pipe is an error that ends them.
 pub fn emit_while_read(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(without_control(text).as_bytes())?;
+    out.write_all(text.as_bytes())?;
     out.flush()
 }
 

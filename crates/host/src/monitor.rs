@@ -3,7 +3,6 @@
 //! Events of one metric run in one group, so that hits and misses are of the same times. All metrics
 //! share one window, whose length every sample states.
 
-mod devices;
 mod engines;
 mod plan;
 mod sample;
@@ -20,7 +19,6 @@ use crate::unread::Unread;
 pub use engines::EngineSample;
 pub use sample::{HitMiss, Occupancy, PortSample, Sample, SocketSample};
 
-use devices::Devices;
 use plan::Plan;
 
 /// What can be measured here, ready to be measured.
@@ -29,9 +27,6 @@ pub struct Monitor {
     sockets: Vec<PackageId>,
     groups: Vec<Group>,
     unavailable: Vec<Unread>,
-    devices: Devices,
-    /// Whether parts of a stack are numbered as its root ports are.
-    names_ports: bool,
 }
 
 /// What a group holds of each cache.
@@ -71,10 +66,7 @@ impl Monitor {
             }
         };
         let sockets = sockets.iter().map(|socket| socket.id).collect();
-        // Elsewhere no public source says which root port a part is.
-        let names_ports =
-            generation.is_some_and(|known| known.events.as_deref() == Some("skylake"));
-        Self { plan, sockets, groups, unavailable, devices: Devices::read(host), names_ports }
+        Self { plan, sockets, groups, unavailable }
     }
 
     /// What cannot be measured here, and why.
@@ -108,11 +100,6 @@ impl Monitor {
     pub fn sample(&self, host: &Host, window: Duration) -> Result<Sample, FileError> {
         let counted = host.counters.measure(&self.plan.requests, window)?;
         let mut sample = Sample::of(&self.plan, &self.sockets, &counted);
-        for port in &mut sample.ports {
-            let number = self.names_ports.then_some(port.part);
-            port.devices = self.devices.of(port.bus.as_deref(), number);
-            port.devices_are_of_stack = !self.names_ports;
-        }
         sample.engines = engines::samples(&host.root, &self.plan, &counted);
         for group in &self.groups {
             let folder = Group::folder(&group.name);

@@ -20,7 +20,6 @@ use crate::unread::Unread;
 pub use backends::Backend;
 pub use caches::{CacheStatus, GroupStatus};
 pub use explain::{Answer, explain};
-pub(crate) use ports::names as device_names;
 pub use ports::{DdioState, DeviceStatus, PortStatus};
 pub use sockets::{HugePages, IoWays, SocketStatus};
 

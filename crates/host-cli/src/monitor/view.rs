@@ -71,12 +71,6 @@ pub(super) fn port_name(port: &PortSample) -> String {
     format!("socket {} stack {}{bus} part {}", port.socket, port.stack, port.part)
 }
 
-/// The devices below a port in a line of their own; nothing if none are known.
-fn port_devices(port: &PortSample) -> Option<String> {
-    let which = if port.devices_are_of_stack { "stack with " } else { "" };
-    (!port.devices.is_empty()).then(|| format!("    {which}{}\n", port.devices.join(", ")))
-}
-
 /// A copy engine in one line.
 pub(super) fn engine_line(engine: &EngineSample) -> String {
     let node = engine.node.map(|node| format!(" (node {node})")).unwrap_or_default();
@@ -108,7 +102,6 @@ pub(super) fn text(sample: &Sample, unavailable: &[Unread]) -> String {
             bandwidth(port.read_bytes_per_s),
             bandwidth(port.write_bytes_per_s)
         );
-        text += &port_devices(port).unwrap_or_default();
     }
     for engine in &sample.engines {
         text += &format!("  {}\n", engine_line(engine));

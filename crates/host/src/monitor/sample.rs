@@ -58,10 +58,6 @@ pub struct PortSample {
     pub part: u32,
     /// The stack's root bus, if the kernel names it.
     pub bus: Option<String>,
-    /// NICs and SSDs below it: names, and addresses.
-    pub devices: Vec<String>,
-    /// They are below any port of the stack: which is this one's is not known for the generation.
-    pub devices_are_of_stack: bool,
     /// Bytes that devices read each second.
     pub read_bytes_per_s: f64,
     /// Bytes that devices wrote each second.
@@ -183,8 +179,6 @@ fn port((meaning, counts): (&Meaning, &Vec<Count>), seconds: f64) -> PortSample 
         stack: meaning.unit,
         part: meaning.part,
         bus: meaning.bus.clone(),
-        devices: Vec::new(),
-        devices_are_of_stack: false,
         read_bytes_per_s: rate(Role::Read),
         write_bytes_per_s: rate(Role::Write),
     }

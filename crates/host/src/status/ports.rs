@@ -199,7 +199,7 @@ fn device(host: &Host, function: &Function, path: &[&Function], notes: &mut Note
 }
 
 /// Interfaces lie directly below a device, or below the virtio device that it carries.
-pub(crate) fn names(host: &Host, kind: Kind, folder: &str) -> Vec<String> {
+fn names(host: &Host, kind: Kind, folder: &str) -> Vec<String> {
     let list = |path: String| host.root.list(&path).unwrap_or_default();
     let below = match kind {
         Kind::Nic => "net",
