@@ -51,20 +51,6 @@ fn a_package_of_two_dies_is_refused_and_not_shown_by_one_of_them() {
 }
 
 #[test]
-fn slices_of_two_dies_are_not_taken_for_those_of_one() {
-    for failures in [[].as_slice(), &["no-uncore-driver"]] {
-        let machine = OnMachine::new("cascade-lake-ap", failures);
-        let before = machine.content();
-        let map =
-            ["slices", "map", "--recover", "--oracle", "counters", "--slices", "20", "--apply"];
-        let run = machine.run(&map);
-        assert_eq!(run.code, Some(1), "{}", run.out);
-        assert!(run.err.contains("socket 0 has 2 dies, each with slices"), "{}", run.err);
-        assert!(machine.content() == before);
-    }
-}
-
-#[test]
 fn sub_numa_clusters_share_the_register_of_their_socket() {
     let machine = OnMachine::new("skylake", &[]);
     let nodes = machine.path().join("sys/devices/system/node");

@@ -70,18 +70,12 @@ impl Plan {
             let formats =
                 Formats::read(root, &unit.name).map_err(|error| Unread::of(what, &error))?;
             for socket in sockets {
-                // One for each die of the socket, which has counters of its own.
-                let readers = unit.cpus.iter().filter(|cpu| socket.cpus.contains(cpu));
-                let readers: Vec<CpuId> = readers.copied().collect();
-                for &cpu in &readers {
-                    let requests = encode(metric, unit, &formats, cpu)
-                        .map_err(|reason| Unread::absent(what, reason))?;
-                    self.requests.push(requests);
-                    let meaning = meaning(root, metric, unit, socket.id);
-                    // The kernel names root buses by die, and sockets are dies where they have one.
-                    let bus = meaning.bus.filter(|_| readers.len() == 1);
-                    self.meanings.push(Meaning { bus, ..meaning });
-                }
+                let reader = unit.cpus.iter().find(|cpu| socket.cpus.contains(cpu));
+                let Some(&cpu) = reader else { continue };
+                let requests = encode(metric, unit, &formats, cpu)
+                    .map_err(|reason| Unread::absent(what, reason))?;
+                self.requests.push(requests);
+                self.meanings.push(meaning(root, metric, unit, socket.id));
             }
         }
         Ok(())

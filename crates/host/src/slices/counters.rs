@@ -175,7 +175,6 @@ impl SliceMachine {
     /// If they cannot, with the reason and what helps.
     pub fn counting(&self, host: &Host, slices: Option<u32>) -> Result<Counting, NoCounters> {
         let unit = self.unit.as_ref().ok_or_else(|| NoCounters::NotHere(self.no_boxes()))?;
-        self.check_dies()?;
         let refused = match self.through_perf(host, unit) {
             Ok(Some(counting)) => return Ok(counting),
             Ok(None) => None,
@@ -196,18 +195,6 @@ impl SliceMachine {
             (None, NoCounters::OnlyPerf { .. }) if self.model.virtual_machine => hidden(unit, ""),
             (None, error) => error,
         })
-    }
-
-    /// Counters of one die would be taken for those of the socket.
-    fn check_dies(&self) -> Result<(), NoCounters> {
-        match self.socket.caches.len() {
-            0 | 1 => Ok(()),
-            dies => Err(NoCounters::NotHere(format!(
-                "socket {} has {dies} dies, each with slices of its own: counters are asked by socket here, \
-                 so lines of the other dies would have no slice",
-                self.socket.id
-            ))),
-        }
     }
 
     fn no_boxes(&self) -> String {
