@@ -3,6 +3,7 @@
 //! Events of one metric run in one group, so that hits and misses are of the same times. All metrics
 //! share one window, whose length every sample states.
 
+mod devices;
 mod engines;
 mod plan;
 mod sample;
@@ -12,14 +13,17 @@ use std::time::Duration;
 use crate::cpu::{Generation, PackageId, Socket};
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
+use crate::pci::Tree;
 use crate::resctrl::{Group, Resctrl, absence, monitoring_groups, occupancy};
 use crate::uncore::EventTable;
 use crate::unread::Unread;
 
+pub use devices::{DevicesOf, PortDevice};
 pub use engines::EngineSample;
 pub use sample::{HitMiss, Occupancy, PortSample, Sample, SocketSample};
 
-use plan::Plan;
+use devices::StackDevices;
+use plan::{PORTS, Plan};
 
 /// What can be measured here, ready to be measured.
 pub struct Monitor {
@@ -46,6 +50,14 @@ impl Monitor {
             Some(table) => Plan::of(&host.root, table, sockets, &mut unavailable),
             None => Plan::default(),
         };
+        if let Some(table) = table.as_ref().filter(|_| plan.has(PORTS)) {
+            match Tree::read(&host.root) {
+                Ok(tree) => {
+                    plan.name_devices(&StackDevices::of(host, &tree), table.parts_are_devices);
+                }
+                Err(error) => unavailable.push(Unread::of("devices behind PCIe ports", &error)),
+            }
+        }
         if table.as_ref().is_none_or(|table| table.metrics("pcie_write").next().is_none()) {
             let reason = match generation {
                 Some(generation) => format!("no public events are known for {}", generation.name),

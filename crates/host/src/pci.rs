@@ -3,6 +3,7 @@
 //! Source: PCI Express base specification (type 0 and 1 headers, capability 0x10).
 
 mod capabilities;
+mod devices;
 mod function;
 mod link;
 mod tree;
@@ -13,6 +14,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use capabilities::{Capability, capability_at};
+pub(crate) use devices::device_names;
 pub use function::{Function, Kind};
 pub use link::{Link, PortType, express};
 pub use tree::{Tree, TreeError};

@@ -237,13 +237,22 @@ class SocketSample(_Said):
     running_share: float | None
 
 
+class PortDevice(_Said):
+    """A device behind a port, with the names of its interfaces, controllers or disks."""
+
+    bdf: str
+    names: list[str]
+
+
 class PortSample(_Said):
-    """One PCIe port in one window."""
+    """One PCIe port in one window; `devices` of a whole stack are more than the port's."""
 
     socket: int
     stack: int
     part: int
     bus: str | None
+    devices_of: Literal["port", "stack"]
+    devices: list[PortDevice]
     read_bytes_per_s: float
     write_bytes_per_s: float
 

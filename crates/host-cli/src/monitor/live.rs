@@ -14,7 +14,9 @@ use ratatui::text::Line;
 use ratatui::widgets::{Block, Cell, Paragraph, Row, Sparkline, Table, Wrap};
 
 use super::Sampler;
-use super::view::{SOCKET_HEADS, bandwidth, busy_ports, port_name, socket_row, unavailable_line};
+use super::view::{
+    SOCKET_HEADS, bandwidth, busy_ports, device_names, port_name, socket_row, unavailable_line,
+};
 use crate::failure::Failure;
 use crate::output::bytes;
 use units::narrow::{fit, whole};
@@ -172,7 +174,11 @@ fn draw_ports_and_groups(frame: &mut Frame<'_>, area: Rect, sample: &Sample) {
     let ports = busy_ports(sample);
     let rows = ports.into_iter().map(|port| {
         let rates = [port.read_bytes_per_s, port.write_bytes_per_s].map(bandwidth);
-        Row::new([vec![port_name(port)], rates.to_vec()].concat())
+        let devices = device_names(port);
+        // Below each other: beside each other they would not fit.
+        let height = if devices.is_empty() { 1 } else { 2 };
+        let name = format!("{}\n  {devices}", port_name(port));
+        Row::new([vec![name], rates.to_vec()].concat()).height(height)
     });
     let engines = sample.engines.iter().map(|engine| {
         let rates = [engine.inbound_bytes_per_s, engine.outbound_bytes_per_s].map(bandwidth);
@@ -199,7 +205,7 @@ fn draw_ports_and_groups(frame: &mut Frame<'_>, area: Rect, sample: &Sample) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host::monitor::{HitMiss, Occupancy, PortSample, SocketSample};
+    use host::monitor::{DevicesOf, HitMiss, Occupancy, PortDevice, PortSample, SocketSample};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
@@ -213,8 +219,12 @@ mod tests {
             running_share: Some(1.0),
             ..SocketSample::default()
         };
+        let bdf = "17:00.0".parse().expect("an address");
+        let device = PortDevice { bdf, names: vec!["ens1f0".into()] };
         let port = PortSample {
             bus: Some("0000:16".into()),
+            devices_of: DevicesOf::Port,
+            devices: vec![device],
             read_bytes_per_s: 6.4e9,
             ..PortSample::default()
         };

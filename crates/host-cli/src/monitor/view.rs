@@ -1,7 +1,9 @@
 //! One window for people: rows that table and live view share.
 
 use host::Unread;
-use host::monitor::{EngineSample, HitMiss, PortSample, Sample, SocketSample};
+use host::monitor::{
+    DevicesOf, EngineSample, HitMiss, PortDevice, PortSample, Sample, SocketSample,
+};
 
 use crate::output::{bytes, wrapped};
 
@@ -71,6 +73,40 @@ pub(super) fn port_name(port: &PortSample) -> String {
     format!("socket {} stack {}{bus} part {}", port.socket, port.stack, port.part)
 }
 
+/// Most devices of a port that are named; the rest is counted.
+const MOST_NAMED: usize = 4;
+
+/// The devices of a port by their names, or by address where they have none; empty without any.
+pub(super) fn device_names(port: &PortSample) -> String {
+    let name = |device: &PortDevice| match device.names.as_slice() {
+        [] => device.bdf.to_string(),
+        names => names.join(" "),
+    };
+    let mut names: Vec<String> = port.devices.iter().take(MOST_NAMED).map(name).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    if port.devices.len() > MOST_NAMED {
+        names.push(format!("{} more", port.devices.len() - MOST_NAMED));
+    }
+    let some = if port.devices_of == DevicesOf::Stack { "some of: " } else { "" };
+    format!("{some}{}", names.join(", "))
+}
+
+/// A port that carried something, in one line.
+fn port_line(port: &PortSample) -> String {
+    let devices = match device_names(port) {
+        names if names.is_empty() => names,
+        names => format!("   ({names})"),
+    };
+    format!(
+        "{:<40} devices read {}, write {}{devices}",
+        port_name(port),
+        bandwidth(port.read_bytes_per_s),
+        bandwidth(port.write_bytes_per_s)
+    )
+}
+
 /// A copy engine in one line.
 pub(super) fn engine_line(engine: &EngineSample) -> String {
     let node = engine.node.map(|node| format!(" (node {node})")).unwrap_or_default();
@@ -96,12 +132,7 @@ pub(super) fn text(sample: &Sample, unavailable: &[Unread]) -> String {
         text += &format!("  {:<10}{cells}\n", row.name);
     }
     for port in busy_ports(sample) {
-        text += &format!(
-            "  {:<40} devices read {}, write {}\n",
-            port_name(port),
-            bandwidth(port.read_bytes_per_s),
-            bandwidth(port.write_bytes_per_s)
-        );
+        text += &format!("  {}\n", port_line(port));
     }
     for engine in &sample.engines {
         text += &format!("  {}\n", engine_line(engine));

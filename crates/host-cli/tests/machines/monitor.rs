@@ -52,6 +52,54 @@ fn ports_carry_the_bytes_of_their_devices() {
     assert!((written - 150_000_000.0 * 64.0).abs() < 1.0, "{written}");
 }
 
+/// A port that carried bytes: whose devices they are, and each by address and names.
+fn named(port: &serde_json::Value) -> String {
+    let device = |device: &serde_json::Value| {
+        let names = device["names"].as_array().expect("names");
+        let names: Vec<&str> = names.iter().filter_map(|name| name.as_str()).collect();
+        format!("{} {}", device["bdf"].as_str().expect("an address"), names.join(" "))
+    };
+    let devices = port["devices"].as_array().expect("devices");
+    let devices: Vec<String> = devices.iter().map(device).collect();
+    format!("{}: {}", port["devices_of"].as_str().expect("whose"), devices.join(", "))
+}
+
+#[test]
+fn ports_name_the_devices_behind_them_or_those_of_the_stack() {
+    let nic = "0000:17:00.0 ens1f0, 0000:17:00.1 ens1f1";
+    let ssds = "0000:b1:00.0 nvme0, 0000:b2:00.0 nvme1";
+    for (machine, whose) in [
+        ("skylake", "port"),
+        ("cascade-lake", "port"),
+        ("ice-lake", "stack"),
+        ("sapphire-rapids", "stack"),
+        ("emerald-rapids", "stack"),
+    ] {
+        let sample = json(machine);
+        let ports = sample["ports"].as_array().expect("ports");
+        let busy = ports.iter().filter(|port| port["write_bytes_per_s"] != 0.0);
+        let busy: Vec<String> = busy.map(named).collect();
+        assert_eq!(busy, [format!("{whose}: {nic}"), format!("{whose}: {ssds}")], "{machine}");
+        let text = OnMachine::new(machine, &[]).run(&WINDOW).out;
+        let some = if whose == "stack" { "some of: " } else { "" };
+        assert!(text.contains(&format!("({some}ens1f0, ens1f1)\n")), "{machine}: {text}");
+        assert!(text.contains(&format!("({some}nvme0, nvme1)\n")), "{machine}: {text}");
+    }
+}
+
+/// Bus 0 has ports of the chipset only; the other part of the network card's stack has no port.
+#[test]
+fn a_part_without_a_port_of_its_own_names_no_device_of_another_port() {
+    let sample = json("skylake");
+    let ports = sample["ports"].as_array().expect("ports");
+    let of = |bus: &str, part: u32| {
+        let found = ports.iter().find(|port| port["bus"] == bus && port["part"] == part);
+        named(found.unwrap_or_else(|| panic!("no part {part} of bus {bus}")))
+    };
+    assert_eq!(of("0000:00", 0), "stack: 0000:01:00.0 eno1");
+    assert_eq!(of("0000:16", 1), "stack: ");
+}
+
 #[test]
 fn amd_has_no_device_events_and_shows_memory_and_groups() {
     let sample = json("turin");

@@ -1,11 +1,15 @@
 //! Which events to open on which boxes.
 
+use super::devices::{DevicesOf, PortDevice, StackDevices};
 use crate::cpu::{CpuId, PackageId, Socket};
 use crate::root::Root;
 use crate::uncore::{
     CounterRequest, EventTable, Formats, Metric, Role, TableEvent, UncoreBox, boxes,
 };
 use crate::unread::Unread;
+
+/// The metric of an I/O stack's parts.
+pub(super) const PORTS: &str = "iio";
 
 /// What a group of events counts.
 #[derive(Clone, Debug)]
@@ -18,6 +22,9 @@ pub(super) struct Meaning {
     pub(super) roles: Vec<Role>,
     /// The root bus of an I/O stack, as the kernel names it.
     pub(super) bus: Option<String>,
+    /// The devices that a part of an I/O stack counts.
+    pub(super) devices_of: DevicesOf,
+    pub(super) devices: Vec<PortDevice>,
 }
 
 /// Groups of events, and what each counts.
@@ -44,6 +51,17 @@ impl Plan {
             }
         }
         plan
+    }
+
+    /// Names the devices of each part of an I/O stack.
+    pub(super) fn name_devices(&mut self, known: &StackDevices, parts_are_devices: bool) {
+        for meaning in &mut self.meanings {
+            let Some(bus) = meaning.bus.as_deref().filter(|_| meaning.metric == PORTS) else {
+                continue;
+            };
+            (meaning.devices_of, meaning.devices) =
+                known.of_part(bus, meaning.part, parts_are_devices);
+        }
     }
 
     pub(super) fn has(&self, metric: &str) -> bool {
@@ -106,6 +124,8 @@ fn meaning(root: &Root, metric: &Metric, unit: &UncoreBox, socket: PackageId) ->
         bytes: metric.bytes,
         roles: metric.events.iter().map(|event| event.role).collect(),
         bus: root.read_line(&die).ok(),
+        devices_of: DevicesOf::default(),
+        devices: Vec::new(),
     }
 }
 
@@ -113,7 +133,7 @@ fn words(metric: &str) -> &'static str {
     match metric {
         "pcie_write" | "pcie_read" | "pcie_partial_write" => "hits and misses of devices",
         "dram" => "DRAM bandwidth",
-        "iio" => "bandwidth of PCIe ports",
+        PORTS => "bandwidth of PCIe ports",
         "dsa_bytes" | "dsa_requests" => "copy engines (DSA)",
         _ => "an event",
     }

@@ -5,8 +5,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
+use super::devices::{DevicesOf, PortDevice};
 use super::engines::{EngineSample, is_of_engine};
-use super::plan::{Meaning, Plan};
+use super::plan::{Meaning, PORTS, Plan};
 use crate::cpu::PackageId;
 use crate::uncore::{Count, Role, Window};
 
@@ -54,10 +55,14 @@ pub struct PortSample {
     pub socket: PackageId,
     /// The I/O stack.
     pub stack: u32,
-    /// The part of the stack: on most boards the root port's device number.
+    /// The part of the stack: the root port's device number on Skylake and Cascade Lake.
     pub part: u32,
     /// The stack's root bus, if the kernel names it.
     pub bus: Option<String>,
+    /// Whether `devices` are those of the port, or of the whole stack.
+    pub devices_of: DevicesOf,
+    /// The devices whose bytes these are; nothing where the kernel names no bus.
+    pub devices: Vec<PortDevice>,
     /// Bytes that devices read each second.
     pub read_bytes_per_s: f64,
     /// Bytes that devices wrote each second.
@@ -141,7 +146,7 @@ impl Sample {
             time_unix_s: now_unix_s(),
             window_ms: counted.elapsed.as_secs_f64() * 1000.0,
             sockets: sockets.iter().map(socket).collect(),
-            ports: groups().filter(|(m, _)| m.metric == "iio").map(|g| port(g, seconds)).collect(),
+            ports: groups().filter(|(m, _)| m.metric == PORTS).map(|g| port(g, seconds)).collect(),
             engines: Vec::new(),
             occupancy: Vec::new(),
         }
@@ -179,6 +184,8 @@ fn port((meaning, counts): (&Meaning, &Vec<Count>), seconds: f64) -> PortSample 
         stack: meaning.unit,
         part: meaning.part,
         bus: meaning.bus.clone(),
+        devices_of: meaning.devices_of,
+        devices: meaning.devices.clone(),
         read_bytes_per_s: rate(Role::Read),
         write_bytes_per_s: rate(Role::Write),
     }

@@ -7,7 +7,7 @@ use crate::controls::{NoSwitch, Target, check_switch, is_listed};
 use crate::cpu::{Generation, Proof};
 use crate::error::Problem;
 use crate::machine::Host;
-use crate::pci::{Bdf, Function, Kind, Link, PortType, Tree, express};
+use crate::pci::{Bdf, Function, Kind, Link, Tree, device_names, express};
 use crate::rings::Rings;
 use crate::unread::Unread;
 
@@ -74,25 +74,14 @@ pub(super) fn read(
         if !wanted {
             continue;
         }
-        let path = match tree.path_up(function.bdf) {
+        let path = match tree.way_up(host.config.as_ref(), function.bdf) {
             Ok(path) => path,
-            Err(error) => {
-                notes.add(Unread::absent(
-                    format!("root port of {}", function.bdf),
-                    error.to_string(),
-                ));
+            Err(unread) => {
+                notes.add(unread);
                 continue;
             }
         };
         let root = path.last().copied();
-        if let Some(top) = root.filter(|top| is_of_switch(host, top)) {
-            let reason = format!(
-                "the way up ends at {}, which is a port of a switch: the bridge above it does not answer",
-                top.bdf
-            );
-            notes.add(Unread::absent(format!("root port of {}", function.bdf), reason));
-            continue;
-        }
         let device = device(host, function, &path, notes);
         let port = root.map(|root| root.bdf);
         let node = root.and_then(|root| root.node).or(function.node);
@@ -137,14 +126,6 @@ fn add_listed(
     }
 }
 
-/// Whether a bridge says that it is no root port. Without privilege it does not say.
-fn is_of_switch(host: &Host, bridge: &Function) -> bool {
-    let link = express(host.config.as_ref(), bridge.bdf).ok().flatten();
-    link.is_some_and(|link| {
-        matches!(link.port_type, PortType::SwitchUpstream | PortType::SwitchDownstream)
-    })
-}
-
 fn ddio(
     host: &Host,
     port: &Function,
@@ -173,7 +154,7 @@ fn ddio(
 
 fn device(host: &Host, function: &Function, path: &[&Function], notes: &mut Notes) -> DeviceStatus {
     let folder = format!("sys/bus/pci/devices/{}", function.bdf);
-    let names = names(host, function.kind, &folder);
+    let names = device_names(&host.root, function);
     let link = express(host.config.as_ref(), function.bdf);
     let link = notes.take(&format!("link of {}", function.bdf), link).flatten();
     let mut rings = Vec::new();
@@ -196,20 +177,4 @@ fn device(host: &Host, function: &Function, path: &[&Function], notes: &mut Note
         link,
         rings,
     }
-}
-
-/// Interfaces lie directly below a device, or below the virtio device that it carries.
-fn names(host: &Host, kind: Kind, folder: &str) -> Vec<String> {
-    let list = |path: String| host.root.list(&path).unwrap_or_default();
-    let below = match kind {
-        Kind::Nic => "net",
-        Kind::Ssd => "nvme",
-        _ => "block",
-    };
-    let direct = list(format!("{folder}/{below}"));
-    if !direct.is_empty() {
-        return direct;
-    }
-    let carried = list(folder.to_owned()).into_iter().filter(|name| name.starts_with("virtio"));
-    carried.flat_map(|name| list(format!("{folder}/{name}/{below}"))).collect()
 }

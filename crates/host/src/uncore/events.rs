@@ -24,6 +24,9 @@ pub struct EventTable {
     pub names: Vec<String>,
     /// The unit with one box for each slice of the last-level cache.
     pub slice_unit: Option<String>,
+    /// Whether part N of an I/O stack is its root port with device number N.
+    #[serde(default)]
+    pub parts_are_devices: bool,
     /// What can be measured.
     #[serde(default)]
     pub metric: Vec<Metric>,

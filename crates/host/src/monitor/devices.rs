@@ -1,0 +1,99 @@
+//! The devices whose bytes a part of an I/O stack counts.
+//!
+//! Source: Intel Xeon Scalable uncore performance guide (IIO): part N counts the root port with device
+//! number N on the stack's bus. On later parts the board decides, which nothing tells. Devices behind
+//! a VMD have a domain of their own and no stack that the kernel names.
+
+use serde::Serialize;
+
+use crate::machine::Host;
+use crate::pci::{Bdf, Function, Kind, Tree, device_names};
+
+/// Parts of a stack where they are root ports.
+const PARTS: u8 = 4;
+
+/// A device behind a port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PortDevice {
+    /// Its address.
+    pub bdf: Bdf,
+    /// Names of its interfaces, controllers or disks.
+    pub names: Vec<String>,
+}
+
+/// How far it is known which devices a part counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DevicesOf {
+    /// All of them are behind the part's root port.
+    Port,
+    /// They are those of the whole stack: the part counts some of them.
+    #[default]
+    Stack,
+}
+
+/// A device, and where its way up meets the root complex.
+struct Attached {
+    device: PortDevice,
+    top: Bdf,
+    /// Whether that is a root port, and not the device itself.
+    below_port: bool,
+}
+
+impl Attached {
+    /// The part that counts it where parts are root ports; chipset and root complex have none of
+    /// their own.
+    fn part(&self) -> Option<u32> {
+        let is_of_stack = self.below_port && self.top.device < PARTS && self.top.function == 0;
+        is_of_stack.then(|| u32::from(self.top.device))
+    }
+}
+
+/// The devices of all I/O stacks.
+#[derive(Default)]
+pub(super) struct StackDevices(Vec<Attached>);
+
+impl StackDevices {
+    pub(super) fn of(host: &Host, tree: &Tree) -> Self {
+        let attached = |function: &Function| {
+            // Without its root port a device has no stack either.
+            let path = tree.way_up(host.config.as_ref(), function.bdf).ok()?;
+            let top = path.last().map_or(function.bdf, |root| root.bdf);
+            // The root complex has many functions of its own that move no data.
+            let moves_data = match function.kind {
+                Kind::Nic | Kind::Ssd | Kind::Storage => true,
+                Kind::Other => !path.is_empty(),
+                Kind::Bridge => false,
+            };
+            let device =
+                || PortDevice { bdf: function.bdf, names: device_names(&host.root, function) };
+            moves_data.then(|| Attached { device: device(), top, below_port: !path.is_empty() })
+        };
+        Self(tree.functions().filter_map(attached).collect())
+    }
+
+    /// The devices that a part of the stack with this root bus counts.
+    pub(super) fn of_part(
+        &self,
+        bus: &str,
+        part: u32,
+        parts_are_devices: bool,
+    ) -> (DevicesOf, Vec<PortDevice>) {
+        let of = |wanted: &dyn Fn(&Attached) -> bool| -> Vec<PortDevice> {
+            let of_stack = self.0.iter().filter(|it| root_bus(it.top) == bus);
+            of_stack.filter(|it| wanted(it)).map(|it| it.device.clone()).collect()
+        };
+        if !parts_are_devices {
+            return (DevicesOf::Stack, of(&|_| true));
+        }
+        let of_port = of(&|it| it.part() == Some(part));
+        if of_port.is_empty() {
+            return (DevicesOf::Stack, of(&|it| it.part().is_none()));
+        }
+        (DevicesOf::Port, of_port)
+    }
+}
+
+fn root_bus(bdf: Bdf) -> String {
+    format!("{:04x}:{:02x}", bdf.domain, bdf.bus)
+}
