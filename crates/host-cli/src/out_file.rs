@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::fstat;
 
 use crate::failure::Failure;
-use crate::output::emit_while_read;
+use crate::output::emit_file;
 
 /// Links that are followed before they are taken for a loop, as the kernel counts them.
 const MOST_LINKS: usize = 40;
@@ -76,7 +76,7 @@ impl OutFile {
     pub fn write(&self, text: &str) -> Result<(), Failure> {
         let shown = self.named.display();
         match &self.destination {
-            Destination::StandardOutput => Ok(emit_while_read(text)?),
+            Destination::StandardOutput => Ok(emit_file(text)?),
             Destination::Stream(stream) => (&*stream)
                 .write_all(text.as_bytes())
                 .map_err(|error| Failure::failed(format!("{shown}: cannot be written: {error}"))),

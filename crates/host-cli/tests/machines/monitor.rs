@@ -1,5 +1,6 @@
 //! Are counts those of the hardware, and the formats those that programs read?
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::Stdio;
@@ -98,6 +99,27 @@ fn a_part_without_a_port_of_its_own_names_no_device_of_another_port() {
     };
     assert_eq!(of("0000:00", 0), "stack: 0000:01:00.0 eno1");
     assert_eq!(of("0000:16", 1), "stack: ");
+}
+
+/// Groups are directories, which whoever may make one names; interfaces take any name as well.
+#[test]
+fn names_of_groups_and_devices_do_not_reach_the_terminal_as_they_are() {
+    let machine = OnMachine::new("skylake", &[]);
+    let resctrl = machine.path().join("sys/fs/resctrl");
+    fs::rename(resctrl.join("web"), resctrl.join("w\u{1b}[8mb\u{1b}]0;x\u{7}")).expect("a name");
+    let interfaces = machine.path().join("sys/bus/pci/devices/0000:17:00.0/net");
+    fs::rename(interfaces.join("ens1f0"), interfaces.join("e\u{1b}[31m")).expect("a name");
+    for arguments in [&WINDOW[..], &["status"]] {
+        let out = machine.run(arguments).out;
+        assert!(out.contains("w\u{fffd}[8mb\u{fffd}]0;x\u{fffd}"), "{out}");
+        assert!(out.contains("e\u{fffd}[31m"), "{out}");
+        assert!(!out.contains(|c: char| c.is_control() && c != '\n'), "{out}");
+    }
+    // JSON escapes what it can, and stays what programs read.
+    let json = machine.run(&[&WINDOW[..], &["--format", "json"]].concat()).out;
+    let sample: serde_json::Value = serde_json::from_str(&json).expect("one JSON object a line");
+    let ports = sample["ports"].as_array().expect("ports");
+    assert!(ports.iter().any(|port| port["devices"][0]["names"][0] == "e\u{1b}[31m"), "{json}");
 }
 
 #[test]
