@@ -120,6 +120,7 @@ fn no_memory(error: MemoryError) -> Failure {
 fn no_counters(error: NoCounters) -> Failure {
     match error {
         NoCounters::BadRequest(message) => Failure::bad_input(message),
+        NoCounters::SeveralDies(reason) => Failure::refused(reason),
         other => Failure::failed(other),
     }
 }

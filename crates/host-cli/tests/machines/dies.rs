@@ -5,6 +5,8 @@ use std::fs;
 
 use crate::on_machine::{OnMachine, STATE};
 
+const WINDOW: [&str; 7] = ["monitor", "--windows", "1", "--interval", "1000", "--format", "json"];
+
 /// Cascade Lake-AP: the upper half of each socket's CPUs is another die, with a cache of its own.
 fn with_two_dies() -> OnMachine {
     let machine = OnMachine::new("cascade-lake", &[]);
@@ -48,6 +50,60 @@ fn a_package_of_two_dies_is_refused_and_not_shown_by_one_of_them() {
     assert!(machine.content() == before);
     // Switches belong to ports, wherever the dies are.
     assert_eq!(machine.run(&["tune", "ddio", "off"]).code, Some(0));
+}
+
+/// One processor of a socket reads the counters of its own die only.
+#[test]
+fn counters_of_one_die_do_not_pass_for_those_of_the_socket() {
+    let machine = OnMachine::new("cascade-lake-ap", &[]);
+    let before = machine.content();
+    let run = machine.run(&WINDOW);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let sample: serde_json::Value = serde_json::from_str(&run.out).expect("one JSON object");
+    for socket in sample["sockets"].as_array().expect("sockets") {
+        for what in ["pcie_write", "pcie_partial_write", "pcie_read", "dram_read_bytes_per_s"] {
+            assert!(socket[what].is_null(), "{what}: {socket}");
+        }
+    }
+    assert_eq!(sample["ports"], serde_json::json!([]));
+    let text = machine.run(&WINDOW[..5]).out;
+    assert!(text.contains("hits and misses of devices: socket 0 has 2 dies"), "{text}");
+    for command in [&["map", "--apply", "--recover"][..], &["map"], &["check"]] {
+        let out = machine.path().join("slices.toml").display().to_string();
+        let out = ["--out", &out];
+        let out = if command[0] == "map" { &out[..] } else { &[] };
+        let run = machine.run(&[&["slices"], command, out].concat());
+        assert_eq!((run.code, run.out.as_str()), (Some(3), ""), "{command:?}: {}", run.err);
+        assert!(run.err.contains("socket 0 has 2 dies, each with a last-level cache and slices"));
+    }
+    assert!(machine.content() == before);
+}
+
+/// The kernel names a reader on each die: together they count what the socket does.
+#[test]
+fn counters_of_all_dies_are_summed() {
+    let machine = OnMachine::new("cascade-lake-ap", &[]);
+    let cpus = machine.path().join("sys/devices/system/cpu");
+    let count = fs::read_dir(&cpus).expect("CPUs").flatten().filter(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        name.strip_prefix("cpu").is_some_and(|number| number.parse::<u32>().is_ok())
+    });
+    let cores = count.count() / 2;
+    let readers = format!("0,{},{cores},{}\n", cores / 2, cores + cores / 2);
+    let sources = machine.path().join("sys/bus/event_source/devices");
+    for source in fs::read_dir(sources).expect("event sources").flatten() {
+        fs::write(source.path().join("cpumask"), &readers).expect("the readers");
+    }
+    let sample = |machine: &OnMachine| -> serde_json::Value {
+        serde_json::from_str(&machine.run(&WINDOW).out).expect("one JSON object")
+    };
+    // Here each die counts as much as the whole of the machine with one.
+    let (both, one) = (sample(&machine), sample(&OnMachine::new("cascade-lake", &[])));
+    for (both, one) in (0..2).map(|at| (&both["sockets"][at], &one["sockets"][at])) {
+        let twice = one["pcie_write"]["hits"].as_u64().expect("hits") * 2;
+        assert_eq!(both["pcie_write"]["hits"], twice);
+    }
+    assert_eq!(both["ports"], serde_json::json!([]), "stacks of two dies have one number");
 }
 
 #[test]

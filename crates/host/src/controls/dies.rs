@@ -11,11 +11,30 @@ use crate::cpu::Socket;
 /// # Errors
 /// The reason why it is not: a change of one die would be told as one of the socket.
 pub(crate) fn check_one_die(socket: &Socket) -> Result<(), String> {
+    check(
+        socket,
+        "a register of ways of its own; registers are reached by socket here, so all dies but one would \
+         keep their ways",
+    )
+}
+
+/// Checks that the slices of a socket are those of one last-level cache.
+///
+/// # Errors
+/// The reason why they are not: boxes of one die are all that a processor reaches.
+pub(crate) fn check_slices_of_one_die(socket: &Socket) -> Result<(), String> {
+    check(
+        socket,
+        "slices of its own; counters are reached by socket here, so lines of the other dies would get \
+         slices of this one",
+    )
+}
+
+fn check(socket: &Socket, has_and_so: &str) -> Result<(), String> {
     match socket.caches.len() {
         0 | 1 => Ok(()),
         dies => Err(format!(
-            "socket {} has {dies} dies, each with a last-level cache and a register of ways of its own; \
-             registers are reached by socket here, so all dies but one would keep their ways",
+            "socket {} has {dies} dies, each with a last-level cache and {has_and_so}",
             socket.id
         )),
     }

@@ -88,12 +88,14 @@ impl Plan {
             let formats =
                 Formats::read(root, &unit.name).map_err(|error| Unread::of(what, &error))?;
             for socket in sockets {
-                let reader = unit.cpus.iter().find(|cpu| socket.cpus.contains(cpu));
-                let Some(&cpu) = reader else { continue };
-                let requests = encode(metric, unit, &formats, cpu)
-                    .map_err(|reason| Unread::absent(what, reason))?;
-                self.requests.push(requests);
-                self.meanings.push(meaning(root, metric, unit, socket.id));
+                let readers =
+                    readers(metric, unit, socket).map_err(|why| Unread::absent(what, why))?;
+                for cpu in readers {
+                    let requests = encode(metric, unit, &formats, cpu)
+                        .map_err(|reason| Unread::absent(what, reason))?;
+                    self.requests.push(requests);
+                    self.meanings.push(meaning(root, metric, unit, socket.id));
+                }
             }
         }
         Ok(())
@@ -112,6 +114,32 @@ fn encode(
         Ok(CounterRequest { unit: unit.name.clone(), kind: unit.kind, cpu, words })
     };
     metric.events.iter().map(request).collect()
+}
+
+/// The logical CPUs that together read a box of all of a socket: one, or one on each die.
+///
+/// # Errors
+/// The reason why a part of the socket would pass for the whole.
+fn readers(metric: &Metric, unit: &UncoreBox, socket: &Socket) -> Result<Vec<CpuId>, String> {
+    let of_socket = || unit.cpus.iter().copied().filter(|cpu| socket.cpus.contains(cpu));
+    let dies = socket.caches.len();
+    // Only Intel's boxes belong to dies; AMD's caches are those of core complexes.
+    if dies < 2 || !unit.name.starts_with("uncore_") {
+        return Ok(of_socket().take(1).collect());
+    }
+    let why = |reason| Err(format!("socket {} has {dies} dies, and {reason}", socket.id));
+    if metric.name == PORTS {
+        return why("I/O stacks are named by socket here, so those of different dies would be one");
+    }
+    let readers: Vec<CpuId> = socket
+        .caches
+        .iter()
+        .filter_map(|die| of_socket().find(|cpu| die.cpus.contains(cpu)))
+        .collect();
+    if readers.len() < dies {
+        return why("the kernel lets the counters of one be read as those of the socket");
+    }
+    Ok(readers)
 }
 
 fn meaning(root: &Root, metric: &Metric, unit: &UncoreBox, socket: PackageId) -> Meaning {

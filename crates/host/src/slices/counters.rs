@@ -3,7 +3,7 @@
 
 use super::home::asked_socket;
 use super::programmed::{BoxPlan, ProgramError};
-use crate::controls::{BoxUnit, COUNTER_BITS, check_server};
+use crate::controls::{BoxUnit, COUNTER_BITS, check_server, check_slices_of_one_die};
 use crate::cpu::{CpuId, CpuModel, Generation, Generations, PackageId, Socket, sockets};
 use crate::error::{FileError, Problem};
 use crate::machine::Host;
@@ -53,6 +53,9 @@ pub enum NoCounters {
     /// another program uses the counters
     #[error(transparent)]
     Program(ProgramError),
+    /// a package of several dies
+    #[error("{0}")]
+    SeveralDies(String),
     /// the request is invalid
     #[error("{0}")]
     BadRequest(String),
@@ -131,8 +134,8 @@ impl SliceMachine {
     /// The socket of processor `cpu`, or this one; without either, the first.
     ///
     /// # Errors
-    /// If CPU model or sockets cannot be read, there is no such processor or socket, or the processor
-    /// is in another socket.
+    /// If CPU model or sockets cannot be read, there is no such processor or socket, the processor is
+    /// in another socket, or the slices of the socket are those of several dies.
     pub fn read(
         host: &Host,
         cpu: Option<CpuId>,
@@ -141,6 +144,10 @@ impl SliceMachine {
         let model = CpuModel::read(&host.root)?;
         let socket = asked_socket(sockets(&host.root)?, cpu, socket)?;
         let generation = Generations::built_in().of(&model).cloned();
+        // Core complexes of AMD have a cache each, and no boxes that are counted.
+        if generation.as_ref().is_some_and(Generation::is_intel) {
+            check_slices_of_one_die(&socket).map_err(NoCounters::SeveralDies)?;
+        }
         let unit =
             generation.as_ref().and_then(|known| BoxUnit::of_events(known.events.as_deref()?));
         let cpu = cpu.unwrap_or(socket.first_cpu());
