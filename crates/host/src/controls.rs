@@ -21,7 +21,7 @@ mod target;
 mod ways;
 
 pub use allowed::NotAllowed;
-pub(crate) use allowed::{box_objection, owned_bits};
+pub(crate) use allowed::{Restorable, restorable};
 pub(crate) use dies::{check_one_die, check_slices_of_one_die};
 pub(crate) use port_switch::{NoSwitch, check_switch, is_listed};
 pub(crate) use server_part::check_server;

@@ -45,17 +45,26 @@ impl Target {
     }
 }
 
-/// The bits of a control that a restore may touch, if its journal has them; all others keep what they
-/// hold.
+/// What a restore may do with a control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Restorable {
+    /// Bits that it may touch, if its journal has them; all others keep what they hold.
+    pub owned: u64,
+    /// Bits that the control never has before a plan: a journal that says so is damaged or foreign.
+    pub never: u64,
+}
+
+/// What a restore may do with a control.
 ///
-/// Only of controls of this machine that a plan would name: functions get other numbers when cards come
-/// and go, and a journal may be another machine's.
+/// Only with controls of this machine that a plan would name: functions get other numbers when cards
+/// come and go, and a journal may be another machine's.
 ///
 /// # Errors
 /// The reason why it is none of them.
-pub(crate) fn owned_bits(host: &Host, target: &Target) -> Result<u64, String> {
+pub(crate) fn restorable(host: &Host, target: &Target) -> Result<Restorable, String> {
+    let any = |owned| Restorable { owned, never: 0 };
     if target.is_of_kernel() {
-        return Ok(u64::MAX);
+        return Ok(any(u64::MAX));
     }
     let model = CpuModel::read(&host.root).map_err(|error| error.to_string())?;
     let generations = Generations::built_in();
@@ -63,7 +72,7 @@ pub(crate) fn owned_bits(host: &Host, target: &Target) -> Result<u64, String> {
     if let Some(known) = generation {
         check_server(host, &model, known)?;
     }
-    let owned = match target {
+    let found = match target {
         Target::Port { function, .. } => {
             let tree = Tree::read(&host.root).map_err(|error| error.to_string())?;
             let switch = generation.and_then(|generation| generation.port_switch.as_ref());
@@ -71,22 +80,26 @@ pub(crate) fn owned_bits(host: &Host, target: &Target) -> Result<u64, String> {
             match found.filter(|(port, switch)| is_listed(port, switch)) {
                 Some((port, switch)) => {
                     check_switch(host, port.bdf, switch).map_err(|error| error.to_string())?;
-                    Some(switch.restorable_bits())
+                    Some(any(switch.restorable_bits()))
                 }
                 None => None,
             }
         }
         Target::Msr { socket, address, .. } if is_box_control(*address) => {
-            check_one_die_of(host, *socket)?;
-            box_registers(generation).and_then(|registers| registers.owned_bits(*address))
+            socket_of_one_die(host, *socket)?;
+            let registers = box_registers(generation);
+            registers.and_then(|registers| {
+                let owned = registers.owned_bits(*address)?;
+                Some(Restorable { owned, never: registers.never_held(*address) })
+            })
         }
         Target::Msr { socket, .. } => match generation.and_then(|g| g.ways_register.as_ref()) {
-            Some(_) => Some(way_field(host, *socket)?),
+            Some(_) => Some(any(way_field(host, *socket)?)),
             None => None,
         },
         Target::Mask { .. } | Target::Switch { .. } => None,
     };
-    owned.ok_or_else(|| format!("{target} is no control of this machine"))
+    found.ok_or_else(|| format!("{target} is no control of this machine"))
 }
 
 /// The registers of the boxes of a generation's slices.
@@ -96,16 +109,8 @@ fn box_registers(generation: Option<&Generation>) -> Option<BoxRegisters> {
     unit.has_registers_of(&generation.name).then_some(unit.registers)
 }
 
-/// Why a journalled value was never in a control of a box before this tool changed it.
-pub(crate) fn box_objection(host: &Host, target: &Target, value: u64) -> Option<String> {
-    let Target::Msr { address, .. } = target else { return None };
-    let model = CpuModel::read(&host.root).ok()?;
-    let generations = Generations::built_in();
-    box_registers(generations.of(&model))?.objection(*address, value)
-}
-
 /// A socket, if it has one die: registers of others would be left out.
-fn check_one_die_of(host: &Host, socket: PackageId) -> Result<Socket, String> {
+fn socket_of_one_die(host: &Host, socket: PackageId) -> Result<Socket, String> {
     let sockets = sockets(&host.root).map_err(|error| error.to_string())?;
     let found = sockets.into_iter().find(|known| known.id == socket);
     let found = found.ok_or_else(|| format!("socket {socket}: no CPU of it is online"))?;
@@ -115,7 +120,7 @@ fn check_one_die_of(host: &Host, socket: PackageId) -> Result<Socket, String> {
 
 /// One bit for each way of a socket's last-level cache.
 fn way_field(host: &Host, socket: PackageId) -> Result<u64, String> {
-    let found = check_one_die_of(host, socket)?;
+    let found = socket_of_one_die(host, socket)?;
     let ways = found.ways().ok_or_else(|| {
         format!("the kernel does not say how many ways the LLC of socket {socket} has")
     })?;

@@ -158,26 +158,18 @@ impl BoxRegisters {
         }
     }
 
-    /// Why a value was in no register of a box before look-ups were counted: a box of which a counter
-    /// counts is refused, and event selects and filters have no higher bits.
-    pub(crate) fn objection(&self, address: u32, value: u64) -> Option<String> {
-        let boxes = 0..self.boxes();
-        let is_select = boxes.clone().any(|number| self.select(number) == Some(address));
-        let is_filter = boxes.clone().any(|number| self.filter(number) == Some(address));
-        let bits = match (is_select, is_filter) {
-            (true, _) if self.select_value >> 32 != 0 => SELECT_BITS | EXTENDED_UMASK,
-            (true, _) | (_, true) => SELECT_BITS,
-            _ => return None,
+    /// Bits that a register never has before look-ups are counted: event selects and filters have no
+    /// higher ones, and boxes of which a counter counts are refused.
+    pub(crate) fn never_held(&self, address: u32) -> u64 {
+        let is = |register: fn(&Self, u32) -> Option<u32>| {
+            (0..self.boxes()).any(|number| register(self, number) == Some(address))
         };
-        if value & !bits != 0 {
-            let unknown = value & !bits;
-            return Some(format!(
-                "the journalled value {value:#x} has bits {unknown:#x}, which the register lacks"
-            ));
+        let extended = if self.select_value >> 32 == 0 { 0 } else { EXTENDED_UMASK };
+        match (is(Self::select), is(Self::filter)) {
+            (true, _) => !(SELECT_BITS | extended) | SELECT_ENABLED,
+            (_, true) => !SELECT_BITS,
+            _ => 0,
         }
-        (is_select && value & SELECT_ENABLED != 0).then(|| {
-            format!("the journalled event select {value:#x} counts: such a box is never taken")
-        })
     }
 
     /// Whether an address is a control, event select or filter that counting look-ups needs.

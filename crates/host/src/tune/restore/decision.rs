@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::super::journal::{Entry, all_io_ways};
 use super::Restoring;
-use crate::controls::{Target, box_objection, owned_bits};
+use crate::controls::{Restorable, Target, restorable};
 use crate::error::FileError;
 use crate::machine::Host;
 
@@ -18,19 +18,19 @@ pub(super) struct Context<'a> {
     pub(super) all: bool,
     /// The whole journal, oldest first.
     pub(super) entries: &'a [Entry],
-    /// Bits of each control that the tool may touch: a long journal names few controls many times.
-    owned: RefCell<BTreeMap<String, Result<u64, String>>>,
+    /// What may be done with each control: a long journal names few controls many times.
+    known: RefCell<BTreeMap<String, Result<Restorable, String>>>,
 }
 
 impl<'a> Context<'a> {
     pub(super) fn new(host: &'a Host, boot: String, all: bool, entries: &'a [Entry]) -> Self {
-        Self { host, boot, all, entries, owned: RefCell::default() }
+        Self { host, boot, all, entries, known: RefCell::default() }
     }
 
-    fn owned_bits(&self, target: &Target) -> Result<u64, String> {
-        let mut known = self.owned.borrow_mut();
+    fn restorable(&self, target: &Target) -> Result<Restorable, String> {
+        let mut known = self.known.borrow_mut();
         let found = known.entry(target.to_string());
-        found.or_insert_with(|| owned_bits(self.host, target)).clone()
+        found.or_insert_with(|| restorable(self.host, target)).clone()
     }
 
     /// The value to write, by what controls hold: the old bits that the tool may touch, and the others as
@@ -48,10 +48,9 @@ impl<'a> Context<'a> {
         if rebooted && entry.target.is_of_kernel() {
             return Err(Restoring::Rebooted);
         }
-        let owned = match self.owned_bits(&entry.target) {
-            Ok(owned) => owned & entry.owned,
-            Err(reason) => return Err(Restoring::Failed { reason }),
-        };
+        let Restorable { owned, never } =
+            self.restorable(&entry.target).map_err(|reason| Restoring::Failed { reason })?;
+        let owned = owned & entry.owned;
         if entry.target.is_no_answer(entry.old) {
             let reason = format!("{:#x} is what a device reads as that does not answer", entry.old);
             return Err(Restoring::Failed { reason });
@@ -67,8 +66,14 @@ impl<'a> Context<'a> {
         if same(entry.old) || same(self.at_first(&entry.target)) {
             return Err(Restoring::WasBack { holds });
         }
-        let unlikely = || box_objection(self.host, &entry.target, entry.old);
-        if let Some(reason) = objection(entry, holds, owned, self.all).or_else(unlikely) {
+        if entry.old & never != 0 {
+            let (old, bits) = (entry.old, entry.old & never);
+            let reason = format!(
+                "the journalled value {old:#x} has bits {bits:#x}, never set before a change"
+            );
+            return Err(Restoring::Failed { reason });
+        }
+        if let Some(reason) = objection(entry, holds, owned, self.all) {
             return Err(Restoring::Failed { reason });
         }
         // The boot did not reset the control: it still has the tool's value, which is put back.
