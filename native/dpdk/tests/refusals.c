@@ -216,6 +216,32 @@ the_environment_is_read_and_its_faults_are_refused(void **state)
 	rte_mempool_free(pool);
 }
 
+static struct rte_mempool *half_populated;
+
+static struct rte_mempool *
+populate_again(void)
+{
+	assert_int_equal(rte_mempool_populate_anon(half_populated), 0);
+	assert_int_equal(rte_errno, EINVAL);
+	return NULL;
+}
+
+/* The library frees the memory of the objects that were placed already: lists name them. */
+static void
+a_pool_whose_population_failed_is_not_populated_again(void **state)
+{
+	struct rte_mempool *pool;
+
+	(void)state;
+	pool = rte_mempool_create_empty("half", 200000, 2176, 0, 0, rte_socket_id(), 0);
+	assert_int_equal(rte_mempool_set_ops_byname(pool, SKL_MEMPOOL_OPS, &config), 0);
+	assert_int_equal(rte_mempool_populate_default(pool), -ENOMEM);
+	half_populated = pool;
+	listen_to(populate_again);
+	assert_non_null(strstr(said, "its first population failed"));
+	rte_mempool_free(pool);
+}
+
 int
 main(void)
 {
@@ -228,6 +254,7 @@ main(void)
 		PLACED_TEST(pollers_that_are_none_are_refused),
 		PLACED_TEST(latencies_of_another_part_or_without_the_pollers_cpu_are_refused),
 		PLACED_TEST(exhausted_memory_is_an_error_and_is_given_back),
+		PLACED_TEST(a_pool_whose_population_failed_is_not_populated_again),
 		PLACED_TEST(the_environment_is_read_and_its_faults_are_refused),
 	};
 

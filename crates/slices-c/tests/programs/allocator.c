@@ -92,6 +92,28 @@ static void many_lines(const skl_slice_map *map) {
     close_emulated(&all);
 }
 
+// A line that is none comes to light when the cache is full: no line is in it and in the memory then.
+static void spoiled_cache(const skl_slice_map *map) {
+    enum { FULL = 64, SPOILED = 40 };
+    static unsigned char none[SKL_LINE_BYTES];
+    emulated all = open_emulated(map);
+    uint16_t slice = 4;
+    int owner = skl_memory_claim(all.memory, &slice, 1, NULL, 0);
+    skl_cache cache = {all.memory, owner, 0, {NULL}};
+    void *lines[FULL + 1], *again;
+    CHECK(skl_memory_allocate_lines(all.memory, owner, lines, FULL + 1) == 0);
+    for (int i = 0; i < FULL; i++)
+        CHECK(skl_cache_free(&cache, i == SPOILED ? none : lines[i]) == 0);
+    CHECK(skl_cache_free(&cache, lines[FULL]) == -EINVAL);
+    for (int i = 0; i < FULL; i++) {
+        CHECK(skl_memory_allocate(all.memory, owner, SKL_LINE_BYTES, &again) == 0);
+        for (unsigned j = 0; j < cache.count; j++)
+            CHECK(cache.lines[j] != again);
+    }
+    CHECK(skl_cache_free(&cache, lines[FULL]) == 0 && skl_cache_flush(&cache) == 0);
+    close_emulated(&all);
+}
+
 static void growth(const skl_slice_map *map) {
     char error[400] = "";
     skl_memory *memory = NULL;
@@ -108,6 +130,11 @@ static void growth(const skl_slice_map *map) {
     int owner = skl_memory_claim(memory, slices, 8, NULL, 0);
     size_t lines = 0;
     void *line = NULL;
+    // What all pages would not suffice for takes none of them.
+    skl_memory_statistics before, after;
+    CHECK(skl_memory_get_statistics(memory, &before) == 0);
+    CHECK(skl_memory_allocate_lines(memory, owner, &line, (size_t)1 << 40) == -ENOMEM);
+    CHECK(skl_memory_get_statistics(memory, &after) == 0 && after.lines == before.lines);
     while (skl_memory_allocate(memory, owner, 64, &line) == 0)
         lines++;
     CHECK(lines % 32768 == 0 && lines >= 32768 && (reason == NULL || lines == 4 * 32768));
@@ -130,6 +157,7 @@ int main(int count, char **arguments) {
     memory_of_the_caller(map);
     zeroed_and_resized(map);
     many_lines(map);
+    spoiled_cache(map);
     growth(map);
     skl_slice_map_close(map);
     return 0;

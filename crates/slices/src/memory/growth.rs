@@ -110,8 +110,8 @@ impl SliceMemory {
     #[cold]
     pub(super) fn make_room(&mut self, owner: Owner, wanted: usize) -> bool {
         // What all pages would not suffice for takes none.
-        let most = self.pages.left().saturating_mul(self.lines_of_page() as usize);
-        if self.free_lines(owner).is_ok_and(|free| free.saturating_add(most) < wanted) {
+        let addable = self.pages.left().saturating_mul(self.lines_of_page() as usize);
+        if self.free_lines(owner).is_ok_and(|free| free.saturating_add(addable) < wanted) {
             return false;
         }
         while self.free_lines(owner).is_ok_and(|free| free < wanted) {
