@@ -4,6 +4,9 @@ use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
+use host::slices::ProgramError;
+use host::tune::{ApplyError, StateError};
+
 use crate::output::without_control;
 
 /// How a command can end other than as asked, with its exit code. `docs/host.md` and the help list them.
@@ -13,7 +16,7 @@ pub enum Ending {
     Failed = 1,
     /// Wrong usage or bad input.
     BadInput = 2,
-    /// The tool, the kernel or the hardware refused.
+    /// The tool, the kernel or the hardware refused, or another program holds a lock.
     Refused = 3,
     /// A write was taken, and the control holds something else: ignored, widened or different.
     NotAsAsked = 4,
@@ -73,6 +76,30 @@ impl Failure {
         Self { message: None, code }
     }
 
+    /// What a command says of the state directory, the journal or a lock.
+    pub fn of_state(error: &StateError, message: impl Display) -> Self {
+        Self::ended(of_state(error), message)
+    }
+
+    /// What a command says of changes that were cut short.
+    pub fn of_apply(error: &ApplyError, message: impl Display) -> Self {
+        let ending = match error {
+            ApplyError::State(error) => of_state(error),
+            _ => Ending::Failed,
+        };
+        Self::ended(ending, message)
+    }
+
+    /// What a command says of boxes that could not be set, or put back.
+    pub fn of_program(error: &ProgramError) -> Self {
+        match error {
+            ProgramError::State(state) => Self::of_state(state, error),
+            ProgramError::Apply(apply) => Self::of_apply(apply, error),
+            ProgramError::InUse { .. } | ProgramError::Unknown { .. } => Self::refused(error),
+            _ => Self::failed(error),
+        }
+    }
+
     /// Whether it ends so.
     pub fn is(&self, ending: Ending) -> bool {
         self.code == ending as u8
@@ -89,6 +116,14 @@ impl Failure {
             eprintln!("error: {}", without_control(&message));
         }
         ExitCode::from(self.code)
+    }
+}
+
+fn of_state(error: &StateError) -> Ending {
+    match error {
+        StateError::BadDirectory(_) => Ending::BadInput,
+        StateError::Locked(_) | StateError::ResctrlLocked(_) => Ending::Refused,
+        _ => Ending::Failed,
     }
 }
 

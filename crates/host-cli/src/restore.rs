@@ -85,7 +85,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
         ended = restore(&context.host, &state, options, &mut restored, &mut watch);
     }
     if let (Err(error), true) = (&ended, restored.is_empty()) {
-        return Err(Failure::failed(error));
+        return Err(Failure::of_apply(error, error));
     }
     match arguments.format {
         Format::Json => emit_json(&Report {
@@ -102,7 +102,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     if arguments.format == Format::Text {
         emit(&in_other_directories(&elsewhere, context))?;
     }
-    ended.map_err(Failure::failed)?;
+    ended.map_err(|error| Failure::of_apply(&error, &error))?;
     let all_settled = restored.iter().all(|one| one.result.is_settled());
     let all_settled = (all_settled || arguments.forget) && elsewhere.is_empty();
     if all_settled || arguments.dry_run { Ok(()) } else { Err(Failure::told(Ending::Failed)) }
@@ -118,11 +118,9 @@ fn in_other_directories(elsewhere: &[String], context: &Context) -> String {
     elsewhere.iter().map(line).collect()
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn failed(error: StateError) -> Failure {
-    match error {
-        StateError::BadDirectory(_) => Failure::bad_input(error),
-        other => Failure::failed(other),
-    }
+    Failure::of_state(&error, &error)
 }
 
 fn text(

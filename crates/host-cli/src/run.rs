@@ -140,7 +140,8 @@ fn hold(context: &Context, state: &StateDirectory<'_>, plan: &Plan) -> Result<()
     let mut watch = crash::as_told(context.host.root.is_real());
     let ended = apply(&context.host, state, plan, &mut applied, &mut watch);
     emit_error(&(view::plan(plan, Paint::none()) + &view::outcomes(&applied, Paint::none())));
-    ended.map_err(|error| Failure::failed(format!("the command was not run: {error}")))?;
+    ended
+        .map_err(|error| Failure::of_apply(&error, format!("the command was not run: {error}")))?;
     match ending(&applied, None) {
         None => Ok(()),
         Some(ending) => Err(Failure::ended(ending, "not as asked, so the command was not run")),

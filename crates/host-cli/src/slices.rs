@@ -121,6 +121,7 @@ fn no_counters(error: NoCounters) -> Failure {
     match error {
         NoCounters::BadRequest(message) => Failure::bad_input(message),
         NoCounters::SeveralDies(reason) => Failure::refused(reason),
+        NoCounters::Program(error) => Failure::of_program(&error),
         other => Failure::failed(other),
     }
 }

@@ -169,7 +169,7 @@ pub fn ending(applied: &[Applied], verification: Option<&Verification>) -> Optio
 fn unlocked(error: StateError) -> Failure {
     match error {
         StateError::BadDirectory(_) => Failure::bad_input(error),
-        other => Failure::failed(format!("nothing was written: {other}")),
+        other => Failure::of_state(&other, format!("nothing was written: {other}")),
     }
 }
 
@@ -181,9 +181,9 @@ fn cut_short(
     error: &ApplyError,
 ) -> Failure {
     if !applied.iter().any(|one| one.outcome.was_written()) {
-        return Failure::failed(format!("nothing was written: {error}"));
+        return Failure::of_apply(error, format!("nothing was written: {error}"));
     }
-    let failure = Failure::failed(error);
+    let failure = Failure::of_apply(error, error);
     // The error itself is what to tell, also where this cannot be shown.
     let _ = show(arguments, plan, Some(applied), None);
     failure
@@ -210,7 +210,7 @@ fn show(
             let paint = Paint::of_stdout();
             let mut text = view::plan(plan, paint);
             text += &match applied {
-                Some(applied) => view::applied(applied, paint),
+                Some(applied) => view::applied(applied, arguments.r#for.is_none(), paint),
                 None => view::dry_run(plan, paint),
             };
             if let Some(verification) = verification {

@@ -54,6 +54,7 @@ struct Table {
 pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     let asked = Asked::new(&arguments.asked, context)?;
     let table = table(arguments.table.as_deref(), &asked, context)?;
+    let asked = asked.with_slices_of_table(table.map.slices());
     let told = asked.ask(|report, ask, stop| {
         let plan = Plan { addresses: fit(arguments.lines), seed: 1 };
         let most = arguments.lines.saturating_mul(256);
@@ -86,14 +87,18 @@ fn table(path: Option<&Path>, asked: &Asked<'_>, context: &Context) -> Result<Ta
         None => match Known::of(asked, context) {
             Known::Function(published, file) => (*file, Shown::Published(published.name)),
             Known::NotHere(published, reason) => {
-                return Err(Failure::bad_input(format!(
-                    "the published function {} is not taken for this machine's: {reason}; name a table \
+                return Err(Failure::ended(
+                    Ending::NotJudged,
+                    format!(
+                        "the published function {} is not taken for this machine's: {reason}; name a table \
                      with --table FILE",
-                    published.name
-                )));
+                        published.name
+                    ),
+                ));
             }
             Known::Nothing => {
-                return Err(Failure::bad_input(
+                return Err(Failure::ended(
+                    Ending::NotJudged,
                     "no slice function is published for this CPU and its number of slices; name a table \
                      with --table FILE (slices map makes one)",
                 ));

@@ -69,6 +69,8 @@ pub struct Asked<'a> {
     arguments: &'a OracleArguments,
     context: &'a Context,
     pub machine: SliceMachine,
+    /// Slices of the table that is compared, where there is one.
+    of_table: Option<u32>,
 }
 
 /// What came of asking.
@@ -89,13 +91,18 @@ impl<'a> Asked<'a> {
     pub fn new(arguments: &'a OracleArguments, context: &'a Context) -> Result<Self, Failure> {
         let (cpu, socket) = (arguments.cpu.map(CpuId), arguments.socket.map(PackageId));
         let machine = SliceMachine::read(&context.host, cpu, socket).map_err(no_counters)?;
-        Ok(Self { arguments, context, machine })
+        Ok(Self { arguments, context, machine, of_table: None })
     }
 
     /// Slices of the socket: what the user says, else what kernel or size of the cache tell.
     pub fn slices(&self) -> Option<u32> {
         let said = self.arguments.slices.map(fit);
         said.or_else(|| self.machine.slices(&self.context.host))
+    }
+
+    /// The same for a table of so many slices: where nothing else tells their number, it does.
+    pub fn with_slices_of_table(self, slices: u32) -> Self {
+        Self { of_table: Some(slices), ..self }
     }
 
     /// Lets `work` ask. It counts its questions in the report.
@@ -158,16 +165,16 @@ impl<'a> Asked<'a> {
         let state = self
             .context
             .lock(self.context.state_dir())
-            .map_err(|error| Failure::failed(format!("nothing was written: {error}")))?;
+            .map_err(|error| Failure::of_state(&error, format!("nothing was written: {error}")))?;
         let mut watch = crate::tune::crash::as_told(host.root.is_real());
-        let programmed =
-            ProgrammedBoxes::program(host, state, plan, &mut watch).map_err(Failure::failed)?;
+        let programmed = ProgrammedBoxes::program(host, state, plan, &mut watch)
+            .map_err(|error| Failure::of_program(&error))?;
         let readers =
             BoxReaders::Registers(host.registers.as_ref(), self.machine.cpu, plan.counters.clone());
         let mut oracle = LookupOracle::new(memory, readers);
         let mut ask = |address| oracle.ask(address).map_err(AskError::from);
         let answered = work(&mut report, &mut ask, &stop);
-        let put_back = programmed.put_back().map_err(Failure::failed);
+        let put_back = programmed.put_back().map_err(|error| Failure::of_program(&error));
         Ok(Told { report, outcome: Outcome::Answered(answered), put_back })
     }
 
@@ -176,7 +183,7 @@ impl<'a> Asked<'a> {
         instead_of: Option<String>,
         work: impl FnOnce(&mut Report, &mut Ask<'_>, &Arc<AtomicBool>) -> T,
     ) -> Result<Told<T>, Failure> {
-        let known = self.slices();
+        let known = self.slices().or(self.of_table);
         let mut report = self.report("timing", None, known.unwrap_or(0));
         report.notes.extend(instead_of.map(|reason| format!("no counters: {reason}")));
         let not_enough =

@@ -89,13 +89,14 @@ pub fn outcomes(applied: &[Applied], paint: Paint) -> String {
     text
 }
 
-pub(super) fn applied(applied: &[Applied], paint: Paint) -> String {
+/// What became of each change, and how those that stay are put back.
+pub(super) fn applied(applied: &[Applied], stay: bool, paint: Paint) -> String {
     let mut text = outcomes(applied, paint);
     let changed = applied.iter().any(|one| {
         one.outcome.was_written()
             && !matches!(one.outcome, Outcome::Ignored | Outcome::Refused { .. })
     });
-    if changed {
+    if changed && stay {
         text += &format!("{}\n", paint.quiet("`skipline-host restore` puts the old values back."));
     }
     text

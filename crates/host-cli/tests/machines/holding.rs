@@ -149,7 +149,9 @@ fn a_change_for_a_time_ends_with_it_or_with_a_signal() {
         read_until(&mut said, "held for 3600 s");
         assert!(machine.content() != before);
         // Held: no other change comes in between.
-        assert!(machine.run(&change).err.contains("another skipline-host"));
+        let refused = machine.run(&change);
+        assert_eq!(refused.code, Some(3), "{}", refused.err);
+        assert!(refused.err.contains("another skipline-host"), "{}", refused.err);
         kill_process(Pid::from_child(&child), signal).expect("a signal");
         assert_eq!(child.wait().expect("its end").code(), Some(0));
         is_as_before(&machine, &before);
@@ -159,6 +161,16 @@ fn a_change_for_a_time_ends_with_it_or_with_a_signal() {
         assert_eq!(run.code, Some(2), "{}", run.out);
         assert!(run.err.contains(words), "{}", run.err);
     }
+}
+
+#[test]
+fn what_is_held_is_not_left_to_a_restore() {
+    let machine = OnMachine::new("skylake", &[]);
+    let change = ["tune", "ddio-ways", "4", "--apply"];
+    let run = machine.run(&[&change[..], &["--for", "1ms"]].concat());
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(!run.out.contains("restore") && run.err.contains("put back"), "{}", run.out);
+    assert!(machine.run(&change).out.contains("`skipline-host restore` puts"));
 }
 
 #[test]
@@ -208,7 +220,7 @@ fn with_wait_groups_are_changed_after_the_program_that_has_their_lock() {
     let mount = fs::File::open(machine.path().join("sys/fs/resctrl")).expect("resctrl");
     rustix::fs::flock(&mount, rustix::fs::FlockOperation::LockExclusive).expect("the lock");
     let change = ["tune", "cat", "web", "0x3", "--apply"];
-    assert_eq!(machine.run(&change).code, Some(1));
+    assert_eq!(machine.run(&change).code, Some(3));
     let (mut child, _said) = start(&machine, &[&change[..], &["--wait"]].concat());
     // The lock of the machine is taken first: from then on only that of the groups is missing.
     let lock = machine.path().join("run/skipline-host.lock");

@@ -60,7 +60,7 @@ fn where_nothing_fits_the_function_is_learnt_and_the_reason_is_told() {
     let note = report["notes"][0].as_str().expect("a note");
     assert!(note.contains("skx-20 is not used") && note.contains(reason), "{note}");
     let run = check(&machine, &[]);
-    assert_eq!(run.code, Some(2), "{}", run.out);
+    assert_eq!(run.code, Some(6), "{}", run.out);
     assert!(run.err.contains(reason) && run.err.contains("--table FILE"), "{}", run.err);
 }
 
@@ -137,15 +137,25 @@ fn a_published_function_is_checked_by_name() {
 }
 
 #[test]
-fn tables_of_others_and_missing_ones_are_bad_input() {
+fn without_a_table_nothing_is_judged_and_one_of_others_is_bad_input() {
     let machine = Mapped::new("haswell", &[]);
     let run = check(&machine, &[]);
-    assert_eq!(run.code, Some(2));
+    assert_eq!(run.code, Some(6));
     assert!(run.err.contains("no slice function is published for this CPU"), "{}", run.err);
     std::fs::write(machine.table(), published("skx-18").write()).expect("a file");
     let run = machine.slices(&["check"]);
     assert_eq!(run.code, Some(2));
     assert!(run.err.contains("has 18 slices, a socket of this machine has 8"), "{}", run.err);
+}
+
+#[test]
+fn a_table_tells_the_number_of_slices_where_the_machine_does_not() {
+    let machine = Mapped::new("skylake", &[]);
+    machine.edit("proc/cpuinfo", "model\t\t: 85", "model\t\t: 158");
+    std::fs::write(machine.table(), published("skx-18").write()).expect("a file");
+    let run = machine.slices(&["check", "--lines", "64"]);
+    assert!(!run.out.contains("say it with --slices"), "{}{}", run.out, run.err);
+    assert!(run.out.contains("18 slices"), "{}{}", run.out, run.err);
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn a_kill_while_asking_is_put_back_by_restore() {
     child.wait().expect("its end");
     assert!(machine.machine.path().join("registers.state").exists());
     let again = machine.map(&["--apply"]);
-    assert_eq!(again.code, Some(1));
+    assert_eq!(again.code, Some(3));
     assert!(again.err.contains("skipline-host restore"), "{}", again.err);
     let restored = machine.machine.run(&["restore"]);
     assert_eq!(restored.code, Some(0), "{}{}", restored.out, restored.err);
@@ -143,7 +143,7 @@ fn a_counter_that_counts_for_another_program_is_left_alone() {
     machine.edit("registers.toml", "65792, 0, 59", "65792, 4194356, 59");
     let before = machine.machine.content();
     let run = machine.map(&["--apply"]);
-    assert_eq!(run.code, Some(1));
+    assert_eq!(run.code, Some(3));
     let expected = "box 0 counts for another program (event select 0xe01 = 0x400034)";
     assert!(run.err.contains(expected), "{}", run.err);
     assert!(machine.machine.content() == before);
@@ -157,12 +157,27 @@ fn a_box_of_which_another_counter_counts_is_left_alone() {
         std::fs::write(machine.machine.path().join("registers.state"), state).expect("registers");
         let before = machine.machine.content();
         let run = machine.map(&["--apply"]);
-        assert_eq!(run.code, Some(1), "{select}: {}", run.out);
+        assert_eq!(run.code, Some(3), "{select}: {}", run.out);
         let expected = format!(
             "a counter of box 0 counts for another program (event select {select} = 0x400034)"
         );
         assert!(run.err.contains(&expected), "{}", run.err);
         assert!(machine.machine.content() == before, "{select}");
+    }
+}
+
+#[test]
+fn bits_that_no_source_describes_are_refused_before_the_first_write() {
+    // A restore would refuse to put them back.
+    for (register, value) in [("0xe01", 1u64 << 40), ("0xe05", 1 << 33)] {
+        let machine = Mapped::new("skylake", &["no-uncore-driver"]);
+        let state = format!("{{\"socket0.{register}\": {value}}}");
+        std::fs::write(machine.machine.path().join("registers.state"), state).expect("registers");
+        let before = machine.machine.content();
+        let run = machine.map(&["--apply"]);
+        assert_eq!(run.code, Some(3), "{register}: {}{}", run.out, run.err);
+        assert!(run.err.contains(&format!("its bits {value:#x} mean")), "{}", run.err);
+        assert!(machine.machine.content() == before, "{register}");
     }
 }
 

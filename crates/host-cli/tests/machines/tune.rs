@@ -333,7 +333,7 @@ fn a_second_tool_waits_outside() {
     for directory in ["var/lib/skipline-host", "var/mine"] {
         let change = ["tune", "ddio-ways", "4", "--apply", "--state-dir", directory];
         let run = machine.run(&change);
-        assert_eq!(run.code, Some(1));
+        assert_eq!(run.code, Some(3));
         assert!(run.err.contains("another skipline-host is changing this machine"), "{}", run.err);
     }
     drop(lock);
@@ -365,7 +365,7 @@ fn groups_are_not_changed_while_another_program_holds_their_lock() {
     lock();
     let change = ["tune", "cat", "web", "0x3", "--apply"];
     let run = machine.run(&change);
-    assert_eq!(run.code, Some(1), "{}", run.out);
+    assert_eq!(run.code, Some(3), "{}", run.out);
     assert!(run.err.contains("holds the lock of ROOT/sys/fs/resctrl"), "{}", run.err);
     assert!(machine.content() == before);
     // Registers are no part of it.
@@ -375,7 +375,7 @@ fn groups_are_not_changed_while_another_program_holds_their_lock() {
     assert_eq!(machine.run(&change).code, Some(0));
     lock();
     let run = machine.run(&["restore"]);
-    assert_eq!(run.code, Some(1), "{}", run.out);
+    assert_eq!(run.code, Some(3), "{}", run.out);
     assert!(run.err.contains("holds the lock of ROOT/sys/fs/resctrl"), "{}", run.err);
     unlock();
     assert_eq!(machine.run(&["restore"]).code, Some(0));

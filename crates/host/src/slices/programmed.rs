@@ -46,6 +46,19 @@ pub enum ProgramError {
         /// What it holds.
         value: u64,
     },
+    /// a register holds what it never does
+    #[error(
+        "{register} holds {value:#x}: no public source says what its bits {unknown:#x} mean, so it is left \
+         as it is"
+    )]
+    Unknown {
+        /// The register.
+        register: String,
+        /// What it holds.
+        value: u64,
+        /// Bits of it that no source describes.
+        unknown: u64,
+    },
     /// an earlier run was killed
     #[error(
         "an earlier run of this tool was killed, and its values are not put back\n  remedy: \
@@ -90,7 +103,13 @@ impl BoxPlan {
             let change = |address: u32, what: &str, asked: &dyn Fn(u64) -> u64| {
                 let target = Target::Msr { socket: socket.id, cpu, address };
                 let old = target.read(host)?;
-                Ok::<_, FileError>(Change {
+                // What a restore would refuse is not written in the first place.
+                let unknown = old & registers.never_held(address);
+                if unknown != 0 {
+                    let register = target.to_string();
+                    return Err(ProgramError::Unknown { register, value: old, unknown });
+                }
+                Ok::<_, ProgramError>(Change {
                     place: target.to_string(),
                     target,
                     old: Some(old),
