@@ -41,7 +41,8 @@ fn screen(examined: &Examination, paint: Paint) -> String {
         0 => "No changes are in force.\n".to_owned(),
         n => {
             let words = format!("{n} changes in force; `skipline-host restore` puts them back");
-            paint.warning(words) + "\n"
+            let held = paint.quiet("(a `run` or `tune --for` that still runs does so at its end)");
+            format!("{}\n{held}\n", paint.warning(words))
         }
     }
 }

@@ -62,10 +62,10 @@ Exit codes:
   0  done, and as asked
   1  failed: something could not be read, written, measured or put back
   2  wrong usage or bad input; the message names what is allowed
-  3  refused: this machine has no such control, or the kernel or the hardware refused the write
+  3  refused: no such control here, the kernel or the hardware refused, or another program is at it
   4  not as asked: a control holds something else, or a slice table is not this machine's
   5  no effect observed: set as asked, and hit rates stayed (--verify)
-  6  not judged: nothing tells whether hit rates changed (--verify) or slices are the table's
+  6  not judged: nothing tells whether hit rates changed (--verify) or slices are a table's
   130  interrupted
 
 Privileges:

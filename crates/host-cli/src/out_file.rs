@@ -38,6 +38,7 @@ impl OutFile {
     pub fn prepare(named: &Path) -> Result<Self, Failure> {
         let shown = named.display();
         let cannot = |error: io::Error| {
+            let error = without_path(&error);
             Failure::bad_input(format!("--out {shown}: cannot be written: {error}"))
         };
         let destination = match std::fs::metadata(named) {
@@ -81,9 +82,18 @@ impl OutFile {
                 .write_all(text.as_bytes())
                 .map_err(|error| Failure::failed(format!("{shown}: cannot be written: {error}"))),
             Destination::Replaced(file) => replace(file, text).map_err(|error| {
+                let error = without_path(&error);
                 Failure::failed(format!("{shown}: cannot be written: {error}; the old one is left"))
             }),
         }
+    }
+}
+
+/// An error in the system's words: tempfile adds the path of a file that the user has not named.
+fn without_path(error: &io::Error) -> String {
+    match error.get_ref() {
+        Some(_) => error.kind().to_string(),
+        None => error.to_string(),
     }
 }
 

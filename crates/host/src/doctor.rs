@@ -3,16 +3,16 @@
 //! Every line is tried, not guessed: a register is read, an event opened, a plan made. Nothing is
 //! written.
 
-use std::time::Duration;
+mod measured;
+mod slices;
 
 use serde::Serialize;
 
-use crate::controls::check_server;
-use crate::cpu::{CpuId, CpuModel, Generations, Socket};
+use crate::controls::{Target, check_one_die, check_server};
+use crate::cpu::{CpuId, CpuModel, Generation, Generations, Socket};
 use crate::error::{FileError, Problem};
 use crate::kernel::KernelRules;
 use crate::machine::Host;
-use crate::monitor::Monitor;
 use crate::pci::Tree;
 use crate::resctrl::{Resctrl, absence};
 use crate::status::Status;
@@ -21,8 +21,6 @@ use crate::unread::Unread;
 
 /// An offset beyond the part of configuration space that every user may read.
 const PRIVILEGED_OFFSET: u16 = 0x40;
-/// Long enough to open an event.
-const TRIAL: Duration = Duration::from_millis(1);
 
 /// What is possible here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -88,21 +86,27 @@ pub fn examine(host: &Host, state: &str) -> Examination {
     // What a plan says first is about its control, and last what a switch leaves alone.
     let ways = planned(&all_ways).map(|notes| notes.first().cloned());
     let ports = planned(&|p| p.ddio(false, None)).map(|notes| notes.last().cloned());
+    let [events, engines] = measured::events_and_engines(host);
+    let means = slices::means(host);
     let io_alloc = planned(&|p| p.io_alloc(IoAllocRequest::On)).map(|notes| notes.first().cloned());
     Examination {
         machine: machine(&status),
         seen: vec![
             check("this part", known_server(host)),
-            check("registers", a_register(host).map(|()| None)),
+            check("registers", a_register(host)),
             check("PCI configuration", configuration(host).map(|()| None)),
-            check("hits and misses", events(host)),
+            check("hits and misses", events),
+            check("copy engines", engines),
             check("groups and occupancy", groups(host)),
+            check("slices", slices::look_ups(&means)),
+            check("addresses of lines", slices::addresses(host)),
         ],
         changed: vec![
             check("ways of I/O", unless(rules.refuses_msr(), ways)),
             check("DDIO of root ports", unless(rules.refuses_registers(), ports)),
             check("allocation for I/O", io_alloc),
             check("masks of groups", groups(host)),
+            check("counters of slices", slices::written(means, rules.refuses_msr())),
         ],
         changes_pending: status.changes_pending,
     }
@@ -124,7 +128,11 @@ fn all_ways(planner: &Planner<'_>) -> Result<Plan, PlanError> {
 
 /// The reason and the remedy of a refusal.
 fn unread(error: &PlanError) -> Unread {
-    let text = error.to_string();
+    split_remedy(&error.to_string())
+}
+
+/// A message that may end with what helps.
+fn split_remedy(text: &str) -> Unread {
     match text.split_once("\n  remedy: ") {
         Some((reason, remedy)) => Unread::new("", reason, remedy),
         None => Unread::absent("", text),
@@ -148,10 +156,25 @@ fn known_server(host: &Host) -> Result<Option<String>, Unread> {
     Ok(Some(generation.io_path.clone()))
 }
 
-fn a_register(host: &Host) -> Result<(), Unread> {
+/// Whether the driver works, and the register of ways answers where the part has one.
+fn a_register(host: &Host) -> Result<Option<String>, Unread> {
+    let of = |error: &FileError| Unread::of("", error);
     let sockets = crate::cpu::sockets(&host.root).unwrap_or_default();
     let cpu = sockets.first().map_or(CpuId(0), Socket::first_cpu);
-    host.registers.detect(cpu).map_err(|error| Unread::of("", &error))
+    host.registers.detect(cpu).map_err(|error| of(&error))?;
+    let model = CpuModel::read(&host.root).map_err(|error| of(&error))?;
+    let generations = Generations::built_in();
+    let is_server = |known: &&Generation| check_server(host, &model, known).is_ok();
+    let generation = generations.of(&model).filter(is_server);
+    let Some(register) = generation.and_then(|known| known.ways_register.as_ref()) else {
+        return Ok(None);
+    };
+    for socket in sockets.iter().filter(|socket| check_one_die(socket).is_ok()) {
+        let (cpu, address) = (socket.first_cpu(), register.msr);
+        let target = Target::Msr { socket: socket.id, cpu, address };
+        target.read(host).map_err(|error| of(&error))?;
+    }
+    Ok(None)
 }
 
 fn configuration(host: &Host) -> Result<(), Unread> {
@@ -161,22 +184,6 @@ fn configuration(host: &Host) -> Result<(), Unread> {
         return Err(Unread::absent("", "there are no PCI functions"));
     };
     host.config.read(function.bdf, PRIVILEGED_OFFSET).map(drop).map_err(|error| of(&error))
-}
-
-fn events(host: &Host) -> Result<Option<String>, Unread> {
-    let cpu = CpuModel::read(&host.root).map_err(|error| Unread::of("", &error))?;
-    let generations = Generations::built_in();
-    let sockets = crate::cpu::sockets(&host.root).map_err(|error| Unread::of("", &error))?;
-    let monitor = Monitor::prepare(host, generations.of(&cpu), &sockets);
-    match monitor.trial(host, TRIAL) {
-        Some(Err(error)) => Err(Unread::of("", &error)),
-        Some(Ok(())) if monitor.sees_devices() => Ok(None),
-        _ => {
-            let about_devices = |unread: &&Unread| unread.what.contains("devices");
-            let found = monitor.unavailable().iter().find(about_devices).cloned();
-            Err(found.unwrap_or_else(|| Unread::absent("", "this machine has no such events")))
-        }
-    }
 }
 
 fn groups(host: &Host) -> Result<Option<String>, Unread> {

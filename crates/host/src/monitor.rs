@@ -93,6 +93,12 @@ impl Monitor {
         self.plan.has("pcie_write")
     }
 
+    /// Copy engines whose bytes and requests can be measured.
+    #[must_use]
+    pub fn engines(&self) -> usize {
+        engines::count(&self.plan)
+    }
+
     /// Whether there is anything to show.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -203,7 +203,10 @@ impl Resource {
             ));
         }
         if mask.count_ones() < self.least_bits {
-            return Some(format!("{mask:#x} has fewer than {} ways", self.least_bits));
+            return Some(match (mask, self.least_bits) {
+                (0, 1) => "the mask has no way".to_owned(),
+                (_, least) => format!("{mask:#x} has fewer than {least} ways"),
+            });
         }
         if self.sparse != Some(true) && run & run.wrapping_add(1) != 0 {
             return Some(format!("{mask:#x} has holes; masks must be contiguous here"));

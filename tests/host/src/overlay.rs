@@ -51,7 +51,7 @@ pub(crate) struct Failure {
     remove: Vec<String>,
     #[serde(default)]
     files: BTreeMap<String, String>,
-    /// Functions whose whole configuration space reads as all ones.
+    /// Functions whose whole configuration space reads as all ones, where the machine has them.
     #[serde(default)]
     dead_functions: Vec<String>,
     /// Merged into `registers.toml`; tables key by key, all else replaced.
@@ -77,7 +77,9 @@ impl Failure {
         for (path, text) in &self.files {
             tree.file(path, text)?;
         }
-        for bdf in &self.dead_functions {
+        // A function that the machine lacks would be one that no kernel lists.
+        let here = |bdf: &&String| tree.has(&folder(bdf));
+        for bdf in self.dead_functions.iter().filter(here) {
             tree.bytes(&format!("{}/config", folder(bdf)), &config_space::DEAD)?;
         }
         merge(registers, &self.registers);

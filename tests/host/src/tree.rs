@@ -24,6 +24,11 @@ impl Tree {
         Ok(path_in_tree)
     }
 
+    /// Whether there is something at the path.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.root.join(path).exists()
+    }
+
     pub(crate) fn bytes(&self, path: &str, bytes: &[u8]) -> Result<(), ExpandError> {
         let path_in_tree = self.file_path(path)?;
         fs::write(&path_in_tree, bytes).map_err(|error| ExpandError::File(path_in_tree, error))

@@ -35,6 +35,7 @@ pub fn screen(status: &Status, paint: Paint) -> String {
             n => format!("{n} changes in force; `skipline-host restore` puts them back"),
         };
         lines.push(paint.warning(text));
+        lines.push(paint.quiet("(a `run` or `tune --for` that still runs does so at its end)"));
     }
     lines.extend(unread(status, paint));
     lines.join("\n") + "\n"

@@ -88,6 +88,10 @@ pub enum State {
 }
 
 pub fn mask(text: &str) -> Result<u64, String> {
+    // No way is none in every notation; whether that is allowed the plan says.
+    if text == "0" {
+        return Ok(0);
+    }
     // Without 0x it could be meant either way, and the kernel's own files leave 0x out.
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let is_plain = |digits: &&str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -79,9 +79,18 @@ fn json_says_its_version_and_has_masks_as_people_write_them() {
 
 #[test]
 fn a_mask_without_ways_is_refused_or_said_to_keep_nothing() {
-    let run = OnMachine::new("skylake", &[]).run(&["tune", "cat", "web", "0x0"]);
-    assert_eq!(run.code, Some(2), "{}", run.out);
-    assert!(run.err.contains("0x0 has fewer than 1 ways (allowed: 1 to 0x7ff"), "{}", run.err);
+    for (change, allowed) in [
+        (["tune", "cat", "web", "0x0"], "the mask has no way (allowed: 0x1 to 0x7ff"),
+        (["tune", "cat", "web", "0"], "the mask has no way (allowed: 0x1 to 0x7ff"),
+        (
+            ["tune", "ddio-mask", "0", "--apply"],
+            "allowed are masks of one way or more within 0x7ff",
+        ),
+    ] {
+        let run = OnMachine::new("skylake", &[]).run(&change);
+        assert_eq!(run.code, Some(2), "{}", run.out);
+        assert!(run.err.contains(allowed), "{}", run.err);
+    }
     // AMD's masks may be empty.
     let machine = OnMachine::new("turin", &[]);
     let before = machine.content();

@@ -3,6 +3,7 @@
 //! They have event sources of their own beside the uncore's. Where the kernel refuses them, all other
 //! metrics are measured without them.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -54,6 +55,12 @@ pub(super) fn add(host: &Host, sockets: &[Socket], plan: &mut Plan, unavailable:
     }
 }
 
+/// Engines of a plan.
+pub(super) fn count(plan: &Plan) -> usize {
+    let of_engines = plan.meanings.iter().filter(|meaning| is_of_engine(meaning));
+    of_engines.map(|meaning| meaning.unit).collect::<BTreeSet<_>>().len()
+}
+
 /// Engines without an event source; nothing where there are none.
 fn without_source(root: &Root) -> Option<Unread> {
     let devices = root.list(DEVICES).unwrap_or_default();
@@ -76,9 +83,7 @@ pub(super) fn samples(root: &Root, plan: &Plan, counted: &Window) -> Vec<EngineS
     let seconds = counted.elapsed.as_secs_f64().max(1e-9);
     let of_engines = plan.meanings.iter().zip(&counted.groups).filter(|(m, _)| is_of_engine(m));
     let groups: Vec<(&Meaning, &Vec<Count>)> = of_engines.collect();
-    let mut numbers: Vec<u32> = groups.iter().map(|(meaning, _)| meaning.unit).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
+    let numbers: BTreeSet<u32> = groups.iter().map(|(meaning, _)| meaning.unit).collect();
     let sample = |number: u32| {
         let rate = |wanted: Role| {
             let of_engine = groups.iter().filter(|(meaning, _)| meaning.unit == number);

@@ -71,6 +71,12 @@ impl Tree {
         &self.unreadable
     }
 
+    /// Functions that the kernel calls PCI bridges and that could not be read: root ports may be
+    /// among them.
+    pub fn hidden_bridges(&self) -> impl Iterator<Item = &(Bdf, FileError)> {
+        self.unreadable.iter().filter(|(bdf, _)| self.hidden_bridges.contains(bdf))
+    }
+
     /// A function.
     #[must_use]
     pub fn get(&self, bdf: Bdf) -> Option<&Function> {

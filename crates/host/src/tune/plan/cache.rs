@@ -124,7 +124,7 @@ impl Planner<'_> {
 fn check(resource: &Resource, mask: u64, request: &str) -> Result<(), PlanError> {
     match resource.objection(mask) {
         Some(objection) => Err(PlanError::BadRequest(format!(
-            "{request}: {objection} (allowed: {} to {:#x}{})",
+            "{request}: {objection} (allowed: {:#x} to {:#x}{})",
             resource.least_bits.min(1),
             resource.all_ways,
             if resource.sparse == Some(true) { "" } else { ", one run of bits" }

@@ -33,6 +33,9 @@ impl Planner<'_> {
             ports.into_iter().map(|port| self.switch_change(switch, port, on)).collect();
         let changes = changes?;
         warnings.extend(what_it_leaves(switch, &changes, on));
+        if device.is_none() {
+            warnings.extend(left_out(&tree));
+        }
         let state = if on { "on" } else { "off" };
         let above = device.map(|device| format!(" --device {device}")).unwrap_or_default();
         let command = format!("tune ddio {state}{above}");
@@ -159,6 +162,21 @@ fn what_it_leaves(switch: &PortSwitch, changes: &[Change], on: bool) -> Vec<Stri
         ));
     }
     notes
+}
+
+/// Ports that a change of all of them does not reach, because they do not answer.
+fn left_out(tree: &Tree) -> Option<String> {
+    let hidden: Vec<String> = tree.hidden_bridges().map(|(bdf, _)| bdf.to_string()).collect();
+    let words = match hidden.as_slice() {
+        [] => return None,
+        [one] => format!("bridge {one} does not answer and is left out: if it is a root port, it"),
+        _ => format!(
+            "bridges {} do not answer and are left out: those of them that are root ports",
+            hidden.join(", ")
+        ),
+    };
+    let keeps = if hidden.len() == 1 { "keeps its setting" } else { "keep their setting" };
+    Some(format!("{words} {keeps}"))
 }
 
 /// Other devices below the same port change with it.
