@@ -3,12 +3,14 @@
 use std::fs;
 
 use host::Host;
+use host::controls::BoxUnit;
 use host::cpu::{Generation, Generations, KnownBy, Proof};
+use host::slices::{Counting, SliceMachine};
 use host::tune::{PlanError, Planner};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/host.md");
-const HEAD: &str = "| part | family / models / steppings | `tune ddio-ways`, `ddio-mask` | masks | `tune ddio` |\n\
-     | --- | --- | --- | --- | --- |\n";
+const HEAD: &str = "| part | family / models / steppings | `tune ddio-ways`, `ddio-mask` | masks | `tune ddio` | counters of slices |\n\
+     | --- | --- | --- | --- | --- | --- |\n";
 /// What the tool refuses.
 const EMPTY: &str = "refused";
 
@@ -43,6 +45,15 @@ fn switch(part: &Generation) -> Option<String> {
     Some(cell(switch.proof, switch.known_by, &switch.source))
 }
 
+/// The registers that `slices map --apply` and `slices check --apply` write without event sources.
+fn boxes(part: &Generation) -> Option<String> {
+    let unit = BoxUnit::of_events(part.events.as_deref()?)?;
+    let known = if unit.confidence == "seen" { "manual or kernel" } else { "recalled" };
+    let most = unit.registers.boxes();
+    let cell = format!("{most} boxes; {known}: {}", unit.source);
+    unit.has_registers_of(&part.name).then_some(cell)
+}
+
 fn row(part: &Generation) -> String {
     let range = |[first, last]: [u32; 2]| match (first, last) {
         (0, u32::MAX) => "all".to_owned(),
@@ -51,9 +62,9 @@ fn row(part: &Generation) -> String {
     };
     let numbers =
         format!("{:#x} / {} / {}", part.family, range(part.models), range(part.steppings));
-    let cells = [ways(part), masks(part), switch(part)];
-    let [ways, masks, switch] = cells.map(|cell| cell.unwrap_or(EMPTY.into()));
-    format!("| {} | {numbers} | {ways} | {masks} | {switch} |\n", part.name)
+    let cells = [ways(part), masks(part), switch(part), boxes(part)];
+    let [ways, masks, switch, boxes] = cells.map(|cell| cell.unwrap_or(EMPTY.into()));
+    format!("| {} | {numbers} | {ways} | {masks} | {switch} | {boxes} |\n", part.name)
 }
 
 #[test]
@@ -74,7 +85,7 @@ fn what_the_table_leaves_empty_is_refused_on_that_part() {
     let mut refused = 0;
     for part in Generations::built_in().all() {
         let folder = tempfile::tempdir().expect("a temporary directory");
-        fake_machines::expand("skylake", &[], folder.path()).expect("a machine");
+        fake_machines::expand("skylake", &["no-uncore-driver"], folder.path()).expect("a machine");
         let cpuinfo = folder.path().join("proc/cpuinfo");
         let text = fs::read_to_string(&cpuinfo).expect("cpuinfo");
         let brand = part.brands.first().map_or("a server", String::as_str);
@@ -88,14 +99,23 @@ fn what_the_table_leaves_empty_is_refused_on_that_part() {
         let host = Host::at(folder.path()).expect("the machine");
         let planner = Planner::new(&host).expect("the CPU's model");
         assert_eq!(planner.generation().map(|found| &found.name), Some(&part.name));
-        let plans =
-            [(ways(part), planner.ddio_ways(4, None)), (switch(part), planner.ddio(false, None))];
+        let plans = [
+            (ways(part), planner.ddio_ways(4, None)),
+            (masks(part), planner.ddio_mask(0x700, None)),
+            (switch(part), planner.ddio(false, None)),
+        ];
         for (cell, plan) in plans {
             if cell.is_none() {
                 assert!(matches!(plan, Err(PlanError::NoControl(_))), "{}: {plan:?}", part.name);
                 refused += 1;
             }
         }
+        if boxes(part).is_none() {
+            let machine = SliceMachine::read(&host, None, None).expect("a socket");
+            let counting = machine.counting(&host, Some(8));
+            assert!(!matches!(counting, Ok(Counting::Registers(_))), "{}", part.name);
+            refused += 1;
+        }
     }
-    assert!(refused >= 10, "{refused}");
+    assert!(refused >= 18, "{refused}");
 }
