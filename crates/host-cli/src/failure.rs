@@ -16,7 +16,7 @@ pub enum Ending {
     Failed = 1,
     /// Wrong usage or bad input.
     BadInput = 2,
-    /// The tool, the kernel or the hardware refused, or another program holds a lock.
+    /// The tool, the kernel or the hardware refused, or another program holds a lock or uses the counters.
     Refused = 3,
     /// A write was taken, and the control holds something else: ignored, widened or different.
     NotAsAsked = 4,

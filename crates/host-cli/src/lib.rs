@@ -62,7 +62,7 @@ Exit codes:
   0  done, and as asked
   1  failed: something could not be read, written, measured or put back
   2  wrong usage or bad input; the message names what is allowed
-  3  refused: no such control here, the kernel or the hardware refused, or another program is at it
+  3  refused: by tool, kernel or hardware, or another program holds the lock or uses the counters
   4  not as asked: a control holds something else, or a slice table is not this machine's
   5  no effect observed: set as asked, and hit rates stayed (--verify)
   6  not judged: nothing tells whether hit rates changed (--verify) or slices are a table's

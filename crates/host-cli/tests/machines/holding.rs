@@ -171,6 +171,11 @@ fn what_is_held_is_not_left_to_a_restore() {
     assert_eq!(run.code, Some(0), "{}", run.err);
     assert!(!run.out.contains("restore") && run.err.contains("put back"), "{}", run.out);
     assert!(machine.run(&change).out.contains("`skipline-host restore` puts"));
+    // Whether a tool that holds the change still runs is not known to these.
+    for screen in ["status", "doctor"] {
+        let said = machine.run(&[screen]).out;
+        assert!(said.contains("`tune --for` that still runs does so at its end"), "{said}");
+    }
 }
 
 #[test]

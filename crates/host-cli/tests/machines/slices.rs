@@ -242,6 +242,19 @@ fn what_is_missing_is_told_with_what_helps() {
 }
 
 #[test]
+fn a_table_that_cannot_be_written_is_named_as_the_user_did() {
+    // No file can be made there, by root either.
+    let run = OnMachine::new("skylake", &[]).run(&["slices", "map", "--out", "/proc/table.toml"]);
+    assert_eq!(run.code, Some(2), "{}", run.out);
+    assert!(
+        run.err.starts_with("error: --out /proc/table.toml: cannot be written:"),
+        "{}",
+        run.err
+    );
+    assert_eq!(run.err.matches("/proc").count(), 1, "{}", run.err);
+}
+
+#[test]
 fn an_unknown_cpu_is_named_with_what_is_missing() {
     let machine = Mapped::new("skylake", &[]);
     machine.edit("proc/cpuinfo", "model\t\t: 85", "model\t\t: 158");
