@@ -38,7 +38,7 @@ SIMULATOR := --workspace --locked --quiet $(patsubst %,--exclude %,$(HOST_CRATES
 HOST_SIDE := --locked --quiet $(patsubst %,-p %,$(HOST_CRATES))
 RUST_TESTS := cargo test --no-fail-fast $(SIMULATOR) -- cargo test --no-fail-fast $(HOST_SIDE)
 PYTEST := pytest --numprocesses auto --dist loadgroup
-SOAK_MINUTES := 50
+SOAK_MINUTES := 40
 SOAK_LONG_MINUTES := 60
 # A soak repeats the same random numbers; `make soak-long` begins there and goes on to others.
 SOAK_SEED := 1

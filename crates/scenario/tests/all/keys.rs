@@ -9,8 +9,9 @@ use changes::CHANGES;
 use recordings::with_captures;
 use scenario::{Job, Wanted, builtin, schema};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A platform that states what an application needs.
 pub fn platform(application: &str) -> &'static str {
@@ -99,6 +100,22 @@ fn metrics(application: &str, text: &str, set: &[(&str, &str)]) -> Result<String
     Ok(serde_json::to_string(&(&result.metrics, &result.replays)).expect("metrics are JSON"))
 }
 
+/// Those without the change, which many keys of an application are compared with: each is run once.
+fn metrics_before(application: &str, text: &str, needs: &'static Set) -> Result<String, String> {
+    static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
+    let entry = {
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = (application.to_owned(), needs);
+        known.get_or_insert_default().entry(of).or_default().clone()
+    };
+    entry.get_or_init(|| metrics(application, text, needs)).clone()
+}
+
+/// Keys and values that a change needs.
+type Set = [(&'static str, &'static str)];
+/// What is found once by application and needs, by the one of several threads that comes first.
+type Known = HashMap<(String, &'static Set), Arc<OnceLock<Result<String, String>>>>;
+
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
     Acts,
@@ -111,7 +128,7 @@ fn outcome(application: &str, key: &str) -> Outcome {
     let text = base(application);
     let (mut refusal, mut is_accepted) = (None, false);
     for (_, needs, values) in CHANGES.iter().filter(|change| change.0 == key) {
-        let before = match metrics(application, &text, needs) {
+        let before = match metrics_before(application, &text, needs) {
             Ok(before) => before,
             Err(reason) => {
                 // A key that permits what is refused otherwise, by its name, acts.
