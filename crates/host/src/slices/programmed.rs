@@ -6,7 +6,8 @@ use crate::cpu::{CpuId, Socket};
 use crate::error::FileError;
 use crate::machine::Host;
 use crate::tune::{
-    ApplyError, Change, Entry, Journal, Outcome, Plan, StateDirectory, StateError, Watch, apply,
+    ApplyError, Change, Outcome, Plan, Restored, Restoring, StateDirectory, StateError, Watch,
+    apply, restore_command,
 };
 use crate::unread::remedy;
 
@@ -205,35 +206,20 @@ impl<'a> ProgrammedBoxes<'a> {
         self.put_back_now()
     }
 
+    /// Bits that another program has set since are left to it, as a restore leaves them.
     fn put_back_now(&self) -> Result<(), ProgramError> {
-        let entries = self.state.read()?.entries;
-        let mut failures = Vec::new();
-        let mut kept: Vec<Entry> = Vec::new();
-        for entry in entries.into_iter().rev() {
-            if entry.command != COMMAND {
-                kept.push(entry);
-            } else if let Err(failure) = self.put_back_one(&entry) {
-                failures.push(failure);
-                kept.push(entry);
+        let done = restore_command(self.host, &self.state, COMMAND)?;
+        let failure = |Restored { place, result, .. }: &Restored| match result {
+            Restoring::Failed { reason } => Some(format!("{place}: {reason}")),
+            Restoring::ChangedByOthers { holds } => {
+                Some(format!("{place}: another program has set it to {holds:#x}"))
             }
-        }
-        kept.reverse();
-        self.state.write(&Journal { entries: kept })?;
-        if failures.is_empty() {
-            Ok(())
-        } else {
-            Err(ProgramError::NotPutBack(failures.join("; ")))
-        }
-    }
-
-    fn put_back_one(&self, entry: &Entry) -> Result<(), String> {
-        entry.target.write(self.host, entry.old).map_err(|error| error.to_string())?;
-        match entry.target.read(self.host) {
-            Ok(holds) if holds == entry.old => Ok(()),
-            Ok(holds) => {
-                Err(format!("{} reads back {holds:#x} instead of {:#x}", entry.target, entry.old))
-            }
-            Err(error) => Err(error.to_string()),
+            _ => None,
+        };
+        let failures: Vec<String> = done.iter().filter_map(failure).collect();
+        match failures.is_empty() {
+            true => Ok(()),
+            false => Err(ProgramError::NotPutBack(failures.join("; "))),
         }
     }
 }

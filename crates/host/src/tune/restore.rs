@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use super::apply::{ApplyError, at};
 use super::journal::{Entry, Journal, StateDirectory, StateError, all_io_ways, boot_id};
-use super::{Step, Watch};
+use super::{Step, Watch, never};
 use crate::controls::Target;
 use crate::error::FileError;
 use crate::machine::Host;
@@ -150,6 +150,35 @@ pub fn restore(
         at(watch, Step::Recorded)?;
     }
     unrecorded.map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// Puts back what one command of this boot has changed, newest first, as [`restore`] does; entries of
+/// other commands stay.
+///
+/// # Errors
+/// If the journal cannot be read or written. What cannot be put back is a result, and stays in it.
+pub(crate) fn restore_command(
+    host: &Host,
+    state: &StateDirectory<'_>,
+    command: &str,
+) -> Result<Vec<Restored>, ApplyError> {
+    let entries = state.read()?.entries;
+    let context = Context::new(host, boot_id(host)?, false, &entries);
+    let (mut done, mut kept) = (Vec::new(), Vec::new());
+    for entry in entries.iter().rev() {
+        if entry.command != command {
+            kept.push(entry.clone());
+            continue;
+        }
+        let result = put_back(&context, entry, &mut never)?;
+        if !result.is_settled() {
+            kept.push(entry.clone());
+        }
+        done.push(Restored { place: entry.target.to_string(), entry: entry.clone(), result });
+    }
+    kept.reverse();
+    state.write(&Journal { entries: kept })?;
+    Ok(done)
 }
 
 fn put_back(

@@ -96,7 +96,11 @@ fn tried(machine: &str, root: &Path, ways: Option<u32>) -> [bool; 4] {
         assert_eq!(state.read().expect("the journal").entries.len(), left, "{machine}");
     }
     for write in log.writes() {
-        assert_eq!(Rules { ways, any_journal: None }.objection(&write), None, "{machine}");
+        assert_eq!(
+            Rules { ways, boxes_of: None, any_journal: false }.objection(&write),
+            None,
+            "{machine}"
+        );
     }
     possible
 }

@@ -1,6 +1,8 @@
 //! Machines that no hand has picked: drawn parts, sockets, dies, registers, ports and groups. Each is
 //! written as a description of the library, and knows what a reader has to be told about it.
 
+#[path = "generated/boxes.rs"]
+mod boxes;
 #[path = "generated/expected.rs"]
 pub mod expected;
 #[path = "generated/parts.rs"]
@@ -17,6 +19,7 @@ use crate::machines::empty_directory;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
+pub use boxes::{BoxControl, Boxes};
 pub use parts::{PARTS, Part};
 
 /// How a register answers.
@@ -99,6 +102,8 @@ pub struct Spec {
     pub msr_driver: Answer,
     pub msr_read: Answer,
     pub msr_write: OnWrite,
+    /// Boxes that count look-ups only through registers; else the kernel offers event sources.
+    pub boxes: Option<Boxes>,
     pub extended: Answer,
     pub ports: Vec<Port>,
     pub groups: Option<Groups>,
@@ -107,6 +112,13 @@ pub struct Spec {
     pub ratio_limit: Option<u64>,
     /// Pages and free ones by node.
     pub huge_pages: Vec<[u64; 2]>,
+}
+
+impl Groups {
+    /// A mask like this one that the kernel would hold; nothing for one without ways.
+    pub fn possible(&self, mask: u64) -> Option<u64> {
+        (mask != 0).then(|| possible(mask, self.sparse == Some(true), self.all_ways))
+    }
 }
 
 /// Cores of each socket: they are no part of any question here.
@@ -174,7 +186,7 @@ impl Port {
     }
 }
 
-fn answer() -> impl Strategy<Value = Answer> {
+pub(crate) fn answer() -> impl Strategy<Value = Answer> {
     prop_oneof![
         12 => Just(Answer::Ok),
         1 => Just(Answer::Eio),
@@ -184,7 +196,7 @@ fn answer() -> impl Strategy<Value = Answer> {
     ]
 }
 
-fn on_write() -> impl Strategy<Value = OnWrite> {
+pub(crate) fn on_write() -> impl Strategy<Value = OnWrite> {
     prop_oneof![
         6 => Just(OnWrite::Taken),
         1 => Just(OnWrite::Ignored),
@@ -257,7 +269,7 @@ pub fn spec() -> impl Strategy<Value = Spec> {
         let nodes = sockets * nodes_per_socket;
         (
             (mostly(), prop::bool::weighted(0.05), mostly(), masks, driver, answer(), on_write()),
-            (extended, prop::collection::vec(port(nodes), 0..6)),
+            (extended, prop::collection::vec(port(nodes), 0..6), boxes::boxes()),
             prop::option::weighted(0.8, groups(ways, sockets * dies)),
             (
                 prop::option::of([100u64..4000, 100u64..4000, 100u64..4000]),
@@ -265,30 +277,40 @@ pub fn spec() -> impl Strategy<Value = Spec> {
             ),
             prop::collection::vec([0u64..5000, 0u64..5000], nodes as usize),
         )
-            .prop_map(move |(first, (extended, ports), groups, uncore, huge_pages)| {
-                let (uncore_mhz, ratio_limit) = uncore;
-                let (is_named, is_virtual, shows_uncore, masks, msr_driver, msr_read, msr_write) =
-                    first;
-                Spec {
-                    part,
-                    is_named,
-                    is_virtual,
-                    shows_uncore,
-                    sockets,
-                    dies,
-                    nodes_per_socket,
-                    ways,
-                    masks,
-                    msr_driver,
-                    msr_read,
-                    msr_write,
-                    extended,
-                    ports,
-                    groups,
-                    uncore_mhz,
-                    ratio_limit,
-                    huge_pages,
-                }
-            })
+            .prop_map(
+                move |(first, (extended, ports, boxes), groups, uncore, huge_pages)| {
+                    let (uncore_mhz, ratio_limit) = uncore;
+                    let (
+                        is_named,
+                        is_virtual,
+                        shows_uncore,
+                        masks,
+                        msr_driver,
+                        msr_read,
+                        msr_write,
+                    ) = first;
+                    Spec {
+                        part,
+                        is_named,
+                        is_virtual,
+                        shows_uncore,
+                        sockets,
+                        dies,
+                        nodes_per_socket,
+                        ways,
+                        masks,
+                        msr_driver,
+                        msr_read,
+                        msr_write,
+                        boxes,
+                        extended,
+                        ports,
+                        groups,
+                        uncore_mhz,
+                        ratio_limit,
+                        huge_pages,
+                    }
+                },
+            )
     })
 }

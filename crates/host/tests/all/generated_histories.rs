@@ -1,79 +1,33 @@
-//! Changes, restores, settings that are held, kills at any step and other programs, in any order, on
-//! any machine: is anything but owned bits written, or anything lost?
+//! Changes, restores, settings that are held, counters that are set, kills at any step and other
+//! programs, in any order, on any machine: is anything but owned bits written, or anything lost?
 
-use std::collections::BTreeMap;
-use std::fs;
+#[path = "generated_histories/actions.rs"]
+mod actions;
+#[path = "generated_histories/held.rs"]
+mod held;
+#[path = "generated_histories/others.rs"]
+mod others;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 use host::Host;
-use host::controls::Target;
 use host::cpu::PackageId;
+use host::slices::{Counting, ProgramError, ProgrammedBoxes, SliceMachine};
 use host::tune::{
-    ApplyError, DEFAULT_STATE, IoAllocRequest, Journal, Plan, PlanError, Planner, RestoreOptions,
-    StateDirectory, Step, apply, never, restore,
+    ApplyError, DEFAULT_STATE, Journal, Plan, PlanError, Planner, RestoreOptions, StateDirectory,
+    Step, apply, never, restore,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use crate::generated::{Answer, OnWrite, Spec, spec};
 use crate::watched::{Log, Place, Rules, watched};
-
-/// One control that a user asks for.
-#[derive(Clone, Debug)]
-enum Setting {
-    Ways { ways: u32, socket: Option<u32>, keeps: bool },
-    Mask { mask: u64, socket: Option<u32>, keeps: bool },
-    Switch { on: bool, port: Option<usize> },
-    Cat { group: usize, mask: u64, cache: Option<u32> },
-    IoAlloc(IoAllocRequest),
-}
-
-#[derive(Clone, Debug)]
-enum Action {
-    Tune(Setting),
-    /// `run` and `tune --for`: put back in the end, whatever happens.
-    Held(Setting),
-    Restore,
-    /// Another program writes bits of a port's register that are not the tool's.
-    Foreign {
-        port: usize,
-        bits: u32,
-    },
-}
-
-/// An action, and the step at which the tool is killed, counted over all that it does.
-type Event = (Action, Option<usize>);
-
-fn setting() -> impl Strategy<Value = Setting> {
-    let mask = (0u64..20, 1u32..12).prop_map(|(shift, ways)| ((1 << ways) - 1) << shift);
-    let request = prop_oneof![
-        Just(IoAllocRequest::On),
-        Just(IoAllocRequest::Off),
-        mask.clone().prop_map(IoAllocRequest::Mask)
-    ];
-    let ways = (1u32..21, prop::option::of(0u32..4), any::<bool>());
-    let switch = (any::<bool>(), prop::option::of(0usize..6));
-    prop_oneof![
-        ways.prop_map(|(ways, socket, keeps)| Setting::Ways { ways, socket, keeps }),
-        switch.prop_map(|(on, port)| Setting::Switch { on, port }),
-        (0u64..1 << 21, prop::option::of(0u32..4), any::<bool>())
-            .prop_map(|(mask, socket, keeps)| Setting::Mask { mask, socket, keeps }),
-        (0usize..4, mask, prop::option::of(0u32..6))
-            .prop_map(|(group, mask, cache)| Setting::Cat { group, mask, cache }),
-        request.prop_map(Setting::IoAlloc),
-    ]
-}
-
-fn event() -> impl Strategy<Value = Event> {
-    let action = prop_oneof![
-        6 => setting().prop_map(Action::Tune),
-        3 => setting().prop_map(Action::Held),
-        2 => Just(Action::Restore),
-        1 => (0usize..6, any::<u32>()).prop_map(|(port, bits)| Action::Foreign { port, bits }),
-    ];
-    (action, prop::option::weighted(0.4, 0usize..20))
-}
+use actions::{Action, Event, Setting, event};
+use held::{WAYS, held, is_journalled, is_unread, other_bits};
+use others::set_other_bits;
 
 fn plan(planner: &Planner<'_>, spec: &Spec, setting: &Setting) -> Result<Plan, PlanError> {
     match setting {
@@ -91,9 +45,72 @@ fn plan(planner: &Planner<'_>, spec: &Spec, setting: &Setting) -> Result<Plan, P
     }
 }
 
+type Ended = Result<(), ApplyError>;
+
+/// A change, held or not. Where the machine has no such control, or a held one is refused, nothing.
+fn tune(
+    (host, state): (&Host, &StateDirectory<'_>),
+    spec: &Spec,
+    (setting, is_held): (&Setting, bool),
+    watch: &mut dyn FnMut(Step) -> ControlFlow<()>,
+) -> Ended {
+    let pending = !state.read().expect("the journal").entries.is_empty();
+    let keeps =
+        matches!(setting, Setting::Ways { keeps: true, .. } | Setting::Mask { keeps: true, .. });
+    let planner = Planner::new(host).expect("the model").keeping_unknown_bits(keeps);
+    let planner = planner.taking_any_mask(keeps);
+    let Ok(plan) = plan(&planner, spec, setting) else { return Ok(()) };
+    if is_held && pending {
+        return Ok(());
+    }
+    apply(host, state, &plan, &mut Vec::new(), watch)?;
+    match is_held {
+        true => restore(host, state, RestoreOptions::default(), &mut Vec::new(), watch),
+        false => Ok(()),
+    }
+}
+
+/// Boxes count look-ups through registers, where they can, while `meanwhile` happens.
+fn count(
+    host: &Host,
+    state: StateDirectory<'_>,
+    spec: &Spec,
+    socket: u32,
+    (watch, meanwhile): (&mut dyn FnMut(Step) -> ControlFlow<()>, &mut dyn FnMut()),
+) -> Ended {
+    let Ok(machine) = SliceMachine::read(host, None, Some(PackageId(socket))) else {
+        return Ok(());
+    };
+    let boxes = spec.boxes.as_ref().map(|boxes| boxes.count);
+    let Ok(Counting::Registers(plan)) = machine.counting(host, boxes) else { return Ok(()) };
+    let ended = ProgrammedBoxes::program(host, state, &plan, watch).and_then(|programmed| {
+        meanwhile();
+        programmed.put_back()
+    });
+    match ended {
+        Err(ProgramError::Apply(error)) => Err(error),
+        Ok(())
+        | Err(
+            ProgramError::NotAsAsked { .. } | ProgramError::Leftover | ProgramError::NotPutBack(_),
+        ) => Ok(()),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+/// What one event did.
+struct Happened {
+    /// What the tool wrote.
+    log: Arc<Log>,
+    /// The control that another program set.
+    set_by_other: Option<String>,
+    /// Other bits as another program left them while look-ups were counted.
+    other_bits: Option<Vec<u64>>,
+}
+
 /// One run of the tool: everything is read again, and a kill ends it.
-fn happen(root: &Path, spec: &Spec, (action, kill): &Event) -> std::sync::Arc<Log> {
+fn happen(root: &Path, spec: &Spec, (action, kill): &Event) -> Happened {
     let (host, log) = watched(Host::at(root).expect("the machine"));
+    let mut happened = Happened { log, set_by_other: None, other_bits: None };
     let mut steps = 0;
     let mut watch = |_: Step| {
         steps += 1;
@@ -102,115 +119,37 @@ fn happen(root: &Path, spec: &Spec, (action, kill): &Event) -> std::sync::Arc<Lo
     let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
     let all_of_it = RestoreOptions::default();
     let ended = match action {
-        Action::Foreign { port, bits } => {
-            foreign(root, spec, *port, *bits);
+        Action::Foreign(foreign) => {
+            happened.set_by_other = foreign.happen(root, spec);
             Ok(())
         }
         Action::Restore => restore(&host, &state, all_of_it, &mut Vec::new(), &mut watch),
-        Action::Tune(setting) | Action::Held(setting) => {
-            let is_held = matches!(action, Action::Held(_));
-            let pending = !state.read().expect("the journal").entries.is_empty();
-            let keeps = matches!(
-                setting,
-                Setting::Ways { keeps: true, .. } | Setting::Mask { keeps: true, .. }
-            );
-            let planner = Planner::new(&host).expect("the model").keeping_unknown_bits(keeps);
-            let planner = planner.taking_any_mask(keeps);
-            match plan(&planner, spec, setting) {
-                Ok(plan) if !(is_held && pending) => {
-                    let ended = apply(&host, &state, &plan, &mut Vec::new(), &mut watch);
-                    match ended {
-                        Ok(()) if is_held => {
-                            restore(&host, &state, all_of_it, &mut Vec::new(), &mut watch)
-                        }
-                        ended => ended,
-                    }
+        Action::Tune(setting) => tune((&host, &state), spec, (setting, false), &mut watch),
+        Action::Held(setting) => tune((&host, &state), spec, (setting, true), &mut watch),
+        Action::Count { socket, meanwhile } => {
+            let socket = socket % spec.sockets;
+            let mut meanwhile = || {
+                if let (Some(bits), Some(&control)) = (meanwhile, spec.box_controls().first()) {
+                    set_other_bits(root, socket, control, *bits);
+                    happened.other_bits = Some(other_bits(root, spec));
                 }
-                // This machine has no such control, or a held setting is refused.
-                _ => Ok(()),
-            }
+            };
+            count(&host, state, spec, socket, (&mut watch, &mut meanwhile))
         }
     };
     assert!(matches!(ended, Ok(()) | Err(ApplyError::Stopped(_))), "{action:?}: {ended:?}");
-    log
-}
-
-fn port_file(root: &Path, spec: &Spec, index: usize) -> std::path::PathBuf {
-    root.join(format!("sys/bus/pci/devices/{}/config", spec.ports[index].bdf(index)))
-}
-
-/// Flips bits of perfctrlsts_0 that the tool does not own; never to all ones.
-fn foreign(root: &Path, spec: &Spec, index: usize, bits: u32) {
-    if spec.ports.get(index).is_none_or(|port| port.is_dead || port.is_covered) {
-        return;
-    }
-    let path = port_file(root, spec, index);
-    let mut space = fs::read(&path).expect("configuration space");
-    let old = u32::from_le_bytes(space[0x180..0x184].try_into().expect("four bytes"));
-    let new = (old & 0x80) | (bits & !0x80 & 0x7fff_ffff);
-    space[0x180..0x184].copy_from_slice(&new.to_le_bytes());
-    fs::write(path, space).expect("configuration space");
-}
-
-/// What each control holds.
-fn held(root: &Path, spec: &Spec) -> BTreeMap<String, String> {
-    let mut held = BTreeMap::new();
-    let state = fs::read_to_string(root.join("registers.state")).unwrap_or_else(|_| "{}".into());
-    let state: BTreeMap<String, u64> = serde_json::from_str(&state).expect("registers");
-    for socket in 0..spec.sockets {
-        let value = state.get(&format!("socket{socket}.0xc8b")).copied().unwrap_or(0);
-        held.insert(format!("socket {socket}"), format!("{value:#x}"));
-    }
-    for (index, port) in spec.ports.iter().enumerate() {
-        let space = fs::read(port_file(root, spec, index)).expect("configuration space");
-        // Only the tool's bit: others may write the rest.
-        held.insert(port.bdf(index), format!("{:#x}", space[0x180] & 0x80));
-    }
-    for group in 0..spec.groups.as_ref().map_or(0, |groups| groups.groups.len()) {
-        let folder = if group == 0 { String::new() } else { format!("group{group}/") };
-        let path = format!("sys/fs/resctrl/{folder}schemata");
-        held.insert(path.clone(), fs::read_to_string(root.join(path)).expect("masks"));
-    }
-    let info = root.join("sys/fs/resctrl/info/L3");
-    let switch = fs::read_to_string(info.join("io_alloc")).unwrap_or_default();
-    if switch.trim() == "enabled" {
-        let masks = fs::read_to_string(info.join("io_alloc_cbm")).expect("masks");
-        held.insert("io_alloc masks".into(), masks);
-    }
-    held.insert("io_alloc".into(), switch);
-    held
-}
-
-/// Whether the journal still has the control's old value.
-fn is_journalled(journal: &Journal, control: &str) -> bool {
-    journal.entries.iter().any(|entry| match &entry.target {
-        Target::Msr { socket, .. } => control == format!("socket {socket}"),
-        Target::Port { function, .. } => control == function.to_string(),
-        Target::Mask { path, .. } | Target::Switch { path } => {
-            control == path || (control.starts_with("io_alloc") && path.contains("/io_alloc"))
-        }
-    })
-}
-
-/// Bits of ports that are not the tool's, as they are now.
-fn foreign_bits(root: &Path, spec: &Spec) -> Vec<u32> {
-    let of = |index: usize| {
-        let space = fs::read(port_file(root, spec, index)).expect("configuration space");
-        let word = u32::from_le_bytes(space[0x180..0x184].try_into().expect("four bytes"));
-        // A port that widens sets bit 4 by itself.
-        word & !0x80 & !0x10
-    };
-    (0..spec.ports.len()).map(of).collect()
+    happened
 }
 
 /// Nothing that this machine's part has no control for, and no bits but the tool's.
 fn objection(spec: &Spec, log: &Log) -> Option<String> {
     let ways = spec.is_server().then_some(spec.ways);
-    let rules = Rules { ways, any_journal: None };
+    let rules = Rules { ways, boxes_of: spec.counts_by_registers(), any_journal: false };
     log.writes().iter().find_map(|write| {
         let part = spec.part();
         let is_there = match &write.to {
-            Place::Msr { .. } => part.has_ways && spec.dies == 1,
+            Place::Msr { address: WAYS, .. } => part.has_ways && spec.dies == 1,
+            Place::Msr { .. } => spec.counts_by_registers().is_some(),
             Place::Port { function, .. } => spec.ports.iter().enumerate().any(|(index, port)| {
                 let is_it = port.bdf(index) == function.to_string();
                 is_it && port.is_listed(part) && !port.is_covered && !port.is_dead
@@ -225,11 +164,56 @@ fn objection(spec: &Spec, log: &Log) -> Option<String> {
 /// Whether every register takes what it is given.
 fn is_plain(spec: &Spec) -> bool {
     let ports = spec.ports.iter();
+    let boxes = spec.boxes.as_ref();
     spec.msr_write == OnWrite::Taken
         && spec.msr_read == Answer::Ok
+        && boxes.is_none_or(|boxes| boxes.write == OnWrite::Taken && boxes.read == Answer::Ok)
         // A mask that leaves I/O no way is never written back.
         && spec.masks.iter().all(|(ways, _)| *ways != 0)
         && ports.clone().all(|port| port.write == OnWrite::Taken && port.read == Answer::Ok)
+}
+
+/// What has to be there in the end, and what other programs have set since.
+#[derive(Default)]
+struct Expected {
+    before: BTreeMap<String, String>,
+    /// Set by another program while the journal had an older value: both cannot be put back.
+    contested: BTreeSet<String>,
+    /// Set by another program and not by the tool since.
+    theirs: BTreeMap<String, String>,
+}
+
+impl Expected {
+    fn set_by_other(&mut self, control: String, now: &BTreeMap<String, String>, journal: &Journal) {
+        let value = now[&control].clone();
+        if is_journalled(journal, &control) {
+            self.contested.insert(control.clone());
+        } else {
+            self.before.insert(control.clone(), value.clone());
+        }
+        self.theirs.insert(control, value);
+    }
+
+    /// A restore leaves what another program has set; a change that a user asks for does not.
+    fn check(
+        &mut self,
+        action: &Action,
+        now: &BTreeMap<String, String>,
+        journal_before: &Journal,
+    ) -> Result<(), TestCaseError> {
+        for (control, value) in &self.theirs {
+            let may_be_own = is_unread(journal_before, control);
+            if matches!(action, Action::Restore) && !may_be_own {
+                prop_assert_eq!(now.get(control), Some(value), "{} of another program", control);
+            }
+        }
+        self.theirs.retain(|control, value| now.get(control) == Some(value));
+        Ok(())
+    }
+}
+
+fn peek(host: &Host) -> Journal {
+    Journal::peek(&host.root, DEFAULT_STATE).unwrap_or_default()
 }
 
 proptest! {
@@ -247,14 +231,21 @@ proptest! {
     ) {
         let directory = spec.expand();
         let root = directory.path();
-        let before = held(root, &spec);
+        let mut expected = Expected { before: held(root, &spec), ..Expected::default() };
         for event in &history {
-            let others = foreign_bits(root, &spec);
-            let log = happen(root, &spec, event);
-            prop_assert_eq!(objection(&spec, &log), None, "{:?}", event);
-            if !matches!(event.0, Action::Foreign { .. }) {
-                prop_assert_eq!(foreign_bits(root, &spec), others, "{:?}", event);
+            let (others, journal) = (other_bits(root, &spec), peek(&Host::at(root).expect("it")));
+            let happened = happen(root, &spec, event);
+            prop_assert_eq!(objection(&spec, &happened.log), None, "{:?}", event);
+            let now = held(root, &spec);
+            if let Action::Foreign(_) = event.0 {
+                if let Some(control) = happened.set_by_other {
+                    expected.set_by_other(control, &now, &journal);
+                }
+                continue;
             }
+            let others = happened.other_bits.unwrap_or(others);
+            prop_assert_eq!(other_bits(root, &spec), others, "{:?}", event);
+            expected.check(&event.0, &now, &journal)?;
         }
         let (host, log) = watched(Host::at(root).expect("the machine"));
         let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
@@ -263,10 +254,12 @@ proptest! {
         prop_assert_eq!(objection(&spec, &log), None, "the last restore");
         let journal = state.read().expect("the journal");
         for (control, value) in held(root, &spec) {
-            let is_back = before.get(&control) == Some(&value);
+            let is_back = expected.before.get(&control) == Some(&value);
+            let is_free = !is_plain(&spec) || expected.contested.contains(&control);
             prop_assert!(is_back || is_journalled(&journal, &control), "{} is lost", control);
-            prop_assert!(is_back || !is_plain(&spec), "{} is not put back: {}", control, value);
+            prop_assert!(is_back || is_free, "{} is not put back: {}", control, value);
         }
-        prop_assert!(journal.entries.is_empty() || !is_plain(&spec), "{:?}", journal);
+        let is_settled = is_plain(&spec) && expected.contested.is_empty();
+        prop_assert!(journal.entries.is_empty() || !is_settled, "{:?}", journal);
     }
 }

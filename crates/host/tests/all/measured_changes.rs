@@ -76,7 +76,10 @@ fn the_old_value_is_measured_twice_and_the_new_one_stays() {
     let values: Vec<u64> = log.writes().iter().map(|write| write.value).collect();
     assert_eq!(values, [0x7e0, 0x7e0, 0x600, 0x600, 0x7e0, 0x7e0]);
     for write in log.writes() {
-        assert_eq!(Rules { ways: Some(11), any_journal: None }.objection(&write), None);
+        assert_eq!(
+            Rules { ways: Some(11), boxes_of: None, any_journal: false }.objection(&write),
+            None
+        );
     }
     assert!(applied.iter().all(|one| one.outcome == Outcome::Set && one.old == 0x600));
     let [before, after] = [around.before, around.after].map(|rates| rates.expect("rates"));

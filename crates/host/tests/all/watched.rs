@@ -15,7 +15,7 @@ use host::tune::{DEFAULT_STATE, Journal};
 use host::{Host, Root};
 
 #[path = "watched/boxes.rs"]
-mod boxes;
+pub mod boxes;
 
 /// The mask of the ways that I/O allocates in, and the switch of a root port.
 const WAYS: u32 = 0xc8b;
@@ -47,9 +47,10 @@ pub enum Place {
 pub struct Rules {
     /// Ways of its last-level cache; nothing where its registers are not to be touched at all.
     pub ways: Option<u32>,
-    /// The generation, where the writes are restores of a journal that may be one of an earlier version
-    /// or of `slices map`.
-    pub any_journal: Option<&'static str>,
+    /// The generation whose counter boxes may be written; none where they may not.
+    pub boxes_of: Option<&'static str>,
+    /// Whether the writes are restores of a journal that may be one of an earlier version.
+    pub any_journal: bool,
 }
 
 impl Rules {
@@ -62,12 +63,11 @@ impl Rules {
             Place::Msr { address, .. } => self.ways.is_some_and(|ways| {
                 let field = (1u64 << ways) - 1;
                 let is_mask = *address == WAYS && within(field) && write.value & field != 0;
-                let generation = self.any_journal;
-                let of_box = generation.and_then(|name| boxes::owned_bits(name, *address));
+                let of_box = self.boxes_of.and_then(|name| boxes::owned_bits(name, *address));
                 is_mask || of_box.is_some_and(within)
             }),
             Place::Port { offset, .. } => {
-                let old = if self.any_journal.is_some() { NO_SNOOP_BIT } else { 0 };
+                let old = if self.any_journal { NO_SNOOP_BIT } else { 0 };
                 let is_answer = write.read != Some(u64::from(u32::MAX));
                 self.ways.is_some()
                     && *offset == SWITCH
@@ -86,7 +86,7 @@ impl Rules {
             return Some(format!("not journalled: {write:x?}"));
         }
         let is_register = !matches!(write.to, Place::Control { .. });
-        (self.any_journal.is_some() && is_register && !write.journalled.iter().any(is_back))
+        (self.any_journal && is_register && !write.journalled.iter().any(is_back))
             .then(|| format!("no value of the journal: {write:x?}"))
     }
 }

@@ -38,7 +38,7 @@ pub fn machine(spec: &Spec) -> String {
             spec.dies
         ),
     );
-    if let Some(unit) = part.slice_unit {
+    if let Some(unit) = part.slice_unit.filter(|_| spec.boxes.is_none()) {
         put(
             &mut text,
             format_args!(
@@ -181,6 +181,16 @@ pub fn registers(spec: &Spec) -> String {
         // TOML's numbers have 63 bits.
         let value = value >> 1;
         put(&mut text, format_args!("[[msr.register]]\naddress = 0x620\nvalue = {value}"));
+    }
+    for (address, value, widened) in spec.box_registers() {
+        let Some(boxes) = &spec.boxes else { continue };
+        let (read, write) = (word(boxes.read), write_of(boxes.write, i64::MAX as u64, widened));
+        put(
+            &mut text,
+            format_args!(
+                "[[msr.register]]\naddress = {address}\nvalue = {value}\nread = \"{read}\"\n{write}"
+            ),
+        );
     }
     for (index, port) in spec.ports.iter().enumerate() {
         put(

@@ -166,7 +166,7 @@ pub fn read(bytes: &[u8]) {
         for action in actions {
             act(&host, action);
         }
-        let rules = Rules { ways: Some(ways), any_journal: None };
+        let rules = Rules { ways: Some(ways), boxes_of: None, any_journal: false };
         for write in log.writes() {
             assert_eq!(rules.objection(&write), None);
         }

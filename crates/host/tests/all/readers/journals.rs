@@ -87,7 +87,7 @@ pub fn read(bytes: &[u8]) {
         std::fs::write(file, &text).expect("a journal");
         let (host, log) = watched(Host::at(machine.root()).expect("the machine"));
         put_back(&host, RestoreOptions { all: flags & 1 == 1, forget: flags & 2 == 2 });
-        let rules = Rules { ways: Some(ways), any_journal: Some(generation) };
+        let rules = Rules { ways: Some(ways), boxes_of: Some(generation), any_journal: true };
         for write in log.writes() {
             assert_eq!(rules.objection(&write), None, "{text}");
         }

@@ -27,6 +27,43 @@ pub fn owned_bits(generation: &str, address: u32) -> Option<u64> {
     }
 }
 
+/// Registers of one box.
+#[derive(Clone, Copy, Debug)]
+pub struct BoxAddresses {
+    pub control: u32,
+    /// Event selects of its four counters.
+    pub selects: [u32; 4],
+    pub filter: Option<u32>,
+    pub counter: u32,
+}
+
+/// The first `count` boxes of a generation; nothing where their addresses are not known, or there are
+/// fewer.
+pub fn addresses(generation: &str, count: usize) -> Option<Vec<BoxAddresses>> {
+    let registers = registers(generation)?;
+    let narrow = |value: u64| u32::try_from(value).expect("an address of 32 bits");
+    let number = |key: &str| narrow(self::number(&registers[key]));
+    let filter = registers.get("filter").map(|filter| narrow(self::number(&filter["offset"])));
+    let blocks = registers["blocks"].as_array()?.iter();
+    let controls = blocks.flat_map(|block| {
+        let [first, boxes] = [0, 1].map(|index| narrow(self::number(&block[index])));
+        (0..boxes).map(move |box_number| first + box_number * number("stride"))
+    });
+    let of = |control: u32| BoxAddresses {
+        control,
+        selects: [0, 1, 2, 3].map(|counter| control + number("select") + counter),
+        filter: filter.map(|offset| control + offset),
+        counter: control + number("counter"),
+    };
+    let found: Vec<BoxAddresses> = controls.take(count).map(of).collect();
+    (found.len() == count).then_some(found)
+}
+
+/// The bits of a box's control that stop its counters.
+pub fn frozen_bits(generation: &str) -> Option<u64> {
+    Some(number(&registers(generation)?["frozen_bits"]))
+}
+
 fn number(value: &Value) -> u64 {
     value
         .as_integer()
@@ -46,7 +83,7 @@ fn registers(generation: &str) -> Option<Value> {
     };
     let mut generations = entries(GENERATIONS, "generation").into_iter();
     let found = generations.find(|entry| entry["name"].as_str() == Some(generation));
-    let found = found.expect("a generation of the table");
+    let found = found?;
     let events = found.get("events")?.as_str()?;
     let mut units = entries(BOXES, "unit").into_iter();
     let unit = units.find(|unit| has(unit.get("events"), events))?;

@@ -1,0 +1,82 @@
+//! What users and other programs do, drawn.
+
+use host::tune::IoAllocRequest;
+use proptest::prelude::*;
+
+use super::others::Foreign;
+
+/// One control that a user asks for.
+#[derive(Clone, Debug)]
+pub enum Setting {
+    Ways { ways: u32, socket: Option<u32>, keeps: bool },
+    Mask { mask: u64, socket: Option<u32>, keeps: bool },
+    Switch { on: bool, port: Option<usize> },
+    Cat { group: usize, mask: u64, cache: Option<u32> },
+    IoAlloc(IoAllocRequest),
+}
+
+#[derive(Clone, Debug)]
+pub enum Action {
+    Tune(Setting),
+    /// `run` and `tune --for`: put back in the end, whatever happens.
+    Held(Setting),
+    /// Look-ups are counted through registers; meanwhile another program may write a box's control.
+    Count {
+        socket: u32,
+        meanwhile: Option<u64>,
+    },
+    Restore,
+    /// Another program writes.
+    Foreign(Foreign),
+}
+
+/// An action, and the step at which the tool is killed, counted over all that it does.
+pub type Event = (Action, Option<usize>);
+
+fn setting() -> impl Strategy<Value = Setting> {
+    let mask = (0u64..20, 1u32..12).prop_map(|(shift, ways)| ((1 << ways) - 1) << shift);
+    let request = prop_oneof![
+        Just(IoAllocRequest::On),
+        Just(IoAllocRequest::Off),
+        mask.clone().prop_map(IoAllocRequest::Mask)
+    ];
+    let ways = (1u32..21, prop::option::of(0u32..4), any::<bool>());
+    let switch = (any::<bool>(), prop::option::of(0usize..6));
+    prop_oneof![
+        ways.prop_map(|(ways, socket, keeps)| Setting::Ways { ways, socket, keeps }),
+        switch.prop_map(|(on, port)| Setting::Switch { on, port }),
+        (0u64..1 << 21, prop::option::of(0u32..4), any::<bool>())
+            .prop_map(|(mask, socket, keeps)| Setting::Mask { mask, socket, keeps }),
+        (0usize..4, mask, prop::option::of(0u32..6))
+            .prop_map(|(group, mask, cache)| Setting::Cat { group, mask, cache }),
+        request.prop_map(Setting::IoAlloc),
+    ]
+}
+
+fn foreign() -> impl Strategy<Value = Foreign> {
+    prop_oneof![
+        (0usize..6, any::<u32>()).prop_map(|(port, bits)| Foreign::PortBits { port, bits }),
+        (0usize..6).prop_map(|port| Foreign::Switch { port }),
+        (0u32..4, 1u64..1 << 20).prop_map(|(socket, mask)| Foreign::Ways { socket, mask }),
+        (0u32..4, any::<u32>())
+            .prop_map(|(socket, bits)| Foreign::BoxBits { socket, bits: bits.into() }),
+        (0u32..4, any::<u32>()).prop_map(|(socket, value)| Foreign::BoxFilter { socket, value }),
+        (0usize..3, 0usize..4, 1u64..1 << 20).prop_map(|(group, cache, mask)| Foreign::Mask {
+            group,
+            cache,
+            mask
+        }),
+    ]
+}
+
+pub fn event() -> impl Strategy<Value = Event> {
+    let meanwhile = prop::option::of(any::<u32>().prop_map(u64::from));
+    let action = prop_oneof![
+        6 => setting().prop_map(Action::Tune),
+        3 => setting().prop_map(Action::Held),
+        2 => (0u32..4, meanwhile).prop_map(|(socket, meanwhile)| Action::Count { socket, meanwhile }),
+        2 => Just(Action::Restore),
+        2 => foreign().prop_map(Action::Foreign),
+    ];
+    (action, prop::option::weighted(0.4, 0usize..20))
+}
