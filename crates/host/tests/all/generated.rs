@@ -134,6 +134,23 @@ impl Spec {
         (1 << self.ways) - 1
     }
 
+    /// The same machine as the server that it could be: every register is there and takes values.
+    fn without_obstacles(mut self) -> Self {
+        (self.is_named, self.is_virtual, self.shows_uncore) = (true, false, true);
+        (self.msr_driver, self.extended) = (Answer::Ok, Answer::Ok);
+        (self.msr_read, self.msr_write) = (Answer::Ok, OnWrite::Taken);
+        if let Some(boxes) = &mut self.boxes {
+            (boxes.read, boxes.write) = (Answer::Ok, OnWrite::Taken);
+        }
+        let ports = self.part().root_ports.len().max(1);
+        for port in &mut self.ports {
+            (port.read, port.write) = (Answer::Ok, OnWrite::Taken);
+            (port.is_covered, port.is_dead) = (false, false);
+            port.device %= ports;
+        }
+        self
+    }
+
     /// The machine as a tree.
     pub fn expand(&self) -> TempDir {
         let directory = empty_directory();
@@ -251,10 +268,26 @@ fn groups(ways: u32, caches: u32) -> impl Strategy<Value = Groups> {
 
 /// Any machine.
 pub fn spec() -> impl Strategy<Value = Spec> {
-    let size = (0..PARTS.len(), 1u32..5, 1u32..3, 1u32..3, 4u32..21);
+    spec_of(0..PARTS.len())
+}
+
+/// Any machine, but most of them of parts with registers that are changed, and half of them without
+/// anything that is in the way of a change.
+pub fn spec_with_controls() -> impl Strategy<Value = Spec> {
+    let has = |part: &Part| part.has_ways || !part.root_ports.is_empty();
+    let with: Vec<usize> = (0..PARTS.len()).filter(|&number| has(&PARTS[number])).collect();
+    let part = prop_oneof![6 => prop::sample::select(with), 1 => 0..PARTS.len()];
+    (spec_of(part), any::<bool>()).prop_map(|(spec, is_open)| match is_open {
+        true => spec.without_obstacles(),
+        false => spec,
+    })
+}
+
+fn spec_of(part: impl Strategy<Value = usize>) -> impl Strategy<Value = Spec> {
+    let size = (part, 1u32..5, 1u32..3, 1u32..3, 4u32..21);
     size.prop_flat_map(|(part, sockets, dies, nodes_per_socket, ways)| {
         // Most parts have one die.
-        let dies = if part % 3 == 0 { dies } else { 1 };
+        let dies = if ways % 5 == 0 { dies } else { 1 };
         let all = (1u64 << ways) - 1;
         // Bits beside the ways are set now and then.
         let beside = prop_oneof![8 => Just(0u64), 1 => (0u64..8).prop_map(move |bits| bits << 24)];

@@ -23,7 +23,7 @@ use host::tune::{
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-use crate::generated::{Answer, OnWrite, Spec, spec};
+use crate::generated::{Answer, OnWrite, Spec, spec_with_controls};
 use crate::watched::{Log, Place, Rules, watched};
 use actions::{Action, Event, Setting, event};
 use held::{WAYS, held, is_journalled, is_unread, other_bits};
@@ -32,16 +32,22 @@ use others::set_other_bits;
 fn plan(planner: &Planner<'_>, spec: &Spec, setting: &Setting) -> Result<Plan, PlanError> {
     match setting {
         Setting::Ways { ways, socket, .. } => planner.ddio_ways(*ways, socket.map(PackageId)),
-        Setting::Mask { mask, socket, .. } => planner.ddio_mask(*mask, socket.map(PackageId)),
+        Setting::Mask { mask, socket, .. } => {
+            planner.ddio_mask(mask.of(spec.ways), socket.map(PackageId))
+        }
         Setting::Switch { on, port } => {
-            let device = port.and_then(|index| Some(spec.ports.get(index)?.bdf(index)));
+            let port = port.filter(|_| !spec.ports.is_empty()).map(|port| port % spec.ports.len());
+            let device = port.map(|index| spec.ports[index].bdf(index));
             planner.ddio(*on, device.map(|text| text.parse().expect("a PCI address")))
         }
         Setting::Cat { group, mask, cache } => {
-            let name = if *group == 0 { "default".to_owned() } else { format!("group{group}") };
-            planner.cat(&name, *mask, *cache)
+            // One group more than there are.
+            let groups = 1 + spec.groups.as_ref().map_or(0, |groups| groups.groups.len());
+            let group = group % groups;
+            let name = if group == 0 { "default".to_owned() } else { format!("group{group}") };
+            planner.cat(&name, mask.of(spec.ways), *cache)
         }
-        Setting::IoAlloc(request) => planner.io_alloc(*request),
+        Setting::IoAlloc(request) => planner.io_alloc(request.of(spec.ways)),
     }
 }
 
@@ -226,8 +232,8 @@ proptest! {
 
     #[test]
     fn no_history_on_any_machine_writes_what_is_not_owned_or_loses_a_value(
-        spec in spec(),
-        history in prop::collection::vec(event(), 1..8),
+        spec in spec_with_controls(),
+        history in prop::collection::vec(event(), 1..12),
     ) {
         let directory = spec.expand();
         let root = directory.path();
@@ -249,8 +255,10 @@ proptest! {
         }
         let (host, log) = watched(Host::at(root).expect("the machine"));
         let state = StateDirectory::lock(&host.root, DEFAULT_STATE).expect("the lock");
+        let journal = peek(&host);
         restore(&host, &state, RestoreOptions::default(), &mut Vec::new(), &mut never)
             .expect("a restore");
+        expected.check(&Action::Restore, &held(root, &spec), &journal)?;
         prop_assert_eq!(objection(&spec, &log), None, "the last restore");
         let journal = state.read().expect("the journal");
         for (control, value) in held(root, &spec) {

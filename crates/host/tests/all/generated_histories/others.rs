@@ -76,6 +76,7 @@ fn write_port(
     index: usize,
     change: impl FnOnce(u32) -> u32,
 ) -> Option<String> {
+    let index = index % spec.ports.len().max(1);
     let port = spec.ports.get(index).filter(|port| !port.is_dead && !port.is_covered)?;
     let path = port_file(root, spec, index);
     let mut space = fs::read(&path).expect("configuration space");
