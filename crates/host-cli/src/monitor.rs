@@ -32,7 +32,8 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = within(1..=u64::MAX))]
     windows: Option<u64>,
 
-    /// live: a view on the terminal; json: one object a line; csv: one line for each socket
+    /// live: a view on the terminal; json: one object a line; csv: one line for each socket,
+    /// copy engine and group's share of a cache
     #[arg(long, value_enum)]
     format: Option<Format>,
 

@@ -1,19 +1,44 @@
 //! Windows as a stream: tables, JSON lines or CSV.
 
-use host::monitor::{HitMiss, Sample, SocketSample};
+use host::monitor::{EngineSample, HitMiss, Sample, SocketSample};
 
 use super::{Format, Sampler, view};
 use crate::failure::Failure;
 use crate::output::{Versioned, emit_while_read};
 
-const COLUMNS: &str = "window,time_unix_s,window_ms,socket,pcie_write_hits,pcie_write_misses,pcie_write_hit_percent,\
-pcie_partial_write_hits,pcie_partial_write_misses,pcie_read_hits,pcie_read_misses,pcie_read_hit_percent,\
-dram_read_bytes_per_s,dram_write_bytes_per_s,iio_read_bytes_per_s,iio_write_bytes_per_s,running_share";
+/// Columns of every row: the window, and whose row it is.
+const WINDOW_COLUMNS: &str = "window,time_unix_s,window_ms,of,name";
+/// Columns of a socket.
+const SOCKET_COLUMNS: [&str; 13] = [
+    "pcie_write_hits",
+    "pcie_write_misses",
+    "pcie_write_hit_percent",
+    "pcie_partial_write_hits",
+    "pcie_partial_write_misses",
+    "pcie_read_hits",
+    "pcie_read_misses",
+    "pcie_read_hit_percent",
+    "dram_read_bytes_per_s",
+    "dram_write_bytes_per_s",
+    "iio_read_bytes_per_s",
+    "iio_write_bytes_per_s",
+    "running_share",
+];
+/// Columns of a copy engine.
+const ENGINE_COLUMNS: [&str; 5] = [
+    "node",
+    "inbound_bytes_per_s",
+    "outbound_bytes_per_s",
+    "shared_requests_per_s",
+    "dedicated_requests_per_s",
+];
+/// Columns of a control group's share of a cache.
+const GROUP_COLUMNS: [&str; 2] = ["cache", "llc_occupancy_bytes"];
 
 /// Prints windows until `most` are done.
 pub(super) fn run(sampler: &Sampler<'_>, format: Format, most: Option<u64>) -> Result<(), Failure> {
     if format == Format::Csv {
-        emit_while_read(&format!("{COLUMNS}\n"))?;
+        emit_while_read(&header())?;
     }
     let mut number = 0;
     while most.is_none_or(|most| number < most) {
@@ -32,35 +57,73 @@ pub(super) fn run(sampler: &Sampler<'_>, format: Format, most: Option<u64>) -> R
     Ok(())
 }
 
+fn header() -> String {
+    let (sockets, engines) = (SOCKET_COLUMNS.join(","), ENGINE_COLUMNS.join(","));
+    format!("{WINDOW_COLUMNS},{sockets},{engines},{}\n", GROUP_COLUMNS.join(","))
+}
+
+/// A row for each socket, copy engine, and cache of a control group: what is of another kind is empty.
 fn csv(number: u64, sample: &Sample) -> String {
-    let mut text = String::new();
-    for socket in &sample.sockets {
-        let ports = || sample.ports.iter().filter(|port| port.socket == socket.socket);
-        let sum = |rate: fn(&host::monitor::PortSample) -> f64| {
-            ports().next().is_some().then(|| ports().map(rate).sum::<f64>())
-        };
-        let fields = [
-            number.to_string(),
-            format!("{:.3}", sample.time_unix_s),
-            format!("{:.1}", sample.window_ms),
-            socket.socket.to_string(),
-            hits(socket.pcie_write),
-            misses(socket.pcie_write),
-            percent(socket.pcie_write),
-            hits(socket.pcie_partial_write),
-            misses(socket.pcie_partial_write),
-            hits(socket.pcie_read),
-            misses(socket.pcie_read),
-            percent(socket.pcie_read),
-            rate(socket.dram_read_bytes_per_s),
-            rate(socket.dram_write_bytes_per_s),
-            rate(sum(|port| port.read_bytes_per_s)),
-            rate(sum(|port| port.write_bytes_per_s)),
-            share(socket),
-        ];
-        text += &(fields.join(",") + "\n");
+    let window = format!("{number},{:.3},{:.1}", sample.time_unix_s, sample.window_ms);
+    let empty = |columns: &[&str]| vec![String::new(); columns.len()];
+    let row = |of: &str, name: &str, cells: [Vec<String>; 3]| {
+        let cells = cells.concat().join(",");
+        format!("{window},{of},{},{cells}\n", quoted(name))
+    };
+    let sockets = sample.sockets.iter().map(|socket| {
+        let cells = [socket_cells(sample, socket), empty(&ENGINE_COLUMNS), empty(&GROUP_COLUMNS)];
+        row("socket", &socket.socket.to_string(), cells)
+    });
+    let engines = sample.engines.iter().map(|engine| {
+        let cells = [empty(&SOCKET_COLUMNS), engine_cells(engine), empty(&GROUP_COLUMNS)];
+        row("engine", &engine.device, cells)
+    });
+    let groups = sample.occupancy.iter().map(|share| {
+        let own = vec![share.domain.to_string(), share.bytes.to_string()];
+        row("group", &share.group, [empty(&SOCKET_COLUMNS), empty(&ENGINE_COLUMNS), own])
+    });
+    sockets.chain(engines).chain(groups).collect()
+}
+
+/// A name as CSV has it (RFC 4180): groups and devices may be called anything.
+fn quoted(name: &str) -> String {
+    match name.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", name.replace('"', "\"\"")),
+        false => name.to_owned(),
     }
-    text
+}
+
+fn socket_cells(sample: &Sample, socket: &SocketSample) -> Vec<String> {
+    let ports = || sample.ports.iter().filter(|port| port.socket == socket.socket);
+    let sum = |rate: fn(&host::monitor::PortSample) -> f64| {
+        ports().next().is_some().then(|| ports().map(rate).sum::<f64>())
+    };
+    vec![
+        hits(socket.pcie_write),
+        misses(socket.pcie_write),
+        percent(socket.pcie_write),
+        hits(socket.pcie_partial_write),
+        misses(socket.pcie_partial_write),
+        hits(socket.pcie_read),
+        misses(socket.pcie_read),
+        percent(socket.pcie_read),
+        rate(socket.dram_read_bytes_per_s),
+        rate(socket.dram_write_bytes_per_s),
+        rate(sum(|port| port.read_bytes_per_s)),
+        rate(sum(|port| port.write_bytes_per_s)),
+        share(socket),
+    ]
+}
+
+fn engine_cells(engine: &EngineSample) -> Vec<String> {
+    let rates = [
+        engine.inbound_bytes_per_s,
+        engine.outbound_bytes_per_s,
+        engine.shared_requests_per_s,
+        engine.dedicated_requests_per_s,
+    ];
+    let node = engine.node.map(|node| node.to_string()).unwrap_or_default();
+    std::iter::once(node).chain(rates.map(|per_s| rate(Some(per_s)))).collect()
 }
 
 fn hits(counted: Option<HitMiss>) -> String {
@@ -78,10 +141,32 @@ fn percent(counted: Option<HitMiss>) -> String {
         .unwrap_or_default()
 }
 
-fn rate(bytes_per_s: Option<f64>) -> String {
-    bytes_per_s.map(|rate| format!("{rate:.0}")).unwrap_or_default()
+fn rate(per_s: Option<f64>) -> String {
+    per_s.map(|rate| format!("{rate:.0}")).unwrap_or_default()
 }
 
 fn share(socket: &SocketSample) -> String {
     socket.running_share.map(|share| format!("{share:.3}")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use host::monitor::Occupancy;
+
+    #[test]
+    fn rows_have_a_cell_for_each_column_and_names_are_quoted() {
+        let sockets = vec![SocketSample::default()];
+        let group = "db, \"hot\"".to_owned();
+        let occupancy = vec![Occupancy { group, domain: 1, bytes: 4096 }];
+        let sample = Sample { sockets, occupancy, ..Sample::default() };
+        let commas = header().matches(',').count();
+        let text = csv(3, &sample);
+        let (socket, group) = text.trim_end().split_once('\n').expect("two rows");
+        assert_eq!(socket.matches(',').count(), commas);
+        // One more, in the name.
+        assert_eq!(group.matches(',').count(), commas + 1);
+        assert!(group.starts_with("3,0.000,0.0,group,\"db, \"\"hot\"\"\",,"), "{group}");
+        assert!(group.ends_with(",1,4096"), "{group}");
+    }
 }

@@ -131,14 +131,17 @@ fn amd_has_no_device_events_and_shows_memory_and_groups() {
 }
 
 #[test]
-fn csv_has_a_line_for_each_socket_and_window() {
+fn csv_has_a_line_for_each_socket_engine_and_group_of_a_window() {
     let arguments = ["monitor", "--windows", "2", "--interval", "100", "--format", "csv"];
-    let run = OnMachine::new("skylake", &[]).run(&arguments);
-    let rows: Vec<Vec<&str>> = run.out.lines().map(|line| line.split(',').collect()).collect();
-    let times: Vec<f64> = rows[1..].iter().map(|row| row[1].parse().expect("a time")).collect();
-    assert!(times.iter().all(|time| *time > 1.7e9), "{times:?}");
-    let timeless = |row: &Vec<&str>| [&row[..1], &row[2..]].concat().join(",");
-    insta::assert_snapshot!(rows.iter().map(timeless).collect::<Vec<_>>().join("\n"));
+    for machine in ["skylake", "sapphire-rapids"] {
+        let run = OnMachine::new(machine, &[]).run(&arguments);
+        let rows: Vec<Vec<&str>> = run.out.lines().map(|line| line.split(',').collect()).collect();
+        let times: Vec<f64> = rows[1..].iter().map(|row| row[1].parse().expect("a time")).collect();
+        assert!(times.iter().all(|time| *time > 1.7e9), "{times:?}");
+        let timeless = |row: &Vec<&str>| [&row[..1], &row[2..]].concat().join(",");
+        let rows: Vec<String> = rows.iter().map(timeless).collect();
+        insta::assert_snapshot!(format!("csv_{machine}"), rows.join("\n"));
+    }
 }
 
 #[test]
