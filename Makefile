@@ -43,7 +43,7 @@ SOAK_LONG_MINUTES := 60
 # A soak repeats the same random numbers; `make soak-long` begins there and goes on to others.
 SOAK_SEED := 1
 
-.PHONY: help run test simulator-tests soak soak-long check lint dpdk-to-test dsa-programs bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling bench-slices host packages slices-install dsa dpdk bench-dpdk setup wheel clean format browser peers docs docs-tools redis-tools rust-tools
+.PHONY: help run test simulator-tests soak soak-long check lint dpdk-to-test dsa-programs bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling bench-slices host packages slices-install dsa dpdk bench-dpdk setup wheel clean format browser peers docs docs-tools packaging-tools redis-tools rust-tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,12 +51,12 @@ help: ## List the targets
 run: setup ## Simulate the published experiments beside the measured server; write HTML reports
 	@skipline experiment run $(EXPERIMENTS)
 
-test: simulator-tests $(STAMPS)/module-to-test browser peers docs-tools dpdk-to-test dsa-programs redis-tools ## Set everything up and run every test but the long ones
+test: simulator-tests $(STAMPS)/module-to-test browser peers docs-tools dpdk-to-test dsa-programs redis-tools packaging-tools ## Set everything up and run every test but the long ones
 	PROPTEST_RNG_SEED=1 python tests/tally.py -- $(RUST_TESTS) -- \
 	  $(PYTEST) --ignore=tests/dpdk -- pytest tests/dpdk
 
 # A budget that does not suffice is a failure: something hangs, or a test has to become shorter.
-soak: $(STAMPS)/module-to-test browser peers docs-tools dpdk-to-test dsa-programs redis-tools ## Run long tests, within SOAK_MINUTES
+soak: $(STAMPS)/module-to-test browser peers docs-tools dpdk-to-test dsa-programs redis-tools packaging-tools ## Run long tests, within SOAK_MINUTES
 	export SKIPLINE_SOAK=1 PROPTEST_RNG_SEED=$(SOAK_SEED)
 	echo "soaking with seed $$PROPTEST_RNG_SEED"
 	python tests/tally.py --minutes $(SOAK_MINUTES) -- $(RUST_TESTS) -- \
@@ -152,6 +152,18 @@ redis-tools:
 	      redis-tools redis-server >/dev/null || echo "note: redis-tools and redis-server cannot be installed"
 	  else
 	    echo "note: for tests of slice-kvs serve install the packages redis-tools and redis-server"
+	  fi
+	fi
+
+# What reads manual pages, units and packages; without them the tests say so, and a soak fails.
+packaging-tools:
+	@if ! { command -v man && command -v rpmbuild && command -v systemd-analyze; } >/dev/null; then
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+	    echo "installing man-db, rpm and systemd"
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	      man-db rpm systemd >/dev/null || echo "note: man-db, rpm and systemd cannot be installed"
+	  else
+	    echo "note: for tests of packages and manual pages install the packages man-db, rpm and systemd"
 	  fi
 	fi
 

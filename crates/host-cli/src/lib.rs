@@ -107,7 +107,11 @@ enum Command {
     Monitor(monitor::Arguments),
     Calibrate(calibrate::Arguments),
     Slices(slices::Arguments),
-    #[command(hide = true, about = "Commands and options as JSON, for completion")]
+    #[command(
+        name = "__words",
+        hide = true,
+        about = "Commands and options as JSON, for completion"
+    )]
     Words,
 }
 

@@ -1,4 +1,4 @@
-//! `words`: commands, options and their values as JSON, for the completion of `skipline host`. Hidden.
+//! `__words`: commands, options and their values as JSON, for the completion of `skipline host`. Hidden.
 
 use clap::builder::PossibleValue;
 use clap::{Arg, Command};

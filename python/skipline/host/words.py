@@ -7,14 +7,14 @@ from typing import Any
 from skipline._core import InputError, RunError
 from skipline.host import binary
 
-# A command of the binary as `skipline-host words` prints it.
+# A command of the binary as `skipline-host __words` prints it.
 _Command = dict[str, Any]
 
 
 def after(typed: Sequence[str], begun: str) -> Iterator[tuple[str, str]]:
     """Yield words that begin as `begun` and may follow those typed, with their meaning."""
     try:
-        command: _Command = json.loads(binary.output(["words"]))
+        command: _Command = json.loads(binary.output(["__words"]))
     except (InputError, RunError):
         return
     awaited: _Command | None = None
