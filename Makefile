@@ -130,14 +130,16 @@ host: ## Build skipline-host, one static binary for the real machine
 	echo "$(HOST_BINARY): $$((size / 1024)) KiB, static; copy it to any x86-64 Linux server"
 	[ "$$size" -lt 5000000 ] || { echo "error: it is larger than 5 MB"; exit 1; }
 
-packages: host ## Build .deb and .rpm of skipline-host, manual pages and completions, into dist/
+packages: host setup docs-tools ## Build .deb and .rpm of skipline-host, manual pages and completions, into dist/
 	@manuals="$${CARGO_TARGET_DIR:-target}/manuals"
 	rm -rf "$$manuals"
 	cargo run --locked --quiet -p host-cli --example host_manuals -- "$$manuals/skipline-host"
 	cargo run --locked --quiet -p dsa-cli --example dsa_manuals -- "$$manuals/skipline-dsa"
+	python packaging/skipline_manuals.py "$$manuals/skipline/man" ||
+	  echo "note: no manual pages of skipline without click-man"
 	version=$$(sed -n 's/^version = "\(.*\)"$$/\1/p' Cargo.toml)
 	packaging/build.sh $(HOST_BINARY) "$$manuals/skipline-host" "$$version" dist
-	echo "manual pages and completions of both commands: $$manuals"
+	echo "manual pages and completions of the three commands: $$manuals"
 
 dsa: ## Build skipline-dsa, which runs programs on a DSA in software
 	@cargo build --release --locked -p dsa-cli -p dsa-trap
