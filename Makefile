@@ -116,10 +116,17 @@ bench-scaling: setup ## Time per line operation from 1 to 56 cores, LLCs, NICs; 
 bench-peers: setup peers ## Compare with simulators by others; write the table of docs/performance.md
 	@python benches/peers.py docs/performance.md
 
-# Without a musl target (no rustup, no network) the C library of this system is linked in instead.
+# Without a musl target (no rustup, no network) or its C compiler, which a dependency needs, the C library
+# of this system is linked in instead.
 host: ## Build skipline-host, one static binary for the real machine
 	@target=$(HOST_TARGET)
-	if ! { command -v rustup >/dev/null && rustup --quiet target add $$target 2>/dev/null; }; then
+	if ! command -v musl-gcc >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+	  echo "installing musl-tools"
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq musl-tools >/dev/null || true
+	fi
+	if ! { command -v rustup && rustup --quiet target add $$target && command -v musl-gcc; } >/dev/null 2>&1
+	then
+	  echo "note: no rustup target $$target or no musl-gcc (package musl-tools): built with this system's libc"
 	  target=x86_64-unknown-linux-gnu
 	  export RUSTFLAGS="-C target-feature=+crt-static"
 	fi
