@@ -111,7 +111,7 @@ fn lockstep(shape: &Shape, steps: &[Step], tally: &mut Tally) -> Result<(), Test
 }
 
 proptest! {
-    #![proptest_config(cases(150, 5_000))]
+    #![proptest_config(cases(150, 1_500))]
     #[test]
     fn the_fabric_does_what_the_reference_does(
         shape in shape(PLAIN_PORTS),

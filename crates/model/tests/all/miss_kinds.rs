@@ -149,7 +149,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(soak::amount(500, 50_000)))]
+    #![proptest_config(ProptestConfig::with_cases(soak::amount(500, 10_000)))]
     #[test]
     fn kinds_are_those_of_a_plain_list_and_the_sums_balance(
         sets in 1usize..6,

@@ -114,7 +114,7 @@ fn wishes() -> impl Strategy<Value = Vec<Wish>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(soak::amount(64, 5_000)))]
+    #![proptest_config(ProptestConfig::with_cases(soak::amount(64, 1_000)))]
 
     #[test]
     fn every_command_ends_once_on_its_queue_and_every_line_moves_once(

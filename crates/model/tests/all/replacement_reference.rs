@@ -414,7 +414,7 @@ fn ways() -> impl Strategy<Value = usize> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(soak::amount(1_000, 100_000)))]
+    #![proptest_config(ProptestConfig::with_cases(soak::amount(1_000, 20_000)))]
     #[test]
     fn every_policy_chooses_as_its_definition_says(
         name in prop::sample::select(&OTHER_NAMES),

@@ -270,7 +270,7 @@ fn access(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(soak::amount(500, 50_000)))]
+    #![proptest_config(ProptestConfig::with_cases(soak::amount(500, 10_000)))]
     #[test]
     fn the_buffer_does_what_a_plain_list_of_states_does(
         entries in 1u32..9,

@@ -185,7 +185,7 @@ fn placement() -> impl Strategy<Value = Placement> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(soak::amount(1_000, 100_000)))]
+    #![proptest_config(ProptestConfig::with_cases(soak::amount(1_000, 20_000)))]
     #[test]
     fn a_reader_sees_what_was_written_last(
         entries in 1u32..6,

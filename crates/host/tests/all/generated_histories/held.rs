@@ -127,6 +127,14 @@ pub fn is_unread(journal: &Journal, control: &str) -> bool {
     journal.entries.iter().filter(of).any(|entry| entry.read_back.is_none())
 }
 
+/// Whether a control has the value that the tool gave it last: who wrote it then cannot be told.
+pub fn is_as_the_tool_left_it(journal: &Journal, control: &str, value: &str) -> bool {
+    let value = u64::from_str_radix(value.trim_start_matches("0x"), 16).ok();
+    let last = journal.entries.iter().rfind(|entry| is_of(&entry.target, control));
+    let (Some(value), Some(last)) = (value, last) else { return false };
+    (value ^ last.read_back.unwrap_or(last.asked)) & last.owned == 0
+}
+
 /// Bits beside those of the tool, of ports and of the controls of boxes, as they are now.
 pub fn other_bits(root: &Path, spec: &Spec) -> Vec<u64> {
     let of_port = |index: usize| {
