@@ -33,7 +33,7 @@ const ENABLED: u64 = 1 << 22;
 /// Most are free and hold what a source describes.
 pub fn boxes() -> impl Strategy<Value = Option<Boxes>> {
     let seldom = prop::bool::weighted(0.06);
-    let held = (any::<u32>(), any::<u32>(), any::<u32>(), seldom.clone(), seldom);
+    let held = (any::<u32>(), any::<u32>(), any::<u32>(), seldom, seldom);
     let boxes = (1u32..4, held, answer(), on_write()).prop_map(|(count, held, read, write)| {
         let (control, filter, select, is_used, is_odd) = held;
         let select = (u64::from(select) & !ENABLED) | if is_used { ENABLED } else { 0 };
