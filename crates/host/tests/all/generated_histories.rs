@@ -183,6 +183,8 @@ fn is_plain(spec: &Spec) -> bool {
 #[derive(Default)]
 struct Expected {
     before: BTreeMap<String, String>,
+    /// Before the event that is looked at.
+    now: BTreeMap<String, String>,
     /// Set by another program while the journal had an older value: both cannot be put back.
     contested: BTreeSet<String>,
     /// Set by another program and not by the tool since.
@@ -192,7 +194,10 @@ struct Expected {
 impl Expected {
     fn set_by_other(&mut self, control: String, now: &BTreeMap<String, String>, journal: &Journal) {
         let value = now[&control].clone();
-        if is_journalled(journal, &control) {
+        // What was put back by a change has its first value, also where the journal still says how.
+        let is_in_force =
+            is_journalled(journal, &control) && self.now.get(&control) != self.before.get(&control);
+        if is_in_force {
             self.contested.insert(control.clone());
         } else {
             self.before.insert(control.clone(), value.clone());
@@ -241,6 +246,7 @@ proptest! {
         let mut expected = Expected { before: held(root, &spec), ..Expected::default() };
         for event in &history {
             let (others, journal) = (other_bits(root, &spec), peek(&Host::at(root).expect("it")));
+            expected.now = held(root, &spec);
             let happened = happen(root, &spec, event);
             prop_assert_eq!(objection(&spec, &happened.log), None, "{:?}", event);
             let now = held(root, &spec);
