@@ -17,6 +17,7 @@ from click_man.man import ManPage
 from skipline import _core, atomic
 from skipline.cli import app
 from skipline.commands.command import Command, Group
+from skipline.commands.host import PassedOn
 
 # Their pages are those of the binary.
 _OF_THE_BINARY = "skipline-host"
@@ -35,7 +36,7 @@ def _commands(context: click.Context) -> Iterator[click.Context]:
 
 
 def _literal(text: str) -> str:
-    """Text as roff takes it for text: a point at the begin of a line would be a request."""
+    """Text as roff takes it for text: a point at the start of a line would be a request."""
     return re.sub(r"^(?=[.'])", r"\\&", text.replace("\\", "\\e"), flags=re.MULTILINE)
 
 
@@ -73,7 +74,7 @@ def write(directory: Path) -> list[Path]:
     written = []
     for context in _commands(click.Context(app, info_name="skipline")):
         name = context.command_path.replace(" ", "-")
-        is_of_binary = name == _OF_THE_BINARY or type(context.command).__name__ == "_PassedOn"
+        is_of_binary = name == _OF_THE_BINARY or isinstance(context.command, PassedOn)
         if not is_of_binary:
             path = directory / f"{name}.1"
             atomic.write(path, page(context))

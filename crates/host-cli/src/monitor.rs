@@ -51,7 +51,7 @@ enum Format {
     Text,
     /// One object a line
     Json,
-    /// One line for each socket
+    /// One line for each socket, copy engine and group's share of a cache
     Csv,
 }
 

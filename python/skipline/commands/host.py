@@ -38,7 +38,7 @@ def host(context: click.Context, root: Path | None) -> None:
     context.obj = [] if root is None else ["--root", str(root)]
 
 
-class _PassedOn(Command):
+class PassedOn(Command):
     """A command of the binary, which knows what may be typed."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -66,7 +66,7 @@ def _pass_on(name: str, summary: str) -> None:
 
     settings = {"allow_extra_args": True, "ignore_unknown_options": True}
     host.add_command(
-        _PassedOn(
+        PassedOn(
             name,
             help=summary,
             add_help_option=False,

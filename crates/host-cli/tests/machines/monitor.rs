@@ -101,7 +101,7 @@ fn a_part_without_a_port_of_its_own_names_no_device_of_another_port() {
     assert_eq!(of("0000:16", 1), "stack: ");
 }
 
-/// Groups are directories, which whoever may make one names; interfaces take any name as well.
+/// A control group and a network interface may have any name: neither kernel nor driver forbids escapes.
 #[test]
 fn names_of_groups_and_devices_do_not_reach_the_terminal_as_they_are() {
     let machine = OnMachine::new("skylake", &[]);

@@ -283,25 +283,32 @@ pub fn spec_with_controls() -> impl Strategy<Value = Spec> {
     })
 }
 
+/// Whether it is named, virtual and shows its uncore; its masks; how its MSRs answer.
+type Server = (bool, bool, bool, Vec<(u64, u64)>, Answer, Answer, OnWrite);
+
+fn server(sockets: u32, ways: u32) -> impl Strategy<Value = Server> {
+    let all = (1u64 << ways) - 1;
+    // Bits beside the ways are set now and then.
+    let beside = prop_oneof![8 => Just(0u64), 1 => (0u64..8).prop_map(move |bits| bits << 24)];
+    let masks = prop::collection::vec((0..=all, beside), sockets as usize);
+    let driver = prop_oneof![
+        12 => Just(Answer::Ok), 1 => Just(Answer::Absent), 1 => Just(Answer::Eperm)
+    ];
+    let mostly = || prop::bool::weighted(0.92);
+    (mostly(), prop::bool::weighted(0.05), mostly(), masks, driver, answer(), on_write())
+}
+
 fn spec_of(part: impl Strategy<Value = usize>) -> impl Strategy<Value = Spec> {
     let size = (part, 1u32..5, 1u32..3, 1u32..3, 4u32..21);
     size.prop_flat_map(|(part, sockets, dies, nodes_per_socket, ways)| {
         // Most parts have one die.
         let dies = if ways % 5 == 0 { dies } else { 1 };
-        let all = (1u64 << ways) - 1;
-        // Bits beside the ways are set now and then.
-        let beside = prop_oneof![8 => Just(0u64), 1 => (0u64..8).prop_map(move |bits| bits << 24)];
-        let masks = prop::collection::vec((0..=all, beside), sockets as usize);
-        let driver = prop_oneof![
-            12 => Just(Answer::Ok), 1 => Just(Answer::Absent), 1 => Just(Answer::Eperm)
-        ];
         let extended = prop_oneof![
             12 => Just(Answer::Ok), 1 => Just(Answer::Short), 1 => Just(Answer::Eio)
         ];
-        let mostly = || prop::bool::weighted(0.92);
         let nodes = sockets * nodes_per_socket;
         (
-            (mostly(), prop::bool::weighted(0.05), mostly(), masks, driver, answer(), on_write()),
+            server(sockets, ways),
             (extended, prop::collection::vec(port(nodes), 0..6), boxes::boxes()),
             prop::option::weighted(0.8, groups(ways, sockets * dies)),
             (
