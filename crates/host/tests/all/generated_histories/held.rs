@@ -105,7 +105,7 @@ pub fn held(root: &Path, spec: &Spec) -> BTreeMap<String, String> {
 }
 
 /// Whether a target of the journal is the control.
-fn is_of(target: &Target, control: &str) -> bool {
+pub fn is_of(target: &Target, control: &str) -> bool {
     match target {
         Target::Msr { socket, address, .. } => control == register_name(socket.0, *address),
         Target::Port { function, .. } => control == function.to_string(),
