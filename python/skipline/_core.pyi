@@ -18,10 +18,10 @@ __all__ = [
     "check_scenario",
     "half_width_95",
     "host_kernels",
-    "input_files",
     "metrics",
     "platform",
     "platform_names",
+    "resolve_scenario",
     "run",
     "schema",
     "standard_trace",
@@ -128,7 +128,9 @@ def host_kernels(
     progress: Callable[[float], None] | None = None,
 ) -> str: ...
 def check_scenario(scenario: str | PathLike[str], overrides: list[tuple[str, str]]) -> str: ...
-def input_files(scenario: str | PathLike[str], overrides: list[tuple[str, str]]) -> list[str]: ...
+def resolve_scenario(
+    scenario: str | PathLike[str], overrides: list[tuple[str, str]]
+) -> tuple[str, list[str]]: ...
 def platform_names() -> list[str]: ...
 def platform(
     name_or_path: str | PathLike[str], named_in: str | PathLike[str] | None = None

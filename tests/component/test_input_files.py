@@ -59,7 +59,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_every_file_that_is_read_is_named() -> None:
-    found = _core.input_files("below/scenario.toml", [])
+    found = _core.resolve_scenario("below/scenario.toml", [])[1]
     assert {*READ, *BUILT_IN, "below/one.pcap"} <= set(found)
     assert sorted(found) == sorted(set(found))
     built_in = set(found) - {*READ, "below/one.pcap"}
@@ -71,11 +71,11 @@ def test_every_file_that_is_named_is_read(name: str) -> None:
     Path(name).parent.mkdir(parents=True, exist_ok=True)
     Path(name).write_text("damaged = ")
     with pytest.raises(InputError, match=name):
-        _core.input_files("below/scenario.toml", [])
+        _core.resolve_scenario("below/scenario.toml", [])[1]
 
 
 def test_a_file_of_a_setting_is_named_in_place_of_the_scenario_s_own() -> None:
     overrides = [("platform", '"skylake-gold-6140"'), ("nic", '"connectx-5"')]
-    found = _core.input_files("below/scenario.toml", overrides)
+    found = _core.resolve_scenario("below/scenario.toml", overrides)[1]
     assert {"platforms/skylake-gold-6140.toml", "devices/nic/connectx-5.toml"} <= set(found)
     assert not {"below/platform.toml", "below/nic.toml"} & set(found)

@@ -106,13 +106,20 @@ fn check_scenario(scenario: Text, overrides: Overrides) -> PyResult<String> {
     as_json(job.scenario())
 }
 
-/// Paths of the files that decide the result of a scenario, as its run finds them; what is not on disk is
-/// part of the program.
+/// A scenario as `check_scenario` returns it, and the paths of the files that decide its result, as its
+/// run finds them; what is not on disk is part of the program. Other Python threads run at the same time.
 #[pyfunction]
-fn input_files(scenario: Text, overrides: Overrides) -> PyResult<Vec<String>> {
-    let job = scenario::job(&scenario.0, &arguments::pairs(overrides), DEFAULT_SEED)
-        .map_err(|error| bad_input(&error))?;
-    Ok(scenario::input_files(&scenario.0, &job))
+fn resolve_scenario(
+    py: Python<'_>,
+    scenario: Text,
+    overrides: Overrides,
+) -> PyResult<(String, Vec<String>)> {
+    let overrides = arguments::pairs(overrides);
+    py.detach(|| {
+        let job = scenario::job(&scenario.0, &overrides, DEFAULT_SEED)
+            .map_err(|error| bad_input(&error))?;
+        Ok((as_json(job.scenario())?, scenario::input_files(&scenario.0, &job)))
+    })
 }
 
 /// Names of the platforms that are part of the program.
@@ -185,7 +192,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(traces::standard_trace, module)?)?;
     module.add_function(wrap_pyfunction!(host_kernels, module)?)?;
     module.add_function(wrap_pyfunction!(check_scenario, module)?)?;
-    module.add_function(wrap_pyfunction!(input_files, module)?)?;
+    module.add_function(wrap_pyfunction!(resolve_scenario, module)?)?;
     module.add_function(wrap_pyfunction!(platform_names, module)?)?;
     module.add_function(wrap_pyfunction!(platform, module)?)?;
     module.add_function(wrap_pyfunction!(schema_of, module)?)?;

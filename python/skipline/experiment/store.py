@@ -1,19 +1,17 @@
 """Keeps finished points, so that an interrupted experiment goes on where it stopped.
 
-A kept point is reused only when everything that decides its result is the same: the resolved
-scenario, the content of every file that it is read from, the seed and the simulator. A kept result
-whose numbers were changed afterwards does not match its digest, and is simulated again.
+A kept point is reused only when everything that decides its result is the same (`identity`). A kept
+result whose numbers were changed afterwards does not match its digest, and is simulated again.
 """
 
 import hashlib
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from skipline import _core, atomic
+from skipline import atomic, identity
 from skipline.experiment.points import Point
 from skipline.result import Result
 
@@ -57,23 +55,5 @@ def _result_digest(result: dict[str, Any]) -> str:
 
 def key(point: Point, seed: int) -> str:
     """Return a digest of everything that decides the result of a repeat of a point."""
-    files = map(Path, _core.input_files(point.scenario, point.overrides))
-    parts = {
-        "scenario": json.loads(_core.check_scenario(point.scenario, point.overrides)),
-        # What is not on disk is part of the simulator.
-        "files": [_file_digest(file) if file.is_file() else None for file in files],
-        "seed": seed,
-        "simulator": [_core.version(), _simulator_digest()],
-    }
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def _file_digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-@cache
-def _simulator_digest() -> str:
-    """Digest of the compiled module: a rebuilt simulator may give other results."""
-    return _file_digest(Path(str(_core.__file__)))
+    question = identity.inputs(point.scenario, point.overrides).question(seed)
+    return identity.digest(question, identity.simulator())

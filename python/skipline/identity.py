@@ -1,0 +1,78 @@
+"""What decides the result of a run, as digests: the question that it answers, and the simulator.
+
+A kept result is reused only while both are the same. The question is the resolved scenario, the
+content of every file that it is read from, and the seed: a key that is stated with its default
+value asks nothing new. A result of the same question by another simulator is *stale*.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from skipline import _core
+
+Settings = list[tuple[str, str]]
+# Of a digest in hexadecimal: 128 bits.
+_LETTERS = 32
+
+
+class Inputs(NamedTuple):
+    """A resolved scenario and the files on disk that it is read from, with their digests."""
+
+    resolved: str
+    files: dict[str, str]
+
+    def question(self, seed: int) -> str:
+        """Return the digest of what is asked with this seed."""
+        # What is not on disk is part of the simulator.
+        return digest(json.loads(self.resolved), list(self.files.values()), seed)
+
+
+def inputs(scenario: str, overrides: Settings) -> Inputs:
+    """Resolve a scenario and read its files; InputError for bad input."""
+    resolved, names = _core.resolve_scenario(scenario, overrides)
+    on_disk = {name: Path(name) for name in names}
+    return Inputs(
+        resolved, {name: file_digest(path) for name, path in on_disk.items() if path.is_file()}
+    )
+
+
+def simulator() -> str:
+    """Return the digest of the simulator: a rebuilt one may give other results."""
+    return digest(_core.version(), _compiled())
+
+
+def changed(files: dict[str, str]) -> Iterable[str]:
+    """Yield the files that are gone, or have other content than when they were digested."""
+    for name, known in files.items():
+        try:
+            if file_digest(Path(name)) != known:
+                yield name
+        except OSError:
+            yield name
+
+
+def digest(*parts: object) -> str:
+    """Return the digest of what JSON can hold."""
+    text = json.dumps(parts, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:_LETTERS]
+
+
+def file_digest(path: Path) -> str:
+    """Return the digest of a file's content, which is read again when the file has changed."""
+    state = path.stat()
+    return _content(path, state.st_ino, state.st_size, state.st_mtime_ns)
+
+
+@cache
+def _content(path: Path, _inode: int, _size_bytes: int, _changed_ns: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@cache
+def _compiled() -> str:
+    return file_digest(Path(str(_core.__file__)))
