@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from skipline.replay import TraceResult, standard_trace, trace
     from skipline.result import Metric, NoSuchNumber, Result
     from skipline.simulation import run
+    from skipline.store.store import Store
+    from skipline.sweeps.call import sweep
 
 __version__ = _version()
 __all__ = [
@@ -25,10 +27,12 @@ __all__ = [
     "NoSuchNumber",
     "Result",
     "RunError",
+    "Store",
     "TraceResult",
     "__version__",
     "run",
     "standard_trace",
+    "sweep",
     "trace",
 ]
 
@@ -47,4 +51,12 @@ def __getattr__(name: str) -> object:
         from skipline.simulation import run
 
         return run
+    if name == "Store":
+        from skipline.store.store import Store
+
+        return Store
+    if name == "sweep":
+        from skipline.sweeps.call import sweep
+
+        return sweep
     raise AttributeError(f"module 'skipline' has no attribute '{name}'")

@@ -8,7 +8,10 @@ import pytest
 from command_line import L2FWD, Skipline
 
 # Each takes longer to load than all of Python.
-HEAVY = {"altair", "numpy", "optuna", "pandas", "polars", "pydantic", "rich", "typer", "vl_convert"}
+HEAVY = {
+    *("altair", "duckdb", "numpy", "optuna", "pandas", "polars", "pyarrow", "pydantic", "ray"),
+    *("rich", "scipy", "typer", "vl_convert"),
+}
 PROGRAM = f"""
 import sys
 from skipline.__main__ import main
@@ -47,6 +50,20 @@ REFUSED = [
     ("demo", "--messages", "1"),
     ("host", "compare", "nosuch.toml"),
     ("completion", "tcsh"),
+    ("sweep", L2FWD),
+    ("sweep", "nosuch.toml", "--axis", "cores=1,2"),
+    ("sweep", L2FWD, "--axis", "core=1,2"),
+    ("sweep", L2FWD, "--axis", "cores=4..1:lin:2"),
+    ("sweep", L2FWD, "--axis", "cores=1,2", "--axis", "cores=3"),
+    ("sweep", L2FWD, "--axis", "flows=1..1000000:lin:1000000", "--axis", "cores=1,2"),
+    ("sweep", L2FWD, "--axis", "cores=1,2", "--engine", "slurm"),
+    ("sweep", L2FWD, "--axis", "cores=1,2", "--store", "no/such.duckdb"),
+    ("store", "list", "nosuch.duckdb"),
+    ("store", "merge", "all.duckdb", "nosuch.duckdb"),
+    ("store", "forget", "nosuch.duckdb", "--failed"),
+    ("diff", "nosuch.json", "nosuch.json"),
+    ("diff", L2FWD, L2FWD, "--gate", "p99"),
+    ("diff", L2FWD, L2FWD, "--set-b", "core=1"),
 ]
 
 

@@ -22,6 +22,9 @@ COMMANDS = (
     "budget",
     "host",
     "completion",
+    "sweep",
+    "store",
+    "diff",
 )
 
 

@@ -1,0 +1,220 @@
+"""`skipline store list | show | sql | export | merge | forget`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from skipline import atomic, terminal
+from skipline._core import InputError
+from skipline.commands import options
+from skipline.commands.command import Group
+from skipline.commands.options import Format
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.console import RenderableType
+
+    from skipline.store.store import Store
+
+_file = click.argument("path", metavar="STORE", help="File of `skipline sweep --store`.")
+_sweep = click.option(
+    "--sweep", metavar="N", type=int, help="Number of a sweep; default: the last one."
+)
+_metrics = click.option(
+    "--metric", "metrics", metavar="NAME", multiple=True, help="METRIC[.COMPONENT]; repeatable."
+)
+
+
+@click.group(
+    cls=Group,
+    no_args_is_help=True,
+    examples=[
+        "skipline store list results.duckdb",
+        "skipline store show results.duckdb --metric throughput_gbps",
+        "skipline store export results.duckdb --parquet results.parquet",
+    ],
+)
+def store() -> None:
+    """Look at what sweeps have kept; export, merge, forget."""
+
+
+@store.command(
+    "list",
+    examples=[
+        "skipline store list results.duckdb",
+        "skipline store list results.duckdb --format json",
+    ],
+)
+@_file
+@options.output
+def list_sweeps(path: str, output: Format) -> None:
+    """List the sweeps of a store: points, done, failed, stale, missing."""
+    with _open(path) as opened:
+        found = opened.sweeps()
+    from skipline.store import view
+
+    _print(found, output, view.sweeps(found))
+
+
+@store.command(
+    "show",
+    examples=[
+        "skipline store show results.duckdb",
+        "skipline store show results.duckdb --sweep 1 --metric latency_ns.p99 --format csv",
+        "skipline store show results.duckdb --failed",
+    ],
+)
+@_file
+@_sweep
+@_metrics
+@click.option("--failed", is_flag=True, help="Only points that are not done, with the reason.")
+@options.output
+def show(
+    path: str, sweep: int | None, metrics: tuple[str, ...], failed: bool, output: Format
+) -> None:
+    """Show the points of a sweep: axes, numbers, state."""
+    with _open(path) as opened:
+        from skipline.store import frames, view
+
+        found = frames.with_state(opened, sweep, list(metrics) or None, failed=failed)
+        axes, units = [*opened.keys(sweep), "seed"], opened.units(sweep)
+    _print(found, output, view.points(found, [a for a in axes if a in found.columns], units))
+
+
+@store.command(
+    "sql",
+    examples=[
+        "skipline store sql results.duckdb 'SELECT status, count(*) FROM points GROUP BY status'",
+        "skipline store sql results.duckdb 'SELECT * FROM sweeps' --format csv",
+    ],
+)
+@_file
+@click.argument("query", metavar="QUERY", help="SQL of DuckDB; nothing is changed.")
+@options.output
+def sql(path: str, query: str, output: Format) -> None:
+    """Ask in SQL: tables points, numbers, sweeps, members; views answers, results."""
+    with _open(path) as opened:
+        found = opened.sql(query)
+    from skipline.store import view
+
+    _print(found, output, view.anything(found))
+
+
+@store.command(
+    "export",
+    examples=[
+        "skipline store export results.duckdb --parquet results.parquet",
+        "skipline store export results.duckdb --csv p99.csv --metric latency_ns.p99",
+    ],
+)
+@_file
+@_sweep
+@_metrics
+@click.option("--parquet", metavar="FILE", type=click.Path(path_type=Path), help="Parquet file.")
+@click.option("--csv", metavar="FILE", type=click.Path(path_type=Path), help="CSV file.")
+def export(
+    path: str, sweep: int | None, metrics: tuple[str, ...], parquet: Path | None, csv: Path | None
+) -> None:
+    """Write a row per number, or with --metric a row per point and a column per metric."""
+    if parquet is None and csv is None:
+        raise InputError(f"{path}: where to: --parquet FILE, --csv FILE, or both")
+    with _open(path) as opened:
+        found = opened.frame(list(metrics), sweep) if metrics else opened.numbers(None, sweep)
+    for target, content in ((parquet, _parquet), (csv, _csv)):
+        if target is not None:
+            atomic.write(target, content(found))
+            terminal.note(f"wrote {target}: {len(found):,} rows")
+
+
+@store.command(
+    "merge",
+    examples=[
+        "skipline store merge all.duckdb node1.duckdb node2.duckdb",
+        "skipline store merge results.duckdb cluster/results.duckdb",
+    ],
+)
+@_file
+@click.argument("others", metavar="OTHER...", nargs=-1, required=True, help="Stores to add.")
+def merge(path: str, others: tuple[str, ...]) -> None:
+    """Add the sweeps and points of other stores; what both have stays as it is."""
+    _refuse_itself(path, others)
+    from skipline.store import upkeep
+    from skipline.store.writing import Writer
+
+    with Writer(path) as writer:
+        for other in others:
+            added = upkeep.merge(writer, other)
+            terminal.emit_for_people(
+                f"{other}: {added.sweeps} sweeps and {added.points:,} points added"
+            )
+
+
+@store.command(
+    "forget",
+    examples=[
+        "skipline store forget results.duckdb --sweep 2",
+        "skipline store forget results.duckdb --failed --stale",
+    ],
+)
+@_file
+@click.option("--sweep", metavar="N", type=int, help="This sweep, and points that only it has.")
+@click.option("--failed", is_flag=True, help="Points that failed: the next sweep runs them again.")
+@click.option("--stale", is_flag=True, help="Points of other simulators than the sweep's last.")
+def forget(path: str, sweep: int | None, failed: bool, stale: bool) -> None:
+    """Remove a sweep, failed points, or stale ones."""
+    from skipline.store import opening
+
+    if not opening.exists(path):
+        raise InputError(f"{path}: no such store")
+    from skipline.store import upkeep
+    from skipline.store.writing import Writer
+
+    with Writer(path) as writer:
+        gone = upkeep.forget(writer, sweep, failed=failed, stale=stale)
+    terminal.emit_for_people(f"{path}: {gone.sweeps} sweeps and {gone.points:,} points forgotten")
+
+
+def _open(path: str) -> "Store":
+    from skipline.store import opening
+
+    if not opening.exists(path):
+        raise InputError(f"{path}: no such store; `skipline sweep --store {path}` writes one")
+    from skipline.store.store import Store
+
+    return Store(path)
+
+
+def _refuse_itself(path: str, others: tuple[str, ...]) -> None:
+    from skipline.store import opening
+
+    for other in others:
+        if not opening.exists(other):
+            raise InputError(f"{other}: no such store")
+        if opening.exists(path) and Path(other).samefile(path):
+            raise InputError(f"{other}: this is the store that is to be added to")
+
+
+def _print(found: "pl.DataFrame", output: Format, table: "RenderableType") -> None:
+    match output:
+        case Format.JSON:
+            import json
+
+            rows = found.to_dicts()
+            terminal.emit(json.dumps({"rows": rows}, indent=1, default=str))
+        case Format.CSV:
+            terminal.emit(found.write_csv())
+        case Format.TABLE:
+            terminal.show(table)
+
+
+def _parquet(found: "pl.DataFrame") -> bytes:
+    import io
+
+    content = io.BytesIO()
+    found.write_parquet(content)
+    return content.getvalue()
+
+
+def _csv(found: "pl.DataFrame") -> str:
+    return found.write_csv()

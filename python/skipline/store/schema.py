@@ -1,0 +1,43 @@
+"""Tables of a store, and its format.
+
+`points` has a row per question and simulator, `numbers` what came out, `sweeps` what was asked, and
+`members` the questions of each sweep with the values of its axes. A member refers to its question:
+which simulator has answered it, if any, says whether it is there, stale or missing.
+"""
+
+# Another number is another format: this version reads no other.
+FORMAT = 1
+KIND = "skipline sweeps"
+
+TABLES = """
+CREATE TABLE meta (kind VARCHAR, format INTEGER, written_by VARCHAR);
+CREATE TABLE points (
+    point BIGINT, question VARCHAR, simulator VARCHAR, scenario VARCHAR, settings VARCHAR,
+    seed UBIGINT, status VARCHAR, error VARCHAR, platform VARCHAR, version VARCHAR,
+    settled BOOLEAN, answer VARCHAR, simulated_ns DOUBLE, line_ops UBIGINT, wall_s DOUBLE,
+    finished_at TIMESTAMP, PRIMARY KEY (question, simulator)
+);
+CREATE TABLE numbers (
+    point BIGINT, metric VARCHAR, component VARCHAR, value DOUBLE, ci95 DOUBLE, unit VARCHAR
+);
+CREATE TABLE sweeps (
+    sweep INTEGER, digest VARCHAR, title VARCHAR, scenario VARCHAR, keys VARCHAR, files VARCHAR,
+    simulator VARCHAR, started_at TIMESTAMP
+);
+CREATE TABLE members (
+    sweep INTEGER, ordinal INTEGER, question VARCHAR, seed UBIGINT, axes VARCHAR
+);
+CREATE VIEW answers AS
+    SELECT members.sweep, members.ordinal, members.axes, members.seed, members.question,
+        points.* EXCLUDE (question, seed),
+        points.simulator IS DISTINCT FROM sweeps.simulator AND points.point IS NOT NULL AS stale
+    FROM members JOIN sweeps USING (sweep)
+    LEFT JOIN points ON points.question = members.question
+    QUALIFY row_number() OVER (
+        PARTITION BY members.sweep, members.ordinal
+        ORDER BY (points.simulator = sweeps.simulator) DESC NULLS LAST, points.finished_at DESC
+    ) = 1;
+CREATE VIEW results AS
+    SELECT answers.* EXCLUDE (point), points_of.* FROM answers
+    JOIN numbers AS points_of ON points_of.point = answers.point;
+"""

@@ -1,0 +1,205 @@
+"""The one writer of a store: what it added is there whole, and outlives the process."""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import pyarrow as pa
+
+from skipline import identity
+from skipline._core import RunError
+from skipline.store import opening, rows
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+class Member(NamedTuple):
+    """A run that a sweep asks for: its question, and the values of its axes and its seed."""
+
+    question: str
+    seed: int
+    axes: dict[str, Any]
+
+
+class Asked(NamedTuple):
+    """A sweep as a store keeps it; `digest` finds it again."""
+
+    digest: str
+    title: str
+    scenario: str
+    keys: list[str]
+    files: dict[str, str]
+
+
+class Writer:
+    """Adds sweeps and points to a store that no other process may have open."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.connection: DuckDBPyConnection = opening.open_store(path, write=True)
+        self._next = self._first("SELECT coalesce(max(point), 0) + 1 FROM points")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; what was added is in it already."""
+        import contextlib
+
+        import duckdb
+
+        with contextlib.suppress(duckdb.Error):  # of a full disk: its log has what was added
+            self.connection.close()
+
+    def _first(self, query: str, values: Sequence[object] = ()) -> int:
+        row = self.connection.execute(query, list(values)).fetchone()
+        return 0 if row is None else int(row[0])
+
+    def known_members(self, digest: str) -> list[str] | None:
+        """Return the questions of a sweep if they still are what it asks, in order."""
+        found = self.connection.execute(
+            "SELECT sweep, simulator, files FROM sweeps WHERE digest = ?", [digest]
+        ).fetchone()
+        if found is None or found[1] != identity.simulator():
+            return None
+        if any(True for _ in identity.changed(json.loads(found[2]))):
+            return None
+        questions = self.connection.execute(
+            "SELECT question FROM members WHERE sweep = ? ORDER BY ordinal", [found[0]]
+        ).fetchall()
+        return [question for (question,) in questions]
+
+    def ask(self, asked: Asked, members: Sequence[Member]) -> int:
+        """Keep what a sweep asks, in place of what the same one asked before; return its number."""
+        number = self._first(
+            "SELECT coalesce((SELECT max(sweep) FROM sweeps WHERE digest = ?), "
+            "(SELECT coalesce(max(sweep), 0) + 1 FROM sweeps))",
+            [asked.digest],
+        )
+        table = pa.table(
+            {
+                "sweep": pa.array([number] * len(members), pa.int32()),
+                "ordinal": pa.array(range(len(members)), pa.int32()),
+                "question": pa.array([one.question for one in members], pa.string()),
+                "seed": pa.array([one.seed for one in members], pa.uint64()),
+                "axes": pa.array([json.dumps(one.axes) for one in members], pa.string()),
+            }
+        )
+        with self.transaction() as connection:
+            for name in ("sweeps", "members"):
+                connection.execute(f"DELETE FROM {name} WHERE sweep = ?", [number])
+            row = [number, asked.digest, asked.title, asked.scenario, json.dumps(asked.keys)]
+            row += [json.dumps(asked.files), identity.simulator(), rows.now()]
+            connection.execute("INSERT INTO sweeps VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+            connection.register("asked_members", table)
+            connection.execute("INSERT INTO members SELECT * FROM asked_members")
+            connection.unregister("asked_members")
+        return number
+
+    def statuses(self, simulator: str) -> dict[str, str]:
+        """Return what is there by this simulator: the status of each question."""
+        found = self.connection.execute(
+            "SELECT question, status FROM points WHERE simulator = ?", [simulator]
+        )
+        return dict(found.fetchall())
+
+    def add(self, table: pa.Table) -> int:
+        """Add points with their numbers, all or none; those that are there stay as they are.
+
+        A point that was lost, or failed, is replaced by its new row. Returns how many were added.
+        """
+        there = self.statuses_of(table.column("question").to_pylist())
+        columns = table.select(["question", "simulator"]).to_pydict()
+        pairs = list(zip(columns["question"], columns["simulator"], strict=True))
+        again = [pair for pair in pairs if there.get(pair, "done") != "done"]
+        self.remove(again)
+        wanted = [at for at, pair in enumerate(pairs) if there.get(pair) != "done"]
+        if not wanted:
+            return 0
+        new = table.take(wanted)
+        points = pa.array(range(self._next, self._next + len(wanted)), pa.int64())
+        with self.transaction() as connection:
+            head = new.drop_columns(["numbers"]).add_column(0, "point", points)
+            connection.register("new_points", head)
+            connection.register("new_numbers", _flat(points, new.column("numbers")))
+            names = ", ".join(head.column_names)
+            connection.execute(f"INSERT INTO points ({names}) SELECT {names} FROM new_points")
+            connection.execute("INSERT INTO numbers SELECT * FROM new_numbers")
+            connection.unregister("new_points")
+            connection.unregister("new_numbers")
+        self._next += len(wanted)
+        return len(wanted)
+
+    def statuses_of(self, questions: Sequence[str]) -> dict[tuple[str, str], str]:
+        """Return the status of each question and simulator that is there."""
+        found = self.connection.execute(
+            "SELECT question, simulator, status FROM points WHERE question IN "
+            "(SELECT unnest(?::VARCHAR[]))",
+            [list(questions)],
+        ).fetchall()
+        return {(question, simulator): status for question, simulator, status in found}
+
+    def remove(self, pairs: Sequence[tuple[str, str]]) -> None:
+        """Remove points by question and simulator, with their numbers."""
+        if not pairs:
+            return
+        with self.transaction() as connection:
+            for pair in pairs:
+                connection.execute(
+                    "DELETE FROM numbers WHERE point IN "
+                    "(SELECT point FROM points WHERE question = ? AND simulator = ?)",
+                    list(pair),
+                )
+                connection.execute(
+                    "DELETE FROM points WHERE question = ? AND simulator = ?", list(pair)
+                )
+
+    def transaction(self) -> "_Transaction":
+        """Return what makes the changes inside of it all or none."""
+        return _Transaction(self.connection, self.path)
+
+
+class _Transaction:
+    """All of a change or nothing of it; RunError if the disk does not take it."""
+
+    def __init__(self, connection: "DuckDBPyConnection", path: str) -> None:
+        self._connection = connection
+        self._path = path
+
+    def __enter__(self) -> "DuckDBPyConnection":
+        self._connection.begin()
+        return self._connection
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        import contextlib
+
+        import duckdb
+
+        if error is None:
+            try:
+                self._connection.commit()
+                return
+            except duckdb.Error as fault:
+                error = fault
+        with contextlib.suppress(duckdb.Error):
+            self._connection.rollback()
+        if isinstance(error, duckdb.Error):
+            reason = str(error).splitlines()[0]
+            raise RunError(
+                f"{self._path}: cannot be written: {reason}; what was there before stays"
+            ) from error
+
+
+def _flat(points: pa.Array, numbers: pa.ChunkedArray) -> pa.Table:
+    """Return a row per number, with the point that it belongs to."""
+    import pyarrow.compute as pc
+
+    whole = numbers.combine_chunks()
+    owners = points.take(pc.list_parent_indices(whole))
+    flat = pc.list_flatten(whole)
+    fields = {field.name: pc.struct_field(flat, field.name) for field in rows.NUMBER}
+    return pa.table({"point": owners, **fields})

@@ -1,0 +1,75 @@
+"""`skipline.sweep`: a sweep from Python, in a script or a notebook."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike, fspath
+from typing import TYPE_CHECKING
+
+from skipline import settings as of_settings
+from skipline import terminal
+from skipline._core import InputError, RunError
+from skipline.store import opening
+from skipline.store.store import Store
+from skipline.store.writing import Writer
+from skipline.sweeps import axis, definition, drive
+from skipline.sweeps.engine import chosen
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Progress = Callable[[float, str], None]
+
+
+def sweep(  # noqa: PLR0913 - keywords
+    scenario: str | PathLike[str],
+    axes: Mapping[str, str | Iterable[object]] | None = None,
+    overrides: Mapping[str, object] | None = None,
+    *,
+    repeats: int | None = None,
+    seed: int | None = None,
+    random: int | None = None,
+    sobol: int | None = None,
+    metrics: Sequence[str] | None = None,
+    store: str | PathLike[str] | None = None,
+    engine: str = "local",
+    jobs: int | None = None,
+    limit: int | None = None,
+    progress: Progress | None = None,
+) -> "pl.DataFrame":
+    """Simulate a scenario, or what a sweep file asks, at many points; return a row per point.
+
+    `axes` has values for each key, or a text such as `"256..4096:log:5"`. `overrides` holds for all
+    points. Columns are the axes, `seed`, and `metrics` in their units, as `Store.frame` returns
+    them; points that failed have nulls. `store` is the file that keeps all numbers; what is there
+    is not simulated again. Without one, nothing is kept. `limit` points are simulated at most.
+    `progress` is called with the share that is done and a text; without it, a terminal or a
+    notebook shows a bar. Raises InputError for bad input, RunError if all points failed or the
+    store cannot be written.
+    """
+    asked = _definition(fspath(scenario), axes or {}, overrides or {})
+    asked = definition.reseeded(asked, seed, repeats)
+    asked = definition.sampled(asked, random, sobol, "sweep")
+    options = drive.Options(chosen(engine, jobs), limit=limit)
+    path = opening.IN_MEMORY if store is None else fspath(store)
+    opening.require_room(path, asked.check())
+    with Writer(path) as writer, terminal.progress_bar("sweep") as bar:
+        summary = drive.run_into(writer, asked, options, progress or bar.update)
+        if not summary.new["done"] and not summary.reused and summary.first_error:
+            raise RunError(f"no point of the sweep could be simulated: {summary.first_error}")
+        return Store.of(path, writer.connection).frame(metrics, summary.sweep)
+
+
+def _definition(
+    path: str, axes: Mapping[str, str | Iterable[object]], overrides: Mapping[str, object]
+) -> definition.Definition:
+    found = []
+    for key, values in axes.items():
+        where = f"axes: '{key}'"
+        if isinstance(values, str):
+            found.append(axis.of(key, values, where))
+        elif isinstance(values, Iterable):
+            literals = [of_settings.of_python({key: value}, {})[0][1] for value in values]
+            found.append(axis.listed(key, literals, where))
+        else:
+            raise InputError(f"{where}: a list of values, or a text such as '256..4096:log:5'")
+    fixed = of_settings.of_python(overrides, {})
+    return definition.extended(definition.read(path), found, fixed)

@@ -1,0 +1,29 @@
+"""What worker processes tell the writer."""
+
+from typing import NamedTuple
+
+
+class Ready(NamedTuple):
+    """The process can take so many chunks at a time."""
+
+    slots: int
+
+
+class Began(NamedTuple):
+    """How many points of a chunk are done, with the share of the one in progress."""
+
+    number: int
+    done: float
+
+
+class Answer(NamedTuple):
+    """The rows of a chunk, packed."""
+
+    number: int
+    packed: bytes
+
+
+class Refusal(NamedTuple):
+    """Why the sweep cannot go on."""
+
+    message: str

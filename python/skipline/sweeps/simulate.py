@@ -1,0 +1,95 @@
+"""Simulates points: each becomes a row, also one that fails."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from skipline import _core, identity
+from skipline._core import InputError, RunError
+from skipline.store import rows
+
+
+class Request(NamedTuple):
+    """A run to simulate."""
+
+    question: str
+    scenario: str
+    settings: list[tuple[str, str]]
+    seed: int
+
+
+class Chunk(NamedTuple):
+    """Points that a worker simulates before it answers, and the files that they are read from."""
+
+    number: int
+    requests: list[Request]
+    files: dict[str, str]
+
+
+Tell = Callable[[float], None]
+
+
+def chunk(asked: Chunk, tell: Tell | None = None) -> bytes:
+    """Simulate all points of a chunk; `tell` is called with how many of them are done.
+
+    InputError if a file is not what the sweep was planned with.
+    """
+    require_files(asked.files)
+    done = [
+        point(request, _tell_after(done_before, tell)) for done_before, request in _numbered(asked)
+    ]
+    return rows.pack(done)
+
+
+def _numbered(asked: Chunk) -> Sequence[tuple[int, Request]]:
+    return list(enumerate(asked.requests))
+
+
+def _tell_after(done_before: int, tell: Tell | None) -> Callable[[dict[str, float]], None] | None:
+    if tell is None:
+        return None
+    return lambda state: tell(done_before + state["fraction"])
+
+
+def point(
+    request: Request, progress: Callable[[dict[str, float]], None] | None = None
+) -> dict[str, Any]:
+    """Simulate one point and return its row."""
+    began = time.perf_counter()
+    try:
+        text = _core.run(request.scenario, request.settings, request.seed, None, progress)
+        from skipline import result
+
+        found = rows.of_result(result.parse(text, request.scenario))
+    except (InputError, RunError) as error:
+        found = {"status": "failed", "error": str(error)}
+    return row(request, found, time.perf_counter() - began)
+
+
+def row(request: Request, found: dict[str, Any], wall_s: float) -> dict[str, Any]:
+    """Return a row of what was asked and what was found."""
+    return {
+        "question": request.question,
+        "simulator": identity.simulator(),
+        "scenario": request.scenario,
+        "settings": json.dumps(request.settings),
+        "seed": request.seed,
+        "wall_s": wall_s,
+        "finished_at": rows.now(),
+        "numbers": [],
+        **found,
+    }
+
+
+def require_files(files: dict[str, str]) -> None:
+    """Refuse to simulate with files that are not those of the plan."""
+    for name in identity.changed(files):
+        what = "has changed since the sweep began" if Path(name).is_file() else "is not there"
+        import socket
+
+        raise InputError(
+            f"{name}: this file {what} (on {socket.gethostname()}); its points are not kept; "
+            "on a cluster it has to have this path on each machine; run the sweep again"
+        )

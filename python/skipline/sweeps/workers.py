@@ -1,0 +1,133 @@
+"""The worker processes of a sweep, seen from the writer: chunks go out, answers come in."""
+
+import contextlib
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from multiprocessing import connection as connections
+from multiprocessing.connection import Connection
+from typing import IO, NamedTuple, Self
+
+from skipline._core import RunError
+from skipline.sweeps.engine import Engine
+from skipline.sweeps.messages import Answer, Began, Ready, Refusal
+from skipline.sweeps.simulate import Chunk
+
+# Processes that end before they have taken a chunk: then it is not by chance.
+_MOST_FALSE_STARTS = 3
+_END_WITHIN_S = 5.0
+
+
+class Died(NamedTuple):
+    """A process has ended; `numbers` are the chunks that it had."""
+
+    numbers: list[int]
+    slots: int
+
+
+Event = Ready | Began | Answer | Refusal | Died
+
+
+class _Process:
+    """A process, the socket to it, and the chunks that it has."""
+
+    def __init__(self, engine: Engine) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            # Of its own session: Ctrl-C is for the writer, which ends its workers itself.
+            self.stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `end`
+            self.process = subprocess.Popen(
+                engine.command(theirs.fileno()),
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self.stderr,
+                start_new_session=True,
+            )
+        self.connection = Connection(ours.detach())
+        self.slots = 0
+        self.chunks: set[int] = set()
+
+    def last_words(self) -> str:
+        """Return the last line that the process wrote to stderr."""
+        self.stderr.seek(0)
+        lines = self.stderr.read().decode(errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+    def end(self, *, kill: bool) -> None:
+        """End the process; one that hands on to others is given time to end these."""
+        with contextlib.suppress(OSError):
+            self.connection.close()
+        if kill:
+            self.process.kill()
+        try:
+            self.process.wait(_END_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.stderr.close()
+
+
+class Workers:
+    """All processes of an engine; one that dies is replaced."""
+
+    def __init__(self, engine: Engine, most: int) -> None:
+        self._engine = engine
+        self._false_starts = 0
+        self._processes = [_Process(engine) for _ in range(min(engine.processes, most))]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for one in self._processes:
+            one.end(kill=self._engine.name == "local")
+
+    def free(self) -> bool:
+        """Tell whether a chunk could be sent."""
+        return any(len(one.chunks) < one.slots for one in self._processes)
+
+    def send(self, asked: Chunk) -> None:
+        """Give a chunk to the process that has the fewest; one that has died tells so itself."""
+        best = min(
+            (one for one in self._processes if len(one.chunks) < one.slots),
+            key=lambda one: len(one.chunks),
+        )
+        best.chunks.add(asked.number)
+        with contextlib.suppress(OSError):
+            best.connection.send(asked)
+
+    def events(self, timeout_s: float) -> Iterator[Event]:
+        """Yield what processes tell within some time."""
+        by_connection: dict[object, _Process] = {one.connection: one for one in self._processes}
+        for ready in connections.wait([one.connection for one in self._processes], timeout_s):
+            one = by_connection[ready]
+            try:
+                message: Event = one.connection.recv()
+            except (EOFError, OSError):
+                yield self._replace(one)
+                continue
+            self._note(one, message)
+            yield message
+
+    def _note(self, one: _Process, message: Event) -> None:
+        match message:
+            case Ready(slots):
+                one.slots = slots
+            case Answer(number, _):
+                one.chunks.discard(number)
+                self._false_starts = 0
+
+    def _replace(self, one: _Process) -> Died:
+        """Start another process for one that has ended; RunError if none gets to work."""
+        died = Died(sorted(one.chunks), one.slots)
+        words = one.last_words()
+        one.end(kill=True)
+        if not died.numbers:
+            self._false_starts += 1
+        if self._false_starts >= _MOST_FALSE_STARTS:
+            self._processes.remove(one)
+            raise RunError(f"workers of the engine {self._engine.name} do not start: {words}")
+        self._processes[self._processes.index(one)] = _Process(self._engine)
+        return died
