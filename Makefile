@@ -329,10 +329,10 @@ docs-tools: $(STAMPS)/packages
 	@uv sync --locked --inexact --no-install-project --group docs --quiet ||
 	  echo "note: MkDocs cannot be installed; the test of the documentation site will be skipped"
 
-# Simulators by others, which tests/parity compares with; what is missing is skipped and says so.
+# Simulators by others, which tests/parity compares with, and Ray; what is missing is skipped and says so.
 peers: $(STAMPS)/packages
-	@uv sync --locked --inexact --no-install-project --group parity --quiet ||
-	  echo "note: pycachesim or libcachesim cannot be installed; their tests will be skipped"
+	@uv sync --locked --inexact --no-install-project --group parity --extra ray --quiet ||
+	  echo "note: pycachesim, libcachesim or Ray cannot be installed; their tests will be skipped"
 	if ! command -v valgrind >/dev/null; then
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 	    echo "installing valgrind for the comparison with cachegrind"

@@ -61,7 +61,7 @@ def list_sweeps(path: str, output: Format) -> None:
     "show",
     examples=[
         "skipline store show results.duckdb",
-        "skipline store show results.duckdb --sweep 1 --metric latency_ns.p99 --format csv",
+        "skipline store show results.duckdb --sweep 1 --metric latency_ns.p99",
         "skipline store show results.duckdb --failed",
     ],
 )
@@ -85,7 +85,7 @@ def show(
 @store.command(
     "sql",
     examples=[
-        "skipline store sql results.duckdb 'SELECT status, count(*) FROM points GROUP BY status'",
+        "skipline store sql results.duckdb 'FROM points SELECT status, error'",
         "skipline store sql results.duckdb 'SELECT * FROM sweeps' --format csv",
     ],
 )

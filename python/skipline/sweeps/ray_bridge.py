@@ -23,10 +23,15 @@ def _serve(connection: Connection, address: str, jobs: int) -> None:
 
     chunks = read_chunks(connection)
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
-    if address:
-        ray.init(address, **options)
-    else:
-        ray.init(num_cpus=jobs, include_dashboard=False, **options)
+    try:
+        if address:
+            ray.init(address, **options)
+        else:
+            ray.init(num_cpus=jobs, include_dashboard=False, **options)
+    except (ConnectionError, OSError, RuntimeError, ValueError) as error:
+        where = address or "on this machine"
+        connection.send(Refusal(f"--engine ray: no cluster {where}: {_last_line(error)}"))
+        return
     processors = int(ray.cluster_resources().get("CPU", 1))
     simulate = ray.remote(max_retries=0)(_remote)
     connection.send(Ready(_AHEAD * (min(jobs, processors) if jobs else processors)))
@@ -69,12 +74,16 @@ def _answer(connection: Connection, number: int, reference: Any) -> None:
     try:
         found = ray.get(reference)
     except ray.exceptions.RayTaskError as error:
-        connection.send(Refusal(f"a worker of Ray: {str(error).splitlines()[-1]}"))
+        connection.send(Refusal(f"a worker of Ray: {_last_line(error)}"))
         return
     except ray.exceptions.RayError:  # the worker, or its machine, is gone
         connection.send(Answer(number, b""))
         return
     connection.send(Refusal(found) if isinstance(found, str) else Answer(number, found))
+
+
+def _last_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[-1]
 
 
 if __name__ == "__main__":

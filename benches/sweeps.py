@@ -1,0 +1,83 @@
+"""What a sweep costs beside its points: one worker, two, Ray; and whether all give the same rows.
+
+    python benches/sweeps.py [POINTS [PICTURE.html]]
+
+Short runs of the forwarder over six axes; a Sobol sequence draws POINTS of 10,000. Prints time,
+rate and share of the time that was not simulation, and ends with 1 if engines differ in a row. The
+measured times are then dispatched to 1 to 64 simulated workers, whose speed-up is the picture.
+"""
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import altair as alt
+import polars as pl
+
+import skipline
+from skipline.sweeps.dispatch import makespan_s
+
+FORWARDER = "experiments/ddio-bench/l2fwd.toml"
+SHORT = {"run.batch_packets": 512, "run.max_batches": 10}
+AXES = {
+    "rx_descriptors": "256..4096:log:5",
+    "ddio_ways": [2, 4, 6, 8],
+    "packet_bytes": [64, 256, 512, 1024, 1500],
+    "offered_gbps": "20..100:lin:5",
+    "core_ghz": "1.5..3.0:lin:4",
+    "traffic.flows": "256..4096:log:5",
+}
+ENGINES = (("local", 1), ("local", 2), ("ray", 2))
+WORKERS = (1, 2, 4, 8, 16, 32, 64)
+# Between the end of a chunk and the begin of the next one; measured between processes here.
+HAND_OVER_S = 0.005
+
+
+def main() -> None:
+    """Measure, compare, simulate the dispatcher."""
+    stated = dict(enumerate(sys.argv))
+    points = int(stated.get(1, "10000"))
+    picture = Path(stated.get(2, "reports/sweep-workers.html"))
+    rows: list[pl.DataFrame] = []
+    times: list[float] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for engine, jobs in ENGINES:
+            store = Path(folder) / f"{engine}-{jobs}.duckdb"
+            began = time.perf_counter()
+            skipline.sweep(
+                FORWARDER, AXES, SHORT, sobol=points, engine=engine, jobs=jobs, store=store
+            )
+            took_s = time.perf_counter() - began
+            with skipline.Store(store) as opened:
+                rows.append(opened.numbers())
+                times = opened.points()["wall_s"].to_list()
+            busy_s = sum(times) / jobs
+            print(
+                f"{engine:5} {jobs} workers: {len(times):,} points in {took_s:.1f} s, "
+                f"{sum(times) / len(times):.3f} s each, "
+                f"{100 * (took_s / busy_s - 1):.1f} % beside them",
+                flush=True,
+            )
+    same = all(one.equals(rows[0]) for one in rows)
+    print("same rows" if same else "rows differ")
+    _draw(times, picture)
+    sys.exit(not same)
+
+
+def _draw(times: list[float], picture: Path) -> None:
+    alone = makespan_s(times, 1, HAND_OVER_S)
+    ups = {workers: alone / makespan_s(times, workers, HAND_OVER_S) for workers in WORKERS}
+    for workers, up in ups.items():
+        print(f"{workers:3} simulated workers: {up:.2f} times as fast")
+    records = [{"workers": workers, "times as fast": up} for workers, up in ups.items()]
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    axis = alt.Scale(type="log", base=2)
+    alt.Chart(alt.InlineData(values=records)).mark_line(point=True).encode(
+        alt.X("workers:Q", scale=axis), alt.Y("times as fast:Q", scale=axis)
+    ).save(str(picture), inline=True)
+    print(f"wrote {picture}")
+
+
+if __name__ == "__main__":
+    main()

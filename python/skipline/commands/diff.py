@@ -1,0 +1,112 @@
+"""`skipline diff`."""
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from skipline import terminal
+from skipline.commands import options, suggestions
+from skipline.commands.command import Command
+from skipline.commands.options import Format
+
+if TYPE_CHECKING:
+    from skipline.diff.comparison import Comparison
+
+# Fewer give no interval of the difference that is of use.
+_REPEATS = 5
+_L2FWD = "experiments/ddio-bench/l2fwd.toml"
+
+
+@click.command(
+    cls=Command,
+    examples=[
+        "skipline diff before/result.json after/result.json",
+        f"skipline diff {_L2FWD} {_L2FWD} \\\n  --set-b ddio_ways=6",
+        "skipline diff before.duckdb after.duckdb --gate 'p99<=1.05x'",
+    ],
+)
+@click.argument("before", metavar="A", help="result.json or its folder, store, or scenario.")
+@click.argument("now", metavar="B", help="The same kind; B is judged against A.")
+@click.option(
+    "--set-a",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Setting of scenario A; repeatable.",
+    shell_complete=suggestions.settings,
+)
+@click.option(
+    "--set-b",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Setting of scenario B; repeatable.",
+    shell_complete=suggestions.settings,
+)
+@click.option(
+    "--repeats",
+    metavar="R",
+    type=click.IntRange(min=2),
+    default=_REPEATS,
+    help=f"Seeds that scenarios run with; default: {_REPEATS}.",
+)
+@options.seed
+@click.option("--sweep", metavar="N", type=int, help="Sweep of the stores; default: the last.")
+@click.option(
+    "--gate",
+    "gates",
+    metavar="BOUND",
+    multiple=True,
+    help="Exit with 1 unless NAME<=FACTORx or NAME>=FACTORx holds; repeatable.",
+)
+@click.option("--same", is_flag=True, help="Exit with 1 if any number differs significantly.")
+@click.option("--all", "everything", is_flag=True, help="Show every number.")
+@options.output
+def diff(  # noqa: PLR0913, PLR0917 - one argument for each option
+    before: str,
+    now: str,
+    set_a: tuple[str, ...],
+    set_b: tuple[str, ...],
+    repeats: int,
+    seed: int | None,
+    sweep: int | None,
+    gates: tuple[str, ...],
+    same: bool,
+    everything: bool,
+    output: Format,
+) -> None:
+    """Tell what differs between two results, stores or scenarios, by how much, and if by chance.
+
+    Exit status: 0, also when something differs; 1 if a --gate is broken, or with --same if anything
+    differs significantly; 2 for bad input.
+    """
+    from skipline.diff import bound, sides
+
+    bounds = [bound.parse(text, "--gate") for text in gates]
+    from skipline import settings
+
+    first = sides.requested(before, settings.parse_settings(list(set_a)))
+    second = sides.requested(now, settings.parse_settings(list(set_b)))
+    seeds = range(seed or 1, (seed or 1) + repeats)
+    with terminal.progress_bar("simulating") as bar:
+        left = sides.read(first, seeds, sweep, lambda share: bar.update(share / 2))
+        right = sides.read(second, seeds, sweep, lambda share: bar.update((1 + share) / 2))
+    from skipline.diff import comparison
+
+    compared = comparison.compare(left, right, bounds)
+    _print(compared, output, everything=everything)
+    if compared.broken or (same and compared.changed):
+        raise click.exceptions.Exit(1)
+
+
+def _print(compared: "Comparison", output: Format, *, everything: bool) -> None:
+    match output:
+        case Format.JSON:
+            terminal.emit(json.dumps(compared.as_json(), indent=1))
+        case Format.CSV:
+            from skipline.diff import view
+
+            terminal.emit(view.as_csv(compared))
+        case Format.TABLE:
+            from skipline.diff import view
+
+            terminal.show(*view.overview(compared, everything=everything))

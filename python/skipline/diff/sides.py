@@ -1,0 +1,171 @@
+"""What can be compared: a stored result, a store of sweeps, or a scenario, which is simulated."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from skipline import _core
+from skipline._core import InputError
+
+RESULT_FILE = "result.json"
+# The axes of a point as JSON; a single run has none.
+Axes = str
+SINGLE: Axes = "{}"
+
+
+class Figure(NamedTuple):
+    """A number of one run with the half width of its interval, if it has one."""
+
+    value: float
+    ci95: float | None
+
+
+Run = dict[str, Figure]
+
+
+class Side(NamedTuple):
+    """Runs by point and seed; `settings` is what is asked of all of them, as a nested table."""
+
+    name: str
+    runs: dict[Axes, dict[int, Run]]
+    units: dict[str, str]
+    settings: dict[str, Any]
+    origin: dict[str, str]
+    is_store: bool
+
+
+Progress = Callable[[float], None]
+
+
+class Request(NamedTuple):
+    """A side that is asked for; `overrides` are settings of a scenario."""
+
+    path: str
+    kind: str
+    overrides: list[tuple[str, str]]
+
+
+def requested(path: str, overrides: list[tuple[str, str]]) -> Request:
+    """Return what is asked for, after a first look at it; InputError for bad input."""
+    found = Request(path, kind(path), overrides)
+    if found.kind == "scenario":
+        _core.check_scenario(path, overrides)
+    elif overrides:
+        raise InputError(f"{path}: settings are for scenarios; this is a {found.kind}")
+    return found
+
+
+def read(request: Request, seeds: range, sweep: int | None, progress: Progress) -> Side:
+    """Read a side; a scenario is simulated with each of the seeds."""
+    match request.kind:
+        case "scenario":
+            return of_scenario(request.path, request.overrides, seeds, progress)
+        case "store":
+            return of_store(request.path, sweep)
+        case _:
+            return of_result(request.path)
+
+
+def kind(path: str) -> str:
+    """Tell what is at a path: result, store or scenario; InputError if it is none of these."""
+    if path.endswith(".toml"):
+        return "scenario"
+    file = Path(path)
+    if not file.exists():
+        raise InputError(f"{path}: no such file; name a result.json, a store, or a scenario.toml")
+    if file.is_dir():
+        if not (file / RESULT_FILE).is_file():
+            raise InputError(f"{path}: no {RESULT_FILE} of `skipline run --out` in this directory")
+        return "result"
+    with file.open("rb") as opened:
+        return "store" if opened.read(12)[8:] == b"DUCK" else "result"
+
+
+def of_result(path: str) -> Side:
+    """Read the result of one run."""
+    from skipline import result
+
+    file = Path(path) / RESULT_FILE if Path(path).is_dir() else Path(path)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file}: cannot be read as a result: {error}") from error
+    found = result.parse(text, str(file))
+    origin = {"platform": found.platform, "version": found.version}
+    return _of_runs(path, [found], found.scenario, origin)
+
+
+def of_scenario(
+    path: str, overrides: Sequence[tuple[str, str]], seeds: range, progress: Progress
+) -> Side:
+    """Simulate a scenario with each of the seeds."""
+    from skipline import result
+
+    pairs = list(overrides)
+    resolved = json.loads(_core.check_scenario(path, pairs))
+    found = []
+    for done, seed in enumerate(seeds):
+
+        def tell(state: dict[str, float], done: int = done) -> None:
+            progress((done + state["fraction"]) / len(seeds))
+
+        found.append(result.parse(_core.run(path, pairs, seed, None, tell), path))
+    origin = {"platform": found[0].platform, "version": found[0].version}
+    stated = ", ".join(f"{key}={value}" for key, value in pairs)
+    return _of_runs(f"{path} ({stated})" if stated else path, found, resolved, origin)
+
+
+def _of_runs(
+    name: str, found: "Sequence[Any]", settings: dict[str, Any], origin: dict[str, str]
+) -> Side:
+    runs: dict[int, Run] = {}
+    units: dict[str, str] = {}
+    for one in found:
+        entries = [entry for entry in one.entries() if entry.value is not None]
+        runs[one.seed] = {_name(e.metric, e.component): Figure(e.value, e.ci95) for e in entries}
+        units |= {_name(entry.metric, entry.component): entry.unit for entry in entries}
+    return Side(name, {SINGLE: runs}, units, settings, origin, is_store=False)
+
+
+def of_store(path: str, sweep: int | None) -> Side:
+    """Read the finished points of a sweep."""
+    from skipline.store.store import Store
+
+    with Store(path) as store:
+        number = store.number(sweep)
+        found = store.connection.execute(
+            "SELECT axes, seed, concat_ws('.', metric, component), value, ci95, unit FROM results "
+            "WHERE sweep = ? AND NOT stale AND value IS NOT NULL ORDER BY ordinal",
+            [number],
+        )
+        runs: dict[Axes, dict[int, Run]] = {}
+        units: dict[str, str] = {}
+        while rows := found.fetchmany(100_000):
+            for axes, seed, name, value, ci95, unit in rows:
+                figures = runs.setdefault(axes, {}).setdefault(seed, {})
+                figures[name] = Figure(value, ci95)
+                units[name] = unit
+        settings, origin = _about(store, number)
+    return Side(path, runs, units, settings, origin, is_store=True)
+
+
+def _about(store: Any, number: int) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the settings that all points of a sweep share, and where they come from."""
+    row = store.connection.execute(
+        "SELECT any_value(scenario), any_value(settings), any_value(platform), "
+        "any_value(version), any_value(simulator) FROM answers "
+        "WHERE sweep = ? AND status = 'done' AND NOT stale",
+        [number],
+    ).fetchone()
+    if row is None or row[1] is None:
+        raise InputError(f"{store.path}: sweep {number}: none of its points is done")
+    scenario, settings, platform, version, simulator = row
+    keys = set(store.keys(number))
+    shared = {key: value for key, value in json.loads(settings) if key not in keys}
+    origin = {"platform": platform, "version": version, "simulator": simulator}
+    return {"scenario": scenario, **shared}, origin
+
+
+def _name(metric: str, component: str | None) -> str:
+    return metric if component is None else f"{metric}.{component}"

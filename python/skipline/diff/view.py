@@ -1,0 +1,137 @@
+"""A comparison as tables for people."""
+
+from collections.abc import Iterable
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from skipline import csv_text, metrics, quantity
+from skipline.diff.change import Change
+from skipline.diff.comparison import Broken, Comparison, Found
+
+# Of many points the largest changes are shown, most certain ones of many numbers.
+_MOST_ROWS = 40
+_MAIN = "main"
+_LATENCIES = ("latency_ns.p50", "latency_ns.p99")
+
+
+def overview(compared: Comparison, *, everything: bool) -> list[RenderableType]:
+    """Show what was compared, which settings differ, what has changed, which bounds are broken."""
+    parts: list[RenderableType] = [_sides(compared)]
+    if compared.settings:
+        parts += ["", _settings(compared)]
+    parts += ["", Text(_sentence(compared))]
+    shown = compared.found if everything else _chosen(compared)
+    if shown:
+        parts += ["", _changes(shown[:_MOST_ROWS] if not everything else shown)]
+        if len(shown) > _MOST_ROWS and not everything:
+            parts.append(Text(f"{len(shown) - _MOST_ROWS:,} more: --all"))
+    if compared.broken:
+        parts += ["", _bounds(compared.broken)]
+    return parts
+
+
+def as_csv(compared: Comparison) -> str:
+    """Write a row per number and point."""
+    axes = list(dict.fromkeys(key for one in compared.found for key in one.axes))
+    columns = [*axes, *Change._fields, "percent", "unit", "significant"]
+    rows = []
+    for one in compared.found:
+        told = (one.change.percent, one.unit, one.significant)
+        rows.append([*(one.axes.get(key) for key in axes), *one.change, *told])
+    return csv_text.of(columns, rows)
+
+
+def _sides(compared: Comparison) -> Table:
+    table = _table("", "A", "B")
+    table.add_row("", compared.before.name, compared.now.name)
+    for key in compared.before.origin:
+        left, right = compared.before.origin[key], compared.now.origin.get(key, "")
+        if key != "simulator" or left != right:
+            table.add_row(key, left, right)
+    return table
+
+
+def _settings(compared: Comparison) -> Table:
+    table = _table("setting", "A", "B")
+    for one in compared.settings:
+        table.add_row(one.key, _value(one.before), _value(one.now))
+    return table
+
+
+def _value(value: object) -> str:
+    return "–" if value is None else str(value)
+
+
+def _sentence(compared: Comparison) -> str:
+    points = len({one.point for one in compared.found})
+    pairs = max((one.change.pairs for one in compared.found), default=0)
+    told = f"{len(compared.changed):,} of {len(compared.found):,} numbers differ significantly"
+    where = f" at {points:,} points" if compared.before.is_store else ""
+    seeds = f" ({pairs} seeds, paired)" if pairs > 1 else " (one run each; 95 % intervals of runs)"
+    missing = [
+        f"{count:,} points only in {name}"
+        for count, name in ((compared.only_before, "A"), (compared.only_now, "B"))
+        if count
+    ]
+    return "; ".join([f"{told}{where}{seeds}", *missing]) + "."
+
+
+def _chosen(compared: Comparison) -> list[Found]:
+    """Return the numbers that matter most of all points, and others that have changed."""
+    declared = metrics.declared()
+
+    def headline(found: Found) -> bool:
+        tenant, _, name = found.change.name.rpartition(":")
+        known = declared.get(name)
+        # What the main tenant has is there without its name.
+        return tenant != _MAIN and (name in _LATENCIES or (known is not None and known.headline))
+
+    if compared.before.is_store:
+        changed = [one for one in compared.changed if headline(one)]
+        return sorted(changed, key=lambda one: -abs(one.change.percent or 0.0))
+    return [one for one in compared.found if headline(one)]
+
+
+def _changes(found: Iterable[Found]) -> Table:
+    rows = list(found)
+    with_points = any(one.axes for one in rows)
+    head = ["point"] if with_points else []
+    table = _table(*head, "number", "A", "B", "unit", "change", "± 95 %", "")
+    for one in rows:
+        change = one.change
+        factor, unit = quantity.scale(change.now, one.unit)
+        percent = "" if change.percent is None else f"{change.percent:+.2f} %"
+        style = "bold" if one.significant else "dim"
+        cells = [one.point] if with_points else []
+        cells += [change.name, f"{change.before / factor:,.5g}", f"{change.now / factor:,.5g}"]
+        verdict = "significant" if one.significant else _not_told(one)
+        table.add_row(*cells, unit, percent, _half_width(change), Text(verdict, style=style))
+    return table
+
+
+def _half_width(change: Change) -> str:
+    if change.ci95 is None or not change.before:
+        return ""
+    return f"{100 * change.ci95 / abs(change.before):.2f} %"
+
+
+def _not_told(found: Found) -> str:
+    return "cannot be told" if found.change.chance is None else ""
+
+
+def _bounds(broken: list[Broken]) -> Table:
+    table = _table("bound that is broken", "where", "change")
+    for one in broken[:_MOST_ROWS]:
+        percent = one.found.change.percent
+        told = "" if percent is None else f"{percent:+.2f} %"
+        table.add_row(Text(one.bound.text, style="red"), one.found.point, told)
+    return table
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for name in columns:
+        table.add_column(name)
+    return table
