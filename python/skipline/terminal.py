@@ -3,9 +3,10 @@
 import io
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from skipline._core import RunError
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 _PIPED_WIDTH = 1 << 16
 # A terminal that is narrower wraps the lines itself.
 _LEAST_WIDTH = 20
+# A notebook's display is sent to a browser.
+_REFRESH_S = 0.25
 
 
 def emit(text: str) -> None:
@@ -126,10 +129,50 @@ class Bar:
             self._progress.stop()
 
 
+class _NotebookBar(Bar):
+    """A progress display in a notebook, in the output of the cell that runs."""
+
+    def __init__(self, description: str) -> None:
+        super().__init__(description)
+        self._began = time.monotonic()
+        self._shown = 0.0
+        self._display: Any = None
+
+    def update(self, fraction: float, description: str | None = None) -> None:
+        """Show `fraction` (0 to 1), what is left of the time, and, if given, a description."""
+        import html
+
+        from IPython.display import HTML, display
+
+        now = time.monotonic()
+        if now - self._shown < _REFRESH_S and fraction < 1:
+            return
+        self._shown = now
+        left_s = (now - self._began) * (1 - fraction) / fraction if fraction > 0 else 0.0
+        text = html.escape(description or self._description)
+        shown = HTML(f'<progress value="{fraction:.3f}"></progress> {text}, {left_s:.0f} s left')
+        if self._display is None:
+            self._display = display(shown, display_id=True)
+        else:
+            self._display.update(shown)
+
+    def close(self) -> None:
+        """Remove the display."""
+        from IPython.display import HTML
+
+        if self._display is not None:
+            self._display.update(HTML(""))
+
+
+def _in_notebook() -> bool:
+    """Tell whether this is the kernel of a notebook; nothing is loaded to find that out."""
+    return "ipykernel" in sys.modules
+
+
 @contextmanager
 def progress_bar(description: str) -> Iterator[Bar]:
     """Show progress with elapsed and remaining time on stderr, if that is a terminal."""
-    bar = Bar(description)
+    bar = _NotebookBar(description) if _in_notebook() else Bar(description)
     try:
         yield bar
     finally:

@@ -1,5 +1,7 @@
 """Results as people who work in Python see them: data frames, notebooks, the prompt."""
 
+import sys
+import types
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -7,7 +9,7 @@ import polars as pl
 import pytest
 
 import skipline
-from skipline import result
+from skipline import result, terminal
 from skipline.replay import STANDARD_MACHINE
 from skipline.run_command import RESULT_FILE
 
@@ -163,3 +165,29 @@ def test_a_replay_is_a_table_in_a_notebook_and_a_line_at_the_prompt(
     for text in (repr(traced), str(traced)):
         assert text.startswith("<skipline.TraceResult 'array' on three-level-lru: 16,384 ref")
         assert "L1 100.00 %" in text and len(text) < 300
+
+
+def test_a_notebook_shows_progress_in_its_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+
+    class Handle:
+        def update(self, markup: str) -> None:
+            shown.append(markup)
+
+    def display(markup: str, display_id: bool) -> Handle:
+        assert display_id
+        shown.append(markup)
+        return Handle()
+
+    module = types.ModuleType("IPython.display")
+    monkeypatch.setattr(module, "HTML", str, raising=False)
+    monkeypatch.setattr(module, "display", display, raising=False)
+    monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
+    monkeypatch.setitem(sys.modules, "IPython.display", module)
+    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    with terminal.progress_bar("sweep") as bar:
+        bar.update(0.5, "5 of 10 <points>")
+        bar.update(1.0, "10 of 10")
+    assert 'value="0.500"' in shown[0] and "5 of 10 &lt;points&gt;" in shown[0]
+    assert 'value="1.000"' in shown[1]
+    assert shown[-1] == ""
