@@ -58,7 +58,7 @@ def test_commands_print_what_the_documentation_shows(page: str, tmp_path: Path) 
         assert documentation_examples.missing(example, done.stdout + done.stderr) == []
 
 
-@pytest.mark.parametrize("page", ["docs/python.md", "docs/performance.md"])
+@pytest.mark.parametrize("page", ["docs/python.md", "docs/performance.md", "docs/sweeps.md"])
 def test_the_code_of_a_page_runs(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,15 +34,27 @@ COMMANDS = [
     ("experiment", "run", "evidence/two-rings.toml", "--out", "out"),
     ("evidence", "--experiments", "evidence", "--out", "out"),
     ("schema", "result"),
+    ("store", "show", "results.duckdb"),
+    ("diff", "results.duckdb", "results.duckdb", "--all"),
 ]
 
 
+@pytest.fixture(scope="module")
+def small_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of one point."""
+    folder = tmp_path_factory.mktemp("store")
+    done = Skipline(folder)("sweep", L2FWD, *SHORT, "--axis", "ddio_ways=2")
+    assert done.code == 0, done.err
+    return folder / "results.duckdb"
+
+
 @pytest.fixture
-def skipline_with_files(skipline: Skipline, tmp_path: Path) -> Skipline:
+def skipline_with_files(skipline: Skipline, small_store: Path, tmp_path: Path) -> Skipline:
     """The command line in a directory with a trace, a platform and small experiments."""
     (tmp_path / "t.raw64").write_bytes(array("Q", range(0, 1 << 20, 64)).tobytes())
     shutil.copy(REPOSITORY / "platforms" / "three-level-lru.toml", tmp_path / "node.toml")
     write_small_evidence(tmp_path)
+    shutil.copy(small_store, tmp_path)
     return skipline
 
 

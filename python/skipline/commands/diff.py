@@ -22,7 +22,7 @@ _L2FWD = "experiments/ddio-bench/l2fwd.toml"
     cls=Command,
     examples=[
         "skipline diff before/result.json after/result.json",
-        f"skipline diff {_L2FWD} {_L2FWD} \\\n  --set-b ddio_ways=6",
+        f"skipline diff {_L2FWD} \\\n  {_L2FWD} --set-b ddio_ways=6",
         "skipline diff before.duckdb after.duckdb --gate 'p99<=1.05x'",
     ],
 )
