@@ -11,7 +11,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from browser_window import DESK, PHONE, show
-from command_line import Skipline
+from command_line import L2FWD, SHORT, Skipline
 from small_experiment import write_small_evidence
 
 SIZES = [DESK, PHONE]
@@ -72,6 +72,52 @@ def test_a_single_run_draws_its_figures(
     assert done.code == 0, done.err
     assert opened(browser, tmp_path / "run.html", size) >= 3
     assert_healthy(browser, size[0])
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of eight points, two of which cannot be."""
+    folder = tmp_path_factory.mktemp("swept")
+    axes = ("--axis", "rx_descriptors=256,8192", "--axis", "pool_buffers=4095,65535")
+    ways = ("--axis", "ddio_ways=2,4")
+    done = Skipline(folder)("sweep", L2FWD, *SHORT, *axes, *ways)
+    assert done.code == 1 and "2 points failed" in done.err
+    return folder / "results.duckdb"
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_sweep_draws_its_points_heat_maps_and_front(
+    browser: webdriver.Chrome, swept: Path, size: tuple[int, int]
+) -> None:
+    done = Skipline(swept.parent)("report", "results.duckdb")
+    assert done.code == 0, done.err
+    # All points; a heat map for each of four metrics; the front.
+    assert opened(browser, swept.with_suffix(".html"), size) == 1 + 4 + 1
+    assert_healthy(browser, size[0])
+    text = browser.find_element(By.TAG_NAME, "body").text
+    for promised in ("Points that no other beats", "skipline run", "Points that failed"):
+        assert promised in text
+
+
+def test_figures_of_a_sweep_are_written_as_pictures(swept: Path) -> None:
+    command = Skipline(swept.parent)
+    chosen = ("--metric", "p99", "--x", "pool_buffers", "--y", "ddio_ways")
+    done = command("report", "results.duckdb", *chosen, "--svg", "svg", "--png", "png")
+    assert done.code == 0, done.err
+    for kind, first in (("svg", b"<svg"), ("png", b"\x89PNG")):
+        files = sorted((swept.parent / kind).iterdir())
+        assert [file.name for file in files] == [f"heat-map.{kind}", f"points.{kind}"]
+        assert all(file.read_bytes().startswith(first) for file in files)
+        assert all(b"var(--" not in file.read_bytes() for file in files)
+
+
+def test_what_a_sweep_does_not_have_is_refused(swept: Path, skipline: Skipline) -> None:
+    command = Skipline(swept.parent)
+    assert "did you mean 'ddio_ways'" in command("report", "results.duckdb", "--x", "ddio").err
+    assert command("report", "results.duckdb", "--metric", "nosuch").code == 2
+    assert command("report", "results.duckdb", "--sweep", "3").code == 2
+    (skipline.directory / "result.json").write_text("{}")
+    assert "no store" in skipline("report", "result.json", "--svg", "out").err
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""`skipline report`: the page of an experiment's directory or of a single run."""
+"""`skipline report`: the page of an experiment's directory, of a single run, or of a sweep."""
 
 from pathlib import Path
 
@@ -15,18 +15,73 @@ from skipline.commands.command import Command
     examples=[
         "skipline report reports/pktsize-desc",
         "skipline report baseline --out baseline.html",
+        "skipline report results.duckdb --metric throughput_gbps --metric p99",
+        "skipline report results.duckdb --svg figures",
     ],
 )
 @click.argument(
     "path",
     metavar="PATH",
     type=click.Path(path_type=Path),
-    help="Directory of results, or a file in it.",
+    help="Directory of results, a file in it, or a store.",
 )
 @options.out("HTML file; default: beside the data.", "FILE")
-def report(path: Path, out: Path | None) -> None:
-    """Write the HTML report of an experiment or of a single run."""
+@click.option("--sweep", metavar="N", type=int, help="Sweep of a store; default: the last one.")
+@click.option(
+    "--metric", "metrics", metavar="NAME", multiple=True, help="Metric of a sweep; repeatable."
+)
+@click.option("--x", metavar="KEY", help="Axis of the heat maps of a sweep.")
+@click.option("--y", metavar="KEY", help="The other one.")
+@click.option(
+    "--svg", metavar="DIR", type=click.Path(path_type=Path), help="Also figures of a sweep as SVG."
+)
+@click.option(
+    "--png", metavar="DIR", type=click.Path(path_type=Path), help="Also figures of a sweep as PNG."
+)
+def report(  # noqa: PLR0913, PLR0917 - one argument for each option
+    path: Path,
+    out: Path | None,
+    sweep: int | None,
+    metrics: tuple[str, ...],
+    x: str | None,
+    y: str | None,
+    svg: Path | None,
+    png: Path | None,
+) -> None:
+    """Write the HTML report of an experiment, of a single run, or of a sweep."""
+    from skipline.store import opening
+
+    if path.is_file() and opening.is_store(path):
+        _write_sweep(path, out, (sweep, metrics, x, y), {"svg": svg, "png": png})
+        return
+    of_sweep = (sweep, metrics or None, x, y, svg, png)
+    if path.exists() and any(one is not None for one in of_sweep):
+        raise InputError(f"{path}: no store; --sweep, --metric, --x, --y, --svg, --png are for one")
     terminal.emit_for_people(str(_write(path, out)))
+
+
+def _write_sweep(
+    path: Path,
+    out: Path | None,
+    chosen: tuple[int | None, tuple[str, ...], str | None, str | None],
+    pictures: dict[str, Path | None],
+) -> None:
+    """Write the page of a sweep, and its figures as pictures."""
+    target = out or path.with_suffix(".html")
+    _require_file(target)
+    wanted = {kind: folder for kind, folder in pictures.items() if folder is not None}
+    for folder in wanted.values():
+        atomic.prepare_directory(folder)
+    from skipline.diff import bound
+    from skipline.report import sweep_page
+
+    sweep, metrics, x, y = chosen
+    choice = sweep_page.Choice(sweep, tuple(map(bound.full_name, metrics)), x, y)
+    atomic.write(target, sweep_page.page(str(path), choice))
+    terminal.emit_for_people(str(target.resolve()))
+    for kind, folder in wanted.items():
+        for file in sweep_page.write_pictures(str(path), choice, folder, kind):
+            terminal.emit_for_people(str(file.resolve()))
 
 
 def _write(path: Path, out: Path | None) -> Path:
@@ -37,12 +92,16 @@ def _write(path: Path, out: Path | None) -> Path:
 
     directory = path if path.is_dir() else path.parent
     target = out or directory / REPORT_FILE
+    _require_file(target)
+    atomic.write(target, _page(path))
+    return target.resolve()
+
+
+def _require_file(target: Path) -> None:
     if not target.parent.is_dir():
         raise InputError(f"--out {target}: the directory {target.parent} does not exist")
     if target.is_dir():
         raise InputError(f"--out {target}: this is a directory; name the HTML file")
-    atomic.write(target, _page(path))
-    return target.resolve()
 
 
 def _page(path: Path) -> str:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from skipline import _core
 from skipline._core import InputError
+from skipline.store import opening
 
 RESULT_FILE = "result.json"
 # The axes of a point as JSON; a single run has none.
@@ -78,8 +79,7 @@ def kind(path: str) -> str:
         if not (file / RESULT_FILE).is_file():
             raise InputError(f"{path}: no {RESULT_FILE} of `skipline run --out` in this directory")
         return "result"
-    with file.open("rb") as opened:
-        return "store" if opened.read(12)[8:] == b"DUCK" else "result"
+    return "store" if opening.is_store(file) else "result"
 
 
 def of_result(path: str) -> Side:

@@ -54,6 +54,13 @@ def variable(name: str) -> str:
     return f"var(--{name})"
 
 
+def in_light(text: str) -> str:
+    """Replace the variables of a text by the colours of light pages."""
+    for name, colour in _ALL.items():
+        text = text.replace(variable(name), colour.light)
+    return text
+
+
 def style_sheet() -> str:
     """Return the variables: light, on paper too; dark as the system or the page's switch says."""
     light = _declarations("light", {name: colour.light for name, colour in _ALL.items()})

@@ -60,9 +60,8 @@ def check_file(path: str, *, write: bool) -> None:
         return
     if not file.is_file():
         raise InputError(f"{path}: not a regular file; a store is one")
-    with file.open("rb") as opened:
-        if opened.read(_HEAD_AT + len(_HEAD))[_HEAD_AT:] != _HEAD:
-            raise InputError(f"{path}: not a store (not a DuckDB file); name another file")
+    if not is_store(file):
+        raise InputError(f"{path}: not a store (not a DuckDB file); name another file")
     # The permissions hold for the superuser as well: whoever set them meant the file to stay.
     if write and not (file.stat().st_mode & _WRITABLE and os.access(file, os.W_OK)):
         raise InputError(f"{path}: this store is read-only; `chmod u+w {path}`, or name another")
@@ -89,6 +88,12 @@ def require_room(path: str, points: int) -> None:
             f"{path}: the disk has {free / 1e6:.0f} MB left; {points:,} points need about "
             f"{needed / 1e6:.0f} MB; free some, or name a file elsewhere"
         )
+
+
+def is_store(file: Path) -> bool:
+    """Tell whether a file is one of DuckDB's."""
+    with file.open("rb") as opened:
+        return opened.read(_HEAD_AT + len(_HEAD))[_HEAD_AT:] == _HEAD
 
 
 def _check_format(connection: "DuckDBPyConnection", path: str, write: bool) -> None:

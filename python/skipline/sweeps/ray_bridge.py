@@ -27,7 +27,8 @@ def _serve(connection: Connection, address: str, jobs: int) -> None:
         if address:
             ray.init(address, **options)
         else:
-            ray.init(num_cpus=jobs, include_dashboard=False, **options)
+            # Never a cluster of another user that happens to run here.
+            ray.init("local", num_cpus=jobs, include_dashboard=False, **options)
     except (ConnectionError, OSError, RuntimeError, ValueError) as error:
         where = address or "on this machine"
         connection.send(Refusal(f"--engine ray: no cluster {where}: {_last_line(error)}"))

@@ -1,0 +1,188 @@
+"""The page of a sweep: what is best, how it depends on the axes, how to reproduce a point."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from skipline import quantity
+from skipline._core import InputError
+from skipline.nearest import did_you_mean
+from skipline.report import sweep_figures as figures
+from skipline.report.document import Document, Markup, Panel, card, cards, escape
+from skipline.store import summary
+from skipline.store.store import Store
+from skipline.store.summary import Summary
+
+_MOST_ROWS = 50
+_TWO = 2
+
+
+class Choice(NamedTuple):
+    """What the page shows: the sweep, its metrics, the axes of the heat maps."""
+
+    sweep: int | None = None
+    metrics: tuple[str, ...] = ()
+    x: str | None = None
+    y: str | None = None
+
+
+class Drawn(NamedTuple):
+    """A figure with its name as a file and its caption."""
+
+    name: str
+    panels: list[Panel]
+    caption: str
+
+
+def read(path: str, choice: Choice) -> Summary:
+    """Read what a page or pictures are made of; InputError if nothing is done yet."""
+    with Store(path) as store:
+        found = summary.of(store, choice.sweep, choice.metrics)
+    if not len(found.frame):
+        raise InputError(f"{path}: sweep {found.number}: none of its points is done")
+    for name in (choice.x, choice.y):
+        if name is not None and name not in found.axes:
+            near = did_you_mean(name, found.axes)
+            raise InputError(
+                f"{path}: '{name}' is no axis of sweep {found.number}{near}; there are: "
+                f"{', '.join(found.axes)}"
+            )
+    return found
+
+
+def page(path: str, choice: Choice) -> str:
+    """Return the HTML page of a sweep."""
+    found = read(path, choice)
+    front = summary.pareto(found.frame, found.metrics)
+    document = Document(f"Sweep {found.number} of {path}", "sweep")
+    points = f"{len(found.frame):,} settings of {', '.join(found.axes)}"
+    document.head("", _answer(found), f"{points}; simulated, nothing here is measured.")
+    document.add(cards(_bests(found)))
+    for one in drawn(found, choice, front):
+        document.figure(one.panels, one.caption, columns=3)
+    _add_front(document, found, front)
+    _add_failed(document, found)
+    return document.render()
+
+
+def drawn(found: Summary, choice: Choice, front: list[bool]) -> list[Drawn]:
+    """Return the figures of a sweep."""
+    frame = figures.drawn(found, front)
+    more = (
+        ""
+        if len(frame) == len(found.frame)
+        else f" Of {len(found.frame):,} points, {len(frame):,}."
+    )
+    all_of = "One line per point, from the least to the most of each axis and metric (means over "
+    result = [
+        Drawn(
+            "points",
+            [figures.parallel(found, frame)],
+            f"{all_of}the seeds). Point at a line for its settings and the command for it.{more}",
+        )
+    ]
+    axes = _two_axes(found, choice)
+    if axes is not None:
+        x, y = axes
+        caption = (
+            f"Mean over all points with these values of {x} (horizontal) and {y} (vertical); the "
+            "tooltip has the least and the most of them."
+        )
+        result.append(Drawn("heat-map", figures.heat_maps(found, x, y), caption))
+    if len(found.metrics) >= _TWO:
+        x, y = found.metrics[:_TWO]
+        caption = (
+            f"{y} against {x}. Not beaten: no other point is at least as good in all metrics of "
+            f"this page and better in one. Dashed: the front of these two metrics.{more}"
+        )
+        result.append(Drawn("front", [figures.front(found, frame, x, y)], caption))
+    return result
+
+
+def _two_axes(found: Summary, choice: Choice) -> tuple[str, str] | None:
+    """Return the axes that were asked for, else the two with most values."""
+    several = [axis for axis in found.axes if found.frame[axis].n_unique() > 1]
+    by_values = sorted(several, key=lambda axis: -found.frame[axis].n_unique())
+    x = choice.x or next((axis for axis in by_values if axis != choice.y), None)
+    y = choice.y or next((axis for axis in by_values if axis != x), None)
+    return None if x is None or y is None or x == y else (x, y)
+
+
+def _best(found: Summary, metric: str) -> dict[str, Any] | None:
+    better = summary.more_is_better(metric)
+    if better is None or found.frame[metric].null_count() == len(found.frame):
+        return None
+    ordered = found.frame.sort(metric, descending=better, nulls_last=True)
+    return ordered.row(0, named=True)
+
+
+def _answer(found: Summary) -> str:
+    first = found.metrics[0]
+    best = _best(found, first)
+    if best is None:
+        return f"{len(found.frame):,} points of {', '.join(found.axes)}."
+    settings = ", ".join(f"{axis} {best[axis]}" for axis in found.axes)
+    word = "highest" if summary.more_is_better(first) else "lowest"
+    shown = quantity.text(best[first], None, found.units.get(first, ""))
+    return f"{first} is {word}, {shown.value} {shown.unit}, at {settings}."
+
+
+def _bests(found: Summary) -> list[str]:
+    result = []
+    for metric in found.metrics:
+        if (best := _best(found, metric)) is not None:
+            values: list[float] = found.frame[metric].drop_nulls().to_list()
+            settings = ", ".join(f"{axis} {best[axis]}" for axis in found.axes)
+            unit = found.units.get(metric, "")
+            shown = quantity.text(best[metric], None, unit)
+            factor, _ = quantity.scale(best[metric], unit)
+            ends = [figures.number(end / factor) for end in (min(values), max(values))]
+            spread = f"of {ends[0]} to {ends[1]}; at {settings}"
+            result.append(card(f"best {metric}", f"{shown.value} {shown.unit}", spread))
+    return result
+
+
+def _add_front(document: Document, found: Summary, front: list[bool]) -> None:
+    known = [name for name in found.metrics if summary.more_is_better(name) is not None]
+    rows = found.frame.filter(pl.Series(front))
+    if not known or not len(rows):
+        return
+    document.heading("Points that no other beats", f"In {', '.join(known)} together.")
+    header = [*found.axes, *(figures.title(found, name) for name in found.metrics), "command"]
+    body = [
+        [
+            *(row[axis] for axis in found.axes),
+            *(figures.number(row[name]) for name in found.metrics),
+            Markup(f'<code style="white-space:nowrap">{escape(row["command"])}</code>'),
+        ]
+        for row in rows.head(_MOST_ROWS).iter_rows(named=True)
+    ]
+    more = len(rows) - len(body)
+    rest = f" {more:,} more: skipline store export." if more > 0 else ""
+    numeric = range(len(header) - 1)
+    caption = f"Means over the seeds; the command gives the first of them.{rest}"
+    document.add(document.table(header, body, caption, list(numeric)))
+
+
+def _add_failed(document: Document, found: Summary) -> None:
+    if not len(found.failed):
+        return
+    document.heading("Points that failed")
+    rows = [list(row) for row in found.failed.head(_MOST_ROWS).iter_rows()]
+    header = list(found.failed.columns)
+    document.add(document.table(header, rows, f"{len(found.failed):,} points.", stacked=True))
+
+
+def write_pictures(path: str, choice: Choice, directory: Path, kind: str) -> list[Path]:
+    """Write the figures of a sweep as SVG or PNG; return the files."""
+    from skipline.report import pictures
+
+    found = read(path, choice)
+    files = []
+    for one in drawn(found, choice, summary.pareto(found.frame, found.metrics)):
+        for number, (title, spec) in enumerate(one.panels, start=1):
+            several = f"-{number}" if len(one.panels) > 1 else ""
+            files.append(directory / f"{one.name}{several}.{kind}")
+            pictures.write(spec, title, files[-1], "svg" if kind == "svg" else "png")
+    return files
