@@ -76,8 +76,12 @@ class Dispatcher:
             self._measured_s += one
             self._measured += 1
 
+    def returned(self, number: int) -> None:
+        """Take back a chunk that its worker had not begun when it died."""
+        self._again.extend(self._taken.pop(number, []))
+
     def died(self, number: int) -> list[int]:
-        """Take back a chunk whose worker died; return those of its points that are given up."""
+        """Take back a chunk whose worker died at it; return its points if they are given up."""
         points = self._taken.pop(number, [])
         if len(points) == 1:
             (point,) = points

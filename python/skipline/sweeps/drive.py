@@ -177,7 +177,10 @@ class _Sweep:
                 raise InputError(message)
             case Died(numbers, slots):
                 dispatcher.add_slots(-slots)
-                self._lost(dispatcher, numbers, wanted)
+                # Chunks are simulated in the order of their numbers.
+                self._lost(dispatcher, numbers[:1], wanted)
+                for number in numbers[1:]:
+                    dispatcher.returned(number)
 
     def _lost(self, dispatcher: Dispatcher, numbers: list[int], wanted: list[int]) -> None:
         for number in numbers:

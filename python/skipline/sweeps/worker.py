@@ -15,6 +15,8 @@ from skipline.sweeps.messages import Answer, Began, Ready, Refusal
 from skipline.sweeps.simulate import Chunk, chunk
 
 _TELL_EVERY_S = 0.25
+# One that is simulated, and one that waits, so that the worker never does.
+_CHUNKS = 2
 
 
 def read_chunks(connection: Connection) -> "queue.SimpleQueue[Chunk]":
@@ -34,7 +36,7 @@ def read_chunks(connection: Connection) -> "queue.SimpleQueue[Chunk]":
 
 def _serve(connection: Connection) -> None:
     chunks = read_chunks(connection)
-    connection.send(Ready(1))
+    connection.send(Ready(_CHUNKS))
     while True:
         asked = chunks.get()
         last = time.monotonic()
