@@ -23,6 +23,7 @@ COMMANDS = (
     "demo",
     "budget",
     "calibrate",
+    "advise",
     "sweep",
     "diff",
     "store",

@@ -28,7 +28,7 @@ ORDER = (
     ("budget", "examples", "identity", "result"),
     ("budget_view", "replay", "simulation", "store"),
     ("demo", "descriptor_replay_view", "diff", "result_view", "story_view", "sweeps"),
-    ("replay_view",),
+    ("advise", "replay_view"),
     ("experiment",),
     ("calibrate", "evidence", "known_names"),
     ("report",),

@@ -61,6 +61,8 @@ REFUSED = [
     ("store", "list", "nosuch.duckdb"),
     ("store", "merge", "all.duckdb", "nosuch.duckdb"),
     ("store", "forget", "nosuch.duckdb", "--failed"),
+    ("advise", L2FWD, "--goal", "nosuch"),
+    ("advise", L2FWD, "--goal", "p99", "--budget", "soon"),
     ("diff", "nosuch.json", "nosuch.json"),
     ("diff", L2FWD, L2FWD, "--gate", "p99"),
     ("diff", L2FWD, L2FWD, "--set-b", "core=1"),

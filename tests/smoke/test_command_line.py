@@ -25,6 +25,7 @@ COMMANDS = (
     "sweep",
     "store",
     "diff",
+    "advise",
 )
 
 

@@ -62,6 +62,13 @@ def breaks(bound: Bound, before: Mapping[int, Figure], now: Mapping[int, Figure]
     return excess > (spread.ci95 or 0.0)
 
 
+def keeps(bound: Bound, before: Mapping[int, Figure], now: Mapping[int, Figure]) -> bool:
+    """Tell whether a bound is kept with the whole interval."""
+    spread = _difference(before, now, bound.factor)
+    excess = spread.mean if bound.most else -spread.mean
+    return excess + (spread.ci95 or 0.0) <= 0
+
+
 def _difference(before: Mapping[int, Figure], now: Mapping[int, Figure], factor: float) -> _Spread:
     """Return `now` - `factor` x `before` with its interval."""
     seeds = sorted(before.keys() & now.keys())

@@ -1,0 +1,261 @@
+"""Advice on one scenario: the best settings, each part of the change, and what it costs whom.
+
+Candidates are compared in short runs of one seed; finalists run settled with five paired seeds. A
+recommendation is better, and keeps every bound, with its whole 95 % interval.
+"""
+
+import json
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from skipline import _core
+from skipline.advise import evaluation, guidelines, knobs, search
+from skipline.advise.evaluation import BRIEF, SETTLED, Candidate, Evaluator, Measured, Progress
+from skipline.advise.goal import P99, THROUGHPUT, Goal, Target, implied
+from skipline.advise.guidelines import Evidence
+from skipline.advise.search import Tried
+from skipline.diff import change
+from skipline.diff.bound import Bound
+from skipline.diff.change import Change
+from skipline.diff.sides import Figure
+from skipline.store.writing import Writer
+from skipline.sweeps.drive import Options
+
+_FINALISTS = 4
+# What a part of a recommendation brings at least.
+_LEAST_PART = 0.005
+
+
+class Request(NamedTuple):
+    """What is asked; `budget` candidates at most, `time_s` seconds of search at most."""
+
+    scenario: str
+    fixed: tuple[tuple[str, str], ...]
+    goal: Goal
+    knobs: tuple[str, ...]
+    bounds: tuple[Bound, ...]
+    budget: int | None
+    time_s: float | None
+    seed: int
+
+
+class Part(NamedTuple):
+    """A changed setting; `brings` is what the goal would lose without it."""
+
+    key: str
+    now: str
+    value: str
+    brings: Change
+
+
+class Advice(NamedTuple):
+    """What was found. Without `candidate` nothing is better than what is there now."""
+
+    target: Target
+    candidate: Candidate
+    gain: Change | None
+    parts: list[Part]
+    tenants: list[tuple[str, Change]]
+    evidence: list[Evidence]
+    tried: list[Tried]
+    trade_off: list[Tried]
+    combinations: int
+    settled: int
+
+
+def advise(request: Request, writer: Writer, options: Options, progress: Progress) -> Advice:
+    """Search and judge; InputError for a goal, knob or bound that the scenario does not have."""
+    resolved = json.loads(_core.check_scenario(request.scenario, list(request.fixed)))
+    found = knobs.of_scenario(request.scenario, request.fixed, resolved, request.knobs)
+    names = tuple(str(tenant["name"]) for tenant in resolved.get("tenant") or [])
+    target = Target(request.goal, names, int(resolved["cores"]), request.bounds)
+    keys = [knob.key for knob in found]
+    evaluator = Evaluator(request.scenario, request.fixed, keys, target.metrics, request.seed)
+    return _Search(request, found, target, evaluator, writer, options, progress).run()
+
+
+class _Search:
+    """One search, from the present settings to the advice."""
+
+    def __init__(
+        self,
+        request: Request,
+        found: list[knobs.Knob],
+        target: Target,
+        evaluator: Evaluator,
+        writer: Writer,
+        options: Options,
+        progress: Progress,
+    ) -> None:
+        self._request = request
+        self._knobs = found
+        self._target = target
+        self._evaluator = evaluator
+        self._writer = writer
+        self._options = options
+        self._progress = progress
+        self._budget = request.budget or search.default_budget(found)
+        self._began = time.monotonic()
+
+    def run(self) -> Advice:
+        now = evaluation.means(self._brief([()])[0])
+        self._target.require(now)
+        target = self._target
+        bounds = implied(target.goal, target.prefixes, now, target.bounds)
+        self._target = target._replace(bounds=(*target.bounds, *bounds))
+        tried = search.search(self._knobs, self._budget, self._attempt)
+        best, parts = self._judged(tried)
+        after, before = self._settled([best, ()])
+        return Advice(
+            self._target,
+            best,
+            self._gain(best, after, before) if best else None,
+            parts,
+            list(self._tenants(before, after)) if best else [],
+            list(guidelines.judged(self._knobs, tried)),
+            tried,
+            _trade_off(tried),
+            search.combinations(self._knobs),
+            self._evaluator.points(SETTLED),
+        )
+
+    def _brief(self, candidates: Sequence[Candidate]) -> list[Measured]:
+        done = self._evaluator.points(BRIEF)
+
+        def tell(share: float, _text: str) -> None:
+            self._progress(min(0.7, 0.7 * (done + share) / self._budget), f"{done} tried")
+
+        evaluate = self._evaluator.evaluate
+        return evaluate(candidates, BRIEF, self._writer, self._options, tell)
+
+    def _settled(self, candidates: Sequence[Candidate]) -> list[Measured]:
+        def tell(share: float, _text: str) -> None:
+            self._progress(0.7 + 0.3 * share, "settled runs of the best")
+
+        evaluate = self._evaluator.evaluate
+        return evaluate(candidates, SETTLED, self._writer, self._options, tell)
+
+    def _attempt(self, candidates: Sequence[Candidate]) -> list[Tried]:
+        limit = self._request.time_s
+        if limit is not None and time.monotonic() - self._began > limit and candidates != [()]:
+            return []
+        found = self._brief(list(candidates))
+        now = evaluation.means(self._brief([()])[0])
+        result = []
+        for candidate, measured in zip(candidates, found, strict=True):
+            numbers = evaluation.means(measured)
+            kept = all(_kept(bound, now, numbers) for bound in self._target.bounds)
+            cost = self._target.cost(dict(candidate), numbers, now) if kept else None
+            result.append(Tried(candidate, cost))
+        return result
+
+    def _judged(self, tried: list[Tried]) -> tuple[Candidate, list[Part]]:
+        """Return the best finalist without what brings nothing, and what each part brings."""
+        candidates = [one.candidate for one in tried if one.cost is not None and one.candidate]
+        finalists = candidates[:_FINALISTS]
+        measured = self._settled([*finalists, ()])
+        before = measured[-1]
+        good = [
+            (gain.now, candidate)
+            for candidate, after in zip(finalists, measured[:-1], strict=True)
+            if self._better(candidate, before)
+            and (gain := self._gain(candidate, after, before)) is not None
+        ]
+        return self._trimmed(min(good)[1], before) if good else ((), [])
+
+    def _trimmed(self, best: Candidate, before: Measured) -> tuple[Candidate, list[Part]]:
+        """Leave out one change after the other, as long as the goal stays where it is."""
+        while True:
+            parts = self._parts(best)
+            for part in reversed(parts):
+                rest = tuple(pair for pair in best if pair[0] != part.key)
+                if rest and _small(part.brings) and self._better(rest, before):
+                    best = rest
+                    break
+            else:
+                return best, parts
+
+    def _better(self, candidate: Candidate, before: Measured) -> bool:
+        (after,) = self._settled([candidate])
+        gain = self._gain(candidate, after, before)
+        return gain is not None and _certain(gain) and self._holds(before, after)
+
+    def _parts(self, best: Candidate) -> list[Part]:
+        without = [tuple(pair for pair in best if pair != own) for own in best]
+        whole, *others = self._settled([best, *without])
+        now = {knob.key: knob.now for knob in self._knobs}
+        parts = []
+        for (key, value), rest, measured in zip(best, without, others, strict=True):
+            brings = self._gain(best, whole, measured, rest)
+            if brings is not None:
+                parts.append(Part(key, now[key], value, brings))
+        return sorted(parts, key=lambda part: part.brings.difference)
+
+    def _gain(
+        self, candidate: Candidate, after: Measured, before: Measured, of: Candidate = ()
+    ) -> Change | None:
+        """Return how the goal's cost changes from `of` to a candidate, by paired seeds."""
+        left, right = self._costs(of, before), self._costs(candidate, after)
+        return change.of(self._target.label, left, right) if left and right else None
+
+    def _costs(self, candidate: Candidate, measured: Measured) -> dict[int, Figure]:
+        (present,) = self._settled([()])
+        seeds = range(self._request.seed, self._request.seed + SETTLED.seeds)
+        found = {}
+        for seed in seeds:
+            numbers, now = _of_seed(measured, seed), _of_seed(present, seed)
+            cost = self._target.cost(dict(candidate), numbers, now)
+            if cost is not None:
+                found[seed] = Figure(cost, None)
+        return found
+
+    def _holds(self, before: Measured, after: Measured) -> bool:
+        """Tell whether every bound is kept with the whole interval."""
+        for bound in self._target.bounds:
+            left, right = before.get(bound.name), after.get(bound.name)
+            if not left or not right or not change.keeps(bound, left, right):
+                return False
+        return True
+
+    def _tenants(self, before: Measured, after: Measured) -> "list[tuple[str, Change]]":
+        found = []
+        for prefix in self._target.prefixes:
+            for name in (f"{prefix}{P99}", f"{prefix}{THROUGHPUT}"):
+                left, right = before.get(name), after.get(name)
+                if left and right:
+                    found.append((prefix.rstrip(":") or "main", change.of(name, left, right)))
+        return found
+
+
+def _of_seed(measured: Measured, seed: int) -> dict[str, float | None]:
+    return {
+        name: figures[seed].value if seed in figures else None for name, figures in measured.items()
+    }
+
+
+def _kept(bound: Bound, now: dict[str, float | None], numbers: dict[str, float | None]) -> bool:
+    before, after = now.get(bound.name), numbers.get(bound.name)
+    return before is not None and after is not None and bound.excess(before, after) <= 0
+
+
+def _certain(gain: Change) -> bool:
+    """Tell whether a cost has fallen with its whole interval."""
+    return gain.difference + (gain.ci95 or 0.0) < 0
+
+
+def _small(brings: Change) -> bool:
+    """Tell whether a part brings less than is worth a change."""
+    return -brings.difference < _LEAST_PART * abs(brings.now)
+
+
+def _trade_off(tried: Sequence[Tried]) -> list[Tried]:
+    """Return what is best with so many changes, as long as one more brings anything."""
+    found: list[Tried] = []
+    there = [one for one in tried if one.cost is not None]
+    for one in sorted(there, key=lambda one: (len(one.candidate), one.cost or 0.0)):
+        if not found or (one.cost or 0.0) < (found[-1].cost or 0.0):
+            if found and len(found[-1].candidate) == len(one.candidate):
+                continue
+            found.append(one)
+    return found

@@ -1,0 +1,115 @@
+"""What is wanted of a machine: one number that becomes smaller as settings become better."""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from skipline._core import InputError
+from skipline.diff.bound import Bound
+
+P99 = "latency_ns.p99"
+THROUGHPUT = "throughput_gbps"
+_DRAM = ("dram_read_gbytes_per_s", "dram_write_gbytes_per_s")
+# What a goal must not be bought with: packets that are not forwarded have no latency.
+_KEPT = 0.98
+_LATENCY_KEPT = 1.05
+
+Numbers = Mapping[str, float | None]
+Settings = Mapping[str, str]
+
+
+class Goal(StrEnum):
+    """What is wanted."""
+
+    P99 = "p99"
+    THROUGHPUT = "throughput"
+    ISOLATION = "isolation"
+    MEMORY_BANDWIDTH = "memory-bandwidth"
+    FREE_CORES = "energy-free-cores"
+
+
+class Target(NamedTuple):
+    """A goal for the tenants of a scenario, and the numbers that it is made of."""
+
+    goal: Goal
+    tenants: tuple[str, ...]
+    cores: int
+    bounds: tuple[Bound, ...]
+
+    @property
+    def metrics(self) -> list[str]:
+        """The numbers that goal, bounds and costs of tenants need."""
+        of_tenants = [f"{tenant}{name}" for tenant in self.prefixes for name in (P99, THROUGHPUT)]
+        return list(dict.fromkeys([*of_tenants, *_DRAM, *(bound.name for bound in self.bounds)]))
+
+    @property
+    def prefixes(self) -> list[str]:
+        """What names of numbers begin with, for each tenant; nothing for the main one."""
+        return ["", *(f"{tenant}:" for tenant in self.tenants)]
+
+    @property
+    def label(self) -> str:
+        """The goal as a number for people."""
+        return {
+            Goal.P99: f"{P99}, ns",
+            Goal.THROUGHPUT: f"{THROUGHPUT}, Gbit/s",
+            Goal.ISOLATION: "p99 of the tenant that suffers most, relative to now",
+            Goal.MEMORY_BANDWIDTH: "DRAM reads and writes, GB/s",
+            Goal.FREE_CORES: "cores in use",
+        }[self.goal]
+
+    def cost(self, settings: Settings, numbers: Numbers, now: Numbers) -> float | None:
+        """Return what is to become small; None where a number is missing."""
+        match self.goal:
+            case Goal.P99:
+                return numbers.get(P99)
+            case Goal.THROUGHPUT:
+                value = numbers.get(THROUGHPUT)
+                return None if value is None else -value
+            case Goal.MEMORY_BANDWIDTH:
+                parts = [numbers.get(name) for name in _DRAM]
+                return None if None in parts else sum(part or 0.0 for part in parts)
+            case Goal.FREE_CORES:
+                return float(settings.get("cores", self.cores))
+            case Goal.ISOLATION:
+                return _worst(self.prefixes, numbers, now)
+
+    def shown(self, cost: float) -> float:
+        """Return the goal's number as people know it."""
+        return -cost if self.goal is Goal.THROUGHPUT else cost
+
+    def require(self, now: Numbers) -> None:
+        """Refuse a goal or a bound that this scenario has no numbers for."""
+        missing = [bound.name for bound in self.bounds if now.get(bound.name) is None]
+        if missing:
+            raise InputError(f"--constraint {missing[0]}: the scenario has no such number")
+        if self.cost({}, now, now) is None:
+            raise InputError(
+                f"--goal {self.goal.value}: the scenario has no {self.label}; "
+                f"goals are {', '.join(Goal)}"
+            )
+
+
+def _worst(prefixes: Iterable[str], numbers: Numbers, now: Numbers) -> float | None:
+    ratios = []
+    for prefix in prefixes:
+        value, before = numbers.get(f"{prefix}{P99}"), now.get(f"{prefix}{P99}")
+        if value is not None and before:
+            ratios.append(value / before)
+    return max(ratios, default=None)
+
+
+def implied(
+    goal: Goal, prefixes: Iterable[str], now: Numbers, stated: Iterable[Bound]
+) -> list[Bound]:
+    """Return the bounds of a goal itself, on numbers about which nothing is stated."""
+    known = {bound.name for bound in stated}
+    found = []
+    for prefix in prefixes:
+        name = f"{prefix}{THROUGHPUT}"
+        if goal is not Goal.THROUGHPUT and name not in known and now.get(name):
+            found.append(Bound(name, False, _KEPT))
+        name = f"{prefix}{P99}"
+        if goal is Goal.FREE_CORES and name not in known and now.get(name):
+            found.append(Bound(name, True, _LATENCY_KEPT))
+    return found

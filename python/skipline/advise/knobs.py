@@ -1,0 +1,122 @@
+"""What can be changed on a real machine: scenario keys, the values to try, in their order."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from skipline import _core
+from skipline._core import InputError
+from skipline.nearest import did_you_mean
+
+_RINGS = (64, 128, 256, 512, 1024, 2048, 4096)
+_SEND_RINGS = (256, 512, 1024, 2048)
+_WAYS = (0, 1, 2, 4, 6, 8)
+_CORES = (1, 2, 4, 6, 8, 12, 16)
+_MBA_PERCENT = (10, 20, 40, 60, 80, 100)
+_DEPTHS = (1, 2, 4, 8, 16, 32, 64)
+
+
+class Knob(NamedTuple):
+    """A key with the values to try; `now` is the value that the scenario has.
+
+    Values of an `ordered` knob are such that what is best has better neighbours on its way.
+    """
+
+    key: str
+    values: list[str]
+    now: str
+    ordered: bool
+
+    @property
+    def name(self) -> str:
+        """The last part of the key."""
+        return self.key.rpartition(".")[2]
+
+
+def of_scenario(
+    scenario: str, fixed: Sequence[tuple[str, str]], resolved: dict[str, Any], wanted: Sequence[str]
+) -> list[Knob]:
+    """Return the knobs of a scenario, or those that are asked for; InputError if one is unknown."""
+    known = [*_all(resolved)]
+    names = [knob.key for knob in known]
+    chosen = []
+    for word in wanted or names:
+        found = [knob for knob in known if word in (knob.key, knob.name)]
+        if not found:
+            near = did_you_mean(word, names)
+            raise InputError(f"--knobs '{word}': unknown{near}; here are: {', '.join(names)}")
+        chosen += [knob for knob in found if knob not in chosen]
+    stated = {key for key, _ in fixed}
+    possible = (_possible(scenario, fixed, knob) for knob in chosen if knob.key not in stated)
+    found = [knob for knob in possible if len(knob.values) > 1]
+    if not found:
+        raise InputError(f"{scenario}: none of the knobs has another value here")
+    return found
+
+
+def _possible(scenario: str, fixed: Sequence[tuple[str, str]], knob: Knob) -> Knob:
+    """Leave out the values that the machine does not take; what is there now stays."""
+    values = []
+    for value in knob.values:
+        try:
+            _core.check_scenario(scenario, [*fixed, (knob.key, value)])
+        except InputError:
+            continue
+        values.append(value)
+    return knob._replace(values=values)
+
+
+def _all(resolved: dict[str, Any]) -> Iterator[Knob]:
+    yield from _of_tenant("", resolved)
+    for index, tenant in enumerate(resolved.get("tenant") or []):
+        # The number of ways is one for all ports of a socket; a port can only be switched off.
+        ways = (0, tenant["ddio_ways"]) if tenant.get("ddio_ways") else ()
+        yield from _of_tenant(f"tenant.{index}.", tenant, ways)
+    for index, runner in enumerate(resolved.get("co_runner") or []):
+        place = f"co_runner.{index}."
+        yield _knob(f"{place}way_mask", _masks(runner["way_mask"]), runner["way_mask"], False)
+        yield _knob(f"{place}mba_percent", _MBA_PERCENT, runner["mba_percent"])
+
+
+def _of_tenant(place: str, keys: dict[str, Any], ways: Sequence[int] = _WAYS) -> Iterator[Knob]:
+    application = keys.get("application")
+    if keys.get("ddio_ways") is not None and ways:
+        yield _knob(f"{place}ddio_ways", ways, keys["ddio_ways"])
+    if keys.get("rx_descriptors") is not None and keys.get("offered_gbps") is not None:
+        yield _knob(f"{place}rx_descriptors", _RINGS, keys["rx_descriptors"])
+        yield _knob(f"{place}tx_descriptors", _SEND_RINGS, keys["tx_descriptors"])
+    yield _knob(f"{place}cores", _CORES, keys["cores"])
+    mask = keys.get("core_way_mask")
+    if mask is not None:
+        yield _knob(f"{place}core_way_mask", _masks(mask), mask, False)
+    if keys.get("nic_socket") is not None:
+        yield _knob(f"{place}nic_socket", (0, 1), keys["nic_socket"], False)
+    if application == "offload":
+        own = keys["offload"]
+        yield _knob(f"{place}offload.by", ("core", "dsa"), own["by"], False)
+        yield _knob(f"{place}offload.batch", _DEPTHS, own["batch"])
+        yield _knob(f"{place}offload.depth", _DEPTHS, own["depth"])
+        yield _knob(f"{place}offload.cache_control", (0, 1), own["cache_control"], False)
+        yield _knob(f"{place}dsa.engines", (1, 2, 4), keys["dsa"]["engines"])
+
+
+def _masks(now: int) -> list[str]:
+    """Return masks of ways: all, without those that devices use by default, halves."""
+    ways = max(now.bit_length(), 2)
+    whole = (1 << ways) - 1
+    half = whole >> (ways // 2)
+    found = (now, whole, whole >> 2, half, whole & ~half)
+    return list(dict.fromkeys(f"{mask:#x}" for mask in found))
+
+
+def _knob(key: str, values: Sequence[object], now: object, ordered: bool = True) -> Knob:
+    text = f"{now:#x}" if key.endswith("way_mask") else _setting(now)
+    texts = [_setting(value) for value in values]
+    if text not in texts:
+        texts.append(text)
+        if ordered:
+            texts.sort(key=float)
+    return Knob(key, texts, text, ordered)
+
+
+def _setting(value: object) -> str:
+    return str(value)

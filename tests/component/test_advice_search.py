@@ -1,0 +1,150 @@
+"""Does the search find the best settings with few of them, and only what is allowed?"""
+
+import json
+import math
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from command_line import L2FWD
+from skipline import InputError, _core
+from skipline.advise import commands, goal, guidelines, knobs, search
+from skipline.advise.evaluation import Candidate
+from skipline.advise.goal import Goal, Target
+from skipline.advise.knobs import Knob
+from skipline.advise.search import Tried
+from skipline.diff import bound
+
+KNOBS = [
+    Knob("ring", [str(2**power) for power in range(6, 13)], "4096", True),
+    Knob("ways", ["0", "1", "2", "4", "6", "8"], "2", True),
+    Knob("cores", ["1", "2", "4", "8"], "1", True),
+    Knob("socket", ["0", "1"], "0", False),
+    Knob("mask", ["a", "b", "c"], "a", False),
+]
+
+
+def landscape(seed: int) -> dict[str, dict[str, float]]:
+    """Costs of each value: of an ordered knob with one valley, whose place is at random."""
+    generator = random.Random(seed)
+    found = {}
+    for knob in KNOBS:
+        valley = generator.randrange(len(knob.values))
+        weight = generator.uniform(0.1, 1.0)
+        costs = [weight * abs(at - valley) for at in range(len(knob.values))]
+        if not knob.ordered:
+            costs = [generator.random() for _ in knob.values]
+        found[knob.key] = dict(zip(knob.values, costs, strict=True))
+    return found
+
+
+def cost(candidate: Candidate, costs: dict[str, dict[str, float]]) -> float:
+    chosen = {knob.key: knob.now for knob in KNOBS} | dict(candidate)
+    total = sum(costs[key][value] for key, value in chosen.items())
+    # Rings and ways act together: a large ring is fine with many ways.
+    return total + 0.3 * abs(math.log2(int(chosen["ring"])) - 6 - int(chosen["ways"]))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_twentieth_of_all_settings_is_enough(seed: int) -> None:
+    costs = landscape(seed)
+    asked: list[Candidate] = []
+
+    def attempt(candidates: Sequence[Candidate]) -> list[Tried]:
+        asked.extend(candidates)
+        return [Tried(one, 10 + cost(one, costs)) for one in candidates]
+
+    budget = int(search.SHARE * search.combinations(KNOBS))
+    best, *_ = search.search(KNOBS, budget, attempt)
+    assert len(asked) == len(set(asked)) <= budget
+    assert asked[0] == ()
+    every = [
+        10 + sum(costs[key][value] for key, value in chosen.items())
+        + 0.3 * abs(math.log2(int(chosen["ring"])) - 6 - int(chosen["ways"]))
+        for chosen in _all()
+    ]  # fmt: skip
+    assert best.cost is not None
+    assert best.cost <= 1.03 * min(every)
+
+
+def _all() -> list[dict[str, str]]:
+    found: list[dict[str, str]] = [{}]
+    for knob in KNOBS:
+        found = [{**one, knob.key: value} for one in found for value in knob.values]
+    return found
+
+
+def test_what_breaks_a_bound_is_never_the_best() -> None:
+    def attempt(candidates: Sequence[Candidate]) -> list[Tried]:
+        return [Tried(one, None if dict(one).get("ways") == "8" else 1.0) for one in candidates]
+
+    tried = search.search(KNOBS, 40, attempt)
+    ends = [one for one in tried if one.cost is None]
+    assert ends == tried[len(tried) - len(ends) :]
+
+
+def test_knobs_have_only_values_that_the_machine_takes() -> None:
+    fixed = (("rx_descriptors", "4096"), ("pool_buffers", "8191"))
+    resolved = json.loads(_core.check_scenario(L2FWD, list(fixed)))
+    found = {one.key: one for one in knobs.of_scenario(L2FWD, fixed, resolved, ())}
+    assert "rx_descriptors" not in found  # it is stated, and stays
+    assert found["ddio_ways"].now == "2"
+    for knob in found.values():
+        for value in knob.values:
+            _core.check_scenario(L2FWD, [*fixed, (knob.key, value)])
+    with pytest.raises(InputError, match="did you mean 'ddio_ways'"):
+        knobs.of_scenario(L2FWD, fixed, resolved, ("ddio_way",))
+
+
+def test_goals_cost_less_when_they_are_better() -> None:
+    now = {"latency_ns.p99": 10.0, "b:latency_ns.p99": 10.0, "throughput_gbps": 50.0}
+    better = {"latency_ns.p99": 8.0, "b:latency_ns.p99": 9.0, "throughput_gbps": 60.0}
+    for wanted in (Goal.P99, Goal.THROUGHPUT, Goal.ISOLATION):
+        target = Target(wanted, ("b",), 4, ())
+        before, after = target.cost({}, now, now), target.cost({}, better, now)
+        assert before is not None and after is not None and after < before
+    free = Target(Goal.FREE_CORES, (), 4, ())
+    assert (free.cost({}, now, now), free.cost({"cores": "2"}, now, now)) == (4, 2)
+    with pytest.raises(InputError, match="no DRAM reads and writes"):
+        Target(Goal.MEMORY_BANDWIDTH, (), 4, ()).require(now)
+
+
+def test_no_goal_is_bought_with_packets_that_are_not_forwarded() -> None:
+    now = {"throughput_gbps": 50.0, "b:throughput_gbps": 40.0}
+    stated = [bound.parse("b:throughput_gbps>=0.5x", "--constraint")]
+    found = goal.implied(Goal.P99, ["", "b:"], now, stated)
+    assert [one.text for one in found] == ["throughput_gbps>=0.98x"]
+
+
+def test_changes_are_told_as_commands() -> None:
+    changes = [
+        ("ddio_ways", "6"),
+        ("rx_descriptors", "256"),
+        ("core_way_mask", "0x1ff"),
+        ("tenant.0.ddio_ways", "0"),
+        ("co_runner.0.mba_percent", "40"),
+        ("offload.batch", "8"),
+    ]
+    told = dict(commands.of(changes, ["b"]))
+    assert told["ddio_ways"] == ["skipline-host tune ddio-ways 6"]
+    assert told["rx_descriptors"][0] == "ethtool -G IFACE rx 256"
+    assert told["core_way_mask"][0] == "skipline-host tune cat GROUP 0x1ff"
+    assert told["core_way_mask"][1] == 'echo "L3:0=1ff" > /sys/fs/resctrl/GROUP/schemata'
+    assert told["tenant.0.ddio_ways"][0].startswith("skipline-host tune ddio off")
+    assert told["tenant.0.ddio_ways"][0].endswith("# of b")
+    assert "MB:0=40" in told["co_runner.0.mba_percent"][0]
+    assert told["offload.batch"] == ["# in the application: batch = 8"]
+
+
+def test_guidelines_are_judged_by_changes_alone() -> None:
+    ways = Knob("ddio_ways", ["0", "2", "6"], "2", True)
+    rings = Knob("rx_descriptors", ["256", "4096"], "4096", True)
+    tried = [
+        Tried((), 100.0),
+        Tried((("ddio_ways", "6"),), 80.0),
+        Tried((("rx_descriptors", "256"),), 120.0),
+    ]
+    found = {one.guideline.knob: one for one in guidelines.judged([ways, rings], tried)}
+    assert (found["ddio_ways"].verdict, found["ddio_ways"].percent) == ("confirmed here", 20.0)
+    assert found["rx_descriptors"].verdict == "contradicted here"
