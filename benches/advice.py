@@ -89,8 +89,9 @@ def _judge(name: str, case: Case) -> bool:
             advice = advise(request, writer, Options(chosen("local", None)), lambda *_: None)
         axes = {knob.key: ",".join(knob.values) for knob in knobs}
         metrics = advice.target.metrics
+        stated = {key: typed(value) for key, value in (*fixed, *BRIEF.settings)}
         frame = skipline.sweep(
-            case.scenario, axes, {key: typed(value) for key, value in (*fixed, *BRIEF.settings)}, store=store,
+            case.scenario, axes, stated, store=store,
             metrics=[one for one in metrics if _there(store, one)],
         )  # fmt: skip
     rows: dict[Candidate, Numbers] = {}
