@@ -182,13 +182,11 @@ fn is_plain(spec: &Spec) -> bool {
 /// What has to be there in the end, and what other programs have set since.
 #[derive(Default)]
 struct Expected {
+    /// The last value of each control that is not the tool's, as of when the journal had none of it.
     before: BTreeMap<String, String>,
-    /// Before the event that is looked at.
-    now: BTreeMap<String, String>,
-    /// Set by another program while the journal had an older value: both cannot be put back.
-    contested: BTreeSet<String>,
-    /// Set by another program while the journal had an entry, which may stay there.
-    kept: BTreeSet<String>,
+    /// What other programs set while the journal had an older value: both cannot be put back, and the
+    /// entry may stay.
+    contested: BTreeMap<String, BTreeSet<String>>,
     /// Set by another program and not by the tool since.
     theirs: BTreeMap<String, String>,
 }
@@ -197,17 +195,18 @@ impl Expected {
     fn set_by_other(&mut self, control: String, now: &BTreeMap<String, String>, journal: &Journal) {
         let value = now[&control].clone();
         if is_journalled(journal, &control) {
-            self.kept.insert(control.clone());
-        }
-        // What was put back by a change has its first value, also where the journal still says how.
-        let is_in_force =
-            is_journalled(journal, &control) && self.now.get(&control) != self.before.get(&control);
-        if is_in_force {
-            self.contested.insert(control.clone());
+            self.contested.entry(control.clone()).or_default().insert(value.clone());
         } else {
+            self.contested.remove(&control);
             self.before.insert(control.clone(), value.clone());
         }
         self.theirs.insert(control, value);
+    }
+
+    /// Whether a control has a value that is not the tool's.
+    fn is_back(&self, control: &str, value: &String) -> bool {
+        let of_others = self.contested.get(control);
+        self.before.get(control) == Some(value) || of_others.is_some_and(|set| set.contains(value))
     }
 
     /// A restore leaves what another program has set; a change that a user asks for does not.
@@ -251,7 +250,6 @@ proptest! {
         let mut expected = Expected { before: held(root, &spec), ..Expected::default() };
         for event in &history {
             let (others, journal) = (other_bits(root, &spec), peek(&Host::at(root).expect("it")));
-            expected.now = held(root, &spec);
             let happened = happen(root, &spec, event);
             prop_assert_eq!(objection(&spec, &happened.log), None, "{:?}", event);
             let now = held(root, &spec);
@@ -274,13 +272,13 @@ proptest! {
         prop_assert_eq!(objection(&spec, &log), None, "the last restore");
         let journal = state.read().expect("the journal");
         for (control, value) in held(root, &spec) {
-            let is_back = expected.before.get(&control) == Some(&value);
-            let is_free = !is_plain(&spec) || expected.contested.contains(&control);
+            let is_back = expected.is_back(&control, &value);
+            let is_free = !is_plain(&spec) || expected.contested.contains_key(&control);
             prop_assert!(is_back || is_journalled(&journal, &control), "{} is lost", control);
             prop_assert!(is_back || is_free, "{} is not put back: {}", control, value);
         }
         for entry in journal.entries.iter().filter(|_| is_plain(&spec)) {
-            let is_kept = expected.kept.iter().any(|control| is_of(&entry.target, control));
+            let is_kept = expected.contested.keys().any(|control| is_of(&entry.target, control));
             prop_assert!(is_kept, "{:?} is not done", entry);
         }
     }
