@@ -50,7 +50,7 @@ const SHORT: &str = "[run]\nbatch_packets = 4096\nmax_batches = 10\n";
 
 #[test]
 fn forwarding_beside_busy_ssds_without_ddio_comes_to_an_end() {
-    for seed in 1..=soak::amount(2, 20) {
+    for seed in 1..=soak::amount(2, 10) {
         for (ssd, keys) in [
             ("ssd = \"p4800x\"\n", ""),
             ("ssd = \"xg5\"\n", ""),
