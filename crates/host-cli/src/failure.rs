@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use host::slices::ProgramError;
 use host::tune::{ApplyError, StateError};
 
-use crate::output::without_control;
+use crate::output::emit_error;
 
 /// How a command can end other than as asked, with its exit code. `docs/host.md` and the help list them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,10 +110,15 @@ impl Failure {
         Self { message: self.message.map(|message| format!("{message}\n{line}")), ..self }
     }
 
+    /// The message, for a failure that is told beside another one.
+    pub fn message(&self) -> &str {
+        self.message.as_deref().unwrap_or_default()
+    }
+
     /// Prints the message.
     pub fn report(self) -> ExitCode {
         if let Some(message) = self.message {
-            eprintln!("error: {}", without_control(&message));
+            emit_error(&format!("error: {message}\n"));
         }
         ExitCode::from(self.code)
     }

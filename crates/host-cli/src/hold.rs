@@ -3,12 +3,16 @@
 //! The machine's lock is held all the time, and the journal has had the old values since before the
 //! first write: after a kill of the tool itself `skipline-host restore` puts them back.
 
+use std::fs;
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use host::tune::{RestoreOptions, Restored, StateDirectory, restore};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use host::tune::{
+    DEFAULT_STATE, Journal, RestoreOptions, Restored, Restoring, StateDirectory,
+    journals_elsewhere, restore,
+};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use crate::Context;
 use crate::failure::Failure;
@@ -35,16 +39,38 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| allowed.to_owned())
 }
 
-/// Refuses to hold settings on top of earlier changes, which would be put back with them.
-pub fn check_nothing_pending(state: &StateDirectory<'_>) -> Result<(), Failure> {
+/// Refuses to hold settings on top of earlier changes: those of the same journal would be put back with
+/// them, those of another one could not be told from them.
+pub fn check_nothing_pending(context: &Context, state: &StateDirectory<'_>) -> Result<(), Failure> {
     let journal = state.read().map_err(Failure::failed)?;
-    if journal.entries.is_empty() {
-        return Ok(());
+    if !journal.entries.is_empty() {
+        return Err(Failure::refused(
+            "nothing was written: earlier changes are in the journal, and would be put back together \
+             with what is held\n  remedy: skipline-host restore",
+        ));
     }
-    Err(Failure::refused(
-        "nothing was written: earlier changes are in the journal, and would be put back together with \
-         what is held\n  remedy: skipline-host restore",
-    ))
+    let root = &context.host.root;
+    let mut elsewhere = journals_elsewhere(root).map_err(Failure::failed)?;
+    if !Journal::peek(root, DEFAULT_STATE).map_err(Failure::failed)?.entries.is_empty() {
+        elsewhere.push(DEFAULT_STATE.into());
+    }
+    let own = context.state_dir().trim_matches('/');
+    match elsewhere.iter().find(|path| path.trim_matches('/') != own) {
+        None => Ok(()),
+        Some(path) => Err(Failure::refused(format!(
+            "nothing was written: earlier changes are in the journal of {}\n  remedy: skipline-host \
+             restore --state-dir {path}",
+            root.shown(path).display()
+        ))),
+    }
+}
+
+/// Whether this program was started with the signal ignored, as nohup does.
+pub fn is_ignored(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 /// Signals that end what is held, caught from now on.
@@ -53,11 +79,17 @@ pub struct Signals(UnixStream);
 impl Signals {
     pub fn catch() -> Result<Self, Failure> {
         let (read, write) = UnixStream::pair().map_err(Failure::failed)?;
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for signal in [SIGINT, SIGTERM, SIGQUIT, SIGHUP].into_iter().filter(|it| !is_ignored(*it)) {
             let write = write.try_clone().map_err(Failure::failed)?;
             signal_hook::low_level::pipe::register(signal, write).map_err(Failure::failed)?;
         }
         Ok(Self(read))
+    }
+
+    /// Whether a signal has come, or comes within `time`.
+    pub fn came(&mut self, time: Duration) -> Result<bool, Failure> {
+        // A timeout of nothing would be none.
+        self.wait(time.max(Duration::from_millis(1)))
     }
 
     /// Waits for a signal or the end of the time; whether it was a signal.
@@ -88,14 +120,27 @@ pub fn put_back(context: &Context, state: &StateDirectory<'_>) -> Result<Vec<Res
     let options = RestoreOptions::default();
     restore(&context.host, state, options, &mut restored, &mut watch).map_err(Failure::failed)?;
     let left = restored.iter().filter(|one| !one.result.is_settled());
-    let left: Vec<&str> = left.map(|one| one.place.as_str()).collect();
+    let left: Vec<String> = left.map(why_left).collect();
     if left.is_empty() {
         return Ok(restored);
     }
     Err(Failure::failed(format!(
-        "not put back: {}; `skipline-host restore` says why",
-        left.join(", ")
+        "not put back: {}; it stays in the journal, and `skipline-host restore` tries again",
+        left.join("; ")
     )))
+}
+
+fn why_left(one: &Restored) -> String {
+    let why = match &one.result {
+        Restoring::ChangedByOthers { holds } => format!("another program set it to {holds:#x}"),
+        Restoring::Failed { reason } => reason.clone(),
+        // These are settled.
+        Restoring::PutBack { .. }
+        | Restoring::WasBack { .. }
+        | Restoring::Rebooted
+        | Restoring::SwitchedOff => String::new(),
+    };
+    format!("{} ({why})", one.place)
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use signal_hook::consts::{SIGINT, SIGQUIT};
 
 use crate::Context;
 use crate::failure::Failure;
-use crate::hold::{check_nothing_pending, put_back};
+use crate::hold::{check_nothing_pending, is_ignored, put_back};
 use crate::number::small;
 use crate::output::{Paint, emit, emit_error};
 use crate::tune::{State, crash, ending, lock, mask, refused, request, view};
@@ -84,7 +84,9 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
         )));
     }
     let planned = || {
-        Plan::joined(plans(arguments, &planner).map_err(refused)?).ok_or_else(|| {
+        let plans = plans(arguments, &planner).map_err(refused)?;
+        check_once(&plans)?;
+        Plan::joined(plans).ok_or_else(|| {
             Failure::bad_input(
                 "nothing to hold: give --ddio-ways, --ddio-mask, --ddio, --io-alloc or --cat",
             )
@@ -99,7 +101,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     let state = lock(context)?;
     // The one that had the lock may have changed the values that a plan begins at.
     let plan = planned()?;
-    check_nothing_pending(&state)?;
+    check_nothing_pending(context, &state)?;
     let forwarding = Forwarding::catch()?;
     let held = hold(context, &state, &plan);
     let ended = held.and_then(|()| forwarding.run(&arguments.command));
@@ -134,6 +136,22 @@ fn plans(arguments: &Arguments, planner: &Planner<'_>) -> Result<Vec<Plan>, Plan
     Ok(plans)
 }
 
+/// Refuses settings of which one would undo another.
+fn check_once(plans: &[Plan]) -> Result<(), Failure> {
+    for (number, plan) in plans.iter().enumerate() {
+        for change in &plan.changes {
+            let earlier = plans[..number].iter().flat_map(|earlier| &earlier.changes);
+            if let Some(other) = earlier.into_iter().find(|it| it.target.is_same(&change.target)) {
+                return Err(Failure::bad_input(format!(
+                    "{}: {:#x} and {:#x} are both asked for; give one of them",
+                    change.place, other.asked, change.asked
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Writes the plan; an error if a control does not hold what was asked.
 fn hold(context: &Context, state: &StateDirectory<'_>, plan: &Plan) -> Result<(), Failure> {
     let mut applied = Vec::new();
@@ -159,14 +177,16 @@ struct Forwarding {
 impl Forwarding {
     fn catch() -> Result<Self, Failure> {
         let mut passed_on = Vec::new();
-        for signal in [Signal::TERM, Signal::HUP] {
+        let signals = [Signal::TERM, Signal::HUP].into_iter();
+        // What nohup has ignored stays ignored, here and in the command.
+        for signal in signals.filter(|it| !is_ignored(it.as_raw())) {
             let (read, write) = UnixStream::pair().map_err(Failure::failed)?;
             signal_hook::low_level::pipe::register(signal.as_raw(), write)
                 .map_err(Failure::failed)?;
             passed_on.push((signal, read));
         }
         let interrupted = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGQUIT] {
+        for signal in [SIGINT, SIGQUIT].into_iter().filter(|it| !is_ignored(*it)) {
             signal_hook::flag::register(signal, Arc::clone(&interrupted))
                 .map_err(Failure::failed)?;
         }

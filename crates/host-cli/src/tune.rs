@@ -48,7 +48,7 @@ pub struct Arguments {
 
     /// Hold the setting for this time (like 10m; ms, s, m or h), then put the old values back
     ///
-    /// Ctrl-C puts them back earlier. Refused while changes of earlier commands are in the journal.
+    /// A signal, like Ctrl-C, puts them back earlier and ends with 130. Refused while changes of earlier commands are in the journal.
     #[arg(long, global = true, value_name = "TIME", requires = "apply", value_parser = duration)]
     r#for: Option<Duration>,
 
@@ -79,7 +79,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     // The one that had the lock may have changed the values that a plan begins at.
     let plan = plan(&arguments.control, &planner).map_err(refused)?;
     if arguments.r#for.is_some() {
-        check_nothing_pending(&state)?;
+        check_nothing_pending(context, &state)?;
     }
     let mut signals = arguments.r#for.map(|_| Signals::catch()).transpose()?;
     let window = Duration::from_millis(arguments.window);
@@ -109,9 +109,11 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     let shown = show(arguments, &plan, Some(&applied), verification.as_ref());
     match (arguments.r#for, &mut signals) {
         (Some(time), Some(signals)) => {
-            let is_held = ending(&applied, None).is_none();
-            held_for(context, &state, signals, is_held.then_some(time))?;
+            // What nobody could read is not held.
+            let is_held = ending(&applied, None).is_none() && shown.is_ok();
+            let ended = held_for(context, &state, signals, is_held.then_some(time));
             shown?;
+            ended?;
         }
         _ => shown.map_err(|failure| {
             failure.adding("the change was made all the same: `skipline-host restore` puts it back")
@@ -128,14 +130,15 @@ fn held_for(
     signals: &mut Signals,
     time: Option<Duration>,
 ) -> Result<(), Failure> {
+    let mut is_interrupted = false;
     if let Some(time) = time {
         emit_error(&format!("held for {} s; Ctrl-C puts it back now\n", time.as_secs_f64()));
-        signals.wait(time)?;
+        is_interrupted = signals.wait(time)?;
     }
     let restored = put_back(context, state)?;
     let lines = restored.iter().map(|one| format!("  {}: put back\n", one.place));
     emit_error(&lines.collect::<String>());
-    Ok(())
+    if is_interrupted { Err(Failure::told(Ending::Interrupted)) } else { Ok(()) }
 }
 
 /// Takes the machine's lock before anything is written.

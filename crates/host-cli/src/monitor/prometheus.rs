@@ -13,6 +13,7 @@ use host::monitor::{HitMiss, Sample, SocketSample};
 
 use super::Sampler;
 use crate::failure::Failure;
+use crate::output::emit_error;
 
 const CLIENT_PATIENCE: Duration = Duration::from_secs(1);
 const REQUEST_BYTES: usize = 4096;
@@ -55,7 +56,7 @@ pub(super) fn serve(sampler: &Sampler<'_>, port: u16) -> Result<(), Failure> {
     let address = listener.local_addr().map_err(refused)?;
     let totals = Arc::new(Mutex::new(Totals::default()));
     held(&totals).add(sampler.sample(false)?);
-    eprintln!("serving http://{address}/metrics");
+    emit_error(&format!("serving http://{address}/metrics\n"));
     let served = Arc::clone(&totals);
     // Not joined: the process ends with the first window that cannot be counted.
     std::thread::spawn(move || {

@@ -119,6 +119,74 @@ fn without_apply_and_where_a_setting_is_not_taken_the_command_does_not_run() {
     assert!(machine.content() == before);
 }
 
+#[test]
+fn settings_that_undo_each_other_are_refused_before_anything_is_written() {
+    let machine = OnMachine::new("skylake", &[]);
+    let before = machine.content();
+    let twice = ["--cat", "default=0x3", "--cat", "default=0x7", "--", "true"];
+    for run in [&["run"][..], &["run", "--apply"]] {
+        let run = machine.run(&[run, &twice].concat());
+        assert_eq!(run.code, Some(2), "{}", run.err);
+        assert!(run.err.contains("0x3 and 0x7 are both asked for"), "{}", run.err);
+    }
+    is_as_before(&machine, &before);
+}
+
+#[test]
+fn what_is_held_knows_journals_of_other_directories() {
+    let machine = OnMachine::new("skylake", &[]);
+    let elsewhere = ["--state-dir", "x1", "tune", "ddio-ways", "4", "--apply"];
+    assert_eq!(machine.run(&elsewhere).code, Some(0));
+    let run = run_shell(&machine, "true");
+    assert_eq!(run.code, Some(3), "{}", run.err);
+    assert!(run.err.contains("restore --state-dir x1"), "{}", run.err);
+    assert_eq!(machine.run(&["restore"]).code, Some(0));
+    // And the other way round.
+    assert_eq!(machine.run(&elsewhere[2..]).code, Some(0));
+    let run =
+        machine.run(&["--state-dir", "x1", "tune", "ddio-ways", "5", "--apply", "--for", "1ms"]);
+    assert_eq!(run.code, Some(3), "{}", run.err);
+}
+
+/// Started by a shell that ignores SIGHUP, as nohup does.
+#[test]
+fn what_nohup_has_ignored_ends_neither_the_tool_nor_the_command() {
+    let machine = OnMachine::new("skylake", &[]);
+    let before = machine.content();
+    let tool =
+        machine.command(&[&SETTINGS[..], &["--", "sh", "-c", "kill -HUP $PPID; exit 4"]].concat());
+    let words = std::iter::once(tool.get_program()).chain(tool.get_args());
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).args(words);
+    let ended = shell.output().expect("a shell");
+    assert_eq!(ended.status.code(), Some(4), "{}", String::from_utf8_lossy(&ended.stderr));
+    is_as_before(&machine, &before);
+}
+
+#[test]
+fn an_error_that_nobody_can_read_keeps_its_exit_code() {
+    let machine = OnMachine::new("skylake", &[]);
+    let full = || fs::OpenOptions::new().write(true).open("/dev/full").expect("a full device");
+    for (arguments, code) in [
+        (&["tune", "ddio-ways", "99"][..], 2),
+        (&["run", "--ddio-ways", "4", "--apply", "--", "/no/such/program"], 127),
+    ] {
+        let ended = machine.command(arguments).stderr(full()).status().expect("it runs");
+        assert_eq!(ended.code(), Some(code), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_change_for_a_time_that_nobody_can_read_is_not_held() {
+    let machine = OnMachine::new("skylake", &[]);
+    let before = machine.content();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("a full device");
+    let change = ["tune", "ddio-ways", "4", "--apply", "--for", "10h"];
+    let ended = machine.command(&change).stdout(full).status().expect("it runs");
+    assert_eq!(ended.code(), Some(1));
+    is_as_before(&machine, &before);
+}
+
 /// Started, with its standard error.
 fn start(machine: &OnMachine, arguments: &[&str]) -> (Child, BufReader<std::process::ChildStderr>) {
     let mut command = machine.command(arguments);
@@ -144,7 +212,7 @@ fn a_change_for_a_time_ends_with_it_or_with_a_signal() {
     assert_eq!(run.code, Some(0), "{}{}", run.out, run.err);
     assert!(run.out.contains("set, reads back 0x780"), "{}", run.out);
     is_as_before(&machine, &before);
-    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {
         let (mut child, mut said) = start(&machine, &[&change[..], &["--for", "1h"]].concat());
         read_until(&mut said, "held for 3600 s");
         assert!(machine.content() != before);
@@ -153,7 +221,7 @@ fn a_change_for_a_time_ends_with_it_or_with_a_signal() {
         assert_eq!(refused.code, Some(3), "{}", refused.err);
         assert!(refused.err.contains("another skipline-host"), "{}", refused.err);
         kill_process(Pid::from_child(&child), signal).expect("a signal");
-        assert_eq!(child.wait().expect("its end").code(), Some(0));
+        assert_eq!(child.wait().expect("its end").code(), Some(130));
         is_as_before(&machine, &before);
     }
     for (time, words) in [("10", "with its unit"), ("0s", "with its unit"), ("31d", "allowed")] {

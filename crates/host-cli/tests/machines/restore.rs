@@ -221,3 +221,20 @@ fn masks_of_a_restore_that_died_survive_the_next_change() {
     assert_eq!(run.code, Some(0), "{}{}", run.out, run.err);
     assert!(machine.content() == before, "{}", run.out);
 }
+
+/// A register that takes more than it is given is not another program's doing, however often it is put
+/// back.
+#[test]
+fn what_hardware_adds_is_not_blamed_on_another_program() {
+    let machine = OnMachine::new("skylake", &["one-way-more"]);
+    machine.run(&["tune", "ddio-ways", "4", "--apply"]);
+    for again in [&["restore"][..], &["restore"], &["restore", "--all"], &["restore"]] {
+        let run = machine.run(again);
+        assert_eq!(run.code, Some(1), "{}", run.err);
+        assert!(run.out.contains("wrote 0x600, reads back 0x700"), "{}", run.out);
+        assert!(!run.out.contains("another program"), "{}", run.out);
+    }
+    let machine = OnMachine::new("skylake", &["one-way-more"]);
+    let run = machine.run(&["run", "--ddio-ways", "4", "--apply", "--", "true"]);
+    assert!(run.err.contains("wrote 0x") && run.err.contains("reads back"), "{}", run.err);
+}

@@ -130,20 +130,20 @@ pub fn restore(
         unrecorded = state.write(&journal).err();
     }
     let context = Context::new(host, boot, options.all, &journal.entries);
-    let mut kept: Vec<&Entry> = Vec::new();
+    let mut kept: Vec<Entry> = Vec::new();
     for (index, entry) in journal.entries.iter().enumerate().rev() {
-        let result = match below_kept(entry, &kept) {
-            Some(waits) => waits,
+        let (result, left) = match below_kept(entry, &kept) {
+            Some(waits) => (waits, None),
             None => put_back(&context, entry, watch)?,
         };
         if !result.is_settled() {
-            kept.push(entry);
+            kept.push(with_left(entry, left));
         }
         // What was found without writing is found again; the journal may be long.
-        let is_new = matches!(result, Restoring::PutBack { .. }) || index == 0;
+        let is_new = matches!(result, Restoring::PutBack { .. }) || left.is_some() || index == 0;
         done.push(Restored { place: entry.target.to_string(), entry: entry.clone(), result });
         if is_new {
-            let staying = kept.iter().rev().copied().filter(|_| !options.forget);
+            let staying = kept.iter().rev().filter(|_| !options.forget);
             let remaining = journal.entries[..index].iter().chain(staying).cloned().collect();
             unrecorded = state.write(&Journal { entries: remaining }).err();
         }
@@ -170,9 +170,9 @@ pub(crate) fn restore_command(
             kept.push(entry.clone());
             continue;
         }
-        let result = put_back(&context, entry, &mut never)?;
+        let (result, left) = put_back(&context, entry, &mut never)?;
         if !result.is_settled() {
-            kept.push(entry.clone());
+            kept.push(with_left(entry, left));
         }
         done.push(Restored { place: entry.target.to_string(), entry: entry.clone(), result });
     }
@@ -181,17 +181,24 @@ pub(crate) fn restore_command(
     Ok(done)
 }
 
+/// An entry that stays, with what this program's last write has left: the control's next reader has to
+/// know that no other program set it.
+fn with_left(entry: &Entry, left: Option<u64>) -> Entry {
+    Entry { read_back: left.or(entry.read_back), ..entry.clone() }
+}
+
+/// What became of an entry, and what its control holds if a write was not taken as asked.
 fn put_back(
     context: &Context<'_>,
     entry: &Entry,
     watch: Watch<'_>,
-) -> Result<Restoring, ApplyError> {
+) -> Result<(Restoring, Option<u64>), ApplyError> {
     let host = context.host;
     let value = match context.decided(entry, &|target| target.read(host)) {
         Ok(value) => value,
-        Err(result) => return Ok(result),
+        Err(result) => return Ok((result, None)),
     };
-    let failed = |error: FileError| Restoring::Failed { reason: error.to_string() };
+    let failed = |error: FileError| (Restoring::Failed { reason: error.to_string() }, None);
     let written = entry.target.write(host, value);
     at(watch, Step::Written)?;
     if let Err(error) = written {
@@ -203,8 +210,8 @@ fn put_back(
     };
     at(watch, Step::ReadBack)?;
     if holds == value {
-        return Ok(Restoring::PutBack { value });
+        return Ok((Restoring::PutBack { value }, None));
     }
     let reason = format!("wrote {value:#x}, reads back {holds:#x}");
-    Ok(Restoring::Failed { reason })
+    Ok((Restoring::Failed { reason }, Some(holds)))
 }

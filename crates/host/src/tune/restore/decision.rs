@@ -134,7 +134,7 @@ fn objection(entry: &Entry, holds: u64, owned: u64, all: bool) -> Option<String>
 }
 
 /// An entry older than one that was not put back waits: its value would overwrite the newer one.
-pub(super) fn below_kept(entry: &Entry, kept: &[&Entry]) -> Option<Restoring> {
+pub(super) fn below_kept(entry: &Entry, kept: &[Entry]) -> Option<Restoring> {
     let reason = "a later change of the same control is still there";
     let waits = kept.iter().any(|later| later.target.is_same(&entry.target));
     waits.then(|| Restoring::Failed { reason: reason.into() })

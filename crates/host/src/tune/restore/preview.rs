@@ -15,7 +15,7 @@ pub fn preview(host: &Host, journal: &Journal, all: bool) -> Result<Vec<Restored
     let boot = boot_id(host)?;
     let journal = journal.compacted(&boot, &|target| all_io_ways(host, target));
     let context = Context::new(host, boot, all, &journal.entries);
-    let mut kept: Vec<&Entry> = Vec::new();
+    let mut kept: Vec<Entry> = Vec::new();
     let mut previewed: Vec<Restored> = Vec::new();
     for entry in journal.entries.iter().rev() {
         let result = below_kept(entry, &kept).unwrap_or_else(|| {
@@ -24,7 +24,7 @@ pub fn preview(host: &Host, journal: &Journal, all: bool) -> Result<Vec<Restored
             decided.map_or_else(|result| result, |value| Restoring::PutBack { value })
         });
         if !result.is_settled() {
-            kept.push(entry);
+            kept.push(entry.clone());
         }
         previewed.push(Restored { place: entry.target.to_string(), entry: entry.clone(), result });
     }
