@@ -188,6 +188,11 @@ impl<T: Tracer> Fabric<T> {
         self.note_io_priority();
     }
 
+    /// Changes a core's CAT mask from now on; lines stay in the caches.
+    pub fn set_core_way_mask(&mut self, core: CoreId, mask: WayMask) {
+        self.core_way_masks[core] = mask;
+    }
+
     /// The IOMMU before a device's root port, to unmap pages and map them again.
     pub fn iommu_mut(&mut self, port: RootPortId) -> &mut Iommu {
         &mut self.ports[port].iommu

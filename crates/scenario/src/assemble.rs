@@ -11,7 +11,6 @@ use model::device::queues::Queues;
 use model::fabric::Fabric;
 use model::machine::{Controller, Machine};
 use model::tracer::Tracer;
-use workload::control::dynamic_ways::DynamicWays;
 use workload::control::schedule::Schedule;
 use workload::host_memory::HostMemory;
 
@@ -72,8 +71,8 @@ fn controllers<T: Tracer>(plan: &Plan) -> Vec<Box<dyn Controller<T>>> {
     if !plan.changes.is_empty() {
         controllers.push(Box::new(Schedule::new(plan.changes.clone())));
     }
-    for (config, ways) in &plan.dynamic_ways {
-        controllers.push(Box::new(DynamicWays::new(*config, *ways)));
+    for steering in &plan.controllers {
+        controllers.push(Box::new(steering.build()));
     }
     controllers
 }

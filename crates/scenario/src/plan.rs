@@ -3,9 +3,11 @@
 
 pub(crate) mod inert;
 mod machine;
+mod steering;
 mod tenant_input;
 
 pub use machine::MachinePlan;
+pub(crate) use steering::SteeringPlan;
 pub use tenant_input::TenantInput;
 
 use crate::apps::{self, AnyApplication, Application};
@@ -21,7 +23,6 @@ use model::device::DeviceId;
 use model::machine::Goal;
 use units::narrow::usize_from;
 use units::{Bytes, CoreId, Id, RootPortId};
-use workload::control::dynamic_ways::DynamicWaysConfig;
 use workload::control::schedule::Change;
 
 /// Everything that a machine is built from.
@@ -38,8 +39,8 @@ pub struct Plan {
     pub(crate) co_runners: Vec<CoRunnerOnCores>,
     /// Policies that root ports change to, at given times.
     pub(crate) changes: Vec<Change>,
-    /// Controllers of DDIO ways, each with its number of ways at the start.
-    pub(crate) dynamic_ways: Vec<(DynamicWaysConfig, u32)>,
+    /// Controllers of LLC ways.
+    pub(crate) controllers: Vec<SteeringPlan>,
     /// Work that a run counts as progress: that of the main tenant.
     pub(crate) goal: Goal,
 }
@@ -123,12 +124,13 @@ impl Plan {
         let machine = MachinePlan::of(scenario, platform, &layout, ports(), seed)?;
         let mut devices: Vec<_> = ports().flat_map(|port| port.devices.clone()).collect();
         devices.sort_by_key(DevicePlan::kind);
-        let (changes, dynamic_ways) =
-            (changes(scenario, platform, &layout), dynamic_ways(ports(), platform));
+        let changes = changes(scenario, platform, &layout);
+        let mut controllers = controllers_of_ports(ports(), platform);
+        controllers.extend(SteeringPlan::of_machine(scenario, &layout, platform, check)?);
         let co_runners = co_runners_on_cores(co_runners, scenario, &layout);
         let tenants = tenants(applications, scenario, &layout);
         let goal = goal(&scenario.main, &tenants[0]);
-        Ok(Self { machine, layout, devices, tenants, co_runners, changes, dynamic_ways, goal })
+        Ok(Self { machine, layout, devices, tenants, co_runners, changes, controllers, goal })
     }
 
     /// What people should know of the input of its devices.
@@ -244,14 +246,14 @@ fn changes(scenario: &Scenario, platform: &Platform, layout: &Layout) -> Vec<Cha
     scenario.machine.event.iter().flat_map(of_event).collect()
 }
 
-/// Controllers of root ports.
-fn dynamic_ways<'p>(
+/// Controllers of single root ports.
+fn controllers_of_ports<'p>(
     ports: impl Iterator<Item = &'p PortPlan>,
     platform: &Platform,
-) -> Vec<(DynamicWaysConfig, u32)> {
+) -> Vec<SteeringPlan> {
     let of_port = |(number, port): (usize, &PortPlan)| {
         let (keys, ways) = port.controller.as_ref()?;
-        Some((keys.config(RootPortId::at(number), platform.llc.ways.value), *ways))
+        Some(keys.plan(RootPortId::at(number), platform.llc.ways.value, *ways))
     };
     ports.enumerate().filter_map(of_port).collect()
 }

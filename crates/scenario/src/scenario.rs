@@ -5,11 +5,13 @@
 //! cores.
 
 pub(crate) mod check;
+mod controller;
 mod event;
 mod recorded;
 mod split;
 mod tenant;
 
+pub use controller::{ControllerKeys, ControllerKind};
 pub use event::EventKeys;
 pub(crate) use split::inherits;
 pub use tenant::{InitialContent, MAIN, MemoryNode, PageSize, Tenant, TenantKeys};
@@ -78,6 +80,9 @@ pub struct MachineKeys {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Tables<EventKeys>")]
     pub event: Vec<EventKeys>,
+    /// A controller that changes ways of the LLC by what counters say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controller: Option<ControllerKeys>,
     /// How long to run.
     #[serde(default)]
     pub run: RunKeys,
@@ -204,6 +209,7 @@ impl Scenario {
     pub fn has_timeline(&self) -> bool {
         self.machine.run.timeline
             || !self.machine.event.is_empty()
+            || self.machine.controller.is_some()
             || self.tenants().any(|tenant| tenant.devices.port.changes_ways_itself())
     }
 

@@ -1,4 +1,4 @@
-//! Controllers of a running machine: a schedule of changes, and a feedback loop on DDIO ways.
+//! Controllers of a running machine: a schedule of changes, and feedback loops on ways of the LLC.
 
-pub mod dynamic_ways;
 pub mod schedule;
+pub mod steered;

@@ -5,6 +5,7 @@ pub(crate) mod metrics;
 mod placement;
 
 pub use dynamic_ways::DynamicWaysKeys;
+pub(crate) use dynamic_ways::{MISSES_PER_US, PERIOD_US, PERIODS};
 pub use placement::PlacementKeys;
 
 use super::{DevicePlan, PortPlan};

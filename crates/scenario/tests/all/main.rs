@@ -6,6 +6,7 @@ mod answers;
 mod applications;
 mod cachelib;
 mod cbdma;
+mod controllers;
 mod counters;
 mod descriptor_replay;
 mod descriptor_replay_by_cores;

@@ -5,7 +5,7 @@
 //! Simplifies: a frame is its size, its flow's hash and its arrival; it has no payload.
 //!
 //! [`FixedRate`], [`Trains`] and [`Mix`] generate frames, [`CaptureReplay`] replays a [`Capture`],
-//! [`PingPongClient`] and [`Initiators`] wait for answers. All are deterministic, and their times have
+//! [`Varying`] stretches time, [`PingPongClient`] and [`Initiators`] wait for answers. All are deterministic, and their times have
 //! fractions of a picosecond, so that no rate drifts.
 
 mod capture;
@@ -18,6 +18,7 @@ mod ping_pong;
 mod rss;
 mod sizes;
 mod trains;
+mod varying;
 mod wire;
 mod zipf;
 
@@ -31,4 +32,5 @@ pub use ping_pong::{Delay, PingPongClient, PingPongClientConfig};
 pub use rss::{FlowAddresses, FlowPorts, FlowTuple, Toeplitz};
 pub use sizes::Sizes;
 pub use trains::{Trains, TrainsConfig};
+pub use varying::{Load, Varying};
 pub use zipf::Zipf;

@@ -62,7 +62,14 @@ fn of_traffic(traffic: &TrafficKeys) -> Vec<Inert> {
     const TRAINS: [&str; 3] =
         ["traffic.generator_threads", "traffic.train_packets", "traffic.turn_packets"];
     if traffic.pcap.is_some() {
-        let by_capture = ["offered_gbps", "packet_bytes", "traffic.pattern", "traffic.flows"];
+        let by_capture = [
+            "offered_gbps",
+            "packet_bytes",
+            "traffic.flows",
+            "traffic.load",
+            "traffic.load_step_us",
+            "traffic.pattern",
+        ];
         let by_capture = by_capture.into_iter().chain(TRAINS);
         return Inert::all(by_capture, "traffic.pcap states what arrives when").collect();
     }

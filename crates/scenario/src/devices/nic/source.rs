@@ -10,9 +10,9 @@ use hdrhistogram::Histogram;
 use model::traffic::{Arrival, Departure, PacketSource};
 use recordings::capture::{CaptureError, CutShort, Recording};
 use workload::traffic::{
-    Arrivals, CaptureReplay, FixedRate, FixedRateConfig, Initiators, InitiatorsConfig, Mix,
+    Arrivals, CaptureReplay, FixedRate, FixedRateConfig, Initiators, InitiatorsConfig, Load, Mix,
     MixConfig, PingPongClient, PingPongClientConfig, ReplayConfig, ReplaySpeed, Sizes, Toeplitz,
-    Trains, TrainsConfig,
+    Trains, TrainsConfig, Varying,
 };
 
 /// How a capture is replayed whose last record is not whole.
@@ -27,6 +27,8 @@ pub enum Traffic {
     Trains(Trains),
     /// Sizes, arrivals and flows at random.
     Random(Box<Mix>),
+    /// Any of these, at a load that changes.
+    Varying(Box<Varying<Traffic>>),
     /// A capture.
     Replay(CaptureReplay),
     /// No packets.
@@ -69,6 +71,7 @@ impl PacketSource for Traffic {
             Self::Fixed(source) => source.next_arrival(),
             Self::Trains(source) => source.next_arrival(),
             Self::Random(source) => source.next_arrival(),
+            Self::Varying(source) => stretched(source),
             Self::Replay(source) => source.next_arrival(),
             Self::PingPong(source) => source.next_arrival(),
             Self::Initiators(source) => source.next_arrival(),
@@ -81,6 +84,7 @@ impl PacketSource for Traffic {
             Self::Fixed(source) => source.awaits_answers(),
             Self::Trains(source) => source.awaits_answers(),
             Self::Random(source) => source.awaits_answers(),
+            Self::Varying(source) => source.awaits_answers(),
             Self::Replay(source) => source.awaits_answers(),
             Self::PingPong(source) => source.awaits_answers(),
             Self::Initiators(source) => source.awaits_answers(),
@@ -93,12 +97,19 @@ impl PacketSource for Traffic {
             Self::Fixed(source) => source.answered(departure),
             Self::Trains(source) => source.answered(departure),
             Self::Random(source) => source.answered(departure),
+            Self::Varying(source) => source.answered(departure),
             Self::Replay(source) => source.answered(departure),
             Self::PingPong(source) => source.answered(departure),
             Self::Initiators(source) => source.answered(departure),
             Self::Silence => {}
         }
     }
+}
+
+/// Not inlined: it contains a source itself.
+#[inline(never)]
+fn stretched(source: &mut Varying<Traffic>) -> Option<Arrival> {
+    source.next_arrival()
 }
 
 /// A source of arrivals, fully resolved.
@@ -110,6 +121,8 @@ pub enum SourcePlan {
     Trains(TrainsConfig),
     /// Sizes, arrivals and flows at random.
     Random(MixConfig),
+    /// Any of these, at a load that changes.
+    Varying(Box<SourcePlan>, Load),
     /// A capture.
     Replay(Recording, ReplayConfig),
     /// No packets.
@@ -145,7 +158,7 @@ impl SourcePlan {
         }
         let (packet_bytes, offered_gbps) = (keys.packet_bytes, keys.offered_gbps);
         let (flows, seed) = (traffic.flows as usize, input.seed);
-        Ok(match traffic.pattern {
+        let source = match traffic.pattern {
             Pattern::Fixed => {
                 Self::Fixed(FixedRateConfig { packet_bytes, offered_gbps, flows, seed })
             }
@@ -163,6 +176,10 @@ impl SourcePlan {
                 check_fits(&mix, input, card)?;
                 Self::Random(mix)
             }
+        };
+        Ok(match traffic.load() {
+            Some(load) => Self::Varying(Box::new(source), load),
+            None => source,
         })
     }
 
@@ -173,6 +190,9 @@ impl SourcePlan {
             Self::Fixed(config) => Traffic::Fixed(FixedRate::new(config, &rss)),
             Self::Trains(config) => Traffic::Trains(Trains::new(config, &rss)),
             Self::Random(config) => Traffic::Random(Box::new(Mix::new(config, &rss))),
+            Self::Varying(source, load) => {
+                Traffic::Varying(Box::new(Varying::new(source.build(), load.clone())))
+            }
             Self::Replay(Recording { capture, .. }, config) => {
                 Traffic::Replay(CaptureReplay::new(capture, config, &rss))
             }

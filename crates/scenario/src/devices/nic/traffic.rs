@@ -5,6 +5,8 @@ use crate::input::error::InputError;
 use crate::platform::MOST_LINE_RATE_GBPS;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::Picos;
+use workload::traffic::Load;
 
 /// The smallest load that is one.
 pub(super) const LEAST_GBPS: f64 = 1e-3;
@@ -15,6 +17,10 @@ const FLOW_RULES: (u32, u32) = (0, 1 << 20);
 const PACKETS: (u32, u32) = (1, 1 << 20);
 const ZIPF: (f64, f64) = (0.0, 4.0);
 const LOOPS: (u64, u64) = (1, 1_000_000);
+const SHARE: (f64, f64) = (0.0, 1.0);
+const MOST_STEPS: usize = 10_000;
+const STEP_US: (f64, f64) = (0.1, 1e9);
+const DEFAULT_STEP_US: f64 = 100.0;
 
 /// The packets that arrive at a NIC.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -52,6 +58,14 @@ pub struct TrafficKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = ZIPF.0, max = ZIPF.1))]
     pub flow_zipf: Option<f64>,
+    /// Shares of offered_gbps, each for load_step_us, over and over: a load that changes. Always all of it
+    /// by default.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub load: Vec<f64>,
+    /// How long each share of load holds. 100 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = STEP_US.0, max = STEP_US.1))]
+    pub load_step_us: Option<f64>,
     /// A pcap or pcapng file to replay instead, relative to the scenario's folder if it exists there.
     pub pcap: Option<String>,
     /// Replay a capture that ends within a packet, as one of an interrupted tool does, up to there.
@@ -78,6 +92,8 @@ impl Default for TrafficKeys {
             arrivals: None,
             burst_packets: None,
             flow_zipf: None,
+            load: Vec::new(),
+            load_step_us: None,
             pcap: None,
             cut_short: false,
             scale_to_gbps: None,
@@ -136,6 +152,7 @@ impl TrafficKeys {
         check.whole("traffic.train_packets", self.train_packets, PACKETS, "packets")?;
         check.whole("traffic.turn_packets", self.turn_packets, PACKETS, "packets")?;
         self.check_random(check)?;
+        self.check_load(check)?;
         if let Some(gbps) = self.scale_to_gbps {
             if self.pcap.is_none() {
                 let allowed =
@@ -156,6 +173,36 @@ impl TrafficKeys {
             Some(loops) => check.whole("traffic.loops", loops, LOOPS, "loops"),
             None => Ok(()),
         }
+    }
+
+    /// The load that changes, if it does.
+    pub(super) fn load(&self) -> Option<Load> {
+        let step = Picos::from_ns(1e3 * self.load_step_us.unwrap_or(DEFAULT_STEP_US));
+        (!self.load.is_empty()).then(|| Load::new(self.load.clone(), step))
+    }
+
+    fn check_load(&self, check: &Check<'_>) -> Result<(), InputError> {
+        if let Some(step_us) = self.load_step_us {
+            if self.load.is_empty() {
+                let allowed = "only together with traffic.load".into();
+                return Err(check.refuse("traffic.load_step_us", &step_us, allowed));
+            }
+            check.number("traffic.load_step_us", step_us, STEP_US)?;
+        }
+        let shown = format!("{:?}", self.load);
+        if self.load.len() > MOST_STEPS {
+            let allowed = format!("allowed: up to {MOST_STEPS} shares");
+            return Err(check.refuse("traffic.load", &self.load.len(), allowed));
+        }
+        if self.load.iter().any(|share| !(SHARE.0..=SHARE.1).contains(share)) {
+            let allowed = "allowed: shares of offered_gbps from 0 to 1".into();
+            return Err(check.refuse("traffic.load", &shown, allowed));
+        }
+        if !self.load.is_empty() && self.load.iter().all(|share| *share == 0.0) {
+            let allowed = "one share at least is above 0".into();
+            return Err(check.refuse("traffic.load", &shown, allowed));
+        }
+        Ok(())
     }
 
     /// Checks the keys of random traffic.

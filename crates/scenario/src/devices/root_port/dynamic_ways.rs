@@ -1,16 +1,17 @@
 //! A controller that changes the number of DDIO ways by demand.
 
 use crate::input::error::InputError;
-use crate::plan::TenantInput;
+use crate::plan::{SteeringPlan, TenantInput};
 use crate::platform::MOST_LLC_WAYS;
+use controllers::ThresholdConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Picos, RootPortId};
-use workload::control::dynamic_ways::DynamicWaysConfig;
+use workload::control::steered::SteeredConfig;
 
-const PERIOD_US: (f64, f64) = (1.0, 1e6);
-const MISSES_PER_US: (f64, f64) = (0.0, 1e4);
-const PERIODS: (u32, u32) = (1, 64);
+pub(crate) const PERIOD_US: (f64, f64) = (1.0, 1e6);
+pub(crate) const MISSES_PER_US: (f64, f64) = (0.0, 1e4);
+pub(crate) const PERIODS: (u32, u32) = (1, 64);
 
 /// A controller that changes the number of ways by demand.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -53,17 +54,22 @@ impl Default for DynamicWaysKeys {
 }
 
 impl DynamicWaysKeys {
-    /// The controller of root port `port`, in an LLC of `llc_ways` ways.
-    pub(crate) fn config(&self, port: RootPortId, llc_ways: u32) -> DynamicWaysConfig {
-        DynamicWaysConfig {
-            port,
-            period: Picos::from_ns(self.period_us * 1e3),
+    /// The controller of root port `port`, which has `ways` of an LLC's `llc_ways` at first.
+    pub(crate) fn plan(&self, port: RootPortId, llc_ways: u32, ways: u32) -> SteeringPlan {
+        let controller = ThresholdConfig {
             bounds: (self.min_ways, self.max_ways),
-            llc_ways,
-            grow_above: self.grow_above_misses_per_us,
-            shrink_below: self.shrink_below_misses_per_us,
+            grow_above_per_s: 1e6 * self.grow_above_misses_per_us,
+            shrink_below_per_s: 1e6 * self.shrink_below_misses_per_us,
             shrink_after_periods: self.shrink_after_periods,
-        }
+        };
+        let steered = SteeredConfig {
+            ports: vec![port],
+            tenants: Vec::new(),
+            llc_ways,
+            period: Picos::from_ns(self.period_us * 1e3),
+            io_ways: ways.clamp(self.min_ways, self.max_ways),
+        };
+        SteeringPlan::threshold(steered, controller)
     }
 
     /// Checks the keys; `off` says whether DDIO is off.

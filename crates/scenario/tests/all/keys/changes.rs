@@ -190,6 +190,8 @@ pub const CHANGES: &[Change] = &[
     ("traffic.flow_zipf", &[RANDOM, ("cores", "3")], &["1.1"]),
     ("traffic.flows", &[("cores", "3")], &["7"]),
     ("traffic.generator_threads", &[("cores", "3")], &["1"]),
+    ("traffic.load", &[], &["[1.0, 0.25]"]),
+    ("traffic.load_step_us", &[("traffic.load", "[1.0, 0.25]")], &["7.0"]),
     ("traffic.loops", &[PCAP], &["2"]),
     ("traffic.pattern", &[("cores", "3")], &["\"random\""]),
     ("traffic.pcap", &[], &["\"PCAP\""]),

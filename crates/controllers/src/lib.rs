@@ -1,0 +1,65 @@
+//! Controllers of LLC ways: from what counters said of a period to the ways of devices and of tenants.
+//!
+//! They know neither the model nor a machine, so that the same code steers both: the simulator asks them
+//! in simulated time, `skipline-host steer` with counters of a server.
+
+mod governor;
+mod iat;
+mod layout;
+mod threshold;
+
+pub use governor::Governor;
+pub use iat::{Iat, IatConfig, State};
+pub use layout::{Rank, layout};
+pub use threshold::{Threshold, ThresholdConfig};
+
+use units::WayMask;
+
+/// What the counters said of a period.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// Its length in seconds.
+    pub period_s: f64,
+    /// Lines that devices wrote and that were in the LLC.
+    pub io_write_hits: u64,
+    /// Lines that devices wrote and that were not.
+    pub io_write_misses: u64,
+    /// Each tenant, in the order in which the controller was told of them; none where nothing counts
+    /// them.
+    pub tenants: Vec<TenantSeen>,
+}
+
+/// What the cores of a tenant did in a period.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TenantSeen {
+    /// Accesses to the LLC.
+    pub llc_references: u64,
+    /// Those that missed.
+    pub llc_misses: u64,
+}
+
+impl Seen {
+    /// Write misses of devices in a second.
+    #[must_use]
+    pub fn io_misses_per_s(&self) -> f64 {
+        if self.period_s > 0.0 { self.io_write_misses as f64 / self.period_s } else { 0.0 }
+    }
+}
+
+/// What a controller wants to be set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ways {
+    /// Ways in which devices may allocate, from the top.
+    pub io: u32,
+    /// The ways of each tenant; none if the controller leaves them as they are.
+    pub tenants: Vec<WayMask>,
+}
+
+/// Decides after each period.
+pub trait Controller: std::fmt::Debug + Send {
+    /// What is to be set from now on. Deterministic: the same periods give the same ways.
+    fn decide(&mut self, seen: &Seen) -> Ways;
+
+    /// Learns that its last decision was not made: the ways are still these.
+    fn held_at(&mut self, io: u32);
+}
