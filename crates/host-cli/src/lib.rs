@@ -17,6 +17,7 @@ mod restore;
 mod run;
 mod slices;
 mod status;
+mod steer;
 mod tune;
 mod words;
 
@@ -53,6 +54,7 @@ Examples:
   skipline-host tune ddio off --device 17:00.0 --apply
   skipline-host restore                        put everything back
   skipline-host run --ddio-ways 4 --apply -- ./benchmark   only while it runs
+  skipline-host steer --for 1h --apply          ways for I/O that follow the misses of devices
   skipline-host monitor --format csv --windows 10
   skipline-host calibrate --out this-host.toml   measure caches and memory, for `skipline run`
   skipline-host slices map --out slices.toml     which slice of the cache each line is in
@@ -104,6 +106,7 @@ enum Command {
     Tune(tune::Arguments),
     Restore(restore::Arguments),
     Run(run::Arguments),
+    Steer(steer::Arguments),
     Monitor(monitor::Arguments),
     Calibrate(calibrate::Arguments),
     Slices(slices::Arguments),
@@ -181,6 +184,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Tune(arguments) => tune::run(&arguments, &context),
         Command::Restore(arguments) => restore::run(&arguments, &context),
         Command::Run(arguments) => run::run(&arguments, &context),
+        Command::Steer(arguments) => steer::run(&arguments, &context),
         Command::Monitor(arguments) => monitor::run(&arguments, &context),
         Command::Calibrate(arguments) => calibrate::run(&arguments, &context),
         Command::Slices(arguments) => slices::run(&arguments, &context),

@@ -14,6 +14,7 @@
 //! | `doctor` | what can be seen and changed, tried |
 //! | `tune` | plans, journal, writing with read-back, restoring, verification |
 //! | `monitor` | counters in windows |
+//! | `steer` | controllers that set ways by what `monitor` counts |
 //! | `slices` | which slice a line is in, by counters or timing; latencies to slices |
 //! | `calibrate` | measures caches and memory, writes a platform file |
 //!
@@ -38,6 +39,7 @@ pub mod rings;
 mod root;
 pub mod slices;
 pub mod status;
+pub mod steer;
 pub mod tune;
 pub mod uncore;
 mod unread;

@@ -24,4 +24,5 @@ mod slice_distances;
 mod slices;
 mod state_directories;
 mod status;
+mod steering;
 mod tune;

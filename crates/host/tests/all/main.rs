@@ -14,4 +14,5 @@ mod kernel_sources;
 mod machines;
 mod measured_changes;
 mod readers;
+mod steering;
 mod watched;

@@ -77,6 +77,20 @@ impl Planner<'_> {
         self.ways_plan(Wanted::Mask(mask), socket, format!("tune ddio-mask {mask:#x}"))
     }
 
+    /// The fewest ways that it sets, and each socket, or one of them, with the ways of its LLC.
+    ///
+    /// # Errors
+    /// If this machine has no such register, the socket does not exist, or the kernel hides its cache.
+    pub fn ways_bounds(
+        &self,
+        socket: Option<PackageId>,
+    ) -> Result<(u32, Vec<(PackageId, u32)>), PlanError> {
+        let register = ways_register(self.known("steer")?)?;
+        let sockets = self.wanted_sockets(socket)?.into_iter();
+        let with_ways = sockets.map(|socket| Ok((socket.id, ways_of(socket)?)));
+        Ok((register.default_ways, with_ways.collect::<Result<_, PlanError>>()?))
+    }
+
     fn ways_plan(
         &self,
         wanted: Wanted,
@@ -115,14 +129,7 @@ impl Planner<'_> {
         check_one_die(socket).map_err(|why| {
             PlanError::NoControl(format!("{} is refused: {why}", wanted.control()))
         })?;
-        let all = socket.ways().ok_or_else(|| {
-            PlanError::NoControl(format!(
-                "the kernel does not say how many ways the LLC of socket {} has \
-                 (/sys/devices/system/cpu/cpu{}/cache)",
-                socket.id,
-                socket.first_cpu()
-            ))
-        })?;
+        let all = ways_of(socket)?;
         let mask = wanted.mask(register, socket.id, all, self.takes_any_mask)?;
         let target =
             Target::Msr { socket: socket.id, cpu: socket.first_cpu(), address: register.msr };
@@ -156,6 +163,17 @@ impl Planner<'_> {
             only_kept: false,
         })
     }
+}
+
+fn ways_of(socket: &Socket) -> Result<u32, PlanError> {
+    socket.ways().ok_or_else(|| {
+        PlanError::NoControl(format!(
+            "the kernel does not say how many ways the LLC of socket {} has \
+             (/sys/devices/system/cpu/cpu{}/cache)",
+            socket.id,
+            socket.first_cpu()
+        ))
+    })
 }
 
 fn ways_register(generation: &Generation) -> Result<&WaysRegister, PlanError> {

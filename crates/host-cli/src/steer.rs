@@ -1,0 +1,254 @@
+//! `steer`: a controller sets the ways for I/O by what counters say.
+
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use controllers::{Controller, Iat, IatConfig, Threshold, ThresholdConfig};
+use host::cpu::PackageId;
+use host::monitor::Monitor;
+use host::steer::{Became, Bounds, SteerError, Steered, Steering, bounds};
+use host::tune::{Planner, StateDirectory};
+use serde::Serialize;
+
+use crate::Context;
+use crate::failure::{Ending, Failure};
+use crate::hold::{Signals, check_nothing_pending, duration, put_back};
+use crate::number::{small, within};
+use crate::output::{Format, Versioned, emit_error, emit_while_read};
+use crate::tune::{crash, lock, refused};
+
+/// Part by which a counter has to change for IAT.
+const STABLE_SHARE: f64 = 0.03;
+
+/// Let a controller set the ways for I/O by what counters say
+///
+/// After each window the controller of a socket looks at the lines that devices wrote and that were not
+/// in the cache, and asks for more ways or fewer. Without --apply nothing is written: what would be set
+/// is shown. With --apply each change goes through journal and read-back as with tune, and the first
+/// values are put back in the end, however it ends: after the time of --for, with Ctrl-C or another
+/// signal (130), when counters vanish or another program sets the ways (1). If skipline-host itself is
+/// killed, `skipline-host restore` puts the values back.
+#[derive(Args)]
+pub struct Arguments {
+    /// Which controller decides
+    #[arg(long, value_enum, default_value_t)]
+    controller: Rule,
+    /// Only this socket
+    #[arg(long, value_name = "ID", value_parser = small)]
+    socket: Option<u32>,
+    /// Milliseconds of a window
+    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = within(10..=60_000))]
+    window: u64,
+    /// Fewest ways, no fewer than tune sets [default: those of the part]
+    #[arg(long, value_name = "N", value_parser = small)]
+    min_ways: Option<u32>,
+    /// Most ways
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = small)]
+    max_ways: u32,
+    /// Write misses in a second above which devices lack ways
+    #[arg(long, value_name = "MISSES", default_value_t = 1_000_000, value_parser = within(0..=u64::MAX))]
+    grow_above: u64,
+    /// Threshold: write misses in a second below which a window is quiet
+    #[arg(long, value_name = "MISSES", default_value_t = 100_000, value_parser = within(0..=u64::MAX))]
+    shrink_below: u64,
+    /// Threshold: quiet windows in a row before a way is taken back
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = within(1..=64))]
+    shrink_after: u64,
+    /// Changes of all sockets together in any minute
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = within(1..=600))]
+    changes_per_minute: u64,
+    /// End after this time (like 10m; ms, s, m or h)
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    r#for: Option<Duration>,
+    /// End after so many windows
+    #[arg(long, value_name = "N", value_parser = within(1..=u64::MAX))]
+    windows: Option<u64>,
+    /// Write; without it nothing is written
+    #[arg(long)]
+    apply: bool,
+    /// For people, or an object per socket and window for programs
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// A rule by which ways change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Rule {
+    /// One way more while devices miss often, one less when they have missed seldom for a while
+    #[default]
+    Threshold,
+    /// As IAT of ISCA'21 (recalled) for devices alone: masks of groups stay
+    Iat,
+}
+
+impl Arguments {
+    /// The bounds of each socket.
+    fn bounds(&self, planner: &Planner<'_>) -> Result<Vec<Bounds>, Failure> {
+        let found = bounds(planner, self.socket.map(PackageId)).map_err(refused)?;
+        for socket in &found {
+            let (least, most) = (self.min_ways.unwrap_or(socket.fewest), self.max_ways);
+            if least < socket.fewest || most > socket.most || least > most {
+                return Err(Failure::bad_input(format!(
+                    "--min-ways {least}, --max-ways {most}: allowed are {} to {} on socket {}",
+                    socket.fewest, socket.most, socket.socket
+                )));
+            }
+        }
+        if self.controller == Rule::Threshold && self.shrink_below > self.grow_above {
+            return Err(Failure::bad_input(format!(
+                "--shrink-below {}: allowed is up to --grow-above {}",
+                self.shrink_below, self.grow_above
+            )));
+        }
+        Ok(found)
+    }
+
+    fn controller(&self, socket: Bounds) -> Box<dyn Controller> {
+        let bounds = (self.min_ways.unwrap_or(socket.fewest), self.max_ways);
+        let grow_above_per_s = self.grow_above as f64;
+        match self.controller {
+            Rule::Threshold => {
+                let config = ThresholdConfig {
+                    bounds,
+                    grow_above_per_s,
+                    shrink_below_per_s: self.shrink_below as f64,
+                    shrink_after_periods: u32::try_from(self.shrink_after).unwrap_or(u32::MAX),
+                };
+                Box::new(Threshold::new(config, socket.now))
+            }
+            Rule::Iat => {
+                let config = IatConfig {
+                    llc_ways: socket.most,
+                    bounds,
+                    miss_low_per_s: grow_above_per_s,
+                    stable_share: STABLE_SHARE,
+                    tenants: Vec::new(),
+                };
+                Box::new(Iat::new(config, socket.now))
+            }
+        }
+    }
+}
+
+pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
+    let planner = Planner::new(&context.host).map_err(refused)?;
+    let sockets = arguments.bounds(&planner)?;
+    let monitor = Monitor::prepare(&context.host, planner.generation(), planner.sockets());
+    if !monitor.sees_devices() {
+        let why = monitor.unavailable().iter().map(|unread| format!("\n  {unread}"));
+        let why: String = why.collect();
+        return Err(Failure::refused(format!("writes of devices cannot be counted here:{why}")));
+    }
+    let window = Duration::from_millis(arguments.window);
+    let limits = (window, usize::try_from(arguments.changes_per_minute).unwrap_or(usize::MAX));
+    let make = |socket| arguments.controller(socket);
+    if !arguments.apply {
+        let parts = (&planner, &monitor);
+        let mut steering =
+            Steering::new(&context.host, parts, limits, &sockets, make).map_err(refused)?;
+        emit_error("dry run: nothing is written; --apply writes\n");
+        let mut signals = Signals::catch()?;
+        return steer(arguments, context, &mut steering, None, &mut signals);
+    }
+    let state = lock(context)?;
+    check_nothing_pending(context, &state)?;
+    // The one that had the lock may have changed the ways.
+    let sockets = arguments.bounds(&planner)?;
+    let mut signals = Signals::catch()?;
+    let mut steering = Steering::new(&context.host, (&planner, &monitor), limits, &sockets, make)
+        .map_err(refused)?;
+    let ended = steer(arguments, context, &mut steering, Some(&state), &mut signals);
+    // Whatever happened before.
+    let restored = put_back(context, &state);
+    match (ended, restored) {
+        (Err(failure), Err(left)) => {
+            emit_error(&format!("{}\n", left.message()));
+            Err(failure)
+        }
+        (ended, restored) => {
+            let lines = restored?.into_iter().map(|one| format!("  {}: put back\n", one.place));
+            emit_error(&lines.collect::<String>());
+            ended
+        }
+    }
+}
+
+/// Window by window, until the time is over, a signal comes, or something unexpected happens.
+fn steer(
+    arguments: &Arguments,
+    context: &Context,
+    steering: &mut Steering<'_>,
+    state: Option<&StateDirectory<'_>>,
+    signals: &mut Signals,
+) -> Result<(), Failure> {
+    let began = Instant::now();
+    let (mut number, mut passed) = (0, Duration::ZERO);
+    let mut watch = crash::as_told(context.host.root.is_real());
+    while arguments.windows.is_none_or(|most| number < most)
+        && arguments.r#for.is_none_or(|most| passed < most)
+    {
+        let writer = state.map(|state| (state, &mut watch as host::tune::Watch<'_>));
+        let told = steering.step(writer, passed).map_err(ended_by)?;
+        for socket in &told {
+            emit_while_read(&line(arguments.format, number, socket)?)?;
+        }
+        number += 1;
+        // Counters of a described machine do not wait: its windows are those that were asked for.
+        let counted = Duration::from_millis(arguments.window).saturating_mul(small_count(number));
+        passed = if context.host.root.is_real() { began.elapsed() } else { counted };
+        if signals.came(paced(arguments, context))? {
+            return Err(Failure::told(Ending::Interrupted));
+        }
+    }
+    Ok(())
+}
+
+fn small_count(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// How long to wait for a signal: a described machine's windows take no time, and without an end they
+/// would not be seen.
+fn paced(arguments: &Arguments, context: &Context) -> Duration {
+    let is_endless = arguments.windows.is_none() && arguments.r#for.is_none();
+    match is_endless && !context.host.root.is_real() {
+        true => Duration::from_millis(arguments.window),
+        false => Duration::ZERO,
+    }
+}
+
+fn ended_by(error: SteerError) -> Failure {
+    match error {
+        SteerError::Plan(error) => refused(error),
+        SteerError::Apply(error) => Failure::of_apply(&error, &error),
+        SteerError::NotAsAsked { .. } => Failure::ended(Ending::NotAsAsked, error),
+        other => Failure::failed(format!("{other}; steering has ended")),
+    }
+}
+
+/// A socket in one window, as a program reads it.
+#[derive(Serialize)]
+struct Row<'a> {
+    window: u64,
+    #[serde(flatten)]
+    steered: &'a Steered,
+}
+
+fn line(format: Format, window: u64, steered: &Steered) -> Result<String, Failure> {
+    if format == Format::Json {
+        let row = Row { window, steered };
+        let text = serde_json::to_string(&Versioned::new(&row)).map_err(std::io::Error::from)?;
+        return Ok(text + "\n");
+    }
+    let Steered { socket, write_hits_per_s, write_misses_per_s, ways, wanted, became } = steered;
+    let became = match became {
+        Became::AsIs => String::new(),
+        Became::WouldSet => format!(", would be {wanted}"),
+        Became::Set => format!(", now {wanted}"),
+        Became::TooOften => format!(", wanted {wanted}: too many changes in the last minute"),
+    };
+    let [hits, misses] = [write_hits_per_s, write_misses_per_s].map(|lines| lines / 1e6);
+    Ok(format!(
+        "window {window}, socket {socket}: {hits:.2} M/s hit, {misses:.2} M/s miss; {ways} ways{became}\n"
+    ))
+}

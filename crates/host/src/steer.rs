@@ -1,0 +1,252 @@
+//! Steering: after each window a controller says how many ways devices need, and the register gets them.
+//!
+//! The controllers are those of the crate `controllers`, which simulated machines have too. A change goes
+//! through plan, journal and read-back as any other; anything unexpected ends the steering, and the
+//! caller puts the first values back.
+
+use std::time::Duration;
+
+use controllers::{Controller, Governor, Seen};
+use serde::Serialize;
+
+use crate::cpu::PackageId;
+use crate::error::FileError;
+use crate::machine::Host;
+use crate::monitor::{Monitor, Sample, SocketSample};
+use crate::tune::{ApplyError, Outcome, Plan, PlanError, Planner, StateDirectory, Watch, apply};
+
+/// What became of a controller's wish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Became {
+    /// The ways are as it wants them.
+    AsIs,
+    /// It would be set; nothing is written in a dry run.
+    WouldSet,
+    /// It is set.
+    Set,
+    /// There were as many changes in the last minute as are allowed.
+    TooOften,
+}
+
+/// A socket after a window.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Steered {
+    /// The socket.
+    pub socket: PackageId,
+    /// Lines that devices wrote each second and that were in the LLC.
+    pub write_hits_per_s: f64,
+    /// Lines that devices wrote each second and that were not.
+    pub write_misses_per_s: f64,
+    /// Ways of devices during the window.
+    pub ways: u32,
+    /// Ways that the controller wants.
+    pub wanted: u32,
+    /// What became of that.
+    pub became: Became,
+}
+
+/// Why steering ended.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SteerError {
+    /// what the controller needs is not counted any more
+    #[error("the counters of socket {socket} are gone: {reason}")]
+    CountersGone {
+        /// The socket.
+        socket: PackageId,
+        /// What is missing.
+        reason: String,
+    },
+    /// the kernel refuses the events
+    #[error("the counters are gone: {0}")]
+    Unread(#[from] FileError),
+    /// another program wrote the register
+    #[error(
+        "another program set the ways of socket {socket} to {holds:#x}, where {expected:#x} was"
+    )]
+    Foreign {
+        /// The socket.
+        socket: PackageId,
+        /// The mask now.
+        holds: u64,
+        /// The mask that was set last.
+        expected: u64,
+    },
+    /// the register does not hold what was asked
+    #[error("{place} does not hold what was asked ({outcome})")]
+    NotAsAsked {
+        /// The control.
+        place: String,
+        /// What became of the write.
+        outcome: String,
+    },
+    /// there is no plan
+    #[error("{0}")]
+    Plan(#[from] PlanError),
+    /// a change was cut short
+    #[error("{0}")]
+    Apply(#[from] ApplyError),
+}
+
+/// A socket that is steered.
+struct Socket {
+    id: PackageId,
+    controller: Box<dyn Controller>,
+    /// Its mask of ways, in the bits that are the register's field.
+    mask: u64,
+}
+
+/// Bounds of the ways that controllers may ask for on a socket: fewest, most, and those now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// The socket.
+    pub socket: PackageId,
+    /// The fewest ways that the tool sets.
+    pub fewest: u32,
+    /// The ways of the LLC.
+    pub most: u32,
+    /// The ways now.
+    pub now: u32,
+}
+
+/// Controllers of the sockets of a machine.
+pub struct Steering<'a> {
+    host: &'a Host,
+    planner: &'a Planner<'a>,
+    monitor: &'a Monitor,
+    window: Duration,
+    governor: Governor,
+    sockets: Vec<Socket>,
+}
+
+impl<'a> Steering<'a> {
+    /// A controller for each of `sockets`, as `make` builds it; at most `most_changes` in any minute.
+    ///
+    /// # Errors
+    /// If a socket's register cannot be read.
+    pub fn new(
+        host: &'a Host,
+        (planner, monitor): (&'a Planner<'a>, &'a Monitor),
+        (window, most_changes): (Duration, usize),
+        sockets: &[Bounds],
+        make: impl Fn(Bounds) -> Box<dyn Controller>,
+    ) -> Result<Self, PlanError> {
+        let steered = sockets.iter().map(|&bounds| {
+            let (mask, _) = ways_now(planner, bounds.socket, bounds.most)?;
+            Ok(Socket { id: bounds.socket, controller: make(bounds), mask })
+        });
+        let sockets = steered.collect::<Result<Vec<_>, PlanError>>()?;
+        Ok(Self { host, planner, monitor, window, governor: Governor::new(most_changes), sockets })
+    }
+
+    /// Counts for a window and follows the controllers, `now` since any beginning. Without `writer`
+    /// nothing is written.
+    ///
+    /// # Errors
+    /// If counters are gone, another program wrote a register, or a write was not taken.
+    pub fn step(
+        &mut self,
+        mut writer: Option<(&StateDirectory<'_>, Watch<'_>)>,
+        now: Duration,
+    ) -> Result<Vec<Steered>, SteerError> {
+        let sample = self.monitor.sample(self.host, self.window)?;
+        let mut told = Vec::new();
+        for socket in &mut self.sockets {
+            let seen = seen(&sample, socket.id)?;
+            let wanted = socket.controller.decide(&seen).io;
+            let (holds, plan) = planned(self.planner, socket.id, wanted)?;
+            if holds != socket.mask {
+                let (socket, expected) = (socket.id, socket.mask);
+                return Err(SteerError::Foreign { socket, holds, expected });
+            }
+            let ways = holds.count_ones();
+            let became = match &mut writer {
+                _ if wanted == ways => Became::AsIs,
+                None => Became::WouldSet,
+                Some(_) if !self.governor.permits(now) => Became::TooOften,
+                Some((state, watch)) => {
+                    socket.mask = write(self.host, state, &plan, *watch)?;
+                    Became::Set
+                }
+            };
+            if matches!(became, Became::WouldSet | Became::TooOften) {
+                socket.controller.held_at(ways);
+            }
+            let per_s = |lines: u64| lines as f64 / seen.period_s;
+            told.push(Steered {
+                socket: socket.id,
+                write_hits_per_s: per_s(seen.io_write_hits),
+                write_misses_per_s: per_s(seen.io_write_misses),
+                ways,
+                wanted,
+                became,
+            });
+        }
+        Ok(told)
+    }
+}
+
+/// The bounds of each socket, or of one of them.
+///
+/// # Errors
+/// If the machine has no register for the ways of I/O, or it cannot be read.
+pub fn bounds(planner: &Planner<'_>, only: Option<PackageId>) -> Result<Vec<Bounds>, PlanError> {
+    let (fewest, sockets) = planner.ways_bounds(only)?;
+    let of_socket = |(socket, most): (PackageId, u32)| {
+        let (mask, _) = ways_now(planner, socket, most)?;
+        Ok(Bounds { socket, fewest: fewest.min(most), most, now: mask.count_ones() })
+    };
+    sockets.into_iter().map(of_socket).collect()
+}
+
+/// The mask of a socket, and its field.
+fn ways_now(planner: &Planner<'_>, id: PackageId, most: u32) -> Result<(u64, u64), PlanError> {
+    let plan = planner.ddio_ways(most, Some(id))?;
+    let change = plan.changes.first();
+    Ok(change.map_or((0, 0), |change| (change.old.unwrap_or(0) & change.owned, change.owned)))
+}
+
+/// What the register holds, and the plan that gives it so many ways.
+fn planned(planner: &Planner<'_>, id: PackageId, ways: u32) -> Result<(u64, Plan), PlanError> {
+    let plan = planner.ddio_ways(ways, Some(id))?;
+    let holds = plan.changes.first().map_or(0, |change| change.old.unwrap_or(0) & change.owned);
+    Ok((holds, plan))
+}
+
+/// Writes a plan of one register; the mask that it then holds.
+fn write(
+    host: &Host,
+    state: &StateDirectory<'_>,
+    plan: &Plan,
+    watch: Watch<'_>,
+) -> Result<u64, SteerError> {
+    let mut done = Vec::new();
+    apply(host, state, plan, &mut done, watch)?;
+    let owned = plan.changes.first().map_or(0, |change| change.owned);
+    match done.last() {
+        Some(one) if matches!(one.outcome, Outcome::Set | Outcome::AlreadySo) => {
+            Ok(one.asked & owned)
+        }
+        last => {
+            let place = last.map(|one| one.place.clone()).unwrap_or_default();
+            let outcome = last.map(|one| format!("{:?}", one.outcome)).unwrap_or_default();
+            Err(SteerError::NotAsAsked { place, outcome })
+        }
+    }
+}
+
+fn seen(sample: &Sample, id: PackageId) -> Result<Seen, SteerError> {
+    let gone = |reason: &str| SteerError::CountersGone { socket: id, reason: reason.into() };
+    let of_socket: Option<&SocketSample> = sample.sockets.iter().find(|one| one.socket == id);
+    let written = of_socket.and_then(|one| one.pcie_write);
+    let written = written.ok_or_else(|| gone("writes of devices are not counted"))?;
+    if of_socket.and_then(|one| one.running_share) == Some(0.0) {
+        return Err(gone("another program has taken them for the whole window"));
+    }
+    Ok(Seen {
+        period_s: sample.window_ms / 1e3,
+        io_write_hits: written.hits,
+        io_write_misses: written.misses,
+        tenants: Vec::new(),
+    })
+}
