@@ -30,6 +30,11 @@ const NEEDS: &[(&str, Settings)] = &[
     ("co_runner.0.probe.watched_sets", WATCHER),
     ("co_runner.0.slices", MOST_SLICES),
     ("co_runner.0.way_mask", MOST_WAYS),
+    ("controller.grow_above_misses_per_us", &[("controller.shrink_below_misses_per_us", "0.0")]),
+    ("controller.max_ways", MOST_WAYS),
+    ("controller.min_ways", &[("hardware.llc.ways", "32"), ("controller.max_ways", "32")]),
+    ("controller.shrink_below_misses_per_us", &[("controller.grow_above_misses_per_us", "10000.0")]),
+    ("controller.stable_percent", &[("controller.kind", "\"iat\"")]),
     ("core_way_mask", MOST_WAYS),
     ("cores", MOST_SLICES),
     ("ddio_ways", MOST_WAYS),
@@ -112,7 +117,8 @@ const APPLICATIONS: [&str; 16] = [
 ];
 
 /// Tables beside those of tenants, where a setting is about them.
-const BESIDE: [(&str, &str); 2] = [
+const BESIDE: [(&str, &str); 3] = [
+    ("controller.", "[controller]\nkind = \"threshold\"\n"),
     ("co_runner.", "[[co_runner]]\nworking_set_bytes = 65536\n"),
     ("event.", "[[event]]\nat_us = 1\nddio_ways = 4\n"),
 ];
@@ -225,7 +231,9 @@ fn a_run_keeps_to_the_ranges_of_the_schema() {
         }
         turned_keys += 1;
         for (within, beyond) in turned(key) {
-            let text = |value: String| if listed { format!("[{value}]") } else { value };
+            // A list of which another element allows any value.
+            let before = if name == "traffic.load" { "1.0, " } else { "" };
+            let text = |value: String| if listed { format!("[{before}{value}]") } else { value };
             wrong.extend(is_a_limit(&name, &text(within), &text(beyond)).err());
         }
     }

@@ -61,6 +61,7 @@ pub struct TrafficKeys {
     /// Shares of offered_gbps, each for load_step_us, over and over: a load that changes. Always all of it
     /// by default.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(range(min = SHARE.0, max = SHARE.1)))]
     pub load: Vec<f64>,
     /// How long each share of load holds. 100 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
