@@ -89,9 +89,12 @@ fn a_kill_at_any_step_leaves_a_journal_for_restore() {
     }
 }
 
+/// A machine with failures, further arguments, the exit code and words of the message.
+type Case = (&'static str, &'static [&'static str], &'static [&'static str], i32, &'static str);
+
 #[test]
 fn what_cannot_be_steered_is_refused_at_once() {
-    let cases: [(&str, &[&str], &[&str], i32, &str); 7] = [
+    let cases: [Case; 7] = [
         ("haswell", &[], &[], 3, "no publicly documented register"),
         ("turin", &[], &[], 3, "no publicly documented register"),
         ("skylake", &["no-uncore-driver"], &[], 3, "cannot be counted here"),
