@@ -79,7 +79,10 @@ pub struct Signals(UnixStream);
 impl Signals {
     pub fn catch() -> Result<Self, Failure> {
         let (read, write) = UnixStream::pair().map_err(Failure::failed)?;
-        for signal in [SIGINT, SIGTERM, SIGQUIT, SIGHUP].into_iter().filter(|it| !is_ignored(*it)) {
+        // What nohup has ignored stays so. Shells ignore SIGINT and SIGQUIT in what they start with `&`,
+        // where they still have to end what is held.
+        let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
+        for signal in [SIGINT, SIGTERM, SIGQUIT].into_iter().chain(hangup) {
             let write = write.try_clone().map_err(Failure::failed)?;
             signal_hook::low_level::pipe::register(signal, write).map_err(Failure::failed)?;
         }

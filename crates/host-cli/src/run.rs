@@ -186,7 +186,7 @@ impl Forwarding {
             passed_on.push((signal, read));
         }
         let interrupted = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGQUIT].into_iter().filter(|it| !is_ignored(*it)) {
+        for signal in [SIGINT, SIGQUIT] {
             signal_hook::flag::register(signal, Arc::clone(&interrupted))
                 .map_err(Failure::failed)?;
         }

@@ -29,7 +29,9 @@ impl OnMachine {
     }
 
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_skipline-host"));
+        // Whatever those who run the tests have ignored.
+        let mut command = Command::new("env");
+        command.arg("--default-signal=HUP,INT,QUIT,TERM").arg(env!("CARGO_BIN_EXE_skipline-host"));
         command.arg("--root").arg(self.path()).args(arguments);
         command
     }
