@@ -148,6 +148,7 @@ class Store:
     ) -> "pl.DataFrame":
         """Return a row per number: metric, component, value, ci95 (half width), unit.
 
+        Numbers of a point are in the order of their names, whoever has simulated it and when.
         `metrics` are names of metrics without components; without them: all.
         """
         number = self.number(sweep)
@@ -159,7 +160,8 @@ class Store:
             values.append(list(metrics))
         found = self.sql(
             "SELECT axes, seed, metric, component, value, ci95, unit FROM results "
-            f"WHERE sweep = ? AND NOT stale{chosen} ORDER BY ordinal",
+            f"WHERE sweep = ? AND NOT stale{chosen} "
+            "ORDER BY ordinal, metric, component NULLS FIRST",
             values,
         )
         return self._with_axes(found, number)
