@@ -88,7 +88,7 @@ fn leaks_more(after: &RunResult, before: &RunResult) -> bool {
 }
 
 proptest! {
-    #![proptest_config(cases(10, 30))]
+    #![proptest_config(cases(10, 20))]
 
     #[test]
     fn more_load_gives_no_less_throughput_unless_packets_leak(
@@ -158,7 +158,7 @@ impl More {
 }
 
 proptest! {
-    #![proptest_config(cases(5, 16))]
+    #![proptest_config(cases(5, 10))]
 
     #[test]
     fn more_of_a_resource_gives_no_less_throughput(
@@ -294,7 +294,7 @@ fn moved_by_card(
 }
 
 proptest! {
-    #![proptest_config(cases(8, 32))]
+    #![proptest_config(cases(8, 20))]
 
     #[test]
     fn bytes_on_the_link_of_a_card_balance(sketch in forwarder(0)) {
@@ -426,7 +426,7 @@ fn stays_within_bounds(sketch: &Sketch, result: &RunResult) -> TestCaseResult {
 }
 
 proptest! {
-    #![proptest_config(cases(16, 40))]
+    #![proptest_config(cases(16, 24))]
 
     #[test]
     fn every_run_ends_and_stays_within_bounds(sketch in any_scenario()) {
@@ -444,7 +444,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(10, 40))]
+    #![proptest_config(cases(10, 24))]
 
     #[test]
     fn packets_are_conserved_and_keep_littles_law(sketch in forwarder(1)) {
