@@ -217,7 +217,9 @@ class _Sweep:
                 self._summary.stopped = errors[0]
 
     def _report(self, wanted: int) -> None:
-        new = self._summary.new.total()
-        share = (new + self._pending_rows + sum(self._fractions.values())) / wanted
-        failed = f", {self._summary.new['failed']} failed" if self._summary.new["failed"] else ""
-        self._tell(share, f"{new:,} of {wanted:,} points{failed}")
+        counts = self._summary.new
+        # Lost points are no finished ones: the next sweep tries them again.
+        finished = counts["done"] + counts["failed"]
+        share = (counts.total() + self._pending_rows + sum(self._fractions.values())) / wanted
+        beside = [f", {counts[name]} {name}" for name in ("failed", "lost") if counts[name]]
+        self._tell(share, f"{finished:,} of {wanted:,} points{''.join(beside)}")
