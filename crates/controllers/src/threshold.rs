@@ -73,6 +73,10 @@ impl Controller for Threshold {
     }
 
     fn held_at(&mut self, io: u32) {
+        // A way that was not taken back cannot have been missed.
+        if io > self.ways {
+            self.has_shrunk = false;
+        }
         self.ways = io.clamp(self.config.bounds.0, self.config.bounds.1);
     }
 }
@@ -130,6 +134,15 @@ mod tests {
         assert_eq!(after(&mut controller, &[9]), 2);
         assert_eq!(after(&mut controller, &[0, 0, 0]), 2, "twice as patient");
         assert_eq!(after(&mut controller, &[0]), 1);
+    }
+
+    #[test]
+    fn a_way_that_was_not_taken_back_does_not_make_it_more_patient() {
+        let mut controller = controller();
+        assert_eq!(after(&mut controller, &[0, 0]), 1);
+        controller.held_at(2);
+        assert_eq!(after(&mut controller, &[9]), 3);
+        assert_eq!(after(&mut controller, &[0, 0]), 2, "as patient as at first");
     }
 
     #[test]

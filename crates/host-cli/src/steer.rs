@@ -26,8 +26,8 @@ const STABLE_SHARE: f64 = 0.03;
 /// in the cache, and asks for more ways or fewer. Without --apply nothing is written: what would be set
 /// is shown. With --apply each change goes through journal and read-back as with tune, and the first
 /// values are put back in the end, however it ends: after the time of --for, with Ctrl-C or another
-/// signal (130), when counters vanish or another program sets the ways (1). If skipline-host itself is
-/// killed, `skipline-host restore` puts the values back.
+/// signal (130, at the end of the window), when counters vanish or another program sets the ways (1). If
+/// skipline-host itself is killed, `skipline-host restore` puts the values back.
 #[derive(Args)]
 pub struct Arguments {
     /// Which controller decides
@@ -161,9 +161,10 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     // Whatever happened before.
     let restored = put_back(context, &state);
     match (ended, restored) {
+        // A value that is not put back matters more than why steering has ended.
         (Err(failure), Err(left)) => {
-            emit_error(&format!("{}\n", left.message()));
-            Err(failure)
+            emit_error(&format!("{}\n", failure.message()));
+            Err(left)
         }
         (ended, restored) => {
             let lines = restored?.into_iter().map(|one| format!("  {}: put back\n", one.place));

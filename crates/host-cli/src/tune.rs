@@ -48,7 +48,8 @@ pub struct Arguments {
 
     /// Hold the setting for this time (like 10m; ms, s, m or h), then put the old values back
     ///
-    /// A signal, like Ctrl-C, puts them back earlier and ends with 130. Refused while changes of earlier commands are in the journal.
+    /// A signal, like Ctrl-C, puts them back earlier and ends with 130. Refused while changes of earlier
+    /// commands are in the journal.
     #[arg(long, global = true, value_name = "TIME", requires = "apply", value_parser = duration)]
     r#for: Option<Duration>,
 
@@ -109,11 +110,12 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     let shown = show(arguments, &plan, Some(&applied), verification.as_ref());
     match (arguments.r#for, &mut signals) {
         (Some(time), Some(signals)) => {
-            // What nobody could read is not held.
+            // A change whose report cannot be written is not held.
             let is_held = ending(&applied, None).is_none() && shown.is_ok();
             let ended = held_for(context, &state, signals, is_held.then_some(time));
-            shown?;
+            // A value that is not put back matters more than a report.
             ended?;
+            shown?;
         }
         _ => shown.map_err(|failure| {
             failure.adding("the change was made all the same: `skipline-host restore` puts it back")

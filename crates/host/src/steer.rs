@@ -132,7 +132,7 @@ impl<'a> Steering<'a> {
         make: impl Fn(Bounds) -> Box<dyn Controller>,
     ) -> Result<Self, PlanError> {
         let steered = sockets.iter().map(|&bounds| {
-            let (mask, _) = ways_now(planner, bounds.socket, bounds.most)?;
+            let (mask, _) = planned(planner, bounds.socket, bounds.most)?;
             Ok(Socket { id: bounds.socket, controller: make(bounds), mask })
         });
         let sockets = steered.collect::<Result<Vec<_>, PlanError>>()?;
@@ -193,20 +193,13 @@ impl<'a> Steering<'a> {
 pub fn bounds(planner: &Planner<'_>, only: Option<PackageId>) -> Result<Vec<Bounds>, PlanError> {
     let (fewest, sockets) = planner.ways_bounds(only)?;
     let of_socket = |(socket, most): (PackageId, u32)| {
-        let (mask, _) = ways_now(planner, socket, most)?;
+        let (mask, _) = planned(planner, socket, most)?;
         Ok(Bounds { socket, fewest: fewest.min(most), most, now: mask.count_ones() })
     };
     sockets.into_iter().map(of_socket).collect()
 }
 
-/// The mask of a socket, and its field.
-fn ways_now(planner: &Planner<'_>, id: PackageId, most: u32) -> Result<(u64, u64), PlanError> {
-    let plan = planner.ddio_ways(most, Some(id))?;
-    let change = plan.changes.first();
-    Ok(change.map_or((0, 0), |change| (change.old.unwrap_or(0) & change.owned, change.owned)))
-}
-
-/// What the register holds, and the plan that gives it so many ways.
+/// The mask that the register holds, and the plan that gives it so many ways.
 fn planned(planner: &Planner<'_>, id: PackageId, ways: u32) -> Result<(u64, Plan), PlanError> {
     let plan = planner.ddio_ways(ways, Some(id))?;
     let holds = plan.changes.first().map_or(0, |change| change.old.unwrap_or(0) & change.owned);
@@ -229,9 +222,19 @@ fn write(
         }
         last => {
             let place = last.map(|one| one.place.clone()).unwrap_or_default();
-            let outcome = last.map(|one| format!("{:?}", one.outcome)).unwrap_or_default();
+            let outcome = last.map(|one| in_words(&one.outcome)).unwrap_or_default();
             Err(SteerError::NotAsAsked { place, outcome })
         }
+    }
+}
+
+fn in_words(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Refused { reason } => format!("refused: {reason}"),
+        Outcome::NotReadBack { reason } => format!("cannot be read back: {reason}"),
+        Outcome::Ignored => "the write was ignored".into(),
+        Outcome::Widened { holds } | Outcome::Different { holds } => format!("it holds {holds:#x}"),
+        Outcome::AlreadySo | Outcome::Kept | Outcome::Set => "it was not written".into(),
     }
 }
 

@@ -62,7 +62,7 @@ def check_file(path: str, *, write: bool) -> None:
         raise InputError(f"{path}: not a regular file; a store is one")
     if not is_store(file):
         raise InputError(f"{path}: not a store (not a DuckDB file); name another file")
-    # The permissions hold for the superuser as well: whoever set them meant the file to stay.
+    # Root can write a file without write permission; such a store is left as it is all the same.
     if write and not (file.stat().st_mode & _WRITABLE and os.access(file, os.W_OK)):
         raise InputError(f"{path}: this store is read-only; `chmod u+w {path}`, or name another")
     if write:

@@ -121,7 +121,7 @@ fn the_ways_of_another_program_end_it_and_stay() {
 }
 
 #[test]
-fn without_misses_nothing_is_written() {
+fn without_counters_nothing_is_written() {
     let directory = expanded("skylake", &["no-uncore-driver"]);
     let host = Host::at(directory.path()).expect("the machine");
     let (ended, changes) = steer(&host, 3, |_, _| ());
