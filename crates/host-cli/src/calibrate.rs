@@ -22,11 +22,17 @@ use units::narrow::fit;
 /// Ending of the file of a measurement beside its platform file.
 const MEASURED: &str = ".measured.json";
 
+/// What a directory tree that stands in for a machine has in place of caches.
+const DESCRIBED: &str = "measured.json";
+
 /// Largest ratio over passes of the time of a line between two cores. Times within a cluster of cores
 /// and beyond it differ by more.
 const MOVED: f64 = 3.0;
 
 /// Measure this host's caches and memory; write them as a platform of the simulator.
+///
+/// A directory tree (--root DIR) has no caches: DIR/measured.json, a measurement of the machine that it
+/// stands in for, is taken instead.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The platform file; what was measured goes beside it, as FILE.measured.json without .toml,
@@ -63,6 +69,7 @@ pub fn run(args: &Arguments, context: &Context) -> Result<(), Failure> {
     let measured_file = out.is_kept().then(|| OutFile::prepare(&beside(&args.out))).transpose()?;
     let (measurement, interrupted) = match &args.from {
         Some(file) => (read(file)?, false),
+        None if !context.host.root.is_real() => (described(&context.host.root)?, false),
         None => measured(args, &context.host.root, measured_file.as_ref())?,
     };
     let calibrated = platform(&measurement).map_err(|error| {
@@ -74,7 +81,8 @@ pub fn run(args: &Arguments, context: &Context) -> Result<(), Failure> {
         };
         Failure::failed(format!("{error}{kept}"))
     })?;
-    if let (Some(file), Some(_)) = (&measured_file, &args.from) {
+    let is_earlier = args.from.is_some() || !context.host.root.is_real();
+    if let (Some(file), true) = (&measured_file, is_earlier) {
         file.write(&measurement.to_json())?;
     }
     out.write(&calibrated.toml)?;
@@ -108,17 +116,22 @@ fn read(file: &Path) -> Result<Measurement, Failure> {
     Measurement::read(&name, &text).map_err(|error| Failure::bad_input(error.to_string()))
 }
 
+fn described(root: &Root) -> Result<Measurement, Failure> {
+    let text = root.read_text(DESCRIBED).map_err(|error| {
+        Failure::bad_input(format!(
+            "--root: a directory tree has no caches to measure, and no earlier measurement here: \
+             {error}; give --from, or leave --root out"
+        ))
+    })?;
+    Measurement::read(DESCRIBED, &text).map_err(|error| Failure::bad_input(error.to_string()))
+}
+
 /// Measures; each complete pass is on disk before the next begins.
 fn measured(
     args: &Arguments,
     root: &Root,
     file: Option<&OutFile>,
 ) -> Result<(Measurement, bool), Failure> {
-    if !root.is_real() {
-        let told =
-            "--root: a directory tree has no caches to measure; leave it out, or give --from";
-        return Err(Failure::bad_input(told));
-    }
     let failed = |error: &dyn std::fmt::Display| Failure::failed(error.to_string());
     let processor = Processor::read(root).map_err(|error| failed(&error))?;
     let time = Duration::from_secs(args.seconds);
@@ -184,16 +197,23 @@ fn table(measurement: &Measurement, calibrated: &Calibrated, out: &OutFile) -> S
     let mut text = String::new();
     let processor = &measurement.processor;
     let virtual_machine = if processor.virtual_machine { " (virtual machine)" } else { "" };
+    let passes = match measurement.passes {
+        1 => "1 pass".to_owned(),
+        passes => format!("{passes} passes"),
+    };
     let _ = writeln!(
         text,
-        "{}{virtual_machine}, processor {} at {:.2} GHz, {} passes in {:.0} s\n",
+        "{}{virtual_machine}, processor {} at {:.2} GHz, {} in {:.0} s\n",
         processor.name,
         measurement.cpu,
         measurement.clock_ghz(),
-        measurement.passes,
+        passes,
         measurement.duration_s
     );
     text += &levels(measurement, calibrated);
+    if calibrated.neighbours_fill_half {
+        text += "\nNeighbouring lines that are prefetched fill half of L2 and LLC: they hold twice as much.\n";
+    }
     let _ = writeln!(text, "\n{}", pages(measurement));
     for pair in &measurement.core_to_core {
         text += &line_between(pair);

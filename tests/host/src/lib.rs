@@ -2,7 +2,8 @@
 //!
 //! `machines/NAME/machine.toml` says what the kernel would show, compactly; it is expanded into a
 //! directory. `machines/NAME/registers.toml` is copied beside it and says how registers answer, and
-//! `slices.toml`, if there is one, which slice of the cache a line is in.
+//! `slices.toml`, if there is one, which slice of the cache a line is in, and `measured.json` what
+//! `skipline-host calibrate` takes for a measurement (`simulate_measurement.py` wrote it).
 //! `variants/NAME.toml` makes another machine of one of them: another part, board or firmware.
 //! `failures/NAME.toml` lays a failure over any machine. `skipline-host --root DIR` then runs there:
 //! `cargo run -p fake-machines -- skylake DIR [FAILURE]...`
@@ -83,10 +84,13 @@ pub fn expand(machine: &str, failures: &[&str], into: &Path) -> Result<(), Expan
     let mut described: toml::Table = read(&source.join("machine.toml"))?;
     let mut registers: toml::Table = read(&source.join("registers.toml"))?;
     let tree = tree::Tree::new(into);
-    let slices = source.join("slices.toml");
-    if slices.exists() {
-        let text = fs::read_to_string(&slices).map_err(|e| ExpandError::File(slices.clone(), e))?;
-        tree.file("slices.toml", &text)?;
+    for name in ["slices.toml", "measured.json"] {
+        let path = source.join(name);
+        // Another part, board or firmware has caches of its own.
+        if path.exists() && (variant.is_none() || name == "slices.toml") {
+            let text = fs::read_to_string(&path).map_err(|e| ExpandError::File(path.clone(), e))?;
+            tree.file(name, &text)?;
+        }
     }
     if let Some(variant) = &variant {
         variant.change(&mut described);

@@ -66,6 +66,24 @@ fn a_directory_tree_has_no_caches_to_measure() {
 }
 
 #[test]
+fn a_described_machine_brings_its_measurement() {
+    let folder = tempfile::tempdir().unwrap();
+    let machine = folder.path().join("skylake");
+    fake_machines::expand("skylake", &[], &machine).unwrap();
+    let output = calibrate(folder.path(), &["--root", "skylake", "--out", "server.toml"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let platform = fs::read_to_string(folder.path().join("server.toml")).unwrap();
+    assert!(platform.contains("simulated as skylake-gold-6140"), "{platform}");
+    assert!(folder.path().join("server.measured.json").exists());
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(told.contains("they hold twice as much"), "{told}");
+    fs::write(machine.join("measured.json"), "{}").unwrap();
+    let output = calibrate(folder.path(), &["--root", "skylake"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("measured.json: not a measurement"), "{}", stderr(&output));
+}
+
+#[test]
 fn a_platform_goes_into_a_pipe_and_nothing_lies_beside_it() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe");

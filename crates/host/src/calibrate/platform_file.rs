@@ -28,6 +28,10 @@ const LEAST_SLICES: u32 = 16;
 /// Ways where none are reported.
 const UNREPORTED_WAYS: u32 = 16;
 
+/// Said of sizes that are twice what the chase shows.
+const TWICE: &str =
+    "; twice what the chase shows, as neighbouring lines that are prefetched fill half";
+
 /// A calibrated host.
 #[derive(Clone, Debug)]
 pub struct Calibrated {
@@ -39,6 +43,9 @@ pub struct Calibrated {
     pub last_level: LastLevel,
     /// The platform whose facts stand in for what is not measured.
     pub donor: Donor,
+    /// Whether a prefetcher fills half of L2 and of the last level with neighbouring lines, which the
+    /// chase never visits: both then hold twice what the curve shows.
+    pub neighbours_fill_half: bool,
 }
 
 /// The platform that a measurement makes.
@@ -52,9 +59,24 @@ pub fn platform(measurement: &Measurement) -> Result<Calibrated, CurveError> {
     let ways = ways.and_then(|cache| cache.ways).unwrap_or(UNREPORTED_WAYS);
     let last_level = curve::last_level(&points, &curve, ways.min(32));
     let donor = Donor::nearest(&measurement.processor);
-    let facts = Facts { measurement, curve: &curve, last_level: &last_level, donor: &donor };
+    let neighbours_fill_half = neighbours_fill_half(measurement, &curve);
+    let facts = Facts {
+        measurement,
+        curve: &curve,
+        last_level: &last_level,
+        donor: &donor,
+        neighbours_fill_half,
+    };
     let toml = facts.file();
-    Ok(Calibrated { toml, curve, last_level, donor })
+    Ok(Calibrated { toml, curve, last_level, donor, neighbours_fill_half })
+}
+
+/// Half of the reported L2 is found, by a chase of one line of each two.
+fn neighbours_fill_half(measurement: &Measurement, curve: &Curve) -> bool {
+    let edge = curve.edge_bytes[1];
+    let reported = measurement.processor.cache(2).map(|cache| cache.size_bytes);
+    measurement.kernel.pair_lines == 2
+        && reported.is_some_and(|bytes| !agrees(bytes, edge) && agrees(bytes, 2.0 * edge))
 }
 
 /// A line of the file.
@@ -73,6 +95,7 @@ struct Facts<'m> {
     curve: &'m Curve,
     last_level: &'m LastLevel,
     donor: &'m Donor,
+    neighbours_fill_half: bool,
 }
 
 impl Facts<'_> {
@@ -97,8 +120,13 @@ impl Facts<'_> {
         text
     }
 
+    /// What L2 or the last level holds whose `edge` the chase shows.
+    fn held(&self, edge: f64) -> f64 {
+        if self.neighbours_fill_half { 2.0 * edge } else { edge }
+    }
+
     fn l2_bytes(&self) -> f64 {
-        let edge = self.curve.edge_bytes[1];
+        let edge = self.held(self.curve.edge_bytes[1]);
         let reported = self.measurement.processor.cache(2).map(|cache| cache.size_bytes);
         reported.filter(|&bytes| agrees(bytes, edge)).map_or(edge, |bytes| bytes as f64)
     }
@@ -144,7 +172,13 @@ impl Facts<'_> {
         facts.insert(("cpu", "core_ghz"), derived(rounded(measurement.clock_ghz()), clock));
         let prefetch = "derived: the measured latencies, of a chase that uses nothing a prefetcher \
                         brings, and bandwidths hold what this host's prefetchers do";
-        facts.insert(("cpu", "adjacent_line_prefetch"), derived(false, prefetch));
+        let neighbours = if self.neighbours_fill_half {
+            "derived: L2 holds half of its size of a chase that visits one line of each two"
+        } else {
+            prefetch
+        };
+        let neighbours = derived(self.neighbours_fill_half, neighbours);
+        facts.insert(("cpu", "adjacent_line_prefetch"), neighbours);
         facts.insert(("cpu", "stream_prefetch_lines"), derived(0, prefetch));
         if let Some((line_ns, source)) = self.core_to_core(&self.inclusion(donor)) {
             facts.insert(("cpu", "core_to_core_ns"), derived(line_ns, &source));
@@ -178,10 +212,13 @@ impl Facts<'_> {
         let ghz = self.measurement.clock_ghz();
         let [l1_ns, l2_ns, _, _] = self.curve.latency_ns;
         let [l1_bytes, l2_bytes, _] = self.curve.edge_bytes;
-        let levels = [("l1d", 1, l1_ns, l1_bytes), ("l2", 2, l2_ns, l2_bytes)];
-        for (name, level, latency_ns, edge_bytes) in levels {
+        let levels = [("l1d", 1, l1_ns, l1_bytes), ("l2", 2, l2_ns, self.held(l2_bytes))];
+        for (name, level, latency_ns, held_bytes) in levels {
             let reported = self.measurement.processor.cache(level);
-            let (sets, ways, source) = private_shape(reported, edge_bytes);
+            let (sets, ways, mut source) = private_shape(reported, held_bytes);
+            if level == 2 && self.neighbours_fill_half {
+                source += TWICE;
+            }
             facts.insert((name, "sets"), derived(sets, &source));
             facts.insert((name, "ways"), derived(ways, &source));
             let cycles = rounded(latency_ns * ghz);
@@ -235,7 +272,7 @@ impl Facts<'_> {
 
     /// Slices, sets of each, ways, and how they were found.
     fn llc_shape(&self, inclusion: &str) -> Option<(u32, u32, u32, String)> {
-        let edge = self.last_level.edge_bytes;
+        let edge = self.held(self.last_level.edge_bytes);
         let l2 = self.l2_bytes();
         // Lines are in L2 or in a victim cache, in both only where one includes the other.
         let victim_cache = matches!(inclusion, "exclusive-victim" | "non-inclusive");
@@ -258,6 +295,9 @@ impl Facts<'_> {
             };
             let size = shown(cache.size_bytes as f64);
             let _ = write!(source, "; CPUID's {size} {verdict}");
+        }
+        if self.neighbours_fill_half {
+            source += TWICE;
         }
         (slices > 0).then_some((slices, sets_per_slice, ways, source))
     }

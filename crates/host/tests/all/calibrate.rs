@@ -111,3 +111,35 @@ fn a_host_of_any_maker_gets_a_platform() {
         assert_eq!(made.curve, platform(&recorded()).unwrap().curve);
     }
 }
+
+/// The answer is known: the kernels ran on the simulated Gold 6140, whose cores fetch neighbouring lines.
+#[test]
+fn the_caches_of_a_simulated_server_are_found_again() {
+    let text = include_str!("../../../../tests/host/machines/skylake/measured.json");
+    let found = platform(&Measurement::read("measured.json", text).unwrap()).unwrap();
+    assert!(found.neighbours_fill_half);
+    let platform = inherited(&found.toml);
+    let number = |section: &str, key: &str| value(&platform, section, key).as_integer().unwrap();
+    assert_eq!(value(&platform, "cpu", "adjacent_line_prefetch").as_bool(), Some(true));
+    assert_eq!((number("l1d", "sets"), number("l1d", "ways")), (64, 8));
+    assert_eq!((number("l2", "sets"), number("l2", "ways")), (1024, 16));
+    assert_eq!(number("llc", "ways"), 11);
+    let sets = number("llc", "slices") * number("llc", "sets_per_slice");
+    assert!((33_000..=41_000).contains(&sets), "{sets} sets, of 36864");
+    let near = |section: &str, key: &str, truth: f64| {
+        let found = value(&platform, section, key).as_float().unwrap();
+        assert!((found / truth - 1.0).abs() < 0.1, "{section}.{key}: {found}, not {truth}");
+    };
+    near("l2", "latency_cycles", 14.0);
+    near("llc", "latency_uncore_cycles", 33.0);
+}
+
+#[test]
+fn a_cache_that_is_found_as_reported_is_not_doubled() {
+    let found = platform(&recorded()).unwrap();
+    assert!(!found.neighbours_fill_half);
+    // Nor where a hypervisor gives less of it than that: a third is not a half.
+    let mut less = recorded();
+    less.processor.caches[1].size_bytes *= 4;
+    assert!(!platform(&less).unwrap().neighbours_fill_half);
+}
