@@ -69,6 +69,79 @@ def test_stores_are_compared_point_by_point(skipline: Skipline) -> None:
     assert "rx_descriptors=512" in done.out
 
 
+def window(ended_s: float, hits: int, *, dram: float | None = 2e9) -> str:
+    """A line as `skipline-host monitor` writes it: 100 M lines a second, fewer at socket 1."""
+    sockets = [
+        {
+            "socket": socket,
+            "pcie_write": {"hits": hits // share, "misses": (50_000_000 - hits) // share},
+            "pcie_partial_write": None,
+            "pcie_read": None,
+            "dram_read_bytes_per_s": dram,
+            "dram_write_bytes_per_s": None,
+            "running_share": 1.0,
+        }
+        for socket, share in ((0, 10), (1, 1))
+    ]
+    told = {"schema_version": 1, "time_unix_s": ended_s, "window_ms": 500.0, "sockets": sockets}
+    return json.dumps({**told, "ports": [], "engines": [], "occupancy": []}) + "\n"
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    """Three windows in which 50 to 54 % of the writes hit."""
+    path = tmp_path / "counted.jsonl"
+    path.write_text("".join(window(10.0 + at, (25 + at) * 1_000_000) for at in range(3)))
+    return path
+
+
+def test_what_a_server_counts_is_compared_with_what_is_predicted(
+    two_results: Skipline, recording: Path
+) -> None:
+    sides = [L2FWD, recording.name, *SIDES[: len(SIDES) // 2], "--repeats", "3"]
+    found = two_results("diff", *sides, "--format", "json").json
+    changes = {one["name"]: one for one in found["changes"]}
+    assert list(changes) == [
+        "pcie_write_hit_rate", "dram_read_gbytes_per_s", "pcie_write_lines_per_s",
+    ]  # fmt: skip
+    # By hand: 25, 26 and 27 of 50 million lines in half a second.
+    assert changes["pcie_write_hit_rate"]["now"] == pytest.approx(52)
+    assert changes["pcie_write_lines_per_s"]["now"] == pytest.approx(1e8)
+    assert changes["dram_read_gbytes_per_s"]["now"] == pytest.approx(2.0)
+    assert {one["pairs"] for one in changes.values()} == {0}
+    assert all(one["ci95"] > 0 for one in changes.values())
+    assert (found["now"]["socket"], found["settings"]) == ("1", [])
+    # The load of a run is what its NIC received: packets, descriptors and completions.
+    rate = two_results("run", L2FWD, *SET, "--format", "json").json["metrics"]["received_gbps"]
+    assert 64 * 8 * changes["pcie_write_lines_per_s"]["before"] / 1e9 == pytest.approx(
+        rate["value"], rel=0.1
+    )
+    of_socket = two_results("diff", "a", recording.name, "--socket", "0", "--format", "json").json
+    rates = {one["name"]: one["now"] for one in of_socket["changes"]}
+    assert rates["pcie_write_lines_per_s"] == pytest.approx(1e7)
+    gate = ("--gate", "pcie_write_hit_rate>=1.02x")
+    assert two_results("diff", recording.name, recording.name, *gate).code == 1
+    assert two_results("diff", recording.name, recording.name, "--same").code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "told"),
+    [
+        (window(1, 5)[:-9] + "\n", (), "line 1: not a window"),
+        (window(1, 5), ("--socket", "7"), "no socket 7; there are [0, 1]"),
+        (window(1, 5), ("--set-b", "cores=1"), "settings are for scenarios"),
+        (window(1, 5, dram=None).replace("pcie_write", "x"), (), "line 1: not a window"),
+    ],
+)
+def test_bad_recordings_are_refused(
+    skipline: Skipline, tmp_path: Path, text: str, arguments: tuple[str, ...], told: str
+) -> None:
+    (tmp_path / "counted.jsonl").write_text(text)
+    done = skipline("diff", L2FWD, "counted.jsonl", *arguments)
+    assert done.code == 2
+    assert told in done.err
+
+
 def test_bad_sides_are_refused(two_results: Skipline, tmp_path: Path) -> None:
     (tmp_path / "text.json").write_text("{}")
     for arguments, told in (

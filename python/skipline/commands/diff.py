@@ -24,10 +24,13 @@ _L2FWD = "experiments/ddio-bench/l2fwd.toml"
         "skipline diff before/result.json after/result.json",
         f"skipline diff {_L2FWD} \\\n  {_L2FWD} --set-b ddio_ways=6",
         "skipline diff before.duckdb after.duckdb --gate 'p99<=1.05x'",
+        "skipline diff mine.toml counted.jsonl   # by `skipline-host monitor --format json`",
     ],
 )
-@click.argument("before", metavar="A", help="result.json or its folder, store, or scenario.")
-@click.argument("now", metavar="B", help="The same kind; B is judged against A.")
+@click.argument(
+    "before", metavar="A", help="Result or its folder, store, scenario, or windows of monitor."
+)
+@click.argument("now", metavar="B", help="To be judged against A; a store against a store.")
 @click.option(
     "--set-a",
     metavar="KEY=VALUE",
@@ -50,6 +53,12 @@ _L2FWD = "experiments/ddio-bench/l2fwd.toml"
     help=f"Seeds that scenarios run with; default: {_REPEATS}.",
 )
 @options.seed
+@click.option(
+    "--socket",
+    metavar="N",
+    type=click.IntRange(min=0),
+    help="Socket whose counters count; default: where devices wrote most.",
+)
 @click.option("--sweep", metavar="N", type=int, help="Sweep of the stores; default: the last.")
 @click.option(
     "--gate",
@@ -68,6 +77,7 @@ def diff(  # noqa: PLR0913, PLR0917 - one argument for each option
     set_b: tuple[str, ...],
     repeats: int,
     seed: int | None,
+    socket: int | None,
     sweep: int | None,
     gates: tuple[str, ...],
     same: bool,
@@ -75,6 +85,8 @@ def diff(  # noqa: PLR0913, PLR0917 - one argument for each option
     output: Format,
 ) -> None:
     """Tell what differs between two results, stores or scenarios, by how much, and if by chance.
+
+    A side may also be what a server has counted: `skipline-host monitor --format json > FILE`.
 
     Exit status: 0, also when something differs; 1 if a --gate is broken, or with --same if anything
     differs significantly; 2 for bad input.
@@ -86,10 +98,10 @@ def diff(  # noqa: PLR0913, PLR0917 - one argument for each option
 
     first = sides.requested(before, settings.parse_settings(list(set_a)))
     second = sides.requested(now, settings.parse_settings(list(set_b)))
-    seeds = range(seed or 1, (seed or 1) + repeats)
+    choice = sides.Choice(range(seed or 1, (seed or 1) + repeats), sweep, socket)
     with terminal.progress_bar("simulating") as bar:
-        left = sides.read(first, seeds, sweep, lambda share: bar.update(share / 2))
-        right = sides.read(second, seeds, sweep, lambda share: bar.update((1 + share) / 2))
+        left = sides.read(first, choice, lambda share: bar.update(share / 2))
+        right = sides.read(second, choice, lambda share: bar.update((1 + share) / 2))
     from skipline.diff import comparison
 
     compared = comparison.compare(left, right, bounds)

@@ -80,7 +80,15 @@ def _difference(before: Mapping[int, Figure], now: Mapping[int, Figure], factor:
         return _unpaired(
             [f.value for f in before.values()], [f.value for f in now.values()], factor
         )
-    return _of_one(next(iter(before.values())), next(iter(now.values())), factor)
+    return _of_one(_summary(before), _summary(now), factor)
+
+
+def _summary(runs: Mapping[int, Figure]) -> Figure:
+    """Return the mean of some runs with its interval; a single one has that within it."""
+    if len(runs) == 1:
+        return next(iter(runs.values()))
+    mean = _mean(runs)
+    return Figure(mean, _of_pairs([one.value - mean for one in runs.values()]).ci95)
 
 
 def _of_pairs(differences: Sequence[float]) -> _Spread:
@@ -112,9 +120,12 @@ def _unpaired(before: Sequence[float], now: Sequence[float], factor: float) -> _
     from scipy import stats
 
     scaled = [factor * value for value in before]
+    # Against a side without any spread Welch's test is that of the other side alone.
+    if len(set(scaled)) == 1:
+        return _of_pairs([value - scaled[0] for value in now])
+    if len(set(now)) == 1:
+        return _of_pairs([now[0] - value for value in scaled])
     mean = math.fsum(now) / len(now) - math.fsum(scaled) / len(scaled)
-    if len(set(before)) == 1 and len(set(now)) == 1:
-        return _Spread(mean, 0.0, 0.0 if mean else 1.0)
     found = stats.ttest_ind(now, scaled, equal_var=False)
     interval = found.confidence_interval(_LEVEL)
     return _Spread(mean, float(interval.high - interval.low) / 2, float(found.pvalue))

@@ -47,6 +47,11 @@ class Comparison(NamedTuple):
     broken: list[Broken]
 
     @property
+    def is_measured(self) -> bool:
+        """Whether a server has counted one of the sides."""
+        return self.before.settings is None or self.now.settings is None
+
+    @property
     def changed(self) -> list[Found]:
         """The changes that are more than chance."""
         return [one for one in self.found if one.significant]
@@ -76,7 +81,7 @@ def compare(before: Side, now: Side, bounds: Sequence[Bound]) -> Comparison:
     if before.is_store != now.is_store:
         raise InputError(
             f"{before.name} and {now.name}: a store is compared with a store, a single result "
-            "with a single result or a scenario"
+            "with a single result, a scenario or windows of `skipline-host monitor`"
         )
     shared = [axes for axes in before.runs if axes in now.runs]
     if not shared:
@@ -96,12 +101,18 @@ def compare(before: Side, now: Side, bounds: Sequence[Bound]) -> Comparison:
     return Comparison(
         before,
         now,
-        settings.differing(before.settings, now.settings),
+        _settings(before, now),
         found,
         len(before.runs) - len(shared),
         len(now.runs) - len(shared),
         list(_broken(before, now, bounds, found)),
     )
+
+
+def _settings(before: Side, now: Side) -> list[Differing]:
+    if before.settings is None or now.settings is None:
+        return []
+    return settings.differing(before.settings, now.settings)
 
 
 def _numbers(

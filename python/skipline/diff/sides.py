@@ -1,4 +1,4 @@
-"""What can be compared: a stored result, a store of sweeps, or a scenario, which is simulated."""
+"""What can be compared: a result, a store of sweeps, a scenario, or what a server counted."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -13,6 +13,12 @@ RESULT_FILE = "result.json"
 # The axes of a point as JSON; a single run has none.
 Axes = str
 SINGLE: Axes = "{}"
+# Lines that devices move in a second, by the numbers that count them: no metrics of a result, which
+# has counts, but what makes hit rates of a server and of a simulation comparable.
+LINE_RATES = {
+    "pcie_write_lines_per_s": ("pcie_write_hits", "pcie_write_misses"),
+    "pcie_read_lines_per_s": ("pcie_read_hits", "pcie_read_misses"),
+}
 
 
 class Figure(NamedTuple):
@@ -26,12 +32,15 @@ Run = dict[str, Figure]
 
 
 class Side(NamedTuple):
-    """Runs by point and seed; `settings` is what is asked of all of them, as a nested table."""
+    """Runs by point and seed; `settings` is what is asked of all of them, as a nested table.
+
+    Of what a server counted (`recording`) no settings are known, and its runs are windows.
+    """
 
     name: str
     runs: dict[Axes, dict[int, Run]]
     units: dict[str, str]
-    settings: dict[str, Any]
+    settings: dict[str, Any] | None
     origin: dict[str, str]
     is_store: bool
 
@@ -57,19 +66,31 @@ def requested(path: str, overrides: list[tuple[str, str]]) -> Request:
     return found
 
 
-def read(request: Request, seeds: range, sweep: int | None, progress: Progress) -> Side:
+class Choice(NamedTuple):
+    """What to take of a side: seeds of a scenario, sweep of a store, socket of a recording."""
+
+    seeds: range
+    sweep: int | None = None
+    socket: int | None = None
+
+
+def read(request: Request, choice: Choice, progress: Progress) -> Side:
     """Read a side; a scenario is simulated with each of the seeds."""
     match request.kind:
+        case "recording":
+            from skipline.diff import recording
+
+            return recording.of_recording(request.path, choice.socket)
         case "scenario":
-            return of_scenario(request.path, request.overrides, seeds, progress)
+            return of_scenario(request.path, request.overrides, choice.seeds, progress)
         case "store":
-            return of_store(request.path, sweep)
+            return of_store(request.path, choice.sweep)
         case _:
             return of_result(request.path)
 
 
 def kind(path: str) -> str:
-    """Tell what is at a path: result, store or scenario; InputError if it is none of these."""
+    """Tell what is at a path: result, store, scenario or recording; InputError if none of these."""
     if path.endswith(".toml"):
         return "scenario"
     file = Path(path)
@@ -79,7 +100,11 @@ def kind(path: str) -> str:
         if not (file / RESULT_FILE).is_file():
             raise InputError(f"{path}: no {RESULT_FILE} of `skipline run --out` in this directory")
         return "result"
-    return "store" if opening.is_store(file) else "result"
+    if opening.is_store(file):
+        return "store"
+    from skipline.diff import recording
+
+    return "recording" if recording.is_recording(file) else "result"
 
 
 def of_result(path: str) -> Side:
@@ -125,7 +150,17 @@ def _of_runs(
         entries = [entry for entry in one.entries() if entry.value is not None]
         runs[one.seed] = {_name(e.metric, e.component): Figure(e.value, e.ci95) for e in entries}
         units |= {_name(entry.metric, entry.component): entry.unit for entry in entries}
+        runs[one.seed] |= _line_rates(runs[one.seed], one.simulated_ns - one.warmup_ns)
+    units |= dict.fromkeys(LINE_RATES, "1/s")
     return Side(name, {SINGLE: runs}, units, settings, origin, is_store=False)
+
+
+def _line_rates(run: Run, measured_ns: float) -> Run:
+    return {
+        name: Figure(1e9 * sum(run[count].value for count in counts) / measured_ns, None)
+        for name, counts in LINE_RATES.items()
+        if all(count in run for count in counts)
+    }
 
 
 def of_store(path: str, sweep: int | None) -> Side:

@@ -46,8 +46,8 @@ def as_csv(compared: Comparison) -> str:
 def _sides(compared: Comparison) -> Table:
     table = _table("", "A", "B")
     table.add_row("", compared.before.name, compared.now.name)
-    for key in compared.before.origin:
-        left, right = compared.before.origin[key], compared.now.origin.get(key, "")
+    for key in dict.fromkeys([*compared.before.origin, *compared.now.origin]):
+        left, right = (side.origin.get(key, "–") for side in (compared.before, compared.now))
         if key != "simulator" or left != right:
             table.add_row(key, left, right)
     return table
@@ -69,7 +69,7 @@ def _sentence(compared: Comparison) -> str:
     pairs = max((one.change.pairs for one in compared.found), default=0)
     told = f"{len(compared.changed):,} of {len(compared.found):,} numbers differ significantly"
     where = f" at {points:,} points" if compared.before.is_store else ""
-    seeds = f" ({pairs} seeds, paired)" if pairs > 1 else " (one run each; 95 % intervals of runs)"
+    seeds = f" ({_compared_by(pairs)})"
     missing = [
         f"{count:,} points only in {name}"
         for count, name in ((compared.only_before, "A"), (compared.only_now, "B"))
@@ -78,8 +78,16 @@ def _sentence(compared: Comparison) -> str:
     return "; ".join([f"{told}{where}{seeds}", *missing]) + "."
 
 
+def _compared_by(pairs: int) -> str:
+    if pairs > 1:
+        return f"{pairs} seeds, paired"
+    return f"{'one run each' if pairs else 'not paired'}; 95 % intervals of each side"
+
+
 def _chosen(compared: Comparison) -> list[Found]:
     """Return the numbers that matter most of all points, and others that have changed."""
+    if compared.is_measured:
+        return compared.found
     declared = metrics.declared()
 
     def headline(found: Found) -> bool:

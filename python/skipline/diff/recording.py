@@ -1,0 +1,113 @@
+"""What `skipline-host monitor --format json` counted, as a side of a comparison.
+
+Each window is a run of its own; its number lies below zero, so that it is never paired with a seed.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pydantic import ValidationError
+
+from skipline._core import InputError
+from skipline.diff.sides import LINE_RATES, SINGLE, Figure, Run, Side
+
+if TYPE_CHECKING:
+    from skipline.host.model import HitMiss, Sample, SocketSample
+
+# How each line of that output begins; no result of a run does.
+_BEGIN = b'{"schema_version"'
+_UNITS = {
+    **dict.fromkeys(LINE_RATES, "1/s"),
+    "pcie_write_hit_rate": "percent",
+    "pcie_read_hit_rate": "percent",
+    "dram_read_gbytes_per_s": "GB/s",
+    "dram_write_gbytes_per_s": "GB/s",
+}
+
+
+class _Window(NamedTuple):
+    ended_unix_us: int
+    run: Run
+
+
+def is_recording(file: Path) -> bool:
+    """Tell whether a file holds windows of the monitor; False if it cannot be read."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(len(_BEGIN)) == _BEGIN
+    except OSError:
+        return False
+
+
+def of_recording(path: str, socket: int | None) -> Side:
+    """Read what was counted at a socket; by default at the one whose devices wrote most lines.
+
+    InputError if the file holds something else, or no counters of that socket.
+    """
+    samples = _samples(path)
+    chosen = _busiest(samples) if socket is None else socket
+    windows = [window for one in samples if (window := _window(one, chosen)) and window.run]
+    if not windows:
+        there = sorted({one.socket for sample in samples for one in sample.sockets})
+        if chosen not in there:
+            raise InputError(f"{path}: no socket {chosen}; there are {there}")
+        raise InputError(
+            f"{path}: no hits, misses or bandwidth of socket {chosen}: `skipline-host doctor` "
+            "tells why they cannot be counted"
+        )
+    origin = {"socket": str(chosen), "windows": str(len(windows))}
+    runs = {-one.ended_unix_us: one.run for one in windows}
+    return Side(path, {SINGLE: runs}, _UNITS, None, origin, is_store=False)
+
+
+def _samples(path: str) -> "list[Sample]":
+    from skipline.host.model import Sample
+
+    samples = []
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from error
+    for number, line in enumerate(lines, start=1):
+        try:
+            samples.append(Sample.model_validate_json(line))
+        except ValidationError as error:
+            raise InputError(
+                f"{path}: line {number}: not a window of `skipline-host monitor --format json`"
+            ) from error
+    return samples
+
+
+def _busiest(samples: "list[Sample]") -> int:
+    lines: dict[int, int] = {}
+    for one in (socket for sample in samples for socket in sample.sockets):
+        lines[one.socket] = lines.get(one.socket, 0) + _lines(one.pcie_write)
+    return max(lines, key=lambda socket: (lines[socket], -socket), default=0)
+
+
+def _lines(counted: "HitMiss | None") -> int:
+    return 0 if counted is None else counted.hits + counted.misses
+
+
+def _window(sample: "Sample", socket: int) -> _Window | None:
+    for one in sample.sockets:
+        if one.socket == socket:
+            return _Window(round(1e6 * sample.time_unix_s), _run(one, sample.window_ms / 1000))
+    return None
+
+
+def _run(counted: "SocketSample", window_s: float) -> Run:
+    run: Run = {}
+    for kind, lines in (("write", counted.pcie_write), ("read", counted.pcie_read)):
+        if lines is None:
+            continue
+        run[f"pcie_{kind}_lines_per_s"] = Figure(_lines(lines) / window_s, None)
+        if _lines(lines):
+            run[f"pcie_{kind}_hit_rate"] = Figure(100 * lines.hits / _lines(lines), None)
+    for kind, bytes_per_s in (
+        ("read", counted.dram_read_bytes_per_s),
+        ("write", counted.dram_write_bytes_per_s),
+    ):
+        if bytes_per_s is not None:
+            run[f"dram_{kind}_gbytes_per_s"] = Figure(bytes_per_s / 1e9, None)
+    return run
