@@ -2,15 +2,18 @@
 
     python benches/sweeps.py [POINTS [PICTURE.html]]
 
-Short runs of the forwarder over six axes; a Sobol sequence draws POINTS of 10,000. Prints time,
-rate and share of the time that was not simulation, and ends with 1 if engines differ in a row. The
-measured times are then dispatched to 1 to 64 simulated workers, whose speed-up is the picture.
+Short runs of the forwarder, all 10,000 combinations of six axes, with two workers and with Ray; of
+fewer POINTS a Sobol sequence draws. A tenth of them also run with one worker and again with two.
+Printed are time, rate, the share that was not simulation and the ratios; ends with 1 if engines
+differ in a row. The measured times are then dispatched to 1 to 64 simulated workers, whose speed-up
+is the picture.
 """
 
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import altair as alt
 import polars as pl
@@ -28,10 +31,18 @@ AXES = {
     "core_ghz": "1.5..3.0:lin:4",
     "traffic.flows": "256..4096:log:5",
 }
-ENGINES = (("local", 1), ("local", 2), ("ray", 2))
+COMBINATIONS = 10_000
 WORKERS = (1, 2, 4, 8, 16, 32, 64)
 # Between the end of a chunk and the begin of the next one; measured between processes here.
 HAND_OVER_S = 0.005
+
+
+class Measured(NamedTuple):
+    """A sweep that has run: its rows, seconds of each point, and seconds in all."""
+
+    rows: pl.DataFrame
+    points_s: list[float]
+    took_s: float
 
 
 def main() -> None:
@@ -39,30 +50,34 @@ def main() -> None:
     stated = dict(enumerate(sys.argv))
     points = int(stated.get(1, "10000"))
     picture = Path(stated.get(2, "reports/sweep-workers.html"))
-    rows: list[pl.DataFrame] = []
-    times: list[float] = []
-    with tempfile.TemporaryDirectory() as folder:
-        for engine, jobs in ENGINES:
-            store = Path(folder) / f"{engine}-{jobs}.duckdb"
-            began = time.perf_counter()
-            skipline.sweep(
-                FORWARDER, AXES, SHORT, sobol=points, engine=engine, jobs=jobs, store=store
-            )
-            took_s = time.perf_counter() - began
-            with skipline.Store(store) as opened:
-                rows.append(opened.numbers())
-                times = opened.points()["wall_s"].to_list()
-            busy_s = sum(times) / jobs
-            print(
-                f"{engine:5} {jobs} workers: {len(times):,} points in {took_s:.1f} s, "
-                f"{sum(times) / len(times):.3f} s each, "
-                f"{100 * (took_s / busy_s - 1):.1f} % beside them",
-                flush=True,
-            )
-    same = all(one.equals(rows[0]) for one in rows)
+    few = max(points // 10, 10)
+    alone, pair = _measure(few, "local", 1), _measure(few, "local", 2)
+    local, ray = _measure(points, "local", 2), _measure(points, "ray", 2)
+    print(f"two workers are {alone.took_s / pair.took_s:.2f} times as fast as one")
+    print(f"Ray takes {100 * (ray.took_s / local.took_s - 1):+.1f} % of the time of two workers")
+    same = local.rows.equals(ray.rows) and alone.rows.equals(pair.rows)
     print("same rows" if same else "rows differ")
-    _draw(times, picture)
+    _draw(local.points_s, picture)
     sys.exit(not same)
+
+
+def _measure(points: int, engine: str, jobs: int) -> Measured:
+    drawn = points if points < COMBINATIONS else None
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder) / "points.duckdb"
+        began = time.perf_counter()
+        skipline.sweep(FORWARDER, AXES, SHORT, sobol=drawn, engine=engine, jobs=jobs, store=store)
+        took_s = time.perf_counter() - began
+        with skipline.Store(store) as opened:
+            rows = opened.numbers()
+            points_s = opened.points()["wall_s"].to_list()
+    print(
+        f"{engine:5} {jobs} workers: {len(points_s):,} points in {took_s:.1f} s, "
+        f"{sum(points_s) / len(points_s):.3f} s each, "
+        f"{100 * (took_s * jobs / sum(points_s) - 1):.1f} % beside them",
+        flush=True,
+    )
+    return Measured(rows, points_s, took_s)
 
 
 def _draw(times: list[float], picture: Path) -> None:
