@@ -12,9 +12,11 @@ _FILE = re.compile(r"`(?P<name>[\w.-]+\.toml)`:\s*$")
 
 @dataclass
 class Example:
-    """A command line without its prompt, and the lines below it."""
+    """A call of a program without its prompt, the file for its output, and the lines below it."""
 
+    program: str
     arguments: list[str]
+    into: str | None = None
     shown: list[str] = field(default_factory=list)
 
 
@@ -39,15 +41,15 @@ def python(page: str) -> str:
     return "\n".join(lines)
 
 
-def examples(page: str, program: str) -> Iterator[Example]:
-    """Yield the calls of a program in the blocks of a page, also by an alias of the page."""
+def examples(page: str, *programs: str) -> Iterator[Example]:
+    """Yield the calls of programs in the blocks of a page, also by an alias of the page."""
     aliases = {found["name"]: found["command"] for found in _ALIAS.finditer(page)}
     for block in _BLOCK.finditer(page):
         if block["kind"] == "":
-            yield from _calls(block["text"], program, aliases)
+            yield from _calls(block["text"], programs, aliases)
 
 
-def _calls(text: str, program: str, aliases: dict[str, str]) -> Iterator[Example]:
+def _calls(text: str, programs: tuple[str, ...], aliases: dict[str, str]) -> Iterator[Example]:
     example: Example | None = None
     for line in text.splitlines():
         if not line.startswith("$ "):
@@ -58,8 +60,10 @@ def _calls(text: str, program: str, aliases: dict[str, str]) -> Iterator[Example
             yield example
         first, _, rest = line.removeprefix("$ ").partition(" ")
         words = shlex.split(f"{aliases.get(first, first)} {rest}", comments=True)
-        is_call = words[0].removeprefix(".venv/bin/") == program
-        example = Example(words[1:]) if is_call else None
+        program = words[0].removeprefix(".venv/bin/")
+        into = words.pop() if words[-2:-1] == [">"] else None
+        arguments = words[1:-1] if into else words[1:]
+        example = Example(program, arguments, into) if program in programs else None
     if example:
         yield example
 

@@ -58,6 +58,33 @@ def test_commands_print_what_the_documentation_shows(page: str, tmp_path: Path) 
         assert documentation_examples.missing(example, done.stdout + done.stderr) == []
 
 
+@pytest.mark.soak
+def test_the_circle_from_calibration_to_checking_closes(binaries: Path, tmp_path: Path) -> None:
+    text = (REPOSITORY / "docs/tutorials/predict-tune-check.md").read_text()
+    for name, content in documentation_examples.files(text).items():
+        (tmp_path / name).write_text(content)
+    subprocess.run([binaries / "fake-machines", "skylake", tmp_path / "server"], check=True)
+    programs = {
+        "skipline": [sys.executable, "-m", "skipline"],
+        "skipline-host": [str(binaries / "skipline-host")],
+    }
+    examples = list(documentation_examples.examples(text, *programs))
+    assert [example.program for example in examples].count("skipline") == 4
+    for example in examples:
+        done = subprocess.run(
+            [*programs[example.program], *example.arguments],
+            cwd=tmp_path,
+            env={**os.environ, "COLUMNS": "100"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert documentation_examples.missing(example, done.stdout) == []
+        if example.into:
+            (tmp_path / example.into).write_text(done.stdout)
+
+
 @pytest.mark.parametrize("page", ["docs/python.md", "docs/performance.md", "docs/sweeps.md"])
 def test_the_code_of_a_page_runs(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
