@@ -28,7 +28,7 @@ class Inputs(NamedTuple):
     def question(self, seed: int) -> str:
         """Return the digest of what is asked with this seed."""
         # What is not on disk is part of the simulator.
-        return digest(json.loads(self.resolved), list(self.files.values()), seed)
+        return digest(self.resolved, list(self.files.values()), seed)
 
 
 def inputs(scenario: str, overrides: Settings) -> Inputs:

@@ -100,20 +100,30 @@ def test_knobs_have_only_values_that_the_machine_takes() -> None:
 def test_goals_cost_less_when_they_are_better() -> None:
     now = {"latency_ns.p99": 10.0, "b:latency_ns.p99": 10.0, "throughput_gbps": 50.0}
     better = {"latency_ns.p99": 8.0, "b:latency_ns.p99": 9.0, "throughput_gbps": 60.0}
+    resolved = {"cores": 4, "application": "l2-forward", "tenant": [{"name": "b"}]}
     for wanted in (Goal.P99, Goal.THROUGHPUT, Goal.ISOLATION):
-        target = Target(wanted, ("b",), 4, ())
+        target = Target.of_scenario(wanted, resolved, ())
         before, after = target.cost({}, now, now), target.cost({}, better, now)
         assert before is not None and after is not None and after < before
-    free = Target(Goal.FREE_CORES, (), 4, ())
+    free = Target.of_scenario(Goal.FREE_CORES, {"cores": 4}, ())
     assert (free.cost({}, now, now), free.cost({"cores": "2"}, now, now)) == (4, 2)
     with pytest.raises(InputError, match="no DRAM reads and writes"):
-        Target(Goal.MEMORY_BANDWIDTH, (), 4, ()).require(now)
+        Target.of_scenario(Goal.MEMORY_BANDWIDTH, {"cores": 4}, ()).require(now)
+
+
+def test_what_moves_no_packets_is_asked_for_what_it_moves() -> None:
+    resolved = {"cores": 1, "application": "offload", "tenant": [{"name": "b", "cores": 1}]}
+    target = Target.of_scenario(Goal.THROUGHPUT, resolved, ())
+    assert target.throughputs == ("offload_gbytes_per_s", "b:throughput_gbps")
+    assert target.cost({}, {"offload_gbytes_per_s": 8.0}, {}) == -8.0
+    assert target.label.endswith(", GB/s")
 
 
 def test_no_goal_is_bought_with_packets_that_are_not_forwarded() -> None:
     now = {"throughput_gbps": 50.0, "b:throughput_gbps": 40.0}
     stated = [bound.parse("b:throughput_gbps>=0.5x", "--constraint")]
-    found = goal.implied(Goal.P99, ["", "b:"], now, stated)
+    resolved = {"cores": 1, "tenant": [{"name": "b"}]}
+    found = goal.implied(Target.of_scenario(Goal.P99, resolved, tuple(stated)), now)
     assert [one.text for one in found] == ["throughput_gbps>=0.98x"]
 
 
@@ -145,6 +155,30 @@ def test_guidelines_are_judged_by_changes_alone() -> None:
         Tried((("ddio_ways", "6"),), 80.0),
         Tried((("rx_descriptors", "256"),), 120.0),
     ]
-    found = {one.guideline.knob: one for one in guidelines.judged([ways, rings], tried)}
+    found = {one.guideline.knob: one for one in guidelines.judged([ways, rings], tried, {})}
     assert (found["ddio_ways"].verdict, found["ddio_ways"].percent) == ("confirmed here", 20.0)
     assert found["rx_descriptors"].verdict == "contradicted here"
+
+
+def test_changes_that_no_search_tried_alone_are_tried_for_their_guidelines() -> None:
+    ways = Knob("ddio_ways", ["0", "2", "4", "6"], "2", True)
+    cores = Knob("cores", ["1", "2", "4", "8", "16"], "2", True)
+    tried = [Tried((), 1.0), Tried((("ddio_ways", "6"),), 0.5)]
+    found = guidelines.missing([ways, cores], tried, {})
+    assert found == [(("cores", value),) for value in ("4", "16", "1")]
+    assert guidelines.missing([ways], tried, {}) == []
+
+
+def test_engines_between_tiers_are_told_of_where_there_are_tiers() -> None:
+    by = Knob("offload.by", ["core", "dsa"], "core", False)
+    tried = [Tried((), 100.0), Tried((("offload.by", "dsa"),), 80.0)]
+    for node, told in (("cxl", ["let engines move data between memory tiers"]), ("local", [])):
+        resolved = {"memory_node": "local", "offload": {"source_node": node}}
+        found = guidelines.judged([by], tried, resolved)
+        assert [one.guideline.text for one in found] == told
+
+
+def test_the_load_is_judged_by_the_hits_of_device_writes() -> None:
+    worse, same = guidelines.of_load(61.0, 78.0), guidelines.of_load(99.5, 99.9)
+    assert (worse.verdict, same.verdict) == ("confirmed here", "makes no difference here")
+    assert worse.told == "offered_gbps=75: pcie_write_hit_rate +17.0 points"

@@ -12,7 +12,7 @@ from skipline.experiment.points import points
 FOLDER = "experiments"
 COUNTS = {"blog": 13, "atc20": 37, "ispass20": 21, "eurosys19": 12, "asplos24": 42}
 # Claims on tools that do not exist yet.
-MAY_BE_OPEN = {"atc-09", "atc-11", "atc-24", "atc-28", "atc-35"}
+MAY_BE_OPEN = {"atc-09", "atc-11", "atc-28", "atc-35"}
 MAY_BE_OPEN |= {
     "dsa-01",
     "dsa-24",

@@ -1,9 +1,38 @@
 """Advice: what helps is found and explained, bounds hold, and what does not help is not told."""
 
+from pathlib import Path
+
 import pytest
 
 from command_line import L2FWD, Skipline
 
+BUSY = """
+platform = "skylake-gold-6140"
+application = "l2-forward"
+cores = 2
+rx_descriptors = 1024
+packet_bytes = 1500
+offered_gbps = 95
+rng_calls = 20
+ddio_ways = 2
+[traffic]
+pattern = "random"
+flows = 64
+[[tenant]]
+name = "low-priority"
+"""
+COPIES = """
+platform = "sapphire-rapids-56"
+application = "offload"
+cores = 1
+[offload]
+by = "core"
+transfer_bytes = 1024
+destination_node = "cxl"
+[run]
+batch_packets = 64
+max_batches = 10
+"""
 BRIEF = ("--set", "run.batch_packets=512", "--set", "run.max_batches=10")
 
 
@@ -40,6 +69,79 @@ def test_a_bound_that_nothing_keeps_leaves_nothing_to_recommend(skipline: Skipli
         *("--budget", "5", "--constraint", "throughput_gbps>=1.5x", "--format", "json"),
     )
     assert not done.json["helps"]
+
+
+def dram(skipline: Skipline, *settings: str) -> float:
+    """Reads and writes of a brief run, as the search simulates them."""
+    words = [word for setting in settings for word in ("--set", setting)]
+    run = ("run", "busy.toml", *BRIEF, *words, "--seed", "1", "--format", "json")
+    metrics = skipline(*run).json["metrics"]
+    return sum(metrics[f"dram_{kind}_gbytes_per_s"]["value"] for kind in ("read", "write"))
+
+
+def test_atc_24_each_guideline_comes_with_the_numbers_of_the_scenario(
+    skipline: Skipline, tmp_path: Path
+) -> None:
+    (tmp_path / "busy.toml").write_text(BUSY)
+    asked = ("advise", "busy.toml", *BRIEF, "--goal", "memory-bandwidth", "--budget", "6")
+    knobs = ("--knobs", "ddio_ways,cores,traffic.flow_rules")
+    found = skipline(*asked, *knobs, "--format", "json").json["guidelines"]
+    of_study = {one["text"]: one for one in found if one["claim"] == "atc-24"}
+    assert set(of_study) == {
+        "more DDIO ways help what is bound by I/O",
+        "more cores help what is bound by the CPU",
+        "too many cores hurt",
+        "balance the load of the cores",
+        "low-priority traffic should bypass the cache",
+        "above 75 Gbit/s DDIO becomes the bottleneck",
+    }
+    now = dram(skipline)
+    for one in of_study.values():
+        if one["points"]:
+            continue
+        if one["better_percent"] is None:  # half of the packets: 98 % have to be forwarded
+            assert (one["key"], one["verdict"]) == ("cores", "contradicted here")
+            continue
+        then = dram(skipline, f"{one['key']}={one['value']}")
+        assert one["better_percent"] == pytest.approx(100 * (now - then) / now)
+        assert (one["verdict"] == "confirmed here") == (one["better_percent"] >= 1)
+    ways = of_study["more DDIO ways help what is bound by I/O"]
+    assert ways["verdict"] == "confirmed here"
+    # Where packets fit into the ways and there is room on the link, none of that is so.
+    idle = ("--set", "offered_gbps=5", "--set", "rx_descriptors=64", "--set", "rng_calls=0")
+    found = skipline(*asked, *knobs, *idle, "--format", "json").json["guidelines"]
+    verdicts = {one["text"]: one["verdict"] for one in found}
+    assert "above 75 Gbit/s DDIO becomes the bottleneck" not in verdicts
+    assert verdicts["more DDIO ways help what is bound by I/O"] != "confirmed here"
+
+
+def test_dsa_23_each_guideline_comes_with_the_numbers_of_the_scenario(
+    skipline: Skipline, tmp_path: Path
+) -> None:
+    (tmp_path / "copies.toml").write_text(COPIES)
+
+    def told(*arguments: str) -> dict[str, str]:
+        asked = ("advise", "copies.toml", "--goal", "throughput", "--budget", "3")
+        found = skipline(*asked, *arguments, "--format", "json").json["guidelines"]
+        return {one["text"]: one["verdict"] for one in found if one["claim"] == "dsa-23"}
+
+    tiers = "let engines move data between memory tiers"
+    assert told("--knobs", "offload.by") == {tiers: "contradicted here"}
+    large = ("--set", "offload.transfer_bytes=16384", "--set", "offload.data=flushed")
+    assert told("--knobs", "offload.by", *large) == {tiers: "confirmed here"}
+    engine = COPIES.replace('by = "core"', 'by = "dsa"\ncache_control = 1')
+    (tmp_path / "copies.toml").write_text(f"{engine}[dsa]\nqueue_entries = 64\n")
+    found = told()
+    assert found.keys() == {
+        "batch small transfers",
+        "go asynchronous",
+        "write to memory what is not read soon",
+        "use engines in parallel",
+        "more queues spare their threads a lock",
+        "few entries of a queue are enough",
+    }
+    assert found["batch small transfers"] == found["go asynchronous"] == "confirmed here"
+    assert found["few entries of a queue are enough"] == "makes no difference here"
 
 
 @pytest.mark.parametrize(

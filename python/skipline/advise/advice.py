@@ -6,13 +6,13 @@ recommendation is better, and keeps every bound, with its whole 95 % interval.
 
 import json
 import time
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from skipline import _core
 from skipline.advise import evaluation, guidelines, knobs, search
 from skipline.advise.evaluation import BRIEF, SETTLED, Candidate, Evaluator, Measured, Progress
-from skipline.advise.goal import P99, THROUGHPUT, Goal, Target, implied
+from skipline.advise.goal import P99, Goal, Target, implied
 from skipline.advise.guidelines import Evidence
 from skipline.advise.search import Tried
 from skipline.diff import change
@@ -59,6 +59,7 @@ class Advice(NamedTuple):
     tenants: list[tuple[str, Change]]
     evidence: list[Evidence]
     tried: list[Tried]
+    for_guidelines: int
     trade_off: list[Tried]
     combinations: int
     settled: int
@@ -68,11 +69,19 @@ def advise(request: Request, writer: Writer, options: Options, progress: Progres
     """Search and judge; InputError for a goal, knob or bound that the scenario does not have."""
     resolved = json.loads(_core.check_scenario(request.scenario, list(request.fixed)))
     found = knobs.of_scenario(request.scenario, request.fixed, resolved, request.knobs)
-    names = tuple(str(tenant["name"]) for tenant in resolved.get("tenant") or [])
-    target = Target(request.goal, names, int(resolved["cores"]), request.bounds)
+    about = _Subject(resolved, found, Target.of_scenario(request.goal, resolved, request.bounds))
     keys = [knob.key for knob in found]
-    evaluator = Evaluator(request.scenario, request.fixed, keys, target.metrics, request.seed)
-    return _Search(request, found, target, evaluator, writer, options, progress).run()
+    metrics = about.target.metrics
+    evaluator = Evaluator(request.scenario, request.fixed, keys, metrics, request.seed)
+    return _Search(request, about, evaluator, writer, options, progress).run()
+
+
+class _Subject(NamedTuple):
+    """A resolved scenario, what may change of it, and what for."""
+
+    resolved: dict[str, Any]
+    knobs: list[knobs.Knob]
+    target: Target
 
 
 class _Search:
@@ -81,30 +90,28 @@ class _Search:
     def __init__(
         self,
         request: Request,
-        found: list[knobs.Knob],
-        target: Target,
+        about: _Subject,
         evaluator: Evaluator,
         writer: Writer,
         options: Options,
         progress: Progress,
     ) -> None:
         self._request = request
-        self._knobs = found
-        self._target = target
+        self._resolved, self._knobs, self._target = about
         self._evaluator = evaluator
         self._writer = writer
         self._options = options
         self._progress = progress
-        self._budget = request.budget or search.default_budget(found)
+        self._budget = request.budget or search.default_budget(about.knobs)
         self._began = time.monotonic()
 
     def run(self) -> Advice:
         now = evaluation.means(self._brief([()])[0])
         self._target.require(now)
-        target = self._target
-        bounds = implied(target.goal, target.prefixes, now, target.bounds)
-        self._target = target._replace(bounds=(*target.bounds, *bounds))
+        bounds = (*self._target.bounds, *implied(self._target, now))
+        self._target = self._target._replace(bounds=bounds)
         tried = search.search(self._knobs, self._budget, self._attempt)
+        alone = self._attempt(guidelines.missing(self._knobs, tried, self._resolved))
         best, parts = self._judged(tried)
         after, before = self._settled([best, ()])
         return Advice(
@@ -113,12 +120,28 @@ class _Search:
             self._gain(best, after, before) if best else None,
             parts,
             list(self._tenants(before, after)) if best else [],
-            list(guidelines.judged(self._knobs, tried)),
+            [*guidelines.judged(self._knobs, [*tried, *alone], self._resolved), *self._of_load()],
             tried,
+            len(alone),
             _trade_off(tried),
             search.combinations(self._knobs),
             self._evaluator.points(SETTLED),
         )
+
+    def _of_load(self) -> Iterator[Evidence]:
+        """Simulate less load, if there is much: not as a setting, but for what hits tell."""
+        load_gbps = self._resolved.get("offered_gbps")
+        if load_gbps is None or load_gbps <= guidelines.BOTTLENECK_GBPS:
+            return
+        key, name = "offered_gbps", guidelines.WRITE_HITS
+        request = self._request
+        fixed = [pair for pair in request.fixed if pair[0] != key]
+        less = Evaluator(request.scenario, fixed, [key], [name], request.seed)
+        loads = [((key, f"{one:g}"),) for one in (load_gbps, guidelines.BOTTLENECK_GBPS)]
+        found = less.evaluate(loads, BRIEF, self._writer, self._options, lambda *_: None)
+        now, below = (evaluation.means(one).get(name) for one in found)
+        if now is not None and below is not None:
+            yield guidelines.of_load(now, below)
 
     def _brief(self, candidates: Sequence[Candidate]) -> list[Measured]:
         done = self._evaluator.points(BRIEF)
@@ -137,6 +160,8 @@ class _Search:
         return evaluate(candidates, SETTLED, self._writer, self._options, tell)
 
     def _attempt(self, candidates: Sequence[Candidate]) -> list[Tried]:
+        if not candidates:
+            return []
         limit = self._request.time_s
         if limit is not None and time.monotonic() - self._began > limit and candidates != [()]:
             return []
@@ -220,8 +245,9 @@ class _Search:
 
     def _tenants(self, before: Measured, after: Measured) -> "list[tuple[str, Change]]":
         found = []
-        for prefix in self._target.prefixes:
-            for name in (f"{prefix}{P99}", f"{prefix}{THROUGHPUT}"):
+        target = self._target
+        for prefix, throughput in zip(target.prefixes, target.throughputs, strict=True):
+            for name in (f"{prefix}{P99}", throughput):
                 left, right = before.get(name), after.get(name)
                 if left and right:
                     found.append((prefix.rstrip(":") or "main", change.of(name, left, right)))

@@ -35,6 +35,11 @@ _LINES = {
     "mba_percent": (f'echo "MB:0={{value}}" > /sys/fs/resctrl/{_GROUP}/schemata',),
     "nic_socket": ("# move the card to a slot of socket {value}, or the cores to its socket",),
     "engines": ("# accel-config config-engine: {value} engines in group 0",),
+    "queues": ("# accel-config config-wq, enable-wq: {value} queues in group 0",),
+    "queue_entries": ("accel-config config-wq dsa0/wq0.0 --wq-size={value}",),
+    "flow_rules": (
+        f"ethtool -N {_IFACE} flow-type ... action QUEUE   # for each of {{value}} flows",
+    ),
 }
 
 

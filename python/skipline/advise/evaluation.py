@@ -96,6 +96,8 @@ class Evaluator:
             repeats=fidelity.seeds,
             seed=self._seed,
         )
+        # Changes that do not go together make a candidate that cannot be, not a wrong question.
+        options = options._replace(impossible_values=True)
         summary = drive.run_into(writer, asked, options, progress)
         found = _figures(Store.of(writer.path, writer.connection), summary.sweep, self._metrics)
         for at, candidate in enumerate(new):

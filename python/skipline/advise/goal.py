@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from skipline._core import InputError
 from skipline.diff.bound import Bound
 
 P99 = "latency_ns.p99"
 THROUGHPUT = "throughput_gbps"
+# What an application moves, where it forwards no packets.
+_OFFLOADED = "offload_gbytes_per_s"
 _DRAM = ("dram_read_gbytes_per_s", "dram_write_gbytes_per_s")
 # What a goal must not be bought with: packets that are not forwarded have no latency.
 _KEPT = 0.98
@@ -29,17 +31,33 @@ class Goal(StrEnum):
 
 
 class Target(NamedTuple):
-    """A goal for the tenants of a scenario, and the numbers that it is made of."""
+    """A goal for the tenants of a scenario, and the numbers that it is made of.
+
+    `throughputs` are the names of what each tenant moves, that of the main one first.
+    """
 
     goal: Goal
     tenants: tuple[str, ...]
     cores: int
     bounds: tuple[Bound, ...]
+    throughputs: tuple[str, ...]
+
+    @classmethod
+    def of_scenario(
+        cls, goal: Goal, resolved: Mapping[str, Any], bounds: tuple[Bound, ...]
+    ) -> "Target":
+        """Return the target of a goal for a resolved scenario."""
+        others = resolved.get("tenant") or []
+        tenants = tuple(str(tenant["name"]) for tenant in others)
+        named = zip(("", *(f"{name}:" for name in tenants)), (resolved, *others), strict=True)
+        throughputs = tuple(f"{prefix}{_throughput(keys)}" for prefix, keys in named)
+        return cls(goal, tenants, int(resolved["cores"]), bounds, throughputs)
 
     @property
     def metrics(self) -> list[str]:
         """The numbers that goal, bounds and costs of tenants need."""
-        of_tenants = [f"{tenant}{name}" for tenant in self.prefixes for name in (P99, THROUGHPUT)]
+        latencies = [f"{prefix}{P99}" for prefix in self.prefixes]
+        of_tenants = [*latencies, *self.throughputs]
         return list(dict.fromkeys([*of_tenants, *_DRAM, *(bound.name for bound in self.bounds)]))
 
     @property
@@ -52,7 +70,8 @@ class Target(NamedTuple):
         """The goal as a number for people."""
         return {
             Goal.P99: f"{P99}, ns",
-            Goal.THROUGHPUT: f"{THROUGHPUT}, Gbit/s",
+            Goal.THROUGHPUT: self.throughputs[0]
+            + (", Gbit/s" if self.throughputs[0] == THROUGHPUT else ", GB/s"),
             Goal.ISOLATION: "p99 of the tenant that suffers most, relative to now",
             Goal.MEMORY_BANDWIDTH: "DRAM reads and writes, GB/s",
             Goal.FREE_CORES: "cores in use",
@@ -64,7 +83,7 @@ class Target(NamedTuple):
             case Goal.P99:
                 return numbers.get(P99)
             case Goal.THROUGHPUT:
-                value = numbers.get(THROUGHPUT)
+                value = numbers.get(self.throughputs[0])
                 return None if value is None else -value
             case Goal.MEMORY_BANDWIDTH:
                 parts = [numbers.get(name) for name in _DRAM]
@@ -99,16 +118,17 @@ def _worst(prefixes: Iterable[str], numbers: Numbers, now: Numbers) -> float | N
     return max(ratios, default=None)
 
 
-def implied(
-    goal: Goal, prefixes: Iterable[str], now: Numbers, stated: Iterable[Bound]
-) -> list[Bound]:
+def _throughput(keys: Mapping[str, Any]) -> str:
+    return _OFFLOADED if keys.get("application") == "offload" else THROUGHPUT
+
+
+def implied(target: Target, now: Numbers) -> list[Bound]:
     """Return the bounds of a goal itself, on numbers about which nothing is stated."""
-    known = {bound.name for bound in stated}
+    goal, known = target.goal, {bound.name for bound in target.bounds}
     found = []
-    for prefix in prefixes:
-        name = f"{prefix}{THROUGHPUT}"
-        if goal is not Goal.THROUGHPUT and name not in known and now.get(name):
-            found.append(Bound(name, False, _KEPT))
+    for prefix, throughput in zip(target.prefixes, target.throughputs, strict=True):
+        if goal is not Goal.THROUGHPUT and throughput not in known and now.get(throughput):
+            found.append(Bound(throughput, False, _KEPT))
         name = f"{prefix}{P99}"
         if goal is Goal.FREE_CORES and name not in known and now.get(name):
             found.append(Bound(name, True, _LATENCY_KEPT))

@@ -1,10 +1,12 @@
 """Published guidelines, and whether the user's own numbers bear them out.
 
-Each is about one knob in one direction. Its evidence is what that change alone does to the goal.
+Most are about one knob in one direction: their evidence is what that change alone does to the goal.
+One is about the load, which no setting changes: its evidence are hit rates now and at less load.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from skipline.advise.evaluation import Candidate
 from skipline.advise.knobs import Knob
@@ -15,26 +17,47 @@ _LEAST_PERCENT = 1.0
 
 
 class Guideline(NamedTuple):
-    """What was published on a knob; `applies` tells the values that follow it."""
+    """What was published on a knob; `applies` tells the values that follow it, given that of now.
+
+    `where` tells of which resolved scenarios it speaks.
+    """
 
     claim: str
     source: str
     text: str
     knob: str
-    applies: Callable[[int, int], bool]
+    applies: Callable[[str, str], bool]
+    where: Callable[[dict[str, Any]], bool] = lambda _: True
 
 
 class Evidence(NamedTuple):
-    """A guideline with the value that follows it best here, and what that alone brings."""
+    """A guideline with the value that follows it best here, and what that alone brings.
+
+    `percent` is of the goal, or points of the number that `number` names; None if a bound breaks,
+    or the setting cannot be.
+    """
 
     guideline: Guideline
     key: str
     value: str
-    percent: float
+    percent: float | None
+    number: str = ""
+
+    @property
+    def told(self) -> str:
+        """What was seen, for people."""
+        if self.percent is None:
+            return f"{self.key}={self.value}: breaks a bound"
+        if self.number:
+            return f"{self.key}={self.value}: {self.number} {self.percent:+.1f} points"
+        better = "better" if self.percent >= 0 else "worse"
+        return f"{self.key}={self.value}: {abs(self.percent):.1f} % {better}"
 
     @property
     def verdict(self) -> str:
         """Whether the numbers here agree with it."""
+        if self.percent is None:
+            return "contradicted here"
         if abs(self.percent) < _LEAST_PERCENT:
             return "makes no difference here"
         return "confirmed here" if self.percent > 0 else "contradicted here"
@@ -44,22 +67,38 @@ _ATC = "ATC'20, section 9"
 _DSA = "ASPLOS'24, guidelines"
 
 
-def _more(value: int, now: int) -> bool:
-    return value > now
+# Gbit/s above which the study calls DDIO the bottleneck, and the number that tells.
+BOTTLENECK_GBPS = 75
+WRITE_HITS = "pcie_write_hit_rate"
 
 
-def _fewer(value: int, now: int) -> bool:
-    return value < now
+def _more(value: str, now: str) -> bool:
+    return int(value) > int(now)
 
 
-def _off(value: int, now: int) -> bool:
-    return value == 0 < now
+def _fewer(value: str, now: str) -> bool:
+    return int(value) < int(now)
+
+
+def _off(value: str, now: str) -> bool:
+    return int(value) == 0 < int(now)
+
+
+def _by_engine(value: str, now: str) -> bool:
+    return (value, now) == ("dsa", "core")
+
+
+def _between_tiers(resolved: dict[str, Any]) -> bool:
+    own, home = resolved["offload"], resolved["memory_node"]
+    nodes = {own.get("source_node") or home, own.get("destination_node") or home}
+    return nodes != {"local"}
 
 
 ALL = (
     Guideline("atc-24", _ATC, "more DDIO ways help what is bound by I/O", "ddio_ways", _more),
     Guideline("atc-24", _ATC, "more cores help what is bound by the CPU", "cores", _more),
     Guideline("atc-24", _ATC, "too many cores hurt", "cores", _fewer),
+    Guideline("atc-24", _ATC, "balance the load of the cores", "traffic.flow_rules", _more),
     Guideline(
         "atc-32", "ATC'20", "fewer descriptors keep packets in the cache", "rx_descriptors", _fewer
     ),
@@ -74,34 +113,72 @@ ALL = (
     Guideline(
         "dsa-23", _DSA, "write to memory what is not read soon", "offload.cache_control", _off
     ),
+    Guideline(
+        "dsa-23", _DSA, "let engines move data between memory tiers", "offload.by", _by_engine,
+        _between_tiers,
+    ),
     Guideline("dsa-23", _DSA, "use engines in parallel", "dsa.engines", _more),
+    Guideline("dsa-23", _DSA, "more queues spare their threads a lock", "dsa.queues", _more),
+    Guideline("dsa-23", _DSA, "few entries of a queue are enough", "dsa.queue_entries", _fewer),
+)  # fmt: skip
+_LOAD = Guideline(
+    "atc-24", _ATC, "above 75 Gbit/s DDIO becomes the bottleneck", "offered_gbps", _fewer
 )
 
 
-def judged(knobs: Sequence[Knob], tried: Sequence[Tried]) -> Iterator[Evidence]:
+def of_load(hits_now: float, hits_below: float) -> Evidence:
+    """Return the evidence about the load: percent of device writes that hit now, and at less."""
+    return Evidence(_LOAD, _LOAD.knob, str(BOTTLENECK_GBPS), hits_below - hits_now, WRITE_HITS)
+
+
+def missing(
+    knobs: Sequence[Knob], tried: Sequence[Tried], resolved: dict[str, Any]
+) -> list[Candidate]:
+    """Return the changes alone that are to be tried, so that every guideline has its evidence."""
+    known = {one.candidate for one in tried}
+    found = []
+    for guideline, knob in _spoken_of(knobs, resolved):
+        values = [value for value in knob.values if guideline.applies(value, knob.now)]
+        alone = [changed(knob, (), value) for value in values]
+        if alone and not known & {*alone}:
+            at = knob.values.index(knob.now)
+            values.sort(key=lambda value: abs(knob.values.index(value) - at))
+            # A step may do little or harm where many help.
+            found += [changed(knob, (), value) for value in (values[0], values[-1])]
+    return list(dict.fromkeys(found))
+
+
+def _spoken_of(knobs: Sequence[Knob], resolved: dict[str, Any]) -> Iterator[tuple[Guideline, Knob]]:
+    for guideline in ALL:
+        for knob in knobs:
+            if _kind(knob.key) == guideline.knob and guideline.where(resolved):
+                yield guideline, knob
+
+
+def judged(
+    knobs: Sequence[Knob], tried: Sequence[Tried], resolved: dict[str, Any]
+) -> Iterator[Evidence]:
     """Yield the guidelines of which a change alone was tried."""
     costs = {one.candidate: one.cost for one in tried}
     now: float | None = costs.get(())
     if now is None:
         return
-    for guideline in ALL:
-        for knob in knobs:
-            if _kind(knob.key) != guideline.knob:
-                continue
-            found = list(_alone(guideline, knob, costs, now))
-            if found:
-                yield max(found, key=lambda one: one.percent)
+    for guideline, knob in _spoken_of(knobs, resolved):
+        found = list(_alone(guideline, knob, costs, now))
+        if found:
+            yield max(found, key=lambda one: -math.inf if one.percent is None else one.percent)
 
 
 def _alone(
     guideline: Guideline, knob: Knob, costs: dict[Candidate, float | None], now: float
 ) -> Iterator[Evidence]:
     for value in knob.values:
-        cost = costs.get(changed(knob, (), value))
-        if value == knob.now or cost is None or not guideline.applies(int(value), int(knob.now)):
+        candidate = changed(knob, (), value)
+        if candidate not in costs or not guideline.applies(value, knob.now):
             continue
-        percent = 100 * (now - cost) / abs(now) if now else 0.0
-        yield Evidence(guideline, knob.key, value, percent)
+        cost = costs[candidate]
+        percent = 100 * (now - cost) / abs(now) if now and cost is not None else 0.0
+        yield Evidence(guideline, knob.key, value, None if cost is None else percent)
 
 
 def _kind(key: str) -> str:

@@ -13,6 +13,8 @@ _WAYS = (0, 1, 2, 4, 6, 8)
 _CORES = (1, 2, 4, 6, 8, 12, 16)
 _MBA_PERCENT = (10, 20, 40, 60, 80, 100)
 _DEPTHS = (1, 2, 4, 8, 16, 32, 64)
+_QUEUES = (1, 2, 4, 8)
+_QUEUE_ENTRIES = (16, 32, 64, 128)
 
 
 class Knob(NamedTuple):
@@ -67,6 +69,7 @@ def _possible(scenario: str, fixed: Sequence[tuple[str, str]], knob: Knob) -> Kn
 
 def _all(resolved: dict[str, Any]) -> Iterator[Knob]:
     yield from _of_tenant("", resolved)
+    yield from _flow_rules(resolved)
     for index, tenant in enumerate(resolved.get("tenant") or []):
         # The number of ways is one for all ports of a socket; a port can only be switched off.
         ways = (0, tenant["ddio_ways"]) if tenant.get("ddio_ways") else ()
@@ -75,6 +78,17 @@ def _all(resolved: dict[str, Any]) -> Iterator[Knob]:
         place = f"co_runner.{index}."
         yield _knob(f"{place}way_mask", _masks(runner["way_mask"]), runner["way_mask"], False)
         yield _knob(f"{place}mba_percent", _MBA_PERCENT, runner["mba_percent"])
+
+
+def _flow_rules(resolved: dict[str, Any]) -> Iterator[Knob]:
+    """Yield rules that give flows to queues in turn: without any, or one for each flow."""
+    traffic = resolved.get("traffic") or {}
+    flows = traffic.get("flows")
+    if resolved.get("offered_gbps") is None or flows is None or traffic.get("pcap"):
+        return
+    if traffic.get("pattern") == "trains":
+        flows *= traffic["generator_threads"]
+    yield _knob("traffic.flow_rules", (0, flows), traffic["flow_rules"])
 
 
 def _of_tenant(place: str, keys: dict[str, Any], ways: Sequence[int] = _WAYS) -> Iterator[Knob]:
@@ -97,6 +111,8 @@ def _of_tenant(place: str, keys: dict[str, Any], ways: Sequence[int] = _WAYS) ->
         yield _knob(f"{place}offload.depth", _DEPTHS, own["depth"])
         yield _knob(f"{place}offload.cache_control", (0, 1), own["cache_control"], False)
         yield _knob(f"{place}dsa.engines", (1, 2, 4), keys["dsa"]["engines"])
+        yield _knob(f"{place}dsa.queues", _QUEUES, keys["dsa"]["queues"])
+        yield _knob(f"{place}dsa.queue_entries", _QUEUE_ENTRIES, keys["dsa"]["queue_entries"])
 
 
 def _masks(now: int) -> list[str]:

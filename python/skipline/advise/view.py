@@ -17,6 +17,7 @@ def sentence(advice: Advice) -> str:
     effort = (
         f"{len(advice.tried)} of {advice.combinations:,} settings tried in short runs, "
         f"{advice.settled} of them settled with five seeds"
+        + (f", {advice.for_guidelines} more for guidelines" if advice.for_guidelines else "")
     )
     if advice.gain is None:
         return (
@@ -93,10 +94,8 @@ def _trade_off(advice: Advice) -> Table:
 def _evidence(advice: Advice) -> Table:
     table = _table("guideline", "source", "here", "alone, in short runs")
     for one in advice.evidence:
-        change = f"{one.key}={one.value}: {abs(one.percent):.1f} % "
-        change += "better" if one.percent >= 0 else "worse"
         source = f"{one.guideline.source} ({one.guideline.claim})"
-        table.add_row(one.guideline.text, source, one.verdict, change)
+        table.add_row(one.guideline.text, source, one.verdict, one.told)
     return table
 
 
@@ -132,12 +131,14 @@ def as_json(advice: Advice) -> dict[str, Any]:
                 "source": one.guideline.source,
                 "key": one.key,
                 "value": one.value,
-                "better_percent": one.percent,
+                "better_percent": None if one.number else one.percent,
+                "points": {one.number: one.percent} if one.number else {},
                 "verdict": one.verdict,
             }
             for one in advice.evidence
         ],
         "tried": len(advice.tried),
+        "tried_for_guidelines": advice.for_guidelines,
         "combinations": advice.combinations,
         "settled": advice.settled,
     }

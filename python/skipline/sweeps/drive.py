@@ -23,16 +23,23 @@ _REFRESH_S = 0.1
 # Rows wait so long to be written together: a transaction costs some milliseconds.
 _WRITE_EVERY_S = 0.5
 
+# What progress says before the first point is simulated.
+PLANNING = "looking at the points"
+
 Progress = Callable[[float, str], None]
 
 
 class Options(NamedTuple):
-    """How a sweep runs: nothing of this changes its numbers."""
+    """How a sweep runs: nothing of this changes its numbers.
+
+    With `impossible_values` a value with which no point can be is none of the user's mistakes.
+    """
 
     engine: Engine
     limit: int | None = None
     first_failure: bool = False
     retry_failed: bool = False
+    impossible_values: bool = False
 
 
 @dataclasses.dataclass
@@ -85,7 +92,8 @@ def run_into(
         definition,
         writer.known_members,
         os.cpu_count() or 1,
-        lambda share: progress(share, "looking at the points"),
+        lambda share: progress(share, PLANNING),
+        impossible_values=options.impossible_values,
     )
     number = writer.ask(planned.asked, planned.members)
     return _Sweep(writer, planned, options, progress).run(number)

@@ -41,10 +41,12 @@ def plan(
     known: Callable[[str], list[str] | None],
     jobs: int,
     progress: Callable[[float], None],
+    *,
+    impossible_values: bool = False,
 ) -> Plan:
     """Resolve every point; `known` returns the questions of a sweep that was planned before.
 
-    InputError if no point can be, or none with some value of an axis.
+    InputError if no point can be with some value of an axis, unless there may be such values.
     """
     head = asked(definition)
     points = list(definition.points())
@@ -52,7 +54,8 @@ def plan(
     if questions is not None and len(questions) == len(points) * definition.repeats:
         return _assembled(definition, head, points, iter(questions).__next__, {})
     resolved = _resolve(definition, points, jobs, progress)
-    _require_possible(resolved)
+    if not impossible_values:
+        _require_possible(resolved)
     files = dict(head.files)
     refused: dict[str, str] = {}
     found: list[str] = []
