@@ -1,6 +1,7 @@
 """Whether advice finds what an exhaustive search finds, with a twentieth of its points.
 
     python benches/advice.py [NAME...]
+    SKIPLINE_KEPT=FOLDER python benches/advice.py [NAME...]   # goes on from the stores in there
 
 Each case is a scenario, a goal, knobs and perhaps a bound. All combinations of the knobs are
 simulated as briefly as the search simulates them; printed are their number, how many the search
@@ -9,6 +10,7 @@ one is more than 3 % off, or breaks a bound.
 """
 
 import json
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -84,7 +86,7 @@ def _judge(name: str, case: Case) -> bool:
     bounds = tuple(bound.parse(text, "--constraint") for text in case.bounds)
     request = Request(case.scenario, fixed, case.goal, case.knobs, bounds, budget, None, 1)
     with tempfile.TemporaryDirectory() as folder:
-        store = Path(folder) / "all.duckdb"
+        store = Path(os.environ.get("SKIPLINE_KEPT", folder)) / f"{name}.duckdb"
         with Writer(str(store)) as writer:
             advice = advise(request, writer, Options(chosen("local", None)), lambda *_: None)
         axes = {knob.key: ",".join(knob.values) for knob in knobs}
@@ -110,7 +112,8 @@ def _judge(name: str, case: Case) -> bool:
     off = float("inf") if found is None else 100 * (found - best) / abs(best)
     print(
         f"{name:10} {len(rows):5} combinations, {len(advice.tried):3} tried: "
-        f"now {costs.get((), float('nan')):.5g}, best {best:.5g}, advised "
+        f"now {costs.get((), float('nan')):.5g}, best {best:.5g} "
+        f"({dict(min(costs, key=costs.__getitem__, default=()))}), advised "
         f"{'breaks a bound' if found is None else f'{found:.5g}'}, {off:.2f} % off; "
         f"{dict(advice.candidate)}",
         flush=True,

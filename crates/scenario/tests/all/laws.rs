@@ -383,7 +383,7 @@ fn of_tenants<'r>(result: &'r RunResult, name: &'r str) -> impl Iterator<Item = 
 }
 
 /// What a scenario cannot exceed, computed by hand from its keys and its platform.
-fn stays_within_bounds(sketch: &Sketch, result: &RunResult) -> TestCaseResult {
+pub fn stays_within_bounds(sketch: &Sketch, result: &RunResult) -> TestCaseResult {
     let platform = facts(sketch.platform);
     let dram = &platform.dram;
     // A burst of 64 B takes eight transfers of a bus of 8 B.

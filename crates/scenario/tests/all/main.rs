@@ -41,5 +41,6 @@ mod slice_placement;
 #[path = "../../../model/tests/all/small_fabric.rs"]
 mod small_fabric;
 mod ssd;
+mod steered_laws;
 mod tenants;
 mod vhost_switch;
