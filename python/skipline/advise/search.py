@@ -1,7 +1,8 @@
 """Which candidates are tried briefly: some spread everywhere, then the neighbours of the best.
 
 A Sobol sequence looks everywhere once; from its best point and from what is there now, one knob
-after the other is moved: an ordered one to its neighbours and its ends, any other to each value.
+after the other is turned: an ordered one to its ends once, and to its neighbours as long as that is
+better, any other to each value.
 """
 
 import math
@@ -44,45 +45,77 @@ def default_budget(knobs: Sequence[Knob]) -> int:
 
 def search(knobs: Sequence[Knob], budget: int, attempt: Attempt) -> list[Tried]:
     """Try at most `budget` candidates, the one that changes nothing first; the best come first."""
-    tried: dict[Candidate, Tried] = {}
-
-    def attempt_new(candidates: Sequence[Candidate]) -> None:
-        new = [one for one in dict.fromkeys(candidates) if one not in tried]
-        for found in attempt(new[: budget - len(tried)]) if new else ():
-            tried[found.candidate] = found
-
-    attempt_new([(), *_spread(knobs, int(_SPREAD_SHARE * budget))])
-    for start in ((), _best(tried).candidate):
-        _descend(knobs, start, tried, attempt_new, budget)
-    return sorted(tried.values(), key=_rank)
+    found = _Search(knobs, budget, attempt)
+    found.attempt([(), *_spread(knobs, int(_SPREAD_SHARE * budget))])
+    for start in (found.best, ()):
+        found.descend(start)
+    return sorted(found.tried.values(), key=_rank)
 
 
 def _rank(one: Tried) -> tuple[float, int]:
     return (math.inf if one.cost is None else one.cost, len(one.candidate))
 
 
-def _best(tried: dict[Candidate, Tried]) -> Tried:
-    return min(tried.values(), key=_rank)
+class _Search:
+    """What was tried so far, and the way down from a candidate."""
 
+    def __init__(self, knobs: Sequence[Knob], budget: int, attempt: Attempt) -> None:
+        self._knobs = knobs
+        self._budget = budget
+        self._attempt = attempt
+        self.tried: dict[Candidate, Tried] = {}
 
-def _descend(
-    knobs: Sequence[Knob],
-    start: Candidate,
-    tried: dict[Candidate, Tried],
-    attempt: Callable[[Sequence[Candidate]], None],
-    budget: int,
-) -> None:
-    here = start
-    for number in range(_ROUNDS):
-        before = here
-        for knob in knobs:
-            if len(tried) >= budget:
+    @property
+    def best(self) -> Candidate:
+        return min(self.tried.values(), key=_rank).candidate
+
+    @property
+    def _is_over(self) -> bool:
+        return len(self.tried) >= self._budget
+
+    def attempt(self, candidates: Sequence[Candidate]) -> None:
+        """Try those that are new, as far as the budget goes."""
+        new = [one for one in dict.fromkeys(candidates) if one not in self.tried]
+        new = new[: self._budget - len(self.tried)]
+        for found in self._attempt(new) if new else ():
+            self.tried[found.candidate] = found
+
+    def descend(self, start: Candidate) -> None:
+        """Turn one knob after the other, those first that brought most in the round before."""
+        here = start
+        knobs = list(self._knobs)
+        for number in range(_ROUNDS):
+            gains: dict[str, float] = {}
+            before = here
+            for knob in knobs:
+                if self._is_over:
+                    return
+                there = self._turned(knob, here, first=number == 0)
+                gains[knob.key] = self._gain(here, there)
+                here = there
+            if here == before:
                 return
-            attempt(_moves(knob, here, first=number == 0))
-            around = [tried[one] for one in _moves(knob, here, first=True) if one in tried]
-            here = min([tried[here], *around], key=_rank).candidate
-        if here == before:
-            return
+            knobs.sort(key=lambda knob: -gains[knob.key])
+
+    def _turned(self, knob: Knob, here: Candidate, *, first: bool) -> Candidate:
+        """Return the best place along one knob; of an ordered one go on while it becomes better."""
+        self.attempt(_moves(knob, here, first=first))
+        there = self._best_around(knob, here)
+        while knob.ordered and there != here and not self._is_over:
+            here = there
+            self.attempt(_moves(knob, here, first=False))
+            there = self._best_around(knob, here)
+        return there
+
+    def _best_around(self, knob: Knob, here: Candidate) -> Candidate:
+        around = [self.tried[one] for one in _moves(knob, here, first=True) if one in self.tried]
+        return min([self.tried[here], *around], key=_rank).candidate
+
+    def _gain(self, here: Candidate, there: Candidate) -> float:
+        before, after = self.tried[here].cost, self.tried[there].cost
+        if before is None or after is None:
+            return 0.0 if here == there else math.inf
+        return before - after
 
 
 def _moves(knob: Knob, here: Candidate, *, first: bool) -> list[Candidate]:
