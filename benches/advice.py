@@ -5,10 +5,12 @@
 
 Each case is a scenario, a goal, knobs and perhaps a bound. All combinations of the knobs are
 simulated as briefly as the search simulates them; printed are their number, how many the search
-tried, and how far its recommendation is from the best of all that keep the bounds. Ends with 1 if
-one is more than 3 % off, or breaks a bound.
+tried, the best of all that keep the bounds, and how far the recommendation is from it: both
+settled, with five seeds, since brief runs tell a small number from a smaller one by chance. Ends
+with 1 if one is more than 3 % off, or breaks a bound.
 """
 
+import itertools
 import json
 import os
 import sys
@@ -16,16 +18,14 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-import skipline
 from skipline import _core
 from skipline.advise import knobs as knobs_of
 from skipline.advise import search
-from skipline.advise.advice import Request, advise
-from skipline.advise.evaluation import BRIEF, Candidate
+from skipline.advise.advice import Advice, Request, advise
+from skipline.advise.evaluation import BRIEF, SETTLED, Candidate, Evaluator, Fidelity, means
 from skipline.advise.goal import Goal, Numbers
 from skipline.diff import bound
 from skipline.store.writing import Writer
-from skipline.sweeps.axis import typed
 from skipline.sweeps.drive import Options
 from skipline.sweeps.engine import chosen
 
@@ -33,6 +33,8 @@ _L2FWD = "experiments/ddio-bench/l2fwd.toml"
 _TWO = "experiments/atc20/two-nics-scenario.toml"
 _SHORT = (("run.batch_packets", "512"),)
 _MOST_OFF_PERCENT = 3.0
+# Of the best in brief runs so many run settled: the first that then keeps its bounds is the best.
+_LEADERS = 8
 _FORWARDING = ("rx_descriptors", "ddio_ways", "tx_descriptors", "core_way_mask")
 
 
@@ -56,13 +58,13 @@ CASES = {
         (("rng_calls", "100"),),
     ),
     "cores": Case(
-        _L2FWD, Goal.FREE_CORES, ("rx_descriptors", "ddio_ways", "cores", "tx_descriptors"),
-        (("cores", "8"), ("rx_descriptors", "512")),
+        "examples/forward-100g.toml", Goal.FREE_CORES,
+        ("rx_descriptors", "ddio_ways", "cores", "tx_descriptors"),
     ),
     "half": Case(_L2FWD, Goal.P99, _FORWARDING, (("offered_gbps", "50"),)),
-    "ring": Case("examples/large-ring.toml", Goal.MEMORY_BANDWIDTH, _FORWARDING),
+    "medium": Case(_L2FWD, Goal.MEMORY_BANDWIDTH, _FORWARDING, (("packet_bytes", "512"),)),
     "bound": Case(
-        _L2FWD, Goal.MEMORY_BANDWIDTH, _FORWARDING, (), ("throughput_gbps>=1.01x", "p99<=0.9x")
+        _L2FWD, Goal.MEMORY_BANDWIDTH, _FORWARDING, (), ("throughput_gbps>=1.003x", "p99<=0.9x")
     ),
     "two": Case(
         _TWO, Goal.P99,
@@ -89,17 +91,11 @@ def _judge(name: str, case: Case) -> bool:
         store = Path(os.environ.get("SKIPLINE_KEPT", folder)) / f"{name}.duckdb"
         with Writer(str(store)) as writer:
             advice = advise(request, writer, Options(chosen("local", None)), lambda *_: None)
-        axes = {knob.key: ",".join(knob.values) for knob in knobs}
-        metrics = advice.target.metrics
-        stated = {key: typed(value) for key, value in (*fixed, *BRIEF.settings)}
-        frame = skipline.sweep(
-            case.scenario, axes, stated, store=store,
-            metrics=[one for one in metrics if _there(store, one)],
-        )  # fmt: skip
-    rows: dict[Candidate, Numbers] = {}
-    for row in frame.iter_rows(named=True):
-        changed = [(k.key, v) for k in knobs if (v := _text(row[k.key], k)) != k.now]
-        rows[tuple(sorted(changed))] = {one: row.get(one) for one in metrics}
+        every = [
+            tuple(sorted((k.key, v) for k, v in zip(knobs, values, strict=True) if v != k.now))
+            for values in itertools.product(*(knob.values for knob in knobs))
+        ]
+        rows = dict(zip(every, _measured(case, store, every, advice, BRIEF), strict=True))
     now = rows[()]
     costs = {}
     for candidate, numbers in rows.items():
@@ -107,32 +103,47 @@ def _judge(name: str, case: Case) -> bool:
         kept = all(_kept(numbers, now, one) for one in advice.target.bounds)
         if cost is not None and kept:
             costs[candidate] = cost
-    best = min(costs.values(), default=float("nan"))
-    found = costs.get(advice.candidate)
-    off = float("inf") if found is None else 100 * (found - best) / abs(best)
+    of = advice.target.cost
+    leaders = sorted(costs, key=costs.__getitem__)[:_LEADERS]
+    asked = [(), advice.candidate, *leaders]
+    present, advised, *optima = _measured(case, store, asked, advice, SETTLED)
+    best, optimum = next(
+        (
+            (leader, numbers)
+            for leader, numbers in zip(leaders, optima, strict=True)
+            if all(_kept(numbers, present, one) for one in advice.target.bounds)
+        ),
+        ((), present),
+    )
+    least = of(dict(best), optimum, present) or 0.0
+    found = of(dict(advice.candidate), advised, present) or 0.0
+    kept = all(_kept(advised, present, one) for one in advice.target.bounds)
+    off = 100 * (found - least) / abs(least)
     print(
-        f"{name:10} {len(rows):5} combinations, {len(advice.tried):3} tried: "
-        f"now {costs.get((), float('nan')):.5g}, best {best:.5g} "
-        f"({dict(min(costs, key=costs.__getitem__, default=()))}), advised "
-        f"{'breaks a bound' if found is None else f'{found:.5g}'}, {off:.2f} % off; "
-        f"{dict(advice.candidate)}",
+        f"{name:10} {len(rows):5} combinations, {len(advice.tried):3} tried; now "
+        f"{of({}, present, present):.5g}, best {least:.5g} by {dict(best)}, advised {found:.5g}"
+        f"{'' if kept else ', which breaks a bound,'} by {dict(advice.candidate)}: {off:.2f} % off",
         flush=True,
     )
-    return off <= _MOST_OFF_PERCENT
+    return kept and off <= _MOST_OFF_PERCENT
 
 
-def _there(store: Path, name: str) -> bool:
-    with skipline.Store(store) as opened:
-        return name in opened.units()
+def _measured(
+    case: Case, store: Path, candidates: list[Candidate], advice: Advice, fidelity: Fidelity
+) -> list[Numbers]:
+    """Return the means of runs; what the search has simulated is in the store."""
+    keys = sorted({key for candidate in candidates for key, _ in candidate})
+    fixed = (*case.fixed, *_SHORT)
+    evaluator = Evaluator(case.scenario, fixed, keys, advice.target.metrics, 1)
+    with Writer(str(store)) as writer:
+        options = Options(chosen("local", None))
+        found = evaluator.evaluate(candidates, fidelity, writer, options, lambda *_: None)
+    return [means(one) for one in found]
 
 
 def _kept(numbers: Numbers, now: Numbers, one: bound.Bound) -> bool:
     before, after = now.get(one.name), numbers.get(one.name)
     return before is not None and after is not None and one.excess(before, after) <= 0
-
-
-def _text(value: object, knob: knobs_of.Knob) -> str:
-    return next((text for text in knob.values if text == str(value)), str(value))
 
 
 if __name__ == "__main__":

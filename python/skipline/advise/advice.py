@@ -11,7 +11,15 @@ from typing import Any, NamedTuple
 
 from skipline import _core
 from skipline.advise import evaluation, guidelines, knobs, search
-from skipline.advise.evaluation import BRIEF, SETTLED, Candidate, Evaluator, Measured, Progress
+from skipline.advise.evaluation import (
+    BRIEF,
+    CERTAIN,
+    SETTLED,
+    Candidate,
+    Evaluator,
+    Measured,
+    Progress,
+)
 from skipline.advise.goal import P99, Goal, Target, implied
 from skipline.advise.guidelines import Evidence
 from skipline.advise.search import Tried
@@ -23,6 +31,8 @@ from skipline.store.writing import Writer
 from skipline.sweeps.drive import Options
 
 _FINALISTS = 4
+# So many rounds of them: what holds in short runs may break a bound when it has settled.
+_FINALS = 2
 # What a part of a recommendation brings at least.
 _LEAST_PART = 0.005
 
@@ -63,6 +73,7 @@ class Advice(NamedTuple):
     trade_off: list[Tried]
     combinations: int
     settled: int
+    seeds: int
 
 
 def advise(request: Request, writer: Writer, options: Options, progress: Progress) -> Advice:
@@ -100,6 +111,7 @@ class _Search:
         self._resolved, self._knobs, self._target = about
         self._evaluator = evaluator
         self._writer = writer
+        self._final = SETTLED
         self._options = options
         self._progress = progress
         self._budget = request.budget or search.default_budget(about.knobs)
@@ -126,6 +138,7 @@ class _Search:
             _trade_off(tried),
             search.combinations(self._knobs),
             self._evaluator.points(SETTLED),
+            self._final.seeds,
         )
 
     def _of_load(self) -> Iterator[Evidence]:
@@ -157,7 +170,7 @@ class _Search:
             self._progress(0.7 + 0.3 * share, "settled runs of the best")
 
         evaluate = self._evaluator.evaluate
-        return evaluate(candidates, SETTLED, self._writer, self._options, tell)
+        return evaluate(candidates, self._final, self._writer, self._options, tell)
 
     def _attempt(self, candidates: Sequence[Candidate]) -> list[Tried]:
         if not candidates:
@@ -178,33 +191,41 @@ class _Search:
     def _judged(self, tried: list[Tried]) -> tuple[Candidate, list[Part]]:
         """Return the best finalist without what brings nothing, and what each part brings."""
         candidates = [one.candidate for one in tried if one.cost is not None and one.candidate]
-        finalists = candidates[:_FINALISTS]
-        measured = self._settled([*finalists, ()])
-        before = measured[-1]
-        good = [
-            (gain.now, candidate)
-            for candidate, after in zip(finalists, measured[:-1], strict=True)
-            if self._better(candidate, before)
-            and (gain := self._gain(candidate, after, before)) is not None
-        ]
-        return self._trimmed(min(good)[1], before) if good else ((), [])
+        known: list[tuple[float, Candidate]] = []
+        for first in range(0, _FINALS * _FINALISTS, _FINALISTS):
+            gains = self._gains(candidates[first : first + _FINALISTS])
+            if good := [(gain.now, one) for one, gain in gains if _certain(gain)]:
+                return self._trimmed(min(good)[1])
+            known += [(gain.now, one) for one, gain in gains if gain.difference < 0]
+        self._final = CERTAIN
+        gains = self._gains([candidate for _, candidate in sorted(known)[:_FINALISTS]])
+        good = [(gain.now, one) for one, gain in gains if _certain(gain)]
+        return self._trimmed(min(good)[1]) if good else ((), [])
 
-    def _trimmed(self, best: Candidate, before: Measured) -> tuple[Candidate, list[Part]]:
+    def _gains(self, candidates: Sequence[Candidate]) -> list[tuple[Candidate, Change]]:
+        """Return what those bring, settled, that keep all bounds."""
+        *measured, before = self._settled([*candidates, ()])
+        return [
+            (candidate, gain)
+            for candidate, after in zip(candidates, measured, strict=True)
+            if (gain := self._gain(candidate, after, before)) is not None
+            and self._holds(before, after)
+        ]
+
+    def _trimmed(self, best: Candidate) -> tuple[Candidate, list[Part]]:
         """Leave out one change after the other, as long as the goal stays where it is."""
         while True:
             parts = self._parts(best)
             for part in reversed(parts):
                 rest = tuple(pair for pair in best if pair[0] != part.key)
-                if rest and _small(part.brings) and self._better(rest, before):
+                if rest and _small(part.brings) and self._is_better(rest):
                     best = rest
                     break
             else:
                 return best, parts
 
-    def _better(self, candidate: Candidate, before: Measured) -> bool:
-        (after,) = self._settled([candidate])
-        gain = self._gain(candidate, after, before)
-        return gain is not None and _certain(gain) and self._holds(before, after)
+    def _is_better(self, candidate: Candidate) -> bool:
+        return any(_certain(gain) for _, gain in self._gains([candidate]))
 
     def _parts(self, best: Candidate) -> list[Part]:
         without = [tuple(pair for pair in best if pair != own) for own in best]
@@ -226,7 +247,7 @@ class _Search:
 
     def _costs(self, candidate: Candidate, measured: Measured) -> dict[int, Figure]:
         (present,) = self._settled([()])
-        seeds = range(self._request.seed, self._request.seed + SETTLED.seeds)
+        seeds = range(self._request.seed, self._request.seed + self._final.seeds)
         found = {}
         for seed in seeds:
             numbers, now = _of_seed(measured, seed), _of_seed(present, seed)

@@ -33,6 +33,8 @@ class Fidelity(NamedTuple):
 BRIEF = Fidelity("brief", (("run.max_batches", "10"),), 1)
 # As the scenario runs by itself; fewer seeds give no interval that is of use.
 SETTLED = Fidelity("settled", (), 5)
+# Where five seeds do not tell: the tail of a machine near saturation differs from seed to seed.
+CERTAIN = Fidelity("certain", (), 15)
 
 
 class Evaluator:

@@ -16,7 +16,7 @@ def sentence(advice: Advice) -> str:
     """Say in one sentence what came out."""
     effort = (
         f"{len(advice.tried)} of {advice.combinations:,} settings tried in short runs, "
-        f"{advice.settled} of them settled with five seeds"
+        f"{advice.settled} of them settled with {advice.seeds} seeds"
         + (f", {advice.for_guidelines} more for guidelines" if advice.for_guidelines else "")
     )
     if advice.gain is None:
@@ -141,6 +141,7 @@ def as_json(advice: Advice) -> dict[str, Any]:
         "tried_for_guidelines": advice.for_guidelines,
         "combinations": advice.combinations,
         "settled": advice.settled,
+        "seeds": advice.seeds,
     }
 
 
