@@ -66,6 +66,11 @@ CASES = {
     "bound": Case(
         _L2FWD, Goal.MEMORY_BANDWIDTH, _FORWARDING, (), ("throughput_gbps>=1.003x", "p99<=0.9x")
     ),
+    "copies": Case(
+        "experiments/asplos24/copy-scenario.toml", Goal.THROUGHPUT,
+        ("offload.depth", "offload.batch", "offload.cache_control", "dsa.engines"),
+        (("offload.transfer_bytes", "1024"),),
+    ),
     "two": Case(
         _TWO, Goal.P99,
         ("rx_descriptors", "ddio_ways", "tenant.0.ddio_ways", "tenant.0.rx_descriptors"),
