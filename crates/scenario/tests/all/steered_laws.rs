@@ -44,7 +44,7 @@ fn load(shares: &[f64]) -> String {
 }
 
 proptest! {
-    #![proptest_config(cases(8, 24))]
+    #![proptest_config(cases(4, 6))]
 
     #[test]
     fn ways_stay_between_where_they_are_and_the_bounds(
