@@ -31,7 +31,7 @@ const READ_TO_WIRE_NS: f64 = 5000.0;
 /// Equal shares: the largest difference.
 const SHARES: f64 = 0.03;
 
-fn cases(slice: u32, whole: u32) -> ProptestConfig {
+pub fn cases(slice: u32, whole: u32) -> ProptestConfig {
     ProptestConfig {
         cases: soak::amount(slice, whole),
         max_shrink_iters: 40,

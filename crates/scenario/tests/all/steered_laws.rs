@@ -1,20 +1,11 @@
 //! Laws of controllers and of loads that change, tried in scenarios at random: what a controller may
 //! set, when it must not show, and what a load offers.
 
-use crate::laws::stays_within_bounds;
+use crate::laws::{cases, stays_within_bounds};
 use crate::random_scenarios::{Sketch, any_scenario, forwarder, measured};
 use proptest::prelude::*;
 use proptest::sample::select;
 use scenario::result::RunResult;
-
-fn cases(slice: u32, whole: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases: soak::amount(slice, whole),
-        max_shrink_iters: 40,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
 
 /// A short run of a fixed length, with DDIO on.
 fn short(sketch: &Sketch, ways: u32) -> Sketch {
