@@ -76,7 +76,8 @@ def dram(skipline: Skipline, *settings: str) -> float:
     words = [word for setting in settings for word in ("--set", setting)]
     run = ("run", "busy.toml", *BRIEF, *words, "--seed", "1", "--format", "json")
     metrics = skipline(*run).json["metrics"]
-    return sum(metrics[f"dram_{kind}_gbytes_per_s"]["value"] for kind in ("read", "write"))
+    values = [metrics[f"dram_{kind}_gbytes_per_s"]["value"] for kind in ("read", "write")]
+    return float(sum(values))
 
 
 def test_atc_24_each_guideline_comes_with_the_numbers_of_the_scenario(
