@@ -7,7 +7,7 @@ import pytest
 from skipline import InputError
 from skipline.diff import bound, change, settings
 from skipline.diff.change import Change
-from skipline.diff.sides import Figure
+from skipline.diff.side import Figure
 
 
 def figures(values: list[float], first: int = 1) -> dict[int, Figure]:

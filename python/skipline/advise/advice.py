@@ -26,7 +26,7 @@ from skipline.advise.search import Tried
 from skipline.diff import change
 from skipline.diff.bound import Bound
 from skipline.diff.change import Change
-from skipline.diff.sides import Figure
+from skipline.diff.side import Figure
 from skipline.store.writing import Writer
 from skipline.sweeps.drive import Options
 

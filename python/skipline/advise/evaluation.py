@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from skipline.diff.sides import Figure
+from skipline.diff.side import Figure
 from skipline.store.store import Store
 from skipline.store.writing import Writer
 from skipline.sweeps import drive

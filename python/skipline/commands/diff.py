@@ -24,7 +24,7 @@ _L2FWD = "experiments/ddio-bench/l2fwd.toml"
         "skipline diff before/result.json after/result.json",
         f"skipline diff {_L2FWD} \\\n  {_L2FWD} --set-b ddio_ways=6",
         "skipline diff before.duckdb after.duckdb --gate 'p99<=1.05x'",
-        "skipline diff mine.toml counted.jsonl   # by `skipline-host monitor --format json`",
+        "skipline diff mine.toml counted.jsonl",
     ],
 )
 @click.argument(

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from skipline.diff.bound import Bound
-from skipline.diff.sides import Figure
+from skipline.diff.side import Figure
 
 _LEVEL = 0.95
 _NORMAL_95 = 1.959963984540054

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 from skipline import metrics
 from skipline._core import InputError
-from skipline.diff import change, settings, sides
+from skipline.diff import change, settings
 from skipline.diff.bound import Bound
 from skipline.diff.change import Change
 from skipline.diff.settings import Differing
-from skipline.diff.sides import Figure, Side
+from skipline.diff.side import Figure, Run, Side
 from skipline.nearest import did_you_mean
 
 
@@ -116,7 +116,7 @@ def _settings(before: Side, now: Side) -> list[Differing]:
 
 
 def _numbers(
-    before: dict[int, sides.Run], now: dict[int, sides.Run]
+    before: dict[int, Run], now: dict[int, Run]
 ) -> list[tuple[str, dict[int, Figure], dict[int, Figure]]]:
     """Return each number that both have, by seed."""
     left, right = _by_name(before), _by_name(now)
@@ -124,7 +124,7 @@ def _numbers(
     return [(name, left[name], right[name]) for name in names]
 
 
-def _by_name(runs: dict[int, sides.Run]) -> dict[str, dict[int, Figure]]:
+def _by_name(runs: dict[int, Run]) -> dict[str, dict[int, Figure]]:
     found: dict[str, dict[int, Figure]] = {}
     for seed, run in runs.items():
         for name, figure in run.items():

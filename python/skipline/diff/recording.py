@@ -4,15 +4,12 @@ Each window is a run of its own; its number lies below zero, so that it is never
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from skipline._core import InputError
-from skipline.diff.sides import LINE_RATES, SINGLE, Figure, Run, Side
-
-if TYPE_CHECKING:
-    from skipline.host.model import HitMiss, Sample, SocketSample
+from skipline.diff.side import LINE_RATES, SINGLE, Figure, Run, Side
 
 # How each line of that output begins; no result of a run does.
 _BEGIN = b'{"schema_version"'
@@ -23,6 +20,31 @@ _UNITS = {
     "dram_read_gbytes_per_s": "GB/s",
     "dram_write_gbytes_per_s": "GB/s",
 }
+
+
+class _Lines(BaseModel):
+    """Lines of devices that were, and were not, in the LLC."""
+
+    hits: int
+    misses: int
+
+
+class _Counted(BaseModel):
+    """What a comparison needs of a socket in a window; None where it could not be counted."""
+
+    socket: int
+    pcie_write: _Lines | None
+    pcie_read: _Lines | None
+    dram_read_bytes_per_s: float | None
+    dram_write_bytes_per_s: float | None
+
+
+class _Sample(BaseModel):
+    """What a comparison needs of a window."""
+
+    time_unix_s: float
+    window_ms: float
+    sockets: list[_Counted]
 
 
 class _Window(NamedTuple):
@@ -60,9 +82,7 @@ def of_recording(path: str, socket: int | None) -> Side:
     return Side(path, {SINGLE: runs}, _UNITS, None, origin, is_store=False)
 
 
-def _samples(path: str) -> "list[Sample]":
-    from skipline.host.model import Sample
-
+def _samples(path: str) -> list[_Sample]:
     samples = []
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
@@ -70,7 +90,7 @@ def _samples(path: str) -> "list[Sample]":
         raise InputError(f"{path}: cannot be read: {error}") from error
     for number, line in enumerate(lines, start=1):
         try:
-            samples.append(Sample.model_validate_json(line))
+            samples.append(_Sample.model_validate_json(line))
         except ValidationError as error:
             raise InputError(
                 f"{path}: line {number}: not a window of `skipline-host monitor --format json`"
@@ -78,25 +98,25 @@ def _samples(path: str) -> "list[Sample]":
     return samples
 
 
-def _busiest(samples: "list[Sample]") -> int:
+def _busiest(samples: list[_Sample]) -> int:
     lines: dict[int, int] = {}
     for one in (socket for sample in samples for socket in sample.sockets):
         lines[one.socket] = lines.get(one.socket, 0) + _lines(one.pcie_write)
     return max(lines, key=lambda socket: (lines[socket], -socket), default=0)
 
 
-def _lines(counted: "HitMiss | None") -> int:
+def _lines(counted: _Lines | None) -> int:
     return 0 if counted is None else counted.hits + counted.misses
 
 
-def _window(sample: "Sample", socket: int) -> _Window | None:
+def _window(sample: _Sample, socket: int) -> _Window | None:
     for one in sample.sockets:
         if one.socket == socket:
             return _Window(round(1e6 * sample.time_unix_s), _run(one, sample.window_ms / 1000))
     return None
 
 
-def _run(counted: "SocketSample", window_s: float) -> Run:
+def _run(counted: _Counted, window_s: float) -> Run:
     run: Run = {}
     for kind, lines in (("write", counted.pcie_write), ("read", counted.pcie_read)):
         if lines is None:
