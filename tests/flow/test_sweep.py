@@ -218,7 +218,7 @@ def test_many_kills_lose_and_double_nothing(
     if engine == "ray":
         pytest.importorskip("ray")
         if "SKIPLINE_RAY_KILLS" not in os.environ:
-            pytest.skip("each kill is a start of Ray: SKIPLINE_RAY_KILLS=50 runs it, in 15 minutes")
+            pytest.skip("each kill is a start of Ray: SKIPLINE_RAY_KILLS=50 runs it, in 20 minutes")
         kills = int(os.environ["SKIPLINE_RAY_KILLS"])
     kill_at_random(skipline, tmp_path, kills=kills, points=40, engine=engine)
 

@@ -32,7 +32,7 @@ const MOVED: f64 = 3.0;
 /// Measure this host's caches and memory; write them as a platform of the simulator.
 ///
 /// A directory tree (--root DIR) has no caches: DIR/measured.json, a measurement of the machine that it
-/// stands in for, is taken instead.
+/// stands in for, is taken instead; --seconds and --cpu then change nothing.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The platform file; what was measured goes beside it, as FILE.measured.json without .toml,

@@ -137,7 +137,7 @@ class _Search:
             len(alone),
             _trade_off(tried),
             search.combinations(self._knobs),
-            self._evaluator.points(SETTLED),
+            self._evaluator.points(self._final),
             self._final.seeds,
         )
 
@@ -197,6 +197,8 @@ class _Search:
             if good := [(gain.now, one) for one, gain in gains if _certain(gain)]:
                 return self._trimmed(min(good)[1])
             known += [(gain.now, one) for one, gain in gains if gain.difference < 0]
+        if not known:
+            return (), []
         self._final = CERTAIN
         gains = self._gains([candidate for _, candidate in sorted(known)[:_FINALISTS]])
         good = [(gain.now, one) for one, gain in gains if _certain(gain)]

@@ -33,8 +33,7 @@ class Guideline(NamedTuple):
 class Evidence(NamedTuple):
     """A guideline with the value that follows it best here, and what that alone brings.
 
-    `percent` is of the goal, or points of the number that `number` names; None if a bound breaks,
-    or the setting cannot be.
+    `percent` is of the goal, or points of the number that `number` names; None if a bound breaks.
     """
 
     guideline: Guideline
@@ -65,8 +64,6 @@ class Evidence(NamedTuple):
 
 _ATC = "ATC'20, section 9"
 _DSA = "ASPLOS'24, guidelines"
-
-
 # Gbit/s above which the study calls DDIO the bottleneck, and the number that tells.
 BOTTLENECK_GBPS = 75
 WRITE_HITS = "pcie_write_hit_rate"

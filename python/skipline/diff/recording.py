@@ -4,9 +4,9 @@ Each window is a run of its own; its number lies below zero, so that it is never
 """
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from skipline._core import InputError
 from skipline.diff.side import LINE_RATES, SINGLE, Figure, Run, Side
@@ -22,11 +22,15 @@ _UNITS = {
 }
 
 
+_Count = Annotated[int, Field(ge=0)]
+_Rate = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
 class _Lines(BaseModel):
     """Lines of devices that were, and were not, in the LLC."""
 
-    hits: int
-    misses: int
+    hits: _Count
+    misses: _Count
 
 
 class _Counted(BaseModel):
@@ -35,15 +39,15 @@ class _Counted(BaseModel):
     socket: int
     pcie_write: _Lines | None
     pcie_read: _Lines | None
-    dram_read_bytes_per_s: float | None
-    dram_write_bytes_per_s: float | None
+    dram_read_bytes_per_s: _Rate | None
+    dram_write_bytes_per_s: _Rate | None
 
 
 class _Sample(BaseModel):
     """What a comparison needs of a window."""
 
-    time_unix_s: float
-    window_ms: float
+    time_unix_s: _Rate
+    window_ms: Annotated[float, Field(gt=0, allow_inf_nan=False)]
     sockets: list[_Counted]
 
 

@@ -32,7 +32,7 @@ Progress = Callable[[float, str], None]
 class Options(NamedTuple):
     """How a sweep runs: nothing of this changes its numbers.
 
-    With `impossible_values` a value with which no point can be is none of the user's mistakes.
+    With `impossible_values` a value with which no point can be is not refused.
     """
 
     engine: Engine

@@ -138,7 +138,7 @@ fn the_caches_of_a_simulated_server_are_found_again() {
 fn a_cache_that_is_found_as_reported_is_not_doubled() {
     let found = platform(&recorded()).unwrap();
     assert!(!found.neighbours_fill_half);
-    // Nor where a hypervisor gives less of it than that: a third is not a half.
+    // Nor where much less is found than half of what is reported.
     let mut less = recorded();
     less.processor.caches[1].size_bytes *= 4;
     assert!(!platform(&less).unwrap().neighbours_fill_half);
