@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use host::Host;
-use host::calibrate::Processor;
+use host::calibrate::{Measurement, Processor, platform};
 use host::cpu::{CpuModel, Generations, sockets};
 use host::doctor::examine;
 use host::monitor::Monitor;
@@ -16,7 +16,7 @@ use super::input::Input;
 use super::machine::{Before, Kept};
 
 /// A file of each kind that is read. The corpus refers to them by number: add at the end.
-pub const VICTIMS: [&str; 51] = [
+pub const VICTIMS: [&str; 52] = [
     "registers.toml",
     "registers.state",
     "slices.toml",
@@ -68,6 +68,7 @@ pub const VICTIMS: [&str; 51] = [
     "sys/fs/resctrl/mon_data/mon_L3_00/llc_occupancy",
     "sys/bus/dsa/devices/dsa0/numa_node",
     "sys/kernel/iommu_groups/0/type",
+    "measured.json",
 ];
 
 const MACHINES: [&str; 2] = ["cascade-lake", "turin"];
@@ -102,6 +103,9 @@ fn read_all(host: &Host) {
     let _ = serde_json::to_string(&status).expect("any status is JSON");
     let _ = examine(host, DEFAULT_STATE);
     let _ = Processor::read(&host.root);
+    if let Ok(text) = host.root.read_text("measured.json") {
+        let _ = Measurement::read("measured.json", &text).map(|measured| platform(&measured));
+    }
     if let Ok(machine) = SliceMachine::read(host, None, None) {
         let _ = machine.slices(host);
         let _ = machine.counting(host, None);
