@@ -31,13 +31,29 @@ class Inputs(NamedTuple):
         return digest(self.resolved, list(self.files.values()), seed)
 
 
-def inputs(scenario: str, overrides: Settings) -> Inputs:
-    """Resolve a scenario and read its files; InputError for bad input."""
+class Files:
+    """Digests of files as they are when they are first asked for."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str | None] = {}
+
+    def on_disk(self, names: list[str]) -> dict[str, str]:
+        """Return the digests of those that are files on disk."""
+        for name in names:
+            if name not in self._known:
+                path = Path(name)
+                self._known[name] = file_digest(path) if path.is_file() else None
+        found = {name: self._known[name] for name in names}
+        return {name: digest for name, digest in found.items() if digest is not None}
+
+
+def inputs(scenario: str, overrides: Settings, files: Files | None = None) -> Inputs:
+    """Resolve a scenario and read its files; InputError for bad input.
+
+    `files` that were looked at before are not looked at again.
+    """
     resolved, names = _core.resolve_scenario(scenario, overrides)
-    on_disk = {name: Path(name) for name in names}
-    return Inputs(
-        resolved, {name: file_digest(path) for name, path in on_disk.items() if path.is_file()}
-    )
+    return Inputs(resolved, (files or Files()).on_disk(names))
 
 
 def simulator() -> str:

@@ -1,6 +1,7 @@
 //! Files of facts that are embedded in the program, so that it works without its repository.
 
 use include_dir::{Dir, include_dir};
+use std::sync::LazyLock;
 
 static PLATFORMS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../platforms");
 static DEVICES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../devices");
@@ -17,15 +18,19 @@ pub fn file(path: &str) -> Option<&'static str> {
     folder.get_file(rest)?.contents_utf8()
 }
 
-/// Paths of the embedded files, sorted.
-#[must_use]
-pub fn files() -> Vec<String> {
+static PATHS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let mut paths = Vec::new();
     for (name, folder) in FOLDERS {
         collect(name, folder, &mut paths);
     }
     paths.sort();
     paths
+});
+
+/// Paths of the embedded files, sorted.
+#[must_use]
+pub fn files() -> Vec<String> {
+    PATHS.clone()
 }
 
 fn collect(name: &str, folder: &Dir<'_>, paths: &mut Vec<String>) {
@@ -39,8 +44,7 @@ fn collect(name: &str, folder: &Dir<'_>, paths: &mut Vec<String>) {
 /// subfolders are left out.
 #[must_use]
 pub fn names_in(folder: &str) -> Vec<String> {
-    let files = files();
-    let names = files
+    let names = PATHS
         .iter()
         .filter_map(|path| path.strip_prefix(folder)?.strip_prefix('/')?.strip_suffix(".toml"))
         .filter(|name| !name.contains('/'));

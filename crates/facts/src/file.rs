@@ -1,8 +1,15 @@
 //! One file before inheritance: its facts by table, and the files that it inherits from.
 
 use crate::error::FactsError;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
 use toml::{Table, Value};
+
+/// Most files that are remembered; far more than a machine inherits from.
+const REMEMBERED: usize = 256;
+
+/// Files by path and text that were parsed before.
+type Parsed = HashMap<(String, String), Arc<FactFile>>;
 
 /// Keys of a file, or of one of its tables, that control inheritance.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +46,26 @@ pub(crate) struct OwnTable {
 }
 
 impl FactFile {
-    pub(crate) fn parse(path: &str, text: &str) -> Result<Self, FactsError> {
+    /// As [`FactFile::parse`]; a text that was parsed before is not parsed again: each point of a sweep
+    /// inherits from the same files.
+    pub(crate) fn of(path: &str, text: &str) -> Result<Arc<Self>, FactsError> {
+        static KNOWN: Mutex<Option<Parsed>> = Mutex::new(None);
+        let asked = (path.to_string(), text.to_string());
+        let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = known().get_or_insert_default().get(&asked) {
+            return Ok(Arc::clone(file));
+        }
+        let file = Arc::new(Self::parse(path, text)?);
+        let mut known = known();
+        let files = known.get_or_insert_default();
+        if files.len() >= REMEMBERED {
+            files.clear();
+        }
+        files.insert(asked, Arc::clone(&file));
+        Ok(file)
+    }
+
+    fn parse(path: &str, text: &str) -> Result<Self, FactsError> {
         let mut rest: Table = text.parse().map_err(|error: toml::de::Error| {
             let reason = error.to_string().trim_end().into();
             FactsError::Syntax { file: path.into(), reason }

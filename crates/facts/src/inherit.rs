@@ -9,6 +9,7 @@ use crate::builtin;
 use crate::error::FactsError;
 use crate::file::{FactFile, Inherits};
 use crate::relation::{Fact, Tables};
+use std::sync::Arc;
 use toml::{Table, Value};
 
 /// Longest chain of files that inherit from one another.
@@ -55,7 +56,7 @@ pub fn resolve(
     text: &str,
     find: &Find<'_>,
 ) -> Result<Resolved, FactsError> {
-    let file = FactFile::parse(path, text)?;
+    let file = FactFile::of(path, text)?;
     let mut reader = Reader { find, files: vec![path.into()], chain: vec![path.into()] };
     let mut tables = reader.inherited(kind, &file)?;
     reader.add_software(kind, &file, &mut tables)?;
@@ -119,7 +120,7 @@ impl Reader<'_> {
         by: &FactFile,
         key: &str,
         wanted: &str,
-    ) -> Result<(FactFile, Tables), FactsError> {
+    ) -> Result<(Arc<FactFile>, Tables), FactsError> {
         let refuse = |allowed: &str| FactsError::refused(&by.path, key, wanted, allowed);
         let found = if wanted.ends_with(".toml") {
             (self.find)(&by.path, wanted)
@@ -134,7 +135,7 @@ impl Reader<'_> {
         if self.chain.len() >= DEEPEST {
             return Err(refuse(&format!("more than {DEEPEST} files deep, perhaps in a circle")));
         }
-        let parent = FactFile::parse(&path, &text)?;
+        let parent = FactFile::of(&path, &text)?;
         if let Some((key, value)) = parent.rest.iter().find(|(key, _)| *key != "title") {
             let allowed = "unknown key";
             return Err(FactsError::refused(&path, key, &value.to_string(), allowed));

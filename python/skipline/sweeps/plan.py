@@ -73,10 +73,13 @@ def plan(
 def _resolve(
     definition: Definition, points: list[Settings], jobs: int, progress: Callable[[float], None]
 ) -> list[_Point]:
+    # All points see the same content; a worker that finds another one refuses its points.
+    files = identity.Files()
+
     def resolve(settings: Settings) -> _Point:
         try:
             pairs = [*definition.fixed, *settings]
-            return _Point(settings, identity.inputs(definition.scenario, pairs), "")
+            return _Point(settings, identity.inputs(definition.scenario, pairs, files), "")
         except InputError as error:
             return _Point(settings, None, str(error))
 

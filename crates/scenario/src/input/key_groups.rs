@@ -6,6 +6,9 @@ use crate::input::document;
 use crate::input::error::{InputError, suggest};
 use schemars::{JsonSchema, schema_for};
 use serde::de::DeserializeOwned;
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 use toml::Table;
 
 /// The keys of a table that no structure has taken yet.
@@ -20,7 +23,7 @@ impl<'f> KeyGroups<'f> {
     ///
     /// # Errors
     /// Names the first key that is unknown.
-    pub fn of<All: JsonSchema>(file: &'f str, table: Table) -> Result<Self, InputError> {
+    pub fn of<All: JsonSchema + 'static>(file: &'f str, table: Table) -> Result<Self, InputError> {
         let known = names::<All>();
         match table.keys().find(|key| !known.contains(key)) {
             None => Ok(Self { file, table }),
@@ -35,7 +38,7 @@ impl<'f> KeyGroups<'f> {
     ///
     /// # Errors
     /// As [`document::interpret`].
-    pub fn take<G: DeserializeOwned + JsonSchema>(&mut self) -> Result<G, InputError> {
+    pub fn take<G: DeserializeOwned + JsonSchema + 'static>(&mut self) -> Result<G, InputError> {
         let mut own = Table::new();
         for name in names::<G>() {
             own.extend(self.table.remove_entry(&name));
@@ -44,9 +47,16 @@ impl<'f> KeyGroups<'f> {
     }
 }
 
-/// Names of the keys of a structure.
+/// Names of the keys of a structure. A schema is built once: a sweep asks for each of its points.
 #[must_use]
-pub fn names<V: JsonSchema>() -> Vec<String> {
+pub fn names<V: JsonSchema + 'static>() -> Vec<String> {
+    static KNOWN: Mutex<Option<HashMap<TypeId, Vec<String>>>> = Mutex::new(None);
+    let asked = TypeId::of::<V>();
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    known.get_or_insert_default().entry(asked).or_insert_with(names_in_schema::<V>).clone()
+}
+
+fn names_in_schema<V: JsonSchema>() -> Vec<String> {
     let schema = schema_for!(V).to_value();
     let properties = schema["properties"].as_object();
     properties.map(|known| known.keys().cloned().collect()).unwrap_or_default()
