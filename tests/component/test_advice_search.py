@@ -91,10 +91,48 @@ def test_knobs_have_only_values_that_the_machine_takes() -> None:
     assert "rx_descriptors" not in found  # it is stated, and stays
     assert found["ddio_ways"].now == "2"
     for knob in found.values():
-        for value in knob.values:
+        for value in set(knob.values) - {knob.now}:
             _core.check_scenario(L2FWD, [*fixed, (knob.key, value)])
     with pytest.raises(InputError, match="did you mean 'ddio_ways'"):
         knobs.of_scenario(L2FWD, fixed, resolved, ("ddio_way",))
+
+
+ISOLATED = "experiments/eurosys19/isolation-scenario.toml"
+STORE = "examples/store-and-neighbour.toml"
+COPY = "experiments/asplos24/copy-scenario.toml"
+
+
+@pytest.mark.parametrize(
+    ("scenario", "fixed", "key", "now"),
+    [
+        (L2FWD, (), "placement.header_slices", "all"),
+        (ISOLATED, (), "memory_kernel.nearest_slices", "all"),
+        (ISOLATED, (), "co_runner.0.nearest_slices", "all"),
+        (STORE, (), "key_value.slice_aware_items", "none"),
+        (COPY, (), "dsa.queue_mode", "dedicated"),
+        (COPY, (("dsa.queue_mode", "shared"),), "dsa.threshold", "all"),
+    ],
+)
+def test_what_a_scenario_leaves_unsaid_can_be_set(
+    scenario: str, fixed: tuple[tuple[str, str], ...], key: str, now: str
+) -> None:
+    resolved = json.loads(_core.check_scenario(scenario, list(fixed)))
+    (knob,) = knobs.of_scenario(scenario, fixed, resolved, (key,))
+    set_ones = [value for value in knob.values if value != now]
+    assert knob.now == now and set_ones
+    for value in set_ones:
+        _core.check_scenario(scenario, [*fixed, (key, value)])
+    # What is there now is no setting: it is what is left when a change is left out.
+    assert search.changed(knob, ((key, set_ones[0]),), now) == ()
+    assert all(dict(one).get(key) != now for one in search._spread([knob], 8))
+
+
+def test_slices_that_a_scenario_chooses_itself_are_no_knob() -> None:
+    for chosen in (("memory_kernel.slices", "[0, 1]"), ("memory_kernel.isolated_slices", "true")):
+        resolved = json.loads(_core.check_scenario(ISOLATED, [chosen]))
+        found = [one.key for one in knobs.of_scenario(ISOLATED, [chosen], resolved, ())]
+        assert "memory_kernel.nearest_slices" not in found
+        assert "co_runner.0.nearest_slices" in found
 
 
 def test_goals_cost_less_when_they_are_better() -> None:
@@ -117,6 +155,11 @@ def test_what_moves_no_packets_is_asked_for_what_it_moves() -> None:
     assert target.throughputs == ("offload_gbytes_per_s", "b:throughput_gbps")
     assert target.cost({}, {"offload_gbytes_per_s": 8.0}, {}) == -8.0
     assert target.label.endswith(", GB/s")
+    kernel = Target.of_scenario(
+        Goal.THROUGHPUT, {"cores": 1, "application": "memory-kernel", "tenant": []}, ()
+    )
+    assert kernel.cost({}, {"work_per_s": 6e7}, {}) == -6e7
+    assert kernel.label == "work_per_s, accesses per second"
 
 
 def test_no_goal_is_bought_with_packets_that_are_not_forwarded() -> None:
@@ -135,6 +178,8 @@ def test_changes_are_told_as_commands() -> None:
         ("tenant.0.ddio_ways", "0"),
         ("co_runner.0.mba_percent", "40"),
         ("offload.batch", "8"),
+        ("placement.header_slices", "2"),
+        ("dsa.threshold", "12"),
     ]
     told = dict(commands.of(changes, ["b"]))
     assert told["ddio_ways"] == ["skipline-host tune ddio-ways 6"]
@@ -144,6 +189,8 @@ def test_changes_are_told_as_commands() -> None:
     assert told["tenant.0.ddio_ways"][0].startswith("skipline-host tune ddio off")
     assert told["tenant.0.ddio_ways"][0].endswith("# of b")
     assert "MB:0=40" in told["co_runner.0.mba_percent"][0]
+    assert told["placement.header_slices"][0].startswith("export SKIPLINE_SLICE_NEAREST=2 ")
+    assert told["dsa.threshold"] == ["accel-config config-wq dsa0/wq0.0 --threshold=12"]
     assert told["offload.batch"] == ["# in the application: batch = 8"]
 
 

@@ -71,6 +71,19 @@ def test_a_bound_that_nothing_keeps_leaves_nothing_to_recommend(skipline: Skipli
     assert not done.json["helps"]
 
 
+def test_a_working_set_beside_noise_is_told_to_keep_to_its_slices(skipline: Skipline) -> None:
+    """EuroSys'19 isolates by slices: the noise keeps out of what the application lies in."""
+    done = skipline(
+        *("advise", "experiments/eurosys19/isolation-scenario.toml", "--goal", "throughput"),
+        *("--knobs", "nearest_slices", "--budget", "12", "--format", "json"),
+    )
+    assert done.code == 0, done.err
+    found = done.json
+    assert found["helps"] and "co_runner.0.nearest_slices" in found["settings"]
+    assert found["settings"]["co_runner.0.nearest_slices"] != "all"
+    assert "skl_nearest_slices()" in str(found["commands"])
+
+
 def dram(skipline: Skipline, *settings: str) -> float:
     """Reads and writes of a brief run, as the search simulates them."""
     words = [word for setting in settings for word in ("--set", setting)]

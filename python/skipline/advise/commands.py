@@ -36,6 +36,19 @@ _LINES = {
     "nic_socket": ("# move the card to a slot of socket {value}, or the cores to its socket",),
     "engines": ("# accel-config config-engine: {value} engines in group 0",),
     "queues": ("# accel-config config-wq, enable-wq: {value} queues in group 0",),
+    "queue_mode": ("accel-config config-wq dsa0/wq0.0 --mode={value}",),
+    "threshold": ("accel-config config-wq dsa0/wq0.0 --threshold={value}",),
+    "header_slices": (
+        "export SKIPLINE_SLICE_NEAREST={value} SKIPLINE_SLICE_TABLE=TABLE "
+        "SKIPLINE_SLICE_LATENCIES=LATENCIES",
+        "dpdk-testpmd -d librte_mempool_skipline.so --mbuf-pool-ops-name skipline_slice ...",
+    ),
+    "nearest_slices": (
+        "# libskipline_slices: memory in slices of skl_nearest_slices(), count = {value}",
+    ),
+    "slice_aware_items": (
+        "# libskipline_slices: {value} most popular items in slices of skl_nearest_slices()",
+    ),
     "queue_entries": ("accel-config config-wq dsa0/wq0.0 --wq-size={value}",),
     "flow_rules": (
         f"ethtool -N {_IFACE} flow-type ... action QUEUE   # for each of {{value}} flows",

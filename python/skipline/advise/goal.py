@@ -9,8 +9,10 @@ from skipline.diff.bound import Bound
 
 P99 = "latency_ns.p99"
 THROUGHPUT = "throughput_gbps"
-# What an application moves, where it forwards no packets.
+# What an application moves, where it forwards no packets; and in which unit.
 _OFFLOADED = "offload_gbytes_per_s"
+_ACCESSES = "work_per_s"
+_UNITS = {THROUGHPUT: "Gbit/s", _OFFLOADED: "GB/s", _ACCESSES: "accesses per second"}
 _DRAM = ("dram_read_gbytes_per_s", "dram_write_gbytes_per_s")
 # What a goal must not be bought with: packets that are not forwarded have no latency.
 _KEPT = 0.98
@@ -70,8 +72,7 @@ class Target(NamedTuple):
         """The goal as a number for people."""
         return {
             Goal.P99: f"{P99}, ns",
-            Goal.THROUGHPUT: self.throughputs[0]
-            + (", Gbit/s" if self.throughputs[0] == THROUGHPUT else ", GB/s"),
+            Goal.THROUGHPUT: f"{self.throughputs[0]}, {_UNITS[self.throughputs[0]]}",
             Goal.ISOLATION: "p99 of the tenant that suffers most, relative to now",
             Goal.MEMORY_BANDWIDTH: "DRAM reads and writes, GB/s",
             Goal.FREE_CORES: "cores in use",
@@ -119,7 +120,8 @@ def _worst(prefixes: Iterable[str], numbers: Numbers, now: Numbers) -> float | N
 
 
 def _throughput(keys: Mapping[str, Any]) -> str:
-    return _OFFLOADED if keys.get("application") == "offload" else THROUGHPUT
+    application = str(keys.get("application"))
+    return {"offload": _OFFLOADED, "memory-kernel": _ACCESSES}.get(application, THROUGHPUT)
 
 
 def implied(target: Target, now: Numbers) -> list[Bound]:

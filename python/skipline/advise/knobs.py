@@ -15,10 +15,15 @@ _MBA_PERCENT = (10, 20, 40, 60, 80, 100)
 _DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 _QUEUES = (1, 2, 4, 8)
 _QUEUE_ENTRIES = (16, 32, 64, 128)
+_THRESHOLDS = (4, 8, 12, 16, 24, 32, 64, 96)
+_SLICES = (1, 2, 4, 8)
+_NEAR_ITEMS = (1 << 10, 1 << 14, 1 << 18)
+# What a key that is not stated stands for: it can be left out, but not set.
+ALL, NONE = "all", "none"
 
 
 class Knob(NamedTuple):
-    """A key with the values to try; `now` is the value that the scenario has.
+    """A key with the values to try; `now` is what the scenario has, or what is so without the key.
 
     Values of an `ordered` knob are such that what is best has better neighbours on its way.
     """
@@ -59,6 +64,9 @@ def _possible(scenario: str, fixed: Sequence[tuple[str, str]], knob: Knob) -> Kn
     """Leave out the values that the machine does not take; what is there now stays."""
     values = []
     for value in knob.values:
+        if value == knob.now:
+            values.append(value)
+            continue
         try:
             _core.check_scenario(scenario, [*fixed, (knob.key, value)])
         except InputError:
@@ -78,6 +86,7 @@ def _all(resolved: dict[str, Any]) -> Iterator[Knob]:
         place = f"co_runner.{index}."
         yield _knob(f"{place}way_mask", _masks(runner["way_mask"]), runner["way_mask"], False)
         yield _knob(f"{place}mba_percent", _MBA_PERCENT, runner["mba_percent"])
+        yield from _near(place, runner)
 
 
 def _flow_rules(resolved: dict[str, Any]) -> Iterator[Knob]:
@@ -92,7 +101,6 @@ def _flow_rules(resolved: dict[str, Any]) -> Iterator[Knob]:
 
 
 def _of_tenant(place: str, keys: dict[str, Any], ways: Sequence[int] = _WAYS) -> Iterator[Knob]:
-    application = keys.get("application")
     if keys.get("ddio_ways") is not None and ways:
         yield _knob(f"{place}ddio_ways", ways, keys["ddio_ways"])
     if keys.get("rx_descriptors") is not None and keys.get("offered_gbps") is not None:
@@ -102,17 +110,46 @@ def _of_tenant(place: str, keys: dict[str, Any], ways: Sequence[int] = _WAYS) ->
     mask = keys.get("core_way_mask")
     if mask is not None:
         yield _knob(f"{place}core_way_mask", _masks(mask), mask, False)
+    yield from _of_slices(place, keys)
     if keys.get("nic_socket") is not None:
         yield _knob(f"{place}nic_socket", (0, 1), keys["nic_socket"], False)
-    if application == "offload":
+    if keys["application"] == "offload":
         own = keys["offload"]
         yield _knob(f"{place}offload.by", ("core", "dsa"), own["by"], False)
         yield _knob(f"{place}offload.batch", _DEPTHS, own["batch"])
         yield _knob(f"{place}offload.depth", _DEPTHS, own["depth"])
         yield _knob(f"{place}offload.cache_control", (0, 1), own["cache_control"], False)
-        yield _knob(f"{place}dsa.engines", (1, 2, 4), keys["dsa"]["engines"])
-        yield _knob(f"{place}dsa.queues", _QUEUES, keys["dsa"]["queues"])
-        yield _knob(f"{place}dsa.queue_entries", _QUEUE_ENTRIES, keys["dsa"]["queue_entries"])
+        yield from _of_queues(f"{place}dsa.", keys["dsa"])
+
+
+def _of_slices(place: str, keys: dict[str, Any]) -> Iterator[Knob]:
+    """Yield what may lie in slices near its cores: headers, a working set, popular items."""
+    if keys.get("rx_descriptors") is not None:
+        now = (keys.get("placement") or {}).get("header_slices", ALL)
+        yield _knob(f"{place}placement.header_slices", _SLICES, now, False)
+    application = keys["application"]
+    if application == "memory-kernel":
+        yield from _near(f"{place}memory_kernel.", keys["memory_kernel"])
+    if application == "key-value":
+        now = keys["key_value"].get("slice_aware_items", NONE)
+        yield _knob(f"{place}key_value.slice_aware_items", _NEAR_ITEMS, now, False)
+
+
+def _near(place: str, kernel: dict[str, Any]) -> Iterator[Knob]:
+    """Yield how many slices hold a working set, unless the scenario names them."""
+    if not kernel.get("slices") and not kernel.get("isolated_slices"):
+        now = kernel.get("nearest_slices", ALL)
+        yield _knob(f"{place}nearest_slices", _SLICES, now, False)
+
+
+def _of_queues(place: str, dsa: dict[str, Any]) -> Iterator[Knob]:
+    """Yield the engines and queues of a group."""
+    yield _knob(f"{place}engines", (1, 2, 4), dsa["engines"])
+    yield _knob(f"{place}queues", _QUEUES, dsa["queues"])
+    yield _knob(f"{place}queue_entries", _QUEUE_ENTRIES, dsa["queue_entries"])
+    yield _knob(f"{place}queue_mode", ("dedicated", "shared"), dsa["queue_mode"], False)
+    if dsa["queue_mode"] == "shared":
+        yield _knob(f"{place}threshold", _THRESHOLDS, dsa.get("threshold", ALL), False)
 
 
 def _masks(now: int) -> list[str]:
