@@ -43,7 +43,7 @@ SOAK_LONG_MINUTES := 60
 # A soak repeats the same random numbers; `make soak-long` begins there and goes on to others.
 SOAK_SEED := 1
 
-.PHONY: help run test simulator-tests soak soak-long check lint dpdk-to-test dsa-programs bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling bench-slices host packages slices-install dsa dpdk bench-dpdk setup wheel clean format browser peers docs docs-tools packaging-tools redis-tools rust-tools
+.PHONY: help run test claim-tests simulator-tests soak soak-long check lint dpdk-to-test dsa-programs bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling bench-slices host packages slices-install dsa dpdk bench-dpdk setup wheel clean format browser peers docs docs-tools packaging-tools redis-tools rust-tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ run: setup ## Simulate the published experiments beside the measured server; wri
 test: simulator-tests $(STAMPS)/module-to-test browser peers docs-tools dpdk-to-test dsa-programs redis-tools packaging-tools ## Set everything up and run every test but the long ones
 	PROPTEST_RNG_SEED=1 python tests/tally.py -- $(RUST_TESTS) -- \
 	  $(PYTEST) --ignore=tests/dpdk -- pytest tests/dpdk
+
+claim-tests: $(STAMPS)/module-to-test browser dpdk-to-test ## Run the tests that show claims: skipline evidence judges by them
+	PROPTEST_RNG_SEED=1 python tests/claim_tests.py -- $(RUST_TESTS)
 
 # A budget that does not suffice is a failure: something hangs, or a test has to become shorter.
 soak: $(STAMPS)/module-to-test browser peers docs-tools dpdk-to-test dsa-programs redis-tools packaging-tools ## Run long tests, within SOAK_MINUTES

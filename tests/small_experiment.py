@@ -4,6 +4,8 @@ from pathlib import Path
 
 from command_line import ENDLESS_BATCH, L2FWD, SHORT_BATCH
 from skipline import resources
+from skipline.evidence import recorded_tests
+from skipline.evidence.recorded_tests import Said
 
 _MEASURED = """ring,metric,unit,mean,sd,min,max,runs
 256,offered,Gbps,{offered},0,90,99,3
@@ -140,3 +142,9 @@ def write_small_evidence(directory: Path, *, claims: str = CLAIMS, **changes: ob
     (directory / "tests" / "conftest.py").touch()
     (directory / "tests" / "test_shown.py").write_text(_TESTS_IN_PYTHON)
     (directory / "crates" / "shown.rs").write_text(_TESTS_IN_RUST)
+
+
+def record_that_tests(directory: Path, said: Said) -> None:
+    """Write that the test behind y-01 has run on what is there now, and how it ended."""
+    shown = "tests/test_shown.py::test_it_is_shown"
+    recorded_tests.write(directory, recorded_tests.revision(directory), {shown: said})

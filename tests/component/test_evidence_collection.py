@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from skipline import InputError
-from skipline.evidence import collection, failing_claims
-from small_experiment import CLAIMS, CLAIMS_TABLE, write_small_evidence
+from skipline.evidence import collection, failing_claims, recorded_tests
+from small_experiment import CLAIMS, CLAIMS_TABLE, record_that_tests, write_small_evidence
 
 SHOWN = "tests/test_shown.py::test_it_is_shown"
 
@@ -97,6 +97,20 @@ def test_a_claim_may_point_to_a_test_in_rust(folder: Path) -> None:
     path = folder / "tests.toml"
     path.write_text(path.read_text().replace(SHOWN, "crates/shown.rs::it_is_shown_in_rust"))
     assert collection.collect("evidence", ["another"]).tests_are_here
+
+
+def test_a_record_of_tests_is_of_the_sources_that_they_ran_on(folder: Path) -> None:
+    assert collection.collect("evidence", []).said == {}
+    record_that_tests(folder.parent, "passed")
+    assert collection.collect("evidence", []).said == {SHOWN: "passed"}
+    before = recorded_tests.revision(folder.parent)
+    for made in ("crates/target/debug/a.rs", "crates/__pycache__/a.pyc", "reports/page.html"):
+        path = folder.parent / made
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    assert recorded_tests.revision(folder.parent) == before
+    (folder.parent / "tests" / "test_shown.py").rename(folder.parent / "tests" / "test_moved.py")
+    assert recorded_tests.revision(folder.parent) != before
 
 
 @pytest.mark.parametrize("missing", ["crates", "tests/conftest.py"])

@@ -11,7 +11,12 @@ import pytest
 from command_line import Outcome, Skipline
 from on_terminal import on_a_terminal, read_rest, read_until
 from skipline.evidence import failing_claims
-from small_experiment import CLAIMS, write_small_evidence, write_small_experiment
+from small_experiment import (
+    CLAIMS,
+    record_that_tests,
+    write_small_evidence,
+    write_small_experiment,
+)
 
 COMMAND = ("evidence", "--experiments", "evidence")
 
@@ -19,6 +24,7 @@ COMMAND = ("evidence", "--experiments", "evidence")
 @pytest.fixture
 def judged(skipline: Skipline, tmp_path: Path) -> Outcome:
     write_small_evidence(tmp_path)
+    record_that_tests(tmp_path, "passed")
     explained = tmp_path / failing_claims.FILE
     explained.parent.mkdir()
     explained.write_text("## x-02: no hits\n\n- **Tried**: it was made to fail.\n")
@@ -31,7 +37,8 @@ def test_json_has_every_claim_with_verdict_basis_and_checks(judged: Outcome) -> 
     assert list(found) == ["x-01", "x-02", "y-01", "y-02"]
     verdicts = {name: (claim["verdict"], claim["basis"]) for name, claim in found.items()}
     assert verdicts == {
-        "x-01": ("holds", "predicted"),
+        # Any rate above one percent would do, also that of the other ring.
+        "x-01": ("weak", "predicted"),
         "x-02": ("fails", "fitted"),
         "y-01": ("holds", "test"),
         "y-02": ("not judged", None),
@@ -46,7 +53,8 @@ def test_json_has_every_claim_with_verdict_basis_and_checks(judged: Outcome) -> 
 def test_json_counts_by_source_and_times_by_experiment(judged: Outcome) -> None:
     counts = judged.json["counts"]
     assert counts["all"]["claims"] == 4
-    assert (counts["made up"]["holds"], counts["made up"]["fails"]) == (1, 1)
+    assert [counts["made up"][name] for name in ("holds", "weak", "fails")] == [0, 1, 1]
+    assert (counts["all"]["simulated"], counts["all"]["simulated hold"]) == (2, 0)
     assert (counts["another"]["test"], counts["another"]["not judged"]) == (1, 1)
     assert counts["all"]["fitted"] == counts["all"]["predicted"] == 1
     (experiment,) = judged.json["experiments"]
@@ -64,6 +72,31 @@ def test_a_second_call_reuses_points_also_those_of_a_single_experiment(
     assert "0 points simulated, 2 reused" in single.out
 
 
+def test_a_claim_holds_if_it_fails_in_a_null_model(skipline: Skipline, tmp_path: Path) -> None:
+    write_small_evidence(tmp_path)
+    path = tmp_path / "evidence" / "two-rings.toml"
+    plain = path.read_text()
+    alone = 'at("pcie_write_hit_rate", rx_descriptors=256)'
+    differs = f'{alone} != at("pcie_write_hit_rate", rx_descriptors=512)'
+
+    def first() -> tuple[str, list[str]]:
+        claim = skipline(*COMMAND, "--source", "made up", "--format", "json").json["claims"][0]
+        return claim["verdict"], claim["refuted_by"]
+
+    path.write_text(plain.replace(f"'{alone}'\nat_least = 1\nunit", f"'{differs}'\nunit"))
+    assert first() == ("holds", ["RX descriptors: no effect"])
+    named = '[[claim.null]]\nname = "large"\nas_at = { rx_descriptors = 512 }\n'
+    before = 'unit = "percent"\n\n[[claim]]\nid = "x-02"'
+    path.write_text(plain.replace(before, named + before.partition("\n")[2]))
+    assert first() == ("weak", [])
+    path.write_text(
+        path.read_text().replace("as_at = { rx_descriptors = 512", "as_at = { ring = 1")
+    )
+    refused = skipline(*COMMAND, "--source", "made up")
+    assert refused.code == 2
+    assert "claim 'x-01', null 'large': axis 'ring': unknown" in refused.err
+
+
 def test_what_tests_show_is_not_run_where_the_tests_are_not(
     skipline: Skipline, tmp_path: Path
 ) -> None:
@@ -77,6 +110,31 @@ def test_what_tests_show_is_not_run_where_the_tests_are_not(
     told = "1 claim is shown by tests of the repository, which is not here"
     assert told in skipline(*COMMAND, "--source", "another").out
     assert told in (tmp_path / "reports" / "evidence-another.html").read_text()
+
+
+def test_what_tests_show_holds_only_if_they_passed_on_what_is_here(
+    skipline: Skipline, tmp_path: Path
+) -> None:
+    write_small_evidence(tmp_path)
+
+    def judged_now() -> tuple[str, str | None, str]:
+        found = skipline(*COMMAND, "--source", "another", "--format", "json").json["claims"][0]
+        return found["verdict"], found["basis"], found["got"]
+
+    assert judged_now() == ("not run here", None, "shown by 1 test of the repository")
+    assert "`make claim-tests` runs them" in skipline(*COMMAND, "--source", "another").out
+    record_that_tests(tmp_path, "passed")
+    assert judged_now() == ("holds", "test", "shown by 1 test")
+    record_that_tests(tmp_path, "failed")
+    shown = "tests/test_shown.py::test_it_is_shown"
+    assert judged_now() == ("fails", "test", f"1 of 1 test failed: {shown}")
+    table = skipline(*COMMAND, "--source", "another")
+    assert "FAILS" in table.out and "passes" in table.out
+    record_that_tests(tmp_path, "passed")
+    (tmp_path / "crates" / "shown.rs").write_text("fn changed() {}\n")
+    assert judged_now()[0] == "not run here"
+    (tmp_path / "reports" / "tests.json").write_text("of another format")
+    assert judged_now()[0] == "not run here"
 
 
 def test_a_failing_claim_is_shown_with_its_section(

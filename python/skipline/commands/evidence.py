@@ -81,6 +81,7 @@ def evidence(
         judgements=verdicts.over_all(collected, summaries),
         experiments=experiments,
         explained=failing_claims.read(folder),
+        tests_are_here=collected.tests_are_here,
         command="skipline evidence" + "".join(f" --source {name}" for name in sources),
         version=_core.version(),
     )

@@ -1,10 +1,13 @@
 """Which experiments and tests judge which claim; says what is missing or unknown."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from skipline._core import InputError
-from skipline.evidence import pointers
+from skipline.evidence import pointers, recorded_tests
 from skipline.evidence.pointers import Pointer
+from skipline.evidence.recorded_tests import Said
 from skipline.experiment import catalogue, claims_table
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.claims_table import ClaimRow
@@ -12,12 +15,16 @@ from skipline.experiment.claims_table import ClaimRow
 
 @dataclass(frozen=True)
 class Collection:
-    """The claims of the chosen sources and what judges them."""
+    """The claims of the chosen sources and what judges them.
+
+    `said` is what the tests said that have run on what is here, by FILE::FUNCTION.
+    """
 
     rows: list[ClaimRow]
     entries: list[Entry]
     pointers: dict[str, Pointer]
     tests_are_here: bool
+    said: Mapping[str, Said]
 
 
 def collect(folder: str, sources: list[str]) -> Collection:
@@ -36,6 +43,7 @@ def collect(folder: str, sources: list[str]) -> Collection:
     _require_all(chosen, entries, pointing, folder)
     wanted = {row.id for row in chosen}
     keys = {row.source_key for row in chosen}
+    here = pointers.tests_are_here(folder)
     return Collection(
         rows=chosen,
         entries=[
@@ -45,7 +53,8 @@ def collect(folder: str, sources: list[str]) -> Collection:
             or entry.experiment.beyond in keys
         ],
         pointers={pointer.id: pointer for pointer in pointing if pointer.id in wanted},
-        tests_are_here=pointers.tests_are_here(folder),
+        tests_are_here=here,
+        said=recorded_tests.read(Path(folder).parent) if here else {},
     )
 
 

@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from skipline.evidence import failing_claims, verdicts
+from skipline.evidence import failing_claims, recorded_tests, verdicts
 from skipline.evidence.failing_claims import Section
 from skipline.evidence.verdicts import Judgement
 from skipline.experiment.outcome import REPORT_FILE, Outcome
@@ -39,6 +39,7 @@ class Evidence:
     judgements: list[Judgement]
     experiments: list[ExperimentRun]
     explained: dict[str, Section]
+    tests_are_here: bool
     command: str
     version: str
 
@@ -58,15 +59,16 @@ class Evidence:
         return failing_claims.without_section(self.explained, [j.row.id for j in self.failing])
 
     @property
-    def tests_elsewhere(self) -> str:
-        """How many claims are shown by tests that are not here, for people; else empty."""
+    def not_run(self) -> str:
+        """How many claims are shown by tests that did not run, for people; else empty."""
         count = self.counts["all"]["not run here"]
         if count == 0:
             return ""
         claims = "1 claim is" if count == 1 else f"{count} claims are"
-        return (
-            f"{claims} shown by tests of the repository, which is not here: `make test` runs them."
-        )
+        if not self.tests_are_here:
+            return f"{claims} shown by tests of the repository, which is not here."
+        how = recorded_tests.HOW
+        return f"{claims} shown by tests that did not run on what is here: `{how}` runs them."
 
     def as_json(self) -> dict[str, Any]:
         """Return the object that `--format json` prints."""
@@ -100,6 +102,8 @@ class Evidence:
             "basis": judgement.basis,
             "experiment": ", ".join(judgement.experiments) or None,
             "tests": judgement.tests,
+            "tests_said": judgement.said,
+            "refuted_by": judgement.refuted_by,
             "notes": judgement.notes,
             "checks": [check.model_dump(mode="json") for check in judgement.checks],
         }

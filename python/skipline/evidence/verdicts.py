@@ -1,19 +1,21 @@
 """How the claims came out, over all experiments and tests."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from skipline.evidence.collection import Collection
+from skipline.evidence.recorded_tests import Said
 from skipline.experiment.claim import ClaimCheckVerdict
 from skipline.experiment.claims_table import ClaimRow
 from skipline.experiment.outcome import Summary
 
-Judged = Literal["holds", "fails", "not judged", "not run here"]
+Judged = Literal["holds", "weak", "fails", "not judged", "not run here"]
 Shown = Literal["predicted", "fitted", "test"]
-# What only tests show is not run here where the repository with its tests is not.
-VERDICTS: tuple[Judged, ...] = ("holds", "fails", "not judged", "not run here")
+# What holds in each null model too is weak. What only tests show is not run here where they have
+# not run on the sources that are here.
+VERDICTS: tuple[Judged, ...] = ("holds", "weak", "fails", "not judged", "not run here")
 BASES: tuple[Shown, ...] = ("predicted", "fitted", "test")
 # In cells of tables more checks than these are counted, not listed.
 _FEW_CHECKS = 2
@@ -26,7 +28,11 @@ class JudgedCheck(ClaimCheckVerdict):
 
 
 class Judgement(BaseModel):
-    """The verdict on one claim: it holds when all checks in all experiments do."""
+    """The verdict on one claim: it holds when all checks in all experiments do, and all tests.
+
+    Tests that did not run are not in `said`. Without a null model in which the claim fails it is
+    weak.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -36,6 +42,8 @@ class Judgement(BaseModel):
     checks: list[JudgedCheck]
     experiments: list[str]
     tests: list[str]
+    said: dict[str, Said]
+    refuted_by: list[str]
     notes: list[str]
 
     @property
@@ -43,10 +51,17 @@ class Judgement(BaseModel):
         """What the model gives, in full."""
         if self.checks:
             return "; ".join(f"{check.text}: {check.got}" for check in self.checks)
-        shown = f"shown by {_count(len(self.tests), 'test')}"
+        tests = _count(len(self.tests), "test")
         if self.verdict == "not run here":
-            return f"{shown} of the repository"
-        return shown if self.basis == "test" else ""
+            return f"shown by {tests} of the repository"
+        if self.failed_tests:
+            return f"{len(self.failed_tests)} of {tests} failed: {', '.join(self.failed_tests)}"
+        return f"shown by {tests}" if self.basis == "test" else ""
+
+    @property
+    def failed_tests(self) -> list[str]:
+        """The tests that ran and failed."""
+        return [test for test in self.tests if self.said.get(test) == "failed"]
 
     @property
     def short(self) -> str:
@@ -75,7 +90,12 @@ def _judgement(row: ClaimRow, collection: Collection, summaries: Sequence[Summar
     notes = [claim.note for _, claim in found if claim.note]
     if pointer is not None:
         notes += [text for text in (pointer.note, pointer.reason) if text]
-    verdict, basis = _verdict(checks, tests_are_here=collection.tests_are_here)
+    tests = pointer.test if pointer else []
+    said = {test: collection.said[test] for test in tests if test in collection.said}
+    verdict, basis = _verdict(checks, tests, said)
+    refuted_by = [claim.refuted_by for _, claim in found if claim.refuted_by]
+    if checks and verdict == "holds" and not refuted_by:
+        verdict = "weak"
     if pointer is not None and pointer.judged is not None:
         verdict, basis = "not judged", None
     return Judgement(
@@ -84,22 +104,32 @@ def _judgement(row: ClaimRow, collection: Collection, summaries: Sequence[Summar
         basis=basis,
         checks=checks,
         experiments=list(dict.fromkeys(identifier for identifier, _ in found)),
-        tests=pointer.test if pointer else [],
+        tests=tests,
+        said=said,
+        refuted_by=list(dict.fromkeys(refuted_by)),
         notes=notes,
     )
 
 
-def _verdict(checks: Sequence[JudgedCheck], *, tests_are_here: bool) -> tuple[Judged, Shown | None]:
-    """Judge a claim by its checks; without any, tests show it, which exist where they are here."""
+def _verdict(
+    checks: Sequence[JudgedCheck], tests: Sequence[str], said: Mapping[str, Said]
+) -> tuple[Judged, Shown | None]:
+    """Judge a claim by its checks and by its tests that ran; without checks all need to run."""
+    failed = any(word == "failed" for word in said.values())
     if not checks:
-        return ("holds", "test") if tests_are_here else ("not run here", None)
+        if not failed and len(said) < len(tests):
+            return "not run here", None
+        return "fails" if failed else "holds", "test"
     fitted = any(check.basis == "fitted" for check in checks)
-    holds = all(check.holds for check in checks)
+    holds = all(check.holds for check in checks) and not failed
     return "holds" if holds else "fails", "fitted" if fitted else "predicted"
 
 
 def counts(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:
-    """Count verdicts and bases, by source and over all; a basis counts what holds or fails."""
+    """Count verdicts and bases, by source and over all; a basis counts what holds or fails.
+
+    `simulated` claims are those that experiments judge; tests are counted apart.
+    """
     groups = {"all": list(judgements)}
     for judgement in judgements:
         groups.setdefault(judgement.row.source_key, []).append(judgement)
@@ -108,6 +138,8 @@ def counts(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:
             "claims": len(group),
             **{verdict: sum(j.verdict == verdict for j in group) for verdict in VERDICTS},
             **{basis: sum(j.basis == basis for j in group) for basis in BASES},
+            "simulated": sum(bool(j.checks) for j in group),
+            "simulated hold": sum(bool(j.checks) and j.verdict == "holds" for j in group),
             "checks": sum(len(j.checks) for j in group),
             "checks held": sum(check.holds for j in group for check in j.checks),
         }

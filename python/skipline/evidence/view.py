@@ -18,8 +18,8 @@ def overview(evidence: Evidence, page: Path, *, verbose: bool) -> RenderableType
     if evidence.failing:
         parts += [_failing(evidence.failing), ""]
     parts += [_counts(evidence), ""]
-    if evidence.tests_elsewhere:
-        parts += [Text(evidence.tests_elsewhere), ""]
+    if evidence.not_run:
+        parts += [Text(evidence.not_run), ""]
     if evidence.undocumented:
         names = ", ".join(evidence.undocumented)
         parts += [Text(f"Failing, and {FILE} does not say why: {names}"), ""]
@@ -64,6 +64,8 @@ def _failing(judgements: list[Judgement]) -> Table:
             if not check.holds:
                 cells = (check.text, check.expected, check.got, check.experiment)
                 table.add_row(judgement.row.id, *cells)
+        for test in judgement.failed_tests:
+            table.add_row(judgement.row.id, test, "passes", "failed", "")
     return table
 
 
@@ -76,10 +78,11 @@ def _counts(evidence: Evidence) -> Table:
     names = ("claims", *verdicts, *BASES)
     for name in names:
         table.add_column(name, justify="right")
-    table.add_column("of the judged hold", justify="right")
+    # A test that shows a mechanism is no measurement that was met.
+    table.add_column("of the simulated hold", justify="right")
     for source, counted in sorted(evidence.counts.items(), key=lambda item: item[0] == "all"):
-        judged = counted["holds"] + counted["fails"]
-        share = f"{100 * counted['holds'] / judged:.0f} %" if judged else "–"
+        simulated = counted["simulated"]
+        share = f"{100 * counted['simulated hold'] / simulated:.0f} %" if simulated else "–"
         style = "bold" if source == "all" else ""
         table.add_row(source, *(str(counted[name]) for name in names), share, style=style)
     return table

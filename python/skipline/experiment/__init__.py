@@ -3,6 +3,6 @@
 Reading order: axis, claim and definition (the TOML), catalogue (finding it), claims_table (what the
 sources claim), points (what is simulated), reference (what was published), store and runner
 (simulating and keeping points), table (both side by side), checks and trivial (judging distances),
-expression, readings and claim_verdicts (judging claims), outcome (all of it), preparation (what is
-checked before a run), together (several experiments), view (for people).
+expression, readings, nulls and claim_verdicts (judging claims), outcome (all of it), preparation
+(what is checked before a run), together (several experiments), view (for people).
 """

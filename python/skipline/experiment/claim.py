@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from skipline.experiment.axis import Table
+from skipline.experiment.axis import Table, Value
 
 # Whether measured values of a point chose a parameter of the model.
 Basis = Literal["fitted", "predicted"]
@@ -79,12 +79,20 @@ class ClaimCheck(Table):
         return " and ".join(parts) + _unit(self.unit) if parts else "true"
 
 
+class Null(Table):
+    """A null model: each point gives what it gives at these coordinates, and the claim fails."""
+
+    name: str
+    as_at: dict[str, Value]
+
+
 class Claim(Table):
-    """A row of the claims table and the checks that judge it here."""
+    """A row of the claims table, the checks that judge it here, and null models that it names."""
 
     id: str
     note: str | None = None
     check: list[ClaimCheck] = Field(min_length=1)
+    null: list[Null] = Field(default=[])
 
 
 class ClaimCheckVerdict(BaseModel):
@@ -106,19 +114,37 @@ class ClaimCheckVerdict(BaseModel):
     holds: bool
 
 
+class NullVerdict(BaseModel):
+    """A null model that was tried, and whether the claim fails in it, as it should."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    fails: bool
+
+
 class ClaimVerdict(BaseModel):
-    """How a claim came out in one experiment: it holds when all its checks do."""
+    """How a claim came out in one experiment: it holds when all its checks do.
+
+    `nulls` were tried for claims that hold.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     id: str
     note: str | None
     checks: list[ClaimCheckVerdict]
+    nulls: list[NullVerdict] = []
 
     @property
     def holds(self) -> bool:
         """Whether all checks hold."""
         return all(check.holds for check in self.checks)
+
+    @property
+    def refuted_by(self) -> str:
+        """The null model in which the claim fails; empty if it holds in all that were tried."""
+        return next((null.name for null in self.nulls if null.fails), "")
 
     @property
     def basis(self) -> Basis:

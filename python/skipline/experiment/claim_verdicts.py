@@ -2,8 +2,11 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 from skipline._core import InputError
+from skipline.experiment import nulls
+from skipline.experiment.axis import Axis
 from skipline.experiment.catalogue import Entry
 from skipline.experiment.claim import (
     Claim,
@@ -14,7 +17,13 @@ from skipline.experiment.claim import (
 )
 from skipline.experiment.expression import ExpressionError, ExpressionValue, calls, evaluate
 from skipline.experiment.list_functions import LIST_FUNCTIONS
-from skipline.experiment.readings import READINGS, Readings, check_keywords
+from skipline.experiment.readings import (
+    READINGS,
+    Readings,
+    axis_named,
+    check_keywords,
+    coordinate_on,
+)
 from skipline.experiment.runner import Finished
 from skipline.experiment.table import Comparison
 
@@ -28,6 +37,22 @@ def check_before(entry: Entry) -> None:
                     check_keywords(entry.experiment.axis, call, [*LIST_FUNCTIONS, *READINGS])
             except ExpressionError as error:
                 raise InputError(_place(entry, claim, check, error)) from error
+        for null in claim.null:
+            try:
+                for name, value in null.as_at.items():
+                    coordinate_on(_axis_of(entry, name), value)
+            except ExpressionError as error:
+                raise InputError(
+                    f"{entry.path}: claim '{claim.id}', null '{null.name}': {error}"
+                ) from error
+
+
+def _axis_of(entry: Entry, key: str) -> Axis:
+    """Return the axis of a key; unlike expressions, tables of TOML can write any key."""
+    axis = axis_named(entry.experiment.axis, key)
+    if axis.key != key:
+        raise ExpressionError(f"axis '{key}': write its key, '{axis.key}'")
+    return axis
 
 
 def _place(entry: Entry, claim: Claim, check: ClaimCheck, error: Exception) -> str:
@@ -45,6 +70,23 @@ def of_experiment(
 
 
 def _claim(entry: Entry, claim: Claim, readings: Readings) -> ClaimVerdict:
+    checks = _checks(entry, claim, readings)
+    found = []
+    if all(check.holds for check in checks):
+        holds = partial(_holds, entry, claim, readings)
+        found = nulls.judge(claim, entry.experiment.axis, readings.points, holds)
+    return ClaimVerdict(id=claim.id, note=claim.note, checks=checks, nulls=found)
+
+
+def _holds(entry: Entry, claim: Claim, readings: Readings, as_at: nulls.AsAt) -> bool | None:
+    """Tell whether a claim holds where each point is as another one."""
+    try:
+        return all(check.holds for check in _checks(entry, claim, readings.as_at(as_at)))
+    except (InputError, ZeroDivisionError):
+        return None
+
+
+def _checks(entry: Entry, claim: Claim, readings: Readings) -> list[ClaimCheckVerdict]:
     checks = []
     for check in claim.check:
         readings.read_fitted = False
@@ -53,7 +95,7 @@ def _claim(entry: Entry, claim: Claim, readings: Readings) -> ClaimVerdict:
             checks.append(_check(entry, check, value, fitted=readings.read_fitted))
         except ExpressionError as error:
             raise InputError(_place(entry, claim, check, error)) from error
-    return ClaimVerdict(id=claim.id, note=claim.note, checks=checks)
+    return checks
 
 
 def _check(

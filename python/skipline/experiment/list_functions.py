@@ -83,11 +83,14 @@ def _steps(values: ExpressionValue, name: str) -> list[float]:
 
 
 def _rises(values: ExpressionValue, by: ExpressionValue = 0.0) -> bool:
-    return all(step >= number(by) for step in _steps(values, "rises"))
+    steps = _steps(values, "rises")
+    # What is flat from end to end does not rise, however much noise a step may have.
+    return sum(steps) > 0 and all(step >= number(by) for step in steps)
 
 
 def _falls(values: ExpressionValue, by: ExpressionValue = 0.0) -> bool:
-    return all(-step >= number(by) for step in _steps(values, "falls"))
+    steps = _steps(values, "falls")
+    return sum(steps) < 0 and all(-step >= number(by) for step in steps)
 
 
 def _within(values: ExpressionValue, spread: ExpressionValue) -> bool:

@@ -1,6 +1,7 @@
 """What the expressions of claims read: results, published numbers, facts of the platform."""
 
 import ast
+import copy
 from collections.abc import Mapping, Sequence
 
 from skipline import _core, platforms
@@ -85,6 +86,18 @@ class Readings:
             _key(done.point.axes): done.point.basis for done in finished
         }
         self.read_fitted = False
+        self._as_at: Mapping[str, Value] = {}
+
+    @property
+    def points(self) -> Sequence[Mapping[str, Value]]:
+        """The coordinates of all points."""
+        return self._points
+
+    def as_at(self, coordinates: Mapping[str, Value]) -> "Readings":
+        """Return readings of a model in which each point gives what it gives at `coordinates`."""
+        other = copy.copy(self)
+        other._as_at = coordinates
+        return other
 
     @property
     def functions(self) -> Functions:
@@ -183,12 +196,23 @@ class Readings:
         if not chosen:
             raise ExpressionError("no number to compare with")
         self.read_fitted |= any(row.basis == "fitted" for row in chosen)
-        return [abs((row.relative_error or 0.0) if relative else row.error) for row in chosen]
+        errors = ((self._predicted(row) - row.measured, row.measured) for row in chosen)
+        if relative:
+            return [abs(100 * error / base) if base else 0.0 for error, base in errors]
+        return [abs(error) for error, _ in errors]
+
+    def _predicted(self, row: Comparison) -> float:
+        if not self._as_at:
+            return row.predicted
+        times = {metric.name: metric.times for metric in self._entry.experiment.metric}
+        return times[row.metric] * self._number(row.metric, row.axes)[0]
 
     def _number(
         self, metric: ExpressionValue, point: Mapping[str, Value]
     ) -> tuple[float, float | None]:
-        key = _key(point)
+        key = _key({**point, **self._as_at})
+        if key not in self._numbers:
+            raise ExpressionError(f"no point at {_text(point)}")
         self.read_fitted |= self._basis[key] == "fitted"
         numbers = self._numbers[key]
         if str(metric) not in numbers:

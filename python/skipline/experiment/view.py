@@ -157,7 +157,7 @@ def claims_table(claims: Sequence[ClaimVerdict]) -> Table:
 
 def verdict_text(verdict: str) -> Text:
     """Write a verdict in its colour."""
-    styles = {"holds": "bold green", "fails": "bold red"}
+    styles = {"holds": "bold green", "weak": "yellow", "fails": "bold red"}
     return Text(
         verdict.upper() if verdict == "fails" else verdict, style=styles.get(verdict, "dim")
     )

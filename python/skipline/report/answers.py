@@ -147,6 +147,8 @@ def of_evidence(evidence: Evidence) -> str:
     if len(counts) > 1:
         by_source = (f"{name} {one['holds']} of {_judged(one)}" for name, one in counts.items())
         sentence += f" ({', '.join(by_source)})"
+    if whole["weak"]:
+        sentence += f"; {whole['weak']} {'is' if whole['weak'] == 1 else 'are'} weak"
     if failing:
         sentence += f"; {len(failing)} {'fails' if len(failing) == 1 else 'fail'}"
     rest = whole["claims"] - _judged(whole)
@@ -154,7 +156,7 @@ def of_evidence(evidence: Evidence) -> str:
 
 
 def _judged(counted: dict[str, int]) -> int:
-    return counted["holds"] + counted["fails"]
+    return counted["holds"] + counted["weak"] + counted["fails"]
 
 
 def _series(names: Sequence[str]) -> str:

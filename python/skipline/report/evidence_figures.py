@@ -15,6 +15,7 @@ _OUTCOMES = {
     "holds, predicted": CATEGORIES[0],
     "holds, fitted": CATEGORIES[5],
     "holds, test": CATEGORIES[2],
+    "weak": CATEGORIES[4],
     "fails": FAILS,
     "not judged here": SOFT,
 }
@@ -64,4 +65,4 @@ def by_source(judgements: Sequence[Judgement]) -> Panel:
 def _outcome(judgement: Judgement) -> str:
     if judgement.verdict == "holds":
         return f"holds, {judgement.basis}"
-    return "fails" if judgement.verdict == "fails" else "not judged here"
+    return judgement.verdict if judgement.verdict in ("weak", "fails") else "not judged here"

@@ -30,12 +30,14 @@ def page(evidence: Evidence) -> str:
     _add_figure(document, evidence)
     document.add(cards(_headlines(evidence)))
     document.add(
-        "<p>A claim holds when all its checks do. <b>Predicted</b>: no published number that the "
-        "check reads helped to choose a parameter. <b>Fitted</b>: at least one did. <b>Test</b>: "
-        "a mechanism that a test of the repository shows.</p>"
+        "<p>A claim holds when all its checks do and it fails in a <b>null model</b>, where each "
+        "point gives what it gives at one value of an axis. A claim that holds in all of them is "
+        "<b>weak</b>. <b>Predicted</b>: no published number that the check reads helped to choose "
+        "a parameter. <b>Fitted</b>: at least one did. <b>Test</b>: a mechanism that a test of the "
+        "repository shows.</p>"
     )
-    if evidence.tests_elsewhere:
-        document.add(f"<p>{escape(evidence.tests_elsewhere)}</p>")
+    if evidence.not_run:
+        document.add(f"<p>{escape(evidence.not_run)}</p>")
     document.add(filters(evidence.judgements))
     document.add(contents(evidence))
     _add_failing(document, evidence)
@@ -63,9 +65,9 @@ def _add_figure(document: Document, evidence: Evidence) -> None:
 def _headlines(evidence: Evidence) -> list[str]:
     entries = []
     for source, counted in sorted(evidence.counts.items(), key=lambda item: item[0] != "all"):
-        judged = counted["holds"] + counted["fails"]
-        undecided = ("not judged", "not run here")
-        open_claims = "".join(f", {counted[name]} {name}" for name in undecided if counted[name])
+        judged = counted["holds"] + counted["weak"] + counted["fails"]
+        others = ("weak", "not judged", "not run here")
+        open_claims = "".join(f", {counted[name]} {name}" for name in others if counted[name])
         entries.append(
             card(
                 "all claims" if source == "all" else source,
@@ -92,6 +94,7 @@ def _add_failing(document: Document, evidence: Evidence) -> None:
             for check in judgement.checks
             if not check.holds
         ]
+        wrong += [[test, "passes", "failed", "test"] for test in judgement.failed_tests]
         caption = f"Checks of {row.id} that fail: expected by the source, got by simulation."
         header = ["check", "expected", "got", "basis"]
         document.add(document.table(header, wrong, caption, stacked=True))
@@ -162,6 +165,9 @@ def _got(judgement: Judgement) -> Markup:
         parts.append(_check_list(holds))
     if not judgement.checks:
         parts.append(escape(judgement.got))
+    if judgement.refuted_by:
+        nulls = "; ".join(judgement.refuted_by)
+        parts.append(f'<p class="dim">Null model, which fails: {escape(nulls)}</p>')
     parts += [f'<p class="dim">{escape(note)}</p>' for note in judgement.notes]
     return Markup(f'<div class="got">{"".join(parts)}</div>')
 

@@ -1,0 +1,97 @@
+"""A claim that holds where nothing changes along an axis says nothing of that axis: it is weak."""
+
+from pathlib import Path
+
+import pytest
+
+from made_up_rates import CLAIM, EXPERIMENT, finished
+from skipline import InputError
+from skipline.experiment import catalogue, claim_verdicts, table
+from skipline.experiment.claim import NullVerdict
+
+# Rates at sizes 64 and 512 are 7.4 and 52.2 with the mode on, at 64 one more with it off.
+NO_EFFECT = [NullVerdict(name="size: no effect", fails=True)]
+WEAK = [
+    NullVerdict(name=name, fails=False)
+    for name in ("size: no effect", "mode: no effect", "the same everywhere")
+]
+
+
+def nulls_of(directory: Path, check: str, more: str = "") -> list[NullVerdict]:
+    """Return the null models that were tried of a claim with one check."""
+    (directory / "e.toml").write_text(f"{EXPERIMENT}{CLAIM}value = '''{check}'''\n{more}\n")
+    entry = catalogue.load((directory / "e.toml").as_posix())
+    claim_verdicts.check_before(entry)
+    done = finished(entry)
+    rows = table.comparisons(
+        table.simulated(entry.experiment, table.build("e", entry.experiment, done))
+    )
+    (verdict,) = claim_verdicts.of_experiment(entry, done, rows)
+    return verdict.nulls
+
+
+@pytest.mark.parametrize(
+    ("check", "more"),
+    [
+        ('rises(series("rx_mpps", along="size", mode="on"))', ""),
+        ('at("rx_mpps", size=512, mode="on") / at("rx_mpps", size=64, mode="on")', "at_least = 2"),
+    ],
+)
+def test_a_claim_about_an_axis_fails_where_it_has_no_effect(
+    tmp_path: Path, check: str, more: str
+) -> None:
+    assert nulls_of(tmp_path, check, more) == NO_EFFECT
+
+
+@pytest.mark.parametrize(
+    ("check", "more"),
+    [
+        # A tolerance that contains "no effect", bounds that everything keeps, a level.
+        (
+            'at("rx_mpps", size=64, mode="off") / at("rx_mpps", size=64, mode="on")',
+            "expected = 1.09\ntolerance_percent = 20",
+        ),
+        ('all(series("rx_mpps", along="size", mode="on") > 0)', ""),
+        ('mae("rx_mpps", mode="on")', "at_most = 40"),
+        ('at("rx_mpps", size=64, mode="on")', "at_least = 7"),
+        ('at("latency_ns.p99.9", size=64, mode="on") == 2000', ""),
+    ],
+)
+def test_a_claim_that_holds_in_each_null_model_is_weak(
+    tmp_path: Path, check: str, more: str
+) -> None:
+    assert nulls_of(tmp_path, check, more) == WEAK
+
+
+def test_a_level_is_refuted_by_the_null_model_that_it_names(tmp_path: Path) -> None:
+    level = 'at("rx_mpps", size=64, mode="off")'
+    named = '[[claim.null]]\nname = "mode on"\nas_at = { mode = "on" }'
+    found = nulls_of(tmp_path, level, f"at_least = 8\n{named}")
+    assert found == [NullVerdict(name="mode on", fails=True)]
+    assert not nulls_of(tmp_path, level, f"at_least = 7\n{named}")[0].fails
+
+
+def test_where_a_null_model_has_no_number_it_refutes_nothing(tmp_path: Path) -> None:
+    # There is no point of 512 with the mode off: it says nothing of the size that nothing is there.
+    found = nulls_of(tmp_path, 'at("rx_mpps", size=64, mode="off") > 1')
+    assert found == WEAK
+
+
+def test_a_claim_that_fails_needs_no_null_model(tmp_path: Path) -> None:
+    assert nulls_of(tmp_path, 'at("rx_mpps", size=64, mode="on") > 100') == []
+
+
+@pytest.mark.parametrize(
+    ("as_at", "told"),
+    [
+        ('{ mode = "of" }', "null 'n': mode = 'of': not on the axis.*'off'"),
+        ('{ mod = "off" }', "null 'n': axis 'mod': unknown.*'mode'"),
+    ],
+)
+def test_a_null_model_that_is_not_there_is_refused(tmp_path: Path, as_at: str, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        nulls_of(
+            tmp_path,
+            'at("rx_mpps", size=64, mode="on") > 1',
+            f'[[claim.null]]\nname = "n"\nas_at = {as_at}',
+        )

@@ -1,0 +1,94 @@
+"""An experiment whose rates are made up, to test how claims are judged by them."""
+
+from skipline.experiment.catalogue import Entry
+from skipline.experiment.points import points
+from skipline.experiment.runner import Finished
+from skipline.result import Result
+
+EXPERIMENT = """
+title = "t"
+question = "q"
+source = "a paper"
+scenario = "s.toml"
+fit_points = [{ size = 512 }]
+skip = [{ size = 512, mode = "off" }]
+
+[[axis]]
+key = "size"
+values = [64, 512]
+label = "size"
+role = "x"
+
+[[axis]]
+key = "mode"
+label = "mode"
+role = "panel"
+[[axis.case]]
+name = "on"
+[[axis.case]]
+name = "off"
+set = { "x.y" = 1 }
+
+[reference]
+source = "text"
+[[reference.stated]]
+metric = "rate"
+unit = "Mpps"
+along = "size"
+points = [[64, 10.0], [512, 20.0]]
+
+[[metric]]
+name = "latency_ns.p99.9"
+label = "tail"
+times = 0.001
+unit = "us"
+
+[[metric]]
+name = "rx_mpps"
+label = "rate"
+reference = "rate"
+"""
+
+CLAIM = """
+[[claim]]
+id = "c-1"
+[[claim.check]]
+text = "a check"
+"""
+
+
+RUN: dict[str, object] = {
+    "scenario": {},
+    "seed": 1,
+    "version": "0",
+    "platform": "skylake-gold-6140",
+    "slice_function": "",
+    "simulated_ns": 1,
+    "warmup_ns": 0,
+    "packets": 1,
+    "batches": 1,
+    "stopped_by": "cap",
+    "settled": True,
+    "wall_s": 1,
+    "line_ops": 1,
+    "line_ops_per_s": 1,
+    "real_time_factor": 1,
+}
+
+
+def finished(entry: Entry) -> list[Finished]:
+    """Two repeats of each point; rates are size / 10 and 2 more, on top 1 where the mode is off."""
+    done = []
+    for point in points(entry):
+        rate = float(point.axes["size"]) / 10 + (point.axes["mode"] == "off")
+        repeats = []
+        for more in (0.0, 2.0):
+            metrics: dict[str, object] = {
+                "rx_mpps": {"value": rate + more, "ci95": 0.5, "unit": "Mpps"},
+                "latency_ns": {"value": {"p99": 1.0, "p99.9": 2000.0}, "unit": "ns"},
+                "low:rx_mpps": {"value": 3.0, "unit": "Mpps"},
+                "nothing": {"value": None, "unit": "ns"},
+            }
+            repeats.append(Result.model_validate(RUN | {"metrics": metrics}))
+        done.append(Finished(point, repeats))
+    return done
