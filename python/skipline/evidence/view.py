@@ -78,8 +78,8 @@ def _counts(evidence: Evidence) -> Table:
     names = ("claims", *verdicts, *BASES)
     for name in names:
         table.add_column(name, justify="right")
-    # A test that shows a mechanism is no measurement that was met.
-    table.add_column("of the simulated hold", justify="right")
+    # Of what is simulated: a test that shows a mechanism is no measurement that was met.
+    table.add_column("share", justify="right")
     for source, counted in sorted(evidence.counts.items(), key=lambda item: item[0] == "all"):
         simulated = counted["simulated"]
         share = f"{100 * counted['simulated hold'] / simulated:.0f} %" if simulated else "–"
