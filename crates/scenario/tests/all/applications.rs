@@ -113,8 +113,14 @@ fn l2_misses_per_packet(result: &RunResult) -> f64 {
 #[test]
 fn reading_the_payload_costs_a_line_for_each_of_its_lines() {
     // 1514 B are 24 lines: a sink that reads them all misses 23 more of them in its private caches.
-    // All buffers in use fit L2, so that nothing else is pushed out by the payload.
-    let few = [("offered_gbps", "10"), ("rx_descriptors", "64"), ("pool_cache", "64")];
+    // All buffers in use fit an L2, which the node does not have: nothing else is pushed out by the payload.
+    let few = [
+        ("offered_gbps", "10"),
+        ("rx_descriptors", "64"),
+        ("pool_cache", "64"),
+        ("hardware.l2.sets", "2048"),
+        ("hardware.l2.ways", "8"),
+    ];
     let headers = run(RECEIVER, &few);
     let read = [("packet_sink.payload", "read")];
     let all = run(RECEIVER, &few.iter().chain(&read).copied().collect::<Vec<_>>());
