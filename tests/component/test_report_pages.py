@@ -104,7 +104,8 @@ def test_evidence_answers_with_claims_by_source(reports: Path) -> None:
     page = structure((reports / "evidence.html").read_text())
     answer = page.elements[page.position("answer")].text
     assert answer == (
-        "2 of 3 judged claims hold (made up 1 of 2, another 1 of 1); 1 fails; 1 is not judged here."
+        "0 of 2 judged claims hold (made up 0 of 2, another 0 of 0); 1 is weak; 1 fails; "
+        "2 are not judged here."
     )
 
 
