@@ -37,7 +37,7 @@ def page(evidence: Evidence) -> str:
         "repository shows.</p>"
     )
     if evidence.not_run:
-        document.add(f"<p>{escape(evidence.not_run)}</p>")
+        document.add(f"<p>{_with_code(evidence.not_run)}</p>")
     document.add(filters(evidence.judgements))
     document.add(contents(evidence))
     _add_failing(document, evidence)
