@@ -1,6 +1,6 @@
 """Runs the tests that show claims, and keeps what each said: `skipline evidence` judges by it.
 
-    python tests/claim_tests.py SUITE... -- CARGO_TEST... -- CARGO_TEST...
+    python tests/claim_tests.py -- CARGO_TEST... -- CARGO_TEST...
 
 Behind each `--` stands a `cargo test` whose crates are built together, as `make test` builds them.
 The tests are those that experiments/tests.toml names. Ends with 1 if one fails, is ignored or is
