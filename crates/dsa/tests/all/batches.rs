@@ -89,7 +89,7 @@ fn compare(engines: u8, batches: u64) -> BTreeSet<(u8, u32)> {
 #[test]
 fn several_engines_end_a_batch_as_the_contract_says() {
     for engines in [1, 2, 4] {
-        let found = compare(engines, soak::amount(400, 10_000));
+        let found = compare(engines, soak::amount(400, 6_000));
         let codes: BTreeSet<u8> = found.iter().map(|(code, _)| *code).collect();
         let all = [status::SUCCESS, status::BATCH_MEMBER_FAILED, status::BATCH_LIST_FAULT];
         assert_eq!(codes, BTreeSet::from(all));

@@ -79,7 +79,7 @@ fn expected(chain: &[Described], offset: u16) -> Option<u16> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: soak::amount(50, 1_000),
+        cases: soak::amount(50, 300),
         failure_persistence: None,
         rng_seed: RngSeed::Fixed(soak::seed(25)),
         ..ProptestConfig::default()

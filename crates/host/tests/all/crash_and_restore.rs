@@ -136,7 +136,7 @@ fn histories_of_changes_and_crashes_are_taken_back_to_the_byte() {
             (directory, before)
         })
         .collect();
-    let cases = soak::amount(100, 10_000);
+    let cases = soak::amount(100, 3_000);
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let rng = TestRng::from_seed(
         RngAlgorithm::ChaCha,

@@ -234,7 +234,7 @@ fn peek(host: &Host) -> Journal {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: soak::amount(100, 1_000),
+        cases: soak::amount(100, 600),
         failure_persistence: None,
         rng_seed: RngSeed::Fixed(soak::seed(26)),
         ..ProptestConfig::default()

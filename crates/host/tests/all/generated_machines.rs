@@ -128,7 +128,7 @@ fn check_notes(spec: &Spec, status: &Status) -> Result<(), TestCaseError> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: soak::amount(150, 10_000),
+        cases: soak::amount(150, 5_000),
         failure_persistence: None,
         rng_seed: RngSeed::Fixed(soak::seed(25)),
         ..ProptestConfig::default()

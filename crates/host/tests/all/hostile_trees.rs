@@ -130,7 +130,7 @@ fn put(path: &Path, junk: &Junk) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: soak::amount(40, 1_000),
+        cases: soak::amount(40, 600),
         failure_persistence: None,
         rng_seed: RngSeed::Fixed(soak::seed(17)),
         ..ProptestConfig::default()

@@ -265,7 +265,7 @@ fn no_history_breaks_what_always_holds() {
             clients: Vec::new(),
             tally: Tally::default(),
         };
-        for _ in 0..soak::amount(60_000, 300_000) {
+        for _ in 0..soak::amount(60_000, 150_000) {
             history.step();
             history.check();
         }

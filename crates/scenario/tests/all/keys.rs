@@ -183,8 +183,7 @@ fn the_list_of_changes_has_every_key_of_a_tenant() {
     assert_eq!(listed, keys);
 }
 
-/// Every second key with every application in a soak, the other ones with the next seed; else every eighth
-/// pair.
+/// Every fourth key with every application in a soak, others with the next seeds; else every eighth pair.
 fn pairs() -> impl Iterator<Item = (usize, String, &'static str)> {
     let schema = schema::of("scenario").expect("there is one");
     let names = schema["$defs"]["Application"]["oneOf"].as_array().expect("a list").clone();
@@ -192,7 +191,7 @@ fn pairs() -> impl Iterator<Item = (usize, String, &'static str)> {
     let keys: BTreeSet<&str> = CHANGES.iter().map(|change| change.0).collect();
     let all =
         names.flat_map(move |name| keys.clone().into_iter().map(move |key| (name.clone(), key)));
-    let (step, phase) = soak::amount((8, 0), (2, soak::seed(0)));
+    let (step, phase) = soak::amount((8, 0), (4, soak::seed(0)));
     let is_looked_at = move |number: usize| (number as u64 + phase).is_multiple_of(step);
     let numbered = (0..).zip(all).map(|(number, (name, key))| (number, name, key));
     numbered.filter(move |(number, ..)| is_looked_at(*number))
@@ -200,7 +199,7 @@ fn pairs() -> impl Iterator<Item = (usize, String, &'static str)> {
 
 /// Pairs of which half of them, by number, are looked at.
 fn every_key_acts_or_is_refused(odd: usize) {
-    let half = pairs().filter(|(number, ..)| (number / soak::amount(8_usize, 2)) % 2 == odd);
+    let half = pairs().filter(|(number, ..)| (number / soak::amount(8_usize, 4)) % 2 == odd);
     act_or_are_refused(half.map(|(_, application, key)| (application, key)));
 }
 

@@ -88,7 +88,7 @@ fn leaks_more(after: &RunResult, before: &RunResult) -> bool {
 }
 
 proptest! {
-    #![proptest_config(cases(10, 20))]
+    #![proptest_config(cases(10, 14))]
 
     #[test]
     fn more_load_gives_no_less_throughput_unless_packets_leak(
@@ -158,7 +158,7 @@ impl More {
 }
 
 proptest! {
-    #![proptest_config(cases(5, 10))]
+    #![proptest_config(cases(5, 7))]
 
     #[test]
     fn more_of_a_resource_gives_no_less_throughput(
@@ -191,7 +191,7 @@ fn equally_offered(sketch: &Sketch) -> Sketch {
 }
 
 proptest! {
-    #![proptest_config(cases(2, 8))]
+    #![proptest_config(cases(2, 5))]
 
     #[test]
     fn equal_tenants_get_equal_shares(sketch in forwarder(1)) {
@@ -218,7 +218,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(2, 6))]
+    #![proptest_config(cases(2, 4))]
 
     #[test]
     fn the_order_of_tenants_does_not_matter(sketch in pair()) {
@@ -243,7 +243,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(3, 12))]
+    #![proptest_config(cases(3, 6))]
 
     #[test]
     fn a_second_card_on_a_socket_of_its_own_doubles_the_throughput(sketch in forwarder(0)) {
@@ -294,7 +294,7 @@ fn moved_by_card(
 }
 
 proptest! {
-    #![proptest_config(cases(8, 20))]
+    #![proptest_config(cases(8, 12))]
 
     #[test]
     fn bytes_on_the_link_of_a_card_balance(sketch in forwarder(0)) {
@@ -426,7 +426,7 @@ pub fn stays_within_bounds(sketch: &Sketch, result: &RunResult) -> TestCaseResul
 }
 
 proptest! {
-    #![proptest_config(cases(16, 24))]
+    #![proptest_config(cases(16, 18))]
 
     #[test]
     fn every_run_ends_and_stays_within_bounds(sketch in any_scenario()) {
@@ -444,7 +444,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(10, 24))]
+    #![proptest_config(cases(10, 14))]
 
     #[test]
     fn packets_are_conserved_and_keep_littles_law(sketch in forwarder(1)) {

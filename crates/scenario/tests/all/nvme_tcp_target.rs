@@ -97,7 +97,7 @@ fn requests_are_answered_or_in_flight_whoever_computes_digests() {
         ),
     ];
     for (keys, answer, in_flight) in cases {
-        for segments in [1, 777, amount(6_000, 200_000)] {
+        for segments in [1, 777, amount(6_000, 100_000)] {
             assert_conserved(&ran(&keys, segments), answer, in_flight, &keys);
         }
     }
