@@ -227,12 +227,12 @@ fn act_or_are_refused(pairs: impl Iterator<Item = (String, &'static str)>) {
 }
 
 #[test]
-fn every_even_key_acts_or_is_refused() {
+fn each_key_acts_or_is_refused_in_one_half_of_the_pairs() {
     every_key_acts_or_is_refused(0);
 }
 
 #[test]
-fn every_odd_key_acts_or_is_refused() {
+fn each_key_acts_or_is_refused_in_the_other_half() {
     every_key_acts_or_is_refused(1);
 }
 
