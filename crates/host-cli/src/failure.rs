@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
+use host::error::FileError;
 use host::slices::ProgramError;
 use host::tune::{ApplyError, StateError};
 
@@ -17,8 +18,10 @@ pub enum Ending {
     /// Wrong usage or bad input.
     BadInput = 2,
     /// The tool, the kernel or the hardware refused, or another program holds a lock or uses the counters.
+    /// Registers that do not answer are refused by the tool.
     Refused = 3,
-    /// A write was taken, and the control holds something else: ignored, widened or different.
+    /// A write was taken and the control holds something else (ignored, widened or different), or a
+    /// control was left out because it cannot be reached.
     NotAsAsked = 4,
     /// It holds what was asked, and hit rates did not change.
     NoEffect = 5,
@@ -76,6 +79,11 @@ impl Failure {
         Self { message: None, code }
     }
 
+    /// What a command says of a file or register that cannot be read or written.
+    pub fn of_file(error: &FileError, message: impl Display) -> Self {
+        Self::ended(of_file(error), message)
+    }
+
     /// What a command says of the state directory, the journal or a lock.
     pub fn of_state(error: &StateError, message: impl Display) -> Self {
         Self::ended(of_state(error), message)
@@ -85,6 +93,7 @@ impl Failure {
     pub fn of_apply(error: &ApplyError, message: impl Display) -> Self {
         let ending = match error {
             ApplyError::State(error) => of_state(error),
+            ApplyError::File(error) => of_file(error),
             _ => Ending::Failed,
         };
         Self::ended(ending, message)
@@ -95,8 +104,15 @@ impl Failure {
         match error {
             ProgramError::State(state) => Self::of_state(state, error),
             ProgramError::Apply(apply) => Self::of_apply(apply, error),
-            ProgramError::InUse { .. } | ProgramError::Unknown { .. } => Self::refused(error),
-            _ => Self::failed(error),
+            ProgramError::File { error: file } => Self::of_file(file, error),
+            ProgramError::NotAsAsked { is_refused: false, .. } => {
+                Self::ended(Ending::NotAsAsked, error)
+            }
+            ProgramError::NotAsAsked { is_refused: true, .. }
+            | ProgramError::InUse { .. }
+            | ProgramError::Unknown { .. }
+            | ProgramError::Leftover => Self::refused(error),
+            ProgramError::NotPutBack(_) => Self::failed(error),
         }
     }
 
@@ -127,9 +143,18 @@ impl Failure {
 fn of_state(error: &StateError) -> Ending {
     match error {
         StateError::BadDirectory(_) => Ending::BadInput,
-        StateError::Locked(_) | StateError::ResctrlLocked(_) => Ending::Refused,
-        _ => Ending::Failed,
+        StateError::File(error) => of_file(error),
+        StateError::Locked(_)
+        | StateError::ResctrlLocked(_)
+        | StateError::Distrusted { .. }
+        | StateError::Full { .. }
+        | StateError::NotAllowed { .. } => Ending::Refused,
+        StateError::Damaged { .. } => Ending::Failed,
     }
+}
+
+fn of_file(error: &FileError) -> Ending {
+    if error.problem.is_refusal() { Ending::Refused } else { Ending::Failed }
 }
 
 impl From<io::Error> for Failure {

@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use host::tune::{
-    DEFAULT_STATE, Journal, RestoreOptions, Restored, Restoring, StateDirectory,
+    DEFAULT_STATE, Journal, Plan, RestoreOptions, Restored, Restoring, StateDirectory, StateError,
     journals_elsewhere, restore,
 };
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -42,7 +42,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 /// Refuses to hold settings on top of earlier changes: those of the same journal would be put back with
 /// them, those of another one could not be told from them.
 pub fn check_nothing_pending(context: &Context, state: &StateDirectory<'_>) -> Result<(), Failure> {
-    let journal = state.read().map_err(Failure::failed)?;
+    let journal = state.read().map_err(of_state)?;
     if !journal.entries.is_empty() {
         return Err(Failure::refused(
             "nothing was written: earlier changes are in the journal, and would be put back together \
@@ -50,8 +50,8 @@ pub fn check_nothing_pending(context: &Context, state: &StateDirectory<'_>) -> R
         ));
     }
     let root = &context.host.root;
-    let mut elsewhere = journals_elsewhere(root).map_err(Failure::failed)?;
-    if !Journal::peek(root, DEFAULT_STATE).map_err(Failure::failed)?.entries.is_empty() {
+    let mut elsewhere = journals_elsewhere(root).map_err(of_state)?;
+    if !Journal::peek(root, DEFAULT_STATE).map_err(of_state)?.entries.is_empty() {
         elsewhere.push(DEFAULT_STATE.into());
     }
     let own = context.state_dir().trim_matches('/');
@@ -63,6 +63,24 @@ pub fn check_nothing_pending(context: &Context, state: &StateDirectory<'_>) -> R
             root.shown(path).display()
         ))),
     }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn of_state(error: StateError) -> Failure {
+    Failure::of_state(&error, &error)
+}
+
+/// Refuses to hold a setting that would not be in force at every control that it is about: what runs
+/// under it would run under another one.
+pub fn check_reaches_all(plan: &Plan) -> Result<(), Failure> {
+    let lines: String = plan.left_out.iter().map(|one| format!("\n  {one}")).collect();
+    if lines.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::refused(format!(
+        "nothing was written: not every control of this setting can be reached{lines}\n  remedy: --device \
+         BDF holds the setting at one root port"
+    )))
 }
 
 /// Whether this program was started with the signal ignored, as nohup does.

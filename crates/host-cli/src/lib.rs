@@ -65,7 +65,7 @@ Exit codes:
   1  failed: something could not be read, written, measured or put back
   2  wrong usage or bad input; the message names what is allowed
   3  refused: by tool, kernel or hardware, or another program holds the lock or uses the counters
-  4  not as asked: a control holds something else, or a slice table is not this machine's
+  4  not as asked: a control holds something else or is left out, or a table is not this machine's
   5  no effect observed: set as asked, and hit rates stayed (--verify)
   6  not judged: nothing tells whether hit rates changed (--verify) or slices are a table's
   130  interrupted
@@ -110,12 +110,6 @@ enum Command {
     Monitor(monitor::Arguments),
     Calibrate(calibrate::Arguments),
     Slices(slices::Arguments),
-    #[command(
-        name = "__words",
-        hide = true,
-        about = "Commands and options as JSON, for completion"
-    )]
-    Words,
 }
 
 /// What all commands need.
@@ -164,8 +158,11 @@ pub fn command() -> clap::Command {
 #[must_use]
 pub fn main() -> ExitCode {
     allow_many_files();
-    let arguments = Arguments::parse();
-    match run(arguments) {
+    let ended = match words::are_asked_for() {
+        true => words::run(Arguments::command()),
+        false => run(Arguments::parse()),
+    };
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
@@ -188,6 +185,5 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Monitor(arguments) => monitor::run(&arguments, &context),
         Command::Calibrate(arguments) => calibrate::run(&arguments, &context),
         Command::Slices(arguments) => slices::run(&arguments, &context),
-        Command::Words => words::run(Arguments::command()),
     }
 }

@@ -72,7 +72,8 @@ impl Sampler<'_> {
         self.monitor.sample(&self.context.host, self.window).map_err(|error| {
             let unread = host::Unread::of("events", &error);
             let remedy = unread.remedy.map(|remedy| format!("\n  remedy: {remedy}"));
-            Failure::failed(format!("{}{}", unread.reason, remedy.unwrap_or_default()))
+            let message = format!("{}{}", unread.reason, remedy.unwrap_or_default());
+            Failure::of_file(&error, message)
         })
     }
 }

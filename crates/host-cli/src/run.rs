@@ -17,7 +17,7 @@ use signal_hook::consts::{SIGINT, SIGQUIT};
 
 use crate::Context;
 use crate::failure::Failure;
-use crate::hold::{check_nothing_pending, is_ignored, put_back};
+use crate::hold::{check_nothing_pending, check_reaches_all, is_ignored, put_back};
 use crate::number::small;
 use crate::output::{Paint, emit, emit_error};
 use crate::tune::{State, crash, ending, lock, mask, refused, request, view};
@@ -83,14 +83,16 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
             "{which} belongs to --ddio-ways or --ddio-mask; give one of them"
         )));
     }
-    let planned = || {
+    let planned = || -> Result<Plan, Failure> {
         let plans = plans(arguments, &planner).map_err(refused)?;
         check_once(&plans)?;
-        Plan::joined(plans).ok_or_else(|| {
+        let plan = Plan::joined(plans).ok_or_else(|| {
             Failure::bad_input(
                 "nothing to hold: give --ddio-ways, --ddio-mask, --ddio, --io-alloc or --cat",
             )
-        })
+        })?;
+        check_reaches_all(&plan)?;
+        Ok(plan)
     };
     let plan = planned()?;
     if !arguments.apply {
@@ -106,7 +108,11 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     let held = hold(context, &state, &plan);
     let ended = held.and_then(|()| forwarding.run(&arguments.command));
     // Whatever happened before.
-    let restored = put_back(context, &state)?;
+    let restored = put_back(context, &state).inspect_err(|_| {
+        // A value that is not put back matters more than why it ended.
+        let why = ended.as_ref().err().map(Failure::message).filter(|why| !why.is_empty());
+        emit_error(&why.map(|why| format!("error: {why}\n")).unwrap_or_default());
+    })?;
     let lines = restored.iter().map(|one| format!("  {}: put back\n", one.place));
     emit_error(&lines.collect::<String>());
     let status = ended?;
@@ -160,7 +166,7 @@ fn hold(context: &Context, state: &StateDirectory<'_>, plan: &Plan) -> Result<()
     emit_error(&(view::plan(plan, Paint::none()) + &view::outcomes(&applied, Paint::none())));
     ended
         .map_err(|error| Failure::of_apply(&error, format!("the command was not run: {error}")))?;
-    match ending(&applied, None) {
+    match ending(&applied, &plan.left_out, None) {
         None => Ok(()),
         Some(ending) => Err(Failure::ended(ending, "not as asked, so the command was not run")),
     }

@@ -114,14 +114,20 @@ fn of_another_part(table: &Path, has: u32, slices: u32) -> Failure {
 }
 
 fn no_memory(error: MemoryError) -> Failure {
-    Failure::failed(error)
+    match &error {
+        MemoryError::Hidden => Failure::refused(error),
+        MemoryError::File { error: file } => Failure::of_file(file, &error),
+        _ => Failure::failed(error),
+    }
 }
 
 fn no_counters(error: NoCounters) -> Failure {
     match error {
         NoCounters::BadRequest(message) => Failure::bad_input(message),
-        NoCounters::SeveralDies(reason) => Failure::refused(reason),
+        NoCounters::Refused { error: ref file } => Failure::of_file(file, &error),
         NoCounters::Program(error) => Failure::of_program(&error),
-        other => Failure::failed(other),
+        NoCounters::NotHere(_) | NoCounters::OnlyPerf { .. } | NoCounters::SeveralDies(_) => {
+            Failure::refused(error)
+        }
     }
 }

@@ -222,6 +222,7 @@ fn ended_by(error: SteerError) -> Failure {
     match error {
         SteerError::Plan(error) => refused(error),
         SteerError::Apply(error) => Failure::of_apply(&error, &error),
+        SteerError::NotAsAsked { is_refused: true, .. } => Failure::refused(error),
         SteerError::NotAsAsked { .. } => Failure::ended(Ending::NotAsAsked, error),
         other => Failure::failed(format!("{other}; steering has ended")),
     }

@@ -10,14 +10,14 @@ use std::time::Duration;
 use clap::Args;
 use host::monitor::Monitor;
 use host::tune::{
-    Applied, ApplyError, Outcome, Plan, PlanError, Planner, StateDirectory, StateError, Verdict,
-    apply, apply_measured, touched_sockets,
+    Applied, ApplyError, LeftOut, Outcome, Plan, PlanError, Planner, StateDirectory, StateError,
+    Verdict, apply, apply_measured, touched_sockets,
 };
 use serde::Serialize;
 
 use crate::Context;
 use crate::failure::{Ending, Failure};
-use crate::hold::{Signals, check_nothing_pending, duration, put_back};
+use crate::hold::{Signals, check_nothing_pending, check_reaches_all, duration, put_back};
 use crate::number::within;
 use crate::output::{Format, Paint, emit, emit_error, emit_json};
 
@@ -80,6 +80,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     // The one that had the lock may have changed the values that a plan begins at.
     let plan = plan(&arguments.control, &planner).map_err(refused)?;
     if arguments.r#for.is_some() {
+        check_reaches_all(&plan)?;
         check_nothing_pending(context, &state)?;
     }
     let mut signals = arguments.r#for.map(|_| Signals::catch()).transpose()?;
@@ -97,9 +98,10 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
         None => apply(host, &state, &plan, done, &mut watch).map(|()| None),
     };
     let around = ended.map_err(|error| {
+        let was_written = applied.iter().any(|one| one.outcome.was_written());
         let failure = cut_short(arguments, &plan, &applied, &error);
         match arguments.r#for {
-            Some(_) => put_back(context, &state).err().unwrap_or(failure),
+            Some(_) => put_back_after((failure, was_written), context, &state),
             None => failure,
         }
     })?;
@@ -111,7 +113,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     match (arguments.r#for, &mut signals) {
         (Some(time), Some(signals)) => {
             // A change whose report cannot be written is not held.
-            let is_held = ending(&applied, None).is_none() && shown.is_ok();
+            let is_held = ending(&applied, &plan.left_out, None).is_none() && shown.is_ok();
             let ended = held_for(context, &state, signals, is_held.then_some(time));
             // A value that is not put back matters more than a report.
             ended?;
@@ -121,7 +123,24 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
             failure.adding("the change was made all the same: `skipline-host restore` puts it back")
         })?,
     }
-    ending(&applied, verification.as_ref()).map_or(Ok(()), |ending| Err(Failure::told(ending)))
+    let ending = ending(&applied, &plan.left_out, verification.as_ref());
+    ending.map_or(Ok(()), |ending| Err(Failure::told(ending)))
+}
+
+/// What was to be held and was cut short is put back; a value that is not put back matters more than why.
+fn put_back_after(
+    (failure, was_written): (Failure, bool),
+    context: &Context,
+    state: &StateDirectory<'_>,
+) -> Failure {
+    match put_back(context, state) {
+        Ok(_) if was_written => failure.adding("what was written before is put back"),
+        Ok(_) => failure,
+        Err(left) => {
+            emit_error(&format!("error: {}\n", failure.message()));
+            left
+        }
+    }
 }
 
 /// Holds what was written for a time, or until a signal, and puts it back. What is not as asked is not
@@ -148,8 +167,13 @@ pub fn lock(context: &Context) -> Result<StateDirectory<'_>, Failure> {
     context.lock(context.state_dir()).map_err(unlocked)
 }
 
-/// How it ended, if not as asked: what became of the writes first, then what hit rates say.
-pub fn ending(applied: &[Applied], verification: Option<&Verification>) -> Option<Ending> {
+/// How it ended, if not as asked: what became of the writes first, then controls that the change did
+/// not reach, then what hit rates say.
+pub fn ending(
+    applied: &[Applied],
+    left_out: &[LeftOut],
+    verification: Option<&Verification>,
+) -> Option<Ending> {
     let of_write = |one: &Applied| match one.outcome {
         Outcome::Refused { .. } => Some(Ending::Refused),
         Outcome::NotReadBack { .. } => Some(Ending::Failed),
@@ -159,6 +183,9 @@ pub fn ending(applied: &[Applied], verification: Option<&Verification>) -> Optio
     // What could not be made sure of comes last of all in `applied`.
     if let Some(ending) = applied.iter().rev().find_map(of_write) {
         return Some(ending);
+    }
+    if !left_out.is_empty() {
+        return Some(Ending::NotAsAsked);
     }
     if applied.iter().all(|one| !one.outcome.was_written()) {
         return None;
@@ -191,15 +218,19 @@ fn cut_short(
     let failure = Failure::of_apply(error, error);
     // The error itself is what to tell, also where this cannot be shown.
     let _ = show(arguments, plan, Some(applied), None);
-    failure
-        .adding("what was written before is in the journal: `skipline-host restore` puts it back")
+    match arguments.r#for {
+        Some(_) => failure,
+        None => failure.adding(
+            "what was written before is in the journal: `skipline-host restore` puts it back",
+        ),
+    }
 }
 
 pub fn refused(error: PlanError) -> Failure {
     match error {
         PlanError::BadRequest(message) => Failure::bad_input(message),
         PlanError::NoControl(message) => Failure::refused(message),
-        other => Failure::failed(other),
+        PlanError::Unreadable { error: ref file, .. } => Failure::of_file(file, &error),
     }
 }
 
@@ -215,7 +246,9 @@ fn show(
             let paint = Paint::of_stdout();
             let mut text = view::plan(plan, paint);
             text += &match applied {
-                Some(applied) => view::applied(applied, arguments.r#for.is_none(), paint),
+                Some(applied) => {
+                    view::applied((applied, &plan.left_out), arguments.r#for.is_none(), paint)
+                }
                 None => view::dry_run(plan, paint),
             };
             if let Some(verification) = verification {

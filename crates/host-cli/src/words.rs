@@ -1,4 +1,9 @@
-//! `__words`: commands, options and their values as JSON, for the completion of `skipline host`. Hidden.
+//! `__words`: commands, options and their values as JSON, for the completion of `skipline host`.
+//!
+//! No command of the command line's definition: help, completions and what is guessed for a misspelt
+//! command would offer it.
+
+use std::env;
 
 use clap::builder::PossibleValue;
 use clap::{Arg, Command};
@@ -60,6 +65,11 @@ fn values(argument: &Arg) -> Vec<String> {
     let listed = argument.get_possible_values();
     let shown = listed.iter().filter(|value| !value.is_hide_set());
     shown.map(PossibleValue::get_name).map(String::from).collect()
+}
+
+/// Whether this process was started for them.
+pub fn are_asked_for() -> bool {
+    env::args_os().skip(1).eq(["__words"])
 }
 
 /// Prints what the program takes.

@@ -23,7 +23,7 @@ mod ways;
 pub use allowed::NotAllowed;
 pub(crate) use allowed::{Restorable, restorable};
 pub(crate) use dies::{check_one_die, check_slices_of_one_die};
-pub(crate) use port_switch::{NoSwitch, check_switch, is_listed};
+pub(crate) use port_switch::{NoSwitch, check_switch, has_listed_numbers, is_listed};
 pub(crate) use server_part::check_server;
 pub use slice_boxes::{BoxRegisters, BoxUnit};
 pub(crate) use slice_boxes::{COUNTER_BITS, SELECT_ENABLED};

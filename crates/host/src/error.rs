@@ -42,6 +42,16 @@ pub enum Problem {
     /// a device that is off, removed or hung reads as all ones
     #[error("reads as all ones: the device or register does not answer")]
     NoAnswer,
+    /// what it gave says nothing about what it holds
+    #[error(
+        "gave {first:#x} and, read again, {second:#x}: a read clears it, or another program writes it"
+    )]
+    Unsteady {
+        /// The first reading.
+        first: u64,
+        /// The second one.
+        second: u64,
+    },
     /// the kernel takes this value for invalid
     #[error("the kernel does not accept this value (invalid argument)")]
     Invalid,
@@ -96,6 +106,23 @@ pub enum Problem {
 }
 
 impl Problem {
+    /// Whether kernel or hardware refuse, or nothing answers that could be set, rather than something
+    /// being missing or damaged.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::NotPermitted
+            | Self::ReadOnly
+            | Self::Refused
+            | Self::NoAnswer
+            | Self::Unsteady { .. }
+            | Self::Invalid => true,
+            // So the kernel closes configuration space beyond what every user may read.
+            Self::ShortRead { got, .. } => *got == 0,
+            _ => false,
+        }
+    }
+
     pub(crate) fn of_errno(errno: Errno) -> Self {
         match errno {
             Errno::NOENT | Errno::NXIO | Errno::NODEV => Self::Missing,

@@ -109,13 +109,23 @@ impl FakeMachine {
     }
 }
 
-/// The error that a driver returns instead of a value.
+/// The error that a driver returns instead of a value; a short answer has half of it.
 fn refused(root: &Root, path: &str, answer: Answer, wanted: usize) -> Result<(), FileError> {
+    refused_after(root, path, answer, [wanted / 2, wanted])
+}
+
+/// The same, where a short answer has so many bytes of those that are wanted.
+fn refused_after(
+    root: &Root,
+    path: &str,
+    answer: Answer,
+    [got, wanted]: [usize; 2],
+) -> Result<(), FileError> {
     let problem = match answer {
         Answer::Ok | Answer::Ignored | Answer::Dead => return Ok(()),
         Answer::Eperm => Problem::NotPermitted,
         Answer::Eio => Problem::Refused,
-        Answer::Short => Problem::ShortRead { got: wanted / 2, wanted },
+        Answer::Short => Problem::ShortRead { got, wanted },
         Answer::Absent => Problem::Missing,
     };
     Err(root.error(path, problem))
@@ -200,7 +210,8 @@ impl PciConfig for FakeMachine {
     fn read(&self, function: Bdf, offset: u16) -> Result<u32, FileError> {
         let path = crate::pci_config::file(function);
         if offset >= 64 {
-            refused(&self.root, &path, self.description.extended_config, 4)?;
+            // Where the kernel gives no more than 64 bytes, a read of later ones gives none.
+            refused_after(&self.root, &path, self.description.extended_config, [0, 4])?;
         }
         if let Some(behaviour) = self.pci_behaviour(function, offset) {
             refused(&self.root, &path, behaviour.read, 4)?;

@@ -79,6 +79,8 @@ pub enum SteerError {
         place: String,
         /// What became of the write.
         outcome: String,
+        /// Whether it was refused, rather than taken.
+        is_refused: bool,
     },
     /// there is no plan
     #[error("{0}")]
@@ -223,7 +225,8 @@ fn write(
         last => {
             let place = last.map(|one| one.place.clone()).unwrap_or_default();
             let outcome = last.map(|one| in_words(&one.outcome)).unwrap_or_default();
-            Err(SteerError::NotAsAsked { place, outcome })
+            let is_refused = last.is_some_and(|one| matches!(one.outcome, Outcome::Refused { .. }));
+            Err(SteerError::NotAsAsked { place, outcome, is_refused })
         }
     }
 }

@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 pub use apply::{Applied, ApplyError, Outcome, apply};
 pub use around::{Around, Measured, apply_measured};
 pub use journal::{DEFAULT_STATE, Entry, Journal, StateDirectory, StateError, journals_elsewhere};
-pub use plan::{Change, IoAllocRequest, Plan, PlanError, Planner};
+pub use plan::{Change, IoAllocRequest, LeftOut, Plan, PlanError, Planner};
 pub(crate) use restore::restore_command;
 pub use restore::{RestoreOptions, Restored, Restoring, preview, restore};
 pub use verify::{HitRates, Verdict, measure_hit_rates, touched_sockets, verdict};

@@ -42,6 +42,9 @@ struct Cpu {
     name: String,
     sockets: u32,
     cores_per_socket: u32,
+    /// Dies, of which each has boxes of its own.
+    #[serde(default = "one")]
+    dies_per_socket: u32,
     /// Sub-NUMA clusters.
     #[serde(default = "one")]
     nodes_per_socket: u32,
@@ -219,8 +222,10 @@ impl Machine {
 
 impl Unit {
     fn write(&self, tree: &Tree, cpu: &Cpu) -> Result<(), ExpandError> {
-        let readers: Vec<String> =
-            (0..cpu.sockets).map(|socket| (socket * cpu.cores_per_socket).to_string()).collect();
+        // Linux names one CPU of each die since 5.3, before it one of each socket (recalled).
+        let cores_per_die = cpu.cores_per_socket / cpu.dies_per_socket;
+        let dies = 0..cpu.sockets * cpu.dies_per_socket;
+        let readers: Vec<String> = dies.map(|die| (die * cores_per_die).to_string()).collect();
         for number in 0..self.boxes {
             let folder = format!("sys/bus/event_source/devices/{}_{number}", self.name);
             tree.line(&format!("{folder}/type"), self.first_type + number)?;

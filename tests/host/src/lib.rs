@@ -28,6 +28,9 @@ pub enum ExpandError {
     /// a file cannot be read or written
     #[error("{0}: {1}")]
     File(PathBuf, io::Error),
+    /// nothing of this kind has this name
+    #[error("there is no {0} {1}")]
+    Unknown(&'static str, String),
     /// a description is malformed
     #[error("{0}: {1}")]
     Malformed(PathBuf, String),
@@ -81,6 +84,15 @@ pub fn expand(machine: &str, failures: &[&str], into: &Path) -> Result<(), Expan
     let variant: Option<Variant> = variant.exists().then(|| read(&variant)).transpose()?;
     let base = variant.as_ref().map_or(machine, |variant| &variant.base);
     let source = folder().join("machines").join(base);
+    let overlays =
+        failures.iter().map(|name| folder().join("failures").join(format!("{name}.toml")));
+    let overlays: Vec<PathBuf> = overlays.collect();
+    if !source.is_dir() {
+        return Err(ExpandError::Unknown("machine", machine.to_owned()));
+    }
+    if let Some(index) = overlays.iter().position(|path| !path.exists()) {
+        return Err(ExpandError::Unknown("failure", failures[index].to_owned()));
+    }
     let mut described: toml::Table = read(&source.join("machine.toml"))?;
     let mut registers: toml::Table = read(&source.join("registers.toml"))?;
     let tree = tree::Tree::new(into);
@@ -100,9 +112,8 @@ pub fn expand(machine: &str, failures: &[&str], into: &Path) -> Result<(), Expan
     if let Some(variant) = &variant {
         variant.overlay.apply(&tree, &mut registers)?;
     }
-    for failure in failures {
-        let path = folder().join("failures").join(format!("{failure}.toml"));
-        let failure: Failure = read(&path)?;
+    for path in &overlays {
+        let failure: Failure = read(path)?;
         failure.apply(&tree, &mut registers)?;
     }
     tree.file("registers.toml", &registers.to_string())

@@ -22,7 +22,8 @@ use units::narrow::fit;
 ///
 /// Random lines that the table covers are asked about as `slices map` does it, most of them once: where the
 /// answer is not the table's, votes decide. The exit code is 0 if all agree, 4 if some differ, 6 if too many
-/// have no clear answer. By timing, slices agree up to their names.
+/// have no clear answer or, without --apply where it is needed, nothing was asked. By timing, slices agree
+/// up to their names.
 ///
 /// Nothing of the machine is changed, but for registers of counters with --apply where the kernel offers no
 /// event source (as `slices map` says). Needs root and free huge pages.
@@ -76,7 +77,10 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<(), Failure> {
         }
         Outcome::Answered(Err(error)) => failed(&error, &table, report, format),
         Outcome::NotEnough(reason) => not_judged(format, report, reason),
-        Outcome::DryRun(plan) => show(format, report, &Verdict::DryRun(&plan)),
+        // Nothing was asked, so nothing agrees.
+        Outcome::DryRun(plan) => {
+            show(format, report, &Verdict::DryRun(&plan)).and(Err(Failure::told(Ending::NotJudged)))
+        }
     };
     told.put_back.and(shown)
 }

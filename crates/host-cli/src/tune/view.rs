@@ -1,6 +1,6 @@
 //! Plans and results for people.
 
-use host::tune::{Applied, Change, HitRates, Outcome, Plan, Verdict};
+use host::tune::{Applied, Change, HitRates, LeftOut, Outcome, Plan, Verdict};
 
 use super::Verification;
 use crate::output::{Paint, wrapped};
@@ -89,9 +89,17 @@ pub fn outcomes(applied: &[Applied], paint: Paint) -> String {
     text
 }
 
-/// What became of each change, and how those that stay are put back.
-pub(super) fn applied(applied: &[Applied], stay: bool, paint: Paint) -> String {
+/// What became of each change, what it did not reach, and how changes that stay are put back.
+pub(super) fn applied(
+    (applied, left_out): (&[Applied], &[LeftOut]),
+    stay: bool,
+    paint: Paint,
+) -> String {
     let mut text = outcomes(applied, paint);
+    for one in left_out {
+        text +=
+            &format!("  {}: {}\n", one.place, paint.warning(format!("left out: {}", one.reason)));
+    }
     let changed = applied.iter().any(|one| {
         one.outcome.was_written()
             && !matches!(one.outcome, Outcome::Ignored | Outcome::Refused { .. })

@@ -54,7 +54,12 @@ fn what_fails_is_said_with_what_would_allow_it() {
         ("lockdown", "CHANGED", "masks of groups", "yes"),
         ("registers-dead", "CHANGED", "ways of I/O", "reads as all ones"),
         ("registers-dead", "SEEN", "registers", "no MSR 0xc8b of socket 0: reads as all ones"),
-        ("port-dead", "CHANGED", "DDIO of root ports", "yes bridge 0000:16:00.0 does not answer"),
+        (
+            "port-dead",
+            "CHANGED",
+            "DDIO of root ports",
+            "yes root port 0000:16:00.0 is left out: ROOT/sys/bus/pci/devices/0000:16:00.0/config: reads as all",
+        ),
         ("not-root", "SEEN", "slices", "perf_event_paranoid"),
         ("no-uncore-driver", "SEEN", "slices", "yes look-ups at 18 of them, through registers"),
         ("no-uncore-driver", "CHANGED", "counters of slices", "yes 54 registers"),

@@ -233,6 +233,25 @@ fn a_change_for_a_time_ends_with_it_or_with_a_signal() {
 }
 
 #[test]
+fn a_change_for_a_time_that_is_cut_short_is_put_back_and_says_so() {
+    let machine = OnMachine::new("skylake", &[]);
+    let before = machine.content();
+    let tool = machine.command(&["tune", "ddio", "off", "--apply", "--for", "1h"]);
+    // Without `env` and its reset of signals. The journal of one port fits into 512 bytes, that of two
+    // does not.
+    let words = tool.get_args().skip(1);
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$@\"", "sh"]).args(words);
+    let ended = shell.output().expect("a shell");
+    let [out, err] = [&ended.stdout, &ended.stderr].map(|text| String::from_utf8_lossy(text));
+    assert_eq!(ended.status.code(), Some(1), "{out}{err}");
+    assert_eq!(out.matches("set, reads back").count(), 1, "{out}");
+    assert!(err.contains("what was written before is put back"), "{err}");
+    assert!(!err.contains("restore") && !out.contains("restore"), "{out}{err}");
+    is_as_before(&machine, &before);
+}
+
+#[test]
 fn what_is_held_is_not_left_to_a_restore() {
     let machine = OnMachine::new("skylake", &[]);
     let change = ["tune", "ddio-ways", "4", "--apply"];

@@ -65,7 +65,7 @@ fn a_journal_that_cannot_be_shortened_refuses_a_change_before_it_is_made() {
     journal(&machine, (0..16_000).map(|_| (0x600, 0x780)));
     let before = machine.content();
     let run = machine.run(&["tune", "ddio-ways", "6", "--apply"]);
-    assert_eq!(run.code, Some(1));
+    assert_eq!(run.code, Some(3));
     assert!(run.err.contains("would be longer than 4194304 bytes with this change"), "{}", run.err);
     assert!(run.err.contains("remedy: skipline-host restore"), "{}", run.err);
     assert!(machine.content() == before);

@@ -26,3 +26,4 @@ mod state_directories;
 mod status;
 mod steering;
 mod tune;
+mod words;

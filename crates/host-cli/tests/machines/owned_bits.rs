@@ -40,6 +40,27 @@ fn bits_outside_the_ways_are_refused_unless_they_are_to_be_kept() {
 }
 
 #[test]
+fn a_register_that_a_read_clears_is_neither_shown_nor_said_to_be_set() {
+    let machine = OnMachine::new("clear-on-read", &[]);
+    let status = machine.run(&["status"]).out;
+    let words = status.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(!status.contains("MSR 0xc8b =") && !status.contains("DDIO o"), "{status}");
+    assert!(words.contains("gave 0x600 and, read again, 0x0: a read clears it"), "{status}");
+    for change in [["tune", "ddio-ways", "4", "--apply"], ["tune", "ddio", "off", "--apply"]] {
+        let machine = OnMachine::new("clear-on-read", &[]);
+        let run = machine.run(&change);
+        assert_eq!((run.code, run.out.as_str()), (Some(3), ""), "{change:?}");
+        assert!(run.err.contains("and, read again, 0x0: a read clears it"), "{}", run.err);
+        assert!(!machine.path().join(STATE).join("journal.json").exists());
+    }
+    // What held nothing when it was planned is written, and not said to hold it.
+    let run = machine.run(&["tune", "ddio-ways", "4", "--apply"]);
+    assert_eq!(run.code, Some(1), "{}{}", run.out, run.err);
+    assert!(!run.out.contains("set, reads back"), "{}", run.out);
+    assert!(run.out.contains("gave 0x780 and, read again, 0x0"), "{}", run.out);
+}
+
+#[test]
 fn restore_keeps_what_is_not_the_tool_s_and_does_not_write_what_a_plan_would_not() {
     let machine = with_ways(0x600);
     let before = machine.content();

@@ -101,7 +101,9 @@ fn a_port_that_does_not_answer_is_neither_read_as_a_switch_nor_written() {
         for device in ["17:00.0", "16:00.0"] {
             let change = ["tune", "ddio", "off", "--device", device, "--apply"];
             let run = machine.run(&change);
-            assert_ne!(run.code, Some(0), "{failure} {device}: {}", run.out);
+            // A port that is gone is no port to name.
+            let code = if failure == "port-dead" { 2 } else { 3 };
+            assert_eq!(run.code, Some(code), "{failure} {device}: {}{}", run.out, run.err);
         }
         assert!(machine.content() == before, "{failure}");
         assert!(!machine.path().join(STATE).join("journal.json").exists(), "{failure}");
@@ -130,7 +132,7 @@ fn a_register_of_ways_that_reads_as_all_ones_is_not_changed() {
     let machine = OnMachine::new("skylake", &["registers-dead"]);
     let before = machine.content();
     let run = machine.run(&["tune", "ddio-ways", "4", "--apply"]);
-    assert_eq!(run.code, Some(1), "{}", run.out);
+    assert_eq!(run.code, Some(3), "{}", run.out);
     assert!(run.err.contains("MSR 0xc8b of socket 0: reads as all ones"), "{}", run.err);
     assert!(machine.content() == before);
     assert!(!machine.path().join(STATE).join("journal.json").exists());
@@ -220,4 +222,74 @@ fn a_change_of_an_earlier_version_which_set_two_bits_is_put_back_whole() {
     put(&machine, PORT, &[(0x180, 0x08)]);
     assert_eq!(machine.run(&["restore"]).code, Some(0));
     assert!(machine.content() == before);
+}
+
+#[test]
+fn a_change_of_all_ports_names_a_dead_one_and_is_not_as_asked() {
+    let machine = OnMachine::new("skylake", &["port-dead"]);
+    let before = machine.content();
+    let left_out = format!(
+        "root port {PORT} is left out: ROOT/sys/bus/pci/devices/{PORT}/config: reads as all ones"
+    );
+    // A dry run shows what would be written, as ever.
+    assert!(said(&machine, &["tune", "ddio", "off"]).contains(&left_out));
+    let run = machine.run(&["tune", "ddio", "off", "--apply"]);
+    assert_eq!(run.code, Some(4), "{}{}", run.out, run.err);
+    assert_eq!(run.out.matches("set, reads back").count(), 2, "{}", run.out);
+    assert!(run.out.contains(&format!("\n  root port {PORT}: left out: ROOT/sys")), "{}", run.out);
+    // Also where nothing is left to write.
+    let run = machine.run(&["tune", "ddio", "off", "--apply", "--format", "json"]);
+    assert_eq!(run.code, Some(4), "{}", run.out);
+    let report: serde_json::Value = serde_json::from_str(&run.out).expect("one JSON object");
+    assert_eq!(report["plan"]["left_out"][0]["place"], format!("root port {PORT}"));
+    assert_eq!(machine.run(&["restore"]).code, Some(0));
+    // One port that answers is all that is asked for here.
+    let run = machine.run(&["tune", "ddio", "off", "--device", "b1:00.0", "--apply"]);
+    assert_eq!(run.code, Some(0), "{}{}", run.out, run.err);
+    assert_eq!(machine.run(&["restore"]).code, Some(0));
+    assert!(machine.content() == before);
+}
+
+#[test]
+fn a_setting_that_cannot_reach_a_dead_port_is_not_held() {
+    let machine = OnMachine::new("skylake", &["port-dead"]);
+    let before = machine.content();
+    for held in [
+        ["tune", "ddio", "off", "--apply", "--for", "1h"].as_slice(),
+        &["run", "--ddio", "off", "--apply", "--", "true"],
+        // A dry run says so too.
+        &["run", "--ddio", "off", "--", "true"],
+    ] {
+        let run = machine.run(held);
+        assert_eq!(run.code, Some(3), "{}{}", run.out, run.err);
+        assert!(run.err.contains(&format!("root port {PORT} is left out")), "{}", run.err);
+        assert!(run.err.contains("remedy: --device BDF"), "{}", run.err);
+        assert!(machine.content() == before);
+    }
+}
+
+#[test]
+fn dead_bridges_are_left_out_only_where_they_may_have_the_switch() {
+    let machine = OnMachine::new("skylake", &["port-dead"]);
+    let folder = machine.path().join(format!("sys/bus/pci/devices/{PORT}"));
+    // Another bridge, which never had it.
+    fs::write(folder.join("device"), "0xa193\n").expect("a number");
+    let run = machine.run(&["tune", "ddio", "off", "--apply"]);
+    assert_eq!(run.code, Some(0), "{}{}", run.out, run.err);
+    assert!(!run.out.contains(PORT), "{}", run.out);
+    // One of which the kernel does not say what it is.
+    fs::remove_file(folder.join("device")).expect("a number");
+    let run = machine.run(&["tune", "ddio", "off", "--apply"]);
+    assert_eq!(run.code, Some(4), "{}{}", run.out, run.err);
+    let expected = format!("bridge {PORT}, which may be a root port, is left out");
+    let words = run.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(&expected), "{}", run.out);
+    // And none else is there.
+    for port in ["0000:ae:00.0", "10001:16:00.0"] {
+        let device = machine.path().join(format!("sys/bus/pci/devices/{port}/device"));
+        fs::write(device, "0xa193\n").expect("a number");
+    }
+    let run = machine.run(&["tune", "ddio", "off", "--apply"]);
+    assert_eq!(run.code, Some(3), "{}{}", run.out, run.err);
+    assert!(run.err.contains(&expected), "{}", run.err);
 }

@@ -80,7 +80,7 @@ fn a_list_that_another_user_can_write_is_not_believed() {
     fs::set_permissions(&list, PermissionsExt::from_mode(0o666)).expect("its mode");
     let before = machine.content();
     let run = machine.run(&["restore"]);
-    assert_eq!(run.code, Some(1), "{}", run.out);
+    assert_eq!(run.code, Some(3), "{}", run.out);
     assert!(run.err.contains("can be written by others (mode 666)"), "{}", run.err);
     assert!(machine.content() == before);
 }

@@ -94,12 +94,14 @@ type Case = (&'static str, &'static [&'static str], &'static [&'static str], i32
 
 #[test]
 fn what_cannot_be_steered_is_refused_at_once() {
-    let cases: [Case; 7] = [
+    let cases: [Case; 9] = [
         ("haswell", &[], &[], 3, "no publicly documented register"),
         ("turin", &[], &[], 3, "no publicly documented register"),
         ("skylake", &["no-uncore-driver"], &[], 3, "cannot be counted here"),
         ("skylake", &["counters-refused"], &["--windows", "2"], 1, "the counters are gone"),
         ("skylake", &["writes-ignored"], &["--windows", "2"], 4, "does not hold what was asked"),
+        ("skylake", &["writes-refused"], &["--windows", "2"], 3, "does not hold what was asked"),
+        ("skylake", &["msr-refused"], &["--windows", "2"], 3, "firmware or hypervisor refuse it"),
         ("skylake", &[], &["--min-ways", "1"], 2, "allowed are 2 to 11"),
         ("skylake", &[], &["--shrink-below", "2000000"], 2, "up to --grow-above"),
     ];

@@ -224,8 +224,8 @@ fn io_alloc_is_switched_and_confined_where_the_kernel_has_it() {
 fn every_failure_of_a_write_is_told_and_leaves_the_machine_as_it_was() {
     for (failure, change, code, expected) in [
         ("msr-module-absent", "ddio-ways", 1, "modprobe msr"),
-        ("not-root", "ddio-ways", 1, "run as root"),
-        ("msr-refused", "ddio-ways", 1, "the hardware or its driver refused"),
+        ("not-root", "ddio-ways", 3, "run as root"),
+        ("msr-refused", "ddio-ways", 3, "the hardware or its driver refused"),
         ("msr-short-read", "ddio-ways", 1, "gave 4 of 8 bytes"),
         ("lockdown", "ddio-ways", 3, "refused: ROOT/dev/cpu/0/msr: not permitted"),
         (

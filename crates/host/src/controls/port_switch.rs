@@ -30,7 +30,12 @@ pub(crate) enum NoSwitch {
 
 /// Whether a function is a root port of the kinds that are known to have the switch.
 pub(crate) fn is_listed(port: &Function, switch: &PortSwitch) -> bool {
-    port.vendor == INTEL && port.buses_below.is_some() && switch.devices.contains(&port.device)
+    port.buses_below.is_some() && has_listed_numbers((port.vendor, port.device), switch)
+}
+
+/// Whether vendor and device number are those of a root port that is known to have the switch.
+pub(crate) fn has_listed_numbers((vendor, device): (u16, u16), switch: &PortSwitch) -> bool {
+    vendor == INTEL && switch.devices.contains(&device)
 }
 
 /// Checks that the switch of a listed port can be where the list has it: numbers of devices tell what

@@ -87,11 +87,18 @@ impl Target {
     /// The value now. A switch is 0 or 1.
     ///
     /// # Errors
-    /// If it cannot be read, or nothing answers: such a value must not be changed and written back.
+    /// If it cannot be read, nothing answers, or two readings differ: such a value must not be changed
+    /// and written back.
     pub fn read(&self, host: &Host) -> Result<u64, FileError> {
-        match self.held(host)? {
-            value if self.is_no_answer(value) => Err(FileError::new(self, Problem::NoAnswer)),
-            value => Ok(value),
+        let first = self.held(host)?;
+        if self.is_no_answer(first) {
+            return Err(FileError::new(self, Problem::NoAnswer));
+        }
+        // Files of the kernel are no registers that a read could clear.
+        let second = if self.is_of_kernel() { first } else { self.held(host)? };
+        match first == second {
+            true => Ok(first),
+            false => Err(FileError::new(self, Problem::Unsteady { first, second })),
         }
     }
 

@@ -34,8 +34,8 @@ pub enum TreeError {
 pub struct Tree {
     functions: BTreeMap<Bdf, Function>,
     unreadable: Vec<(Bdf, FileError)>,
-    /// Those of the unreadable ones that the kernel calls PCI bridges.
-    hidden_bridges: Vec<Bdf>,
+    /// Those of the unreadable ones that the kernel calls PCI bridges, with vendor and device number.
+    hidden_bridges: BTreeMap<Bdf, Option<(u16, u16)>>,
 }
 
 impl Tree {
@@ -51,7 +51,7 @@ impl Tree {
                 Err(error) => {
                     let class = root.read_number(&format!("{DEVICES}/{bdf}/class"));
                     if class.is_ok_and(|class| class >> 8 == PCI_BRIDGE) {
-                        tree.hidden_bridges.push(bdf);
+                        tree.hidden_bridges.insert(bdf, numbers(root, bdf));
                     }
                     tree.unreadable.push((bdf, error));
                 }
@@ -72,9 +72,10 @@ impl Tree {
     }
 
     /// Functions that the kernel calls PCI bridges and that could not be read: root ports may be
-    /// among them.
-    pub fn hidden_bridges(&self) -> impl Iterator<Item = &(Bdf, FileError)> {
-        self.unreadable.iter().filter(|(bdf, _)| self.hidden_bridges.contains(bdf))
+    /// among them. With vendor and device number, where the kernel still says them.
+    pub fn hidden_bridges(&self) -> impl Iterator<Item = (Bdf, Option<(u16, u16)>, &FileError)> {
+        let numbers = |bdf: &Bdf| self.hidden_bridges.get(bdf).copied();
+        self.unreadable.iter().filter_map(move |(bdf, error)| Some((*bdf, numbers(bdf)?, error)))
     }
 
     /// A function.
@@ -129,7 +130,7 @@ impl Tree {
         let may_lead = |(bridge, _): &&(Bdf, FileError)| {
             bridge.domain == bdf.domain
                 && bridge.bus < bdf.bus
-                && self.hidden_bridges.contains(bridge)
+                && self.hidden_bridges.contains_key(bridge)
         };
         let is_endpoint = function.buses_below.is_none();
         self.unreadable.iter().find(may_lead).filter(|_| is_endpoint)
@@ -142,4 +143,13 @@ impl Tree {
         };
         self.functions.values().find(leads)
     }
+}
+
+/// Vendor and device number as the kernel read them before a function went away.
+fn numbers(root: &Root, bdf: Bdf) -> Option<(u16, u16)> {
+    let number = |name: &str| {
+        let value = root.read_number(&format!("{DEVICES}/{bdf}/{name}")).ok()?;
+        u16::try_from(value).ok()
+    };
+    Some((number("vendor")?, number("device")?))
 }

@@ -81,6 +81,8 @@ pub enum ProgramError {
         asked: u64,
         /// What became of it.
         outcome: String,
+        /// Whether the write was refused, rather than taken.
+        is_refused: bool,
     },
     /// old values could not be put back
     #[error("{0}; they stay in the journal: skipline-host restore")]
@@ -184,6 +186,7 @@ impl<'a> ProgrammedBoxes<'a> {
         match odd {
             None => Ok(programmed),
             Some(odd) => {
+                let is_refused = matches!(odd.outcome, Outcome::Refused { .. });
                 let outcome = match odd.outcome {
                     Outcome::Refused { reason } => reason,
                     Outcome::Widened { holds } | Outcome::Different { holds } => {
@@ -192,7 +195,8 @@ impl<'a> ProgrammedBoxes<'a> {
                     _ => format!("the write is taken, and it still reads {:#x}", odd.old),
                 };
                 programmed.put_back()?;
-                Err(ProgramError::NotAsAsked { register: odd.place, asked: odd.asked, outcome })
+                let (register, asked) = (odd.place, odd.asked);
+                Err(ProgramError::NotAsAsked { register, asked, outcome, is_refused })
             }
         }
     }

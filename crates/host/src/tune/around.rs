@@ -86,7 +86,7 @@ fn reverse(plan: &Plan, applied: &[Applied]) -> Plan {
         ..change.clone()
     });
     let command = format!("{} (measured from both sides)", plan.command);
-    Plan { command, changes: changes.collect(), warnings: Vec::new() }
+    Plan { command, changes: changes.collect(), warnings: Vec::new(), left_out: Vec::new() }
 }
 
 /// The same plan, whatever its controls hold by now.

@@ -4,6 +4,8 @@ mod cache;
 mod ddio;
 mod ways;
 
+use std::fmt;
+
 use serde::Serialize;
 
 use crate::controls::{Target, check_server};
@@ -50,6 +52,23 @@ pub struct Plan {
     pub changes: Vec<Change>,
     /// What the user should know first.
     pub warnings: Vec<String>,
+    /// Controls that the request is about and that cannot be reached: they keep their settings.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A control that a change does not reach.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Its name in messages.
+    pub place: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is left out: {}", self.place, self.reason)
+    }
 }
 
 impl Plan {
@@ -63,7 +82,7 @@ impl Plan {
         let writes = changes.iter().filter(|change| change.old != Some(change.asked));
         let targets = writes.map(|change| &change.target);
         warnings.extend(KernelRules::read(root).notes(targets));
-        Self { command, changes, warnings }
+        Self { command, changes, warnings, left_out: Vec::new() }
     }
 
     /// Several plans as one, in their order; nothing for none.
@@ -72,6 +91,7 @@ impl Plan {
         plans.into_iter().reduce(|mut all, next| {
             all.command += &format!(", {}", next.command);
             all.changes.extend(next.changes);
+            all.left_out.extend(next.left_out);
             all.warnings.extend(next.warnings);
             all.warnings.dedup();
             all

@@ -21,7 +21,7 @@ const MACHINES: [(&str, Option<u32>, [bool; 4]); 17] = [
     ("broadwell", Some(20), [false, true, false, false]),
     ("cascade-lake", Some(11), [true, true, true, false]),
     ("cascade-lake-ap", Some(11), [false, true, true, false]),
-    ("clear-on-read", Some(11), [true, true, true, false]),
+    ("clear-on-read", Some(11), [false, true, true, false]),
     ("cooper-lake", None, [false, false, true, false]),
     ("emerald-rapids", Some(15), [true, false, true, false]),
     ("granite-rapids", None, [false, false, true, false]),

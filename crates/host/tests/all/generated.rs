@@ -11,6 +11,7 @@ mod parts;
 mod text;
 
 use std::collections::BTreeMap;
+use std::env;
 use std::fs;
 use std::path::Path;
 
@@ -119,6 +120,12 @@ impl Groups {
     pub fn possible(&self, mask: u64) -> Option<u64> {
         (mask != 0).then(|| possible(mask, self.sparse == Some(true), self.all_ways))
     }
+}
+
+/// How many machines or histories are drawn: a slice of them, as many as a soak has, or PROPTEST_CASES.
+pub fn cases(slice: u32, soaked: u32) -> u32 {
+    let asked = env::var("PROPTEST_CASES").ok().map(|cases| cases.parse().expect("PROPTEST_CASES"));
+    asked.unwrap_or_else(|| soak::amount(slice, soaked))
 }
 
 /// Cores of each socket: they are no part of any question here.

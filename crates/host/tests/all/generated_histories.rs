@@ -23,7 +23,7 @@ use host::tune::{
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-use crate::generated::{Answer, OnWrite, Spec, spec_with_controls};
+use crate::generated::{Answer, OnWrite, Spec, cases, spec_with_controls};
 use crate::watched::{Log, Place, Rules, watched};
 use actions::{Action, Event, Setting, event};
 use held::{WAYS, held, is_as_the_tool_left_it, is_journalled, is_of, is_unread, other_bits};
@@ -234,7 +234,7 @@ fn peek(host: &Host) -> Journal {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: soak::amount(100, 600),
+        cases: cases(100, 600),
         failure_persistence: None,
         rng_seed: RngSeed::Fixed(soak::seed(26)),
         ..ProptestConfig::default()

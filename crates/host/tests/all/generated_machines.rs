@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use crate::generated::expected::Switch;
-use crate::generated::{Spec, spec};
+use crate::generated::{Spec, cases, spec};
 
 fn switch(state: Option<DdioState>) -> Switch {
     match state {
@@ -128,7 +128,7 @@ fn check_notes(spec: &Spec, status: &Status) -> Result<(), TestCaseError> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: soak::amount(150, 5_000),
+        cases: cases(150, 5_000),
         failure_persistence: None,
         rng_seed: RngSeed::Fixed(soak::seed(25)),
         ..ProptestConfig::default()

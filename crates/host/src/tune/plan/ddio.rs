@@ -1,8 +1,9 @@
 //! Plans for the switch of DDIO at root ports.
 
-use super::{Change, Plan, PlanError, Planner};
-use crate::controls::{NoSwitch, Target, check_switch, is_listed};
+use super::{Change, LeftOut, Plan, PlanError, Planner};
+use crate::controls::{NoSwitch, Target, check_switch, has_listed_numbers, is_listed};
 use crate::cpu::{Generation, PortSwitch, Proof};
+use crate::error::FileError;
 use crate::pci::{Bdf, Function, Tree, TreeError};
 
 impl Planner<'_> {
@@ -23,9 +24,13 @@ impl Planner<'_> {
             }
             None => tree.functions().filter(|port| is_listed(port, switch)).collect(),
         };
+        // A port that was asked for by its device is reached, or the request is refused.
+        let left_out = if device.is_none() { left_out(&tree, switch) } else { Vec::new() };
         if ports.is_empty() {
+            let lines: String = left_out.iter().map(|one| format!("\n  {one}")).collect();
             return Err(PlanError::NoControl(format!(
-                "no root port of this machine is on the list of ports known to have perfctrlsts_0 ({})",
+                "no root port of this machine is on the list of ports known to have perfctrlsts_0 \
+                 ({}){lines}",
                 generation.name
             )));
         }
@@ -33,13 +38,11 @@ impl Planner<'_> {
             ports.into_iter().map(|port| self.switch_change(switch, port, on)).collect();
         let changes = changes?;
         warnings.extend(what_it_leaves(switch, &changes, on));
-        if device.is_none() {
-            warnings.extend(left_out(&tree));
-        }
+        warnings.extend(left_out.iter().map(|one| format!("{one}; it keeps its setting")));
         let state = if on { "on" } else { "off" };
         let above = device.map(|device| format!(" --device {device}")).unwrap_or_default();
         let command = format!("tune ddio {state}{above}");
-        Ok(Plan::new(&self.host.root, command, changes, warnings))
+        Ok(Plan { left_out, ..Plan::new(&self.host.root, command, changes, warnings) })
     }
 
     fn switch_change(
@@ -164,19 +167,18 @@ fn what_it_leaves(switch: &PortSwitch, changes: &[Change], on: bool) -> Vec<Stri
     notes
 }
 
-/// Ports that a change of all of them does not reach, because they do not answer.
-fn left_out(tree: &Tree) -> Option<String> {
-    let hidden: Vec<String> = tree.hidden_bridges().map(|(bdf, _)| bdf.to_string()).collect();
-    let words = match hidden.as_slice() {
-        [] => return None,
-        [one] => format!("bridge {one} does not answer and is left out: if it is a root port, it"),
-        _ => format!(
-            "bridges {} do not answer and are left out: those of them that are root ports",
-            hidden.join(", ")
-        ),
+/// Root ports that a change of all of them does not reach, because they cannot be read: those on the
+/// list, and bridges of which the kernel does not say what they are.
+fn left_out(tree: &Tree, switch: &PortSwitch) -> Vec<LeftOut> {
+    let of = |(bdf, numbers, error): (Bdf, Option<(u16, u16)>, &FileError)| {
+        let place = match numbers {
+            Some(numbers) if has_listed_numbers(numbers, switch) => format!("root port {bdf}"),
+            Some(_) => return None,
+            None => format!("bridge {bdf}, which may be a root port,"),
+        };
+        Some(LeftOut { place, reason: error.to_string() })
     };
-    let keeps = if hidden.len() == 1 { "keeps its setting" } else { "keep their setting" };
-    Some(format!("{words} {keeps}"))
+    tree.hidden_bridges().filter_map(of).collect()
 }
 
 /// Other devices below the same port change with it.
