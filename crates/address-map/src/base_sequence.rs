@@ -192,6 +192,11 @@ impl BaseSequence {
         self.slices
     }
 
+    /// The slices of the sequence, position by position.
+    pub(crate) fn in_order(&self) -> impl Iterator<Item = u32> {
+        self.base.iter().map(|&slice| slice.into())
+    }
+
     /// What this function is, with its validity range, for reports.
     #[must_use]
     pub fn describe(&self) -> &str {

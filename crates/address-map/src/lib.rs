@@ -16,28 +16,22 @@ mod permuted;
     reason = "numbers of made-up tables are small"
 )]
 mod properties;
+mod set_function;
 mod slice_function;
 
 pub use base_sequence::{BaseSequence, SliceTable, SliceTableError};
 pub use parities::{ADDRESS_BITS, MOST_MASKS, Parities};
 pub use permuted::PERMUTED_SLICES;
+pub use set_function::SetFunction;
 pub use slice_function::{SliceFunction, XOR_MASKS};
 
+use set_function::{Ranks, same_page};
 use units::narrow::{fit, low_u32, usize_from};
 use units::{LineAddr, SetIndex, SliceId};
 
 /// Lines of the aligned blocks (128 KiB) in which the high-bit terms of the functions are constant.
 pub(crate) const BLOCK_LINES: u64 = 1 << BLOCK_BITS;
 pub(crate) const BLOCK_BITS: u32 = 11;
-
-/// How the set inside a slice is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SetFunction {
-    /// The low bits of the line address (physical address bits 16:6 for 2048 sets).
-    Plain,
-    /// The low bits, XORed with a mix of the higher ones.
-    Hashed,
-}
 
 /// The complete address map of one socket's last-level cache.
 #[derive(Clone, Debug)]
@@ -46,12 +40,15 @@ pub struct AddressMap {
     sets_per_slice: u32,
     slice_function: SliceFunction,
     set_function: SetFunction,
+    /// For [`SetFunction::Ranked`].
+    ranks: Option<Ranks>,
 }
 
 impl AddressMap {
     /// # Panics
-    /// If `sets_per_slice` is not a power of two, there are no slices, or a base sequence has another
-    /// number of slices. Platforms are checked before they get here.
+    /// If `sets_per_slice` is not a power of two, there are no slices, a base sequence has another
+    /// number of slices, or sets are ranked without a base sequence. Platforms are checked before they
+    /// get here.
     #[must_use]
     pub fn new(
         slices: u32,
@@ -63,7 +60,9 @@ impl AddressMap {
         if let SliceFunction::BaseSequence(sequence) = &slice_function {
             assert_eq!(sequence.slices(), slices, "the base sequence is another part's");
         }
-        Self { slices, sets_per_slice, slice_function, set_function }
+        let ranks = (set_function == SetFunction::Ranked)
+            .then(|| Ranks::new(sequence_of(&slice_function), sets_per_slice));
+        Self { slices, sets_per_slice, slice_function, set_function, ranks }
     }
 
     /// How the slice of a line is chosen.
@@ -95,9 +94,10 @@ impl AddressMap {
     #[inline(always)]
     #[must_use]
     pub fn set_of(&self, line: LineAddr) -> SetIndex {
-        let low = match self.set_function {
-            SetFunction::Plain => line.0,
-            SetFunction::Hashed => line.0 ^ mix(line.0 / u64::from(self.sets_per_slice)),
+        let low = match (self.set_function, &self.ranks) {
+            (SetFunction::Hashed, _) => line.0 ^ mix(line.0 / u64::from(self.sets_per_slice)),
+            (_, Some(ranks)) => return ranks.set_of(sequence_of(&self.slice_function), line),
+            (_, None) => line.0,
         };
         let index = low_u32(low) & (self.sets_per_slice - 1);
         let slice = self.slice_function.slice(line, self.slices);
@@ -122,12 +122,15 @@ impl AddressMap {
     #[inline]
     fn sets_within_block(&self, first: LineAddr, sets: &mut [SetIndex]) {
         let per_slice = self.sets_per_slice;
+        if let Some(ranks) = &self.ranks {
+            return ranks.sets_in_block(sequence_of(&self.slice_function), first, sets);
+        }
         let (hash, index_mask) = match self.set_function {
             // Equal for all lines of a block where a slice has at least as many sets.
             SetFunction::Hashed if u64::from(per_slice) >= BLOCK_LINES => {
                 (mix(first.0 / u64::from(per_slice)), per_slice - 1)
             }
-            SetFunction::Plain => (0, per_slice - 1),
+            SetFunction::Plain | SetFunction::Ranked => (0, per_slice - 1),
             SetFunction::Hashed => {
                 for (set, line) in sets.iter_mut().zip(first.0..) {
                     *set = self.set_of(LineAddr(line));
@@ -150,9 +153,13 @@ impl AddressMap {
         // As many lines as a slice has sets differ in their low bits, and the hash is the same for all
         // lines of a block of that size.
         let last = LineAddr(first.0 + lines.max(1) - 1);
-        lines <= per_slice
-            && (self.set_function == SetFunction::Plain
-                || first.0 / per_slice == last.0 / per_slice)
+        match (self.set_function, &self.ranks) {
+            (_, Some(ranks)) => ranks.pages_are_spread && same_page(first, last),
+            (SetFunction::Hashed, _) => {
+                lines <= per_slice && first.0 / per_slice == last.0 / per_slice
+            }
+            (_, None) => lines <= per_slice,
+        }
     }
 
     /// The slice that contains a set.
@@ -166,6 +173,15 @@ impl AddressMap {
     #[must_use]
     pub fn total_sets(&self) -> u32 {
         self.slices * self.sets_per_slice
+    }
+}
+
+/// The base sequence of a map whose sets are ranked by one.
+#[inline(always)]
+fn sequence_of(function: &SliceFunction) -> &BaseSequence {
+    match function {
+        SliceFunction::BaseSequence(sequence) => sequence,
+        _ => panic!("ranked sets need a base sequence"),
     }
 }
 

@@ -79,13 +79,14 @@ proptest! {
         let set_function = if hashed { SetFunction::Hashed } else { SetFunction::Plain };
         let sequence = SliceFunction::base_sequence(&table).expect("the table is valid");
         let functions = [
-            (16, SliceFunction::xor(&XOR_MASKS)),
-            (table.slices, sequence),
-            (18, SliceFunction::balanced()),
-            (18, SliceFunction::Rotating),
-            (18, SliceFunction::Mixing),
+            (16, SliceFunction::xor(&XOR_MASKS), set_function),
+            (table.slices, sequence.clone(), set_function),
+            (table.slices, sequence, SetFunction::Ranked),
+            (18, SliceFunction::balanced(), set_function),
+            (18, SliceFunction::Rotating, set_function),
+            (18, SliceFunction::Mixing, set_function),
         ];
-        for (slices, function) in functions {
+        for (slices, function, set_function) in functions {
             let map = AddressMap::new(slices, sets_per_slice, function, set_function);
             let mut sets = vec![SetIndex(0); length];
             map.sets_of_run(LineAddr(first), &mut sets);
@@ -106,6 +107,25 @@ proptest! {
         table.base.iter().for_each(|&slice| shares[usize::from(slice)] += 1);
         let found = count(&function, table.slices, block * length..(block + 1) * length);
         prop_assert_eq!(found, shares);
+    }
+
+    /// What ranked sets are for: however a page's lines lie over the slices, no set of a slice gets two
+    /// lines of a page before each has one.
+    #[test]
+    fn ranked_sets_of_a_slice_differ_by_one_line_of_a_page_at_most(
+        table in tables(),
+        page in 0..1u64 << 12,
+        sets_per_slice in prop_oneof![Just(64u32), Just(2048), Just(4096)],
+    ) {
+        let function = SliceFunction::base_sequence(&table).expect("is valid");
+        let map = AddressMap::new(table.slices, sets_per_slice, function, SetFunction::Ranked);
+        let mut lines = vec![0u32; map.total_sets() as usize];
+        (page << 15..(page + 1) << 15)
+            .for_each(|line| lines[map.set_of(LineAddr(line)).0 as usize] += 1);
+        for slice in lines.chunks(sets_per_slice as usize) {
+            let (least, most) = (slice.iter().min(), slice.iter().max());
+            prop_assert!(most.expect("has sets") - least.expect("has sets") <= 1);
+        }
     }
 
     #[test]
@@ -141,11 +161,16 @@ proptest! {
     #[test]
     fn a_set_and_the_bits_above_its_index_tell_lines_apart(
         (function, slices) in functions(),
-        hashed in any::<bool>(),
+        choice in 0..3usize,
         block in BLOCKS,
     ) {
         let sets = 64;
-        let set_function = if hashed { SetFunction::Hashed } else { SetFunction::Plain };
+        let is_sequence = matches!(function, SliceFunction::BaseSequence(_));
+        let set_function = match choice {
+            0 => SetFunction::Plain,
+            1 if is_sequence => SetFunction::Ranked,
+            _ => SetFunction::Hashed,
+        };
         let map = AddressMap::new(slices, sets, function, set_function);
         let mut places: Vec<(u32, u64)> = (block * 4096..(block + 1) * 4096)
             .map(|line| (map.set_of(LineAddr(line)).0, line / u64::from(sets)))

@@ -8,13 +8,13 @@ mod io;
 mod memory;
 mod nic;
 mod nic_device;
+mod slice_function_name;
 mod ssd;
 mod topology;
 mod what_if;
 
 pub use caches::{
     Cpu, DirectoryWays, InclusionName, LastLevel, PrivateLevel, ReplacementName, SetFunctionName,
-    SliceFunctionName,
 };
 pub use cbdma::{CbdmaClientFacts, CbdmaFacts};
 pub use dram::{BankHashName, ChannelHashName, DramFacts, RowPolicyName};
@@ -23,6 +23,7 @@ pub use io::{DdioFacts, IioFacts, IommuFacts, PcieFacts, RootComplexBufferFacts}
 pub use memory::{CxlFacts, UpiFacts};
 pub use nic::{NicFacts, RxFormatName, SoftwareFacts, TxCompletionName, TxFormatName};
 pub use nic_device::NicDevice;
+pub use slice_function_name::SliceFunctionName;
 pub use ssd::{SsdDevice, SsdFacts, StorageSoftwareFacts};
 pub use topology::{MeshFacts, RingFacts};
 pub use what_if::ReplacedFacts;
@@ -118,7 +119,7 @@ pub struct Platform {
     /// Costs of the same operations as loops of a core.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_kernels: Option<CoreKernelFacts>,
-    /// The processor's own slice function, read from llc.slice_table.
+    /// The processor's own slice function: the published one, or what llc.slice_table says.
     #[serde(skip)]
     #[schemars(skip)]
     pub base_sequence: Option<BaseSequence>,

@@ -6,11 +6,12 @@
 
 use crate::slice_map::SliceMap;
 use crate::table_file::TableFile;
+use address_map::BaseSequence;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
 /// A published slice function.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Published {
     /// Its name: die and slices.
     pub name: &'static str,
@@ -115,7 +116,16 @@ impl Published {
         TableFile::read(self.text).expect("the built-in tables are well-formed")
     }
 
-    /// The function, for look-ups.
+    /// The function itself, for a simulator.
+    ///
+    /// # Panics
+    /// As [`Self::file`].
+    #[must_use]
+    pub fn sequence(&self) -> BaseSequence {
+        BaseSequence::new(&self.file().table).expect("the built-in tables are slice functions")
+    }
+
+    /// The function, for look-ups within its coverage.
     ///
     /// # Panics
     /// As [`Self::file`].

@@ -211,9 +211,10 @@ pub fn slice_function(platform: &Platform) -> SliceFunction {
         SliceFunctionName::Permuted => SliceFunction::permuted(),
         SliceFunctionName::Rotating => SliceFunction::Rotating,
         SliceFunctionName::Mixing => SliceFunction::Mixing,
-        SliceFunctionName::Table => match &platform.base_sequence {
+        SliceFunctionName::Published(_) | SliceFunctionName::Table => match &platform.base_sequence
+        {
             Some(sequence) => SliceFunction::BaseSequence(sequence.clone()),
-            // A platform is read together with its table.
+            // A platform is read together with its sequence.
             None => SliceFunction::Mixing,
         },
     }
@@ -226,6 +227,7 @@ pub fn address_map(platform: &Platform) -> AddressMap {
     let set_function = match llc.set_function.value {
         SetFunctionName::Plain => SetFunction::Plain,
         SetFunctionName::Hashed => SetFunction::Hashed,
+        SetFunctionName::Ranked => SetFunction::Ranked,
     };
     AddressMap::new(
         llc.slices.value,

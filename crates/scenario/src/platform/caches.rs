@@ -5,6 +5,7 @@ use crate::input::check::Check;
 use crate::input::error::InputError;
 use crate::input::slice_table;
 use crate::input::sourced::Sourced;
+use crate::platform::SliceFunctionName;
 use address_map::{BaseSequence, PERMUTED_SLICES};
 use model::replacement::Replacement;
 use schemars::JsonSchema;
@@ -142,32 +143,17 @@ impl JsonSchema for ReplacementName {
     }
 }
 
-/// A slice function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum SliceFunctionName {
-    /// The published XOR masks, for 2, 4, 8 or 16 slices.
-    Xor,
-    /// A stand-in for any number that spreads a huge page as evenly as XOR masks do.
-    Balanced,
-    /// A stand-in for 18 slices: the published permutation masks over an invented sequence.
-    Permuted,
-    /// A stand-in for any number, in which lines of each set index go to the slices in turn.
-    Rotating,
-    /// A uniform mixing stand-in for any number.
-    Mixing,
-    /// The processor's own base sequence, from llc.slice_table.
-    Table,
-}
-
 /// A set function.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SetFunctionName {
     /// Low address bits.
     Plain,
     /// Low address bits XORed with a mix of the others.
     Hashed,
+    /// The rank among the lines of the same slice and 2 MiB page: even sets, where llc.slice_function
+    /// is a published one or table.
+    Ranked,
 }
 
 impl Cpu {
@@ -209,6 +195,9 @@ impl LastLevel {
         &self,
         check: &Check<'_>,
     ) -> Result<Option<BaseSequence>, InputError> {
+        if let SliceFunctionName::Published(published) = self.slice_function.value {
+            return Ok(Some(published.sequence()));
+        }
         let table = self.slice_function.value == SliceFunctionName::Table;
         let path = match (&self.slice_table, table) {
             (Some(path), true) => &path.value,
@@ -244,6 +233,14 @@ impl LastLevel {
         }
         if self.slice_function.value == SliceFunctionName::Permuted {
             check.one_of("llc.slices", self.slices.value, &[PERMUTED_SLICES])?;
+        }
+        if let SliceFunctionName::Published(published) = self.slice_function.value {
+            check.one_of("llc.slices", self.slices.value, &[published.slices])?;
+        }
+        let is_ranked = self.set_function.value == SetFunctionName::Ranked;
+        if is_ranked && !self.slice_function.value.is_base_sequence() {
+            let allowed = "plain and hashed where llc.slice_function is not a part's own".into();
+            return Err(check.refuse("llc.set_function", &"ranked", allowed));
         }
         match (self.inclusion.value, &self.inclusive_ways) {
             (InclusionName::NonInclusive, Some(ways)) => {

@@ -1,9 +1,12 @@
 //! `[hardware]`: facts of the platform and of devices beside it, replaced by a scenario.
 
+use address_map::AddressMap;
 use scenario::devices::NamedDevices;
 use scenario::platform::Platform;
 use scenario::scenario::Scenario;
 use scenario::{InputError, builtin};
+use units::LineAddr;
+use units::narrow::fit;
 
 const SKYLAKE: &str = "platform = \"skylake-gold-6140\"\n";
 /// Its own card is one of 10 Gbit/s.
@@ -48,6 +51,47 @@ fn facts_of_the_platform_can_be_replaced() {
     assert_eq!(llc.sets_per_slice.value, 512);
     assert!(llc.sets_per_slice.source.contains("[hardware]"));
     assert_eq!(llc.ways.value, 11);
+}
+
+#[test]
+fn a_published_slice_function_is_chosen_by_its_name_and_may_rank_its_sets() {
+    let slices = ("hardware.llc.slice_function", "skx-18");
+    let sets = ("hardware.llc.set_function", "ranked");
+    let map = |overrides: &[(&str, &str)]| {
+        let (platform, _) = read(SKYLAKE, overrides).unwrap_or_else(|error| panic!("{error}"));
+        scenario::assemble::hardware::address_map(&platform)
+    };
+    let (plain, ranked) = (map(&[slices]), map(&[slices, sets]));
+    let published = slices::published::named("skx-18").expect("is published").sequence();
+    let lines_at_least = |map: &AddressMap, least: u32| {
+        let mut lines = vec![0u32; map.total_sets() as usize];
+        (0..1 << 15).for_each(|line| lines[map.set_of(LineAddr(line)).0 as usize] += 1);
+        lines.into_iter().filter(|&lines| lines >= least).count()
+    };
+    for line in (0..1u64 << 30).step_by(999_983).map(LineAddr) {
+        assert_eq!(plain.slice_of(line).0, fit::<u16, u32>(published.slice(line)));
+        assert_eq!(ranked.slice_of(line), plain.slice_of(line));
+    }
+    // A huge page puts several lines into some sets of the plain index, and into none of ranked ones.
+    assert!(lines_at_least(&plain, 2) > 1000);
+    assert_eq!(lines_at_least(&ranked, 2), 0);
+}
+
+#[test]
+fn a_slice_function_is_refused_where_it_does_not_fit_and_the_message_says_what_would() {
+    let with = |function, sets| {
+        refusal(
+            SKYLAKE,
+            &[("hardware.llc.slice_function", function), ("hardware.llc.set_function", sets)],
+        )
+    };
+    let unknown = with("skx-19", "plain");
+    assert!(unknown.contains("skx-19") && unknown.contains("xor, table"), "{unknown}");
+    assert!(unknown.contains("skx-18, skx-20") && unknown.contains("spr-60"), "{unknown}");
+    let wrong = with("skx-26", "plain");
+    assert!(wrong.contains("llc.slices") && wrong.contains("26"), "{wrong}");
+    let even = with("balanced", "ranked");
+    assert!(even.contains("llc.set_function") && even.contains("plain"), "{even}");
 }
 
 #[test]
