@@ -17,6 +17,8 @@ DPDK_BUILD := native/dpdk/build
 SLICES_BUILD := --release -p slices-c --locked
 SLICES_PROFILE := release
 SLICES_C_BENCHES := look_ups lines
+DSA_LIBRARY_BUILD := --release -p dsa-c --locked
+DSA_LIBRARY_PROFILE := release
 PREFIX ?= /usr/local
 DESTDIR ?=
 export A B
@@ -33,7 +35,7 @@ WHEEL_SOURCES := $(CORE_SOURCES) $(wildcard README.md LICENSE) \
 
 # Crates in two sets, since cargo decides on features for all that it builds together: with programs for
 # the real machine beside it, nothing of the simulator could be shared with the compiled module.
-HOST_CRATES := host host-cli slices-c slice-kvs fake-machines
+HOST_CRATES := host host-cli slices-c dsa-c slice-kvs fake-machines
 SIMULATOR := --workspace --locked --quiet $(patsubst %,--exclude %,$(HOST_CRATES) benches)
 HOST_SIDE := --locked --quiet $(patsubst %,-p %,$(HOST_CRATES))
 RUST_TESTS := cargo test --no-fail-fast $(SIMULATOR) -- cargo test --no-fail-fast $(HOST_SIDE)
@@ -43,7 +45,7 @@ SOAK_LONG_MINUTES := 60
 # A soak repeats the same random numbers; `make soak-long` begins there and goes on to others.
 SOAK_SEED := 1
 
-.PHONY: help run test claim-tests simulator-tests soak soak-long check lint dpdk-to-test dsa-programs bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling bench-slices host packages slices-install dsa dpdk bench-dpdk setup wheel clean format browser peers docs docs-tools packaging-tools redis-tools rust-tools
+.PHONY: help run test claim-tests simulator-tests soak soak-long check lint dpdk-to-test dsa-programs bench bench-ab bench-dsa bench-dsa-trap bench-instructions bench-peers bench-plateau bench-scaling bench-slices host packages slices-install dsa dpdk bench-dpdk bench-vhost setup wheel clean format browser peers docs docs-tools packaging-tools redis-tools rust-tools soak-dsa-preload bench-dsa-preload dsa-preload-install dsa-install
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,15 +57,21 @@ test: simulator-tests $(STAMPS)/module-to-test browser peers docs-tools dpdk-to-
 	PROPTEST_RNG_SEED=1 python tests/tally.py -- $(RUST_TESTS) -- \
 	  $(PYTEST) --ignore=tests/dpdk -- pytest tests/dpdk
 
-claim-tests: $(STAMPS)/module-to-test browser dpdk-to-test ## Run the tests that show claims: skipline evidence judges by them
+claim-tests: $(STAMPS)/module-to-test browser dpdk-to-test dsa-programs redis-tools ## Run the tests that show claims: skipline evidence judges by them
 	PROPTEST_RNG_SEED=1 python tests/claim_tests.py -- $(RUST_TESTS)
 
 # A budget that does not suffice is a failure: something hangs, or a test has to become shorter.
 soak: $(STAMPS)/module-to-test browser peers docs-tools dpdk-to-test dsa-programs redis-tools packaging-tools ## Run long tests, within SOAK_MINUTES
 	export SKIPLINE_SOAK=1 PROPTEST_RNG_SEED=$(SOAK_SEED)
+	export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=$(CURDIR)/tests/soak_runner.py
 	echo "soaking with seed $$PROPTEST_RNG_SEED"
 	python tests/tally.py --minutes $(SOAK_MINUTES) -- $(RUST_TESTS) -- \
 	  $(PYTEST) -m soak --ignore=tests/dpdk -- pytest -m soak tests/dpdk
+
+MINUTES := 60
+soak-dsa-preload: dsa-programs redis-tools ## Programs with the preloaded library, all together, for MINUTES
+	@export SKIPLINE_DSA_PRELOAD_SOAK_MINUTES=$(MINUTES)
+	cargo test --locked --quiet -p dsa-preload --test all -- --nocapture programs_stay_the_same_together
 
 soak-long: $(STAMPS)/module-to-test redis-tools ## Repeat random tests of Rust with other seeds for SOAK_LONG_MINUTES
 	export SKIPLINE_SOAK=1 PROPTEST_RNG_SEED=$(SOAK_SEED)
@@ -113,6 +121,10 @@ bench-dsa-trap: rust-tools ## What a trapped descriptor costs beside an empty si
 	cargo build --release --locked --quiet -p dsa-cli -p dsa-trap --bins --examples --lib
 	"$${CARGO_TARGET_DIR:-target}/release/examples/trap_cost"
 
+bench-dsa-preload: rust-tools ## What a preloaded memcpy costs below its threshold, beside glibc's, in pairs
+	cargo build --release --locked --quiet -p dsa-preload --lib --example below_threshold
+	"$${CARGO_TARGET_DIR:-target}/release/examples/below_threshold"
+
 bench-scaling: setup ## Time per line operation from 1 to 56 cores, LLCs, NICs; memory; two cores
 	@python benches/scaling.py
 
@@ -158,6 +170,12 @@ dsa: ## Build skipline-dsa, which runs programs on a DSA in software
 	@cargo build --release --locked -p dsa-cli -p dsa-trap
 	echo "$${CARGO_TARGET_DIR:-target}/release/skipline-dsa; it needs libskipline_dsa_trap.so beside it"
 
+dsa-preload-install: ## Install libskipline_dsa_preload.so: PREFIX, DESTDIR
+	@cargo build --release --locked -p dsa-preload
+	install -d "$(DESTDIR)$(PREFIX)/lib"
+	install -m 755 "$${CARGO_TARGET_DIR:-target}/release/libskipline_dsa_preload.so" "$(DESTDIR)$(PREFIX)/lib/"
+	echo "LD_PRELOAD=$(PREFIX)/lib/libskipline_dsa_preload.so PROGRAM: docs/dsa-preload.md"
+
 # Clients that the tests run against slice-kvs serve; without them the tests say so, and a soak fails.
 redis-tools:
 	@if ! { command -v redis-benchmark && command -v redis-server; } >/dev/null; then
@@ -182,21 +200,29 @@ packaging-tools:
 	  fi
 	fi
 
-# Programs that the tests run on a DSA in software.
+# Programs that the tests run on a DSA in software, those that judge digests, and libraries that are
+# preloaded beside ours.
+DSA_PROGRAMS := dpdk-test accel-config memcached memccapable sqlite3 qemu-img valgrind tshark
+DSA_PACKAGES := dpdk-dev accel-config memcached libmemcached-tools sqlite3 qemu-utils valgrind \
+  python3-numpy libjemalloc2 libfaketime libisal2
 dsa-programs:
-	@if ! { command -v dpdk-test && command -v accel-config; } >/dev/null; then
+	@has_all() {
+	  for program in $(DSA_PROGRAMS); do command -v "$$program" || return 1; done
+	  /usr/bin/python3 -c 'import numpy' && ldconfig -p | grep -q 'libisal\.so\.2'
+	}
+	if ! has_all >/dev/null 2>&1; then
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-	    echo "installing dpdk-test and accel-config"
+	    echo "installing $(DSA_PACKAGES)"
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
-	      dpdk-dev accel-config >/dev/null
+	      $(DSA_PACKAGES) >/dev/null
+	    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends tshark >/dev/null
 	  else
-	    echo "error: the tests need dpdk-test and accel-config: install the packages dpdk-dev"
-	    echo "and accel-config"; exit 1
+	    echo "error: tests need programs of the packages $(DSA_PACKAGES) tshark"; exit 1
 	  fi
 	fi
 
 # Without DPDK the tests of its driver are skipped and say so.
-dpdk: ## Build the mempool driver for DPDK and its forwarder (installs DPDK if it may)
+dpdk: ## Build the mempool driver for DPDK, its forwarder and the vhost switch (installs DPDK if it may)
 	@if ! { pkg-config --exists libdpdk cmocka && command -v meson && command -v ninja &&
 	  command -v dpdk-testpmd; } >/dev/null; then
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
@@ -223,20 +249,34 @@ bench-dpdk: setup dpdk ## Compare forwarding through the slice-aware pool with t
 	python native/dpdk/forward_pairs.py --build $(DPDK_BUILD) \
 	  --table $(DPDK_BUILD)/haswell-8.toml --slices '1=0' --least 0.95
 
-slices-install: ## Install libskipline_slices with header, pkg-config file, man page: PREFIX, DESTDIR
-	@cargo build $(SLICES_BUILD)
-	to="$(DESTDIR)$(PREFIX)" from=crates/slices-c
-	built="$${CARGO_TARGET_DIR:-target}/$(SLICES_PROFILE)"
-	soname=$$(sed -n 's/^const ABI: u32 = \([0-9]*\);$$/libskipline_slices.so.\1/p' $$from/build.rs)
+# The trap library and the engines have the tests' profile, which is optimised and has checks in it.
+bench-vhost: setup dpdk-to-test ## Rates of the vhost switch by who copies, beside the prediction for a real part
+	@cargo build --locked --quiet -p dsa-trap -p dsa-cli --lib --bins
+	PYTHONPATH=tests python native/dpdk/vhost_rates.py --dsa "$${CARGO_TARGET_DIR:-target}/debug/skipline-dsa"
+
+# A library of C programs: its crate, its name, where cargo has put it.
+define install_library
+	to="$(DESTDIR)$(PREFIX)" from=crates/$(1)
+	built="$${CARGO_TARGET_DIR:-target}/$(3)"
+	soname=$$(sed -n 's/^const ABI: u32 = \([0-9]*\);$$/lib$(2).so.\1/p' $$from/build.rs)
 	version=$$(sed -n 's/^version = "\(.*\)"$$/\1/p' Cargo.toml)
 	install -d "$$to/include" "$$to/lib/pkgconfig" "$$to/share/man/man3"
-	install -m 644 $$from/include/skipline_slices.h{,pp} "$$to/include/"
-	install -m 755 "$$built/libskipline_slices.so" "$$to/lib/$$soname"
-	ln -sf "$$soname" "$$to/lib/libskipline_slices.so"
-	install -m 644 "$$built/libskipline_slices.a" "$$to/lib/"
-	install -m 644 $$from/skipline_slices.3 "$$to/share/man/man3/"
-	sed -e "s|@PREFIX@|$(PREFIX)|" -e "s|@VERSION@|$$version|" $$from/skipline_slices.pc.in \
-	  > "$$to/lib/pkgconfig/skipline_slices.pc"
+	install -m 644 $$from/include/$(2).h{,pp} "$$to/include/"
+	install -m 755 "$$built/lib$(2).so" "$$to/lib/$$soname"
+	ln -sf "$$soname" "$$to/lib/lib$(2).so"
+	install -m 644 "$$built/lib$(2).a" "$$to/lib/"
+	install -m 644 $$from/$(2).3 "$$to/share/man/man3/"
+	sed -e "s|@PREFIX@|$(PREFIX)|" -e "s|@VERSION@|$$version|" $$from/$(2).pc.in \
+	  > "$$to/lib/pkgconfig/$(2).pc"
+endef
+
+slices-install: ## Install libskipline_slices with header, pkg-config file, man page: PREFIX, DESTDIR
+	@cargo build $(SLICES_BUILD)
+	$(call install_library,slices-c,skipline_slices,$(SLICES_PROFILE))
+
+dsa-install: ## Install libskipline_dsa with header, pkg-config file, man page: PREFIX, DESTDIR
+	@cargo build $(DSA_LIBRARY_BUILD)
+	$(call install_library,dsa-c,skipline_dsa,$(DSA_LIBRARY_PROFILE))
 
 docs: setup docs-tools ## Build the documentation site below site/
 	@cargo build -p host-cli --locked --quiet

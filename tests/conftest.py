@@ -97,7 +97,7 @@ def browser() -> "Iterator[webdriver.Chrome]":
 def binaries() -> Path:
     """Build all programs; return their folder."""
     # As `make test` builds HOST_SIDE: nothing is left to do then.
-    crates = ("host", "host-cli", "slices-c", "slice-kvs", "fake-machines")
+    crates = ("host", "host-cli", "slices-c", "dsa-c", "slice-kvs", "fake-machines")
     selected = [word for crate in crates for word in ("-p", crate)]
     command = ["cargo", "build", "--quiet", "--locked", *selected, "--lib", "--bins", "--tests"]
     run = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)

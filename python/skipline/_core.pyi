@@ -1,8 +1,10 @@
 """The compiled simulator (crates/python)."""
 
+import sys
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
+from types import TracebackType
 from typing import Literal, final
 
 from typing_extensions import Buffer
@@ -30,6 +32,17 @@ __all__ = [
     "trace_standard",
     "version",
 ]
+
+if sys.platform == "linux":
+    __all__ += [
+        "DsaBatchJob",
+        "DsaClient",
+        "DsaError",
+        "DsaJob",
+        "DsaOperation",
+        "DsaOutcome",
+        "DsaTags",
+    ]
 
 DEFAULT_SEED: int
 
@@ -141,3 +154,193 @@ def builtin_file(relative_path: str) -> str | None: ...
 def builtin_files() -> list[str]: ...
 def half_width_95(values: list[float]) -> float | None: ...
 def version() -> str: ...
+
+if sys.platform == "linux":
+    class DsaError(OSError):
+        """An operation that failed: errno, and a sentence for people."""
+
+    @final
+    class DsaOutcome:
+        """What an operation came to, and who did it."""
+
+        @property
+        def answer(
+            self,
+        ) -> Literal["done", "equal", "differs", "crc", "delta", "protection"]: ...
+        @property
+        def value(self) -> int | None: ...
+        @property
+        def is_cut(self) -> bool: ...
+        @property
+        def dif_status(self) -> int: ...
+        @property
+        def device_bytes(self) -> int: ...
+        @property
+        def cpu_bytes(self) -> int: ...
+        @property
+        def record(self) -> bytes: ...
+
+    @final
+    class DsaTags:
+        """Tags of protection information, and flags as the specification of DSA has them."""
+
+        def __new__(
+            cls, reference: int = 0, application: int = 0, mask: int = 0, flags: int = 0
+        ) -> DsaTags: ...
+
+    @final
+    class DsaOperation:
+        """An operation and its buffers."""
+
+        @staticmethod
+        def copy(source: Buffer, destination: Buffer) -> DsaOperation: ...
+        @staticmethod
+        def fill(destination: Buffer, pattern: int, *, wide: bool = False) -> DsaOperation: ...
+        @staticmethod
+        def compare(first: Buffer, second: Buffer) -> DsaOperation: ...
+        @staticmethod
+        def compare_pattern(source: Buffer, pattern: int) -> DsaOperation: ...
+        @staticmethod
+        def dualcast(source: Buffer, first: Buffer, second: Buffer) -> DsaOperation: ...
+        @staticmethod
+        def create_delta(original: Buffer, changed: Buffer, record: Buffer) -> DsaOperation: ...
+        @staticmethod
+        def apply_delta(record: Buffer, destination: Buffer) -> DsaOperation: ...
+        @staticmethod
+        def crc(
+            source: Buffer,
+            seed: int = 0,
+            *,
+            wide: bool = False,
+            bypass_inversion: bool = False,
+            bypass_reflection: bool = False,
+        ) -> DsaOperation: ...
+        @staticmethod
+        def copy_crc(
+            source: Buffer,
+            destination: Buffer,
+            seed: int = 0,
+            *,
+            wide: bool = False,
+            bypass_inversion: bool = False,
+            bypass_reflection: bool = False,
+        ) -> DsaOperation: ...
+        @staticmethod
+        def dif_check(
+            source: Buffer,
+            tags: DsaTags,
+            *,
+            block: int = 512,
+            seed_ones: bool = False,
+            inverts_guard: bool = False,
+        ) -> DsaOperation: ...
+        @staticmethod
+        def dif_insert(
+            source: Buffer,
+            destination: Buffer,
+            tags: DsaTags,
+            *,
+            block: int = 512,
+            seed_ones: bool = False,
+            inverts_guard: bool = False,
+        ) -> DsaOperation: ...
+        @staticmethod
+        def dif_strip(
+            source: Buffer,
+            destination: Buffer,
+            tags: DsaTags,
+            *,
+            block: int = 512,
+            seed_ones: bool = False,
+            inverts_guard: bool = False,
+        ) -> DsaOperation: ...
+        @staticmethod
+        def dif_update(
+            source: Buffer,
+            destination: Buffer,
+            source_tags: DsaTags,
+            destination_tags: DsaTags,
+            *,
+            block: int = 512,
+            seed_ones: bool = False,
+            inverts_guard: bool = False,
+        ) -> DsaOperation: ...
+        @staticmethod
+        def dix_generate(
+            source: Buffer,
+            destination: Buffer,
+            tags: DsaTags,
+            *,
+            block: int = 512,
+            seed_ones: bool = False,
+            inverts_guard: bool = False,
+        ) -> DsaOperation: ...
+        @staticmethod
+        def flush(source: Buffer) -> DsaOperation: ...
+        def to_cache(self) -> DsaOperation: ...
+        @property
+        def name(self) -> str: ...
+        @property
+        def bytes(self) -> int: ...
+
+    @final
+    class DsaJob:
+        """An operation that was begun. Its buffers are the device's until it has ended."""
+
+        def has_ended(self) -> bool: ...
+        def poll(self) -> DsaOutcome | None: ...
+        def wait(self, timeout_s: float | None = None) -> DsaOutcome: ...
+
+    @final
+    class DsaBatchJob:
+        """A list of operations that was begun."""
+
+        def has_ended(self) -> bool: ...
+        def poll(self) -> list[DsaOutcome | DsaError] | None: ...
+        def wait(self, timeout_s: float | None = None) -> list[DsaOutcome | DsaError]: ...
+
+    @final
+    class DsaClient:
+        """What gives operations to devices and the CPU. Threads may share one."""
+
+        def __new__(
+            cls,
+            queues: Sequence[str] | None = None,
+            *,
+            thresholds: str | PathLike[str] | None = None,
+            synchronous_bytes: int | None = None,
+            asynchronous_bytes: int | None = None,
+            submission: Literal["automatic", "instruction", "write"] = "automatic",
+            wait: Literal["poll", "line"] = "poll",
+            environment: bool = True,
+        ) -> DsaClient: ...
+        def run(
+            self,
+            operation: DsaOperation,
+            path: Literal["automatic", "device", "cpu"] = "automatic",
+        ) -> DsaOutcome: ...
+        def submit(
+            self,
+            operation: DsaOperation,
+            path: Literal["automatic", "device", "cpu"] = "automatic",
+        ) -> DsaJob: ...
+        def submit_batch(
+            self,
+            operations: Sequence[DsaOperation],
+            path: Literal["automatic", "device", "cpu"] = "automatic",
+            *,
+            behind_fence: Sequence[int] | None = None,
+        ) -> DsaBatchJob: ...
+        def queues(self) -> list[dict[str, str | int | None]]: ...
+        def left_out(self) -> list[str]: ...
+        def statistics(self) -> dict[str, dict[str, tuple[int, int]] | int]: ...
+        def thresholds(self) -> dict[str, tuple[int, int]]: ...
+        def close(self) -> None: ...
+        def __enter__(self) -> DsaClient: ...
+        def __exit__(
+            self,
+            kind: type[BaseException] | None,
+            error: BaseException | None,
+            traceback: TracebackType | None,
+            /,
+        ) -> None: ...

@@ -13,7 +13,7 @@ PACKAGE = REPOSITORY / "python" / "skipline"
 # Modules and packages of `skipline`: each may import what stands in an earlier line.
 ORDER = (
     ("_core", "csv_text"),
-    ("atomic", "layout", "metrics", "nearest", "platforms", "resources", "slices"),
+    ("atomic", "dsa", "layout", "metrics", "nearest", "platforms", "resources", "slices"),
     (
         "html_card",
         "integers",

@@ -13,15 +13,6 @@ FOLDER = "experiments"
 COUNTS = {"blog": 13, "atc20": 37, "ispass20": 21, "eurosys19": 16, "asplos24": 42}
 # Claims on tools that do not exist yet.
 MAY_BE_OPEN = {"atc-09", "atc-11", "atc-28", "atc-35"}
-MAY_BE_OPEN |= {
-    "dsa-01",
-    "dsa-24",
-    "dsa-25",
-    "dsa-26",
-    "dsa-27",
-    "dsa-28",
-    "dsa-30",
-}
 # Policies that the model does not have.
 MAY_BE_OPEN |= {"slice-16"}
 

@@ -6,5 +6,5 @@ use std::process::ExitCode;
 mod manuals;
 
 fn main() -> ExitCode {
-    manuals::write_all(skipline_dsa::command())
+    manuals::write_all(dsa_cli::command())
 }

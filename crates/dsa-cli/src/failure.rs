@@ -22,6 +22,26 @@ impl Failure {
         Self { message: Some(message.to_string()), code: 1 }
     }
 
+    /// Tool, kernel or hardware refused, or another program is in the way: exit code 3.
+    pub fn refused(message: impl Display) -> Self {
+        Self { message: Some(message.to_string()), code: 3 }
+    }
+
+    /// A write was taken, and something else is there: exit code 4.
+    pub fn not_as_asked(message: impl Display) -> Self {
+        Self { message: Some(message.to_string()), code: 4 }
+    }
+
+    /// The output has said already why; the code as those above.
+    pub fn told(code: u8) -> Self {
+        Self { message: None, code }
+    }
+
+    /// The same with a further line, if it has a message.
+    pub fn adding(self, line: &str) -> Self {
+        Self { message: self.message.map(|message| format!("{message}\n{line}")), ..self }
+    }
+
     /// Prints the message.
     pub fn report(self) -> ExitCode {
         if let Some(message) = self.message {

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    skipline_dsa::main()
+    dsa_cli::main()
 }

@@ -10,8 +10,8 @@ mod valid_flags;
 use crate::descriptor::Descriptor;
 use crate::hardware::capabilities::{Capabilities, gencap};
 use crate::hardware::{
-    DELTA_ENTRY_BYTES, LEAST_DELTA_RECORD_BYTES, MOST_DELTA_BYTES, Opcode, PRIVILEGED,
-    PROTECTION_BYTES, RESERVED_PASID_BITS, flags, status,
+    DELTA_ENTRY_BYTES, DESCRIPTOR_BYTES, LEAST_DELTA_RECORD_BYTES, MOST_DELTA_BYTES, Opcode,
+    PRIVILEGED, PROTECTION_BYTES, RESERVED_PASID_BITS, flags, status,
 };
 use crate::operations::block_bytes;
 
@@ -185,6 +185,21 @@ impl Rules<'_> {
         let is_there = descriptor.interrupt() < self.queue.interrupt_handles;
         (asks && !is_there).then_some(status::BAD_INTERRUPT)
     }
+}
+
+/// The numbers of the bytes that are not zero and reserved: what [`status::RESERVED_FIELD`] is about.
+#[must_use]
+pub fn reserved_bytes(descriptor: &Descriptor) -> Vec<usize> {
+    let Some(opcode) = descriptor.opcode() else { return Vec::new() };
+    // What is reserved depends on operation and flags alone.
+    let mut alone = Descriptor::of(opcode).with_flags(descriptor.flags());
+    let mut is_wrong = |at: &usize| {
+        let byte = std::mem::replace(&mut alone.0[*at], descriptor.0[*at]);
+        let is_wrong = !reserved::are_zero(&alone, opcode);
+        alone.0[*at] = byte;
+        is_wrong
+    };
+    (8..DESCRIPTOR_BYTES).filter(|at| is_wrong(at)).collect()
 }
 
 /// Whether a transfer consists of whole blocks, where it has blocks.

@@ -121,6 +121,21 @@ pub fn store<const N: usize>(address: u64, data: &[u8; N]) -> bool {
     guarded(|| unsafe { bytes_mut::<[u8; N]>(address).write_unaligned(*data) }).is_some()
 }
 
+/// Accesses a byte of this process, which stays as it is; false if it cannot be read, or written.
+#[must_use]
+pub fn touch(address: u64, is_write: bool) -> bool {
+    let how = if is_write { Touch::WriteAtOnce } else { Touch::Read };
+    probe::from_the_start(address, 1, how) == 1
+}
+
+/// Copies bytes of this process, whose ranges may overlap; false if a page of them cannot be accessed:
+/// then some may have been copied.
+#[inline]
+#[must_use]
+pub fn copy(from: u64, to: u64, length: u64) -> bool {
+    guarded(|| crate::operations::copy_bytes(from, to, length)).is_some()
+}
+
 /// An address as a pointer that may be read. Called inside [`guarded`].
 #[inline]
 pub(crate) fn bytes<T>(address: u64) -> *const T {

@@ -14,6 +14,7 @@ mod dif;
 mod flush;
 mod guard;
 
+pub(crate) use copy::copy as copy_bytes;
 pub(crate) use dif::block_bytes;
 
 use crate::descriptor::Descriptor;

@@ -2,6 +2,7 @@
 
 use crate::{Device, Driver, Node};
 use dsa::hardware::capabilities::{grpcap, wqcap};
+use std::sync::LazyLock;
 
 /// A file in a node's directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,16 +25,34 @@ const GROUP: &str = "work_queues engines read_buffers_reserved* tokens_reserved*
     traffic_class_a* traffic_class_b* desc_progress_limit* batch_progress_limit*";
 const ENGINE: &str = "group_id*";
 
-/// The names in a table, of which those with a star can be written.
-fn table(names: &'static str) -> impl Iterator<Item = Attribute> {
-    names
-        .split_whitespace()
-        .map(|name| Attribute { name: name.trim_end_matches('*'), writable: name.ends_with('*') })
+/// The attributes of a table, of which those with a star can be written.
+fn table(names: &'static str) -> Vec<Attribute> {
+    let attribute = |name: &'static str| Attribute {
+        name: name.trim_end_matches('*'),
+        writable: name.ends_with('*'),
+    };
+    names.split_whitespace().map(attribute).collect()
+}
+
+/// All that a node of a kind may have.
+fn attributes_of(node: Node) -> &'static [Attribute] {
+    static TABLES: LazyLock<[Vec<Attribute>; 4]> =
+        LazyLock::new(|| [DEVICE, QUEUE, GROUP, ENGINE].map(table));
+    let [device, queue, group, engine] = &*TABLES;
+    match node {
+        Node::Device(_) => device,
+        Node::Queue(..) => queue,
+        Node::Group(..) => group,
+        Node::Engine(..) => engine,
+    }
 }
 
 /// Whether the part has what the attribute is about.
 fn is_there(device: &Device, node: Node, attribute: &str) -> bool {
     let can = device.capabilities();
+    if device.part.without.contains(&attribute) {
+        return false;
+    }
     match (node, attribute) {
         (Node::Device(_), "event_log_size") => can.has_event_log(),
         (Node::Device(_), "dsacaps") => can.version >= 0x300,
@@ -55,18 +74,17 @@ impl Driver {
             return Vec::new();
         }
         let device = &self.devices[node.device()];
-        let names = match node {
-            Node::Device(_) => DEVICE,
-            Node::Queue(..) => QUEUE,
-            Node::Group(..) => GROUP,
-            Node::Engine(..) => ENGINE,
-        };
-        table(names).filter(|attribute| is_there(device, node, attribute.name)).collect()
+        let all = attributes_of(node).iter().copied();
+        all.filter(|attribute| is_there(device, node, attribute.name)).collect()
     }
 
     /// One of them.
     pub(crate) fn attribute(&self, node: Node, name: &str) -> Option<Attribute> {
-        self.attributes(node).into_iter().find(|attribute| attribute.name == name)
+        if !self.has(node) {
+            return None;
+        }
+        let found = attributes_of(node).iter().find(|attribute| attribute.name == name)?;
+        is_there(&self.devices[node.device()], node, found.name).then_some(*found)
     }
 }
 
@@ -79,5 +97,18 @@ pub(crate) fn current_name(attribute: &str) -> &str {
         "tokens_allowed" => "read_buffers_allowed",
         "use_token_limit" => "use_read_buffer_limit",
         other => other,
+    }
+}
+
+/// The name that an attribute of read buffers had on older kernels.
+#[must_use]
+pub fn former_name(attribute: &str) -> Option<&'static str> {
+    match attribute {
+        "max_read_buffers" => Some("max_tokens"),
+        "read_buffer_limit" => Some("token_limit"),
+        "read_buffers_reserved" => Some("tokens_reserved"),
+        "read_buffers_allowed" => Some("tokens_allowed"),
+        "use_read_buffer_limit" => Some("use_token_limit"),
+        _ => None,
     }
 }

@@ -16,6 +16,10 @@ pub struct Part {
     pub user_pasid: bool,
     /// Whether the kernel's queues use a PASID.
     pub kernel_pasid: bool,
+    /// Whether traffic classes can be written on versions 1 and 2 (`tc_override` of the module).
+    pub tc_override: bool,
+    /// Attributes that this kernel does not have: `driver_name` came with Linux 6.7.
+    pub without: Vec<&'static str>,
 }
 
 impl Part {
@@ -29,7 +33,21 @@ impl Part {
             pci_address: "0000:6a:01.0".to_owned(),
             user_pasid: true,
             kernel_pasid: false,
+            tc_override: false,
+            without: Vec::new(),
         }
+    }
+
+    /// A number that no device has: other accelerators of the bus share the numbers.
+    #[must_use]
+    pub fn gap() -> Self {
+        Self::new(Capabilities {
+            version: 0,
+            work_queues: 0,
+            groups: 0,
+            engines: 0,
+            ..Capabilities::VERSION_1
+        })
     }
 }
 
@@ -179,6 +197,12 @@ impl Device {
     #[must_use]
     pub fn is_configurable(&self) -> bool {
         self.part.capabilities.has(gencap::CONFIGURABLE)
+    }
+
+    /// Whether there is none of its number.
+    #[must_use]
+    pub fn is_gap(&self) -> bool {
+        self.part.capabilities.version == 0
     }
 
     pub(crate) fn is_on(&self) -> bool {

@@ -70,7 +70,8 @@ impl Driver {
 
     /// Every node: each device, then its queues, groups and engines.
     pub fn nodes(&self) -> impl Iterator<Item = Node> {
-        self.devices.iter().enumerate().flat_map(|(number, device)| {
+        let there = self.devices.iter().enumerate().filter(|(_, device)| !device.is_gap());
+        there.flat_map(|(number, device)| {
             let queues = (0..device.queues.len()).map(move |it| Node::Queue(number, it));
             let groups = (0..device.groups.len()).map(move |it| Node::Group(number, it));
             let engines = (0..device.engines.len()).map(move |it| Node::Engine(number, it));
@@ -82,7 +83,7 @@ impl Driver {
     #[must_use]
     pub fn has(&self, node: Node) -> bool {
         self.devices.get(node.device()).is_some_and(|device| match node {
-            Node::Device(_) => true,
+            Node::Device(_) => !device.is_gap(),
             Node::Queue(_, number) => number < device.queues.len(),
             Node::Group(_, number) => number < device.groups.len(),
             Node::Engine(_, number) => number < device.engines.len(),

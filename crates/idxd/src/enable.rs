@@ -81,7 +81,9 @@ pub(crate) fn queue(device: &Device, number: usize, driver: DriverName) -> Resul
     if !device.is_on() {
         return Err(Refused { errno: Errno::ENXIO, status: None });
     }
-    let named = queue.driver_name == driver.name();
+    // Before Linux 6.7 there was no such name to compare.
+    let unnamed = device.part.without.contains(&"driver_name");
+    let named = unnamed || queue.driver_name == driver.name();
     check(named, Errno::ENODEV, Status::DRIVER_NO_DRIVER_NAME)?;
     let user = driver == DriverName::User;
     let pasid = device.pasid_enabled() || !user;

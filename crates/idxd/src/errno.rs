@@ -27,11 +27,13 @@ macro_rules! errnos {
 errnos! {
     EPERM 1 "operation not permitted"
     ENOENT 2 "no such file or directory"
+    EIO 5 "input/output error"
     ENXIO 6 "no such device or address"
     EACCES 13 "permission denied"
     EBUSY 16 "device or resource busy"
     ENODEV 19 "no such device"
     EINVAL 22 "invalid argument"
+    EROFS 30 "read-only file system"
     EOPNOTSUPP 95 "operation not supported"
 }
 

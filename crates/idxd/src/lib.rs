@@ -15,7 +15,8 @@
 //! - `attributes`, `show`, `store`: which attributes there are, how they read, what a write does.
 //! - `enable`: what driver and device check before they enable.
 //! - [`CommandStatus`]: the codes of `cmd_status`, in words.
-//! - [`saved`]: the configuration files of accel-config.
+//! - [`saved`]: the configuration files of accel-config, and the steps from one to another.
+//! - [`seen`]: a driver in the state that the attributes of a machine show.
 //!
 //! ```
 //! use dsa::hardware::capabilities::Capabilities;
@@ -50,10 +51,11 @@ mod node;
 mod parse;
 mod queue;
 pub mod saved;
+pub mod seen;
 mod show;
 mod store;
 
-pub use attributes::Attribute;
+pub use attributes::{Attribute, former_name};
 pub use command_status::CommandStatus;
 pub use device::{Device, DeviceState, Part};
 pub use driver::{Driver, DriverName};

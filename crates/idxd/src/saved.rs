@@ -1,5 +1,8 @@
 //! Configuration files of accel-config: what its `save-config` writes and its `load-config` reads.
 //!
+//! A driver of ours is given one as a whole ([`Saved::apply`]). For a driver that is in use there are the
+//! refusals and the resulting configuration ([`Saved::taken_by`]), then the steps ([`Saved::plan`]).
+//!
 //! A file is a list of devices in JSON. Each object begins with `dev`, the name of what it is about;
 //! queues and engines are inside of their group. What `list` prints besides (`gen_cap`, `clients`) may be
 //! there and sets nothing.
@@ -9,12 +12,20 @@
 
 mod allowed;
 mod apply;
+mod blame;
+mod complete;
 mod default;
+mod differences;
 mod keys;
 mod parse;
+mod plan;
+mod taker;
 
 pub use apply::ApplyError;
+pub use complete::{Becomes, Taken};
+pub use differences::Difference;
 pub use parse::ParseError;
+pub use plan::{Plan, Step};
 
 use crate::{Driver, Idle, Node};
 use keys::Form;

@@ -117,7 +117,7 @@ fn store_group(
     let free = device.free_read_buffers();
     let least_allowed = 4 * device.engines_of(number).count();
     let limited = device.read_buffer_limit > 0;
-    let version = device.part.capabilities.version;
+    let has_classes = device.part.tc_override || device.part.capabilities.version > 0x200;
     let group = &mut device.groups[number];
     let most_buffers = group.read_buffers_reserved + free;
     let natural = || u64::try_from(value).map_err(|_| Errno::EINVAL);
@@ -135,7 +135,7 @@ fn store_group(
             group.use_read_buffer_limit = value != 0;
         }
         "traffic_class_a" | "traffic_class_b" => {
-            is(version > 0x200, Errno::EPERM)?;
+            is(has_classes, Errno::EPERM)?;
             let class = up_to(natural()?, MOST_TRAFFIC_CLASS)?;
             match attribute {
                 "traffic_class_a" => group.traffic_class_a = class,

@@ -3,6 +3,8 @@
 //! Bad input raises `InputError`, a failed run `RunError`; results are JSON texts.
 
 mod arguments;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod dsa;
 mod slices;
 mod traces;
 mod watch;
@@ -202,5 +204,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(half_width_95, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add("DEFAULT_SEED", DEFAULT_SEED)?;
+    #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+    dsa::add_to(module)?;
     Ok(())
 }

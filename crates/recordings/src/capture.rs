@@ -6,15 +6,17 @@
 //! time of its own (pcapng simple packet) has that of the packet before it.
 //!
 //! `input` reads pieces of the file, `pcap` and `pcapng` find the packets in them, `link` converts each
-//! to a frame and `builder` collects them.
+//! to a frame and `builder` collects them; `tcp` takes those with segments of TCP instead, with payload.
 
 mod block_reader;
 mod builder;
 mod error;
 mod input;
 mod link;
+mod packets;
 mod pcap;
 mod pcapng;
+mod tcp;
 #[cfg(test)]
 #[expect(clippy::cast_possible_truncation, reason = "packets of the tests are small")]
 mod test_files;
@@ -34,8 +36,10 @@ use workload::traffic::Capture;
 
 use self::builder::Builder;
 use self::input::Input;
+use self::packets::Packets;
 
 pub use self::error::{CaptureError, CaptureFault, RecordPosition};
+pub use self::tcp::{Segment, Segments, read_tcp};
 
 /// Most captured bytes of a packet: libpcap's own limit.
 const MAX_CAPTURED_BYTES: u32 = 262_144;
@@ -73,23 +77,32 @@ pub fn read(path: impl AsRef<Path>, cut_short: CutShort) -> Result<Recording, Ca
 }
 
 fn from_reader(reader: impl Read, cut_short: CutShort) -> Result<Recording, CaptureFault> {
-    let (mut input, magic) = Input::open(reader)?;
     let mut builder = Builder::default();
+    let cut_in = hand_over(reader, cut_short, &mut builder)?;
+    Ok(Recording { capture: builder.finish()?, cut_in })
+}
+
+/// Hands all packets of a file over; the record within which it ends, if it does and that is allowed.
+fn hand_over(
+    reader: impl Read,
+    cut_short: CutShort,
+    packets: &mut impl Packets,
+) -> Result<Option<RecordPosition>, CaptureFault> {
+    let (mut input, magic) = Input::open(reader)?;
     let read = match magic {
-        pcapng::SECTION_HEADER => pcapng::read(&mut input, &mut builder),
-        magic if pcap::MAGICS.contains(&magic) => pcap::read(&mut input, &mut builder),
+        pcapng::SECTION_HEADER => pcapng::read(&mut input, packets),
+        magic if pcap::MAGICS.contains(&magic) => pcap::read(&mut input, packets),
         found => Err(CaptureFault::WrongMagic { found }),
     };
-    let cut_in = match read {
-        Ok(()) => None,
+    match read {
+        Ok(()) => Ok(None),
         Err(CaptureFault::TruncatedRecord { position, .. })
-            if cut_short == CutShort::Read && !builder.is_empty() =>
+            if cut_short == CutShort::Read && packets.count() > 0 =>
         {
-            Some(position)
+            Ok(Some(position))
         }
-        Err(fault) => return Err(fault),
-    };
-    Ok(Recording { capture: builder.finish()?, cut_in })
+        Err(fault) => Err(fault),
+    }
 }
 
 /// Largest number of captured bytes under a snap length; zero means "no limit" in both formats.

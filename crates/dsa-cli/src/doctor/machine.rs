@@ -67,7 +67,7 @@ fn queues() -> Finding {
     if enabled > 0 {
         return Finding::good(what, format!("{enabled} with a file, {} device(s)", devices.len()));
     }
-    let repair = "sudo accel-config load-config --config FILE.json --enable";
+    let repair = "sudo skipline-dsa config apply FILE.json --apply";
     Finding::bad(what, "no queue is enabled for programs", repair)
 }
 

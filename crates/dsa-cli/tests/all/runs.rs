@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use tempfile::TempDir;
 
 /// Seconds after which a run is taken as hung; it then ends with 124.
-const HANGS_SECONDS: &str = "300";
+const HANGS_SECONDS: &str = "900";
 
 /// The command under test, once the library that it loads into programs, and the client, are built.
 pub fn command() -> &'static Path {

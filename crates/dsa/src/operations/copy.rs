@@ -10,7 +10,7 @@ use units::narrow::usize_from;
 
 /// Copies bytes; ranges may overlap. Called inside a guard.
 #[inline]
-pub(super) fn copy(from: u64, to: u64, length: u64) {
+pub(crate) fn copy(from: u64, to: u64, length: u64) {
     if length == 0 {
         return;
     }

@@ -1,7 +1,7 @@
 //! Onto a driver.
 
 use super::{Entry, Saved, allowed};
-use crate::{CommandStatus, Driver, DriverName, Errno, Hardware, Node};
+use crate::{CommandStatus, Device, Driver, DriverName, Errno, Hardware, Node};
 use std::fmt;
 
 /// Which step of a configuration the driver refused.
@@ -36,7 +36,7 @@ impl std::error::Error for ApplyError {}
 
 /// The order of writes: engines before the read buffers that they need, the type before the name that a
 /// new type clears, the mode and the size before the threshold that they bound.
-const ORDER: &[&str] = &[
+pub(super) const ORDER: &[&str] = &[
     "group_id",
     "read_buffer_limit",
     "event_log_size",
@@ -48,6 +48,7 @@ const ORDER: &[&str] = &[
     "desc_progress_limit",
     "batch_progress_limit",
     "mode",
+    "enqcmds_retries",
     "type",
     "size",
     "threshold",
@@ -63,7 +64,7 @@ const ORDER: &[&str] = &[
 ];
 
 /// What several nodes have a sum of: all that change are 0 in between, so that no sum is exceeded.
-const SUMS: [&str; 2] = ["size", "read_buffers_reserved"];
+pub(super) const SUMS: [&str; 2] = ["size", "read_buffers_reserved"];
 
 impl Saved {
     /// Configures devices, then enables those that the file says are enabled. Where it does not say, a
@@ -122,7 +123,7 @@ impl Saved {
             if unset || now.is_ok_and(|now| now.trim_end_matches('\n') == text) {
                 continue;
             }
-            write(driver, hardware, entry.node, attribute, instead.unwrap_or(text))?;
+            set(driver, hardware, entry.node, attribute, instead.unwrap_or(text))?;
         }
         Ok(())
     }
@@ -141,14 +142,14 @@ impl Saved {
             };
             let now = driver.read(entry.node, "driver_name", hardware);
             if now.is_ok_and(|now| now.trim_end() != name.name()) {
-                write(driver, hardware, entry.node, "driver_name", name.name())?;
+                set(driver, hardware, entry.node, "driver_name", name.name())?;
             }
         }
         Ok(())
     }
 
     /// Whether a device or a queue is to be enabled.
-    fn is_wanted(&self, entry: &Entry) -> bool {
+    pub(super) fn is_wanted(&self, entry: &Entry) -> bool {
         let device = entry.node.device();
         match entry.node {
             Node::Device(_) => entry.enabled.unwrap_or_else(|| {
@@ -171,7 +172,8 @@ fn wants_queue(entry: &Entry) -> bool {
     entry.enabled.unwrap_or(has_type && has_name && entry.group().is_some())
 }
 
-fn write(
+/// Writes a value, and says what is allowed where it is refused.
+pub(super) fn set(
     driver: &mut Driver,
     hardware: &dyn Hardware,
     node: Node,
@@ -180,8 +182,12 @@ fn write(
 ) -> Result<(), ApplyError> {
     driver.write(node, attribute, text, hardware).map_err(|errno| {
         let device = &driver.devices()[node.device()];
-        let is_value = errno == Errno::EINVAL;
-        let allowed = is_value.then(|| allowed::range(device, node, attribute)).flatten();
+        let allowed = match errno {
+            Errno::EINVAL => allowed::range(device, node, attribute),
+            _ if is_off(device, node) => allowed::only(device, node, attribute).map(str::to_owned),
+            // It may be allowed, and not now.
+            _ => None,
+        };
         let (attribute, value) = (attribute.to_owned(), text.to_owned());
         ApplyError { node, attribute, value, errno, allowed, status: None }
     })
@@ -202,7 +208,7 @@ fn bind_queue(driver: &mut Driver, hardware: &dyn Hardware, node: Node) -> Resul
     bind(driver, hardware, to, node)
 }
 
-fn bind(
+pub(super) fn bind(
     driver: &mut Driver,
     hardware: &dyn Hardware,
     to: DriverName,
@@ -212,7 +218,7 @@ fn bind(
         return Ok(());
     }
     // A refusal that has no code leaves what is there, so that goes first.
-    write(driver, hardware, Node::Device(node.device()), "cmd_status", "1")?;
+    set(driver, hardware, Node::Device(node.device()), "cmd_status", "1")?;
     driver.bind(to, &node.to_string(), hardware).map_err(|errno| {
         let after = driver.devices[node.device()].command_status;
         let says = after != CommandStatus::SUCCESS;
@@ -220,4 +226,13 @@ fn bind(
         let status = says.then_some(after);
         ApplyError { node, attribute, value, errno, allowed: None, status }
     })
+}
+
+/// Whether a node's attributes are to be written, for all that its state says.
+fn is_off(device: &Device, node: Node) -> bool {
+    let is_queue_on = match node {
+        Node::Queue(_, queue) => device.queues[queue].enabled,
+        _ => false,
+    };
+    !device.is_on() && !is_queue_on
 }

@@ -96,6 +96,7 @@ const QUEUE: &[Key] = &[
     key("ats_disable", NATURAL),
     key("prs_disable", NATURAL),
     key("op_config", Form::Text),
+    key("enqcmds_retries", NATURAL),
     key("cdev_minor", Form::Shown),
     key("clients", Form::Shown),
     key("occupancy", Form::Shown),

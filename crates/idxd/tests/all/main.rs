@@ -6,6 +6,7 @@ mod binding;
 mod files;
 mod formats;
 mod histories;
+mod plans;
 mod refusals;
 mod saved;
 

@@ -6,20 +6,10 @@ use units::narrow::fit;
 use units::{Bytes, Picos};
 
 use super::error::CaptureFault;
-use super::link::Link;
+use super::packets::{Packets, Recorded};
 use workload::traffic::{Capture, CapturedPacket, FlowTuple};
 
 const PICOS_PER_DAY: u128 = 86_400 * 1_000_000_000_000;
-
-/// A packet as the file records it.
-pub(super) struct Recorded<'a> {
-    pub(super) link: Link,
-    /// Time since an epoch that is the same for the whole file; `None` if it has no time.
-    pub(super) time_ps: Option<i128>,
-    /// Size on its own link, before truncation.
-    pub(super) original_bytes: u32,
-    pub(super) captured: &'a [u8],
-}
 
 struct Timed {
     time_ps: Option<i128>,
@@ -37,19 +27,12 @@ pub(super) struct Builder {
     last_time_ps: Option<i128>,
 }
 
-impl Builder {
-    /// The number of the next packet, from 1.
-    pub(super) fn next_packet_number(&self) -> u64 {
-        self.packets.len() as u64 + 1
+impl Packets for Builder {
+    fn count(&self) -> u64 {
+        self.packets.len() as u64
     }
 
-    /// Whether the file has held no packet so far.
-    pub(super) fn is_empty(&self) -> bool {
-        self.packets.is_empty()
-    }
-
-    /// Adds the next packet of the file.
-    pub(super) fn add(&mut self, packet: &Recorded) {
+    fn add(&mut self, packet: &Recorded) {
         self.last_time_ps = packet.time_ps.or(self.last_time_ps);
         let flow = packet.link.flow(packet.captured).map(|flow| self.index_of(flow));
         self.packets.push(Timed {
@@ -58,7 +41,9 @@ impl Builder {
             flow,
         });
     }
+}
 
+impl Builder {
     fn index_of(&mut self, flow: FlowTuple) -> usize {
         *self.flow_index.entry(flow).or_insert_with(|| {
             self.flows.push(flow);

@@ -70,15 +70,20 @@ impl Link {
         (ETHERNET_HEADER_BYTES + payload_bytes).max(LEAST_FRAME_BYTES)
     }
 
+    /// The headers of a packet, `None` if too few bytes were captured.
+    pub(super) fn headers(self, captured: &[u8]) -> Option<LaxSlicedPacket<'_>> {
+        let payload = captured.get(self.header_bytes()..)?;
+        match self {
+            Self::Ethernet { .. } => LaxSlicedPacket::from_ethernet(captured).ok(),
+            Self::RawIp | Self::Null => LaxSlicedPacket::from_ip(payload).ok(),
+            Self::LinuxSll => Some(cooked(&captured[14..], payload)),
+            Self::LinuxSll2 => Some(cooked(captured, payload)),
+        }
+    }
+
     /// The flow of a packet, `None` if it is not IP or too few bytes were captured.
     pub(super) fn flow(self, captured: &[u8]) -> Option<FlowTuple> {
-        let payload = captured.get(self.header_bytes()..)?;
-        let packet = match self {
-            Self::Ethernet { .. } => LaxSlicedPacket::from_ethernet(captured).ok()?,
-            Self::RawIp | Self::Null => LaxSlicedPacket::from_ip(payload).ok()?,
-            Self::LinuxSll => cooked(&captured[14..], payload),
-            Self::LinuxSll2 => cooked(captured, payload),
-        };
+        let packet = self.headers(captured)?;
         let (addresses, payload) = match packet.net.as_ref()? {
             LaxNetSlice::Ipv4(ip) => {
                 let source = Ipv4Addr::from(ip.header().source());

@@ -9,11 +9,11 @@ use std::io::Read;
 use pcap_file::pcap::{PcapHeader, PcapParser, RawPcapPacket};
 use pcap_file::{Endianness, TsResolution};
 
-use super::builder::{Builder, Recorded};
 use super::captured_limit_bytes;
 use super::error::{CaptureFault, RecordPosition};
 use super::input::{Input, u32_at};
 use super::link::{Link, unsupported_link};
+use super::packets::{Packets, Recorded};
 
 /// First four bytes, read as a big-endian number.
 pub(super) const MAGICS: [u32; 4] = [0xa1b2_c3d4, 0xd4c3_b2a1, 0xa1b2_3c4d, 0x4d3c_b2a1];
@@ -26,7 +26,7 @@ const CAPTURED_LENGTH_AT: usize = 8;
 /// Reads the file up to its end.
 pub(super) fn read<R: Read>(
     input: &mut Input<R>,
-    builder: &mut Builder,
+    packets: &mut impl Packets,
 ) -> Result<(), CaptureFault> {
     let mut buffer = Vec::new();
     let present = input.append(&mut buffer, FILE_HEADER_BYTES)?;
@@ -35,8 +35,7 @@ pub(super) fn read<R: Read>(
     let header = parser.header();
 
     loop {
-        let position =
-            RecordPosition { offset: input.offset(), packet: Some(builder.next_packet_number()) };
+        let position = RecordPosition { offset: input.offset(), packet: Some(packets.count() + 1) };
         buffer.clear();
         if !read_record(input, &mut buffer, &header, position)? {
             return Ok(());
@@ -44,7 +43,7 @@ pub(super) fn read<R: Read>(
         let (_, packet) = parser
             .next_raw_packet(&buffer)
             .map_err(|error| CaptureFault::Malformed { position, problem: error.to_string() })?;
-        builder.add(&Recorded {
+        packets.add(&Recorded {
             link: link(&header, position)?,
             time_ps: Some(time_ps(&packet, header.ts_resolution, position)?),
             original_bytes: original_bytes(&packet, position)?,

@@ -20,11 +20,11 @@ use pcap_file::pcapng::blocks::{
 use pcap_file::pcapng::{Block, PcapNgParser};
 
 use super::block_reader::{BlockReader, Framed};
-use super::builder::{Builder, Recorded};
 use super::captured_limit_bytes;
 use super::error::{CaptureFault, RecordPosition};
 use super::input::Input;
 use super::link::{Link, unsupported_link};
+use super::packets::{Packets, Recorded};
 
 /// First four bytes, the same in both byte orders.
 pub(super) const SECTION_HEADER: u32 = SECTION_HEADER_BLOCK;
@@ -32,11 +32,11 @@ pub(super) const SECTION_HEADER: u32 = SECTION_HEADER_BLOCK;
 /// Reads the file up to its end.
 pub(super) fn read<R: Read>(
     input: &mut Input<R>,
-    builder: &mut Builder,
+    packets: &mut impl Packets,
 ) -> Result<(), CaptureFault> {
     let mut blocks = BlockReader::new(input);
     let mut section = None;
-    while let Some(Framed { kind, position }) = blocks.next_block(builder.next_packet_number())? {
+    while let Some(Framed { kind, position }) = blocks.next_block(packets.count() + 1)? {
         let malformed =
             |error| CaptureFault::Malformed { position, problem: what_is_malformed(&error) };
         match kind {
@@ -49,7 +49,7 @@ pub(super) fn read<R: Read>(
                 let Some(section) = section.as_mut() else { continue };
                 let (_, block) = section.parser.next_block(blocks.bytes()).map_err(malformed)?;
                 if let Some(packet) = section.packet(&block, position)? {
-                    builder.add(&packet);
+                    packets.add(&packet);
                 }
             }
             PACKET_BLOCK => return Err(CaptureFault::ObsoletePacketBlock { position }),

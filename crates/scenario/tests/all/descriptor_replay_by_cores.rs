@@ -84,6 +84,20 @@ fn a_core_takes_as_long_as_it_does_for_the_same_operations_of_the_application_of
     }
 }
 
+/// Calls from 128 KiB on that Python 3.11 with numpy makes for `two = one.copy()` of 2 MiB, twelve times, with
+/// `libskipline_dsa_preload.so`; times between them are shortened (docs/dsa-preload.md).
+const OF_A_PRELOADED_PROGRAM: &str = include_str!("preloaded_numpy.jsonl");
+
+#[test]
+fn dsa_27_large_copies_of_an_unmodified_program_gain_by_the_preloaded_library() {
+    let total = compared("preloaded", OF_A_PRELOADED_PROGRAM, "").total;
+    let copies = total.operations.get("copy").copied().unwrap_or_default();
+    assert_eq!((total.descriptors, copies), (14, 12));
+    // The program waits for each call: it gains the difference.
+    let (engines_ns, core_ns) = (total.engines_ns.expect("engines did it"), core_ns(&total));
+    assert!(engines_ns < 0.6 * core_ns, "{engines_ns} and {core_ns} ns");
+}
+
 #[test]
 fn larger_operations_take_a_core_longer() {
     for operation in WITH_DATA {

@@ -1,0 +1,227 @@
+//! Simulated machines: the options become a scenario of the application `offload`, and its result an answer.
+
+use crate::answer::{Answer, PHASES};
+use crate::choices::{CACHE_CONTROL, Descriptors, Node, QueueKind};
+use crate::failure::Failure;
+use crate::options::Options;
+use crate::point::Point;
+use scenario::result::RunResult;
+use scenario::scenario::Scenario;
+use scenario::{InputError, Job, Wanted, builtin};
+use std::fmt::Write;
+use std::ops::ControlFlow;
+
+/// What messages name in place of a file.
+const FILE: &str = "skipline-dsa bench";
+/// Transfer bytes of a batch of operations, within these numbers of operations. As in the experiments
+/// of ASPLOS'24.
+const BATCH_BYTES: u64 = 512 << 10;
+const BATCH_OPERATIONS: (u64, u64) = (8, 256);
+/// Batches of operations of a run, and of one whose batches are large.
+const BATCHES: u32 = 10;
+const FEW_BATCHES: u32 = 4;
+const LARGE_BATCH_BYTES: u64 = 64 << 20;
+/// Sets of buffers of a core, at most.
+const MOST_BUFFERS: u64 = 1 << 16;
+
+/// Asks the simulated machine `platform`: its engines, or its cores. `watch` hears which share is done.
+///
+/// # Errors
+/// If the machine cannot do what options ask for, or the run makes no progress.
+pub fn ask(
+    options: &Options,
+    point: &Point,
+    platform: &str,
+    by_core: bool,
+    watch: &mut dyn FnMut(f64),
+) -> Result<Answer, Failure> {
+    let text = scenario_of(options, point, platform, by_core)?;
+    let job = job(&text, options).map_err(|error| refusal(&error))?;
+    let ran = job.run(Wanted::default(), |progress| {
+        watch(progress.fraction);
+        ControlFlow::Continue(())
+    });
+    let result = ran.map_err(|failure| Failure::Failed(format!("{platform}: {failure}")))?;
+    Ok(answer(&result, point, by_core))
+}
+
+fn job(text: &str, options: &Options) -> Result<Job, InputError> {
+    let scenario = Scenario::read(FILE, text, &options.machine.settings)?;
+    let name = scenario.machine.platform.clone();
+    let platform = builtin::platform_with(FILE, &name, &scenario.platform_facts())?;
+    Job::new(FILE, scenario, platform, &name, options.machine.seed)
+}
+
+/// The scenario of a point, as a file for `skipline run`.
+///
+/// # Errors
+/// If no scenario has what options ask for.
+pub fn scenario_of(
+    options: &Options,
+    point: &Point,
+    platform: &str,
+    by_core: bool,
+) -> Result<String, Failure> {
+    let machine = &options.machine;
+    let operands = options.operands;
+    if operands.source != operands.destination {
+        let allowed = "a model has all operands in the same state; allowed: F,F or L,L or C,C";
+        let shown = format!("{},{}", operands.source.word(), operands.destination.word());
+        return Err(Failure::of_option("-z", shown, allowed));
+    }
+    let mut text = format!("platform = {platform:?}\napplication = \"offload\"\n");
+    let mut line = |key: &str, value: &str| {
+        let _ = writeln!(text, "{key} = {value}");
+    };
+    let word = |word: &str| format!("{word:?}");
+    let number = |number: u64| number.to_string();
+    line("cores", &number(point.threads.into()));
+    line("offload.operation", &word(options.operation.name));
+    if options.operation.opcode != 0 {
+        line("offload.transfer_bytes", &number(point.size_bytes));
+        let buffers = u64::from(options.buffers) * u64::from(point.batch);
+        line("offload.buffers", &number(buffers.min(MOST_BUFFERS)));
+        line("offload.data", &word(operands.source.word()));
+    }
+    if operands.source != crate::choices::Operand::Core {
+        line("initial_content", &word("empty"));
+    }
+    if options.operation.name.ends_with("delta") {
+        line("offload.delta_percent", &number(options.delta_percent.into()));
+    }
+    for (key, node) in [
+        ("offload.source_node", machine.source_node),
+        ("offload.destination_node", machine.destination_node),
+    ] {
+        if node != Node::Local {
+            line(key, &word(node.word()));
+        }
+    }
+    if by_core {
+        line("offload.by", &word("core"));
+    } else {
+        of_engines(options, point, &mut line);
+    }
+    line("run.batch_packets", &number(operations_of_batch(point)));
+    line("run.min_batches", &number(batches(point).into()));
+    line("run.max_batches", &number(batches(point).into()));
+    Ok(text)
+}
+
+/// What only engines need.
+fn of_engines(options: &Options, point: &Point, line: &mut dyn FnMut(&str, &str)) {
+    let machine = &options.machine;
+    line("iommu", &format!("{:?}", options.pages.word()));
+    line("offload.depth", &point.depth.to_string());
+    line("offload.batch", &point.batch.to_string());
+    line("offload.wait", &format!("{:?}", options.waits().word()));
+    line("offload.descriptors", &format!("{:?}", options.descriptors_used().word()));
+    if options.operation.writes {
+        let cache_control = u32::from(options.flags & CACHE_CONTROL != 0);
+        line("offload.cache_control", &cache_control.to_string());
+    }
+    if machine.lock {
+        line("offload.lock", "true");
+    }
+    line("dsa.instances", &point.instances.to_string());
+    line("dsa.engines", &point.configured_engines().to_string());
+    line("dsa.queues", &point.queues.to_string());
+    line("dsa.queue_entries", &point.configured_entries().to_string());
+    if options.queue_kind == QueueKind::Shared {
+        line("dsa.queue_mode", "\"shared\"");
+    }
+}
+
+impl Options {
+    /// Where descriptors come from: the phases of an offload include its allocation.
+    #[must_use]
+    pub fn descriptors_used(&self) -> Descriptors {
+        let default = if self.phases { Descriptors::Allocated } else { Descriptors::Prepared };
+        self.descriptors.unwrap_or(default)
+    }
+}
+
+/// Operations of a batch: at least as many as are in flight, or what the run begins and ends with would
+/// count as throughput.
+fn operations_of_batch(point: &Point) -> u64 {
+    let (least, most) = BATCH_OPERATIONS;
+    let by_size = (BATCH_BYTES / point.size_bytes.max(1)).clamp(least, most);
+    let of_queues = point.configured_entries() * point.queues * point.instances;
+    let descriptors = u64::from((point.depth * point.threads).min(of_queues.max(point.threads)));
+    by_size.max(descriptors * u64::from(point.batch))
+}
+
+/// Batches of a run: fewer of those that take long.
+fn batches(point: &Point) -> u32 {
+    let bytes = operations_of_batch(point).saturating_mul(point.size_bytes);
+    if bytes > LARGE_BATCH_BYTES { FEW_BATCHES } else { BATCHES }
+}
+
+/// A refusal in the words of the command line.
+fn refusal(error: &InputError) -> Failure {
+    const OPTIONS: [(&str, &str); 14] = [
+        ("offload.transfer_bytes", "-s"),
+        ("offload.buffers", "-n"),
+        ("offload.depth", "-q"),
+        ("offload.batch", "-b"),
+        ("offload.operation", "-o"),
+        ("offload.source_node", "--source-node"),
+        ("offload.destination_node", "--destination-node"),
+        ("offload.by", "--on"),
+        ("cores", "-t"),
+        ("dsa.engines", "--engines"),
+        ("dsa.queues", "--queues"),
+        ("dsa.queue_entries", "--queue-entries"),
+        ("dsa.instances", "--instances"),
+        ("iommu", "-p"),
+    ];
+    let option = |key: &str| OPTIONS.iter().find(|(own, _)| own == &key).map(|(_, option)| option);
+    match error {
+        InputError::OutOfRange { key, value, allowed, .. } if option(key).is_some() => {
+            let option = option(key).unwrap_or(&"");
+            Failure::BadInput(format!("{option} {value}: {allowed} (the scenario's `{key}`)"))
+        }
+        InputError::WrongValue { key, reason, .. } if option(key).is_some() => {
+            let option = option(key).unwrap_or(&"");
+            Failure::BadInput(format!("{option}: {reason} (the scenario's `{key}`)"))
+        }
+        _ => Failure::BadInput(error.to_string()),
+    }
+}
+
+fn answer(result: &RunResult, point: &Point, by_core: bool) -> Answer {
+    let number = |name: &str, part: Option<&str>| {
+        result.metrics.get(name).and_then(|metric| metric.value.number(part))
+    };
+    let percent = |phase: &str| number("offload_core_time", Some(phase)).unwrap_or(0.0);
+    let kops = number("offload_mops", None).unwrap_or(0.0) * 1e3;
+    let thread_ns = f64::from(point.threads) * 1e6 / kops;
+    let known =
+        PHASES.iter().map(|phase| ((*phase).to_owned(), percent(phase) / 100.0 * thread_ns));
+    let mut further = std::collections::BTreeMap::new();
+    let names = [
+        ("asleep_percent", "offload_asleep_percent"),
+        ("refused_percent", "dsa_refused_percent"),
+        ("translations_per_operation", "dsa_translations_per_operation"),
+        ("dram_read_gbytes_per_s", "dram_read_gbytes_per_s"),
+        ("dram_write_gbytes_per_s", "dram_write_gbytes_per_s"),
+    ];
+    for (name, metric) in names {
+        if let Some(value) = number(metric, None).filter(|value| value.is_finite()) {
+            further.insert(name.to_owned(), value);
+        }
+    }
+    further.insert("simulated_ns".into(), result.simulated_ns - result.warmup_ns);
+    let fitted = result.fitted_parameters.iter();
+    Answer {
+        gbytes_per_s: number("offload_gbytes_per_s", None).unwrap_or(0.0),
+        kops_per_s: kops,
+        cpu_percent: if by_core { 100.0 } else { 100.0 - percent("wait") },
+        latency_p50_ns: number("latency_ns", Some("p50")),
+        latency_p99_ns: number("latency_ns", Some("p99")),
+        phases_ns: known.filter(|(_, ns)| ns.is_finite()).collect(),
+        further,
+        operations: u64::from(batches(point)) * operations_of_batch(point),
+        fitted: fitted.map(|it| (it.key.clone(), it.fitted_on.clone())).collect(),
+    }
+}

@@ -1,0 +1,191 @@
+//! Points: what is measured, one after the other. Options with several values make one for each combination.
+
+use crate::choices::{QueueKind, Wait};
+use crate::failure::Failure;
+use crate::options::Options;
+use crate::sizes;
+
+/// Descriptors of a thread in flight, at most.
+pub const MOST_DEPTH: u32 = 128;
+/// The transfer size without `-s`, as the specification's examples and the paper have it.
+const DEFAULT_BYTES: u64 = 4096;
+/// The largest transfer of delta records: their offsets have 16 bits, of eight bytes each.
+pub const MOST_DELTA_BYTES: u64 = 512 << 10;
+/// A queue's entries in the paper, and those of all queues of an instance.
+const ENTRIES: u32 = 32;
+const ALL_ENTRIES: u32 = 128;
+
+/// One set of conditions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// Transfer size.
+    pub size_bytes: u64,
+    /// Operations of a descriptor.
+    pub batch: u32,
+    /// Descriptors of each thread in flight.
+    pub depth: u32,
+    /// Threads.
+    pub threads: u32,
+    /// Engines of the group; without it 1, or what a device has.
+    pub engines: Option<u32>,
+    /// Instances.
+    pub instances: u32,
+    /// Queues of each instance.
+    pub queues: u32,
+    /// Entries of each queue; without it a default, or what a device has.
+    pub queue_entries: Option<u32>,
+}
+
+impl Point {
+    /// Engines of the group where devices are configured by options.
+    #[must_use]
+    pub fn configured_engines(&self) -> u32 {
+        self.engines.unwrap_or(1)
+    }
+
+    /// Entries of each queue where devices are configured by options.
+    #[must_use]
+    pub fn configured_entries(&self) -> u32 {
+        self.queue_entries.unwrap_or(ENTRIES.min(ALL_ENTRIES / self.queues.max(1)))
+    }
+}
+
+impl Options {
+    /// All points, in the order in which the command line names values.
+    ///
+    /// # Errors
+    /// If a value contradicts another one: which option, and what is allowed.
+    pub fn points(&self) -> Result<Vec<Point>, Failure> {
+        let mut points = Vec::new();
+        for &instances in &self.machine.instances {
+            for engines in one_or_all(&self.machine.engines) {
+                for queue_entries in one_or_all(&self.machine.queue_entries) {
+                    for threads in self.threads_with(instances) {
+                        for &batch in &self.batches {
+                            for depth in self.depths_used() {
+                                for size_bytes in self.sizes_used() {
+                                    let queues = self.queues_with(threads, instances);
+                                    points.push(Point {
+                                        size_bytes,
+                                        batch,
+                                        depth,
+                                        threads,
+                                        engines,
+                                        instances,
+                                        queues,
+                                        queue_entries,
+                                    });
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        for point in &points {
+            self.check(point)?;
+        }
+        Ok(points)
+    }
+
+    fn sizes_used(&self) -> Vec<u64> {
+        match &self.sweep_size {
+            Some(sweep) => sweep.0.clone(),
+            None if self.sizes.is_empty() => vec![DEFAULT_BYTES],
+            None => self.sizes.clone(),
+        }
+    }
+
+    fn depths_used(&self) -> Vec<u32> {
+        match self.depths.is_empty() {
+            false => self.depths.clone(),
+            true if self.is_async => vec![self.buffers.min(MOST_DEPTH)],
+            true => vec![1],
+        }
+    }
+
+    fn threads_with(&self, instances: u32) -> Vec<u32> {
+        if !self.threads.is_empty() {
+            return self.threads.clone();
+        }
+        let cpus = self.cpus.as_ref().map(|cpus| units::narrow::fit(cpus.0.len()));
+        vec![cpus.unwrap_or(instances)]
+    }
+
+    /// Dedicated queues have one client each, unless there is a lock; shared ones any number.
+    fn queues_with(&self, threads: u32, instances: u32) -> u32 {
+        let needed = match self.queue_kind {
+            QueueKind::Dedicated if !self.machine.lock => threads.div_ceil(instances),
+            _ => 1,
+        };
+        self.machine.queues.unwrap_or(needed)
+    }
+
+    /// How a thread waits.
+    #[must_use]
+    pub fn waits(&self) -> Wait {
+        if self.umwait { Wait::Umwait } else { self.wait }
+    }
+
+    fn check(&self, point: &Point) -> Result<(), Failure> {
+        let (operation, size) = (self.operation, point.size_bytes);
+        let shown = sizes::show(size);
+        if size == 0 && operation.opcode != 0 || size > 1 << 30 {
+            return Err(Failure::of_option("-s", shown, "allowed: 1 to 1G"));
+        }
+        if !size.is_multiple_of(operation.multiple_bytes) {
+            let (name, multiple) = (operation.name, operation.multiple_bytes);
+            let allowed = format!("allowed with -o {name}: multiples of {multiple} bytes");
+            return Err(Failure::of_option("-s", shown, &allowed));
+        }
+        if operation.name.ends_with("delta") && size > MOST_DELTA_BYTES {
+            let allowed = format!("allowed with -o {}: up to 512K", operation.name);
+            return Err(Failure::of_option("-s", shown, &allowed));
+        }
+        if self.is_async && !self.depths.is_empty() && self.depths == [1] {
+            return Err(Failure::of_option(
+                "-q",
+                1,
+                "-c needs more than one descriptor in flight; leave one out",
+            ));
+        }
+        let kind = self.queue_kind;
+        if kind == QueueKind::Dedicated && !self.machine.lock {
+            let queues = point.queues * point.instances;
+            if point.threads > queues {
+                let allowed = format!(
+                    "a dedicated queue has one client, and there are {queues}; allowed: up to {queues} \
+                     threads, more --queues or --instances, -w 1 (shared), or --lock"
+                );
+                return Err(Failure::of_option("-t", point.threads, &allowed));
+            }
+        }
+        if self.machine.lock && kind == QueueKind::Shared {
+            let allowed = "allowed with -w 0: ENQCMD is answered, and needs no lock".to_owned();
+            return Err(Failure::BadInput(format!("--lock with -w 1: {allowed}")));
+        }
+        if point.queues > 8 {
+            let allowed =
+                "an instance has 8 queues: fewer threads, more --instances, or -w 1 (shared)";
+            return Err(Failure::of_option("-t", point.threads, allowed));
+        }
+        let entries = point.configured_entries() * point.queues;
+        if entries > ALL_ENTRIES {
+            let allowed = format!(
+                "{} queues of so many are {entries}; allowed: {ALL_ENTRIES} in all queues of an instance",
+                point.queues
+            );
+            return Err(Failure::of_option(
+                "--queue-entries",
+                point.configured_entries(),
+                &allowed,
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Each value, or none once.
+fn one_or_all(values: &[u32]) -> Vec<Option<u32>> {
+    if values.is_empty() { vec![None] } else { values.iter().copied().map(Some).collect() }
+}

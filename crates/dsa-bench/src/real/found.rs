@@ -1,0 +1,116 @@
+//! Queues of this system that fit the options.
+
+use super::operands::opcode;
+use crate::choices::QueueKind;
+use crate::failure::Failure;
+use crate::options::Options;
+use crate::point::Point;
+use dsa_client::portal::{Portal, Submission};
+use dsa_client::queues::{self, Mode, Queue};
+use std::path::Path;
+
+/// The queue of each thread: threads use instances in turn, then the queues of each.
+pub fn queues_of_threads(options: &Options, point: &Point) -> Result<Vec<Queue>, Failure> {
+    let all = queues::find(Path::new(queues::SYSFS))
+        .map_err(|error| Failure::Failed(error.to_string()))?;
+    let fitting: Vec<&Queue> = all.iter().filter(|queue| fits(queue, options, point)).collect();
+    let mut devices: Vec<Vec<&Queue>> = Vec::new();
+    for queue in fitting {
+        match devices.iter_mut().find(|own| own[0].device == queue.device) {
+            Some(own) => own.push(queue),
+            None => devices.push(vec![queue]),
+        }
+    }
+    devices.retain(|own| own.len() >= point.queues as usize);
+    if devices.len() < point.instances as usize {
+        return Err(missing(options, point, &all));
+    }
+    let (instances, queues) = (point.instances as usize, point.queues as usize);
+    let queue = |thread: usize| devices[thread % instances][thread / instances % queues].clone();
+    Ok((0..point.threads as usize).map(queue).collect())
+}
+
+/// The kinds of queues that this system has.
+pub(crate) fn kinds() -> Result<Vec<QueueKind>, Failure> {
+    let all = queues::find(Path::new(queues::SYSFS))
+        .map_err(|error| Failure::Failed(error.to_string()))?;
+    if all.is_empty() {
+        return Err(none());
+    }
+    let has = |mode: Mode| all.iter().any(|queue| queue.mode == mode);
+    let kinds = [(QueueKind::Dedicated, Mode::Dedicated), (QueueKind::Shared, Mode::Shared)];
+    Ok(kinds.into_iter().filter(|(_, mode)| has(*mode)).map(|(kind, _)| kind).collect())
+}
+
+fn fits(queue: &Queue, options: &Options, point: &Point) -> bool {
+    let mode = match options.queue_kind {
+        QueueKind::Dedicated => Mode::Dedicated,
+        QueueKind::Shared => Mode::Shared,
+    };
+    queue.mode == mode
+        && queue.takes(opcode(options))
+        && point.engines.is_none_or(|wanted| engines(queue) == wanted)
+        && point.queue_entries.is_none_or(|wanted| queue.entries == wanted)
+        && point.size_bytes <= queue.most_transfer_bytes
+        && (point.batch == 1 || point.batch <= queue.most_batch)
+}
+
+/// Engines of a queue's group.
+fn engines(queue: &Queue) -> u32 {
+    let read = |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap_or_default();
+    let group = read(queue.directory.join("group_id"));
+    let device = queue.device.trim_start_matches("dsa");
+    let group = format!("group{device}.{}", group.trim());
+    let engines = read(queue.device_directory.join(&group).join("engines"));
+    units::narrow::fit(engines.split_whitespace().count())
+}
+
+fn none() -> Failure {
+    Failure::Failed(
+        "--on device: no queue is enabled for user programs in /sys/bus/dsa/devices; accel-config \
+         enables one (type user), and --on software needs none"
+            .into(),
+    )
+}
+
+fn missing(options: &Options, point: &Point, all: &[Queue]) -> Failure {
+    if all.is_empty() {
+        return none();
+    }
+    let kind = options.queue_kind.word();
+    let mut wanted = format!(
+        "{} {kind} queue(s) on each of {} device(s) for {} with -s {} and -b {}",
+        point.queues, point.instances, options.operation.name, point.size_bytes, point.batch
+    );
+    if let Some(engines) = point.engines {
+        wanted += &format!(", engines {engines}");
+    }
+    if let Some(entries) = point.queue_entries {
+        wanted += &format!(", entries {entries}");
+    }
+    let there: Vec<String> = all
+        .iter()
+        .map(|queue| {
+            let mode = if queue.mode == Mode::Dedicated { "dedicated" } else { "shared" };
+            format!(
+                "{} ({mode}, entries {}, engines {}, transfers up to {} B, batches up to {})",
+                queue.name,
+                queue.entries,
+                engines(queue),
+                queue.most_transfer_bytes,
+                queue.most_batch
+            )
+        })
+        .collect();
+    Failure::BadInput(format!(
+        "--on device: wanted are {wanted}; there are {}; choose by -w, --engines, --queue-entries, \
+         --instances, or configure others by accel-config",
+        there.join(", ")
+    ))
+}
+
+/// Opens a queue.
+pub fn open(queue: Queue) -> Result<Portal, Failure> {
+    Portal::open(queue, Path::new(queues::DEVICES), Submission::Automatic)
+        .map_err(|error| Failure::Failed(error.to_string()))
+}

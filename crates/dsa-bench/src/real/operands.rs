@@ -1,0 +1,223 @@
+//! The operations of a thread on operands of its own, and what they must leave there.
+
+use super::memory::{Region, node, own_node};
+use crate::choices::{BLOCK_ON_FAULT, CACHE_CONTROL};
+use crate::failure::Failure;
+use crate::options::Options;
+use crate::point::Point;
+use dsa::hardware::Opcode;
+use dsa_client::client::{Client, Path};
+use dsa_client::operation::{CrcKind, Operation, Tags};
+use dsa_client::outcome::Answer;
+use units::narrow::{fit, usize_from};
+
+const LINE_BYTES: u64 = 64;
+/// Destinations of a dualcast are equal in so many bits of their addresses.
+const DUALCAST_BYTES: u64 = 4096;
+/// Data of a protected block, and its protection information.
+const BLOCK: (u64, u64) = (512, 8);
+/// Data of an entry of a delta record, and the whole entry.
+const DELTA: (u64, u64) = (8, 10);
+/// The smallest delta record.
+const LEAST_DELTA_BYTES: u64 = 80;
+const PATTERN: u64 = 0x0123_4567_89ab_cdef;
+
+/// Operands, and the operations on them.
+pub struct Operands {
+    /// Sources, second sources or destinations, second destinations or delta records.
+    regions: [Region; 3],
+    /// Operations on sets of operands of their own.
+    pub operations: Vec<Operation>,
+}
+
+impl Operands {
+    /// Operands for so many operations of a point.
+    pub fn new(
+        options: &Options,
+        point: &Point,
+        count: u32,
+        cpu: &Client,
+    ) -> Result<Self, Failure> {
+        let machine = &options.machine;
+        let own = own_node();
+        let nodes = [
+            node("--source-node", machine.source_node, own)?,
+            node("--destination-node", machine.destination_node, own)?,
+            node("--destination-node", machine.destination_node, own)?,
+        ];
+        let name = options.operation.name;
+        let stride = stride(name, point.size_bytes);
+        let bytes = usize_from(stride * u64::from(count));
+        let [first, second, third] = nodes.map(|node| Region::new(bytes, options.pages, node));
+        let mut own = Self { regions: [first?, second?, third?], operations: Vec::new() };
+        own.fill_in(options, point);
+        for number in 0..u64::from(count) {
+            let at = own.regions.each_ref().map(|it| it.address() + number * stride);
+            let operation = own.operation(options, point, at, cpu)?;
+            let flags = options.flags;
+            let operation =
+                if flags & CACHE_CONTROL != 0 { operation.to_cache() } else { operation };
+            own.operations.push(operation);
+        }
+        Ok(own)
+    }
+
+    /// Contents of the sources.
+    fn fill_in(&mut self, options: &Options, point: &Point) {
+        let name = options.operation.name;
+        let words = point.size_bytes / DELTA.0;
+        let differing = u64::from(options.delta_percent) * words / 100;
+        for (number, region) in self.regions.iter_mut().enumerate() {
+            let is_source = number == 0
+                || number == 1 && matches!(name, "compare" | "create-delta" | "apply-delta");
+            if !is_source {
+                continue;
+            }
+            let stride = usize_from(stride(name, point.size_bytes));
+            for set in region.bytes().chunks_mut(stride) {
+                for (at, word) in set.chunks_exact_mut(8).enumerate() {
+                    let at = at as u64;
+                    let mixed = at.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                    let differs = number == 1 && name == "create-delta" && at < differing.max(1);
+                    let value = if name == "compare-pattern" { PATTERN } else { mixed };
+                    word.copy_from_slice(&(if differs { !value } else { value }).to_le_bytes());
+                }
+            }
+        }
+    }
+
+    fn operation(
+        &mut self,
+        options: &Options,
+        point: &Point,
+        [first, second, third]: [u64; 3],
+        cpu: &Client,
+    ) -> Result<Operation, Failure> {
+        let bytes = point.size_bytes;
+        let protected = bytes / BLOCK.0 * (BLOCK.0 + BLOCK.1);
+        let (kind, tags) = (CrcKind::default(), Tags::default());
+        let pair = (first, second);
+        let record_bytes: u32 = fit(record_bytes(bytes));
+        let protect = |to: u64| Operation::dif_insert((third, to), bytes, 0, tags);
+        Ok(match options.operation.name {
+            "copy" => Operation::copy(first, second, bytes),
+            "fill" => Operation::fill(second, PATTERN, bytes),
+            "compare" => Operation::compare(first, second, bytes),
+            "compare-pattern" => Operation::compare_pattern(first, PATTERN, bytes),
+            "create-delta" => Operation::create_delta(pair, bytes, (third, record_bytes)),
+            "apply-delta" => {
+                let made = self.delta_record(options, point, [first, second, third], cpu)?;
+                Operation::apply_delta((third, made), second, bytes)
+            }
+            "dualcast" => Operation::dualcast(first, second, third, bytes),
+            "crc" => Operation::crc(kind, 0, first, bytes),
+            "copy-crc" => Operation::copy_crc(kind, 0, pair, bytes),
+            "dif-insert" => Operation::dif_insert(pair, bytes, 0, tags),
+            "dif-check" => {
+                by_cpu(cpu, &protect(first))?;
+                Operation::dif_check(first, protected, 0, tags)
+            }
+            "dif-strip" => {
+                by_cpu(cpu, &protect(first))?;
+                Operation::dif_strip(pair, protected, 0, tags)
+            }
+            "dif-update" => {
+                by_cpu(cpu, &protect(first))?;
+                Operation::dif_update(pair, protected, 0, (tags, tags))
+            }
+            "cache-flush" => Operation::flush(second, bytes),
+            _ => Operation::no_op(),
+        })
+    }
+
+    /// A record of differences at the third operand, between the second one and itself with words changed.
+    fn delta_record(
+        &mut self,
+        options: &Options,
+        point: &Point,
+        [first, second, third]: [u64; 3],
+        cpu: &Client,
+    ) -> Result<u32, Failure> {
+        let differing = u64::from(options.delta_percent) * (point.size_bytes / DELTA.0) / 100;
+        let bytes = differing.max(1) * DELTA.0;
+        // The first operand becomes the second with other words in front.
+        by_cpu(cpu, &Operation::fill(first, !PATTERN, bytes))?;
+        let most: u32 = fit(record_bytes(point.size_bytes));
+        let create = Operation::create_delta((second, first), point.size_bytes, (third, most));
+        match by_cpu(cpu, &create)? {
+            Answer::Delta { bytes, is_cut: false } => Ok(bytes),
+            other => Err(Failure::Failed(format!("a delta record for -o apply-delta: {other:?}"))),
+        }
+    }
+
+    /// Puts operands where they shall be before operations.
+    pub fn send(&self, options: &Options) {
+        self.regions[0].send(options.operands.source);
+        self.regions[1].send(options.operands.destination);
+        self.regions[2].send(options.operands.destination);
+    }
+
+    /// Whether another set of operands has the same contents.
+    pub fn is_equal(&mut self, other: &mut Self) -> bool {
+        let pairs = self.regions.iter_mut().zip(&mut other.regions);
+        pairs.into_iter().all(|(own, other)| own.bytes() == other.bytes())
+    }
+}
+
+/// Flags of descriptors that no operation sets itself.
+pub fn further_flags(options: &Options) -> u32 {
+    let has_data = !matches!(options.operation.name, "no-op");
+    if has_data { options.flags & BLOCK_ON_FAULT } else { 0 }
+}
+
+/// Whether the CPU's way of an operation has the number of bytes that the device's has.
+pub fn by_cpu(cpu: &Client, operation: &Operation) -> Result<Answer, Failure> {
+    // SAFETY: all operations of this module name its own regions, which live longer.
+    #[allow(unsafe_code)]
+    let outcome = unsafe { cpu.run(operation, Path::Cpu) };
+    outcome.map(|outcome| outcome.answer).map_err(|error| Failure::Failed(error.to_string()))
+}
+
+/// Bytes of the largest delta record of so much data.
+fn record_bytes(bytes: u64) -> u64 {
+    (bytes / DELTA.0 * DELTA.1).max(LEAST_DELTA_BYTES)
+}
+
+/// Distance of one operand to the next of its kind.
+fn stride(name: &str, bytes: u64) -> u64 {
+    let longest = match name {
+        "no-op" => 1,
+        _ if name.starts_with("dif") => bytes / BLOCK.0 * (BLOCK.0 + BLOCK.1),
+        _ if name.ends_with("delta") => record_bytes(bytes),
+        _ => bytes,
+    };
+    let multiple = if name == "dualcast" { DUALCAST_BYTES } else { LINE_BYTES };
+    longest.next_multiple_of(multiple)
+}
+
+/// Refuses operands that this machine's memory does not hold: those of all threads, twice if results are
+/// compared.
+pub fn check_memory(options: &Options, point: &Point) -> Result<(), Failure> {
+    let sets = u64::from(options.buffers) * u64::from(point.batch) * u64::from(point.threads);
+    let each = 3 * stride(options.operation.name, point.size_bytes);
+    let needed = u128::from(sets) * u128::from(each) * if options.verify { 2 } else { 1 };
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib: Option<u128> = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    match kib {
+        Some(kib) if needed > kib << 10 => {
+            let allowed = format!(
+                "buffers of all threads need {} MiB, and {} MiB are free; fewer, or a smaller -s, -b or -t",
+                needed >> 20,
+                kib >> 10
+            );
+            Err(Failure::of_option("-n", options.buffers, &allowed))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The opcode of an operation of the command line.
+pub fn opcode(options: &Options) -> Opcode {
+    Opcode::of(options.operation.opcode).unwrap_or(Opcode::NoOp)
+}

@@ -1,0 +1,126 @@
+//! The device in software: this command again, below `skipline-dsa run`, with queues as options ask for.
+
+use crate::answer::Answer;
+use crate::failure::Failure;
+use crate::json;
+use crate::options::Options;
+use crate::point::Point;
+use serde_json::json;
+use std::path::Path;
+use std::process::Command;
+
+/// Largest batch of a queue, and transfer of a descriptor: all that options allow.
+const MOST_BATCH: u32 = 1024;
+const MOST_TRANSFER_BYTES: u64 = 1 << 30;
+/// The queues' priority: each as any other.
+const PRIORITY: u32 = 10;
+/// Lines of what the process below has to say that a message repeats.
+const LAST_LINES: usize = 3;
+
+/// Asks for a point below `skipline-dsa run`. `command` is the path of `skipline-dsa`.
+///
+/// # Errors
+/// As the process below has them.
+pub fn ask(options: &Options, point: &Point, command: &Path) -> Result<Answer, Failure> {
+    let failed = |what: &str, error: &std::io::Error| {
+        Failure::Failed(format!("--on software: {what}: {error}"))
+    };
+    let directory =
+        tempfile::tempdir().map_err(|error| failed("a directory for its files", &error))?;
+    let (config, answers) =
+        (directory.path().join("devices.json"), directory.path().join("answers.json"));
+    std::fs::write(&config, configuration(options, point))
+        .map_err(|error| failed("its devices", &error))?;
+    let ran = Command::new(command)
+        .arg("run")
+        .args(["--quiet", "--devices", &point.instances.to_string(), "--config"])
+        .arg(&config)
+        .arg("--")
+        .arg(command)
+        .arg("bench")
+        .args(words(options, point))
+        .arg("--json")
+        .arg(&answers)
+        .output()
+        .map_err(|error| failed(&command.display().to_string(), &error))?;
+    if !ran.status.success() {
+        let said = String::from_utf8_lossy(&ran.stderr);
+        let lines: Vec<&str> = said.lines().collect();
+        let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("\n");
+        let message = format!("--on software: {}", last.trim_start_matches("error: "));
+        return Err(match ran.status.code() {
+            Some(2) => Failure::BadInput(message),
+            _ => Failure::Failed(message),
+        });
+    }
+    let text = std::fs::read_to_string(&answers).map_err(|error| failed("its answers", &error))?;
+    json::first_answer(&text)
+        .ok_or_else(|| Failure::Failed("--on software: its answers are not whole".into()))
+}
+
+/// The file of accel-config with the queues of a point, each device alike: one group.
+fn configuration(options: &Options, point: &Point) -> String {
+    let mode = options.queue_kind.word();
+    let device = |device: u32| {
+        let queue = |queue: u32| {
+            let mut keys = json!({
+                "dev": format!("wq{device}.{queue}"), "mode": mode, "size": point.configured_entries(),
+                "group_id": 0, "priority": PRIORITY, "block_on_fault": 1,
+                "max_batch_size": MOST_BATCH, "max_transfer_size": MOST_TRANSFER_BYTES,
+                "type": "user", "driver_name": "user", "name": "bench",
+            });
+            if mode == "shared" {
+                keys["threshold"] = point.configured_entries().into();
+            }
+            keys
+        };
+        let engine =
+            |engine: u32| json!({"dev": format!("engine{device}.{engine}"), "group_id": 0});
+        json!({
+            "dev": format!("dsa{device}"),
+            "groups": [{
+                "dev": format!("group{device}.0"),
+                "grouped_workqueues": (0..point.queues).map(queue).collect::<Vec<_>>(),
+                "grouped_engines": (0..point.configured_engines()).map(engine).collect::<Vec<_>>(),
+            }],
+        })
+    };
+    let devices: Vec<_> = (0..point.instances).map(device).collect();
+    serde_json::Value::from(devices).to_string()
+}
+
+/// The command line of one point on the queues that are found.
+fn words(options: &Options, point: &Point) -> Vec<String> {
+    let mut words = vec!["--on".to_owned(), "device".to_owned(), "--quiet".to_owned()];
+    let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
+    add("-s", point.size_bytes.to_string());
+    add("-b", point.batch.to_string());
+    add("-q", point.depth.to_string());
+    add("-t", point.threads.to_string());
+    add("--instances", point.instances.to_string());
+    add("--queues", point.queues.to_string());
+    add("-n", options.buffers.to_string());
+    add("-i", options.iterations.to_string());
+    add("-o", options.operation.name.to_owned());
+    add("-w", options.queue_kind.word().to_owned());
+    let letter = |operand: crate::choices::Operand| operand.word()[..1].to_uppercase();
+    add(
+        "-z",
+        format!("{},{}", letter(options.operands.source), letter(options.operands.destination)),
+    );
+    add("-x", options.flags.to_string());
+    add("-p", options.pages.word().to_owned());
+    add("-D", options.delta_percent.to_string());
+    add("--wait", options.waits().word().to_owned());
+    add("--descriptors", options.descriptors_used().word().to_owned());
+    add("--source-node", options.machine.source_node.word().to_owned());
+    add("--destination-node", options.machine.destination_node.word().to_owned());
+    if let Some(cpus) = &options.cpus {
+        let cpus: Vec<String> = cpus.0.iter().map(u32::to_string).collect();
+        add("-k", cpus.join(","));
+    }
+    let flags =
+        [(options.verify, "-v"), (options.phases, "--phases"), (options.machine.lock, "--lock")];
+    words.extend(flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag.to_owned()));
+    words
+}

@@ -1,0 +1,180 @@
+//! Answers as text: the line of dsa-perf-micros for one target, a table for several.
+
+use crate::answer::{Answer, Answers};
+use crate::measure::Measured;
+use crate::options::Options;
+use crate::point::Point;
+use crate::sizes;
+use std::fmt::Write;
+
+/// The conditions of a point, as options.
+#[must_use]
+pub fn conditions(point: &Point) -> String {
+    let mut text = format!("-s {}", sizes::show(point.size_bytes));
+    let mut add = |option: &str, value: Option<u32>, default: u32| {
+        if let Some(value) = value.filter(|&value| value != default) {
+            let _ = write!(text, " {option} {value}");
+        }
+    };
+    add("-b", Some(point.batch), 1);
+    add("-q", Some(point.depth), 1);
+    add("-t", Some(point.threads), 1);
+    add("--engines", point.engines, 0);
+    add("--instances", Some(point.instances), 1);
+    add("--queue-entries", point.queue_entries, 0);
+    text
+}
+
+/// All answers.
+#[must_use]
+pub fn text(options: &Options, measured: &Measured) -> String {
+    let mut text = if measured.targets.len() == 1 { lines(measured) } else { table(measured) };
+    if options.phases {
+        text += &phases(measured);
+    }
+    for crossing in crossings(measured) {
+        text += &crossing;
+    }
+    text
+}
+
+/// A line for each point, and nothing else: what scripts of dsa-perf-micros read.
+fn lines(measured: &Measured) -> String {
+    measured.points.iter().map(|point| format!("{}\n", point.answers[0].line())).collect()
+}
+
+fn table(measured: &Measured) -> String {
+    let mut rows = vec![vec![String::new()]];
+    rows[0].extend(measured.targets.iter().map(|target| format!("{target}: GB/s, cpu %, kops/s")));
+    for point in &measured.points {
+        let mut row = vec![conditions(&point.point)];
+        row.extend(point.answers.iter().map(cell));
+        rows.push(row);
+    }
+    let columns = rows[0].len();
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for row in &rows {
+        let _ = write!(text, "{:<width$}", row[0], width = widths[0]);
+        for (cell, width) in row.iter().zip(&widths).skip(1) {
+            let _ = write!(text, "  {cell:>width$}");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn cell(answer: &Answer) -> String {
+    let (rate, cpu, kops) = (answer.gbytes_per_s, answer.cpu_percent, answer.kops_per_s);
+    format!("{}, {cpu:.0}, {}", short(rate), short(kops))
+}
+
+/// About three digits of a number.
+fn short(number: f64) -> String {
+    match number {
+        _ if number >= 100.0 => format!("{number:.0}"),
+        _ if number >= 1.0 => format!("{number:.2}"),
+        _ => format!("{number:.4}"),
+    }
+}
+
+fn phases(measured: &Measured) -> String {
+    let mut text = String::from("time of a thread for an operation:\n");
+    for point in &measured.points {
+        for (target, answer) in measured.targets.iter().zip(&point.answers) {
+            let phases = answer.phases_line();
+            let _ = writeln!(text, "  {target}, {}: {phases}", conditions(&point.point));
+        }
+    }
+    text
+}
+
+/// Of several targets over sizes: from which size on each is faster than the first.
+fn crossings(measured: &Measured) -> Vec<String> {
+    let mut sentences = Vec::new();
+    if measured.targets.len() < 2 {
+        return sentences;
+    }
+    for series in series(&measured.points) {
+        if series.len() < 3 {
+            continue;
+        }
+        let of = |target: usize| -> Vec<(u64, f64)> {
+            series
+                .iter()
+                .map(|point| (point.point.size_bytes, point.answers[target].gbytes_per_s))
+                .collect()
+        };
+        let first = of(0);
+        for (number, target) in measured.targets.iter().enumerate().skip(1) {
+            let name = &measured.targets[0];
+            let fate = match crossing(&first, &of(number)) {
+                Some(bytes) if bytes <= first[0].0 => "at every size".to_owned(),
+                Some(bytes) => format!("from {bytes} B on"),
+                None => format!("at no size up to {}", sizes::show(first[first.len() - 1].0)),
+            };
+            let others = others(&series[0].point);
+            sentences.push(format!("{name} is faster than {target} {fate}{others}\n"));
+        }
+    }
+    sentences
+}
+
+/// The conditions apart from the size, if they are not the plainest ones.
+fn others(point: &Point) -> String {
+    let all = conditions(point);
+    let rest = all.split(' ').skip(2).collect::<Vec<_>>().join(" ");
+    if rest.is_empty() { rest } else { format!(" ({rest})") }
+}
+
+/// Points that differ in their size alone, each series in the order of sizes.
+#[must_use]
+pub fn series(points: &[Answers]) -> Vec<Vec<&Answers>> {
+    let mut all: Vec<Vec<&Answers>> = Vec::new();
+    for point in points {
+        let key = |it: &Point| Point { size_bytes: 0, ..*it };
+        match all.iter_mut().find(|one| key(&one[0].point) == key(&point.point)) {
+            Some(one) => one.push(point),
+            None => all.push(vec![point]),
+        }
+    }
+    for one in &mut all {
+        one.sort_by_key(|it| it.point.size_bytes);
+    }
+    all
+}
+
+/// The size from which on `mine` stays no slower than `other`, interpolated between measured sizes on a
+/// logarithmic scale; none: at the largest size it is slower.
+#[must_use]
+pub fn crossing(mine: &[(u64, f64)], other: &[(u64, f64)]) -> Option<u64> {
+    let gains: Vec<(f64, f64)> = mine
+        .iter()
+        .zip(other)
+        .map(|(&(size, mine), &(_, other))| ((size as f64).log2(), mine - other))
+        .collect();
+    let last_loss = gains.iter().rposition(|&(_, gain)| gain < 0.0);
+    let Some(before) = last_loss else { return mine.first().map(|it| it.0) };
+    let &(to, gain) = gains.get(before + 1)?;
+    let (from, loss) = gains[before];
+    let at = from + (to - from) * loss / (loss - gain);
+    // A size between two measured ones: it fits.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    Some(at.exp2().round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::crossing;
+
+    #[test]
+    fn a_crossing_lies_between_the_sizes_around_it() {
+        let other = [(64, 1.0), (128, 1.0), (256, 1.0)];
+        assert_eq!(crossing(&[(64, 0.5), (128, 0.5), (256, 1.5)], &other), Some(181));
+        assert_eq!(crossing(&[(64, 2.0), (128, 2.0), (256, 2.0)], &other), Some(64));
+        assert_eq!(crossing(&[(64, 2.0), (128, 2.0), (256, 0.5)], &other), None);
+        // It has to stay ahead.
+        assert_eq!(crossing(&[(64, 2.0), (128, 0.5), (256, 1.5)], &other), Some(181));
+    }
+}

@@ -1,0 +1,263 @@
+//! From which size on a device does an operation sooner than the CPU: looked for on a target, and written as
+//! the file of thresholds that the library reads.
+
+mod file;
+
+use crate::choices::QueueKind;
+use crate::failure::Failure;
+use crate::measure;
+use crate::operation::{self, OPERATIONS, Operation};
+use crate::options::Options;
+use crate::point::{MOST_DELTA_BYTES, Point};
+use crate::progress::Progress;
+use crate::real;
+use crate::target::Target;
+use crate::{Call, whole_file};
+use clap::{Args as _, FromArgMatches};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Thresholds are multiples of a line.
+const LINE_BYTES: u64 = 64;
+/// Descriptors in flight: of a thread that waits for each, and of one that goes on.
+const MODES: [(&str, u32); 2] = [("synchronous", 1), ("asynchronous", 32)];
+
+/// Find the sizes from which devices pay, and write them for the library.
+#[derive(clap::Args, Clone, Debug)]
+pub struct TuneOptions {
+    /// Where they are looked for: device, software or model:PLATFORM.
+    #[arg(long, value_name = "TARGET", value_parser = Target::parse, default_value = "device")]
+    pub on: Target,
+    /// The file; SKIPLINE_DSA_THRESHOLDS names it to the library.
+    #[arg(long, short, value_name = "FILE.toml", default_value = "thresholds.toml")]
+    pub output: PathBuf,
+    /// Operations by name or number. All that have thresholds by default.
+    #[arg(long, value_name = "OPERATIONS", value_delimiter = ',', value_parser = operation::parse)]
+    pub operations: Vec<Operation>,
+    /// Sizes that are tried, each twice the one before.
+    #[arg(long, value_name = "FROM-TO", default_value = "64-1M", value_parser = crate::choices::Sweep::parse)]
+    pub sizes: crate::choices::Sweep,
+    /// Kinds of queues; all that there are by default. The file has the larger size of all that are looked at.
+    #[arg(short = 'w', long, value_name = "KINDS", value_delimiter = ',', value_parser = QueueKind::parse)]
+    pub queue_kinds: Vec<QueueKind>,
+    /// Where operands are before each operation, as for `bench`.
+    #[arg(short = 'z', long, value_name = "S,D", default_value = "F,F")]
+    pub operands: String,
+    /// Destinations of a device: to memory (0) or into the LLC (1).
+    #[arg(long, value_name = "0|1", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1))]
+    pub cache_control: u32,
+    /// How often each thread goes through its buffers.
+    #[arg(short = 'i', long, value_name = "N", default_value_t = 100,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub iterations: u32,
+    /// Say nothing of the progress.
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// What was found for one operation: the size from which on each way pays; none: at no size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The operation.
+    pub operation: Operation,
+    /// By kind of queue, in the order of options: synchronous, asynchronous.
+    pub bytes: Vec<[Option<u64>; 2]>,
+}
+
+/// Looks for thresholds, prints them, and writes the file.
+///
+/// # Errors
+/// If an option is refused, the target does not work, or the file cannot be written.
+pub fn tune(options: &TuneOptions, call: &Call<'_>, out: &mut dyn Write) -> Result<(), Failure> {
+    let cpu = options.on.clone().by_cpu();
+    if cpu == options.on {
+        let allowed =
+            "allowed: device, software or model:PLATFORM, which are compared with their CPU";
+        return Err(Failure::of_option("--on", &options.on, allowed));
+    }
+    let operations: Vec<Operation> = match options.operations.is_empty() {
+        true => OPERATIONS.into_iter().filter(|it| it.threshold.is_some()).collect(),
+        false => options.operations.clone(),
+    };
+    if let Some(without) = operations.iter().find(|it| it.threshold.is_none()) {
+        let allowed = "there is no threshold for it: the CPU has no other way";
+        return Err(Failure::of_option("--operations", without.name, allowed));
+    }
+    whole_file::check("--output", &options.output)?;
+    let kinds = kinds(options)?;
+    let steps = operations.len() * kinds.len() * MODES.len();
+    let mut progress = Progress::new(steps, options.quiet);
+    let mut found = Vec::new();
+    for operation in operations {
+        let mut search = Search { options, cpu: &cpu, call, by_cpu: BTreeMap::new() };
+        let mut bytes = Vec::new();
+        for &kind in &kinds {
+            let mut ways = [None; 2];
+            for (way, (mode, depth)) in ways.iter_mut().zip(MODES) {
+                let what = format!("{}, {}, {mode}", operation.name, kind.word());
+                *way = search.threshold(operation, kind, depth, &mut |share| {
+                    progress.part(&what, share);
+                })?;
+                progress.done(&what);
+            }
+            bytes.push(ways);
+        }
+        found.push(Found { operation, bytes });
+    }
+    whole_file::write(
+        "--output",
+        &options.output,
+        &file::text(options, (&kinds, &found), call.words),
+    )?;
+    let table = file::table(&kinds, &found);
+    let text = format!("{table}written: {}\n", options.output.display());
+    out.write_all(text.as_bytes()).map_err(|error| Failure::Failed(format!("output: {error}")))
+}
+
+/// The kinds of queues that are looked at: of a device those that it has.
+fn kinds(options: &TuneOptions) -> Result<Vec<QueueKind>, Failure> {
+    if !options.queue_kinds.is_empty() {
+        return Ok(options.queue_kinds.clone());
+    }
+    let all = vec![QueueKind::Dedicated, QueueKind::Shared];
+    if options.on == Target::Device { real::kinds() } else { Ok(all) }
+}
+
+/// A search for one operation: what the CPU takes is asked once for each size.
+struct Search<'a> {
+    options: &'a TuneOptions,
+    cpu: &'a Target,
+    call: &'a Call<'a>,
+    by_cpu: BTreeMap<u64, f64>,
+}
+
+impl Search<'_> {
+    /// The size from which on the device is no slower: between the largest size that is slower and the
+    /// next one, found by halving the list of sizes.
+    fn threshold(
+        &mut self,
+        operation: Operation,
+        kind: QueueKind,
+        depth: u32,
+        watch: &mut dyn FnMut(f64),
+    ) -> Result<Option<u64>, Failure> {
+        let most = if operation.name.ends_with("delta") { MOST_DELTA_BYTES } else { u64::MAX };
+        let whole = |size: &u64| size.is_multiple_of(operation.multiple_bytes) && *size <= most;
+        let sizes: Vec<u64> = self.options.sizes.0.iter().copied().filter(whole).collect();
+        let (mut slower, mut faster) = (None, None);
+        let (mut low, mut high) = (0, sizes.len());
+        let steps = f64::from(usize::BITS - sizes.len().leading_zeros());
+        let mut asked = 0.0;
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            let size = sizes[middle];
+            watch(asked / steps);
+            asked += 1.0;
+            let gain = self.gain(operation, kind, depth, size)?;
+            if gain < 0.0 {
+                (slower, low) = (Some((size, gain)), middle + 1);
+            } else {
+                (faster, high) = (Some((size, gain)), middle);
+            }
+        }
+        Ok(match (slower, faster) {
+            (_, None) => None,
+            (None, Some((size, _))) => Some(size),
+            (Some(slower), Some(faster)) => Some(between(slower, faster)),
+        })
+    }
+
+    /// By how much the device is faster, as a share of the CPU's rate.
+    fn gain(
+        &mut self,
+        operation: Operation,
+        kind: QueueKind,
+        depth: u32,
+        size: u64,
+    ) -> Result<f64, Failure> {
+        let cpu = match self.by_cpu.get(&size) {
+            Some(rate) => *rate,
+            None => {
+                let rate = self.rate(self.cpu, operation, kind, 1, size)?;
+                self.by_cpu.insert(size, rate);
+                rate
+            }
+        };
+        Ok(self.rate(&self.options.on, operation, kind, depth, size)? / cpu - 1.0)
+    }
+
+    fn rate(
+        &self,
+        target: &Target,
+        operation: Operation,
+        kind: QueueKind,
+        depth: u32,
+        size: u64,
+    ) -> Result<f64, Failure> {
+        let flags = if self.options.cache_control == 1 { "0x100" } else { "0" };
+        let words = [
+            "-o",
+            operation.name,
+            "-w",
+            kind.word(),
+            "-q",
+            &depth.to_string(),
+            "-s",
+            &size.to_string(),
+            "-z",
+            &self.options.operands,
+            "-x",
+            flags,
+            "-i",
+            &self.options.iterations.to_string(),
+            "-n",
+            "32",
+        ]
+        .map(str::to_owned);
+        let options = options_of(&words)?;
+        let point: Point = options.points()?[0];
+        let answer = measure::ask(&options, &point, target, self.call.command, &mut |_| {})?;
+        Ok(answer.gbytes_per_s)
+    }
+}
+
+/// The options of `bench` for a command line.
+///
+/// # Errors
+/// What clap says of it.
+pub fn options_of(words: &[String]) -> Result<Options, Failure> {
+    let command = Options::augment_args(clap::Command::new("bench").no_binary_name(true));
+    let refused = |error: clap::Error| Failure::BadInput(error.to_string().trim_end().to_owned());
+    let matches = command.try_get_matches_from(words).map_err(refused)?;
+    Options::from_arg_matches(&matches).map_err(refused)
+}
+
+/// The size where the gain is zero, on a logarithmic scale, as whole lines.
+fn between((below, loss): (u64, f64), (above, gain): (u64, f64)) -> u64 {
+    let (from, to) = ((below as f64).log2(), (above as f64).log2());
+    let at = from + (to - from) * loss / (loss - gain);
+    // A size between two others: it fits.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let bytes = at.exp2().ceil() as u64;
+    bytes.next_multiple_of(LINE_BYTES).min(above)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{between, options_of};
+
+    #[test]
+    fn a_threshold_lies_between_the_sizes_around_it_in_whole_lines() {
+        assert_eq!(between((4096, -0.5), (8192, 0.5)), 5824);
+        assert_eq!(between((4096, -0.000_001), (8192, 0.5)), 4160);
+        assert_eq!(between((64, -0.5), (128, 0.000_001)), 128);
+    }
+
+    #[test]
+    fn options_are_those_of_the_command_line() {
+        let options = options_of(&["-s64".into(), "-w1".into()]).expect("are valid");
+        assert_eq!(options.sizes, [64]);
+        assert!(options_of(&["-s".into(), "x".into()]).is_err());
+    }
+}

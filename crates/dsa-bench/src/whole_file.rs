@@ -1,0 +1,42 @@
+//! Files that are there whole, or as they were before.
+
+use crate::failure::Failure;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// Whether a file that an option names can be written: to be asked before what it shall hold is measured.
+pub fn check(option: &str, path: &Path) -> Result<(), Failure> {
+    if path.is_dir() {
+        return Err(Failure::of_option(
+            option,
+            path.display(),
+            "it is a directory; a file is needed",
+        ));
+    }
+    beside(option, path).map(drop)
+}
+
+/// Writes it.
+pub fn write(option: &str, path: &Path, text: &str) -> Result<(), Failure> {
+    let mut file = beside(option, path)?;
+    file.write_all(text.as_bytes()).map_err(|error| failed(option, path, &error))?;
+    file.persist(path).map_err(|error| failed(option, path, &error.error))?;
+    Ok(())
+}
+
+/// A file of a name of its own in the same directory, which goes when it is dropped.
+fn beside(option: &str, path: &Path) -> Result<tempfile::NamedTempFile, Failure> {
+    let directory = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // As any other new file: what the umask allows.
+    let mode = std::fs::Permissions::from_mode(0o666);
+    let file = tempfile::Builder::new().permissions(mode).tempfile_in(directory);
+    file.map_err(|error| failed(option, path, &error))
+}
+
+fn failed(option: &str, path: &Path, error: &std::io::Error) -> Failure {
+    let reason = error.to_string();
+    // The name of the other file says nothing.
+    let reason = reason.split(" at path ").next().unwrap_or_default();
+    Failure::BadInput(format!("{option} {}: cannot be written: {reason}", path.display()))
+}

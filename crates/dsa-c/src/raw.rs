@@ -1,0 +1,234 @@
+//! `skd_raw_submit`, `skd_record_text`: descriptors that the program writes itself.
+#![allow(unsafe_code)]
+
+use crate::boundary::{Failure, guarded, missing, required_out, write_text};
+use crate::client::{ClientHandle, with_client};
+use crate::job::{End, JobHandle, Work, begin};
+use crate::outcome::OutcomeOfC;
+use crate::queues::no_queue;
+use dsa::descriptor::Descriptor;
+use dsa::hardware::{RECORD_BYTES, flags, status};
+use dsa::record::Record;
+use dsa_client::client::Client;
+use dsa_client::portal::Portal;
+use dsa_client::words::{Limits, describe};
+use libc::{c_char, c_int, c_void};
+use std::sync::atomic::{Ordering, fence};
+use std::time::{Duration, Instant};
+
+/// Looks at a record between two at its queue.
+const LOOKS: u32 = 1024;
+/// Time without an end after which a queue is asked whether it is enabled.
+const SUSPICIOUS: Duration = Duration::from_millis(100);
+
+/// A descriptor of the caller's under way, whose record is in the caller's memory.
+pub struct RawJob {
+    client: Client,
+    queue: usize,
+    descriptor: Descriptor,
+    looks: u32,
+    begun: Instant,
+}
+
+/// What a queue allows.
+fn limits(portal: &Portal) -> Limits {
+    let queue = portal.queue();
+    Limits { most_transfer_bytes: queue.most_transfer_bytes, most_batch: queue.most_batch }
+}
+
+impl RawJob {
+    /// Submits a descriptor whose record is cleared; `None` if the queue is full.
+    pub fn begin(client: &Client, queue: usize, descriptor: Descriptor) -> Option<Self> {
+        // SAFETY: the caller of the library vouches for the descriptor's memory.
+        let taken = unsafe { client.portals()[queue].submit(&descriptor) };
+        taken.then(|| Self {
+            client: client.clone(),
+            queue,
+            descriptor,
+            looks: 0,
+            begun: Instant::now(),
+        })
+    }
+
+    fn portal(&self) -> &Portal {
+        &self.client.portals()[self.queue]
+    }
+
+    /// Its end, if it has one.
+    pub fn poll(&mut self) -> Option<End> {
+        if self.client.is_forked() {
+            return Some(Err(dsa_client::error::Error::Forked.into()));
+        }
+        let end = match self.record() {
+            Err(failure) => Err(failure),
+            Ok(Some(record)) => Ok(self.end_of(&record)),
+            Ok(None) if self.has_gone() => match self.record() {
+                // It was looked at before the queue was: once more.
+                Ok(Some(record)) => Ok(self.end_of(&record)),
+                _ => Err(self.gone()),
+            },
+            Ok(None) => return None,
+        };
+        self.portal().ended();
+        Some(end.and_then(|end| end))
+    }
+
+    /// The record, once its status is there.
+    fn record(&self) -> Result<Option<Record>, Failure> {
+        let at = self.descriptor.record();
+        let status = dsa::memory::load::<1>(at).ok_or_else(|| no_record(at))?;
+        if status == [0] {
+            return Ok(None);
+        }
+        // The status is written last.
+        fence(Ordering::Acquire);
+        dsa::memory::load(at).map(|bytes| Some(Record(bytes))).ok_or_else(|| no_record(at))
+    }
+
+    fn end_of(&self, record: &Record) -> End {
+        let done = OutcomeOfC { record: record.0, ..OutcomeOfC::empty() };
+        match record.status() & !status::FAULT_ON_WRITE {
+            status::SUCCESS | status::FALSE_PREDICATE => {
+                let size = self.descriptor.size();
+                let is_list = self.descriptor.opcode() == Some(dsa::hardware::Opcode::Batch);
+                Ok(OutcomeOfC { device_bytes: if is_list { 0 } else { size.into() }, ..done })
+            }
+            _ => {
+                let words = describe(&self.descriptor, record, limits(self.portal()));
+                Err(Failure::new(libc::EBADMSG, words))
+            }
+        }
+    }
+
+    /// Whether its queue is disabled, after a while.
+    fn has_gone(&mut self) -> bool {
+        self.looks = self.looks.wrapping_add(1);
+        self.looks.is_multiple_of(LOOKS)
+            && self.begun.elapsed() >= SUSPICIOUS
+            && !self.portal().queue().is_enabled()
+    }
+
+    fn gone(&self) -> Failure {
+        let name = &self.portal().queue().name;
+        Failure::new(
+            libc::ENODEV,
+            format!("{name} was disabled before the descriptor ended; nothing of it was repeated"),
+        )
+    }
+}
+
+fn no_record(at: u64) -> Failure {
+    Failure::new(
+        libc::EFAULT,
+        format!("the completion record at {at:#x} cannot be read and written by this process"),
+    )
+}
+
+/// Why a queue takes no descriptor.
+fn not_taken(client: &Client, queue: usize) -> Failure {
+    let queue = client.portals()[queue].queue();
+    if queue.is_enabled() {
+        let text = format!("{} is full: wait for the end of a job", queue.name);
+        return Failure::new(libc::EAGAIN, text);
+    }
+    Failure::new(libc::ENODEV, format!("{} is disabled", queue.name))
+}
+
+/// Refuses what a queue would not answer, or answer elsewhere.
+fn check(descriptor: &Descriptor) -> Result<(), Failure> {
+    let at = descriptor.record();
+    if descriptor.pasid_word() != 0 {
+        return Err(Failure::invalid(
+            "bytes 0 to 3 of the descriptor are not 0: the system sets PASID and privilege",
+        ));
+    }
+    if !descriptor.has(flags::RECORD_ADDRESS_VALID | flags::REQUEST_RECORD) {
+        return Err(Failure::invalid(
+            "flags 2 and 3 of the descriptor have to be set: without a completion record nothing tells \
+             its end",
+        ));
+    }
+    if !at.is_multiple_of(RECORD_BYTES as u64) {
+        return Err(Failure::invalid(format!(
+            "the completion record at {at:#x} (bytes 8 to 15 of the descriptor) is not aligned to 32 bytes"
+        )));
+    }
+    if !dsa::memory::store(at, &[0; RECORD_BYTES]) {
+        return Err(no_record(at));
+    }
+    Ok(())
+}
+
+/// Submits a descriptor of 64 bytes, as hardware lays it out, to one of a client's queues by its
+/// number. On success `*job` is to be given back with skd_job_free(); its outcome has the
+/// completion record. Nothing is divided, resumed behind page faults, or done by the CPU: what the
+/// device says is the end. The record is cleared first. Statistics do not count it, and one that is
+/// abandoned keeps its entry of a dedicated queue.
+///
+/// -EINVAL for a record that is not aligned to 32 bytes, or not asked for (flags 2 and 3), and for
+/// bytes 0 to 3 that are not 0; -EFAULT for a record that this process may not write; -ENOENT for a
+/// queue that is not there; -EAGAIN if the queue is full, -ENODEV if it is disabled; -ECHILD in a
+/// child of the process that opened the client. Nothing is submitted then. The job fails with
+/// -EBADMSG for any other status than success (the sentence has status and field), with -ENODEV if
+/// the queue was disabled before it ended.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn skd_raw_submit(
+    client: *const ClientHandle,
+    queue: u32,
+    descriptor: *const c_void,
+    job: *mut *mut JobHandle,
+) -> c_int {
+    guarded(|| {
+        let out = required_out(job, "job")?;
+        if descriptor.is_null() {
+            return Err(missing("descriptor"));
+        }
+        // SAFETY: the caller's 64 bytes.
+        let descriptor = Descriptor(unsafe { descriptor.cast::<[u8; 64]>().read_unaligned() });
+        with_client(client, |client| {
+            let queues = client.portals().len();
+            if queue as usize >= queues {
+                return Err(no_queue(queue, queues));
+            }
+            if client.is_forked() {
+                return Err(Failure::new(
+                    libc::ECHILD,
+                    "this process came of a fork, and has no portal; a client that it opens itself has",
+                ));
+            }
+            check(&descriptor)?;
+            let begun = RawJob::begin(client, queue as usize, descriptor);
+            begin(Work::Raw(begun.ok_or_else(|| not_taken(client, queue as usize))?), 1, out)
+        })
+    })
+}
+
+/// Writes what a completion record of 32 bytes says of its descriptor of 64 as a sentence, with the
+/// field at fault: at most `text_bytes` bytes, always terminated. Returns the bytes of the whole
+/// sentence.
+///
+/// Limits in the sentence are those of Sapphire Rapids: 2 GiB, 1024 descriptors.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn skd_record_text(
+    descriptor: *const c_void,
+    record: *const c_void,
+    text: *mut c_char,
+    text_bytes: usize,
+) -> c_int {
+    guarded(|| {
+        if descriptor.is_null() || record.is_null() {
+            return Err(missing(if record.is_null() { "record" } else { "descriptor" }));
+        }
+        // SAFETY: the caller's 64 and 32 bytes.
+        let (descriptor, record) = unsafe {
+            (
+                descriptor.cast::<[u8; 64]>().read_unaligned(),
+                record.cast::<[u8; 32]>().read_unaligned(),
+            )
+        };
+        let limits = Limits { most_transfer_bytes: 1 << 31, most_batch: 1024 };
+        let words = describe(&Descriptor(descriptor), &Record(record), limits);
+        // SAFETY: the caller's array.
+        unsafe { write_text(&words, text, text_bytes) }
+    })
+}

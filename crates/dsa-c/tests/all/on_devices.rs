@@ -1,0 +1,42 @@
+//! Do the same programs get the same from devices, which `skipline-dsa run` has?
+
+use crate::inside::command;
+use crate::programs::{PROGRAMS, assert_clean, compile, run};
+use std::path::Path;
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// Seconds after which a run is taken as hung; it then ends with 124.
+const HANGS_SECONDS: &str = "100";
+
+/// Runs a compiled program below `skipline-dsa run OPTIONS`.
+fn on_devices(folder: &Path, program: &Path, options: &[&str]) -> Output {
+    let mut started = Command::new("timeout");
+    started
+        .args(["--kill-after=5", HANGS_SECONDS])
+        .arg(command())
+        .args(["run", "--quiet"])
+        .args(options)
+        .arg("--")
+        .arg(program)
+        .env("XDG_RUNTIME_DIR", folder)
+        .env("ON_DEVICES", "1");
+    run(folder, started)
+}
+
+#[test]
+fn programs_get_from_devices_what_the_header_promises() {
+    let folder = TempDir::new().expect("can be made");
+    let rounds = format!("-DROUNDS={}", soak::amount(20, 200));
+    for program in PROGRAMS {
+        let compiled = compile(program, folder.path(), &["-O2", &rounds]);
+        assert_clean(program, &on_devices(folder.path(), &compiled, &[]));
+    }
+}
+
+#[test]
+fn queues_that_go_are_a_sentence_for_descriptors_and_the_cpu_for_operations() {
+    let folder = TempDir::new().expect("can be made");
+    let compiled = compile("queues_gone.c", folder.path(), &["-O2"]);
+    assert_clean("queues_gone.c", &on_devices(folder.path(), &compiled, &[]));
+}

@@ -1,0 +1,104 @@
+//! A capture of PDUs at random with digests, as programs by others judge them.
+
+use super::frames::Frames;
+use crate::failure::Failure;
+use dsa_client::client::{Client, Path};
+use nvme_tcp::conversation::{Sender, Shape, Spoken, speak};
+use nvme_tcp::negotiation::Digests;
+use nvme_tcp::seal::Sealer;
+use nvme_tcp::tally::Tally;
+use pcap_file::PcapError;
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::fs::Permissions;
+use std::io::{BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path as FilePath;
+use std::process::ExitCode;
+
+/// PDUs whose digests are under way at a time.
+const MOST_UNDER_WAY: usize = 64;
+/// Most bytes of data in a PDU.
+const MOST_DATA_BYTES: u32 = 128 << 10;
+/// Digests of the connections, in turn.
+const DIGESTS: [Digests; 4] = [
+    Digests { header: true, data: true },
+    Digests { header: true, data: false },
+    Digests { header: false, data: true },
+    Digests { header: false, data: false },
+];
+
+/// Writes a capture of so many PDUs, or some more, on four connections, whole or not at all.
+pub fn run(
+    to: &FilePath,
+    pdus: usize,
+    seed: u64,
+    client: &Client,
+    path: Path,
+) -> Result<ExitCode, Failure> {
+    if pdus == 0 {
+        return Err(Failure::bad_input("--make 0: a capture has one PDU or more"));
+    }
+    let directory = match to.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => FilePath::new("."),
+    };
+    let cannot = |error: &dyn std::fmt::Display| {
+        Failure::bad_input(format!("{} cannot be written: {error}", to.display()))
+    };
+    // As other programs make files: what the umask leaves of reading and writing for all.
+    let permissions = Permissions::from_mode(0o666);
+    let file = tempfile::Builder::new().permissions(permissions).tempfile_in(directory);
+    let file = file.map_err(|error| cannot(&error))?;
+    let mut frames = Frames::new(BufWriter::new(file)).map_err(|error| cannot(&error))?;
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut sealer = Sealer::new(client, path, MOST_UNDER_WAY);
+    let mut count = 0;
+    for (number, digests) in (0..).zip(DIGESTS) {
+        let shape = Shape {
+            digests,
+            pdus: pdus.div_ceil(DIGESTS.len()),
+            most_data_bytes: MOST_DATA_BYTES,
+            // tshark 4.0 looks for data right behind the header digest.
+            is_padded: false,
+            is_terminated: number % 2 == 1,
+        };
+        let spoken = speak(&mut random, &shape, &mut sealer).map_err(|error| match error {
+            dsa_client::error::Error::NoDevice(_) => Failure::bad_input(error),
+            _ => Failure::failed(error),
+        })?;
+        count += spoken.len();
+        write(&mut frames, number, &mut random, &spoken).map_err(|error| cannot(&error))?;
+    }
+    let file = frames.into_writer().into_inner().map_err(|error| cannot(&error))?;
+    file.persist(to).map_err(|error| cannot(&error))?;
+    let (headers, data) = sealer.tallies();
+    let mut out = std::io::stdout().lock();
+    let (headers, data) = (by(&headers), by(&data));
+    writeln!(
+        out,
+        "{}: {count} PDUs; header digests: {headers}; data digests: {data}",
+        to.display()
+    )?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A connection; PDUs of one sender follow each other without a gap, as in a stream.
+fn write<W: Write>(
+    frames: &mut Frames<W>,
+    number: u16,
+    random: &mut impl RngCore,
+    spoken: &[Spoken],
+) -> Result<(), PcapError> {
+    frames.open(number, [random.next_u32(), random.next_u32()])?;
+    for together in spoken.chunk_by(|(before, _), (after, _)| before == after) {
+        let bytes: Vec<u8> = together.iter().flat_map(|(_, sealed)| sealed.bytes()).collect();
+        let sender = together.first().map_or(Sender::Host, |(sender, _)| *sender);
+        frames.send(sender, &bytes)?;
+    }
+    frames.close()
+}
+
+fn by(tally: &Tally) -> String {
+    format!("device {}, CPU {}, both {}", tally.device, tally.cpu, tally.both)
+}

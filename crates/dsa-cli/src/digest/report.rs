@@ -1,0 +1,314 @@
+//! What the digests of a capture came to, as text and as JSON.
+
+use super::connections::Origin;
+use dsa_client::statistics::{Reason, Statistics};
+use nvme_tcp::conversation::Sender;
+use nvme_tcp::negotiation::{Digests, Negotiation};
+use nvme_tcp::pdu::{Fault, Kind};
+use nvme_tcp::tally::{Share, Tally};
+use nvme_tcp::verify::{Judged, Verdict};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+
+/// Damages of a connection that are listed; more are counted.
+const MOST_LISTED: usize = 100;
+
+/// Digests of one sort.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    right: u64,
+    wrong: u64,
+    /// PDUs that could have one, and have none.
+    absent: u64,
+    tally: Tally,
+}
+
+impl Counts {
+    fn count(&mut self, judged: Judged, share: Share, could_have_one: bool) {
+        match judged {
+            Judged::Right => self.right += 1,
+            Judged::Wrong { .. } => self.wrong += 1,
+            Judged::Absent => self.absent += u64::from(could_have_one),
+        }
+        if judged != Judged::Absent {
+            self.tally.count(share);
+        }
+    }
+}
+
+/// What is wrong at a place of a stream.
+#[derive(Clone, Debug)]
+pub struct Damage {
+    sender: Sender,
+    packet: u64,
+    /// In bytes of what the sender has sent.
+    at: u64,
+    what: String,
+}
+
+impl Damage {
+    fn text(&self) -> String {
+        let Self { packet, at, what, .. } = self;
+        let sender = name(self.sender);
+        format!("packet {packet}: {what} (byte {at} of what the {sender} has sent)")
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "packet": self.packet, "sender": name(self.sender), "stream_offset": self.at,
+            "what": self.what,
+        })
+    }
+}
+
+fn name(sender: Sender) -> &'static str {
+    match sender {
+        Sender::Host => "host",
+        Sender::Controller => "controller",
+    }
+}
+
+/// What a connection came to.
+pub struct Connection {
+    host: SocketAddr,
+    controller: SocketAddr,
+    /// What was seen of its opening.
+    pub negotiation: Negotiation,
+    kinds: BTreeMap<Kind, u64>,
+    bytes: u64,
+    header: Counts,
+    data: Counts,
+    /// Bytes that the capture does not have.
+    pub lost_bytes: u64,
+    /// Bytes that belong to no PDU that was found.
+    pub skipped_bytes: u64,
+    /// Bytes of PDUs whose end the capture does not have.
+    pub cut_bytes: u64,
+    broken: u64,
+    damages: Vec<Damage>,
+}
+
+impl Connection {
+    /// Nothing of it yet.
+    pub fn new(host: SocketAddr, controller: SocketAddr) -> Self {
+        Self {
+            host,
+            controller,
+            negotiation: Negotiation::default(),
+            kinds: BTreeMap::new(),
+            bytes: 0,
+            header: Counts::default(),
+            data: Counts::default(),
+            lost_bytes: 0,
+            skipped_bytes: 0,
+            cut_bytes: 0,
+            broken: 0,
+            damages: Vec::new(),
+        }
+    }
+
+    /// No PDU begins where one had to.
+    pub fn broken(&mut self, origin: Origin, at: u64, fault: Fault) {
+        self.broken += 1;
+        self.list(origin, at, || format!("no PDU: {fault}"));
+    }
+
+    fn list(&mut self, origin: Origin, at: u64, what: impl FnOnce() -> String) {
+        if self.damages.len() < MOST_LISTED {
+            let Origin { sender, packet, .. } = origin;
+            self.damages.push(Damage { sender, packet, at, what: what() });
+        }
+    }
+
+    fn judge(&mut self, verdict: &Verdict<Origin>) {
+        let pdu = &verdict.pdu;
+        *self.kinds.entry(pdu.kind).or_default() += 1;
+        self.bytes += u64::from(pdu.bytes);
+        let can = pdu.kind.has_digests();
+        self.header.count(verdict.header, verdict.header_share, can);
+        self.data.count(verdict.data, verdict.data_share, can && pdu.has_data());
+        for (which, judged) in [("header", verdict.header), ("data", verdict.data)] {
+            if let Judged::Wrong { stated, computed } = judged {
+                self.list(verdict.tag, verdict.at, || {
+                    let kind = pdu.kind;
+                    format!("{kind}: {which} digest {stated:#010x}, {computed:#010x} is right")
+                });
+            }
+        }
+    }
+
+    fn pdus(&self) -> u64 {
+        self.kinds.values().sum()
+    }
+
+    /// Digests that were agreed on and are absent, of headers and of data.
+    fn missing(&self) -> [u64; 2] {
+        let Digests { header, data } = self.negotiation.digests().unwrap_or_default();
+        [if header { self.header.absent } else { 0 }, if data { self.data.absent } else { 0 }]
+    }
+
+    fn is_right(&self) -> bool {
+        self.header.wrong + self.data.wrong + self.broken == 0 && self.missing() == [0, 0]
+    }
+
+    fn agreed(&self) -> &'static str {
+        match self.negotiation.digests() {
+            None => "its opening is not in the capture",
+            Some(Digests { header: false, data: false }) => "no digests agreed",
+            Some(Digests { header: true, data: false }) => "header digests agreed",
+            Some(Digests { header: false, data: true }) => "data digests agreed",
+            Some(Digests { header: true, data: true }) => "header and data digests agreed",
+        }
+    }
+
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "{} -> {}  {}", self.host, self.controller, self.agreed())?;
+        if self.negotiation.is_more_than_asked() {
+            writeln!(out, "  the controller grants digests that the host has not asked for")?;
+        }
+        let kinds: Vec<String> =
+            self.kinds.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
+        let kinds = if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") };
+        writeln!(out, "  {} PDUs, {} bytes: {kinds}", self.pdus(), self.bytes)?;
+        let [header, data] = self.missing();
+        write_counts(out, "header digests", &self.header, header)?;
+        write_counts(out, "data digests  ", &self.data, data)?;
+        let bytes = [
+            (self.lost_bytes, "bytes are not in the capture"),
+            (self.skipped_bytes, "bytes belong to no PDU that was found"),
+            (self.cut_bytes, "bytes are of PDUs whose end is not in the capture"),
+        ];
+        for (bytes, what) in bytes.into_iter().filter(|(bytes, _)| *bytes > 0) {
+            writeln!(out, "  {bytes} {what}")?;
+        }
+        for damage in &self.damages {
+            writeln!(out, "  {}", damage.text())?;
+        }
+        match self.found() - self.damages.len() as u64 {
+            0 => Ok(()),
+            more => writeln!(out, "  and {more} more"),
+        }
+    }
+
+    /// All that could be listed.
+    fn found(&self) -> u64 {
+        self.broken + self.header.wrong + self.data.wrong
+    }
+
+    fn to_json(&self) -> Value {
+        let [header, data] = self.missing();
+        let kinds: serde_json::Map<String, Value> =
+            self.kinds.iter().map(|(kind, count)| (kind.to_string(), (*count).into())).collect();
+        json!({
+            "host": self.host.to_string(), "controller": self.controller.to_string(),
+            "agreed": self.negotiation.digests().map(|agreed| {
+                json!({ "header_digest": agreed.header, "data_digest": agreed.data })
+            }),
+            "grants_more_than_asked": self.negotiation.is_more_than_asked(),
+            "pdus": self.pdus(), "pdus_by_kind": kinds, "bytes": self.bytes,
+            "header_digests": counts_json(&self.header, header),
+            "data_digests": counts_json(&self.data, data),
+            "lost_bytes": self.lost_bytes, "skipped_bytes": self.skipped_bytes,
+            "cut_bytes": self.cut_bytes, "broken": self.broken,
+            "damages": self.damages.iter().map(Damage::to_json).collect::<Vec<_>>(),
+            "damages_not_listed": self.found() - self.damages.len() as u64,
+        })
+    }
+}
+
+fn write_counts(
+    out: &mut impl Write,
+    label: impl Display,
+    counts: &Counts,
+    missing: u64,
+) -> io::Result<()> {
+    let Counts { right, wrong, absent, tally } = counts;
+    let Tally { device, cpu, both, .. } = tally;
+    write!(out, "  {label}  right {right}, wrong {wrong}, absent {}", absent - missing)?;
+    if missing > 0 {
+        write!(out, ", missing {missing} that were agreed on")?;
+    }
+    write!(out, "; computed by device {device}, CPU {cpu}")?;
+    if *both > 0 {
+        write!(out, ", both {both}")?;
+    }
+    writeln!(out)
+}
+
+fn counts_json(counts: &Counts, missing: u64) -> Value {
+    let Counts { right, wrong, absent, tally } = counts;
+    json!({
+        "right": right, "wrong": wrong, "absent": absent - missing, "missing": missing,
+        "by_device": tally.device, "by_cpu": tally.cpu, "by_both": tally.both,
+        "device_bytes": tally.bytes.device_bytes, "cpu_bytes": tally.bytes.cpu_bytes,
+    })
+}
+
+/// What a capture came to.
+#[derive(Default)]
+pub struct Report {
+    /// NVMe/TCP.
+    pub connections: Vec<Connection>,
+    /// Connections of anything else.
+    pub others: u64,
+    /// The packet in which the file ends.
+    pub cut_in: Option<String>,
+}
+
+impl Report {
+    /// Counts a PDU.
+    pub fn judge(&mut self, verdict: &Verdict<Origin>) {
+        self.connections[verdict.tag.connection].judge(verdict);
+    }
+
+    /// Whether no digest is wrong or missing, and no PDU is broken.
+    pub fn is_right(&self) -> bool {
+        self.connections.iter().all(Connection::is_right)
+    }
+
+    /// For people.
+    pub fn write(&self, statistics: &Statistics, out: &mut impl Write) -> io::Result<()> {
+        for connection in &self.connections {
+            connection.write(out)?;
+        }
+        let sum = |count: fn(&Connection) -> u64| self.connections.iter().map(count).sum::<u64>();
+        let right = sum(|it| it.header.right + it.data.right);
+        let wrong = sum(|it| it.header.wrong + it.data.wrong);
+        let missing = sum(|it| it.missing().iter().sum());
+        writeln!(out, "digests: {right} right, {wrong} wrong, {missing} missing")?;
+        let why: Vec<String> = reasons(statistics)
+            .map(|(reason, count)| format!("{} {count}", reason.words()))
+            .collect();
+        if !why.is_empty() {
+            writeln!(out, "why the CPU: {}", why.join(", "))?;
+        }
+        if self.others > 0 {
+            writeln!(out, "other TCP connections: {}", self.others)?;
+        }
+        if let Some(cut) = &self.cut_in {
+            writeln!(out, "note: the file ends within {cut}")?;
+        }
+        Ok(())
+    }
+
+    /// For programs.
+    pub fn to_json(&self, statistics: &Statistics) -> Value {
+        let why: serde_json::Map<String, Value> = reasons(statistics)
+            .map(|(reason, count)| (reason.words().into(), count.into()))
+            .collect();
+        json!({
+            "right": self.is_right(),
+            "connections": self.connections.iter().map(Connection::to_json).collect::<Vec<_>>(),
+            "other_connections": self.others, "cut_in": self.cut_in, "why_cpu": why,
+        })
+    }
+}
+
+/// Parts of digests that the CPU did, by reason.
+fn reasons(statistics: &Statistics) -> impl Iterator<Item = (Reason, u64)> {
+    let counted = |reason| (reason, statistics.because(reason).count);
+    Reason::ALL.into_iter().map(counted).filter(|(_, count)| *count > 0)
+}

@@ -1,0 +1,144 @@
+//! `skipline-dsa bench` and `tune` as processes: the device in software, exit codes, files. What the model
+//! says, and what each option refuses, is in the tests of `dsa-bench`.
+
+use crate::runs::{Place, ended};
+
+/// The answers of a file of `bench --json`, of one point.
+fn answers(place: &Place, file: &str) -> serde_json::Value {
+    let text = std::fs::read_to_string(place.path().join(file)).expect("is written");
+    let document: serde_json::Value = serde_json::from_str(&text).expect("is JSON");
+    document["points"][0]["answers"].clone()
+}
+
+/// One process asks three targets by one command line.
+#[test]
+fn dsa_28_one_command_line_asks_the_device_in_software_the_cpu_and_the_model() {
+    let place = Place::new();
+    let line = "bench --on software,cpu,model:sapphire-rapids-56 -n8 -s4k -j -c -f -i5 -w0 -o3 -v --phases \
+                --json a.json --plot a.svg";
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let out = ended(&mut place.command(&words)).with(0);
+    let first = out.lines().next().unwrap_or_default();
+    for target in ["software", "cpu", "model:sapphire-rapids-56"] {
+        assert!(first.contains(&format!("{target}: GB/s, cpu %, kops/s")), "{out}");
+        let answer = &answers(&place, "a.json")[target];
+        assert!(
+            answer["gbytes_per_s"].as_f64().is_some_and(|rate| rate > 0.0),
+            "{target}: {answer}"
+        );
+    }
+    let software = &answers(&place, "a.json")["software"];
+    assert_eq!(software["operations"], 40);
+    // A device in software may be done before it is waited for, the modelled one never is.
+    for (target, phases) in [
+        ("software", &["allocate", "prepare", "submit"][..]),
+        ("cpu", &["work"]),
+        ("model:sapphire-rapids-56", &["allocate", "prepare", "submit", "wait"]),
+    ] {
+        let answer = &answers(&place, "a.json")[target];
+        let took = |phase: &str| answer["phases_ns"][phase].as_f64();
+        assert!(phases.iter().all(|phase| took(phase) > Some(0.0)), "{target}: {answer}");
+        assert!(took("wait") >= Some(0.0), "{target}: {answer}");
+    }
+    let picture = std::fs::read_to_string(place.path().join("a.svg")).expect("is written");
+    assert!(picture.starts_with("<svg") && picture.contains(">software</text>"), "{picture}");
+    assert_eq!(place.left(), [""; 0]);
+}
+
+#[test]
+fn each_operation_of_each_kind_of_queue_leaves_what_the_cpu_does() {
+    let place = Place::new();
+    // One run with both kinds of queues: the device is found, and not started for each operation.
+    let script = "for w in 0 1; do for o in no-op copy fill compare compare-pattern create-delta apply-delta \
+                  dualcast crc copy-crc dif-check dif-insert dif-strip dif-update cache-flush; do \
+                  \"$0\" bench --quiet -w $w -o $o -s 4K -n 3 -b 1,2 -i 2 -c -v -z F,F || exit 1; done; done";
+    let command = crate::runs::command().to_str().expect("is text");
+    let out = place.run(&["--quiet"], &["sh", "-c", script, command]).with(0);
+    assert_eq!(out.lines().filter(|line| line.starts_with("GB per sec = ")).count(), 60, "{out}");
+}
+
+#[test]
+fn a_descriptor_that_fails_ends_the_measurement_with_its_status_in_words() {
+    let place = Place::new();
+    let plan = "seed = 1\npage_faults.rate = 1.0\n";
+    std::fs::write(place.path().join("plan.toml"), plan).expect("is written");
+    let command = crate::runs::command().to_str().expect("is text");
+    let bench = [command, "bench", "-i", "2", "-n", "2"];
+    let ended = place.run(&["--quiet", "--inject", "plan.toml"], &bench);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(1), ""), "{ended:?}");
+    for word in ["wq0.0", "memory move", "status 0x", "a page is not present"] {
+        assert!(ended.errors.contains(word), "{word}: {ended:?}");
+    }
+}
+
+#[test]
+fn options_choose_queues_engines_threads_and_a_lock() {
+    let place = Place::new();
+    for line in [
+        "-w 1 -t 3 --queue-entries 4 -b 2",
+        "-w 0 -t 3 --queues 3 --engines 4",
+        "-w 0 -t 2 --lock -u",
+        "--instances 2 --descriptors filled-in",
+    ] {
+        let line = format!("bench --on software -n 4 -i 5 -c -v {line}");
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let out = ended(&mut place.command(&words)).with(0);
+        assert!(out.starts_with("GB per sec = "), "{line}: {out}");
+    }
+}
+
+#[test]
+fn wrong_options_end_with_code_2_and_say_what_is_allowed() {
+    let place = Place::new();
+    let refused = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        ended(&mut place.command(&words)).refused()
+    };
+    let said = refused("bench --on cpu -s 4X");
+    assert!(said.contains("'4X'") && said.contains("--size") && said.contains("allowed"), "{said}");
+    let said = refused("bench --on software -t 9");
+    assert!(said.contains("-t 9") && said.contains("8 queues"), "{said}");
+    for option in ["--json", "--plot"] {
+        let said = refused(&format!("bench --on cpu {option} no/such.file"));
+        assert!(
+            said.contains(&format!("{option} no/such.file: cannot be written: No such file")),
+            "{said}"
+        );
+    }
+    let said = refused("tune --on cpu");
+    assert!(said.contains("--on cpu") && said.contains("model:PLATFORM"), "{said}");
+    let said = refused("tune --on model:sapphire-rapids-56 --operations no-op");
+    assert!(said.contains("--operations no-op"), "{said}");
+    // What queues there are is said by those of a run.
+    let run = |arguments: &[&str]| {
+        let command = crate::runs::command().to_str().expect("is text");
+        place.run(&["--quiet"], &[&[command, "bench"], arguments].concat()).refused()
+    };
+    let said = run(&["-w", "0", "--engines", "2"]);
+    for word in [
+        "engines 2;",
+        "wq0.0 (dedicated, entries 16, engines 1,",
+        "wq0.1 (shared, entries 16, engines 3,",
+    ] {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+}
+
+#[test]
+fn a_file_of_thresholds_is_what_the_library_reads() {
+    let place = Place::new();
+    let line = "tune --on model:sapphire-rapids-56 --operations copy,compare --sizes 64-16K -o t.toml --quiet";
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let out = ended(&mut place.command(&words)).with(0);
+    assert!(out.contains("copy ") && out.contains("written: t.toml"), "{out}");
+    let text = std::fs::read_to_string(place.path().join("t.toml")).expect("is written");
+    let read = dsa_client::thresholds::Thresholds::parse(&text).expect("is read");
+    let copy = dsa::hardware::Opcode::Move;
+    // dsa-04 and dsa-05 with the larger size of both kinds of queues.
+    assert!((4096..=10240).contains(&read.synchronous_bytes(copy)), "{text}");
+    assert!((128..=1024).contains(&read.asynchronous_bytes(copy)), "{text}");
+    assert!(read.source.contains("tune --on model:sapphire-rapids-56"), "{text}");
+    assert!(read.source.contains("simulated"), "{text}");
+    // What is not looked for keeps the published sizes.
+    assert_eq!(read.synchronous_bytes(dsa::hardware::Opcode::Fill), 4096);
+}

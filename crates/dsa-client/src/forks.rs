@@ -1,0 +1,88 @@
+//! Whether this process is a child of the one that a client was made in.
+//!
+//! The kernel maps no portal into a child, and a device that the parent has asked writes the parent's
+//! memory. A page that the kernel wipes in children (`MADV_WIPEONFORK`) tells, without a system call.
+
+#![allow(unsafe_code)]
+
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+const PAGE: usize = 4096;
+
+/// A mark that children do not have.
+pub(crate) struct Mark {
+    page: Option<NonNull<AtomicU8>>,
+    /// For kernels without wiping (before 4.14).
+    process: u32,
+}
+
+// SAFETY: the page holds one atomic byte, and is unmapped by its only owner.
+unsafe impl Send for Mark {}
+// SAFETY: as above.
+unsafe impl Sync for Mark {}
+
+impl Mark {
+    pub fn new() -> Self {
+        // SAFETY: a new mapping, where the kernel likes; its first byte is an atomic one.
+        let page = unsafe {
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            let page = libc::mmap(std::ptr::null_mut(), PAGE, protection, flags, -1, 0);
+            if page == libc::MAP_FAILED {
+                None
+            } else if libc::madvise(page, PAGE, libc::MADV_WIPEONFORK) == 0 {
+                NonNull::new(page.cast::<AtomicU8>())
+            } else {
+                libc::munmap(page, PAGE);
+                None
+            }
+        };
+        if let Some(page) = page {
+            // SAFETY: the page is mapped.
+            unsafe { page.as_ref() }.store(1, Ordering::Relaxed);
+        }
+        Self { page, process: std::process::id() }
+    }
+
+    /// Whether this process came of a fork since.
+    #[inline]
+    pub fn is_foreign(&self) -> bool {
+        match self.page {
+            // SAFETY: the page is mapped as long as this lives.
+            Some(page) => unsafe { page.as_ref() }.load(Ordering::Relaxed) == 0,
+            None => std::process::id() != self.process,
+        }
+    }
+}
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        if let Some(page) = self.page {
+            // SAFETY: the mapping is this one's own.
+            unsafe { libc::munmap(page.as_ptr().cast(), PAGE) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Mark;
+
+    #[test]
+    fn a_child_is_foreign_and_its_parent_is_not() {
+        let mark = Mark::new();
+        assert!(!mark.is_foreign());
+        // SAFETY: the child looks at a byte and ends.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: it ends without the test's clean-up.
+            unsafe { libc::_exit(i32::from(mark.is_foreign())) };
+        }
+        let mut status = 0;
+        // SAFETY: waits for the child.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert_eq!(libc::WEXITSTATUS(status), 1);
+        assert!(!mark.is_foreign());
+    }
+}

@@ -1,0 +1,97 @@
+//! The instructions that submit descriptors and wait for lines, by their encodings, so that neither
+//! assembler nor compiler needs to know them [SDM vol. 2].
+
+#![allow(unsafe_code)]
+
+use dsa::descriptor::Descriptor;
+use std::arch::asm;
+use std::arch::x86_64::{__cpuid, __cpuid_count};
+use std::sync::LazyLock;
+
+/// What the processor says that it has [SDM vol. 2, CPUID leaf 7, ECX].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instructions {
+    /// UMONITOR, UMWAIT, TPAUSE: bit 5.
+    pub waits_for_lines: bool,
+    /// MOVDIR64B: bit 28.
+    pub posts: bool,
+    /// ENQCMD: bit 29.
+    pub enqueues: bool,
+}
+
+impl Instructions {
+    /// Those of this processor, asked once.
+    #[must_use]
+    pub fn here() -> Self {
+        static HERE: LazyLock<Instructions> = LazyLock::new(|| {
+            // Leaf 7 is there from the processors on that leaf 0 says have it.
+            let ecx = if __cpuid(0).eax >= 7 { __cpuid_count(7, 0).ecx } else { 0 };
+            Instructions {
+                waits_for_lines: ecx & 1 << 5 != 0,
+                posts: ecx & 1 << 28 != 0,
+                enqueues: ecx & 1 << 29 != 0,
+            }
+        });
+        *HERE
+    }
+}
+
+/// ENQCMD: whether the queue has taken the descriptor.
+///
+/// # Safety
+/// `portal` is an address of a mapped portal, aligned to 64 bytes; the caller answers for the memory
+/// that the descriptor names until its record is written.
+#[must_use]
+pub unsafe fn enqueue(portal: *mut u8, descriptor: &Descriptor) -> bool {
+    let refused: u8;
+    // SAFETY: see above. SFENCE: the instruction is not ordered after earlier stores.
+    unsafe {
+        asm!(
+            "sfence",
+            ".byte 0xf2, 0x0f, 0x38, 0xf8, 0x01", // enqcmd rax, [rcx]
+            "setz {refused}",
+            in("rax") portal,
+            in("rcx") descriptor.0.as_ptr(),
+            refused = out(reg_byte) refused,
+        );
+    }
+    refused == 0
+}
+
+/// MOVDIR64B: writes the descriptor, without an answer.
+///
+/// # Safety
+/// As for [`enqueue`].
+pub unsafe fn post(portal: *mut u8, descriptor: &Descriptor) {
+    // SAFETY: as above.
+    unsafe {
+        asm!(
+            "sfence",
+            ".byte 0x66, 0x0f, 0x38, 0xf8, 0x01", // movdir64b rax, [rcx]
+            in("rax") portal,
+            in("rcx") descriptor.0.as_ptr(),
+        );
+    }
+}
+
+/// UMONITOR, then UMWAIT in the state C0.1 until the line changes, or `cycles` of the time-stamp counter
+/// have passed; it may end sooner. `is_due` is asked in between: a change before the monitor is not seen.
+/// To be called where [`Instructions::waits_for_lines`].
+pub fn wait_for_line(line: *const u8, cycles: u64, is_due: impl FnOnce() -> bool) {
+    // SAFETY: it names an address and accesses nothing.
+    unsafe { asm!(".byte 0xf3, 0x0f, 0xae, 0xf0", in("rax") line) }; // umonitor rax
+    if is_due() {
+        return;
+    }
+    // SAFETY: it reads a counter.
+    let deadline = unsafe { std::arch::x86_64::_rdtsc() }.wrapping_add(cycles);
+    // SAFETY: it waits.
+    unsafe {
+        asm!(
+            ".byte 0xf2, 0x0f, 0xae, 0xf1", // umwait ecx
+            in("ecx") 1,
+            in("edx") deadline >> 32,
+            in("eax") deadline & 0xffff_ffff,
+        );
+    }
+}

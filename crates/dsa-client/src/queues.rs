@@ -1,0 +1,155 @@
+//! The work queues of a system, as sysfs shows them [dsa contract: the kernel driver's attributes].
+
+use crate::error::Error;
+use dsa::hardware::Opcode;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where Linux has devices and queues.
+pub const SYSFS: &str = "/sys/bus/dsa/devices";
+/// Where Linux has the files of queues.
+pub const DEVICES: &str = "/dev/dsa";
+
+/// How a queue takes descriptors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// By posted writes (MOVDIR64B) of one process, which counts what is under way.
+    Dedicated,
+    /// By ENQCMD of any process, which answers whether there was room.
+    Shared,
+}
+
+/// A work queue that user programs may open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queue {
+    /// Its name, `wq0.1`.
+    pub name: String,
+    /// Its device's name, `dsa0`.
+    pub device: String,
+    /// The name that its administrator gave it.
+    pub label: String,
+    /// How it takes descriptors.
+    pub mode: Mode,
+    /// Descriptors that it holds.
+    pub entries: u32,
+    /// Largest transfer of a descriptor, in bytes.
+    pub most_transfer_bytes: u64,
+    /// Largest batch, in descriptors; 0 and 1: none.
+    pub most_batch: u32,
+    /// The NUMA node of its device; `None` if the system names none.
+    pub node: Option<u32>,
+    /// Operations that it takes: bit n for opcode n.
+    pub operations: u64,
+    /// General capabilities of its device (GENCAP).
+    pub gen_cap: u64,
+    /// Its directory in sysfs.
+    pub directory: PathBuf,
+    /// The directory of its device in sysfs.
+    pub device_directory: PathBuf,
+}
+
+impl Queue {
+    /// Whether it takes an operation.
+    #[must_use]
+    pub fn takes(&self, opcode: Opcode) -> bool {
+        self.operations & opcode.bit() != 0
+    }
+
+    /// Whether it and its device are enabled now.
+    #[must_use]
+    pub fn is_enabled(&self) -> bool {
+        is_enabled(&self.directory) && is_enabled(&self.device_directory)
+    }
+}
+
+/// The queues that are enabled for user programs, by name. A system without the driver has none.
+///
+/// # Errors
+/// [`Error::Attribute`] for an attribute of an enabled queue that cannot be read, or is no number.
+pub fn find(sysfs: &Path) -> Result<Vec<Queue>, Error> {
+    let Ok(entries) = fs::read_dir(sysfs) else { return Ok(Vec::new()) };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<(u32, u32)> = names.filter_map(|name| numbers(&name)).collect();
+    names.sort_unstable();
+    let mut found = Vec::new();
+    for (device, queue) in names {
+        found.extend(read(sysfs, device, queue)?);
+    }
+    Ok(found)
+}
+
+/// The numbers in `wqN.M`.
+fn numbers(name: &str) -> Option<(u32, u32)> {
+    let (device, queue) = name.strip_prefix("wq")?.split_once('.')?;
+    Some((device.parse().ok()?, queue.parse().ok()?))
+}
+
+fn read(sysfs: &Path, device: u32, queue: u32) -> Result<Option<Queue>, Error> {
+    let name = format!("wq{device}.{queue}");
+    let (directory, device_name) = (sysfs.join(&name), format!("dsa{device}"));
+    let device_directory = sysfs.join(&device_name);
+    let is_for_users = text(&directory, "type").is_ok_and(|kind| kind == "user");
+    if !is_for_users || !is_enabled(&directory) || !is_enabled(&device_directory) {
+        return Ok(None);
+    }
+    let mode = match text(&directory, "mode")?.as_str() {
+        "dedicated" => Mode::Dedicated,
+        _ => Mode::Shared,
+    };
+    let node: i64 = number(&device_directory, "numa_node").unwrap_or(-1);
+    let own = words(&device_directory, "op_cap").unwrap_or(ALL_OPERATIONS);
+    let allowed = words(&directory, "op_config").unwrap_or(!0);
+    Ok(Some(Queue {
+        label: text(&directory, "name").unwrap_or_default(),
+        mode,
+        entries: number(&directory, "size")?,
+        most_transfer_bytes: number(&directory, "max_transfer_size")?,
+        most_batch: number(&directory, "max_batch_size")?,
+        node: u32::try_from(node).ok(),
+        // Kernels hide the batch operation of some devices from op_cap, though they have it.
+        operations: own & allowed | Opcode::Batch.bit(),
+        gen_cap: hexadecimal(&device_directory, "gen_cap")?,
+        device: device_name,
+        name,
+        directory,
+        device_directory,
+    }))
+}
+
+/// Operations of Sapphire Rapids, for kernels that do not show `op_cap` [idxd-config issue 8].
+const ALL_OPERATIONS: u64 = dsa::hardware::capabilities::Capabilities::VERSION_1.op_cap;
+
+fn is_enabled(directory: &Path) -> bool {
+    text(directory, "state").is_ok_and(|state| state == "enabled")
+}
+
+fn text(directory: &Path, attribute: &str) -> Result<String, Error> {
+    let path = directory.join(attribute);
+    match fs::read_to_string(&path) {
+        Ok(text) => Ok(text.trim_end().to_owned()),
+        Err(error) => Err(Error::Attribute { path, why: error.to_string() }),
+    }
+}
+
+fn number<N: std::str::FromStr>(directory: &Path, attribute: &str) -> Result<N, Error> {
+    let text = text(directory, attribute)?;
+    text.parse().map_err(|_| no_number(directory, attribute, &text))
+}
+
+fn hexadecimal(directory: &Path, attribute: &str) -> Result<u64, Error> {
+    let text = text(directory, attribute)?;
+    let digits = text.strip_prefix("0x").unwrap_or(&text);
+    u64::from_str_radix(digits, 16).map_err(|_| no_number(directory, attribute, &text))
+}
+
+/// The last two of eight words of 32 bits, of which the most significant comes first.
+fn words(directory: &Path, attribute: &str) -> Option<u64> {
+    let text = text(directory, attribute).ok()?;
+    let mut words = text.rsplit(',').map(|word| u64::from_str_radix(word, 16).ok());
+    let low = words.next()??;
+    Some(low | words.next().flatten().unwrap_or(0) << 32)
+}
+
+fn no_number(directory: &Path, attribute: &str, text: &str) -> Error {
+    Error::Attribute { path: directory.join(attribute), why: format!("{text:?} is no number") }
+}

@@ -1,0 +1,113 @@
+//! The devices of a machine, as a driver of ours in the same state.
+
+use crate::bus::Bus;
+use idxd::saved::{Saved, Step};
+use idxd::seen::SeenError;
+use idxd::{Driver, Errno, Node};
+use thiserror::Error;
+
+/// Why the devices of a machine cannot be read, or written.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum MachineError {
+    /// There is no such bus.
+    #[error(
+        "{0} is not there: the driver idxd is not loaded\n  remedy: sudo modprobe idxd; `skipline-dsa \
+         doctor` says what else a device needs, `skipline-dsa run -- PROGRAM` needs none"
+    )]
+    NoDriver(String),
+    /// The bus has no device of this kind.
+    #[error(
+        "{0} has no DSA: the driver idxd is loaded and has found none\n  remedy: `skipline-dsa doctor` \
+         says what a device needs; accelerators are switched on in the firmware"
+    )]
+    NoDevice(String),
+    /// Another user's file.
+    #[error("no right to write {0}\n  remedy: run it as root (sudo skipline-dsa config ...)")]
+    NoRight(String),
+    /// As in containers.
+    #[error(
+        "{0} is on a file system that is read-only, as /sys is in containers\n  remedy: run it outside \
+         of the container, or in one that has /sys writable"
+    )]
+    ReadOnly(String),
+    /// The system refuses.
+    #[error("{0}: {1}")]
+    Unread(String, Errno),
+    /// An attribute is none that the driver writes.
+    #[error("{0}; this driver is not known, and nothing was written")]
+    Seen(#[from] SeenError),
+}
+
+/// The devices of a machine.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// A driver in the state of the machine's.
+    pub driver: Driver,
+    /// Numbers of the devices.
+    pub numbers: Vec<usize>,
+}
+
+impl Machine {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// If there is no device, or an attribute cannot be read or understood.
+    pub fn read(bus: &dyn Bus) -> Result<Self, MachineError> {
+        let numbers = bus.numbers()?;
+        let driver = Driver::seen(&numbers, bus, bus.tc_override())?;
+        Ok(Self { driver, numbers })
+    }
+
+    /// The configuration of some devices.
+    #[must_use]
+    pub fn configuration(&self, numbers: &[usize]) -> Saved {
+        Saved::of_devices(&self.driver, numbers)
+    }
+}
+
+/// A queue that programs have open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InUse {
+    /// The queue.
+    pub queue: Node,
+    /// Its users.
+    pub clients: u64,
+    /// The processes, where the kernel names them.
+    pub processes: Vec<u32>,
+}
+
+impl std::fmt::Display for InUse {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { queue, clients, processes } = self;
+        write!(f, "{queue} is in use: {clients} client(s)")?;
+        if processes.is_empty() {
+            return Ok(());
+        }
+        let processes: Vec<String> = processes.iter().map(ToString::to_string).collect();
+        write!(f, ", of process(es) {}", processes.join(", "))
+    }
+}
+
+/// Whether a queue has users.
+///
+/// # Errors
+/// If that cannot be read.
+pub fn in_use(bus: &dyn Bus, queue: Node) -> Result<Option<InUse>, MachineError> {
+    let clients = crate::bus::clients(bus, queue)
+        .map_err(|errno| MachineError::Unread(bus.shown(queue, "clients"), errno))?;
+    Ok((clients > 0).then(|| InUse { queue, clients, processes: bus.processes(queue) }))
+}
+
+/// The queues in use that steps would disable.
+///
+/// # Errors
+/// As [`in_use`].
+pub fn disturbed(bus: &dyn Bus, steps: &[Step]) -> Result<Vec<InUse>, MachineError> {
+    let mut all = Vec::new();
+    for step in steps {
+        if let Step::Unbind { node: queue @ Node::Queue(..), .. } = step {
+            all.extend(in_use(bus, *queue)?);
+        }
+    }
+    Ok(all)
+}

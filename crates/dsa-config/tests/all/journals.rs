@@ -1,0 +1,57 @@
+//! Is a journal that cannot be believed, or read, or locked, a reason to write nothing?
+
+use crate::memory::{Memory, never, shared_queue};
+use dsa_config::change::{Options, change};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+#[test]
+fn a_second_tool_is_kept_away() {
+    let machine = Memory::new();
+    let _held = machine.state();
+    let error = machine.place().lock(false).expect_err("it is held");
+    assert!(error.to_string().contains("another skipline-dsa"), "{error}");
+}
+
+#[test]
+fn what_another_user_could_have_written_is_not_believed() {
+    let machine = Memory::configured();
+    let wanted = machine.wanted(&shared_queue(0, 32, 20));
+    let options = Options::default();
+    change(&machine, &machine.state(), &wanted, &options, &mut never).expect("the part has it");
+    let path = machine.place().journal();
+    fs::set_permissions(&path, PermissionsExt::from_mode(0o666)).expect("its mode");
+    let words = machine.place().peek().expect_err("others can write it").to_string();
+    assert!(words.contains("can be written by others (mode 666)"), "{words}");
+    fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).expect("its mode");
+    let aside = path.with_extension("aside");
+    fs::rename(&path, &aside).expect("moved");
+    symlink(&aside, &path).expect("a link");
+    let words = machine.place().peek().expect_err("it is a link").to_string();
+    assert!(words.contains("is a link"), "{words}");
+}
+
+#[test]
+fn a_damaged_journal_stops_every_change() {
+    let machine = Memory::configured();
+    drop(machine.state());
+    let path = machine.place().journal();
+    let entry =
+        r#"{"device":"dsa0","time_unix_s":1,"boot_id":"b","command":"c","left":null,"former":"#;
+    let texts = [
+        "{".to_owned(),
+        r#"{"schema_version":2,"entries":[]}"#.to_owned(),
+        r#"{"schema_version":1,"entries":[],"more":1}"#.to_owned(),
+        format!(r#"{{"schema_version":1,"entries":[{entry}null}}]}}"#),
+        format!(r#"{{"schema_version":1,"entries":[{entry}[{{"dev":"dsa1"}}]}}]}}"#),
+        format!(r#"{{"schema_version":1,"entries":[{entry}[{{"dev":"dsa0","colour":1}}]}}]}}"#),
+    ];
+    for text in texts {
+        fs::write(&path, &text).expect("is written");
+        let wanted = machine.wanted(&shared_queue(0, 32, 20));
+        let ended = change(&machine, &machine.state(), &wanted, &Options::default(), &mut never);
+        let words = ended.expect_err(&text).to_string();
+        assert!(words.contains("is damaged"), "{text}: {words}");
+        assert_eq!((machine.writes.get(), fs::read_to_string(&path).ok()), (0, Some(text)));
+    }
+}

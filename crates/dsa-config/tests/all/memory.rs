@@ -1,0 +1,189 @@
+//! A machine in memory: the driver as a state machine, which outlives the tool that changes it.
+
+use dsa::hardware::capabilities::Capabilities;
+use dsa_config::bus::Bus;
+use dsa_config::journal::{Place, State};
+use dsa_config::machine::MachineError;
+use dsa_config::steps::Point;
+use idxd::saved::Saved;
+use idxd::seen::Attributes;
+use idxd::{Client, Driver, DriverName, Errno, Idle, Node, Part};
+use std::cell::{Cell, RefCell};
+use std::ops::ControlFlow;
+use tempfile::TempDir;
+
+/// What the machine does with a write, beside what its driver does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// It is refused with EIO.
+    Refused,
+    /// It is taken and changes nothing.
+    Ignored,
+}
+
+pub struct Memory {
+    pub driver: RefCell<Driver>,
+    pub numbers: Vec<usize>,
+    pub boot: RefCell<String>,
+    /// The write that meets trouble, counted from here.
+    pub trouble: Cell<Option<(usize, Trouble)>>,
+    pub writes: Cell<usize>,
+    place: TempDir,
+}
+
+impl Memory {
+    pub fn new() -> Self {
+        Self::with(vec![
+            Part::new(Capabilities::VERSION_1),
+            Part::gap(),
+            Part::new(Capabilities::VERSION_2),
+        ])
+    }
+
+    pub fn with(parts: Vec<Part>) -> Self {
+        let driver = Driver::new(parts);
+        let devices = driver.nodes().filter(|node| matches!(node, Node::Device(_)));
+        let numbers = devices.map(Node::device).collect();
+        Self {
+            driver: RefCell::new(driver),
+            numbers,
+            boot: RefCell::new("a boot".to_owned()),
+            trouble: Cell::new(None),
+            writes: Cell::new(0),
+            place: TempDir::new().expect("can be created"),
+        }
+    }
+
+    /// With the configuration of each device that a run of the software device begins with.
+    pub fn configured() -> Self {
+        let machine = Self::with(vec![Part::new(Capabilities::VERSION_1); 2]);
+        let parts = [Capabilities::VERSION_1; 2];
+        let default = Saved::default_for(&parts);
+        default.apply(&mut machine.driver.borrow_mut(), &Idle).expect("the parts have it");
+        machine
+    }
+
+    pub fn place(&self) -> Place {
+        Place::of_machine(self.place.path(), None)
+    }
+
+    pub fn state(&self) -> State {
+        self.place().lock(false).expect("nothing else has the lock")
+    }
+
+    pub fn configuration(&self) -> Saved {
+        Saved::of(&self.driver.borrow())
+    }
+
+    /// Finds that it has a configuration; names of drivers that it had not stay, as nothing takes them.
+    #[track_caller]
+    pub fn has(&self, wanted: &Saved) {
+        assert_eq!(self.configuration().differences(wanted), []);
+    }
+
+    /// The configuration that a file leads to.
+    pub fn wanted(&self, file: &Saved) -> Saved {
+        let taken = file.taken_by(&self.driver.borrow());
+        assert_eq!(taken.refusals, []);
+        taken.configuration
+    }
+
+    pub fn open(&self, device: usize, queue: usize) -> Client {
+        self.driver.borrow_mut().open(device, queue, 77, &Idle).expect("it is enabled")
+    }
+
+    pub fn close(&self, client: &Client) {
+        self.driver.borrow_mut().close(client, &Idle);
+    }
+
+    fn written(&self) -> Option<Trouble> {
+        let number = self.writes.get();
+        self.writes.set(number + 1);
+        self.trouble.get().filter(|(at, _)| *at == number).map(|(_, trouble)| trouble)
+    }
+
+    fn meets(&self, write: impl FnOnce(&mut Driver) -> Result<(), Errno>) -> Result<(), Errno> {
+        match self.written() {
+            None => write(&mut self.driver.borrow_mut()),
+            Some(Trouble::Refused) => Err(Errno::EIO),
+            Some(Trouble::Ignored) => Ok(()),
+        }
+    }
+}
+
+impl Attributes for Memory {
+    fn read(&self, node: Node, attribute: &str) -> Result<String, Errno> {
+        let text = self.driver.borrow().read(node, attribute, &Idle)?;
+        Ok(text.trim_end_matches('\n').to_owned())
+    }
+
+    fn bound(&self, node: Node) -> Result<Option<DriverName>, Errno> {
+        Ok(self.driver.borrow().bound(node))
+    }
+}
+
+impl Bus for Memory {
+    fn numbers(&self) -> Result<Vec<usize>, MachineError> {
+        Ok(self.numbers.clone())
+    }
+
+    fn tc_override(&self) -> bool {
+        false
+    }
+
+    fn write(&self, node: Node, attribute: &str, text: &str) -> Result<(), Errno> {
+        if attribute == "cmd_status" {
+            return self.driver.borrow_mut().write(node, attribute, text, &Idle);
+        }
+        self.meets(|driver| driver.write(node, attribute, text, &Idle))
+    }
+
+    fn bind(&self, name: DriverName, node: Node) -> Result<(), Errno> {
+        self.meets(|driver| driver.bind(name, &node.to_string(), &Idle))
+    }
+
+    fn unbind(&self, name: DriverName, node: Node) -> Result<(), Errno> {
+        self.meets(|driver| driver.unbind(name, &node.to_string(), &Idle))
+    }
+
+    fn processes(&self, queue: Node) -> Vec<u32> {
+        let Node::Queue(device, queue) = queue else { return Vec::new() };
+        self.driver.borrow().files(device, queue).map(Client::pid).collect()
+    }
+
+    fn shown(&self, node: Node, attribute: &str) -> String {
+        format!("{node}/{attribute}")
+    }
+
+    fn boot(&self) -> Result<String, MachineError> {
+        Ok(self.boot.borrow().clone())
+    }
+}
+
+/// Goes on at every point.
+pub fn never(_: Point) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+/// Dies at the point of a number, as by a kill.
+pub fn dies_at(number: usize) -> impl FnMut(Point) -> ControlFlow<()> {
+    let mut left = number;
+    move |_| match left {
+        0 => ControlFlow::Break(()),
+        _ => {
+            left -= 1;
+            ControlFlow::Continue(())
+        }
+    }
+}
+
+/// A file of one device with a shared queue, by threshold and size.
+pub fn shared_queue(device: usize, size: u32, threshold: u32) -> Saved {
+    let text = format!(
+        r#"[{{"dev":"dsa{device}","groups":[{{"dev":"group{device}.0","grouped_workqueues":[
+            {{"dev":"wq{device}.3","mode":"shared","size":{size},"threshold":{threshold},
+              "priority":5,"type":"user","name":"tested"}}],
+            "grouped_engines":[{{"dev":"engine{device}.1"}}]}}]}}]"#
+    );
+    Saved::parse(&text).expect("a file")
+}

@@ -1,0 +1,97 @@
+//! What happens before `main`: settings, queues, limits.
+//!
+//! Constructors of other libraries have run then, that of a software device as well, and no lock is held:
+//! this is the one moment in which the library may allocate. Until then all calls go to the C library.
+
+use crate::callers;
+use crate::next;
+use crate::portals;
+use crate::process;
+use crate::report;
+use crate::settings::{self, Function};
+use crate::tuning;
+use dsa_client::instructions::Instructions;
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
+type Hook = unsafe extern "C" fn();
+type Start = unsafe extern "C" fn(
+    Main,
+    c_int,
+    *mut *mut c_char,
+    Option<Hook>,
+    Option<Hook>,
+    Option<Hook>,
+    *mut c_void,
+) -> c_int;
+
+/// The C library's function that runs a program.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __libc_start_main(
+    main: Main,
+    count: c_int,
+    arguments: *mut *mut c_char,
+    begin: Option<Hook>,
+    end: Option<Hook>,
+    linker_end: Option<Hook>,
+    stack: *mut c_void,
+) -> c_int {
+    prepare();
+    // SAFETY: the name ends with zero; the C library has this function, with this type.
+    unsafe {
+        let next = libc::dlsym(libc::RTLD_NEXT, c"__libc_start_main".as_ptr());
+        let next = std::mem::transmute::<*mut c_void, Start>(next);
+        next(main, count, arguments, begin, end, linker_end, stack)
+    }
+}
+
+fn prepare() {
+    let settings = settings::read();
+    if !settings.is_on {
+        return;
+    }
+    callers::learn();
+    // The first question of the processor may be slow, and may trap.
+    let _ = Instructions::here();
+    let troubles = match sanitizer() {
+        None => portals::find(settings),
+        Some(name) => {
+            vec![format!("{name} is there: it looks at all calls, and a device would at none")]
+        }
+    };
+    process::prepare();
+    report::begin(settings, troubles);
+    if portals::known().is_empty() && !report::is_wanted() {
+        return;
+    }
+    portals::find_nodes();
+    tuning::begin(settings.cpu_share);
+    open();
+    if settings.opens_in_children {
+        // SAFETY: the function is called in children of forks.
+        unsafe { libc::pthread_atfork(None, None, Some(open)) };
+    }
+    for function in Function::ALL {
+        // Statistics count all calls.
+        let least_bytes = settings.least_bytes_tried(function);
+        next::limit(function, if report::is_wanted() { 0 } else { least_bytes });
+    }
+}
+
+/// The function of a sanitizer that the program was built with.
+fn sanitizer() -> Option<&'static str> {
+    let all = [c"__asan_init", c"__hwasan_init", c"__msan_init", c"__tsan_init"];
+    // SAFETY: the name ends with zero.
+    let is_there =
+        |name: &&CStr| unsafe { !libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).is_null() };
+    all.into_iter().find(is_there).and_then(|name| name.to_str().ok())
+}
+
+extern "C" fn open() {
+    if let Some(process) = process::current() {
+        portals::open_all(process);
+    }
+}

@@ -1,0 +1,275 @@
+//! The steps from the configuration that devices have to another one, each tried on a copy of the driver.
+//!
+//! What must be off goes off first: queues, and the device where something changes that it takes only
+//! when it is enabled. Then values are written, then all is enabled that is to be.
+
+use super::apply::{ApplyError, ORDER, SUMS, bind, set};
+use super::complete::{driver_of, is_unset};
+use super::{Entry, Saved};
+use crate::{Driver, DriverName, Idle, Mode, Node};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// One write to a file of the driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Disable: a queue drains, and loses its configuration but size and group; a device loses all.
+    Unbind {
+        /// A device or a queue.
+        node: Node,
+        /// From what.
+        driver: DriverName,
+    },
+    /// Write an attribute.
+    Write {
+        /// Of what.
+        node: Node,
+        /// The attribute.
+        attribute: &'static str,
+        /// The text before.
+        from: String,
+        /// The text that is written, and reads the same.
+        to: String,
+    },
+    /// Enable.
+    Bind {
+        /// A device or a queue.
+        node: Node,
+        /// To what.
+        driver: DriverName,
+    },
+}
+
+impl Step {
+    /// Of what.
+    #[must_use]
+    pub fn node(&self) -> Node {
+        match self {
+            Self::Unbind { node, .. } | Self::Write { node, .. } | Self::Bind { node, .. } => *node,
+        }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unbind { node, driver } => write!(f, "disable {node} (unbind from {driver})"),
+            Self::Write { node, attribute, from, to } => {
+                write!(f, "{node}/{attribute}: {from:?} -> {to:?}")
+            }
+            Self::Bind { node, driver } => write!(f, "enable {node} (bind to {driver})"),
+        }
+    }
+}
+
+/// Steps, and where they lead.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// In order.
+    pub steps: Vec<Step>,
+    /// Steps that the driver would refuse, all of them.
+    pub refusals: Vec<ApplyError>,
+    /// The driver after the steps.
+    pub after: Driver,
+}
+
+impl Saved {
+    /// The steps from what a driver has to this configuration, which is one of whole devices: the
+    /// `configuration` of [`super::Taken`].
+    #[must_use]
+    pub fn plan(&self, driver: &Driver) -> Plan {
+        let mut planner = Planner {
+            plan: Plan { steps: Vec::new(), refusals: Vec::new(), after: driver.clone() },
+            unseen: driver.nodes().filter(|node| is_dedicated(driver, *node)).collect(),
+        };
+        for number in self.devices() {
+            let own: Vec<&Entry> =
+                self.entries.iter().filter(|entry| entry.node.device() == number).collect();
+            planner.device(number, &own);
+        }
+        planner.plan
+    }
+}
+
+struct Planner {
+    plan: Plan,
+    /// Dedicated queues: what they have for retries is seen only when they are shared.
+    unseen: BTreeSet<Node>,
+}
+
+fn is_dedicated(driver: &Driver, node: Node) -> bool {
+    match node {
+        Node::Queue(device, queue) => driver.devices[device].queues[queue].mode == Mode::Dedicated,
+        _ => false,
+    }
+}
+
+impl Planner {
+    fn now(&self, node: Node, attribute: &str) -> Option<String> {
+        let text = self.plan.after.read(node, attribute, &Idle).ok()?;
+        Some(text.trim_end_matches('\n').to_owned())
+    }
+
+    fn differs(&self, entry: &Entry, attribute: &str, text: &str) -> bool {
+        // Once it is set it can be changed, and not taken away.
+        let is_kept = attribute == "driver_name" && text.is_empty();
+        !is_kept && self.now(entry.node, attribute).as_deref() != Some(text)
+    }
+
+    fn device(&mut self, number: usize, own: &[&Entry]) {
+        let device = Node::Device(number);
+        if self.must_be_off(number, own) {
+            for queue in 0..self.plan.after.devices[number].queues.len() {
+                self.unbind(Node::Queue(number, queue));
+            }
+            self.unbind(device);
+        } else {
+            let changed = |entry: &&&Entry| {
+                let is_queue = matches!(entry.node, Node::Queue(..));
+                let mut settings = entry.settings.iter();
+                // Retries may change in any state.
+                let any = settings.any(|(attribute, text)| {
+                    *attribute != "enqcmds_retries" && self.differs(entry, attribute, text)
+                });
+                is_queue && (any || entry.enabled == Some(false))
+            };
+            let changed: Vec<Node> = own.iter().filter(changed).map(|entry| entry.node).collect();
+            changed.into_iter().for_each(|queue| self.unbind(queue));
+        }
+        self.clear(own);
+        for attribute in ORDER {
+            for entry in own {
+                self.write_wanted(entry, attribute);
+            }
+        }
+        for entry in own.iter().filter(|entry| entry.enabled == Some(true)) {
+            match entry.node {
+                Node::Device(_) => self.bind(DriverName::Idxd, entry.node),
+                Node::Queue(device, queue) => {
+                    if let Some(driver) = driver_of(&self.plan.after, device, queue) {
+                        self.bind(driver, entry.node);
+                    }
+                }
+                Node::Group(..) | Node::Engine(..) => {}
+            }
+        }
+    }
+
+    /// Whether something changes that a device takes when it is enabled: what groups have, sizes, its
+    /// own limits. The driver does not refuse all of these writes on a device that is on.
+    fn must_be_off(&self, number: usize, own: &[&Entry]) -> bool {
+        own.iter().any(|entry| {
+            let halted = entry.node == Node::Device(number)
+                && self.plan.after.devices[number].state == crate::DeviceState::Halted;
+            let mut settings = entry.settings.iter();
+            halted
+                || match entry.node {
+                    Node::Device(_) if entry.enabled == Some(false) => true,
+                    Node::Queue(..) => settings.any(|(attribute, text)| {
+                        ["size", "group_id"].contains(attribute)
+                            && self.differs(entry, attribute, text)
+                    }),
+                    _ => settings.any(|(attribute, text)| self.differs(entry, attribute, text)),
+                }
+        })
+    }
+
+    /// What has to go before other values are written: sums that would be exceeded in between, and what
+    /// only goes by a detour.
+    fn clear(&mut self, own: &[&Entry]) {
+        for attribute in SUMS {
+            let changes = |entry: &&&Entry| {
+                // Buffers that a group is allowed may be reserved by others only once that is written.
+                let buffers =
+                    (attribute == "read_buffers_reserved").then_some("read_buffers_allowed");
+                let mut names = [attribute].into_iter().chain(buffers);
+                names.any(|it| entry.get(it).is_some_and(|text| self.differs(entry, it, text)))
+            };
+            let is_changed = own.iter().any(|entry| changes(&entry));
+            for entry in own.iter().filter(|_| is_changed) {
+                if entry.get(attribute).is_some() {
+                    self.write(entry.node, attribute, "0");
+                }
+            }
+        }
+        for attribute in ["group_id", "read_buffers_allowed"] {
+            own.iter().for_each(|entry| self.write_wanted(entry, attribute));
+        }
+        for entry in own {
+            // A dedicated queue has no threshold, and a queue of another type no name.
+            if self.is_taken_away(entry, "threshold") {
+                self.write(entry.node, "mode", "dedicated");
+            }
+            if self.is_taken_away(entry, "name") {
+                let is_none = self.now(entry.node, "type").as_deref() == Some("none");
+                self.write(entry.node, "type", if is_none { "user" } else { "none" });
+            }
+            // Without a limit the bit cannot be written.
+            let limited = "use_read_buffer_limit";
+            if entry.get(limited) == Some("0") && self.differs(entry, limited, "0") {
+                let device = Node::Device(entry.node.device());
+                if self.now(device, "read_buffer_limit").as_deref() == Some("0") {
+                    self.write(device, "read_buffer_limit", "1");
+                }
+                self.write(entry.node, limited, "0");
+            }
+        }
+    }
+
+    /// Whether something is set that is to be as if it never was.
+    fn is_taken_away(&self, entry: &Entry, attribute: &str) -> bool {
+        let text = entry.get(attribute).filter(|text| is_unset(attribute, text));
+        text.is_some_and(|text| self.differs(entry, attribute, text))
+    }
+
+    fn write_wanted(&mut self, entry: &Entry, attribute: &'static str) {
+        if let Some(text) = entry.get(attribute).filter(|text| !is_unset(attribute, text)) {
+            self.write(entry.node, attribute, text);
+        }
+    }
+
+    /// Writes what is not so yet.
+    fn write(&mut self, node: Node, attribute: &'static str, text: &str) {
+        let Some(from) = self.now(node, attribute) else { return };
+        let is_seen = attribute != "enqcmds_retries" || !self.unseen.contains(&node);
+        if from == text && is_seen {
+            return;
+        }
+        match set(&mut self.plan.after, &Idle, node, attribute, text) {
+            Ok(()) => {
+                let to = text.to_owned();
+                self.plan.steps.push(Step::Write { node, attribute, from, to });
+            }
+            Err(refusal) => self.plan.refusals.push(refusal),
+        }
+    }
+
+    fn unbind(&mut self, node: Node) {
+        let Some(driver) = self.plan.after.bound(node) else { return };
+        match self.plan.after.unbind(driver, &node.to_string(), &Idle) {
+            Ok(()) => {
+                // It has the driver's values now.
+                self.unseen.retain(|queue| *queue != node && Node::Device(queue.device()) != node);
+                self.plan.steps.push(Step::Unbind { node, driver });
+            }
+            Err(errno) => self.plan.refusals.push(ApplyError {
+                node,
+                attribute: "unbind".to_owned(),
+                value: driver.name().to_owned(),
+                errno,
+                allowed: None,
+                status: None,
+            }),
+        }
+    }
+
+    fn bind(&mut self, driver: DriverName, node: Node) {
+        if self.plan.after.bound(node).is_some() {
+            return;
+        }
+        match bind(&mut self.plan.after, &Idle, driver, node) {
+            Ok(()) => self.plan.steps.push(Step::Bind { node, driver }),
+            Err(refusal) => self.plan.refusals.push(refusal),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! A data streaming accelerator for Python: operations on buffers, by devices or the CPU.
+//!
+//! An operation keeps its buffers, a job its operation: what a device reads and writes cannot go
+//! meanwhile.
+
+mod client;
+mod jobs;
+mod operation;
+
+use dsa_client::error::Error;
+use dsa_client::outcome::{Answer, Outcome};
+use pyo3::create_exception;
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+create_exception!(
+    skipline.dsa,
+    DsaError,
+    PyOSError,
+    "An operation that failed: errno, and a sentence for people."
+);
+
+/// What the module has.
+pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("DsaError", module.py().get_type::<DsaError>())?;
+    module.add_class::<client::DsaClient>()?;
+    module.add_class::<operation::DsaOperation>()?;
+    module.add_class::<operation::DsaTags>()?;
+    module.add_class::<jobs::DsaJob>()?;
+    module.add_class::<jobs::DsaBatchJob>()?;
+    module.add_class::<DsaOutcome>()
+}
+
+/// An error that can be told more than once.
+#[derive(Clone)]
+struct Failure {
+    errno: i32,
+    text: String,
+    is_input: bool,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let is_input = matches!(
+            error,
+            Error::Argument { .. } | Error::Thresholds { .. } | Error::NoSuchQueue { .. }
+        );
+        Self { errno: error.errno(), text: error.to_string(), is_input }
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        let Failure { errno, text, is_input } = failure;
+        if is_input { crate::InputError::new_err(text) } else { DsaError::new_err((errno, text)) }
+    }
+}
+
+/// How an operation ended.
+type End = Result<Outcome, Failure>;
+
+fn told(end: End) -> PyResult<DsaOutcome> {
+    Ok(DsaOutcome { outcome: Box::new(end.map_err(PyErr::from)?) })
+}
+
+/// What an operation came to, and who did it.
+#[pyclass(module = "skipline.dsa", frozen)]
+pub struct DsaOutcome {
+    outcome: Box<Outcome>,
+}
+
+// Python aligns objects to 16 bytes; descriptors and records, which ask for more, are boxed in them.
+const _: () = {
+    assert!(align_of::<DsaOutcome>() <= 16 && align_of::<operation::DsaOperation>() <= 16);
+    assert!(align_of::<jobs::DsaJob>() <= 16 && align_of::<jobs::DsaBatchJob>() <= 16);
+    assert!(align_of::<client::DsaClient>() <= 16 && align_of::<operation::DsaTags>() <= 16);
+};
+
+#[pymethods]
+impl DsaOutcome {
+    /// "done", "equal", "differs", "crc", "delta" or "protection".
+    #[getter]
+    fn answer(&self) -> &'static str {
+        match self.outcome.answer {
+            Answer::Done => "done",
+            Answer::Equal => "equal",
+            Answer::Differs { .. } => "differs",
+            Answer::Crc(_) => "crc",
+            Answer::Delta { .. } => "delta",
+            Answer::Protection { .. } => "protection",
+        }
+    }
+
+    /// The offset of the first difference, or of the first wrong block; the CRC; the bytes of a record.
+    #[getter]
+    fn value(&self) -> Option<u64> {
+        match self.outcome.answer {
+            Answer::Done | Answer::Equal => None,
+            Answer::Differs { at } | Answer::Protection { at, .. } => Some(at),
+            Answer::Crc(crc) => Some(crc),
+            Answer::Delta { bytes, .. } => Some(bytes.into()),
+        }
+    }
+
+    /// Whether a record of differences had no room for all of them.
+    #[getter]
+    fn is_cut(&self) -> bool {
+        matches!(self.outcome.answer, Answer::Delta { is_cut: true, .. })
+    }
+
+    /// What is wrong with protection information: 1 guard, 2 application tag, 4 reference tag, 8
+    /// all ones.
+    #[getter]
+    fn dif_status(&self) -> u8 {
+        match self.outcome.answer {
+            Answer::Protection { dif_status, .. } => dif_status,
+            _ => 0,
+        }
+    }
+
+    /// Bytes that a device did.
+    #[getter]
+    fn device_bytes(&self) -> u64 {
+        self.outcome.device_bytes
+    }
+
+    /// Bytes that the CPU did.
+    #[getter]
+    fn cpu_bytes(&self) -> u64 {
+        self.outcome.cpu_bytes
+    }
+
+    /// The completion record of the last part, as hardware lays it out.
+    #[getter]
+    fn record<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.outcome.record.0)
+    }
+
+    fn __repr__(&self) -> String {
+        let value = self.value().map_or(String::new(), |value| format!(" {value:#x}"));
+        let (device, cpu) = (self.outcome.device_bytes, self.outcome.cpu_bytes);
+        format!("<Outcome {}{value}: device {device} B, CPU {cpu} B>", self.answer())
+    }
+}

@@ -1,0 +1,162 @@
+//! Segments of TCP in a capture, with their payload.
+//!
+//! Models: ports, sequence number, SYN, FIN and RST; payload as far as it was captured.
+//! Source: RFC 9293; headers parsed by the `etherparse` crate.
+//! Simplifies: checksums are not looked at (cards compute them behind the capture), IP fragments are
+//! left out, and so are packets whose TCP header was cut off.
+
+use std::fs::File;
+use std::io::Read;
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+
+use etherparse::{LaxNetSlice, TransportSlice};
+
+use super::packets::{Packets, Recorded};
+use super::{CaptureError, CaptureFault, CutShort, RecordPosition, hand_over};
+
+/// A segment, as it passed the interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment<'a> {
+    /// Number of the packet in the file, from 1.
+    pub packet: u64,
+    /// Who sent it.
+    pub source: SocketAddr,
+    /// To whom.
+    pub destination: SocketAddr,
+    /// Number of its first byte; of the SYN itself, if it is one.
+    pub sequence: u32,
+    /// It opens a connection.
+    pub is_syn: bool,
+    /// Its sender sends nothing after it.
+    pub is_fin: bool,
+    /// It ends the connection.
+    pub is_reset: bool,
+    /// Its bytes, as far as they were captured.
+    pub payload: &'a [u8],
+}
+
+/// What a file held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segments {
+    /// Packets of any kind.
+    pub packets: u64,
+    /// Those with segments of TCP.
+    pub segments: u64,
+    /// The record within which the file ends.
+    pub cut_in: Option<RecordPosition>,
+}
+
+/// Calls `each` with every segment of a pcap or pcapng file, in the order of the file.
+///
+/// # Errors
+/// As for [`super::read`]; segments before the fault were handed over.
+pub fn read_tcp(
+    path: impl AsRef<Path>,
+    cut_short: CutShort,
+    each: impl FnMut(&Segment<'_>),
+) -> Result<Segments, CaptureError> {
+    let path = path.as_ref();
+    File::open(path)
+        .map_err(CaptureFault::CannotOpen)
+        .and_then(|file| from_reader(file, cut_short, each))
+        .map_err(|fault| CaptureError { path: path.to_owned(), fault })
+}
+
+fn from_reader(
+    reader: impl Read,
+    cut_short: CutShort,
+    each: impl FnMut(&Segment<'_>),
+) -> Result<Segments, CaptureFault> {
+    let mut taker = Taker { each, packets: 0, segments: 0 };
+    let cut_in = hand_over(reader, cut_short, &mut taker)?;
+    Ok(Segments { packets: taker.packets, segments: taker.segments, cut_in })
+}
+
+struct Taker<F> {
+    each: F,
+    packets: u64,
+    segments: u64,
+}
+
+impl<F: FnMut(&Segment<'_>)> Packets for Taker<F> {
+    fn count(&self) -> u64 {
+        self.packets
+    }
+
+    fn add(&mut self, packet: &Recorded) {
+        self.packets += 1;
+        if let Some(segment) = segment(packet, self.packets) {
+            self.segments += 1;
+            (self.each)(&segment);
+        }
+    }
+}
+
+fn segment<'a>(recorded: &Recorded<'a>, packet: u64) -> Option<Segment<'a>> {
+    let headers = recorded.link.headers(recorded.captured)?;
+    let (source, destination): (IpAddr, IpAddr) = match headers.net.as_ref()? {
+        LaxNetSlice::Ipv4(ip) => {
+            (ip.header().source_addr().into(), ip.header().destination_addr().into())
+        }
+        LaxNetSlice::Ipv6(ip) => {
+            (ip.header().source_addr().into(), ip.header().destination_addr().into())
+        }
+        LaxNetSlice::Arp(_) => return None,
+    };
+    let Some(TransportSlice::Tcp(tcp)) = headers.transport else { return None };
+    Some(Segment {
+        packet,
+        source: SocketAddr::new(source, tcp.source_port()),
+        destination: SocketAddr::new(destination, tcp.destination_port()),
+        sequence: tcp.sequence_number(),
+        is_syn: tcp.syn(),
+        is_fin: tcp.fin(),
+        is_reset: tcp.rst(),
+        payload: tcp.payload(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_files::{ipv4_udp, ipv6_tcp, on_ethernet, pcap_of};
+    use super::*;
+
+    /// A SYN over IPv6 with four bytes of data.
+    fn opening() -> Vec<u8> {
+        let mut ip = ipv6_tcp(40_000, 4420);
+        ip[5] = 24;
+        ip[44..48].copy_from_slice(&0xffff_fff0_u32.to_be_bytes());
+        ip[53] = 2;
+        on_ethernet(0x86dd, &[&ip[..], b"data"].concat())
+    }
+
+    #[test]
+    fn segments_have_payload_and_number_and_all_else_is_left_out() {
+        let udp = on_ethernet(0x0800, &ipv4_udp(1, 4420, 20));
+        // A frame that is padded, and one whose header was cut off.
+        let padded = [&opening()[..], &[0; 9]].concat();
+        let frames = [udp, padded, opening()[..60].to_vec()];
+        let file = pcap_of((0..).zip(frames));
+        let mut taken = Vec::new();
+        let read = from_reader(file.as_slice(), CutShort::Refused, |segment| {
+            assert_eq!(segment.payload, b"data");
+            assert_eq!((segment.source.port(), segment.destination.port()), (40_000, 4420));
+            assert_eq!(segment.destination.ip().to_string(), "::1");
+            assert!(segment.is_syn && !segment.is_fin && !segment.is_reset);
+            taken.push((segment.packet, segment.sequence));
+        });
+        assert_eq!(taken, [(2, 0xffff_fff0)]);
+        let counted = Segments { packets: 3, segments: 1, cut_in: None };
+        assert_eq!(read.expect("is read"), counted);
+    }
+
+    #[test]
+    fn a_file_that_is_cut_short_is_read_if_that_is_allowed() {
+        let file = pcap_of([(0, opening()), (1, opening())]);
+        let cut = &file[..file.len() - 1];
+        let read = from_reader(cut, CutShort::Read, |_| {}).expect("is read");
+        assert_eq!((read.segments, read.cut_in.and_then(|cut| cut.packet)), (1, Some(2)));
+        assert!(from_reader(cut, CutShort::Refused, |_| {}).is_err());
+    }
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "channel.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_dev.h>
+#include <rte_dmadev.h>
+#include <rte_lcore.h>
+#include <rte_malloc.h>
+
+#include "silence.h"
+
+static void
+copy_by_core(struct channel *channel, uint16_t place)
+{
+	const struct copy *copy = &channel->copies[place % REORDER_PLACES];
+
+	memcpy(copy->to, copy->from, copy->bytes);
+	channel->counts.by_core++;
+}
+
+/* The queue that the open batch goes to, or the next one that has room; NULL if none has. */
+static struct work_queue *
+queue_with_room(struct channel *channel)
+{
+	unsigned int i;
+
+	for (i = 0; i < channel->n_queues && !channel->is_open; i++) {
+		if (work_queue_room(&channel->queues[channel->turn]) > 0)
+			break;
+		channel->turn = (channel->turn + 1) % channel->n_queues;
+	}
+	return work_queue_room(&channel->queues[channel->turn]) > 0 ?
+		&channel->queues[channel->turn] : NULL;
+}
+
+static bool
+all_queues_are_gone(const struct channel *channel)
+{
+	unsigned int i;
+
+	for (i = 0; i < channel->n_queues; i++)
+		if (channel->queues[i].state != QUEUE_IS_GONE)
+			return false;
+	return true;
+}
+
+static uint16_t
+room(const void *private, uint16_t vchan __rte_unused)
+{
+	/* DPDK's functions of this type take a constant; the turn is no part of what they show. */
+	struct channel *channel = (struct channel *)(uintptr_t)private;
+	struct work_queue *queue = queue_with_room(channel);
+	uint16_t places = reorder_room(&channel->order);
+
+	if (queue == NULL)
+		return all_queues_are_gone(channel) ? places : 0;
+	return RTE_MIN(places, work_queue_room(queue));
+}
+
+static void
+note_ended(struct channel *channel, const struct ended *ended, uint16_t n)
+{
+	struct reorder *order = &channel->order;
+	uint16_t i, place;
+
+	for (i = 0; i < n; i++) {
+		place = ended[i].place;
+		if (ended[i].failed && !channel->faults.passes_failed)
+			copy_by_core(channel, place);
+		if (place != order->oldest && !order->ended[(uint16_t)(place - 1) % REORDER_PLACES])
+			channel->counts.overtakes++;
+		reorder_end(order, place);
+	}
+	channel->ended += n;
+}
+
+/* vhost has asked for room before. */
+static int
+copy(void *private, uint16_t vchan __rte_unused, rte_iova_t from, rte_iova_t to, uint32_t bytes,
+	uint64_t flags __rte_unused)
+{
+	struct channel *channel = private;
+	struct work_queue *queue = queue_with_room(channel);
+	uint16_t place = channel->order.next;
+	struct copy *copy = &channel->copies[place % REORDER_PLACES];
+	int ret;
+
+	if (reorder_room(&channel->order) == 0 || (queue == NULL && !all_queues_are_gone(channel)))
+		return -ENOSPC;
+	/* Virtual addresses: main.c asks for them. */
+	*copy = (struct copy){ (const void *)(uintptr_t)from, (void *)(uintptr_t)to, bytes };
+	if (queue != NULL) {
+		ret = work_queue_copy(queue, place, copy->from, copy->to, bytes);
+		if (ret < 0)
+			return ret;
+		channel->is_open = true;
+		queue->counts.copies++;
+		return reorder_enter(&channel->order);
+	}
+	reorder_enter(&channel->order);
+	copy_by_core(channel, place);
+	note_ended(channel, &(struct ended){ .place = place }, 1);
+	return place;
+}
+
+static int
+submit(void *private, uint16_t vchan __rte_unused)
+{
+	struct channel *channel = private;
+
+	if (!channel->is_open)
+		return 0;
+	channel->counts.foreign += rte_lcore_id() != channel->lcore;
+	channel->queues[channel->turn].counts.batches++;
+	work_queue_submit(&channel->queues[channel->turn]);
+	channel->is_open = false;
+	channel->turn = (channel->turn + 1) % channel->n_queues;
+	return 0;
+}
+
+static void
+collect(struct channel *channel, struct work_queue *queue)
+{
+	struct ended ended[WORK_QUEUE_PLACES];
+	enum silence silence;
+	uint16_t n;
+
+	if (queue->state == QUEUE_IS_GONE)
+		return;
+	n = work_queue_collect(queue, ended);
+	if (n == 0) {
+		silence = silence_look(queue);
+		if (silence != NOT_SILENT)
+			n = silence_end(queue, silence, ended);
+	}
+	note_ended(channel, ended, n);
+}
+
+static uint16_t
+completed(void *private, uint16_t vchan __rte_unused, const uint16_t most, uint16_t *last,
+	bool *has_error)
+{
+	struct channel *channel = private;
+	unsigned int i;
+	uint16_t n;
+
+	for (i = 0; i < channel->n_queues; i++)
+		collect(channel, &channel->queues[i]);
+	if (channel->faults.releases_any) {
+		n = RTE_MIN(channel->ended, most);
+		channel->order.oldest += n;
+	} else {
+		n = reorder_release(&channel->order, most);
+	}
+	channel->ended -= n;
+	*last = reorder_last(&channel->order);
+	*has_error = false;
+	return n;
+}
+
+/* DPDK's device without hardware; -1 if there is none. */
+static int
+create_skeleton(unsigned int lcore)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "dma_skeleton_%u", lcore);
+	if (rte_eal_hotplug_add("vdev", name, "") < 0)
+		return -1;
+	return rte_dma_get_dev_id_by_name(name);
+}
+
+struct channel *
+channel_create(unsigned int lcore, const struct channel_faults *faults)
+{
+	struct channel *channel = rte_zmalloc("channel", sizeof(*channel), RTE_CACHE_LINE_SIZE);
+	int dma = create_skeleton(lcore);
+
+	if (channel == NULL || dma < 0) {
+		rte_free(channel);
+		return NULL;
+	}
+	reorder_clear(&channel->order);
+	channel->dma = dma;
+	channel->lcore = lcore;
+	channel->faults = *faults;
+	rte_dma_fp_objs[dma] = (struct rte_dma_fp_object){
+		.dev_private = channel,
+		.copy = copy,
+		.submit = submit,
+		.completed = completed,
+		.burst_capacity = room,
+	};
+	return channel;
+}
+
+const struct work_queue *
+channel_add(struct channel *channel, int16_t dma, int *error)
+{
+	struct work_queue *queue = &channel->queues[channel->n_queues];
+
+	*error = channel->n_queues < CHANNEL_QUEUES ? work_queue_start(queue, dma) : -ENOSPC;
+	if (*error < 0)
+		return NULL;
+	channel->n_queues++;
+	return queue;
+}
+
+void
+channel_stop(struct channel *channel)
+{
+	unsigned int i;
+
+	for (i = 0; i < channel->n_queues; i++) {
+		if (channel->queues[i].state != QUEUE_IS_GONE)
+			rte_dma_stop(channel->queues[i].dma);
+		rte_dma_close(channel->queues[i].dma);
+	}
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "link.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+#include <rte_mbuf.h>
+#include <rte_vhost.h>
+#include <rte_vhost_async.h>
+
+#define BURST 32
+/* A queue that is not probed (work_queue.h) may have lost what is waited for. */
+#define WAIT_SECONDS 5
+
+struct link links[LINKS];
+struct worker workers[MOST_PAIRS];
+
+uint16_t
+sending_queue(unsigned int pair)
+{
+	return 2 * pair + 1;
+}
+
+uint16_t
+receiving_queue(unsigned int pair)
+{
+	return 2 * pair;
+}
+
+/* The link of a guest that has come: its socket is the guest's name. */
+static struct link *
+link_of(int vid)
+{
+	char name[PATH_MAX];
+	unsigned int i;
+
+	if (rte_vhost_get_ifname(vid, name, sizeof(name)) == 0)
+		for (i = 0; i < LINKS; i++)
+			if (strcmp(links[i].path, name) == 0)
+				return &links[i];
+	return NULL;
+}
+
+static int
+guest_comes(int vid)
+{
+	struct link *link = link_of(vid);
+
+	if (link == NULL)
+		return -1;
+	__atomic_store_n(&link->vid, vid, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* No core begins another turn with what was withdrawn before. */
+static void
+wait_for_turns(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < MOST_PAIRS; i++) {
+		uint64_t turns = __atomic_load_n(&workers[i].turns, __ATOMIC_ACQUIRE);
+
+		while (__atomic_load_n(&workers[i].runs, __ATOMIC_ACQUIRE) &&
+				__atomic_load_n(&workers[i].turns, __ATOMIC_ACQUIRE) == turns)
+			usleep(100);
+	}
+}
+
+/* Packets whose guest is gone go with it. */
+static void
+close_channel(int vid, uint16_t queue, int16_t dma)
+{
+	struct rte_mbuf *packets[BURST];
+	uint64_t last = rte_rdtsc();
+	uint16_t n;
+
+	while (rte_vhost_async_get_inflight(vid, queue) > 0 &&
+			rte_rdtsc() - last < WAIT_SECONDS * rte_get_tsc_hz()) {
+		n = rte_vhost_clear_queue(vid, queue, packets, BURST, dma, 0);
+		rte_pktmbuf_free_bulk(packets, n);
+		if (n > 0)
+			last = rte_rdtsc();
+	}
+	if (rte_vhost_async_channel_unregister(vid, queue) < 0)
+		fprintf(stderr, "error: copies of virtqueue %u do not end\n", queue);
+}
+
+static void
+guest_leaves(int vid)
+{
+	struct link *link = link_of(vid);
+	uint16_t queue;
+
+	if (link == NULL || link->vid == NOT_THERE)
+		return;
+	__atomic_store_n(&link->vid, NOT_THERE, __ATOMIC_RELEASE);
+	wait_for_turns();
+	for (queue = 0; queue < RTE_DIM(link->is_open); queue++)
+		if (link->is_open[queue]) {
+			close_channel(vid, queue, workers[queue / 2].dma);
+			link->is_open[queue] = false;
+		}
+}
+
+/* A guest that stops its device still asks for the state of its virtqueues: it has left later. */
+static void
+guest_has_left(int vid)
+{
+	struct link *link = link_of(vid);
+
+	if (link != NULL)
+		__atomic_store_n(&link->has_left, true, __ATOMIC_RELEASE);
+}
+
+static const struct rte_vhost_device_ops operations = {
+	.new_device = guest_comes,
+	.destroy_device = guest_leaves,
+	.destroy_connection = guest_has_left,
+};
+
+static int
+listen_at(const char *path, uint64_t flags)
+{
+	struct stat file;
+
+	/* Of an earlier run: vhost does not take a path that is there. */
+	if (stat(path, &file) == 0 && S_ISSOCK(file.st_mode))
+		unlink(path);
+	if (rte_vhost_driver_register(path, flags) < 0)
+		return -EADDRINUSE;
+	if (rte_vhost_driver_callback_register(path, &operations) < 0 ||
+			rte_vhost_driver_start(path) < 0)
+		return -EIO;
+	return 0;
+}
+
+int
+links_listen(const char *const *paths, bool is_asynchronous)
+{
+	uint64_t flags = RTE_VHOST_USER_NET_COMPLIANT_OL_FLAGS;
+	unsigned int i;
+	int ret = 0;
+
+	if (is_asynchronous)
+		flags |= RTE_VHOST_USER_ASYNC_COPY;
+	for (i = 0; i < LINKS; i++)
+		links[i] = (struct link){ .path = paths[i], .vid = NOT_THERE };
+	for (i = 0; ret == 0 && i < LINKS; i++)
+		ret = listen_at(paths[i], flags);
+	return ret;
+}
+
+int
+link_use(struct link *link, uint16_t queue, int16_t dma)
+{
+	int vid = __atomic_load_n(&link->vid, __ATOMIC_ACQUIRE);
+
+	if (vid == NOT_THERE || dma < 0 || link->is_open[queue])
+		return vid;
+	/* The guest has not enabled it yet, or has fewer. */
+	if (queue >= rte_vhost_get_vring_num(vid) ||
+			rte_vhost_async_channel_register(vid, queue) < 0)
+		return NOT_THERE;
+	link->is_open[queue] = true;
+	return vid;
+}
+
+void
+links_close(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < LINKS; i++)
+		rte_vhost_driver_unregister(links[i].path);
+}
