@@ -65,7 +65,7 @@ def test_the_model_beats_the_constant_predictor(concluded: Callable[[str], Outco
 
 
 # How many points have measured values that chose a parameter of the platform.
-FITTED_POINTS = {"pktsize-desc": 1 + 3 * 6, "ddio-tune": 1}
+FITTED_POINTS = {"pktsize-desc": 1 + 3 * 6, "ddio-tune": 4}
 
 
 @pytest.mark.parametrize("identifier", EXPERIMENTS)

@@ -138,9 +138,9 @@ def _name_own_parts(folder: Path) -> None:
     own = 'platform = "platform.toml"\nnic = "nic.toml"'
     scenario.write_text(scenario.read_text().replace('platform = "skylake-gold-6140"', own))
     platform = resources.read_text("platforms/skylake-gold-6140.toml")
-    assert '\nslice_function = { value = "permuted"' in platform
+    assert '\nslice_function = { value = "skx-18"' in platform
     table = '{ value = "table.toml", source = "made up", confidence = "derived" }'
-    platform = platform.replace('"permuted"', '"table"')
+    platform = platform.replace('"skx-18"', '"table"')
     platform = platform.replace("\nslice_function", f"\nslice_table = {table}\nslice_function")
     (folder / "platform.toml").write_text(platform)
     base = [line % 18 for line in range(32)]

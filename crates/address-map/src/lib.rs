@@ -3,12 +3,12 @@
 //! Models: the hash that spreads lines over slices, and the set index inside a slice.
 //! Source: EuroSys'19 (XOR masks for 2^n slices), J. McCalpin's Intel_Address_Hash
 //! (base sequence with permutation masks for other counts).
-//! Simplifies: processors whose base sequence is not available use a uniform mixing function, which
-//! [`SliceFunction::describe`] names (DEVIATIONS.md, 2).
+//! Simplifies: processors whose function is not published use a stand-in, which
+//! [`SliceFunction::describe`] names; the set index beside a base sequence is a hypothesis
+//! (DEVIATIONS.md, 2).
 
 mod base_sequence;
 mod parities;
-mod permuted;
 #[cfg(test)]
 #[expect(
     clippy::cast_possible_truncation,
@@ -21,7 +21,6 @@ mod slice_function;
 
 pub use base_sequence::{BaseSequence, SliceTable, SliceTableError};
 pub use parities::{ADDRESS_BITS, MOST_MASKS, Parities};
-pub use permuted::PERMUTED_SLICES;
 pub use set_function::SetFunction;
 pub use slice_function::{SliceFunction, XOR_MASKS};
 

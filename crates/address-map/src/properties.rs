@@ -1,6 +1,5 @@
 //! Properties of every slice function, whatever its tables.
 
-use crate::permuted::SKX_18_MASKS;
 use crate::{AddressMap, SetFunction, SliceFunction, SliceTable, SliceTableError, XOR_MASKS};
 use proptest::prelude::*;
 use units::{LINE_BYTES, LineAddr, SetIndex};
@@ -58,7 +57,6 @@ fn functions() -> impl Strategy<Value = (SliceFunction, u32)> {
         (1..=4u32).prop_map(|bits| (SliceFunction::xor(&XOR_MASKS[..bits as usize]), 1 << bits)),
         (2..=60u32).prop_map(|slices| (SliceFunction::balanced(), slices)),
         (2..=60u32).prop_map(|slices| (SliceFunction::Mixing, slices)),
-        Just((SliceFunction::permuted(), 18)),
         tables().prop_map(|table| {
             (SliceFunction::base_sequence(&table).expect("is valid"), table.slices)
         }),
@@ -227,18 +225,18 @@ proptest! {
     }
 
     #[test]
-    fn a_base_sequence_follows_its_rule_as_published(line in 0..1u64 << 32) {
-        let order: Vec<u16> = (0..4096u32).map(|n| (n.wrapping_mul(40_503) >> 3) as u16).collect();
-        let base = sequence(18, 4096, 0.9, &order);
-        let function =
-            SliceFunction::base_sequence(&table(18, base.clone(), SKX_18_MASKS.to_vec()))
-                .expect("is valid");
+    fn a_base_sequence_follows_its_rule_as_published(
+        table in tables(),
+        line in 0..1u64 << 32,
+    ) {
+        let function = SliceFunction::base_sequence(&table).expect("is valid");
         let address = line * LINE_BYTES;
-        let mut position = (address >> 6) % 4096;
-        for (bit, mask) in SKX_18_MASKS.iter().enumerate() {
+        let mut position = (address >> 6) % table.base.len() as u64;
+        for (bit, mask) in table.perm_masks.iter().enumerate() {
             position ^= u64::from((address & mask).count_ones() % 2) << bit;
         }
-        prop_assert_eq!(function.slice(LineAddr(line), 18), u32::from(base[position as usize]));
+        let slice = function.slice(LineAddr(line), table.slices);
+        prop_assert_eq!(slice, u32::from(table.base[position as usize]));
     }
 }
 

@@ -18,6 +18,20 @@ pub enum SetFunction {
     Ranked,
 }
 
+impl SetFunction {
+    /// What this function is, for reports; `None` for the plain one.
+    #[must_use]
+    pub fn describe(self) -> Option<&'static str> {
+        match self {
+            Self::Plain => None,
+            Self::Hashed => Some("hashed set index (a hypothesis)"),
+            Self::Ranked => Some(
+                "ranked set index (a hypothesis, fitted on the Gold 6140: the part's own is not public)",
+            ),
+        }
+    }
+}
+
 /// log2 of the lines of the pages within which ranks are counted.
 const PAGE_BITS: u32 = 15;
 

@@ -3,7 +3,6 @@
 use crate::base_sequence::{BaseSequence, BlockSequence, SliceTable, SliceTableError, slice_in};
 use crate::mix;
 use crate::parities::Parities;
-use crate::permuted;
 use units::narrow::{low_u32, usize_from};
 use units::{LineAddr, SetIndex};
 
@@ -22,10 +21,6 @@ pub enum SliceFunction {
     /// within it. Lines of one huge page with equal set index go to different slices, as under an XOR
     /// function, for any number of slices. A stand-in that is right only in its balance.
     Balanced(Parities),
-    /// The published permutation of the 18-slice processor over an invented sequence that the published
-    /// XOR masks choose from. Lines of a huge page are less even than under an XOR function and more
-    /// even than at random. A stand-in that is right in what is published.
-    Permuted(BaseSequence),
     /// Lines of equal set index go to the slices in turn, in an order of each set index's own:
     /// contiguous memory is spread as evenly as possible. A stand-in, the even extreme.
     Rotating,
@@ -57,12 +52,6 @@ impl SliceFunction {
         Self::Balanced(Parities::new(&XOR_MASKS))
     }
 
-    /// The permuted stand-in, for [`crate::PERMUTED_SLICES`] slices.
-    #[must_use]
-    pub fn permuted() -> Self {
-        Self::Permuted(permuted::sequence())
-    }
-
     /// What this function is, for reports.
     #[must_use]
     pub fn describe(&self) -> &str {
@@ -71,10 +60,6 @@ impl SliceFunction {
             Self::BaseSequence(sequence) => sequence.describe(),
             Self::Balanced(_) => {
                 "balanced stand-in on the published XOR masks (the part's own is not public)"
-            }
-            Self::Permuted(_) => {
-                "permuted stand-in: the part's published permutation masks over a made-up sequence (the \
-                 part's own is not part of this model)"
             }
             Self::Rotating => "rotating stand-in (the part's own function is not public)",
             Self::Mixing => "uniform mixing stand-in (the part's own function is not public)",
@@ -87,11 +72,7 @@ impl SliceFunction {
     pub fn valid_address_bits(&self) -> Option<u32> {
         match self {
             Self::BaseSequence(sequence) => Some(sequence.valid_address_bits()),
-            Self::Xor(_)
-            | Self::Balanced(_)
-            | Self::Permuted(_)
-            | Self::Rotating
-            | Self::Mixing => None,
+            Self::Xor(_) | Self::Balanced(_) | Self::Rotating | Self::Mixing => None,
         }
     }
 
@@ -115,17 +96,15 @@ impl SliceFunction {
                 let slice = |line| balance(parities.of(line), line, slices);
                 fill(sets, first, |line| set_of(line, slice(line)));
             }
-            Self::BaseSequence(sequence) | Self::Permuted(sequence) => {
-                match sequence.within_block(first) {
-                    BlockSequence::Alike { base, permutation } => {
-                        fill(sets, first, |line| set_of(line, slice_in(base, permutation, line)));
-                    }
-                    BlockSequence::Each { base, permutation } => {
-                        let slice = |line| slice_in(base, permutation.of(line), line);
-                        fill(sets, first, |line| set_of(line, slice(line)));
-                    }
+            Self::BaseSequence(sequence) => match sequence.within_block(first) {
+                BlockSequence::Alike { base, permutation } => {
+                    fill(sets, first, |line| set_of(line, slice_in(base, permutation, line)));
                 }
-            }
+                BlockSequence::Each { base, permutation } => {
+                    let slice = |line| slice_in(base, permutation.of(line), line);
+                    fill(sets, first, |line| set_of(line, slice(line)));
+                }
+            },
             // These are cheap or have no terms in common.
             Self::Rotating => fill(sets, first, |line| set_of(line, rotate(line, slices))),
             Self::Mixing => fill(sets, first, |line| set_of(line, scale(mix(line.0), slices))),
@@ -136,7 +115,7 @@ impl SliceFunction {
     pub(crate) fn slice(&self, line: LineAddr, slices: u32) -> u32 {
         match self {
             Self::Xor(parities) => parities.of(line),
-            Self::BaseSequence(sequence) | Self::Permuted(sequence) => sequence.slice(line),
+            Self::BaseSequence(sequence) => sequence.slice(line),
             Self::Balanced(parities) => balance(parities.of(line), line, slices),
             Self::Rotating => rotate(line, slices),
             Self::Mixing => scale(mix(line.0), slices),

@@ -263,6 +263,9 @@ impl Facts<'_> {
         let spread = "a stand-in for any number of slices: the host's own function is not known";
         let spread = Fact { confidence: "memory", ..seen("balanced", spread) };
         facts.insert(("llc", "slice_function"), spread);
+        let sets = "low bits of the address: nothing is known of the host's own set index";
+        let sets = Fact { confidence: "memory", ..seen("plain", sets) };
+        facts.insert(("llc", "set_function"), sets);
     }
 
     fn inclusion(&self, donor: &toml::Table) -> String {

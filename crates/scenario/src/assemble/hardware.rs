@@ -208,7 +208,6 @@ pub fn slice_function(platform: &Platform) -> SliceFunction {
             SliceFunction::xor(&XOR_MASKS[..bits])
         }
         SliceFunctionName::Balanced => SliceFunction::balanced(),
-        SliceFunctionName::Permuted => SliceFunction::permuted(),
         SliceFunctionName::Rotating => SliceFunction::Rotating,
         SliceFunctionName::Mixing => SliceFunction::Mixing,
         SliceFunctionName::Published(_) | SliceFunctionName::Table => match &platform.base_sequence
@@ -220,20 +219,33 @@ pub fn slice_function(platform: &Platform) -> SliceFunction {
     }
 }
 
+/// What chooses slice and set of a line on a platform, for reports.
+#[must_use]
+pub fn placement_of_lines(platform: &Platform) -> String {
+    let slices = slice_function(platform);
+    match set_function(platform).describe() {
+        Some(sets) => format!("{}; {sets}", slices.describe()),
+        None => slices.describe().into(),
+    }
+}
+
+fn set_function(platform: &Platform) -> SetFunction {
+    match platform.llc.set_function.value {
+        SetFunctionName::Plain => SetFunction::Plain,
+        SetFunctionName::Hashed => SetFunction::Hashed,
+        SetFunctionName::Ranked => SetFunction::Ranked,
+    }
+}
+
 /// The slice and set of every line on a platform.
 #[must_use]
 pub fn address_map(platform: &Platform) -> AddressMap {
     let llc = &platform.llc;
-    let set_function = match llc.set_function.value {
-        SetFunctionName::Plain => SetFunction::Plain,
-        SetFunctionName::Hashed => SetFunction::Hashed,
-        SetFunctionName::Ranked => SetFunction::Ranked,
-    };
     AddressMap::new(
         llc.slices.value,
         llc.sets_per_slice.value,
         slice_function(platform),
-        set_function,
+        set_function(platform),
     )
 }
 

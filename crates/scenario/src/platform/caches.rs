@@ -6,7 +6,7 @@ use crate::input::error::InputError;
 use crate::input::slice_table;
 use crate::input::sourced::Sourced;
 use crate::platform::SliceFunctionName;
-use address_map::{BaseSequence, PERMUTED_SLICES};
+use address_map::BaseSequence;
 use model::replacement::Replacement;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -231,15 +231,14 @@ impl LastLevel {
         if self.slice_function.value == SliceFunctionName::Xor {
             check.one_of("llc.slices", self.slices.value, &[2, 4, 8, 16])?;
         }
-        if self.slice_function.value == SliceFunctionName::Permuted {
-            check.one_of("llc.slices", self.slices.value, &[PERMUTED_SLICES])?;
-        }
         if let SliceFunctionName::Published(published) = self.slice_function.value {
             check.one_of("llc.slices", self.slices.value, &[published.slices])?;
         }
         let is_ranked = self.set_function.value == SetFunctionName::Ranked;
         if is_ranked && !self.slice_function.value.is_base_sequence() {
-            let allowed = "plain and hashed where llc.slice_function is not a part's own".into();
+            let allowed = "plain or hashed where llc.slice_function is a stand-in or xor: state \
+                           llc.set_function too"
+                .into();
             return Err(check.refuse("llc.set_function", &"ranked", allowed));
         }
         match (self.inclusion.value, &self.inclusive_ways) {

@@ -15,8 +15,6 @@ pub enum SliceFunctionName {
     Published(&'static Published),
     /// The processor's own base sequence, from llc.slice_table.
     Table,
-    /// A stand-in for 18 slices: the published permutation masks over an invented sequence.
-    Permuted,
     /// A stand-in for any number that spreads a huge page as evenly as XOR masks do.
     Balanced,
     /// A stand-in for any number, in which lines of each set index go to the slices in turn.
@@ -26,10 +24,9 @@ pub enum SliceFunctionName {
 }
 
 /// The names that are not those of published base sequences.
-const OTHERS: [(&str, SliceFunctionName); 6] = [
+const OTHERS: [(&str, SliceFunctionName); 5] = [
     ("xor", SliceFunctionName::Xor),
     ("table", SliceFunctionName::Table),
-    ("permuted", SliceFunctionName::Permuted),
     ("balanced", SliceFunctionName::Balanced),
     ("rotating", SliceFunctionName::Rotating),
     ("mixing", SliceFunctionName::Mixing),

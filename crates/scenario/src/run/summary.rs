@@ -40,7 +40,7 @@ impl Job {
             seed: self.seed,
             version: env!("CARGO_PKG_VERSION").into(),
             platform: self.platform_name.clone(),
-            slice_function: assemble::hardware::slice_function(&self.platform).describe().into(),
+            slice_function: assemble::hardware::placement_of_lines(&self.platform),
             simulated_ns: simulated.as_ns(),
             warmup_ns: warm_up.iter().map(|batch| batch.sample.span.as_ns()).sum(),
             packets: machine.progress(),

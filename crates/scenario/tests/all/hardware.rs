@@ -61,7 +61,8 @@ fn a_published_slice_function_is_chosen_by_its_name_and_may_rank_its_sets() {
         let (platform, _) = read(SKYLAKE, overrides).unwrap_or_else(|error| panic!("{error}"));
         scenario::assemble::hardware::address_map(&platform)
     };
-    let (plain, ranked) = (map(&[slices]), map(&[slices, sets]));
+    let plain = ("hardware.llc.set_function", "plain");
+    let (plain, ranked) = (map(&[slices, plain]), map(&[slices, sets]));
     let published = slices::published::named("skx-18").expect("is published").sequence();
     let lines_at_least = |map: &AddressMap, least: u32| {
         let mut lines = vec![0u32; map.total_sets() as usize];
