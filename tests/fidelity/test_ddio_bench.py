@@ -40,7 +40,9 @@ def test_both_experiments_together_stay_within_eight_points_and_ten_percent(
     assert {verdict.name: verdict.at_most for verdict in joint.verdicts} == limits
     for verdict in joint.verdicts:
         assert verdict.holds, verdict
-        assert [group.basis for group in verdict.groups] == ["fitted", "predicted"]
+    bases = {v.name: [group.basis for group in v.groups] for v in joint.verdicts}
+    # Each hit rate that was measured below 99 % chose something.
+    assert bases == {"hit-rates": ["fitted"], "throughput": ["fitted", "predicted"]}
     assert joint.points == 34
     assert next(v for v in joint.verdicts if v.name == "throughput").numbers == 34
 
