@@ -26,14 +26,23 @@ impl Instructions {
         static HERE: LazyLock<Instructions> = LazyLock::new(|| {
             // Leaf 7 is there from the processors on that leaf 0 says have it.
             let ecx = if __cpuid(0).eax >= 7 { __cpuid_count(7, 0).ecx } else { 0 };
+            let are_done_for_it = are_done_by_a_handler();
             Instructions {
                 waits_for_lines: ecx & 1 << 5 != 0,
-                posts: ecx & 1 << 28 != 0,
-                enqueues: ecx & 1 << 29 != 0,
+                posts: are_done_for_it || ecx & 1 << 28 != 0,
+                enqueues: are_done_for_it || ecx & 1 << 29 != 0,
             }
         });
         *HERE
     }
+}
+
+/// Whether this process has the library of `skipline-dsa run`, whose handlers do what the processor
+/// lacks. CPUID cannot say so where it cannot be made to fault.
+fn are_done_by_a_handler() -> bool {
+    // SAFETY: a look-up by a name that ends in a zero.
+    !unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"skipline_dsa_does_instructions".as_ptr()) }
+        .is_null()
 }
 
 /// ENQCMD: whether the queue has taken the descriptor.

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::instructions::{self, Instructions};
 use crate::queues::{Mode, Queue};
 use dsa::descriptor::Descriptor;
+use dsa::hardware::Opcode;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsRawFd;
@@ -74,6 +75,13 @@ impl Portal {
     #[must_use]
     pub fn queue(&self) -> &Queue {
         &self.queue
+    }
+
+    /// Whether its queue takes an operation on this way. The driver lets no batches of version 1 through
+    /// `write`, whose answer would look like that of a full queue [kernel: drivers/dma/idxd/cdev.c].
+    #[must_use]
+    pub fn takes(&self, opcode: Opcode) -> bool {
+        self.queue.takes(opcode) && (opcode != Opcode::Batch || self.is_mapped())
     }
 
     /// Whether descriptors get to it by an instruction, and not by a system call.

@@ -97,7 +97,7 @@ impl Shared {
     fn hindrance(&self, opcode: Opcode) -> Option<Reason> {
         if self.portals.is_empty() {
             Some(Reason::NoQueue)
-        } else if !self.portals.iter().any(|portal| portal.queue().takes(opcode)) {
+        } else if !self.portals.iter().any(|portal| portal.takes(opcode)) {
             Some(Reason::Unsupported)
         } else {
             self.is_forked().then_some(Reason::Forked)
@@ -117,7 +117,7 @@ impl Shared {
             // The best one is full: any other.
             let mut others = (0..self.portals.len()).filter(|number| *number != best);
             let other = others.find(|number| {
-                self.portals[*number].queue().takes(opcode) && self.send_to(*number, descriptor)
+                self.portals[*number].takes(opcode) && self.send_to(*number, descriptor)
             });
             if let Some(other) = other {
                 return Sent::To(other);
@@ -154,23 +154,24 @@ impl Shared {
             (is_far, u64::from(portal.under_way()) * 256 / u64::from(portal.queue().entries.max(1)))
         };
         let numbers = 0..self.portals.len();
-        numbers.filter(|number| self.portals[*number].queue().takes(opcode)).min_by_key(load)
+        numbers.filter(|number| self.portals[*number].takes(opcode)).min_by_key(load)
     }
 
     /// Largest transfer that every queue takes which takes the operation.
     pub fn most_transfer_bytes(&self, opcode: Opcode) -> u64 {
-        let able = self.portals.iter().filter(|portal| portal.queue().takes(opcode));
+        let able = self.portals.iter().filter(|portal| portal.takes(opcode));
         able.map(|portal| portal.queue().most_transfer_bytes).min().unwrap_or(1 << 21)
     }
 
-    /// Largest batch that every queue takes, in descriptors.
+    /// Largest batch that every queue takes which takes batches, in descriptors; 0 where none does.
     pub fn most_batch(&self) -> u32 {
-        self.portals.iter().map(|portal| portal.queue().most_batch).min().unwrap_or(0)
+        let able = self.portals.iter().filter(|portal| portal.takes(Opcode::Batch));
+        able.map(|portal| portal.queue().most_batch).min().unwrap_or(0)
     }
 
     /// Whether no queue that takes an operation is enabled any more.
     pub fn have_gone(&self, opcode: Opcode) -> bool {
-        let able = self.portals.iter().map(Portal::queue).filter(|queue| queue.takes(opcode));
+        let able = self.portals.iter().filter(|portal| portal.takes(opcode)).map(Portal::queue);
         !able.into_iter().any(Queue::is_enabled)
     }
 

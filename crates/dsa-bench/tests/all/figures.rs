@@ -120,7 +120,8 @@ fn figure_6_remote_sockets_and_cxl_cost_throughput_and_still_beat_a_core() {
 #[test]
 fn figure_7_more_engines_help_small_transfers_alone() {
     // dsa-13: at 4 KiB one engine is at the limit of the instance already (failing).
-    let rates = rates("-c -b 16 -q 4 --engines 1,4 -s 256,1K,64K");
+    // With 4 in flight there is hardly a batch for each engine.
+    let rates = rates("-c -b 16 -q 32 --engines 1,4 -s 256,1K,64K");
     let gain: Vec<f64> = (0..3).map(|size| rates[3 + size] / rates[size]).collect();
     assert!(gain[0] >= 1.05 && gain[1] >= 1.05, "{gain:?}");
     assert!((0.98..=1.02).contains(&gain[2]), "{gain:?}");

@@ -124,3 +124,22 @@ fn small_lists_go_to_the_cpu_and_large_ones_of_small_members_to_a_device() {
         assert_eq!(client.statistics().by_device(Opcode::Move).count, by_device);
     }
 }
+
+/// The driver of version 1 lets no list through `write`: its members go one by one.
+#[test]
+fn lists_without_the_instructions_are_done_member_by_member() {
+    inside!(lists_without_the_instructions_are_done_member_by_member);
+    let client = client(&["wq0.0", "wq0.1"], Submission::Write);
+    let from = pattern(70_000);
+    let mut to = vec![0; from.len()];
+    let mut batch = Batch::new();
+    for (own, part) in to.chunks_mut(10_000).zip(from.chunks(10_000)) {
+        batch.add(copy(part, own));
+    }
+    // SAFETY: memory of this function.
+    let ends = unsafe { client.run_batch(&batch, Path::Device) }.expect("is begun");
+    assert!(ends.iter().all(Result::is_ok), "{ends:?}");
+    assert!(to == from);
+    assert_eq!(client.statistics().by_device(Opcode::Move).count, 7);
+    assert_eq!(client.statistics().by_device(Opcode::Batch).count, 0);
+}
